@@ -1,0 +1,51 @@
+// A device that is not there: memory that the host cannot dereference by accident, poisoned when fresh, with every byte
+// copied each way counted and the n-th allocation failing on demand. Residency and failure logic is tested on it where
+// there is no GPU.
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include "memory/device.h"
+#include "memory/statistics_counter.h"
+
+namespace rimetree::memory {
+
+class SimulatedDevice final : public Device {
+ public:
+  /// `capacity_bytes`: allocations beyond it fail, as on a card of that size.
+  explicit SimulatedDevice(std::size_t capacity_bytes);
+  ~SimulatedDevice() override;
+
+  std::string name() const override { return "simulated device"; }
+  bool host_accessible() const override { return false; }
+  void* allocate(std::size_t bytes) override;
+  void deallocate(void* data, std::size_t bytes) noexcept override;
+  void copy_to_device(void* d_target, const void* source, std::size_t bytes) override;
+  void copy_to_host(void* target, const void* d_source, std::size_t bytes) override;
+  void copy_within(void* d_target, const void* d_source, std::size_t bytes) override;
+  DeviceStatistics statistics() const override { return counter_.read(); }
+
+  /// The n-th allocation from now on (1: the next) throws OutOfMemory; 0 cancels.
+  void fail_allocation(std::size_t n);
+
+  /// Where a "kernel" run by a test finds `bytes` bytes of device memory; throws std::out_of_range if the range was
+  /// not allocated, as compute-sanitizer would report.
+  void* resolve(const void* d_data, std::size_t bytes) const;
+
+  /// Fresh memory holds this byte everywhere: as floating point it is NaN.
+  static constexpr unsigned char kPoison = 0xff;
+
+ private:
+  struct Allocation;
+  Allocation& find(const void* d_data, std::size_t bytes) const;
+
+  mutable std::mutex mutex_;
+  std::map<std::uintptr_t, Allocation> allocations_;  // by device address
+  std::size_t capacity_bytes_;
+  std::size_t fail_in_ = 0;
+  std::uintptr_t next_address_ = 0;
+  StatisticsCounter counter_;
+};
+
+}  // namespace rimetree::memory

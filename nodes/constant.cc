@@ -1,0 +1,84 @@
+// Constant: a number or an array of numbers that does not depend on anything.
+//
+// Children: none.
+// State: value (array, real or complex; any unit); cells_rank (integer, default 0): how many of the trailing axes of
+// the array are axes of the cells, in the order time, freq, instead of dimensions of the tensor. Result: the array
+// without its trailing cell axes; unit of the value. Flags: none. Derivative: none; a solvable number is a Parm.
+// MeqTrees: Constant (its vells= is cells_rank here).
+#include <cstring>
+
+#include "runtime/error.h"
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class Constant final : public Node {
+ public:
+  explicit Constant(const State& state) : Node(state), cells_rank_(static_cast<int>(state.integer("cells_rank"))) {
+    const int rank = static_cast<int>(value().shape.size());
+    if (cells_rank_ < 0 || cells_rank_ > 2 || cells_rank_ > rank)
+      throw StateError("state field \"cells_rank\" is " + std::to_string(state.integer("cells_rank")) +
+                       ", but must be 0, 1 (time) or 2 (time, freq) and not more than the rank of the value, " +
+                       std::to_string(rank));
+    for (int axis = 0; axis < cells_rank_; ++axis)
+      cells_.extent[axis] = static_cast<std::int32_t>(value().shape[rank - cells_rank_ + axis]);
+  }
+
+  static NodeClass info() {
+    return {.name = "Constant",
+            .summary = "A number or an array of numbers.",
+            .result = "dimensions of the value without its cell axes; unit of the value; complex if the value is",
+            .reference = "MeqTrees Constant",
+            .state = {
+                {.name = "value",
+                 .type = StateType::array,
+                 .unit = "any",
+                 .doc = "number or array, real or complex",
+                 .per_node = true},
+                {.name = "cells_rank",
+                 .type = StateType::integer,
+                 .default_value = std::int64_t{0},
+                 .doc = "how many trailing axes of the value are axes of the cells, in the order time, freq: with 1 "
+                        "an array [2,3,T] is a [2,3] tensor for each of T times; an axis of length 1 does not vary"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const>) const override {
+    TensorShape dims;
+    for (std::size_t i = 0; i + cells_rank_ < value().shape.size(); ++i)
+      dims.append(static_cast<std::int32_t>(value().shape[i]));
+    return dims;
+  }
+  // Given on cells, it must be checked against the cells of each request.
+  DependencySet own_dependencies() const override { return cells_ == CellShape{} ? kNothing : kDomain; }
+  std::vector<Axis> own_axes() const override {
+    std::vector<Axis> axes;
+    if (cells_[Axis::time] != 1) axes.push_back(Axis::time);
+    if (cells_[Axis::frequency] != 1) axes.push_back(Axis::frequency);
+    return axes;
+  }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    const CellShape& wanted = evaluation.cells().shape();
+    for (const Axis axis : {Axis::time, Axis::frequency})
+      if (cells_[axis] != 1 && cells_[axis] != wanted[axis])
+        throw ShapeError("the value is given on cells " + to_string(cells_) + ", but the request has cells " +
+                         to_string(wanted));
+    Vells result = evaluation.make(value().type, cells_);
+    if (result.bytes() > 0)
+      std::memcpy(result.is_complex() ? static_cast<void*>(result.complex()) : result.real(), value().data.data(),
+                  result.bytes());
+    evaluation.set(std::move(result));
+  }
+
+ private:
+  const StateArray& value() const { return state().array("value"); }
+
+  int cells_rank_;
+  CellShape cells_;
+};
+
+RIMETREE_REGISTER_NODE(Constant);
+
+}  // namespace rimetree

@@ -1,0 +1,45 @@
+// Grid: the centres of the cells along any axis
+//
+// Children: none. State: axis (string: time, freq, l or m).
+// Result: scalar, real, varying along that axis only; s of MJD (UTC), Hz, or direction cosines.
+// Flags: none. Derivative: none. MeqTrees: Grid.
+#include <algorithm>
+
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class Grid final : public Node {
+ public:
+  explicit Grid(const State& state) : Node(state), axis_(axis_from_name(state.text("axis"))) {}
+  static NodeClass info() {
+    return {.name = "Grid",
+            .summary = "The centres of the cells along an axis of the request.",
+            .result =
+                "scalar, real; varies along the axis; seconds of MJD (UTC) for time, Hz for freq, direction "
+                "cosines for l and m",
+            .reference = "MeqTrees Grid",
+            .state = {{.name = "axis", .type = StateType::text, .doc = "time, freq, l or m"}}};
+  }
+  TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
+  DependencySet own_dependencies() const override { return kDomain; }
+  std::vector<Axis> own_axes() const override { return {axis_}; }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    const std::vector<double>& centre = evaluation.cells().require(axis_).centre;
+    CellShape shape;
+    shape[axis_] = static_cast<std::int32_t>(centre.size());
+    Vells value = evaluation.make(NumberType::real, shape);
+    std::copy(centre.begin(), centre.end(), value.real());
+    evaluation.set(std::move(value));
+  }
+
+ private:
+  Axis axis_;
+};
+
+RIMETREE_REGISTER_NODE(Grid);
+
+}  // namespace rimetree

@@ -1,0 +1,34 @@
+// Identity: x
+//
+// Child: x, any shape and unit. State: none. Result, flags and derivatives: those of the child, unchanged and shared,
+// not copied. MeqTrees: Identity.
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class Identity final : public Node {
+ public:
+  using Node::Node;
+  static NodeClass info() {
+    return {.name = "Identity",
+            .summary = "Its child, unchanged; gives an expression a name of its own.",
+            .formula = "x",
+            .result = "as the child",
+            .reference = "MeqTrees Identity",
+            .children = {{.label = "x", .shape = "any", .unit = "any", .doc = "what is passed on"}}};
+  }
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    evaluation.set(evaluation.child(0).value);
+    for (const Derivative& derivative : evaluation.child(0).derivatives)
+      evaluation.add(derivative.parameter, derivative.value);
+    evaluation.set_flags(evaluation.child(0).flags);
+  }
+};
+
+RIMETREE_REGISTER_NODE(Identity);
+
+}  // namespace rimetree

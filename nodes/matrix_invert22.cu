@@ -1,0 +1,53 @@
+// MatrixInvert22: [[d, -b], [-c, a]] / (a d - b c) of [[a, b], [c, d]]
+//
+// Child: x, [2,2] or stack [source,2,2]; of a scalar or stack of scalars [source] the reciprocal. State: none.
+// Result: dimensions of the child, reciprocal unit, complex. A singular matrix gives infinities or NaN.
+// Flags: a cell is flagged where any element is. Derivative: exact, by dual numbers. MeqTrees: MatrixInvert22.
+#include "runtime/cell_node.h"
+#include "runtime/math/jones.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class MatrixInvert22 final : public CellNode<MatrixInvert22> {
+ public:
+  using CellNode::CellNode;
+  static constexpr Numbers kNumbers = Numbers::any_to_complex;
+
+  static NodeClass info() {
+    return {.name = "MatrixInvert22",
+            .summary = "Inverse of a 2x2 matrix, of each matrix of a stack, or reciprocal of scalars.",
+            .formula = "[[d, -b], [-c, a]] / (a d - b c)",
+            .result = "dimensions of the child, reciprocal unit, complex; singular matrices give infinities or NaN",
+            .reference = "Cramer's rule; MeqTrees MatrixInvert22",
+            .children = {{.label = "x",
+                          .shape = "[2,2] or [source,2,2]",
+                          .unit = "any",
+                          .doc = "matrix or stack of matrices; of scalars [] and [source] the reciprocals"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    const TensorShape& x = *children[0];
+    if (x.rank >= 2 && (x.rank > 3 || x[x.rank - 1] != 2 || x[x.rank - 2] != 2))
+      throw ShapeError("child \"x\" has dimensions " + to_string(x) + ", expected [2,2] or [source,2,2]");
+    return x;
+  }
+
+  template <class N, class Out>
+  void cell(const CellInput<N>& in, Out* out) const {
+    using T = typename CellInput<N>::Real;
+    const std::size_t elements = dims().size();
+    if (dims().rank < 2) {
+      for (std::size_t e = 0; e < elements; ++e) out[e] = Complex<T>(T(1)) / in(0, e);
+      return;
+    }
+    for (std::size_t e = 0; e < elements; e += 4) {
+      const Jones<T> r = inverse(Jones<T>{in(0, e), in(0, e + 1), in(0, e + 2), in(0, e + 3)});
+      out[e] = r.xx, out[e + 1] = r.xy, out[e + 2] = r.yx, out[e + 3] = r.yy;
+    }
+  }
+};
+
+RIMETREE_REGISTER_NODE(MatrixInvert22);
+
+}  // namespace rimetree

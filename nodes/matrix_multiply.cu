@@ -1,0 +1,156 @@
+// MatrixMultiply: A B C ..., from left to right
+//
+// Children: one or more factors of any unit: scalars [], matrices [n,m], vectors [n] (a row on the left of a matrix, a
+// column on its right, the scalar product of two vectors), or stacks of matrices [source,n,m], which are multiplied
+// matrix by matrix. Next to a stack, [source] is a stack of scalars, one for each matrix.
+// State: none. Result: dimensions by the rules of matrix multiplication; complex if any child is.
+// Flags: a cell is flagged where any element of any factor is. Derivative: exact, by dual numbers.
+// MeqTrees: MatrixMultiply (stacks are added here). Smirnov 2011, A&A 527, A106, section 1.
+#include <algorithm>
+
+#include "runtime/cell_node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class MatrixMultiply final : public CellNode<MatrixMultiply> {
+ public:
+  using CellNode::CellNode;
+  static constexpr Numbers kNumbers = Numbers::same;
+
+  static NodeClass info() {
+    return {.name = "MatrixMultiply",
+            .summary = "Matrix product of its children from left to right.",
+            .formula = "A B C ...",
+            .result = "dimensions by the rules of matrix multiplication, product of the units; complex if any child is",
+            .reference = "MeqTrees MatrixMultiply; Smirnov 2011, A&A 527, A106, section 1",
+            .children = {{.label = "factor",
+                          .shape = "[], [n], [n,m] or [source,n,m]",
+                          .unit = "any",
+                          .doc = "scalars multiply everything; vectors [n] are rows on the left and columns on the "
+                                 "right of matrices, two of them give their scalar product; stacks [source,n,m] are "
+                                 "multiplied matrix by matrix, and next to a stack [source] is one scalar per matrix",
+                          .repeated = true}},
+            .minimum_children = 1};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    const bool stacked =
+        std::any_of(children.begin(), children.end(), [](const auto* dims) { return dims->rank == 3; });
+    Factor product(*children[0], stacked);
+    for (std::size_t i = 1; i < children.size(); ++i) {
+      const Factor factor(*children[i], stacked);
+      const std::string what =
+          "factor " + std::to_string(i + 1) + " has dimensions " + to_string(*children[i]) + ", but ";
+      if (product.rank > 0 && factor.rank > 0 && product.inner() != factor.rows)
+        throw ShapeError(what + "the product of those before it needs " + std::to_string(product.inner()) +
+                         " rows on its right");
+      if (product.stack >= 0 && factor.stack >= 0 && product.stack != factor.stack)
+        throw ShapeError(what + "those before it are stacks of length " + std::to_string(product.stack));
+      product = product * factor;
+    }
+    TensorShape dims;
+    if (stacked) dims.append(product.stack);
+    if (product.rank >= 1) dims.append(product.rows);
+    if (product.rank >= 2) dims.append(product.columns);
+    return dims;
+  }
+
+  template <class N, class Out>
+  void cell(const CellInput<N>& in, Out* out) const {
+    bool stacked = false;
+    for (std::size_t i = 0; i < in.n_children(); ++i) stacked = stacked || in.dims(i).rank == 3;
+    const std::size_t matrices = stacked ? static_cast<std::size_t>(dims()[0]) : 1;
+    std::array<N, 8> small;  // room for two 2x2 matrices, so that these need no memory of their own
+    std::vector<N> large;
+    for (std::size_t s = 0; s < matrices; ++s) {
+      Factor product(in.dims(0), stacked);
+      const std::size_t room = largest(in, stacked);
+      if (2 * room > small.size()) large.resize(2 * room);
+      N* current = large.empty() ? small.data() : large.data();
+      N* next = current + room;
+      for (std::size_t e = 0; e < product.elements(); ++e) current[e] = in(0, product.first(s) + e);
+      for (std::size_t i = 1; i < in.n_children(); ++i) {
+        const Factor factor(in.dims(i), stacked);
+        multiply(
+            product, current, factor, [&](std::size_t e) { return in(i, factor.first(s) + e); }, next);
+        product = product * factor;
+        std::swap(current, next);
+      }
+      std::copy_n(current, product.elements(), out + s * product.elements());
+    }
+  }
+
+ private:
+  /// One matrix of a factor, or of the product so far. A vector is its `rows` (or columns) numbers in either place.
+  struct Factor {
+    int rank = 0;
+    std::int32_t rows = 1, columns = 1;
+    std::int32_t stack = -1;  ///< length of the stack, -1: not a stack
+
+    Factor() = default;
+    Factor(const TensorShape& dims, bool stacked) {
+      if (dims.rank > 3)
+        throw ShapeError("a factor has dimensions " + to_string(dims) + ", expected [], [n], [n,m] or [source,n,m]");
+      const bool in_stack = dims.rank == 3 || (dims.rank == 1 && stacked);
+      if (in_stack) stack = dims[0];
+      rank = dims.rank - (in_stack ? 1 : 0);
+      if (rank >= 1) rows = dims[dims.rank - rank];
+      if (rank == 2) columns = dims[dims.rank - 1];
+    }
+    std::size_t elements() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+    /// Where the elements of matrix s begin.
+    std::size_t first(std::size_t s) const { return stack >= 0 ? s * elements() : 0; }
+    /// The length that a factor on the right must have.
+    std::int32_t inner() const { return rank == 2 ? columns : rows; }
+
+    friend Factor operator*(const Factor& a, const Factor& b) {
+      Factor product = a.rank == 0 ? b : a;
+      product.stack = std::max(a.stack, b.stack);
+      if (a.rank == 0 || b.rank == 0) return product;
+      product.rank = a.rank + b.rank - 2;
+      const std::int32_t rows = a.rank == 2 ? a.rows : 1, columns = b.rank == 2 ? b.columns : 1;
+      product.rows = product.rank == 1 && a.rank == 1 ? columns : rows;
+      product.columns = product.rank == 2 ? columns : 1;
+      return product;
+    }
+  };
+
+  /// Elements of the largest product on the way.
+  template <class N>
+  static std::size_t largest(const CellInput<N>& in, bool stacked) {
+    Factor product(in.dims(0), stacked);
+    std::size_t elements = product.elements();
+    for (std::size_t i = 1; i < in.n_children(); ++i) {
+      product = product * Factor(in.dims(i), stacked);
+      elements = std::max(elements, product.elements());
+    }
+    return elements;
+  }
+
+  template <class N, class Element>
+  static void multiply(const Factor& a, const N* a_values, const Factor& b, const Element& b_value, N* out) {
+    if (a.rank == 0) {
+      for (std::size_t e = 0; e < b.elements(); ++e) out[e] = a_values[0] * b_value(e);
+      return;
+    }
+    if (b.rank == 0) {
+      const N scale = b_value(0);
+      for (std::size_t e = 0; e < a.elements(); ++e) out[e] = a_values[e] * scale;
+      return;
+    }
+    const auto inner = static_cast<std::size_t>(a.inner());
+    const std::size_t rows = a.rank == 2 ? static_cast<std::size_t>(a.rows) : 1;
+    const std::size_t columns = static_cast<std::size_t>(b.columns);
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j) {
+        N sum{};
+        for (std::size_t k = 0; k < inner; ++k) sum += a_values[i * inner + k] * b_value(k * columns + j);
+        out[i * columns + j] = sum;
+      }
+  }
+};
+
+RIMETREE_REGISTER_NODE(MatrixMultiply);
+
+}  // namespace rimetree

@@ -1,0 +1,76 @@
+// What one source adds to one visibility: the scalar text of the PSV sum, for host and device, plain and dual numbers.
+//
+//   V_pq(t, nu) = sum_s J_n..J_1 B_s J_1^H..J_n^H K S_t S_f G                      (Smirnov 2011, A&A 527, A106, eq. 18)
+//   K   = exp(+2 pi i nu/c path),  path = u l + v m + w (n - n_minus)
+//   S_t = sinc(pi nu/c path_rate exposure), S_f = sinc(pi path width/c)            (TMS 2017, eqs 6.80 and 6.67)
+//   G   = taper of an elliptical Gaussian of unit flux
+//
+// Every faster kernel is held to this one.
+#pragma once
+
+#include "nodes/psv/problem.h"
+#include "runtime/math/double_double.h"
+#include "runtime/math/jones.h"
+
+namespace rimetree::psv {
+
+/// K S_t S_f G of source s at time t and channel f of one baseline.
+template <class T>
+RT_HD Complex<T> coherence(const Problem<T>& x, std::ptrdiff_t s, std::ptrdiff_t t, std::ptrdiff_t f) {
+  using P = Plain<T>;
+  const T l = x.l.at(s, t, f), m = x.m.at(s, t, f), n = x.n.at(s, t, f);
+  const T u = x.u.at(s, t, f), v = x.v.at(s, t, f), w = x.w.at(s, t, f);
+  const P nu = P(x.frequency_hz[f]);
+  const DoubleDouble<T> n_off = n_offset_exact(l, m, n, x.n_minus);
+  const DoubleDouble<T> path = path_difference_exact(u, v, w, l, m, n_off);
+  const DoubleDouble<P> k = turns_per_metre(nu);
+  Complex<T> z = fringe_exact(path, k);
+
+  constexpr double kTurn = 2 * kPi;
+  if (x.du) {
+    if (x.smear_frequency && x.width_hz)
+      z = z * smearing(path.hi * T(P(kTurn * x.width_hz[f] / kSpeedOfLight_m_s)));
+    if (x.smear_time && x.exposure_s) {
+      const T rate = path_difference_m(x.du.at(s, t, f), x.dv.at(s, t, f), x.dw.at(s, t, f), l, m, n_off.hi);
+      z = z * smearing(rate * T(P(kTurn * x.exposure_s[t]) * k.hi));
+    }
+  }
+  if (x.major)
+    z = z * gaussian_taper(u * T(k.hi), v * T(k.hi), x.major.at(s, t, f), x.minor.at(s, t, f),
+                           x.position_angle.at(s, t, f));
+  return z;
+}
+
+/// The four views at one place as a matrix; null views are zero.
+template <class T>
+RT_HD Jones<T> matrix_at(const Strided<Complex<T>> (&view)[4], std::ptrdiff_t s, std::ptrdiff_t t, std::ptrdiff_t f) {
+  const Complex<T> zero{T(0), T(0)};
+  return {view[0] ? view[0].at(s, t, f) : zero, view[1] ? view[1].at(s, t, f) : zero,
+          view[2] ? view[2].at(s, t, f) : zero, view[3] ? view[3].at(s, t, f) : zero};
+}
+
+/// J_n .. J_1 B J_1^H .. J_n^H of source s at time t and channel f.
+template <class T>
+RT_HD Jones<T> corrupted_brightness(const Problem<T>& x, std::ptrdiff_t s, std::ptrdiff_t t, std::ptrdiff_t f) {
+  Jones<T> b = matrix_at(x.brightness, s, t, f);
+  for (int i = 0; i < x.n_jones; ++i) {
+    const JonesPair<T>& pair = x.jones[i];
+    b = pair.p_is_matrix ? matrix_at(pair.p, s, t, f) * b : pair.p[0].at(s, t, f) * b;
+    if (pair.q_is_matrix) {
+      const Jones<T> q = matrix_at(pair.q, s, t, f);
+      b = b * (pair.q_is_adjoint ? q : hermitian(q));
+    } else {
+      const Complex<T> q = pair.q[0].at(s, t, f);
+      b = (pair.q_is_adjoint ? q : conj(q)) * b;
+    }
+  }
+  return b;
+}
+
+/// What source s adds to the visibility at time t and channel f.
+template <class T>
+RT_HD Jones<T> contribution(const Problem<T>& x, std::ptrdiff_t s, std::ptrdiff_t t, std::ptrdiff_t f) {
+  return coherence(x, s, t, f) * corrupted_brightness(x, s, t, f);
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,101 @@
+// Cuts channels into regular runs. A list of frequencies counts as regular where its steps agree to a few units in the
+// last place; what the rounded frequencies then differ from the ideal grid is kept, and the kernel either shows that it
+// does not matter for the rows at hand or turns each channel by it.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "nodes/psv/fit.h"
+#include "nodes/psv/layout.h"
+#include "runtime/math/double_double.h"
+
+namespace rimetree::psv {
+namespace {
+
+/// How many channels from `first` on are regularly spaced, of one width and within a factor 1.4 of each other (which
+/// bounds how fast a Gaussian's taper may change along a run).
+std::size_t regular_length(const Channels& c, std::size_t first) {
+  const std::vector<double>& nu = c.frequency_hz;
+  std::size_t n = 1;
+  double low = std::abs(nu[first]), high = low;
+  for (std::size_t k = first + 1; k < nu.size(); ++k, ++n) {
+    low = std::min(low, std::abs(nu[k]));
+    high = std::max(high, std::abs(nu[k]));
+    const double spacing = nu[first + 1] - nu[first];
+    const bool even = std::abs((nu[k] - nu[k - 1]) - spacing) <= 4 * std::numeric_limits<double>::epsilon() * high;
+    if (!even || std::abs(c.width_hz[k]) != std::abs(c.width_hz[first]) || !(high <= 1.4 * low)) break;
+  }
+  return n;
+}
+
+Run make_run(const Channels& c, std::size_t first, std::size_t count, RunLevel& level) {
+  Run run;
+  run.first = first;
+  run.count = count;
+  run.width_hz = std::abs(c.width_hz[first]);
+  run.first_hz = c.frequency_hz[first];
+  const double last_hz = c.frequency_hz[first + count - 1];
+  run.low_hz = std::min(run.first_hz, last_hz);
+  run.high_hz = std::max(run.first_hz, last_hz);
+  const DoubleDouble<double> k = turns_per_metre(run.first_hz);
+  run.k_high = k.hi;
+  run.k_low = k.lo;
+
+  const DoubleDouble<double> light{kSpeedOfLight_m_s, 0.0};
+  DoubleDouble<double> spacing{0.0, 0.0};
+  if (count > 1)
+    spacing = exact::quotient(exact::sum(last_hz, -run.first_hz), DoubleDouble<double>{double(count - 1), 0.0});
+  run.spacing_hz = spacing.hi;
+  const DoubleDouble<double> step = exact::quotient(spacing, light);
+  run.step_high = step.hi;
+  run.step_low = step.lo;
+
+  const double middle = 0.5 * run.low_hz + 0.5 * run.high_hz, half = 0.5 * (run.high_hz - run.low_hz);
+  level.largest_half_span_hz = std::max(level.largest_half_span_hz, half);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double nu = c.frequency_hz[first + i];
+    // nu - first - i spacing, whose leading parts cancel without rounding.
+    const DoubleDouble<double> gone = exact::product(double(i), spacing.hi);
+    const DoubleDouble<double> come = exact::sum(nu, -run.first_hz);
+    const double residual = ((come.hi - gone.hi) + (come.lo - gone.lo)) - double(i) * spacing.lo;
+    level.residual[first + i] = residual / kSpeedOfLight_m_s;
+    level.largest_residual = std::max(level.largest_residual, std::abs(residual) / kSpeedOfLight_m_s);
+    level.position[first + i] = half > 0 ? (nu - middle) / half : 0.0;
+    level.position_single[first + i] = static_cast<float>(level.position[first + i]);
+  }
+  if (count > 1)
+    for (int i = 0; i < 3; ++i) {
+      const Fit& fit = polynomial_fit(i);
+      for (int j = 0; j <= fit.degree; ++j) run.nodes_hz[i].push_back(middle + half * fit.node[j]);
+    }
+  return run;
+}
+
+}  // namespace
+
+Channels analyse_channels(const double* frequency_hz, const double* width_hz, std::size_t n_channel) {
+  Channels c;
+  c.frequency_hz.assign(frequency_hz, frequency_hz + n_channel);
+  c.width_hz.assign(n_channel, 0.0);
+  if (width_hz != nullptr) c.width_hz.assign(width_hz, width_hz + n_channel);
+  for (const double nu : c.frequency_hz) c.highest_hz = std::max(c.highest_hz, std::abs(nu));
+
+  for (int i = 0; i < 4; ++i) {
+    RunLevel& level = c.level[i];
+    level.residual.resize(n_channel + kMaxTile);
+    level.position.resize(n_channel + kMaxTile);
+    level.position_single.resize(n_channel + kMaxTile);
+    for (std::size_t first = 0; first < n_channel;) {
+      const std::size_t regular = kRunLimits[i] == 1 ? 1 : regular_length(c, first);
+      // Runs of equal length, in whole tiles.
+      const std::size_t pieces = (regular + kRunLimits[i] - 1) / kRunLimits[i];
+      std::size_t length = (regular + pieces - 1) / pieces;
+      if (pieces > 1) length = std::min(kRunLimits[i], (length + kMaxTile - 1) / kMaxTile * kMaxTile);
+      for (const std::size_t end = first + regular; first < end; first += std::min(length, end - first))
+        level.runs.push_back(make_run(c, first, std::min(length, end - first), level));
+    }
+  }
+  return c;
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,52 @@
+// The inputs of one point-source-visibility sum, as strided views into whatever arrays hold them.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/math/complex.h"
+
+namespace rimetree::psv {
+
+/// A quantity per source, time and channel; an axis on which it does not vary has stride 0. Null where absent.
+template <class T>
+struct Strided {
+  const T* data = nullptr;
+  std::ptrdiff_t source = 0, time = 0, channel = 0;
+
+  RT_HD explicit operator bool() const { return data != nullptr; }
+  RT_HD const T& at(std::ptrdiff_t s, std::ptrdiff_t t, std::ptrdiff_t f) const {
+    return data[s * source + t * time + f * channel];
+  }
+};
+
+/// One pair of Jones terms, applied as J_p X J_q^H. Each side is a matrix (four views, XX XY YX YY; a null view is a
+/// zero element) or a scalar (the first view only).
+template <class T>
+struct JonesPair {
+  Strided<Complex<T>> p[4], q[4];
+  bool p_is_matrix = false, q_is_matrix = false;
+  bool q_is_adjoint = false;  ///< q holds J_q^H already, as MeqTrees' children do
+};
+
+/// Everything one baseline's visibilities depend on. T may be a dual number. Units: metres, metres per second, hertz,
+/// seconds, radians; brightness in any unit of flux, which is that of the result.
+template <class T>
+struct Problem {
+  std::ptrdiff_t n_source = 0, n_time = 0, n_channel = 0;
+  int n_minus = 1;  ///< 1: phase zero at the phase centre; 0: no fringe stopping
+
+  Strided<T> l, m, n;                         ///< direction cosines
+  Strided<Complex<T>> brightness[4];          ///< XX XY YX YY; null is zero
+  Strided<T> u, v, w;                         ///< source stride 0
+  Strided<T> du, dv, dw;                      ///< null: no smearing at all
+  Strided<T> major, minor, position_angle;    ///< Gaussian widths (FWHM); null: points
+  const JonesPair<T>* jones = nullptr;        ///< innermost (next to the brightness) first
+  int n_jones = 0;
+
+  const double* frequency_hz = nullptr;  ///< [channel]
+  const double* width_hz = nullptr;      ///< [channel], sign ignored; null: no bandwidth smearing
+  const double* exposure_s = nullptr;    ///< [time]; null: no time smearing
+  bool smear_time = true, smear_frequency = true;  ///< switches on top of the above
+};
+
+}  // namespace rimetree::psv

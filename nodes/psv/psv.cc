@@ -1,0 +1,438 @@
+// PSV: visibilities of many sources on one baseline, in one pass.
+//
+//   V_pq = sum_s [... J2_sp (J1_sp B_s J1_sq^H) J2_sq^H ...] exp(+2 pi i nu/c (u l + v m + w (n - n_minus)))
+//          * smearing * shape
+//
+// Children: lmn [S,3]; brightness [S,2,2] or [S] (Jy); uvw [3] (m), or [2,3] with rates (m/s), which turns smearing on;
+//           shape [S,3] (radians; optional); then pairs J_p, J_q^H, each [S] or [S,2,2], the innermost pair first.
+// State: n_minus, smear_time, smear_frequency. Result: [2,2] in the unit of the brightness.
+// Flags: the default rule. Derivative: exact, by dual numbers through the scalar body (body.h).
+// Smirnov 2011 (A&A 527, A106) eq. 14; conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+#include "nodes/psv/kernel.h"
+#include "nodes/psv/reference.h"
+#include "runtime/error.h"
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+#include "runtime/thread_pool.h"
+
+namespace rimetree {
+
+namespace {
+
+enum Slot : std::size_t { kLmn, kBrightness, kUvw, kShape, kFirstJones };
+
+/// Beyond this part of the total flux the product of sincs is worth a warning.
+constexpr double kSmearingErrorToWarnOf = 1e-3;
+
+/// Number of matrix elements per source of a child of dimensions [S], [S,2,2] or, for one source, [] or [2,2].
+int elements_per_source(const TensorShape& dims, int n_source, const std::string& label) {
+  const auto size = static_cast<int>(dims.size());
+  if (size == n_source && (dims.rank == 0 || dims[0] == n_source)) return 1;
+  const bool ends_in_matrix = dims.rank >= 2 && dims[dims.rank - 1] == 2 && dims[dims.rank - 2] == 2;
+  if (ends_in_matrix && size == 4 * n_source) return 4;
+  const std::string s = std::to_string(n_source);
+  throw ShapeError("child \"" + label + "\" has dimensions " + to_string(dims) + "; expected [" + s + "] or [" + s +
+                   ",2,2], for the " + s + " sources of lmn");
+}
+
+/// A child's values as an array of T (double or Dual<double>), real or complex, with its strides.
+template <class T>
+class Operand {
+ public:
+  Operand() = default;
+  Operand(const Result& child, const ParameterId* parameter, bool as_complex) {
+    const Vells& value = child.value;
+    const Vells* derivative = parameter ? child.derivative(*parameter) : nullptr;
+    const CellShape& cells = value.cells();
+    const auto stride = broadcast_strides(cells);
+    plane_ = static_cast<std::ptrdiff_t>(cells.size());
+    time_ = static_cast<std::ptrdiff_t>(stride[0]);
+    channel_ = static_cast<std::ptrdiff_t>(stride[1]);
+    const auto d_stride = derivative ? broadcast_strides(derivative->cells()) : std::array<std::size_t, kAxes>{};
+    const auto fill = [&](auto& target, auto make) {
+      target.resize(value.size());
+      std::size_t i = 0;
+      for (std::size_t e = 0; e < value.dims().size(); ++e)
+        for (int t = 0; t < cells.extent[0]; ++t)
+          for (int f = 0; f < cells.extent[1]; ++f, ++i) {
+            const Complex<double> d = derivative ? derivative->at(e, static_cast<std::size_t>(t) * d_stride[0] +
+                                                                         static_cast<std::size_t>(f) * d_stride[1])
+                                                 : Complex<double>();
+            target[i] = make(value.at(e, i - e * value.cells_per_element()), d);
+          }
+    };
+    if (as_complex)
+      fill(complex_,
+           [](Complex<double> v, Complex<double> d) { return Complex<T>(number(v.re, d.re), number(v.im, d.im)); });
+    else
+      fill(real_, [](Complex<double> v, Complex<double> d) { return number(v.re, d.re); });
+  }
+
+  /// View of element `element` of sources that hold `per_source` elements each.
+  psv::Strided<T> real(int element, int per_source) const {
+    return {real_.data() + element * plane_, per_source * plane_, time_, channel_};
+  }
+  psv::Strided<Complex<T>> complex(int element, int per_source) const {
+    return {complex_.data() + element * plane_, per_source * plane_, time_, channel_};
+  }
+
+ private:
+  static T number(double v, double d) {
+    if constexpr (std::is_same_v<T, double>)
+      return (void)d, v;
+    else
+      return {v, d};
+  }
+  std::vector<T> real_;
+  std::vector<Complex<T>> complex_;
+  std::ptrdiff_t plane_ = 0, time_ = 0, channel_ = 0;
+};
+
+/// Brightness as XX XY YX YY; a scalar is an unpolarised source.
+template <class T>
+void set_brightness(const Operand<T>& operand, int per_source, psv::Strided<Complex<T>>* brightness) {
+  if (per_source == 1) {
+    brightness[0] = brightness[3] = operand.complex(0, 1);
+  } else {
+    for (int i = 0; i < 4; ++i) brightness[i] = operand.complex(i, 4);
+  }
+}
+
+/// What all evaluations of one node class instance have in common, from state and dimensions.
+struct Layout {
+  int n_source = 0, brightness_elements = 1;
+  bool has_rates = false;
+  std::vector<int> jones_elements;
+};
+
+template <class T>
+std::vector<psv::JonesPair<T>> jones_pairs(const Layout& layout, const Operand<T>* operands) {
+  std::vector<psv::JonesPair<T>> pairs(layout.jones_elements.size() / 2);
+  for (std::size_t i = 0; i < layout.jones_elements.size(); ++i) {
+    psv::JonesPair<T>& pair = pairs[i / 2];
+    const bool is_matrix = layout.jones_elements[i] == 4;
+    auto* side = i % 2 == 0 ? pair.p : pair.q;
+    (i % 2 == 0 ? pair.p_is_matrix : pair.q_is_matrix) = is_matrix;
+    pair.q_is_adjoint = true;
+    for (int e = 0; e < (is_matrix ? 4 : 1); ++e) side[e] = operands[i].complex(e, is_matrix ? 4 : 1);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+class Psv final : public Node {
+ public:
+  explicit Psv(const State& state)
+      : Node(state),
+        n_minus_(static_cast<int>(state.integer("n_minus"))),
+        smear_time_(state.boolean("smear_time")),
+        smear_frequency_(state.boolean("smear_frequency")) {
+    if (n_minus_ != 0 && n_minus_ != 1) throw StateError("state field \"n_minus\" must be 0 or 1");
+  }
+
+  static NodeClass info() {
+    return {
+        .name = "PSV",
+        .summary = "Visibilities of many sources on one baseline, in one pass: the monolithic node.",
+        .formula = "sum_s [.. J_sp B_s J_sq^H ..] exp(+2 pi i nu/c (u l + v m + w (n - n_minus))) smearing shape",
+        .result = "[2,2], unit of the brightness",
+        .reference = "Smirnov 2011, A&A 527, A106, eq. 14; conventions: docs/conventions.md. MeqTrees: PSVTensor",
+        .children = {{.label = "lmn", .shape = "[S,3]", .unit = "", .doc = "direction cosines l, m, n"},
+                     {.label = "brightness",
+                      .shape = "[S,2,2] or [S]",
+                      .unit = "Jy",
+                      .doc = "brightness matrices XX XY YX YY, or unpolarised fluxes"},
+                     {.label = "uvw",
+                      .shape = "[3] or [2,3]",
+                      .unit = "m, m/s",
+                      .doc = "baseline as in the Measurement Set; a second row holds its rates and turns smearing on"},
+                     {.label = "shape",
+                      .shape = "[S,3]",
+                      .unit = "rad",
+                      .doc = "Gaussian major and minor axis (FWHM) and position angle; zeros for points",
+                      .optional = true},
+                     {.label = "jones",
+                      .shape = "[S] or [S,2,2]",
+                      .unit = "",
+                      .doc = "pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first",
+                      .repeated = true}},
+        .state = {{.name = "n_minus",
+                   .type = StateType::integer,
+                   .default_value = std::int64_t{1},
+                   .doc = "1: phase zero at the phase centre, 0: no fringe stopping"},
+                  {.name = "smear_time",
+                   .type = StateType::boolean,
+                   .default_value = true,
+                   .doc = "time smearing over the cell's width, where uvw has rates"},
+                  {.name = "smear_frequency",
+                   .type = StateType::boolean,
+                   .default_value = true,
+                   .doc = "bandwidth smearing over the channel's width, where uvw has rates"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    layout_ = {};
+    const TensorShape& lmn = *children[kLmn];
+    if (lmn.rank == 0 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
+      throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + "; expected [S,3] for S sources");
+    layout_.n_source = lmn.rank == 2 ? lmn[0] : 1;
+    layout_.brightness_elements = elements_per_source(*children[kBrightness], layout_.n_source, "brightness");
+    const TensorShape& uvw = *children[kUvw];
+    layout_.has_rates = uvw == TensorShape{2, 3};
+    if (!layout_.has_rates && !(uvw == TensorShape{3}))
+      throw ShapeError("child \"uvw\" has dimensions " + to_string(uvw) + "; expected [3], or [2,3] with rates");
+    if (children[kShape] != nullptr && (children[kShape]->size() != static_cast<std::size_t>(3 * layout_.n_source)))
+      throw ShapeError("child \"shape\" has dimensions " + to_string(*children[kShape]) + "; expected [" +
+                       std::to_string(layout_.n_source) + ",3]");
+    for (std::size_t i = kFirstJones; i < children.size(); ++i)
+      layout_.jones_elements.push_back(elements_per_source(*children[i], layout_.n_source, "jones"));
+    if (layout_.jones_elements.size() % 2 != 0)
+      throw ShapeError("Jones terms come in pairs J_p, J_q^H, but there are " +
+                       std::to_string(layout_.jones_elements.size()));
+    return {2, 2};
+  }
+
+  DependencySet own_dependencies() const override { return kDomain; }
+  std::vector<Axis> own_axes() const override { return {Axis::frequency}; }
+
+  void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const override {
+    // Baselines that see the same sky form one sum; others (a sky that varies in time, derivatives) go one by one.
+    std::map<std::tuple<const Result*, const Result*, const Result*, std::int32_t>, std::vector<Evaluation*>> groups;
+    std::vector<Evaluation*> general;
+    for (Evaluation* evaluation : batch) {
+      const Result* shape = evaluation->has_child(kShape) ? &evaluation->child(kShape) : nullptr;
+      if (is_fast(*evaluation))
+        groups[{&evaluation->child(kLmn), &evaluation->child(kBrightness), shape, n_time(*evaluation)}].push_back(
+            evaluation);
+      else
+        general.push_back(evaluation);
+    }
+    for (const auto& [sky, evaluations] : groups) {
+      try {
+        if (evaluations.front()->request.precision == Precision::single)
+          evaluate_group<float>(context, evaluations);
+        else
+          evaluate_group<double>(context, evaluations);
+      } catch (const Cancelled&) {
+        throw;
+      } catch (const std::exception& error) {
+        for (Evaluation* evaluation : evaluations) fail(*evaluation, error.what());
+      }
+    }
+    if (!general.empty()) Node::evaluate_batch(context, general);
+  }
+
+ protected:
+  /// The general path: one cell at a time through the scalar body, whatever varies along whatever axis.
+  void evaluate(Evaluation& evaluation) const override {
+    evaluation.set(general<double>(evaluation, nullptr));
+    for (const ParameterId& parameter : evaluation.parameters())
+      evaluation.add(parameter, general<Dual<double>>(evaluation, &parameter));
+  }
+
+ private:
+  /// Time cells of the result: those of the children, or all of the request where time smearing needs their widths.
+  std::int32_t n_time(const Evaluation& evaluation) const {
+    CellShape cells;
+    for (const Result* child : evaluation.children())
+      if (child != nullptr) cells = broadcast(cells, child->value.cells());
+    if (cells.extent[2] != 1 || cells.extent[3] != 1) throw ShapeError("PSV knows the time and freq axes only");
+    if (layout_.has_rates && smear_time_ && evaluation.cells().has(Axis::time))
+      return evaluation.cells().shape()[Axis::time];
+    return cells[Axis::time];
+  }
+
+  bool is_fast(const Evaluation& evaluation) const {
+    const auto constant = [](const Result& child, bool in_frequency) {
+      const CellShape& cells = child.value.cells();
+      return cells[Axis::time] == 1 && (!in_frequency || cells[Axis::frequency] == 1);
+    };
+    return evaluation.parameters().empty() && evaluation.cells().has(Axis::frequency) &&
+           constant(evaluation.child(kLmn), true) && constant(evaluation.child(kBrightness), false) &&
+           (!evaluation.has_child(kShape) || constant(evaluation.child(kShape), true)) &&
+           evaluation.child(kUvw).value.cells()[Axis::frequency] == 1 && !evaluation.child(kUvw).value.is_complex();
+  }
+
+  template <class T>
+  void evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const;
+  template <class T>
+  Vells general(const Evaluation& evaluation, const ParameterId* parameter) const;
+
+  int n_minus_;
+  bool smear_time_, smear_frequency_;
+  mutable Layout layout_;  // set by result_dims, which the forest calls once, before any evaluation
+};
+
+template <class T>
+Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) const {
+  const Cells& cells = evaluation.cells();
+  const AxisGrid& frequency = cells.require(Axis::frequency);
+  std::vector<Operand<T>> operands(evaluation.children().size());
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (evaluation.has_child(i))
+      operands[i] = Operand<T>(evaluation.child(i), parameter, i == kBrightness || i >= kFirstJones);
+  const auto jones = jones_pairs(layout_, operands.data() + kFirstJones);
+
+  psv::Problem<T> problem;
+  problem.n_source = layout_.n_source;
+  problem.n_time = n_time(evaluation);
+  problem.n_channel = static_cast<std::ptrdiff_t>(frequency.centre.size());
+  problem.n_minus = n_minus_;
+  problem.l = operands[kLmn].real(0, 3);
+  problem.m = operands[kLmn].real(1, 3);
+  problem.n = operands[kLmn].real(2, 3);
+  set_brightness(operands[kBrightness], layout_.brightness_elements, problem.brightness);
+  psv::Strided<T>* uvw[6] = {&problem.u, &problem.v, &problem.w, &problem.du, &problem.dv, &problem.dw};
+  for (int i = 0; i < (layout_.has_rates ? 6 : 3); ++i) {
+    *uvw[i] = operands[kUvw].real(i, 0);
+    uvw[i]->source = 0;
+  }
+  if (evaluation.has_child(kShape)) {
+    problem.major = operands[kShape].real(0, 3);
+    problem.minor = operands[kShape].real(1, 3);
+    problem.position_angle = operands[kShape].real(2, 3);
+  }
+  problem.jones = jones.data();
+  problem.n_jones = static_cast<int>(jones.size());
+  problem.frequency_hz = frequency.centre.data();
+  problem.width_hz = frequency.width.data();
+  problem.exposure_s = cells.has(Axis::time) ? cells.axis(Axis::time).width.data() : nullptr;
+  problem.smear_time = smear_time_;
+  problem.smear_frequency = smear_frequency_;
+
+  CellShape shape;
+  shape[Axis::time] = static_cast<std::int32_t>(problem.n_time);
+  shape[Axis::frequency] = static_cast<std::int32_t>(problem.n_channel);
+  Vells target = evaluation.make(NumberType::complex, shape);
+  if constexpr (std::is_same_v<T, double>) {
+    psv::evaluate_reference(problem, target.complex());
+  } else {
+    std::vector<Complex<T>> dual(target.size());
+    psv::evaluate_reference(problem, dual.data());
+    for (std::size_t i = 0; i < dual.size(); ++i) target.complex()[i] = {dual[i].re.d, dual[i].im.d};
+  }
+  return target;
+}
+
+namespace {
+
+/// Rows of a group of baselines, flattened: baseline by baseline, within that time by time.
+struct GroupRows {
+  std::vector<double> uvw[6], exposure_s;
+  std::vector<std::int32_t> baseline, time;
+  std::vector<Complex<double>*> output;
+  psv::Rows rows;
+
+  void add(const Vells& values, int n_components, std::int32_t index, std::int32_t n_time, const Cells& cells,
+           Complex<double>* target, std::size_t n_channel) {
+    const std::size_t plane = values.cells_per_element();
+    for (std::int32_t t = 0; t < n_time; ++t) {
+      const std::size_t cell = plane == 1 ? 0 : static_cast<std::size_t>(t);
+      for (int i = 0; i < n_components; ++i)
+        uvw[i].push_back(values.real()[static_cast<std::size_t>(i) * plane + cell]);
+      if (cells.has(Axis::time) && n_components == 6) exposure_s.push_back(cells.axis(Axis::time).width[t]);
+      baseline.push_back(index);
+      time.push_back(t);
+      output.push_back(target + static_cast<std::size_t>(t) * n_channel);
+    }
+  }
+  const psv::Rows& finish(bool smear_time, bool smear_frequency) {
+    const auto data = [](const std::vector<double>& values) { return values.empty() ? nullptr : values.data(); };
+    rows = {output.size(), data(uvw[0]),     data(uvw[1]), data(uvw[2]),    data(uvw[3]),    data(uvw[4]),
+            data(uvw[5]),  data(exposure_s), smear_time,   smear_frequency, baseline.data(), time.data()};
+    return rows;
+  }
+};
+
+void warn_of_large_cells(BatchContext& context, const Node& node, const psv::SmearingLimits& limits) {
+  if (limits.error <= kSmearingErrorToWarnOf) return;
+  char text[400];
+  std::snprintf(text, sizeof text,
+                "node \"%s\": cells are large for time and bandwidth smearing as a product of sincs: phases change by "
+                "up to %.3g rad over an exposure and %.3g rad across a channel, and the visibilities of the farthest "
+                "sources may be wrong by %.2g of the total flux; use shorter exposures or narrower channels",
+                node.name().c_str(), limits.time_rad, limits.frequency_rad, limits.error);
+  context.warnings.add("psv-large-cells", text);
+}
+
+}  // namespace
+
+template <class T>
+void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const {
+  const Evaluation& first = *group.front();
+  const AxisGrid& frequency = first.cells().axis(Axis::frequency);
+  const std::size_t n_channel = frequency.centre.size(), n_group = group.size();
+  const std::int32_t n_times = n_time(first);
+  const bool with_jones = !layout_.jones_elements.empty();
+
+  const Operand<double> lmn(first.child(kLmn), nullptr, false), brightness(first.child(kBrightness), nullptr, true);
+  Operand<double> gaussian;
+  psv::SkyInput input;
+  input.n_source = layout_.n_source;
+  input.n_channel = static_cast<std::ptrdiff_t>(n_channel);
+  input.n_minus = n_minus_;
+  input.l = lmn.real(0, 3), input.m = lmn.real(1, 3), input.n = lmn.real(2, 3);
+  set_brightness(brightness, layout_.brightness_elements, input.brightness);
+  input.brightness_varies = first.child(kBrightness).value.cells()[Axis::frequency] > 1;
+  if (first.has_child(kShape)) {
+    gaussian = Operand<double>(first.child(kShape), nullptr, false);
+    input.major = gaussian.real(0, 3), input.minor = gaussian.real(1, 3), input.position_angle = gaussian.real(2, 3);
+  }
+  input.with_jones = with_jones;
+  const psv::Sky<T> sky = psv::pack_sky<T>(input);
+  const psv::Channels channels = psv::analyse_channels(frequency.centre.data(), frequency.width.data(), n_channel);
+
+  CellShape shape;
+  shape[Axis::time] = n_times;
+  shape[Axis::frequency] = static_cast<std::int32_t>(n_channel);
+  GroupRows group_rows;
+  std::vector<Vells> targets;
+  std::vector<Operand<double>> jones_operands;
+  std::vector<psv::JonesPair<double>> pairs;
+  psv::JonesTerms jones;
+  jones.n_pair = static_cast<int>(layout_.jones_elements.size() / 2);
+  jones.varies_in_frequency = false;
+  // Views point into the operands, so these must not move while they are being collected.
+  jones_operands.reserve(n_group * layout_.jones_elements.size());
+  for (std::size_t i = 0; i < n_group; ++i) {
+    const Evaluation& evaluation = *group[i];
+    targets.push_back(evaluation.make(NumberType::complex, shape));
+    group_rows.add(evaluation.child(kUvw).value, layout_.has_rates ? 6 : 3, static_cast<std::int32_t>(i), n_times,
+                   evaluation.cells(), targets.back().complex(), n_channel);
+    const std::size_t first_operand = jones_operands.size();
+    for (std::size_t k = 0; k < layout_.jones_elements.size(); ++k) {
+      const Result& child = evaluation.child(kFirstJones + k);
+      jones_operands.emplace_back(child, nullptr, true);
+      jones.varies_in_frequency = jones.varies_in_frequency || child.value.cells()[Axis::frequency] > 1;
+    }
+    for (const auto& pair : jones_pairs(layout_, jones_operands.data() + first_operand)) pairs.push_back(pair);
+  }
+  jones.pairs = pairs.data();
+  const psv::Rows& rows = group_rows.finish(smear_time_, smear_frequency_);
+  warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
+
+  std::vector<psv::Workspace<T>> workspaces;
+  for (int i = 0; i < context.threads.size(); ++i) workspaces.emplace_back(sky, channels, jones);
+  const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
+  // Ranges are whole SIMD vectors, and several per thread, so that no thread waits long for the last.
+  const std::size_t vector = psv::rows_per_block<T>();
+  const std::size_t share = rows.n_row / (8 * static_cast<std::size_t>(context.threads.size()) * vector);
+  context.threads.parallel_for(
+      rows.n_row, vector * std::clamp<std::size_t>(share, 1, 64),
+      [&](std::size_t begin, std::size_t end, int worker) {
+        psv::evaluate_rows(sky, channels, rows, jones, begin, end, workspaces[static_cast<std::size_t>(worker)],
+                           output);
+      },
+      &context.cancellation);
+  for (std::size_t i = 0; i < n_group; ++i) group[i]->set(std::move(targets[i]));
+}
+
+RIMETREE_REGISTER_NODE(Psv);
+
+}  // namespace rimetree

@@ -1,0 +1,136 @@
+// Vector arithmetic of the PSV kernel: error-free products and sums (double_double.h tells why), the phasor of a number
+// of turns, and sinc. Included once per instruction set.
+#if defined(RIMETREE_NODES_PSV_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
+#undef RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
+#else
+#define RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "runtime/math/conventions.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class V>
+struct Pair {
+  V high, low;
+};
+
+/// a + b exactly.
+template <class V>
+HWY_INLINE Pair<V> exact_sum(V a, V b) {
+  const V s = hn::Add(a, b);
+  const V back = hn::Sub(s, a);
+  return {s, hn::Add(hn::Sub(a, hn::Sub(s, back)), hn::Sub(b, back))};
+}
+
+/// a * b exactly.
+template <class V>
+HWY_INLINE Pair<V> exact_product(V a, V b) {
+  const V p = hn::Mul(a, b);
+#if HWY_NATIVE_FMA
+  return {p, hn::MulSub(a, b, p)};
+#else
+  const hn::DFromV<V> d;
+  const V split = hn::Set(d, 134217729.0);  // 2^27 + 1: Veltkamp's splitting
+  const V ta = hn::Mul(split, a), tb = hn::Mul(split, b);
+  const V ah = hn::Sub(ta, hn::Sub(ta, a)), bh = hn::Sub(tb, hn::Sub(tb, b));
+  const V al = hn::Sub(a, ah), bl = hn::Sub(b, bh);
+  const V cross = hn::Add(hn::Add(hn::Sub(hn::Mul(ah, bh), p), hn::Mul(ah, bl)), hn::Mul(al, bh));
+  return {p, hn::Add(cross, hn::Mul(al, bl))};
+#endif
+}
+
+/// u l + v m + w n with n = (n_high, n_low), in twice the working precision.
+template <class V>
+HWY_INLINE Pair<V> exact_path(V u, V v, V w, V l, V m, V n_high, V n_low) {
+  const Pair<V> a = exact_product(u, l), b = exact_product(v, m), c = exact_product(w, n_high);
+  const Pair<V> ab = exact_sum(a.high, b.high);
+  const Pair<V> abc = exact_sum(ab.high, c.high);
+  const V tail = hn::Add(hn::Add(a.low, b.low), hn::MulAdd(w, n_low, c.low));
+  return {abc.high, hn::Add(tail, hn::Add(ab.low, abc.low))};
+}
+
+/// path * k without its whole turns.
+template <class V>
+HWY_INLINE V turns_of(Pair<V> path, double k_high, double k_low) {
+  const hn::DFromV<V> d;
+  const V kh = hn::Set(d, k_high);
+  const Pair<V> t = exact_product(path.high, kh);
+  const V tail = hn::MulAdd(path.low, kh, hn::MulAdd(path.high, hn::Set(d, k_low), t.low));
+  return hn::Add(hn::Sub(t.high, hn::Round(t.high)), tail);
+}
+
+/// Sum of c[i] x^i.
+template <int N, class V>
+HWY_INLINE V horner(const double (&c)[N], V x) {
+  const hn::DFromV<V> d;
+  V y = hn::Set(d, c[N - 1]);
+  for (int i = N - 2; i >= 0; --i) y = hn::MulAdd(y, x, hn::Set(d, c[i]));
+  return y;
+}
+
+// Taylor coefficients 1/n! with signs. On |x| <= pi/4 the first terms left out, x^17/17! and x^18/18!, are below 5e-17
+// of the sum.
+inline constexpr double kSinTaylor[8] = {1.0,           -1.0 / 6,          1.0 / 120,           -1.0 / 5040,
+                                         1.0 / 362880, -1.0 / 39916800.0, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
+inline constexpr double kCosTaylor[9] = {1.0,
+                                         -1.0 / 2,
+                                         1.0 / 24,
+                                         -1.0 / 720,
+                                         1.0 / 40320,
+                                         -1.0 / 3628800,
+                                         1.0 / 479001600.0,
+                                         -1.0 / 87178291200.0,
+                                         1.0 / 20922789888000.0};
+
+/// sin and cos of 2 pi r for |r| <= 0.6, to 3e-16.
+template <class V>
+HWY_INLINE void phasor_of_turns(V r, V& cosine, V& sine) {
+  const hn::DFromV<V> d;
+  const V quarter = hn::Round(hn::Mul(r, hn::Set(d, 4.0)));
+  const V x = hn::Mul(hn::Sub(r, hn::Mul(quarter, hn::Set(d, 0.25))), hn::Set(d, 2 * kPi));
+  const V x2 = hn::Mul(x, x);
+  const V s = hn::Mul(x, horner(kSinTaylor, x2)), c = horner(kCosTaylor, x2);
+  // One quarter turn swaps the two and gives one a sign; two quarter turns change both signs.
+  const V size = hn::Abs(quarter);
+  const auto odd = hn::Eq(size, hn::Set(d, 1.0));
+  const V flip = hn::IfThenElseZero(hn::Eq(size, hn::Set(d, 2.0)), hn::SignBit(d));
+  const V sign = hn::And(r, hn::SignBit(d));
+  sine = hn::Xor(hn::IfThenElse(odd, hn::Or(c, sign), s), flip);
+  cosine = hn::Xor(hn::IfThenElse(odd, hn::Xor(s, hn::Xor(sign, hn::SignBit(d))), c), flip);
+}
+
+// sinc(x) as a series in x^2; on |x| <= 1 the first term left out is 1/19!, 1e-17.
+inline constexpr double kSincTaylor[9] = {1.0,
+                                          -1.0 / 6,
+                                          1.0 / 120,
+                                          -1.0 / 5040,
+                                          1.0 / 362880,
+                                          -1.0 / 39916800.0,
+                                          1.0 / 6227020800.0,
+                                          -1.0 / 1307674368000.0,
+                                          1.0 / 355687428096000.0};
+
+/// sinc(pi h) = sin(pi h)/(pi h). The caller promises |pi h| <= 1 where `small`.
+template <class V>
+HWY_INLINE V sinc_of_turns(V h, bool small) {
+  const hn::DFromV<V> d;
+  const V x = hn::Mul(h, hn::Set(d, kPi));
+  if (small) return horner(kSincTaylor, hn::Mul(x, x));
+  const V half = hn::Mul(h, hn::Set(d, 0.5));
+  V c, s;
+  phasor_of_turns(hn::Sub(half, hn::Round(half)), c, s);
+  const auto zero = hn::Eq(x, hn::Zero(d));
+  return hn::IfThenElse(zero, hn::Set(d, 1.0), hn::Div(s, hn::IfThenElse(zero, hn::Set(d, 1.0), x)));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv
+HWY_AFTER_NAMESPACE();
+
+#endif  // RIMETREE_NODES_PSV_SIMD_MATH_INL_H_

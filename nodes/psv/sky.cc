@@ -1,0 +1,144 @@
+// Packs sources for the kernel: points first, real weights for the planes in use, n - 1 without cancellation.
+#include <algorithm>
+#include <cmath>
+
+#include "nodes/psv/kernel.h"
+#include "nodes/psv/layout.h"
+#include "runtime/math/double_double.h"
+
+namespace rimetree::psv {
+namespace {
+
+/// XX XY YX YY of one source and channel.
+struct Brightness {
+  Complex<double> e[4];
+};
+
+Brightness brightness_at(const SkyInput& in, std::ptrdiff_t s, std::ptrdiff_t f) {
+  Brightness b;
+  for (int i = 0; i < 4; ++i)
+    if (in.brightness[i]) b.e[i] = in.brightness[i].at(s, 0, f);
+  return b;
+}
+
+bool is_hermitian(const Brightness& b) { return b.e[0].im == 0 && b.e[3].im == 0 && b.e[1] == conj(b.e[2]); }
+
+double plane_weight(const Brightness& b, Plane plane) {
+  switch (plane) {
+    case Plane::kI:
+      return 0.5 * b.e[0].re + 0.5 * b.e[3].re;
+    case Plane::kQ:
+      return 0.5 * b.e[0].re - 0.5 * b.e[3].re;
+    case Plane::kU:
+      return b.e[1].re;
+    case Plane::kV:
+      return b.e[1].im;
+    default: {
+      const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
+      return i % 2 == 0 ? b.e[i / 2].re : b.e[i / 2].im;
+    }
+  }
+}
+
+/// The planes that some source needs, filled up to a number that the kernel has an instance for.
+std::vector<Plane> planes_in_use(const std::vector<Brightness>& all) {
+  const bool hermitian = std::all_of(all.begin(), all.end(), is_hermitian);
+  const int first = static_cast<int>(hermitian ? Plane::kI : Plane::kXxRe), count = hermitian ? 4 : 8;
+  std::vector<Plane> used, unused;
+  for (int i = first; i < first + count; ++i) {
+    const Plane plane = static_cast<Plane>(i);
+    // "Not zero" rather than "non-zero", so that NaN brightness reaches the result.
+    const bool zero = std::all_of(all.begin(), all.end(), [plane](const Brightness& b) { return plane_weight(b, plane) == 0; });
+    (zero ? unused : used).push_back(plane);
+  }
+  std::size_t n = 1;
+  while (n < used.size()) n *= 2;
+  for (std::size_t i = 0; used.size() < n; ++i) used.push_back(unused[i]);
+  return used;
+}
+
+template <class T>
+void pack_shape(const SkyInput& in, std::size_t s, Sky<T>& sky) {
+  const double angle = in.position_angle.at(s, 0, 0);
+  sky.major_rad.push_back(in.major.at(s, 0, 0));
+  sky.minor_rad.push_back(in.minor.at(s, 0, 0));
+  sky.sin_angle.push_back(std::sin(angle));
+  sky.cos_angle.push_back(std::cos(angle));
+}
+
+template <class T>
+void pack_positions(const SkyInput& in, Sky<T>& sky) {
+  for (const std::size_t s : sky.order) {
+    const double l = in.l.at(s, 0, 0), m = in.m.at(s, 0, 0), n = in.n.at(s, 0, 0);
+    const DoubleDouble<double> offset = n_offset_exact(l, m, n, in.n_minus);
+    sky.l.push_back(l);
+    sky.m.push_back(m);
+    sky.n_high.push_back(offset.hi);
+    sky.n_low.push_back(offset.lo);
+    sky.extent.include(l, m, offset.hi);
+  }
+  for_each_block<T>(sky.n_source, sky.n_point, [&sky](std::size_t, std::size_t begin, std::size_t end) {
+    Extent extent;
+    for (std::size_t s = begin; s < end; ++s) extent.include(sky.l[s], sky.m[s], sky.n_high[s]);
+    sky.block_extent.push_back(extent);
+  });
+}
+
+}  // namespace
+
+double Extent::bound(double u, double v, double w) const {
+  return std::abs(u) * l + std::abs(v) * m + std::abs(w) * n;
+}
+
+void Extent::include(double l_value, double m_value, double n_value) {
+  l = std::max(l, std::abs(l_value));
+  m = std::max(m, std::abs(m_value));
+  n = std::max(n, std::abs(n_value));
+}
+
+template <class T>
+Sky<T> pack_sky(const SkyInput& in) {
+  Sky<T> sky;
+  sky.n_source = static_cast<std::size_t>(in.n_source);
+  sky.n_weight_channel = in.brightness_varies ? static_cast<std::size_t>(in.n_channel) : 1;
+  std::vector<std::size_t> gaussians;
+  for (std::size_t s = 0; s < sky.n_source; ++s) {
+    const bool point = !in.major || (in.major.at(s, 0, 0) == 0 && in.minor.at(s, 0, 0) == 0);
+    (point ? sky.order : gaussians).push_back(s);
+  }
+  sky.n_point = sky.order.size();
+  for (const std::size_t s : gaussians) {
+    sky.order.push_back(s);
+    pack_shape(in, s, sky);
+  }
+  pack_positions(in, sky);
+
+  std::vector<Brightness> all;
+  all.reserve(sky.n_source * sky.n_weight_channel);
+  for (const std::size_t s : sky.order) {
+    double largest = 0;
+    for (std::size_t f = 0; f < sky.n_weight_channel; ++f) {
+      all.push_back(brightness_at(in, s, f));
+      for (const Complex<double>& e : all.back().e) largest = std::max(largest, abs(e));
+    }
+    sky.total_flux += largest;
+  }
+  sky.planes = planes_in_use(all);
+  if (in.with_jones)
+    sky.planes = {Plane::kXxRe, Plane::kXxIm, Plane::kXyRe, Plane::kXyIm,
+                  Plane::kYxRe, Plane::kYxIm, Plane::kYyRe, Plane::kYyIm};
+  for (const Brightness& b : all) {
+    if (in.with_jones)
+      for (const Complex<double>& e : b.e) sky.brightness.insert(sky.brightness.end(), {e.re, e.im});
+    else
+      for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(b, plane)));
+  }
+  // A tile may read beyond the last channel of the last source; what it finds there is never used.
+  sky.weights.resize(sky.weights.size() + kMaxTile * sky.planes.size(), T(0));
+  return sky;
+}
+
+template Sky<float> pack_sky<float>(const SkyInput&);
+template Sky<double> pack_sky<double>(const SkyInput&);
+
+}  // namespace rimetree::psv

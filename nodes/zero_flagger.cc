@@ -1,0 +1,79 @@
+// ZeroFlagger: flags the child where "child OPER 0" holds
+//
+// Child: x, any dimensions and unit.
+// State: oper (string: EQ, NE, GE, LE, GT or LT, default NE as in MeqTrees), flag_bit (integer mask, default 1).
+// Result and derivatives: the child's, unchanged. Flags: those of the child, and flag_bit on elements for which the
+// comparison holds. Complex values are compared by EQ and NE only. MeqTrees: ZeroFlagger.
+#include "runtime/error.h"
+#include "runtime/flag_rules.h"
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class ZeroFlagger final : public Node {
+ public:
+  explicit ZeroFlagger(const State& state)
+      : Node(state), oper_(state.text("oper")), bit_(static_cast<std::int32_t>(state.integer("flag_bit"))) {
+    for (const char* known : {"EQ", "NE", "GE", "LE", "GT", "LT"})
+      if (oper_ == known) return;
+    throw StateError("state field \"oper\" is \"" + oper_ + "\", expected EQ, NE, GE, LE, GT or LT");
+  }
+
+  static NodeClass info() {
+    return {.name = "ZeroFlagger",
+            .summary = "Flags values that compare with zero in a given way.",
+            .formula = "flag where x OPER 0",
+            .result = "the child, with more flags",
+            .reference = "MeqTrees ZeroFlagger",
+            .children = {{.label = "x", .shape = "any", .unit = "any", .doc = "values that are compared with zero"}},
+            .state = {{.name = "oper",
+                       .type = StateType::text,
+                       .default_value = std::string("NE"),
+                       .doc = "EQ, NE, GE, LE, GT or LT: values are flagged if x OPER 0 is true; complex values can "
+                              "only be compared by EQ and NE"},
+                      {.name = "flag_bit",
+                       .type = StateType::integer,
+                       .default_value = std::int64_t{1},
+                       .doc = "bits that are set in the flags"}}};
+  }
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    const Result& child = evaluation.child(0);
+    const Vells& x = child.value;
+    if (x.is_complex() && oper_ != "EQ" && oper_ != "NE")
+      throw ShapeError("complex values can only be compared by EQ or NE, not by " + oper_);
+    evaluation.set(x);
+    for (const Derivative& derivative : child.derivatives) evaluation.add(derivative.parameter, derivative.value);
+
+    Flags found(evaluation.pool, x.dims().size(), x.cells());
+    for (std::size_t i = 0; i < x.size(); ++i)
+      found.data()[i] = holds(x.is_complex() ? x.complex()[i] : Complex<double>(x.real()[i])) ? bit_ : 0;
+    if (child.flags.empty()) return evaluation.set_flags(std::move(found));
+    Flags flags(evaluation.pool, x.dims().size(), broadcast(x.cells(), child.flags.cells()));
+    for (std::size_t e = 0; e < x.dims().size(); ++e) {
+      merge_flags(flags, e, found, e, 1);
+      merge_flags(flags, e, child.flags, e, 1);
+    }
+    evaluation.set_flags(std::move(flags));
+  }
+
+ private:
+  bool holds(Complex<double> x) const {
+    if (oper_ == "EQ") return x.re == 0 && x.im == 0;
+    if (oper_ == "NE") return !(x.re == 0 && x.im == 0);
+    if (oper_ == "GE") return x.re >= 0;
+    if (oper_ == "LE") return x.re <= 0;
+    if (oper_ == "GT") return x.re > 0;
+    return x.re < 0;
+  }
+
+  std::string oper_;
+  std::int32_t bit_;
+};
+
+RIMETREE_REGISTER_NODE(ZeroFlagger);
+
+}  // namespace rimetree

@@ -1,0 +1,172 @@
+// Nodes that reduce the values of their children over axes of the cells, and over a dimension of the tensor, to fewer
+// values: sums, means, extremes. Flagged cells are left out. A class writes how one more value changes the outcome;
+// this file gives it broadcasting, flags, real and complex numbers, and exact derivatives.
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/cell_node.h"
+
+namespace rimetree {
+
+namespace cell_detail {
+
+/// Calls body(cell) for every cell of the shape, last axis fastest.
+template <class Body>
+void for_each_cell(const CellShape& shape, const Body& body) {
+  const auto& n = shape.extent;
+  std::array<int, kAxes> cell{};
+  for (cell[0] = 0; cell[0] < n[0]; ++cell[0])
+    for (cell[1] = 0; cell[1] < n[1]; ++cell[1])
+      for (cell[2] = 0; cell[2] < n[2]; ++cell[2])
+        for (cell[3] = 0; cell[3] < n[3]; ++cell[3]) body(cell);
+}
+
+}  // namespace cell_detail
+
+/// Body declares
+///   static constexpr bool kRealOnly;
+///   template <class N> static void add(N& outcome, N value, std::size_t count);   (count: values taken before)
+///   template <class N> static N finish(N outcome, std::size_t count);
+/// and the class has the state fields of reduction_state().
+template <class Body>
+class CellReduction : public Node {
+ public:
+  explicit CellReduction(const State& state)
+      : Node(state), tensor_axis_(static_cast<int>(state.integer("tensor_axis"))) {
+    for (const std::string& name : state.text_list("reduction_axes"))
+      reduced_[static_cast<int>(axis_from_name(name))] = true;
+  }
+
+  static std::vector<StateSpec> reduction_state(const std::string& several) {
+    return {
+        {.name = "reduction_axes",
+         .type = StateType::text_list,
+         .default_value = std::vector<std::string>(kAxisNames.begin(), kAxisNames.end()),
+         .doc = "axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an empty "
+                "list none. " +
+                several},
+        {.name = "tensor_axis",
+         .type = StateType::integer,
+         .default_value = std::int64_t{-1},
+         .doc = "dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2]; -1: none"}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    const TensorShape& dims = *children[0];
+    for (const TensorShape* child : children)
+      if (!(*child == dims))
+        throw ShapeError("children have dimensions " + to_string(dims) + " and " + to_string(*child) +
+                         "; they must be equal");
+    if (tensor_axis_ < -1 || tensor_axis_ >= dims.rank)
+      throw ShapeError("state field \"tensor_axis\" is " + std::to_string(tensor_axis_) +
+                       ", but the children have dimensions " + to_string(dims));
+    TensorShape result;
+    for (int i = 0; i < dims.rank; ++i)
+      if (i != tensor_axis_) result.append(dims[i]);
+    return result;
+  }
+  /// A constant counts once for each cell of the request.
+  DependencySet own_dependencies() const override { return kDomain; }
+
+ protected:
+  /// Whether an axis is reduced, given how many children there are.
+  virtual bool reduces(Axis axis, std::size_t /*children*/) const { return reduced_[static_cast<int>(axis)]; }
+
+  void evaluate(Evaluation& evaluation) const override {
+    bool any_complex = false;
+    for (const Result* child : evaluation.children()) any_complex = any_complex || child->value.is_complex();
+    if (any_complex) {
+      if constexpr (Body::kRealOnly)
+        throw ShapeError("children must be real, but one is complex");
+      else
+        run<Complex<double>, Complex<Dual<double>>>(evaluation);
+    } else {
+      run<double, Dual<double>>(evaluation);
+    }
+  }
+
+ private:
+  /// The cells of the result, and those that go into each of them.
+  struct Extents {
+    CellShape kept, inner;
+  };
+  Extents extents(const Evaluation& evaluation) const {
+    Extents result;
+    for (const Result* child : evaluation.children()) {
+      result.kept = broadcast(result.kept, child->value.cells());
+      if (!child->flags.empty()) result.kept = broadcast(result.kept, child->flags.cells());
+    }
+    for (int axis = 0; axis < kAxes; ++axis) {
+      if (!reduces(static_cast<Axis>(axis), evaluation.children().size())) continue;
+      result.kept.extent[axis] = 1;
+      result.inner.extent[axis] = evaluation.cells().shape().extent[axis];
+    }
+    return result;
+  }
+
+  template <class N, class DualN>
+  void run(Evaluation& evaluation) const {
+    const Extents cells = extents(evaluation);
+    Flags flags;
+    for (const Result* child : evaluation.children())
+      if (!child->flags.empty() && flags.empty()) flags = Flags(evaluation.pool, dims().size(), cells.kept);
+    evaluation.set(fill<N>(evaluation, cells, nullptr, flags.empty() ? nullptr : flags.data()));
+    for (const ParameterId& parameter : evaluation.parameters())
+      evaluation.add(parameter, fill<DualN>(evaluation, cells, &parameter, nullptr));
+    evaluation.set_flags(std::move(flags));
+  }
+
+  /// `flags`, if given, gets the union of bits where every value is flagged.
+  template <class N>
+  Vells fill(Evaluation& evaluation, const Extents& cells, const ParameterId* parameter, std::int32_t* flags) const {
+    constexpr NumberType type = cell_detail::NumberTraits<N>::is_complex ? NumberType::complex : NumberType::real;
+    Vells target = evaluation.make(type, cells.kept);
+    std::vector<cell_detail::Operand> operands;
+    std::vector<std::array<std::size_t, kAxes>> flag_stride;
+    for (const Result* child : evaluation.children()) {
+      operands.emplace_back(*child, parameter);
+      flag_stride.push_back(broadcast_strides(child->flags.empty() ? CellShape{} : child->flags.cells()));
+    }
+    const TensorShape& from = evaluation.child(0).value.dims();
+    std::size_t length = 1, inner_elements = 1;
+    if (tensor_axis_ >= 0) {
+      length = static_cast<std::size_t>(from[tensor_axis_]);
+      for (int i = tensor_axis_ + 1; i < from.rank; ++i) inner_elements *= static_cast<std::size_t>(from[i]);
+    }
+    std::size_t i = 0;
+    for (std::size_t e = 0; e < target.dims().size(); ++e) {
+      const std::size_t first = e / inner_elements * length * inner_elements + e % inner_elements;
+      cell_detail::for_each_cell(cells.kept, [&](const std::array<int, kAxes>& outer) {
+        N outcome{};
+        std::size_t count = 0;
+        std::int32_t bits = 0;
+        for (std::size_t c = 0; c < operands.size(); ++c)
+          for (std::size_t k = 0; k < length; ++k)
+            cell_detail::for_each_cell(cells.inner, [&](std::array<int, kAxes> cell) {
+              std::size_t at = 0;
+              for (int axis = 0; axis < kAxes; ++axis) {
+                cell[axis] += outer[axis];
+                at += static_cast<std::size_t>(cell[axis]) * flag_stride[c][axis];
+              }
+              const std::size_t element = first + k * inner_elements;
+              const Flags& of_child = evaluation.child(c).flags;
+              if (!of_child.empty() && of_child.plane(element)[at] != 0) {
+                bits |= of_child.plane(element)[at];
+                return;
+              }
+              operands[c].move_to(cell);
+              Body::template add<N>(outcome, operands[c].template load<N>(element), count++);
+            });
+        if (flags != nullptr && count == 0) flags[i] = bits;
+        cell_detail::store(target, i++, count > 0 ? Body::template finish<N>(outcome, count) : N{});
+      });
+    }
+    return target;
+  }
+
+  std::array<bool, kAxes> reduced_{};
+  int tensor_axis_;
+};
+
+}  // namespace rimetree

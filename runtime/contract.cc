@@ -1,0 +1,90 @@
+#include "runtime/contract.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+#include "runtime/flag_rules.h"
+
+namespace rimetree {
+
+namespace {
+
+Failure failure_of(const Node& node, std::string message) {
+  return {node.name(), node.node_class().name, node.origin(), std::move(message)};
+}
+
+void check_outcome(const Evaluation& evaluation) {
+  const Result& result = evaluation.result;
+  if (result.value.empty()) throw std::logic_error("the node class produced no value");
+  if (!(result.value.dims() == evaluation.node.dims()))
+    throw ShapeError("result has dimensions " + to_string(result.value.dims()) + ", expected " +
+                     to_string(evaluation.node.dims()));
+  const auto fits = [&](const CellShape& shape) {
+    for (int axis = 0; axis < kAxes; ++axis)
+      if (shape.extent[axis] != 1 && shape.extent[axis] != evaluation.cells().shape().extent[axis]) return false;
+    return true;
+  };
+  if (!fits(result.value.cells()) || (!result.flags.empty() && !fits(result.flags.cells())))
+    throw ShapeError("values on " + to_string(result.value.cells()) + " do not fit the cells of the request, " +
+                     to_string(evaluation.cells().shape()));
+}
+
+}  // namespace
+
+std::optional<Evaluation> Contract::prepare(const Node& node, const Request& request, memory::Pool& pool,
+                                            std::span<const Result* const> children, Result& decided) {
+  for (const Result* child : children) {
+    if (child == nullptr || child->status != Result::Status::failed) continue;
+    decided.status = Result::Status::failed;
+    for (const Failure& failure : child->failures) {
+      const bool known = std::any_of(decided.failures.begin(), decided.failures.end(), [&](const Failure& other) {
+        return other.node == failure.node && other.message == failure.message;
+      });
+      if (!known) decided.failures.push_back(failure);
+    }
+  }
+  if (!decided.failures.empty()) return std::nullopt;
+
+  std::vector<const Result*> present;
+  present.reserve(children.size());
+  bool any_value = children.empty();
+  const std::vector<ChildSpec>& specs = node.node_class().children;
+  const auto fixed = static_cast<std::ptrdiff_t>(specs.size()) - (!specs.empty() && specs.back().repeated ? 1 : 0);
+  for (const Result* child : children) {
+    const bool missing = child != nullptr && child->status == Result::Status::missing;
+    if (missing && !node.skips_missing()) return std::nullopt;  // `decided` is missing by default
+    if (missing) {
+      // A slot with a label of its own is still there, but empty; a repeated child leaves no gap.
+      if (&child - children.data() < fixed) present.push_back(nullptr);
+      continue;
+    }
+    any_value = any_value || child != nullptr;
+    present.push_back(child);
+  }
+  if (!any_value) return std::nullopt;
+  return std::make_optional<Evaluation>(node, request, pool, std::move(present));
+}
+
+Result Contract::finish(Evaluation& evaluation) {
+  Result& result = evaluation.result;
+  if (result.status == Result::Status::failed) return std::move(result);
+  if (evaluation.is_missing) {
+    result = Result{};
+    return std::move(result);
+  }
+  try {
+    check_outcome(evaluation);
+    if (!evaluation.flags_are_set) result.flags = union_of_child_flags(evaluation);
+    std::sort(result.derivatives.begin(), result.derivatives.end(),
+              [](const Derivative& a, const Derivative& b) { return a.parameter < b.parameter; });
+    result.status = Result::Status::ok;
+  } catch (const std::exception& error) {
+    const Failure failure = failure_of(evaluation.node, error.what());
+    result = Result{};
+    result.status = Result::Status::failed;
+    result.failures.push_back(failure);
+  }
+  return std::move(result);
+}
+
+}  // namespace rimetree

@@ -1,0 +1,195 @@
+#include "runtime/evaluator.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "memory/host_device.h"
+#include "runtime/contract.h"
+#include "runtime/fingerprint.h"
+
+namespace rimetree {
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::uint64_t result_bytes(const Result& result) {
+  std::uint64_t bytes = result.value.bytes() + result.flags.size() * sizeof(std::int32_t);
+  for (const Derivative& derivative : result.derivatives) bytes += derivative.value.bytes();
+  return bytes;
+}
+
+std::uint64_t free_memory_bytes() {
+  const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 1u << 30;
+}
+
+}  // namespace
+
+double TimingReport::overhead_seconds() const {
+  double inside = 0;
+  for (const auto& [name, timing] : classes) inside += timing.seconds;
+  return total_seconds - inside;
+}
+
+// State of one evaluate() call.
+struct Evaluator::Pass {
+  const Request& request;
+  Cancellation& cancellation;
+  std::vector<std::uint64_t> stamp;    // by node: identifies what the result is made from
+  std::vector<ResultPtr> result;       // by node: alive in this call
+  std::vector<int> waiting_consumers;  // by node: consumers still to be evaluated in this call
+  std::vector<bool> needed;            // by node: to be computed in the current wave
+  std::vector<bool> is_root;
+  std::uint64_t bytes_alive = 0;
+};
+
+Evaluator::Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options)
+    : forest_(std::move(forest)),
+      plan_(*forest_),
+      options_(options),
+      threads_(options.threads),
+      pool_(memory::Pool::create(memory::host())),
+      kept_(forest_->size()),
+      kept_stamp_(forest_->size(), 0) {
+  if (options_.memory_budget == 0) options_.memory_budget = free_memory_bytes() / 2;
+}
+
+void Evaluator::forget() {
+  std::fill(kept_.begin(), kept_.end(), nullptr);
+  pool_->trim();
+}
+
+// What a node's own part contributes to the identity of its result. Children come in by their stamps.
+std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
+  std::uint64_t stamp = mix(static_cast<std::uint64_t>(node), forest_->state_version(node));
+  stamp = mix(stamp, static_cast<std::uint64_t>(request.precision) * 2 + request.derivatives);
+  const DependencySet own = forest_->node(node).own_dependencies();
+  if (own & kDomain) stamp = mix(stamp, request.cells->fingerprint());
+  if (own & kData) stamp = mix(stamp, request.data_id);
+  if (own & kIteration) stamp = mix(stamp, request.iteration);
+  return stamp;
+}
+
+std::vector<ResultPtr> Evaluator::evaluate(const Request& request, const std::vector<int>& roots,
+                                           Cancellation* cancellation) {
+  const auto start = std::chrono::steady_clock::now();
+  Cancellation none;
+  Pass pass{request, cancellation ? *cancellation : none, {}, {}, {}, {}, {}, 0};
+  pass.stamp.resize(forest_->size());
+  pass.result.resize(forest_->size());
+  pass.waiting_consumers.assign(forest_->size(), 0);
+  pass.is_root.assign(forest_->size(), false);
+  for (const int root : roots) pass.is_root[root] = true;
+  for (const int node : plan_.below(roots)) {
+    std::uint64_t stamp = stamp_own(node, request);
+    for (const int child : forest_->children(node)) {
+      stamp = mix(stamp, child < 0 ? 0 : pass.stamp[child]);
+      if (child >= 0) ++pass.waiting_consumers[child];
+    }
+    pass.stamp[node] = stamp;
+  }
+  if (roots != waves_roots_ || request.cells->shape() != waves_cells_) {
+    waves_roots_ = roots;
+    waves_cells_ = request.cells->shape();
+    waves_ = plan_.waves(roots, waves_cells_, options_.memory_budget);
+  }
+  for (const auto& wave : waves_) run_wave(pass, wave);
+
+  std::vector<ResultPtr> results;
+  results.reserve(roots.size());
+  for (const int root : roots) results.push_back(pass.result[root]);
+  timing_.total_seconds += seconds_since(start);
+  return results;
+}
+
+ResultPtr Evaluator::evaluate(const Request& request, const std::string& node) {
+  return evaluate(request, std::vector<int>{forest_->find(node)}).front();
+}
+
+void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
+  const std::vector<int> nodes = plan_.below(roots);
+  pass.needed.assign(forest_->size(), false);
+  for (const int root : roots) pass.needed[root] = true;
+  // From the roots down: a node whose kept result is valid ends the descent.
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const int node = *it;
+    if (!pass.needed[node]) continue;
+    const bool valid = kept_[node] && kept_stamp_[node] == pass.stamp[node] && !forest_->node(node).always_evaluates();
+    if (valid && !pass.result[node]) {
+      pass.result[node] = kept_[node];
+      ++timing_.classes[forest_->node(node).node_class().name].reused;
+      release_children(pass, node);  // it will not read them
+    }
+    if (pass.result[node]) {
+      pass.needed[node] = false;
+      continue;
+    }
+    for (const int child : forest_->children(node))
+      if (child >= 0) pass.needed[child] = true;
+  }
+  for (std::size_t k = 0; k < nodes.size();) {
+    // Nodes come by level; those of one batch are collected from the level.
+    std::size_t end = k;
+    while (end < nodes.size() && forest_->level(nodes[end]) == forest_->level(nodes[k])) ++end;
+    std::map<int, std::vector<int>> batches;
+    for (; k < end; ++k)
+      if (pass.needed[nodes[k]]) batches[plan_.batch_of(nodes[k])].push_back(nodes[k]);
+    for (const auto& [id, members] : batches) run_batch(pass, members);
+  }
+}
+
+void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
+  if (pass.cancellation.check()) throw Cancelled();
+  std::vector<std::optional<Evaluation>> evaluations;
+  std::vector<Result> decided(nodes.size());
+  evaluations.reserve(nodes.size());
+  std::vector<Evaluation*> ready;
+  ready.reserve(nodes.size());
+  std::vector<const Result*> children;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    children.clear();
+    for (const int child : forest_->children(nodes[i]))
+      children.push_back(child < 0 ? nullptr : pass.result[child].get());
+    evaluations.push_back(Contract::prepare(forest_->node(nodes[i]), pass.request, *pool_, children, decided[i]));
+    if (evaluations.back()) ready.push_back(&*evaluations.back());
+  }
+  ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
+  if (!ready.empty()) {
+    BatchContext context{threads_, pass.cancellation, warnings_};
+    const auto start = std::chrono::steady_clock::now();
+    ready.front()->node.evaluate_batch(context, ready);
+    timing.seconds += seconds_since(start);
+    timing.evaluations += ready.size();
+    ++timing.batches;
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const int node = nodes[i];
+    auto result =
+        std::make_shared<const Result>(evaluations[i] ? Contract::finish(*evaluations[i]) : std::move(decided[i]));
+    pass.bytes_alive += result_bytes(*result);
+    if ((plan_.keeps(node) || pass.is_root[node]) && !forest_->node(node).always_evaluates()) {
+      kept_[node] = result;
+      kept_stamp_[node] = pass.stamp[node];
+    }
+    pass.result[node] = std::move(result);
+  }
+  timing_.peak_result_bytes = std::max(timing_.peak_result_bytes, pass.bytes_alive);
+  for (const int node : nodes) release_children(pass, node);
+}
+
+void Evaluator::release_children(Pass& pass, int node) {
+  for (const int child : forest_->children(node)) {
+    if (child < 0 || --pass.waiting_consumers[child] > 0 || pass.is_root[child] || !pass.result[child]) continue;
+    if (!plan_.keeps(child)) {
+      pass.bytes_alive -= result_bytes(*pass.result[child]);
+      pass.result[child] = nullptr;
+    }
+  }
+}
+
+}  // namespace rimetree

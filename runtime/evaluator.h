@@ -1,0 +1,81 @@
+// Evaluates forests: finds what has to be computed for a request, runs it batch by batch on all cores, keeps what will
+// be needed again and lets go of the rest.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/plan.h"
+#include "runtime/thread_pool.h"
+
+namespace rimetree {
+
+/// Where the time went, accumulated over evaluations.
+struct ClassTiming {
+  std::uint64_t evaluations = 0;  ///< nodes evaluated
+  std::uint64_t reused = 0;       ///< nodes whose kept result was still valid
+  std::uint64_t batches = 0;      ///< calls
+  double seconds = 0;             ///< wall time inside the class's arithmetic
+};
+struct TimingReport {
+  std::map<std::string, ClassTiming> classes;
+  double total_seconds = 0;  ///< wall time inside Evaluator::evaluate
+  /// Total less the classes' arithmetic: what the framework itself costs.
+  double overhead_seconds() const;
+  std::uint64_t peak_result_bytes = 0;  ///< largest sum of results alive
+};
+
+struct EvaluatorOptions {
+  int threads = 0;                  ///< 0: all cores
+  std::uint64_t memory_budget = 0;  ///< bytes for results; 0: half of the memory that is free when it starts
+};
+
+class Evaluator {
+ public:
+  explicit Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options = {});
+
+  /// Results of `roots` (indices of nodes). Throws Cancelled, memory::OutOfMemory; failures of nodes are in their
+  /// results. Not reentrant.
+  std::vector<ResultPtr> evaluate(const Request& request, const std::vector<int>& roots,
+                                  Cancellation* cancellation = nullptr);
+  /// One node by name, for tests and interactive use.
+  ResultPtr evaluate(const Request& request, const std::string& node);
+
+  /// Lets go of all kept results.
+  void forget();
+  const TimingReport& timing() const { return timing_; }
+  void reset_timing() { timing_ = {}; }
+  /// What nodes had to say so far, each message once.
+  const Warnings& warnings() const { return warnings_; }
+  const Forest& forest() const { return *forest_; }
+  const Plan& plan() const { return plan_; }
+  memory::Pool& pool() { return *pool_; }
+  int threads() const { return threads_.size(); }
+  std::uint64_t memory_budget() const { return options_.memory_budget; }
+
+ private:
+  struct Pass;  // one evaluate() call
+  std::uint64_t stamp_own(int node, const Request& request) const;
+  void run_wave(Pass& pass, std::span<const int> roots);
+  void run_batch(Pass& pass, std::span<const int> nodes);
+  void release_children(Pass& pass, int node);
+
+  std::shared_ptr<Forest> forest_;
+  Plan plan_;
+  EvaluatorOptions options_;
+  ThreadPool threads_;
+  std::shared_ptr<memory::Pool> pool_;
+  std::vector<ResultPtr> kept_;            // by node
+  std::vector<std::uint64_t> kept_stamp_;  // what the kept result was made from
+  // The last division into waves: the same for every tile of one shape.
+  std::vector<int> waves_roots_;
+  CellShape waves_cells_;
+  std::vector<std::vector<int>> waves_;
+  TimingReport timing_;
+  Warnings warnings_;
+};
+
+}  // namespace rimetree

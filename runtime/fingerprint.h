@@ -1,0 +1,30 @@
+// Identifying values by a 64-bit number: equal inputs give equal fingerprints in every run.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace rimetree {
+
+/// Mixes `value` into `seed` (the finaliser of splitmix64; Steele, Lea & Flood 2014).
+inline std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15u + value * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+inline std::uint64_t mix(std::uint64_t seed, double value) { return mix(seed, std::bit_cast<std::uint64_t>(value)); }
+inline std::uint64_t mix(std::uint64_t seed, std::string_view text) {
+  seed = mix(seed, std::uint64_t{text.size()});
+  for (const unsigned char c : text) seed = mix(seed, std::uint64_t{c});
+  return seed;
+}
+inline std::uint64_t mix(std::uint64_t seed, std::span<const double> values) {
+  seed = mix(seed, std::uint64_t{values.size()});
+  for (const double value : values) seed = mix(seed, value);
+  return seed;
+}
+
+}  // namespace rimetree

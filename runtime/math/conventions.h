@@ -1,0 +1,78 @@
+// The project's conventions, each with its one formula. Everything that needs a sign, a frame or a definition of width
+// includes this file; docs/conventions.md explains them for astronomers.
+#pragma once
+
+#include "runtime/math/complex.h"
+
+namespace rimetree {
+
+inline constexpr double kPi = 3.14159265358979323846264338327950288;
+inline constexpr double kSpeedOfLight_m_s = 299792458.0;  ///< exact (SI)
+/// Rotation of the Earth with respect to the stars, radians per second of UT1 (IERS Conventions 2010, table 1.1).
+inline constexpr double kEarthRotation_rad_s = 7.292115e-5;
+
+/// n - n_minus of a unit vector (l, m, n), free of cancellation near the phase centre. `n_minus` is 1 (fringe-stopped
+/// at the phase centre) or 0.
+template <class T>
+RT_HD T n_offset(T l, T m, T n, int n_minus) {
+  if (n_minus == 0) return n;
+  // n - 1 = (n^2 - 1)/(n + 1) = -(l^2 + m^2)/(1 + n); behind the plane n = 0 there is nothing to cancel.
+  return value_of(n) >= 0 ? -(l * l + m * m) / (T(1) + n) : n - T(1);
+}
+
+/// Length in metres by which the wave front is ahead: u l + v m + w (n - 1).
+template <class T>
+RT_HD T path_difference_m(T u, T v, T w, T l, T m, T n_offset) {
+  return u * l + v * m + w * n_offset;
+}
+
+/// exp(+2 pi i path nu/c): the sign that all Measurement Sets need with UVW as stored (Smirnov 2011, A&A 527, A106,
+/// eq. 14, with the baseline's sign of the Measurement Set). The number of turns is reduced in the type given, which
+/// must be double for phases of more than a few hundred radians.
+template <class T>
+RT_HD Complex<T> fringe(T path_m, T frequency_hz) {
+  using P = Plain<T>;
+  T turns = path_m * (frequency_hz / T(P(kSpeedOfLight_m_s)));
+  turns -= T(static_cast<P>(std::rint(value_of(turns))));
+  return polar(T(1), T(P(2 * kPi)) * turns);
+}
+
+/// sin(x)/x, and 1 at 0.
+template <class T>
+RT_HD T sinc(T x) {
+  using P = Plain<T>;
+  // Below 1e-4 the next term of the series is under 1e-18; the series also keeps the derivative finite at 0.
+  if (abs(value_of(x)) < P(1e-4)) return T(1) - x * x / T(6);
+  return sin(x) / x;
+}
+
+/// Attenuation by averaging a fringe over a cell across which its phase changes by `phase_change_rad`.
+template <class T>
+RT_HD T smearing(T phase_change_rad) {
+  return sinc(phase_change_rad / T(2));
+}
+
+/// Rate of change in metres per second of a baseline's (u, v, w) under the Earth's rotation, for a phase centre of
+/// declination `dec_rad` (Thompson, Moran & Swenson 2017, eq. 4.1 differentiated by hour angle). Holds for both signs
+/// of the baseline.
+RT_HD inline void uvw_rate(const double* uvw_m, double dec_rad, double* rate_m_s) {
+  const double s = std::sin(dec_rad), c = std::cos(dec_rad);
+  rate_m_s[0] = kEarthRotation_rad_s * (uvw_m[2] * c - uvw_m[1] * s);
+  rate_m_s[1] = kEarthRotation_rad_s * uvw_m[0] * s;
+  rate_m_s[2] = -kEarthRotation_rad_s * uvw_m[0] * c;
+}
+
+/// Visibility of a Gaussian of unit flux at (u, v) in wavelengths: full widths at half maximum in radians, position
+/// angle in radians from north (m) through east (l):
+/// exp(-pi^2/(4 ln 2) ((major along)^2 + (minor across)^2)).
+template <class T>
+RT_HD T gaussian_taper(T u_wavelengths, T v_wavelengths, T major_rad, T minor_rad, T position_angle_rad) {
+  using P = Plain<T>;
+  const T s = sin(position_angle_rad), c = cos(position_angle_rad);
+  const T along = major_rad * (u_wavelengths * s + v_wavelengths * c);
+  const T across = minor_rad * (u_wavelengths * c - v_wavelengths * s);
+  constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
+  return exp(-(T(P(kScale)) * (along * along + across * across)));
+}
+
+}  // namespace rimetree

@@ -1,0 +1,121 @@
+// Dual numbers v + d*eps (eps^2 = 0): a body evaluated on them gives its value and its exact derivative along one
+// direction, so that a formula and its derivative have one text (forward-mode differentiation; Griewank & Walther,
+// "Evaluating Derivatives", 2nd ed., section 3.1).
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "runtime/math/host_device.h"
+
+namespace rimetree {
+
+template <class T>
+struct Dual {
+  T v{};  ///< value
+  T d{};  ///< derivative along the chosen direction
+
+  constexpr Dual() = default;
+  // Implicit on purpose: constants enter formulae as numbers.
+  RT_HD constexpr Dual(T value) : v(value) {}
+  RT_HD constexpr Dual(T value, T derivative) : v(value), d(derivative) {}
+  template <class A>
+  requires(std::is_arithmetic_v<A> && !std::is_same_v<A, T>) RT_HD constexpr Dual(A value) : v(static_cast<T>(value)) {}
+
+  RT_HD friend constexpr Dual operator+(Dual a, Dual b) { return {a.v + b.v, a.d + b.d}; }
+  RT_HD friend constexpr Dual operator-(Dual a, Dual b) { return {a.v - b.v, a.d - b.d}; }
+  RT_HD friend constexpr Dual operator-(Dual a) { return {-a.v, -a.d}; }
+  RT_HD friend constexpr Dual operator*(Dual a, Dual b) { return {a.v * b.v, a.d * b.v + a.v * b.d}; }
+  RT_HD friend constexpr Dual operator/(Dual a, Dual b) {
+    const T q = a.v / b.v;
+    return {q, (a.d - q * b.d) / b.v};
+  }
+  RT_HD constexpr Dual& operator+=(Dual b) { return *this = *this + b; }
+  RT_HD constexpr Dual& operator-=(Dual b) { return *this = *this - b; }
+  RT_HD constexpr Dual& operator*=(Dual b) { return *this = *this * b; }
+  // Order is that of the values: which branch a formula takes does not depend on the derivative.
+  RT_HD friend constexpr bool operator<(Dual a, Dual b) { return a.v < b.v; }
+  RT_HD friend constexpr bool operator>(Dual a, Dual b) { return a.v > b.v; }
+  RT_HD friend constexpr bool operator<=(Dual a, Dual b) { return a.v <= b.v; }
+  RT_HD friend constexpr bool operator>=(Dual a, Dual b) { return a.v >= b.v; }
+  RT_HD friend constexpr bool operator==(Dual a, Dual b) { return a.v == b.v; }
+};
+
+/// The value without its derivative, of a plain number or a dual one.
+template <class T>
+RT_HD constexpr T value_of(T x) {
+  return x;
+}
+template <class T>
+RT_HD constexpr T value_of(Dual<T> x) {
+  return x.v;
+}
+
+/// The plain floating type under a number type.
+template <class T>
+struct PlainOf {
+  using type = T;
+};
+template <class T>
+struct PlainOf<Dual<T>> {
+  using type = T;
+};
+template <class T>
+using Plain = typename PlainOf<T>::type;
+
+// Real functions in the project's namespace, so that bodies call them unqualified on plain and dual numbers alike.
+#define RT_REAL_FUNCTION(name, derivative) \
+  using std::name;                         \
+  template <class T>                       \
+  RT_HD Dual<T> name(Dual<T> a) {          \
+    const T x = a.v;                       \
+    const T y = std::name(x);              \
+    (void)x, (void)y;                      \
+    return {y, a.d * (derivative)};        \
+  }
+RT_REAL_FUNCTION(exp, y)
+RT_REAL_FUNCTION(log, T(1) / x)
+RT_REAL_FUNCTION(log1p, T(1) / (T(1) + x))
+RT_REAL_FUNCTION(sqrt, T(1) / (T(2) * y))
+RT_REAL_FUNCTION(sin, std::cos(x))
+RT_REAL_FUNCTION(cos, -std::sin(x))
+RT_REAL_FUNCTION(tan, T(1) + y * y)
+RT_REAL_FUNCTION(asin, T(1) / std::sqrt(T(1) - x * x))
+RT_REAL_FUNCTION(acos, -T(1) / std::sqrt(T(1) - x * x))
+RT_REAL_FUNCTION(atan, T(1) / (T(1) + x * x))
+RT_REAL_FUNCTION(sinh, std::cosh(x))
+RT_REAL_FUNCTION(cosh, std::sinh(x))
+RT_REAL_FUNCTION(tanh, T(1) - y * y)
+#undef RT_REAL_FUNCTION
+
+using std::atan2;
+template <class T>
+RT_HD Dual<T> atan2(Dual<T> y, Dual<T> x) {
+  const T r2 = x.v * x.v + y.v * y.v;
+  return {std::atan2(y.v, x.v), (y.d * x.v - x.d * y.v) / r2};
+}
+
+using std::pow;
+template <class T>
+RT_HD Dual<T> pow(Dual<T> a, Dual<T> b) {
+  const T y = std::pow(a.v, b.v);
+  // Each term only where its direction is not zero: log(a) of a non-positive base must not spoil d/da.
+  const T da = a.d != T(0) ? a.d * b.v * std::pow(a.v, b.v - T(1)) : T(0);
+  const T db = b.d != T(0) ? b.d * y * std::log(a.v) : T(0);
+  return {y, da + db};
+}
+
+using std::abs;
+template <class T>
+RT_HD Dual<T> abs(Dual<T> a) {
+  return a.v < T(0) ? -a : a;
+}
+
+using std::hypot;
+template <class T>
+RT_HD Dual<T> hypot(Dual<T> a, Dual<T> b) {
+  const T r = std::hypot(a.v, b.v);
+  return {r, r != T(0) ? (a.v * a.d + b.v * b.d) / r : T(0)};
+}
+
+}  // namespace rimetree

@@ -1,0 +1,25 @@
+#include "runtime/ms/casacore_guard.h"
+
+namespace rimetree::ms {
+
+std::recursive_mutex& casacore_mutex() {
+  static auto* mutex = new std::recursive_mutex;  // never destroyed: tables may be closed during program exit
+  return *mutex;
+}
+
+std::string explain_failure(const std::string& doing, const std::string& what) {
+  const auto has = [&what](const char* text) { return what.find(text) != std::string::npos; };
+  std::string message = doing + " failed: " + what;
+  if (has("No space left") || has("quota exceeded")) {
+    message += "; the disk is full: free some space and run again";
+  } else if (has("File too large")) {
+    message += "; the file size limit of the system or the shell (ulimit -f) is reached";
+  } else if (has("locked") || has("lock on table") || has("acquire")) {
+    message += "; another program has the Measurement Set open for writing: close it and run again";
+  } else if (has("Permission denied") || has("not writable")) {
+    message += "; check the permissions of the Measurement Set and of the files in it";
+  }
+  return message;
+}
+
+}  // namespace rimetree::ms

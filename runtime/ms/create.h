@@ -1,0 +1,46 @@
+// Creates Measurement Sets.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/ms/error.h"
+#include "runtime/ms/metadata.h"
+
+namespace rimetree::ms {
+
+/// What a new Measurement Set holds. Rows are written time by time, within a time spectral window by spectral window,
+/// within that baseline by baseline in the order given.
+struct MsDescription {
+  std::string telescope;
+  std::string observer = "RimeTree";
+  std::string project;
+  std::string command_line;  ///< for HISTORY
+  std::vector<Antenna> antennas;
+  std::vector<Field> fields;                     ///< at least one; J2000
+  std::vector<SpectralWindow> spectral_windows;  ///< at least one; widths may be negative
+  std::vector<int> correlation_type;             ///< 1, 2 or 4 of 5-8 (RR RL LR LL) or of 9-12 (XX XY YX YY), ascending
+
+  std::vector<int> antenna1;       ///< [baseline] autocorrelations allowed
+  std::vector<int> antenna2;       ///< [baseline]
+  std::vector<double> time_s;      ///< [time] centres, MJD in seconds (UTC), ascending
+  std::vector<int> field_of_time;  ///< [time] FIELD_ID; empty: 0
+  double interval_s = 0;           ///< INTERVAL
+  double exposure_s = 0;           ///< EXPOSURE; 0: as interval_s
+  std::vector<double> uvw_m;       ///< [time, baseline, 3]
+
+  bool weight_spectrum = false;                 ///< add WEIGHT_SPECTRUM, all 1
+  std::vector<std::string> columns = {"DATA"};  ///< columns of visibilities, all zero; DATA must be among them
+  bool overwrite = false;                       ///< replace what is at the path if it is a Measurement Set
+};
+
+/// Creates a complete version 2 Measurement Set: no flags, weights and sigmas 1. It is built beside its place as
+/// `<path>.partial` and renamed when complete, so that it appears whole or not at all. Throws MsError if the
+/// description is inconsistent, if something exists at the path (unless `overwrite`), or if writing fails.
+void create(const std::string& path, const MsDescription& description);
+
+/// Bytes on disk that create() will use, within a few per cent.
+std::uint64_t created_bytes(const MsDescription& description);
+
+}  // namespace rimetree::ms

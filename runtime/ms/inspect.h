@@ -1,0 +1,98 @@
+// What a Measurement Set holds, and what in it bites.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/ms/error.h"
+#include "runtime/ms/metadata.h"
+#include "runtime/ms/progress_journal.h"
+#include "runtime/ms/uvw_check.h"
+
+namespace rimetree::ms {
+
+class MeasurementSet;
+
+/// The channels of a spectral window.
+struct ChannelSummary {
+  std::string order;         ///< "single", "ascending", "descending" or "irregular" (neither)
+  double lowest_hz = 0;      ///< lowest channel centre
+  double highest_hz = 0;     ///< highest channel centre
+  double spacing_hz = 0;     ///< median distance of neighbours, positive; the width if there is one channel
+  double width_hz = 0;       ///< median |CHAN_WIDTH|
+  bool regular = true;       ///< all neighbours equally far apart, to 1e-6 of the spacing
+  bool equal_widths = true;  ///< to 1e-6 of the width
+  bool negative_width = false;
+  std::size_t gaps = 0;  ///< neighbours more than 1.5 spacings apart
+};
+
+/// Rows of one DATA_DESC_ID and FIELD_ID.
+struct GroupSummary {
+  int data_desc_id = 0;
+  int field_id = 0;
+  std::int64_t n_row = 0;
+  std::int64_t n_autocorrelation = 0;
+  std::int64_t n_time = 0;
+  std::int64_t n_baseline = 0;         ///< without autocorrelations
+  std::int64_t min_rows_per_time = 0;  ///< without autocorrelations
+  std::int64_t max_rows_per_time = 0;
+  std::int64_t n_missing = 0;    ///< n_baseline * n_time - rows
+  std::int64_t n_duplicate = 0;  ///< rows of a baseline beyond the first in a time slot
+};
+
+/// A column of visibilities.
+struct ColumnSummary {
+  std::string name;
+  bool variable_shape = false;
+  std::vector<std::size_t> shape{};  ///< [channel, correlation] of the first row; empty if not defined there
+};
+
+struct MsSummary {
+  std::string path;
+  std::string telescope;
+  std::string observer;
+  Metadata metadata;
+  std::vector<ChannelSummary> channels;       ///< [spectral window]
+  std::vector<std::int64_t> rows_of_antenna;  ///< [antenna]
+  std::vector<std::int64_t> rows_of_field;    ///< [field]
+  std::vector<std::int64_t> rows_of_data_description;
+  std::vector<GroupSummary> groups;  ///< that have rows
+
+  std::int64_t n_row = 0;
+  std::int64_t n_time = 0;             ///< distinct time slots
+  std::int64_t n_baseline = 0;         ///< distinct, without autocorrelations
+  std::int64_t n_autocorrelation = 0;  ///< rows
+  double first_time_s = 0;             ///< earliest TIME, MJD in seconds
+  double last_time_s = 0;              ///< latest TIME
+  double spacing_s = 0;                ///< median distance of neighbouring time slots of one group; 0 if there is one
+  std::vector<double> exposures_s;     ///< distinct values of EXPOSURE, at most 16
+  std::vector<double> intervals_s;     ///< distinct values of INTERVAL, at most 16
+  bool unsorted = false;               ///< TIME is not ascending
+
+  bool cells_scanned = false;   ///< the three fractions are of all visibilities
+  double flagged_fraction = 0;  ///< FLAG or FLAG_ROW
+  double zero_weight_fraction = 0;
+  double usable_fraction = 0;   ///< neither
+  std::int64_t n_flag_row = 0;  ///< rows with FLAG_ROW
+  std::string weight_column;    ///< the one that counts: WEIGHT_SPECTRUM or WEIGHT
+
+  std::vector<ColumnSummary> columns;
+  UvwReport uvw;
+  std::vector<Progress> progress;  ///< columns whose writing was interrupted (or is going on)
+  std::vector<std::string> warnings;
+};
+
+struct InspectOptions {
+  bool scan_cells = true;           ///< read all flags and weights: slow on large sets
+  std::size_t uvw_time_slots = 64;  ///< of each data description and field, spread evenly, whose UVW are looked at
+};
+
+/// Throws MsError if the set cannot be opened; what is wrong inside it becomes a warning where possible.
+MsSummary inspect(const std::string& path, const InspectOptions& options = {});
+MsSummary inspect(const MeasurementSet& ms, const InspectOptions& options = {});
+
+/// The order, spacing and gaps of channels; see ChannelSummary.
+ChannelSummary summarise_channels(const SpectralWindow& window);
+
+}  // namespace rimetree::ms

@@ -1,0 +1,24 @@
+// Private to inspect(): its steps, each in a file of its own.
+#pragma once
+
+#include "runtime/ms/inspect.h"
+#include "runtime/ms/measurement_set.h"
+#include "runtime/ms/row_index.h"
+#include "runtime/ms/tile_plan.h"
+
+namespace rimetree::ms {
+
+/// Rows, times, baselines, groups (inspect_rows.cc). `plan` has one time slot per tile and autocorrelations.
+void summarise_rows(const MeasurementSet& ms, const RowIndex& index, const TilePlan& plan, MsSummary* summary);
+
+/// Fractions of visibilities that are flagged or without weight (inspect_cells.cc).
+void summarise_cells(const MeasurementSet& ms, const RowIndex& index, MsSummary* summary);
+
+/// Fills summary->uvw (inspect_uvw.cc).
+void summarise_uvw(const MeasurementSet& ms, const RowIndex& index, const TilePlan& plan, std::size_t time_slots,
+                   MsSummary* summary);
+
+/// Adds what bites to summary->warnings (inspect_warnings.cc).
+void add_warnings(MsSummary* summary);
+
+}  // namespace rimetree::ms

@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "runtime/ms/inspect_parts.h"
+
+namespace rimetree::ms {
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string degrees(double rad) { return number(rad * 57.29577951308232) + " deg"; }
+
+void warn_about_times(const MsSummary& summary, std::vector<std::string>* warnings) {
+  if (summary.n_row == 0) {
+    warnings->push_back("there are no rows");
+    return;
+  }
+  const double longest_s = summary.exposures_s.empty() ? 0 : summary.exposures_s.back();
+  if (longest_s <= 0) warnings->push_back("EXPOSURE is zero everywhere: time smearing cannot be computed from it");
+  if (longest_s > 0 && summary.spacing_s > 5 * longest_s) {
+    warnings->push_back("EXPOSURE (at most " + number(longest_s) + " s) is much less than the spacing of times (" +
+                        number(summary.spacing_s) + " s): time smearing computed from it may be too small");
+  }
+  if (longest_s > 0 && summary.spacing_s > 0 && longest_s > 1.01 * summary.spacing_s &&
+      summary.exposures_s.size() == 1) {
+    warnings->push_back("EXPOSURE (" + number(longest_s) + " s) is more than the spacing of times (" +
+                        number(summary.spacing_s) + " s)");
+  }
+  const bool differ = summary.exposures_s.size() != summary.intervals_s.size() ||
+                      !std::equal(summary.exposures_s.begin(), summary.exposures_s.end(), summary.intervals_s.begin(),
+                                  [](double a, double b) { return std::abs(a - b) <= 1e-3 * std::abs(a); });
+  if (differ && !summary.intervals_s.empty()) {
+    warnings->push_back("EXPOSURE and INTERVAL differ (" + number(summary.exposures_s.front()) + " to " +
+                        number(longest_s) + " s against " + number(summary.intervals_s.front()) + " to " +
+                        number(summary.intervals_s.back()) + " s): EXPOSURE is used");
+  }
+  if (summary.exposures_s.size() > 1) {
+    warnings->push_back("rows have different EXPOSURE, " + number(summary.exposures_s.front()) + " to " +
+                        number(longest_s) + " s (baseline-dependent averaging?)");
+  }
+  if (summary.unsorted) warnings->push_back("rows are not in the order of TIME: reading is slower");
+}
+
+void warn_about_rows(const MsSummary& summary, std::vector<std::string>* warnings) {
+  std::int64_t missing = 0, duplicate = 0;
+  for (const GroupSummary& group : summary.groups) {
+    missing += group.n_missing;
+    duplicate += group.n_duplicate;
+  }
+  if (missing > 0) {
+    warnings->push_back(std::to_string(missing) + " rows are missing: not every baseline is there at every time");
+  }
+  if (duplicate > 0) {
+    warnings->push_back(std::to_string(duplicate) + " rows repeat a baseline at the same time (sub-arrays, several " +
+                        "receivers?): they are read in tiles of their own");
+  }
+  std::string absent, unplaced;
+  for (std::size_t id = 0; id < summary.metadata.antennas.size(); ++id) {
+    const Antenna& antenna = summary.metadata.antennas[id];
+    const std::string name = " " + antenna.name + " (" + std::to_string(id) + ")";
+    if (id < summary.rows_of_antenna.size() && summary.rows_of_antenna[id] == 0) {
+      absent += name;
+    } else if (!antenna.has_position()) {
+      unplaced += name;
+    }
+  }
+  if (!absent.empty()) warnings->push_back("antennas without data:" + absent);
+  if (!unplaced.empty()) warnings->push_back("antennas with data but at position 0:" + unplaced);
+}
+
+void warn_about_channels(const MsSummary& summary, std::vector<std::string>* warnings) {
+  for (std::size_t id = 0; id < summary.channels.size(); ++id) {
+    const ChannelSummary& channels = summary.channels[id];
+    const std::string window = "spectral window " + std::to_string(id) + ": ";
+    if (channels.order == "descending") warnings->push_back(window + "channels descend in frequency");
+    if (channels.order == "irregular") warnings->push_back(window + "channels are in no order of frequency");
+    if (channels.order != "irregular" && !channels.regular) {
+      warnings->push_back(window + "channels are not equally spaced");
+    }
+    if (channels.gaps > 0) warnings->push_back(window + std::to_string(channels.gaps) + " gaps between channels");
+    if (!channels.equal_widths) warnings->push_back(window + "channels have different widths");
+    if (channels.negative_width) warnings->push_back(window + "CHAN_WIDTH is negative: its magnitude is used");
+    if (channels.width_hz == 0) {
+      warnings->push_back(window + "CHAN_WIDTH is zero: bandwidth smearing cannot be computed from it");
+    } else if (std::abs(channels.width_hz - channels.spacing_hz) > 0.01 * channels.spacing_hz) {
+      warnings->push_back(window + "CHAN_WIDTH (" + number(channels.width_hz) + " Hz) differs from the spacing (" +
+                          number(channels.spacing_hz) + " Hz): smearing uses the width");
+    }
+  }
+}
+
+void warn_about_uvw(const MsSummary& summary, std::vector<std::string>* warnings) {
+  const UvwReport& uvw = summary.uvw;
+  if (uvw.family == "unknown" && summary.n_row > 0) {
+    warnings->push_back("the sign of UVW is unknown" + (uvw.reason.empty() ? "" : ": " + uvw.reason));
+  }
+  for (const UvwDirection& direction : uvw.directions) {
+    const Field& field = summary.metadata.fields[direction.field_id];
+    if (direction.points_elsewhere) {
+      warnings->push_back("UVW of field " + std::to_string(direction.field_id) + " (" + field.name + ") point at RA " +
+                          degrees(direction.ra_rad) + ", Dec " + degrees(direction.dec_rad) + ", " +
+                          degrees(direction.offset_rad) + " from the phase centre that FIELD names (RA " +
+                          degrees(field.ra_rad) + ", Dec " + degrees(field.dec_rad) + ")");
+    } else if (direction.field_residual > 0.02) {
+      warnings->push_back("UVW of field " + std::to_string(direction.field_id) + " (" + field.name + ") differ by " +
+                          number(100 * direction.field_residual) + " % from what the antenna positions predict");
+    }
+  }
+  if (uvw.closure_tested && !uvw.decomposable) {
+    warnings->push_back("UVW are not differences of one vector per antenna (loops of baselines miss by up to " +
+                        number(uvw.misclosure_m) + " m): they are used per baseline");
+  }
+  for (const Field& field : summary.metadata.fields) {
+    if (!field.frame.empty() && field.frame.back() == '?') {
+      warnings->push_back("field " + field.name + ": the phase centre is given in the frame " + field.frame +
+                          " and was not converted to J2000");
+    }
+  }
+}
+
+void warn_about_cells(const MsSummary& summary, std::vector<std::string>* warnings) {
+  if (summary.cells_scanned && summary.n_row > 0) {
+    if (summary.flagged_fraction == 1) {
+      warnings->push_back("every visibility is flagged");
+    } else if (summary.usable_fraction == 0) {
+      warnings->push_back("every visibility is flagged or has zero weight");
+    }
+    if (summary.zero_weight_fraction > 0) {
+      warnings->push_back(number(100 * summary.zero_weight_fraction) + " % of the visibilities have zero weight in " +
+                          summary.weight_column);
+    }
+  }
+  for (const ColumnSummary& column : summary.columns) {
+    if (column.shape.empty() && summary.n_row > 0) {
+      warnings->push_back("column " + column.name + " exists but holds nothing in row 0");
+    }
+  }
+  if (summary.columns.empty()) warnings->push_back("there is no column of complex visibilities");
+  for (const Progress& progress : summary.progress) warnings->push_back(describe(progress));
+}
+
+}  // namespace
+
+void add_warnings(MsSummary* summary) {
+  warn_about_times(*summary, &summary->warnings);
+  warn_about_rows(*summary, &summary->warnings);
+  warn_about_channels(*summary, &summary->warnings);
+  warn_about_uvw(*summary, &summary->warnings);
+  warn_about_cells(*summary, &summary->warnings);
+}
+
+}  // namespace rimetree::ms

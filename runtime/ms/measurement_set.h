@@ -1,0 +1,50 @@
+// An open Measurement Set (version 2): its metadata and which columns it has. Reading, writing and inspecting are in
+// tile_reader.h, tile_writer.h and inspect.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/ms/casacore_table.h"
+#include "runtime/ms/error.h"
+#include "runtime/ms/metadata.h"
+
+namespace rimetree::ms {
+
+/// Opened read-only, or for update (then locked against other writers until destroyed). Move-only; may be used from
+/// several threads. Throws MsError if the path does not exist, is no Measurement Set, lacks a table or column that
+/// every Measurement Set has, or cannot be written.
+class MeasurementSet {
+ public:
+  explicit MeasurementSet(const std::string& path, Access access = Access::kRead);
+
+  const std::string& path() const { return table_.path(); }
+  bool writable() const { return access_ == Access::kUpdate; }
+  std::int64_t n_row() const { return table_.n_row(); }
+  const Metadata& metadata() const { return metadata_; }
+
+  /// Channels and correlations of rows with this DATA_DESC_ID. Throws MsError if there is no such id.
+  CellShape cell_shape(int data_desc_id) const;
+  const SpectralWindow& spectral_window(int data_desc_id) const;
+  const Polarization& polarization(int data_desc_id) const;
+
+  bool has_column(const std::string& name) const { return table_.has_column(name); }
+  /// Columns that hold visibilities: complex arrays, in the order of the table.
+  std::vector<std::string> visibility_columns() const;
+  /// Throws MsError unless `name` is a column of complex visibilities; lists those that are.
+  void require_visibilities(const std::string& name) const;
+
+  /// The main table, for the other files of runtime/ms.
+  const CasacoreTable& table() const { return table_; }
+  CasacoreTable& table() { return table_; }
+
+ private:
+  const DataDescription& data_description(int data_desc_id) const;
+
+  Access access_;
+  CasacoreTable table_;
+  Metadata metadata_;
+};
+
+}  // namespace rimetree::ms

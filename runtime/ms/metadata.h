@@ -1,0 +1,72 @@
+// What the sub-tables of a Measurement Set say, as plain structs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace rimetree::ms {
+
+class CasacoreTable;
+
+/// One row of ANTENNA.
+struct Antenna {
+  std::string name;
+  std::string station;
+  std::string mount;
+  std::array<double, 3> position_m{};  ///< geocentric (ITRF) x, y, z
+  double diameter_m = 0;
+  bool has_position() const { return position_m[0] != 0 || position_m[1] != 0 || position_m[2] != 0; }
+};
+
+/// One row of FIELD. The phase centre is the constant term of PHASE_DIR.
+struct Field {
+  std::string name;
+  double ra_rad = 0;   ///< J2000, [0, 2 pi)
+  double dec_rad = 0;  ///< J2000
+  std::string frame;   ///< as stored; ends with "?" where it could not be converted to J2000
+};
+
+/// One row of SPECTRAL_WINDOW.
+struct SpectralWindow {
+  std::string name;
+  std::vector<double> frequency_hz;  ///< [channel] CHAN_FREQ, in the order stored
+  std::vector<double> width_hz;      ///< [channel] CHAN_WIDTH as stored: may be negative
+  std::size_t n_channel() const { return frequency_hz.size(); }
+};
+
+/// One row of POLARIZATION.
+struct Polarization {
+  std::vector<int> correlation_type;  ///< [correlation] casacore Stokes numbers
+};
+
+/// One row of DATA_DESCRIPTION.
+struct DataDescription {
+  int spectral_window_id = 0;
+  int polarization_id = 0;
+};
+
+/// One row of OBSERVATION.
+struct Observation {
+  std::string telescope;
+  std::string observer;
+};
+
+/// All of them; the index in each list is the id.
+struct Metadata {
+  std::vector<Antenna> antennas;
+  std::vector<Field> fields;
+  std::vector<SpectralWindow> spectral_windows;
+  std::vector<Polarization> polarizations;
+  std::vector<DataDescription> data_descriptions;
+  std::vector<Observation> observations;
+};
+
+/// Reads the sub-tables. Throws MsError where one is missing, malformed or refers to a row that does not exist.
+Metadata read_metadata(const CasacoreTable& main);
+
+/// "XX", "RL", "I", ... of a casacore Stokes number; "?17" of one that no visibility has.
+std::string correlation_name(int correlation_type);
+
+}  // namespace rimetree::ms

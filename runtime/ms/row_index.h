@@ -1,0 +1,25 @@
+// The columns that say what each row of a Measurement Set is, read once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace rimetree::ms {
+
+class MeasurementSet;
+
+/// [row] each; 40 bytes per row.
+struct RowIndex {
+  std::vector<double> time_s;      ///< TIME, MJD in seconds
+  std::vector<double> exposure_s;  ///< EXPOSURE
+  std::vector<int> antenna1;
+  std::vector<int> antenna2;
+  std::vector<int> data_desc_id;
+  std::vector<int> field_id;
+  std::int64_t n_row() const { return static_cast<std::int64_t>(time_s.size()); }
+};
+
+/// Reads and checks them. Throws MsError naming the row if an id is outside its table or a time is not finite.
+RowIndex read_row_index(const MeasurementSet& ms);
+
+}  // namespace rimetree::ms

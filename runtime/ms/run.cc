@@ -1,0 +1,216 @@
+#include "runtime/ms/run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "runtime/ms/error.h"
+#include "runtime/ms/tile_writer.h"
+
+namespace rimetree::ms {
+
+namespace {
+
+// The classes that mean something to a run. Their children and state are documented with the nodes.
+constexpr std::string_view kSpigot = "Spigot", kSink = "Sink", kVisDataMux = "VisDataMux";
+constexpr std::size_t kDefaultTimeSlots = 64;
+
+// Identifies the data of one tile within this process, so that no result of another tile or run is mistaken for its
+// own.
+std::uint64_t next_data_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::vector<std::string> column_states(const Forest& forest, std::string_view node_class, const std::string& field) {
+  std::vector<std::string> columns;
+  for (std::size_t i = 0; i < forest.size(); ++i) {
+    const Node& node = forest.node(static_cast<int>(i));
+    if (node.node_class().name != node_class) continue;
+    const std::string& column = node.state().text(field);
+    if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
+  }
+  return columns;
+}
+
+[[noreturn]] void report_failures(const std::vector<Failure>& failures, const TileKey& key) {
+  std::string text = "evaluation failed in the tile of DATA_DESC_ID " + std::to_string(key.data_desc_id) +
+                     ", FIELD_ID " + std::to_string(key.field_id) + ":";
+  constexpr std::size_t kMost = 10;
+  for (std::size_t i = 0; i < std::min(failures.size(), kMost); ++i) {
+    const Failure& failure = failures[i];
+    text += "\n  " + (failure.origin.empty() ? "" : failure.origin + ": ") + "node \"" + failure.node + "\" (" +
+            failure.node_class + "): " + failure.message;
+  }
+  if (failures.size() > kMost) text += "\n  and " + std::to_string(failures.size() - kMost) + " more";
+  throw Error(text);
+}
+
+// One run: what lives from its first tile to its last.
+class Run {
+ public:
+  Run(MeasurementSet& ms, Evaluator& evaluator, const RunOptions& options)
+      : ms_(ms), evaluator_(evaluator), options_(options), stages_(sink_stages(evaluator.forest())) {
+    ReadSelection selection;
+    selection.rows = options.rows;
+    if (selection.rows.time_slots == 0) selection.rows.time_slots = 1;
+    for (const std::string& column : columns_read(evaluator.forest()))
+      if (column != "UVW" && column != "WEIGHT") selection.columns.push_back(column);
+    selection.channels = options.channels;
+    reader_ = std::make_unique<TileReader>(ms, selection);
+    outputs_ = columns_written(evaluator.forest());
+    if (options.rows.time_slots == 0) reader_->fit(evaluator.memory_budget() / 4, kDefaultTimeSlots, outputs_.size());
+    report_.time_slots = reader_->selection().rows.time_slots;
+    report_.columns = outputs_;
+  }
+
+  RunReport go(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
+    const double inside_before = arithmetic_seconds();
+    {
+      const Stopwatch watch(report_.total_seconds);
+      WriteOptions write_options;
+      write_options.flags = options_.write_flags;
+      write_options.rows_expected = static_cast<std::int64_t>(reader_->n_row());
+      for (const std::string& column : outputs_)
+        writers_.push_back(std::make_unique<TileWriter>(ms_, column, write_options));
+      for (std::size_t i = 0; i < reader_->tiles().size(); ++i) {
+        one_tile(i, cancellation);
+        if (progress) {
+          const TileKey& key = reader_->tiles()[i];
+          progress({i + 1, reader_->tiles().size(), report_.rows, static_cast<std::int64_t>(reader_->n_row()),
+                    key.last_time_s});
+        }
+      }
+      const Stopwatch write_watch(report_.write_seconds);
+      for (auto& writer : writers_) writer->finish();
+    }
+    report_.overhead_seconds =
+        report_.total_seconds - report_.read_seconds - report_.write_seconds - (arithmetic_seconds() - inside_before);
+    return report_;
+  }
+
+ private:
+  double arithmetic_seconds() const {
+    return evaluator_.timing().total_seconds - evaluator_.timing().overhead_seconds();
+  }
+
+  void one_tile(std::size_t index, Cancellation* cancellation) {
+    const TileKey& key = reader_->tiles()[index];
+    Tile tile = [&] {
+      const Stopwatch watch(report_.read_seconds);
+      Tile read = reader_->read(index);
+      for (const std::string& column : outputs_)
+        // A Sink fills the rows it has; a column that is also read keeps its other values.
+        if (!read.columns.contains(column)) read.columns[column].assign(read.n_visibility(), {});
+      return read;
+    }();
+    report_.rows += static_cast<std::int64_t>(key.n_row);
+    if (cells_time_ != tile.time_s || cells_frequency_ != tile.frequency_hz || cells_interval_ != tile.interval_s ||
+        cells_width_ != tile.channel_width_hz) {
+      cells_time_ = tile.time_s, cells_interval_ = tile.interval_s;
+      cells_frequency_ = tile.frequency_hz, cells_width_ = tile.channel_width_hz;
+      cells_ = std::make_shared<const Cells>(
+          Cells::time_frequency({tile.time_s, tile.interval_s}, {tile.frequency_hz, tile.channel_width_hz}));
+    }
+    evaluate(tile, key, cancellation);
+    const Stopwatch watch(report_.write_seconds);
+    for (auto& writer : writers_) write(tile, *writer);
+    ++report_.tiles;
+  }
+
+  void evaluate(Tile& tile, const TileKey& key, Cancellation* cancellation) {
+    const Stopwatch watch(report_.evaluate_seconds);
+    Request request;
+    request.cells = cells_;
+    request.precision = options_.precision;
+    request.tile = &tile;
+    request.data_id = next_data_id();
+    for (const auto& stage : stages_) {
+      std::vector<Failure> failures;
+      const auto results = evaluator_.evaluate(request, stage, cancellation);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        failures.insert(failures.end(), results[i]->failures.begin(), results[i]->failures.end());
+        if (results[i]->status == Result::Status::missing) ++report_.missing;
+        if (results[i]->ok()) mark_written(tile, stage[i]);
+      }
+      if (!failures.empty()) report_failures(failures, key);
+    }
+  }
+
+  void mark_written(const Tile& tile, int node) {
+    const Node& sink = evaluator_.forest().node(node);
+    if (sink.node_class().name != kSink) return;
+    const auto baseline = tile.find({static_cast<int>(sink.state().integer("station_1_index")),
+                                     static_cast<int>(sink.state().integer("station_2_index"))});
+    if (baseline >= 0) written_[sink.state().text("output_column")].insert(static_cast<std::size_t>(baseline));
+  }
+
+  // Rows of baselines for which no Sink had a value keep what the Measurement Set holds.
+  void write(Tile& tile, TileWriter& writer) {
+    const std::set<std::size_t>& written = written_[writer.column()];
+    const std::vector<std::int64_t> all_rows = tile.row;
+    for (std::size_t baseline = 0; baseline < tile.n_baseline(); ++baseline) {
+      const auto first = tile.row.begin() + static_cast<std::ptrdiff_t>(baseline * tile.n_time());
+      const auto last = first + static_cast<std::ptrdiff_t>(tile.n_time());
+      if (!written.contains(baseline)) std::fill(first, last, -1);
+      report_.rows_written += std::count_if(first, last, [](std::int64_t row) { return row >= 0; });
+    }
+    writer.write(tile);
+    tile.row = all_rows;
+    written_[writer.column()].clear();
+  }
+
+  MeasurementSet& ms_;
+  Evaluator& evaluator_;
+  const RunOptions& options_;
+  std::vector<std::vector<int>> stages_;
+  std::unique_ptr<TileReader> reader_;
+  std::vector<std::string> outputs_;
+  std::vector<std::unique_ptr<TileWriter>> writers_;
+  std::map<std::string, std::set<std::size_t>> written_;  // column -> baselines of the current tile
+  std::shared_ptr<const Cells> cells_;
+  std::vector<double> cells_time_, cells_interval_, cells_frequency_, cells_width_;
+  RunReport report_;
+};
+
+}  // namespace
+
+std::vector<std::vector<int>> sink_stages(const Forest& forest) {
+  std::vector<std::vector<int>> stages;
+  std::vector<int> sinks;
+  for (std::size_t i = 0; i < forest.size(); ++i) {
+    const std::string& name = forest.node(static_cast<int>(i)).node_class().name;
+    if (name == kSink) sinks.push_back(static_cast<int>(i));
+    if (name != kVisDataMux) continue;
+    const std::vector<int>& children = forest.children(static_cast<int>(i));  // pre, post, sinks...
+    if (children[0] >= 0) stages.push_back({children[0]});
+    if (children.size() > 2) stages.emplace_back(children.begin() + 2, children.end());
+    if (children[1] >= 0) stages.push_back({children[1]});
+  }
+  if (sinks.empty()) throw Error("the forest has no Sink, so there is nothing to write; add rimetree.Sink nodes");
+  if (stages.empty()) stages.push_back(sinks);
+  return stages;
+}
+
+std::vector<std::string> columns_read(const Forest& forest) { return column_states(forest, kSpigot, "input_column"); }
+std::vector<std::string> columns_written(const Forest& forest) { return column_states(forest, kSink, "output_column"); }
+
+RunReport run(MeasurementSet& ms, Evaluator& evaluator, const RunOptions& options, Cancellation* cancellation,
+              const std::function<void(const RunProgress&)>& progress) {
+  return Run(ms, evaluator, options).go(cancellation, progress);
+}
+
+}  // namespace rimetree::ms

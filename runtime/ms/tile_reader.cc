@@ -1,0 +1,207 @@
+#include "runtime/ms/tile_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "runtime/math/conventions.h"
+#include "runtime/ms/row_blocks.h"
+
+namespace rimetree::ms {
+namespace {
+
+std::vector<Baseline> unique_baselines(const RowIndex& index, const TilePlan& plan, const TileKey& key) {
+  std::vector<Baseline> baselines;
+  for (std::size_t i = plan.slot_begin[key.first_slot]; i < plan.slot_begin[key.first_slot + key.n_slot]; ++i) {
+    baselines.push_back({index.antenna1[plan.row_order[i]], index.antenna2[plan.row_order[i]]});
+  }
+  std::sort(baselines.begin(), baselines.end());
+  baselines.erase(std::unique(baselines.begin(), baselines.end()), baselines.end());
+  return baselines;
+}
+
+/// Reads [row, channel, correlation] in blocks and hands each row to place(values of the row, position in the tile).
+template <class Value, class Place>
+void read_rows(const CasacoreTable& table, const std::string& column, const std::vector<std::size_t>& positions,
+               const std::vector<std::int64_t>& rows, const CellPart& part, Place&& place) {
+  std::vector<Value> buffer;
+  for_row_blocks(rows.size(), part.size() * sizeof(Value), [&](std::size_t begin, std::size_t end) {
+    buffer.resize((end - begin) * part.size());
+    table.read_cells(column, {rows.begin() + begin, rows.begin() + end}, part, buffer.data());
+    for (std::size_t i = begin; i < end; ++i) place(buffer.data() + (i - begin) * part.size(), positions[i]);
+  });
+}
+
+}  // namespace
+
+TileReader::TileReader(const MeasurementSet& ms, ReadSelection selection)
+    : ms_(ms), selection_(std::move(selection)), index_(read_row_index(ms)) {
+  for (const std::string& column : selection_.columns) ms.require_visibilities(column);
+  const RowSelection& rows = selection_.rows;
+  if (rows.data_desc_id >= 0) ms.cell_shape(rows.data_desc_id);  // throws if there is none
+  if (rows.field_id >= 0 && static_cast<std::size_t>(rows.field_id) >= ms.metadata().fields.size()) {
+    throw MsError(ms.path() + " has no FIELD_ID " + std::to_string(rows.field_id) + ": expected 0 to " +
+                  std::to_string(static_cast<int>(ms.metadata().fields.size()) - 1));
+  }
+  plan_ = plan_tiles(index_, rows);
+  for (const TileKey& key : plan_.tiles) channels(key.data_desc_id);  // throws if out of range
+}
+
+ChannelRange TileReader::channels(int data_desc_id) const {
+  const std::size_t n = ms_.spectral_window(data_desc_id).n_channel();
+  const ChannelRange range = selection_.channels.value_or(ChannelRange{0, n});
+  if (range.first < range.stop && range.stop <= n) return range;
+  throw MsError("channels " + std::to_string(range.first) + " to " + std::to_string(range.stop) +
+                " (exclusive) selected, but DATA_DESC_ID " + std::to_string(data_desc_id) + " of " + ms_.path() +
+                " has " + std::to_string(n) + " channels; select a data description or other channels");
+}
+
+CellPart TileReader::part(int data_desc_id) const {
+  const ChannelRange range = channels(data_desc_id);
+  return {ms_.cell_shape(data_desc_id), range.first, range.stop - range.first};
+}
+
+Tile TileReader::read(std::size_t index) const {
+  const TileKey& key = plan_.tiles.at(index);
+  const CellPart part = this->part(key.data_desc_id);
+  const SpectralWindow& window = ms_.spectral_window(key.data_desc_id);
+  Tile tile;
+  tile.data_desc_id = key.data_desc_id;
+  tile.field_id = key.field_id;
+  tile.layer = key.layer;
+  tile.first_channel = part.first_channel;
+  for (std::size_t channel = part.first_channel; channel < part.first_channel + part.n_channel; ++channel) {
+    tile.frequency_hz.push_back(window.frequency_hz[channel]);
+    tile.channel_width_hz.push_back(std::abs(window.width_hz[channel]));
+  }
+  tile.correlation_type = ms_.polarization(key.data_desc_id).correlation_type;
+  for (std::size_t slot = key.first_slot; slot < key.first_slot + key.n_slot; ++slot) {
+    tile.time_s.push_back(plan_.slot_time_s[slot]);
+    tile.interval_s.push_back(plan_.slot_interval_s[slot]);
+  }
+  tile.baselines = unique_baselines(index_, plan_, key);
+  place_rows(key, &tile);
+
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < tile.row.size(); ++i) {
+    if (tile.row[i] >= 0) positions.push_back(i);
+  }
+  std::sort(positions.begin(), positions.end(),
+            [&tile](std::size_t a, std::size_t b) { return tile.row[a] < tile.row[b]; });
+  std::vector<std::int64_t> rows;
+  for (const std::size_t position : positions) rows.push_back(tile.row[position]);
+  read_arrays(positions, rows, part, &tile);
+  if (selection_.flags) read_flags(positions, rows, part, &tile);
+  if (selection_.weights) read_weights(positions, rows, part, &tile);
+  return tile;
+}
+
+void TileReader::place_rows(const TileKey& key, Tile* tile) const {
+  tile->row.assign(tile->n_row(), -1);
+  tile->uvw_m.assign(tile->n_row() * 3, 0);
+  tile->uvw_rate_m_s.assign(tile->n_row() * 3, 0);
+  tile->exposure_s.assign(tile->n_row(), 0);
+  for (std::size_t time = 0; time < key.n_slot; ++time) {
+    const std::size_t slot = key.first_slot + time;
+    for (std::size_t i = plan_.slot_begin[slot]; i < plan_.slot_begin[slot + 1]; ++i) {
+      const std::int64_t row = plan_.row_order[i];
+      const std::ptrdiff_t baseline = tile->find({index_.antenna1[row], index_.antenna2[row]});
+      const std::size_t position = static_cast<std::size_t>(baseline) * key.n_slot + time;
+      tile->row[position] = row;
+      tile->exposure_s[position] = index_.exposure_s[row];
+    }
+  }
+}
+
+void TileReader::read_arrays(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+                             const CellPart& part, Tile* tile) const {
+  std::vector<double> uvw_m(rows.size() * 3);
+  ms_.table().read_vectors("UVW", rows, 3, uvw_m.data());
+  const double dec_rad = ms_.metadata().fields[tile->field_id].dec_rad;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::copy_n(&uvw_m[3 * i], 3, &tile->uvw_m[3 * positions[i]]);
+    uvw_rate(&uvw_m[3 * i], dec_rad, &tile->uvw_rate_m_s[3 * positions[i]]);
+  }
+  for (const std::string& name : selection_.columns) {
+    auto& column = tile->columns[name];
+    column.assign(tile->n_visibility(), {});
+    read_rows<std::complex<float>>(ms_.table(), name, positions, rows, part, [&](const auto* values, std::size_t at) {
+      std::copy_n(values, part.size(), &column[at * part.size()]);
+    });
+  }
+}
+
+void TileReader::read_flags(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+                            const CellPart& part, Tile* tile) const {
+  tile->flag.assign(tile->n_visibility(), 1);
+  read_rows<std::uint8_t>(ms_.table(), "FLAG", positions, rows, part, [&](const auto* values, std::size_t at) {
+    std::copy_n(values, part.size(), &tile->flag[at * part.size()]);
+  });
+  if (rows.empty()) return;
+  const std::vector<std::uint8_t> row_flags =
+      ms_.table().bools("FLAG_ROW", rows.front(), rows.back() - rows.front() + 1);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (row_flags[rows[i] - rows.front()]) std::fill_n(&tile->flag[positions[i] * part.size()], part.size(), 1);
+  }
+}
+
+void TileReader::read_weights(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+                              const CellPart& part, Tile* tile) const {
+  tile->weight.assign(tile->n_visibility(), 0);
+  const CasacoreTable& table = ms_.table();
+  if (table.has_column("WEIGHT_SPECTRUM") && table.all_defined("WEIGHT_SPECTRUM", rows) && !rows.empty() &&
+      !table.cell_shape("WEIGHT_SPECTRUM", rows.front()).empty()) {
+    read_rows<float>(table, "WEIGHT_SPECTRUM", positions, rows, part, [&](const auto* values, std::size_t at) {
+      std::copy_n(values, part.size(), &tile->weight[at * part.size()]);
+    });
+    return;
+  }
+  const std::size_t n = part.whole.n_correlation;
+  std::vector<float> weights(rows.size() * n);
+  table.read_vectors("WEIGHT", rows, n, weights.data());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t channel = 0; channel < part.n_channel; ++channel) {
+      std::copy_n(&weights[i * n], n, &tile->weight[positions[i] * part.size() + channel * n]);
+    }
+  }
+}
+
+std::size_t TileReader::bytes(std::size_t index, std::size_t more_columns) const {
+  const TileKey& key = plan_.tiles.at(index);
+  const std::size_t n_row = key.n_baseline * key.n_slot;
+  const std::size_t n_visibility = n_row * part(key.data_desc_id).size();
+  const std::size_t columns = selection_.columns.size() + more_columns;
+  const std::size_t per_row = sizeof(std::int64_t) + 7 * sizeof(double);
+  const std::size_t per_visibility = columns * sizeof(std::complex<float>) +
+                                     (selection_.flags ? sizeof(std::uint8_t) : 0) +
+                                     (selection_.weights ? sizeof(float) : 0);
+  const std::size_t buffer = std::min(kRowBlockBytes, n_visibility * sizeof(std::complex<float>));
+  return n_row * per_row + n_visibility * per_visibility + buffer;
+}
+
+std::size_t TileReader::largest_bytes(std::size_t more_columns) const {
+  std::size_t largest = 0;
+  for (std::size_t index = 0; index < plan_.tiles.size(); ++index) {
+    largest = std::max(largest, bytes(index, more_columns));
+  }
+  return largest;
+}
+
+std::size_t TileReader::fit(std::size_t budget_bytes, std::size_t most, std::size_t more_columns) {
+  std::size_t slots = std::max<std::size_t>(1, most);
+  while (true) {
+    selection_.rows.time_slots = slots;
+    plan_ = plan_tiles(index_, selection_.rows);
+    const std::size_t largest = largest_bytes(more_columns);
+    if (largest <= budget_bytes) return slots;
+    if (slots == 1) {
+      throw MsError("one time slot of " + ms_.path() + " takes " + std::to_string(largest) +
+                    " bytes of memory, more than the budget of " + std::to_string(budget_bytes) +
+                    "; raise the budget or select fewer channels");
+    }
+    const double share = static_cast<double>(budget_bytes) / static_cast<double>(largest);
+    slots = std::clamp<std::size_t>(static_cast<std::size_t>(static_cast<double>(slots) * share), 1, slots - 1);
+  }
+}
+
+}  // namespace rimetree::ms

@@ -1,0 +1,71 @@
+// Reads a Measurement Set in time-slot groups.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/ms/measurement_set.h"
+#include "runtime/ms/tile_plan.h"
+#include "runtime/tile.h"
+
+namespace rimetree::ms {
+
+/// Channels [first, stop).
+struct ChannelRange {
+  std::size_t first = 0;
+  std::size_t stop = 0;
+};
+
+/// What to read of which rows.
+struct ReadSelection {
+  RowSelection rows;
+  std::vector<std::string> columns;      ///< visibilities to read (DATA, ...); none: coordinates only
+  std::optional<ChannelRange> channels;  ///< all if not given; must exist in every spectral window selected
+  bool flags = true;                     ///< fill Tile::flag
+  bool weights = true;                   ///< fill Tile::weight
+};
+
+/// Plans on construction (reads only the columns that say what each row is), then reads any tile at any time, from any
+/// thread. Keeps a reference to the Measurement Set.
+class TileReader {
+ public:
+  /// Throws MsError if a column or an id selected does not exist or does not hold visibilities.
+  TileReader(const MeasurementSet& ms, ReadSelection selection);
+
+  const ReadSelection& selection() const { return selection_; }
+  const TilePlan& plan() const { return plan_; }
+  const std::vector<TileKey>& tiles() const { return plan_.tiles; }
+  /// Rows in all tiles.
+  std::size_t n_row() const { return plan_.row_order.size(); }
+
+  /// Reads tile `index`; rows absent have row -1, zero values and weight, and set flags. Throws MsError.
+  Tile read(std::size_t index) const;
+
+  /// Bytes that tile `index` takes while it is read, with `more_columns` columns of visibilities beside those read.
+  std::size_t bytes(std::size_t index, std::size_t more_columns = 0) const;
+  /// The most that any tile takes; 0 if there is none.
+  std::size_t largest_bytes(std::size_t more_columns = 0) const;
+  /// Changes the number of time slots per tile to the largest with which no tile takes more than `budget_bytes`, at
+  /// least 1, at most `most`, and returns it. Throws MsError if even one slot takes more.
+  std::size_t fit(std::size_t budget_bytes, std::size_t most, std::size_t more_columns = 0);
+
+ private:
+  ChannelRange channels(int data_desc_id) const;
+  CellPart part(int data_desc_id) const;
+  void place_rows(const TileKey& key, Tile* tile) const;
+  void read_arrays(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+                   const CellPart& part, Tile* tile) const;
+  void read_flags(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+                  const CellPart& part, Tile* tile) const;
+  void read_weights(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+                    const CellPart& part, Tile* tile) const;
+
+  const MeasurementSet& ms_;
+  ReadSelection selection_;
+  RowIndex index_;
+  TilePlan plan_;
+};
+
+}  // namespace rimetree::ms

@@ -1,0 +1,226 @@
+#include "runtime/ms/tile_writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "runtime/ms/row_blocks.h"
+
+namespace rimetree::ms {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string now_text() {
+  using std::chrono::duration, std::chrono::system_clock;
+  return utc_text(40587.0 * 86400.0 + duration<double>(system_clock::now().time_since_epoch()).count());
+}
+
+/// The distinct cell shapes of all rows, and which of them each row has.
+struct ShapesOfRows {
+  std::vector<CellShape> shapes;
+  std::vector<int> shape_of_row;
+  std::uint64_t bytes = 0;  ///< of complex<float> in all cells
+};
+
+ShapesOfRows shapes_of_rows(const MeasurementSet& ms) {
+  ShapesOfRows result;
+  std::map<int, int> shape_of_description;
+  for (const int id : ms.table().ints("DATA_DESC_ID", 0, ms.n_row())) {
+    auto found = shape_of_description.find(id);
+    if (found == shape_of_description.end()) {
+      const CellShape shape = ms.cell_shape(id);
+      auto at = std::find(result.shapes.begin(), result.shapes.end(), shape);
+      if (at == result.shapes.end()) at = result.shapes.insert(at, shape);
+      found = shape_of_description.emplace(id, static_cast<int>(at - result.shapes.begin())).first;
+    }
+    const CellShape& shape = result.shapes[found->second];
+    result.shape_of_row.push_back(found->second);
+    result.bytes += sizeof(std::complex<float>) * shape.n_channel * shape.n_correlation;
+  }
+  return result;
+}
+
+/// Throws unless a column of fixed shape has the shape that all rows need.
+void require_shapes(const MeasurementSet& ms, const std::string& column, const std::vector<CellShape>& shapes) {
+  const ColumnInfo info = ms.table().column(column);
+  if (info.shape.empty()) return;
+  for (const CellShape& shape : shapes) {
+    if (info.shape == std::vector<std::size_t>{shape.n_channel, shape.n_correlation}) continue;
+    throw MsError("column " + column + " of " + ms.path() +
+                  " exists with another shape than the data descriptions say" + " (" + std::to_string(shape.n_channel) +
+                  " channels x " + std::to_string(shape.n_correlation) + " correlations): write another column");
+  }
+}
+
+/// Positions in the tile of the rows present, in ascending order of row number.
+std::vector<std::size_t> sorted_positions(const Tile& tile) {
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < tile.row.size(); ++i) {
+    if (tile.row[i] >= 0) positions.push_back(i);
+  }
+  std::sort(positions.begin(), positions.end(),
+            [&tile](std::size_t a, std::size_t b) { return tile.row[a] < tile.row[b]; });
+  return positions;
+}
+
+template <class Value>
+void write_rows(CasacoreTable& table, const std::string& column, const std::vector<std::size_t>& positions,
+                const std::vector<std::int64_t>& rows, const CellPart& part, const std::vector<Value>& values) {
+  std::vector<Value> buffer;
+  for_row_blocks(rows.size(), part.size() * sizeof(Value), [&](std::size_t begin, std::size_t end) {
+    buffer.resize((end - begin) * part.size());
+    for (std::size_t i = begin; i < end; ++i) {
+      std::copy_n(&values[positions[i] * part.size()], part.size(), &buffer[(i - begin) * part.size()]);
+    }
+    table.write_cells(column, {rows.begin() + begin, rows.begin() + end}, part, buffer.data());
+  });
+}
+
+}  // namespace
+
+TileWriter::TileWriter(MeasurementSet& ms, std::string column, WriteOptions options)
+    : ms_(ms), column_(std::move(column)), options_(options), stored_(std::chrono::steady_clock::now()) {
+  progress_.column = column_;
+  progress_.started = now_text();
+  progress_.rows_expected = options_.rows_expected;
+  require_writable();
+  prepare_column();
+}
+
+TileWriter::~TileWriter() {
+  if (finished_) return;
+  try {
+    store();
+  } catch (const std::exception&) {  // the journal on the disk stays: it claims less than is there, never more
+  }
+}
+
+void TileWriter::require_writable() const {
+  if (column_.empty() || column_.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") !=
+                             std::string::npos) {
+    throw MsError("a column cannot be called '" + column_ + "': use letters, digits and underscores");
+  }
+  if (!ms_.writable()) {
+    throw MsError("column " + column_ + " cannot be written: " + ms_.path() + " was opened for reading only");
+  }
+  for (const fs::directory_entry& file : fs::directory_iterator(ms_.path())) {
+    const std::string name = file.path().filename().string();
+    if (!file.is_regular_file() || name.rfind("table.", 0) != 0) continue;
+    if (::access(file.path().c_str(), W_OK) != 0) {
+      throw MsError("column " + column_ + " cannot be written: no permission to write " + file.path().string());
+    }
+  }
+  if (::access(ms_.path().c_str(), W_OK) != 0) {
+    throw MsError("column " + column_ + " cannot be written: no permission to create files in " + ms_.path());
+  }
+}
+
+void TileWriter::require_space(std::uint64_t bytes) const {
+  std::error_code error;
+  const fs::space_info space = fs::space(ms_.path(), error);
+  if (error) return;  // a file system that does not tell; writing zeros will
+  const std::uint64_t needed = bytes + bytes / 50 + options_.spare_bytes;  // tiles at the edges are padded: 2 per cent
+  if (space.available >= needed) return;
+  throw MsError("column " + column_ + " of " + ms_.path() + " needs " + std::to_string(needed >> 20) +
+                " MiB of disk, but only " + std::to_string(space.available >> 20) + " MiB are free; free some space");
+}
+
+void TileWriter::prepare_column() {
+  const bool exists = ms_.has_column(column_);
+  if (exists) ms_.require_visibilities(column_);
+  const ShapesOfRows rows = shapes_of_rows(ms_);
+  // A column whose creation was interrupted looks complete, but its cells hold anything.
+  bool half_created = false;
+  for (const Progress& found : read_progress(ms_.path())) half_created |= found.column == column_ && found.creating;
+  if (exists) require_shapes(ms_, column_, rows.shapes);
+  progress_.creating = !exists || half_created;
+  require_space(exists ? 0 : rows.bytes);
+  store_progress(ms_.path(), progress_);
+  try {
+    if (exists) {
+      ms_.table().fill_zeros(column_, rows.shapes, rows.shape_of_row, !half_created);
+    } else {
+      ms_.table().add_complex_column(column_, "The " + column_ + " column", rows.shapes, rows.shape_of_row);
+    }
+    ms_.table().flush(true);
+  } catch (...) {
+    if (!exists && !ms_.has_column(column_)) remove_progress(ms_.path(), column_);
+    throw;
+  }
+  progress_.creating = false;
+  store_progress(ms_.path(), progress_);
+}
+
+CellPart TileWriter::part_of(const Tile& tile) const {
+  const CellShape shape = ms_.cell_shape(tile.data_desc_id);
+  if (tile.n_correlation() != shape.n_correlation || tile.first_channel + tile.n_channel() > shape.n_channel) {
+    throw MsError("a tile with channels " + std::to_string(tile.first_channel) + " to " +
+                  std::to_string(tile.first_channel + tile.n_channel()) + " (exclusive) and " +
+                  std::to_string(tile.n_correlation()) + " correlations does not fit DATA_DESC_ID " +
+                  std::to_string(tile.data_desc_id) + " of " + ms_.path() + ": expected " +
+                  std::to_string(shape.n_channel) + " channels and " + std::to_string(shape.n_correlation) +
+                  " correlations");
+  }
+  return {shape, tile.first_channel, tile.n_channel()};
+}
+
+void TileWriter::write(const Tile& tile) {
+  if (finished_) throw MsError("column " + column_ + " of " + ms_.path() + " is finished: no tile can be added");
+  const auto values = tile.columns.find(column_);
+  if (values == tile.columns.end()) {
+    throw MsError("the tile holds no column " + column_ + ", which is to be written to " + ms_.path());
+  }
+  if (values->second.size() != tile.n_visibility() || tile.row.size() != tile.n_row()) {
+    throw MsError("column " + column_ + " of the tile: expected " + std::to_string(tile.n_visibility()) +
+                  " values (baselines x times x channels x correlations), got " +
+                  std::to_string(values->second.size()));
+  }
+  const CellPart part = part_of(tile);
+  const std::vector<std::size_t> positions = sorted_positions(tile);
+  std::vector<std::int64_t> rows;
+  for (const std::size_t position : positions) rows.push_back(tile.row[position]);
+  write_rows(ms_.table(), column_, positions, rows, part, values->second);
+  if (options_.flags) write_flags(tile, part, positions, rows);
+
+  progress_.rows_written += static_cast<std::int64_t>(rows.size());
+  // Layer 0 comes last of its time slots (plan_tiles), so that only it makes them complete.
+  if (!tile.time_s.empty() && tile.layer == 0)
+    complete_until_s_[{tile.data_desc_id, tile.field_id}] = tile.time_s.back();
+  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - stored_;
+  if (since.count() >= options_.sync_interval_s) store();
+}
+
+void TileWriter::write_flags(const Tile& tile, const CellPart& part, const std::vector<std::size_t>& positions,
+                             const std::vector<std::int64_t>& rows) {
+  if (part.n_channel != part.whole.n_channel || tile.flag.size() != tile.n_visibility()) {
+    throw MsError("flags of " + ms_.path() +
+                  " can only be written for all channels at once, from a tile that has them");
+  }
+  write_rows(ms_.table(), "FLAG", positions, rows, part, tile.flag);
+  std::vector<std::uint8_t> row_flags;
+  for (const std::size_t position : positions) {
+    const auto first = tile.flag.begin() + static_cast<std::ptrdiff_t>(position * part.size());
+    row_flags.push_back(std::all_of(first, first + static_cast<std::ptrdiff_t>(part.size()),
+                                    [](std::uint8_t flag) { return flag != 0; }));
+  }
+  ms_.table().write_bools("FLAG_ROW", rows, row_flags);
+}
+
+void TileWriter::store() {
+  ms_.table().flush(true);
+  progress_.complete.clear();
+  for (const auto& [ids, time_s] : complete_until_s_) progress_.complete.push_back({ids.first, ids.second, time_s});
+  store_progress(ms_.path(), progress_);
+  stored_ = std::chrono::steady_clock::now();
+}
+
+void TileWriter::finish() {
+  if (finished_) return;
+  ms_.table().flush(true);
+  remove_progress(ms_.path(), column_);
+  finished_ = true;
+}
+
+}  // namespace rimetree::ms

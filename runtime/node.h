@@ -1,0 +1,76 @@
+// One operation with children and state. The base class enforces the contract that all nodes keep - shapes, missing
+// data, failures, flags - so that a class writes only its mathematics.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/cancellation.h"
+#include "runtime/evaluation.h"
+#include "runtime/node_class.h"
+#include "runtime/warnings.h"
+
+namespace rimetree {
+
+class ThreadPool;
+
+/// What a batch of evaluations runs with.
+struct BatchContext {
+  ThreadPool& threads;
+  Cancellation& cancellation;
+  Warnings& warnings;
+};
+
+class Node {
+ public:
+  explicit Node(const State& state) : state_(state) {}
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // Who it is; set by the forest.
+  const std::string& name() const { return name_; }
+  const std::string& origin() const { return origin_; }
+  const NodeClass& node_class() const { return *class_; }
+  const State& state() const { return state_; }
+  int index() const { return index_; }
+  const TensorShape& dims() const { return dims_; }
+
+  /// Dimensions of the result from those of the children (nullptr: absent). Called once, when the forest is built;
+  /// throws ShapeError saying expected against got.
+  virtual TensorShape result_dims(std::span<const TensorShape* const> children) const = 0;
+
+  /// What the result depends on beyond what the children depend on.
+  virtual DependencySet own_dependencies() const { return kNothing; }
+  /// Axes along which the result varies beyond those of the children, for the estimate of memory.
+  virtual std::vector<Axis> own_axes() const { return {}; }
+  /// Whether a missing child is left out (its slot is removed) instead of making this node's result missing.
+  virtual bool skips_missing() const { return false; }
+  /// Whether the result must be computed anew for every request (side effects: Sink).
+  virtual bool always_evaluates() const { return false; }
+  /// Nodes that must run on the calling thread (Python code).
+  virtual bool single_threaded() const { return false; }
+
+  /// Evaluates many nodes of the same class, state and shapes by one call, called on one of them. The default spreads
+  /// evaluate() over all threads; a class overrides it where one call for all is faster.
+  virtual void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const;
+
+ protected:
+  /// The mathematics: reads evaluation.child(...), calls set(...). Any exception becomes a Failure of this node.
+  virtual void evaluate(Evaluation& evaluation) const = 0;
+  /// Makes the evaluation's outcome a Failure of its node.
+  static void fail(Evaluation& evaluation, const std::string& message);
+  /// Runs evaluate() and turns an exception into a Failure.
+  static void evaluate_guarded(const Node& node, Evaluation& evaluation);
+
+ private:
+  friend class ForestBuilder;
+  State state_;
+  std::string name_, origin_;
+  const NodeClass* class_ = nullptr;
+  int index_ = -1;
+  TensorShape dims_;
+};
+
+}  // namespace rimetree

@@ -1,0 +1,268 @@
+#include "runtime/python/forest_object.h"
+
+#include <new>
+
+#include "runtime/python/array.h"
+#include "runtime/python/convert.h"
+
+namespace rimetree::python {
+
+namespace {
+
+PyTypeObject* forest_type = nullptr;
+
+struct Contents {
+  std::shared_ptr<Forest> forest;
+  std::unique_ptr<Evaluator> evaluator;
+  bool in_use = false;  // guarded by the GIL
+};
+struct ForestObject {
+  PyObject_HEAD Contents contents;
+};
+
+Contents& contents_of(PyObject* self) { return reinterpret_cast<ForestObject*>(self)->contents; }
+
+void deallocate(PyObject* self) {
+  contents_of(self).~Contents();
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+NodeSpec spec_of(PyObject* item) {
+  PyObject *name, *class_name, *state, *children, *origin;
+  if (!PyArg_ParseTuple(item, "UUO!OU", &name, &class_name, &PyDict_Type, &state, &children, &origin))
+    throw PythonError();
+  NodeSpec spec{string_of(name), string_of(class_name), state_of(state), {}, string_of(origin)};
+  for_each(children, [&](PyObject* child) {
+    PyObject *label, *child_name;
+    if (!PyArg_ParseTuple(child, "UU", &label, &child_name)) throw PythonError();
+    spec.children.emplace_back(string_of(label), string_of(child_name));
+  });
+  return spec;
+}
+
+// cells: a sequence of (centres, widths) per axis in the order time, freq, l, m; None for an axis that is not there.
+std::shared_ptr<const Cells> cells_of(PyObject* object) {
+  std::array<AxisGrid, kAxes> axes;
+  std::size_t i = 0;
+  for_each(object, [&](PyObject* axis) {
+    if (axis != Py_None && i < axes.size()) {
+      PyObject *centre, *width;
+      if (!PyArg_ParseTuple(axis, "OO", &centre, &width)) throw PythonError();
+      axes[i] = {doubles_of(centre), doubles_of(width)};
+    }
+    ++i;
+  });
+  return std::make_shared<const Cells>(std::move(axes));
+}
+
+Ref result_to_python(const Forest& forest, const Result& result) {
+  static constexpr const char* kStatus[] = {"ok", "missing", "failed"};
+  Dict dict;
+  dict.set("status", text(kStatus[static_cast<int>(result.status)]));
+  if (result.ok()) dict.set("value", make_array(result.value));
+  if (!result.flags.empty()) dict.set("flags", make_array(result.flags));
+  dict.set("derivatives", list_of(result.derivatives, [&](const Derivative& derivative) {
+             return tuple(text(forest.node(derivative.parameter.parm).name()),
+                          integer(derivative.parameter.coefficient), make_array(derivative.value));
+           }));
+  dict.set("failures", list_of(result.failures, [](const Failure& failure) {
+             return tuple(text(failure.node), text(failure.node_class), text(failure.origin), text(failure.message));
+           }));
+  return dict.take();
+}
+
+PyObject* evaluate(PyObject* self, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *names, *cells, *precision;
+    int derivatives = 0;
+    if (!PyArg_ParseTuple(arguments, "OOUp", &names, &cells, &precision, &derivatives)) throw PythonError();
+    Contents& contents = contents_of(self);
+    Request request;
+    request.cells = cells_of(cells);
+    request.precision = string_of(precision) == "single" ? Precision::single : Precision::double_;
+    request.derivatives = derivatives != 0;
+    std::vector<int> roots;
+    for (const std::string& name : strings_of(names)) roots.push_back(contents.forest->find(name));
+    std::vector<ResultPtr> results;
+    const EvaluatorInUse evaluator(self);
+    Cancellation cancellation = interruptible();
+    {
+      const WithoutGil without;
+      results = evaluator->evaluate(request, roots, &cancellation);
+    }
+    return list_of(results, [&](const ResultPtr& result) { return result_to_python(*contents.forest, *result); });
+  });
+}
+
+PyObject* set_state(PyObject* self, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *name, *fields;
+    if (!PyArg_ParseTuple(arguments, "UO!", &name, &PyDict_Type, &fields)) throw PythonError();
+    const EvaluatorInUse evaluator(self);  // not while it runs
+    Forest& forest = *contents_of(self).forest;
+    forest.set_state(forest.find(string_of(name)), state_of(fields));
+    return none();
+  });
+}
+
+PyObject* get_state(PyObject* self, PyObject* name) {
+  return guarded([&] {
+    const Forest& forest = *contents_of(self).forest;
+    Dict dict;
+    for (const auto& [field, value] : forest.node(forest.find(string_of(name))).state().values())
+      dict.set(field, state_value(value));
+    return dict.take();
+  });
+}
+
+PyObject* nodes(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Contents& contents = contents_of(self);
+    Ref list = check(PyList_New(0));
+    for (std::size_t i = 0; i < contents.forest->size(); ++i) {
+      const int index = static_cast<int>(i);
+      const Node& node = contents.forest->node(index);
+      Dict dict;
+      dict.set("name", text(node.name())).set("class", text(node.node_class().name)).set("origin", text(node.origin()));
+      dict.set("dims", text(to_string(node.dims()))).set("level", integer(contents.forest->level(index)));
+      dict.set("batch", integer(contents.evaluator->plan().batch_of(index)));
+      dict.set("dependencies", integer(contents.forest->dependencies(index)));
+      dict.set("kept", boolean(contents.evaluator->plan().keeps(index)));
+      dict.set("children", list_of(contents.forest->children(index), [](int child) { return integer(child); }));
+      const Ref item = dict.take();
+      check_status(PyList_Append(list.get(), item.get()));
+    }
+    return list;
+  });
+}
+
+PyObject* plan(PyObject* self, PyObject* arguments) {
+  return guarded([&] {
+    int n_time = 1, n_frequency = 1;
+    if (!PyArg_ParseTuple(arguments, "ii", &n_time, &n_frequency)) throw PythonError();
+    const Contents& contents = contents_of(self);
+    CellShape cells;
+    cells[Axis::time] = n_time;
+    cells[Axis::frequency] = n_frequency;
+    const Plan& plan = contents.evaluator->plan();
+    const std::vector<int> roots = contents.forest->roots();
+    Dict dict;
+    dict.set("batches", list_of(plan.batches(), [&](const Batch& batch) {
+               std::uint64_t bytes = 0;
+               for (const int node : batch.nodes) bytes += plan.result_bytes(node, cells);
+               const Node& first = contents.forest->node(batch.nodes.front());
+               return tuple(text(first.node_class().name), text(first.name()), text(to_string(first.dims())),
+                            integer(batch.level), integer(static_cast<std::int64_t>(batch.nodes.size())),
+                            integer(static_cast<std::int64_t>(bytes)),
+                            integer(contents.forest->dependencies(batch.nodes.front())));
+             }));
+    dict.set("peak_bytes", integer(static_cast<std::int64_t>(plan.peak_bytes(roots, cells))));
+    dict.set("memory_budget", integer(static_cast<std::int64_t>(contents.evaluator->memory_budget())));
+    dict.set("waves",
+             integer(static_cast<std::int64_t>(plan.waves(roots, cells, contents.evaluator->memory_budget()).size())));
+    dict.set("threads", integer(contents.evaluator->threads()));
+    return dict.take();
+  });
+}
+
+PyObject* timing(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const TimingReport& report = contents_of(self).evaluator->timing();
+    Dict classes;
+    for (const auto& [name, timing] : report.classes) {
+      Dict one;
+      one.set("evaluations", integer(static_cast<std::int64_t>(timing.evaluations)));
+      one.set("reused", integer(static_cast<std::int64_t>(timing.reused)));
+      one.set("batches", integer(static_cast<std::int64_t>(timing.batches))).set("seconds", number(timing.seconds));
+      classes.set(name, one.take());
+    }
+    Dict dict;
+    dict.set("classes", classes.take()).set("total_seconds", number(report.total_seconds));
+    dict.set("overhead_seconds", number(report.overhead_seconds()));
+    dict.set("peak_result_bytes", integer(static_cast<std::int64_t>(report.peak_result_bytes)));
+    return dict.take();
+  });
+}
+
+PyObject* reset_timing(PyObject* self, PyObject*) {
+  contents_of(self).evaluator->reset_timing();
+  return none().release();
+}
+
+PyObject* forget(PyObject* self, PyObject*) {
+  contents_of(self).evaluator->forget();
+  return none().release();
+}
+
+PyObject* warnings(PyObject* self, PyObject*) {
+  return guarded([&] { return text_list(contents_of(self).evaluator->warnings().list()); });
+}
+
+PyMethodDef methods[] = {
+    {"evaluate", evaluate, METH_VARARGS, "evaluate(names, cells, precision, derivatives) -> list of results"},
+    {"set_state", set_state, METH_VARARGS, "set_state(name, fields)"},
+    {"get_state", get_state, METH_O, "get_state(name) -> dict"},
+    {"nodes", nodes, METH_NOARGS, "nodes() -> list of dicts, in the order of the script"},
+    {"plan", plan, METH_VARARGS, "plan(n_time, n_freq) -> dict"},
+    {"timing", timing, METH_NOARGS, "timing() -> dict"},
+    {"reset_timing", reset_timing, METH_NOARGS, "reset_timing()"},
+    {"forget", forget, METH_NOARGS, "forget(): lets go of all kept results"},
+    {"warnings", warnings, METH_NOARGS, "warnings() -> list of str"},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+Ref make_forest_type() {
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                                {Py_tp_methods, methods},
+                                {Py_tp_doc, const_cast<char*>("A forest and its evaluator.")},
+                                {0, nullptr}};
+  static PyType_Spec spec{"rimetree._core.Forest", sizeof(ForestObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  Ref type = check(PyType_FromSpec(&spec));
+  forest_type = reinterpret_cast<PyTypeObject*>(type.get());
+  return type;
+}
+
+PyObject* build_forest(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject* specs;
+    int threads = 0;
+    unsigned long long memory_budget = 0;
+    if (!PyArg_ParseTuple(arguments, "OiK", &specs, &threads, &memory_budget)) throw PythonError();
+    std::vector<NodeSpec> list;
+    for_each(specs, [&](PyObject* spec) { list.push_back(spec_of(spec)); });
+    auto forest = Forest::build(list);
+    auto evaluator = std::make_unique<Evaluator>(forest, EvaluatorOptions{threads, memory_budget});
+    auto* object = PyObject_New(ForestObject, forest_type);
+    if (object == nullptr) throw PythonError();
+    new (&object->contents) Contents{std::move(forest), std::move(evaluator), false};
+    return Ref(reinterpret_cast<PyObject*>(object));
+  });
+}
+
+EvaluatorInUse::EvaluatorInUse(PyObject* forest) {
+  if (!PyObject_TypeCheck(forest, forest_type)) {
+    PyErr_SetString(PyExc_TypeError, "expected a Forest");
+    throw PythonError();
+  }
+  Contents& contents = contents_of(forest);
+  if (contents.in_use) throw Error("this forest is being evaluated by another thread");
+  contents.in_use = true;
+  forest_ = Ref::borrowed(forest);
+  evaluator_ = contents.evaluator.get();
+}
+
+EvaluatorInUse::~EvaluatorInUse() { contents_of(forest_.get()).in_use = false; }
+
+Cancellation interruptible() {
+  return Cancellation([] {
+    const WithGil gil;
+    // KeyboardInterrupt (or what a signal handler raised) stays set and is what the caller gets.
+    return PyErr_CheckSignals() != 0;
+  });
+}
+
+}  // namespace rimetree::python

@@ -1,0 +1,34 @@
+// The Python face of a forest with its evaluator.
+#pragma once
+
+#include "runtime/evaluator.h"
+#include "runtime/python/python.h"
+
+namespace rimetree::python {
+
+/// Makes the type; call once when the module is made.
+Ref make_forest_type();
+
+/// build_forest(specs, threads, memory_budget): specs are tuples (name, class, state dict, [(label, child)], origin).
+PyObject* build_forest(PyObject* self, PyObject* arguments);
+
+/// The evaluator behind a Forest object, for as long as this lives. Python threads may share a forest, but not evaluate
+/// it at the same time: then it throws Error.
+class EvaluatorInUse {
+ public:
+  explicit EvaluatorInUse(PyObject* forest);
+  ~EvaluatorInUse();
+  EvaluatorInUse(const EvaluatorInUse&) = delete;
+  EvaluatorInUse& operator=(const EvaluatorInUse&) = delete;
+  Evaluator& operator*() const { return *evaluator_; }
+  Evaluator* operator->() const { return evaluator_; }
+
+ private:
+  Ref forest_;
+  Evaluator* evaluator_;
+};
+
+/// A cancellation that looks for Ctrl-C; call on the thread that holds the GIL, which it may give up later.
+Cancellation interruptible();
+
+}  // namespace rimetree::python

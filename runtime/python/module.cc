@@ -1,0 +1,80 @@
+// rimetree._core: what the Python package stands on.
+#include <algorithm>
+#include <thread>
+
+#include "runtime/plugin_api.h"
+#include "runtime/python/array.h"
+#include "runtime/python/convert.h"
+#include "runtime/python/forest_object.h"
+#include "runtime/python/ms_functions.h"
+#include "runtime/python/ms_inspect.h"
+#include "runtime/python/py_node.h"
+#include "runtime/python/python.h"
+#include "runtime/python/registry_functions.h"
+#include "runtime/registry.h"
+
+namespace rimetree::python {
+
+namespace {
+
+PyObject* machine(PyObject*, PyObject*) {
+  return guarded([&] {
+    Dict dict;
+    dict.set("threads", integer(std::max(1u, std::thread::hardware_concurrency())));
+    return dict.set("plugin_abi_version", integer(kPluginAbiVersion)).take();
+  });
+}
+
+PyMethodDef functions[] = {
+    {"load_plugin", load_plugin, METH_O, "load_plugin(path) -> dict"},
+    {"node_classes", node_classes, METH_NOARGS, "node_classes() -> list of dicts"},
+    {"build_forest", build_forest, METH_VARARGS, "build_forest(specs, threads, memory_budget) -> Forest"},
+    {"set_py_node_call", set_py_node_call, METH_O, "set_py_node_call(function)"},
+    {"register_py_object", register_py_object, METH_O, "register_py_object(object) -> int"},
+    {"run_forest", run_forest, METH_VARARGS, "run_forest(forest, path, options, progress) -> dict"},
+    {"create_ms", create_ms, METH_VARARGS, "create_ms(path, description)"},
+    {"inspect_ms", inspect_ms, METH_O, "inspect_ms(path) -> dict"},
+    {"open_tiles", open_tiles, METH_VARARGS, "open_tiles(path, options) -> TileReader"},
+    {"machine", machine, METH_NOARGS, "machine() -> dict"},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition{PyModuleDef_HEAD_INIT,
+                       "rimetree._core",
+                       "The C++ runtime of RimeTree.",
+                       -1,
+                       functions,
+                       nullptr,
+                       nullptr,
+                       nullptr,
+                       nullptr};
+
+void add(PyObject* module, const char* name, Ref object) {
+  check_status(PyModule_AddObjectRef(module, name, object.get()));
+}
+
+Ref make_module() {
+  Ref module = check(PyModule_Create(&definition));
+  error_type = check(PyErr_NewExceptionWithDoc("rimetree.Error",
+                                               "A mistake in what was asked for: the message says what, where and what "
+                                               "to do.",
+                                               nullptr, nullptr))
+                   .release();
+  forest_error_type =
+      check(PyErr_NewExceptionWithDoc("rimetree.ForestError",
+                                      "Everything wrong with a tree; args[1] lists (node, script line, message).",
+                                      error_type, nullptr))
+          .release();
+  add(module.get(), "Error", Ref::borrowed(error_type));
+  add(module.get(), "ForestError", Ref::borrowed(forest_error_type));
+  add(module.get(), "Array", make_array_type());
+  add(module.get(), "Forest", make_forest_type());
+  add(module.get(), "TileReader", make_tile_reader_type());
+  Registry::instance().add(library_node_classes(), "rimetree._core");
+  return module;
+}
+
+}  // namespace
+
+}  // namespace rimetree::python
+
+extern "C" PyMODINIT_FUNC PyInit__core() { return rimetree::python::guarded(rimetree::python::make_module); }

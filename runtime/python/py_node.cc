@@ -1,0 +1,138 @@
+#include "runtime/python/py_node.h"
+
+#include "runtime/error.h"
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+#include "runtime/python/array.h"
+#include "runtime/python/convert.h"
+
+namespace rimetree::python {
+
+namespace {
+
+PyObject* call_function = nullptr;    // owned; see set_py_node_call
+PyObject* registered_list = nullptr;  // owned list of the objects; an index is an object's number
+
+Ref cells_to_python(const Cells& cells) {
+  Ref list = check(PyList_New(0));
+  for (int axis = 0; axis < kAxes; ++axis) {
+    const AxisGrid& grid = cells.axis(static_cast<Axis>(axis));
+    const Ref pair = grid.centre.empty() ? none() : tuple(make_array(grid.centre), make_array(grid.width));
+    check_status(PyList_Append(list.get(), pair.get()));
+  }
+  return list;
+}
+
+/// Values from an array [tensor dimensions..., time, freq, l, m].
+Vells vells_of(PyObject* object, const Evaluation& evaluation) {
+  const StateArray array = array_of(object);
+  const TensorShape& dims = evaluation.node.dims();
+  const auto rank = static_cast<std::size_t>(dims.rank);
+  CellShape cells;
+  bool fits = array.shape.size() == rank + kAxes;
+  for (std::size_t i = 0; fits && i < rank; ++i) fits = array.shape[i] == dims[static_cast<int>(i)];
+  for (std::size_t i = 0; fits && i < kAxes; ++i) cells.extent[i] = static_cast<std::int32_t>(array.shape[rank + i]);
+  if (!fits)
+    throw ShapeError("evaluate() returned an array that does not have the node's dimensions " + to_string(dims));
+  Vells values = evaluation.make(array.type, cells);
+  double* target = array.type == NumberType::complex ? &values.complex()->re : values.real();
+  std::copy(array.data.begin(), array.data.end(), target);
+  return values;
+}
+
+Ref array_or_none(const Vells* vells) { return vells == nullptr ? none() : make_array(*vells); }
+
+class PyNode final : public Node {
+ public:
+  explicit PyNode(const State& state) : Node(state) {
+    for (const auto length : state.integers("dims")) dims_.append(static_cast<std::int32_t>(length));
+    for (const std::string& name : state.text_list("depends_on")) {
+      if (name == "domain")
+        dependencies_ |= kDomain;
+      else if (name == "data")
+        dependencies_ |= kData;
+      else if (name == "iteration")
+        dependencies_ |= kIteration;
+      else
+        throw StateError("depends_on may hold \"domain\", \"data\" and \"iteration\", not \"" + name + "\"");
+    }
+  }
+
+  static NodeClass info() {
+    return {.name = "PyNode",
+            .summary = "A node written in Python: an object with evaluate(cells, *children) on NumPy arrays.",
+            .result = "dimensions `dims`; whatever evaluate() returns",
+            .reference = "MeqTrees: PyNode",
+            .children = {{.label = "child", .doc = "given to evaluate() as arrays", .repeated = true}},
+            .state = {
+                {.name = "object", .type = StateType::integer, .doc = "number of the Python object", .per_node = true},
+                {.name = "dims",
+                 .type = StateType::array,
+                 .default_value = StateArray{{0}, NumberType::real, {}},
+                 .doc = "tensor dimensions of the result"},
+                {.name = "depends_on",
+                 .type = StateType::text_list,
+                 .default_value = std::vector<std::string>{"domain"},
+                 .doc = "beyond the children: domain, data, iteration"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const>) const override { return dims_; }
+  DependencySet own_dependencies() const override { return dependencies_; }
+  std::vector<Axis> own_axes() const override { return {Axis::time, Axis::frequency}; }
+  bool single_threaded() const override { return true; }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    const WithGil gil;
+    try {
+      call(evaluation);
+    } catch (const PythonError&) {
+      throw Error("Python node failed: " + take_python_error());
+    }
+  }
+
+ private:
+  void call(Evaluation& evaluation) const {
+    PyObject* object = PyList_GetItem(registered_list, state().integer("object"));  // borrowed
+    if (object == nullptr) throw PythonError();
+    const auto& children = evaluation.children();
+    const auto run = [&](const ParameterId* parameter) {
+      const Ref values = list_of(children, [](const Result* child) { return make_array(child->value); });
+      const Ref derivatives = parameter == nullptr ? none() : list_of(children, [&](const Result* child) {
+        return array_or_none(child->derivative(*parameter));
+      });
+      const Ref cells = cells_to_python(evaluation.cells());
+      const Ref arguments =
+          tuple(Ref::borrowed(object), Ref::borrowed(cells.get()), Ref::borrowed(values.get()),
+                Ref::borrowed(derivatives.get()), integer(static_cast<std::int64_t>(evaluation.node.dims().rank)));
+      const Ref result = check(PyObject_CallObject(call_function, arguments.get()));
+      return vells_of(result.get(), evaluation);
+    };
+    evaluation.set(run(nullptr));
+    for (const ParameterId& parameter : evaluation.parameters()) evaluation.add(parameter, run(&parameter));
+  }
+
+  TensorShape dims_;
+  DependencySet dependencies_ = kNothing;
+};
+
+RIMETREE_REGISTER_NODE(PyNode);
+
+}  // namespace
+
+PyObject* set_py_node_call(PyObject*, PyObject* function) {
+  Py_INCREF(function);
+  Py_XDECREF(call_function);
+  call_function = function;
+  return none().release();
+}
+
+PyObject* register_py_object(PyObject*, PyObject* object) {
+  return guarded([&] {
+    if (registered_list == nullptr) registered_list = check(PyList_New(0)).release();
+    check_status(PyList_Append(registered_list, object));
+    return integer(PyList_Size(registered_list) - 1);
+  });
+}
+
+}  // namespace rimetree::python

@@ -1,0 +1,76 @@
+#include "runtime/python/python.h"
+
+#include "memory/device.h"
+#include "runtime/forest.h"
+#include "runtime/python/convert.h"
+
+namespace rimetree::python {
+
+PyObject* error_type = nullptr;
+PyObject* forest_error_type = nullptr;
+
+namespace {
+
+void set_forest_error(const ForestError& error) {
+  Ref list = check(PyList_New(0));
+  for (const BuildError& one : error.errors()) {
+    const Ref item = tuple(text(one.node), text(one.origin), text(one.message));
+    check_status(PyList_Append(list.get(), item.get()));
+  }
+  const Ref arguments = tuple(text(error.what()), std::move(list));
+  const Ref exception = check(PyObject_CallObject(forest_error_type, arguments.get()));
+  PyErr_SetObject(forest_error_type, exception.get());
+}
+
+}  // namespace
+
+void set_python_error() noexcept {
+  try {
+    throw;
+  } catch (const PythonError&) {
+    // already set
+  } catch (const Cancelled&) {
+    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  } catch (const ForestError& error) {
+    try {
+      set_forest_error(error);
+    } catch (...) {
+    }
+  } catch (const Error& error) {
+    PyErr_SetString(error_type, error.what());
+  } catch (const std::bad_alloc& error) {
+    PyErr_SetString(PyExc_MemoryError, error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
+  }
+}
+
+std::string take_python_error() {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const Ref owned_type(type), owned_value(value), owned_trace(trace);
+  if (!owned_value) return "unknown Python error";
+  const Ref name(PyObject_GetAttrString(type, "__name__"));
+  const Ref message(PyObject_Str(value));
+  std::string result = (name ? string_of(name.get()) : "error") + ": " + (message ? string_of(message.get()) : "");
+  // The innermost frame is where the user's code went wrong.
+  Ref frame = Ref::borrowed(trace);
+  Ref line;
+  std::string file;
+  while (frame && frame.get() != Py_None) {
+    line = Ref(PyObject_GetAttrString(frame.get(), "tb_lineno"));
+    const Ref where(PyObject_GetAttrString(frame.get(), "tb_frame"));
+    const Ref code(where ? PyObject_GetAttrString(where.get(), "f_code") : nullptr);
+    const Ref name_of_file(code ? PyObject_GetAttrString(code.get(), "co_filename") : nullptr);
+    if (name_of_file) file = string_of(name_of_file.get());
+    frame = Ref(PyObject_GetAttrString(frame.get(), "tb_next"));
+  }
+  PyErr_Clear();
+  if (line && !file.empty()) result += " (" + file + ":" + std::to_string(PyLong_AsLong(line.get())) + ")";
+  return result;
+}
+
+}  // namespace rimetree::python

@@ -1,0 +1,35 @@
+// What is asked of a forest: on which cells, to which precision, with or without derivatives, on which data.
+#pragma once
+
+#include <memory>
+
+#include "runtime/cells.h"
+#include "runtime/tile.h"
+
+namespace rimetree {
+
+enum class Precision : std::uint8_t {
+  double_,  ///< everything in double precision
+  single,   ///< phases in double, the rest of monolithic kernels in single precision
+};
+
+/// What a result depends on; a set of these decides what is computed once, once per tile, once per iteration.
+enum Dependency : std::uint8_t {
+  kNothing = 0,
+  kDomain = 1,     ///< the cells
+  kData = 2,       ///< the tile's data
+  kParameter = 4,  ///< values of parameters
+  kIteration = 8,  ///< the number of the iteration
+};
+using DependencySet = std::uint8_t;
+
+struct Request {
+  std::shared_ptr<const Cells> cells;
+  Precision precision = Precision::double_;
+  bool derivatives = false;     ///< with respect to all solvable parameters
+  Tile* tile = nullptr;         ///< data for Spigots and what Sinks fill; may be null
+  std::uint64_t data_id = 0;    ///< differs whenever the tile's data differ
+  std::uint64_t iteration = 0;  ///< of a fitting loop
+};
+
+}  // namespace rimetree

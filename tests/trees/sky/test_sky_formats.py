@@ -1,0 +1,90 @@
+"""Telling formats apart, and files that are missing, wrong or cannot be written."""
+
+import os
+
+import pytest
+
+from rimetree import sky
+from rimetree.sky import SkyModel, SkyModelError, Source
+
+MODEL = SkyModel((Source("s", 1.0, 0.5, (1, 0, 0, 0)),))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "1:1: not a sky model that can be read (the file is empty)"),
+        ("skymodel fileformat 1.1\nsource {\n", "an AO model"),
+        ("# x\nSOURCE a 1 2\nFREQ 1e8 1 0 0 0\n", "2:1: not a sky model that can be read (a WODEN or RTS"),
+        ("---\nsrc:\n  - ra: 1\n    comp_type: point\n", "a hyperdrive source list"),
+        ("P1 8 13 35 48 12 59 1 0 0 0 0 0 0 0 0 0 0 1e8\n", "perhaps a SAGECal"),
+        ("# Gaus_id RA\nx y\n", "a PyBDSF Gaussian list"),
+        ("hello\n", "formats are bbs, wsclean, tigger-html, tigger-text, oskar"),
+    ],
+)
+def test_other_files_are_recognised_as_such(tmp_path, text, message):
+    path = tmp_path / "x.txt"
+    path.write_text(text)
+    with pytest.raises(SkyModelError) as error:
+        sky.read(path)
+    assert str(error.value).startswith(str(path)) and message in str(error.value)
+
+
+def test_missing_unreadable_and_binary_files(tmp_path):
+    with pytest.raises(SkyModelError, match=r"none\.txt: cannot read the sky model: No such file"):
+        sky.read(tmp_path / "none.txt")
+    with pytest.raises(SkyModelError, match="Is a directory"):
+        sky.read(tmp_path)
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"format = Name\nab\xff\n")
+    with pytest.raises(SkyModelError, match=r"x\.txt:2:3: this is not UTF-8"):
+        sky.read(path)
+
+
+def test_unknown_formats(tmp_path):
+    with pytest.raises(SkyModelError, match="unknown format 'fits'; formats are bbs"):
+        sky.read(tmp_path / "x", format="fits")
+    with pytest.raises(SkyModelError, match="'oskar' cannot be written; formats are bbs, wsclean"):
+        sky.write(MODEL, tmp_path / "x", format="oskar")
+
+
+def test_byte_order_mark_and_windows_lines(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"\xef\xbb\xbfformat = Name, Ra, Dec, I\r\ns, 1:0:0, 2.0.0, 3\r\n")
+    assert sky.read(path)["s"].stokes_jy[0] == 3
+
+
+def test_writing_replaces_whole_files_only(tmp_path):
+    path = tmp_path / "x.skymodel"
+    path.write_text("old")
+    path.chmod(0o640)
+    sky.write(MODEL, path)
+    assert sky.read(path)["s"].isclose(MODEL["s"])
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert os.listdir(tmp_path) == ["x.skymodel"]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "x.skymodel"
+    path.write_text("old")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(SkyModelError, match=r"x\.skymodel: cannot write the sky model: No space left"):
+        sky.write(MODEL, path)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["x.skymodel"]
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(SkyModelError, match="cannot write the sky model: No such file"):
+        sky.write(MODEL, tmp_path / "none" / "x.skymodel")
+
+
+def test_a_link_stays_a_link(tmp_path):
+    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    link.symlink_to(target)
+    sky.write(MODEL, link)
+    assert link.is_symlink() and sky.read(target).names == ["s"]

@@ -1,0 +1,147 @@
+"""Reading and writing sky-model files of every format: telling formats apart, and writing all or nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Callable
+
+from .bbs import KNOWN, read_bbs
+from .bbs_writing import write_bbs
+from .columns import find_header, parse_header
+from .errors import SkyModelError, UnsupportedError
+from .model import SkyModel
+from .oskar import oskar_key, read_oskar
+from .reading import Reading, numbered_lines, read_text
+from .tigger_html import read_tigger_html
+from .tigger_text import find_text_header, read_tigger_text
+from .wsclean import read_wsclean, write_wsclean
+
+READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
+    "bbs": read_bbs,
+    "wsclean": read_wsclean,
+    "tigger-html": read_tigger_html,
+    "tigger-text": read_tigger_text,
+    "oskar": read_oskar,
+}
+WRITERS: dict[str, Callable[[SkyModel], str]] = {"bbs": write_bbs, "wsclean": write_wsclean}
+
+_LIKE_A_NUMBER = re.compile(r"[+-]?([\d.].*|nan|inf|infinity)", re.IGNORECASE)
+
+
+def detect(text: str, file: str) -> str:
+    """The format of a file's text; its name decides only between BBS and OSKAR tables with the same columns.
+
+    Raises `SkyModelError` where it is none that can be read, saying what it looks like where that is known.
+    """
+    if re.search(r"<[^>]*\bmdltype\s*=", text):
+        return "tigger-html"
+    if find_text_header(text):
+        return "tigger-text"
+    lines = numbered_lines(text)
+    if header := find_header(lines):
+        return _detect_table(header, file)
+    content = [(number, line) for number, line in lines if line.split("#", 1)[0].strip()]
+    if content and (file.lower().endswith(".osm") or all(_is_numeric(line) for _, line in content[:20])):
+        return "oskar"
+    first = content[0] if content else (1, "")
+    raise SkyModelError(
+        f"not a sky model that can be read ({_other(text, first[1])}); formats are {', '.join(READERS)}",
+        file=file,
+        line=first[0],
+        column=1,
+    )
+
+
+def _is_numeric(line: str) -> bool:
+    words = [word for word in re.split(r"[\s,]+", line.split("#", 1)[0]) if word]
+    return all(_LIKE_A_NUMBER.fullmatch(word) for word in words)
+
+
+def _detect_table(header: tuple[int, int, str], file: str) -> str:
+    columns = parse_header(Reading(file), *header)
+    names = {column.name.lower() for column in columns if not column.is_dummy}
+    if file.lower().endswith(".osm") or any(name not in KNOWN and oskar_key(name) for name in names):
+        return "oskar"
+    if "logarithmicsi" in names and not names & {"patch", "q", "u", "v"}:
+        return "wsclean"
+    return "bbs"
+
+
+def _other(text: str, line: str) -> str:
+    if not line:
+        return "the file is empty"
+    words = line.split()
+    if text.lstrip().startswith("skymodel fileformat"):
+        return "an AO model of mwa-reduce"
+    if words[0] == "SOURCE":
+        return "a WODEN or RTS source list"
+    if "comp_type:" in text:
+        return "a hyperdrive source list"
+    if "Gaus_id" in text:
+        return "a PyBDSF Gaussian list"
+    if len(words) >= 17 and all(re.fullmatch(r"[+-]?[\d.]+", word) for word in words[1:8]):
+        return "perhaps a SAGECal or headerless Tigger table: the latter needs format='tigger-text'"
+    return "no format line, no Tigger header, no columns of numbers"
+
+
+def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: bool = False) -> SkyModel:
+    """Read a sky model.
+
+    `format` is one of `READERS` (default: found from the content). What the file has and a `Source` cannot express
+    (shapelets, unknown columns, ...) is an error; with `skip_unsupported` such sources are left out, such columns
+    passed over, and both listed in the model's `skipped`. Raises `SkyModelError` with file, line and column.
+    """
+    file = os.fspath(path)
+    if format is not None and format not in READERS:
+        raise SkyModelError(f"unknown format {format!r}; formats are {', '.join(READERS)}")
+    text = read_text(file)
+    return READERS[format or detect(text, file)](Reading(file, skip_unsupported), text)
+
+
+def write(model: SkyModel, path: str | os.PathLike, format: str | None = None) -> None:
+    """Write a sky model; the file appears complete or not at all (an existing one is replaced at the end).
+
+    `format` is one of `WRITERS` (default: "wsclean" for names ending in `-sources.txt`, else "bbs"). Raises
+    `SkyModelError` where the format cannot hold something of the model or the file cannot be written.
+    """
+    file = os.fspath(path)
+    if format is None:
+        format = "wsclean" if file.endswith("-sources.txt") else "bbs"
+    if format not in WRITERS:
+        raise SkyModelError(f"format {format!r} cannot be written; formats are {', '.join(WRITERS)}", file=file)
+    try:
+        text = WRITERS[format](model)
+    except UnsupportedError as problem:
+        raise UnsupportedError(problem.message, file=file) from None
+    try:
+        _replace(os.path.realpath(file), text)
+    except OSError as problem:
+        raise SkyModelError(f"cannot write the sky model: {problem.strerror or problem}", file=file) from problem
+
+
+def _replace(file: str, text: str) -> None:
+    folder, name = os.path.split(file)
+    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder or ".")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, _permissions(file))
+        os.replace(temporary, file)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _permissions(file: str) -> int:
+    """Those of the file to be replaced, or what a new file gets here."""
+    try:
+        return stat.S_IMODE(os.stat(file).st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

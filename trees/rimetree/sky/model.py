@@ -1,0 +1,171 @@
+"""A sky model as data: an ordered collection of sources, and their fields as arrays. Nothing is evaluated here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import SkyModelError
+from .source import Source
+
+Float64Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something a file held and `read(..., skip_unsupported=True)` left out.
+
+    `what` names it ("source 'x'", "column 'y'"), `reason` is the error that it would have been.
+    """
+
+    what: str
+    reason: SkyModelError
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class SkyModel(Sequence):
+    """An ordered, immutable collection of sources with distinct names.
+
+    Attributes
+    ----------
+    sources : the sources
+    skipped : what reading left out (see `Skipped`)
+    patch_radec_rad : positions (ra, dec) that a file gives for its patches
+
+    Arrays (float64 or bool, read only) come in the order of the sources; S is their number. Raises `SkyModelError`
+    where two sources share a name.
+    """
+
+    sources: tuple[Source, ...]
+    skipped: tuple[Skipped, ...] = ()
+    patch_radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sources", tuple(self.sources))
+        object.__setattr__(self, "skipped", tuple(self.skipped))
+        seen: set[str] = set()
+        for source in self.sources:
+            if source.name in seen:
+                raise SkyModelError(f"two sources are named {source.name!r}")
+            seen.add(source.name)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __iter__(self) -> Iterator[Source]:
+        return iter(self.sources)
+
+    def __getitem__(self, index):
+        """The source at an index or of a name; a `SkyModel` for a slice."""
+        if isinstance(index, slice):
+            return self._with(self.sources[index])
+        if isinstance(index, str):
+            for source in self.sources:
+                if source.name == index:
+                    return source
+            raise KeyError(f"no source is named {index!r}")
+        return self.sources[index]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the sources."""
+        return [source.name for source in self.sources]
+
+    @property
+    def patches(self) -> list[str]:
+        """Names of the patches in use, in the order of their first source."""
+        return list(dict.fromkeys(source.patch for source in self.sources if source.patch))
+
+    @property
+    def total_flux_jy(self) -> float:
+        """Sum of Stokes I at the reference frequencies."""
+        return math.fsum(source.stokes_jy[0] for source in self.sources)
+
+    def select(
+        self,
+        where: Callable[[Source], bool] | None = None,
+        *,
+        names: Iterable[str] | None = None,
+        patches: Iterable[str] | None = None,
+        min_flux_jy: float | None = None,
+    ) -> SkyModel:
+        """The sources that meet every condition given, in their order.
+
+        `where` is a predicate, `min_flux_jy` a lower bound of |I| at the reference frequency. Raises `SkyModelError`
+        for a name or patch that is not in the model.
+        """
+        chosen = list(self.sources)
+        for what, wanted, known in (("source", names, set(self.names)), ("patch", patches, set(self.patches))):
+            if wanted is None:
+                continue
+            wanted = {wanted} if isinstance(wanted, str) else set(wanted)
+            if missing := sorted(wanted - known):
+                raise SkyModelError(f"no {what} is named {', '.join(map(repr, missing))}")
+            chosen = [s for s in chosen if (s.name if what == "source" else s.patch) in wanted]
+        if min_flux_jy is not None:
+            chosen = [s for s in chosen if abs(s.stokes_jy[0]) >= min_flux_jy]
+        if where is not None:
+            chosen = [s for s in chosen if where(s)]
+        return self._with(chosen)
+
+    def without_patches(self) -> SkyModel:
+        """The same sources in no patch, for formats that hold none."""
+        return SkyModel(tuple(replace(source, patch="") for source in self.sources), self.skipped)
+
+    def _with(self, sources: Iterable[Source]) -> SkyModel:
+        return SkyModel(tuple(sources), self.skipped, self.patch_radec_rad)
+
+    @cached_property
+    def radec_rad(self) -> Float64Array:
+        """[S,2] right ascension and declination."""
+        return self._array([(s.ra_rad, s.dec_rad) for s in self.sources], 2)
+
+    @cached_property
+    def stokes_jy(self) -> Float64Array:
+        """[S,4] I, Q, U, V at the reference frequencies."""
+        return self._array([s.stokes_jy for s in self.sources], 4)
+
+    @cached_property
+    def ref_freq_hz(self) -> Float64Array:
+        """[S] reference frequencies, 0 where a source needs none."""
+        return self._array([s.ref_freq_hz for s in self.sources])
+
+    @cached_property
+    def spectrum(self) -> Float64Array:
+        """[S,K] spectral coefficients, padded with zeros; K is the longest spectrum (0 if there is none)."""
+        count = max((len(s.spectrum) for s in self.sources), default=0)
+        return self._array([s.spectrum + (0.0,) * (count - len(s.spectrum)) for s in self.sources], count)
+
+    @cached_property
+    def logarithmic(self) -> NDArray[np.bool_]:
+        """[S] whether the coefficients are exponents (True) or an ordinary polynomial in Jy (False)."""
+        return self._array([s.logarithmic for s in self.sources], dtype=np.bool_)
+
+    @cached_property
+    def spectrum_scales_polarisation(self) -> NDArray[np.bool_]:
+        """[S] whether Q, U, V follow I(nu)/I0."""
+        return self._array([s.spectrum_scales_polarisation for s in self.sources], dtype=np.bool_)
+
+    @cached_property
+    def rm_rad_m2(self) -> Float64Array:
+        """[S] rotation measures."""
+        return self._array([s.rm_rad_m2 for s in self.sources])
+
+    @cached_property
+    def gaussian_rad(self) -> Float64Array:
+        """[S,3] major and minor full width at half maximum and position angle; zeros for points."""
+        return self._array([s.gaussian or (0.0, 0.0, 0.0) for s in self.sources], 3)
+
+    def _array(self, rows: list, columns: int | None = None, dtype: type = np.float64) -> NDArray:
+        shape = (len(rows),) if columns is None else (len(rows), columns)
+        array = np.array(rows, dtype=dtype).reshape(shape)
+        array.flags.writeable = False
+        return array

@@ -1,0 +1,130 @@
+"""What all readers share: the place in the file, the numbers of a cell, and what is left out."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .angles import parse_angle
+from .errors import SkyModelError, UnsupportedError
+from .model import Skipped, SkyModel
+from .source import Source
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_TRUE = {"true", "t", "yes", "y", "1"}
+_FALSE = {"false", "f", "no", "n", "0"}
+
+
+class Cell(NamedTuple):
+    """One value of a file: its text (without quotes and blanks) and the place of its first character, from 1."""
+
+    text: str
+    line: int
+    column: int
+
+
+class Reading:
+    """The reading of one file: raises errors with their place, and collects sources and what is left out."""
+
+    def __init__(self, file: str, skip_unsupported: bool = False):
+        self.file = file
+        self.skip_unsupported = skip_unsupported
+        self.patch_radec_rad: dict[str, tuple[float, float]] = {}
+        self._sources: list[Source] = []
+        self._skipped: list[Skipped] = []
+        self._line_of_name: dict[str, int] = {}
+
+    def error(self, message: str, cell: Cell) -> SkyModelError:
+        """An error at a cell, to be raised by the caller."""
+        return SkyModelError(message, file=self.file, line=cell.line, column=cell.column)
+
+    def unsupported(self, message: str, cell: Cell) -> UnsupportedError:
+        """The same for something that a `Source` cannot express."""
+        return UnsupportedError(message, file=self.file, line=cell.line, column=cell.column)
+
+    def number(self, cell: Cell, what: str) -> float:
+        """The finite number in a cell."""
+        if not _NUMBER.fullmatch(cell.text):
+            raise self.error(f"{what} is {cell.text!r}, expected a number", cell)
+        value = float(cell.text)
+        if not math.isfinite(value):
+            raise self.error(f"{what} is {cell.text!r}, expected a finite number", cell)
+        return value
+
+    def boolean(self, cell: Cell, what: str) -> bool:
+        """The truth value in a cell (true/false, yes/no, t/f, y/n, 1/0)."""
+        text = cell.text.lower()
+        if text not in _TRUE | _FALSE:
+            raise self.error(f"{what} is {cell.text!r}, expected true or false", cell)
+        return text in _TRUE
+
+    def numbers(self, cell: Cell, what: str) -> list[float]:
+        """The numbers in a cell that holds one number or a bracketed list, `[-0.7, 0.1]`."""
+        text = cell.text
+        if text[:1] in ("[", "("):
+            if text[-1] != {"[": "]", "(": ")"}[text[0]]:
+                raise self.error(f"{what} is {text!r}: the bracket is not closed", cell)
+            inside = text[1:-1].strip()
+            parts = [part for part in re.split(r"\s*,\s*|\s+", inside)] if inside else []
+        else:
+            parts = [text]
+        return [self.number(Cell(part, cell.line, cell.column), what) for part in parts]
+
+    def angle(self, cell: Cell, what: str, *, bare: str | None = None, colon: str | None = "hours") -> float:
+        """The angle in a cell, in radians (see `parse_angle`)."""
+        try:
+            return parse_angle(cell.text, bare=bare, colon=colon)
+        except ValueError as problem:
+            raise self.error(f"{what} {problem}", cell) from None
+
+    def build(self, cell: Cell, **fields: object) -> Source:
+        """A `Source`, whose own errors get the place of `cell`."""
+        try:
+            return Source(**fields)
+        except SkyModelError as problem:
+            raise type(problem)(problem.message, file=self.file, line=cell.line, column=cell.column) from None
+
+    def source(self, name: str, cell: Cell, make: Callable[[], Source]) -> None:
+        """Add the source that `make` returns, or list it as skipped where it raises `UnsupportedError`."""
+        if name in self._line_of_name:
+            raise self.error(f"a source named {name!r} was already given in line {self._line_of_name[name]}", cell)
+        try:
+            self._sources.append(make())
+        except UnsupportedError as problem:
+            self.leave_out(f"source {name!r}", problem)
+            return
+        self._line_of_name[name] = cell.line
+
+    def leave_out(self, what: str, problem: UnsupportedError) -> None:
+        """List `what` as skipped, or raise `problem` where nothing may be skipped."""
+        if not self.skip_unsupported:
+            raise problem
+        self._skipped.append(Skipped(what, problem))
+
+    def model(self) -> SkyModel:
+        """The model read."""
+        return SkyModel(tuple(self._sources), tuple(self._skipped), self.patch_radec_rad)
+
+
+def read_text(path: str | os.PathLike) -> str:
+    """The text of a file (UTF-8, a byte-order mark removed). Raises `SkyModelError` where it cannot be read."""
+    file = os.fspath(path)
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read()
+    except OSError as problem:
+        raise SkyModelError(f"cannot read the sky model: {problem.strerror or problem}", file=file) from problem
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        column = problem.start - data.rfind(b"\n", 0, problem.start)
+        raise SkyModelError("this is not UTF-8 text", file=file, line=line, column=column) from None
+
+
+def numbered_lines(text: str) -> list[tuple[int, str]]:
+    """(line number from 1, line without its end) of every line."""
+    return [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), start=1)]

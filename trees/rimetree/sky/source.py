@@ -1,0 +1,157 @@
+"""One source of a sky model, as data: nothing is evaluated here.
+
+What the fields of a source mean, whatever file they came from (readers convert to this):
+
+* Spectrum, ``logarithmic=True``:  I(nu) = I0 * (nu/nu0)^(c0 + c1 x + c2 x^2 + ...),  x = ln(nu/nu0).
+* Spectrum, ``logarithmic=False``: I(nu) = I0 + c0 y + c1 y^2 + ...,  y = nu/nu0 - 1, coefficients in Jy.
+* ``spectrum_scales_polarisation``: Q, U and V are multiplied by I(nu)/I0 (OSKAR, Tigger/MeqTrees, WSClean); where it
+  is false they keep their values at all frequencies (BBS/DP3).
+* Rotation measure: (Q + iU)(lambda) = (Q0 + i U0) exp(2i RM (lambda^2 - lambda0^2)), lambda0 = c/nu0, in addition to
+  the spectrum. Q0, U0 are thus the values at the reference frequency.
+* Gaussian: full widths at half maximum of the major and minor axis and the position angle, north through east, in the
+  frame of the phase centre; a width of zero on one axis is a line.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .errors import SkyModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One point or Gaussian component. See the module's text for the formulas.
+
+    Attributes
+    ----------
+    name : not empty, without line breaks
+    ra_rad, dec_rad : J2000 right ascension and declination, |dec| <= pi/2
+    stokes_jy : (I, Q, U, V) at the reference frequency
+    ref_freq_hz : reference frequency nu0; needed (> 0) where there is a spectrum or a rotation measure, else 0
+    spectrum : coefficients c0, c1, ...; trailing zeros are removed
+    logarithmic : which of the two spectra the coefficients belong to
+    spectrum_scales_polarisation : whether Q, U, V follow I(nu)/I0
+    rm_rad_m2 : rotation measure
+    gaussian : None for a point, or (major_rad, minor_rad, pa_rad), full widths at half maximum
+    patch : name of the group this source belongs to, or ""
+
+    Raises `SkyModelError` where a value is not finite or outside its range.
+    """
+
+    name: str
+    ra_rad: float
+    dec_rad: float
+    stokes_jy: tuple[float, float, float, float]
+    ref_freq_hz: float = 0.0
+    spectrum: tuple[float, ...] = ()
+    logarithmic: bool = True
+    spectrum_scales_polarisation: bool = True
+    rm_rad_m2: float = 0.0
+    gaussian: tuple[float, float, float] | None = None
+    patch: str = ""
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        for text in (self.name, self.patch):
+            if not isinstance(text, str) or "\n" in text or "\r" in text:
+                raise SkyModelError(f"source name or patch {text!r} is not a single line of text")
+        if not self.name:
+            raise SkyModelError("a source has no name")
+        for name in ("ra_rad", "dec_rad", "ref_freq_hz", "rm_rad_m2"):
+            put(name, _finite(getattr(self, name), name, self.name))
+        if abs(self.dec_rad) > math.pi / 2:
+            raise SkyModelError(
+                f"source {self.name!r}: declination {math.degrees(self.dec_rad):.6g} deg is outside [-90, 90] deg"
+            )
+        if len(self.stokes_jy) != 4:
+            raise SkyModelError(
+                f"source {self.name!r}: stokes_jy has {len(self.stokes_jy)} values, expected I, Q, U, V"
+            )
+        put(
+            "stokes_jy",
+            tuple(_finite(s, f"Stokes {n}", self.name) for n, s in zip("IQUV", self.stokes_jy, strict=True)),
+        )
+        coefficients = [_finite(c, "spectral coefficient", self.name) for c in self.spectrum]
+        while coefficients and coefficients[-1] == 0.0:
+            coefficients.pop()
+        put("spectrum", tuple(coefficients))
+        self._check_reference()
+        if self.gaussian is not None:
+            put("gaussian", self._checked_gaussian())
+
+    def _check_reference(self) -> None:
+        if self.ref_freq_hz < 0:
+            raise SkyModelError(f"source {self.name!r}: reference frequency {self.ref_freq_hz:g} Hz is negative")
+        if self.ref_freq_hz == 0 and (self.spectrum or self.rm_rad_m2):
+            what = "a spectrum" if self.spectrum else "a rotation measure"
+            raise SkyModelError(f"source {self.name!r} has {what} but no reference frequency")
+        has_ratio = self.logarithmic or not self.spectrum or self.stokes_jy[0] != 0
+        if not has_ratio and self.spectrum_scales_polarisation and self.is_polarised:
+            raise SkyModelError(
+                f"source {self.name!r}: Q, U, V should scale with I(nu)/I0, but I0 is zero (ordinary polynomial)"
+            )
+
+    def _checked_gaussian(self) -> tuple[float, float, float]:
+        if len(self.gaussian) != 3:
+            raise SkyModelError(f"source {self.name!r}: gaussian needs major, minor and position angle")
+        names = ("major axis", "minor axis", "position angle")
+        major, minor, angle = (_finite(v, n, self.name) for v, n in zip(self.gaussian, names, strict=True))
+        if major < 0 or minor < 0 or major == minor == 0:
+            raise SkyModelError(
+                f"source {self.name!r}: Gaussian axes {major:g}, {minor:g} rad must be >= 0 and not both 0"
+            )
+        return major, minor, angle
+
+    @property
+    def is_polarised(self) -> bool:
+        """Whether any of Q, U, V differs from zero."""
+        return any(self.stokes_jy[1:])
+
+    def isclose(self, other: Source, rtol: float = 1e-12) -> bool:
+        """Whether both describe the same emission to a relative tolerance (of angles, fluxes, coefficients, widths).
+
+        Fields without effect are ignored: the reference frequency without spectrum and rotation measure, the kind of
+        a spectrum that has no coefficients, the scaling of zero Q, U, V, the angle of a circular Gaussian.
+        """
+
+        def near(a: float, b: float, scale: float = 0.0) -> bool:
+            return abs(a - b) <= rtol * max(abs(a), abs(b), scale)
+
+        def angles_near(a: float, b: float, turn: float) -> bool:
+            return near(a, b) or abs(math.remainder(a - b, turn)) <= rtol * turn
+
+        flux = max(abs(s) for s in self.stokes_jy)
+        same = (
+            (self.name, self.patch) == (other.name, other.patch)
+            and angles_near(self.ra_rad, other.ra_rad, 2 * math.pi)
+            and near(self.dec_rad, other.dec_rad)
+            and all(near(a, b, flux) for a, b in zip(self.stokes_jy, other.stokes_jy, strict=True))
+            and len(self.spectrum) == len(other.spectrum)
+            and all(near(a, b) for a, b in zip(self.spectrum, other.spectrum, strict=True))
+            and near(self.rm_rad_m2, other.rm_rad_m2)
+            and (self.gaussian is None) == (other.gaussian is None)
+        )
+        if same and self.spectrum:
+            same = self.logarithmic == other.logarithmic and (
+                not self.is_polarised or self.spectrum_scales_polarisation == other.spectrum_scales_polarisation
+            )
+        if same and (self.spectrum or self.rm_rad_m2):
+            same = near(self.ref_freq_hz, other.ref_freq_hz)
+        if same and self.gaussian is not None:
+            (a0, b0, pa0), (a1, b1, pa1) = self.gaussian, other.gaussian
+            same = near(a0, a1) and near(b0, b1) and (near(a0, b0) or angles_near(pa0, pa1, math.pi))
+        return same
+
+
+def _finite(value: float, what: str, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise SkyModelError(f"source {name!r}: {what} is {value!r}, expected a number") from None
+    if not math.isfinite(number):
+        raise SkyModelError(f"source {name!r}: {what} is {number}, expected a finite number")
+    return number

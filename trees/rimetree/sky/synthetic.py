@@ -1,0 +1,104 @@
+"""Made-up skies around a phase centre, for examples and benchmarks: the same seed gives the same sky."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .model import SkyModel
+from .source import Source
+
+
+@dataclass(frozen=True)
+class SyntheticSky:
+    """What the made-up sources are like.
+
+    Attributes
+    ----------
+    ra_rad, dec_rad : phase centre
+    fov_rad : diameter of the field that the sources lie in
+    flux_jy : smallest and largest Stokes I, between which counts fall as S^-1.6
+    polarised_fraction : part of the sources that have Q, U, V (up to 10 % of I)
+    gaussian_fraction : part of the sources that are Gaussians
+    gaussian_rad : smallest and largest major axis (full width at half maximum)
+    spectral_fraction : part of the sources that have a spectrum (index near -0.7, some curvature)
+    ref_freq_hz : reference frequency of the spectra
+    seed : of NumPy's default generator
+    """
+
+    ra_rad: float = 0.0
+    dec_rad: float = math.radians(-30.0)
+    fov_rad: float = math.radians(1.0)
+    flux_jy: tuple[float, float] = (0.01, 1.0)
+    polarised_fraction: float = 0.0
+    gaussian_fraction: float = 0.0
+    gaussian_rad: tuple[float, float] = (math.radians(5 / 3600), math.radians(60 / 3600))
+    spectral_fraction: float = 0.0
+    ref_freq_hz: float = 1.4e9
+    seed: int = 1
+
+
+def random(count: int, sky: SyntheticSky | None = None) -> SkyModel:
+    """`count` sources spread evenly over a disc of diameter `fov_rad`; names s0, s1, ..."""
+    sky = sky or SyntheticSky()
+    generator = np.random.default_rng(sky.seed)
+    # Even over a spherical cap: 1 - cos(distance) is uniform.
+    height = 2 * math.sin(sky.fov_rad / 4) ** 2
+    distance = 2 * np.arcsin(np.sqrt(generator.random(count) * height / 2))
+    bearing = generator.random(count) * 2 * math.pi
+    return _populate(sky, generator, distance, bearing)
+
+
+def grid(side: int, sky: SyntheticSky | None = None) -> SkyModel:
+    """`side` x `side` sources on a square grid of width `fov_rad`; names s0, s1, ... row by row from the south-west."""
+    sky = sky or SyntheticSky()
+    generator = np.random.default_rng(sky.seed)
+    steps = (np.arange(side) / max(side - 1, 1) - 0.5) * sky.fov_rad if side > 1 else np.zeros(side)
+    north, east = np.meshgrid(steps, -steps, indexing="ij")
+    return _populate(sky, generator, np.hypot(north, east).ravel(), np.arctan2(east, north).ravel())
+
+
+def _populate(sky: SyntheticSky, generator: np.random.Generator, distance: np.ndarray, bearing: np.ndarray) -> SkyModel:
+    """Sources at great-circle distances and bearings (north through east, rad, [S]) from the phase centre."""
+    count = len(distance)
+    # Spherical triangle pole - centre - source; the cosine form is well behaved for declination away from the poles.
+    sin_dec = math.sin(sky.dec_rad) * np.cos(distance) + math.cos(sky.dec_rad) * np.sin(distance) * np.cos(bearing)
+    dec = np.arcsin(np.clip(sin_dec, -1.0, 1.0))
+    ra = sky.ra_rad + np.arctan2(
+        np.sin(bearing) * np.sin(distance),
+        math.cos(sky.dec_rad) * np.cos(distance) - math.sin(sky.dec_rad) * np.sin(distance) * np.cos(bearing),
+    )
+    flux = _power_law(generator.random(count), *sky.flux_jy, 1.6)
+    share = generator.random((count, 3))
+    polarisation = generator.uniform(-0.1, 0.1, (count, 3)) / math.sqrt(3)
+    axes = generator.uniform(*sky.gaussian_rad, count)
+    ratio_and_angle = generator.random((count, 2))
+    spectrum = np.column_stack([generator.normal(-0.7, 0.2, count), generator.normal(0.0, 0.05, count)])
+    ra = np.mod(ra, 2 * math.pi)
+    sources = []
+    for s in range(count):
+        polarised = share[s, 0] < sky.polarised_fraction
+        gaussian = share[s, 1] < sky.gaussian_fraction
+        spectral = share[s, 2] < sky.spectral_fraction
+        quv = polarisation[s] * flux[s] if polarised else (0.0, 0.0, 0.0)
+        minor = axes[s] * (0.3 + 0.7 * ratio_and_angle[s, 0])
+        sources.append(
+            Source(
+                name=f"s{s}",
+                ra_rad=float(ra[s]),
+                dec_rad=float(dec[s]),
+                stokes_jy=(float(flux[s]), *map(float, quv)),
+                ref_freq_hz=sky.ref_freq_hz,
+                spectrum=tuple(map(float, spectrum[s])) if spectral else (),
+                gaussian=(float(axes[s]), float(minor), math.pi * float(ratio_and_angle[s, 1])) if gaussian else None,
+            )
+        )
+    return SkyModel(tuple(sources))
+
+
+def _power_law(uniform: np.ndarray, low: float, high: float, slope: float) -> np.ndarray:
+    """Values between `low` and `high` whose density falls as S^-slope (inverse of the cumulative distribution)."""
+    power = 1.0 - slope
+    return (low**power + uniform * (high**power - low**power)) ** (1.0 / power)
