@@ -1,7 +1,7 @@
 // ZeroFlagger: flags the child where "child OPER 0" holds
 //
 // Child: x, any dimensions and unit.
-// State: oper (string: EQ, NE, GE, LE, GT or LT, default NE as in MeqTrees), flag_bit (integer mask, default 1).
+// State: oper (string: EQ, NE, GE, LE, GT or LT, default NE), flag_bit (integer mask, default 1).
 // Result and derivatives: the child's, unchanged. Flags: those of the child, and flag_bit on elements for which the
 // comparison holds. Complex values are compared by EQ and NE only. MeqTrees: ZeroFlagger.
 #include "runtime/error.h"

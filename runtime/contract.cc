@@ -49,13 +49,14 @@ std::optional<Evaluation> Contract::prepare(const Node& node, const Request& req
   present.reserve(children.size());
   bool any_value = children.empty();
   const std::vector<ChildSpec>& specs = node.node_class().children;
-  const auto fixed = static_cast<std::ptrdiff_t>(specs.size()) - (!specs.empty() && specs.back().repeated ? 1 : 0);
-  for (const Result* child : children) {
+  const std::size_t fixed = specs.size() - (!specs.empty() && specs.back().repeated ? 1 : 0);
+  for (std::size_t slot = 0; slot < children.size(); ++slot) {
+    const Result* child = children[slot];
     const bool missing = child != nullptr && child->status == Result::Status::missing;
     if (missing && !node.skips_missing()) return std::nullopt;  // `decided` is missing by default
     if (missing) {
       // A slot with a label of its own is still there, but empty; a repeated child leaves no gap.
-      if (&child - children.data() < fixed) present.push_back(nullptr);
+      if (slot < fixed) present.push_back(nullptr);
       continue;
     }
     any_value = any_value || child != nullptr;

@@ -1,9 +1,8 @@
 // What one source adds to one visibility: the scalar text of the PSV sum, for host and device, plain and dual numbers.
 //
-//   V_pq(t, nu) = sum_s J_n..J_1 B_s J_1^H..J_n^H K S_t S_f G                      (Smirnov 2011, A&A 527, A106, eq. 18)
-//   K   = exp(+2 pi i nu/c path),  path = u l + v m + w (n - n_minus)
-//   S_t = sinc(pi nu/c path_rate exposure), S_f = sinc(pi path width/c)            (TMS 2017, eqs 6.80 and 6.67)
-//   G   = taper of an elliptical Gaussian of unit flux
+//   V_pq(t, nu) = sum_s J_n..J_1 B_s J_1^H..J_n^H K S_t S_f G                      (Smirnov 2011, A&A 527, A106, eq.
+//   18) K   = exp(+2 pi i nu/c path),  path = u l + v m + w (n - n_minus) S_t = sinc(pi nu/c path_rate exposure), S_f =
+//   sinc(pi path width/c)            (TMS 2017, eqs 6.80 and 6.67) G   = taper of an elliptical Gaussian of unit flux
 //
 // Every faster kernel is held to this one.
 #pragma once
@@ -28,8 +27,7 @@ RT_HD Complex<T> coherence(const Problem<T>& x, std::ptrdiff_t s, std::ptrdiff_t
 
   constexpr double kTurn = 2 * kPi;
   if (x.du) {
-    if (x.smear_frequency && x.width_hz)
-      z = z * smearing(path.hi * T(P(kTurn * x.width_hz[f] / kSpeedOfLight_m_s)));
+    if (x.smear_frequency && x.width_hz) z = z * smearing(path.hi * T(P(kTurn * x.width_hz[f] / kSpeedOfLight_m_s)));
     if (x.smear_time && x.exposure_s) {
       const T rate = path_difference_m(x.du.at(s, t, f), x.dv.at(s, t, f), x.dw.at(s, t, f), l, m, n_off.hi);
       z = z * smearing(rate * T(P(kTurn * x.exposure_s[t]) * k.hi));

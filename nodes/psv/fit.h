@@ -18,8 +18,8 @@ struct Fit {
 const Fit& polynomial_fit(int index);
 
 /// Largest half-span h, in radians of the sinc's argument, that a polynomial of degree d follows within `error`: the
-/// interpolation error is at most h^(d+1) max|sinc^(d+1)| / (2^d (d+1)!), and |sinc^(n)| <= 1/(n+1) since sinc(x) is the
-/// mean of cos(x t) over t in [0, 1].
+/// interpolation error is at most h^(d+1) max|sinc^(d+1)| / (2^d (d+1)!), and |sinc^(n)| <= 1/(n+1) since sinc(x) is
+/// the mean of cos(x t) over t in [0, 1].
 double largest_half_span(int index, double error);
 
 }  // namespace rimetree::psv

@@ -1,5 +1,5 @@
-// Jones terms in the PSV kernel: the corrupted brightness J_n .. J_1 B J_1^H .. J_n^H of a block of sources, for a vector
-// of rows, as weights of eight real planes. Included once per instruction set.
+// Jones terms in the PSV kernel: the corrupted brightness J_n .. J_1 B J_1^H .. J_n^H of a block of sources, for a
+// vector of rows, as weights of eight real planes. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_JONES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_JONES_INL_H_
 #undef RIMETREE_NODES_PSV_JONES_INL_H_

@@ -36,14 +36,14 @@ struct Extent {
 template <class T>
 struct Sky {
   std::size_t n_source = 0, n_point = 0;
-  std::vector<double> l, m, n_high, n_low;       ///< [source]; n - n_minus as n_high + n_low
+  std::vector<double> l, m, n_high, n_low;                         ///< [source]; n - n_minus as n_high + n_low
   std::vector<double> major_rad, minor_rad, sin_angle, cos_angle;  ///< [source - n_point]
-  std::vector<Plane> planes;                     ///< those not zero everywhere, padded to 1, 2, 4 or 8
-  std::size_t n_weight_channel = 0;              ///< 1, or the number of channels
-  std::vector<T> weights;                        ///< [source][weight channel][plane], padded at the end
-  std::vector<double> brightness;                ///< [source][weight channel][4][re, im]; only where Jones terms follow
-  std::vector<std::size_t> order;                ///< [source]: the caller's number of each
-  std::vector<Extent> block_extent;              ///< [block of sources]
+  std::vector<Plane> planes;         ///< those not zero everywhere, padded to 1, 2, 4 or 8
+  std::size_t n_weight_channel = 0;  ///< 1, or the number of channels
+  std::vector<T> weights;            ///< [source][weight channel][plane], padded at the end
+  std::vector<double> brightness;    ///< [source][weight channel][4][re, im]; only where Jones terms follow
+  std::vector<std::size_t> order;    ///< [source]: the caller's number of each
+  std::vector<Extent> block_extent;  ///< [block of sources]
   Extent extent;
   double total_flux = 0;  ///< sum over sources of the largest |B| element over channels: the unit of tolerances
 };
@@ -51,11 +51,11 @@ struct Sky {
 struct SkyInput {
   std::ptrdiff_t n_source = 0, n_channel = 1;
   int n_minus = 1;
-  Strided<double> l, m, n;                      ///< time and channel strides are not used
-  Strided<Complex<double>> brightness[4];       ///< XX XY YX YY; null is zero; may vary along channels
-  bool brightness_varies = false;               ///< along channels
+  Strided<double> l, m, n;                       ///< time and channel strides are not used
+  Strided<Complex<double>> brightness[4];        ///< XX XY YX YY; null is zero; may vary along channels
+  bool brightness_varies = false;                ///< along channels
   Strided<double> major, minor, position_angle;  ///< null: points only
-  bool with_jones = false;                      ///< Jones terms will be applied: keep the brightness matrices
+  bool with_jones = false;                       ///< Jones terms will be applied: keep the brightness matrices
 };
 
 template <class T>
@@ -67,11 +67,11 @@ Sky<T> pack_sky(const SkyInput& input);
 struct Run {
   std::size_t first = 0, count = 0;
   double width_hz = 0;
-  double low_hz = 0, high_hz = 0;            ///< span of the channel centres
+  double low_hz = 0, high_hz = 0;  ///< span of the channel centres
   double first_hz = 0, spacing_hz = 0;
-  double k_high = 0, k_low = 0;              ///< first_hz / c, turns per metre
-  double step_high = 0, step_low = 0;        ///< spacing_hz / c
-  std::vector<double> nodes_hz[3];           ///< Chebyshev points for the polynomials of kDegrees
+  double k_high = 0, k_low = 0;        ///< first_hz / c, turns per metre
+  double step_high = 0, step_low = 0;  ///< spacing_hz / c
+  std::vector<double> nodes_hz[3];     ///< Chebyshev points for the polynomials of kDegrees
 };
 
 /// Degrees of the polynomials in frequency that stand for the time smearing within a run.
@@ -80,10 +80,10 @@ inline constexpr int kDegrees[3] = {2, 4, 8};
 /// The channels cut into runs of at most so many channels. Longer runs are faster, shorter ones more general.
 struct RunLevel {
   std::vector<Run> runs;
-  std::vector<double> residual;    ///< [channel]: actual minus regular frequency, over c, turns per metre; padded
-  std::vector<double> position;    ///< [channel]: place in the run's span, -1..1; padded
+  std::vector<double> residual;  ///< [channel]: actual minus regular frequency, over c, turns per metre; padded
+  std::vector<double> position;  ///< [channel]: place in the run's span, -1..1; padded
   std::vector<float> position_single;
-  double largest_residual = 0;     ///< turns per metre
+  double largest_residual = 0;  ///< turns per metre
   double largest_half_span_hz = 0;
 };
 
@@ -148,6 +148,17 @@ std::size_t rows_per_block();
 template <class T>
 void evaluate_rows(const Sky<T>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
                    std::size_t row_begin, std::size_t row_end, Workspace<T>& workspace, const Output& out);
+
+template <>
+std::size_t rows_per_block<float>();
+template <>
+std::size_t rows_per_block<double>();
+template <>
+void evaluate_rows<float>(const Sky<float>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
+                          std::size_t row_begin, std::size_t row_end, Workspace<float>& workspace, const Output& out);
+template <>
+void evaluate_rows<double>(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
+                           std::size_t row_begin, std::size_t row_end, Workspace<double>& workspace, const Output& out);
 
 /// Name of the instruction set in use, e.g. "AVX3" (AVX-512).
 std::string instruction_set();

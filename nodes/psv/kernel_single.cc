@@ -29,8 +29,7 @@ HWY_EXPORT(lanes_single);
 
 template <>
 void evaluate_rows<float>(const Sky<float>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                           std::size_t row_begin, std::size_t row_end, Workspace<float>& workspace,
-                           const Output& out) {
+                          std::size_t row_begin, std::size_t row_end, Workspace<float>& workspace, const Output& out) {
   const RowsJob<float> job{sky, channels, rows, jones, workspace.scratch()};
   HWY_DYNAMIC_DISPATCH(evaluate_single)(job, row_begin, row_end, out);
 }

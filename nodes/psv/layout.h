@@ -6,9 +6,11 @@
 
 namespace rimetree::psv {
 
-inline constexpr std::size_t kMaxLanes = 16;     ///< singles in the widest vector supported
-inline constexpr std::size_t kMaxTile = 8;       ///< channels a tile may reach beyond the end of its run
-inline constexpr std::size_t kSingleChunk = 8;   ///< channels that a phasor advances in single precision
+inline constexpr std::size_t kMaxLanes = 16;  ///< singles in the widest vector supported
+inline constexpr std::size_t kMaxTile = 8;    ///< channels a tile may reach beyond the end of its run
+/// Channels that a phasor advances in single precision before it is taken from its master in double again; fewer where
+/// the step shrinks too, whose rounding errors count twice.
+inline constexpr std::size_t kSingleChunk = 8, kGaussianChunk = 4;
 
 /// Sources per block: small enough that their phasors stay in the first-level cache and, in single precision, that the
 /// rounding errors of a block's sum (32 additions) stay under 1e-6 of its flux; larger sums are in double.
@@ -29,15 +31,15 @@ void for_each_block(std::size_t n_source, std::size_t n_point, F&& f) {
 
 /// Byte offsets of the arrays in a workspace; [lane] is always the fastest axis, of kMaxLanes at most.
 struct Layout {
-  std::size_t rows = 0;         ///< double [8][lane]: u v w du dv dw exposure/c
-  std::size_t state = 0;        ///< T [source][4][lane]
-  std::size_t coefficient = 0;  ///< T [source][9][lane]
-  std::size_t shrink = 0;       ///< T [source][lane]
-  std::size_t wave_number = 0;  ///< T [source][lane]
-  std::size_t master = 0;       ///< double [source][8][lane], single precision only
-  std::size_t jones_weight = 0; ///< T [source][8][lane]
-  std::size_t gathered = 0;     ///< double [2][8][lane]
-  std::size_t sum = 0;          ///< double [channel of a run][plane][2][lane]
+  std::size_t rows = 0;          ///< double [8][lane]: u v w du dv dw exposure/c
+  std::size_t state = 0;         ///< T [source][4][lane]
+  std::size_t coefficient = 0;   ///< T [source][9][lane]
+  std::size_t shrink = 0;        ///< T [source][lane]
+  std::size_t wave_number = 0;   ///< T [source][lane]
+  std::size_t master = 0;        ///< double [source][8][lane], single precision only
+  std::size_t jones_weight = 0;  ///< T [source][8][lane]
+  std::size_t gathered = 0;      ///< double [2][8][lane]
+  std::size_t sum = 0;           ///< double [channel of a run][plane][2][lane]
   std::size_t bytes = 0;
 
   template <class T>
@@ -74,9 +76,8 @@ struct Scratch {
   static Scratch in(unsigned char* base, const Layout& a) {
     const auto single = [base](std::size_t at) { return reinterpret_cast<T*>(base + at); };
     const auto wide = [base](std::size_t at) { return reinterpret_cast<double*>(base + at); };
-    return {wide(a.rows),        single(a.state),  single(a.coefficient),  single(a.shrink),
-            single(a.wave_number), wide(a.master), single(a.jones_weight), wide(a.gathered),
-            wide(a.sum)};
+    return {wide(a.rows),   single(a.state),        single(a.coefficient), single(a.shrink), single(a.wave_number),
+            wide(a.master), single(a.jones_weight), wide(a.gathered),      wide(a.sum)};
   }
 };
 

@@ -30,10 +30,10 @@ template class Workspace<float>;
 template class Workspace<double>;
 
 /// With a = rate of phase x exposure, b = change of phase across the channel, and x, y in [-1/2, 1/2] the place in the
-/// cell, the phase is p0 + a x + b y + q x y + r x^2/2 + ..., q = a width/nu, |r| <= (omega exposure)^2 2 pi |path| nu/c,
-/// since on a rotating Earth a path's second derivative is at most omega^2 |path bound|. The sincs keep a and b. To first
-/// order the rest adds q <x y e^i(ax+by)> with |<x e^iax>| <= min(1/4, |a|/12), and r <x^2>/2 <= r/24; the second order,
-/// (q x y)^2/2 and (r x^2/2)^2/2, is bounded by its largest value.
+/// cell, the phase is p0 + a x + b y + q x y + r x^2/2 + ..., q = a width/nu, |r| <= (omega exposure)^2 2 pi |baseline|
+/// |(l, m, n-1)| nu/c, since a rotation's second derivative is at most omega^2 times the vector's length. The sincs
+/// keep a and b. To first order the rest adds q <x y e^i(ax+by)> with |<x e^iax>| <= min(1/4, |a|/12), and r <x^2>/2 <=
+/// r/24; the second order, (q x y)^2/2 and (r x^2/2)^2/2, is bounded by its largest value.
 SmearingLimits largest_phase_change(const Extent& extent, const Channels& channels, const Rows& rows) {
   SmearingLimits limits;
   if (rows.du == nullptr) return limits;
@@ -44,14 +44,16 @@ SmearingLimits largest_phase_change(const Extent& extent, const Channels& channe
       width = std::max(width, w);
       if (nu > 0) relative_width = std::max(relative_width, w / nu);
     }
+  const double offset = std::hypot(extent.l, extent.m, extent.n);
   const double wave_number = 2 * kPi / kSpeedOfLight_m_s;
   for (std::size_t i = 0; i < rows.n_row; ++i) {
     const double path = extent.bound(rows.u[i], rows.v[i], rows.w[i]);
     const double exposure = rows.smear_time && rows.exposure_s != nullptr ? std::abs(rows.exposure_s[i]) : 0.0;
     const double rate = extent.bound(rows.du[i], rows.dv[i], rows.dw[i]);
     const double a = wave_number * channels.highest_hz * rate * exposure, b = wave_number * path * width;
+    const double length = std::hypot(rows.u[i], rows.v[i], rows.w[i]);
     const double turn = kEarthRotation_rad_s * exposure;
-    const double q = a * relative_width, r = turn * turn * wave_number * channels.highest_hz * path;
+    const double q = a * relative_width, r = turn * turn * wave_number * channels.highest_hz * length * offset;
     const double error = q * std::min(0.25, a / 12) * std::min(0.25, b / 12) + r / 24 + q * q / 32 + r * r / 128;
     limits.time_rad = std::max(limits.time_rad, a);
     limits.frequency_rad = std::max(limits.frequency_rad, b);

@@ -35,17 +35,17 @@ struct Problem {
   std::ptrdiff_t n_source = 0, n_time = 0, n_channel = 0;
   int n_minus = 1;  ///< 1: phase zero at the phase centre; 0: no fringe stopping
 
-  Strided<T> l, m, n;                         ///< direction cosines
-  Strided<Complex<T>> brightness[4];          ///< XX XY YX YY; null is zero
-  Strided<T> u, v, w;                         ///< source stride 0
-  Strided<T> du, dv, dw;                      ///< null: no smearing at all
-  Strided<T> major, minor, position_angle;    ///< Gaussian widths (FWHM); null: points
-  const JonesPair<T>* jones = nullptr;        ///< innermost (next to the brightness) first
+  Strided<T> l, m, n;                       ///< direction cosines
+  Strided<Complex<T>> brightness[4];        ///< XX XY YX YY; null is zero
+  Strided<T> u, v, w;                       ///< source stride 0
+  Strided<T> du, dv, dw;                    ///< null: no smearing at all
+  Strided<T> major, minor, position_angle;  ///< Gaussian widths (FWHM); null: points
+  const JonesPair<T>* jones = nullptr;      ///< innermost (next to the brightness) first
   int n_jones = 0;
 
-  const double* frequency_hz = nullptr;  ///< [channel]
-  const double* width_hz = nullptr;      ///< [channel], sign ignored; null: no bandwidth smearing
-  const double* exposure_s = nullptr;    ///< [time]; null: no time smearing
+  const double* frequency_hz = nullptr;            ///< [channel]
+  const double* width_hz = nullptr;                ///< [channel], sign ignored; null: no bandwidth smearing
+  const double* exposure_s = nullptr;              ///< [time]; null: no time smearing
   bool smear_time = true, smear_frequency = true;  ///< switches on top of the above
 };
 

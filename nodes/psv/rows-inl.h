@@ -32,31 +32,40 @@ struct Reach {
   double change = 0;  ///< turns per hertz over an exposure
 };
 
+/// An instance of the tile and how many channels it takes.
 template <class T>
-using TileFunction = void (*)(const TileJob<T>&);
+struct Tile {
+  void (*function)(const TileJob<T>&);
+  std::size_t n_channel;
+};
+template <class Kind, class T>
+constexpr Tile<T> instance() {
+  return {&tile<Kind, T>, Kind::kChannels};
+}
 
 /// The instance of the tile for a method, which is raised to the nearest one that exists.
 template <class T, int kPlanes, bool kVector>
-TileFunction<T> choose_tile(bool single, Method& m) {
-  if (single) return &tile<TileKind<kPlanes, kVector, 0, false, false, true>, T>;
+Tile<T> choose_tile(bool single, Method& m) {
+  if (single) return instance<TileKind<kPlanes, kVector, 0, false, false, true>, T>();
   constexpr bool kDouble = std::is_same_v<T, double>;  // singles never need the residual
   if ((m.gaussian && m.fit == 2) || (m.residual && (m.gaussian || m.fit == 2))) {
     m.gaussian = true;
     m.residual = kDouble;
     m.fit = 2;
-    return &tile<TileKind<kPlanes, kVector, 8, true, kDouble>, T>;
+    return instance<TileKind<kPlanes, kVector, 8, true, kDouble>, T>();
   }
   if (m.gaussian || m.residual) m.fit = m.fit < 0 ? -1 : 1;
   if constexpr (kDouble)
     if (m.residual)
-      return m.fit < 0 ? &tile<TileKind<kPlanes, kVector, 0, false, true>, T>
-                       : &tile<TileKind<kPlanes, kVector, 4, false, true>, T>;
+      return m.fit < 0 ? instance<TileKind<kPlanes, kVector, 0, false, true>, T>()
+                       : instance<TileKind<kPlanes, kVector, 4, false, true>, T>();
   if (m.gaussian)
-    return m.fit < 0 ? &tile<TileKind<kPlanes, kVector, 0, true, false>, T>
-                     : &tile<TileKind<kPlanes, kVector, 4, true, false>, T>;
-  constexpr TileFunction<T> kPlain[4] = {
-      &tile<TileKind<kPlanes, kVector, 0, false, false>, T>, &tile<TileKind<kPlanes, kVector, 2, false, false>, T>,
-      &tile<TileKind<kPlanes, kVector, 4, false, false>, T>, &tile<TileKind<kPlanes, kVector, 8, false, false>, T>};
+    return m.fit < 0 ? instance<TileKind<kPlanes, kVector, 0, true, false>, T>()
+                     : instance<TileKind<kPlanes, kVector, 4, true, false>, T>();
+  constexpr Tile<T> kPlain[4] = {instance<TileKind<kPlanes, kVector, 0, false, false>, T>(),
+                                 instance<TileKind<kPlanes, kVector, 2, false, false>, T>(),
+                                 instance<TileKind<kPlanes, kVector, 4, false, false>, T>(),
+                                 instance<TileKind<kPlanes, kVector, 8, false, false>, T>()};
   return kPlain[m.fit + 1];
 }
 
@@ -92,8 +101,7 @@ const RunLevel& choose_level(const RowsJob<T>& job, const Reach& reach) {
   for (int i = job.sky.n_point < job.sky.n_source ? 1 : 0; i < 3; ++i) {
     const RunLevel& level = job.channels.level[i];
     const bool regular = 2 * kPi * reach.path * level.largest_residual <= Bounds<T>::kSmallTurn;
-    const bool smooth =
-        kPi * reach.change * level.largest_half_span_hz <= largest_half_span(2, Bounds<T>::kFit);
+    const bool smooth = kPi * reach.change * level.largest_half_span_hz <= largest_half_span(2, Bounds<T>::kFit);
     if (regular && smooth) return level;
   }
   return job.channels.level[3];
@@ -126,7 +134,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
                const LaneRows& lane_rows) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   const Scratch<T>& to = job.scratch;
-  const TileFunction<T> function = choose_tile<T, kPlanes, kVector>(run.count == 1, m);
+  const Tile<T> chosen = choose_tile<T, kPlanes, kVector>(run.count == 1, m);
   seed_block(block, run, m, to);
 
   TileJob<T> t;
@@ -139,11 +147,11 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
   t.weight_channel = n_weight == 1 ? 0 : kPlanes;
   t.weight_source = kVector ? 8 * lanes : n_weight * kPlanes;
   const bool jones_vary = kVector && (job.jones.varies_in_frequency || n_weight > 1);
-  const std::size_t step = run.count == 1 ? 1 : tile_channels<kPlanes>();
-  for (std::size_t k = 0; k < run.count; k += step) {
+  const std::size_t chunk = m.gaussian ? kGaussianChunk : kSingleChunk;
+  for (std::size_t k = 0; k < run.count; k += chosen.n_channel) {
     const std::size_t channel = run.first + k;
     if constexpr (std::is_same_v<T, float>)
-      if (run.count > 1 && k % kSingleChunk == 0) refresh_from_masters(block.count, m.gaussian, to);
+      if (run.count > 1 && k % chunk == 0) refresh_from_masters(block.count, m.gaussian, to);
     if constexpr (kVector) {
       if (k == 0 || jones_vary) corrupt_block(block, job.jones, lane_rows, channel, to);
       t.weight = to.jones_weight;
@@ -156,7 +164,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
       t.position = level.position.data() + channel;
     t.residual = level.residual.data() + channel;
     t.sum = to.sum + k * kPlanes * 2 * lanes;
-    function(t);
+    chosen.function(t);
   }
 }
 
@@ -214,14 +222,13 @@ void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin,
   const RunLevel& level = choose_level(job, reach_of(job.scratch.rows, lanes, job.sky.extent));
   for (const Run& run : level.runs) {
     std::fill_n(job.scratch.sum, (run.count + kMaxTile) * kPlanes * 2 * lanes, 0.0);
-    for_each_block<T>(job.sky.n_source, job.sky.n_point,
-                      [&](std::size_t number, std::size_t source_begin, std::size_t source_end) {
-                        const Block<T> block{&job.sky, source_begin, source_end - source_begin,
-                                             source_begin >= job.sky.n_point};
-                        const Reach reach = reach_of(job.scratch.rows, lanes, job.sky.block_extent[number]);
-                        const Method m = choose_method(job, run, level, reach, block.shaped);
-                        run_block<T, kPlanes, kVector>(job, block, run, level, m, lane_rows);
-                      });
+    for_each_block<T>(
+        job.sky.n_source, job.sky.n_point, [&](std::size_t number, std::size_t source_begin, std::size_t source_end) {
+          const Block<T> block{&job.sky, source_begin, source_end - source_begin, source_begin >= job.sky.n_point};
+          const Reach reach = reach_of(job.scratch.rows, lanes, job.sky.block_extent[number]);
+          const Method m = choose_method(job, run, level, reach, block.shaped);
+          run_block<T, kPlanes, kVector>(job, block, run, level, m, lane_rows);
+        });
     store_run(job, run, first, begin, end, out);
   }
 }

@@ -20,10 +20,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// How a block is evaluated on a run.
 struct Method {
-  int fit = -1;            ///< index of the polynomial for time smearing; -1: no polynomial
-  bool time = false;       ///< time smearing without a polynomial: the run is one channel
+  int fit = -1;       ///< index of the polynomial for time smearing; -1: no polynomial
+  bool time = false;  ///< time smearing without a polynomial: the run is one channel
   bool bandwidth = false;
-  bool gaussian = false;   ///< the tile expects steps that shrink
+  bool gaussian = false;  ///< the tile expects steps that shrink
   bool residual = false;
   bool small_time = false, small_bandwidth = false;  ///< the sincs' arguments are below 1
 };
@@ -99,16 +99,19 @@ HWY_INLINE void multiply(V& ar, V& ai, V br, V bi) {
   ar = re;
 }
 
-/// Single precision advances eight channels at a time from a phasor kept in double: the step over eight channels,
-/// s^8 t^28 where t is the shrinkage, and how it and the step shrink themselves.
+/// Single precision advances a chunk of c channels at a time from a phasor kept in double: the step over the chunk,
+/// s_0 .. s_(c-1) = s^c t^(c(c-1)/2) where t is the shrinkage, and how it (t^(c^2)) and the step (t^c) shrink
+/// themselves.
 template <class D, class V>
 HWY_INLINE void store_master(D d, const Step<V>& z, bool gaussian, std::size_t lanes, double* master) {
+  const auto shrinkage = [&](double power) HWY_ATTR { return hn::Exp(d, hn::Mul(z.exponent, hn::Set(d, -power))); };
   V br = z.sr, bi = z.si;
-  for (int doubling = 1; doubling <= 16; doubling *= 4) {
+  const std::size_t chunk = gaussian ? kGaussianChunk : kSingleChunk;
+  for (std::size_t n = 1; n < chunk; n *= 2) {
     multiply(br, bi, br, bi);
     if (gaussian) {
-      // s_0 s_1 = s^2 t;  s_0..s_3 = (s_0 s_1)^2 t^4;  s_0..s_7 = (s_0..s_3)^2 t^16.
-      const V t = hn::Exp(d, hn::Mul(z.exponent, hn::Set(d, -double(doubling))));
+      // s_n .. s_(2n-1) is s_0 .. s_(n-1) times t^(n^2).
+      const V t = shrinkage(double(n * n));
       br = hn::Mul(br, t);
       bi = hn::Mul(bi, t);
     }
@@ -120,8 +123,8 @@ HWY_INLINE void store_master(D d, const Step<V>& z, bool gaussian, std::size_t l
   hn::Store(z.sr, d, master + 4 * lanes);
   hn::Store(z.si, d, master + 5 * lanes);
   if (!gaussian) return;
-  hn::Store(hn::Exp(d, hn::Mul(z.exponent, hn::Set(d, -8.0))), d, master + 6 * lanes);
-  hn::Store(hn::Exp(d, hn::Mul(z.exponent, hn::Set(d, -64.0))), d, master + 7 * lanes);
+  hn::Store(shrinkage(double(chunk)), d, master + 6 * lanes);
+  hn::Store(shrinkage(double(chunk * chunk)), d, master + 7 * lanes);
 }
 
 /// Seeds one source and one vector of doubles; `lane` is its place in the vector of T.
@@ -180,7 +183,7 @@ HWY_NOINLINE void seed_block(const Block<T>& block, const Run& run, const Method
     for (std::size_t lane = 0; lane < lanes; lane += step) seed_source(block, s, run, method, lanes, lane, to);
 }
 
-/// Starts the next eight channels of singles from the masters, and moves the masters on.
+/// Starts the next chunk of channels of singles from the masters, and moves the masters on.
 inline HWY_NOINLINE void refresh_from_masters(std::size_t n_source, bool gaussian, const Scratch<float>& to) {
   const hn::ScalableTag<double> d;
   using V = hn::Vec<decltype(d)>;
@@ -200,11 +203,11 @@ inline HWY_NOINLINE void refresh_from_masters(std::size_t n_source, bool gaussia
       hn::Store(zr, d, master);
       hn::Store(zi, d, master + lanes);
       if (!gaussian) continue;
-      const V t8 = load(6), t64 = load(7);
-      hn::Store(hn::Mul(br, t64), d, master + 2 * lanes);
-      hn::Store(hn::Mul(bi, t64), d, master + 3 * lanes);
-      hn::Store(hn::Mul(sr, t8), d, master + 4 * lanes);
-      hn::Store(hn::Mul(si, t8), d, master + 5 * lanes);
+      const V step_shrinks = load(6), chunk_shrinks = load(7);
+      hn::Store(hn::Mul(br, chunk_shrinks), d, master + 2 * lanes);
+      hn::Store(hn::Mul(bi, chunk_shrinks), d, master + 3 * lanes);
+      hn::Store(hn::Mul(sr, step_shrinks), d, master + 4 * lanes);
+      hn::Store(hn::Mul(si, step_shrinks), d, master + 5 * lanes);
     }
 }
 

@@ -76,7 +76,7 @@ HWY_INLINE V horner(const double (&c)[N], V x) {
 
 // Taylor coefficients 1/n! with signs. On |x| <= pi/4 the first terms left out, x^17/17! and x^18/18!, are below 5e-17
 // of the sum.
-inline constexpr double kSinTaylor[8] = {1.0,           -1.0 / 6,          1.0 / 120,           -1.0 / 5040,
+inline constexpr double kSinTaylor[8] = {1.0,          -1.0 / 6,          1.0 / 120,          -1.0 / 5040,
                                          1.0 / 362880, -1.0 / 39916800.0, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
 inline constexpr double kCosTaylor[9] = {1.0,
                                          -1.0 / 2,

@@ -48,7 +48,8 @@ std::vector<Plane> planes_in_use(const std::vector<Brightness>& all) {
   for (int i = first; i < first + count; ++i) {
     const Plane plane = static_cast<Plane>(i);
     // "Not zero" rather than "non-zero", so that NaN brightness reaches the result.
-    const bool zero = std::all_of(all.begin(), all.end(), [plane](const Brightness& b) { return plane_weight(b, plane) == 0; });
+    const bool zero =
+        std::all_of(all.begin(), all.end(), [plane](const Brightness& b) { return plane_weight(b, plane) == 0; });
     (zero ? unused : used).push_back(plane);
   }
   std::size_t n = 1;
@@ -86,9 +87,7 @@ void pack_positions(const SkyInput& in, Sky<T>& sky) {
 
 }  // namespace
 
-double Extent::bound(double u, double v, double w) const {
-  return std::abs(u) * l + std::abs(v) * m + std::abs(w) * n;
-}
+double Extent::bound(double u, double v, double w) const { return std::abs(u) * l + std::abs(v) * m + std::abs(w) * n; }
 
 void Extent::include(double l_value, double m_value, double n_value) {
   l = std::max(l, std::abs(l_value));

@@ -7,6 +7,7 @@
 #define RIMETREE_NODES_PSV_TILE_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 
 #include "hwy/highway.h"
@@ -30,27 +31,30 @@ constexpr std::size_t tile_channels() {
 /// What distinguishes the instances of the tile.
 template <int kPlanesV, bool kVectorWeightsV, int kDegreeV, bool kGaussianV, bool kResidualV, bool kSingleV = false>
 struct TileKind {
-  static constexpr int kPlanes = kPlanesV;                  ///< real-weighted planes per channel
-  static constexpr bool kVectorWeights = kVectorWeightsV;   ///< weights differ from row to row (Jones terms)
-  static constexpr int kDegree = kDegreeV;                  ///< of the time smearing's polynomial; 0: none
-  static constexpr bool kGaussian = kGaussianV;             ///< the step shrinks from channel to channel
-  static constexpr bool kResidual = kResidualV;             ///< turn each channel by its distance from the regular grid
-  static constexpr bool kSingle = kSingleV;                 ///< one channel only: nothing advances
-  static constexpr std::size_t kChannels = kSingleV ? 1 : tile_channels<kPlanesV>();
+  static constexpr int kPlanes = kPlanesV;                 ///< real-weighted planes per channel
+  static constexpr bool kVectorWeights = kVectorWeightsV;  ///< weights differ from row to row (Jones terms)
+  static constexpr int kDegree = kDegreeV;                 ///< of the time smearing's polynomial; 0: none
+  static constexpr bool kGaussian = kGaussianV;            ///< the step shrinks from channel to channel
+  static constexpr bool kResidual = kResidualV;            ///< turn each channel by its distance from the regular grid
+  static constexpr bool kSingle = kSingleV;                ///< one channel only: nothing advances
+  static constexpr std::size_t kChannels = kSingleV ? 1
+                                           : kGaussianV
+                                               ? std::min<std::size_t>(kGaussianChunk, tile_channels<kPlanesV>())
+                                               : tile_channels<kPlanesV>();
 };
 
 template <class T>
 struct TileJob {
   std::size_t n_source = 0;
-  T* state = nullptr;              ///< [source][z.re, z.im, step.re, step.im][row]
-  const T* coefficient = nullptr;  ///< [source][degree + 1][row]
-  const T* shrink = nullptr;       ///< [source][row]: relative change of the step per channel
-  const T* wave_number = nullptr;  ///< [source][row]: 2 pi path
-  const T* weight = nullptr;       ///< [source][channel][plane], or [source][plane][row]
+  T* state = nullptr;                                 ///< [source][z.re, z.im, step.re, step.im][row]
+  const T* coefficient = nullptr;                     ///< [source][degree + 1][row]
+  const T* shrink = nullptr;                          ///< [source][row]: relative change of the step per channel
+  const T* wave_number = nullptr;                     ///< [source][row]: 2 pi path
+  const T* weight = nullptr;                          ///< [source][channel][plane], or [source][plane][row]
   std::size_t weight_source = 0, weight_channel = 0;  ///< strides of weight
-  const T* position = nullptr;     ///< [channel of the tile]
-  const double* residual = nullptr;  ///< [channel of the tile]
-  double* sum = nullptr;           ///< [channel of the tile][plane][re, im][row]
+  const T* position = nullptr;                        ///< [channel of the tile]
+  const double* residual = nullptr;                   ///< [channel of the tile]
+  double* sum = nullptr;                              ///< [channel of the tile][plane][re, im][row]
 };
 
 /// sum += a, the accumulator of one plane; singles are widened here, so that only a block's sum is formed in single.

@@ -6,7 +6,6 @@
 #include <casacore/tables/Tables/RefRows.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "runtime/ms/casacore_guard.h"
 #include "runtime/ms/casacore_table_impl.h"
@@ -70,7 +69,7 @@ void declare_column(casacore::Table& table, const std::string& name, const std::
 
 void CasacoreTable::fill_zeros(const std::string& name, const std::vector<CellShape>& shapes,
                                const std::vector<int>& shape_of_row, bool only_undefined) {
-  guarded("filling " + place(name, path()) + " with zeros", [&] {
+  writing(&impl_->failed, "filling " + place(name, path()) + " with zeros", [&] {
     casacore::ArrayColumn<casacore::Complex> cells(impl_->table, name);
     const bool fixed = cells.columnDesc().isFixedShape();
     if (fixed && (only_undefined || shapes.empty())) return;
@@ -81,13 +80,9 @@ void CasacoreTable::fill_zeros(const std::string& name, const std::vector<CellSh
 
 void CasacoreTable::add_complex_column(const std::string& name, const std::string& comment,
                                        const std::vector<CellShape>& shapes, const std::vector<int>& shape_of_row) {
-  namespace fs = std::filesystem;
-  guarded("adding column " + name + " to " + path(), [&] {
-    // casacore rewrites the table's description in place when it is flushed. A copy makes even a kill -9 in that
-    // instant repairable (opening the set then tells how); before and after it, the description on the disk is valid.
-    const std::string backup = description_backup(path());
-    impl_->table.flush(true);
-    fs::copy_file(path() + "/table.dat", backup, fs::copy_options::overwrite_existing);
+  writing(&impl_->failed, "adding column " + name + " to " + path(), [&] {
+    // The description on the disk names the column only once its cells are there: casacore writes a new description
+    // beside the old one and renames it. A process killed before that leaves files that nothing refers to.
     try {
       declare_column(impl_->table, name, comment, shapes);
       fill_zeros(name, shapes, shape_of_row, false);
@@ -96,12 +91,10 @@ void CasacoreTable::add_complex_column(const std::string& name, const std::strin
       try {
         impl_->table.removeColumn(name);
         impl_->table.flush(true);
-        fs::remove(backup);
-      } catch (const std::exception&) {  // the backup stays, and opening the set says what it is for
+      } catch (const std::exception&) {  // the description on the disk is still the old one
       }
       throw;
     }
-    fs::remove(backup);
   });
 }
 

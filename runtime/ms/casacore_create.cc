@@ -12,7 +12,7 @@
 #include <casacore/tables/Tables/SetupNewTab.h>
 
 #include <algorithm>
-#include <numeric>
+#include <memory>
 
 #include "runtime/ms/casacore_guard.h"
 
@@ -163,12 +163,17 @@ void write_new_set(const std::string& path, const MsDescription& description) {
     bind(setup, description);
     const std::size_t n_row =
         description.time_s.size() * description.antenna1.size() * description.spectral_windows.size();
-    MS set(setup, n_row);
-    set.createDefaultSubtables(casacore::Table::New);
-    set.tableInfo().setType(casacore::TableInfo::type(casacore::TableInfo::MEASUREMENTSET));
-    fill_subtables(set, description);
-    fill_rows(set, description);
-    set.flush(true);
+    auto set = std::make_unique<MS>(setup, n_row);
+    try {
+      set->createDefaultSubtables(casacore::Table::New);
+      set->tableInfo().setType(casacore::TableInfo::type(casacore::TableInfo::MEASUREMENTSET));
+      fill_subtables(*set, description);
+      fill_rows(*set, description);
+      set->flush(true);
+    } catch (...) {
+      static_cast<void>(set.release());  // closing a table that cannot be written ends the program: see ~CasacoreTable
+      throw;
+    }
   });
 }
 

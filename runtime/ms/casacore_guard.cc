@@ -12,8 +12,8 @@ std::string explain_failure(const std::string& doing, const std::string& what) {
   std::string message = doing + " failed: " + what;
   if (has("No space left") || has("quota exceeded")) {
     message += "; the disk is full: free some space and run again";
-  } else if (has("File too large")) {
-    message += "; the file size limit of the system or the shell (ulimit -f) is reached";
+  } else if (has("write error") || has("File too large")) {  // casacore does not keep the reason
+    message += "; is the disk full, or a quota or a limit on file sizes (ulimit -f) reached?";
   } else if (has("locked") || has("lock on table") || has("acquire")) {
     message += "; another program has the Measurement Set open for writing: close it and run again";
   } else if (has("Permission denied") || has("not writable")) {

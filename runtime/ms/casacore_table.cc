@@ -81,8 +81,6 @@ std::string place(const std::string& column, const std::string& path, const std:
   return text;
 }
 
-std::string description_backup(const std::string& path) { return path + "/table.dat.rimetree-backup"; }
-
 CasacoreTable::CasacoreTable(const std::string& path, Access access) : impl_(std::make_unique<Impl>()) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -94,17 +92,10 @@ CasacoreTable::CasacoreTable(const std::string& path, Access access) : impl_(std
   }
   impl_->path = path;
   impl_->access = access;
-  try {
-    guarded("opening " + path + (access == Access::kUpdate ? " for writing" : ""), [&] {
-      const auto option = access == Access::kUpdate ? casacore::Table::Update : casacore::Table::Old;
-      impl_->table = casacore::Table(path, lock_for(access), option);
-    });
-  } catch (const MsError& error) {
-    const std::string backup = description_backup(path);
-    if (!fs::exists(backup, ignored)) throw;
-    throw MsError(std::string(error.what()) + "; a run was killed while it added a column. To undo that, copy " +
-                  backup + " over " + path + "/table.dat");
-  }
+  guarded("opening " + path + (access == Access::kUpdate ? " for writing" : ""), [&] {
+    const auto option = access == Access::kUpdate ? casacore::Table::Update : casacore::Table::Old;
+    impl_->table = casacore::Table(path, lock_for(access), option);
+  });
 }
 
 CasacoreTable::CasacoreTable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -113,6 +104,9 @@ CasacoreTable& CasacoreTable::operator=(CasacoreTable&&) noexcept = default;
 
 CasacoreTable::~CasacoreTable() {
   const std::lock_guard<std::recursive_mutex> lock(casacore_mutex());
+  // Closing a table writes what is left, and casacore ends the program if that fails. Where writing has failed before
+  // (a full disk) the table is therefore left open until the process ends; the disk holds what was flushed last.
+  if (impl_ && impl_->failed) new casacore::Table(impl_->table);
   impl_.reset();
 }
 
@@ -226,7 +220,7 @@ std::array<double, 2> CasacoreTable::direction_j2000(const std::string& column, 
 }
 
 void CasacoreTable::flush(bool sync) {
-  guarded("writing " + path() + " to disk", [&] { impl_->table.flush(sync); });
+  writing(&impl_->failed, "writing " + path() + " to disk", [&] { impl_->table.flush(sync); });
 }
 
 }  // namespace rimetree::ms

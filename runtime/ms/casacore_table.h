@@ -91,8 +91,14 @@ class CasacoreTable {
                    const std::complex<float>* values);
   void write_cells(const std::string& column, const std::vector<std::int64_t>& rows, const CellPart& part,
                    const std::uint8_t* values);
+  void write_cells(const std::string& column, const std::vector<std::int64_t>& rows, const CellPart& part,
+                   const float* values);
+  /// One value per row given.
   void write_bools(const std::string& column, const std::vector<std::int64_t>& rows,
                    const std::vector<std::uint8_t>& values);
+  void write_doubles(const std::string& column, const std::vector<std::int64_t>& rows,
+                     const std::vector<double>& values);
+  void write_ints(const std::string& column, const std::vector<std::int64_t>& rows, const std::vector<int>& values);
 
   /// Adds a column of complex numbers filled with zeros: shapes[shape_of_row[row]] is the shape of a row's cell. Tiled;
   /// of fixed shape if there is only one. What is on the disk stays readable whenever the process is killed.

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "runtime/ms/casacore_guard.h"
 #include "runtime/ms/casacore_table.h"
 
 namespace rimetree::ms {
@@ -14,7 +15,19 @@ struct CasacoreTable::Impl {
   std::string path;
   casacore::Table table;
   Access access = Access::kRead;
+  bool failed = false;  ///< writing failed: see ~CasacoreTable
 };
+
+/// Calls a function that writes; remembers if it failed.
+template <class Action>
+void writing(bool* failed, const std::string& doing, Action&& action) {
+  try {
+    guarded(doing, action);
+  } catch (...) {
+    *failed = true;
+    throw;
+  }
+}
 
 /// "column DATA of /x.ms": how messages name a place.
 inline std::string place(const std::string& column, const std::string& path) {
@@ -23,8 +36,5 @@ inline std::string place(const std::string& column, const std::string& path) {
 
 /// "column DATA of /x.ms, rows 5 to 9".
 std::string place(const std::string& column, const std::string& path, const std::vector<std::int64_t>& rows);
-
-/// casacore's copy of the table's description while a column is added; see add_complex_column.
-std::string description_backup(const std::string& path);
 
 }  // namespace rimetree::ms

@@ -2,6 +2,7 @@
 
 #include "runtime/ms/inspect_parts.h"
 #include "runtime/ms/row_blocks.h"
+#include "runtime/ms/weights.h"
 
 namespace rimetree::ms {
 namespace {
@@ -10,30 +11,11 @@ struct Counts {
   std::int64_t all = 0, flagged = 0, zero = 0, usable = 0;
 };
 
-/// Weights [row, channel, correlation] from WEIGHT_SPECTRUM where every row has it, or else from WEIGHT.
-std::vector<float> read_weights(const MeasurementSet& ms, const std::vector<std::int64_t>& rows, const CellPart& part,
-                                std::string* column) {
-  const CasacoreTable& table = ms.table();
-  std::vector<float> weights(rows.size() * part.size());
-  const bool spectrum = table.has_column("WEIGHT_SPECTRUM") && table.all_defined("WEIGHT_SPECTRUM", rows) &&
-                        !table.cell_shape("WEIGHT_SPECTRUM", rows.front()).empty();
-  *column = spectrum ? "WEIGHT_SPECTRUM" : "WEIGHT";
-  if (spectrum) {
-    table.read_cells("WEIGHT_SPECTRUM", rows, part, weights.data());
-    return weights;
-  }
-  const std::size_t n = part.whole.n_correlation;
-  std::vector<float> per_row(rows.size() * n);
-  table.read_vectors("WEIGHT", rows, n, per_row.data());
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = per_row[i / part.size() * n + i % n];
-  return weights;
-}
-
 void count_block(const MeasurementSet& ms, const std::vector<std::int64_t>& rows, const CellPart& part,
-                 const std::vector<std::uint8_t>& row_flags, Counts* counts, std::string* weight_column) {
+                 const std::vector<std::uint8_t>& row_flags, bool spectrum, Counts* counts) {
   std::vector<std::uint8_t> flags(rows.size() * part.size());
   ms.table().read_cells("FLAG", rows, part, flags.data());
-  const std::vector<float> weights = read_weights(ms, rows, part, weight_column);
+  const std::vector<float> weights = read_weights(ms.table(), rows, part, spectrum);
   for (std::size_t i = 0; i < flags.size(); ++i) {
     const bool flagged = flags[i] != 0 || row_flags[rows[i / part.size()]] != 0;
     const bool zero = weights[i] == 0;
@@ -55,8 +37,10 @@ void summarise_cells(const MeasurementSet& ms, const RowIndex& index, MsSummary*
   for (const auto& [id, rows] : rows_of_description) {
     const CellShape shape = ms.cell_shape(id);
     const CellPart part{shape, 0, shape.n_channel};
+    const bool spectrum = has_weight_spectrum(ms.table(), rows);
+    summary->weight_column = spectrum ? "WEIGHT_SPECTRUM" : "WEIGHT";
     for_row_blocks(rows.size(), part.size() * 8, [&, &rows = rows](std::size_t begin, std::size_t end) {
-      count_block(ms, {rows.begin() + begin, rows.begin() + end}, part, row_flags, &counts, &summary->weight_column);
+      count_block(ms, {rows.begin() + begin, rows.begin() + end}, part, row_flags, spectrum, &counts);
     });
   }
   const double all = static_cast<double>(std::max<std::int64_t>(1, counts.all));

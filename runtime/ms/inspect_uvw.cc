@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "runtime/math/conventions.h"
 #include "runtime/ms/inspect_parts.h"
@@ -7,7 +8,7 @@
 namespace rimetree::ms {
 namespace {
 
-/// At most `most` tiles of layer 0 of every group, spread evenly.
+/// At most `most` tiles of layer 0 of every group, spread evenly; by field and time.
 std::vector<TileKey> spread(const TilePlan& plan, std::size_t most) {
   std::map<std::pair<int, int>, std::vector<TileKey>> groups;
   for (const TileKey& tile : plan.tiles) {
@@ -20,6 +21,9 @@ std::vector<TileKey> spread(const TilePlan& plan, std::size_t most) {
       chosen.push_back(tiles[n == 1 ? 0 : i * (tiles.size() - 1) / (n - 1)]);
     }
   }
+  std::sort(chosen.begin(), chosen.end(), [](const TileKey& a, const TileKey& b) {
+    return std::make_pair(a.field_id, a.first_time_s) < std::make_pair(b.field_id, b.first_time_s);
+  });
   return chosen;
 }
 
@@ -29,7 +33,16 @@ void summarise_uvw(const MeasurementSet& ms, const RowIndex& index, const TilePl
                    MsSummary* summary) {
   std::vector<UvwRow> rows;
   double highest_hz = 0;
-  for (const TileKey& tile : spread(plan, time_slots)) {
+  constexpr double kSimultaneous_s = 1e-3;  // spectral windows of one field close their loops together
+  std::size_t slot = 0;
+  const TileKey* previous = nullptr;
+  const std::vector<TileKey> tiles = spread(plan, time_slots);
+  for (const TileKey& tile : tiles) {
+    if (previous &&
+        (tile.field_id != previous->field_id || tile.first_time_s - previous->first_time_s > kSimultaneous_s)) {
+      ++slot;
+    }
+    previous = &tile;
     highest_hz =
         std::max(highest_hz,
                  summary->channels[ms.metadata().data_descriptions[tile.data_desc_id].spectral_window_id].highest_hz);

@@ -60,16 +60,17 @@ void warn_about_rows(const MsSummary& summary, std::vector<std::string>* warning
                         "receivers?): they are read in tiles of their own");
   }
   std::string absent, unplaced;
+  int without_position = 0;
   for (std::size_t id = 0; id < summary.metadata.antennas.size(); ++id) {
     const Antenna& antenna = summary.metadata.antennas[id];
     const std::string name = " " + antenna.name + " (" + std::to_string(id) + ")";
-    if (id < summary.rows_of_antenna.size() && summary.rows_of_antenna[id] == 0) {
-      absent += name;
-    } else if (!antenna.has_position()) {
-      unplaced += name;
-    }
+    const bool used = id < summary.rows_of_antenna.size() && summary.rows_of_antenna[id] > 0;
+    if (!used) absent += name;
+    if (used && !antenna.has_position()) unplaced += name;
+    without_position += !antenna.has_position();
   }
   if (!absent.empty()) warnings->push_back("antennas without data:" + absent);
+  if (without_position > 0) warnings->push_back(std::to_string(without_position) + " antennas are at position 0");
   if (!unplaced.empty()) warnings->push_back("antennas with data but at position 0:" + unplaced);
 }
 

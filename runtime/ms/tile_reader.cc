@@ -6,6 +6,7 @@
 
 #include "runtime/math/conventions.h"
 #include "runtime/ms/row_blocks.h"
+#include "runtime/ms/weights.h"
 
 namespace rimetree::ms {
 namespace {
@@ -90,9 +91,9 @@ Tile TileReader::read(std::size_t index) const {
             [&tile](std::size_t a, std::size_t b) { return tile.row[a] < tile.row[b]; });
   std::vector<std::int64_t> rows;
   for (const std::size_t position : positions) rows.push_back(tile.row[position]);
-  read_arrays(positions, rows, part, &tile);
-  if (selection_.flags) read_flags(positions, rows, part, &tile);
-  if (selection_.weights) read_weights(positions, rows, part, &tile);
+  fill_arrays(positions, rows, part, &tile);
+  if (selection_.flags) fill_flags(positions, rows, part, &tile);
+  if (selection_.weights) fill_weights(positions, rows, part, &tile);
   return tile;
 }
 
@@ -113,7 +114,7 @@ void TileReader::place_rows(const TileKey& key, Tile* tile) const {
   }
 }
 
-void TileReader::read_arrays(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+void TileReader::fill_arrays(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                              const CellPart& part, Tile* tile) const {
   std::vector<double> uvw_m(rows.size() * 3);
   ms_.table().read_vectors("UVW", rows, 3, uvw_m.data());
@@ -131,7 +132,7 @@ void TileReader::read_arrays(const std::vector<std::size_t>& positions, const st
   }
 }
 
-void TileReader::read_flags(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+void TileReader::fill_flags(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                             const CellPart& part, Tile* tile) const {
   tile->flag.assign(tile->n_visibility(), 1);
   read_rows<std::uint8_t>(ms_.table(), "FLAG", positions, rows, part, [&](const auto* values, std::size_t at) {
@@ -145,25 +146,17 @@ void TileReader::read_flags(const std::vector<std::size_t>& positions, const std
   }
 }
 
-void TileReader::read_weights(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+void TileReader::fill_weights(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                               const CellPart& part, Tile* tile) const {
   tile->weight.assign(tile->n_visibility(), 0);
-  const CasacoreTable& table = ms_.table();
-  if (table.has_column("WEIGHT_SPECTRUM") && table.all_defined("WEIGHT_SPECTRUM", rows) && !rows.empty() &&
-      !table.cell_shape("WEIGHT_SPECTRUM", rows.front()).empty()) {
-    read_rows<float>(table, "WEIGHT_SPECTRUM", positions, rows, part, [&](const auto* values, std::size_t at) {
-      std::copy_n(values, part.size(), &tile->weight[at * part.size()]);
-    });
-    return;
-  }
-  const std::size_t n = part.whole.n_correlation;
-  std::vector<float> weights(rows.size() * n);
-  table.read_vectors("WEIGHT", rows, n, weights.data());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::size_t channel = 0; channel < part.n_channel; ++channel) {
-      std::copy_n(&weights[i * n], n, &tile->weight[positions[i] * part.size() + channel * n]);
+  const bool spectrum = has_weight_spectrum(ms_.table(), rows);
+  for_row_blocks(rows.size(), part.size() * sizeof(float), [&](std::size_t begin, std::size_t end) {
+    const std::vector<std::int64_t> block(rows.begin() + begin, rows.begin() + end);
+    const std::vector<float> weights = read_weights(ms_.table(), block, part, spectrum);
+    for (std::size_t i = begin; i < end; ++i) {
+      std::copy_n(&weights[(i - begin) * part.size()], part.size(), &tile->weight[positions[i] * part.size()]);
     }
-  }
+  });
 }
 
 std::size_t TileReader::bytes(std::size_t index, std::size_t more_columns) const {
@@ -177,6 +170,17 @@ std::size_t TileReader::bytes(std::size_t index, std::size_t more_columns) const
                                      (selection_.weights ? sizeof(float) : 0);
   const std::size_t buffer = std::min(kRowBlockBytes, n_visibility * sizeof(std::complex<float>));
   return n_row * per_row + n_visibility * per_visibility + buffer;
+}
+
+std::vector<Baseline> TileReader::baselines() const {
+  std::vector<Baseline> result;
+  for (const std::int64_t row : plan_.row_order) {
+    const auto i = static_cast<std::size_t>(row);
+    result.push_back({index_.antenna1[i], index_.antenna2[i]});
+  }
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
 }
 
 std::size_t TileReader::largest_bytes(std::size_t more_columns) const {

@@ -37,6 +37,8 @@ class TileReader {
   const ReadSelection& selection() const { return selection_; }
   const TilePlan& plan() const { return plan_; }
   const std::vector<TileKey>& tiles() const { return plan_.tiles; }
+  /// Baselines that have a row in any tile, ascending.
+  std::vector<Baseline> baselines() const;
   /// Rows in all tiles.
   std::size_t n_row() const { return plan_.row_order.size(); }
 
@@ -55,11 +57,11 @@ class TileReader {
   ChannelRange channels(int data_desc_id) const;
   CellPart part(int data_desc_id) const;
   void place_rows(const TileKey& key, Tile* tile) const;
-  void read_arrays(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+  void fill_arrays(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                    const CellPart& part, Tile* tile) const;
-  void read_flags(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+  void fill_flags(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                   const CellPart& part, Tile* tile) const;
-  void read_weights(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
+  void fill_weights(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                     const CellPart& part, Tile* tile) const;
 
   const MeasurementSet& ms_;

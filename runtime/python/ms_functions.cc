@@ -4,6 +4,7 @@
 
 #include "runtime/ms/create.h"
 #include "runtime/ms/run.h"
+#include "runtime/ms/summary_json.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
@@ -142,6 +143,18 @@ PyObject* create_ms(PyObject*, PyObject* arguments) {
   });
 }
 
+PyObject* inspect_ms(PyObject*, PyObject* path) {
+  return guarded([&] {
+    const std::string ms_path = string_of(path);
+    std::string json;
+    {
+      const WithoutGil without;
+      json = ms::to_json(ms::inspect(ms_path));
+    }
+    return text(json);
+  });
+}
+
 namespace {
 
 PyTypeObject* tile_reader_type = nullptr;
@@ -209,7 +222,16 @@ PyObject* read(PyObject* self, PyObject* index) {
   });
 }
 
-PyMethodDef reader_methods[] = {{"read", read, METH_O, "read(i) -> dict of arrays of tile i"},
+PyObject* baselines(PyObject* self, PyObject*) {
+  return guarded([&] {
+    return list_of(contents_of(self).reader->baselines(), [](const Baseline& baseline) {
+      return tuple(integer(baseline.antenna1), integer(baseline.antenna2));
+    });
+  });
+}
+
+PyMethodDef reader_methods[] = {{"baselines", baselines, METH_NOARGS, "baselines() -> list of (antenna1, antenna2)"},
+                                {"read", read, METH_O, "read(i) -> dict of arrays of tile i"},
                                 {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

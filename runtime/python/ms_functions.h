@@ -11,6 +11,9 @@ PyObject* run_forest(PyObject* self, PyObject* arguments);
 /// create_ms(path, description dict). Keys as the members of MsDescription.
 PyObject* create_ms(PyObject* self, PyObject* arguments);
 
+/// inspect_ms(path) -> str: the summary as JSON.
+PyObject* inspect_ms(PyObject* self, PyObject* path);
+
 /// Makes the type of tile readers; call once when the module is made.
 Ref make_tile_reader_type();
 

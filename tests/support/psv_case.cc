@@ -50,7 +50,8 @@ void Case::make_channels() {
   const std::size_t count = options.grid == Grid::kSingle ? 1 : options.n_channel;
   for (std::size_t k = 0; k < count; ++k) {
     double nu = 1.4e9 + 2.5e5 * double(k), step = 2.5e5;
-    if (options.grid == Grid::kRounded) nu = 1.4e9 + (step = 1e6 / 7) * double(k);  // the grid itself is not representable
+    if (options.grid == Grid::kRounded)
+      nu = 1.4e9 + (step = 1e6 / 7) * double(k);  // the grid itself is not representable
     if (options.grid == Grid::kDescending) nu = 1.4e9 - 2.5e5 * double(k), step = -2.5e5;
     if (options.grid == Grid::kGapped) nu += k >= count / 3 ? 3.1e6 : 0;
     if (options.grid == Grid::kIrregular) nu += 1e5 * random.next();
@@ -96,7 +97,8 @@ void Case::make_rows() {
   const double scale = options.phase_rad * 299792458.0 / (6.283 * 1.4e9) / 0.3;
   for (std::size_t i = 0; i < options.n_baseline * options.n_time; ++i) {
     // Short and long baselines in one set: each has its own best method.
-    const double length = scale * std::pow(10.0, -2.0 + 2.0 * double(i / options.n_time + 1) / double(options.n_baseline));
+    const double length =
+        scale * std::pow(10.0, -2.0 + 2.0 * double(i / options.n_time + 1) / double(options.n_baseline));
     oracle::Row r{length * random.next(), length * random.next(), 0.5 * length * random.next(), 0, 0, 0, 0};
     if (options.smearing) {
       r.du = 7.3e-5 * length * random.next();
@@ -138,7 +140,8 @@ void Case::make_jones() {
     }
 }
 
-oracle::Matrix Case::jones_at(std::size_t baseline, int k, int side, std::size_t s, std::size_t t, std::size_t f) const {
+oracle::Matrix Case::jones_at(std::size_t baseline, int k, int side, std::size_t s, std::size_t t,
+                              std::size_t f) const {
   const psv::JonesPair<double>& pair = jones_pairs[baseline * n_pair + k];
   const bool matrix = side == 0 ? pair.p_is_matrix : pair.q_is_matrix;
   oracle::Matrix j;
@@ -226,7 +229,8 @@ psv::Problem<double> Case::problem(std::size_t baseline) const {
   for (int e = 0; e < 4; ++e) x.brightness[e] = in.brightness[e];
   const std::size_t first = baseline * options.n_time;
   psv::Strided<double>* view[6] = {&x.u, &x.v, &x.w, &x.du, &x.dv, &x.dw};
-  for (int k = 0; k < (options.smearing ? 6 : 3); ++k) *view[k] = {(k < 3 ? uvw[k] : duvw[k - 3]).data() + first, 0, 1, 0};
+  for (int k = 0; k < (options.smearing ? 6 : 3); ++k)
+    *view[k] = {(k < 3 ? uvw[k] : duvw[k - 3]).data() + first, 0, 1, 0};
   x.jones = n_pair > 0 ? &jones_pairs[baseline * n_pair] : nullptr;
   x.n_jones = n_pair;
   x.frequency_hz = frequency.data();
@@ -269,7 +273,8 @@ std::vector<Complex<double>> Case::reference() const {
   return out;
 }
 
-double largest_error(const std::vector<Complex<double>>& got, const std::vector<oracle::Number>& expected, double flux) {
+double largest_error(const std::vector<Complex<double>>& got, const std::vector<oracle::Number>& expected,
+                     double flux) {
   double worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = static_cast<double>(std::abs(oracle::Number(got[i].re, got[i].im) - expected[i]));

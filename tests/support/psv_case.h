@@ -17,11 +17,11 @@ struct CaseOptions {
   Polarisation polarisation = Polarisation::kUnpolarised;
   Grid grid = Grid::kRegular;
   JonesKind jones = JonesKind::kNone;
-  bool spectra = false;         ///< brightness varies along channels
-  bool gaussians = false;       ///< every other source
+  bool spectra = false;    ///< brightness varies along channels
+  bool gaussians = false;  ///< every other source
   bool smearing = false;
-  double phase_rad = 1e4;       ///< about the largest phase
-  double exposure_s = 4;        ///< of the first row; others vary
+  double phase_rad = 1e4;  ///< about the largest phase
+  double exposure_s = 4;   ///< of the first row; others vary
   unsigned seed = 1;
 };
 
@@ -50,11 +50,11 @@ struct Case {
   std::vector<oracle::Channel> channels;
   // The same as arrays.
   std::vector<double> l, m, n, major, minor, angle, frequency, width;
-  std::vector<Complex<double>> brightness;                     ///< [element][source][channel or 1]
-  std::vector<double> uvw[3], duvw[3], exposure;               ///< [row]
-  std::vector<std::int32_t> row_baseline, row_time;            ///< [row]
-  std::vector<Complex<double>> jones_values;                   ///< [baseline][pair][p, q][element][source][time][channel]
-  std::vector<psv::JonesPair<double>> jones_pairs;             ///< [baseline][pair]
+  std::vector<Complex<double>> brightness;           ///< [element][source][channel or 1]
+  std::vector<double> uvw[3], duvw[3], exposure;     ///< [row]
+  std::vector<std::int32_t> row_baseline, row_time;  ///< [row]
+  std::vector<Complex<double>> jones_values;         ///< [baseline][pair][p, q][element][source][time][channel]
+  std::vector<psv::JonesPair<double>> jones_pairs;   ///< [baseline][pair]
   int n_pair = 0;
 
  private:

@@ -49,8 +49,8 @@ struct Point {
 
 Point moved(const Row& r, Real seconds, Motion motion, Real declination) {
   if (motion == Motion::kLinear) return {r.u + r.du * seconds, r.v + r.dv * seconds, r.w + r.dw * seconds};
-  // (u, v, w) axes: east, north, towards the source. In them the Earth's axis is (0, cos dec, sin dec); a baseline fixed
-  // to the Earth turns about it by omega t (Rodrigues' formula).
+  // (u, v, w) axes: east, north, towards the source. In them the Earth's axis is (0, cos dec, sin dec); a baseline
+  // fixed to the Earth turns about it by omega t (Rodrigues' formula).
   const Real c = std::cos(kOmega * seconds), s = std::sin(kOmega * seconds);
   const Real ky = std::cos(declination), kz = std::sin(declination);
   const Real dot = ky * r.v + kz * r.w;

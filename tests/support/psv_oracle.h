@@ -47,8 +47,8 @@ Matrix visibility(const std::vector<Source>& sources, const Row& row, const Chan
 enum class Motion { kLinear, kRotation };
 
 /// The fringe averaged over exposure and channel width by Gauss-Legendre quadrature with `n_node` nodes a side. Under
-/// rotation, (u, v, w) turn rigidly with the hour angle about the pole of a phase centre at `declination`; du, dv and dw
-/// are then not used.
+/// rotation, (u, v, w) turn rigidly with the hour angle about the pole of a phase centre at `declination`; du, dv and
+/// dw are then not used.
 Number average_fringe(const Source& source, const Row& row, const Channel& channel, Motion motion, double declination,
                       int n_node);
 

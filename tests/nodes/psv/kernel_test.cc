@@ -168,7 +168,10 @@ TEST(PsvKernel, IsAsAccurateOnEveryInstructionSet) {
   }
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().DeInit();
-  EXPECT_FALSE(seen.empty());
+  // Even the plainest version of the kernel must have had its turn.
+  EXPECT_EQ(psv::instruction_set().empty(), false);
+  EXPECT_GE(seen.size(), 1u);
+  RecordProperty("instruction_sets", int(seen.size()));
 }
 
 }  // namespace

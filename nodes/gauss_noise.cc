@@ -1,0 +1,108 @@
+// GaussNoise: independent normal deviates of given mean and standard deviation on every cell
+//
+// Children: none.
+// State: stddev (default 1, any unit), mean (default 0), seed (default 0), dims (default scalar), complex (default
+// false: real numbers; true: real and imaginary part each have standard deviation stddev, and mean is that of the real
+// part).
+// Result: dims, unit of stddev; varies along time and freq. Flags: none. Derivative: none.
+// The numbers are a function of the seed, the node's name, the time (to the millisecond) and the frequency (to the
+// hertz) only: they do not change with the number of threads or with how the data are cut into groups of time slots.
+// Salmon et al. 2011, SC11 (Philox4x32-10). MeqTrees: GaussNoise.
+#include <cmath>
+
+#include "runtime/error.h"
+#include "runtime/fingerprint.h"
+#include "runtime/math/philox.h"
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class GaussNoise final : public Node {
+ public:
+  explicit GaussNoise(const State& state) : Node(state) {
+    for (const std::int64_t extent : state.integers("dims")) wanted_.append(static_cast<std::int32_t>(extent));
+    if (!(state.real("stddev") >= 0)) throw StateError("state field \"stddev\" must not be negative");
+  }
+
+  static NodeClass info() {
+    return {.name = "GaussNoise",
+            .summary = "Normally distributed noise, the same in every run.",
+            .result = "dimensions as the state says, unit of stddev; varies along time and freq",
+            .reference = "Salmon et al. 2011, SC11 (Philox4x32-10); Box & Muller 1958; MeqTrees GaussNoise",
+            .state = {{.name = "stddev",
+                       .type = StateType::real,
+                       .default_value = 1.0,
+                       .unit = "any",
+                       .doc = "standard deviation; of complex noise that of the real and of the imaginary part"},
+                      {.name = "mean",
+                       .type = StateType::real,
+                       .default_value = 0.0,
+                       .unit = "that of stddev",
+                       .doc = "mean; of complex noise that of the real part"},
+                      {.name = "seed",
+                       .type = StateType::integer,
+                       .default_value = std::int64_t{0},
+                       .doc = "with the node's name, time and frequency decides the numbers: nodes of different names "
+                              "are independent"},
+                      {.name = "dims",
+                       .type = StateType::array,
+                       .default_value = StateArray{{0}, NumberType::real, {}},
+                       .doc = "dimensions of the result, e.g. [2,2]; empty: a scalar"},
+                      {.name = "complex",
+                       .type = StateType::boolean,
+                       .default_value = false,
+                       .doc = "whether the noise is complex"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const>) const override { return wanted_; }
+  DependencySet own_dependencies() const override { return kDomain; }
+  std::vector<Axis> own_axes() const override { return {Axis::time, Axis::frequency}; }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    const double stddev = state().real("stddev"), mean = state().real("mean");
+    const std::uint64_t key = mix(static_cast<std::uint64_t>(state().integer("seed")), name());
+    const std::array<std::uint32_t, 2> key_words{static_cast<std::uint32_t>(key),
+                                                 static_cast<std::uint32_t>(key >> 32)};
+    const std::vector<std::uint64_t> times = whole(evaluation.cells().axis(Axis::time).centre, 1e3);
+    const std::vector<std::uint64_t> frequencies = whole(evaluation.cells().axis(Axis::frequency).centre, 1);
+
+    CellShape shape;
+    shape[Axis::time] = static_cast<std::int32_t>(times.size());
+    shape[Axis::frequency] = static_cast<std::int32_t>(frequencies.size());
+    const bool complex = state().boolean("complex");
+    Vells value = evaluation.make(complex ? NumberType::complex : NumberType::real, shape);
+    std::size_t i = 0;
+    for (std::uint32_t element = 0; element < dims().size(); ++element)
+      for (const std::uint64_t time_ms : times)
+        for (const std::uint64_t frequency_hz : frequencies) {
+          // 48 bits each for time and frequency, 32 for the element: no two cells share a counter.
+          const auto high = static_cast<std::uint32_t>((time_ms >> 32 & 0xffff) << 16 | (frequency_hz >> 32 & 0xffff));
+          const Complex<double> z = normal_pair(
+              philox4x32({static_cast<std::uint32_t>(time_ms), static_cast<std::uint32_t>(frequency_hz), high, element},
+                         key_words));
+          if (complex)
+            value.complex()[i++] = {mean + stddev * z.re, stddev * z.im};
+          else
+            value.real()[i++] = mean + stddev * z.re;
+        }
+    evaluation.set(std::move(value));
+  }
+
+ private:
+  /// Coordinates in whole units; one 0 where the cells do not have the axis.
+  static std::vector<std::uint64_t> whole(const std::vector<double>& centres, double units) {
+    if (centres.empty()) return {0};
+    std::vector<std::uint64_t> result;
+    for (const double centre : centres)
+      result.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(std::rint(centre * units))));
+    return result;
+  }
+
+  TensorShape wanted_;
+};
+
+RIMETREE_REGISTER_NODE(GaussNoise);
+
+}  // namespace rimetree

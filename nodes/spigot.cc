@@ -1,0 +1,178 @@
+// Spigot: the data of one baseline in the time-slot group that is being evaluated
+//
+// Children: none.
+// State: station_1_index, station_2_index (ANTENNA1 and ANTENNA2), input_column (default "DATA"), include_deriv (with
+// input_column "UVW"), flag_bit (default 1).
+// Result: visibilities (complex, Jy) or WEIGHT (real) [2,2] by correlation type: XX or RR (0,0), XY or RL (0,1), YX or
+// LR (1,0), YY or LL (1,1); correlations that the data do not have are 0 and flagged; of data with Stokes I only
+// diag(I, I). UVW [3] (m), or with include_deriv [2,3]: its second row is the rate of change (m/s) times EXPOSURE of
+// the row over the time width of the cell, so that rate times cell width is the change over what the row was averaged
+// over. Flags: flag_bit where FLAG or FLAG_ROW is set, the row is absent, or the correlation is. Missing if the group
+// has no row of the baseline. Derivative: none. MeqTrees: Spigot.
+#include "runtime/error.h"
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class Spigot final : public Node {
+ public:
+  explicit Spigot(const State& state)
+      : Node(state),
+        baseline_{static_cast<int>(state.integer("station_1_index")),
+                  static_cast<int>(state.integer("station_2_index"))},
+        column_(state.text("input_column")),
+        rates_(state.boolean("include_deriv")),
+        flag_bit_(static_cast<std::int32_t>(state.integer("flag_bit"))) {
+    if (rates_ && column_ != "UVW")
+      throw StateError("state field \"include_deriv\" is for input_column \"UVW\", not \"" + column_ + "\"");
+  }
+
+  static NodeClass info() {
+    return {
+        .name = "Spigot",
+        .summary = "Data of one baseline from the Measurement Set: visibilities, weights or UVW.",
+        .result =
+            "visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL "
+            "(Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s",
+        .reference = "MeqTrees Spigot; correlation types as in the POLARIZATION table of a Measurement Set",
+        .state = {{.name = "station_1_index",
+                   .type = StateType::integer,
+                   .doc = "ANTENNA1 of the baseline: row of the ANTENNA table, from 0",
+                   .per_node = true},
+                  {.name = "station_2_index",
+                   .type = StateType::integer,
+                   .doc = "ANTENNA2 of the baseline: row of the ANTENNA table, from 0",
+                   .per_node = true},
+                  {.name = "input_column",
+                   .type = StateType::text,
+                   .default_value = std::string("DATA"),
+                   .doc = "DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW"},
+                  {.name = "include_deriv",
+                   .type = StateType::boolean,
+                   .default_value = false,
+                   .doc = "adds to UVW, as a second row, its rate of change times EXPOSURE over the time width of the "
+                          "cell, so that time smearing over the cell is that over EXPOSURE"},
+                  {.name = "flag_bit",
+                   .type = StateType::integer,
+                   .default_value = std::int64_t{1},
+                   .doc = "bits set where the Measurement Set flags, or has no datum"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const>) const override {
+    if (column_ != "UVW") return {2, 2};
+    return rates_ ? TensorShape{2, 3} : TensorShape{3};
+  }
+  DependencySet own_dependencies() const override { return kData | kDomain; }
+  std::vector<Axis> own_axes() const override {
+    if (column_ == "UVW") return {Axis::time};
+    return {Axis::time, Axis::frequency};
+  }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    const Tile* tile = evaluation.request.tile;
+    if (tile == nullptr)
+      throw Error("there are no data: a Spigot works only while a Measurement Set is being processed");
+    const CellShape& cells = evaluation.cells().shape();
+    if (static_cast<std::size_t>(cells[Axis::time]) != tile->n_time() ||
+        static_cast<std::size_t>(cells[Axis::frequency]) != tile->n_channel())
+      throw ShapeError("the data have " + std::to_string(tile->n_time()) + " times and " +
+                       std::to_string(tile->n_channel()) + " channels, but the request has cells " + to_string(cells));
+    const std::ptrdiff_t found = tile->find(baseline_);
+    if (found < 0) return evaluation.set_missing();
+    const auto baseline = static_cast<std::size_t>(found);
+    if (column_ == "UVW")
+      uvw(evaluation, *tile, baseline);
+    else
+      correlations(evaluation, *tile, baseline);
+  }
+
+ private:
+  void uvw(Evaluation& evaluation, const Tile& tile, std::size_t baseline) const {
+    CellShape shape;
+    shape[Axis::time] = evaluation.cells().shape()[Axis::time];
+    Vells value = evaluation.make(NumberType::real, shape);
+    Flags flags;
+    const std::vector<double>& width_s = evaluation.cells().require(Axis::time).width;
+    for (std::size_t t = 0; t < tile.n_time(); ++t) {
+      const std::size_t row = baseline * tile.n_time() + t;
+      const double scale = width_s[t] > 0 ? tile.exposure_s[row] / width_s[t] : 1;
+      for (std::size_t i = 0; i < 3; ++i) {
+        value.real()[i * tile.n_time() + t] = tile.uvw_m[3 * row + i];
+        if (rates_) value.real()[(3 + i) * tile.n_time() + t] = tile.uvw_rate_m_s[3 * row + i] * scale;
+      }
+      if (tile.row[row] >= 0) continue;
+      if (flags.empty()) flags = Flags(evaluation.pool, 1, shape);
+      flags.data()[t] = flag_bit_;
+    }
+    evaluation.set(std::move(value));
+    evaluation.set_flags(std::move(flags));
+  }
+
+  void correlations(Evaluation& evaluation, const Tile& tile, std::size_t baseline) const {
+    const bool weight = column_ == "WEIGHT";
+    const auto column = tile.columns.find(column_);
+    if (!weight && (column == tile.columns.end() || column->second.size() != tile.n_visibility()))
+      throw Error("column \"" + column_ + "\" was not read; columns that were: " + names(tile));
+    if (weight && tile.weight.size() != tile.n_visibility()) throw Error("the weights were not read");
+    const std::array<int, 4> source = correlation_of_elements(tile);
+
+    Vells value = evaluation.make(weight ? NumberType::real : NumberType::complex, evaluation.cells().shape());
+    Flags flags(evaluation.pool, 4, evaluation.cells().shape());
+    bool any_flag = false;
+    std::size_t i = 0;
+    for (std::size_t element = 0; element < 4; ++element)
+      for (std::size_t t = 0; t < tile.n_time(); ++t)
+        for (std::size_t f = 0; f < tile.n_channel(); ++f, ++i) {
+          const std::size_t row = baseline * tile.n_time() + t;
+          const std::size_t cell = (row * tile.n_channel() + f) * tile.n_correlation();
+          const bool present = source[element] >= 0 && tile.row[row] >= 0;
+          const std::size_t at = present ? cell + static_cast<std::size_t>(source[element]) : 0;
+          if (weight)
+            value.real()[i] = present ? tile.weight[at] : 0;
+          else if (present)
+            value.complex()[i] = {column->second[at].real(), column->second[at].imag()};
+          else
+            value.complex()[i] = {};
+          if (present && (tile.flag.empty() || !tile.flag[at])) continue;
+          flags.data()[i] = flag_bit_;
+          any_flag = true;
+        }
+    evaluation.set(std::move(value));
+    evaluation.set_flags(any_flag ? std::move(flags) : Flags());
+  }
+
+  /// For XX, XY, YX, YY the number of the correlation in the data, -1 where they do not have it.
+  static std::array<int, 4> correlation_of_elements(const Tile& tile) {
+    std::array<int, 4> source{-1, -1, -1, -1};
+    for (int c = 0; c < static_cast<int>(tile.n_correlation()); ++c) {
+      const int type = tile.correlation_type[static_cast<std::size_t>(c)];  // numbers of casacore's Stokes class
+      if (type >= 5 && type <= 8)
+        source[static_cast<std::size_t>(type - 5)] = c;  // RR RL LR LL
+      else if (type >= 9 && type <= 12)
+        source[static_cast<std::size_t>(type - 9)] = c;  // XX XY YX YY
+      else if (type == 1 && tile.n_correlation() == 1)
+        source[0] = source[3] = c;  // I
+      else
+        throw Error("the data have correlation type " + std::to_string(type) +
+                    "; supported are XX XY YX YY (9-12), RR RL LR LL (5-8), and Stokes I (1) alone");
+    }
+    return source;
+  }
+
+  static std::string names(const Tile& tile) {
+    std::string text;
+    for (const auto& [name, values] : tile.columns) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "none" : text;
+  }
+
+  Baseline baseline_;
+  std::string column_;
+  bool rates_;
+  std::int32_t flag_bit_;
+};
+
+RIMETREE_REGISTER_NODE(Spigot);
+
+}  // namespace rimetree

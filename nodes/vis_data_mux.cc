@@ -1,0 +1,61 @@
+// VisDataMux: the root of a tree that is run over a Measurement Set
+//
+// Children: pre and post (optional, any shape), sinks (any number). For each time-slot group the driver evaluates pre,
+// then the sinks, then post. State: none.
+// Result: scalar: the number of sinks that wrote something. Missing sinks (baselines without data) do not count.
+// Flags: none. Derivative: none. MeqTrees: VisDataMux.
+#include <algorithm>
+
+#include "runtime/error.h"
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class VisDataMux final : public Node {
+ public:
+  using Node::Node;
+  static NodeClass info() {
+    return {.name = "VisDataMux",
+            .summary = "Gathers the Sinks of a tree that is run over a Measurement Set.",
+            .result = "scalar: number of sinks that wrote",
+            .reference = "MeqTrees VisDataMux",
+            .children = {{.label = "pre",
+                          .shape = "any",
+                          .unit = "any",
+                          .doc = "evaluated before the sinks, for each group of time slots",
+                          .optional = true},
+                         {.label = "post",
+                          .shape = "any",
+                          .unit = "any",
+                          .doc = "evaluated after the sinks, for each group of time slots",
+                          .optional = true},
+                         {.label = "sink", .shape = "[]", .unit = "", .doc = "Sink nodes", .repeated = true}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    for (std::size_t i = kFirstSink; i < children.size(); ++i)
+      if (!children[i]->is_scalar())
+        throw ShapeError("sink " + std::to_string(i - kFirstSink + 1) + " has dimensions " + to_string(*children[i]) +
+                         "; children after \"pre\" and \"post\" must be Sink nodes, which are scalars");
+    return {};
+  }
+  DependencySet own_dependencies() const override { return kData; }
+  bool skips_missing() const override { return true; }
+  bool always_evaluates() const override { return true; }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    Vells count = evaluation.make(NumberType::real, CellShape{});
+    count.real()[0] = static_cast<double>(evaluation.children().size() - kFirstSink);
+    evaluation.set(std::move(count));
+    evaluation.set_flags({});
+  }
+
+ private:
+  static constexpr std::size_t kFirstSink = 2;  // after pre and post
+};
+
+RIMETREE_REGISTER_NODE(VisDataMux);
+
+}  // namespace rimetree

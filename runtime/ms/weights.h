@@ -1,0 +1,19 @@
+// Which weights count, and reading them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/ms/casacore_table.h"
+
+namespace rimetree::ms {
+
+/// Whether WEIGHT_SPECTRUM exists and every one of these rows has it; if not, WEIGHT counts.
+bool has_weight_spectrum(const CasacoreTable& main, const std::vector<std::int64_t>& rows);
+
+/// [row, channel, correlation] WEIGHT_SPECTRUM if `spectrum`, or else WEIGHT repeated for every channel. Zero stays
+/// zero.
+std::vector<float> read_weights(const CasacoreTable& main, const std::vector<std::int64_t>& rows, const CellPart& part,
+                                bool spectrum);
+
+}  // namespace rimetree::ms

@@ -1,0 +1,28 @@
+// Asin where it is known.
+#include "tests/support/forest_fixture.h"
+
+namespace rimetree::test {
+namespace {
+
+// A few roundings of numbers of order 1.
+constexpr double kTolerance = 8e-16;
+
+TEST(AsinNode, OfKnownSines) {
+  const auto x = evaluate_class("Asin", {array({4}, {0.0, 0.5, 1.0, -1.0})});
+  ASSERT_EQ(x.size(), 4u);
+  expect_near(x[0], 0.0, kTolerance);
+  expect_near(x[1], 0.5235987755982989, kTolerance);
+  expect_near(x[2], 1.5707963267948966, kTolerance);
+  expect_near(x[3], -1.5707963267948966, kTolerance);
+}
+
+TEST(AsinNode, RefusesComplexChildren) {
+  TestForest forest;
+  forest.constant("z", complex_array({}, {{1, 1}})).node("x", "Asin", {"z"});
+  const ResultPtr result = forest.evaluate("x");
+  ASSERT_EQ(result->status, Result::Status::failed);
+  EXPECT_NE(result->failures[0].message.find("must be real"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rimetree::test

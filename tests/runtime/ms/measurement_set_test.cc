@@ -1,0 +1,68 @@
+#include "runtime/ms/measurement_set.h"
+
+#include <fstream>
+
+#include "runtime/ms/row_index.h"
+#include "runtime/ms/tile_reader.h"
+#include "tests/runtime/ms/small_set.h"
+
+namespace rimetree::ms {
+namespace {
+
+TEST(MeasurementSet, says_what_is_not_a_measurement_set) {
+  const TemporaryFolder folder;
+  EXPECT_CONTAINS(error_of([&] { MeasurementSet(folder / "none.ms"); }), "no such file");
+  std::ofstream(folder / "plain.txt") << "text";
+  EXPECT_CONTAINS(error_of([&] { MeasurementSet(folder / "plain.txt"); }), "plain file");
+  std::filesystem::create_directory(folder / "empty");
+  EXPECT_CONTAINS(error_of([&] { MeasurementSet(folder / "empty"); }), "without table.dat");
+  create(folder / "a.ms", small_description());
+  EXPECT_CONTAINS(error_of([&] { MeasurementSet(folder / "a.ms/ANTENNA"); }), "no Measurement Set: column TIME");
+}
+
+TEST(MeasurementSet, says_which_file_is_broken) {
+  const TemporaryFolder folder;
+  create(folder / "a.ms", small_description());
+  std::filesystem::remove_all(folder / "a.ms/SPECTRAL_WINDOW");
+  EXPECT_CONTAINS(error_of([&] { MeasurementSet(folder / "a.ms"); }), "SPECTRAL_WINDOW");
+  create(folder / "b.ms", small_description());
+  std::ofstream(folder / "b.ms/table.dat") << "scrambled";
+  EXPECT_CONTAINS(error_of([&] { MeasurementSet(folder / "b.ms"); }), "opening " + (folder / "b.ms"));
+}
+
+TEST(MeasurementSet, names_the_columns_that_can_be_read) {
+  const TemporaryFolder folder;
+  create(folder / "a.ms", small_description());
+  const MeasurementSet ms(folder / "a.ms");
+  const std::string missing = error_of([&] { ms.require_visibilities("CORRECTED_DATA"); });
+  EXPECT_CONTAINS(missing, "no column CORRECTED_DATA");
+  EXPECT_CONTAINS(missing, "columns of visibilities are: DATA");
+  EXPECT_CONTAINS(error_of([&] { ms.require_visibilities("WEIGHT"); }), "real numbers");
+  EXPECT_CONTAINS(error_of([&] { ms.require_visibilities("TIME"); }), "expected an array of Complex per row");
+  EXPECT_CONTAINS(error_of([&] { ms.cell_shape(1); }), "no DATA_DESC_ID 1");
+}
+
+TEST(MeasurementSet, ids_outside_their_table_are_found) {
+  const TemporaryFolder folder;
+  create(folder / "a.ms", small_description());
+  {
+    MeasurementSet ms(folder / "a.ms", Access::kUpdate);
+    ms.table().write_ints("ANTENNA2", {7}, {9});
+  }
+  const MeasurementSet ms(folder / "a.ms");
+  const std::string message = error_of([&] { read_row_index(ms); });
+  EXPECT_CONTAINS(message, "column ANTENNA2");
+  EXPECT_CONTAINS(message, "row 7");
+  EXPECT_CONTAINS(message, "got 9");
+}
+
+TEST(MeasurementSet, correlation_names) {
+  EXPECT_EQ(correlation_name(5), "RR");
+  EXPECT_EQ(correlation_name(8), "LL");
+  EXPECT_EQ(correlation_name(10), "XY");
+  EXPECT_EQ(correlation_name(1), "I");
+  EXPECT_EQ(correlation_name(77), "?77");
+}
+
+}  // namespace
+}  // namespace rimetree::ms

@@ -1,0 +1,56 @@
+"""RimeTree: measurement-equation trees for radio interferometry.
+
+    import rimetree as rt
+
+    ns = rt.NodeScope()
+    ns.lmn << rt.LMN(ns.radec << rt.Constant([0.51, 0.30]), ns.radec_0 << rt.Constant([0.50, 0.30]))
+    ns.uvw << rt.Constant([100.0, 20.0, 3.0])
+    ns.K << rt.VisPhaseShift(lmn=ns.lmn, uvw=ns.uvw)
+    forest = rt.Forest(ns)
+    forest.evaluate(ns.K, rt.Cells(freq_hz=[1.4e9]))
+
+A tree script names nodes in a `NodeScope` and says with `<<` what they compute; `Forest` compiles them; `evaluate` gives
+NumPy arrays and `run` fills a Measurement Set. Node classes are functions of this module (`help(rt.PSV)`); `predict`
+is the same computation for arrays without a tree. Command line: `rimetree --help`.
+"""
+
+from . import ms, nodes, sky, telescopes
+from ._core import Error, ForestError
+from .cells import Cells
+from .forest import Forest, Result
+from .nodes import *  # noqa: F403 - the node classes; their names are in nodes.__all__
+from .nodes import PyNode
+from .plugins import load_plugin
+from .predict import predict
+from .scope import NodeDef, NodeScope, NodeStub
+from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Cells",
+    "Error",
+    "Forest",
+    "ForestError",
+    "NodeDef",
+    "NodeScope",
+    "NodeStub",
+    "PyNode",
+    "Result",
+    "SkyNodes",
+    "load_plugin",
+    "many_node_tree",
+    "ms",
+    "nodes",
+    "predict",
+    "psv_tree",
+    "sky",
+    "sky_nodes",
+    "telescopes",
+    *nodes.__all__,
+]
+
+
+def __getattr__(name: str):
+    # Classes that a plugin registered after this module was imported.
+    return getattr(nodes, name)

@@ -1,0 +1,155 @@
+"""The compiled tree: evaluating it, running it over Measurement Sets, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import _core, py_node  # noqa: F401 - py_node installs what evaluates Python nodes
+from ._core import Error, ForestError
+from .cells import Cells
+from .ms import RunReport, run_options
+from .nodes import class_infos
+from .scope import NodeScope, NodeStub
+from .state import from_runtime, to_runtime
+from .timing import TimingReport
+
+
+@dataclass(frozen=True)
+class Result:
+    """A node's values on cells.
+
+    `value`: [tensor dimensions..., time, freq], length 1 along axes on which it does not vary; None if there is no
+    data. `flags`: int32 [planes, time, freq], one plane for all tensor elements or one for each, 0 where good; None if
+    nothing is flagged. `derivatives`: {(Parm's name, coefficient): array like `value`}.
+    """
+
+    value: np.ndarray | None
+    flags: np.ndarray | None = None
+    derivatives: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
+
+
+class Forest:
+    """All nodes of a scope's tree, checked and compiled.
+
+    Raises `ForestError` listing everything that is wrong with the tree. `threads`: how many cores to use (None: all).
+    `memory_bytes`: what results may take (None: half of the memory free now); larger problems are evaluated in parts.
+    """
+
+    def __init__(self, scope: NodeScope, *, threads: int | None = None, memory_bytes: int | None = None):
+        errors = list(scope.errors())
+        try:
+            self._core = _core.build_forest(scope.specs(), threads or 0, memory_bytes or 0)
+        except ForestError as error:
+            raise _forest_error(errors + list(error.args[1])) from None
+        if errors:
+            raise _forest_error(errors)
+        self._classes = {name: class_name for name, class_name, *_ in scope.specs()}
+
+    def evaluate(self, node: NodeStub | str, cells: Cells | None = None, *, precision: str = "double") -> np.ndarray:
+        """Values of a node: [tensor dimensions..., time, freq], length 1 along axes on which they do not vary.
+
+        The array is a read-only view of the runtime's memory. `precision` is "double", or "single" for monolithic
+        kernels with double-precision phases. Raises `Error` where the node or one below it failed or has no data.
+        """
+        result = self.result(node, cells, precision=precision)
+        if result.value is None:
+            raise Error(f"node {_name(node)!r} has no data for this request")
+        return result.value
+
+    def result(
+        self,
+        node: NodeStub | str,
+        cells: Cells | None = None,
+        *,
+        precision: str = "double",
+        derivatives: bool = False,
+    ) -> Result:
+        """As `evaluate`, with flags and, if asked for, derivatives with respect to all solvable parameters."""
+        if precision not in ("double", "single"):
+            raise Error(f'precision must be "double" or "single", not {precision!r}')
+        cells = cells or Cells()
+        (raw,) = self._core.evaluate([_name(node)], cells.to_runtime(), precision, derivatives)
+        if raw["status"] == "failed":
+            raise Error(_failure_text(raw["failures"]))
+        if raw["status"] == "missing":
+            return Result(None)
+
+        def trimmed(array):
+            array = np.asarray(array)
+            return array.reshape(array.shape[: array.ndim - (4 - cells.rank)])
+
+        return Result(
+            trimmed(raw["value"]),
+            trimmed(raw["flags"]) if "flags" in raw else None,
+            {(parm, k): trimmed(value) for parm, k, value in raw["derivatives"]},
+        )
+
+    def run(self, path, *, progress: Callable | None = None, **options) -> RunReport:
+        """Evaluate the Sinks over a Measurement Set and write what they produce.
+
+        Options are those of `rimetree.ms.run_options`. `progress(tiles_done, tiles, rows_done, rows, time_s)` is called
+        after every time-slot group. Interrupted or failed runs leave the set readable and say in it up to which time
+        the column is complete (`rimetree inspect-ms`).
+        """
+        raw = _core.run_forest(self._core, str(path), run_options(**options), progress)
+        return RunReport(**raw, timing=self.timing(), warnings=self.warnings())
+
+    def get_state(self, node: NodeStub | str) -> dict:
+        """All state fields of a node."""
+        return {name: from_runtime(value) for name, value in self._core.get_state(_name(node)).items()}
+
+    def set_state(self, node: NodeStub | str, **fields) -> None:
+        """Change state fields of a node; what depends on it is computed anew at the next evaluation."""
+        name = _name(node)
+        kinds = {}
+        for info in class_infos():
+            if info["name"] == self._classes.get(name):
+                kinds = {spec["name"]: spec["type"] for spec in info["state"]}
+        self._core.set_state(name, {key: to_runtime(value, kinds.get(key, "")) for key, value in fields.items()})
+
+    def nodes(self) -> list[dict]:
+        """Every node: name, class, origin, dims, level, batch, dependencies, children (indices into this list)."""
+        return self._core.nodes()
+
+    def plan(self, n_time: int = 1, n_freq: int = 1) -> dict:
+        """What an evaluation on so many cells would do and take; nothing is executed."""
+        return self._core.plan(n_time, n_freq)
+
+    def timing(self) -> TimingReport:
+        """Where the time went since the forest was built, or since `reset_timing`."""
+        return TimingReport(**self._core.timing())
+
+    def reset_timing(self) -> None:
+        self._core.reset_timing()
+
+    def forget(self) -> None:
+        """Let go of all results kept between evaluations."""
+        self._core.forget()
+
+    def warnings(self) -> list[str]:
+        """What nodes had to say that is no error, each message once."""
+        return self._core.warnings()
+
+
+def _name(node: NodeStub | str) -> str:
+    return node if isinstance(node, str) else node.name
+
+
+def _failure_text(failures) -> str:
+    return "\n".join(
+        f"{origin + ': ' if origin else ''}node {name!r} ({class_name}): {message}"
+        for name, class_name, origin, message in failures
+    )
+
+
+def _forest_error(errors: list[tuple[str, str, str]]) -> ForestError:
+    lines = [f"  {origin + ': ' if origin else ''}node {node!r}: {message}" for node, origin, message in errors]
+    count = f"{len(errors)} error{'s' if len(errors) > 1 else ''} in the forest:"
+    return ForestError("\n".join([count, *lines]), errors)
+
+
+ForestError.__str__ = lambda self: self.args[0]
+ForestError.errors = property(lambda self: self.args[1], doc="(node, script line, message) of everything wrong")

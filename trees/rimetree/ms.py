@@ -1,0 +1,124 @@
+"""Measurement Sets: inspecting, creating, reading in time-slot groups."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import _core
+from ._core import Error
+from .timing import TimingReport
+
+#: casacore's numbers of correlation types.
+CORRELATION_NUMBERS = {
+    **{"I": 1, "Q": 2, "U": 3, "V": 4},
+    **{"RR": 5, "RL": 6, "LR": 7, "LL": 8},
+    **{"XX": 9, "XY": 10, "YX": 11, "YY": 12},
+}
+CORRELATION_NAMES = {number: name for name, number in CORRELATION_NUMBERS.items()}
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What `Forest.run` did. Times are wall-clock seconds; `overhead_seconds` is what is neither node arithmetic nor
+    reading nor writing. `missing` counts Sinks without a value, summed over tiles."""
+
+    tiles: int
+    rows: int
+    rows_written: int
+    missing: int
+    time_slots: int
+    read_seconds: float
+    write_seconds: float
+    evaluate_seconds: float
+    total_seconds: float
+    overhead_seconds: float
+    columns: list[str]
+    timing: TimingReport
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def overhead_fraction(self) -> float:
+        """Framework overhead as a part of node arithmetic and overhead together (I/O left out)."""
+        computing = self.total_seconds - self.read_seconds - self.write_seconds
+        return self.overhead_seconds / computing if computing > 0 else 0.0
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                str(self.timing),
+                f"{self.tiles} tiles of at most {self.time_slots} time slots, {self.rows} rows read, "
+                f"{self.rows_written} written to {', '.join(self.columns)}",
+                f"total {self.total_seconds:.3f} s: reading {self.read_seconds:.3f} s, writing "
+                f"{self.write_seconds:.3f} s, evaluating {self.evaluate_seconds:.3f} s; framework overhead "
+                f"{self.overhead_seconds:.4f} s ({100 * self.overhead_fraction:.2f} % of computing)",
+            ]
+        )
+
+
+def run_options(
+    *,
+    data_desc_id: int | None = None,
+    field_id: int | None = None,
+    autocorrelations: bool = False,
+    time_slots: int | None = None,
+    channels: tuple[int, int] | None = None,
+    precision: str = "double",
+    write_flags: bool = False,
+) -> dict:
+    """Which part of a Measurement Set to take and how.
+
+    `data_desc_id`, `field_id`: only these rows (None: all). `time_slots`: per time-slot group (None: as many as fit in
+    memory). `channels`: (first, stop). `precision`: "double" or "single". `write_flags`: also write flags that Sinks
+    set.
+    """
+    if precision not in ("double", "single"):
+        raise Error(f'precision must be "double" or "single", not {precision!r}')
+    if time_slots is not None and time_slots < 1:
+        raise Error(f"time_slots must be at least 1, not {time_slots}")
+    return {
+        "data_desc_id": data_desc_id,
+        "field_id": field_id,
+        "autocorrelations": autocorrelations,
+        "time_slots": time_slots,
+        "channels": None if channels is None else [int(channel) for channel in channels],
+        "precision": precision,
+        "write_flags": write_flags,
+    }
+
+
+def inspect(path: str | os.PathLike) -> dict:
+    """What a Measurement Set holds and what in it bites, as nested dicts and lists (metadata, rows, channels, times,
+    flags, UVW convention, unfinished columns, warnings). Raises `Error` if it cannot be opened."""
+    return json.loads(_core.inspect_ms(os.fspath(path)))
+
+
+def baselines(path: str | os.PathLike, **options) -> list[tuple[int, int]]:
+    """(ANTENNA1, ANTENNA2) pairs that have rows, ascending. Options as `run_options`."""
+    return _core.open_tiles(os.fspath(path), {**run_options(**options), "columns": []}).baselines()
+
+
+def tiles(path: str | os.PathLike, columns: Sequence[str] = (), **options) -> Iterator[dict]:
+    """Read a Measurement Set in time-slot groups; options as `run_options`.
+
+    Each is a dict of read-only arrays: `time_s` [time], `interval_s` [time], `frequency_hz` and `channel_width_hz`
+    [channel], `correlation_type` (casacore's numbers), `baselines` (pairs of antenna ids), `row` [baseline, time] (-1:
+    no such row), `uvw_m` and `uvw_rate_m_s` [baseline, time, 3], `exposure_s` [baseline, time], `flag` and `weight`
+    [baseline, time, channel, correlation], and `columns`, a dict of complex64 arrays of that shape.
+    """
+    reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "columns": list(columns)})
+    for index in range(len(reader)):
+        tile = reader.read(index)
+        tile["columns"] = {name: np.asarray(values) for name, values in tile["columns"].items()}
+        yield {
+            name: np.asarray(value) if isinstance(value, _core.Array) else value for name, value in tile.items()
+        }
+
+
+def feed_of(correlations: Sequence[int]) -> str:
+    """ "circular" or "linear" from casacore's numbers of correlation types; Stokes I counts as linear."""
+    return "circular" if any(5 <= number <= 8 for number in correlations) else "linear"

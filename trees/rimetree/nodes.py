@@ -1,0 +1,123 @@
+"""Node classes as Python functions, made from the registry: `rt.Add(a, b)`, `rt.PSV(lmn=..., uvw=...)`.
+
+Each function takes children by position or by label and state fields by name, and returns a `NodeDef` to be bound to a
+name (`ns.x << rt.Add(...)`) or used as a child. Numbers and arrays given as children become Constants. What a class
+computes, its children and its state are in its docstring.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+
+from . import _core, plugins
+from .scope import NodeDef, node_definition
+from .state import STATE_TYPES
+
+_functions: dict[str, object] = {}
+
+
+def PyNode(*children, evaluate=None, dims=(), depends_on=("domain",)) -> NodeDef:  # noqa: N802 - a node class
+    """A node whose mathematics is Python.
+
+    `evaluate(cells, *children) -> array` is a function, or an object with a method of that name. It gets the request's
+    `Cells` and one array per child, shaped [tensor dimensions..., time, freq], where axes along which a child does not
+    vary have length 1, and returns an array of the same form with tensor dimensions `dims` (trailing axes may be left
+    out). `depends_on` says what else it depends on, of "domain" (the cells; the default), "data" and "iteration".
+    Derivatives are central differences of it. It runs on the calling thread, with the interpreter held.
+    """
+    from .py_node import register
+
+    if evaluate is None:
+        raise TypeError("PyNode needs evaluate=, a function (cells, *children) -> array")
+    return _functions["PyNode"](*children, object=register(evaluate), dims=list(dims), depends_on=list(depends_on))
+
+
+_WRITTEN = {"PyNode": PyNode}
+
+
+def refresh() -> None:
+    """Make functions for node classes registered since the last call."""
+    for info in _core.node_classes():
+        if info["name"] in _functions:
+            continue
+        _functions[info["name"]] = _make_function(info)
+        if info["name"] not in _WRITTEN:
+            globals()[info["name"]] = _functions[info["name"]]
+            __all__.append(info["name"])
+
+
+def class_infos() -> list[dict]:
+    """Everything the registered classes say of themselves, by name."""
+    return _core.node_classes()
+
+
+def documentation(info: dict) -> str:
+    """The docstring of a node class."""
+    lines = [info["summary"], ""]
+    if info["formula"]:
+        lines += [f"    {info['formula']}", ""]
+    if info["children"]:
+        lines.append("Children")
+        for child in info["children"]:
+            marks = [child["shape"], child["unit"]]
+            marks += ["optional"] * child["optional"] + ["any number"] * child["repeated"]
+            lines += _entry(child["label"], marks, child["doc"])
+        lines.append("")
+    if info["state"]:
+        lines.append("State")
+        for field in info["state"]:
+            default = "required" if field["required"] else f"default {default_text(field)}"
+            lines += _entry(field["name"], [STATE_TYPES[field["type"]], field["unit"], default], field["doc"])
+        lines.append("")
+    lines.append(f"Result: {info['result']}")
+    if info["reference"]:
+        lines += ["", info["reference"]]
+    return "\n".join(lines)
+
+
+def default_text(field: dict) -> str:
+    """A state field's default as Python text."""
+    import numpy as np
+
+    value = field["default"]
+    return repr(value if isinstance(value, bool | int | float | str | list) else np.asarray(value).tolist())
+
+
+def _entry(name: str, marks: list[str], doc: str) -> list[str]:
+    head = f"    {name} ({', '.join(mark for mark in marks if mark)})"
+    return [head, *textwrap.wrap(doc, 100, initial_indent=" " * 8, subsequent_indent=" " * 8)]
+
+
+def _make_function(info: dict):
+    labels = [child["label"] for child in info["children"]]
+    fields = {field["name"]: field["type"] for field in info["state"]}
+
+    def make(*children, **keywords) -> NodeDef:
+        return node_definition(info["name"], labels, fields, children, keywords)
+
+    make.__name__ = make.__qualname__ = info["name"]
+    make.__module__ = "rimetree"
+    make.__doc__ = documentation(info)
+    make.__signature__ = _signature(info)
+    return make
+
+
+def _signature(info: dict) -> inspect.Signature:
+    kind = inspect.Parameter
+    parameters = []
+    for child in info["children"]:
+        if child["repeated"]:
+            parameters.append(kind(child["label"], kind.VAR_POSITIONAL))
+        else:
+            default = None if child["optional"] else kind.empty
+            parameters.append(kind(child["label"], kind.POSITIONAL_OR_KEYWORD, default=default))
+    for field in info["state"]:
+        default = kind.empty if field["required"] else ...
+        parameters.append(kind(field["name"], kind.KEYWORD_ONLY, default=default))
+    return inspect.Signature(parameters, return_annotation=NodeDef)
+
+
+__all__: list[str] = ["PyNode"]
+own_plugin = plugins.load_own()
+refresh()

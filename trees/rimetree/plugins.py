@@ -1,0 +1,47 @@
+"""Loading node classes from shared libraries."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import _core
+
+_OWN = Path(__file__).parent / "librimetree_nodes.so"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """What a plugin brought: its `name`, `path`, what it says `about` itself, the `classes` it registered and the
+    names it could not register because another plugin had them (`clashes`)."""
+
+    name: str
+    path: str
+    about: str
+    classes: list[str]
+    clashes: list[str]
+
+
+def load_plugin(path: str | os.PathLike) -> Plugin:
+    """Load a shared library of node classes; they appear as functions of `rimetree`.
+
+    A class whose name is taken is left out, with a warning. Raises `Error` if there is no such file, if it is not a
+    RimeTree plugin, or if it was built for another ABI version.
+    """
+    plugin = Plugin(**_core.load_plugin(os.fspath(path)))
+    from . import nodes  # the generated functions are made from what is registered now
+
+    nodes.refresh()
+    if plugin.clashes:
+        warnings.warn(
+            f"plugin {plugin.name!r}: node classes {', '.join(plugin.clashes)} exist already and were left out",
+            stacklevel=2,
+        )
+    return plugin
+
+
+def load_own() -> Plugin:
+    """The project's own node classes, which are a plugin like any other."""
+    return Plugin(**_core.load_plugin(os.fspath(_OWN)))

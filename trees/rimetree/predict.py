@@ -1,0 +1,151 @@
+"""Visibilities from arrays, without a tree."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ._core import Error
+from .cells import Cells
+from .forest import Forest
+from .nodes import PSV, Constant, Stokes
+from .scope import NodeScope
+
+DEVICES = ("auto", "cpu")
+
+
+def predict(
+    uvw_m,
+    frequency_hz,
+    lmn,
+    stokes,
+    *,
+    duvw_m_s=None,
+    exposure_s=None,
+    channel_width_hz=None,
+    gaussian=None,
+    device: str = "auto",
+    precision: str = "double",
+    threads: int | None = None,
+) -> np.ndarray:
+    """Visibilities of point and Gaussian sources in linear correlations XX, XY, YX, YY.
+
+    V = sum_s B_s exp(+2 pi i nu/c (u l + v m + w (n-1))) smearing shape, with B = [[I+Q, U+iV], [U-iV, I-Q]]
+    (Smirnov 2011, A&A 527, A106, eq. 14); the PSV node on one row per time cell.
+
+    Parameters
+    ----------
+    uvw_m: [row, 3], metres, as stored in a Measurement Set.
+    frequency_hz: [channel], in any order.
+    lmn: [source, 3], direction cosines; n - 1 is formed without cancellation.
+    stokes: [source, 4] or [source, channel, 4]: I, Q, U, V in Jy.
+    duvw_m_s: [row, 3], rates of change in metres per second, for time smearing.
+    exposure_s: scalar or [row], seconds; needs duvw_m_s.
+    channel_width_hz: scalar or [channel]: turns bandwidth smearing on.
+    gaussian: [source, 3]: major and minor axis (FWHM) and position angle (north through east), radians; zeros: point.
+    device: "auto" or "cpu".
+    precision: "double" (1e-12 of the total flux) or "single" (1e-6; phases are double).
+    threads: number of threads; None: all cores.
+
+    Returns
+    -------
+    complex128 [row, channel, 2, 2], a read-only view.
+
+    Raises `Error` for arrays that do not fit together, values that are not finite and directions off the sphere.
+    """
+    if device not in DEVICES:
+        raise Error(f"device must be one of {', '.join(DEVICES)}, not {device!r}: this build computes on the CPU")
+    uvw = _array("uvw_m", uvw_m, (None, 3))
+    frequency = _array("frequency_hz", np.atleast_1d(frequency_hz), (None,))
+    directions = _directions(lmn)
+    n_row, n_channel, n_source = len(uvw), len(frequency), len(directions)
+    if (frequency <= 0).any():
+        raise Error("frequency_hz must be positive")
+    fluxes = _fluxes(stokes, n_source, n_channel)
+    if exposure_s is not None and duvw_m_s is None:
+        raise Error("exposure_s is given without duvw_m_s: time smearing needs the rates of change of uvw")
+    exposure = _spread("exposure_s", 0.0 if exposure_s is None else exposure_s, n_row, "row")
+    width = _spread("channel_width_hz", 0.0 if channel_width_hz is None else channel_width_hz, n_channel, "channel")
+    if n_row == 0 or n_channel == 0:
+        return np.zeros((n_row, n_channel, 2, 2), np.complex128)
+
+    smears = duvw_m_s is not None or channel_width_hz is not None
+    if smears:
+        rates = np.zeros_like(uvw) if duvw_m_s is None else _array("duvw_m_s", duvw_m_s, (n_row, 3))
+        uvw = np.stack([uvw, rates], axis=1)  # [row, 2, 3]
+
+    ns = NodeScope()
+    ns.lmn << Constant(directions)
+    ns.stokes << Constant(fluxes, cells_rank=2)
+    ns.brightness << Stokes(ns.stokes)
+    ns.uvw << Constant(np.moveaxis(uvw, 0, -1), cells_rank=1)
+    shape = None
+    if gaussian is not None:
+        shape = ns.shape << Constant(_gaussians(gaussian, n_source))
+    ns.V << PSV(ns.lmn, ns.brightness, ns.uvw, shape)
+    # A row stands for a cell of the time axis: where it lies does not matter, only how wide it is.
+    cells = Cells(np.arange(n_row), frequency, time_width_s=exposure, freq_width_hz=width)
+    forest = Forest(ns, threads=threads)
+    values = forest.evaluate(ns.V, cells, precision=precision)
+    for message in forest.warnings():
+        warnings.warn(message, stacklevel=2)
+    values = np.broadcast_to(values, (2, 2, n_row, n_channel))
+    return values.transpose(2, 3, 0, 1)
+
+
+def _array(name: str, value, shape: tuple) -> np.ndarray:
+    array = np.ascontiguousarray(value, dtype=np.float64)
+    fits = array.ndim == len(shape) and all(
+        want is None or want == got for want, got in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("any" if want is None else str(want) for want in shape)
+        raise Error(f"{name} has shape {list(array.shape)}, expected [{wanted}]")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise Error(f"{name}{list(where)} is {array[where]}: values must be finite")
+    return array
+
+
+def _spread(name: str, value, length: int, axis: str) -> np.ndarray:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in ((), (length,)):
+        raise Error(f"{name} has shape {list(array.shape)}, expected a number or [{length}], one per {axis}")
+    if not np.isfinite(array).all():
+        raise Error(f"{name} must be finite")
+    if name == "exposure_s" and (array < 0).any():
+        raise Error(f"{name} must not be negative")
+    return np.abs(np.broadcast_to(array, (length,)))
+
+
+def _directions(lmn) -> np.ndarray:
+    directions = _array("lmn", lmn, (None, 3))
+    lm2 = directions[:, 0] ** 2 + directions[:, 1] ** 2
+    if (lm2 > 1).any():
+        s = int(np.argmax(lm2))
+        raise Error(f"lmn[{s}]: l^2 + m^2 = {lm2[s]:.6g} exceeds 1; l and m are direction cosines, not angles")
+    wrong = np.abs(np.abs(directions[:, 2]) - np.sqrt(1 - lm2)) > 1e-6
+    if wrong.any():
+        s = int(np.argmax(wrong))
+        raise Error(
+            f"lmn[{s}]: n = {directions[s, 2]:.9g}, but sqrt(1 - l^2 - m^2) = {np.sqrt(1 - lm2[s]):.9g}; "
+            "the third component is n, not n - 1"
+        )
+    return directions
+
+
+def _fluxes(stokes, n_source: int, n_channel: int) -> np.ndarray:
+    """As [source, 4, 1, channel or 1]: Stokes parameters on the cells."""
+    array = np.asarray(stokes, dtype=np.float64)
+    if array.ndim == 2:
+        return _array("stokes", array, (n_source, 4))[:, :, np.newaxis, np.newaxis]
+    array = _array("stokes", array, (n_source, n_channel, 4))
+    return array.transpose(0, 2, 1)[:, :, np.newaxis, :]
+
+
+def _gaussians(gaussian, n_source: int) -> np.ndarray:
+    array = _array("gaussian", gaussian, (n_source, 3))
+    if (array[:, :2] < 0).any():
+        raise Error("gaussian: widths must not be negative")
+    return array

@@ -1,0 +1,121 @@
+"""Ready-made trees: a sky model seen by the baselines of a Measurement Set, as one PSV node per baseline or as many
+small nodes. Both give the same visibilities; the second shows how, and can be changed anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import nodes as rt
+from ._core import Error
+from .scope import NodeScope, NodeStub
+from .sky import SkyModel
+
+
+@dataclass(frozen=True)
+class SkyNodes:
+    """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (radians; None if all are points)."""
+
+    lmn: NodeStub
+    brightness: NodeStub
+    shape: NodeStub | None
+    n_source: int
+
+
+def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *, feed: str = "linear") -> SkyNodes:
+    """Directions, brightness and shapes of a sky model as nodes of the scope.
+
+    `phase_centre_rad`: right ascension and declination (J2000). `feed`: "linear" or "circular". Each quantity is one
+    tensor over the sources, so the number of nodes does not grow with the sky.
+    """
+    if len(sky) == 0:
+        raise Error("the sky model has no sources")
+    ns.radec << rt.Constant(sky.radec_rad)
+    ns.radec_0 << rt.Constant(np.asarray(phase_centre_rad, dtype=float))
+    ns.lmn << rt.LMN(ns.radec, ns.radec_0)
+    stokes = ns.stokes_0 << rt.Constant(sky.stokes_jy)
+    if sky.spectrum.any() or sky.rm_rad_m2.any():
+        coefficients = sky.spectrum if sky.spectrum.shape[1] else np.zeros((len(sky), 1))
+        stokes = ns.stokes << rt.Spectrum(
+            stokes,
+            coefficients,
+            sky.ref_freq_hz,
+            sky.rm_rad_m2 if sky.rm_rad_m2.any() else None,
+            logarithmic=sky.logarithmic,
+            scale_polarisation=sky.spectrum_scales_polarisation,
+        )
+    ns.brightness << rt.Stokes(stokes, feed=feed)
+    shape = None
+    if sky.gaussian_rad.any():
+        shape = ns.shape << rt.Constant(sky.gaussian_rad)
+    return SkyNodes(ns.lmn, ns.brightness, shape, len(sky))
+
+
+def uvw_nodes(ns: NodeScope, baselines: Sequence[tuple[int, int]], *, smearing: bool = True) -> None:
+    """`ns.uvw(p, q)`: the stored UVW of each baseline, with rates of change where smearing is wanted."""
+    for p, q in baselines:
+        ns.uvw(p, q) << rt.Spigot(
+            station_1_index=p, station_2_index=q, input_column="UVW", include_deriv=smearing
+        )
+
+
+def sink_nodes(ns: NodeScope, baselines: Sequence[tuple[int, int]], *, column: str = "MODEL_DATA") -> NodeStub:
+    """Sinks `ns.sink(p, q)` that write `ns.V(p, q)`, and the VisDataMux that drives them."""
+    for p, q in baselines:
+        ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q, output_column=column)
+    return ns.VisDataMux << rt.VisDataMux(None, None, *(ns.sink(p, q) for p, q in baselines))
+
+
+def psv_tree(
+    ns: NodeScope,
+    sky: SkyModel,
+    phase_centre_rad: Sequence[float],
+    baselines: Sequence[tuple[int, int]],
+    *,
+    feed: str = "linear",
+    smearing: bool = True,
+    column: str = "MODEL_DATA",
+) -> NodeStub:
+    """One monolithic PSV node `ns.V(p, q)` per baseline, from Spigots to Sinks. Returns the VisDataMux.
+
+    `baselines`: (ANTENNA1, ANTENNA2) as `rimetree.ms.baselines` gives them. Other arguments as `sky_nodes`.
+    """
+    seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
+    uvw_nodes(ns, baselines, smearing=smearing)
+    for p, q in baselines:
+        ns.V(p, q) << rt.PSV(seen.lmn, seen.brightness, ns.uvw(p, q), seen.shape)
+    return sink_nodes(ns, baselines, column=column)
+
+
+def many_node_tree(
+    ns: NodeScope,
+    sky: SkyModel,
+    phase_centre_rad: Sequence[float],
+    baselines: Sequence[tuple[int, int]],
+    *,
+    feed: str = "linear",
+    smearing: bool = True,
+    column: str = "MODEL_DATA",
+) -> NodeStub:
+    """The same visibilities from many small nodes: per source and baseline a phase, a smearing factor, a shape and a
+    product with the brightness, then their sum. Arguments and result as `psv_tree`."""
+    seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
+    uvw_nodes(ns, baselines, smearing=smearing)
+    gaussian = sky.gaussian_rad.any(axis=1)
+    for s in range(len(sky)):
+        ns.lmn(s) << rt.Selector(seen.lmn, index=[s, -1])
+        ns.brightness(s) << rt.Selector(seen.brightness, index=[s, -1, -1])
+        if gaussian[s]:
+            ns.shape(s) << rt.Selector(seen.shape, index=[s, -1])
+    for p, q in baselines:
+        for s in range(len(sky)):
+            factors = [ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=ns.uvw(p, q))]
+            if smearing:
+                factors.append(ns.smear(p, q, s) << rt.TFSmearFactor(lmn=ns.lmn(s), uvw=ns.uvw(p, q)))
+            if gaussian[s]:
+                factors.append(ns.taper(p, q, s) << rt.GaussianShape(ns.shape(s), ns.uvw(p, q)))
+            ns.V(p, q, s) << rt.MatrixMultiply(*factors, ns.brightness(s))
+        ns.V(p, q) << rt.Add(*(ns.V(p, q, s) for s in range(len(sky))))
+    return sink_nodes(ns, baselines, column=column)
