@@ -7,8 +7,9 @@ namespace rimetree::memory {
 
 void* HostDevice::allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (rounded < bytes) throw OutOfMemory(name(), bytes);  // rounding wrapped around
   void* data = std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded);
-  if (data == nullptr || rounded < bytes) throw OutOfMemory(name(), bytes);
+  if (data == nullptr) throw OutOfMemory(name(), bytes);
   counter_.allocated(bytes);
   return data;
 }

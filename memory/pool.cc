@@ -16,6 +16,7 @@ Pool::~Pool() { trim(); }
 
 std::shared_ptr<void> Pool::allocate(std::size_t bytes) {
   const std::size_t size = size_class(bytes);
+  if (size < bytes) throw OutOfMemory(device_.name(), bytes);  // the size class wrapped around
   void* data = nullptr;
   {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,9 @@
 // The project's own nodes are a plugin like any other, so that the way plugins are loaded can never rot.
+#include "nodes/psv/kernel.h"
 #include "runtime/plugin_api.h"
 
-RIMETREE_PLUGIN("rimetree_nodes");
+namespace {
+std::string about() { return "PSV on " + rimetree::psv::instruction_set(); }
+}  // namespace
+
+RIMETREE_PLUGIN("rimetree_nodes", &about);

@@ -26,17 +26,6 @@ RT_HD T path_difference_m(T u, T v, T w, T l, T m, T n_offset) {
   return u * l + v * m + w * n_offset;
 }
 
-/// exp(+2 pi i path nu/c): the sign that all Measurement Sets need with UVW as stored (Smirnov 2011, A&A 527, A106,
-/// eq. 14, with the baseline's sign of the Measurement Set). The number of turns is reduced in the type given, which
-/// must be double for phases of more than a few hundred radians.
-template <class T>
-RT_HD Complex<T> fringe(T path_m, T frequency_hz) {
-  using P = Plain<T>;
-  T turns = path_m * (frequency_hz / T(P(kSpeedOfLight_m_s)));
-  turns -= T(static_cast<P>(std::rint(value_of(turns))));
-  return polar(T(1), T(P(2 * kPi)) * turns);
-}
-
 /// sin(x)/x, and 1 at 0.
 template <class T>
 RT_HD T sinc(T x) {

@@ -129,7 +129,8 @@ RT_HD T reduced_turns(DoubleDouble<T> path_m, DoubleDouble<Plain<T>> k) {
   return with_value(path_m.hi * T(k.hi), (t.hi - std::rint(t.hi)) + low);
 }
 
-/// fringe() to the working precision for any number of turns: exp(+2 pi i path k).
+/// exp(+2 pi i path k), k = nu/c: the sign that all Measurement Sets need with UVW as stored (Smirnov 2011, A&A 527,
+/// A106, eq. 14, with the baseline's sign of the Measurement Set). To the working precision for any number of turns.
 template <class T>
 RT_HD Complex<T> fringe_exact(DoubleDouble<T> path_m, DoubleDouble<Plain<T>> k) {
   return polar(T(1), T(Plain<T>(2 * kPi)) * reduced_turns(path_m, k));

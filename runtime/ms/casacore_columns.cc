@@ -86,11 +86,11 @@ void CasacoreTable::add_complex_column(const std::string& name, const std::strin
     try {
       declare_column(impl_->table, name, comment, shapes);
       fill_zeros(name, shapes, shape_of_row, false);
-      impl_->table.flush(true);
+      flush(true);
     } catch (...) {  // a full disk, mostly: give back what was taken and leave the set as it was
       try {
         impl_->table.removeColumn(name);
-        impl_->table.flush(true);
+        flush(true);
       } catch (const std::exception&) {  // the description on the disk is still the old one
       }
       throw;

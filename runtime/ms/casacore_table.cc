@@ -5,16 +5,19 @@
 #include <casacore/measures/Measures/MeasConvert.h>
 #include <casacore/measures/TableMeasures/ArrayMeasColumn.h>
 #include <casacore/measures/TableMeasures/ScalarMeasColumn.h>
+#include <casacore/tables/DataMan/TiledStManAccessor.h>
 #include <casacore/tables/Tables/ArrayColumn.h>
 #include <casacore/tables/Tables/ScalarColumn.h>
 #include <casacore/tables/Tables/TableAttr.h>
 #include <casacore/tables/Tables/TableColumn.h>
 #include <casacore/tables/Tables/TableRecord.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "runtime/ms/casacore_guard.h"
 #include "runtime/ms/casacore_table_impl.h"
+#include "runtime/ms/header_backup.h"
 
 namespace rimetree::ms {
 namespace {
@@ -92,10 +95,19 @@ CasacoreTable::CasacoreTable(const std::string& path, Access access) : impl_(std
   }
   impl_->path = path;
   impl_->access = access;
-  guarded("opening " + path + (access == Access::kUpdate ? " for writing" : ""), [&] {
-    const auto option = access == Access::kUpdate ? casacore::Table::Update : casacore::Table::Old;
-    impl_->table = casacore::Table(path, lock_for(access), option);
-  });
+  const auto open = [&] {
+    guarded("opening " + path + (access == Access::kUpdate ? " for writing" : ""), [&] {
+      const auto option = access == Access::kUpdate ? casacore::Table::Update : casacore::Table::Old;
+      impl_->table = casacore::Table(path, lock_for(access), option);
+    });
+  };
+  try {
+    open();
+  } catch (const MsError&) {
+    if (!restore_headers(path)) throw;  // a process was killed while it flushed
+    open();
+  }
+  if (access == Access::kUpdate) remove_stale_headers(path);
 }
 
 CasacoreTable::CasacoreTable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -106,6 +118,12 @@ CasacoreTable::~CasacoreTable() {
   const std::lock_guard<std::recursive_mutex> lock(casacore_mutex());
   // Closing a table writes what is left, and casacore ends the program if that fails. Where writing has failed before
   // (a full disk) the table is therefore left open until the process ends; the disk holds what was flushed last.
+  if (impl_ && !impl_->failed && impl_->access == Access::kUpdate) {
+    try {
+      flush(false);  // rather here than when casacore closes the table: with a backup of the headers
+    } catch (const std::exception&) {
+    }
+  }
   if (impl_ && impl_->failed) new casacore::Table(impl_->table);
   impl_.reset();
 }
@@ -220,7 +238,29 @@ std::array<double, 2> CasacoreTable::direction_j2000(const std::string& column, 
 }
 
 void CasacoreTable::flush(bool sync) {
-  writing(&impl_->failed, "writing " + path() + " to disk", [&] { impl_->table.flush(sync); });
+  writing(&impl_->failed, "writing " + path() + " to disk", [&] {
+    HeaderBackup backup(path());
+    impl_->table.flush(sync);
+    backup.discard();
+  });
+}
+
+void CasacoreTable::flush_column(const std::string& column) {
+  writing(&impl_->failed, "writing " + place(column, path()) + " to disk", [&] {
+    const casacore::Record info = impl_->table.dataManagerInfo();
+    bool tiled = false;
+    for (casacore::uInt i = 0; i < info.nfields(); ++i) {
+      const casacore::Record entry = info.subRecord(i);
+      const casacore::Vector<casacore::String> columns = entry.asArrayString("COLUMNS");
+      if (std::find(columns.begin(), columns.end(), column) == columns.end()) continue;
+      tiled = entry.asString("TYPE").startsWith("Tiled");
+    }
+    if (!tiled) return flush(true);
+    casacore::ROTiledStManAccessor(impl_->table, column, true).clearCaches();
+    for (const auto& file : std::filesystem::directory_iterator(path())) {
+      if (file.path().filename().string().find("_TSM") != std::string::npos) sync_file(file.path().string());
+    }
+  });
 }
 
 }  // namespace rimetree::ms

@@ -112,8 +112,11 @@ class CasacoreTable {
   /// knowing time and place. `frame` receives the frame of the table, "?" appended where it could not be converted.
   std::array<double, 2> direction_j2000(const std::string& column, std::int64_t row, std::string* frame) const;
 
-  /// Hands everything written to the operating system; with `sync` also to the disk.
+  /// Hands everything written to the operating system; with `sync` also to the disk. Rewrites headers, see
+  /// header_backup.h.
   void flush(bool sync);
+  /// Brings what was written to one column to the disk. Touches no header if the column is tiled.
+  void flush_column(const std::string& column);
 
  private:
   struct Impl;

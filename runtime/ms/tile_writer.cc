@@ -209,7 +209,8 @@ void TileWriter::write_flags(const Tile& tile, const CellPart& part, const std::
 }
 
 void TileWriter::store() {
-  ms_.table().flush(true);
+  ms_.table().flush_column(column_);
+  if (options_.flags) ms_.table().flush_column("FLAG");
   progress_.complete.clear();
   for (const auto& [ids, time_s] : complete_until_s_) progress_.complete.push_back({ids.first, ids.second, time_s});
   store_progress(ms_.path(), progress_);
