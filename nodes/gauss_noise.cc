@@ -63,8 +63,7 @@ class GaussNoise final : public Node {
   void evaluate(Evaluation& evaluation) const override {
     const double stddev = state().real("stddev"), mean = state().real("mean");
     const std::uint64_t key = mix(static_cast<std::uint64_t>(state().integer("seed")), name());
-    const std::array<std::uint32_t, 2> key_words{static_cast<std::uint32_t>(key),
-                                                 static_cast<std::uint32_t>(key >> 32)};
+    const auto key_0 = static_cast<std::uint32_t>(key), key_1 = static_cast<std::uint32_t>(key >> 32);
     const std::vector<std::uint64_t> times = whole(evaluation.cells().axis(Axis::time).centre, 1e3);
     const std::vector<std::uint64_t> frequencies = whole(evaluation.cells().axis(Axis::frequency).centre, 1);
 
@@ -79,9 +78,9 @@ class GaussNoise final : public Node {
         for (const std::uint64_t frequency_hz : frequencies) {
           // 48 bits each for time and frequency, 32 for the element: no two cells share a counter.
           const auto high = static_cast<std::uint32_t>((time_ms >> 32 & 0xffff) << 16 | (frequency_hz >> 32 & 0xffff));
-          const Complex<double> z = normal_pair(
-              philox4x32({static_cast<std::uint32_t>(time_ms), static_cast<std::uint32_t>(frequency_hz), high, element},
-                         key_words));
+          const PhiloxWords counter{
+              {static_cast<std::uint32_t>(time_ms), static_cast<std::uint32_t>(frequency_hz), high, element}};
+          const Complex<double> z = normal_pair(philox4x32(counter, key_0, key_1));
           if (complex)
             value.complex()[i++] = {mean + stddev * z.re, stddev * z.im};
           else

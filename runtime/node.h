@@ -45,7 +45,8 @@ class Node {
   virtual DependencySet own_dependencies() const { return kNothing; }
   /// Axes along which the result varies beyond those of the children, for the estimate of memory.
   virtual std::vector<Axis> own_axes() const { return {}; }
-  /// Whether a missing child is left out (its slot is removed) instead of making this node's result missing.
+  /// Whether a missing child is left out instead of making this node's result missing: its slot is empty (nullptr), or
+  /// removed if it is one of the repeated ones.
   virtual bool skips_missing() const { return false; }
   /// Whether the result must be computed anew for every request (side effects: Sink).
   virtual bool always_evaluates() const { return false; }

@@ -45,9 +45,9 @@ class Registry {
  private:
   struct Library;
   mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Library>> libraries_;  // before the classes, which hold code of them: unloaded last
   std::map<std::string, std::unique_ptr<const NodeClass>> classes_;
   std::map<std::string, std::string> owner_;  // class -> plugin
-  std::vector<std::unique_ptr<Library>> libraries_;
 };
 
 }  // namespace rimetree

@@ -28,10 +28,24 @@ const char* type_name(StateType type) {
   return "";
 }
 
+// Node classes trust the shape when they read the data.
+void check_array(const StateSpec& spec, const StateArray& array) {
+  std::size_t size = array.type == NumberType::complex ? 2 : 1;
+  bool good = true;
+  for (const std::int64_t extent : array.shape) {
+    good = good && extent >= 0;
+    size *= static_cast<std::size_t>(extent);
+  }
+  if (!good || size != array.data.size())
+    throw StateError("state field \"" + spec.name + "\" is an array of " + std::to_string(array.data.size()) +
+                     " numbers, which do not fill its shape");
+}
+
 StateValue converted(const StateSpec& spec, const StateValue& given) {
   const auto* integer = std::get_if<std::int64_t>(&given);
   const auto* real = std::get_if<double>(&given);
   const auto* array = std::get_if<StateArray>(&given);
+  if (array) check_array(spec, *array);
   switch (spec.type) {
     case StateType::boolean:
       if (std::holds_alternative<bool>(given)) return given;

@@ -93,18 +93,22 @@ make_venv() {
   "$python" -m venv --clear "$VENV"
 }
 
-# Python packages to build and to run with; pip is asked only if one is missing.
-PYTHON_PACKAGES=(
-  "scikit-build-core>=0.10" "numpy>=1.24" "astropy>=6.0" "click>=8.1" "ducc0>=0.30" "graphviz>=0.20" "matplotlib>=3.7"
-  "rich>=13" "pytest>=7.4" "ruff>=0.6"
-)
-
+# Python packages to build, run and test with, as pyproject.toml lists them; pip is asked only if the list has changed.
 install_python_packages() {
   local wanted stamp=$VENV/rimetree-packages
-  wanted="${PYTHON_PACKAGES[*]}"
+  wanted=$("$VENV/bin/python" - "$ROOT/pyproject.toml" <<'PYTHON'
+import sys, tomllib
+with open(sys.argv[1], "rb") as file:
+    table = tomllib.load(file)
+project = table["project"]
+print(*table["build-system"]["requires"], *project["dependencies"], *project["optional-dependencies"]["test"])
+PYTHON
+  )
   if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
   say "Python packages: $wanted"
-  "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "${PYTHON_PACKAGES[@]}"
+  local packages
+  read -r -a packages <<<"$wanted"
+  "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "${packages[@]}"
   echo "$wanted" >"$stamp"
 }
 
@@ -120,7 +124,7 @@ default_parallel_level() {
 install_rimetree() {
   export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(default_parallel_level)}
   local settings=()
-  [[ $with_tests == no ]] || settings=(--config-settings=cmake.define.RIMETREE_TESTS=ON)
+  [[ $with_tests == no ]] || settings=(--config-settings=cmake.define.RIMETREE_{TESTS,CUDA}=ON)
   # A build folder moved with the repository would be refused by CMake.
   if [[ -f $BUILD/CMakeCache.txt ]] && ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$ROOT" "$BUILD/CMakeCache.txt"; then
     rm -rf "$BUILD"

@@ -68,11 +68,11 @@ void read_all(const CasacoreTable& table, const casacore::Table& handle, const s
 }
 
 template <class Value>
-void write_all(const CasacoreTable& table, const casacore::Table& handle, bool* failed, const std::string& name,
+void write_all(const CasacoreTable& table, const casacore::Table& handle, WriteState* state, const std::string& name,
                const Rows& rows, const CellPart& part, const Value* values) {
   if (rows.empty() || part.size() == 0) return;
   check_shape(table, name, rows, part.whole);
-  writing(failed, "writing " + place(name, table.path(), rows), [&] {
+  writing(state, "writing " + place(name, table.path(), rows), [&] {
     casacore::ArrayColumn<Value> column(handle, name);
     const casacore::IPosition shape(3, part.whole.n_correlation, part.n_channel, rows.size());
     const casacore::Array<Value> data(shape, const_cast<Value*>(values), casacore::SHARE);
@@ -102,9 +102,9 @@ void read_vector_block(const CasacoreTable& table, const casacore::Table& handle
 }
 
 template <class Value, class Given>
-void write_scalars(const casacore::Table& handle, const std::string& path, const std::string& name, const Rows& rows,
-                   const std::vector<Given>& values) {
-  guarded("writing " + place(name, path, rows), [&] {
+void write_scalars(const casacore::Table& handle, WriteState* state, const std::string& path, const std::string& name,
+                   const Rows& rows, const std::vector<Given>& values) {
+  writing(state, "writing " + place(name, path, rows), [&] {
     casacore::ScalarColumn<Value> column(handle, name);
     for (std::size_t i = 0; i < rows.size(); ++i) column.put(rows[i], static_cast<Value>(values[i]));
   });
@@ -147,7 +147,7 @@ void CasacoreTable::read_cells(const std::string& column, const std::vector<std:
 
 void CasacoreTable::write_cells(const std::string& column, const std::vector<std::int64_t>& rows, const CellPart& part,
                                 const std::complex<float>* values) {
-  write_all(*this, impl_->table, &impl_->failed, column, rows, part, values);
+  write_all(*this, impl_->table, &impl_->state, column, rows, part, values);
 }
 
 void CasacoreTable::write_cells(const std::string& column, const std::vector<std::int64_t>& rows, const CellPart& part,
@@ -155,27 +155,27 @@ void CasacoreTable::write_cells(const std::string& column, const std::vector<std
   // Bytes other than 0 and 1 are no bools: normalise.
   std::unique_ptr<bool[]> flags(new bool[rows.size() * part.size()]);
   std::transform(values, values + rows.size() * part.size(), flags.get(), [](std::uint8_t flag) { return flag != 0; });
-  write_all(*this, impl_->table, &impl_->failed, column, rows, part, flags.get());
+  write_all(*this, impl_->table, &impl_->state, column, rows, part, flags.get());
 }
 
 void CasacoreTable::write_cells(const std::string& column, const std::vector<std::int64_t>& rows, const CellPart& part,
                                 const float* values) {
-  write_all(*this, impl_->table, &impl_->failed, column, rows, part, values);
+  write_all(*this, impl_->table, &impl_->state, column, rows, part, values);
 }
 
 void CasacoreTable::write_bools(const std::string& column, const std::vector<std::int64_t>& rows,
                                 const std::vector<std::uint8_t>& values) {
-  write_scalars<casacore::Bool>(impl_->table, path(), column, rows, values);
+  write_scalars<casacore::Bool>(impl_->table, &impl_->state, path(), column, rows, values);
 }
 
 void CasacoreTable::write_doubles(const std::string& column, const std::vector<std::int64_t>& rows,
                                   const std::vector<double>& values) {
-  write_scalars<casacore::Double>(impl_->table, path(), column, rows, values);
+  write_scalars<casacore::Double>(impl_->table, &impl_->state, path(), column, rows, values);
 }
 
 void CasacoreTable::write_ints(const std::string& column, const std::vector<std::int64_t>& rows,
                                const std::vector<int>& values) {
-  write_scalars<casacore::Int>(impl_->table, path(), column, rows, values);
+  write_scalars<casacore::Int>(impl_->table, &impl_->state, path(), column, rows, values);
 }
 
 }  // namespace rimetree::ms

@@ -69,7 +69,7 @@ void declare_column(casacore::Table& table, const std::string& name, const std::
 
 void CasacoreTable::fill_zeros(const std::string& name, const std::vector<CellShape>& shapes,
                                const std::vector<int>& shape_of_row, bool only_undefined) {
-  writing(&impl_->failed, "filling " + place(name, path()) + " with zeros", [&] {
+  writing(&impl_->state, "filling " + place(name, path()) + " with zeros", [&] {
     casacore::ArrayColumn<casacore::Complex> cells(impl_->table, name);
     const bool fixed = cells.columnDesc().isFixedShape();
     if (fixed && (only_undefined || shapes.empty())) return;
@@ -80,7 +80,7 @@ void CasacoreTable::fill_zeros(const std::string& name, const std::vector<CellSh
 
 void CasacoreTable::add_complex_column(const std::string& name, const std::string& comment,
                                        const std::vector<CellShape>& shapes, const std::vector<int>& shape_of_row) {
-  writing(&impl_->failed, "adding column " + name + " to " + path(), [&] {
+  writing(&impl_->state, "adding column " + name + " to " + path(), [&] {
     // The description on the disk names the column only once its cells are there: casacore writes a new description
     // beside the old one and renames it. A process killed before that leaves files that nothing refers to.
     try {

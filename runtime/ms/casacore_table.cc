@@ -118,13 +118,13 @@ CasacoreTable::~CasacoreTable() {
   const std::lock_guard<std::recursive_mutex> lock(casacore_mutex());
   // Closing a table writes what is left, and casacore ends the program if that fails. Where writing has failed before
   // (a full disk) the table is therefore left open until the process ends; the disk holds what was flushed last.
-  if (impl_ && !impl_->failed && impl_->access == Access::kUpdate) {
+  if (impl_ && impl_->state.changed && !impl_->state.failed) {
     try {
       flush(false);  // rather here than when casacore closes the table: with a backup of the headers
     } catch (const std::exception&) {
     }
   }
-  if (impl_ && impl_->failed) new casacore::Table(impl_->table);
+  if (impl_ && impl_->state.failed) new casacore::Table(impl_->table);
   impl_.reset();
 }
 
@@ -238,15 +238,17 @@ std::array<double, 2> CasacoreTable::direction_j2000(const std::string& column, 
 }
 
 void CasacoreTable::flush(bool sync) {
-  writing(&impl_->failed, "writing " + path() + " to disk", [&] {
-    HeaderBackup backup(path());
+  if (!impl_->state.changed) return;
+  writing(&impl_->state, "writing " + path() + " to disk", [&] {
+    HeaderBackup backup(path(), sync);
     impl_->table.flush(sync);
     backup.discard();
+    impl_->state.changed = false;
   });
 }
 
 void CasacoreTable::flush_column(const std::string& column) {
-  writing(&impl_->failed, "writing " + place(column, path()) + " to disk", [&] {
+  writing(&impl_->state, "writing " + place(column, path()) + " to disk", [&] {
     const casacore::Record info = impl_->table.dataManagerInfo();
     bool tiled = false;
     for (casacore::uInt i = 0; i < info.nfields(); ++i) {

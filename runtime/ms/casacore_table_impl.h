@@ -11,20 +11,27 @@
 
 namespace rimetree::ms {
 
+/// What a table has gone through.
+struct WriteState {
+  bool changed = false;  ///< something was written since the last flush
+  bool failed = false;   ///< writing failed: see ~CasacoreTable
+};
+
 struct CasacoreTable::Impl {
   std::string path;
   casacore::Table table;
   Access access = Access::kRead;
-  bool failed = false;  ///< writing failed: see ~CasacoreTable
+  WriteState state;
 };
 
-/// Calls a function that writes; remembers if it failed.
+/// Calls a function that writes; remembers that, and whether it failed.
 template <class Action>
-void writing(bool* failed, const std::string& doing, Action&& action) {
+void writing(WriteState* state, const std::string& doing, Action&& action) {
+  state->changed = true;
   try {
     guarded(doing, action);
   } catch (...) {
-    *failed = true;
+    state->failed = true;
     throw;
   }
 }

@@ -59,21 +59,21 @@ void sync_file(const std::string& path) {
 namespace {
 
 /// Copies so that `to` is either absent, as before, or complete.
-void copy_whole(const std::string& from, const std::string& to) {
+void copy_whole(const std::string& from, const std::string& to, bool sync) {
   const std::string temporary = to + ".tmp";
   fs::copy_file(from, temporary, fs::copy_options::overwrite_existing);
-  sync_file(temporary);
+  if (sync) sync_file(temporary);
   fs::rename(temporary, to);
 }
 
 }  // namespace
 
-HeaderBackup::HeaderBackup(const std::string& table_path) {
+HeaderBackup::HeaderBackup(const std::string& table_path, bool sync) {
   for (const std::string& name : header_names(table_path)) {
     copies_.push_back(table_path + "/" + kPrefix + name + kSuffix);
-    copy_whole(table_path + "/" + name, copies_.back());
+    copy_whole(table_path + "/" + name, copies_.back(), sync);
   }
-  sync_file(table_path);
+  if (sync) sync_file(table_path);
 }
 
 void HeaderBackup::discard() {
@@ -87,7 +87,7 @@ bool restore_headers(const std::string& table_path) {
     const std::string original = original_of(name);
     if (original.empty()) continue;
     try {
-      copy_whole(table_path + "/" + name, table_path + "/" + original);
+      copy_whole(table_path + "/" + name, table_path + "/" + original, true);
     } catch (const fs::filesystem_error&) {
       return false;
     }

@@ -11,7 +11,8 @@ namespace rimetree::ms {
 /// and if it is not called, the copies stay.
 class HeaderBackup {
  public:
-  explicit HeaderBackup(const std::string& table_path);
+  /// With `sync` the copies are on the disk when this returns.
+  HeaderBackup(const std::string& table_path, bool sync);
   void discard();
 
  private:

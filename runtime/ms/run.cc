@@ -46,6 +46,14 @@ std::vector<std::string> column_states(const Forest& forest, std::string_view no
   return columns;
 }
 
+bool any_sink_writes_flags(const Forest& forest) {
+  for (std::size_t i = 0; i < forest.size(); ++i) {
+    const Node& node = forest.node(static_cast<int>(i));
+    if (node.node_class().name == kSink && node.state().boolean("write_flags")) return true;
+  }
+  return false;
+}
+
 [[noreturn]] void report_failures(const std::vector<Failure>& failures, const TileKey& key) {
   std::string text = "evaluation failed in the tile of DATA_DESC_ID " + std::to_string(key.data_desc_id) +
                      ", FIELD_ID " + std::to_string(key.field_id) + ":";
@@ -70,6 +78,11 @@ class Run {
     for (const std::string& column : columns_read(evaluator.forest()))
       if (column != "UVW" && column != "WEIGHT") selection.columns.push_back(column);
     selection.channels = options.channels;
+    // What nobody looks at is not read.
+    writes_flags_ = any_sink_writes_flags(evaluator.forest());
+    selection.flags = !selection.columns.empty() || writes_flags_;
+    const auto inputs = columns_read(evaluator.forest());
+    selection.weights = std::find(inputs.begin(), inputs.end(), "WEIGHT") != inputs.end();
     reader_ = std::make_unique<TileReader>(ms, selection);
     outputs_ = columns_written(evaluator.forest());
     if (options.rows.time_slots == 0) reader_->fit(evaluator.memory_budget() / 4, kDefaultTimeSlots, outputs_.size());
@@ -81,11 +94,7 @@ class Run {
     const double inside_before = arithmetic_seconds();
     {
       const Stopwatch watch(report_.total_seconds);
-      WriteOptions write_options;
-      write_options.flags = options_.write_flags;
-      write_options.rows_expected = static_cast<std::int64_t>(reader_->n_row());
-      for (const std::string& column : outputs_)
-        writers_.push_back(std::make_unique<TileWriter>(ms_, column, write_options));
+      open_writers();
       for (std::size_t i = 0; i < reader_->tiles().size(); ++i) {
         one_tile(i, cancellation);
         if (progress) {
@@ -112,9 +121,12 @@ class Run {
     Tile tile = [&] {
       const Stopwatch watch(report_.read_seconds);
       Tile read = reader_->read(index);
-      for (const std::string& column : outputs_)
-        // A Sink fills the rows it has; a column that is also read keeps its other values.
-        if (!read.columns.contains(column)) read.columns[column].assign(read.n_visibility(), {});
+      for (const std::string& column : outputs_) {
+        // The memory of the last tile serves again. What no Sink fills is not written, so it need not be cleared.
+        if (read.columns.contains(column)) continue;
+        buffers_[column].resize(read.n_visibility());
+        read.columns[column].swap(buffers_[column]);
+      }
       return read;
     }();
     report_.rows += static_cast<std::int64_t>(key.n_row);
@@ -127,7 +139,10 @@ class Run {
     }
     evaluate(tile, key, cancellation);
     const Stopwatch watch(report_.write_seconds);
-    for (auto& writer : writers_) write(tile, *writer);
+    for (auto& writer : writers_) {
+      write(tile, *writer);
+      buffers_[writer->column()].swap(tile.columns[writer->column()]);
+    }
     ++report_.tiles;
   }
 
@@ -148,6 +163,15 @@ class Run {
       }
       if (!failures.empty()) report_failures(failures, key);
     }
+  }
+
+  void open_writers() {
+    const Stopwatch watch(report_.write_seconds);
+    WriteOptions write_options;
+    write_options.flags = writes_flags_;
+    write_options.rows_expected = static_cast<std::int64_t>(reader_->n_row());
+    for (const std::string& column : outputs_)
+      writers_.push_back(std::make_unique<TileWriter>(ms_, column, write_options));
   }
 
   void mark_written(const Tile& tile, int node) {
@@ -183,6 +207,8 @@ class Run {
   std::map<std::string, std::set<std::size_t>> written_;  // column -> baselines of the current tile
   std::shared_ptr<const Cells> cells_;
   std::vector<double> cells_time_, cells_interval_, cells_frequency_, cells_width_;
+  std::map<std::string, std::vector<std::complex<float>>> buffers_;  // output columns, between tiles
+  bool writes_flags_ = false;
   RunReport report_;
 };
 

@@ -18,7 +18,6 @@ struct RunOptions {
   RowSelection rows;                     ///< time_slots = 0: chosen from the evaluator's memory budget
   std::optional<ChannelRange> channels;  ///< all if not given
   Precision precision = Precision::double_;
-  bool write_flags = false;  ///< also write the flags that Sinks set
 };
 
 struct RunProgress {

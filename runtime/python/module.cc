@@ -32,7 +32,7 @@ PyMethodDef functions[] = {
     {"register_py_object", register_py_object, METH_O, "register_py_object(object) -> int"},
     {"run_forest", run_forest, METH_VARARGS, "run_forest(forest, path, options, progress) -> dict"},
     {"create_ms", create_ms, METH_VARARGS, "create_ms(path, description)"},
-    {"inspect_ms", inspect_ms, METH_O, "inspect_ms(path) -> JSON text"},
+    {"inspect_ms", inspect_ms, METH_VARARGS, "inspect_ms(path, scan_cells=True) -> JSON text"},
     {"open_tiles", open_tiles, METH_VARARGS, "open_tiles(path, options) -> TileReader"},
     {"machine", machine, METH_NOARGS, "machine() -> dict"},
     {nullptr, nullptr, 0, nullptr}};

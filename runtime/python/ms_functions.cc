@@ -74,7 +74,6 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
     run_options.rows = rows_of(options);
     run_options.channels = channels_of(options);
     run_options.precision = text_item(options, "precision") == "single" ? Precision::single : Precision::double_;
-    run_options.write_flags = flag_item(options, "write_flags");
     const std::string ms_path = string_of(path);
     Cancellation cancellation = interruptible();
     const auto report_progress = [&](const ms::RunProgress& state) {
@@ -143,13 +142,18 @@ PyObject* create_ms(PyObject*, PyObject* arguments) {
   });
 }
 
-PyObject* inspect_ms(PyObject*, PyObject* path) {
+PyObject* inspect_ms(PyObject*, PyObject* arguments) {
   return guarded([&] {
+    PyObject* path;
+    int scan_cells = 1;
+    if (!PyArg_ParseTuple(arguments, "U|p", &path, &scan_cells)) throw PythonError();
     const std::string ms_path = string_of(path);
+    ms::InspectOptions options;
+    options.scan_cells = scan_cells != 0;
     std::string json;
     {
       const WithoutGil without;
-      json = ms::to_json(ms::inspect(ms_path));
+      json = ms::to_json(ms::inspect(ms_path, options));
     }
     return text(json);
   });

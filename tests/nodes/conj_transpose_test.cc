@@ -7,7 +7,8 @@ namespace {
 const TestForest::Fields kConj;
 
 TEST(ConjTransposeNode, ExchangesRowsAndColumnsAndConjugates) {
-  const auto x = evaluate_class("ConjTranspose", {complex_array({2, 3}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}})}, kConj);
+  const auto x =
+      evaluate_class("ConjTranspose", {complex_array({2, 3}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}})}, kConj);
   const double expected[] = {1, 4, 2, 5, 3, 6};
   ASSERT_EQ(x.size(), 6u);
   for (int e = 0; e < 6; ++e) expect_near(x[e], {expected[e], -expected[e]}, 0);

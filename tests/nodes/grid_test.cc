@@ -9,7 +9,8 @@ TEST(GridNode, GivesAnyAxis) {
   std::array<AxisGrid, kAxes> axes;
   for (int i = 0; i < kAxes; ++i) axes[i] = {{1.0 + i, 2.0 + i}, {1, 1}};
   forest.request.cells = std::make_shared<const Cells>(axes);
-  for (int i = 0; i < kAxes; ++i) forest.node("x" + std::to_string(i), "Grid", {}, {{"axis", std::string(kAxisNames[i])}});
+  for (int i = 0; i < kAxes; ++i)
+    forest.node("x" + std::to_string(i), "Grid", {}, {{"axis", std::string(kAxisNames[i])}});
   for (int i = 0; i < kAxes; ++i) {
     const ResultPtr x = forest.evaluate("x" + std::to_string(i));
     ASSERT_EQ(x->value.cells().extent[i], 2);

@@ -13,7 +13,8 @@ TEST(IdentityNode, SharesTheValuesFlagsAndDerivatives) {
   EXPECT_EQ(flag_at(x->flags, 0, 0, 1), 2);
   ASSERT_NE(x->derivative({0, 0}), nullptr);
   Evaluator evaluator(forest.built);
-  const auto both = evaluator.evaluate(forest.request, {forest.built->find("p"), forest.built->find("x")});
+  const auto both =
+      evaluator.evaluate(forest.request, std::vector<int>{forest.built->find("p"), forest.built->find("x")});
   EXPECT_EQ(both[0]->value.storage(), both[1]->value.storage());
 }
 

@@ -7,8 +7,8 @@ namespace {
 const double kStart_s = 5e9;
 
 TestForest::Fields polynomial(StateArray value, bool solvable = false) {
-  return {{"value", std::move(value)},   {"time_0_s", kStart_s},  {"time_scale_s", 10.0},
-          {"freq_0_hz", 1e9}, {"freq_scale_hz", 1e8}, {"solvable", solvable}};
+  return {{"value", std::move(value)}, {"time_0_s", kStart_s}, {"time_scale_s", 10.0},
+          {"freq_0_hz", 1e9},          {"freq_scale_hz", 1e8}, {"solvable", solvable}};
 }
 
 TEST(ParmNode, IsANumber) {
@@ -22,8 +22,7 @@ TEST(ParmNode, IsANumber) {
 
 TEST(ParmNode, IsAPolynomialInTimeAndFrequency) {
   TestForest forest;  // x = 0, 1 in time, y = 0, 1, 2 in frequency: 1 + 2y + 3y^2 + x (10 + 20y + 30y^2)
-  const ResultPtr x =
-      forest.node("x", "Parm", {}, polynomial(array({2, 3}, {1, 2, 3, 10, 20, 30}))).evaluate("x");
+  const ResultPtr x = forest.node("x", "Parm", {}, polynomial(array({2, 3}, {1, 2, 3, 10, 20, 30}))).evaluate("x");
   const double expected[2][3] = {{1, 6, 17}, {11, 66, 187}};
   for (int t = 0; t < 2; ++t)
     for (int f = 0; f < 3; ++f) EXPECT_DOUBLE_EQ(value_at(x->value, 0, t, f).re, expected[t][f]);
@@ -47,11 +46,13 @@ TEST(ParmNode, OfAVectorIsAPolynomialInTime) {
 TEST(ParmNode, HasADerivativeForEachCoefficient) {
   TestForest forest;
   forest.request.derivatives = true;
-  const ResultPtr x =
-      forest.node("x", "Parm", {}, polynomial(array({2, 2}, {1, 2, 3, 4}), true)).evaluate("x");
+  const ResultPtr x = forest.node("x", "Parm", {}, polynomial(array({2, 2}, {1, 2, 3, 4}), true)).evaluate("x");
   ASSERT_EQ(x->derivatives.size(), 4u);
-  const double expected[4][2][3] = {  // 1, y, x, xy
-      {{1, 1, 1}, {1, 1, 1}}, {{0, 1, 2}, {0, 1, 2}}, {{0, 0, 0}, {1, 1, 1}}, {{0, 0, 0}, {0, 1, 2}}};
+  const double expected[4][2][3] = {// 1, y, x, xy
+                                    {{1, 1, 1}, {1, 1, 1}},
+                                    {{0, 1, 2}, {0, 1, 2}},
+                                    {{0, 0, 0}, {1, 1, 1}},
+                                    {{0, 0, 0}, {0, 1, 2}}};
   for (int k = 0; k < 4; ++k) {
     const Vells* derivative = x->derivative({0, k});
     ASSERT_NE(derivative, nullptr);

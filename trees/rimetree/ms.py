@@ -11,7 +11,22 @@ import numpy as np
 
 from . import _core
 from ._core import Error
+from .make_ms import Band, Created, create
 from .timing import TimingReport
+
+__all__ = [
+    "CORRELATION_NAMES",
+    "CORRELATION_NUMBERS",
+    "Band",
+    "Created",
+    "RunReport",
+    "baselines",
+    "create",
+    "feed_of",
+    "inspect",
+    "run_options",
+    "tiles",
+]
 
 #: casacore's numbers of correlation types.
 CORRELATION_NUMBERS = {
@@ -68,13 +83,11 @@ def run_options(
     time_slots: int | None = None,
     channels: tuple[int, int] | None = None,
     precision: str = "double",
-    write_flags: bool = False,
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
     `data_desc_id`, `field_id`: only these rows (None: all). `time_slots`: per time-slot group (None: as many as fit in
-    memory). `channels`: (first, stop). `precision`: "double" or "single". `write_flags`: also write flags that Sinks
-    set.
+    memory). `channels`: (first, stop). `precision`: "double" or "single".
     """
     if precision not in ("double", "single"):
         raise Error(f'precision must be "double" or "single", not {precision!r}')
@@ -87,14 +100,14 @@ def run_options(
         "time_slots": time_slots,
         "channels": None if channels is None else [int(channel) for channel in channels],
         "precision": precision,
-        "write_flags": write_flags,
     }
 
 
-def inspect(path: str | os.PathLike) -> dict:
+def inspect(path: str | os.PathLike, *, scan_cells: bool = True) -> dict:
     """What a Measurement Set holds and what in it bites, as nested dicts and lists (metadata, rows, channels, times,
-    flags, UVW convention, unfinished columns, warnings). Raises `Error` if it cannot be opened."""
-    return json.loads(_core.inspect_ms(os.fspath(path)))
+    flags, UVW convention, unfinished columns, warnings). Without `scan_cells` flags and weights are not read, which is
+    quicker on large sets. Raises `Error` if it cannot be opened."""
+    return json.loads(_core.inspect_ms(os.fspath(path), scan_cells))
 
 
 def baselines(path: str | os.PathLike, **options) -> list[tuple[int, int]]:

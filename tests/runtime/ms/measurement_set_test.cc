@@ -30,6 +30,33 @@ TEST(MeasurementSet, says_which_file_is_broken) {
   EXPECT_CONTAINS(error_of([&] { MeasurementSet(folder / "b.ms"); }), "opening " + (folder / "b.ms"));
 }
 
+TEST(MeasurementSet, repairs_headers_that_a_killed_process_left_half_written) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.ms";
+  create(path, small_description());
+  write_coded(path);
+  int spoilt = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "table.f" + std::to_string(i);
+    if (!fs::exists(path + "/" + name + "_TSM0")) continue;
+    fs::copy_file(path + "/" + name, path + "/rimetree." + name + ".backup");
+    std::ofstream(path + "/" + name) << "";
+    ++spoilt;
+  }
+  ASSERT_GT(spoilt, 2);
+  {
+    const MeasurementSet ms(path);
+    std::vector<std::complex<float>> values(20);
+    ms.table().read_cells("DATA", {7}, {{5, 4}, 0, 5}, values.data());
+    EXPECT_EQ(values[19], coded(7, 4, 3));
+  }
+  const MeasurementSet ms(path, Access::kUpdate);
+  for (const auto& entry : fs::directory_iterator(path)) {
+    EXPECT_EQ(entry.path().filename().string().find("backup"), std::string::npos) << entry.path();
+  }
+}
+
 TEST(MeasurementSet, names_the_columns_that_can_be_read) {
   const TemporaryFolder folder;
   create(folder / "a.ms", small_description());

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from astropy import units
-from astropy.coordinates import EarthLocation
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # importing astropy's coordinates takes half a second, which only locations need
+    from astropy.coordinates import EarthLocation
 
 MOUNTS = ("ALT-AZ", "EQUATORIAL", "X-Y", "FIXED")
 FEEDS = ("linear", "circular")
@@ -116,12 +118,16 @@ class Telescope:
     @property
     def location(self) -> EarthLocation:
         """The centre of the array (`centre_ecef_m`), as astropy wants it."""
-        return EarthLocation.from_geocentric(*self.centre_ecef_m, unit=units.m)
+        from astropy.coordinates import EarthLocation
+
+        return EarthLocation.from_geocentric(*self.centre_ecef_m, unit="m")
 
     @property
     def antenna_locations(self) -> EarthLocation:
         """[A] the positions, as astropy wants them."""
-        return EarthLocation.from_geocentric(*self.ecef_m.T, unit=units.m)
+        from astropy.coordinates import EarthLocation
+
+        return EarthLocation.from_geocentric(*self.ecef_m.T, unit="m")
 
     @property
     def longitude_rad(self) -> float:

@@ -1,0 +1,72 @@
+// GaussNoise: moments and independence of the numbers, and that they do not depend on how cells are grouped.
+#include "tests/support/forest_fixture.h"
+
+namespace rimetree::test {
+namespace {
+
+std::vector<double> range(double start, double step, int n) {
+  std::vector<double> values;
+  for (int i = 0; i < n; ++i) values.push_back(start + step * i);
+  return values;
+}
+ResultPtr noise(const std::string& name, const std::vector<double>& time_s, const std::vector<double>& frequency_hz,
+                const TestForest::Fields& state = {}) {
+  TestForest forest;
+  forest.request.cells = cells(time_s, frequency_hz);
+  const ResultPtr x = forest.node(name, "GaussNoise", {}, state).evaluate(name);
+  expect_ok(x);
+  return x;
+}
+
+TEST(GaussNoiseNode, HasTheMomentsOfNormalDeviates) {
+  const ResultPtr x = noise("n", range(5e9, 10, 200), range(1e9, 1e5, 200), {{"mean", 3.0}, {"stddev", 2.0}});
+  const int n = 40000;
+  double sum = 0, square = 0, within = 0, neighbours = 0;
+  for (int i = 0; i < n; ++i) {
+    const double z = (x->value.real()[i] - 3) / 2;
+    sum += z;
+    square += z * z;
+    within += std::abs(z) < 1;
+    if (i > 0) neighbours += z * (x->value.real()[i - 1] - 3) / 2;
+  }
+  // Five standard deviations of each estimate.
+  EXPECT_NEAR(sum / n, 0, 5 / std::sqrt(n));
+  EXPECT_NEAR(square / n, 1, 5 * std::sqrt(2.0 / n));
+  EXPECT_NEAR(within / n, 0.6826894921370859, 5 * std::sqrt(0.2166 / n));
+  EXPECT_NEAR(neighbours / n, 0, 5 / std::sqrt(n));
+}
+
+TEST(GaussNoiseNode, DoesNotDependOnHowCellsAreGrouped) {
+  const ResultPtr all = noise("n", {5e9, 5e9 + 10, 5e9 + 20}, {1e9, 2e9}), part = noise("n", {5e9 + 20}, {2e9});
+  EXPECT_EQ(value_at(part->value, 0).re, value_at(all->value, 0, 2, 1).re);
+}
+
+TEST(GaussNoiseNode, DependsOnNameSeedElementTimeAndFrequency) {
+  const double x = value_at(noise("n", {5e9}, {1e9})->value, 0).re;
+  EXPECT_EQ(x, value_at(noise("n", {5e9}, {1e9})->value, 0).re);
+  EXPECT_NE(x, value_at(noise("other", {5e9}, {1e9})->value, 0).re);
+  EXPECT_NE(x, value_at(noise("n", {5e9}, {1e9}, {{"seed", std::int64_t{1}}})->value, 0).re);
+  EXPECT_NE(x, value_at(noise("n", {5e9 + 4294967.296}, {1e9})->value, 0).re);   // 2^32 ms
+  EXPECT_NE(x, value_at(noise("n", {5e9}, {1e9 + 4294967296.0})->value, 0).re);  // 2^32 Hz
+  const ResultPtr matrix = noise("n", {5e9}, {1e9}, {{"dims", array({2}, {2, 2})}});
+  EXPECT_EQ(value_at(matrix->value, 0).re, x);
+  EXPECT_NE(value_at(matrix->value, 1).re, x);
+}
+
+TEST(GaussNoiseNode, IsComplexIfAskedFor) {
+  const ResultPtr x = noise("n", range(5e9, 10, 100), range(1e9, 1e5, 100), {{"complex", true}});
+  ASSERT_TRUE(x->value.is_complex());
+  double re = 0, im = 0, both = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const Complex<double> z = x->value.complex()[i];
+    re += z.re * z.re;
+    im += z.im * z.im;
+    both += z.re * z.im;
+  }
+  EXPECT_NEAR(re / 10000, 1, 0.071);
+  EXPECT_NEAR(im / 10000, 1, 0.071);
+  EXPECT_NEAR(both / 10000, 0, 0.05);
+}
+
+}  // namespace
+}  // namespace rimetree::test

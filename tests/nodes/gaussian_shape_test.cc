@@ -1,0 +1,52 @@
+// GaussianShape against a numerical Fourier integral over a Gaussian of given full width at half maximum, and where it
+// is one half.
+#include "tests/support/forest_fixture.h"
+
+namespace rimetree::test {
+namespace {
+
+constexpr double kC = 299792458.0;  // at this frequency metres are wavelengths
+
+double shape(std::vector<double> gaussian, double u, double v) {
+  TestForest forest;
+  forest.request.cells = cells({5e9}, {kC});
+  forest.constant("shape", array({3}, std::move(gaussian))).constant("uvw", array({3}, {u, v, 7}));
+  const ResultPtr x = forest.node("x", "GaussianShape", {"shape", "uvw"}).evaluate("x");
+  expect_ok(x);
+  return value_at(x->value, 0).re;
+}
+
+TEST(GaussianShapeNode, IsTheFourierTransformOfTheBrightness) {
+  const double major = 0.02, minor = 0.01, angle = 0.6, u = 20, v = -15;
+  double integral = 0, flux = 0;
+  const double step = 2e-4;  // a sum over a Gaussian converges faster than any power of the step
+  for (double l = -0.06; l <= 0.06; l += step)
+    for (double m = -0.06; m <= 0.06; m += step) {
+      const double along = l * std::sin(angle) + m * std::cos(angle),
+                   across = l * std::cos(angle) - m * std::sin(angle);
+      // Half of the peak at half of the full width: 2^-(2x/width)^2.
+      const double brightness = std::exp2(-std::pow(2 * along / major, 2) - std::pow(2 * across / minor, 2));
+      flux += brightness;
+      integral += brightness * std::cos(6.283185307179586 * (u * l + v * m));
+    }
+  EXPECT_NEAR(shape({major, minor, angle}, u, v), integral / flux, 1e-9);  // the tails beyond 0.06 are 2^-36
+}
+
+TEST(GaussianShapeNode, IsOneHalfAtItsHalfWidth) {
+  const double width = 0.01, q = 2 * 0.6931471805599453 / (3.141592653589793 * width);
+  EXPECT_NEAR(shape({width, width, 0.3}, 0.6 * q, 0.8 * q), 0.5, 1e-15);
+}
+
+TEST(GaussianShapeNode, TurnsNorthThroughEast) {
+  EXPECT_LT(shape({0.01, 0, 0}, 0, 50), 0.5);  // extended north-south: seen by v
+  EXPECT_NEAR(shape({0.01, 0, 0}, 50, 0), 1, 1e-15);
+  EXPECT_LT(shape({0.01, 0, 1.5707963267948966}, 50, 0), 0.5);  // extended east-west: seen by u
+  EXPECT_NEAR(shape({0.01, 0, 1.5707963267948966}, 0, 50), 1, 1e-15);
+  EXPECT_LT(shape({0.01, 0, 0.7853981633974483}, 40, 40), 0.5);  // north-east: l and m of the same sign
+  EXPECT_NEAR(shape({0.01, 0, 0.7853981633974483}, 40, -40), 1, 1e-15);
+}
+
+TEST(GaussianShapeNode, IsOneForPoints) { EXPECT_EQ(shape({0, 0, 0}, 1e6, 1e6), 1); }
+
+}  // namespace
+}  // namespace rimetree::test

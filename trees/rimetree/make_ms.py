@@ -1,0 +1,339 @@
+"""Making a Measurement Set for a telescope: times, baselines, UVW and frequencies; the visibilities are zero."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core, telescopes
+from ._core import Error
+from .telescopes import Telescope
+
+# Of the sidereal day (IERS Conventions 2010, table 1.1).
+_EARTH_ROTATION_RAD_S = 7.292115e-5
+_DEFAULT_CHANNELS = 64
+_DEFAULT_DATE_MJD_S = 60676.0 * 86400.0  # 2025-01-01
+_MAX_TIMES = 10_000_000
+_CORRELATIONS = {"linear": ("XX", "XY", "YX", "YY"), "circular": ("RR", "RL", "LR", "LL")}
+_NUMBERS = {"RR": 5, "RL": 6, "LR": 7, "LL": 8, "XX": 9, "XY": 10, "YX": 11, "YY": 12}
+
+
+@dataclass(frozen=True)
+class Band:
+    """A spectral window: `frequency_hz` [channel] centres, `width_hz` [channel] widths (may be negative), a `name`."""
+
+    frequency_hz: Sequence[float]
+    width_hz: Sequence[float]
+    name: str = ""
+
+    @classmethod
+    def regular(cls, centre_hz: float, bandwidth_hz: float, channels: int, name: str = "") -> Band:
+        """Equal channels that fill a band; a negative bandwidth makes them descend."""
+        if channels < 1:
+            raise Error(f"a band needs at least 1 channel, not {channels}")
+        width = bandwidth_hz / channels
+        centres = centre_hz + (np.arange(channels) - (channels - 1) / 2) * width
+        return cls(tuple(centres.tolist()), (width,) * channels, name)
+
+    @classmethod
+    def of(cls, frequency_hz: Sequence[float], width_hz: float | Sequence[float] | None = None, name: str = "") -> Band:
+        """From channel centres; a width not given is the distance of neighbours."""
+        centres = np.atleast_1d(np.asarray(frequency_hz, dtype=float))
+        if centres.ndim != 1 or len(centres) == 0:
+            raise Error(f"frequencies must be a list of at least 1 number, not of shape {list(centres.shape)}")
+        if width_hz is None:
+            if len(centres) == 1:
+                raise Error("a band of one channel needs a channel width")
+            width_hz = np.gradient(centres)
+        widths = np.broadcast_to(np.asarray(width_hz, dtype=float), centres.shape)
+        return cls(tuple(centres.tolist()), tuple(widths.tolist()), name)
+
+    def __post_init__(self) -> None:
+        centres, widths = np.asarray(self.frequency_hz, dtype=float), np.asarray(self.width_hz, dtype=float)
+        if centres.shape != widths.shape:
+            raise Error(f"{len(centres)} channels but {len(widths)} channel widths")
+        if not (np.isfinite(centres).all() and np.isfinite(widths).all() and (widths != 0).all()):
+            raise Error("channel frequencies and widths must be finite, and widths not 0 Hz")
+        if (centres - np.abs(widths) / 2 <= 0).any():
+            raise Error(f"channels reach down to {(centres - np.abs(widths) / 2).min():g} Hz; they must be positive")
+
+
+@dataclass(frozen=True)
+class Created:
+    """What `create` made: sizes, times (MJD, seconds, UTC) of the first and last centre, and elevations (radians)."""
+
+    path: str
+    n_antenna: int
+    n_baseline: int
+    n_time: int
+    n_row: int
+    bytes: int
+    first_time_s: float
+    last_time_s: float
+    elevation_rad: tuple[float, float]
+    hour_angle_rad: tuple[float, float]
+    dut1_s: float
+
+
+def create(
+    path: str | os.PathLike,
+    telescope: Telescope | str | os.PathLike,
+    *,
+    phase_centre_rad: Sequence[float],
+    duration_s: float,
+    integration_s: float,
+    start: str | None = None,
+    start_mjd_s: float | None = None,
+    start_hour_angle_rad: float | None = None,
+    bands: Band | Sequence[Band] | None = None,
+    correlations: str | Sequence[str] | None = None,
+    autocorrelations: bool = False,
+    weight_spectrum: bool = False,
+    columns: Sequence[str] = ("DATA",),
+    field_name: str = "",
+    overwrite: bool = False,
+) -> Created:
+    """Create a Measurement Set whose visibilities are zero and whose weights are one.
+
+    Parameters
+    ----------
+    path: where; it appears complete or not at all.
+    telescope: a `Telescope`, or a name or layout file for `telescopes.get`.
+    phase_centre_rad: right ascension and declination (J2000).
+    duration_s, integration_s: of the observation and of each time slot; the last slot is left out where it does not
+        fit whole.
+    start: UTC date and time (ISO 8601) at which the first integration begins; `start_mjd_s`: the same in seconds of
+        MJD; `start_hour_angle_rad`: the hour angle then, and the day is that of `start` or 2025-01-01. With none of
+        them the source transits in the middle of the observation.
+    bands: spectral windows (default: the telescope's band, 64 channels).
+    correlations: e.g. "XX YY" (default: all four of the telescope's feed).
+    columns: columns of visibilities; DATA must be among them.
+
+    UVW are position(ANTENNA1) - position(ANTENNA2) in the frame of the phase centre, by the `UVW` node. Warns where the
+    source is below the horizon. Raises `Error` or `TelescopeError` where something cannot be, or does not fit the disk.
+    """
+    path = os.fspath(path)
+    array = telescope if isinstance(telescope, Telescope) else telescopes.get(telescope)
+    centre = _phase_centre(phase_centre_rad)
+    bands = _bands(bands, array)
+    types = _correlation_types(correlations, array)
+    for what, value in (("duration_s", duration_s), ("integration_s", integration_s)):
+        if not (math.isfinite(value) and value > 0):
+            raise Error(f"{what} is {value:g} s; it must be positive")
+    n_time = math.floor(duration_s / integration_s * (1 + 1e-12))
+    if not 1 <= n_time <= _MAX_TIMES:
+        raise Error(f"{duration_s:g} s hold {n_time} integrations of {integration_s:g} s; expected 1 to {_MAX_TIMES}")
+    first, second = np.triu_indices(len(array), 0 if autocorrelations else 1)
+    size = _check_space(path, n_time * len(first), bands, len(types), len(columns), weight_spectrum)
+
+    begin_s = _begin(array, centre, duration_s, start, start_mjd_s, start_hour_angle_rad)
+    dut1_s = _dut1(begin_s + duration_s / 2)
+    time_s = begin_s + (np.arange(n_time) + 0.5) * integration_s
+    antenna_uvw_m = _antenna_uvw(array, centre, time_s, dut1_s)
+    uvw_m = antenna_uvw_m[:, first] - antenna_uvw_m[:, second]
+    elevation, hour_angle = _horizontal(array, centre, time_s, dut1_s)
+    _warn_of_horizon(elevation)
+    description = {
+        "telescope": array.observatory,
+        "project": "simulation",
+        "command_line": " ".join(sys.argv),
+        "antennas": [
+            {"name": name, "station": name, "mount": array.mount, "position_m": position, "diameter_m": float(diameter)}
+            for name, position, diameter in zip(
+                array.antenna_names, np.ascontiguousarray(array.ecef_m), array.dish_diameter_m, strict=True
+            )
+        ],
+        "fields": [{"name": field_name or _field_name(centre), "ra_rad": centre[0], "dec_rad": centre[1]}],
+        "spectral_windows": [
+            {
+                "name": band.name or f"SPW{index}",
+                "frequency_hz": np.array(band.frequency_hz, dtype=float),
+                "width_hz": np.array(band.width_hz, dtype=float),
+            }
+            for index, band in enumerate(bands)
+        ],
+        "correlation_type": types,
+        "antenna1": first.tolist(),
+        "antenna2": second.tolist(),
+        "time_s": time_s,
+        "interval_s": float(integration_s),
+        "uvw_m": np.ascontiguousarray(uvw_m).ravel(),
+        "weight_spectrum": bool(weight_spectrum),
+        "columns": list(columns),
+        "overwrite": bool(overwrite),
+    }
+    _core.create_ms(path, description)
+    return Created(
+        path=path,
+        n_antenna=len(array),
+        n_baseline=len(first),
+        n_time=n_time,
+        n_row=n_time * len(first) * len(bands),
+        bytes=size,
+        first_time_s=float(time_s[0]),
+        last_time_s=float(time_s[-1]),
+        elevation_rad=(float(elevation.min()), float(elevation.max())),
+        hour_angle_rad=(float(hour_angle[0]), float(hour_angle[-1])),
+        dut1_s=dut1_s,
+    )
+
+
+def _phase_centre(radec: Sequence[float]) -> NDArray[np.float64]:
+    centre = np.array(radec, dtype=float)
+    if centre.shape != (2,) or not np.isfinite(centre).all() or abs(centre[1]) > math.pi / 2:
+        raise Error(f"phase_centre_rad is {radec!r}; expected right ascension and a declination within +-pi/2, radians")
+    return centre
+
+
+def _bands(bands: Band | Sequence[Band] | None, array: Telescope) -> list[Band]:
+    if bands is None:
+        return [Band.regular(array.band_centre_hz, array.band_width_hz, _DEFAULT_CHANNELS)]
+    listed = [bands] if isinstance(bands, Band) else list(bands)
+    if not listed:
+        raise Error("no spectral window")
+    return listed
+
+
+def _correlation_types(correlations: str | Sequence[str] | None, array: Telescope) -> list[int]:
+    names = _CORRELATIONS[array.feed] if correlations is None else correlations
+    names = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+    if unknown := [name for name in names if name.upper() not in _NUMBERS]:
+        raise Error(f"unknown correlation {unknown[0]!r}; known are {', '.join(_NUMBERS)}")
+    return sorted(_NUMBERS[name.upper()] for name in names)
+
+
+def _check_space(
+    path: str, rows_per_band: int, bands: list[Band], n_correlation: int, n_column: int, weight_spectrum: bool
+) -> int:
+    """Bytes that the set will take; raises `Error` before anything is computed where there is no room for them."""
+    per_visibility = 8 * n_column + 1 + 4 * weight_spectrum
+    per_row = sum(80 + n_correlation * (8 + len(band.frequency_hz) * per_visibility) for band in bands)
+    size = rows_per_band * per_row + 2**20
+    folder = os.path.dirname(os.path.abspath(path.rstrip("/")))
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as problem:
+        raise Error(f"creating {path} failed: {folder}: {problem.strerror or problem}") from None
+    if size > free:
+        raise Error(
+            f"creating {path} needs {size / 2**30:.2f} GiB of disk, but {folder} has only {free / 2**30:.2f} GiB free; "
+            "use fewer channels, a longer integration or a shorter observation"
+        )
+    return size
+
+
+def _begin(
+    array: Telescope,
+    centre: NDArray[np.float64],
+    duration_s: float,
+    start: str | None,
+    start_mjd_s: float | None,
+    hour_angle_rad: float | None,
+) -> float:
+    """When the first integration begins: MJD, seconds, UTC."""
+    if start is not None and start_mjd_s is not None:
+        raise Error("give start or start_mjd_s, not both")
+    at = _DEFAULT_DATE_MJD_S if start is None else _parse_utc(start)
+    at = at if start_mjd_s is None else float(start_mjd_s)
+    if not 0 < at < 1e10:
+        raise Error(f"the observation starts at {at:g} s of MJD, which is no date that can be simulated")
+    if hour_angle_rad is None and (start is not None or start_mjd_s is not None):
+        return at
+    wanted = -duration_s * _EARTH_ROTATION_RAD_S / 2 if hour_angle_rad is None else hour_angle_rad
+    at = math.floor(at / 86400) * 86400.0
+    for turn in (2 * math.pi, None, None):  # the first such hour angle of the day, then corrections
+        _, now = _horizontal(array, centre, np.array([at]), _dut1(at))
+        missing = (wanted - now[0]) % turn if turn else math.remainder(wanted - now[0], 2 * math.pi)
+        at += missing / _EARTH_ROTATION_RAD_S
+    return at if hour_angle_rad is not None else float(round(at))
+
+
+def _parse_utc(text: str) -> float:
+    from astropy.time import Time
+
+    try:
+        return float(Time(text.strip().removesuffix("Z"), scale="utc").mjd * 86400)
+    except ValueError:
+        raise Error(f"start is {text!r}; expected a UTC date and time such as 2025-01-01T20:30:00") from None
+
+
+def _dut1(time_s: float) -> float:
+    """UT1 - UTC in seconds from the tables that come with astropy; nothing is downloaded."""
+    from astropy.time import Time
+    from astropy.utils import iers
+
+    with iers.conf.set_temp("auto_download", False), iers.conf.set_temp("auto_max_age", None):
+        time = Time(time_s / 86400, format="mjd", scale="utc")
+        value, status = iers.IERS_Auto.open().ut1_utc(time, return_status=True)
+    if int(status) in (iers.TIME_BEFORE_IERS_RANGE, iers.TIME_BEYOND_IERS_RANGE):
+        warnings.warn("UT1 - UTC is not known for this date: 0 s is used (UVW turn by up to 14 arcsec)", stacklevel=3)
+        return 0.0
+    return float(value.to_value("s"))
+
+
+def _evaluate_uvw(
+    xyz_m: NDArray[np.float64],
+    xyz_0_m: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    time_s: NDArray[np.float64],
+    dut1_s: float,
+) -> NDArray[np.float64]:
+    """[time, point, 3] coordinates of points [point, 3] (ITRF) by a forest of `UVW` nodes."""
+    from . import nodes as rt
+    from .cells import Cells
+    from .forest import Forest
+    from .scope import NodeScope
+
+    ns = NodeScope()
+    ns.radec_0 << rt.Constant(centre)
+    ns.xyz_0 << rt.Constant(xyz_0_m)
+    for p, position in enumerate(xyz_m):
+        ns.xyz(p) << rt.Constant(position)
+        ns.uvw(p) << rt.UVW(ns.radec_0, ns.xyz(p), ns.xyz_0, dut1_s=dut1_s)
+    ns.all << rt.Composer(*(ns.uvw(p) for p in range(len(xyz_m))), dims=[0])
+    values = Forest(ns).evaluate(ns.all, Cells(time_s, time_width_s=0.0))  # [point, 3, time, 1]
+    values = np.broadcast_to(values[..., 0], (len(xyz_m), 3, len(time_s)))
+    return np.moveaxis(values, 2, 0)
+
+
+def _antenna_uvw(
+    array: Telescope, centre: NDArray[np.float64], time_s: NDArray[np.float64], dut1_s: float
+) -> NDArray[np.float64]:
+    return _evaluate_uvw(array.ecef_m, array.centre_ecef_m, centre, time_s, dut1_s)
+
+
+def _horizontal(
+    array: Telescope, centre: NDArray[np.float64], time_s: NDArray[np.float64], dut1_s: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """([time], [time]) elevation and hour angle (radians, within +-pi) of the phase centre, geometric."""
+    # w of a unit vector along an axis of the ITRS is the component of the source's direction along it.
+    source = _evaluate_uvw(np.eye(3), np.zeros(3), centre, time_s, dut1_s)[:, :, 2]
+    lon, lat = array.longitude_rad, array.latitude_rad
+    up = np.array([math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)])
+    hour_angle = lon - np.arctan2(source[:, 1], source[:, 0])
+    return np.arcsin(np.clip(source @ up, -1, 1)), np.remainder(hour_angle + math.pi, 2 * math.pi) - math.pi
+
+
+def _warn_of_horizon(elevation: NDArray[np.float64]) -> None:
+    below = float((elevation < 0).mean())
+    if below > 0:
+        warnings.warn(
+            f"the phase centre is below the horizon {100 * below:.0f} % of the time (elevation "
+            f"{math.degrees(elevation.min()):.1f} to {math.degrees(elevation.max()):.1f} deg)",
+            stacklevel=3,
+        )
+
+
+def _field_name(centre: NDArray[np.float64]) -> str:
+    """ "J0954+1743" of a direction."""
+    minutes = int(math.degrees(centre[0] % (2 * math.pi)) * 4)
+    arcmin = int(abs(math.degrees(centre[1])) * 60)
+    return f"J{minutes // 60:02d}{minutes % 60:02d}{'-' if centre[1] < 0 else '+'}{arcmin // 60:02d}{arcmin % 60:02d}"

@@ -1,0 +1,152 @@
+"""The parts of a Measurement Set that one tree can serve: rows of one field whose feeds are of one kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._core import Error
+from .ms import CORRELATION_NUMBERS, baselines, feed_of, inspect
+
+
+@dataclass(frozen=True, eq=False)
+class MsGroup:
+    """What a tree script needs to know about the rows that its tree is for.
+
+    Attributes
+    ----------
+    path : of the Measurement Set
+    field_id, field_name : the field
+    phase_centre_rad : (ra, dec) of the field, J2000
+    data_desc_ids : data descriptions of the rows
+    feed : "linear" or "circular"
+    correlations : names, e.g. ("XX", "XY", "YX", "YY"); those of the first data description
+    baselines : (ANTENNA1, ANTENNA2) pairs that have rows, without autocorrelations unless asked for
+    antennas : numbers of the antennas of these baselines (rows of the ANTENNA table), ascending
+    antenna_names : {number: name}; `antenna_xyz_m`: {number: [3] ITRF position}, zeros where the set has none
+    n_row, n_time, n_channel : rows, time slots and the largest number of channels of a spectral window
+    frequency_hz : (lowest, highest) channel centre
+    columns : names of the columns of visibilities that the set has
+    selection : what to give `Forest.run` as options, so that it takes these rows
+    """
+
+    path: str
+    field_id: int
+    field_name: str
+    phase_centre_rad: tuple[float, float]
+    data_desc_ids: tuple[int, ...]
+    feed: str
+    correlations: tuple[str, ...]
+    baselines: list[tuple[int, int]]
+    antenna_names: dict[int, str]
+    antenna_xyz_m: dict[int, NDArray[np.float64]]
+    n_row: int
+    n_time: int
+    n_channel: int
+    frequency_hz: tuple[float, float]
+    columns: tuple[str, ...]
+    selection: dict
+
+    @property
+    def antennas(self) -> list[int]:
+        """Numbers of the antennas of `baselines`, ascending."""
+        return sorted({antenna for pair in self.baselines for antenna in pair})
+
+    def __str__(self) -> str:
+        ids = ",".join(map(str, self.data_desc_ids))
+        return (
+            f"field {self.field_id} ({self.field_name}), data description {ids}: {len(self.baselines)} baselines, "
+            f"{self.n_time} times, {self.n_channel} channels, {self.feed} feeds"
+        )
+
+
+def groups(
+    path: str | os.PathLike,
+    *,
+    data_desc_id: int | None = None,
+    field_id: int | None = None,
+    autocorrelations: bool = False,
+    summary: dict | None = None,
+) -> list[MsGroup]:
+    """The groups of rows of a Measurement Set that need a tree each, by field.
+
+    All data descriptions of a field go together where their feeds are of one kind; otherwise each is a group.
+    `data_desc_id`, `field_id`: only these. `summary`: what `ms.inspect` said, if it was asked already. Raises `Error`
+    where nothing is selected or the correlations are such that no visibility can be written.
+    """
+    path = os.fspath(path)
+    summary = summary or inspect(path, scan_cells=False)
+    _check_ids(summary, data_desc_id, field_id)
+    found: dict[int, list[dict]] = {}
+    for part in summary["groups"]:
+        wanted = data_desc_id in (None, part["data_desc_id"]) and field_id in (None, part["field_id"])
+        if wanted and part["n_row"] > (0 if autocorrelations else part["n_autocorrelation"]):
+            found.setdefault(part["field_id"], []).append(part)
+    if not found:
+        raise Error(f"{path} has no rows {'' if autocorrelations else 'between different antennas '}that are selected")
+    result = []
+    for field, parts in sorted(found.items()):
+        feeds = {_feed(summary, part["data_desc_id"]) for part in parts}
+        together = len(feeds) == 1 and data_desc_id is None
+        for some in [parts] if together else [[part] for part in parts]:
+            result.append(_group(path, summary, field, some, together, len(found) == 1, autocorrelations))
+    return result
+
+
+def _check_ids(summary: dict, data_desc_id: int | None, field_id: int | None) -> None:
+    for what, wanted, known in (
+        ("DATA_DESC_ID", data_desc_id, summary["data_descriptions"]),
+        ("FIELD_ID", field_id, summary["fields"]),
+    ):
+        if wanted is not None and not 0 <= wanted < len(known):
+            raise Error(f"{summary['path']} has no {what} {wanted}; it has 0 to {len(known) - 1}")
+
+
+def _correlations(summary: dict, data_desc_id: int) -> Sequence[str]:
+    return summary["data_descriptions"][data_desc_id]["correlations"]
+
+
+def _feed(summary: dict, data_desc_id: int) -> str:
+    names = _correlations(summary, data_desc_id)
+    numbers = [CORRELATION_NUMBERS.get(name, 0) for name in names]
+    if any(not (number == 1 or 5 <= number <= 12) for number in numbers):
+        raise Error(
+            f"{summary['path']}: DATA_DESC_ID {data_desc_id} has correlations {' '.join(names)}; supported are "
+            "XX XY YX YY, RR RL LR LL and I"
+        )
+    return feed_of(numbers)
+
+
+def _group(
+    path: str, summary: dict, field: int, parts: list[dict], together: bool, only_field: bool, autocorrelations: bool
+) -> MsGroup:
+    ids = tuple(part["data_desc_id"] for part in parts)
+    selection = {"autocorrelations": autocorrelations}
+    if not (together and only_field):
+        selection["field_id"] = field
+    if not together:
+        selection["data_desc_id"] = ids[0]
+    windows = [summary["spectral_windows"][summary["data_descriptions"][i]["spectral_window_id"]] for i in ids]
+    about = summary["fields"][field]
+    return MsGroup(
+        path=path,
+        field_id=field,
+        field_name=about["name"],
+        phase_centre_rad=(about["ra_rad"], about["dec_rad"]),
+        data_desc_ids=ids,
+        feed=_feed(summary, ids[0]),
+        correlations=tuple(_correlations(summary, ids[0])),
+        baselines=baselines(path, **selection),
+        antenna_names={antenna["id"]: antenna["name"] for antenna in summary["antennas"]},
+        antenna_xyz_m={antenna["id"]: np.array(antenna["position_m"], dtype=float) for antenna in summary["antennas"]},
+        n_row=sum(part["n_row"] - (0 if autocorrelations else part["n_autocorrelation"]) for part in parts),
+        n_time=max(part["n_time"] for part in parts),
+        n_channel=max(window["n_channel"] for window in windows),
+        frequency_hz=(min(w["lowest_hz"] for w in windows), max(w["highest_hz"] for w in windows)),
+        columns=tuple(column["name"] for column in summary["columns"]),
+        selection=selection,
+    )
