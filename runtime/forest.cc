@@ -29,7 +29,8 @@ class ForestBuilder {
     find_order();
     infer_dims();
     if (!errors_.empty()) throw ForestError(std::move(errors_));
-    derive_dependencies();
+    forest_->state_version_.assign(specs_.size(), 0);
+    forest_->derive_dependencies();
     return std::move(forest_);
   }
 
@@ -77,21 +78,16 @@ class ForestBuilder {
     slots.assign(fixed, -1);
     std::vector<bool> given(fixed, false);
     std::size_t position = 0;
-    bool good = true;
+    bool good = true, labels_good = true;
     const auto fail = [&](const std::string& message) {
       error(i, message);
       good = false;
     };
     for (const auto& [label, child_name] : specs_[i].children) {
-      int child = -1;
-      if (!child_name.empty()) {
-        const auto it = forest_->index_.find(child_name);
-        if (it == forest_->index_.end()) {
-          fail("child \"" + child_name + "\" does not exist");
-          continue;
-        }
-        child = it->second;
-      }
+      const auto it = forest_->index_.find(child_name);
+      const int child = it == forest_->index_.end() ? -1 : it->second;
+      // A child that does not exist still takes its place, so that what else is wrong is found as well.
+      if (child < 0 && !child_name.empty()) fail("child \"" + child_name + "\" does not exist");
       std::size_t slot = position;
       if (!label.empty()) {
         slot = static_cast<std::size_t>(std::find_if(wanted.begin(), wanted.begin() + fixed,
@@ -99,6 +95,7 @@ class ForestBuilder {
                                         wanted.begin());
         if (slot == fixed && !(repeats && wanted.back().label == label)) {
           fail("unknown child label \"" + label + "\"; " + describe(wanted));
+          labels_good = false;
           continue;
         }
       } else {
@@ -106,19 +103,19 @@ class ForestBuilder {
       }
       if (slot < fixed) {
         if (given[slot]) fail("child \"" + wanted[slot].label + "\" is given twice");
-        given[slot] = true;
+        given[slot] = !child_name.empty();
         slots[slot] = child;
       } else if (!repeats) {
         fail("too many children; " + describe(wanted));
         break;
       } else if (child >= 0) {
         slots.push_back(child);
-      } else {
+      } else if (child_name.empty()) {
         fail("a repeated child is left out");
       }
     }
-    for (std::size_t slot = 0; slot < fixed; ++slot)
-      if (slots[slot] < 0 && !wanted[slot].optional && good)
+    for (std::size_t slot = 0; slot < fixed && labels_good; ++slot)
+      if (!given[slot] && !wanted[slot].optional)
         fail("child \"" + wanted[slot].label + "\" is missing; " + describe(wanted));
     const auto repeated = slots.size() - fixed;
     const auto minimum = forest_->nodes_[i]->node_class().minimum_children;
@@ -164,35 +161,46 @@ class ForestBuilder {
     }
     for (int i = 0; i < size(); ++i)
       if (waiting[i] == 0) ready.push_back(i);
-    for (std::size_t k = 0; k < ready.size(); ++k) {
+    for (std::size_t k = 0; k < specs_.size(); ++k) {
+      if (k == ready.size()) ready.push_back(open_cycle(waiting));
       for (const int parent : forest_->parents_[ready[k]]) {
         forest_->level_[parent] = std::max(forest_->level_[parent], forest_->level_[ready[k]] + 1);
         if (--waiting[parent] == 0) ready.push_back(parent);
       }
     }
-    if (ready.size() != specs_.size()) report_cycle(waiting);
     std::stable_sort(ready.begin(), ready.end(),
                      [&](int a, int b) { return std::pair(forest_->level_[a], a) < std::pair(forest_->level_[b], b); });
     forest_->order_ = std::move(ready);
   }
 
-  // Nodes still waiting are in a cycle or above one; walking down along waiting children must end in the cycle.
-  void report_cycle(const std::vector<int>& waiting) {
+  // Nodes still waiting are in a cycle or above one; walking down along waiting children must end in the cycle. It is
+  // reported and cut open, so that other cycles are found as well. Returns a node that waits no longer.
+  int open_cycle(std::vector<int>& waiting) {
     int node =
         static_cast<int>(std::find_if(waiting.begin(), waiting.end(), [](int n) { return n > 0; }) - waiting.begin());
     std::vector<int> path;
-    while (std::find(path.begin(), path.end(), node) == path.end()) {
-      path.push_back(node);
-      for (const int child : forest_->children_[node])
-        if (child >= 0 && waiting[child] > 0) {
-          node = child;
-          break;
-        }
+    for (;;) {
+      while (std::find(path.begin(), path.end(), node) == path.end()) {
+        path.push_back(node);
+        node = *std::find_if(forest_->children_[node].begin(), forest_->children_[node].end(),
+                             [&](int child) { return child >= 0 && waiting[child] > 0 && is_parent(node, child); });
+      }
+      std::string text;
+      for (auto it = std::find(path.begin(), path.end(), node); it != path.end(); ++it)
+        text += "\"" + specs_[*it].name + "\" -> ";
+      error(node, "is its own ancestor: " + text + "\"" + specs_[node].name + "\"");
+      const int last = path.back();
+      auto& parents = forest_->parents_[node];
+      parents.erase(std::lower_bound(parents.begin(), parents.end(), last));
+      sound_[last] = false;
+      if (--waiting[last] == 0) return last;
+      node = last;
+      path.clear();
     }
-    std::string text;
-    for (auto it = std::find(path.begin(), path.end(), node); it != path.end(); ++it)
-      text += "\"" + specs_[*it].name + "\" -> ";
-    error(node, "is its own ancestor: " + text + "\"" + specs_[node].name + "\"");
+  }
+  bool is_parent(int node, int child) const {
+    const auto& parents = forest_->parents_[child];
+    return std::binary_search(parents.begin(), parents.end(), node);
   }
 
   void infer_dims() {
@@ -200,8 +208,8 @@ class ForestBuilder {
       bool children_sound = sound_[i];
       std::vector<const TensorShape*> dims;
       for (const int child : forest_->children_[i]) {
-        dims.push_back(child < 0 ? nullptr : &forest_->nodes_[child]->dims());
         children_sound = children_sound && (child < 0 || sound_[child]);
+        dims.push_back(child < 0 || !children_sound ? nullptr : &forest_->nodes_[child]->dims());
       }
       sound_[i] = children_sound;  // dimensions that follow from an error are no errors of their own
       if (!children_sound) continue;
@@ -211,17 +219,6 @@ class ForestBuilder {
         error(i, failure.what());
         sound_[i] = false;
       }
-    }
-  }
-
-  void derive_dependencies() {
-    forest_->dependencies_.assign(specs_.size(), kNothing);
-    forest_->state_version_.assign(specs_.size(), 0);
-    for (const int i : forest_->order_) {
-      DependencySet set = forest_->nodes_[i]->own_dependencies();
-      for (const int child : forest_->children_[i])
-        if (child >= 0) set |= forest_->dependencies_[child];
-      forest_->dependencies_[i] = set;
     }
   }
 
@@ -256,6 +253,15 @@ std::vector<int> Forest::roots() const {
   return result;
 }
 
+void Forest::derive_dependencies() {
+  dependencies_.assign(nodes_.size(), kNothing);
+  for (const int i : order_) {
+    dependencies_[i] = nodes_[i]->own_dependencies();
+    for (const int child : children_[i])
+      if (child >= 0) dependencies_[i] |= dependencies_[child];
+  }
+}
+
 void Forest::set_state(int index, const std::map<std::string, StateValue>& fields) {
   const Node& old = *nodes_[index];
   std::map<std::string, StateValue> all = old.state().values();
@@ -268,8 +274,15 @@ void Forest::set_state(int index, const std::map<std::string, StateValue>& field
     throw StateError("node \"" + old.name() + "\": the new state gives dimensions " + to_string(result) +
                      ", but the forest was built with " + to_string(old.dims()));
   ForestBuilder::set_dims(*node, result);
+  const std::vector<StateSpec>& fields_known = old.node_class().state;
+  const bool plans_alike =
+      node->state().fingerprint(fields_known, true) == old.state().fingerprint(fields_known, true) &&
+      node->own_dependencies() == old.own_dependencies() && node->own_axes() == old.own_axes();
   nodes_[index] = std::move(node);
   ++state_version_[index];
+  if (plans_alike) return;
+  derive_dependencies();
+  ++plan_version_;
 }
 
 }  // namespace rimetree

@@ -68,16 +68,22 @@ class Forest {
   void set_state(int index, const std::map<std::string, StateValue>& fields);
   /// Counts changes of a node's state.
   std::uint64_t state_version(int index) const { return state_version_[index]; }
+  /// Counts changes of state after which a Plan is out of date: of a field that is not per_node, or of what the node
+  /// depends on.
+  std::uint64_t plan_version() const { return plan_version_; }
 
  private:
   friend class ForestBuilder;
   Forest() = default;
+  void derive_dependencies();
+
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::vector<int>> children_, parents_;
   std::unordered_map<std::string, int> index_;
   std::vector<int> order_, level_;
   std::vector<DependencySet> dependencies_;
   std::vector<std::uint64_t> state_version_;
+  std::uint64_t plan_version_ = 0;
 };
 
 }  // namespace rimetree

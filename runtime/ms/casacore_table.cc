@@ -5,7 +5,6 @@
 #include <casacore/measures/Measures/MeasConvert.h>
 #include <casacore/measures/TableMeasures/ArrayMeasColumn.h>
 #include <casacore/measures/TableMeasures/ScalarMeasColumn.h>
-#include <casacore/tables/DataMan/TiledStManAccessor.h>
 #include <casacore/tables/Tables/ArrayColumn.h>
 #include <casacore/tables/Tables/ScalarColumn.h>
 #include <casacore/tables/Tables/TableAttr.h>
@@ -234,34 +233,6 @@ std::array<double, 2> CasacoreTable::direction_j2000(const std::string& column, 
     }
     const casacore::Vector<casacore::Double> angles = direction.getValue().get();
     return std::array<double, 2>{angles[0], angles[1]};
-  });
-}
-
-void CasacoreTable::flush(bool sync) {
-  if (!impl_->state.changed) return;
-  writing(&impl_->state, "writing " + path() + " to disk", [&] {
-    HeaderBackup backup(path(), sync);
-    impl_->table.flush(sync);
-    backup.discard();
-    impl_->state.changed = false;
-  });
-}
-
-void CasacoreTable::flush_column(const std::string& column) {
-  writing(&impl_->state, "writing " + place(column, path()) + " to disk", [&] {
-    const casacore::Record info = impl_->table.dataManagerInfo();
-    bool tiled = false;
-    for (casacore::uInt i = 0; i < info.nfields(); ++i) {
-      const casacore::Record entry = info.subRecord(i);
-      const casacore::Vector<casacore::String> columns = entry.asArrayString("COLUMNS");
-      if (std::find(columns.begin(), columns.end(), column) == columns.end()) continue;
-      tiled = entry.asString("TYPE").startsWith("Tiled");
-    }
-    if (!tiled) return flush(true);
-    casacore::ROTiledStManAccessor(impl_->table, column, true).clearCaches();
-    for (const auto& file : std::filesystem::directory_iterator(path())) {
-      if (file.path().filename().string().find("_TSM") != std::string::npos) sync_file(file.path().string());
-    }
   });
 }
 

@@ -121,6 +121,8 @@ def create(
     source is below the horizon. Raises `Error` or `TelescopeError` where something cannot be, or does not fit the disk.
     """
     path = os.fspath(path)
+    if os.path.lexists(path) and not overwrite:
+        raise Error(f"creating {path} failed: it exists; choose another name or ask to overwrite it")
     array = telescope if isinstance(telescope, Telescope) else telescopes.get(telescope)
     centre = _phase_centre(phase_centre_rad)
     bands = _bands(bands, array)
@@ -260,7 +262,9 @@ def _parse_utc(text: str) -> float:
     from astropy.time import Time
 
     try:
-        return float(Time(text.strip().removesuffix("Z"), scale="utc").mjd * 86400)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that leap seconds of the future are not known
+            return float(Time(text.strip().removesuffix("Z"), scale="utc").mjd * 86400)
     except ValueError:
         raise Error(f"start is {text!r}; expected a UTC date and time such as 2025-01-01T20:30:00") from None
 
@@ -270,7 +274,8 @@ def _dut1(time_s: float) -> float:
     from astropy.time import Time
     from astropy.utils import iers
 
-    with iers.conf.set_temp("auto_download", False), iers.conf.set_temp("auto_max_age", None):
+    quiet = warnings.catch_warnings(action="ignore")
+    with quiet, iers.conf.set_temp("auto_download", False), iers.conf.set_temp("auto_max_age", None):
         time = Time(time_s / 86400, format="mjd", scale="utc")
         value, status = iers.IERS_Auto.open().ut1_utc(time, return_status=True)
     if int(status) in (iers.TIME_BEFORE_IERS_RANGE, iers.TIME_BEYOND_IERS_RANGE):

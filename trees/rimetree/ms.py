@@ -19,10 +19,12 @@ __all__ = [
     "CORRELATION_NUMBERS",
     "Band",
     "Created",
+    "MsGroup",
     "RunReport",
     "baselines",
     "create",
     "feed_of",
+    "groups",
     "inspect",
     "run_options",
     "tiles",
@@ -127,11 +129,12 @@ def tiles(path: str | os.PathLike, columns: Sequence[str] = (), **options) -> It
     for index in range(len(reader)):
         tile = reader.read(index)
         tile["columns"] = {name: np.asarray(values) for name, values in tile["columns"].items()}
-        yield {
-            name: np.asarray(value) if isinstance(value, _core.Array) else value for name, value in tile.items()
-        }
+        yield {name: np.asarray(value) if isinstance(value, _core.Array) else value for name, value in tile.items()}
 
 
 def feed_of(correlations: Sequence[int]) -> str:
     """ "circular" or "linear" from casacore's numbers of correlation types; Stokes I counts as linear."""
     return "circular" if any(5 <= number <= 8 for number in correlations) else "linear"
+
+
+from .ms_group import MsGroup, groups  # noqa: E402 - it stands on what is above

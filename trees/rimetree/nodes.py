@@ -7,6 +7,7 @@ computes, its children and its state are in its docstring.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import textwrap
 
@@ -116,6 +117,12 @@ def _signature(info: dict) -> inspect.Signature:
         default = kind.empty if field["required"] else ...
         parameters.append(kind(field["name"], kind.KEYWORD_ONLY, default=default))
     return inspect.Signature(parameters, return_annotation=NodeDef)
+
+
+def __getattr__(name: str):
+    similar = difflib.get_close_matches(name, _functions, n=3)
+    hint = f"; did you mean {', '.join(similar)}?" if similar else ""
+    raise AttributeError(f"rimetree has no node class or function {name!r}{hint}", name=name)
 
 
 __all__: list[str] = ["PyNode"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import nodes as rt
 from ._core import Error
-from .scope import NodeScope, NodeStub
+from .scope import NodeDef, NodeScope, NodeStub
 from .sky import SkyModel
 
 
@@ -56,9 +56,7 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
 def uvw_nodes(ns: NodeScope, baselines: Sequence[tuple[int, int]], *, smearing: bool = True) -> None:
     """`ns.uvw(p, q)`: the stored UVW of each baseline, with rates of change where smearing is wanted."""
     for p, q in baselines:
-        ns.uvw(p, q) << rt.Spigot(
-            station_1_index=p, station_2_index=q, input_column="UVW", include_deriv=smearing
-        )
+        ns.uvw(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW", include_deriv=smearing)
 
 
 def sink_nodes(ns: NodeScope, baselines: Sequence[tuple[int, int]], *, column: str = "MODEL_DATA") -> NodeStub:
@@ -66,6 +64,14 @@ def sink_nodes(ns: NodeScope, baselines: Sequence[tuple[int, int]], *, column: s
     for p, q in baselines:
         ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q, output_column=column)
     return ns.VisDataMux << rt.VisDataMux(None, None, *(ns.sink(p, q) for p, q in baselines))
+
+
+def with_noise(ns: NodeScope, p: int, q: int, visibilities: NodeDef, stddev_jy: float, seed: int) -> NodeDef:
+    """Visibilities [2,2] plus noise `ns.noise(p, q)`, whose real and imaginary parts have this standard deviation."""
+    if stddev_jy == 0:
+        return visibilities
+    ns.noise(p, q) << rt.GaussNoise(stddev=stddev_jy, seed=seed, dims=[2, 2], complex=True)
+    return rt.Add(visibilities, ns.noise(p, q))
 
 
 def psv_tree(
@@ -77,15 +83,20 @@ def psv_tree(
     feed: str = "linear",
     smearing: bool = True,
     column: str = "MODEL_DATA",
+    noise_jy: float = 0.0,
+    seed: int = 0,
 ) -> NodeStub:
     """One monolithic PSV node `ns.V(p, q)` per baseline, from Spigots to Sinks. Returns the VisDataMux.
 
-    `baselines`: (ANTENNA1, ANTENNA2) as `rimetree.ms.baselines` gives them. Other arguments as `sky_nodes`.
+    `baselines`: (ANTENNA1, ANTENNA2) as `rimetree.ms.baselines` gives them. `noise_jy`: standard deviation of the noise
+    added to the real and imaginary part of every visibility, `seed` decides its numbers. Other arguments as
+    `sky_nodes`.
     """
     seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
     uvw_nodes(ns, baselines, smearing=smearing)
     for p, q in baselines:
-        ns.V(p, q) << rt.PSV(seen.lmn, seen.brightness, ns.uvw(p, q), seen.shape)
+        model = rt.PSV(seen.lmn, seen.brightness, ns.uvw(p, q), seen.shape)
+        ns.V(p, q) << with_noise(ns, p, q, model, noise_jy, seed)
     return sink_nodes(ns, baselines, column=column)
 
 
@@ -98,6 +109,8 @@ def many_node_tree(
     feed: str = "linear",
     smearing: bool = True,
     column: str = "MODEL_DATA",
+    noise_jy: float = 0.0,
+    seed: int = 0,
 ) -> NodeStub:
     """The same visibilities from many small nodes: per source and baseline a phase, a smearing factor, a shape and a
     product with the brightness, then their sum. Arguments and result as `psv_tree`."""
@@ -117,5 +130,6 @@ def many_node_tree(
             if gaussian[s]:
                 factors.append(ns.taper(p, q, s) << rt.GaussianShape(ns.shape(s), ns.uvw(p, q)))
             ns.V(p, q, s) << rt.MatrixMultiply(*factors, ns.brightness(s))
-        ns.V(p, q) << rt.Add(*(ns.V(p, q, s) for s in range(len(sky))))
+        model = rt.Add(*(ns.V(p, q, s) for s in range(len(sky))))
+        ns.V(p, q) << with_noise(ns, p, q, model, noise_jy, seed)
     return sink_nodes(ns, baselines, column=column)

@@ -20,7 +20,7 @@ def as_array(value) -> np.ndarray:
     array = np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"expected numbers, got {value!r}")
-    return np.ascontiguousarray(array, dtype=np.complex128 if array.dtype.kind == "c" else np.float64)
+    return np.asarray(array, dtype=np.complex128 if array.dtype.kind == "c" else np.float64, order="C")
 
 
 def to_runtime(value, kind: str):

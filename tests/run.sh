@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Installs RimeTree as scripts/install.sh does, then builds and runs every test: C++ (ctest), Python and examples
+# (pytest), and, as far as 20 minutes go, the C++ tests again under AddressSanitizer and UBSan.
+#
+#   tests/run.sh
+#
+# The last line is "N passed, N failed, N skipped" over all of them. The exit status is 0 only if nothing failed.
+# Environment: RIMETREE_SANITIZER_TESTS=always|never (default: if there is time); see also scripts/install.sh.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+RESULTS=$ROOT/build/test-results
+TIME_LIMIT_S=1140
+cd "$ROOT"
+rm -rf "$RESULTS"
+mkdir -p "$RESULTS"
+
+say() { printf '== %s\n' "$*"; }
+
+# Runs a stage and notes how it ended; what it tested is in RESULTS/name.xml, if it got that far.
+stage() {
+  local name=$1 status=0
+  shift
+  say "$name"
+  "$@" || status=$?
+  echo "$status" >"$RESULTS/$name.status"
+  return "$status"
+}
+
+# Sums up all stages, also when this script ends early. A stage that failed without a failed test counts as one.
+summary() {
+  local status=$?
+  trap - EXIT
+  echo "GPU tests: not present, as there is no GPU code yet"
+  python3 - "$RESULTS" "$status" <<'PYTHON'
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+results, script_status = Path(sys.argv[1]), int(sys.argv[2])
+passed = failed = skipped = 0
+for path in sorted(results.glob("*.status")):
+    count = dict.fromkeys(("tests", "failures", "errors", "skipped", "disabled"), 0)
+    try:
+        for suite in ElementTree.parse(path.with_suffix(".xml")).getroot().iter("testsuite"):
+            for name in count:
+                count[name] += int(suite.get(name, 0))
+    except (OSError, ElementTree.ParseError):
+        pass  # a stage without tests, or one that crashed
+    bad = count["failures"] + count["errors"]
+    if path.read_text().strip() != "0" and not bad:
+        print(f"{path.stem}: ended with status {path.read_text().strip()}")
+        bad, count["tests"] = 1, count["tests"] + 1
+    idle = count["skipped"] + count["disabled"]
+    passed, failed, skipped = passed + count["tests"] - bad - idle, failed + bad, skipped + idle
+for path in results.glob("*.skipped"):
+    print(f"{path.stem}: skipped, {path.read_text().strip()}")
+    skipped += 1
+if script_status and not failed:
+    failed = 1
+print(f"{passed} passed, {failed} failed, {skipped} skipped")
+sys.exit(failed > 0)
+PYTHON
+}
+trap summary EXIT
+
+# The imaging test compares with WSClean; without it that test is skipped and says so.
+install_wsclean() {
+  command -v wsclean >/dev/null && return
+  local sudo=()
+  ((EUID == 0)) || sudo=(sudo -n)
+  if ! "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends wsclean \
+    >"$RESULTS/wsclean.log" 2>&1; then
+    say "WSClean is not there and cannot be installed; the test that uses it will be skipped"
+  fi
+}
+
+run_ctest() {
+  ctest --test-dir build/Release --output-on-failure --no-tests=error -j "$(nproc)" \
+    --output-junit "$RESULTS/ctest.xml" >"$RESULTS/ctest.log" 2>&1 || {
+    local status=$?
+    grep -v -e ' Start ' -e ' Passed ' "$RESULTS/ctest.log" | tail -n 200
+    return "$status"
+  }
+  tail -n 3 "$RESULTS/ctest.log"
+}
+
+run_pytest() { .venv/bin/python -m pytest -q -rs --junit-xml="$RESULTS/pytest.xml" tests; }
+
+# In a build folder of its own (preset "asan"), which is kept, so that only the first time takes long.
+run_sanitizers() {
+  if ! { cmake --preset asan && cmake --build --preset asan --parallel "$(nproc)"; } >"$RESULTS/sanitizers.log" 2>&1; then
+    tail -n 60 "$RESULTS/sanitizers.log"
+    return 1
+  fi
+  ctest --preset asan -j "$(nproc)" --output-junit "$RESULTS/sanitizers.xml" >>"$RESULTS/sanitizers.log" 2>&1 || {
+    local status=$?
+    grep -v -e ' Start ' -e ' Passed ' "$RESULTS/sanitizers.log" | tail -n 200
+    return "$status"
+  }
+  tail -n 3 "$RESULTS/sanitizers.log"
+}
+export -f run_sanitizers
+export RESULTS
+
+sanitizers_in_the_time_left() {
+  local left=$((TIME_LIMIT_S - SECONDS)) wanted=${RIMETREE_SANITIZER_TESTS:-}
+  [[ $wanted != always ]] || left=86400
+  if [[ $wanted == never ]] || ((left < 60)); then
+    echo "RIMETREE_SANITIZER_TESTS=never, or no time left" >"$RESULTS/sanitizers.skipped"
+    return
+  fi
+  local status=0
+  stage sanitizers timeout "$left" bash -euo pipefail -c run_sanitizers || status=$?
+  if ((status == 124)); then
+    rm -f "$RESULTS"/sanitizers.{status,xml}
+    echo "not finished in the ${left} s that were left; RIMETREE_SANITIZER_TESTS=always takes the time" \
+      >"$RESULTS/sanitizers.skipped"
+  fi
+}
+
+stage install scripts/install.sh --tests || exit 1
+install_wsclean
+stage ctest run_ctest || true
+stage pytest run_pytest || true
+sanitizers_in_the_time_left

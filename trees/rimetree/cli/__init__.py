@@ -1,0 +1,79 @@
+"""The command line: `rimetree COMMAND ...`. One file per command; each imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from .errors import guarded
+
+# Command: (module of this package, attribute, line for --help). Modules are imported when their command is used.
+_COMMANDS = {
+    "make-ms": ("make_ms", "Create a Measurement Set for a telescope, with zero visibilities."),
+    "simulate": ("simulate", "Predict a sky model into a column of a Measurement Set."),
+    "run": ("run", "Run a tree script, over a Measurement Set or without one."),
+    "inspect-ms": ("inspect_ms", "Say what a Measurement Set holds and what in it bites."),
+    "image": ("image", "Make a dirty image (Stokes I) of a column: PNG, FITS."),
+    "sky": ("sky", "Show and convert sky models."),
+    "draw": ("draw", "Draw a forest as SVG."),
+    "explain": ("explain", "Show the plan of a forest: batches, bytes, time; nothing is executed."),
+    "info": ("info", "Show versions, devices and node classes."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command when it is used, and turns users' errors into one message each."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        return importlib.import_module(f".{_COMMANDS[name][0]}", __package__).command
+
+    def resolve_command(self, ctx, args):
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as problem:
+            if args and args[0] not in _COMMANDS:
+                problem.message = f"there is no command {args[0]!r}; commands are {', '.join(_COMMANDS)}"
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context):
+        with guarded(ctx.params.get("debug", False)):
+            return super().invoke(ctx)
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from rimetree import __version__
+
+        click.echo(f"rimetree {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--debug", is_flag=True, help="Show the Python traceback of errors.")
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+def cli(debug: bool) -> None:
+    """RimeTree: measurement-equation trees for radio interferometry.
+
+    \b
+    A first simulation:
+      rimetree make-ms sim.ms --telescope meerkat --phase-centre 3h32m30s -27d48m --duration 1h --integration 60s
+      rimetree simulate sim.ms --sky field.skymodel
+      rimetree image sim.ms --column MODEL_DATA --sky field.skymodel -o sim.png
+
+    Every command explains itself: rimetree COMMAND --help. Exit status: 0 done, 1 error, 2 wrong usage, 130 Ctrl-C.
+    """
+
+
+def main() -> None:
+    """Entry point of the command `rimetree`."""
+    cli(prog_name="rimetree")

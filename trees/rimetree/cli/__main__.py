@@ -1,0 +1,5 @@
+"""`python -m rimetree.cli`."""
+
+from . import main
+
+main()

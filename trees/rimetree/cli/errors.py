@@ -1,0 +1,78 @@
+"""Users' errors as one message and an exit status, warnings as one line each."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+
+class Failed(click.ClickException):
+    """An error that is no misuse of the command line: one message, exit status 1."""
+
+    exit_code = 1
+
+    def show(self, file=None) -> None:
+        click.echo(f"error: {self.message}", err=True)
+
+
+class Interrupted(Failed):
+    """Ctrl-C: exit status 130, as shells expect."""
+
+    exit_code = 130
+
+
+class ScriptError(Exception):
+    """An exception that a user's script raised: its text says in which line of the script."""
+
+
+@contextmanager
+def guarded(debug: bool) -> Iterator[None]:
+    """Turns what users can cause into `Failed`; with `debug` the traceback is printed before."""
+    with warnings.catch_warnings():
+        # Not the user's code: what libraries deprecate is not for users of a command.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except click.ClickException:
+            if debug:
+                traceback.print_exc()
+            raise
+        except KeyboardInterrupt as problem:
+            raise Interrupted(str(problem) or "interrupted") from problem
+        except Exception as problem:
+            if debug:
+                traceback.print_exc()
+            message = _message(problem)
+            if message is None:
+                raise
+            raise Failed(message) from problem
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    click.echo(f"warning: {message}", err=True)
+
+
+def _message(problem: Exception) -> str | None:
+    """What to tell the user, or None for what must be a mistake of this program."""
+    from rimetree import Error
+    from rimetree.sky import SkyModelError
+    from rimetree.telescopes import TelescopeError
+
+    if isinstance(problem, Error | SkyModelError | TelescopeError | ScriptError):
+        return str(problem)
+    if isinstance(problem, BrokenPipeError):  # `rimetree ... | head`: nobody listens any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return "the output was closed before everything was written"
+    if isinstance(problem, OSError):
+        return f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror or str(problem)
+    if isinstance(problem, MemoryError):
+        return f"not enough memory ({problem or 'allocation failed'}); use --memory to limit what results may take"
+    return None

@@ -1,0 +1,132 @@
+"""`rimetree make-ms`: a new Measurement Set."""
+
+from __future__ import annotations
+
+import math
+
+import click
+
+from .quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, HourAngle, size_text, utc_text
+
+
+def _list_telescopes(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from rimetree import telescopes
+
+    from .output import table
+
+    rows = []
+    for name in telescopes.available():
+        one = telescopes.get(name)
+        short = [alias for alias, known in telescopes.ALIASES.items() if known == name]
+        band = f"{one.band_centre_hz / 1e6:g} +- {one.band_width_hz / 2e6:g}"
+        rows.append(
+            [name, ", ".join(short), len(one), f"{one.longest_baseline_m / 1e3:.2f}", band, one.feed, one.description]
+        )
+    headers = ["name", "short", "antennas", "longest/km", "band/MHz", "feed", "what"]
+    click.echo(table(headers, rows, left=(0, 1, 4, 5, 6)))
+    ctx.exit()
+
+
+class _Window(click.ParamType):
+    """CENTRE:BANDWIDTH:CHANNELS."""
+
+    name = "spectral window"
+
+    def convert(self, value, param, ctx):
+        if not isinstance(value, str):
+            return value
+        parts = value.split(":")
+        if len(parts) != 3 or not parts[2].strip().isdigit() or int(parts[2]) < 1:
+            self.fail(f"{value!r}: expected CENTRE:BANDWIDTH:CHANNELS, e.g. 1.4GHz:32MHz:64")
+        return FREQUENCY.convert(parts[0], param, ctx), BANDWIDTH.convert(parts[1], param, ctx), int(parts[2])
+
+
+@click.command("make-ms")
+@click.argument("ms", type=click.Path())
+@click.option("--telescope", required=True, help="Name (see --list-telescopes) or layout file (.csv).")
+@click.option(
+    "--list-telescopes",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_telescopes,
+    help="List the telescopes that come with RimeTree, and stop.",
+)
+@click.option(
+    "--phase-centre",
+    type=(RA, DEC),
+    required=True,
+    metavar="RA DEC",
+    help="J2000; 3h32m30s -27d48m, 03:32:30 -27.48.00, or degrees.",
+)
+@click.option("--duration", type=DURATION, default="1h", show_default=True, help="s, min, h; a bare number: seconds.")
+@click.option(
+    "--integration", type=DURATION, default="10s", show_default=True, help="Time slot: s, min; bare: seconds."
+)
+@click.option("--start", metavar="UTC", help="When the first time slot begins, e.g. 2025-01-01T20:30:00.")
+@click.option(
+    "--start-ha",
+    type=HourAngle(),
+    metavar="HOURS",
+    help="Hour angle at the start, e.g. -3h; the day is that of --start, or 2025-01-01.",
+)
+@click.option("--freq", type=FREQUENCY, help="Centre of the band: Hz, MHz, GHz; default: the telescope's.")
+@click.option("--bandwidth", type=BANDWIDTH, help="All channels together; negative: descending; default: telescope's.")
+@click.option("--channels", type=click.IntRange(min=1), default=64, show_default=True, help="Number of channels.")
+@click.option(
+    "--spw",
+    type=_Window(),
+    multiple=True,
+    metavar="CENTRE:BANDWIDTH:CHANNELS",
+    help="Spectral window, instead of --freq, --bandwidth, --channels; may be repeated.",
+)
+@click.option("--correlations", metavar="LIST", help='e.g. "XX,YY"; default: all four of the telescope\'s feed.')
+@click.option("--autocorrelations", is_flag=True, help="Also rows of an antenna with itself.")
+@click.option("--weight-spectrum", is_flag=True, help="Also WEIGHT_SPECTRUM, all 1.")
+@click.option("--field-name", default="", help="Name of the field; default: from the phase centre, J0332-2748.")
+@click.option("--overwrite", is_flag=True, help="Replace a Measurement Set that exists.")
+def command(
+    ms, telescope, phase_centre, duration, integration, start, start_ha, freq, bandwidth, channels, spw, **rest
+):
+    """Create Measurement Set MS for a telescope: antennas, times, UVW, frequencies; visibilities are zero.
+
+    Without --start and --start-ha the source transits in the middle of the observation on 2025-01-01. UVW are
+    position(ANTENNA1) - position(ANTENNA2). The set appears complete or not at all.
+    """
+    from rimetree import ms as measurement_sets
+    from rimetree import telescopes
+
+    array = telescopes.get(telescope)
+    if spw and (freq is not None or bandwidth is not None):
+        raise click.UsageError("give --spw, or --freq and --bandwidth, not both")
+    if spw:
+        bands = [measurement_sets.Band.regular(*one, name=f"SPW{i}") for i, one in enumerate(spw)]
+    else:
+        bands = measurement_sets.Band.regular(
+            freq or array.band_centre_hz, bandwidth or _default_width(array, freq), channels
+        )
+    made = measurement_sets.create(
+        ms,
+        array,
+        phase_centre_rad=phase_centre,
+        duration_s=duration,
+        integration_s=integration,
+        start_hour_angle_rad=start_ha,
+        bands=bands,
+        **rest,
+    )
+    low, high = (math.degrees(angle) for angle in made.elevation_rad)
+    first, last = (angle * 12 / math.pi for angle in made.hour_angle_rad)
+    click.echo(
+        f"created {made.path}: {array.name}, {made.n_antenna} antennas, {made.n_baseline} baselines, "
+        f"{made.n_time} times, {made.n_row} rows, about {size_text(made.bytes)}\n"
+        f"  {utc_text(made.first_time_s)} to {utc_text(made.last_time_s)} UTC, "
+        f"hour angle {first:+.2f} to {last:+.2f} h, elevation {low:.1f} to {high:.1f} deg"
+    )
+
+
+def _default_width(array, freq: float | None) -> float:
+    """The telescope's bandwidth, or what of it fits around a low centre frequency."""
+    return array.band_width_hz if freq is None else min(array.band_width_hz, freq)

@@ -1,0 +1,142 @@
+"""Options that several commands share: which rows, which sky, which resources; and the tree of a sky model."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+
+import click
+
+from .errors import Failed
+from .output import log
+from .quantities import BYTES, DEC, RA
+
+
+def rows_options(function: Callable) -> Callable:
+    """--field and --ddid."""
+    function = click.option("--ddid", type=click.IntRange(min=0), help="Only this DATA_DESC_ID.")(function)
+    return click.option("--field", type=click.IntRange(min=0), help="Only this FIELD_ID.")(function)
+
+
+def sky_options(required: bool) -> Callable:
+    """--sky, --sky-format and --skip-unsupported."""
+
+    def add(function: Callable) -> Callable:
+        function = click.option(
+            "--skip-unsupported", is_flag=True, help="Leave out, and list, what cannot be expressed; else an error."
+        )(function)
+        function = click.option(
+            "--sky-format",
+            type=click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar"]),
+            help="Default: found from the file's content.",
+        )(function)
+        return click.option(
+            "--sky", required=required, metavar="FILE", help="Sky model: BBS, WSClean, Tigger or OSKAR."
+        )(function)
+
+    return add
+
+
+def evaluation_options(function: Callable) -> Callable:
+    """--precision, --threads, --memory and --time-slots."""
+    function = click.option(
+        "--time-slots", type=click.IntRange(min=1), help="Per time-slot group; default: as many as fit into memory."
+    )(function)
+    function = click.option(
+        "--memory", type=BYTES, help="What results may take, e.g. 4GiB; default: half of the memory that is free."
+    )(function)
+    function = click.option("--threads", type=click.IntRange(min=1), help="Cores to use; default: all.")(function)
+    return click.option(
+        "--precision",
+        type=click.Choice(["double", "single"]),
+        default="double",
+        show_default=True,
+        help="Of the kernels; phases are always double.",
+    )(function)
+
+
+def tree_options(function: Callable) -> Callable:
+    """What the tree of a sky model is like: --no-smearing, --many-node, --phase-centre."""
+    function = click.option(
+        "--phase-centre",
+        type=(RA, DEC),
+        metavar="RA DEC",
+        help="Where the UVW point (J2000), if not where the FIELD table says.",
+    )(function)
+    function = click.option(
+        "--many-node", is_flag=True, help="One tree of small nodes per source and baseline instead of PSV nodes."
+    )(function)
+    return click.option(
+        "--no-smearing", is_flag=True, help="No smearing over the integration time and the channel width."
+    )(function)
+
+
+def require_ms(path: str) -> str:
+    """The path of a Measurement Set; raises `Failed` where there is none."""
+    if not os.path.exists(path):
+        raise Failed(f"there is no Measurement Set {path}")
+    return path
+
+
+def read_sky(file: str, file_format: str | None, skip_unsupported: bool):
+    """The sky model of a file; says what was left out."""
+    from rimetree import sky
+
+    model = sky.read(file, file_format, skip_unsupported)
+    for skipped in model.skipped:
+        log(f"warning: left out {skipped}")
+    if len(model) == 0:
+        raise Failed(f"{file}: the sky model has no sources" + (" left" if model.skipped else ""))
+    return model
+
+
+def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centre, noise_jy=0.0, seed=0):
+    """The scope of the ready-made tree of a sky model for an `MsGroup`."""
+    import rimetree as rt
+
+    ns = rt.NodeScope()
+    tree = rt.many_node_tree if many_node else rt.psv_tree
+    tree(
+        ns,
+        sky,
+        phase_centre or group.phase_centre_rad,
+        group.baselines,
+        feed=group.feed,
+        smearing=not no_smearing,
+        column=column,
+        noise_jy=noise_jy,
+        seed=seed,
+    )
+    return ns
+
+
+def warn_of_set(summary: dict, sky, groups, phase_centre) -> None:
+    """What makes a model of this sky in this Measurement Set less than what one may think it is."""
+    for direction in summary["uvw"]["directions"]:
+        if direction["points_elsewhere"] and phase_centre is None:
+            log(
+                f"warning: the UVW of field {direction['field_id']} point {math.degrees(direction['offset_rad']):.4g} "
+                "deg away from its phase centre in the FIELD table, so that sources will stand in wrong places; "
+                f"give --phase-centre (about {math.degrees(direction['ra_rad']):.4f} "
+                f"{math.degrees(direction['dec_rad']):.4f} deg)"
+            )
+    for group in groups:
+        far = [
+            name
+            for name, angle in zip(sky.names, _distances(sky, phase_centre or group.phase_centre_rad), strict=True)
+            if angle > math.pi / 2
+        ]
+        if far:
+            log(
+                f"warning: {len(far)} sources are more than 90 deg from the phase centre of field {group.field_id}: "
+                f"{', '.join(far[:5])}{', ...' if len(far) > 5 else ''}"
+            )
+
+
+def _distances(sky, centre):
+    import numpy as np
+
+    ra, dec = sky.radec_rad.T
+    cosine = np.sin(dec) * math.sin(centre[1]) + np.cos(dec) * math.cos(centre[1]) * np.cos(ra - centre[0])
+    return np.arccos(np.clip(cosine, -1, 1))

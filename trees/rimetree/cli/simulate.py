@@ -1,0 +1,78 @@
+"""`rimetree simulate`: a sky model as visibilities."""
+
+from __future__ import annotations
+
+import click
+
+from .output import log
+from .selection import (
+    evaluation_options,
+    read_sky,
+    require_ms,
+    rows_options,
+    scope_of_sky,
+    sky_options,
+    tree_options,
+    warn_of_set,
+)
+
+
+@click.command("simulate")
+@click.argument("ms", type=click.Path())
+@sky_options(required=True)
+@click.option("--column", default="MODEL_DATA", show_default=True, help="To write; made where it is missing.")
+@click.option("--noise", type=click.FloatRange(min=0), default=0.0, metavar="JY", help="Add noise: standard deviation.")
+@click.option("--seed", type=int, default=0, help="Decides the numbers of the noise.")
+@tree_options
+@evaluation_options
+@rows_options
+@click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, write nothing.")
+@click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
+def command(
+    ms,
+    sky,
+    sky_format,
+    skip_unsupported,
+    column,
+    noise,
+    seed,
+    precision,
+    threads,
+    memory,
+    time_slots,
+    field,
+    ddid,
+    dry_run,
+    report,
+    **tree,
+):
+    """Predict the visibilities (Jy) of a sky model into a column of Measurement Set MS.
+
+    Each field gets a tree with its own phase centre, and with linear or circular feeds as its correlations say. Rows
+    that are not selected, and autocorrelations, keep what they hold. Flags and weights are not changed. --noise is the
+    standard deviation of the real and of the imaginary part of each visibility.
+
+    Interrupted runs leave MS readable; `rimetree inspect-ms` then says up to which time the column is complete.
+    """
+    import rimetree as rt
+
+    from .running import memory_text, print_reports, run_groups
+
+    require_ms(ms)
+    model = read_sky(sky, sky_format, skip_unsupported)
+    summary = rt.ms.inspect(ms, scan_cells=False)
+    groups = rt.ms.groups(ms, data_desc_id=ddid, field_id=field, summary=summary)
+    warn_of_set(summary, model, groups, tree["phase_centre"])
+    log(f"{sky}: {len(model)} sources, {model.total_flux_jy:.6g} Jy; {ms}: {len(groups)} tree(s) to evaluate")
+
+    def forest_of(group):
+        scope = scope_of_sky(group, model, column, noise_jy=noise, seed=seed, **tree)
+        return rt.Forest(scope, threads=threads, memory_bytes=int(memory) if memory else None)
+
+    if dry_run:
+        for group in groups:
+            click.echo(f"{group}; {memory_text(forest_of(group), group, time_slots)}")
+        click.echo("dry run: nothing was written")
+        return
+    reports = run_groups(ms, groups, forest_of, precision=precision, time_slots=time_slots)
+    print_reports(reports, report)

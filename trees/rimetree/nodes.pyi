@@ -1,0 +1,1320 @@
+"""Generated from the registry by scripts/generate_node_docs.py; do not edit."""
+
+from collections.abc import Callable, Sequence
+
+from numpy.typing import ArrayLike
+
+from . import _core as _core
+from .plugins import Plugin
+from .scope import NodeDef, NodeStub
+
+Child = NodeDef | NodeStub | ArrayLike
+
+own_plugin: Plugin
+
+def refresh() -> None: ...
+def class_infos() -> list[dict]: ...
+def documentation(info: dict) -> str: ...
+def default_text(field: dict) -> str: ...
+def Abs(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Absolute value, or modulus of complex numbers.
+
+        |x|
+
+    Children
+        x (scalar or tensor, any)
+            argument, each element by itself
+
+    Result: dimensions of the child; always real; unit of the child
+
+    MeqTrees Abs
+    """
+
+def Acos(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Inverse cosine of real numbers, from 0 to pi.
+
+        arccos x
+
+    Children
+        x (scalar or tensor, dimensionless)
+            real, from -1 to 1
+
+    Result: dimensions of the child; real, rad; NaN outside [-1, 1]
+
+    MeqTrees Acos
+    """
+
+def Add(
+    *term: Child | None,
+    origin: str | None = None,
+) -> NodeDef:
+    """Sum of its children, element by element.
+
+        a + b + ...
+
+    Children
+        term (any, any number)
+            scalars or tensors of equal dimensions
+
+    Result: dimensions and unit of the children; complex if any child is
+
+    MeqTrees Add
+    """
+
+def Arg(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Phase of complex numbers, from -pi to pi.
+
+        arg x
+
+    Children
+        x (scalar or tensor, any)
+            argument, each element by itself
+
+    Result: dimensions of the child; real, rad; pi for negative real numbers
+
+    MeqTrees Arg
+    """
+
+def Asin(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Inverse sine of real numbers, from -pi/2 to pi/2.
+
+        arcsin x
+
+    Children
+        x (scalar or tensor, dimensionless)
+            real, from -1 to 1
+
+    Result: dimensions of the child; real, rad; NaN outside [-1, 1]
+
+    MeqTrees Asin
+    """
+
+def Atan2(
+    y: Child,
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Angle of the point (x, y), from -pi to pi.
+
+        atan2(y, x)
+
+    Children
+        y (scalar or tensor, any)
+            ordinate, real
+        x (scalar or tensor, that of y)
+            abscissa, real; a scalar applies to all elements of a tensor; tensors must have equal
+            dimensions
+
+    Result: dimensions of the children; real, rad
+
+    MeqTrees Atan2
+    """
+
+def Composer(
+    *x: Child | None,
+    dims: ArrayLike = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """One tensor of the elements of several children.
+
+    Children
+        x (any, any, any number)
+            whose elements, row-major, come after those of the child before
+
+    State
+        dims (array, default [])
+            dimensions of the result; [0]: children of equal dimensions are stacked along a new first
+            dimension; empty: a vector of all elements
+
+    Result: dimensions as the state says, unit of the children; complex if any child is
+
+    MeqTrees Composer
+    """
+
+def Conj(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Complex conjugate of each element (ConjTranspose also transposes).
+
+        x*
+
+    Children
+        x (scalar or tensor, any)
+            argument, each element by itself
+
+    Result: dimensions of the child; real for a real child, complex for a complex one; unit of the child
+
+    MeqTrees Conj
+    """
+
+def ConjTranspose(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Conjugate transpose of a matrix, of each matrix of a stack, or conjugate of scalars.
+
+        A^H
+
+    Children
+        x ([n,m] or [source,n,m], any)
+            matrix or stack of matrices; scalars [] and [source] are conjugated
+
+    Result: [m,n] or [source,m,n], unit and type of the child
+
+    MeqTrees ConjTranspose
+    """
+
+def Constant(
+    value: ArrayLike,
+    *,
+    cells_rank: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """A number or an array of numbers.
+
+    State
+        value (array, any, required)
+            number or array, real or complex
+        cells_rank (int, default 0)
+            how many trailing axes of the value are axes of the cells, in the order time, freq: with 1
+            an array [2,3,T] is a [2,3] tensor for each of T times; an axis of length 1 does not vary
+
+    Result: dimensions of the value without its cell axes; unit of the value; complex if the value is
+
+    MeqTrees Constant
+    """
+
+def Cos(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Cosine.
+
+        cos x
+
+    Children
+        x (scalar or tensor, rad)
+            argument, each element by itself
+
+    Result: dimensions of the child; real for a real child, complex for a complex one; dimensionless
+
+    MeqTrees Cos
+    """
+
+def Divide(
+    a: Child,
+    b: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Quotient of two children, element by element.
+
+        a / b
+
+    Children
+        a (scalar or tensor, any)
+            dividend
+        b (scalar or tensor, any)
+            divisor; a scalar applies to all elements of a tensor; tensors must have equal dimensions
+
+    Result: dimensions of the children, quotient of their units; complex if any child is; division by zero gives infinities or NaN
+
+    MeqTrees Divide
+    """
+
+def Exp(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Exponential function.
+
+        exp(x)
+
+    Children
+        x (scalar or tensor, dimensionless)
+            argument, each element by itself
+
+    Result: dimensions of the child; real for a real child, complex for a complex one; dimensionless
+
+    MeqTrees Exp
+    """
+
+def Freq(
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """The cell-centre frequencies in Hz.
+
+        nu
+
+    Result: scalar, real, Hz; varies along freq
+
+    MeqTrees Freq
+    """
+
+def GaussianShape(
+    shape: Child,
+    uvw: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Factor by which an elliptical Gaussian's visibility is less than that of a point of equal flux.
+
+        exp(-pi^2/(4 ln 2) ((major (u sin pa + v cos pa))^2 + (minor (u cos pa - v sin pa))^2)), u and v in wavelengths
+
+    Children
+        shape ([3] or [source,3], rad)
+            major and minor full width at half maximum and position angle of the major axis, north
+            through east; all zero for a point
+        uvw ([3] or [2,3], m)
+            coordinates of the baseline; of [2,3] only the first row is used
+
+    Result: scalar or [source], real, dimensionless, at most 1; varies along freq
+
+    Fourier transform of a Gaussian of given full width at half maximum; Thompson, Moran & Swenson 2017, Interferometry and Synthesis in Radio Astronomy (3rd ed.)
+    """
+
+def GaussNoise(
+    *,
+    stddev: float = ...,
+    mean: float = ...,
+    seed: int = ...,
+    dims: ArrayLike = ...,
+    complex: bool = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Normally distributed noise, the same in every run.
+
+    State
+        stddev (float, any, default 1.0)
+            standard deviation; of complex noise that of the real and of the imaginary part
+        mean (float, that of stddev, default 0.0)
+            mean; of complex noise that of the real part
+        seed (int, default 0)
+            with the node's name, time and frequency decides the numbers: nodes of different names are
+            independent
+        dims (array, default [])
+            dimensions of the result, e.g. [2,2]; empty: a scalar
+        complex (bool, default False)
+            whether the noise is complex
+
+    Result: dimensions as the state says, unit of stddev; varies along time and freq
+
+    Salmon et al. 2011, SC11 (Philox4x32-10); Box & Muller 1958; MeqTrees GaussNoise
+    """
+
+def Grid(
+    *,
+    axis: str,
+    origin: str | None = None,
+) -> NodeDef:
+    """The centres of the cells along an axis of the request.
+
+    State
+        axis (str, required)
+            time, freq, l or m
+
+    Result: scalar, real; varies along the axis; seconds of MJD (UTC) for time, Hz for freq, direction cosines for l and m
+
+    MeqTrees Grid
+    """
+
+def Identity(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Its child, unchanged; gives an expression a name of its own.
+
+        x
+
+    Children
+        x (any, any)
+            what is passed on
+
+    Result: as the child
+
+    MeqTrees Identity
+    """
+
+def Imag(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Imaginary part; 0 for real numbers.
+
+        Im x
+
+    Children
+        x (scalar or tensor, any)
+            argument, each element by itself
+
+    Result: dimensions of the child; real; unit of the child
+
+    MeqTrees Imag
+    """
+
+def LMN(
+    radec: Child,
+    radec_0: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Direction cosines l, m, n of directions with respect to a phase centre (SIN projection).
+
+        l = cos(dec) sin(ra-ra0), m = sin(dec) cos(dec0) - cos(dec) sin(dec0) cos(ra-ra0), n = sin(dec) sin(dec0) + cos(dec) cos(dec0) cos(ra-ra0)
+
+    Children
+        radec ([2] or [source,2], rad)
+            right ascension and declination of the direction or directions
+        radec_0 ([2], rad)
+            right ascension and declination of the phase centre, in the same frame
+
+    Result: [3] or [source,3]: l, m, n (not n-1), dimensionless; n is negative more than 90 degrees away
+
+    Calabretta & Greisen 2002, A&A 395, 1077, section 5.1.5 (SIN projection); MeqTrees LMN
+    """
+
+def Log(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Natural logarithm.
+
+        ln x
+
+    Children
+        x (scalar or tensor, dimensionless)
+            argument, each element by itself
+
+    Result: dimensions of the child; real for a real child, complex for a complex one; dimensionless; zero gives -infinity, a negative real number NaN
+
+    MeqTrees Log
+    """
+
+def Matrix22(
+    xx: Child,
+    xy: Child,
+    yx: Child,
+    yy: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """A 2x2 matrix of four scalars, e.g. a Jones matrix.
+
+        [[xx, xy], [yx, yy]]
+
+    Children
+        xx ([], any)
+            first row, first column
+        xy ([], any)
+            first row, second column
+        yx ([], any)
+            second row, first column
+        yy ([], any)
+            second row, second column
+
+    Result: [2,2], unit of the children; complex if any child is
+
+    MeqTrees Matrix22
+    """
+
+def MatrixInvert22(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Inverse of a 2x2 matrix, of each matrix of a stack, or reciprocal of scalars.
+
+        [[d, -b], [-c, a]] / (a d - b c)
+
+    Children
+        x ([2,2] or [source,2,2], any)
+            matrix or stack of matrices; of scalars [] and [source] the reciprocals
+
+    Result: dimensions of the child, reciprocal unit, complex; singular matrices give infinities or NaN
+
+    Cramer's rule; MeqTrees MatrixInvert22
+    """
+
+def MatrixMultiply(
+    *factor: Child | None,
+    origin: str | None = None,
+) -> NodeDef:
+    """Matrix product of its children from left to right.
+
+        A B C ...
+
+    Children
+        factor ([], [n], [n,m] or [source,n,m], any, any number)
+            scalars multiply everything; vectors [n] are rows on the left and columns on the right of
+            matrices, two of them give their scalar product; stacks [source,n,m] are multiplied matrix
+            by matrix, and next to a stack [source] is one scalar per matrix
+
+    Result: dimensions by the rules of matrix multiplication, product of the units; complex if any child is
+
+    MeqTrees MatrixMultiply; Smirnov 2011, A&A 527, A106, section 1
+    """
+
+def Max(
+    *x: Child | None,
+    reduction_axes: list[str] = ...,
+    tensor_axis: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Largest value: of one child over cells, or of several children on each cell.
+
+        largest of x
+
+    Children
+        x (any, any, any number)
+            values, of equal dimensions if there are several children; flagged cells are left out
+
+    State
+        reduction_axes (list of str, default ['time', 'freq', 'l', 'm'])
+            axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an
+            empty list none. With several children no axis is reduced: the largest of them is taken on
+            each cell
+        tensor_axis (int, default -1)
+            dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2];
+            -1: none
+
+    Result: dimensions of the children without tensor_axis, real, unit of the children
+
+    MeqTrees Max
+    """
+
+def Mean(
+    *x: Child | None,
+    reduction_axes: list[str] = ...,
+    tensor_axis: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Mean over cells, e.g. over time and freq; flagged cells are left out.
+
+        mean of x over cells
+
+    Children
+        x (any, any, any number)
+            values, of equal dimensions if there are several children; flagged cells are left out
+
+    State
+        reduction_axes (list of str, default ['time', 'freq', 'l', 'm'])
+            axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an
+            empty list none. The values of several children go into one mean
+        tensor_axis (int, default -1)
+            dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2];
+            -1: none
+
+    Result: dimensions of the children without tensor_axis, unit of the children; constant along the reduced axes
+
+    MeqTrees Mean
+    """
+
+def MergeFlags(
+    x: Child,
+    *flags: Child | None,
+    flag_mask: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Its first child, flagged where any of its children is.
+
+    Children
+        x (any, any)
+            whose values are passed on
+        flags (any, any, any number)
+            whose flags are added: element by element if the dimensions are those of x, otherwise the
+            flags of all elements
+
+    State
+        flag_mask (int, default -1)
+            bits that are taken from the children "flags"; -1: all
+
+    Result: the first child, with more flags
+
+    MeqTrees MergeFlags
+    """
+
+def Min(
+    *x: Child | None,
+    reduction_axes: list[str] = ...,
+    tensor_axis: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Smallest value: of one child over cells, or of several children on each cell.
+
+        smallest of x
+
+    Children
+        x (any, any, any number)
+            values, of equal dimensions if there are several children; flagged cells are left out
+
+    State
+        reduction_axes (list of str, default ['time', 'freq', 'l', 'm'])
+            axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an
+            empty list none. With several children no axis is reduced: the smallest of them is taken on
+            each cell
+        tensor_axis (int, default -1)
+            dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2];
+            -1: none
+
+    Result: dimensions of the children without tensor_axis, real, unit of the children
+
+    MeqTrees Min
+    """
+
+def Multiply(
+    *factor: Child | None,
+    origin: str | None = None,
+) -> NodeDef:
+    """Product of its children, element by element (MatrixMultiply gives matrix products).
+
+        a * b * ...
+
+    Children
+        factor (scalar or tensor, any, any number)
+            a scalar applies to all elements of a tensor; tensors must have equal dimensions
+
+    Result: dimensions of the children, product of their units; complex if any child is
+
+    MeqTrees Multiply
+    """
+
+def Negate(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """The child with its sign reversed.
+
+        -x
+
+    Children
+        x (scalar or tensor, any)
+            argument, each element by itself
+
+    Result: dimensions of the child; real for a real child, complex for a complex one; unit of the child
+
+    MeqTrees Negate
+    """
+
+def Norm(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Frobenius norm of a tensor, on each cell.
+
+        sqrt(sum |x|^2 over elements)
+
+    Children
+        x (any, any)
+            vector, matrix or any tensor
+
+    Result: scalar, real, unit of the child
+
+    MeqTrees Norm
+    """
+
+def Parm(
+    value: ArrayLike,
+    *,
+    time_0_s: float = ...,
+    time_scale_s: float = ...,
+    freq_0_hz: float = ...,
+    freq_scale_hz: float = ...,
+    solvable: bool = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """A parameter that may be solved for: a number, or a polynomial in time and frequency.
+
+        sum_ij value[i][j] ((t - time_0_s)/time_scale_s)^i ((nu - freq_0_hz)/freq_scale_hz)^j
+
+    State
+        value (array, any, required)
+            number, or polynomial coefficients [time degree + 1, freq degree + 1]
+        time_0_s (float, s, default 0.0)
+            time at which x = 0, as MJD in seconds (UTC)
+        time_scale_s (float, s, default 1.0)
+            time over which x grows by 1
+        freq_0_hz (float, Hz, default 0.0)
+            frequency at which y = 0
+        freq_scale_hz (float, Hz, default 1.0)
+            frequency over which y grows by 1
+        solvable (bool, default False)
+            whether results get derivatives with respect to the coefficients
+
+    Result: scalar, real, unit of the value
+
+    MeqTrees Parm (Polc funklet)
+    """
+
+def Polar(
+    ampl: Child,
+    phase: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Complex numbers from amplitudes and phases.
+
+        ampl exp(i phase)
+
+    Children
+        ampl (scalar or tensor, any)
+            amplitude, real
+        phase (scalar or tensor, rad)
+            phase, real; a scalar applies to all elements of a tensor; tensors must have equal
+            dimensions
+
+    Result: dimensions of the children, unit of ampl; complex
+
+    MeqTrees Polar
+    """
+
+def Pow(
+    a: Child,
+    b: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Power, element by element.
+
+        a^b
+
+    Children
+        a (scalar or tensor, any)
+            base
+        b (scalar or tensor, dimensionless)
+            exponent; a scalar applies to all elements of a tensor; tensors must have equal dimensions
+
+    Result: dimensions of the children; complex if any child is; a negative real base with a fractional exponent gives NaN
+
+    MeqTrees Pow
+    """
+
+def PSV(
+    lmn: Child,
+    brightness: Child,
+    uvw: Child,
+    shape: Child | None = None,
+    *jones: Child | None,
+    n_minus: int = ...,
+    smear_time: bool = ...,
+    smear_frequency: bool = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Visibilities of many sources on one baseline, in one pass: the monolithic node.
+
+        sum_s [.. J_sp B_s J_sq^H ..] exp(+2 pi i nu/c (u l + v m + w (n - n_minus))) smearing shape
+
+    Children
+        lmn ([S,3])
+            direction cosines l, m, n
+        brightness ([S,2,2] or [S], Jy)
+            brightness matrices XX XY YX YY, or unpolarised fluxes
+        uvw ([3] or [2,3], m, m/s)
+            baseline as in the Measurement Set; a second row holds its rates and turns smearing on
+        shape ([S,3], rad, optional)
+            Gaussian major and minor axis (FWHM) and position angle; zeros for points
+        jones ([S] or [S,2,2], any number)
+            pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first
+
+    State
+        n_minus (int, default 1)
+            1: phase zero at the phase centre, 0: no fringe stopping
+        smear_time (bool, default True)
+            time smearing over the cell's width, where uvw has rates
+        smear_frequency (bool, default True)
+            bandwidth smearing over the channel's width, where uvw has rates
+
+    Result: [2,2], unit of the brightness
+
+    Smirnov 2011, A&A 527, A106, eq. 14; conventions: docs/conventions.md. MeqTrees: PSVTensor
+    """
+
+def PyNode(
+    *children: Child,
+    evaluate: Callable[..., ArrayLike] | object,
+    dims: Sequence[int] = (),
+    depends_on: Sequence[str] = ("domain",),
+    origin: str | None = None,
+) -> NodeDef:
+    """A node whose mathematics is Python.
+
+    `evaluate(cells, *children) -> array` is a function, or an object with a method of that name. It gets the request's
+    `Cells` and one array per child, shaped [tensor dimensions..., time, freq], where axes along which a child does not
+    vary have length 1, and returns an array of the same form with tensor dimensions `dims` (trailing axes may be left
+    out). `depends_on` says what else it depends on, of "domain" (the cells; the default), "data" and "iteration".
+    Derivatives are central differences of it. It runs on the calling thread, with the interpreter held.
+    """
+
+def Real(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Real part.
+
+        Re x
+
+    Children
+        x (scalar or tensor, any)
+            argument, each element by itself
+
+    Result: dimensions of the child; real; unit of the child
+
+    MeqTrees Real
+    """
+
+def Selector(
+    x: Child,
+    *,
+    index: ArrayLike,
+    multi: bool = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """An element, a slice, or a list of elements of a tensor.
+
+        x[index]
+
+    Children
+        x (any, any)
+            tensor from which is selected
+
+    State
+        index (array, required)
+            one integer per dimension, from 0, where -1 takes the whole dimension; or one integer that
+            counts elements row-major; with multi a list of such
+        multi (bool, default False)
+            whether index is a list of elements that become a vector
+
+    Result: scalar, tensor of the dimensions taken whole, or with multi a vector; unit and type of the child
+
+    MeqTrees Selector
+    """
+
+def Sin(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Sine.
+
+        sin x
+
+    Children
+        x (scalar or tensor, rad)
+            argument, each element by itself
+
+    Result: dimensions of the child; real for a real child, complex for a complex one; dimensionless
+
+    MeqTrees Sin
+    """
+
+def Sink(
+    x: Child,
+    *,
+    station_1_index: int,
+    station_2_index: int,
+    output_column: str = ...,
+    write_flags: bool = ...,
+    flag_mask: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Writes its child as the visibilities of one baseline of the Measurement Set.
+
+    Children
+        x ([] or [2,2], Jy)
+            visibilities XX, XY, YX, YY (or RR, RL, LR, LL); a scalar is written to XX and YY
+
+    State
+        station_1_index (int, required)
+            ANTENNA1 of the baseline: row of the ANTENNA table, from 0
+        station_2_index (int, required)
+            ANTENNA2 of the baseline: row of the ANTENNA table, from 0
+        output_column (str, default 'MODEL_DATA')
+            column that is written, as single-precision complex numbers
+        write_flags (bool, default False)
+            whether data that the child flags are flagged in the Measurement Set as well; flags that are
+            set there are never removed
+        flag_mask (int, default -1)
+            bits of the child's flags that count; -1: all
+
+    Result: scalar: number of rows written
+
+    MeqTrees Sink; correlation types as in the POLARIZATION table of a Measurement Set
+    """
+
+def Spectrum(
+    stokes: Child,
+    coefficients: Child,
+    ref_freq_hz: Child,
+    rotation_measure: Child | None = None,
+    *,
+    logarithmic: ArrayLike = ...,
+    scale_polarisation: ArrayLike = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Stokes parameters at the frequencies of the cells, from those at a reference frequency.
+
+        logarithmic: I = I0 x^(c0 + c1 ln x + ...); ordinary: I = I0 + c0 (x-1) + c1 (x-1)^2 + ...; x = nu/nu0; Q+iU turned by exp(2i RM (lambda^2 - lambda0^2))
+
+    Children
+        stokes ([4] or [source,4], Jy)
+            I, Q, U, V at the reference frequency
+        coefficients ([K] or [source,K], dimensionless; Jy for ordinary polynomials)
+            c0 (the spectral index), c1, ...; K may be 0; the same for all sources if [K]
+        ref_freq_hz ([] or [source], Hz)
+            reference frequency nu0; not used by sources whose coefficients and rotation measure are all
+            zero, which may have 0 here
+        rotation_measure ([] or [source], rad/m^2, optional)
+            rotation measure
+
+    State
+        logarithmic (array, default 1)
+            1: logarithmic, 0: ordinary polynomial; one number, or one per source
+        scale_polarisation (array, default 1)
+            1: Q, U and V are scaled by I(nu)/I0, 0: they are constant but for the rotation measure; one
+            number, or one per source. Ordinary polynomials of sources without I0 never scale
+
+    Result: [4] or [source,4] as stokes, real, Jy; varies along freq
+
+    Perley & Butler 2017, ApJS 230, 7 (their log10 is the natural logarithm here: convert coefficients); rotation measure: Burn 1966, MNRAS 133, 67
+    """
+
+def Spigot(
+    *,
+    station_1_index: int,
+    station_2_index: int,
+    input_column: str = ...,
+    include_deriv: bool = ...,
+    flag_bit: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Data of one baseline from the Measurement Set: visibilities, weights or UVW.
+
+    State
+        station_1_index (int, required)
+            ANTENNA1 of the baseline: row of the ANTENNA table, from 0
+        station_2_index (int, required)
+            ANTENNA2 of the baseline: row of the ANTENNA table, from 0
+        input_column (str, default 'DATA')
+            DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW
+        include_deriv (bool, default False)
+            adds to UVW, as a second row, its rate of change times EXPOSURE over the time width of the
+            cell, so that time smearing over the cell is that over EXPOSURE
+        flag_bit (int, default 1)
+            bits set where the Measurement Set flags, or has no datum
+
+    Result: visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL (Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s
+
+    MeqTrees Spigot; correlation types as in the POLARIZATION table of a Measurement Set
+    """
+
+def Sqr(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Square (of a complex number: x*x, not |x|^2).
+
+        x^2
+
+    Children
+        x (scalar or tensor, any)
+            argument, each element by itself
+
+    Result: dimensions of the child; real for a real child, complex for a complex one; unit of the child squared
+
+    MeqTrees Sqr
+    """
+
+def Sqrt(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Square root.
+
+        sqrt(x)
+
+    Children
+        x (scalar or tensor, any)
+            a negative real number gives NaN: make it complex first (ToComplex)
+
+    Result: dimensions of the child; real for a real child, complex for a complex one; square root of the unit of the child; a negative real number gives NaN, a complex one its principal root
+
+    MeqTrees Sqrt
+    """
+
+def Stokes(
+    stokes: Child,
+    *,
+    feed: str = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Brightness matrix (coherency at the source) of Stokes parameters I, Q, U, V.
+
+        linear: [[I+Q, U+iV], [U-iV, I-Q]]; circular: [[I+V, Q+iU], [Q-iU, I-V]]
+
+    Children
+        stokes ([4] or [source,4], Jy)
+            Stokes I, Q, U, V (IAU convention)
+
+    State
+        feed (str, default 'linear')
+            linear (X, Y) or circular (R, L) feeds
+
+    Result: [2,2] or [source,2,2], complex, unit of the child; I = (XX+YY)/2
+
+    Smirnov 2011, A&A 527, A106 (brightness matrix), without the factor 1/2; MeqTrees Stokes
+    """
+
+def Subtract(
+    a: Child,
+    b: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Difference of two children, element by element.
+
+        a - b
+
+    Children
+        a (scalar or tensor, any)
+            from which is subtracted
+        b (scalar or tensor, that of a)
+            what is subtracted; a scalar applies to all elements of a tensor; tensors must have equal
+            dimensions
+
+    Result: dimensions and unit of the children; complex if any child is
+
+    MeqTrees Subtract
+    """
+
+def Sum(
+    *x: Child | None,
+    reduction_axes: list[str] = ...,
+    tensor_axis: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Sum over cells, e.g. over time and freq; flagged cells are left out.
+
+        sum of x over cells
+
+    Children
+        x (any, any, any number)
+            values, of equal dimensions if there are several children; flagged cells are left out
+
+    State
+        reduction_axes (list of str, default ['time', 'freq', 'l', 'm'])
+            axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an
+            empty list none. Several children are added up together
+        tensor_axis (int, default -1)
+            dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2];
+            -1: none
+
+    Result: dimensions of the children without tensor_axis, unit of the children; constant along the reduced axes
+
+    MeqTrees Sum
+    """
+
+def Tan(
+    x: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Tangent.
+
+        tan x
+
+    Children
+        x (scalar or tensor, rad)
+            argument, each element by itself
+
+    Result: dimensions of the child; real for a real child, complex for a complex one; dimensionless
+
+    MeqTrees Tan
+    """
+
+def TFSmearFactor(
+    lmn: Child,
+    uvw: Child,
+    *,
+    n_minus: int = ...,
+    smear_time: bool = ...,
+    smear_frequency: bool = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Loss of amplitude by averaging a source's fringes over the time and frequency width of a cell.
+
+        sinc(pi dt nu/c (du l + dv m + dw (n-1))) sinc(pi dnu/c (u l + v m + w (n-1))), sinc(x) = sin(x)/x
+
+    Children
+        lmn ([3] or [source,3], dimensionless)
+            direction cosines l, m, n with respect to the phase centre (n, not n-1)
+        uvw ([2,3] or [3], m, m/s)
+            coordinates of the baseline and, second row, their rates of change; without the second row
+            there is no time smearing. Not of stations: the factor of a baseline is not a product of
+            factors of its stations
+
+    State
+        n_minus (int, default 1)
+            1: fringes are stopped at the phase centre; 0: they are not
+        smear_time (bool, default True)
+            whether to average over the time width of the cell
+        smear_frequency (bool, default True)
+            whether to average over the frequency width of the cell
+
+    Result: scalar or [source], real, dimensionless, at most 1
+
+    Bridle & Schwab 1999, ASP Conf. Ser. 180, 371. Unlike MeqTrees' TFSmearFactor it takes a baseline's coordinates and rates, not the phases of two stations
+    """
+
+def Time(
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """The cell-centre times as MJD in seconds (UTC).
+
+        t
+
+    Result: scalar, real, s; varies along time
+
+    MeqTrees Time
+    """
+
+def ToComplex(
+    re: Child,
+    im: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Complex numbers from real and imaginary parts.
+
+        re + i im
+
+    Children
+        re (scalar or tensor, any)
+            real part
+        im (scalar or tensor, that of re)
+            imaginary part; a scalar applies to all elements of a tensor; tensors must have equal
+            dimensions
+
+    Result: dimensions and unit of the children; complex
+
+    MeqTrees ToComplex
+    """
+
+def Transpose(
+    x: Child,
+    *,
+    conj: bool = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Transpose of a matrix or of each matrix of a stack, with conj the conjugate transpose.
+
+        A^T, with conj A^H
+
+    Children
+        x ([n,m] or [source,n,m], any)
+            matrix or stack of matrices; of scalars [] and [source] only the numbers are conjugated
+
+    State
+        conj (bool, default False)
+            whether to conjugate as well
+
+    Result: [m,n] or [source,m,n], unit and type of the child
+
+    MeqTrees Transpose
+    """
+
+def UVW(
+    radec_0: Child,
+    xyz: Child,
+    xyz_0: Child,
+    *,
+    include_deriv: bool = ...,
+    dut1_s: float = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Coordinates u, v, w of a station as the Earth turns; a baseline's are the difference of two.
+
+        R(ra0, dec0) C(t)^T (xyz - xyz_0), C: rotation from GCRS to ITRS (IAU 2006/2000A)
+
+    Children
+        radec_0 ([2], rad)
+            right ascension and declination (ICRS) of the phase centre
+        xyz ([3], m)
+            position of the station (ITRF)
+        xyz_0 ([3], m)
+            position (ITRF) from which the coordinates are counted, e.g. the array's
+
+    State
+        include_deriv (bool, default False)
+            whether the rates of change are added as a second row
+        dut1_s (float, s, default 0.0)
+            UT1 - UTC; 0.1 s is a rotation by 1.5 arcsec
+
+    Result: [3], m; with include_deriv [2,3], m and m/s; real, varies along time
+
+    IERS Conventions 2010, chapter 5, by ERFA; Thompson, Moran & Swenson 2017, section 4.1; geometric, without aberration; MeqTrees UVW
+    """
+
+def VisDataMux(
+    pre: Child | None = None,
+    post: Child | None = None,
+    *sink: Child | None,
+    origin: str | None = None,
+) -> NodeDef:
+    """Gathers the Sinks of a tree that is run over a Measurement Set.
+
+    Children
+        pre (any, any, optional)
+            evaluated before the sinks, for each group of time slots
+        post (any, any, optional)
+            evaluated after the sinks, for each group of time slots
+        sink ([], any number)
+            Sink nodes
+
+    Result: scalar: number of sinks that wrote
+
+    MeqTrees VisDataMux
+    """
+
+def VisPhaseShift(
+    lmn: Child,
+    uvw: Child,
+    *,
+    n_minus: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Phase of a point source's visibility on a baseline, or with station coordinates of a station.
+
+        exp(+2 pi i nu/c (u l + v m + w (n - n_minus)))
+
+    Children
+        lmn ([3] or [source,3], dimensionless)
+            direction cosines l, m, n with respect to the phase centre (n, not n-1)
+        uvw ([3] or [2,3], m)
+            coordinates of the baseline as stored in the Measurement Set, or of a station: K_p conj(K_q)
+            is the phase of uvw_p - uvw_q; of [2,3] only the first row is used
+
+    State
+        n_minus (int, default 1)
+            1: the phase is zero at the phase centre (fringes stopped); 0: it is that of w n
+
+    Result: scalar or [source], complex, dimensionless; varies along freq
+
+    Smirnov 2011, A&A 527, A106, eq. 14; sign for UVW as stored in Measurement Sets
+    """
+
+def ZeroFlagger(
+    x: Child,
+    *,
+    oper: str = ...,
+    flag_bit: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Flags values that compare with zero in a given way.
+
+        flag where x OPER 0
+
+    Children
+        x (any, any)
+            values that are compared with zero
+
+    State
+        oper (str, default 'NE')
+            EQ, NE, GE, LE, GT or LT: values are flagged if x OPER 0 is true; complex values can only be
+            compared by EQ and NE
+        flag_bit (int, default 1)
+            bits that are set in the flags
+
+    Result: the child, with more flags
+
+    MeqTrees ZeroFlagger
+    """
+
+__all__ = [
+    "Abs",
+    "Acos",
+    "Add",
+    "Arg",
+    "Asin",
+    "Atan2",
+    "Composer",
+    "Conj",
+    "ConjTranspose",
+    "Constant",
+    "Cos",
+    "Divide",
+    "Exp",
+    "Freq",
+    "GaussianShape",
+    "GaussNoise",
+    "Grid",
+    "Identity",
+    "Imag",
+    "LMN",
+    "Log",
+    "Matrix22",
+    "MatrixInvert22",
+    "MatrixMultiply",
+    "Max",
+    "Mean",
+    "MergeFlags",
+    "Min",
+    "Multiply",
+    "Negate",
+    "Norm",
+    "Parm",
+    "Polar",
+    "Pow",
+    "PSV",
+    "PyNode",
+    "Real",
+    "Selector",
+    "Sin",
+    "Sink",
+    "Spectrum",
+    "Spigot",
+    "Sqr",
+    "Sqrt",
+    "Stokes",
+    "Subtract",
+    "Sum",
+    "Tan",
+    "TFSmearFactor",
+    "Time",
+    "ToComplex",
+    "Transpose",
+    "UVW",
+    "VisDataMux",
+    "VisPhaseShift",
+    "ZeroFlagger",
+]

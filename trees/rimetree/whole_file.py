@@ -1,0 +1,51 @@
+"""Writing files so that they appear complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike) -> Iterator[str]:
+    """Gives the name of a temporary file beside `path`, with the same ending, to be written.
+
+    It replaces `path` when the block ends, and is removed where the block raises. Raises `OSError` where the folder is
+    missing or cannot be written.
+    """
+    file = os.path.realpath(os.fspath(path))
+    folder, name = os.path.split(file)
+    if os.path.isdir(file):
+        raise IsADirectoryError(21, "this is a folder, not a file", os.fspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(2, "there is no folder to write this file to", os.fspath(path))
+    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=os.path.splitext(name)[1], dir=folder)
+    os.close(handle)
+    try:
+        yield temporary
+        with open(temporary, "rb+") as stream:
+            os.fsync(stream.fileno())
+        os.chmod(temporary, _permissions(file))
+        os.replace(temporary, file)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Write a text file (UTF-8) as a whole."""
+    with whole_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+
+
+def _permissions(file: str) -> int:
+    """Those of the file to be replaced, or what a new file gets here."""
+    try:
+        return stat.S_IMODE(os.stat(file).st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
