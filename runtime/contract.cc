@@ -24,9 +24,32 @@ void check_outcome(const Evaluation& evaluation) {
       if (shape.extent[axis] != 1 && shape.extent[axis] != evaluation.cells().shape().extent[axis]) return false;
     return true;
   };
-  if (!fits(result.value.cells()) || (!result.flags.empty() && !fits(result.flags.cells())))
-    throw ShapeError("values on " + to_string(result.value.cells()) + " do not fit the cells of the request, " +
-                     to_string(evaluation.cells().shape()));
+  const auto check_cells = [&](const char* what, const CellShape& shape) {
+    if (!fits(shape))
+      throw ShapeError(what + (" on " + to_string(shape)) + " do not fit the cells of the request, " +
+                       to_string(evaluation.cells().shape()));
+  };
+  check_cells("values", result.value.cells());
+  if (!result.flags.empty()) {
+    check_cells("flags", result.flags.cells());
+    if (result.flags.planes() != 1 && result.flags.planes() != result.value.dims().size())
+      throw ShapeError(std::to_string(result.flags.planes()) + " planes of flags for dimensions " +
+                       to_string(result.value.dims()) + "; expected one, or one for each element");
+  }
+  for (const Derivative& derivative : result.derivatives) {
+    check_cells("derivatives", derivative.value.cells());
+    if (!(derivative.value.dims() == result.value.dims()) ||
+        (derivative.value.is_complex() && !result.value.is_complex()))
+      throw ShapeError("a derivative has dimensions " + to_string(derivative.value.dims()) +
+                       (derivative.value.is_complex() ? " and is complex" : "") + ", the value has " +
+                       to_string(result.value.dims()) + (result.value.is_complex() ? " and is complex" : ""));
+  }
+}
+
+void fail(Evaluation& evaluation, const char* message) {
+  evaluation.result = Result{};
+  evaluation.result.status = Result::Status::failed;
+  evaluation.result.failures.push_back(failure_of(evaluation.node, message));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 //   missing child  -> the result is missing, unless the class skips missing children and has one left
 //   flags          -> a cell is flagged where any child is, unless the class says otherwise
 //   exception      -> a Failure naming the node, its class and the user's script line
+//   outcome        -> dimensions, cells, flags and derivatives must fit the node and the request
 #pragma once
 
 #include <optional>
@@ -17,6 +18,9 @@ class Contract {
   /// `children`: one per slot, nullptr where an optional child is absent.
   static std::optional<Evaluation> prepare(const Node& node, const Request& request, memory::Pool& pool,
                                            std::span<const Result* const> children, Result& decided);
+  /// Calls the class for the whole batch; an exception that it lets through fails every node of the batch (Cancelled and
+  /// memory::OutOfMemory go on to the caller).
+  static void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch);
   /// Checks what the class produced, applies the default rule for flags, and gives the result.
   static Result finish(Evaluation& evaluation);
 };

@@ -53,6 +53,7 @@ class ForestBuilder {
 
   void name_nodes() {
     for (int i = 0; i < size(); ++i) {
+      if (specs_[i].name.empty()) error(i, "has no name");
       const auto [it, inserted] = forest_->index_.try_emplace(specs_[i].name, i);
       if (!inserted) error(i, "defined twice; the first definition is at " + specs_[it->second].origin);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/error.h"
 #include "runtime/thread_pool.h"
 
 namespace rimetree {
@@ -29,8 +30,14 @@ void Node::fail(Evaluation& evaluation, const std::string& message) {
 void Node::evaluate_guarded(const Node& node, Evaluation& evaluation) {
   try {
     node.evaluate(evaluation);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const memory::OutOfMemory&) {
+    throw;  // the evaluation's, not the node's: with a smaller budget it may succeed
   } catch (const std::exception& error) {
     fail(evaluation, error.what());
+  } catch (...) {
+    fail(evaluation, "threw something that is no std::exception");
   }
 }
 

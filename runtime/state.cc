@@ -66,6 +66,8 @@ StateValue converted(const StateSpec& spec, const StateValue& given) {
       if (array && array->size() == 0) return std::vector<std::string>{};  // an empty list has no type of its own
       break;
     case StateType::array:
+      if (const auto* boolean = std::get_if<bool>(&given))
+        return StateArray{{}, NumberType::real, {*boolean ? 1.0 : 0.0}};
       if (integer) return StateArray{{}, NumberType::real, {static_cast<double>(*integer)}};
       if (real) return StateArray{{}, NumberType::real, {*real}};
       if (array) return given;

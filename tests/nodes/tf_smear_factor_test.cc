@@ -42,7 +42,7 @@ TEST(TfSmearFactorNode, IsTheAverageOverTime) {
 
 TEST(TfSmearFactorNode, IsTheAverageOverFrequency) {
   EXPECT_NEAR(factor(false, true), averaged(false, true), 1e-6);
-  EXPECT_LT(factor(false, true), 0.7);
+  EXPECT_LT(factor(false, true), 0.9);
 }
 
 TEST(TfSmearFactorNode, IsTheAverageOverBoth) {

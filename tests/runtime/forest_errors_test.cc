@@ -172,6 +172,12 @@ TEST(ForestErrors, WhatFollowsFromAnErrorIsNotReportedAgain) {
   EXPECT_EQ(errors[0].node, "typo");
 }
 
+TEST(ForestErrors, ANodeMustHaveAName) {
+  ForestUnderTest forest;
+  forest.node("", "Leaf");
+  EXPECT_EQ(about(forest.errors(), ""), "has no name");
+}
+
 TEST(ForestErrors, AClassThatThrowsWhenMadeIsAnErrorOfTheNode) {
   ForestUnderTest forest;
   forest.node("leaf", "Leaf", {}, {{"depends_on", std::vector<std::string>{"weather"}}});

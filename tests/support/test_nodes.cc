@@ -235,6 +235,7 @@ class Always final : public Node {
   static NodeClass info() { return {.name = "Always", .children = {{.label = "x"}}}; }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
   bool always_evaluates() const override { return true; }
+  bool single_threaded() const override { return true; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -44,7 +44,7 @@ class CallLog {
 ///   Slots     children a, b (optional), rest (repeated); result [3]: which slots it sees, see its evaluate()
 ///   Optional  child a, optional; gives a, or -1 without one
 ///   Whole     children x; evaluated by one call for a whole batch, with the scale of the node that was called
-///   Always    child x; evaluated for every request
+///   Always    child x; evaluated for every request, on the calling thread
 ///   Shaped    no children; zeros of dimensions `shape`
 ///   Pair      children a, b of equal dimensions; their sum
 ///   Awkward   no children; misbehaves as its state "how" says

@@ -3,7 +3,7 @@
     import rimetree as rt
 
     ns = rt.NodeScope()
-    ns.lmn << rt.LMN(ns.radec << rt.Constant([0.51, 0.30]), ns.radec_0 << rt.Constant([0.50, 0.30]))
+    ns.lmn << rt.LMN(rt.Constant([0.51, 0.30]), rt.Constant([0.50, 0.30]))
     ns.uvw << rt.Constant([100.0, 20.0, 3.0])
     ns.K << rt.VisPhaseShift(lmn=ns.lmn, uvw=ns.uvw)
     forest = rt.Forest(ns)

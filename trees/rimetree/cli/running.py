@@ -30,7 +30,6 @@ def run_groups(
     *,
     precision: str,
     time_slots: int | None,
-    write_flags: bool = False,
 ) -> list:
     """Run `forest_of(group)` over each group; returns [(group, RunReport)].
 
@@ -47,7 +46,6 @@ def run_groups(
                     progress=show,
                     precision=precision,
                     time_slots=time_slots,
-                    write_flags=write_flags,
                     **group.selection,
                 )
             reports.append((group, report))

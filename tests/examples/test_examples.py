@@ -1,0 +1,73 @@
+"""The programs in examples/ run and show what they promise."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def run(*arguments) -> str:
+    done = subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def numbers(line: str) -> np.ndarray:
+    """Those in the last brackets of a line."""
+    return np.array(line[line.rindex("[") + 1 : line.rindex("]")].split(), dtype=float)
+
+
+def test_predict():
+    rows = run(EXAMPLES / "predict.py").splitlines()
+    assert len(rows) == 3
+    fluxes = np.array([[float(word) for word in row.split()[2::2]] for row in rows])
+    assert fluxes.shape == (3, 5)
+    assert (fluxes <= 4.0).all()  # no more than both sources together
+
+
+def test_tree_script():
+    lines = run(EXAMPLES / "tree_script.py").splitlines()
+    gains = {"V:0:1": 1.0 * 1.1, "V:0:2": 1.0 * 1.2, "V:1:2": 1.1 * 1.2}
+    for name, gain in gains.items():
+        (line,) = (line for line in lines if line.startswith(name))
+        amplitude = numbers(line)
+        # Sources of 2 and 1 Jy: between difference and sum.
+        assert ((gain * 1.0 <= amplitude + 1e-4) & (amplitude <= gain * 3.0 + 1e-4)).all()
+
+
+def test_python_node():
+    one, two = (numbers(line) for line in run(EXAMPLES / "python_node.py").splitlines())
+    # Phase 8.44797245e-7 * 5e14 / frequency, and twice that, in turns.
+    degrees = np.degrees(8.44797245e-7 * 5e14 / np.array([120e6, 150e6, 180e6]))
+    for factor, got in ((1, one), (2, two)):
+        difference = (got - factor * degrees + 180) % 360 - 180
+        np.testing.assert_allclose(difference, 0, atol=6e-4)  # printed to 3 decimals
+
+
+def test_many_nodes(tmp_path):
+    text = run(EXAMPLES / "many_nodes.py", tmp_path / "many.ms")
+    assert "largest difference" in text.splitlines()[-1]
+
+
+def test_plugin(tmp_path):
+    rimetree_dir = run("-m", "rimetree.cmake_dir").strip()
+    if not (Path(rimetree_dir).parent / "include" / "runtime" / "plugin_api.h").exists():
+        pytest.skip("needs an installed RimeTree: this one runs from its source folder")
+    build = tmp_path / "build"
+    for command in (
+        ["cmake", "-S", EXAMPLES / "plugin", "-B", build, f"-Drimetree_DIR={rimetree_dir}"],
+        ["cmake", "--build", build],
+    ):
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+    brought, beam, visibility = run(EXAMPLES / "plugin" / "use.py", build / "cos3_beam.so").splitlines()
+    assert brought == "plugin cos3_beam brought Cos3Beam"
+    distance = np.sin(np.radians(0.5))
+    expected = np.cos(65e-9 * np.array([1.2e9, 1.4e9, 1.6e9]) * distance) ** 3
+    np.testing.assert_allclose(numbers(beam), expected, atol=6e-5)  # printed to 4 decimals
+    np.testing.assert_allclose(numbers(visibility), 1 + expected**2, atol=6e-5)

@@ -1,0 +1,100 @@
+"""`rimetree image`: a quick look at a column."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import click
+
+from .output import log, table
+from .quantities import ANGLE, dec_text, frequency_text, ra_text
+from .selection import read_sky, require_ms, rows_options, sky_options
+
+_MAX_PSF_SIZE = 2048
+
+
+@click.command("image")
+@click.argument("ms", type=click.Path())
+@click.option("-o", "--output", multiple=True, required=True, metavar="FILE", help=".png or .fits; may be repeated.")
+@click.option("--column", default="DATA", show_default=True, help="Column of visibilities.")
+@click.option("--size", type=click.IntRange(32, 32768), default=512, show_default=True, help="Pixels per side, even.")
+@click.option(
+    "--scale", type=ANGLE, help="Pixel: arcsec, arcmin, deg; bare: arcsec; default: 1/5 of the finest fringe."
+)
+@click.option(
+    "--robust", type=click.FloatRange(-2, 2), help="Briggs weights, -2 uniform to 2 natural; default: natural."
+)
+@sky_options(required=False)
+@click.option("--threads", type=click.IntRange(min=1), help="Cores to use; default: all.")
+@rows_options
+def command(ms, output, column, size, scale, robust, sky, sky_format, skip_unsupported, threads, field, ddid):
+    """Make a dirty image (Stokes I, Jy/beam) of a column of Measurement Set MS.
+
+    All spectral windows of a field go together; flags and weights are honoured. East is left; FITS files carry a SIN
+    projection. With --sky the sources are marked in PNGs, and a table compares them with the image: the model's flux,
+    what the dirty beam makes of the whole model there, the peak within a beam, and its offset.
+    """
+    from rimetree import plots
+
+    for file in output:
+        if os.path.splitext(file)[1].lower() not in (".png", ".fits"):
+            raise click.BadParameter(f"{file!r} must end in .png or .fits", param_hint="--output")
+    require_ms(ms)
+    model = None if sky is None else read_sky(sky, sky_format, skip_unsupported)
+    image = plots.dirty_image(
+        ms,
+        column,
+        field_id=field,
+        data_desc_id=ddid,
+        size=size,
+        scale_rad=scale,
+        robust=robust,
+        psf=model is not None and size <= _MAX_PSF_SIZE,
+        threads=threads,
+    )
+    for file in output:
+        if file.lower().endswith(".fits"):
+            plots.write_fits(image, file)
+        else:
+            plots.write_png(image, file, sky=model)
+    click.echo(_summary(image))
+    if model is not None:
+        click.echo(_peaks(plots.compare_peaks(image, model)))
+    for file in output:
+        log(f"wrote {file}")
+
+
+def _arcsec(angle_rad: float) -> float:
+    return math.degrees(angle_rad) * 3600
+
+
+def _summary(image) -> str:
+    ra, dec = image.phase_centre_rad
+    beam = "no beam fits"
+    if image.beam is not None:
+        beam = (
+            f"beam {_arcsec(image.beam.major_rad):.4g} x {_arcsec(image.beam.minor_rad):.4g} arcsec at "
+            f"{math.degrees(image.beam.angle_rad):.0f} deg"
+        )
+    return (
+        f"{image.path}: {image.column}, field {image.field_name}, {image.n_visibility} visibilities, "
+        f"{frequency_text(image.frequency_hz)}\n"
+        f"{image.size} x {image.size} pixels of {_arcsec(image.scale_rad):.4g} arcsec around {ra_text(ra)} "
+        f"{dec_text(dec)}; {beam}; peak {image.data_jy.max():.5g} Jy/beam, rms {image.data_jy.std():.4g} Jy/beam"
+    )
+
+
+def _peaks(peaks) -> str:
+    rows = []
+    for peak in peaks:
+        if peak.peak_jy is None:
+            rows.append([peak.name, f"{peak.model_jy:.5g}", "", "outside", "", "", ""])
+            continue
+        east, north = (f"{_arcsec(angle):+.3f}" for angle in peak.offset_rad)
+        expected = "" if peak.expected_jy is None else f"{peak.expected_jy:.5g}"
+        beams = "" if peak.offset_beams is None else f"{peak.offset_beams:.3f}"
+        name = f"{peak.name} (extended)" if peak.gaussian else peak.name
+        rows.append([name, f"{peak.model_jy:.5g}", expected, f"{peak.peak_jy:.5g}", east, north, beams])
+    headers = ["source", "model/Jy", "expected Jy/beam", "peak Jy/beam", 'east/"', 'north/"', "offset/beam"]
+    return table(headers, rows)

@@ -1,0 +1,136 @@
+"""`rimetree sky show` and `rimetree sky convert`."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import click
+
+from .errors import Failed
+from .output import log, table
+from .quantities import FREQUENCY, dec_text, frequency_text, ra_text
+from .selection import read_sky
+
+_FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar"])
+_WRITABLE = click.Choice(["bbs", "wsclean"])
+
+
+@click.group("sky")
+def command() -> None:
+    """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR."""
+
+
+@command.command("show")
+@click.argument("file", type=click.Path())
+@click.option("--format", "file_format", type=_FORMATS, help="Default: found from the content.")
+@click.option("--skip-unsupported", is_flag=True, help="Leave out, and list, what cannot be expressed; else an error.")
+@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Sources to list, brightest.")
+@click.option("--freq", type=FREQUENCY, help="Also Stokes I at this frequency (Hz, MHz, GHz).")
+@click.option("--json", "as_json", is_flag=True, help="All sources as JSON: radians, Jy, Hz.")
+def show(file, file_format, skip_unsupported, limit, freq, as_json) -> None:
+    """List the sources of sky model FILE: positions (J2000), fluxes (Jy), spectra, shapes."""
+    model = read_sky(file, file_format, skip_unsupported)
+    if as_json:
+        from dataclasses import asdict
+
+        click.echo(json.dumps([asdict(source) for source in model], indent=2))
+        return
+    click.echo(_overview(file, model))
+    at = None
+    if freq is not None:
+        from rimetree.plots.peaks import stokes_i_at
+
+        at = stokes_i_at(model, freq)
+    order = sorted(range(len(model)), key=lambda s: -abs(model[s].stokes_jy[0]))[:limit]
+    headers = ["source", "RA", "Dec", "I/Jy", "Q U V/Jy", "nu0", "spectrum", 'Gaussian/" deg', "patch"]
+    rows = [_row(model[s]) for s in order]
+    if at is not None:
+        headers.insert(4, f"I/Jy at {frequency_text(freq)}")
+        for row, s in zip(rows, order, strict=True):
+            row.insert(4, f"{at[s]:.6g}")
+    if rows:
+        left = (0, 1, 2) + tuple(range(len(headers) - 5, len(headers)))
+        click.echo("\n" + table(headers, rows, left=left))
+    if limit < len(model):
+        click.echo(f"... and {len(model) - limit} fainter ones (--limit)")
+
+
+def _overview(file: str, model) -> str:
+    counts = [
+        f"{sum(s.gaussian is not None for s in model)} Gaussians",
+        f"{sum(bool(s.spectrum) for s in model)} with a spectrum",
+        f"{sum(s.is_polarised for s in model)} polarised",
+        f"{sum(s.rm_rad_m2 != 0 for s in model)} with a rotation measure",
+    ]
+    patches = f", {len(model.patches)} patches" if model.patches else ""
+    return f"{file}: {len(model)} sources ({', '.join(counts)}){patches}; {model.total_flux_jy:.6g} Jy in all"
+
+
+def _row(source) -> list:
+    spectrum = ""
+    if source.spectrum:
+        kind = "log" if source.logarithmic else "lin"
+        spectrum = f"{kind}[{', '.join(f'{c:.4g}' for c in source.spectrum)}]"
+    if source.rm_rad_m2:
+        spectrum += f" RM {source.rm_rad_m2:.4g} rad/m2"
+    shape = ""
+    if source.gaussian:
+        major, minor, angle = (math.degrees(value) for value in source.gaussian)
+        shape = f"{3600 * major:.3g} x {3600 * minor:.3g} {angle:.0f}"
+    polarised = " ".join(f"{s:.4g}" for s in source.stokes_jy[1:]) if source.is_polarised else ""
+    return [
+        source.name,
+        ra_text(source.ra_rad),
+        dec_text(source.dec_rad),
+        f"{source.stokes_jy[0]:.6g}",
+        polarised,
+        frequency_text(source.ref_freq_hz) if source.ref_freq_hz else "",
+        spectrum,
+        shape,
+        source.patch,
+    ]
+
+
+@command.command("convert")
+@click.argument("source", type=click.Path())
+@click.argument("target", type=click.Path())
+@click.option("--from", "source_format", type=_FORMATS, help="Format of SOURCE; default: found from the content.")
+@click.option("--to", "target_format", type=_WRITABLE, help="Default: wsclean for *-sources.txt, else bbs.")
+@click.option("--drop-patches", is_flag=True, help="Put all sources into no patch, for formats without patches.")
+@click.option("--skip-unsupported", is_flag=True, help="Leave out, and list, what cannot be expressed; else an error.")
+@click.option("--min-flux", type=float, metavar="JY", help="Only sources of at least this |I| (Jy).")
+def convert(source, target, source_format, target_format, drop_patches, skip_unsupported, min_flux) -> None:
+    """Convert sky model SOURCE to TARGET, which appears complete or not at all.
+
+    What TARGET's format cannot hold is an error that names the source; --skip-unsupported leaves such sources out and
+    lists them.
+    """
+    from rimetree import sky
+
+    model = read_sky(source, source_format, skip_unsupported)
+    if min_flux is not None:
+        model = model.select(min_flux_jy=min_flux)
+    if drop_patches:
+        model = model.without_patches()
+    if skip_unsupported:
+        model = _expressible(model, target, target_format)
+    if len(model) == 0:
+        raise Failed(f"{source}: no sources are left to write")
+    sky.write(model, target, target_format)
+    click.echo(f"wrote {target}: {len(model)} sources, {model.total_flux_jy:.6g} Jy")
+
+
+def _expressible(model, target: str, target_format: str | None):
+    """The sources that the format written can hold, one by one; the others are listed."""
+    from rimetree import sky
+
+    name = target_format or ("wsclean" if target.endswith("-sources.txt") else "bbs")
+    kept = []
+    for source in model:
+        try:
+            sky.WRITERS[name](sky.SkyModel((source,), (), model.patch_radec_rad))
+            kept.append(source.name)
+        except sky.UnsupportedError as problem:
+            log(f"warning: left out source {source.name!r}: {problem.message}")
+    return model.select(names=kept)

@@ -1,0 +1,121 @@
+"""Images as FITS and PNG files, which appear complete or not at all."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+
+from ..sky import SkyModel
+from ..whole_file import whole_file
+from .image import Image
+
+
+def fits_header(image: Image) -> dict:
+    """Keywords of the FITS header: RA---SIN and DEC--SIN at the phase centre, frequency and Stokes axes, beam."""
+    step = math.degrees(image.scale_rad)
+    centre = image.size // 2 + 1
+    ra, dec = (math.degrees(angle) for angle in image.phase_centre_rad)
+    header = {
+        "BUNIT": "JY/BEAM",
+        "BTYPE": "Intensity",
+        "OBJECT": image.field_name[:68],
+        "RADESYS": "FK5",
+        "EQUINOX": 2000.0,
+        **{"CTYPE1": "RA---SIN", "CRPIX1": centre, "CDELT1": -step, "CRVAL1": ra % 360, "CUNIT1": "deg"},
+        **{"CTYPE2": "DEC--SIN", "CRPIX2": centre, "CDELT2": step, "CRVAL2": dec, "CUNIT2": "deg"},
+        **{"CTYPE3": "FREQ", "CRPIX3": 1, "CDELT3": image.bandwidth_hz or 1.0, "CRVAL3": image.frequency_hz},
+        "CUNIT3": "Hz",
+        **{"CTYPE4": "STOKES", "CRPIX4": 1, "CDELT4": 1.0, "CRVAL4": 1.0},
+        "ORIGIN": "RimeTree",
+        "HISTORY": f"dirty image of {image.column}",
+    }
+    if image.beam is not None:
+        header["BMAJ"] = math.degrees(image.beam.major_rad)
+        header["BMIN"] = math.degrees(image.beam.minor_rad)
+        header["BPA"] = math.degrees(image.beam.angle_rad)
+    return header
+
+
+def write_fits(image: Image, path: str | os.PathLike) -> None:
+    """Write a FITS image [stokes, frequency, y, x] of 32-bit floats. Raises `OSError` where that cannot be."""
+    from astropy.io import fits
+
+    unit = fits.PrimaryHDU(image.data_jy.astype(np.float32)[None, None])
+    for key, value in fits_header(image).items():
+        unit.header[key] = value
+    with whole_file(path) as temporary:
+        unit.writeto(temporary, overwrite=True)
+
+
+def write_png(image: Image, path: str | os.PathLike, *, sky: SkyModel | None = None, names: bool = True) -> None:
+    """Write a picture: east is left, axes are offsets from the phase centre, circles mark the sources of `sky`.
+
+    Raises `OSError` where the file cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    unit, per_unit = _offset_unit(image)
+    half = image.size // 2 * image.scale_rad * per_unit
+    pixel = image.scale_rad * per_unit
+    figure = Figure(figsize=(8, 7), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    low, high = np.percentile(image.data_jy, 1), image.data_jy.max()
+    picture = axes.imshow(
+        image.data_jy,
+        origin="lower",
+        cmap="inferno",
+        vmin=min(low, high),
+        vmax=high,
+        # Pixel centres are at whole numbers of pixels; offsets in RA grow to the left.
+        extent=(half + pixel / 2, -half + pixel / 2, -half - pixel / 2, half - pixel / 2),
+        interpolation="nearest",
+    )
+    figure.colorbar(picture, ax=axes, label="Stokes I (Jy/beam)")
+    ra, dec = (math.degrees(angle) for angle in image.phase_centre_rad)
+    axes.set_xlabel(f"offset to the east ({unit})")
+    axes.set_ylabel(f"offset to the north ({unit})")
+    axes.set_title(
+        f"{os.path.basename(image.path.rstrip('/'))}: {image.column}, {image.field_name}, "
+        f"{image.frequency_hz / 1e6:.6g} MHz\nphase centre RA {ra:.5f} deg, Dec {dec:.5f} deg (J2000)",
+        fontsize=10,
+    )
+    if sky is not None:
+        _mark_sources(axes, image, sky, pixel, names)
+    if image.beam is not None:
+        _draw_beam(axes, image, half, per_unit)
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, format=os.path.splitext(os.fspath(path))[1][1:] or "png")
+
+
+def _offset_unit(image: Image) -> tuple[str, float]:
+    """The unit of offsets and how many of it are in a radian."""
+    width_deg = math.degrees(image.size * image.scale_rad)
+    if width_deg > 2:
+        return "deg", math.degrees(1)
+    return ("arcmin", 60 * math.degrees(1)) if width_deg > 2 / 60 else ("arcsec", 3600 * math.degrees(1))
+
+
+def _mark_sources(axes, image: Image, sky: SkyModel, pixel: float, names: bool) -> None:
+    place = image.pixels(sky.radec_rad)
+    inside = ((place > -0.5) & (place < image.size - 0.5)).all(axis=1)
+    offsets = (place - image.size // 2) * pixel * np.array([-1, 1])
+    axes.scatter(*offsets[inside].T, s=120, facecolors="none", edgecolors="cyan", linewidths=0.8)
+    if not names or inside.sum() > 40:
+        return
+    for name, (x, y) in zip(np.array(sky.names)[inside], offsets[inside], strict=True):
+        axes.annotate(name, (x, y), xytext=(7, 5), textcoords="offset points", color="cyan", fontsize=7)
+
+
+def _draw_beam(axes, image: Image, half: float, per_unit: float) -> None:
+    from matplotlib.patches import Ellipse
+
+    beam = image.beam
+    major, minor = beam.major_rad * per_unit, beam.minor_rad * per_unit
+    corner = half - 0.7 * major - 0.02 * half
+    # The x axis runs to the left: an angle from north to east is one from y to larger x.
+    angle = -math.degrees(beam.angle_rad)
+    axes.add_patch(Ellipse((corner, -corner), minor, major, angle=angle, color="white", fill=False, linewidth=1))

@@ -1,0 +1,121 @@
+"""Peaks of an image against the sources of a sky model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sky import SkyModel
+from .image import Image
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A source of a model and what the image shows near it.
+
+    Attributes
+    ----------
+    name : of the source; `gaussian`: whether it is extended, so that its peak is lower than its flux
+    model_jy : Stokes I of the model at the frequency of the image
+    expected_jy : what the dirty beam makes of all sources of the model together at this place; None where the image
+        was made without its dirty beam
+    peak_jy : the extremum of the image within a beam of the place, interpolated; None outside the image
+    offset_rad : (east, north) of that from the source
+    offset_beams : its length in full widths of the beam; None without a beam
+    """
+
+    name: str
+    gaussian: bool
+    model_jy: float
+    expected_jy: float | None
+    peak_jy: float | None
+    offset_rad: tuple[float, float] | None
+    offset_beams: float | None
+
+
+def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
+    """One `Peak` per source of the model, in its order."""
+    fluxes = stokes_i_at(sky, image.frequency_hz)
+    places = image.pixels(sky.radec_rad)
+    beam_pixels = 3.0 if image.beam is None else image.beam.major_rad / image.scale_rad
+    result = []
+    for source, flux, place in zip(sky, fluxes, places, strict=True):
+        found = _extremum(image, place, max(1.5, beam_pixels), math.copysign(1, flux))
+        offset = beams = None
+        if found is not None:
+            x, y, _ = found
+            offset = (-(x - place[0]) * image.scale_rad, (y - place[1]) * image.scale_rad)
+            beams = None if image.beam is None else math.hypot(*offset) / image.beam.major_rad
+        result.append(
+            Peak(
+                name=source.name,
+                gaussian=source.gaussian is not None,
+                model_jy=float(flux),
+                expected_jy=_expected(image, places, fluxes, place),
+                peak_jy=None if found is None else found[2],
+                offset_rad=offset,
+                offset_beams=beams,
+            )
+        )
+    return result
+
+
+def stokes_i_at(sky: SkyModel, frequency_hz: float) -> NDArray[np.float64]:
+    """[source] Stokes I (Jy) of a sky model at a frequency, by the `Spectrum` node."""
+    from .. import nodes as rt
+    from ..cells import Cells
+    from ..forest import Forest
+    from ..scope import NodeScope
+    from ..sky_trees import sky_nodes
+
+    ns = NodeScope()
+    sky_nodes(ns, sky, (0.0, 0.0))
+    name = "stokes" if "stokes" in ns.AllNodes() else "stokes_0"
+    ns.I << rt.Identity(ns[name])
+    return Forest(ns).evaluate(ns.I, Cells(freq_hz=[frequency_hz], time_s=[0.0]))[:, 0, 0, 0]
+
+
+def _extremum(
+    image: Image, place: NDArray[np.float64], radius: float, sign: float
+) -> tuple[float, float, float] | None:
+    """(x, y, value) of the extremum near a place: the largest pixel, refined by a parabola through its neighbours."""
+    if not np.isfinite(place).all() or not (place >= 0.5).all() or not (place <= image.size - 1.5).all():
+        return None
+    centre, reach = np.rint(place).astype(int), math.ceil(radius)
+    x = np.arange(max(1, centre[0] - reach), min(image.size - 1, centre[0] + reach + 1))
+    y = np.arange(max(1, centre[1] - reach), min(image.size - 1, centre[1] + reach + 1))
+    patch = sign * image.data_jy[y[0] : y[-1] + 1, x[0] : x[-1] + 1]
+    near = np.hypot(x[None, :] - place[0], y[:, None] - place[1]) <= radius
+    row, column = np.unravel_index(np.argmax(np.where(near, patch, -np.inf)), patch.shape)
+    peak_x, peak_y = x[column], y[row]
+    around = image.data_jy[peak_y - 1 : peak_y + 2, peak_x - 1 : peak_x + 2]
+    dx, value_x = _vertex(around[1])
+    dy, value_y = _vertex(around[:, 1])
+    return peak_x + dx, peak_y + dy, float(value_x + value_y - around[1, 1])
+
+
+def _vertex(three: NDArray[np.float64]) -> tuple[float, float]:
+    """Position (within half a pixel) and value of the vertex of the parabola through three values at -1, 0, 1."""
+    curvature = three[0] - 2 * three[1] + three[2]
+    slope = (three[2] - three[0]) / 2
+    if curvature == 0 or abs(slope) > abs(curvature) / 2:
+        return 0.0, float(three[1])
+    shift = -slope / curvature
+    return float(shift), float(three[1] + slope * shift / 2)
+
+
+def _expected(image: Image, places, fluxes, place) -> float | None:
+    if image.psf is None or not np.isfinite(place).all():
+        return None
+    offsets = place - places + image.psf.shape[0] // 2  # where in the beam each source contributes
+    inside = (np.isfinite(offsets) & (offsets >= 0) & (offsets < image.psf.shape[0] - 1)).all(axis=1)
+    whole = np.floor(offsets[inside]).astype(int)
+    part_x, part_y = (offsets[inside] - whole).T
+    x, y = whole.T
+    psf = image.psf
+    values = (1 - part_y) * ((1 - part_x) * psf[y, x] + part_x * psf[y, x + 1])
+    values += part_y * ((1 - part_x) * psf[y + 1, x] + part_x * psf[y + 1, x + 1])
+    return float((values * fluxes[inside]).sum())
