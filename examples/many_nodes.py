@@ -1,6 +1,6 @@
 """The same sky as one PSV node per baseline and as a tree of many small nodes: equal visibilities.
 
-    python examples/many_nodes.py [new.ms]
+Run it: python examples/many_nodes.py [new.ms]
 
 Makes a small Measurement Set (a temporary one unless a path is given), evaluates both trees over it at once, and writes
 the difference of the two into a column of its own.
@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+
 import rimetree as rt
 from rimetree import make_ms
 
@@ -42,9 +43,7 @@ def main(path: Path) -> None:
     rt.many_node_tree(many, SKY, PHASE_CENTRE, baselines, column="MANY_NODES")
     for p, q in baselines:
         ns.difference(p, q) << one.V(p, q) - many.V(p, q)
-        ns.sink(p, q) << rt.Sink(
-            ns.difference(p, q), station_1_index=p, station_2_index=q, output_column="DIFFERENCE"
-        )
+        ns.sink(p, q) << rt.Sink(ns.difference(p, q), station_1_index=p, station_2_index=q, output_column="DIFFERENCE")
     ns.VisDataMux << rt.VisDataMux(None, None, *(ns.sink(p, q) for p, q in baselines))
 
     forest = rt.Forest(ns)

@@ -1,9 +1,10 @@
 """Visibilities from arrays, without a tree: two sources seen by three baselines.
 
-    python examples/predict.py
+Run it: python examples/predict.py
 """
 
 import numpy as np
+
 import rimetree as rt
 
 # Baselines as a Measurement Set stores them, metres, and how fast they change, metres per second.

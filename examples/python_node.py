@@ -1,11 +1,12 @@
 """A node whose mathematics is Python: ionospheric phases, in a tree whose other nodes are C++.
 
-    python examples/python_node.py
+Run it: python examples/python_node.py
 
 Such a node is for trying something out. `docs/adding-a-node.md` tells how to write one in C++.
 """
 
 import numpy as np
+
 import rimetree as rt
 
 ELECTRONS_PER_TECU = 1e16

@@ -1,11 +1,12 @@
 """A measurement-equation tree: two sources seen by three antennas with gains, evaluated without a Measurement Set.
 
-    python examples/tree_script.py
+Run it: python examples/tree_script.py
 """
 
 import itertools
 
 import numpy as np
+
 import rimetree as rt
 
 ANTENNAS = range(3)

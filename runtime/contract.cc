@@ -70,7 +70,7 @@ std::optional<Evaluation> Contract::prepare(const Node& node, const Request& req
 
   std::vector<const Result*> present;
   present.reserve(children.size());
-  bool any_value = children.empty();
+  bool any_missing = false, any_value = false;
   const std::vector<ChildSpec>& specs = node.node_class().children;
   const std::size_t fixed = specs.size() - (!specs.empty() && specs.back().repeated ? 1 : 0);
   for (std::size_t slot = 0; slot < children.size(); ++slot) {
@@ -78,6 +78,7 @@ std::optional<Evaluation> Contract::prepare(const Node& node, const Request& req
     const bool missing = child != nullptr && child->status == Result::Status::missing;
     if (missing && !node.skips_missing()) return std::nullopt;  // `decided` is missing by default
     if (missing) {
+      any_missing = true;
       // A slot with a label of its own is still there, but empty; a repeated child leaves no gap.
       if (slot < fixed) present.push_back(nullptr);
       continue;
@@ -85,8 +86,25 @@ std::optional<Evaluation> Contract::prepare(const Node& node, const Request& req
     any_value = any_value || child != nullptr;
     present.push_back(child);
   }
-  if (!any_value) return std::nullopt;
+  if (any_missing && !any_value) return std::nullopt;
   return std::make_optional<Evaluation>(node, request, pool, std::move(present));
+}
+
+void Contract::evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) {
+  const auto fail_all = [&](const char* message) {
+    for (Evaluation* evaluation : batch) fail(*evaluation, message);
+  };
+  try {
+    batch.front()->node.evaluate_batch(context, batch);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const memory::OutOfMemory&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail_all(error.what());
+  } catch (...) {
+    fail_all("threw something that is no std::exception");
+  }
 }
 
 Result Contract::finish(Evaluation& evaluation) {
@@ -102,11 +120,10 @@ Result Contract::finish(Evaluation& evaluation) {
     std::sort(result.derivatives.begin(), result.derivatives.end(),
               [](const Derivative& a, const Derivative& b) { return a.parameter < b.parameter; });
     result.status = Result::Status::ok;
+  } catch (const memory::OutOfMemory&) {
+    throw;
   } catch (const std::exception& error) {
-    const Failure failure = failure_of(evaluation.node, error.what());
-    result = Result{};
-    result.status = Result::Status::failed;
-    result.failures.push_back(failure);
+    fail(evaluation, error.what());
   }
   return std::move(result);
 }

@@ -18,8 +18,8 @@ class Contract {
   /// `children`: one per slot, nullptr where an optional child is absent.
   static std::optional<Evaluation> prepare(const Node& node, const Request& request, memory::Pool& pool,
                                            std::span<const Result* const> children, Result& decided);
-  /// Calls the class for the whole batch; an exception that it lets through fails every node of the batch (Cancelled and
-  /// memory::OutOfMemory go on to the caller).
+  /// Calls the class for the whole batch; an exception that it lets through fails every node of the batch (Cancelled
+  /// and memory::OutOfMemory go on to the caller).
   static void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch);
   /// Checks what the class produced, applies the default rule for flags, and gives the result.
   static Result finish(Evaluation& evaluation);

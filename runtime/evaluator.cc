@@ -50,7 +50,8 @@ struct Evaluator::Pass {
 
 Evaluator::Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options)
     : forest_(std::move(forest)),
-      plan_(*forest_),
+      plan_(std::make_unique<Plan>(*forest_)),
+      plan_version_(forest_->plan_version()),
       options_(options),
       threads_(options.threads),
       pool_(memory::Pool::create(memory::host())),
@@ -75,29 +76,43 @@ std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   return stamp;
 }
 
-std::vector<ResultPtr> Evaluator::evaluate(const Request& request, const std::vector<int>& roots,
-                                           Cancellation* cancellation) {
-  const auto start = std::chrono::steady_clock::now();
-  Cancellation none;
-  Pass pass{request, cancellation ? *cancellation : none, {}, {}, {}, {}, {}, 0};
+// Brings the plan up to date, and finds what identifies every result of this request.
+Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation) {
+  if (plan_version_ != forest_->plan_version()) {
+    plan_ = std::make_unique<Plan>(*forest_);
+    plan_version_ = forest_->plan_version();
+    waves_roots_.clear();
+    waves_.clear();
+  }
+  Pass pass{request, cancellation, {}, {}, {}, {}, {}, 0};
   pass.stamp.resize(forest_->size());
   pass.result.resize(forest_->size());
   pass.waiting_consumers.assign(forest_->size(), 0);
   pass.is_root.assign(forest_->size(), false);
   for (const int root : roots) pass.is_root[root] = true;
-  for (const int node : plan_.below(roots)) {
+  for (const int node : plan_->below(roots)) {
     std::uint64_t stamp = stamp_own(node, request);
     for (const int child : forest_->children(node)) {
       stamp = mix(stamp, child < 0 ? 0 : pass.stamp[child]);
       if (child >= 0) ++pass.waiting_consumers[child];
     }
     pass.stamp[node] = stamp;
+    // What was kept of another tile makes room for this one's.
+    if (kept_stamp_[node] != stamp) kept_[node] = nullptr;
   }
   if (roots != waves_roots_ || request.cells->shape() != waves_cells_) {
     waves_roots_ = roots;
     waves_cells_ = request.cells->shape();
-    waves_ = plan_.waves(roots, waves_cells_, options_.memory_budget);
+    waves_ = plan_->waves(roots, waves_cells_, options_.memory_budget);
   }
+  return pass;
+}
+
+std::vector<ResultPtr> Evaluator::evaluate(const Request& request, const std::vector<int>& roots,
+                                           Cancellation* cancellation) {
+  const auto start = std::chrono::steady_clock::now();
+  Cancellation none;
+  Pass pass = prepare(request, roots, cancellation ? *cancellation : none);
   for (const auto& wave : waves_) run_wave(pass, wave);
 
   std::vector<ResultPtr> results;
@@ -112,7 +127,7 @@ ResultPtr Evaluator::evaluate(const Request& request, const std::string& node) {
 }
 
 void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
-  const std::vector<int> nodes = plan_.below(roots);
+  const std::vector<int> nodes = plan_->below(roots);
   pass.needed.assign(forest_->size(), false);
   for (const int root : roots) pass.needed[root] = true;
   // From the roots down: a node whose kept result is valid ends the descent.
@@ -122,6 +137,7 @@ void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
     const bool valid = kept_[node] && kept_stamp_[node] == pass.stamp[node] && !forest_->node(node).always_evaluates();
     if (valid && !pass.result[node]) {
       pass.result[node] = kept_[node];
+      pass.bytes_alive += result_bytes(*kept_[node]);
       ++timing_.classes[forest_->node(node).node_class().name].reused;
       release_children(pass, node);  // it will not read them
     }
@@ -138,7 +154,7 @@ void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
     while (end < nodes.size() && forest_->level(nodes[end]) == forest_->level(nodes[k])) ++end;
     std::map<int, std::vector<int>> batches;
     for (; k < end; ++k)
-      if (pass.needed[nodes[k]]) batches[plan_.batch_of(nodes[k])].push_back(nodes[k]);
+      if (pass.needed[nodes[k]]) batches[plan_->batch_of(nodes[k])].push_back(nodes[k]);
     for (const auto& [id, members] : batches) run_batch(pass, members);
   }
 }
@@ -162,7 +178,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   if (!ready.empty()) {
     BatchContext context{threads_, pass.cancellation, warnings_};
     const auto start = std::chrono::steady_clock::now();
-    ready.front()->node.evaluate_batch(context, ready);
+    Contract::evaluate_batch(context, ready);
     timing.seconds += seconds_since(start);
     timing.evaluations += ready.size();
     ++timing.batches;
@@ -172,7 +188,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     auto result =
         std::make_shared<const Result>(evaluations[i] ? Contract::finish(*evaluations[i]) : std::move(decided[i]));
     pass.bytes_alive += result_bytes(*result);
-    if ((plan_.keeps(node) || pass.is_root[node]) && !forest_->node(node).always_evaluates()) {
+    if ((plan_->keeps(node) || pass.is_root[node]) && !forest_->node(node).always_evaluates()) {
       kept_[node] = result;
       kept_stamp_[node] = pass.stamp[node];
     }
@@ -185,7 +201,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
 void Evaluator::release_children(Pass& pass, int node) {
   for (const int child : forest_->children(node)) {
     if (child < 0 || --pass.waiting_consumers[child] > 0 || pass.is_root[child] || !pass.result[child]) continue;
-    if (!plan_.keeps(child)) {
+    if (!plan_->keeps(child)) {
       pass.bytes_alive -= result_bytes(*pass.result[child]);
       pass.result[child] = nullptr;
     }

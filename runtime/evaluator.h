@@ -51,7 +51,8 @@ class Evaluator {
   /// What nodes had to say so far, each message once.
   const Warnings& warnings() const { return warnings_; }
   const Forest& forest() const { return *forest_; }
-  const Plan& plan() const { return plan_; }
+  /// As of the last evaluation; a change of state may make another one necessary.
+  const Plan& plan() const { return *plan_; }
   memory::Pool& pool() { return *pool_; }
   int threads() const { return threads_.size(); }
   std::uint64_t memory_budget() const { return options_.memory_budget; }
@@ -59,12 +60,14 @@ class Evaluator {
  private:
   struct Pass;  // one evaluate() call
   std::uint64_t stamp_own(int node, const Request& request) const;
+  Pass prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation);
   void run_wave(Pass& pass, std::span<const int> roots);
   void run_batch(Pass& pass, std::span<const int> nodes);
   void release_children(Pass& pass, int node);
 
   std::shared_ptr<Forest> forest_;
-  Plan plan_;
+  std::unique_ptr<const Plan> plan_;
+  std::uint64_t plan_version_;  // of the forest, when it was planned
   EvaluatorOptions options_;
   ThreadPool threads_;
   std::shared_ptr<memory::Pool> pool_;

@@ -58,8 +58,8 @@ class Node {
   virtual void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const;
 
  protected:
-  /// The mathematics: reads evaluation.child(...), calls set(...). Any exception becomes a Failure of this node, but for
-  /// Cancelled and memory::OutOfMemory, which end the evaluation.
+  /// The mathematics: reads evaluation.child(...), calls set(...). Any exception becomes a Failure of this node, but
+  /// for Cancelled and memory::OutOfMemory, which end the evaluation.
   virtual void evaluate(Evaluation& evaluation) const = 0;
   /// Makes the evaluation's outcome a Failure of its node.
   static void fail(Evaluation& evaluation, const std::string& message);

@@ -36,12 +36,12 @@ void ThreadPool::take_part(Loop& loop, int worker) {
   while (!loop.stop) {
     const std::size_t begin = loop.next.fetch_add(loop.grain);
     if (begin >= loop.n) return;
-    // Only the calling thread may ask the interpreter; the others see the flag it sets.
-    if (loop.cancellation && (worker == 0 ? loop.cancellation->check() : loop.cancellation->requested())) {
-      loop.stop = true;
-      return;
-    }
     try {
+      // Only the calling thread may ask the interpreter; the others see the flag it sets.
+      if (loop.cancellation && (worker == 0 ? loop.cancellation->check() : loop.cancellation->requested())) {
+        loop.stop = true;
+        return;
+      }
       loop.body(begin, std::min(begin + loop.grain, loop.n), worker);
     } catch (...) {
       const std::lock_guard lock(loop.mutex);

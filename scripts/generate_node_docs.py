@@ -118,7 +118,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
 
 def stubs(infos: list[dict]) -> str:
     """The type stubs of the module rimetree.nodes."""
-    parts = [STUBS_HEAD]
+    parts = []
     for info in infos:
         written = WRITTEN.get(info["name"])
         arguments = WRITTEN_ARGUMENTS[info["name"]] if written else class_arguments(info)
@@ -129,7 +129,7 @@ def stubs(infos: list[dict]) -> str:
         parts.append("\n".join([*lines, body]) + "\n")
     names = "".join(f'    "{info["name"]}",\n' for info in infos)
     parts.append(f"__all__ = [\n{names}]\n")
-    return "\n".join(parts)
+    return STUBS_HEAD + "\n".join(parts)
 
 
 WRITTEN_ARGUMENTS = {

@@ -124,7 +124,7 @@ default_parallel_level() {
 install_rimetree() {
   export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(default_parallel_level)}
   local settings=()
-  [[ $with_tests == no ]] || settings=(--config-settings=cmake.define.RIMETREE_{TESTS,CUDA}=ON)
+  [[ $with_tests == no ]] || settings=("--config-settings=cmake.define.RIMETREE_"{TESTS,CUDA}"=ON")
   # A build folder moved with the repository would be refused by CMake.
   if [[ -f $BUILD/CMakeCache.txt ]] && ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$ROOT" "$BUILD/CMakeCache.txt"; then
     rm -rf "$BUILD"

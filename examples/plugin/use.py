@@ -1,6 +1,6 @@
 """A node class that was built outside RimeTree, used like one of its own.
 
-    python examples/plugin/use.py build/plugin/cos3_beam.so
+Run it: python examples/plugin/use.py build/plugin/cos3_beam.so
 
 Two equal sources, one at the centre of the beam and one half a degree off, seen by one baseline.
 """
@@ -8,6 +8,7 @@ Two equal sources, one at the centre of the beam and one half a degree off, seen
 import sys
 
 import numpy as np
+
 import rimetree as rt
 
 plugin = rt.load_plugin(sys.argv[1])

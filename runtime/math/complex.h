@@ -84,8 +84,13 @@ RT_HD Complex<T> sqrt(Complex<T> z) {
 }
 template <class T>
 RT_HD Complex<T> pow(Complex<T> a, Complex<T> b) {
-  if (value_of(a.re) == Plain<T>(0) && value_of(a.im) == Plain<T>(0))
-    return value_of(b.re) == Plain<T>(0) && value_of(b.im) == Plain<T>(0) ? Complex<T>(T(1)) : Complex<T>(T(0));
+  using P = Plain<T>;
+  const P re = value_of(b.re), im = value_of(b.im);
+  if (value_of(a.re) == P(0) && value_of(a.im) == P(0)) {  // other powers of 0 have no value: NaN
+    if (im == P(0) && re == P(0)) return Complex<T>(T(1));
+    if (im == P(0) && re == P(1)) return a;
+    if (re > P(0)) return Complex<T>(T(0));
+  }
   return exp(b * log(a));
 }
 template <class T>

@@ -99,9 +99,9 @@ using std::pow;
 template <class T>
 RT_HD Dual<T> pow(Dual<T> a, Dual<T> b) {
   const T y = std::pow(a.v, b.v);
-  // Each term only where its direction is not zero: log(a) of a non-positive base must not spoil d/da.
-  const T da = a.d != T(0) ? a.d * b.v * std::pow(a.v, b.v - T(1)) : T(0);
-  const T db = b.d != T(0) ? b.d * y * std::log(a.v) : T(0);
+  // Each term only where it is not zero: log(a) of a non-positive base must not spoil d/da, nor 0^-1 the slope of a^0.
+  const T da = a.d != T(0) && b.v != T(0) ? a.d * b.v * std::pow(a.v, b.v - T(1)) : T(0);
+  const T db = b.d != T(0) && y != T(0) ? b.d * y * std::log(a.v) : T(0);
   return {y, da + db};
 }
 

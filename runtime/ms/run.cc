@@ -169,7 +169,10 @@ class Run {
     const Stopwatch watch(report_.write_seconds);
     WriteOptions write_options;
     write_options.flags = writes_flags_;
-    write_options.rows_expected = static_cast<std::int64_t>(reader_->n_row());
+    write_options.rows_expected =
+        options_.rows_expected > 0 ? options_.rows_expected : static_cast<std::int64_t>(reader_->n_row());
+    write_options.continues = options_.continues;
+    write_options.more_follow = options_.more_follow;
     for (const std::string& column : outputs_)
       writers_.push_back(std::make_unique<TileWriter>(ms_, column, write_options));
   }

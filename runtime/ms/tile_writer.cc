@@ -86,7 +86,19 @@ TileWriter::TileWriter(MeasurementSet& ms, std::string column, WriteOptions opti
   progress_.started = now_text();
   progress_.rows_expected = options_.rows_expected;
   require_writable();
+  if (options_.continues) take_up_journal();
   prepare_column();
+}
+
+void TileWriter::take_up_journal() {
+  for (const Progress& found : read_progress(ms_.path())) {
+    if (found.column != column_ || found.creating || found.rows_expected < 0) continue;
+    progress_.started = found.started;
+    progress_.rows_written = found.rows_written;
+    progress_.complete = found.complete;
+    for (const CompleteUntil& one : found.complete)
+      complete_until_s_[{one.data_desc_id, one.field_id}] = one.time_s;
+  }
 }
 
 TileWriter::~TileWriter() {
@@ -219,8 +231,12 @@ void TileWriter::store() {
 
 void TileWriter::finish() {
   if (finished_) return;
-  ms_.table().flush(true);
-  remove_progress(ms_.path(), column_);
+  if (options_.more_follow) {
+    store();
+  } else {
+    ms_.table().flush(true);
+    remove_progress(ms_.path(), column_);
+  }
   finished_ = true;
 }
 

@@ -17,6 +17,8 @@ struct WriteOptions {
   bool flags = false;  ///< also write Tile::flag to FLAG and FLAG_ROW
   std::int64_t rows_expected =
       0;                         ///< rows that all tiles hold together (TileReader::n_row), for the journal; 0: unknown
+  bool continues = false;        ///< take up the journal that a writer with more_follow left
+  bool more_follow = false;      ///< finish() leaves the journal: another writer of the column continues
   double sync_interval_s = 1.0;  ///< data and journal go to the disk at most this often; 0: after every tile
   std::uint64_t spare_bytes = 64u << 20;  ///< room left on the disk beside a new column
 };
@@ -41,7 +43,7 @@ class TileWriter {
   /// column is not there or of the wrong size, if the tile does not fit its data description, or if writing fails.
   void write(const Tile& tile);
 
-  /// Everything to the disk; removes the journal. Call once, after the last tile.
+  /// Everything to the disk; removes the journal unless more follow. Call once, after the last tile.
   void finish();
 
   const std::string& column() const { return column_; }
@@ -50,6 +52,7 @@ class TileWriter {
  private:
   void require_writable() const;
   void require_space(std::uint64_t bytes) const;
+  void take_up_journal();
   void prepare_column();
   CellPart part_of(const Tile& tile) const;
   void write_flags(const Tile& tile, const CellPart& part, const std::vector<std::size_t>& positions,

@@ -74,6 +74,9 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
     run_options.rows = rows_of(options);
     run_options.channels = channels_of(options);
     run_options.precision = text_item(options, "precision") == "single" ? Precision::single : Precision::double_;
+    run_options.continues = flag_item(options, "continues");
+    run_options.more_follow = flag_item(options, "more_follow");
+    run_options.rows_expected = integer_item(options, "rows_expected", 0);
     const std::string ms_path = string_of(path);
     Cancellation cancellation = interruptible();
     const auto report_progress = [&](const ms::RunProgress& state) {

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import rimetree as rt
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 
@@ -71,3 +73,21 @@ def test_plugin(tmp_path):
     expected = np.cos(65e-9 * np.array([1.2e9, 1.4e9, 1.6e9]) * distance) ** 3
     np.testing.assert_allclose(numbers(beam), expected, atol=6e-5)  # printed to 4 decimals
     np.testing.assert_allclose(numbers(visibility), 1 + expected**2, atol=6e-5)
+
+
+def test_quickstart_tree(tmp_path):
+    """The tree of the quickstart, on a small set, gives what `rimetree simulate` gives for the same sky."""
+    path = tmp_path / "small.ms"
+    sky = EXAMPLES / "quickstart.skymodel"
+    command = ["-m", "rimetree.cli"]
+    centre = ["--phase-centre", "04:00:00", "-30.00.00"]
+    run(*command, "make-ms", path, "--telescope", "kat-7", *centre, "--duration", "5min", "--channels", "4")
+    run(*command, "run", EXAMPLES / "quickstart_tree.py", path)
+    run(*command, "simulate", path, "--sky", sky, "--column", "MODEL_DATA")
+    largest = 0.0
+    for tile in rt.ms.tiles(path, ["DATA", "MODEL_DATA"]):
+        tree, simulated = tile["columns"]["DATA"], tile["columns"]["MODEL_DATA"]
+        largest = max(largest, np.abs(simulated).max())
+        # Columns hold single precision.
+        np.testing.assert_allclose(tree, simulated, atol=4 * np.finfo(np.float32).eps * 12)
+    assert largest > 3.0

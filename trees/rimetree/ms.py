@@ -85,11 +85,14 @@ def run_options(
     time_slots: int | None = None,
     channels: tuple[int, int] | None = None,
     precision: str = "double",
+    part: tuple[int, int, int] | None = None,
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
     `data_desc_id`, `field_id`: only these rows (None: all). `time_slots`: per time-slot group (None: as many as fit in
-    memory). `channels`: (first, stop). `precision`: "double" or "single".
+    memory). `channels`: (first, stop). `precision`: "double" or "single". `part`: (index, count, rows) where this run
+    is one of several that fill a column together, one for each field, with so many rows in all: if one of them is
+    interrupted, the set says so until the last has ended.
     """
     if precision not in ("double", "single"):
         raise Error(f'precision must be "double" or "single", not {precision!r}')
@@ -102,6 +105,9 @@ def run_options(
         "time_slots": time_slots,
         "channels": None if channels is None else [int(channel) for channel in channels],
         "precision": precision,
+        "continues": part is not None and part[0] > 0,
+        "more_follow": part is not None and part[0] < part[1] - 1,
+        "rows_expected": 0 if part is None else part[2],
     }
 
 

@@ -88,12 +88,13 @@ def groups(
             found.setdefault(part["field_id"], []).append(part)
     if not found:
         raise Error(f"{path} has no rows {'' if autocorrelations else 'between different antennas '}that are selected")
+    all_rows = field_id is None and data_desc_id is None and len(found) == 1
     result = []
     for field, parts in sorted(found.items()):
         feeds = {_feed(summary, part["data_desc_id"]) for part in parts}
         together = len(feeds) == 1 and data_desc_id is None
         for some in [parts] if together else [[part] for part in parts]:
-            result.append(_group(path, summary, field, some, together, len(found) == 1, autocorrelations))
+            result.append(_group(path, summary, field, some, together, all_rows, autocorrelations))
     return result
 
 
@@ -122,11 +123,11 @@ def _feed(summary: dict, data_desc_id: int) -> str:
 
 
 def _group(
-    path: str, summary: dict, field: int, parts: list[dict], together: bool, only_field: bool, autocorrelations: bool
+    path: str, summary: dict, field: int, parts: list[dict], together: bool, all_rows: bool, autocorrelations: bool
 ) -> MsGroup:
     ids = tuple(part["data_desc_id"] for part in parts)
     selection = {"autocorrelations": autocorrelations}
-    if not (together and only_field):
+    if not (together and all_rows):
         selection["field_id"] = field
     if not together:
         selection["data_desc_id"] = ids[0]

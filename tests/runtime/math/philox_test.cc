@@ -22,5 +22,24 @@ TEST(Philox, NormalPairsAreFiniteAtTheEdges) {
   EXPECT_NEAR(normal_pair({{all, all, all, all}}).re, 0, 2e-8);
 }
 
+TEST(Philox, NormalPairsHaveTheRightMoments) {
+  constexpr std::uint32_t kCount = 100000;
+  double mean_re = 0, mean_im = 0, square_re = 0, square_im = 0, cross = 0, fourth = 0;
+  for (std::uint32_t i = 0; i < kCount; ++i) {
+    const Complex<double> z = normal_pair(philox4x32({{i, 0, 0, 0}}, 42, 0));
+    mean_re += z.re, mean_im += z.im;
+    square_re += z.re * z.re, square_im += z.im * z.im, cross += z.re * z.im;
+    fourth += z.re * z.re * z.re * z.re;
+  }
+  // Five standard deviations of each mean: 1, sqrt(2), 1 and sqrt(96) over the root of the count.
+  const double unit = 5 / std::sqrt(double{kCount});
+  EXPECT_NEAR(mean_re / kCount, 0, unit);
+  EXPECT_NEAR(mean_im / kCount, 0, unit);
+  EXPECT_NEAR(square_re / kCount, 1, std::sqrt(2.0) * unit);
+  EXPECT_NEAR(square_im / kCount, 1, std::sqrt(2.0) * unit);
+  EXPECT_NEAR(cross / kCount, 0, unit);
+  EXPECT_NEAR(fourth / kCount, 3, std::sqrt(96.0) * unit);
+}
+
 }  // namespace
 }  // namespace rimetree

@@ -27,10 +27,6 @@ class Interrupted(Failed):
     exit_code = 130
 
 
-class ScriptError(Exception):
-    """An exception that a user's script raised: its text says in which line of the script."""
-
-
 @contextmanager
 def guarded(debug: bool) -> Iterator[None]:
     """Turns what users can cause into `Failed`; with `debug` the traceback is printed before."""
@@ -63,6 +59,7 @@ def _show_warning(message, category, filename, lineno, file=None, line=None) -> 
 def _message(problem: Exception) -> str | None:
     """What to tell the user, or None for what must be a mistake of this program."""
     from rimetree import Error
+    from rimetree.script import ScriptError
     from rimetree.sky import SkyModelError
     from rimetree.telescopes import TelescopeError
 

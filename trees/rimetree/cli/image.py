@@ -9,7 +9,7 @@ import click
 
 from .output import log, table
 from .quantities import ANGLE, dec_text, frequency_text, ra_text
-from .selection import read_sky, require_ms, rows_options, sky_options
+from .selection import centre_option, read_sky, require_ms, rows_options, sky_options, warn_of_directions
 
 _MAX_PSF_SIZE = 2048
 
@@ -27,20 +27,28 @@ _MAX_PSF_SIZE = 2048
 )
 @sky_options(required=False)
 @click.option("--threads", type=click.IntRange(min=1), help="Cores to use; default: all.")
+@centre_option
 @rows_options
-def command(ms, output, column, size, scale, robust, sky, sky_format, skip_unsupported, threads, field, ddid):
+def command(
+    ms, output, column, size, scale, robust, sky, sky_format, skip_unsupported, threads, field, ddid, phase_centre
+):
     """Make a dirty image (Stokes I, Jy/beam) of a column of Measurement Set MS.
 
     All spectral windows of a field go together; flags and weights are honoured. East is left; FITS files carry a SIN
     projection. With --sky the sources are marked in PNGs, and a table compares them with the image: the model's flux,
     what the dirty beam makes of the whole model there, the peak within a beam, and its offset.
     """
+    import rimetree as rt
     from rimetree import plots
 
     for file in output:
         if os.path.splitext(file)[1].lower() not in (".png", ".fits"):
             raise click.BadParameter(f"{file!r} must end in .png or .fits", param_hint="--output")
     require_ms(ms)
+    if phase_centre is None:
+        summary = rt.ms.inspect(ms, scan_cells=False)
+        chosen = rt.ms.groups(ms, data_desc_id=ddid, field_id=field, summary=summary)
+        warn_of_directions(summary, [group.field_id for group in chosen])
     model = None if sky is None else read_sky(sky, sky_format, skip_unsupported)
     image = plots.dirty_image(
         ms,
@@ -52,6 +60,7 @@ def command(ms, output, column, size, scale, robust, sky, sky_format, skip_unsup
         robust=robust,
         psf=model is not None and size <= _MAX_PSF_SIZE,
         threads=threads,
+        phase_centre_rad=phase_centre,
     )
     for file in output:
         if file.lower().endswith(".fits"):

@@ -37,7 +37,7 @@ def run_groups(
     """
     reports = []
     try:
-        for group in groups:
+        for index, group in enumerate(groups):
             forest = forest_of(group)
             log(f"{group}; {memory_text(forest, group, time_slots)}")
             with progress(f"field {group.field_id}", "visibilities") as show:
@@ -46,6 +46,7 @@ def run_groups(
                     progress=show,
                     precision=precision,
                     time_slots=time_slots,
+                    part=(index, len(groups), sum(one.n_row for one in groups)),
                     **group.selection,
                 )
             reports.append((group, report))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -56,14 +56,19 @@ def evaluation_options(function: Callable) -> Callable:
     )(function)
 
 
-def tree_options(function: Callable) -> Callable:
-    """What the tree of a sky model is like: --no-smearing, --many-node, --phase-centre."""
-    function = click.option(
+def centre_option(function: Callable) -> Callable:
+    """--phase-centre."""
+    return click.option(
         "--phase-centre",
         type=(RA, DEC),
         metavar="RA DEC",
         help="Where the UVW point (J2000), if not where the FIELD table says.",
     )(function)
+
+
+def tree_options(function: Callable) -> Callable:
+    """What the tree of a sky model is like: --no-smearing, --many-node, --phase-centre."""
+    function = centre_option(function)
     function = click.option(
         "--many-node", is_flag=True, help="One tree of small nodes per source and baseline instead of PSV nodes."
     )(function)
@@ -111,16 +116,20 @@ def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centr
     return ns
 
 
-def warn_of_set(summary: dict, sky, groups, phase_centre) -> None:
-    """What makes a model of this sky in this Measurement Set less than what one may think it is."""
+def warn_of_directions(summary: dict, field_ids: Sequence[int]) -> None:
+    """Which fields have UVW that point elsewhere than the FIELD table says."""
     for direction in summary["uvw"]["directions"]:
-        if direction["points_elsewhere"] and phase_centre is None:
+        if direction["points_elsewhere"] and direction["field_id"] in field_ids:
             log(
                 f"warning: the UVW of field {direction['field_id']} point {math.degrees(direction['offset_rad']):.4g} "
                 "deg away from its phase centre in the FIELD table, so that sources will stand in wrong places; "
                 f"give --phase-centre (about {math.degrees(direction['ra_rad']):.4f} "
                 f"{math.degrees(direction['dec_rad']):.4f} deg)"
             )
+
+
+def warn_of_sky(sky, groups, phase_centre) -> None:
+    """Which sources of a model are where no telescope of this kind sees them."""
     for group in groups:
         far = [
             name

@@ -13,7 +13,8 @@ from .selection import (
     scope_of_sky,
     sky_options,
     tree_options,
-    warn_of_set,
+    warn_of_directions,
+    warn_of_sky,
 )
 
 
@@ -62,7 +63,9 @@ def command(
     model = read_sky(sky, sky_format, skip_unsupported)
     summary = rt.ms.inspect(ms, scan_cells=False)
     groups = rt.ms.groups(ms, data_desc_id=ddid, field_id=field, summary=summary)
-    warn_of_set(summary, model, groups, tree["phase_centre"])
+    if tree["phase_centre"] is None:
+        warn_of_directions(summary, [group.field_id for group in groups])
+    warn_of_sky(model, groups, tree["phase_centre"])
     log(f"{sky}: {len(model)} sources, {model.total_flux_jy:.6g} Jy; {ms}: {len(groups)} tree(s) to evaluate")
 
     def forest_of(group):

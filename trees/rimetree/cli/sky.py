@@ -50,7 +50,7 @@ def show(file, file_format, skip_unsupported, limit, freq, as_json) -> None:
         for row, s in zip(rows, order, strict=True):
             row.insert(4, f"{at[s]:.6g}")
     if rows:
-        left = (0, 1, 2) + tuple(range(len(headers) - 5, len(headers)))
+        left = (0, 1, 2, *range(len(headers) - 5, len(headers)))
         click.echo("\n" + table(headers, rows, left=left))
     if limit < len(model):
         click.echo(f"... and {len(model) - limit} fainter ones (--limit)")

@@ -93,14 +93,16 @@ def dirty_image(
     scale_rad: float | None = None,
     robust: float | None = None,
     psf: bool = False,
+    phase_centre_rad: tuple[float, float] | None = None,
     threads: int | None = None,
 ) -> Image:
     """Dirty image of Stokes I of one field, all spectral windows together.
 
     `size`: pixels along each side (even, at least 32). `scale_rad`: pixel size (None: a fifth of the fringe spacing of
     the longest baseline). `robust`: Briggs' parameter, -2 (uniform) to 2 (natural); None: natural weights. `psf`: also
-    keep the dirty beam. Flags and weights are honoured, autocorrelations are left out. Raises `Error` where there are
-    several fields to choose from, no such column, or nothing that is not flagged.
+    keep the dirty beam. `phase_centre_rad`: where the UVW point, if not where FIELD says. Flags and weights are
+    honoured, autocorrelations are left out. Raises `Error` where there are several fields to choose from, no such
+    column, or nothing that is not flagged.
     """
     group = _one_group(path, column, field_id, data_desc_id)
     if size % 2 or not _MIN_SIZE <= size <= _MAX_SIZE:
@@ -135,7 +137,7 @@ def dirty_image(
         data_jy=dirty.T / total,
         psf=response.T / total if psf else None,
         scale_rad=scale_rad,
-        phase_centre_rad=group.phase_centre_rad,
+        phase_centre_rad=phase_centre_rad or group.phase_centre_rad,
         frequency_hz=extent.frequency_hz,
         bandwidth_hz=extent.high_hz - extent.low_hz,
         beam=_fit_beam(response.T / total, scale_rad),

@@ -43,7 +43,7 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
     beam_pixels = 3.0 if image.beam is None else image.beam.major_rad / image.scale_rad
     result = []
     for source, flux, place in zip(sky, fluxes, places, strict=True):
-        found = _extremum(image, place, max(1.5, beam_pixels), math.copysign(1, flux))
+        found = extremum(image, place, max(1.5, beam_pixels), math.copysign(1, flux))
         offset = beams = None
         if found is not None:
             x, y, _ = found
@@ -78,10 +78,8 @@ def stokes_i_at(sky: SkyModel, frequency_hz: float) -> NDArray[np.float64]:
     return Forest(ns).evaluate(ns.I, Cells(freq_hz=[frequency_hz], time_s=[0.0]))[:, 0, 0, 0]
 
 
-def _extremum(
-    image: Image, place: NDArray[np.float64], radius: float, sign: float
-) -> tuple[float, float, float] | None:
-    """(x, y, value) of the extremum near a place: the largest pixel, refined by a parabola through its neighbours."""
+def extremum(image: Image, place: NDArray[np.float64], radius: float, sign: float) -> tuple[float, float, float] | None:
+    """(x, y, value) of the extremum near a place: the largest pixel, refined by a quadratic through its neighbours."""
     if not np.isfinite(place).all() or not (place >= 0.5).all() or not (place <= image.size - 1.5).all():
         return None
     centre, reach = np.rint(place).astype(int), math.ceil(radius)
@@ -91,20 +89,30 @@ def _extremum(
     near = np.hypot(x[None, :] - place[0], y[:, None] - place[1]) <= radius
     row, column = np.unravel_index(np.argmax(np.where(near, patch, -np.inf)), patch.shape)
     peak_x, peak_y = x[column], y[row]
-    around = image.data_jy[peak_y - 1 : peak_y + 2, peak_x - 1 : peak_x + 2]
-    dx, value_x = _vertex(around[1])
-    dy, value_y = _vertex(around[:, 1])
-    return peak_x + dx, peak_y + dy, float(value_x + value_y - around[1, 1])
+    dx, dy, value = _vertex(image.data_jy[peak_y - 1 : peak_y + 2, peak_x - 1 : peak_x + 2])
+    return peak_x + dx, peak_y + dy, value
 
 
-def _vertex(three: NDArray[np.float64]) -> tuple[float, float]:
-    """Position (within half a pixel) and value of the vertex of the parabola through three values at -1, 0, 1."""
-    curvature = three[0] - 2 * three[1] + three[2]
-    slope = (three[2] - three[0]) / 2
-    if curvature == 0 or abs(slope) > abs(curvature) / 2:
-        return 0.0, float(three[1])
-    shift = -slope / curvature
-    return float(shift), float(three[1] + slope * shift / 2)
+def _vertex(patch: NDArray[np.float64]) -> tuple[float, float, float]:
+    """(x, y, value) of the extremum of 3 x 3 values, within a pixel of their centre.
+
+    It is that of the quadratic fitted to their logarithms, which is exact for a Gaussian, or, where signs differ, to
+    the values themselves.
+    """
+    sign = math.copysign(1, patch[1, 1])
+    as_logarithm = (sign * patch > 0).all()
+    values = np.log(sign * patch) if as_logarithm else patch
+    y, x = (grid.ravel() for grid in np.mgrid[-1:2, -1:2])
+    terms = np.column_stack([np.ones(9), x, y, x * x, x * y, y * y])
+    (c, cx, cy, cxx, cxy, cyy), *_ = np.linalg.lstsq(terms, values.ravel(), rcond=None)
+    determinant = 4 * cxx * cyy - cxy**2
+    if determinant <= 0:
+        return 0.0, 0.0, float(patch[1, 1])
+    dx, dy = (cxy * cy - 2 * cyy * cx) / determinant, (cxy * cx - 2 * cxx * cy) / determinant
+    if max(abs(dx), abs(dy)) > 1:
+        return 0.0, 0.0, float(patch[1, 1])
+    value = c + (cx * dx + cy * dy) / 2
+    return float(dx), float(dy), float(sign * np.exp(value) if as_logarithm else value)
 
 
 def _expected(image: Image, places, fluxes, place) -> float | None:

@@ -40,7 +40,7 @@ def stokes_i(group: MsGroup, column: str | None) -> Iterator[StokesI]:
     """
     for tile in tiles(group.path, [] if column is None else [column], **group.selection):
         hands = _hands(tile["correlation_type"])
-        weight, flag = tile["weight"][..., hands], tile["flag"][..., hands]
+        weight, flag = tile["weight"][..., hands].astype(np.float64), tile["flag"][..., hands]
         good = ((weight > 0) & (flag == 0)).all(axis=-1) & (tile["row"] >= 0)[..., None]
         value = None if column is None else tile["columns"][column][..., hands].astype(np.complex128).mean(axis=-1)
         if value is not None:

@@ -1,0 +1,118 @@
+"""Who may include whom: memory <- runtime <- nodes, and each outside library behind one wall."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("memory", "runtime", "nodes")
+SOURCES = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.suffix in {".h", ".cc", ".cu"})
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+
+# Which folders of the project a folder may include, besides itself.
+MAY_INCLUDE = {
+    "memory": set(),
+    "runtime/math": set(),
+    "runtime": {"memory", "runtime/math"},
+    "runtime/fit": {"memory", "runtime", "runtime/math"},
+    "runtime/ms": {"memory", "runtime", "runtime/math", "runtime/fit"},
+    "runtime/python": {"memory", "runtime", "runtime/math", "runtime/fit", "runtime/ms"},
+    "nodes": {"memory", "runtime", "runtime/math"},
+    "nodes/": {"memory", "runtime", "runtime/math"},  # the folder of a node with several files, e.g. nodes/psv
+}
+# Headers of other libraries, and the only folders that may include them.
+WALLS = {
+    r"casacore/": {"runtime/ms"},
+    r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
+    r"boost/": {"runtime"},
+    r"hwy/": {"nodes/psv"},
+    r"erfa\.h": {"nodes"},
+}
+NOT_FOR_THE_DEVICE = re.compile(r"casacore/|boost/|Python\.h|numpy/")
+
+
+def folder_of(path: str) -> str:
+    """The folder that the rules speak of: "runtime/ms", "nodes/psv", or a top folder."""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
+
+
+def violations(path: str, text: str) -> list[str]:
+    """What a file of the project includes but may not."""
+    here = folder_of(path)
+    allowed = MAY_INCLUDE["nodes/" if here.startswith("nodes/") else here] | {here}
+    found = []
+    for header in INCLUDE.findall(text):
+        if path == "nodes/plugin.cc" and header.startswith("nodes/"):
+            continue  # no node: it says of all nodes what they run on
+        if header.split("/")[0] in (*FOLDERS, "tests", "trees", "examples"):
+            if folder_of(header) not in allowed or (here == "nodes" and header.startswith("nodes/")):
+                found.append(f"{path} includes {header}: {here} may include {', '.join(sorted(allowed)) or 'nothing'}")
+            continue
+        for library, walls in WALLS.items():
+            if re.match(library, header) and here not in walls:
+                found.append(f"{path} includes {header}: only {', '.join(walls)} may")
+        if path.endswith(".cu") and NOT_FOR_THE_DEVICE.match(header):
+            found.append(f"{path} includes {header}: device compilers do not take it")
+    return found
+
+
+def test_there_is_something_to_check():
+    assert {folder_of(str(p.relative_to(ROOT))) for p in SOURCES} <= set(MAY_INCLUDE) | {"nodes/psv"}
+    assert len(SOURCES) > 50
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_includes_follow_the_arrows(path):
+    assert not violations(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+
+
+def test_project_headers_are_found_from_the_root():
+    relative = [
+        f"{p.relative_to(ROOT)} includes {header}"
+        for p in SOURCES
+        for header in re.findall(r'#include "([^"]+)"', p.read_text(encoding="utf-8"))
+        if not header.startswith("hwy/") and not (ROOT / header).is_file()
+    ]
+    assert not relative
+
+
+@pytest.mark.parametrize(
+    "path, header",
+    [
+        ("memory/pool.cc", "runtime/error.h"),
+        ("runtime/plan.cc", "nodes/psv/kernel.h"),
+        ("runtime/plan.cc", "runtime/ms/run.h"),
+        ("runtime/plan.cc", "runtime/python/array.h"),
+        ("runtime/math/complex.h", "runtime/error.h"),
+        ("runtime/math/complex.h", "memory/view.h"),
+        ("runtime/ms/run.cc", "runtime/python/array.h"),
+        ("runtime/python/module.cc", "nodes/psv/kernel.h"),
+        ("nodes/add.cu", "nodes/sum.h"),
+        ("nodes/add.cu", "nodes/psv/kernel.h"),
+        ("nodes/psv/psv.cc", "nodes/correlator/kernel.h"),
+        ("nodes/psv/psv.cc", "nodes/add.h"),
+        ("nodes/spigot.cc", "runtime/ms/run.h"),
+        ("nodes/spigot.cc", "casacore/ms/MeasurementSets.h"),
+        ("nodes/add.cu", "boost/dll.hpp"),
+        ("runtime/evaluator.cc", "Python.h"),
+        ("runtime/plan.cc", "tests/support/test_nodes.h"),
+    ],
+)
+def test_a_wrong_include_is_noticed(path, header):
+    assert violations(path, f"// comment\n#include <vector>\n#  include <{header}>\n")
+
+
+@pytest.mark.parametrize(
+    "path, header",
+    [
+        ("runtime/registry.cc", "boost/dll/shared_library.hpp"),
+        ("runtime/ms/run.cc", "casacore/tables/Tables.h"),
+        ("nodes/psv/psv.cc", "nodes/psv/kernel.h"),
+        ("nodes/add.cu", "runtime/math/complex.h"),
+        ("runtime/vells.h", "memory/pool.h"),
+    ],
+)
+def test_a_right_include_passes(path, header):
+    assert not violations(path, f'#include "{header}"\n')

@@ -1,0 +1,67 @@
+"""Running commands, and what they run on."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import rimetree as rt
+from rimetree.cli import cli
+
+CENTRE = (math.radians(53.125), math.radians(-27.8))
+
+MODEL = """# (Name, Type, Ra, Dec, I, Q, U, V, ReferenceFrequency='1.4e9', SpectralIndex='[]', MajorAxis, MinorAxis, Orientation) = format
+a, POINT, 03:32:30.0, -27.48.00, 2.0, 0, 0, 0, , [], , ,
+b, POINT, 03:33:00.0, -27.53.00, 1.0, 0, 0, 0, , [], , ,
+c, GAUSSIAN, 03:32:00.0, -27.45.00, 0.5, 0, 0, 0, , [-0.7], 30, 20, 45
+"""  # noqa: E501
+
+
+@pytest.fixture(scope="session")
+def command():
+    """A function: run a command in this process -> click's result (exit_code, stdout, stderr, output)."""
+    runner = CliRunner()
+
+    def run(*arguments, code=0):
+        result = runner.invoke(cli, [str(argument) for argument in arguments], prog_name="rimetree")
+        if code is not None:
+            assert result.exit_code == code, result.output + repr(result.exception)
+        assert "Traceback" not in result.output
+        return result
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def process():
+    """(arguments, environment) with which `subprocess` runs the command line in a process of its own."""
+    folder = str(Path(rt.__file__).parents[1])
+    path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+    return [sys.executable, "-m", "rimetree.cli"], {**os.environ, "PYTHONPATH": path}
+
+
+@pytest.fixture
+def sky_file(tmp_path):
+    """Two points and a Gaussian within a quarter of a degree of `CENTRE`."""
+    file = tmp_path / "field.skymodel"
+    file.write_text(MODEL)
+    return file
+
+
+@pytest.fixture
+def kat7(tmp_path):
+    """A set of KAT-7: 21 baselines, 5 times of 60 s, 4 channels, at `CENTRE`."""
+    rt.ms.create(
+        tmp_path / "kat7.ms",
+        "kat-7",
+        phase_centre_rad=CENTRE,
+        duration_s=300.0,
+        integration_s=60.0,
+        bands=rt.ms.Band.regular(1.4e9, 4e6, 4),
+    )
+    return tmp_path / "kat7.ms"

@@ -1,0 +1,104 @@
+"""Ctrl-C and kill -9 while a simulation writes: the set stays readable and says how far it is complete."""
+
+import math
+import re
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+CENTRE = (math.radians(53.125), math.radians(-27.8))
+
+
+@pytest.fixture
+def long_run(tmp_path, process):
+    """Starts a simulation that takes long, and waits until its journal names a complete time -> (process, set)."""
+    ms = tmp_path / "long.ms"
+    rt.ms.create(
+        ms,
+        "kat-7",
+        phase_centre_rad=CENTRE,
+        duration_s=20000.0,
+        integration_s=5.0,
+        bands=rt.ms.Band.regular(1.4e9, 1.6e7, 16),
+        correlations="XX YY",
+    )
+    sky = rt.sky.synthetic.random(
+        6000, rt.sky.synthetic.SyntheticSky(ra_rad=CENTRE[0], dec_rad=CENTRE[1], flux_jy=(0.5, 1.0))
+    )
+    rt.sky.write(sky, tmp_path / "many.skymodel")
+    arguments, environment = process
+    options = ["simulate", str(ms), "--sky", str(tmp_path / "many.skymodel"), "--time-slots", "20"]
+    running = subprocess.Popen(
+        [*arguments, *options], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    journal = ms / "rimetree.MODEL_DATA.progress"
+    deadline = time.monotonic() + 60
+    while not (journal.exists() and "\ncomplete" in journal.read_text()):
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    yield running, ms
+    if running.poll() is None:
+        running.kill()
+    running.communicate()
+
+
+def check_complete_part(ms, text):
+    """Up to the time named everything is written, and far from everything is."""
+    until = re.search(r"DATA_DESC_ID 0, FIELD_ID 0 is complete up to (\S+) UTC", text)[1]
+    (journal,) = rt.ms.inspect(ms)["progress"]
+    (complete,) = journal["complete"]
+    assert until in journal["text"]
+    (tile,) = rt.ms.tiles(ms, ["MODEL_DATA"], time_slots=100000)
+    written = (tile["columns"]["MODEL_DATA"] != 0).all(axis=(0, 2, 3))
+    before = tile["time_s"] <= complete["time_s"] + 1
+    assert before.any()
+    assert written[before].all()
+    assert not written.all()
+    assert np.isfinite(tile["columns"]["MODEL_DATA"]).all()
+
+
+def test_ctrl_c(long_run, command):
+    running, ms = long_run
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "Traceback" not in errors
+    assert "error: interrupted" in errors
+    check_complete_part(ms, errors)
+    check_complete_part(ms, command("inspect-ms", ms).stdout)
+
+
+def test_kill_9(long_run, command, sky_file):
+    running, ms = long_run
+    running.kill()
+    running.communicate(timeout=30)
+    report = command("inspect-ms", ms).stdout
+    assert "column MODEL_DATA is incomplete" in report
+    check_complete_part(ms, report)
+    # A later run completes the column, and nothing is said any more.
+    command("simulate", ms, "--sky", sky_file)
+    assert "incomplete" not in command("inspect-ms", ms).stdout
+
+
+def test_ctrl_c_between_fields(small_ms, small_sky):
+    """A run that is one of several leaves the journal until the last: no field is silently missing."""
+    path = small_ms(n_field=2, n_time=4)
+    groups = rt.ms.groups(path)
+    rows = sum(group.n_row for group in groups)
+    for index, group in enumerate(groups):
+        ns = rt.NodeScope()
+        rt.psv_tree(ns, small_sky, group.phase_centre_rad, group.baselines)
+        rt.Forest(ns).run(path, part=(index, 2, rows), **group.selection)
+        progress = rt.ms.inspect(path)["progress"]
+        if index == 0:
+            (journal,) = progress
+            assert (journal["rows_written"], journal["rows_expected"]) == (12, 24)
+            assert [one["field_id"] for one in journal["complete"]] == [0]
+        else:
+            assert progress == []

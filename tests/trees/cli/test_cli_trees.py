@@ -1,0 +1,148 @@
+"""run, draw, explain, info, sky: scripts and their errors, pictures, plans, documentation, conversions."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+SCRIPT = """import sys
+import rimetree as rt
+
+FLUX = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+
+def define_forest(ns, ms):
+    assert __name__ == "__rimetree__"
+    ns.flux << rt.Constant(FLUX)
+    if ms is None:
+        return
+    for p, q in ms.baselines:
+        ns.sink(p, q) << rt.Sink(ns.flux, station_1_index=p, station_2_index=q, output_column="OUT")
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    file = tmp_path / "tree.py"
+    file.write_text(SCRIPT)
+    return file
+
+
+def test_a_script_is_run_over_every_field(command, script, small_ms):
+    path = small_ms(n_field=2)
+    done = command("run", script, path, "--", "2.5")
+    assert done.stdout.count("written to OUT") == 2
+    for field in (0, 1):
+        (tile,) = rt.ms.tiles(path, ["OUT"], field_id=field, time_slots=99)
+        np.testing.assert_array_equal(tile["columns"]["OUT"][tile["row"] >= 0][..., 0], 2.5)
+
+
+def test_a_scope_at_module_level(command, tmp_path, small_ms):
+    file = tmp_path / "module.py"
+    file.write_text(
+        "import rimetree as rt\nns = rt.NodeScope()\nfor p, q in ms.baselines:\n"
+        "    ns.sink(p, q) << rt.Sink(rt.Constant(1.0 + ms.field_id), station_1_index=p, station_2_index=q)\n"
+    )
+    path = small_ms(n_field=2)
+    command("run", file, path)
+    (tile,) = rt.ms.tiles(path, ["MODEL_DATA"], field_id=1, time_slots=99)
+    assert (tile["columns"]["MODEL_DATA"][tile["row"] >= 0][..., 0] == 2).all()
+
+
+def test_without_a_set_the_forest_is_checked_and_nodes_can_be_evaluated(command, tmp_path, script):
+    assert "1 nodes in 1 batches" in command("run", script).stdout
+    file = tmp_path / "f.py"
+    file.write_text("import rimetree as rt\nns = rt.NodeScope()\nns.y << rt.Freq() * 2.0 + rt.Time()\n")
+    shown = command("run", file, "--evaluate", "y", "--freq", "1MHz", "--freq", "2MHz", "--time", "7").stdout
+    assert "[1, 2]" in shown
+    assert "2000007" in shown
+    assert "4000007" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import rimetree as rt\n\ndef define_forest(ns, ms):\n    ns.x << 1 / 0\n", "bad.py:4: ZeroDivisionError"),
+        ("def define_forest(ns, ms:\n", "bad.py:1: SyntaxError"),
+        ("import no_such_module\n", "bad.py:1: ModuleNotFoundError"),
+        ("x = 1\n", "neither a function define_forest(ns, ms) nor a NodeScope ns"),
+        ("def define_forest(ns, ms):\n    pass\n", "defines no nodes"),
+        ("import rimetree as rt\nns = rt.NodeScope()\nns.x << rt.Ad(1, 2)\n", "bad.py:3: AttributeError"),
+        (
+            "import rimetree as rt\nns = rt.NodeScope()\nns.x << rt.Add(ns.a, 2)\nns.y << rt.LMN(ns.x)\n",
+            "bad.py:4: node 'y'",
+        ),
+        ("import rimetree as rt\nns = rt.NodeScope()\nns.x << rt.Constant(2.0)\n", "no Sink"),
+    ],
+)
+def test_mistakes_in_scripts_are_named_with_their_line(command, tmp_path, small_ms, text, message):
+    file = tmp_path / "bad.py"
+    file.write_text(text)
+    result = command("run", file, small_ms(), code=1)
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_missing_script(command):
+    assert "there is no script none.py" in command("run", "none.py", code=1).stderr
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz's program dot is not installed")
+def test_draw(command, script, kat7, sky_file, tmp_path):
+    assert "22 nodes" in command("draw", script, kat7, "-o", tmp_path / "a.svg").stderr
+    assert "sink:0:1" in (tmp_path / "a.svg").read_text()
+    psv = command("draw", kat7, "--sky", sky_file, "-o", tmp_path / "b.svg", "--max-nodes", "20")
+    assert "drawn by batch" in psv.stderr
+    assert "21 x PSV" in (tmp_path / "b.svg").read_text()
+    command("draw", kat7, "--sky", sky_file, "--many-node", "--root", "V:0:1", "-o", tmp_path / "c.svg")
+    assert "K:0:1:0" in (tmp_path / "c.svg").read_text()
+    wrong = command("draw", kat7, "--sky", sky_file, "--root", "v:0", "-o", tmp_path / "d.svg", code=1)
+    assert "similar are V:0:1" in wrong.stderr
+    assert not (tmp_path / "d.svg").exists()
+
+
+def test_explain_executes_nothing(command, script, kat7, sky_file):
+    plan = command("explain", kat7, "--sky", sky_file, "--time-slots", "3").stdout
+    assert [line.split()[:3] for line in plan.splitlines() if " PSV " in line] == [["3", "PSV", "21"]]
+    assert "for 3 time slots of 4 channels" in plan
+    assert "estimated time" in plan
+    assert [column["name"] for column in rt.ms.inspect(kat7)["columns"]] == ["DATA"]
+    assert "21" in command("explain", script, kat7).stdout
+    assert "--sky" in command("explain", kat7, code=2).stderr
+
+
+def test_info(command):
+    about = command("info").stdout
+    assert f"rimetree {rt.__version__}" in about
+    assert "PSV on" in about
+    assert "CUDA: none" in about
+    listed = command("info", "--nodes").stdout
+    for info in rt.nodes.class_infos():
+        assert info["name"] in listed
+    assert "lmn ([S,3])" in command("info", "--node", "psv").stdout
+    assert "similar are PSV" in command("info", "--node", "PS", code=1).stderr
+
+
+def test_sky_show_and_convert(command, sky_file, tmp_path):
+    shown = command("sky", "show", sky_file, "--freq", "700MHz").stdout
+    assert "3 sources (1 Gaussians, 1 with a spectrum, 0 polarised" in shown
+    assert f"{0.5 * 2**0.7:.6g}" in shown
+    assert len(json.loads(command("sky", "show", sky_file, "--json").stdout)) == 3
+    target = tmp_path / "out-sources.txt"
+    assert "3 sources" in command("sky", "convert", sky_file, target).stdout
+    assert rt.sky.read(target).names == ["a", "b", "c"]
+    assert "1 sources" in command("sky", "convert", sky_file, target, "--min-flux", "1.5").stdout
+    assert "left to write" in command("sky", "convert", sky_file, target, "--min-flux", "9", code=1).stderr
+
+
+def test_sky_convert_lists_what_the_target_cannot_hold(command, tmp_path):
+    source, target = tmp_path / "p.skymodel", tmp_path / "p-sources.txt"
+    source.write_text("# (Name, Type, Patch, Ra, Dec, I, Q) = format\n, , p, 1:0:0, 1.0.0\na, POINT, p, 1:0:0, 1.0.0, 1, 0\nb, POINT, p, 1:0:0, 1.0.0, 1, 0.5\n")  # fmt: skip # noqa: E501
+    refused = command("sky", "convert", source, target, code=1)
+    assert "error: " in refused.stderr
+    assert not target.exists()
+    done = command("sky", "convert", source, target, "--drop-patches", "--skip-unsupported")
+    assert "left out source 'b'" in done.stderr
+    assert rt.sky.read(target).names == ["a"]

@@ -1,0 +1,155 @@
+"""Dirty images: known sources in their places and with their fluxes, FITS as astropy reads it, flags and weights."""
+
+import math
+
+import numpy as np
+import pytest
+from astropy import units as u
+from astropy.coordinates import SkyCoord
+from astropy.io import fits
+from astropy.wcs import WCS
+
+import rimetree as rt
+from rimetree import plots
+
+CENTRE = (math.radians(150.0), math.radians(-30.0))
+ARCMIN = math.radians(1 / 60)
+
+
+def sky_at(*offsets, centre=CENTRE):
+    """A model of points (east, north) in arcmin from the centre (on the sphere), with fluxes in Jy."""
+    middle = SkyCoord(*centre, unit="rad")
+    sources = []
+    for number, (east, north, flux) in enumerate(offsets):
+        place = middle.spherical_offsets_by(east * u.arcmin, north * u.arcmin)
+        sources.append(rt.sky.Source(f"s{number}", place.ra.rad, place.dec.rad, (flux, 0.0, 0.0, 0.0)))
+    return rt.sky.SkyModel(tuple(sources))
+
+
+def simulated(path, sky, telescope="meerkat", **changes):
+    options = {
+        "phase_centre_rad": CENTRE,
+        "duration_s": 1200.0,
+        "integration_s": 240.0,
+        "bands": rt.ms.Band.regular(1.3e9, 4e6, 2),
+        "correlations": "XX YY",
+    }
+    rt.ms.create(path, telescope, **{**options, **changes})
+    ns = rt.NodeScope()
+    (group,) = rt.ms.groups(path)
+    rt.psv_tree(ns, sky, CENTRE, group.baselines, feed=group.feed, smearing=False)
+    rt.Forest(ns).run(path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def field(tmp_path_factory):
+    """(set, sky): one bright source far off the axes' symmetry, three fainter ones."""
+    sky = sky_at((20.0, 5.0, 2.0), (-12.0, 16.0, 1.0), (-3.0, -18.0, 1.5), (9.0, -9.0, 1.2))
+    return simulated(tmp_path_factory.mktemp("field") / "field.ms", sky), sky
+
+
+@pytest.mark.parametrize("robust", [None, 0.0])
+def test_sources_stand_where_they_should(field, robust):
+    path, sky = field
+    image = plots.dirty_image(path, "MODEL_DATA", size=1024, scale_rad=ARCMIN / 20, robust=robust, psf=True)
+    assert image.psf[1024, 1024] == pytest.approx(1, abs=1e-5)
+    assert np.unravel_index(image.data_jy.argmax(), image.data_jy.shape) == tuple(
+        np.rint(image.pixels(sky.radec_rad)[0][::-1]).astype(int)
+    )
+    for peak in plots.compare_peaks(image, sky):
+        assert peak.offset_beams < 0.05
+        assert peak.peak_jy == pytest.approx(peak.expected_jy, rel=0.02)
+        assert peak.peak_jy == pytest.approx(peak.model_jy, rel=0.1)  # sidelobes of the others
+
+
+def test_uniform_weights_make_the_beam_sharper(field):
+    path, _ = field
+    natural = plots.dirty_image(path, "MODEL_DATA", size=256)
+    uniform = plots.dirty_image(path, "MODEL_DATA", size=256, robust=-2.0)
+    assert uniform.beam.major_rad < 0.9 * natural.beam.major_rad
+    almost_natural = plots.dirty_image(path, "MODEL_DATA", size=256, robust=2.0)
+    assert almost_natural.beam.major_rad == pytest.approx(natural.beam.major_rad, rel=0.1)
+
+
+def test_fits_places_sources_right(field, tmp_path):
+    path, sky = field
+    image = plots.dirty_image(path, "MODEL_DATA", size=1024, scale_rad=ARCMIN / 20)
+    plots.write_fits(image, tmp_path / "a.fits")
+    with fits.open(tmp_path / "a.fits") as hdus:
+        header, data = hdus[0].header, hdus[0].data[0, 0]
+    assert header["BUNIT"] == "JY/BEAM"
+    assert header["CRVAL3"] == pytest.approx(1.3e9)
+    assert header["BMAJ"] == pytest.approx(math.degrees(image.beam.major_rad))
+    y, x = np.unravel_index(data.argmax(), data.shape)
+    found = WCS(header).celestial.pixel_to_world(x, y)
+    source = SkyCoord(*sky.radec_rad[0], unit="rad")
+    assert found.separation(source) < 0.75 * image.scale_rad * u.rad
+    assert found.ra > SkyCoord(*CENTRE, unit="rad").ra  # east is to the left
+    assert x < 512
+    place = WCS(header).celestial.world_to_pixel(SkyCoord(*sky.radec_rad.T, unit="rad"))
+    np.testing.assert_allclose(np.column_stack(place), image.pixels(sky.radec_rad), atol=1e-6)
+
+
+def test_w_of_a_wide_field(tmp_path):
+    # 8 degrees from the phase centre w (n-1) is some turns: a wrong sign of w, or none, loses the source.
+    sky = sky_at((480.0, 30.0, 1.0))
+    path = simulated(tmp_path / "wide.ms", sky, "kat-7", start_hour_angle_rad=-1.2)
+    image = plots.dirty_image(path, "MODEL_DATA", size=512, scale_rad=2 * ARCMIN)
+    (peak,) = plots.compare_peaks(image, sky)
+    assert peak.peak_jy == pytest.approx(1, rel=0.05)  # the beam has but two pixels at this scale
+    assert math.hypot(*peak.offset_rad) < 0.3 * image.scale_rad
+
+
+def test_circular_feeds_and_stokes_i_of_two_hands(tmp_path):
+    sky = sky_at((2.0, 1.0, 1.0))
+    path = simulated(tmp_path / "c.ms", sky, "vla-d", correlations=None, start_hour_angle_rad=0.0)
+    image = plots.dirty_image(path, "MODEL_DATA", size=256)
+    (peak,) = plots.compare_peaks(image, sky)
+    assert peak.peak_jy == pytest.approx(1, rel=0.01)
+
+
+def test_gaussian_beam_is_fitted(field):
+    path, _ = field
+    image = plots.dirty_image(path, "MODEL_DATA", size=512, psf=True)
+    # Half of the maximum is where the fit says, along both axes of the ellipse.
+    for width, turn in ((image.beam.major_rad, 0.0), (image.beam.minor_rad, math.pi / 2)):
+        angle = image.beam.angle_rad + turn
+        x = 512 - width / 2 * math.sin(angle) / image.scale_rad
+        y = 512 + width / 2 * math.cos(angle) / image.scale_rad
+        assert image.psf[round(y), round(x)] == pytest.approx(0.5, abs=0.12)
+
+
+def test_png_shows_the_image_and_is_whole_or_absent(field, tmp_path):
+    path, sky = field
+    image = plots.dirty_image(path, "MODEL_DATA", size=128)
+    plots.write_png(image, tmp_path / "a.png", sky=sky)
+    data = (tmp_path / "a.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert data.endswith(b"IEND\xaeB`\x82")
+    with pytest.raises(OSError, match="no folder"):
+        plots.write_png(image, tmp_path / "missing" / "a.png")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.png"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"column": "NOTHING"}, "no column NOTHING of visibilities; it has DATA, MODEL_DATA"),
+        ({"size": 33}, "size must be even"),
+        ({"scale_rad": 0.03}, "beyond the horizon"),
+        ({"robust": 3.0}, "between -2"),
+        ({"field_id": 4}, "no FIELD_ID 4"),
+    ],
+)
+def test_what_cannot_be_imaged_is_refused(field, options, message):
+    with pytest.raises(rt.Error, match=message):
+        plots.dirty_image(field[0], **{"column": "MODEL_DATA", "size": 64, **options})
+
+
+def test_several_fields_must_be_chosen_from(small_ms):
+    with pytest.raises(rt.Error, match="several fields"):
+        plots.dirty_image(small_ms(n_field=2), "DATA", size=64)
+    image = plots.dirty_image(small_ms("b.ms", n_field=2), "DATA", size=64, field_id=1)
+    assert image.field_name == "field1"
+    assert not image.data_jy.any()

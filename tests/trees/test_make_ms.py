@@ -1,0 +1,180 @@
+"""Making Measurement Sets: UVW against astropy, times and hour angles, frequencies, and what is refused."""
+
+import math
+import shutil
+import warnings
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from astropy import units as u
+from astropy.coordinates import AltAz, EarthLocation, HADec, SkyCoord
+from astropy.time import Time
+from astropy.utils import iers
+
+import rimetree as rt
+
+iers.conf.auto_download = False
+CENTRE = (math.radians(53.1), math.radians(-27.8))
+
+
+def make(tmp_path, name="a.ms", **changes):
+    options = {"phase_centre_rad": CENTRE, "duration_s": 3600.0, "integration_s": 600.0}
+    return rt.ms.create(tmp_path / name, changes.pop("telescope", "kat-7"), **{**options, **changes})
+
+
+def read(path, **options):
+    (tile,) = rt.ms.tiles(path, time_slots=10000, **options)
+    return tile
+
+
+def astropy_uvw(telescope, centre, time_s):
+    """[antenna, 3] by astropy alone: GCRS positions (with polar motion) projected on the frame of the direction."""
+    x, y, z = telescope.ecef_m.T * u.m
+    time = Time(time_s / 86400, format="mjd", scale="utc")
+    xyz = EarthLocation.from_geocentric(x, y, z).get_gcrs(time).cartesian.xyz.to_value(u.m).T
+    ra, dec = centre
+    east = np.array([-math.sin(ra), math.cos(ra), 0.0])
+    north = np.array([-math.sin(dec) * math.cos(ra), -math.sin(dec) * math.sin(ra), math.cos(dec)])
+    away = np.array([math.cos(dec) * math.cos(ra), math.cos(dec) * math.sin(ra), math.sin(dec)])
+    return xyz @ np.column_stack([east, north, away])
+
+
+# 2015: UT1 - UTC was -0.47 s, which turns UVW by 7 arcsec if it is forgotten. 4e-6 is 0.8 arcsec: polar motion, which
+# the node leaves out (below 0.6 arcsec), and the change of UT1 - UTC within the observation.
+@pytest.mark.parametrize("telescope", ["kat-7", "vla-b"])
+@pytest.mark.parametrize("start", ["2015-01-01T20:00:00", "2025-06-01T03:00:00"])
+def test_uvw_agree_with_astropy(tmp_path, telescope, start):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where the source stands does not matter here
+        made = make(tmp_path, telescope=telescope, start=start)
+    array = rt.telescopes.get(telescope)
+    tile = read(made.path)
+    assert tile["uvw_m"].shape == (len(array) * (len(array) - 1) // 2, 6, 3)
+    for t in (0, 5):
+        antenna = astropy_uvw(array, CENTRE, tile["time_s"][t])
+        expected = np.array([antenna[p] - antenna[q] for p, q in tile["baselines"]])
+        error = np.linalg.norm(tile["uvw_m"][:, t] - expected, axis=1) / np.linalg.norm(expected, axis=1)
+        assert error.max() < 4e-6
+    assert rt.ms.inspect(made.path)["uvw"]["family"] == "p-q"
+
+
+def test_times_are_centres_of_whole_integrations(tmp_path):
+    made = make(tmp_path, start="2025-01-01T20:00:00", duration_s=100.0, integration_s=30.0)
+    tile = read(made.path)
+    first = Time("2025-01-01T20:00:15", scale="utc").mjd * 86400
+    np.testing.assert_allclose(tile["time_s"], first + 30.0 * np.arange(3), atol=1e-3)
+    assert made.n_time == 3  # the last 10 s hold no integration
+    assert (tile["exposure_s"] == 30.0).all()
+    assert made.first_time_s == pytest.approx(tile["time_s"][0], abs=1e-6)
+
+
+def test_without_a_start_the_source_transits_in_the_middle(tmp_path):
+    made = make(tmp_path)
+    assert np.mean(made.hour_angle_rad) == pytest.approx(0, abs=1e-4)  # 1e-4 is 1.4 s: starts are whole seconds
+    location = rt.telescopes.get("kat-7").location
+    time = Time(np.array([made.first_time_s, made.last_time_s]) / 86400, format="mjd", scale="utc")
+    source = SkyCoord(*CENTRE, unit="rad", frame="icrs")
+    elevation = source.transform_to(AltAz(obstime=time, location=location)).alt.rad
+    # Aberration, which astropy applies and the geometric figure does not, is at most 21 arcsec.
+    assert made.elevation_rad[0] == pytest.approx(elevation.min(), abs=math.radians(25 / 3600))
+
+
+def test_hour_angle_of_the_start(tmp_path):
+    made = make(tmp_path, start_hour_angle_rad=-1.0, start="2025-03-04T11:00:00")
+    half = 300 * 7.292e-5  # the first centre is half an integration later
+    assert made.hour_angle_rad[0] == pytest.approx(-1.0 + half, abs=1e-6)
+    assert rt.ms.inspect(made.path)["first_time"].startswith("2025-03-0")
+    time = Time(made.first_time_s / 86400, format="mjd", scale="utc")
+    frame = HADec(obstime=time, location=rt.telescopes.get("kat-7").location)
+    hour_angle = SkyCoord(*CENTRE, unit="rad").transform_to(frame).ha.rad
+    # Aberration and polar motion, which the geometric figure leaves out: 22 arcsec / cos(dec).
+    assert made.hour_angle_rad[0] == pytest.approx(hour_angle, abs=math.radians(25 / 3600))
+
+
+def test_bands_correlations_autocorrelations_and_weights(tmp_path):
+    bands = [rt.ms.Band.regular(1.4e9, -32e6, 16, "down"), rt.ms.Band.of([1.0e9, 1.1e9, 1.15e9], 1e6)]
+    made = make(tmp_path, bands=bands, correlations="yy, xx", autocorrelations=True, weight_spectrum=True)
+    summary = rt.ms.inspect(made.path)
+    assert made.n_row == summary["n_row"] == 2 * 6 * 28
+    assert summary["n_autocorrelation"] == 2 * 6 * 7
+    assert summary["data_descriptions"][0]["correlations"] == ["XX", "YY"]
+    assert summary["weight_column"] == "WEIGHT_SPECTRUM"
+    assert summary["flagged_fraction"] == summary["zero_weight_fraction"] == 0
+    down, odd = summary["spectral_windows"]
+    assert (down["order"], down["n_channel"], down["name"]) == ("descending", 16, "down")
+    assert (down["lowest_hz"], down["highest_hz"]) == (1.385e9, 1.415e9)
+    assert (odd["n_channel"], odd["regular"]) == (3, False)
+    assert [antenna["name"] for antenna in summary["antennas"]] == list(rt.telescopes.get("kat-7").antenna_names)
+
+
+def test_the_size_said_is_that_on_the_disk(tmp_path):
+    made = make(tmp_path, telescope="vla-d", phase_centre_rad=(1.0, 0.5), integration_s=180.0)
+    size = sum(file.stat().st_size for file in (tmp_path / "a.ms").rglob("*"))
+    assert made.bytes == pytest.approx(size, rel=0.2)  # tables are padded
+
+
+def test_feed_of_the_telescope_decides_the_correlations(tmp_path):
+    made = make(tmp_path, telescope="vla-d", phase_centre_rad=(1.0, 0.5))
+    assert rt.ms.inspect(made.path)["data_descriptions"][0]["correlations"] == ["RR", "RL", "LR", "LL"]
+
+
+def test_a_source_below_the_horizon_is_a_warning(tmp_path):
+    with pytest.warns(UserWarning, match=r"below the horizon 100 % of the time \(elevation -"):
+        make(tmp_path, phase_centre_rad=(1.0, math.radians(85)))
+
+
+def test_a_date_without_ut1_is_a_warning(tmp_path):
+    with pytest.warns(UserWarning, match="UT1 - UTC is not known"):
+        made = make(tmp_path, start="2045-01-01T20:00:00", start_hour_angle_rad=0.0)
+    assert made.dut1_s == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"telescope": "jodrell"}, "no telescope is named 'jodrell'"),
+        ({"integration_s": 0.0}, "integration_s is 0 s"),
+        ({"duration_s": float("nan")}, "duration_s is nan s"),
+        ({"duration_s": 10.0}, "hold 0 integrations"),
+        ({"phase_centre_rad": (1.0, 2.0)}, "within"),
+        ({"start": "yesterday"}, "'yesterday'; expected a UTC date"),
+        ({"correlations": "XX,ZZ"}, "unknown correlation 'ZZ'"),
+        ({"correlations": "XX,RR"}, "one kind of feed"),
+        ({"bands": []}, "no spectral window"),
+        ({"columns": ["MODEL_DATA"]}, "DATA is not among the columns"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path, changes, message):
+    with pytest.raises((rt.Error, rt.telescopes.TelescopeError), match=message):
+        make(tmp_path, **changes)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bands_that_cannot_be():
+    for wrong in (
+        lambda: rt.ms.Band.regular(1e8, 3e8, 4),
+        lambda: rt.ms.Band.of([1e9]),
+        lambda: rt.ms.Band((1.0,), ()),
+    ):
+        with pytest.raises(rt.Error):
+            wrong()
+
+
+def test_too_little_disk_is_said_before_anything_is_done(tmp_path, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(10**9, 10**9, 1000))
+    with pytest.raises(rt.Error, match=r"needs 0\.\d\d GiB of disk, but .* has only 0\.00 GiB free"):
+        make(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_set_is_replaced_only_if_asked(tmp_path):
+    make(tmp_path)
+    with pytest.raises(rt.Error, match="it exists"):
+        make(tmp_path)
+    assert make(tmp_path, duration_s=1800.0, overwrite=True).n_time == 3
+    assert rt.ms.inspect(tmp_path / "a.ms")["n_time"] == 3
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(rt.Error, match="not a Measurement Set"):
+        make(tmp_path, "notes", overwrite=True)

@@ -1,0 +1,48 @@
+"""Files appear complete or not at all."""
+
+import os
+import stat
+
+import pytest
+
+from rimetree.whole_file import whole_file, write_text
+
+
+def test_a_file_is_replaced_at_the_end(tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    file.chmod(0o640)
+    with whole_file(file) as temporary:
+        with open(temporary, "w") as stream:
+            stream.write("new")
+        assert file.read_text() == "old"
+        assert os.path.splitext(temporary)[1] == ".txt"
+    assert file.read_text() == "new"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    with pytest.raises(KeyboardInterrupt), whole_file(file) as temporary:
+        with open(temporary, "w") as stream:
+            stream.write("half")
+        raise KeyboardInterrupt
+    assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("a.txt", "old")]
+
+
+def test_links_are_followed_and_new_files_get_the_usual_permissions(tmp_path):
+    (tmp_path / "link").symlink_to("target")
+    write_text(tmp_path / "link", "text\n")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "text\n"
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "target").stat().st_mode) == 0o666 & ~mask
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder"), whole_file(tmp_path / "no" / "a"):
+        pass
+    with pytest.raises(IsADirectoryError), whole_file(tmp_path):
+        pass

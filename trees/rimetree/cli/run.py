@@ -1,0 +1,62 @@
+"""`rimetree run`: a user's tree script."""
+
+from __future__ import annotations
+
+import click
+
+from .output import log
+from .quantities import FREQUENCY
+from .selection import evaluation_options, require_ms, rows_options
+
+
+@click.command("run", context_settings={"ignore_unknown_options": False})
+@click.argument("script", type=click.Path())
+@click.argument("ms", type=click.Path(), required=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS...]")
+@evaluation_options
+@rows_options
+@click.option("--evaluate", "node", metavar="NODE", help='Print the values of a node, e.g. "K:0:1"; writes nothing.')
+@click.option("--freq", type=FREQUENCY, multiple=True, help="For --evaluate: frequency of a cell; may be repeated.")
+@click.option("--time", type=float, multiple=True, help="For --evaluate: MJD in seconds (UTC); may be repeated.")
+@click.option("--dry-run", is_flag=True, help="Build the forest, say what it would take, evaluate nothing.")
+@click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
+def command(
+    script, ms, arguments, precision, threads, memory, time_slots, field, ddid, node, freq, time, dry_run, report
+) -> None:
+    """Run tree script SCRIPT over Measurement Set MS: its Sinks write their columns.
+
+    \b
+    The script is Python and defines a tree, best in a function:
+      import rimetree as rt
+      def define_forest(ns, ms):       # ns: an empty NodeScope
+          for p, q in ms.baselines:    # ms: baselines, antennas, phase_centre_rad, feed, ...
+              ns.uvw(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW")
+              ...
+              ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q)
+
+    It is called once for each field (and kind of feed). A script may also make a NodeScope called ns at module level,
+    where ms is defined; it is then run once for each field. ARGUMENTS after -- are the script's sys.argv[1:]. Without
+    MS (ms is None) the forest is built and checked, and --evaluate prints values.
+    """
+    import rimetree as rt
+    from rimetree.script import Script
+
+    from .running import memory_text, print_reports, run_groups
+
+    script = Script(script, arguments)
+    groups = [None] if ms is None else rt.ms.groups(require_ms(ms), data_desc_id=ddid, field_id=field)
+
+    def forest_of(group):
+        return rt.Forest(script.scope(group), threads=threads, memory_bytes=int(memory) if memory else None)
+
+    if node is not None:
+        values = forest_of(groups[0]).evaluate(node, rt.Cells(time or None, freq or None), precision=precision)
+        click.echo(f"{node}: {values.dtype} {list(values.shape)} [tensor..., time, freq]\n{values}")
+    elif ms is None or dry_run:
+        for group in groups:
+            forest = forest_of(group)
+            nodes = f"{len(forest.nodes())} nodes in {len(forest.plan()['batches'])} batches"
+            click.echo(nodes if group is None else f"{group}: {nodes}; {memory_text(forest, group, time_slots)}")
+        log("nothing was evaluated" + ("" if ms else ": no Measurement Set was given"))
+    else:
+        print_reports(run_groups(ms, groups, forest_of, precision=precision, time_slots=time_slots), report)

@@ -1,0 +1,58 @@
+"""The forests that `draw` and `explain` are about: of a script, or the ready-made one of a sky model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import click
+
+from .selection import read_sky, require_ms, rows_options, scope_of_sky, sky_options, tree_options
+
+
+def forest_options(function: Callable) -> Callable:
+    """Arguments and options that say which forest is meant."""
+    for add in (tree_options, sky_options(required=False), rows_options):
+        function = add(function)
+    function = click.option("--column", default="MODEL_DATA", show_default=True, help="That the tree of --sky writes.")(
+        function
+    )
+    return click.argument("what", nargs=-1, required=True, metavar="[SCRIPT.py] [MS] [-- ARGUMENTS...]")(function)
+
+
+def forests(
+    what,
+    sky,
+    sky_format,
+    skip_unsupported,
+    column,
+    field,
+    ddid,
+    no_smearing,
+    many_node,
+    phase_centre,
+    **forest_arguments,
+) -> Iterator:
+    """(group or None, Forest) for each group of the Measurement Set."""
+    import rimetree as rt
+    from rimetree.script import Script
+
+    what = list(what)
+    script = None
+    if os.path.splitext(what[0])[1] == ".py":
+        script, what = what[0], what[1:]
+    if (script is None) == (sky is None):
+        raise click.UsageError("give a script (ending in .py), or --sky FILE and a Measurement Set")
+    ms = what.pop(0) if what else None
+    if script is None and ms is None:
+        raise click.UsageError("give a Measurement Set to which the tree of --sky belongs")
+    groups = [None] if ms is None else rt.ms.groups(require_ms(ms), data_desc_id=ddid, field_id=field)
+    if script is not None:
+        written = Script(script, what)
+        for group in groups:
+            yield group, rt.Forest(written.scope(group), **forest_arguments)
+        return
+    model = read_sky(sky, sky_format, skip_unsupported)
+    for group in groups:
+        tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
+        yield group, rt.Forest(scope_of_sky(group, model, column, **tree), **forest_arguments)
