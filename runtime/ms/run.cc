@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 
 #include "runtime/ms/error.h"
@@ -17,6 +19,7 @@ namespace {
 // The classes that mean something to a run. Their children and state are documented with the nodes.
 constexpr std::string_view kSpigot = "Spigot", kSink = "Sink", kVisDataMux = "VisDataMux";
 constexpr std::size_t kDefaultTimeSlots = 64;
+constexpr std::size_t kTilesInFlight = 3;  // one being read, one evaluated, one written
 
 // Identifies the data of one tile within this process, so that no result of another tile or run is mistaken for its
 // own.
@@ -67,6 +70,26 @@ bool any_sink_writes_flags(const Forest& forest) {
   throw Error(text);
 }
 
+// Memory of visibilities between tiles; taken by the thread that reads, given back by the one that writes.
+class SpareMemory {
+ public:
+  std::vector<std::complex<float>> take() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return {};
+    auto memory = std::move(spare_.back());
+    spare_.pop_back();
+    return memory;
+  }
+  void give(std::vector<std::complex<float>> memory) {
+    const std::lock_guard lock(mutex_);
+    spare_.push_back(std::move(memory));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::vector<std::complex<float>>> spare_;
+};
+
 // One run: what lives from its first tile to its last.
 class Run {
  public:
@@ -85,7 +108,8 @@ class Run {
     selection.weights = std::find(inputs.begin(), inputs.end(), "WEIGHT") != inputs.end();
     reader_ = std::make_unique<TileReader>(ms, selection);
     outputs_ = columns_written(evaluator.forest());
-    if (options.rows.time_slots == 0) reader_->fit(evaluator.memory_budget() / 4, kDefaultTimeSlots, outputs_.size());
+    if (options.rows.time_slots == 0)
+      reader_->fit(evaluator.memory_budget() / (2 * kTilesInFlight), kDefaultTimeSlots, outputs_.size());
     report_.time_slots = reader_->selection().rows.time_slots;
     report_.columns = outputs_;
   }
@@ -95,14 +119,7 @@ class Run {
     {
       const Stopwatch watch(report_.total_seconds);
       open_writers();
-      for (std::size_t i = 0; i < reader_->tiles().size(); ++i) {
-        one_tile(i, cancellation);
-        if (progress) {
-          const TileKey& key = reader_->tiles()[i];
-          progress({i + 1, reader_->tiles().size(), report_.rows, static_cast<std::int64_t>(reader_->n_row()),
-                    key.last_time_s});
-        }
-      }
+      pipeline(cancellation, progress);
       const Stopwatch write_watch(report_.write_seconds);
       for (auto& writer : writers_) writer->finish();
     }
@@ -116,38 +133,72 @@ class Run {
     return evaluator_.timing().total_seconds - evaluator_.timing().overhead_seconds();
   }
 
-  void one_tile(std::size_t index, Cancellation* cancellation) {
-    const TileKey& key = reader_->tiles()[index];
-    Tile tile = [&] {
-      const Stopwatch watch(report_.read_seconds);
-      Tile read = reader_->read(index);
-      for (const std::string& column : outputs_) {
-        // The memory of the last tile serves again. What no Sink fills is not written, so it need not be cleared.
-        if (read.columns.contains(column)) continue;
-        buffers_[column].resize(read.n_visibility());
-        read.columns[column].swap(buffers_[column]);
+  // A tile on its way through the run: what Sinks filled, by column and baseline.
+  struct InFlight {
+    Tile tile;
+    std::map<std::string, std::set<std::size_t>> written;
+  };
+
+  // Tile k + 1 is read and tile k - 1 written while tile k is evaluated. Futures wait where they go out of scope, so a
+  // failure leaves no task behind, and what had been evaluated before it is written.
+  void pipeline(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
+    const std::size_t n_tile = reader_->tiles().size();
+    const auto read = [this](std::size_t index) {
+      return std::async(std::launch::async, [this, index] { return read_tile(index); });
+    };
+    std::future<std::int64_t> writing;
+    std::future<InFlight> reading;
+    if (n_tile > 0) reading = read(0);
+    const auto finish_writing = [&](std::size_t index) {
+      {
+        const Stopwatch watch(report_.write_seconds);
+        report_.rows_written += writing.get();
       }
-      return read;
-    }();
-    report_.rows += static_cast<std::int64_t>(key.n_row);
-    if (cells_time_ != tile.time_s || cells_frequency_ != tile.frequency_hz || cells_interval_ != tile.interval_s ||
-        cells_width_ != tile.channel_width_hz) {
-      cells_time_ = tile.time_s, cells_interval_ = tile.interval_s;
-      cells_frequency_ = tile.frequency_hz, cells_width_ = tile.channel_width_hz;
-      cells_ = std::make_shared<const Cells>(
-          Cells::time_frequency({tile.time_s, tile.interval_s}, {tile.frequency_hz, tile.channel_width_hz}));
+      ++report_.tiles;
+      report_.rows += static_cast<std::int64_t>(reader_->tiles()[index].n_row);
+      if (progress)
+        progress({index + 1, n_tile, report_.rows, static_cast<std::int64_t>(reader_->n_row()),
+                  reader_->tiles()[index].last_time_s});
+    };
+    for (std::size_t i = 0; i < n_tile; ++i) {
+      auto tile = [&] {
+        const Stopwatch watch(report_.read_seconds);
+        return std::make_shared<InFlight>(reading.get());
+      }();
+      if (i + 1 < n_tile) reading = read(i + 1);
+      evaluate(*tile, reader_->tiles()[i], cancellation);
+      if (i > 0) finish_writing(i - 1);
+      writing = std::async(std::launch::async, [this, tile] { return write_tile(*tile); });
     }
-    evaluate(tile, key, cancellation);
-    const Stopwatch watch(report_.write_seconds);
-    for (auto& writer : writers_) {
-      write(tile, *writer);
-      buffers_[writer->column()].swap(tile.columns[writer->column()]);
-    }
-    ++report_.tiles;
+    if (n_tile > 0) finish_writing(n_tile - 1);
   }
 
-  void evaluate(Tile& tile, const TileKey& key, Cancellation* cancellation) {
+  InFlight read_tile(std::size_t index) {
+    InFlight read{reader_->read(index), {}};
+    for (const std::string& column : outputs_) {
+      if (read.tile.columns.contains(column)) continue;
+      // The memory of an earlier tile serves again. What no Sink fills is not written, so it need not be cleared.
+      std::vector<std::complex<float>> values = spare_.take();
+      values.resize(read.tile.n_visibility());
+      read.tile.columns[column] = std::move(values);
+    }
+    return read;
+  }
+
+  void set_cells(const Tile& tile) {
+    if (cells_ && cells_time_ == tile.time_s && cells_frequency_ == tile.frequency_hz &&
+        cells_interval_ == tile.interval_s && cells_width_ == tile.channel_width_hz)
+      return;
+    cells_time_ = tile.time_s, cells_interval_ = tile.interval_s;
+    cells_frequency_ = tile.frequency_hz, cells_width_ = tile.channel_width_hz;
+    cells_ = std::make_shared<const Cells>(
+        Cells::time_frequency({tile.time_s, tile.interval_s}, {tile.frequency_hz, tile.channel_width_hz}));
+  }
+
+  void evaluate(InFlight& in_flight, const TileKey& key, Cancellation* cancellation) {
     const Stopwatch watch(report_.evaluate_seconds);
+    Tile& tile = in_flight.tile;
+    set_cells(tile);
     Request request;
     request.cells = cells_;
     request.precision = options_.precision;
@@ -159,7 +210,7 @@ class Run {
       for (std::size_t i = 0; i < results.size(); ++i) {
         failures.insert(failures.end(), results[i]->failures.begin(), results[i]->failures.end());
         if (results[i]->status == Result::Status::missing) ++report_.missing;
-        if (results[i]->ok()) mark_written(tile, stage[i]);
+        if (results[i]->ok()) mark_written(in_flight, stage[i]);
       }
       if (!failures.empty()) report_failures(failures, key);
     }
@@ -177,27 +228,33 @@ class Run {
       writers_.push_back(std::make_unique<TileWriter>(ms_, column, write_options));
   }
 
-  void mark_written(const Tile& tile, int node) {
+  void mark_written(InFlight& in_flight, int node) {
     const Node& sink = evaluator_.forest().node(node);
     if (sink.node_class().name != kSink) return;
-    const auto baseline = tile.find({static_cast<int>(sink.state().integer("station_1_index")),
-                                     static_cast<int>(sink.state().integer("station_2_index"))});
-    if (baseline >= 0) written_[sink.state().text("output_column")].insert(static_cast<std::size_t>(baseline));
+    const auto baseline = in_flight.tile.find({static_cast<int>(sink.state().integer("station_1_index")),
+                                               static_cast<int>(sink.state().integer("station_2_index"))});
+    if (baseline >= 0) in_flight.written[sink.state().text("output_column")].insert(static_cast<std::size_t>(baseline));
   }
 
-  // Rows of baselines for which no Sink had a value keep what the Measurement Set holds.
-  void write(Tile& tile, TileWriter& writer) {
-    const std::set<std::size_t>& written = written_[writer.column()];
+  // Returns the number of rows written. Rows of baselines for which no Sink had a value keep what the Measurement Set
+  // holds.
+  std::int64_t write_tile(InFlight& in_flight) {
+    Tile& tile = in_flight.tile;
+    std::int64_t rows_written = 0;
     const std::vector<std::int64_t> all_rows = tile.row;
-    for (std::size_t baseline = 0; baseline < tile.n_baseline(); ++baseline) {
-      const auto first = tile.row.begin() + static_cast<std::ptrdiff_t>(baseline * tile.n_time());
-      const auto last = first + static_cast<std::ptrdiff_t>(tile.n_time());
-      if (!written.contains(baseline)) std::fill(first, last, -1);
-      report_.rows_written += std::count_if(first, last, [](std::int64_t row) { return row >= 0; });
+    for (auto& writer : writers_) {
+      const std::set<std::size_t>& written = in_flight.written[writer->column()];
+      for (std::size_t baseline = 0; baseline < tile.n_baseline(); ++baseline) {
+        const auto first = tile.row.begin() + static_cast<std::ptrdiff_t>(baseline * tile.n_time());
+        const auto last = first + static_cast<std::ptrdiff_t>(tile.n_time());
+        if (!written.contains(baseline)) std::fill(first, last, -1);
+        rows_written += std::count_if(first, last, [](std::int64_t row) { return row >= 0; });
+      }
+      writer->write(tile);
+      tile.row = all_rows;
+      spare_.give(std::move(tile.columns[writer->column()]));
     }
-    writer.write(tile);
-    tile.row = all_rows;
-    written_[writer.column()].clear();
+    return rows_written;
   }
 
   MeasurementSet& ms_;
@@ -207,10 +264,9 @@ class Run {
   std::unique_ptr<TileReader> reader_;
   std::vector<std::string> outputs_;
   std::vector<std::unique_ptr<TileWriter>> writers_;
-  std::map<std::string, std::set<std::size_t>> written_;  // column -> baselines of the current tile
   std::shared_ptr<const Cells> cells_;
   std::vector<double> cells_time_, cells_interval_, cells_frequency_, cells_width_;
-  std::map<std::string, std::vector<std::complex<float>>> buffers_;  // output columns, between tiles
+  SpareMemory spare_;
   bool writes_flags_ = false;
   RunReport report_;
 };

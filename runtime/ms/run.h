@@ -30,7 +30,8 @@ struct RunProgress {
   double time_s = 0;  ///< last time slot written, MJD seconds
 };
 
-/// What a run did and where its time went (seconds of wall time).
+/// What a run did and where its time went (seconds of wall time). Reading and writing go on while another tile is
+/// evaluated; their times are those for which the run had to wait.
 struct RunReport {
   std::size_t tiles = 0;
   std::int64_t rows = 0;          ///< rows read

@@ -96,8 +96,7 @@ void TileWriter::take_up_journal() {
     progress_.started = found.started;
     progress_.rows_written = found.rows_written;
     progress_.complete = found.complete;
-    for (const CompleteUntil& one : found.complete)
-      complete_until_s_[{one.data_desc_id, one.field_id}] = one.time_s;
+    for (const CompleteUntil& one : found.complete) complete_until_s_[{one.data_desc_id, one.field_id}] = one.time_s;
   }
 }
 

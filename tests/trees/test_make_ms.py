@@ -119,6 +119,12 @@ def test_feed_of_the_telescope_decides_the_correlations(tmp_path):
     assert rt.ms.inspect(made.path)["data_descriptions"][0]["correlations"] == ["RR", "RL", "LR", "LL"]
 
 
+def test_fields_are_named_by_their_place(tmp_path):
+    assert rt.ms.inspect(make(tmp_path).path)["fields"][0]["name"] == "J0332-2748"
+    make(tmp_path, "b.ms", phase_centre_rad=(math.radians(45), math.radians(-30)), field_name="mine")
+    assert rt.ms.inspect(tmp_path / "b.ms")["fields"][0]["name"] == "mine"
+
+
 def test_a_source_below_the_horizon_is_a_warning(tmp_path):
     with pytest.warns(UserWarning, match=r"below the horizon 100 % of the time \(elevation -"):
         make(tmp_path, phase_centre_rad=(1.0, math.radians(85)))

@@ -31,6 +31,13 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("a.txt", "old")]
 
 
+def test_a_full_disk_is_named_with_the_file(tmp_path):
+    full = pytest.raises(OSError, match=r"cannot be written: No space left on device: '.*a\.txt'")
+    with full, whole_file(tmp_path / "a.txt"), open("/dev/full", "w") as stream:
+        stream.write("x" * 100000)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_links_are_followed_and_new_files_get_the_usual_permissions(tmp_path):
     (tmp_path / "link").symlink_to("target")
     write_text(tmp_path / "link", "text\n")

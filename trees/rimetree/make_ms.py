@@ -339,6 +339,7 @@ def _warn_of_horizon(elevation: NDArray[np.float64]) -> None:
 
 def _field_name(centre: NDArray[np.float64]) -> str:
     """ "J0954+1743" of a direction."""
-    minutes = int(math.degrees(centre[0] % (2 * math.pi)) * 4)
-    arcmin = int(abs(math.degrees(centre[1])) * 60)
+    # Names are cut, not rounded; but 2h59m59.9999999s is what 3h becomes in radians.
+    minutes = int(math.degrees(centre[0] % (2 * math.pi)) * 4 + 1e-6) % 1440
+    arcmin = int(abs(math.degrees(centre[1])) * 60 + 1e-6)
     return f"J{minutes // 60:02d}{minutes % 60:02d}{'-' if centre[1] < 0 else '+'}{arcmin // 60:02d}{arcmin % 60:02d}"

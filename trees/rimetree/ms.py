@@ -41,7 +41,8 @@ CORRELATION_NAMES = {number: name for name, number in CORRELATION_NUMBERS.items(
 
 @dataclass(frozen=True)
 class RunReport:
-    """What `Forest.run` did. Times are wall-clock seconds; `overhead_seconds` is what is neither node arithmetic nor
+    """What `Forest.run` did. Times are wall-clock seconds, those of
+    reading and writing what the run had to wait for beside evaluating; `overhead_seconds` is what is neither node arithmetic nor
     reading nor writing. `missing` counts Sinks without a value, summed over tiles."""
 
     tiles: int

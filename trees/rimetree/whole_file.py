@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -13,8 +14,8 @@ from contextlib import contextmanager
 def whole_file(path: str | os.PathLike) -> Iterator[str]:
     """Gives the name of a temporary file beside `path`, with the same ending, to be written.
 
-    It replaces `path` when the block ends, and is removed where the block raises. Raises `OSError` where the folder is
-    missing or cannot be written.
+    It replaces `path` when the block ends, and is removed where the block raises. Raises `OSError`, which names
+    `path`, where the folder is missing, cannot be written or the disk is full.
     """
     file = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(file)
@@ -30,6 +31,10 @@ def whole_file(path: str | os.PathLike) -> Iterator[str]:
             os.fsync(stream.fileno())
         os.chmod(temporary, _permissions(file))
         os.replace(temporary, file)
+    except OSError as problem:
+        os.unlink(temporary)
+        reason = problem.strerror or str(problem)
+        raise OSError(problem.errno or errno.EIO, f"cannot be written: {reason}", os.fspath(path)) from problem
     except BaseException:
         os.unlink(temporary)
         raise

@@ -1,5 +1,6 @@
 """Dirty images: known sources in their places and with their fluxes, FITS as astropy reads it, flags and weights."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -61,6 +62,21 @@ def test_sources_stand_where_they_should(field, robust):
         assert peak.offset_beams < 0.05
         assert peak.peak_jy == pytest.approx(peak.expected_jy, rel=0.02)
         assert peak.peak_jy == pytest.approx(peak.model_jy, rel=0.1)  # sidelobes of the others
+
+
+def test_an_extended_source_shows_what_its_beam_makes_of_it(tmp_path):
+    point, probe = sky_at((2.0, 1.0, 2.0), (2.0 + 0.3 * math.sin(0.6), 1.0 + 0.3 * math.cos(0.6), 1e-9))
+    shape = (math.radians(40 / 3600), math.radians(15 / 3600), 0.6)  # probe: on its major axis, 18 arcsec away
+    sky = rt.sky.SkyModel((dataclasses.replace(point, gaussian=shape), probe))
+    image = plots.dirty_image(
+        simulated(tmp_path / "g.ms", sky), "MODEL_DATA", size=256, scale_rad=ARCMIN / 40, psf=True
+    )
+    peak, beside = plots.compare_peaks(image, sky)
+    assert peak.peak_jy < 1.2
+    assert peak.expected_jy == pytest.approx(peak.peak_jy, rel=0.01)
+    x, y = np.rint(image.pixels(sky.radec_rad)[1]).astype(int)
+    assert beside.expected_jy == pytest.approx(image.data_jy[y, x], rel=0.05)  # half a pixel away
+    assert beside.expected_jy > 1.1 * image.data_jy[y, 2 * round(image.pixels(sky.radec_rad)[0, 0]) - x]  # mirrored
 
 
 def test_uniform_weights_make_the_beam_sharper(field):

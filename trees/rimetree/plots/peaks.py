@@ -41,23 +41,24 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
     fluxes = stokes_i_at(sky, image.frequency_hz)
     places = image.pixels(sky.radec_rad)
     beam_pixels = 3.0 if image.beam is None else image.beam.major_rad / image.scale_rad
+    beams = _beams(image, sky)
     result = []
     for source, flux, place in zip(sky, fluxes, places, strict=True):
         found = extremum(image, place, max(1.5, beam_pixels), math.copysign(1, flux))
-        offset = beams = None
+        offset = in_beams = None
         if found is not None:
             x, y, _ = found
             offset = (-(x - place[0]) * image.scale_rad, (y - place[1]) * image.scale_rad)
-            beams = None if image.beam is None else math.hypot(*offset) / image.beam.major_rad
+            in_beams = None if image.beam is None else math.hypot(*offset) / image.beam.major_rad
         result.append(
             Peak(
                 name=source.name,
                 gaussian=source.gaussian is not None,
                 model_jy=float(flux),
-                expected_jy=_expected(image, places, fluxes, place),
+                expected_jy=_expected(image, beams, sky, places, fluxes, place),
                 peak_jy=None if found is None else found[2],
                 offset_rad=offset,
-                offset_beams=beams,
+                offset_beams=in_beams,
             )
         )
     return result
@@ -115,15 +116,33 @@ def _vertex(patch: NDArray[np.float64]) -> tuple[float, float, float]:
     return float(dx), float(dy), float(sign * np.exp(value) if as_logarithm else value)
 
 
-def _expected(image: Image, places, fluxes, place) -> float | None:
+def _expected(image: Image, beams: dict, sky: SkyModel, places, fluxes, place) -> float | None:
+    """What the sources of the model add up to at a place (pixels), each through the beam of its shape."""
     if image.psf is None or not np.isfinite(place).all():
         return None
-    offsets = place - places + image.psf.shape[0] // 2  # where in the beam each source contributes
-    inside = (np.isfinite(offsets) & (offsets >= 0) & (offsets < image.psf.shape[0] - 1)).all(axis=1)
-    whole = np.floor(offsets[inside]).astype(int)
-    part_x, part_y = (offsets[inside] - whole).T
-    x, y = whole.T
-    psf = image.psf
-    values = (1 - part_y) * ((1 - part_x) * psf[y, x] + part_x * psf[y, x + 1])
-    values += part_y * ((1 - part_x) * psf[y + 1, x] + part_x * psf[y + 1, x + 1])
-    return float((values * fluxes[inside]).sum())
+    offsets = place - places + image.size  # where in its beam each source contributes
+    inside = (np.isfinite(offsets) & (offsets >= 0) & (offsets < 2 * image.size - 1)).all(axis=1)
+    total = 0.0
+    for index in np.flatnonzero(inside):
+        (x, y), (part_x, part_y) = np.floor(offsets[index]).astype(int), offsets[index] % 1
+        corner = beams[sky[int(index)].gaussian][y : y + 2, x : x + 2]
+        total += fluxes[index] * float([1 - part_y, part_y] @ corner @ [1 - part_x, part_x])
+    return float(total)
+
+
+def _beams(image: Image, sky: SkyModel) -> dict:
+    """The dirty beam for every shape in the model; None is that of a point."""
+    if image.psf is None:
+        return {}
+    shapes = {source.gaussian for source in sky}
+    spectrum = np.fft.fft2(image.psf) if shapes - {None} else None
+    frequency = np.fft.fftfreq(image.psf.shape[0], image.scale_rad)  # wavelengths
+    beams = {None: image.psf}
+    for shape in shapes - {None}:
+        major, minor, angle = shape
+        # The major axis lies angle from north (y) to east (-x).
+        along = frequency[:, None] * math.cos(angle) - frequency[None, :] * math.sin(angle)
+        across = frequency[:, None] * math.sin(angle) + frequency[None, :] * math.cos(angle)
+        taper = np.exp(-(math.pi**2) / (4 * math.log(2)) * ((major * along) ** 2 + (minor * across) ** 2))
+        beams[shape] = np.fft.ifft2(spectrum * taper).real
+    return beams
