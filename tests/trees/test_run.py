@@ -178,7 +178,7 @@ def test_what_cannot_be_run_is_said(small_ms, tmp_path, small_sky):
         rt.Forest(ns).run(small_ms())
     ns = rt.NodeScope()
     rt.psv_tree(ns, small_sky, CENTRE, [(0, 1)])
-    with pytest.raises(rt.Error, match="nowhere.ms"):
+    with pytest.raises(rt.Error, match=r"nowhere\.ms"):
         rt.Forest(ns).run(tmp_path / "nowhere.ms")
     ns.data << rt.Spigot(station_1_index=0, station_2_index=1, input_column="NO_SUCH")
     ns.sink_2 << rt.Sink(ns.data, station_1_index=0, station_2_index=1, output_column="OUT")

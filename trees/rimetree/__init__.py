@@ -9,9 +9,9 @@
     forest = rt.Forest(ns)
     forest.evaluate(ns.K, rt.Cells(freq_hz=[1.4e9]))
 
-A tree script names nodes in a `NodeScope` and says with `<<` what they compute; `Forest` compiles them; `evaluate` gives
-NumPy arrays and `run` fills a Measurement Set. Node classes are functions of this module (`help(rt.PSV)`); `predict`
-is the same computation for arrays without a tree. Command line: `rimetree --help`.
+A tree script names nodes in a `NodeScope` and says with `<<` what they compute; `Forest` compiles them; `evaluate`
+gives NumPy arrays and `run` fills a Measurement Set. Node classes are functions of this module (`help(rt.PSV)`);
+`predict` is the same computation for arrays without a tree. Command line: `rimetree --help`.
 """
 
 from . import ms, nodes, sky, telescopes

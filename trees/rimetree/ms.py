@@ -41,9 +41,12 @@ CORRELATION_NAMES = {number: name for name, number in CORRELATION_NUMBERS.items(
 
 @dataclass(frozen=True)
 class RunReport:
-    """What `Forest.run` did. Times are wall-clock seconds, those of
-    reading and writing what the run had to wait for beside evaluating; `overhead_seconds` is what is neither node arithmetic nor
-    reading nor writing. `missing` counts Sinks without a value, summed over tiles."""
+    """What `Forest.run` did.
+
+    Times are wall-clock seconds. Reading and writing go on beside evaluating: theirs are the seconds for which the run
+    had to wait. `overhead_seconds` is what is neither node arithmetic nor waiting. `missing` counts Sinks without a
+    value, summed over tiles.
+    """
 
     tiles: int
     rows: int
