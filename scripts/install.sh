@@ -116,7 +116,7 @@ PYTHON
 default_parallel_level() {
   local cores memory_gb
   cores=$(nproc)
-  memory_gb=$(awk '/MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
+  memory_gb=$(awk '/MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo 4)
   local fit=$((memory_gb / 2 > 1 ? memory_gb / 2 : 1))
   echo $((cores < fit ? cores : fit))
 }
@@ -134,7 +134,7 @@ install_rimetree() {
   mkdir -p "$ROOT/build"
   if ! (cd "$ROOT" && "$VENV/bin/python" -m pip install --verbose --disable-pip-version-check --no-build-isolation \
     --no-deps "${settings[@]}" .) >"$log" 2>&1; then
-    tail -n 60 "$log" >&2
+    grep -vE "Building CXX|Linking CXX|-- " "$log" | tail -n 60 >&2
     die "the build failed; all of it is in $log"
   fi
   say "installed: $("$VENV/bin/rimetree" --version)"

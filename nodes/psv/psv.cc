@@ -12,8 +12,10 @@
 #include <cstdio>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "nodes/psv/kernel.h"
+#include "nodes/psv/operands.h"
 #include "nodes/psv/reference.h"
 #include "runtime/error.h"
 #include "runtime/node.h"
@@ -28,101 +30,6 @@ enum Slot : std::size_t { kLmn, kBrightness, kUvw, kShape, kFirstJones };
 
 /// Beyond this part of the total flux the product of sincs is worth a warning.
 constexpr double kSmearingErrorToWarnOf = 1e-3;
-
-/// Number of matrix elements per source of a child of dimensions [S], [S,2,2] or, for one source, [] or [2,2].
-int elements_per_source(const TensorShape& dims, int n_source, const std::string& label) {
-  const auto size = static_cast<int>(dims.size());
-  if (size == n_source && (dims.rank == 0 || dims[0] == n_source)) return 1;
-  const bool ends_in_matrix = dims.rank >= 2 && dims[dims.rank - 1] == 2 && dims[dims.rank - 2] == 2;
-  if (ends_in_matrix && size == 4 * n_source) return 4;
-  const std::string s = std::to_string(n_source);
-  throw ShapeError("child \"" + label + "\" has dimensions " + to_string(dims) + "; expected [" + s + "] or [" + s +
-                   ",2,2], for the " + s + " sources of lmn");
-}
-
-/// A child's values as an array of T (double or Dual<double>), real or complex, with its strides.
-template <class T>
-class Operand {
- public:
-  Operand() = default;
-  Operand(const Result& child, const ParameterId* parameter, bool as_complex) {
-    const Vells& value = child.value;
-    const Vells* derivative = parameter ? child.derivative(*parameter) : nullptr;
-    const CellShape& cells = value.cells();
-    const auto stride = broadcast_strides(cells);
-    plane_ = static_cast<std::ptrdiff_t>(cells.size());
-    time_ = static_cast<std::ptrdiff_t>(stride[0]);
-    channel_ = static_cast<std::ptrdiff_t>(stride[1]);
-    const auto d_stride = derivative ? broadcast_strides(derivative->cells()) : std::array<std::size_t, kAxes>{};
-    const auto fill = [&](auto& target, auto make) {
-      target.resize(value.size());
-      std::size_t i = 0;
-      for (std::size_t e = 0; e < value.dims().size(); ++e)
-        for (int t = 0; t < cells.extent[0]; ++t)
-          for (int f = 0; f < cells.extent[1]; ++f, ++i) {
-            const Complex<double> d = derivative ? derivative->at(e, static_cast<std::size_t>(t) * d_stride[0] +
-                                                                         static_cast<std::size_t>(f) * d_stride[1])
-                                                 : Complex<double>();
-            target[i] = make(value.at(e, i - e * value.cells_per_element()), d);
-          }
-    };
-    if (as_complex)
-      fill(complex_,
-           [](Complex<double> v, Complex<double> d) { return Complex<T>(number(v.re, d.re), number(v.im, d.im)); });
-    else
-      fill(real_, [](Complex<double> v, Complex<double> d) { return number(v.re, d.re); });
-  }
-
-  /// View of element `element` of sources that hold `per_source` elements each.
-  psv::Strided<T> real(int element, int per_source) const {
-    return {real_.data() + element * plane_, per_source * plane_, time_, channel_};
-  }
-  psv::Strided<Complex<T>> complex(int element, int per_source) const {
-    return {complex_.data() + element * plane_, per_source * plane_, time_, channel_};
-  }
-
- private:
-  static T number(double v, double d) {
-    if constexpr (std::is_same_v<T, double>)
-      return (void)d, v;
-    else
-      return {v, d};
-  }
-  std::vector<T> real_;
-  std::vector<Complex<T>> complex_;
-  std::ptrdiff_t plane_ = 0, time_ = 0, channel_ = 0;
-};
-
-/// Brightness as XX XY YX YY; a scalar is an unpolarised source.
-template <class T>
-void set_brightness(const Operand<T>& operand, int per_source, psv::Strided<Complex<T>>* brightness) {
-  if (per_source == 1) {
-    brightness[0] = brightness[3] = operand.complex(0, 1);
-  } else {
-    for (int i = 0; i < 4; ++i) brightness[i] = operand.complex(i, 4);
-  }
-}
-
-/// What all evaluations of one node class instance have in common, from state and dimensions.
-struct Layout {
-  int n_source = 0, brightness_elements = 1;
-  bool has_rates = false;
-  std::vector<int> jones_elements;
-};
-
-template <class T>
-std::vector<psv::JonesPair<T>> jones_pairs(const Layout& layout, const Operand<T>* operands) {
-  std::vector<psv::JonesPair<T>> pairs(layout.jones_elements.size() / 2);
-  for (std::size_t i = 0; i < layout.jones_elements.size(); ++i) {
-    psv::JonesPair<T>& pair = pairs[i / 2];
-    const bool is_matrix = layout.jones_elements[i] == 4;
-    auto* side = i % 2 == 0 ? pair.p : pair.q;
-    (i % 2 == 0 ? pair.p_is_matrix : pair.q_is_matrix) = is_matrix;
-    pair.q_is_adjoint = true;
-    for (int e = 0; e < (is_matrix ? 4 : 1); ++e) side[e] = operands[i].complex(e, is_matrix ? 4 : 1);
-  }
-  return pairs;
-}
 
 }  // namespace
 
@@ -182,7 +89,7 @@ class Psv final : public Node {
     if (lmn.rank == 0 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
       throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + "; expected [S,3] for S sources");
     layout_.n_source = lmn.rank == 2 ? lmn[0] : 1;
-    layout_.brightness_elements = elements_per_source(*children[kBrightness], layout_.n_source, "brightness");
+    layout_.brightness_elements = psv::elements_per_source(*children[kBrightness], layout_.n_source, "brightness");
     const TensorShape& uvw = *children[kUvw];
     layout_.has_rates = uvw == TensorShape{2, 3};
     if (!layout_.has_rates && !(uvw == TensorShape{3}))
@@ -191,7 +98,7 @@ class Psv final : public Node {
       throw ShapeError("child \"shape\" has dimensions " + to_string(*children[kShape]) + "; expected [" +
                        std::to_string(layout_.n_source) + ",3]");
     for (std::size_t i = kFirstJones; i < children.size(); ++i)
-      layout_.jones_elements.push_back(elements_per_source(*children[i], layout_.n_source, "jones"));
+      layout_.jones_elements.push_back(psv::elements_per_source(*children[i], layout_.n_source, "jones"));
     if (layout_.jones_elements.size() % 2 != 0)
       throw ShapeError("Jones terms come in pairs J_p, J_q^H, but there are " +
                        std::to_string(layout_.jones_elements.size()));
@@ -266,18 +173,18 @@ class Psv final : public Node {
 
   int n_minus_;
   bool smear_time_, smear_frequency_;
-  mutable Layout layout_;  // set by result_dims, which the forest calls once, before any evaluation
+  mutable psv::ChildLayout layout_;  // set by result_dims, which the forest calls once, before any evaluation
 };
 
 template <class T>
 Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) const {
   const Cells& cells = evaluation.cells();
   const AxisGrid& frequency = cells.require(Axis::frequency);
-  std::vector<Operand<T>> operands(evaluation.children().size());
+  std::vector<psv::Operand<T>> operands(evaluation.children().size());
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (evaluation.has_child(i))
-      operands[i] = Operand<T>(evaluation.child(i), parameter, i == kBrightness || i >= kFirstJones);
-  const auto jones = jones_pairs(layout_, operands.data() + kFirstJones);
+      operands[i] = psv::Operand<T>(evaluation.child(i), parameter, i == kBrightness || i >= kFirstJones);
+  const auto jones = psv::jones_pairs(layout_, operands.data() + kFirstJones);
 
   psv::Problem<T> problem;
   problem.n_source = layout_.n_source;
@@ -287,7 +194,7 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
   problem.l = operands[kLmn].real(0, 3);
   problem.m = operands[kLmn].real(1, 3);
   problem.n = operands[kLmn].real(2, 3);
-  set_brightness(operands[kBrightness], layout_.brightness_elements, problem.brightness);
+  psv::set_brightness(operands[kBrightness], layout_.brightness_elements, problem.brightness);
   psv::Strided<T>* uvw[6] = {&problem.u, &problem.v, &problem.w, &problem.du, &problem.dv, &problem.dw};
   for (int i = 0; i < (layout_.has_rates ? 6 : 3); ++i) {
     *uvw[i] = operands[kUvw].real(i, 0);
@@ -371,17 +278,18 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   const std::int32_t n_times = n_time(first);
   const bool with_jones = !layout_.jones_elements.empty();
 
-  const Operand<double> lmn(first.child(kLmn), nullptr, false), brightness(first.child(kBrightness), nullptr, true);
-  Operand<double> gaussian;
+  const psv::Operand<double> lmn(first.child(kLmn), nullptr, false),
+      brightness(first.child(kBrightness), nullptr, true);
+  psv::Operand<double> gaussian;
   psv::SkyInput input;
   input.n_source = layout_.n_source;
   input.n_channel = static_cast<std::ptrdiff_t>(n_channel);
   input.n_minus = n_minus_;
   input.l = lmn.real(0, 3), input.m = lmn.real(1, 3), input.n = lmn.real(2, 3);
-  set_brightness(brightness, layout_.brightness_elements, input.brightness);
+  psv::set_brightness(brightness, layout_.brightness_elements, input.brightness);
   input.brightness_varies = first.child(kBrightness).value.cells()[Axis::frequency] > 1;
   if (first.has_child(kShape)) {
-    gaussian = Operand<double>(first.child(kShape), nullptr, false);
+    gaussian = psv::Operand<double>(first.child(kShape), nullptr, false);
     input.major = gaussian.real(0, 3), input.minor = gaussian.real(1, 3), input.position_angle = gaussian.real(2, 3);
   }
   input.with_jones = with_jones;
@@ -393,7 +301,7 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   shape[Axis::frequency] = static_cast<std::int32_t>(n_channel);
   GroupRows group_rows;
   std::vector<Vells> targets;
-  std::vector<Operand<double>> jones_operands;
+  std::vector<psv::Operand<double>> jones_operands;
   std::vector<psv::JonesPair<double>> pairs;
   psv::JonesTerms jones;
   jones.n_pair = static_cast<int>(layout_.jones_elements.size() / 2);
@@ -411,7 +319,7 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
       jones_operands.emplace_back(child, nullptr, true);
       jones.varies_in_frequency = jones.varies_in_frequency || child.value.cells()[Axis::frequency] > 1;
     }
-    for (const auto& pair : jones_pairs(layout_, jones_operands.data() + first_operand)) pairs.push_back(pair);
+    for (const auto& pair : psv::jones_pairs(layout_, jones_operands.data() + first_operand)) pairs.push_back(pair);
   }
   jones.pairs = pairs.data();
   const psv::Rows& rows = group_rows.finish(smear_time_, smear_frequency_);

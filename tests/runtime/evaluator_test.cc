@@ -264,11 +264,16 @@ TEST(EvaluatorCancellation, WhatWasFinishedBeforeIsNotLost) {
 TEST(EvaluatorCancellation, BeforeTheStartNothingIsComputed) {
   ForestUnderTest under_test;
   under_test.node("x", "Leaf");
+  under_test.node("sink", "Always", {"x"});
   Evaluator evaluator(under_test.build(), {.threads = 1});
   Cancellation cancellation;
   cancellation.request();
   EXPECT_THROW(evaluator.evaluate(request(), {0}, &cancellation), Cancelled);
   EXPECT_EQ(under_test.log->total(), 0);
+  // Nor where a class does not look: the child is there already, its parent runs on the calling thread.
+  evaluator.evaluate(request(), "x");
+  EXPECT_THROW(evaluator.evaluate(request(), {1}, &cancellation), Cancelled);
+  EXPECT_EQ(under_test.log->calls("sink"), 0);
 }
 
 TEST(EvaluatorTiming, CountsAndSumsAddUp) {

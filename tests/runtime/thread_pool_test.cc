@@ -110,24 +110,37 @@ TEST_P(ThreadPoolOf, AFailureIsToldRatherThanTheCancellationAfterIt) {
                std::logic_error);
 }
 
+TEST_P(ThreadPoolOf, APollThatSaysYesStopsTheLoop) {
+  int polls = 0;
+  Cancellation cancellation([&] { return ++polls >= 1; });
+  const auto loop_until_polled = [&] {
+    // Other threads may take every index before the caller gets one.
+    for (;;)
+      pool.parallel_for(
+          1000, 1, [](std::size_t, std::size_t, int) {}, &cancellation);
+  };
+  EXPECT_THROW(loop_until_polled(), Cancelled);
+  EXPECT_EQ(polls, 1);
+  EXPECT_TRUE(cancellation.requested());
+}
+
 TEST_P(ThreadPoolOf, PollingIsLeftToTheCallingThread) {
   const auto caller = std::this_thread::get_id();
   std::atomic<bool> elsewhere{false};
-  int polls = 0;
   Cancellation cancellation([&] {
     if (std::this_thread::get_id() != caller) elsewhere = true;
-    return ++polls >= 1;  // the first time asked: stop
+    return false;
   });
-  try {
-    // Other threads may take every index before the caller gets one, so loop until it has polled.
-    for (;;)
-      pool.parallel_for(
-          1000, 1, [&](std::size_t, std::size_t, int) {}, &cancellation);
-  } catch (const Cancelled&) {
-  }
-  EXPECT_EQ(polls, 1);
+  // The others go on taking indices for longer than the interval between polls.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+  pool.parallel_for(
+      4 * static_cast<std::size_t>(pool.size()), 1,
+      [&](std::size_t begin, std::size_t, int) {
+        if (begin < static_cast<std::size_t>(pool.size()))
+          while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      },
+      &cancellation);
   EXPECT_FALSE(elsewhere);
-  EXPECT_TRUE(cancellation.requested());
 }
 
 TEST_P(ThreadPoolOf, APollThatThrowsDoesNotLeaveThreadsBehind) {
