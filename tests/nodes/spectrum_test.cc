@@ -46,8 +46,7 @@ TEST(SpectrumNode, OrdinaryPolynomials) {
 }
 
 TEST(SpectrumNode, LeavesPolarisationAlone) {
-  expect_stokes(stokes_at(2e9, {kStokes, array({1}, {1}), 1e9}, {{"scale_polarisation", false}}),
-                {4, 1, -0.5, 0.25});
+  expect_stokes(stokes_at(2e9, {kStokes, array({1}, {1}), 1e9}, {{"scale_polarisation", false}}), {4, 1, -0.5, 0.25});
 }
 
 TEST(SpectrumNode, RotatesThePlaneOfPolarisation) {
