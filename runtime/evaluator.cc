@@ -188,7 +188,9 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     auto result =
         std::make_shared<const Result>(evaluations[i] ? Contract::finish(*evaluations[i]) : std::move(decided[i]));
     pass.bytes_alive += result_bytes(*result);
-    if ((plan_->keeps(node) || pass.is_root[node]) && !forest_->node(node).always_evaluates()) {
+    // Failures are not kept: what caused one (a Python node, say) may have been mended.
+    if ((plan_->keeps(node) || pass.is_root[node]) && !forest_->node(node).always_evaluates() &&
+        result->status != Result::Status::failed) {
       kept_[node] = result;
       kept_stamp_[node] = pass.stamp[node];
     }

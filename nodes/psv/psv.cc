@@ -128,6 +128,8 @@ class Psv final : public Node {
           evaluate_group<double>(context, evaluations);
       } catch (const Cancelled&) {
         throw;
+      } catch (const memory::OutOfMemory&) {
+        throw;
       } catch (const std::exception& error) {
         for (Evaluation* evaluation : evaluations) fail(*evaluation, error.what());
       }
