@@ -78,7 +78,7 @@ void pack_positions(const SkyInput& in, Sky<T>& sky) {
     sky.n_low.push_back(offset.lo);
     sky.extent.include(l, m, offset.hi);
   }
-  for_each_block<T>(sky.n_source, sky.n_point, [&sky](std::size_t, std::size_t begin, std::size_t end) {
+  for_each_block(sky.n_source, sky.n_point, [&sky](std::size_t, std::size_t begin, std::size_t end) {
     Extent extent;
     for (std::size_t s = begin; s < end; ++s) extent.include(sky.l[s], sky.m[s], sky.n_high[s]);
     sky.block_extent.push_back(extent);
@@ -133,7 +133,7 @@ Sky<T> pack_sky(const SkyInput& in) {
       for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(b, plane)));
   }
   // A tile may read beyond the last channel of the last source; what it finds there is never used.
-  sky.weights.resize(sky.weights.size() + kMaxTile * sky.planes.size(), T(0));
+  sky.weights.resize(sky.weights.size() + kTileChannels * sky.planes.size(), T(0));
   return sky;
 }
 

@@ -1,0 +1,127 @@
+// One tile of channels for all planes, by the instances of the innermost loops that the method needs. Included once per
+// instruction set.
+#if defined(RIMETREE_NODES_PSV_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_PLANES_INL_H_
+#undef RIMETREE_NODES_PSV_PLANES_INL_H_
+#else
+#define RIMETREE_NODES_PSV_PLANES_INL_H_
+#endif
+
+#include <algorithm>
+#include <type_traits>
+
+#include "nodes/psv/jones-inl.h"
+#include "nodes/psv/seed-inl.h"
+#include "nodes/psv/shaped-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv {
+namespace HWY_NAMESPACE {
+
+inline constexpr double kNoScale[kTileChannels] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+/// Channels of a tile have the same weights and amplitudes.
+template <int kPlanes, class T>
+void plain_tile(TileJob<T> t, const Method& m) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  if (!m.weighted) place_tile(t);
+  for (int p = 0; p < kPlanes; ++p, ++t.weight, t.sum += 2 * lanes)
+    for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += kPlanePairs)
+      m.weighted ? plane_tile<Weights::kOne>(t) : plane_tile<Weights::kSource>(t);
+}
+
+/// The instance of shaped_tile() for a method.
+template <bool kSum, Weights kWeights, class T>
+void choose_shaped_tile(const TileJob<T>& t, const Method& m) {
+  const auto with = [&](auto smear, auto taper) {
+    if constexpr (std::is_same_v<T, double>) {  // singles never need the residual
+      if (m.residual)
+        return shaped_tile<ShapedKind<smear.value, taper.value, true, kSum, kWeights>>(t);
+    }
+    shaped_tile<ShapedKind<smear.value, taper.value, false, kSum, kWeights>>(t);
+  };
+  const std::true_type yes;
+  const std::false_type no;
+  if (m.smear)
+    m.taper ? with(yes, yes) : with(yes, no);
+  else
+    m.taper ? with(no, yes) : with(no, no);
+}
+
+/// Amplitudes of the next tile for singles, where there are any.
+inline void next_amplitudes(std::size_t n_source, const Method& m, const Scratch<float>& to) {
+  if (m.smear && m.taper)
+    advance_amplitudes<true, true>(n_source, to);
+  else if (m.smear)
+    advance_amplitudes<true, false>(n_source, to);
+  else if (m.taper)
+    advance_amplitudes<false, true>(n_source, to);
+}
+inline void next_amplitudes(std::size_t, const Method&, const Scratch<double>&) {}
+
+/// Phasors that are stored, all planes.
+template <int kPlanes, Weights kWeights, class T>
+void sum_planes(TileJob<T> t) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  constexpr int P = kSumPlanes<kPlanes>;
+  for (int p = 0; p < kPlanes; p += P) {
+    for (t.first_channel = 0; t.first_channel < kTileChannels; t.first_channel += kSumChannels<kPlanes>)
+      plane_sums<kPlanes, kWeights>(t);
+    t.weight += P * (kWeights == Weights::kVector ? lanes : 1);
+    t.sum += 2 * P * lanes;
+  }
+}
+
+/// All planes of one channel of the tile.
+template <int kPlanes, Weights kWeights, class T>
+void sum_channel(TileJob<T> t, const T* phasor, std::size_t stride, double scale, double* to) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  constexpr int P = std::min(kPlanes, 4);
+  for (int p = 0; p < kPlanes; p += P) {
+    channel_sums<P, kWeights>(t, phasor, stride, scale, to);
+    t.weight += P * (kWeights == Weights::kVector ? lanes : 1);
+    to += 2 * P * lanes;
+  }
+}
+
+/// The job for sources [first, first + count) of the block only.
+template <class T>
+TileJob<T> part_of(TileJob<T> t, std::size_t first, std::size_t count) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  t.n_source = count;
+  t.middle += 2 * first * lanes;
+  t.outer += 2 * kMaxTilePairs * first * lanes;
+  t.inner += 2 * kTilePairs * first * lanes;
+  t.slow += 6 * first * lanes;
+  t.amplitude += kTileChannels * first * lanes;
+  t.wave_number += first * lanes;
+  t.weight += first * t.weight_source;
+  return t;
+}
+
+/// Weights that depend on the channel, amplitudes, or a grid that is not quite regular.
+template <int kPlanes, bool kVector, class T>
+void tile_with_shape(const TileJob<T>& t, const Method& m) {
+  if constexpr (kPlanes == 1 && kManyRegisters) {
+    m.weighted ? choose_shaped_tile<true, Weights::kOne>(t, m) : choose_shaped_tile<true, Weights::kChannel>(t, m);
+  } else {
+    for (std::size_t first = 0; first < t.n_source; first += kStoredSources) {
+      const TileJob<T> part = part_of(t, first, std::min(kStoredSources, t.n_source - first));
+      choose_shaped_tile<false, Weights::kOne>(part, m);
+      if (kVector)
+        sum_planes<kPlanes, Weights::kVector>(part);
+      else if (m.weighted)
+        sum_planes<kPlanes, Weights::kOne>(part);
+      else if (t.weight_channel == 0)
+        sum_planes<kPlanes, Weights::kSource>(part);
+      else
+        sum_planes<kPlanes, Weights::kChannel>(part);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv
+HWY_AFTER_NAMESPACE();
+
+#endif  // RIMETREE_NODES_PSV_PLANES_INL_H_
