@@ -20,6 +20,12 @@ inline constexpr std::size_t kBlockSources = 32;
 /// Sources whose phasors at all channels of a tile are stored at a time, in the first-level cache too.
 inline constexpr std::size_t kStoredSources = 16;
 
+/// From one pair to the next in `outer` and `inner`, in vectors: what a pass over the sources reads is contiguous.
+inline constexpr std::size_t kPairStride = 2 * kBlockSources;
+
+/// Vectors per source that the amplitudes' recurrences keep, and that singles read: see amplitude-inl.h.
+inline constexpr std::size_t kSlow = 9, kSingleAmplitudes = 3 + kTileChannels;
+
 /// Calls f(number, begin, end) for each block of sources; points and Gaussians never share one.
 template <class F>
 void for_each_block(std::size_t n_source, std::size_t n_point, F&& f) {
@@ -37,12 +43,12 @@ struct Layout {
   std::size_t rows = 0;          ///< double [7][lane]: u v w du dv dw exposure/c
   std::size_t scaled = 0;        ///< double [2][6][lane]: see scale_rows()
   std::size_t middle = 0;        ///< T [source][re, im][lane]: phasor at the middle of the run
-  std::size_t outer = 0;         ///< T [source][tile pair][re, im][lane]: from there to the middle of a tile
-  std::size_t inner = 0;         ///< T [source][pair][re, im][lane]: from there to a channel
+  std::size_t outer = 0;         ///< T [tile pair][source][re, im][lane]: from there to the middle of a tile
+  std::size_t inner = 0;         ///< T [pair][source][re, im][lane]: from there to a channel
   std::size_t tile_middle = 0;   ///< T [source][re, im][lane]: phasor at the middle of the current tile
-  std::size_t amplitude = 0;     ///< T [source][channel of the tile][lane], single precision only
+  std::size_t amplitude = 0;     ///< T [source][kSingleAmplitudes][lane], single precision only
   std::size_t phasor = 0;        ///< T [source][channel of the tile][re, im][lane]
-  std::size_t slow = 0;          ///< double [source][6][lane]: what the amplitudes are made from, see AmplitudeState
+  std::size_t slow = 0;          ///< double [source][kSlow][lane]: what the amplitudes are made from
   std::size_t wave_number = 0;   ///< T [source][lane]: 2 pi path
   std::size_t jones_weight = 0;  ///< T [source][8][lane]
   std::size_t gathered = 0;      ///< double [2][8][lane]
@@ -65,9 +71,9 @@ struct Layout {
     a.outer = place(2 * kMaxTilePairs * kB * sizeof(T));
     a.inner = place(2 * kTilePairs * kB * sizeof(T));
     a.tile_middle = place(2 * kB * sizeof(T));
-    a.amplitude = place(sizeof(T) == 4 ? kTileChannels * kB * sizeof(T) : 0);
+    a.amplitude = place(sizeof(T) == 4 ? kSingleAmplitudes * kB * sizeof(T) : 0);
     a.phasor = place(2 * kTileChannels * kB * sizeof(T));
-    a.slow = place(6 * kB * sizeof(double));
+    a.slow = place(kSlow * kB * sizeof(double));
     a.wave_number = place(kB * sizeof(T));
     a.jones_weight = place(with_jones ? 8 * kB * sizeof(T) : 0);
     a.gathered = place(with_jones ? 16 * kMaxLanes * sizeof(double) : 0);

@@ -24,28 +24,45 @@ inline constexpr double kNoScale[kTileChannels] = {1, 1, 1, 1, 1, 1, 1, 1};
 template <int kPlanes, class T>
 void plain_tile(TileJob<T> t, const Method& m) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
-  if (!m.weighted) place_tile(t);
+  if (!m.weighted) place_tile<false, false>(t);
   for (int p = 0; p < kPlanes; ++p, ++t.weight, t.sum += 2 * lanes)
     for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += kPlanePairs)
       m.weighted ? plane_tile<Weights::kOne>(t) : plane_tile<Weights::kSource>(t);
 }
 
-/// The instance of shaped_tile() for a method.
-template <bool kSum, Weights kWeights, class T>
-void choose_shaped_tile(const TileJob<T>& t, const Method& m) {
-  const auto with = [&](auto smear, auto taper) {
-    if constexpr (std::is_same_v<T, double>) {  // singles never need the residual
-      if (m.residual)
-        return shaped_tile<ShapedKind<smear.value, taper.value, true, kSum, kWeights>>(t);
-    }
-    shaped_tile<ShapedKind<smear.value, taper.value, false, kSum, kWeights>>(t);
-  };
+/// Calls f(smear, taper, residual) with the method's switches as compile-time constants.
+template <class T, class F>
+void with_switches(const Method& m, F&& f) {
   const std::true_type yes;
   const std::false_type no;
+  const auto with = [&](auto smear, auto taper) {
+    if constexpr (std::is_same_v<T, double>)  // singles never need the residual
+      if (m.residual) return f(smear, taper, yes);
+    f(smear, taper, no);
+  };
   if (m.smear)
     m.taper ? with(yes, yes) : with(yes, no);
   else
     m.taper ? with(no, yes) : with(no, no);
+}
+
+template <bool kSum, Weights kWeights, class T>
+void choose_shaped_tile(const TileJob<T>& t, const Method& m) {
+  with_switches<T>(m, [&t](auto smear, auto taper, auto residual) {
+    shaped_tile<ShapedKind<smear.value, taper.value, residual.value, kSum, kWeights>>(t);
+  });
+}
+
+/// Two planes or more, four at a time.
+template <int kPlanes, Weights kWeights, class T>
+void choose_pair_tile(TileJob<T> t, const Method& m) {
+  constexpr int P = std::min(kPlanes, 4);
+  with_switches<T>(m, [&t](auto smear, auto taper, auto residual) {
+    place_tile<smear.value, taper.value>(t);
+    for (int p = 0; p < kPlanes; p += P, t.weight += P, t.sum += 2 * P * hn::Lanes(hn::ScalableTag<T>()))
+      for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += 4 / P)
+        pair_tile<PairKind<P, kWeights, smear.value || taper.value, residual.value>>(t);
+  });
 }
 
 /// Amplitudes of the next tile for singles, where there are any.
@@ -90,10 +107,10 @@ TileJob<T> part_of(TileJob<T> t, std::size_t first, std::size_t count) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   t.n_source = count;
   t.middle += 2 * first * lanes;
-  t.outer += 2 * kMaxTilePairs * first * lanes;
-  t.inner += 2 * kTilePairs * first * lanes;
-  t.slow += 6 * first * lanes;
-  t.amplitude += kTileChannels * first * lanes;
+  t.outer += 2 * first * lanes;
+  t.inner += 2 * first * lanes;
+  t.slow += kSlow * first * lanes;
+  t.amplitude += kSingleAmplitudes * first * lanes;
   t.wave_number += first * lanes;
   t.weight += first * t.weight_source;
   return t;
@@ -104,6 +121,9 @@ template <int kPlanes, bool kVector, class T>
 void tile_with_shape(const TileJob<T>& t, const Method& m) {
   if constexpr (kPlanes == 1 && kManyRegisters) {
     m.weighted ? choose_shaped_tile<true, Weights::kOne>(t, m) : choose_shaped_tile<true, Weights::kChannel>(t, m);
+  } else if constexpr (!kVector && kManyRegisters) {
+    t.weight_channel == 0 ? choose_pair_tile<kPlanes, Weights::kSource>(t, m)
+                          : choose_pair_tile<kPlanes, Weights::kChannel>(t, m);
   } else {
     for (std::size_t first = 0; first < t.n_source; first += kStoredSources) {
       const TileJob<T> part = part_of(t, first, std::min(kStoredSources, t.n_source - first));

@@ -77,8 +77,8 @@ Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& leve
   const double time = kPi * reach.change * highest;
   if (time > Bounds<T>::kNoSmear) {
     m.smear = true;
-    m.time_terms.first = m.time_terms.second = series_terms(time, kSeries);
-    m.time_terms.step = series_terms(kPi * reach.change * 0.5 * std::abs(run.spacing_hz), kSeries);
+    const double step = kPi * reach.change * std::abs(run.spacing_hz);
+    m.time_terms = {series_terms(time, kSeries), series_terms(0.5 * step, kSeries), series_terms(4 * step, kSeries)};
   }
   if (job.rows.du != nullptr && job.rows.smear_frequency) {
     const double band = kPi * reach.path * run.width_hz / kSpeedOfLight_m_s;
@@ -103,7 +103,7 @@ TileJob<T> block_job(const RowsJob<T>& job, const Block<T>& block) {
   t.slow = to.slow;
   t.amplitude = to.amplitude;
   t.wave_number = to.wave_number;
-  t.phasor = to.phasor;
+  t.phasor = t.placed_amplitude = to.phasor;  // never both at a time
   t.weight_channel = kVector || n_weight == 1 ? 0 : kPlanes;
   t.weight_source = kVector ? 8 * lanes : n_weight * kPlanes;
   t.sum_channel = 2 * kPlanes;
@@ -144,7 +144,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
     // Tiles are at -7/2, -5/2 .. 7/2 or at -3, -2 .. 3 tile lengths; the table has the ones that are not negative.
     const bool below = 2 * number + 1 < run.n_tile;
     const std::size_t pair = (below ? run.n_tile - 1 - 2 * number : 2 * number + 1 - run.n_tile) / 2;
-    t.outer = to.outer + 2 * pair * lanes;
+    t.outer = to.outer + pair * kPairStride * lanes;
     t.outer_sign = below ? T(-1) : T(1);
     t.weight = kVector ? to.jones_weight
                        : job.sky.weights.data() + block.begin * t.weight_source + channel * t.weight_channel;

@@ -76,7 +76,7 @@ HWY_INLINE void store_rotations(V hr, V hi, std::size_t n_tile, std::size_t lane
 #pragma GCC unroll 3
   for (std::size_t k = 1; k < kTilePairs; ++k) {
     const V c2 = hn::MulSub(twice, c1, c0), s2 = hn::MulSub(twice, s1, s0);
-    store(c2, s2, inner + 2 * k * lanes);
+    store(c2, s2, inner + k * kPairStride * lanes);
     c0 = c1, s0 = s1, c1 = c2, s1 = s2;
   }
   if (n_tile == 1) return store(hn::Set(d, 1.0), hn::Zero(d), outer);
@@ -88,83 +88,110 @@ HWY_INLINE void store_rotations(V hr, V hi, std::size_t n_tile, std::size_t lane
   store(zr, zi, outer);
   for (std::size_t k = 1; 2 * k < n_tile; ++k) {
     multiply(zr, zi, er, ei);
-    store(zr, zi, outer + 2 * k * lanes);
+    store(zr, zi, outer + k * kPairStride * lanes);
   }
 }
 
+/// One source, or one source and one vector of rows, as the seeds read them.
+template <class T>
+struct Place {
+  using V = hn::Vec<hn::ScalableTag<double>>;
+  const Block<T>& block;
+  const Scratch<T>& to;
+  std::size_t s, lanes, lane;
+  V l, m, n, n_low;
+
+  HWY_INLINE Place(const Block<T>& b, const Scratch<T>& scratch, std::size_t source, std::size_t n_lanes,
+                   std::size_t first_lane)
+      : block(b), to(scratch), s(source), lanes(n_lanes), lane(first_lane) {
+    const hn::ScalableTag<double> d;
+    l = hn::Set(d, b.sky->l[number()]), m = hn::Set(d, b.sky->m[number()]);
+    n = hn::Set(d, b.sky->n_high[number()]), n_low = hn::Set(d, b.sky->n_low[number()]);
+  }
+  std::size_t number() const { return block.begin + s; }
+  HWY_INLINE V row(int i) const { return hn::Load(hn::ScalableTag<double>(), to.rows + i * lanes + lane); }
+  HWY_INLINE V scaled_row(int i) const { return hn::Load(hn::ScalableTag<double>(), to.scaled + i * lanes + lane); }
+  HWY_INLINE V along(V u, V v, V w) const { return hn::MulAdd(u, l, hn::MulAdd(v, m, hn::Mul(w, n))); }
+  HWY_INLINE V path() const { return along(row(0), row(1), row(2)); }
+  /// Change of path over an exposure, over c.
+  HWY_INLINE V change() const { return hn::Mul(along(row(3), row(4), row(5)), row(6)); }
+  /// Turns from scaled rows `i` on.
+  HWY_INLINE V turns(int i) const {
+    const auto pair = [&](int k) HWY_ATTR { return Pair<V>{scaled_row(k), scaled_row(k + 1)}; };
+    return turns_of(pair(i), pair(i + 2), pair(i + 4), l, m, n, n_low);
+  }
+  HWY_INLINE V taper_exponent(const Run& run) const {
+    return psv::HWY_NAMESPACE::taper_exponent(*block.sky, number() - block.sky->n_point, run, row(0), row(1));
+  }
+  double* slow() const { return to.slow + s * kSlow * lanes + lane; }
+};
+
 /// The factors that a source's phasor has at all channels of the run.
-template <class T, class V>
-HWY_INLINE V constant_factor(const Block<T>& block, std::size_t source, const Run& run, const Method& method,
-                             std::size_t lanes, const double* rows) {
+template <class T>
+HWY_INLINE typename Place<T>::V constant_factor(const Place<T>& at, const Run& run, const Method& method) {
   const hn::ScalableTag<double> d;
-  const Sky<T>& sky = *block.sky;
-  const auto row = [&](int i) HWY_ATTR { return hn::Load(d, rows + i * lanes); };
-  const V l = hn::Set(d, sky.l[source]), m = hn::Set(d, sky.m[source]), n = hn::Set(d, sky.n_high[source]);
-  V factor = hn::Set(d, method.weighted ? double(sky.weights[source]) : 1.0);
+  using V = typename Place<T>::V;
+  V factor = hn::Set(d, method.weighted ? double(at.block.sky->weights[at.number()]) : 1.0);
   if (method.bandwidth) {
-    const V path = method.long_path ? exact_path(row(0), row(1), row(2), l, m, n, hn::Set(d, sky.n_low[source])).high
-                                    : hn::MulAdd(row(0), l, hn::MulAdd(row(1), m, hn::Mul(row(2), n)));
-    factor = hn::Mul(factor, sinc_of_half_turns(hn::Mul(path, hn::Set(d, run.width_hz / kSpeedOfLight_m_s)),
-                                                method.bandwidth_terms));
+    const V path =
+        method.long_path ? exact_path(at.row(0), at.row(1), at.row(2), at.l, at.m, at.n, at.n_low).high : at.path();
+    factor = hn::Mul(factor, sinc_of(path, kPi * run.width_hz / kSpeedOfLight_m_s, method.bandwidth_terms));
   }
-  if (!method.single) return factor;
-  if (method.smear) {
-    const V change = hn::Mul(hn::MulAdd(row(3), l, hn::MulAdd(row(4), m, hn::Mul(row(5), n))), row(6));
-    factor = hn::Mul(factor, sinc_of_half_turns(hn::Mul(change, hn::Set(d, run.first_hz)), method.time_terms.first));
-  }
-  if (method.taper)
-    factor = hn::Mul(factor, taper_at(taper_exponent(sky, source - sky.n_point, run, row(0), row(1)), run.first_hz));
+  if (method.single && method.smear)
+    factor = hn::Mul(factor, sinc_of(at.change(), kPi * run.first_hz, method.time_terms.band));
+  if (method.single && method.taper) factor = hn::Mul(factor, taper_at(at.taper_exponent(run), run.first_hz));
   return factor;
 }
 
-/// Seeds one source and one vector of doubles; `lane` is its place in the vector of T.
 template <class T>
-HWY_INLINE void seed_source(const Block<T>& block, std::size_t s, const Run& run, const Method& method,
-                            std::size_t lanes, std::size_t lane, const Scratch<T>& to) {
+HWY_INLINE void seed_middle(const Place<T>& at, const Run& run, const Method& method) {
   const hn::ScalableTag<double> d;
-  using V = hn::Vec<decltype(d)>;
-  const Sky<T>& sky = *block.sky;
-  const std::size_t source = block.begin + s;
-  const auto row = [&](int i) HWY_ATTR { return hn::Load(d, to.rows + i * lanes + lane); };
-  const auto turns = [&](int i) HWY_ATTR { return hn::Load(d, to.scaled + i * lanes + lane); };
-  const auto pair = [&](int i) HWY_ATTR { return Pair<V>{turns(i), turns(i + 1)}; };
-  const V l = hn::Set(d, sky.l[source]), m = hn::Set(d, sky.m[source]);
-  const V n = hn::Set(d, sky.n_high[source]), n_low = hn::Set(d, sky.n_low[source]);
   constexpr int kTerms = sizeof(T) == 8 ? 9 : 6;
+  typename Place<T>::V zr, zi;
+  phasor_of_turns<kTerms>(at.turns(0), zr, zi);
+  const auto factor = constant_factor(at, run, method);
+  store_as(d, hn::Mul(zr, factor), at.to.middle + at.s * 2 * at.lanes + at.lane);
+  store_as(d, hn::Mul(zi, factor), at.to.middle + (at.s * 2 + 1) * at.lanes + at.lane);
+}
 
-  V zr, zi;
-  phasor_of_turns<kTerms>(turns_of(pair(0), pair(2), pair(4), l, m, n, n_low), zr, zi);
-  const V factor = constant_factor<T, V>(block, source, run, method, lanes, to.rows + lane);
-  store_as(d, hn::Mul(zr, factor), to.middle + s * 2 * lanes + lane);
-  store_as(d, hn::Mul(zi, factor), to.middle + (s * 2 + 1) * lanes + lane);
-  if (method.single) return;
-
-  V hr, hi;
+template <class T>
+HWY_INLINE void seed_rotations(const Place<T>& at, const Run& run, const Method& method) {
+  typename Place<T>::V hr, hi;
   if (method.step_terms > 0)
-    small_phasor_of_turns(hn::MulAdd(turns(6), l, hn::MulAdd(turns(8), m, hn::Mul(turns(10), n))), method.step_terms,
-                          hr, hi);
+    small_phasor_of_turns(at.along(at.scaled_row(6), at.scaled_row(8), at.scaled_row(10)), method.step_terms, hr, hi);
   else
-    phasor_of_turns(turns_of(pair(6), pair(8), pair(10), l, m, n, n_low), hr, hi);
-  store_rotations(hr, hi, run.n_tile, lanes, to.inner + s * 2 * kTilePairs * lanes + lane,
-                  to.outer + s * 2 * kMaxTilePairs * lanes + lane);
+    phasor_of_turns(at.turns(6), hr, hi);
+  store_rotations(hr, hi, run.n_tile, at.lanes, at.to.inner + at.s * 2 * at.lanes + at.lane,
+                  at.to.outer + at.s * 2 * at.lanes + at.lane);
+}
 
-  double* slow = to.slow + s * 6 * lanes + lane;
-  if (method.smear)
-    start_smearing(hn::Mul(hn::MulAdd(row(3), l, hn::MulAdd(row(4), m, hn::Mul(row(5), n))), row(6)), run,
-                   method.time_terms, lanes, slow);
-  if (method.taper)
-    start_taper(taper_exponent(sky, source - sky.n_point, run, row(0), row(1)), run, lanes, slow);
-  if (method.residual) {
-    const V path = hn::MulAdd(row(0), l, hn::MulAdd(row(1), m, hn::Mul(row(2), n)));
-    store_as(d, hn::Mul(path, hn::Set(d, 2 * kPi)), to.wave_number + s * lanes + lane);
-  }
+/// Loops are kept short and apart: what limits one long loop is the latency of each source's chain of operations, of
+/// which a processor can then overlap two at most.
+template <class T, class F>
+HWY_INLINE void for_each_place(const Block<T>& block, const Scratch<T>& to, F&& f) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), step = hn::Lanes(hn::ScalableTag<double>());
+  for (std::size_t s = 0; s < block.count; ++s)
+    for (std::size_t lane = 0; lane < lanes; lane += step) f(Place<T>(block, to, s, lanes, lane));
 }
 
 template <class T>
 HWY_NOINLINE void seed_block(const Block<T>& block, const Run& run, const Method& method, const Scratch<T>& to) {
-  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), step = hn::Lanes(hn::ScalableTag<double>());
-  for (std::size_t s = 0; s < block.count; ++s)
-    for (std::size_t lane = 0; lane < lanes; lane += step) seed_source(block, s, run, method, lanes, lane, to);
+  const hn::ScalableTag<double> d;
+  for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR { seed_middle(at, run, method); });
+  if (method.single) return;
+  for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR { seed_rotations(at, run, method); });
+  if (method.smear)
+    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+      start_smearing(at.change(), run, method.time_terms, at.lanes, at.slow());
+    });
+  if (method.taper)
+    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+      start_taper(at.taper_exponent(run), run, at.lanes, at.slow());
+    });
+  if (method.residual)
+    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+      store_as(d, hn::Mul(at.path(), hn::Set(d, 2 * kPi)), to.wave_number + at.s * at.lanes + at.lane);
+    });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -25,24 +25,43 @@ struct ShapedKind {
   static constexpr Weights kWeights = kWeightsV;  ///< of that plane
 };
 
-/// Amplitudes of source s at the channels of the tile: singles are made before, doubles here.
+/// Amplitudes of source s at the channels of the tile.
 template <class Kind, class T, class V>
 HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTileChannels]) {
   const hn::DFromV<V> d;
   const std::size_t lanes = hn::Lanes(d);
-  if constexpr (!Kind::kAmplitude) {
-    return;
-  } else if constexpr (sizeof(T) == 4) {
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < kTileChannels; ++k)
-      a[k] = hn::Load(d, job.amplitude + (s * kTileChannels + k) * lanes);
+  [[maybe_unused]] V taper[kTileChannels];
+  if constexpr (sizeof(T) == 8) {
+    double* slow = job.slow + s * kSlow * lanes;
+    if constexpr (Kind::kSmear) {
+      const V value = hn::Load(d, slow + SmearingState::kValue * lanes);
+      const V difference = hn::Load(d, slow + SmearingState::kDifference * lanes);
+      smear_tile(value, difference, hn::Load(d, slow + SmearingState::kCurvature * lanes), a);
+      advance_smearing(value, difference, lanes, slow);
+    }
+    if constexpr (Kind::kTaper) taper_tile(lanes, slow, Kind::kSmear ? taper : a);
   } else {
-    Amplitude<Kind::kSmear, Kind::kTaper> state;
-    state.load(job.slow + s * 6 * lanes, lanes);
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < kTileChannels; ++k, state.advance()) a[k] = state.now();
-    state.store(job.slow + s * 6 * lanes, lanes);
+    const T* from = job.amplitude + s * kSingleAmplitudes * lanes;
+    if constexpr (Kind::kSmear)
+      smear_tile(hn::Load(d, from + SmearingState::kValue * lanes),
+                 hn::Load(d, from + SmearingState::kDifference * lanes), hn::Load(d, from + kSingleCurvature * lanes), a);
+    if constexpr (Kind::kTaper)
+      for (std::size_t k = 0; k < kTileChannels; ++k)
+        (Kind::kSmear ? taper : a)[k] = hn::Load(d, from + (kSingleTaper + k) * lanes);
   }
+  if constexpr (Kind::kSmear && Kind::kTaper)
+    for (std::size_t k = 0; k < kTileChannels; ++k) a[k] = hn::Mul(a[k], taper[k]);
+}
+
+/// Turns the phasor of source s at channel k of the tile by the channel's distance from the regular grid.
+template <class T, class V>
+HWY_INLINE void turn_by_residual(const TileJob<T>& job, std::size_t s, std::size_t k, V& re, V& im) {
+  const hn::DFromV<V> d;
+  const V wave_number = hn::Load(d, job.wave_number + s * hn::Lanes(d));
+  const V angle = hn::Mul(wave_number, hn::Set(d, static_cast<T>(job.residual[k])));
+  const V turned = hn::NegMulAdd(angle, im, re);
+  im = hn::MulAdd(angle, re, im);
+  re = turned;
 }
 
 /// Turns, scales and then sums or stores the phasor of source s at channel k.
@@ -50,12 +69,7 @@ template <class Kind, class T, class V>
 HWY_INLINE void finish_channel(const TileJob<T>& job, std::size_t s, std::size_t k, V a, V re, V im, V (&sum)[2]) {
   const hn::DFromV<V> d;
   const std::size_t lanes = hn::Lanes(d);
-  if constexpr (Kind::kResidual) {
-    const V e = hn::Mul(hn::Load(d, job.wave_number + s * lanes), hn::Set(d, static_cast<T>(job.residual[k])));
-    const V turned = hn::NegMulAdd(e, im, re);
-    im = hn::MulAdd(e, re, im);
-    re = turned;
-  }
+  if constexpr (Kind::kResidual) turn_by_residual(job, s, k, re, im);
   if constexpr (!Kind::kSum) {
     if constexpr (Kind::kAmplitude) re = hn::Mul(re, a), im = hn::Mul(im, a);
     T* to = job.phasor + (s * kTileChannels + k) * 2 * lanes;
@@ -92,7 +106,7 @@ HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
     tile_amplitudes<Kind>(job, s, a);
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < kTilePairs; ++k) {
-      V c = hn::Load(d, inner + 2 * k * lanes), sine = hn::Load(d, inner + (2 * k + 1) * lanes);
+      V c = hn::Load(d, inner + k * kPairStride * lanes), sine = hn::Load(d, inner + (k * kPairStride + 1) * lanes);
       keep_in_register(c);
       keep_in_register(sine);
       const V rc = hn::Mul(zr, c), ic = hn::Mul(zi, c), rs = hn::Mul(zr, sine), is = hn::Mul(zi, sine);
@@ -100,8 +114,8 @@ HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
       finish_channel<Kind>(job, s, below, a[below], hn::Add(rc, is), hn::Sub(ic, rs), sum[below]);
       finish_channel<Kind>(job, s, above, a[above], hn::Sub(rc, is), hn::Add(ic, rs), sum[above]);
     }
-    outer += 2 * kMaxTilePairs * lanes;
-    inner += 2 * kTilePairs * lanes;
+    outer += 2 * lanes;
+    inner += 2 * lanes;
   }
   if constexpr (Kind::kSum) {
 #pragma GCC unroll 8
@@ -112,20 +126,99 @@ HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
   }
 }
 
-/// Phasors in the middle of the tile.
-template <class T>
+/// Phasors in the middle of the tile and, if it has any, the amplitudes at its channels.
+template <bool kSmear, bool kTaper, class T>
 HWY_NOINLINE void place_tile(const TileJob<T>& job) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
+  using Kind = ShapedKind<kSmear, kTaper, false, false, Weights::kOne>;
   const std::size_t lanes = hn::Lanes(d);
   const V sign = hn::Set(d, job.outer_sign);
   const T* outer = job.outer;
-  for (std::size_t s = 0; s < job.n_source; ++s, outer += 2 * kMaxTilePairs * lanes) {
+  for (std::size_t s = 0; s < job.n_source; ++s, outer += 2 * lanes) {
     V zr = hn::Load(d, job.middle + 2 * s * lanes), zi = hn::Load(d, job.middle + (2 * s + 1) * lanes);
     multiply(zr, zi, hn::Load(d, outer), hn::Mul(hn::Load(d, outer + lanes), sign));
     hn::Store(zr, d, job.tile_middle + 2 * s * lanes);
     hn::Store(zi, d, job.tile_middle + (2 * s + 1) * lanes);
+    if constexpr (Kind::kAmplitude) {
+      V a[kTileChannels];
+      tile_amplitudes<Kind>(job, s, a);
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kTileChannels; ++k)
+        hn::Store(a[k], d, job.placed_amplitude + (s * kTileChannels + k) * lanes);
+    }
   }
+}
+
+/// What distinguishes the instances of pair_tile().
+template <int kPlanesV, Weights kWeightsV, bool kAmplitudeV, bool kResidualV>
+struct PairKind {
+  static constexpr int kPlanes = kPlanesV;
+  static constexpr Weights kWeights = kWeightsV;
+  static constexpr bool kAmplitude = kAmplitudeV, kResidual = kResidualV;
+};
+
+/// Adds the phasor of source s at channel k to all planes.
+template <class Kind, class T, class V>
+HWY_INLINE void add_channel(const TileJob<T>& job, std::size_t s, std::size_t k, V re, V im, V (&sum)[Kind::kPlanes][2]) {
+  const hn::DFromV<V> d;
+  const std::size_t lanes = hn::Lanes(d);
+  if constexpr (Kind::kResidual) turn_by_residual(job, s, k, re, im);
+  if constexpr (Kind::kAmplitude) {
+    const V a = hn::Load(d, job.placed_amplitude + (s * kTileChannels + k) * lanes);
+    re = hn::Mul(re, a);
+    im = hn::Mul(im, a);
+  }
+  const T* weight = job.weight + s * job.weight_source;
+  if constexpr (Kind::kWeights == Weights::kChannel) weight += k * job.weight_channel;
+#pragma GCC unroll 4
+  for (int p = 0; p < Kind::kPlanes; ++p) {
+    const V w = hn::Set(d, weight[p]);
+    sum[p][0] = hn::MulAdd(w, re, sum[p][0]);
+    sum[p][1] = hn::MulAdd(w, im, sum[p][1]);
+  }
+}
+
+/// Two planes or four: as many pairs of channels as there are registers for, from job.first_pair on.
+template <class Kind, class T>
+HWY_NOINLINE void pair_tile(const TileJob<T>& job) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr int P = Kind::kPlanes, K = 4 / P;
+  V sum[K][2][P][2];
+#pragma GCC unroll 2
+  for (int k = 0; k < K; ++k)
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p)
+#pragma GCC unroll 2
+      for (int c = 0; c < 2; ++c) sum[k][0][p][c] = sum[k][1][p][c] = hn::Zero(d);
+
+  const T* HWY_RESTRICT inner = job.inner + job.first_pair * kPairStride * lanes;
+  for (std::size_t s = 0; s < job.n_source; ++s, inner += 2 * lanes) {
+    const V zr = hn::Load(d, job.tile_middle + 2 * s * lanes), zi = hn::Load(d, job.tile_middle + (2 * s + 1) * lanes);
+#pragma GCC unroll 2
+    for (int k = 0; k < K; ++k) {
+      V c = hn::Load(d, inner + k * kPairStride * lanes), sine = hn::Load(d, inner + (k * kPairStride + 1) * lanes);
+      keep_in_register(c);
+      keep_in_register(sine);
+      const V rc = hn::Mul(zr, c), ic = hn::Mul(zi, c), rs = hn::Mul(zr, sine), is = hn::Mul(zi, sine);
+      const std::size_t pair = job.first_pair + k;
+      add_channel<Kind>(job, s, kTilePairs - 1 - pair, hn::Add(rc, is), hn::Sub(ic, rs), sum[k][0]);
+      add_channel<Kind>(job, s, kTilePairs + pair, hn::Sub(rc, is), hn::Add(ic, rs), sum[k][1]);
+    }
+  }
+#pragma GCC unroll 2
+  for (int k = 0; k < K; ++k)
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const std::size_t pair = job.first_pair + k, channel = i == 0 ? kTilePairs - 1 - pair : kTilePairs + pair;
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p)
+#pragma GCC unroll 2
+        for (int c = 0; c < 2; ++c)
+          flush(d, sum[k][i][p][c], job.scale[channel], job.sum + (channel * job.sum_channel + 2 * p + c) * lanes);
+    }
 }
 
 }  // namespace HWY_NAMESPACE

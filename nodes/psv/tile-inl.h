@@ -41,10 +41,11 @@ struct TileJob {
   const T* middle = nullptr;                          ///< [source][re, im][row], of the run
   const T* outer = nullptr;                           ///< [source][re, im][row]: from there to the tile
   T outer_sign = T(1);                                ///< of its imaginary part
-  const T* inner = nullptr;                           ///< [source][pair][re, im][row]
+  const T* inner = nullptr;                           ///< [pair][source][re, im][row]
   T* tile_middle = nullptr;                           ///< [source][re, im][row]
-  double* slow = nullptr;                             ///< [source][6][row]: state of the amplitudes
-  const T* amplitude = nullptr;                       ///< [source][channel of the tile][row]; singles only
+  double* slow = nullptr;                             ///< [source][kSlow][row]
+  const T* amplitude = nullptr;                       ///< [source][kSingleAmplitudes][row]; singles only
+  T* placed_amplitude = nullptr;                      ///< [source][channel of the tile][row]
   const T* wave_number = nullptr;                     ///< [source][row]: 2 pi path
   T* phasor = nullptr;                                ///< [source][channel of the tile][re, im][row]
   const T* weight = nullptr;                          ///< [source][channel][plane], or [source][plane][row]
@@ -106,7 +107,7 @@ HWY_NOINLINE void plane_tile(const TileJob<T>& job) {
 #pragma GCC unroll 4
   for (int k = 0; k < K; ++k) even[k][0] = even[k][1] = odd[k][0] = odd[k][1] = hn::Zero(d);
 
-  const T* HWY_RESTRICT inner = job.inner + job.first_pair * 2 * lanes;
+  const T* HWY_RESTRICT inner = job.inner + job.first_pair * kPairStride * lanes;
   const T* HWY_RESTRICT middle = kWeights == Weights::kOne ? job.middle : job.tile_middle;
   const T* HWY_RESTRICT outer = job.outer;
   const T* HWY_RESTRICT weight = job.weight;
@@ -119,11 +120,11 @@ HWY_NOINLINE void plane_tile(const TileJob<T>& job) {
       zi = hn::Mul(zi, w);
     } else {
       multiply(zr, zi, hn::Load(d, outer), hn::Mul(hn::Load(d, outer + lanes), sign));
-      outer += 2 * kMaxTilePairs * lanes;
+      outer += 2 * lanes;
     }
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {
-      V c = hn::Load(d, inner + 2 * k * lanes), sine = hn::Load(d, inner + (2 * k + 1) * lanes);
+      V c = hn::Load(d, inner + k * kPairStride * lanes), sine = hn::Load(d, inner + (k * kPairStride + 1) * lanes);
       keep_in_register(c);
       keep_in_register(sine);
       even[k][0] = hn::MulAdd(zr, c, even[k][0]);
@@ -131,7 +132,7 @@ HWY_NOINLINE void plane_tile(const TileJob<T>& job) {
       odd[k][0] = hn::MulAdd(zr, sine, odd[k][0]);
       odd[k][1] = hn::MulAdd(zi, sine, odd[k][1]);
     }
-    inner += 2 * kTilePairs * lanes;
+    inner += 2 * lanes;
     middle += 2 * lanes;
     weight += job.weight_source;
   }
