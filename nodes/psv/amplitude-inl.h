@@ -10,6 +10,7 @@
 #include "hwy/contrib/math/math-inl.h"
 #include "nodes/psv/kernel.h"
 #include "nodes/psv/simd_math-inl.h"
+#include "nodes/psv/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv {
@@ -27,72 +28,43 @@ HWY_INLINE void store_as(D, hn::Vec<D> v, float* to) {
   hn::Store(hn::DemoteTo(df, v), df, to);
 }
 
-/// Terms of the series that hold on a run for all rows and sources; zero where none does.
-struct SmearingTerms {
-  int band = 0, step = 0, tile = 0;  ///< for arguments x_k, a/2 and 4 a
-};
-
-/// Time smearing sinc(x_k), x_k = pi change nu_k, times nu_k/nu_0 is a sine, S_k = sin(x_k)/x_0, and obeys
+/// Time smearing sinc(x_k), x_k = pi change nu_k, times nu_k/nu_3. This is a sine, S_k = sin(x_k)/x_3, and obeys
 ///   S_{k+1} - S_k = D_k,   D_{k+1} - D_k = -4 sin^2(a/2) S_{k+1},   a = x_{k+1} - x_k.
-/// In this form errors grow with the number of steps, not with its square (Reinsch's form of Goertzel's recurrence),
-/// and it holds for smearing of any strength. A tile starts from the two channels about its middle and goes outwards;
-/// S and D in the middles of tiles obey the same recurrence with 8 a for a. Its beginning is written with sinc so that
-/// nothing cancels: D_k = r cos((x_k + x_{k+1})/2) sinc(a/2), r = (nu_1 - nu_0)/nu_0, and so on.
-struct SmearingState {
-  static constexpr std::size_t kValue = 0, kDifference = 1;  ///< S_3, D_3 and so on
-  static constexpr std::size_t kNextValue = 2, kNextDifference = 3;  ///< what they change by to the next tile
-  static constexpr std::size_t kTileCurvature = 4, kCurvature = 5;
+/// In this form (Reinsch's of Goertzel's recurrence) errors grow with the number of steps, not with its square. Nothing
+/// cancels in D_3 = r cos((x_3 + x_4)/2) sinc(a/2), r = (nu_4 - nu_3)/nu_3. It holds for smearing of any strength.
+template <class V>
+struct Smearing {
+  V value, difference, curvature;  ///< S and D at the channel below the middle of a tile, 4 sin^2(a/2)
 };
 
-template <class V>
-HWY_INLINE void start_smearing(V change, const Run& run, const SmearingTerms& terms, std::size_t lanes, double* slow) {
+/// From the change of path over an exposure, over c; kTerms is for the largest x_k of the tile.
+template <int kTerms, class V>
+HWY_INLINE Smearing<V> start_smearing(V change, const TileBand& band) {
+  using T = hn::TFromD<hn::DFromV<V>>;
   const hn::DFromV<V> d;
-  const auto at = [&](double k) { return kPi * (run.first_hz + k * run.spacing_hz); };
-  const double step = kPi * run.spacing_hz, r = run.first_hz != 0 ? run.spacing_hz / run.first_hz : 0.0;
-  const double third = run.first_hz != 0 ? 1 + 3 * r : 1.0;
-  const auto times = [&](V v, double by) HWY_ATTR { return hn::Mul(v, hn::Set(d, by)); };
-  const V narrow = sinc_of(change, 0.5 * step, terms.step), wide = sinc_of(change, 4 * step, terms.tile);
-  const V sine = times(hn::Mul(change, narrow), step), tile_sine = times(hn::Mul(change, wide), 8 * step);
-  const V slope = times(narrow, r);
-  const V between = times(hn::Mul(change, sinc_of(change, at(7.5), terms.band)), -at(7.5));
-  const auto store = [&](V v, std::size_t i) HWY_ATTR { hn::Store(v, d, slow + i * lanes); };
-  using State = SmearingState;
-  store(times(sinc_of(change, at(3), terms.band), third), State::kValue);
-  store(hn::Mul(cos_of(change, at(3.5), terms.band), slope), State::kDifference);
-  store(times(hn::Mul(cos_of(change, at(7), terms.band), wide), 8 * r), State::kNextValue);
-  store(hn::Mul(hn::Mul(slope, tile_sine), between), State::kNextDifference);
-  store(hn::Mul(tile_sine, tile_sine), State::kTileCurvature);
-  store(hn::Mul(sine, sine), State::kCurvature);
+  const auto times = [&](V v, double by) HWY_ATTR { return hn::Mul(v, hn::Set(d, static_cast<T>(by))); };
+  const double step = kPi * band.spacing_hz, r = band.third_hz != 0 ? band.spacing_hz / band.third_hz : 0.0;
+  const V half = sinc_of<kTerms>(change, 0.5 * step), sine = times(hn::Mul(change, half), step);
+  const V cosine = cos_of<kTerms>(change, kPi * band.third_hz + 0.5 * step);
+  return {sinc_of<kTerms>(change, kPi * band.third_hz), hn::Mul(cosine, times(half, r)), hn::Mul(sine, sine)};
 }
 
-/// Moves S and D to the next tile.
-template <class V>
-HWY_INLINE void advance_smearing(V value, V difference, std::size_t lanes, double* slow) {
-  const hn::DFromV<V> d;
-  using State = SmearingState;
-  const auto load = [&](std::size_t i) HWY_ATTR { return hn::Load(d, slow + i * lanes); };
-  const V curvature = load(State::kTileCurvature), dv = load(State::kNextValue), dd = load(State::kNextDifference);
-  const V v = hn::Add(value, dv), w = hn::Add(difference, dd);
-  hn::Store(v, d, slow + State::kValue * lanes);
-  hn::Store(w, d, slow + State::kDifference * lanes);
-  hn::Store(hn::NegMulAdd(curvature, v, dv), d, slow + State::kNextValue * lanes);
-  hn::Store(hn::NegMulAdd(curvature, w, dd), d, slow + State::kNextDifference * lanes);
-}
-
-/// S at the channels of a tile from S and D in its middle.
-template <class V>
-HWY_INLINE void smear_tile(V value, V difference, V curvature, V (&a)[kTileChannels]) {
-  V up = hn::Add(value, difference), down = value, up_step = difference, down_step = difference;
+/// S at the channels of a tile, outwards from the middle, and if asked for on to the next tile.
+template <bool kAdvance, class V>
+HWY_INLINE void smear_tile(Smearing<V>& s, V (&a)[kTileChannels]) {
+  V down = s.value, down_step = s.difference;
   a[kTilePairs - 1] = down;
-  a[kTilePairs] = up;
-#pragma GCC unroll 3
-  for (std::size_t k = 1; k < kTilePairs; ++k) {
-    up_step = hn::NegMulAdd(curvature, up, up_step);
-    down_step = hn::MulAdd(curvature, down, down_step);
-    up = hn::Add(up, up_step);
+#pragma GCC unroll 4
+  for (std::size_t k = 2; k <= kTilePairs; ++k) {
+    down_step = hn::MulAdd(s.curvature, down, down_step);
     down = hn::Sub(down, down_step);
-    a[kTilePairs + k] = up;
-    a[kTilePairs - 1 - k] = down;
+    a[kTilePairs - k] = down;
+  }
+#pragma GCC unroll 8
+  for (std::size_t k = kTilePairs; k < kTileChannels + (kAdvance ? kTilePairs : 0); ++k) {
+    s.value = hn::Add(s.value, s.difference);
+    s.difference = hn::NegMulAdd(s.curvature, s.value, s.difference);
+    if (k < kTileChannels) a[k] = s.value;
   }
 }
 
@@ -121,7 +93,7 @@ HWY_INLINE V taper_at(V e, double nu) {
 /// The taper's state: its value, the ratio of the next channel's to it less one, and by how much (in units of itself)
 /// the ratio changes from channel to channel.
 struct TaperState {
-  static constexpr std::size_t kValue = 6, kRatio = 7, kChange = 8;
+  static constexpr std::size_t kValue = 0, kRatio = 1, kChange = 2;
 };
 
 template <class V>
@@ -149,32 +121,16 @@ HWY_INLINE void taper_tile(std::size_t lanes, double* slow, V (&a)[kTileChannels
   hn::Store(ratio, d, slow + TaperState::kRatio * lanes);
 }
 
-/// For singles, what smear_tile() starts from (in the places of SmearingState) and tapers (after them) are made in
-/// double precision before each tile.
-inline constexpr std::size_t kSingleCurvature = 2, kSingleTaper = 3;
-
-template <bool kSmear, bool kTaper>
-HWY_NOINLINE void advance_amplitudes(std::size_t n_source, const Scratch<float>& to) {
+/// Tapers of the next tile for singles, made in double precision.
+inline HWY_NOINLINE void advance_tapers(std::size_t n_source, const Scratch<float>& to) {
   const hn::ScalableTag<double> d;
-  using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
   for (std::size_t s = 0; s < n_source; ++s)
     for (std::size_t lane = 0; lane < lanes; lane += hn::Lanes(d)) {
-      double* slow = to.slow + s * kSlow * lanes + lane;
-      float* amplitude = to.amplitude + s * kSingleAmplitudes * lanes + lane;
-      if constexpr (kSmear) {
-        const V value = hn::Load(d, slow + SmearingState::kValue * lanes);
-        const V difference = hn::Load(d, slow + SmearingState::kDifference * lanes);
-        store_as(d, value, amplitude + SmearingState::kValue * lanes);
-        store_as(d, difference, amplitude + SmearingState::kDifference * lanes);
-        store_as(d, hn::Load(d, slow + SmearingState::kCurvature * lanes), amplitude + kSingleCurvature * lanes);
-        advance_smearing(value, difference, lanes, slow);
-      }
-      if constexpr (kTaper) {
-        V a[kTileChannels];
-        taper_tile(lanes, slow, a);
-        for (std::size_t k = 0; k < kTileChannels; ++k) store_as(d, a[k], amplitude + (kSingleTaper + k) * lanes);
-      }
+      hn::Vec<decltype(d)> a[kTileChannels];
+      taper_tile(lanes, to.taper + s * kTaperState * lanes + lane, a);
+      for (std::size_t k = 0; k < kTileChannels; ++k)
+        store_as(d, a[k], to.single_taper + (s * kTileChannels + k) * lanes + lane);
     }
 }
 

@@ -63,7 +63,6 @@ Run make_run(const Channels& c, std::size_t first, std::size_t count, RunLevel& 
     const double residual = ((come.hi - gone.hi) + (come.lo - gone.lo)) - double(i) * spacing.lo;
     level.residual[first + i] = residual / kSpeedOfLight_m_s;
     level.largest_residual = std::max(level.largest_residual, std::abs(residual) / kSpeedOfLight_m_s);
-    level.scale[first + i] = nu != 0 ? run.first_hz / nu : 1.0;
   }
   return run;
 }
@@ -80,7 +79,6 @@ Channels analyse_channels(const double* frequency_hz, const double* width_hz, st
   for (std::size_t i = 0; i < kLevels; ++i) {
     RunLevel& level = c.level[i];
     level.residual.resize(n_channel + kTileChannels);
-    level.scale.resize(n_channel + kTileChannels, 1.0);
     for (std::size_t first = 0; first < n_channel;) {
       const std::size_t regular = kRunLimits[i] == 1 ? 1 : regular_length(c, first);
       // Runs of equal length, in whole tiles.

@@ -78,8 +78,7 @@ struct Run {
 struct RunLevel {
   std::vector<Run> runs;
   std::vector<double> residual;  ///< [channel]: actual minus regular frequency, over c, turns per metre; padded
-  std::vector<double> scale;     ///< [channel]: first frequency of the run over that of the channel; padded
-  double largest_residual = 0;   ///< turns per metre
+  double largest_residual = 0;  ///< turns per metre
 };
 
 inline constexpr std::size_t kLevels = 3;

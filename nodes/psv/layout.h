@@ -23,8 +23,9 @@ inline constexpr std::size_t kStoredSources = 16;
 /// From one pair to the next in `outer` and `inner`, in vectors: what a pass over the sources reads is contiguous.
 inline constexpr std::size_t kPairStride = 2 * kBlockSources;
 
-/// Vectors per source that the amplitudes' recurrences keep, and that singles read: see amplitude-inl.h.
-inline constexpr std::size_t kSlow = 9, kSingleAmplitudes = 3 + kTileChannels;
+/// Vectors per source that recurrences keep from tile to tile: of the smearing, in double precision only, and of the
+/// taper.
+inline constexpr std::size_t kSmearingState = 3, kTaperState = 3;
 
 /// Calls f(number, begin, end) for each block of sources; points and Gaussians never share one.
 template <class F>
@@ -46,9 +47,10 @@ struct Layout {
   std::size_t outer = 0;         ///< T [tile pair][source][re, im][lane]: from there to the middle of a tile
   std::size_t inner = 0;         ///< T [pair][source][re, im][lane]: from there to a channel
   std::size_t tile_middle = 0;   ///< T [source][re, im][lane]: phasor at the middle of the current tile
-  std::size_t amplitude = 0;     ///< T [source][kSingleAmplitudes][lane], single precision only
   std::size_t phasor = 0;        ///< T [source][channel of the tile][re, im][lane]
-  std::size_t slow = 0;          ///< double [source][kSlow][lane]: what the amplitudes are made from
+  std::size_t smearing = 0;      ///< T [source][kSmearingState][lane]; or [source][lane]: change of path, over c
+  std::size_t taper = 0;         ///< double [source][kTaperState][lane]
+  std::size_t single_taper = 0;  ///< T [source][channel of the tile][lane], single precision only
   std::size_t wave_number = 0;   ///< T [source][lane]: 2 pi path
   std::size_t jones_weight = 0;  ///< T [source][8][lane]
   std::size_t gathered = 0;      ///< double [2][8][lane]
@@ -68,12 +70,13 @@ struct Layout {
     a.rows = place(7 * kMaxLanes * sizeof(double));
     a.scaled = place(12 * kMaxLanes * sizeof(double));
     a.middle = place(2 * kB * sizeof(T));
-    a.outer = place(2 * kMaxTilePairs * kB * sizeof(T));
-    a.inner = place(2 * kTilePairs * kB * sizeof(T));
+    a.outer = place(kMaxTilePairs * kPairStride * kMaxLanes * sizeof(T));
+    a.inner = place(kTilePairs * kPairStride * kMaxLanes * sizeof(T));
     a.tile_middle = place(2 * kB * sizeof(T));
-    a.amplitude = place(sizeof(T) == 4 ? kSingleAmplitudes * kB * sizeof(T) : 0);
     a.phasor = place(2 * kTileChannels * kB * sizeof(T));
-    a.slow = place(kSlow * kB * sizeof(double));
+    a.smearing = place((sizeof(T) == 8 ? kSmearingState : 1) * kB * sizeof(T));
+    a.taper = place(kTaperState * kB * sizeof(double));
+    a.single_taper = place(sizeof(T) == 4 ? kTileChannels * kB * sizeof(T) : 0);
     a.wave_number = place(kB * sizeof(T));
     a.jones_weight = place(with_jones ? 8 * kB * sizeof(T) : 0);
     a.gathered = place(with_jones ? 16 * kMaxLanes * sizeof(double) : 0);
@@ -86,17 +89,17 @@ struct Layout {
 template <class T>
 struct Scratch {
   double *rows, *scaled;
-  T *middle, *outer, *inner, *tile_middle, *amplitude, *phasor;
-  double* slow;
-  T *wave_number, *jones_weight;
+  T *middle, *outer, *inner, *tile_middle, *phasor, *smearing;
+  double* taper;
+  T *single_taper, *wave_number, *jones_weight;
   double *gathered, *sum;
 
   static Scratch in(unsigned char* base, const Layout& a) {
     const auto own = [base](std::size_t at) { return reinterpret_cast<T*>(base + at); };
     const auto wide = [base](std::size_t at) { return reinterpret_cast<double*>(base + at); };
-    return {wide(a.rows),        wide(a.scaled),   own(a.middle), own(a.outer),       own(a.inner),
-            own(a.tile_middle),  own(a.amplitude), own(a.phasor), wide(a.slow),  own(a.wave_number), own(a.jones_weight),
-            wide(a.gathered),    wide(a.sum)};
+    return {wide(a.rows),         wide(a.scaled),     own(a.middle),       own(a.outer),    own(a.inner),
+            own(a.tile_middle),   own(a.phasor),      own(a.smearing),       wide(a.taper),   own(a.single_taper),
+            own(a.wave_number),   own(a.jones_weight), wide(a.gathered),   wide(a.sum)};
   }
 };
 

@@ -18,32 +18,28 @@ HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 
-inline constexpr double kNoScale[kTileChannels] = {1, 1, 1, 1, 1, 1, 1, 1};
-
 /// Channels of a tile have the same weights and amplitudes.
 template <int kPlanes, class T>
 void plain_tile(TileJob<T> t, const Method& m) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
-  if (!m.weighted) place_tile<false, false>(t);
+  if (!m.weighted) place_tile<kNoSmearing, false>(t);
   for (int p = 0; p < kPlanes; ++p, ++t.weight, t.sum += 2 * lanes)
     for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += kPlanePairs)
       m.weighted ? plane_tile<Weights::kOne>(t) : plane_tile<Weights::kSource>(t);
 }
 
-/// Calls f(smear, taper, residual) with the method's switches as compile-time constants.
+/// Calls f(terms of the smearing or -1, taper, residual) with the method's switches as compile-time constants.
 template <class T, class F>
 void with_switches(const Method& m, F&& f) {
-  const std::true_type yes;
-  const std::false_type no;
-  const auto with = [&](auto smear, auto taper) {
+  const auto with_residual = [&](auto smear, auto taper) {
     if constexpr (std::is_same_v<T, double>)  // singles never need the residual
-      if (m.residual) return f(smear, taper, yes);
-    f(smear, taper, no);
+      if (m.residual) return f(smear, taper, std::true_type());
+    f(smear, taper, std::false_type());
   };
-  if (m.smear)
-    m.taper ? with(yes, yes) : with(yes, no);
-  else
-    m.taper ? with(no, yes) : with(no, no);
+  const auto with_taper = [&](auto smear) {
+    m.taper ? with_residual(smear, std::true_type()) : with_residual(smear, std::false_type());
+  };
+  m.smear ? with_terms(m.time_terms, with_taper) : with_taper(std::integral_constant<int, kNoSmearing>());
 }
 
 template <bool kSum, Weights kWeights, class T>
@@ -61,20 +57,9 @@ void choose_pair_tile(TileJob<T> t, const Method& m) {
     place_tile<smear.value, taper.value>(t);
     for (int p = 0; p < kPlanes; p += P, t.weight += P, t.sum += 2 * P * hn::Lanes(hn::ScalableTag<T>()))
       for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += 4 / P)
-        pair_tile<PairKind<P, kWeights, smear.value || taper.value, residual.value>>(t);
+        pair_tile<PairKind<P, kWeights, smear.value != kNoSmearing || taper.value, residual.value>>(t);
   });
 }
-
-/// Amplitudes of the next tile for singles, where there are any.
-inline void next_amplitudes(std::size_t n_source, const Method& m, const Scratch<float>& to) {
-  if (m.smear && m.taper)
-    advance_amplitudes<true, true>(n_source, to);
-  else if (m.smear)
-    advance_amplitudes<true, false>(n_source, to);
-  else if (m.taper)
-    advance_amplitudes<false, true>(n_source, to);
-}
-inline void next_amplitudes(std::size_t, const Method&, const Scratch<double>&) {}
 
 /// Phasors that are stored, all planes.
 template <int kPlanes, Weights kWeights, class T>
@@ -109,8 +94,9 @@ TileJob<T> part_of(TileJob<T> t, std::size_t first, std::size_t count) {
   t.middle += 2 * first * lanes;
   t.outer += 2 * first * lanes;
   t.inner += 2 * first * lanes;
-  t.slow += kSlow * first * lanes;
-  t.amplitude += kSingleAmplitudes * first * lanes;
+  t.smearing += (sizeof(T) == 8 ? kSmearingState : 1) * first * lanes;
+  t.taper += kTaperState * first * lanes;
+  t.single_taper += kTileChannels * first * lanes;
   t.wave_number += first * lanes;
   t.weight += first * t.weight_source;
   return t;

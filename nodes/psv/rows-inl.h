@@ -19,6 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 struct Bounds {
   static constexpr double kSeries = sizeof(T) == 8 ? 2e-17 : 1e-11;   ///< terms of series that are left out
+  static constexpr double kSinc = sizeof(T) == 8 ? 2e-17 : 1e-9;      ///< the same, of sinc
   static constexpr double kNoSmear = sizeof(T) == 8 ? 1e-7 : 1e-4;    ///< sinc(x) is 1 within x^2/6
   static constexpr double kNoTurn = sizeof(T) == 8 ? 1e-13 : 1e-8;    ///< radians of irregularity that are ignored
   static constexpr double kSmallTurn = sizeof(T) == 8 ? 1e-7 : 1e-8;  ///< radians for which e^(ix) may be 1 + ix
@@ -68,7 +69,6 @@ const RunLevel& choose_level(const RowsJob<T>& job, const Reach& reach) {
 
 template <class T>
 Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& level, const Reach& reach, bool shaped) {
-  constexpr double kSeries = Bounds<T>::kSeries;
   Method m;
   m.single = run.count == 1;
   m.taper = shaped;
@@ -77,18 +77,25 @@ Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& leve
   const double time = kPi * reach.change * highest;
   if (time > Bounds<T>::kNoSmear) {
     m.smear = true;
-    const double step = kPi * reach.change * std::abs(run.spacing_hz);
-    m.time_terms = {series_terms(time, kSeries), series_terms(0.5 * step, kSeries), series_terms(4 * step, kSeries)};
+    m.time_terms = series_terms(time, Bounds<T>::kSinc);
   }
   if (job.rows.du != nullptr && job.rows.smear_frequency) {
     const double band = kPi * reach.path * run.width_hz / kSpeedOfLight_m_s;
     m.bandwidth = band > Bounds<T>::kNoSmear;
-    m.bandwidth_terms = series_terms(band, kSeries);
+    m.bandwidth_terms = series_terms(band, Bounds<T>::kSinc);
     m.long_path = band > Bounds<T>::kLongPath;
   }
-  m.step_terms = series_terms(2 * kPi * reach.path * std::abs(run.half_step_high), kSeries);
+  m.step_terms = series_terms(2 * kPi * reach.path * std::abs(run.half_step_high), Bounds<T>::kSeries);
   m.residual = !m.single && 2 * kPi * reach.path * level.largest_residual > Bounds<T>::kNoTurn;
   return m;
+}
+
+/// What smearing leaves to be done to the sums of a tile: see Smearing.
+inline void set_scale(const Run& run, std::size_t tile, bool smear, double reference_hz, double* scale) {
+  for (std::size_t k = 0; k < kTileChannels; ++k) {
+    const double nu = run.first_hz + double(tile * kTileChannels + k) * run.spacing_hz;
+    scale[k] = smear && nu != 0 ? reference_hz / nu : 1.0;
+  }
 }
 
 template <class T, int kPlanes, bool kVector>
@@ -100,8 +107,9 @@ TileJob<T> block_job(const RowsJob<T>& job, const Block<T>& block) {
   t.middle = to.middle;
   t.inner = to.inner;
   t.tile_middle = to.tile_middle;
-  t.slow = to.slow;
-  t.amplitude = to.amplitude;
+  t.smearing = to.smearing;
+  t.taper = to.taper;
+  t.single_taper = to.single_taper;
   t.wave_number = to.wave_number;
   t.phasor = t.placed_amplitude = to.phasor;  // never both at a time
   t.weight_channel = kVector || n_weight == 1 ? 0 : kPlanes;
@@ -138,6 +146,8 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
   seed_block(block, run, m, to);
 
   TileJob<T> t = block_job<T, kPlanes, kVector>(job, block);
+  double scale[kTileChannels];
+  t.scale = scale;
   const bool plain = !kVector && t.weight_channel == 0 && !m.smear && !m.taper && !m.residual;
   for (std::size_t number = 0; number < run.n_tile; ++number) {
     const std::size_t channel = run.first + number * kTileChannels;
@@ -149,7 +159,8 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
     t.weight = kVector ? to.jones_weight
                        : job.sky.weights.data() + block.begin * t.weight_source + channel * t.weight_channel;
     t.residual = level.residual.data() + channel;
-    t.scale = m.smear ? level.scale.data() + channel : kNoScale;
+    t.band = tile_band(run, number);
+    set_scale(run, number, m.smear, tile_band(run, sizeof(T) == 8 ? 0 : number).third_hz, scale);
     t.sum = to.sum + number * kTileChannels * kPlanes * 2 * lanes;
     if (m.single) {
       if (kVector) corrupt_block(block, job.jones, lane_rows, channel, to);
@@ -157,7 +168,8 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
                  : sum_channel<kPlanes, kVector ? Weights::kVector : Weights::kSource>(t, to.middle, 2, 1.0, t.sum);
       return;
     }
-    next_amplitudes(block.count, m, to);
+    if constexpr (sizeof(T) == 4)
+      if (m.taper) advance_tapers(block.count, to);
     if constexpr (kVector)
       jones_tile(job, block, run, m, number, lane_rows, t);
     else if (plain)

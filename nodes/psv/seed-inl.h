@@ -24,8 +24,7 @@ struct Method {
   bool long_path = false;  ///< path differences that bandwidth smearing needs to more than double precision
   bool residual = false;
   bool weighted = false;     ///< a weight per source, to be put into its phasor
-  SmearingTerms time_terms;  ///< for the sincs' and the step's arguments
-  int bandwidth_terms = 0, step_terms = 0;
+  int time_terms = 0, bandwidth_terms = 0, step_terms = 0;  ///< for the sincs' and the step's arguments; see sinc_of()
 };
 
 template <class T>
@@ -34,6 +33,10 @@ struct Block {
   std::size_t begin, count;
   bool shaped;  ///< Gaussians
 };
+
+inline TileBand tile_band(const Run& run, std::size_t tile) {
+  return {run.first_hz + double(tile * kTileChannels + kTilePairs - 1) * run.spacing_hz, run.spacing_hz};
+}
 
 /// (u, v, w) in turns per unit direction cosine: as exact pairs, at the middle of the run and for half a step.
 inline HWY_NOINLINE void scale_rows(const Run& run, std::size_t lanes, const double* rows, double* to) {
@@ -123,11 +126,10 @@ struct Place {
   HWY_INLINE V taper_exponent(const Run& run) const {
     return psv::HWY_NAMESPACE::taper_exponent(*block.sky, number() - block.sky->n_point, run, row(0), row(1));
   }
-  double* slow() const { return to.slow + s * kSlow * lanes + lane; }
 };
 
 /// The factors that a source's phasor has at all channels of the run.
-template <class T>
+template <int kTerms, class T>
 HWY_INLINE typename Place<T>::V constant_factor(const Place<T>& at, const Run& run, const Method& method) {
   const hn::ScalableTag<double> d;
   using V = typename Place<T>::V;
@@ -135,30 +137,32 @@ HWY_INLINE typename Place<T>::V constant_factor(const Place<T>& at, const Run& r
   if (method.bandwidth) {
     const V path =
         method.long_path ? exact_path(at.row(0), at.row(1), at.row(2), at.l, at.m, at.n, at.n_low).high : at.path();
-    factor = hn::Mul(factor, sinc_of(path, kPi * run.width_hz / kSpeedOfLight_m_s, method.bandwidth_terms));
+    factor = hn::Mul(factor, sinc_of<kTerms>(path, kPi * run.width_hz / kSpeedOfLight_m_s));
   }
-  if (method.single && method.smear)
-    factor = hn::Mul(factor, sinc_of(at.change(), kPi * run.first_hz, method.time_terms.band));
-  if (method.single && method.taper) factor = hn::Mul(factor, taper_at(at.taper_exponent(run), run.first_hz));
+  if (!method.single) return factor;
+  if (method.smear) {
+    const double scale = kPi * run.first_hz;
+    factor = hn::Mul(factor, method.time_terms > 0 ? sinc_of<9>(at.change(), scale) : sinc_of<0>(at.change(), scale));
+  }
+  if (method.taper) factor = hn::Mul(factor, taper_at(at.taper_exponent(run), run.first_hz));
   return factor;
 }
 
-template <class T>
+template <int kTerms, class T>
 HWY_INLINE void seed_middle(const Place<T>& at, const Run& run, const Method& method) {
   const hn::ScalableTag<double> d;
-  constexpr int kTerms = sizeof(T) == 8 ? 9 : 6;
   typename Place<T>::V zr, zi;
-  phasor_of_turns<kTerms>(at.turns(0), zr, zi);
-  const auto factor = constant_factor(at, run, method);
+  phasor_of_turns<sizeof(T) == 8 ? 9 : 6>(at.turns(0), zr, zi);
+  const auto factor = constant_factor<kTerms>(at, run, method);
   store_as(d, hn::Mul(zr, factor), at.to.middle + at.s * 2 * at.lanes + at.lane);
   store_as(d, hn::Mul(zi, factor), at.to.middle + (at.s * 2 + 1) * at.lanes + at.lane);
 }
 
-template <class T>
-HWY_INLINE void seed_rotations(const Place<T>& at, const Run& run, const Method& method) {
+template <int kTerms, class T>
+HWY_INLINE void seed_rotations(const Place<T>& at, const Run& run) {
   typename Place<T>::V hr, hi;
-  if (method.step_terms > 0)
-    small_phasor_of_turns(at.along(at.scaled_row(6), at.scaled_row(8), at.scaled_row(10)), method.step_terms, hr, hi);
+  if constexpr (kTerms > 0)
+    small_phasor_of_turns<kTerms>(at.along(at.scaled_row(6), at.scaled_row(8), at.scaled_row(10)), hr, hi);
   else
     phasor_of_turns(at.turns(6), hr, hi);
   store_rotations(hr, hi, run.n_tile, at.lanes, at.to.inner + at.s * 2 * at.lanes + at.lane,
@@ -175,18 +179,41 @@ HWY_INLINE void for_each_place(const Block<T>& block, const Scratch<T>& to, F&& 
 }
 
 template <class T>
+HWY_NOINLINE void seed_smearing(const Block<T>& block, const Run& run, const Method& method, const Scratch<T>& to) {
+  const hn::ScalableTag<double> d;
+  if constexpr (sizeof(T) == 4) {
+    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+      store_as(d, at.change(), to.smearing + at.s * at.lanes + at.lane);
+    });
+  } else {
+    const TileBand band = tile_band(run, 0);
+    with_terms(method.time_terms, [&](auto terms) {
+      for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+        const auto state = start_smearing<decltype(terms)::value>(at.change(), band);
+        T* smearing = to.smearing + at.s * kSmearingState * at.lanes;
+        hn::Store(state.value, d, smearing);
+        hn::Store(state.difference, d, smearing + at.lanes);
+        hn::Store(state.curvature, d, smearing + 2 * at.lanes);
+      });
+    });
+  }
+}
+
+template <class T>
 HWY_NOINLINE void seed_block(const Block<T>& block, const Run& run, const Method& method, const Scratch<T>& to) {
   const hn::ScalableTag<double> d;
-  for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR { seed_middle(at, run, method); });
+  with_terms(method.bandwidth ? method.bandwidth_terms : 5, [&](auto terms) {
+    for_each_place(block, to,
+                   [&](const Place<T>& at) HWY_ATTR { seed_middle<decltype(terms)::value>(at, run, method); });
+  });
   if (method.single) return;
-  for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR { seed_rotations(at, run, method); });
-  if (method.smear)
-    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
-      start_smearing(at.change(), run, method.time_terms, at.lanes, at.slow());
-    });
+  with_terms(method.step_terms, [&](auto terms) {
+    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR { seed_rotations<decltype(terms)::value>(at, run); });
+  });
+  if (method.smear) seed_smearing(block, run, method, to);
   if (method.taper)
     for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
-      start_taper(at.taper_exponent(run), run, at.lanes, at.slow());
+      start_taper(at.taper_exponent(run), run, at.lanes, to.taper + at.s * kTaperState * at.lanes + at.lane);
     });
   if (method.residual)
     for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {

@@ -16,10 +16,12 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// What distinguishes the instances of shaped_tile().
-template <bool kSmearV, bool kTaperV, bool kResidualV, bool kSumV, Weights kWeightsV>
+inline constexpr int kNoSmearing = -1;
+template <int kSmearTermsV, bool kTaperV, bool kResidualV, bool kSumV, Weights kWeightsV>
 struct ShapedKind {
-  static constexpr bool kSmear = kSmearV, kTaper = kTaperV;
-  static constexpr bool kAmplitude = kSmearV || kTaperV;
+  static constexpr int kSmearTerms = kSmearTermsV;  ///< see smear_tile()
+  static constexpr bool kSmear = kSmearTermsV != kNoSmearing, kTaper = kTaperV;
+  static constexpr bool kAmplitude = kSmear || kTaper;
   static constexpr bool kResidual = kResidualV;   ///< turn each channel by its distance from the regular grid
   static constexpr bool kSum = kSumV;             ///< one plane, summed at once
   static constexpr Weights kWeights = kWeightsV;  ///< of that plane
@@ -30,27 +32,27 @@ template <class Kind, class T, class V>
 HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTileChannels]) {
   const hn::DFromV<V> d;
   const std::size_t lanes = hn::Lanes(d);
-  [[maybe_unused]] V taper[kTileChannels];
-  if constexpr (sizeof(T) == 8) {
-    double* slow = job.slow + s * kSlow * lanes;
-    if constexpr (Kind::kSmear) {
-      const V value = hn::Load(d, slow + SmearingState::kValue * lanes);
-      const V difference = hn::Load(d, slow + SmearingState::kDifference * lanes);
-      smear_tile(value, difference, hn::Load(d, slow + SmearingState::kCurvature * lanes), a);
-      advance_smearing(value, difference, lanes, slow);
-    }
-    if constexpr (Kind::kTaper) taper_tile(lanes, slow, Kind::kSmear ? taper : a);
-  } else {
-    const T* from = job.amplitude + s * kSingleAmplitudes * lanes;
-    if constexpr (Kind::kSmear)
-      smear_tile(hn::Load(d, from + SmearingState::kValue * lanes),
-                 hn::Load(d, from + SmearingState::kDifference * lanes), hn::Load(d, from + kSingleCurvature * lanes), a);
-    if constexpr (Kind::kTaper)
-      for (std::size_t k = 0; k < kTileChannels; ++k)
-        (Kind::kSmear ? taper : a)[k] = hn::Load(d, from + (kSingleTaper + k) * lanes);
+  if constexpr (Kind::kSmear && sizeof(T) == 8) {
+    T* state = job.smearing + s * kSmearingState * lanes;
+    Smearing<V> smearing{hn::Load(d, state), hn::Load(d, state + lanes), hn::Load(d, state + 2 * lanes)};
+    smear_tile<true>(smearing, a);
+    hn::Store(smearing.value, d, state);
+    hn::Store(smearing.difference, d, state + lanes);
+  } else if constexpr (Kind::kSmear) {
+    // The change of path is good enough in single precision for sinc, but the rounding errors of a long recurrence are
+    // not: every tile starts anew.
+    Smearing<V> smearing = start_smearing<Kind::kSmearTerms>(hn::Load(d, job.smearing + s * lanes), job.band);
+    smear_tile<false>(smearing, a);
   }
-  if constexpr (Kind::kSmear && Kind::kTaper)
-    for (std::size_t k = 0; k < kTileChannels; ++k) a[k] = hn::Mul(a[k], taper[k]);
+  if constexpr (Kind::kTaper) {
+    V taper[kTileChannels];
+    if constexpr (sizeof(T) == 8)
+      taper_tile(lanes, job.taper + s * kTaperState * lanes, taper);
+    else
+      for (std::size_t k = 0; k < kTileChannels; ++k)
+        taper[k] = hn::Load(d, job.single_taper + (s * kTileChannels + k) * lanes);
+    for (std::size_t k = 0; k < kTileChannels; ++k) a[k] = Kind::kSmear ? hn::Mul(a[k], taper[k]) : taper[k];
+  }
 }
 
 /// Turns the phasor of source s at channel k of the tile by the channel's distance from the regular grid.
@@ -127,11 +129,11 @@ HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
 }
 
 /// Phasors in the middle of the tile and, if it has any, the amplitudes at its channels.
-template <bool kSmear, bool kTaper, class T>
+template <int kSmearTerms, bool kTaper, class T>
 HWY_NOINLINE void place_tile(const TileJob<T>& job) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
-  using Kind = ShapedKind<kSmear, kTaper, false, false, Weights::kOne>;
+  using Kind = ShapedKind<kSmearTerms, kTaper, false, false, Weights::kOne>;
   const std::size_t lanes = hn::Lanes(d);
   const V sign = hn::Set(d, job.outer_sign);
   const T* outer = job.outer;

@@ -7,6 +7,8 @@
 #define RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
 #endif
 
+#include <type_traits>
+
 #include "hwy/highway.h"
 #include "runtime/math/conventions.h"
 
@@ -86,7 +88,7 @@ HWY_INLINE V turns_of(Pair<V> u, Pair<V> v, Pair<V> w, V l, V m, V n_high, V n_l
 }
 
 /// How many terms of the series of the cosine (and of sin x/x) leave out less than `error` on |x| <= bound; zero if
-/// that is beyond what the tables hold.
+/// that is more than nine.
 inline int series_terms(double bound, double error) {
   double term = 1;
   for (int n = 1; n <= 9; ++n) {
@@ -94,6 +96,14 @@ inline int series_terms(double bound, double error) {
     if (term <= error) return n;
   }
   return 0;
+}
+
+/// Calls f with the least of a few numbers of terms that is enough.
+template <class F>
+void with_terms(int terms, F&& f) {
+  if (terms == 0) return f(std::integral_constant<int, 0>());
+  if (terms <= 5) return f(std::integral_constant<int, 5>());
+  f(std::integral_constant<int, 9>());
 }
 
 // Taylor coefficients of the cosine and of sin(x)/x in x^2. On |x| <= pi/4 the first terms left out of nine cosines and
@@ -118,89 +128,75 @@ inline constexpr double kSincTaylor[9] = {1.0,
                                           -1.0 / 1307674368000.0,
                                           1.0 / 355687428096000.0};
 
-/// The first `terms` terms, one to nine, of a series in x^2. A jump into the middle of the sum costs less than a loop.
-template <class V>
-HWY_INLINE V series(const double (&c)[9], V x2, int terms) {
+/// The first kTerms terms of a series in x^2.
+template <int kTerms, class V>
+HWY_INLINE V series(const double (&c)[9], V x2) {
+  using T = hn::TFromD<hn::DFromV<V>>;
+  static_assert(kTerms >= 1 && kTerms <= 9);
   const hn::DFromV<V> d;
-  V y = hn::Set(d, c[terms - 1]);
-  const auto next = [&](int i) HWY_ATTR { y = hn::MulAdd(y, x2, hn::Set(d, c[i])); };
-  switch (terms) {
-    case 9:
-      next(7);
-      [[fallthrough]];
-    case 8:
-      next(6);
-      [[fallthrough]];
-    case 7:
-      next(5);
-      [[fallthrough]];
-    case 6:
-      next(4);
-      [[fallthrough]];
-    case 5:
-      next(3);
-      [[fallthrough]];
-    case 4:
-      next(2);
-      [[fallthrough]];
-    case 3:
-      next(1);
-      [[fallthrough]];
-    case 2:
-      next(0);
-      [[fallthrough]];
-    default:
-      return y;
-  }
+  V y = hn::Set(d, static_cast<T>(c[kTerms - 1]));
+#pragma GCC unroll 8
+  for (int i = kTerms - 2; i >= 0; --i) y = hn::MulAdd(y, x2, hn::Set(d, static_cast<T>(c[i])));
+  return y;
 }
 
 /// sin and cos of 2 pi r for |r| <= 0.6: to 3e-16 with nine terms, to 2e-10 with six.
 template <int kTerms = 9, class V>
 HWY_INLINE void phasor_of_turns(V r, V& cosine, V& sine) {
+  using T = hn::TFromD<hn::DFromV<V>>;
   const hn::DFromV<V> d;
-  const V quarter = hn::Round(hn::Mul(r, hn::Set(d, 4.0)));
-  const V x = hn::Mul(hn::NegMulAdd(quarter, hn::Set(d, 0.25), r), hn::Set(d, 2 * kPi));
+  const V quarter = hn::Round(hn::Mul(r, hn::Set(d, T(4.0))));
+  const V x = hn::Mul(hn::NegMulAdd(quarter, hn::Set(d, T(0.25)), r), hn::Set(d, T(2 * kPi)));
   const V x2 = hn::Mul(x, x);
-  const V s = hn::Mul(x, series(kSincTaylor, x2, kTerms - 1)), c = series(kCosTaylor, x2, kTerms);
+  const V s = hn::Mul(x, series<kTerms - 1>(kSincTaylor, x2)), c = series<kTerms>(kCosTaylor, x2);
   // One quarter turn swaps the two and gives one a sign; two quarter turns change both signs.
   const V size = hn::Abs(quarter);
-  const auto odd = hn::Eq(size, hn::Set(d, 1.0));
-  const V flip = hn::IfThenElseZero(hn::Eq(size, hn::Set(d, 2.0)), hn::SignBit(d));
+  const auto odd = hn::Eq(size, hn::Set(d, T(1.0)));
+  const V flip = hn::IfThenElseZero(hn::Eq(size, hn::Set(d, T(2.0))), hn::SignBit(d));
   const V sign = hn::And(r, hn::SignBit(d));
   sine = hn::Xor(hn::IfThenElse(odd, hn::Or(c, sign), s), flip);
   cosine = hn::Xor(hn::IfThenElse(odd, hn::Xor(s, hn::Xor(sign, hn::SignBit(d))), c), flip);
 }
 
-/// The same where 2 pi |r| is within the bound that `terms` was chosen for.
-template <class V>
-HWY_INLINE void small_phasor_of_turns(V r, int terms, V& cosine, V& sine) {
+/// The same where 2 pi |r| is within the bound that kTerms was chosen for.
+template <int kTerms, class V>
+HWY_INLINE void small_phasor_of_turns(V r, V& cosine, V& sine) {
   const hn::DFromV<V> d;
   const V x = hn::Mul(r, hn::Set(d, 2 * kPi)), x2 = hn::Mul(x, x);
-  cosine = series(kCosTaylor, x2, terms);
-  sine = hn::Mul(series(kSincTaylor, x2, terms), x);
+  cosine = series<kTerms>(kCosTaylor, x2);
+  sine = hn::Mul(series<kTerms>(kSincTaylor, x2), x);
 }
 
-/// cos(scale h), with `terms` as above for its argument, or zero if no bound is known.
-template <class V>
-HWY_INLINE V cos_of(V h, double scale, int terms) {
+/// cos(scale h), its argument within the bound that kTerms was chosen for; zero: no bound is known.
+template <int kTerms, class V>
+HWY_INLINE V cos_of(V h, double scale) {
+  using T = hn::TFromD<hn::DFromV<V>>;
   const hn::DFromV<V> d;
-  if (terms > 0) return series(kCosTaylor, hn::Mul(hn::Mul(h, h), hn::Set(d, scale * scale)), terms);
-  const V turns = hn::Mul(h, hn::Set(d, scale / (2 * kPi)));
-  V c, s;
-  phasor_of_turns(hn::Sub(turns, hn::Round(turns)), c, s);
-  return c;
+  if constexpr (kTerms > 0) {
+    return series<kTerms>(kCosTaylor, hn::Mul(hn::Mul(h, h), hn::Set(d, static_cast<T>(scale * scale))));
+  } else {
+    const V turns = hn::Mul(h, hn::Set(d, static_cast<T>(scale / (2 * kPi))));
+    V c, s;
+    phasor_of_turns(hn::Sub(turns, hn::Round(turns)), c, s);
+    return c;
+  }
 }
 
-/// sinc(scale h) = sin(scale h)/(scale h), with `terms` as above.
-template <class V>
-HWY_INLINE V sinc_of(V h, double scale, int terms) {
+/// sinc(scale h) = sin(scale h)/(scale h), with kTerms as above.
+template <int kTerms, class V>
+HWY_INLINE V sinc_of(V h, double scale) {
+  using T = hn::TFromD<hn::DFromV<V>>;
   const hn::DFromV<V> d;
-  if (terms > 0) return series(kSincTaylor, hn::Mul(hn::Mul(h, h), hn::Set(d, scale * scale)), terms);
-  const V turns = hn::Mul(h, hn::Set(d, scale / (2 * kPi))), x = hn::Mul(h, hn::Set(d, scale));
-  V c, s;
-  phasor_of_turns(hn::Sub(turns, hn::Round(turns)), c, s);
-  const auto zero = hn::Eq(x, hn::Zero(d));
-  return hn::IfThenElse(zero, hn::Set(d, 1.0), hn::Div(s, hn::IfThenElse(zero, hn::Set(d, 1.0), x)));
+  if constexpr (kTerms > 0) {
+    return series<kTerms>(kSincTaylor, hn::Mul(hn::Mul(h, h), hn::Set(d, static_cast<T>(scale * scale))));
+  } else {
+    const V turns = hn::Mul(h, hn::Set(d, static_cast<T>(scale / (2 * kPi)))), x = hn::Mul(h, hn::Set(d, static_cast<T>(scale)));
+    V c, s;
+    phasor_of_turns(hn::Sub(turns, hn::Round(turns)), c, s);
+    const V one = hn::Set(d, T(1));
+    const auto zero = hn::Eq(x, hn::Zero(d));
+    return hn::IfThenElse(zero, one, hn::Div(s, hn::IfThenElse(zero, one, x)));
+  }
 }
 
 }  // namespace HWY_NAMESPACE

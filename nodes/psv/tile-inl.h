@@ -35,6 +35,12 @@ inline constexpr bool kManyRegisters = false;
 /// In the phasors already; one per source; one per source and channel; different from row to row.
 enum class Weights { kOne, kSource, kChannel, kVector };
 
+/// Where a tile lies in frequency.
+struct TileBand {
+  double third_hz = 0;    ///< the channel below the middle
+  double spacing_hz = 0;  ///< from channel to channel
+};
+
 template <class T>
 struct TileJob {
   std::size_t n_source = 0;
@@ -43,8 +49,10 @@ struct TileJob {
   T outer_sign = T(1);                                ///< of its imaginary part
   const T* inner = nullptr;                           ///< [pair][source][re, im][row]
   T* tile_middle = nullptr;                           ///< [source][re, im][row]
-  double* slow = nullptr;                             ///< [source][kSlow][row]
-  const T* amplitude = nullptr;                       ///< [source][kSingleAmplitudes][row]; singles only
+  T* smearing = nullptr;                              ///< as in Layout
+  double* taper = nullptr;                            ///< [source][kTaperState][row]
+  const T* single_taper = nullptr;                    ///< [source][channel of the tile][row]; singles only
+  TileBand band;
   T* placed_amplitude = nullptr;                      ///< [source][channel of the tile][row]
   const T* wave_number = nullptr;                     ///< [source][row]: 2 pi path
   T* phasor = nullptr;                                ///< [source][channel of the tile][re, im][row]
