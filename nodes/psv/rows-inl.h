@@ -1,5 +1,6 @@
-// One vector of rows through all runs of channels and blocks of sources: which method each takes, the tiles, and the
-// conversion of the accumulated planes to correlations. Included once per instruction set.
+// One vector of rows through all runs of channels and blocks of sources: which
+// method each takes, the tiles, and the conversion of the accumulated planes to
+// correlations. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_ROWS_INL_H_
 #undef RIMETREE_NODES_PSV_ROWS_INL_H_
@@ -32,7 +33,8 @@ struct Reach {
   double change = 0;  ///< turns per hertz over an exposure
 };
 
-/// Copies rows [first, first + lanes) into the scratch, the last row repeated beyond the end.
+/// Copies rows [first, first + lanes) into the scratch, the last row repeated
+/// beyond the end.
 template <class T>
 void load_rows(const RowsJob<T>& job, std::size_t first, std::size_t lanes, LaneRows& lane_rows) {
   const Rows& r = job.rows;
@@ -73,7 +75,8 @@ Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& leve
   m.single = run.count == 1;
   m.taper = shaped;
   // A tile may reach beyond its run.
-  const double highest = std::max(std::abs(run.low_hz), std::abs(run.high_hz)) + kTileChannels * std::abs(run.spacing_hz);
+  const double highest =
+      std::max(std::abs(run.low_hz), std::abs(run.high_hz)) + kTileChannels * std::abs(run.spacing_hz);
   const double time = kPi * reach.change * highest;
   if (time > Bounds<T>::kNoSmear) {
     m.smear = true;
@@ -151,13 +154,14 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
   const bool plain = !kVector && t.weight_channel == 0 && !m.smear && !m.taper && !m.residual;
   for (std::size_t number = 0; number < run.n_tile; ++number) {
     const std::size_t channel = run.first + number * kTileChannels;
-    // Tiles are at -7/2, -5/2 .. 7/2 or at -3, -2 .. 3 tile lengths; the table has the ones that are not negative.
+    // Tiles are at -7/2, -5/2 .. 7/2 or at -3, -2 .. 3 tile lengths; the table
+    // has the ones that are not negative.
     const bool below = 2 * number + 1 < run.n_tile;
     const std::size_t pair = (below ? run.n_tile - 1 - 2 * number : 2 * number + 1 - run.n_tile) / 2;
-    t.outer = to.outer + pair * kPairStride * lanes;
+    t.outer = to.outer + pair * kPairStride<T> * lanes;
     t.outer_sign = below ? T(-1) : T(1);
-    t.weight = kVector ? to.jones_weight
-                       : job.sky.weights.data() + block.begin * t.weight_source + channel * t.weight_channel;
+    t.weight =
+        kVector ? to.jones_weight : job.sky.weights.data() + block.begin * t.weight_source + channel * t.weight_channel;
     t.residual = level.residual.data() + channel;
     t.band = tile_band(run, number);
     set_scale(run, number, m.smear, tile_band(run, sizeof(T) == 8 ? 0 : number).third_hz, scale);
@@ -179,7 +183,8 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
   }
 }
 
-/// Adds plane `plane`, re and im for all lanes, to the correlations [XX XY YX YY][re, im][lane].
+/// Adds plane `plane`, re and im for all lanes, to the correlations [XX XY YX
+/// YY][re, im][lane].
 inline void add_plane(Plane plane, const double* HWY_RESTRICT s, std::size_t lanes, double* HWY_RESTRICT e) {
   // out += sign * s, or sign * i s.
   const auto real = [&](int i, double sign) {
@@ -207,7 +212,8 @@ inline void add_plane(Plane plane, const double* HWY_RESTRICT s, std::size_t lan
   }
 }
 
-/// Writes the sums of a run to the rows [begin, end) among those that start at `first`.
+/// Writes the sums of a run to the rows [begin, end) among those that start at
+/// `first`.
 template <class T>
 void store_run(const RowsJob<T>& job, const Run& run, std::size_t first, std::size_t begin, std::size_t end,
                const Output& out) {
@@ -234,7 +240,7 @@ void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin,
   for (const Run& run : level.runs) {
     scale_rows(run, lanes, job.scratch.rows, job.scratch.scaled);
     std::fill_n(job.scratch.sum, run.n_tile * kTileChannels * kPlanes * 2 * lanes, 0.0);
-    for_each_block(
+    for_each_block<T>(
         job.sky.n_source, job.sky.n_point, [&](std::size_t number, std::size_t source_begin, std::size_t source_end) {
           const Block<T> block{&job.sky, source_begin, source_end - source_begin, source_begin >= job.sky.n_point};
           const Reach reach = reach_of(job.scratch.rows, lanes, job.sky.block_extent[number]);
@@ -245,8 +251,9 @@ void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin,
   }
 }
 
-/// Groups of rows start at multiples of the vector length, whatever range is asked for: a row always has the same
-/// neighbours, and hence the same method and the same bits.
+/// Groups of rows start at multiples of the vector length, whatever range is
+/// asked for: a row always has the same neighbours, and hence the same method
+/// and the same bits.
 template <class T>
 void evaluate_range(const RowsJob<T>& job, std::size_t begin, std::size_t end, const Output& out) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());

@@ -1,5 +1,6 @@
-// Phasors of all channels of a tile, where amplitudes or weights depend on the channel or the grid is not quite
-// regular: summed at once for a single plane, stored otherwise. Included once per instruction set.
+// Phasors of all channels of a tile, where amplitudes or weights depend on the
+// channel or the grid is not quite regular: summed at once for a single plane,
+// stored otherwise. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_SHAPED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_SHAPED_INL_H_
 #undef RIMETREE_NODES_PSV_SHAPED_INL_H_
@@ -39,8 +40,8 @@ HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTi
     hn::Store(smearing.value, d, state);
     hn::Store(smearing.difference, d, state + lanes);
   } else if constexpr (Kind::kSmear) {
-    // The change of path is good enough in single precision for sinc, but the rounding errors of a long recurrence are
-    // not: every tile starts anew.
+    // The change of path is good enough in single precision for sinc, but the
+    // rounding errors of a long recurrence are not: every tile starts anew.
     Smearing<V> smearing = start_smearing<Kind::kSmearTerms>(hn::Load(d, job.smearing + s * lanes), job.band);
     smear_tile<false>(smearing, a);
   }
@@ -55,7 +56,8 @@ HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTi
   }
 }
 
-/// Turns the phasor of source s at channel k of the tile by the channel's distance from the regular grid.
+/// Turns the phasor of source s at channel k of the tile by the channel's
+/// distance from the regular grid.
 template <class T, class V>
 HWY_INLINE void turn_by_residual(const TileJob<T>& job, std::size_t s, std::size_t k, V& re, V& im) {
   const hn::DFromV<V> d;
@@ -108,7 +110,8 @@ HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
     tile_amplitudes<Kind>(job, s, a);
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < kTilePairs; ++k) {
-      V c = hn::Load(d, inner + k * kPairStride * lanes), sine = hn::Load(d, inner + (k * kPairStride + 1) * lanes);
+      V c = hn::Load(d, inner + k * kPairStride<T> * lanes),
+        sine = hn::Load(d, inner + (k * kPairStride<T> + 1) * lanes);
       keep_in_register(c);
       keep_in_register(sine);
       const V rc = hn::Mul(zr, c), ic = hn::Mul(zi, c), rs = hn::Mul(zr, sine), is = hn::Mul(zi, sine);
@@ -128,7 +131,8 @@ HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
   }
 }
 
-/// Phasors in the middle of the tile and, if it has any, the amplitudes at its channels.
+/// Phasors in the middle of the tile and, if it has any, the amplitudes at its
+/// channels.
 template <int kSmearTerms, bool kTaper, class T>
 HWY_NOINLINE void place_tile(const TileJob<T>& job) {
   const hn::ScalableTag<T> d;
@@ -162,7 +166,8 @@ struct PairKind {
 
 /// Adds the phasor of source s at channel k to all planes.
 template <class Kind, class T, class V>
-HWY_INLINE void add_channel(const TileJob<T>& job, std::size_t s, std::size_t k, V re, V im, V (&sum)[Kind::kPlanes][2]) {
+HWY_INLINE void add_channel(const TileJob<T>& job, std::size_t s, std::size_t k, V re, V im,
+                            V (&sum)[Kind::kPlanes][2]) {
   const hn::DFromV<V> d;
   const std::size_t lanes = hn::Lanes(d);
   if constexpr (Kind::kResidual) turn_by_residual(job, s, k, re, im);
@@ -181,7 +186,8 @@ HWY_INLINE void add_channel(const TileJob<T>& job, std::size_t s, std::size_t k,
   }
 }
 
-/// Two planes or four: as many pairs of channels as there are registers for, from job.first_pair on.
+/// Two planes or four: as many pairs of channels as there are registers for,
+/// from job.first_pair on.
 template <class Kind, class T>
 HWY_NOINLINE void pair_tile(const TileJob<T>& job) {
   const hn::ScalableTag<T> d;
@@ -196,12 +202,13 @@ HWY_NOINLINE void pair_tile(const TileJob<T>& job) {
 #pragma GCC unroll 2
       for (int c = 0; c < 2; ++c) sum[k][0][p][c] = sum[k][1][p][c] = hn::Zero(d);
 
-  const T* HWY_RESTRICT inner = job.inner + job.first_pair * kPairStride * lanes;
+  const T* HWY_RESTRICT inner = job.inner + job.first_pair * kPairStride<T> * lanes;
   for (std::size_t s = 0; s < job.n_source; ++s, inner += 2 * lanes) {
     const V zr = hn::Load(d, job.tile_middle + 2 * s * lanes), zi = hn::Load(d, job.tile_middle + (2 * s + 1) * lanes);
 #pragma GCC unroll 2
     for (int k = 0; k < K; ++k) {
-      V c = hn::Load(d, inner + k * kPairStride * lanes), sine = hn::Load(d, inner + (k * kPairStride + 1) * lanes);
+      V c = hn::Load(d, inner + k * kPairStride<T> * lanes),
+        sine = hn::Load(d, inner + (k * kPairStride<T> + 1) * lanes);
       keep_in_register(c);
       keep_in_register(sine);
       const V rc = hn::Mul(zr, c), ic = hn::Mul(zi, c), rs = hn::Mul(zr, sine), is = hn::Mul(zi, sine);
