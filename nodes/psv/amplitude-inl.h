@@ -1,6 +1,5 @@
-// Real amplitudes that change slowly from channel to channel, time smearing and
-// the taper of a Gaussian, formed by recurrences in double precision for one
-// tile of channels at a time. Included once per instruction set.
+// Real amplitudes that change slowly from channel to channel, time smearing and the taper of a Gaussian, formed by
+// recurrences in double precision for one tile of channels at a time. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_AMPLITUDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_AMPLITUDE_INL_H_
 #undef RIMETREE_NODES_PSV_AMPLITUDE_INL_H_
@@ -29,22 +28,16 @@ HWY_INLINE void store_as(D, hn::Vec<D> v, float* to) {
   hn::Store(hn::DemoteTo(df, v), df, to);
 }
 
-/// Time smearing sinc(x_k), x_k = pi change nu_k, times nu_k/nu_3. This is a
-/// sine, S_k = sin(x_k)/x_3, and obeys
-///   S_{k+1} - S_k = D_k,   D_{k+1} - D_k = -4 sin^2(a/2) S_{k+1},   a =
-///   x_{k+1} - x_k.
-/// In this form (Reinsch's of Goertzel's recurrence) errors grow with the
-/// number of steps, not with its square. Nothing cancels in D_3 = r cos((x_3 +
-/// x_4)/2) sinc(a/2), r = (nu_4 - nu_3)/nu_3. It holds for smearing of any
-/// strength.
+/// Time smearing sinc(x_k), x_k = pi change nu_k, times nu_k/nu_3. This is a sine, S_k = sin(x_k)/x_3, and obeys
+///   S_{k+1} - S_k = D_k,   D_{k+1} - D_k = -4 sin^2(a/2) S_{k+1},   a = x_{k+1} - x_k.
+/// In this form (Reinsch's of Goertzel's recurrence) errors grow with the number of steps, not with its square. Nothing
+/// cancels in D_3 = r cos((x_3 + x_4)/2) sinc(a/2), r = (nu_4 - nu_3)/nu_3. It holds for smearing of any strength.
 template <class V>
 struct Smearing {
-  V value, difference, curvature;  ///< S and D at the channel below the middle
-                                   ///< of a tile, 4 sin^2(a/2)
+  V value, difference, curvature;  ///< S and D at the channel below the middle of a tile, 4 sin^2(a/2)
 };
 
-/// From the change of path over an exposure, over c; kTerms is for the largest
-/// x_k of the tile.
+/// From the change of path over an exposure, over c; kTerms is for the largest x_k of the tile.
 template <int kTerms, class V>
 HWY_INLINE Smearing<V> start_smearing(V change, const TileBand& band) {
   using T = hn::TFromD<hn::DFromV<V>>;
@@ -56,8 +49,7 @@ HWY_INLINE Smearing<V> start_smearing(V change, const TileBand& band) {
   return {sinc_of<kTerms>(change, kPi * band.third_hz), hn::Mul(cosine, times(half, r)), hn::Mul(sine, sine)};
 }
 
-/// S at the channels of a tile, outwards from the middle, and if asked for on
-/// to the next tile.
+/// S at the channels of a tile, outwards from the middle, and if asked for on to the next tile.
 template <bool kAdvance, class V>
 HWY_INLINE void smear_tile(Smearing<V>& s, V (&a)[kTileChannels]) {
   V down = s.value, down_step = s.difference;
@@ -86,9 +78,8 @@ HWY_INLINE V taper_exponent(const Sky<T>& sky, std::size_t shape, const Run& run
   constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
   const V e = hn::Mul(hn::Set(d, kScale / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)),
                       hn::MulAdd(along, along, hn::Mul(across, across)));
-  // Beyond exp(-80) (exp(-30) in single precision) everywhere on the run
-  // nothing is left to lose, and the ratios of neighbours would leave the range
-  // of the numbers.
+  // Beyond exp(-80) (exp(-30) in single precision) everywhere on the run nothing is left to lose, and the ratios of
+  // neighbours would leave the range of the numbers.
   const double low = std::min(std::abs(run.low_hz), std::abs(run.high_hz));
   return low > 0 ? hn::Min(e, hn::Set(d, (sizeof(T) == 8 ? 80.0 : 30.0) / (low * low))) : e;
 }
@@ -99,9 +90,8 @@ HWY_INLINE V taper_at(V e, double nu) {
   return hn::Exp(d, hn::Mul(e, hn::Set(d, -nu * nu)));
 }
 
-/// The taper's state: its value, the ratio of the next channel's to it less
-/// one, and by how much (in units of itself) the ratio changes from channel to
-/// channel.
+/// The taper's state: its value, the ratio of the next channel's to it less one, and by how much (in units of itself)
+/// the ratio changes from channel to channel.
 struct TaperState {
   static constexpr std::size_t kValue = 0, kRatio = 1, kChange = 2;
 };

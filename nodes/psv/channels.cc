@@ -1,8 +1,6 @@
-// Cuts channels into regular runs. A list of frequencies counts as regular
-// where its steps agree to a few units in the last place; what the rounded
-// frequencies then differ from the ideal grid is kept, and the kernel either
-// shows that it does not matter for the rows at hand or turns each channel by
-// it.
+// Cuts channels into regular runs. A list of frequencies counts as regular where its steps agree to a few units in the
+// last place; what the rounded frequencies then differ from the ideal grid is kept, and the kernel either shows that it
+// does not matter for the rows at hand or turns each channel by it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,9 +12,8 @@
 namespace rimetree::psv {
 namespace {
 
-/// How many channels from `first` on are regularly spaced, of one width and
-/// within a factor 1.4 of each other (which bounds how fast a Gaussian's taper
-/// may change along a run).
+/// How many channels from `first` on are regularly spaced, of one width and within a factor 1.4 of each other (which
+/// bounds how fast a Gaussian's taper may change along a run).
 std::size_t regular_length(const Channels& c, std::size_t first) {
   const std::vector<double>& nu = c.frequency_hz;
   std::size_t n = 1;

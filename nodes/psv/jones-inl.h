@@ -1,6 +1,5 @@
-// Jones terms in the PSV kernel: the corrupted brightness J_n .. J_1 B J_1^H ..
-// J_n^H of a block of sources, for a vector of rows, as weights of eight real
-// planes. Included once per instruction set.
+// Jones terms in the PSV kernel: the corrupted brightness J_n .. J_1 B J_1^H .. J_n^H of a block of sources, for a
+// vector of rows, as weights of eight real planes. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_JONES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_JONES_INL_H_
 #undef RIMETREE_NODES_PSV_JONES_INL_H_
@@ -55,8 +54,7 @@ HWY_INLINE Matrix<V> adjoint(const Matrix<V>& a) {
   return c;
 }
 
-/// One side of a pair for all lanes: element i's parts to gathered[2 i] and
-/// gathered[2 i + 1].
+/// One side of a pair for all lanes: element i's parts to gathered[2 i] and gathered[2 i + 1].
 HWY_INLINE void gather(const Strided<Complex<double>> (&view)[4], bool is_matrix, std::ptrdiff_t source,
                        std::ptrdiff_t time, std::ptrdiff_t channel, std::size_t lanes, double* gathered) {
   for (int i = 0; i < (is_matrix ? 4 : 1); ++i) {
@@ -82,8 +80,7 @@ HWY_INLINE Matrix<V> load_matrix(const double* gathered, std::size_t lanes, bool
   return a;
 }
 
-/// Applies one pair to x. Which sides are matrices is the same for all
-/// baselines of a batch.
+/// Applies one pair to x. Which sides are matrices is the same for all baselines of a batch.
 template <class V>
 HWY_INLINE void apply_pair(const JonesPair<double>& shape, const double* gathered, std::size_t lanes, std::size_t lane,
                            Matrix<V>& x) {

@@ -1,13 +1,10 @@
-// The fast CPU path of the PSV sum, for skies that do not change in time:
-// phasors advance along regular runs of channels symmetrically about the middle
-// of each tile of channels, SIMD runs over rows (baseline and time together),
-// accumulators of a tile stay in registers while a block of sources passes. Its
-// accuracy is that of body.h: 1e-12 (double) or 1e-6 (single) of the total flux
-// for phases up to 1e6 radians.
+// The fast CPU path of the PSV sum, for skies that do not change in time: phasors advance along regular runs of
+// channels symmetrically about the middle of each tile of channels, SIMD runs over rows (baseline and time together),
+// accumulators of a tile stay in registers while a block of sources passes. Its accuracy is that of body.h: 1e-12
+// (double) or 1e-6 (single) of the total flux for phases up to 1e6 radians.
 //
-// A caller packs the sky and analyses the channels once per version, lays out
-// the rows of a time-slot group, and shares the rows among threads, each with
-// its own Workspace. A row's bits do not depend on how the rows are shared.
+// A caller packs the sky and analyses the channels once per version, lays out the rows of a time-slot group, and
+// shares the rows among threads, each with its own Workspace. A row's bits do not depend on how the rows are shared.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +18,13 @@
 
 namespace rimetree::psv {
 
-// ----------------------------------------------------------------------------------------------------------
-// the sky
+// ---------------------------------------------------------------------------------------------------------- the sky
 
-/// Visibility planes accumulated with real weights: the Stokes-like ones of a
-/// Hermitian brightness (1, Q, U, V after linear feeds: (xx+yy)/2, (xx-yy)/2,
-/// Re xy, Im xy) or the eight real parts of a general one.
+/// Visibility planes accumulated with real weights: the Stokes-like ones of a Hermitian brightness (1, Q, U, V after
+/// linear feeds: (xx+yy)/2, (xx-yy)/2, Re xy, Im xy) or the eight real parts of a general one.
 enum class Plane : std::uint8_t { kI, kQ, kU, kV, kXxRe, kXxIm, kXyRe, kXyIm, kYxRe, kYxIm, kYyRe, kYyIm };
 
-/// Largest absolute values over some sources: what bounds their path
-/// differences.
+/// Largest absolute values over some sources: what bounds their path differences.
 struct Extent {
   double l = 0, m = 0, n = 0;
   /// Upper bound of |u l + v m + w n|.
@@ -38,25 +32,20 @@ struct Extent {
   void include(double l_value, double m_value, double n_value);
 };
 
-/// The sources as the kernel reads them. Points come before Gaussians, else the
-/// caller's order is kept.
+/// The sources as the kernel reads them. Points come before Gaussians, else the caller's order is kept.
 template <class T>
 struct Sky {
   std::size_t n_source = 0, n_point = 0;
-  std::vector<double> l, m, n_high,
-      n_low;  ///< [source]; n - n_minus as n_high + n_low
-  std::vector<double> major_rad, minor_rad, sin_angle,
-      cos_angle;                     ///< [source - n_point]
+  std::vector<double> l, m, n_high, n_low;                         ///< [source]; n - n_minus as n_high + n_low
+  std::vector<double> major_rad, minor_rad, sin_angle, cos_angle;  ///< [source - n_point]
   std::vector<Plane> planes;         ///< those not zero everywhere, padded to 1, 2, 4 or 8
   std::size_t n_weight_channel = 0;  ///< 1, or the number of channels
   std::vector<T> weights;            ///< [source][weight channel][plane], padded at the end
-  std::vector<double> brightness;    ///< [source][weight channel][4][re, im]; only
-                                     ///< where Jones terms follow
+  std::vector<double> brightness;    ///< [source][weight channel][4][re, im]; only where Jones terms follow
   std::vector<std::size_t> order;    ///< [source]: the caller's number of each
   std::vector<Extent> block_extent;  ///< [block of sources]
   Extent extent;
-  double total_flux = 0;  ///< sum over sources of the largest |B| element over
-                          ///< channels: the unit of tolerances
+  double total_flux = 0;  ///< sum over sources of the largest |B| element over channels: the unit of tolerances
 };
 
 struct SkyInput {
@@ -72,28 +61,23 @@ struct SkyInput {
 template <class T>
 Sky<T> pack_sky(const SkyInput& input);
 
-// ------------------------------------------------------------------------------------------------------
-// the channels
+// ------------------------------------------------------------------------------------------------------ the channels
 
-/// A regular run of channels, nu_k = first_hz + k spacing_hz, that one seed
-/// phasor covers, in tiles of kTileChannels. The seed belongs to the middle of
-/// the tiles, which may reach beyond the last channel.
+/// A regular run of channels, nu_k = first_hz + k spacing_hz, that one seed phasor covers, in tiles of kTileChannels.
+/// The seed belongs to the middle of the tiles, which may reach beyond the last channel.
 struct Run {
   std::size_t first = 0, count = 0, n_tile = 1;
   double width_hz = 0;
   double low_hz = 0, high_hz = 0;  ///< span of the channel centres
   double first_hz = 0, spacing_hz = 0;
-  double middle_high = 0,
-         middle_low = 0;                         ///< middle frequency / c, turns per metre
+  double middle_high = 0, middle_low = 0;        ///< middle frequency / c, turns per metre
   double half_step_high = 0, half_step_low = 0;  ///< half the spacing / c
 };
 
-/// The channels cut into runs of at most so many channels. Longer runs are
-/// faster, shorter ones more general.
+/// The channels cut into runs of at most so many channels. Longer runs are faster, shorter ones more general.
 struct RunLevel {
   std::vector<Run> runs;
-  std::vector<double> residual;  ///< [channel]: actual minus regular frequency,
-                                 ///< over c, turns per metre; padded
+  std::vector<double> residual;  ///< [channel]: actual minus regular frequency, over c, turns per metre; padded
   double largest_residual = 0;   ///< turns per metre
 };
 
@@ -106,25 +90,19 @@ struct Channels {
   RunLevel level[kLevels];
 };
 
-/// Frequencies in any order (descending, gapped, irregular); widths of either
-/// sign, or null for zero.
+/// Frequencies in any order (descending, gapped, irregular); widths of either sign, or null for zero.
 Channels analyse_channels(const double* frequency_hz, const double* width_hz, std::size_t n_channel);
 
-// --------------------------------------------------------------------------------------------
-// rows, Jones and results
+// -------------------------------------------------------------------------------------------- rows, Jones and results
 
-/// Rows in any order, each one baseline at one time. Metres, metres per second,
-/// seconds.
+/// Rows in any order, each one baseline at one time. Metres, metres per second, seconds.
 struct Rows {
   std::size_t n_row = 0;
-  const double *u = nullptr, *v = nullptr, *w = nullptr;  ///< [row]
-  const double *du = nullptr, *dv = nullptr,
-               *dw = nullptr;          ///< [row]; null: no smearing at all
-  const double* exposure_s = nullptr;  ///< [row]; null: no time smearing
-  bool smear_time = true,
-       smear_frequency = true;  ///< switches on top of the above
-  const std::int32_t *baseline = nullptr,
-                     *time = nullptr;  ///< [row]; read only where there are Jones terms
+  const double *u = nullptr, *v = nullptr, *w = nullptr;     ///< [row]
+  const double *du = nullptr, *dv = nullptr, *dw = nullptr;  ///< [row]; null: no smearing at all
+  const double* exposure_s = nullptr;                        ///< [row]; null: no time smearing
+  bool smear_time = true, smear_frequency = true;            ///< switches on top of the above
+  const std::int32_t *baseline = nullptr, *time = nullptr;   ///< [row]; read only where there are Jones terms
 };
 
 /// Jones pairs of every baseline, innermost first.
@@ -134,15 +112,13 @@ struct JonesTerms {
   bool varies_in_frequency = true;
 };
 
-/// Where results go: element (i, f) of row r is row[r][i * plane_stride + f], i
-/// = XX XY YX YY.
+/// Where results go: element (i, f) of row r is row[r][i * plane_stride + f], i = XX XY YX YY.
 struct Output {
   Complex<double>* const* row = nullptr;  ///< [row]
   std::ptrdiff_t plane_stride = 0;
 };
 
-/// Scratch of one thread, for any rows of one sky and set of channels. Movable,
-/// not copyable.
+/// Scratch of one thread, for any rows of one sky and set of channels. Movable, not copyable.
 template <class T>
 class Workspace {
  public:
@@ -159,13 +135,11 @@ class Workspace {
   Scratch<T> scratch_{};
 };
 
-/// Rows that one SIMD vector of this machine holds; work is best shared out in
-/// multiples of it.
+/// Rows that one SIMD vector of this machine holds; work is best shared out in multiples of it.
 template <class T>
 std::size_t rows_per_block();
 
-/// Visibilities of rows [row_begin, row_end). Allocates nothing; may run on
-/// several threads with a workspace each.
+/// Visibilities of rows [row_begin, row_end). Allocates nothing; may run on several threads with a workspace each.
 template <class T>
 void evaluate_rows(const Sky<T>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
                    std::size_t row_begin, std::size_t row_end, Workspace<T>& workspace, const Output& out);
@@ -184,25 +158,20 @@ void evaluate_rows<double>(const Sky<double>& sky, const Channels& channels, con
 /// Name of the instruction set in use, e.g. "AVX3" (AVX-512).
 std::string instruction_set();
 
-// -------------------------------------------------------------------------------------------------
-// what to expect
+// ------------------------------------------------------------------------------------------------- what to expect
 
 struct SmearingLimits {
   double time_rad = 0;       ///< bound of the phase change over an exposure
   double frequency_rad = 0;  ///< bound of the phase change across a channel
-  double error = 0;          ///< bound of what the product of sincs may be wrong by, as
-                             ///< a fraction of the total flux
+  double error = 0;          ///< bound of what the product of sincs may be wrong by, as a fraction of the total flux
 };
 
-/// How far the averaging over cells goes beyond what two sincs describe. They
-/// are exact where the phase is linear in time at fixed frequency and linear in
-/// frequency at fixed time; what they leave out is the product term (the rate
-/// changes across the channel) and the curvature in time. See limits.cc for the
-/// bound.
+/// How far the averaging over cells goes beyond what two sincs describe. They are exact where the phase is linear in
+/// time at fixed frequency and linear in frequency at fixed time; what they leave out is the product term (the rate
+/// changes across the channel) and the curvature in time. See limits.cc for the bound.
 SmearingLimits largest_phase_change(const Extent& extent, const Channels& channels, const Rows& rows);
 
-/// Useful floating-point multiply-adds per evaluation of these rows (the unit
-/// in which a core's peak is quoted).
+/// Useful floating-point multiply-adds per evaluation of these rows (the unit in which a core's peak is quoted).
 template <class T>
 double multiply_adds(const Sky<T>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones);
 

@@ -8,33 +8,29 @@ namespace rimetree::psv {
 
 inline constexpr std::size_t kMaxLanes = 16;  ///< singles in the widest vector supported
 
-/// Channels are evaluated in pairs at equal distances from the middle of a tile
-/// of eight, and tiles in pairs at equal distances from the middle of a run.
+/// Channels are evaluated in pairs at equal distances from the middle of a tile of eight, and tiles in pairs at equal
+/// distances from the middle of a run.
 inline constexpr std::size_t kTileChannels = 8, kTilePairs = kTileChannels / 2;
 inline constexpr std::size_t kMaxTiles = 8, kMaxTilePairs = kMaxTiles / 2;
 
-/// Sources per block: few enough that what a pass over them reads stays in the
-/// first-level cache and, in single precision, that the rounding errors of a
-/// block's sum (32 additions) stay under 1e-6 of its flux; larger sums are in
+/// Sources per block: few enough that what a pass over them reads stays in the first-level cache and, in single
+/// precision, that the rounding errors of a block's sum (32 additions) stay under 1e-6 of its flux; larger sums are in
 /// double.
 template <class T>
 inline constexpr std::size_t kBlockSources = sizeof(T) == 8 ? 48 : 32;
 
-/// Sources whose phasors at all channels of a tile are stored at a time, in the
-/// first-level cache too.
+/// Sources whose phasors at all channels of a tile are stored at a time, in the first-level cache too.
 inline constexpr std::size_t kStoredSources = 16;
 
-/// From one pair to the next in `outer` and `inner`, in vectors: what a pass
-/// over the sources reads is contiguous.
+/// From one pair to the next in `outer` and `inner`, in vectors: what a pass over the sources reads is contiguous.
 template <class T>
 inline constexpr std::size_t kPairStride = 2 * kBlockSources<T>;
 
-/// Vectors per source that recurrences keep from tile to tile: of the smearing,
-/// in double precision only, and of the taper.
+/// Vectors per source that recurrences keep from tile to tile: of the smearing, in double precision only, and of the
+/// taper.
 inline constexpr std::size_t kSmearingState = 3, kTaperState = 3;
 
-/// Calls f(number, begin, end) for each block of sources; points and Gaussians
-/// never share one.
+/// Calls f(number, begin, end) for each block of sources; points and Gaussians never share one.
 template <class T, class F>
 void for_each_block(std::size_t n_source, std::size_t n_point, F&& f) {
   std::size_t number = 0;
@@ -46,19 +42,16 @@ void for_each_block(std::size_t n_source, std::size_t n_point, F&& f) {
   }
 }
 
-/// Byte offsets of the arrays in a workspace; [lane] is always the fastest
-/// axis, of kMaxLanes at most.
+/// Byte offsets of the arrays in a workspace; [lane] is always the fastest axis, of kMaxLanes at most.
 struct Layout {
   std::size_t rows = 0;          ///< double [7][lane]: u v w du dv dw exposure/c
   std::size_t scaled = 0;        ///< double [2][6][lane]: see scale_rows()
   std::size_t middle = 0;        ///< T [source][re, im][lane]: phasor at the middle of the run
-  std::size_t outer = 0;         ///< T [tile pair][source][re, im][lane]: from there to
-                                 ///< the middle of a tile
+  std::size_t outer = 0;         ///< T [tile pair][source][re, im][lane]: from there to the middle of a tile
   std::size_t inner = 0;         ///< T [pair][source][re, im][lane]: from there to a channel
   std::size_t tile_middle = 0;   ///< T [source][re, im][lane]: phasor at the middle of the current tile
   std::size_t phasor = 0;        ///< T [source][channel of the tile][re, im][lane]
-  std::size_t smearing = 0;      ///< T [source][kSmearingState][lane]; or
-                                 ///< [source][lane]: change of path, over c
+  std::size_t smearing = 0;      ///< T [source][kSmearingState][lane]; singles: change of path
   std::size_t taper = 0;         ///< double [source][kTaperState][lane]
   std::size_t single_taper = 0;  ///< T [source][channel of the tile][lane], single precision only
   std::size_t wave_number = 0;   ///< T [source][lane]: 2 pi path
@@ -71,8 +64,7 @@ struct Layout {
   static Layout of(std::size_t n_plane, std::size_t longest_run, bool with_jones) {
     constexpr std::size_t kB = kBlockSources<T> * kMaxLanes;
     Layout a;
-    // Not a multiple of the page: what is read and written together must not
-    // fall on the same lines of the cache.
+    // Not a multiple of the page: what is read and written together must not fall on the same lines of the cache.
     const auto place = [&a](std::size_t bytes) {
       const std::size_t at = a.bytes;
       a.bytes += (bytes + 127) / 128 * 128 + 5 * 128;

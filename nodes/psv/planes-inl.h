@@ -1,5 +1,5 @@
-// One tile of channels for all planes, by the instances of the innermost loops
-// that the method needs. Included once per instruction set.
+// One tile of channels for all planes, by the instances of the innermost loops that the method needs. Included once per
+// instruction set.
 #if defined(RIMETREE_NODES_PSV_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_PLANES_INL_H_
 #undef RIMETREE_NODES_PSV_PLANES_INL_H_
@@ -28,8 +28,7 @@ void plain_tile(TileJob<T> t, const Method& m) {
       m.weighted ? plane_tile<Weights::kOne>(t) : plane_tile<Weights::kSource>(t);
 }
 
-/// Calls f(terms of the smearing or -1, taper, residual) with the method's
-/// switches as compile-time constants.
+/// Calls f(terms of the smearing or -1, taper, residual) with the method's switches as compile-time constants.
 template <class T, class F>
 void with_switches(const Method& m, F&& f) {
   const auto with_residual = [&](auto smear, auto taper) {
@@ -103,8 +102,7 @@ TileJob<T> part_of(TileJob<T> t, std::size_t first, std::size_t count) {
   return t;
 }
 
-/// Weights that depend on the channel, amplitudes, or a grid that is not quite
-/// regular.
+/// Weights that depend on the channel, amplitudes, or a grid that is not quite regular.
 template <int kPlanes, bool kVector, class T>
 void tile_with_shape(const TileJob<T>& t, const Method& m) {
   if constexpr (kPlanes == 1 && kManyRegisters) {

@@ -1,6 +1,5 @@
-// One vector of rows through all runs of channels and blocks of sources: which
-// method each takes, the tiles, and the conversion of the accumulated planes to
-// correlations. Included once per instruction set.
+// One vector of rows through all runs of channels and blocks of sources: which method each takes, the tiles, and the
+// conversion of the accumulated planes to correlations. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_ROWS_INL_H_
 #undef RIMETREE_NODES_PSV_ROWS_INL_H_
@@ -33,8 +32,7 @@ struct Reach {
   double change = 0;  ///< turns per hertz over an exposure
 };
 
-/// Copies rows [first, first + lanes) into the scratch, the last row repeated
-/// beyond the end.
+/// Copies rows [first, first + lanes) into the scratch, the last row repeated beyond the end.
 template <class T>
 void load_rows(const RowsJob<T>& job, std::size_t first, std::size_t lanes, LaneRows& lane_rows) {
   const Rows& r = job.rows;
@@ -154,8 +152,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
   const bool plain = !kVector && t.weight_channel == 0 && !m.smear && !m.taper && !m.residual;
   for (std::size_t number = 0; number < run.n_tile; ++number) {
     const std::size_t channel = run.first + number * kTileChannels;
-    // Tiles are at -7/2, -5/2 .. 7/2 or at -3, -2 .. 3 tile lengths; the table
-    // has the ones that are not negative.
+    // Tiles are at -7/2, -5/2 .. 7/2 or at -3, -2 .. 3 tile lengths; the table has the ones that are not negative.
     const bool below = 2 * number + 1 < run.n_tile;
     const std::size_t pair = (below ? run.n_tile - 1 - 2 * number : 2 * number + 1 - run.n_tile) / 2;
     t.outer = to.outer + pair * kPairStride<T> * lanes;
@@ -183,8 +180,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
   }
 }
 
-/// Adds plane `plane`, re and im for all lanes, to the correlations [XX XY YX
-/// YY][re, im][lane].
+/// Adds plane `plane`, re and im for all lanes, to the correlations [XX XY YX YY][re, im][lane].
 inline void add_plane(Plane plane, const double* HWY_RESTRICT s, std::size_t lanes, double* HWY_RESTRICT e) {
   // out += sign * s, or sign * i s.
   const auto real = [&](int i, double sign) {
@@ -212,8 +208,7 @@ inline void add_plane(Plane plane, const double* HWY_RESTRICT s, std::size_t lan
   }
 }
 
-/// Writes the sums of a run to the rows [begin, end) among those that start at
-/// `first`.
+/// Writes the sums of a run to the rows [begin, end) among those that start at `first`.
 template <class T>
 void store_run(const RowsJob<T>& job, const Run& run, std::size_t first, std::size_t begin, std::size_t end,
                const Output& out) {
@@ -251,9 +246,8 @@ void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin,
   }
 }
 
-/// Groups of rows start at multiples of the vector length, whatever range is
-/// asked for: a row always has the same neighbours, and hence the same method
-/// and the same bits.
+/// Groups of rows start at multiples of the vector length, whatever range is asked for: a row always has the same
+/// neighbours, and hence the same method and the same bits.
 template <class T>
 void evaluate_range(const RowsJob<T>& job, std::size_t begin, std::size_t end, const Output& out) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());

@@ -1,8 +1,6 @@
-// What the tiles start from: for a block of sources, a vector of rows and a run
-// of channels, the phasor in the middle of the run, the rotations from there to
-// the middles of tiles and to the channels of a tile, and the amplitudes' own
-// beginnings. All are formed in double precision. Included once per instruction
-// set.
+// What the tiles start from: for a block of sources, a vector of rows and a run of channels, the phasor in the middle
+// of the run, the rotations from there to the middles of tiles and to the channels of a tile, and the amplitudes' own
+// beginnings. All are formed in double precision. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_SEED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_SEED_INL_H_
 #undef RIMETREE_NODES_PSV_SEED_INL_H_
@@ -23,12 +21,10 @@ struct Method {
   bool smear = false, taper = false;  ///< amplitudes that change along the run
   bool single = false;                ///< the run is one channel: all amplitudes are in the phasor
   bool bandwidth = false;
-  bool long_path = false;  ///< path differences that bandwidth smearing needs to
-                           ///< more than double precision
+  bool long_path = false;  ///< path differences that bandwidth smearing needs to more than double precision
   bool residual = false;
-  bool weighted = false;  ///< a weight per source, to be put into its phasor
-  int time_terms = 0, bandwidth_terms = 0,
-      step_terms = 0;  ///< for the sincs' and the step's arguments; see sinc_of()
+  bool weighted = false;                                    ///< a weight per source, to be put into its phasor
+  int time_terms = 0, bandwidth_terms = 0, step_terms = 0;  ///< for the sincs' and the step's arguments; see sinc_of()
 };
 
 template <class T>
@@ -42,8 +38,7 @@ inline TileBand tile_band(const Run& run, std::size_t tile) {
   return {run.first_hz + double(tile * kTileChannels + kTilePairs - 1) * run.spacing_hz, run.spacing_hz};
 }
 
-/// (u, v, w) in turns per unit direction cosine: as exact pairs, at the middle
-/// of the run and for half a step.
+/// (u, v, w) in turns per unit direction cosine: as exact pairs, at the middle of the run and for half a step.
 inline HWY_NOINLINE void scale_rows(const Run& run, std::size_t lanes, const double* rows, double* to) {
   const hn::ScalableTag<double> d;
   for (int i = 0; i < 3; ++i)
@@ -67,8 +62,7 @@ HWY_INLINE void square(V& zr, V& zi) {
   zr = re;
 }
 
-/// From the rotation over half a step: those over 1/2, 3/2, 5/2 and 7/2 steps,
-/// and those to the middles of tiles.
+/// From the rotation over half a step: those over 1/2, 3/2, 5/2 and 7/2 steps, and those to the middles of tiles.
 template <class V, class T>
 HWY_INLINE void store_rotations(V hr, V hi, std::size_t n_tile, std::size_t lanes, T* inner, T* outer) {
   const hn::DFromV<V> d;
@@ -175,9 +169,8 @@ HWY_INLINE void seed_rotations(const Place<T>& at, const Run& run) {
                   at.to.outer + at.s * 2 * at.lanes + at.lane);
 }
 
-/// Loops are kept short and apart: what limits one long loop is the latency of
-/// each source's chain of operations, of which a processor can then overlap two
-/// at most.
+/// Loops are kept short and apart: what limits one long loop is the latency of each source's chain of operations, of
+/// which a processor can then overlap two at most.
 template <class T, class F>
 HWY_INLINE void for_each_place(const Block<T>& block, const Scratch<T>& to, F&& f) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), step = hn::Lanes(hn::ScalableTag<double>());

@@ -1,6 +1,5 @@
-// Phasors of all channels of a tile, where amplitudes or weights depend on the
-// channel or the grid is not quite regular: summed at once for a single plane,
-// stored otherwise. Included once per instruction set.
+// Phasors of all channels of a tile, where amplitudes or weights depend on the channel or the grid is not quite
+// regular: summed at once for a single plane, stored otherwise. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_SHAPED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_SHAPED_INL_H_
 #undef RIMETREE_NODES_PSV_SHAPED_INL_H_
@@ -40,8 +39,8 @@ HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTi
     hn::Store(smearing.value, d, state);
     hn::Store(smearing.difference, d, state + lanes);
   } else if constexpr (Kind::kSmear) {
-    // The change of path is good enough in single precision for sinc, but the
-    // rounding errors of a long recurrence are not: every tile starts anew.
+    // The change of path is good enough in single precision for sinc, but the rounding errors of a long recurrence are
+    // not: every tile starts anew.
     Smearing<V> smearing = start_smearing<Kind::kSmearTerms>(hn::Load(d, job.smearing + s * lanes), job.band);
     smear_tile<false>(smearing, a);
   }
@@ -56,8 +55,7 @@ HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTi
   }
 }
 
-/// Turns the phasor of source s at channel k of the tile by the channel's
-/// distance from the regular grid.
+/// Turns the phasor of source s at channel k of the tile by the channel's distance from the regular grid.
 template <class T, class V>
 HWY_INLINE void turn_by_residual(const TileJob<T>& job, std::size_t s, std::size_t k, V& re, V& im) {
   const hn::DFromV<V> d;
@@ -131,8 +129,7 @@ HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
   }
 }
 
-/// Phasors in the middle of the tile and, if it has any, the amplitudes at its
-/// channels.
+/// Phasors in the middle of the tile and, if it has any, the amplitudes at its channels.
 template <int kSmearTerms, bool kTaper, class T>
 HWY_NOINLINE void place_tile(const TileJob<T>& job) {
   const hn::ScalableTag<T> d;
@@ -186,8 +183,7 @@ HWY_INLINE void add_channel(const TileJob<T>& job, std::size_t s, std::size_t k,
   }
 }
 
-/// Two planes or four: as many pairs of channels as there are registers for,
-/// from job.first_pair on.
+/// Two planes or four: as many pairs of channels as there are registers for, from job.first_pair on.
 template <class Kind, class T>
 HWY_NOINLINE void pair_tile(const TileJob<T>& job) {
   const hn::ScalableTag<T> d;

@@ -1,6 +1,5 @@
-// Vector arithmetic of the PSV kernel: error-free products and sums
-// (double_double.h tells why), the phasor of a number of turns, and sinc.
-// Included once per instruction set.
+// Vector arithmetic of the PSV kernel: error-free products and sums (double_double.h tells why), the phasor of a number
+// of turns, and sinc. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
 #undef RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
@@ -77,8 +76,7 @@ HWY_INLINE V fraction_of_product(V a, V b) {
 #endif
 }
 
-/// U l + V m + W n without its whole turns, within about [-1/2, 1/2], for rows
-/// scaled to turns.
+/// U l + V m + W n without its whole turns, within about [-1/2, 1/2], for rows scaled to turns.
 template <class V>
 HWY_INLINE V turns_of(Pair<V> u, Pair<V> v, Pair<V> w, V l, V m, V n_high, V n_low) {
   V low = hn::MulAdd(w.high, n_low, hn::Mul(w.low, n_high));
@@ -89,8 +87,8 @@ HWY_INLINE V turns_of(Pair<V> u, Pair<V> v, Pair<V> w, V l, V m, V n_high, V n_l
   return hn::Sub(t, hn::Round(t));
 }
 
-/// How many terms of the series of the cosine (and of sin x/x) leave out less
-/// than `error` on |x| <= bound; zero if that is more than nine.
+/// How many terms of the series of the cosine (and of sin x/x) leave out less than `error` on |x| <= bound; zero if
+/// that is more than nine.
 inline int series_terms(double bound, double error) {
   double term = 1;
   for (int n = 1; n <= 9; ++n) {
@@ -108,9 +106,8 @@ void with_terms(int terms, F&& f) {
   f(std::integral_constant<int, 9>());
 }
 
-// Taylor coefficients of the cosine and of sin(x)/x in x^2. On |x| <= pi/4 the
-// first terms left out of nine cosines and eight sines, x^18/18! and x^17/17!,
-// are below 5e-17 of the sum.
+// Taylor coefficients of the cosine and of sin(x)/x in x^2. On |x| <= pi/4 the first terms left out of nine cosines and
+// eight sines, x^18/18! and x^17/17!, are below 5e-17 of the sum.
 inline constexpr double kCosTaylor[9] = {1.0,
                                          -1.0 / 2,
                                          1.0 / 24,
@@ -143,8 +140,7 @@ HWY_INLINE V series(const double (&c)[9], V x2) {
   return y;
 }
 
-/// sin and cos of 2 pi r for |r| <= 0.6: to 3e-16 with nine terms, to 2e-10
-/// with six.
+/// sin and cos of 2 pi r for |r| <= 0.6: to 3e-16 with nine terms, to 2e-10 with six.
 template <int kTerms = 9, class V>
 HWY_INLINE void phasor_of_turns(V r, V& cosine, V& sine) {
   using T = hn::TFromD<hn::DFromV<V>>;
@@ -153,8 +149,7 @@ HWY_INLINE void phasor_of_turns(V r, V& cosine, V& sine) {
   const V x = hn::Mul(hn::NegMulAdd(quarter, hn::Set(d, T(0.25)), r), hn::Set(d, T(2 * kPi)));
   const V x2 = hn::Mul(x, x);
   const V s = hn::Mul(x, series<kTerms - 1>(kSincTaylor, x2)), c = series<kTerms>(kCosTaylor, x2);
-  // One quarter turn swaps the two and gives one a sign; two quarter turns
-  // change both signs.
+  // One quarter turn swaps the two and gives one a sign; two quarter turns change both signs.
   const V size = hn::Abs(quarter);
   const auto odd = hn::Eq(size, hn::Set(d, T(1.0)));
   const V flip = hn::IfThenElseZero(hn::Eq(size, hn::Set(d, T(2.0))), hn::SignBit(d));
@@ -172,8 +167,7 @@ HWY_INLINE void small_phasor_of_turns(V r, V& cosine, V& sine) {
   sine = hn::Mul(series<kTerms>(kSincTaylor, x2), x);
 }
 
-/// cos(scale h), its argument within the bound that kTerms was chosen for;
-/// zero: no bound is known.
+/// cos(scale h), its argument within the bound that kTerms was chosen for; zero: no bound is known.
 template <int kTerms, class V>
 HWY_INLINE V cos_of(V h, double scale) {
   using T = hn::TFromD<hn::DFromV<V>>;

@@ -1,5 +1,4 @@
-// Packs sources for the kernel: points first, real weights for the planes in
-// use, n - 1 without cancellation.
+// Packs sources for the kernel: points first, real weights for the planes in use, n - 1 without cancellation.
 #include <algorithm>
 #include <cmath>
 
@@ -41,16 +40,14 @@ double plane_weight(const Brightness& b, Plane plane) {
   }
 }
 
-/// The planes that some source needs, filled up to a number that the kernel has
-/// an instance for.
+/// The planes that some source needs, filled up to a number that the kernel has an instance for.
 std::vector<Plane> planes_in_use(const std::vector<Brightness>& all) {
   const bool hermitian = std::all_of(all.begin(), all.end(), is_hermitian);
   const int first = static_cast<int>(hermitian ? Plane::kI : Plane::kXxRe), count = hermitian ? 4 : 8;
   std::vector<Plane> used, unused;
   for (int i = first; i < first + count; ++i) {
     const Plane plane = static_cast<Plane>(i);
-    // "Not zero" rather than "non-zero", so that NaN brightness reaches the
-    // result.
+    // "Not zero" rather than "non-zero", so that NaN brightness reaches the result.
     const bool zero =
         std::all_of(all.begin(), all.end(), [plane](const Brightness& b) { return plane_weight(b, plane) == 0; });
     (zero ? unused : used).push_back(plane);
@@ -135,8 +132,7 @@ Sky<T> pack_sky(const SkyInput& in) {
     else
       for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(b, plane)));
   }
-  // A tile may read beyond the last channel of the last source; what it finds
-  // there is never used.
+  // A tile may read beyond the last channel of the last source; what it finds there is never used.
   sky.weights.resize(sky.weights.size() + kTileChannels * sky.planes.size(), T(0));
   return sky;
 }

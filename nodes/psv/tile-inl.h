@@ -1,13 +1,10 @@
-// The innermost loops of the PSV kernel: a block of sources passes over a tile
-// of channels whose accumulators stay in registers. Included once per
-// instruction set.
+// The innermost loops of the PSV kernel: a block of sources passes over a tile of channels whose accumulators stay in
+// registers. Included once per instruction set.
 //
-// A source's phasors at distance +-x from the middle of a tile are z (c +- i
-// s), with z its phasor at the middle and c + i s the rotation over x. Two
-// channels thus share the four products zr c, zi c, zr s, zi s; where weights
-// do not depend on the channel, the sums over sources of these products are all
-// that is needed, two multiply-adds per channel instead of four for the
-// rotation and two for the sum.
+// A source's phasors at distance +-x from the middle of a tile are z (c +- i s), with z its phasor at the middle and
+// c + i s the rotation over x. Two channels thus share the four products zr c, zi c, zr s, zi s; where weights do not
+// depend on the channel, the sums over sources of these products are all that is needed, two multiply-adds per channel
+// instead of four for the rotation and two for the sum.
 #if defined(RIMETREE_NODES_PSV_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_TILE_INL_H_
 #undef RIMETREE_NODES_PSV_TILE_INL_H_
@@ -25,20 +22,17 @@ namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Where weights or amplitudes do depend on the channel, the phasors of all
-// channels are formed once per source and, if there are several planes, stored
-// for them.
+// Where weights or amplitudes do depend on the channel, the phasors of all channels are formed once per source and, if
+// there are several planes, stored for them.
 
-/// 32 registers hold 16 accumulators and what they are made from, 16 registers
-/// hold 8.
+/// 32 registers hold 16 accumulators and what they are made from, 16 registers hold 8.
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 inline constexpr bool kManyRegisters = true;
 #else
 inline constexpr bool kManyRegisters = false;
 #endif
 
-/// In the phasors already; one per source; one per source and channel;
-/// different from row to row.
+/// In the phasors already; one per source; one per source and channel; different from row to row.
 enum class Weights { kOne, kSource, kChannel, kVector };
 
 /// Where a tile lies in frequency.
@@ -71,8 +65,8 @@ struct TileJob {
   std::size_t first_pair = 0, first_channel = 0;      ///< what a call starts with
 };
 
-/// sum += scale a, for the accumulator of one plane; singles are widened here,
-/// so that only a block's sum is formed in single.
+/// sum += scale a, for the accumulator of one plane; singles are widened here, so that only a block's sum is formed in
+/// single.
 template <class D>
 HWY_INLINE void flush(D d, hn::Vec<D> a, double scale, double* sum) {
   using T = hn::TFromD<D>;
@@ -89,8 +83,8 @@ HWY_INLINE void flush(D d, hn::Vec<D> a, double scale, double* sum) {
   }
 }
 
-/// Keeps the compiler from reading v from memory again at each of its uses: the
-/// innermost loops would then be limited by loads.
+/// Keeps the compiler from reading v from memory again at each of its uses: the innermost loops would then be limited
+/// by loads.
 template <class V>
 HWY_INLINE void keep_in_register([[maybe_unused]] V& v) {
 #if HWY_ARCH_X86 && HWY_COMPILER_GCC
@@ -108,9 +102,8 @@ HWY_INLINE void multiply(V& ar, V& ai, V br, V bi) {
   ar = re;
 }
 
-/// One plane whose weights depend on the source only. Where they are one, a
-/// plane is all there is, and the phasors are moved to the middle of the tile
-/// in passing.
+/// One plane whose weights depend on the source only. Where they are one, a plane is all there is, and the phasors are
+/// moved to the middle of the tile in passing.
 template <Weights kWeights, class T>
 HWY_NOINLINE void plane_tile(const TileJob<T>& job) {
   const hn::ScalableTag<T> d;
@@ -170,8 +163,7 @@ inline constexpr int kSumPlanes = kPlanes > 1 ? 2 : 1;
 template <int kPlanes>
 inline constexpr int kSumChannels = (kManyRegisters ? 8 : 4) / kSumPlanes<kPlanes>;
 
-/// Sums of stored phasors: channels job.first_channel.. of the tile, one plane
-/// or two.
+/// Sums of stored phasors: channels job.first_channel.. of the tile, one plane or two.
 template <int kPlanes, Weights kWeights, class T>
 HWY_NOINLINE void plane_sums(const TileJob<T>& job) {
   const hn::ScalableTag<T> d;
@@ -220,8 +212,8 @@ HWY_NOINLINE void plane_sums(const TileJob<T>& job) {
       }
 }
 
-/// Sums of the phasors of one channel, P planes: of a run that is one channel,
-/// or where weights of different rows differ from channel to channel.
+/// Sums of the phasors of one channel, P planes: of a run that is one channel, or where weights of different rows
+/// differ from channel to channel.
 template <int P, Weights kWeights, class T>
 HWY_NOINLINE void channel_sums(const TileJob<T>& job, const T* HWY_RESTRICT phasor, std::size_t stride, double scale,
                                double* to) {
