@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "nodes/psv/fit.h"
+#include "nodes/psv/kernel.h"
 #include "nodes/psv/layout.h"
 #include "runtime/math/double_double.h"
 
@@ -37,21 +37,24 @@ Run make_run(const Channels& c, std::size_t first, std::size_t count, RunLevel& 
   const double last_hz = c.frequency_hz[first + count - 1];
   run.low_hz = std::min(run.first_hz, last_hz);
   run.high_hz = std::max(run.first_hz, last_hz);
-  const DoubleDouble<double> k = turns_per_metre(run.first_hz);
-  run.k_high = k.hi;
-  run.k_low = k.lo;
+  run.n_tile = (count + kTileChannels - 1) / kTileChannels;
 
   const DoubleDouble<double> light{kSpeedOfLight_m_s, 0.0};
-  DoubleDouble<double> spacing{0.0, 0.0};
-  if (count > 1)
+  DoubleDouble<double> spacing{0.0, 0.0}, middle{run.first_hz, 0.0};
+  if (count > 1) {
     spacing = exact::quotient(exact::sum(last_hz, -run.first_hz), DoubleDouble<double>{double(count - 1), 0.0});
+    const double steps = 0.5 * double(run.n_tile * kTileChannels - 1);
+    const DoubleDouble<double> come = exact::product(steps, spacing.hi);
+    middle = exact::sum(run.first_hz, come.hi);
+    middle.lo += come.lo + steps * spacing.lo;
+  }
   run.spacing_hz = spacing.hi;
-  const DoubleDouble<double> step = exact::quotient(spacing, light);
-  run.step_high = step.hi;
-  run.step_low = step.lo;
+  const DoubleDouble<double> k = exact::quotient(middle, light), step = exact::quotient(spacing, light);
+  run.middle_high = k.hi;
+  run.middle_low = k.lo;
+  run.half_step_high = 0.5 * step.hi;
+  run.half_step_low = 0.5 * step.lo;
 
-  const double middle = 0.5 * run.low_hz + 0.5 * run.high_hz, half = 0.5 * (run.high_hz - run.low_hz);
-  level.largest_half_span_hz = std::max(level.largest_half_span_hz, half);
   for (std::size_t i = 0; i < count; ++i) {
     const double nu = c.frequency_hz[first + i];
     // nu - first - i spacing, whose leading parts cancel without rounding.
@@ -60,14 +63,7 @@ Run make_run(const Channels& c, std::size_t first, std::size_t count, RunLevel& 
     const double residual = ((come.hi - gone.hi) + (come.lo - gone.lo)) - double(i) * spacing.lo;
     level.residual[first + i] = residual / kSpeedOfLight_m_s;
     level.largest_residual = std::max(level.largest_residual, std::abs(residual) / kSpeedOfLight_m_s);
-    level.position[first + i] = half > 0 ? (nu - middle) / half : 0.0;
-    level.position_single[first + i] = static_cast<float>(level.position[first + i]);
   }
-  if (count > 1)
-    for (int i = 0; i < 3; ++i) {
-      const Fit& fit = polynomial_fit(i);
-      for (int j = 0; j <= fit.degree; ++j) run.nodes_hz[i].push_back(middle + half * fit.node[j]);
-    }
   return run;
 }
 
@@ -80,17 +76,15 @@ Channels analyse_channels(const double* frequency_hz, const double* width_hz, st
   if (width_hz != nullptr) c.width_hz.assign(width_hz, width_hz + n_channel);
   for (const double nu : c.frequency_hz) c.highest_hz = std::max(c.highest_hz, std::abs(nu));
 
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < kLevels; ++i) {
     RunLevel& level = c.level[i];
-    level.residual.resize(n_channel + kMaxTile);
-    level.position.resize(n_channel + kMaxTile);
-    level.position_single.resize(n_channel + kMaxTile);
+    level.residual.resize(n_channel + kTileChannels);
     for (std::size_t first = 0; first < n_channel;) {
       const std::size_t regular = kRunLimits[i] == 1 ? 1 : regular_length(c, first);
       // Runs of equal length, in whole tiles.
       const std::size_t pieces = (regular + kRunLimits[i] - 1) / kRunLimits[i];
       std::size_t length = (regular + pieces - 1) / pieces;
-      if (pieces > 1) length = std::min(kRunLimits[i], (length + kMaxTile - 1) / kMaxTile * kMaxTile);
+      if (pieces > 1) length = std::min(kRunLimits[i], (length + kTileChannels - 1) / kTileChannels * kTileChannels);
       for (const std::size_t end = first + regular; first < end; first += std::min(length, end - first))
         level.runs.push_back(make_run(c, first, std::min(length, end - first), level));
     }

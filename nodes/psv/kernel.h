@@ -1,7 +1,7 @@
 // The fast CPU path of the PSV sum, for skies that do not change in time: phasors advance along regular runs of
-// channels by complex multiplication, SIMD runs over rows (baseline and time together), accumulators of a tile of
-// channels stay in registers while a block of sources passes. Its accuracy is that of body.h: 1e-12 (double) or 1e-6
-// (single) of the total flux for phases up to 1e6 radians.
+// channels symmetrically about the middle of each tile of channels, SIMD runs over rows (baseline and time together),
+// accumulators of a tile stay in registers while a block of sources passes. Its accuracy is that of body.h: 1e-12
+// (double) or 1e-6 (single) of the total flux for phases up to 1e6 radians.
 //
 // A caller packs the sky and analyses the channels once per version, lays out the rows of a time-slot group, and
 // shares the rows among threads, each with its own Workspace. A row's bits do not depend on how the rows are shared.
@@ -63,36 +63,31 @@ Sky<T> pack_sky(const SkyInput& input);
 
 // ------------------------------------------------------------------------------------------------------ the channels
 
-/// A regular run of channels, nu_k = frequency + k spacing, that one seed phasor covers.
+/// A regular run of channels, nu_k = first_hz + k spacing_hz, that one seed phasor covers, in tiles of kTileChannels.
+/// The seed belongs to the middle of the tiles, which may reach beyond the last channel.
 struct Run {
-  std::size_t first = 0, count = 0;
+  std::size_t first = 0, count = 0, n_tile = 1;
   double width_hz = 0;
   double low_hz = 0, high_hz = 0;  ///< span of the channel centres
   double first_hz = 0, spacing_hz = 0;
-  double k_high = 0, k_low = 0;        ///< first_hz / c, turns per metre
-  double step_high = 0, step_low = 0;  ///< spacing_hz / c
-  std::vector<double> nodes_hz[3];     ///< Chebyshev points for the polynomials of kDegrees
+  double middle_high = 0, middle_low = 0;        ///< middle frequency / c, turns per metre
+  double half_step_high = 0, half_step_low = 0;  ///< half the spacing / c
 };
-
-/// Degrees of the polynomials in frequency that stand for the time smearing within a run.
-inline constexpr int kDegrees[3] = {2, 4, 8};
 
 /// The channels cut into runs of at most so many channels. Longer runs are faster, shorter ones more general.
 struct RunLevel {
   std::vector<Run> runs;
   std::vector<double> residual;  ///< [channel]: actual minus regular frequency, over c, turns per metre; padded
-  std::vector<double> position;  ///< [channel]: place in the run's span, -1..1; padded
-  std::vector<float> position_single;
-  double largest_residual = 0;  ///< turns per metre
-  double largest_half_span_hz = 0;
+  double largest_residual = 0;   ///< turns per metre
 };
 
-inline constexpr std::size_t kRunLimits[4] = {128, 64, 16, 1};
+inline constexpr std::size_t kLevels = 3;
+inline constexpr std::size_t kRunLimits[kLevels] = {kMaxTiles * kTileChannels, 2 * kTileChannels, 1};
 
 struct Channels {
   std::vector<double> frequency_hz, width_hz;
   double highest_hz = 0;  ///< largest |frequency|
-  RunLevel level[4];
+  RunLevel level[kLevels];
 };
 
 /// Frequencies in any order (descending, gapped, irregular); widths of either sign, or null for zero.

@@ -7,15 +7,28 @@
 namespace rimetree::psv {
 
 inline constexpr std::size_t kMaxLanes = 16;  ///< singles in the widest vector supported
-inline constexpr std::size_t kMaxTile = 8;    ///< channels a tile may reach beyond the end of its run
-/// Channels that a phasor advances in single precision before it is taken from its master in double again; fewer where
-/// the step shrinks too, whose rounding errors count twice.
-inline constexpr std::size_t kSingleChunk = 8, kGaussianChunk = 4;
 
-/// Sources per block: small enough that their phasors stay in the first-level cache and, in single precision, that the
-/// rounding errors of a block's sum (32 additions) stay under 1e-6 of its flux; larger sums are in double.
+/// Channels are evaluated in pairs at equal distances from the middle of a tile of eight, and tiles in pairs at equal
+/// distances from the middle of a run.
+inline constexpr std::size_t kTileChannels = 8, kTilePairs = kTileChannels / 2;
+inline constexpr std::size_t kMaxTiles = 8, kMaxTilePairs = kMaxTiles / 2;
+
+/// Sources per block: few enough that what a pass over them reads stays in the first-level cache and, in single
+/// precision, that the rounding errors of a block's sum (32 additions) stay under 1e-6 of its flux; larger sums are in
+/// double.
 template <class T>
-inline constexpr std::size_t kBlockSources = sizeof(T) == 8 ? 64 : 32;
+inline constexpr std::size_t kBlockSources = sizeof(T) == 8 ? 48 : 32;
+
+/// Sources whose phasors at all channels of a tile are stored at a time, in the first-level cache too.
+inline constexpr std::size_t kStoredSources = 16;
+
+/// From one pair to the next in `outer` and `inner`, in vectors: what a pass over the sources reads is contiguous.
+template <class T>
+inline constexpr std::size_t kPairStride = 2 * kBlockSources<T>;
+
+/// Vectors per source that recurrences keep from tile to tile: of the smearing, in double precision only, and of the
+/// taper.
+inline constexpr std::size_t kSmearingState = 3, kTaperState = 3;
 
 /// Calls f(number, begin, end) for each block of sources; points and Gaussians never share one.
 template <class T, class F>
@@ -31,12 +44,17 @@ void for_each_block(std::size_t n_source, std::size_t n_point, F&& f) {
 
 /// Byte offsets of the arrays in a workspace; [lane] is always the fastest axis, of kMaxLanes at most.
 struct Layout {
-  std::size_t rows = 0;          ///< double [8][lane]: u v w du dv dw exposure/c
-  std::size_t state = 0;         ///< T [source][4][lane]
-  std::size_t coefficient = 0;   ///< T [source][9][lane]
-  std::size_t shrink = 0;        ///< T [source][lane]
-  std::size_t wave_number = 0;   ///< T [source][lane]
-  std::size_t master = 0;        ///< double [source][8][lane], single precision only
+  std::size_t rows = 0;          ///< double [7][lane]: u v w du dv dw exposure/c
+  std::size_t scaled = 0;        ///< double [2][6][lane]: see scale_rows()
+  std::size_t middle = 0;        ///< T [source][re, im][lane]: phasor at the middle of the run
+  std::size_t outer = 0;         ///< T [tile pair][source][re, im][lane]: from there to the middle of a tile
+  std::size_t inner = 0;         ///< T [pair][source][re, im][lane]: from there to a channel
+  std::size_t tile_middle = 0;   ///< T [source][re, im][lane]: phasor at the middle of the current tile
+  std::size_t phasor = 0;        ///< T [source][channel of the tile][re, im][lane]
+  std::size_t smearing = 0;      ///< T [source][kSmearingState][lane]; singles: change of path
+  std::size_t taper = 0;         ///< double [source][kTaperState][lane]
+  std::size_t single_taper = 0;  ///< T [source][channel of the tile][lane], single precision only
+  std::size_t wave_number = 0;   ///< T [source][lane]: 2 pi path
   std::size_t jones_weight = 0;  ///< T [source][8][lane]
   std::size_t gathered = 0;      ///< double [2][8][lane]
   std::size_t sum = 0;           ///< double [channel of a run][plane][2][lane]
@@ -46,20 +64,26 @@ struct Layout {
   static Layout of(std::size_t n_plane, std::size_t longest_run, bool with_jones) {
     constexpr std::size_t kB = kBlockSources<T> * kMaxLanes;
     Layout a;
+    // Not a multiple of the page: what is read and written together must not fall on the same lines of the cache.
     const auto place = [&a](std::size_t bytes) {
       const std::size_t at = a.bytes;
-      a.bytes += (bytes + 127) / 128 * 128;
+      a.bytes += (bytes + 127) / 128 * 128 + 5 * 128;
       return at;
     };
-    a.rows = place(8 * kMaxLanes * sizeof(double));
-    a.state = place(4 * kB * sizeof(T));
-    a.coefficient = place(9 * kB * sizeof(T));
-    a.shrink = place(kB * sizeof(T));
+    a.rows = place(7 * kMaxLanes * sizeof(double));
+    a.scaled = place(12 * kMaxLanes * sizeof(double));
+    a.middle = place(2 * kB * sizeof(T));
+    a.outer = place(kMaxTilePairs * kPairStride<T> * kMaxLanes * sizeof(T));
+    a.inner = place(kTilePairs * kPairStride<T> * kMaxLanes * sizeof(T));
+    a.tile_middle = place(2 * kB * sizeof(T));
+    a.phasor = place(2 * kTileChannels * kB * sizeof(T));
+    a.smearing = place((sizeof(T) == 8 ? kSmearingState : 1) * kB * sizeof(T));
+    a.taper = place(kTaperState * kB * sizeof(double));
+    a.single_taper = place(sizeof(T) == 4 ? kTileChannels * kB * sizeof(T) : 0);
     a.wave_number = place(kB * sizeof(T));
-    a.master = place(sizeof(T) == 4 ? 8 * kB * sizeof(double) : 0);
     a.jones_weight = place(with_jones ? 8 * kB * sizeof(T) : 0);
     a.gathered = place(with_jones ? 16 * kMaxLanes * sizeof(double) : 0);
-    a.sum = place((longest_run + kMaxTile) * n_plane * 2 * kMaxLanes * sizeof(double));
+    a.sum = place((longest_run + kTileChannels) * n_plane * 2 * kMaxLanes * sizeof(double));
     return a;
   }
 };
@@ -67,17 +91,18 @@ struct Layout {
 /// The same arrays as pointers.
 template <class T>
 struct Scratch {
-  double* rows;
-  T *state, *coefficient, *shrink, *wave_number;
-  double* master;
-  T* jones_weight;
+  double *rows, *scaled;
+  T *middle, *outer, *inner, *tile_middle, *phasor, *smearing;
+  double* taper;
+  T *single_taper, *wave_number, *jones_weight;
   double *gathered, *sum;
 
   static Scratch in(unsigned char* base, const Layout& a) {
-    const auto single = [base](std::size_t at) { return reinterpret_cast<T*>(base + at); };
+    const auto own = [base](std::size_t at) { return reinterpret_cast<T*>(base + at); };
     const auto wide = [base](std::size_t at) { return reinterpret_cast<double*>(base + at); };
-    return {wide(a.rows),   single(a.state),        single(a.coefficient), single(a.shrink), single(a.wave_number),
-            wide(a.master), single(a.jones_weight), wide(a.gathered),      wide(a.sum)};
+    return {wide(a.rows),       wide(a.scaled),      own(a.middle),    own(a.outer),  own(a.inner),
+            own(a.tile_middle), own(a.phasor),       own(a.smearing),  wide(a.taper), own(a.single_taper),
+            own(a.wave_number), own(a.jones_weight), wide(a.gathered), wide(a.sum)};
   }
 };
 

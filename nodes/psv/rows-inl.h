@@ -7,9 +7,7 @@
 #define RIMETREE_NODES_PSV_ROWS_INL_H_
 #endif
 
-#include <type_traits>
-
-#include "nodes/psv/jones-inl.h"
+#include "nodes/psv/planes-inl.h"
 #include "nodes/psv/rows_job.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,10 +18,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Error bounds of the shortcuts, each as a fraction of a source's flux.
 template <class T>
 struct Bounds {
-  static constexpr double kFit = sizeof(T) == 8 ? 1e-13 : 1e-8;       ///< of a polynomial for time smearing
+  static constexpr double kSeries = sizeof(T) == 8 ? 2e-17 : 1e-11;   ///< terms of series that are left out
+  static constexpr double kSinc = sizeof(T) == 8 ? 2e-17 : 1e-9;      ///< the same, of sinc
   static constexpr double kNoSmear = sizeof(T) == 8 ? 1e-7 : 1e-4;    ///< sinc(x) is 1 within x^2/6
   static constexpr double kNoTurn = sizeof(T) == 8 ? 1e-13 : 1e-8;    ///< radians of irregularity that are ignored
   static constexpr double kSmallTurn = sizeof(T) == 8 ? 1e-7 : 1e-8;  ///< radians for which e^(ix) may be 1 + ix
+  static constexpr double kLongPath = 64;                             ///< radians across a channel
 };
 
 /// Bounds of what a vector of rows does to any source of an extent.
@@ -31,43 +31,6 @@ struct Reach {
   double path = 0;    ///< metres
   double change = 0;  ///< turns per hertz over an exposure
 };
-
-/// An instance of the tile and how many channels it takes.
-template <class T>
-struct Tile {
-  void (*function)(const TileJob<T>&);
-  std::size_t n_channel;
-};
-template <class Kind, class T>
-constexpr Tile<T> instance() {
-  return {&tile<Kind, T>, Kind::kChannels};
-}
-
-/// The instance of the tile for a method, which is raised to the nearest one that exists.
-template <class T, int kPlanes, bool kVector>
-Tile<T> choose_tile(bool single, Method& m) {
-  if (single) return instance<TileKind<kPlanes, kVector, 0, false, false, true>, T>();
-  constexpr bool kDouble = std::is_same_v<T, double>;  // singles never need the residual
-  if ((m.gaussian && m.fit == 2) || (m.residual && (m.gaussian || m.fit == 2))) {
-    m.gaussian = true;
-    m.residual = kDouble;
-    m.fit = 2;
-    return instance<TileKind<kPlanes, kVector, 8, true, kDouble>, T>();
-  }
-  if (m.gaussian || m.residual) m.fit = m.fit < 0 ? -1 : 1;
-  if constexpr (kDouble)
-    if (m.residual)
-      return m.fit < 0 ? instance<TileKind<kPlanes, kVector, 0, false, true>, T>()
-                       : instance<TileKind<kPlanes, kVector, 4, false, true>, T>();
-  if (m.gaussian)
-    return m.fit < 0 ? instance<TileKind<kPlanes, kVector, 0, true, false>, T>()
-                     : instance<TileKind<kPlanes, kVector, 4, true, false>, T>();
-  constexpr Tile<T> kPlain[4] = {instance<TileKind<kPlanes, kVector, 0, false, false>, T>(),
-                                 instance<TileKind<kPlanes, kVector, 2, false, false>, T>(),
-                                 instance<TileKind<kPlanes, kVector, 4, false, false>, T>(),
-                                 instance<TileKind<kPlanes, kVector, 8, false, false>, T>()};
-  return kPlain[m.fit + 1];
-}
 
 /// Copies rows [first, first + lanes) into the scratch, the last row repeated beyond the end.
 template <class T>
@@ -97,74 +60,123 @@ inline Reach reach_of(const double* rows, std::size_t lanes, const Extent& exten
 /// The longest runs whose shortcuts all hold for these rows.
 template <class T>
 const RunLevel& choose_level(const RowsJob<T>& job, const Reach& reach) {
-  // A Gaussian's step is shrunk anew at each channel, which costs accuracy with the square of the run's length.
-  for (int i = job.sky.n_point < job.sky.n_source ? 1 : 0; i < 3; ++i) {
+  for (std::size_t i = 0; i + 1 < kLevels; ++i) {
     const RunLevel& level = job.channels.level[i];
-    const bool regular = 2 * kPi * reach.path * level.largest_residual <= Bounds<T>::kSmallTurn;
-    const bool smooth = kPi * reach.change * level.largest_half_span_hz <= largest_half_span(2, Bounds<T>::kFit);
-    if (regular && smooth) return level;
+    if (2 * kPi * reach.path * level.largest_residual <= Bounds<T>::kSmallTurn) return level;
   }
-  return job.channels.level[3];
+  return job.channels.level[kLevels - 1];
 }
 
 template <class T>
 Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& level, const Reach& reach, bool shaped) {
   Method m;
-  m.gaussian = shaped && run.count > 1;
-  const double highest = std::max(std::abs(run.low_hz), std::abs(run.high_hz));
-  const double time = kPi * reach.change * highest, half_span = kPi * reach.change * 0.5 * (run.high_hz - run.low_hz);
+  m.single = run.count == 1;
+  m.taper = shaped;
+  // A tile may reach beyond its run.
+  const double highest =
+      std::max(std::abs(run.low_hz), std::abs(run.high_hz)) + kTileChannels * std::abs(run.spacing_hz);
+  const double time = kPi * reach.change * highest;
   if (time > Bounds<T>::kNoSmear) {
-    m.small_time = time <= 1;
-    m.time = run.count == 1;
-    if (!m.time)
-      for (m.fit = 0; m.fit < 2 && half_span > largest_half_span(m.fit, Bounds<T>::kFit);) ++m.fit;
+    m.smear = true;
+    m.time_terms = series_terms(time, Bounds<T>::kSinc);
   }
   if (job.rows.du != nullptr && job.rows.smear_frequency) {
     const double band = kPi * reach.path * run.width_hz / kSpeedOfLight_m_s;
     m.bandwidth = band > Bounds<T>::kNoSmear;
-    m.small_bandwidth = band <= 1;
+    m.bandwidth_terms = series_terms(band, Bounds<T>::kSinc);
+    m.long_path = band > Bounds<T>::kLongPath;
   }
-  m.residual = run.count > 1 && 2 * kPi * reach.path * level.largest_residual > Bounds<T>::kNoTurn;
+  m.step_terms = series_terms(2 * kPi * reach.path * std::abs(run.half_step_high), Bounds<T>::kSeries);
+  m.residual = !m.single && 2 * kPi * reach.path * level.largest_residual > Bounds<T>::kNoTurn;
   return m;
 }
 
-/// One block of sources over one run: seeds, then tiles.
+/// What smearing leaves to be done to the sums of a tile: see Smearing.
+inline void set_scale(const Run& run, std::size_t tile, bool smear, double reference_hz, double* scale) {
+  for (std::size_t k = 0; k < kTileChannels; ++k) {
+    const double nu = run.first_hz + double(tile * kTileChannels + k) * run.spacing_hz;
+    scale[k] = smear && nu != 0 ? reference_hz / nu : 1.0;
+  }
+}
+
+template <class T, int kPlanes, bool kVector>
+TileJob<T> block_job(const RowsJob<T>& job, const Block<T>& block) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), n_weight = job.sky.n_weight_channel;
+  const Scratch<T>& to = job.scratch;
+  TileJob<T> t;
+  t.n_source = block.count;
+  t.middle = to.middle;
+  t.inner = to.inner;
+  t.tile_middle = to.tile_middle;
+  t.smearing = to.smearing;
+  t.taper = to.taper;
+  t.single_taper = to.single_taper;
+  t.wave_number = to.wave_number;
+  t.phasor = t.placed_amplitude = to.phasor;  // never both at a time
+  t.weight_channel = kVector || n_weight == 1 ? 0 : kPlanes;
+  t.weight_source = kVector ? 8 * lanes : n_weight * kPlanes;
+  t.sum_channel = 2 * kPlanes;
+  return t;
+}
+
+/// Tile number `number` of a block with Jones terms.
+template <class T>
+void jones_tile(const RowsJob<T>& job, const Block<T>& block, const Run& run, const Method& m, std::size_t number,
+                const LaneRows& lane_rows, const TileJob<T>& t) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  const std::size_t channel = run.first + number * kTileChannels;
+  const std::size_t n_channel = std::min(kTileChannels, run.count - number * kTileChannels);
+  const bool vary = job.jones.varies_in_frequency || job.sky.n_weight_channel > 1;
+  if (!vary && number == 0) corrupt_block(block, job.jones, lane_rows, channel, job.scratch);
+  if (!vary) return tile_with_shape<8, true>(t, m);
+  choose_shaped_tile<false, Weights::kOne>(t, m);
+  for (std::size_t k = 0; k < n_channel; ++k) {
+    corrupt_block(block, job.jones, lane_rows, channel + k, job.scratch);
+    sum_channel<8, Weights::kVector>(t, t.phasor + 2 * k * lanes, 2 * kTileChannels, t.scale[k],
+                                     t.sum + k * t.sum_channel * lanes);
+  }
+}
+
+/// One block of sources over one run: seeds, then tile after tile.
 template <class T, int kPlanes, bool kVector>
 void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, const RunLevel& level, Method m,
                const LaneRows& lane_rows) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   const Scratch<T>& to = job.scratch;
-  const Tile<T> chosen = choose_tile<T, kPlanes, kVector>(run.count == 1, m);
+  m.weighted = kPlanes == 1 && !kVector && job.sky.n_weight_channel == 1;
   seed_block(block, run, m, to);
 
-  TileJob<T> t;
-  t.n_source = block.count;
-  t.state = to.state;
-  t.coefficient = to.coefficient;
-  t.shrink = to.shrink;
-  t.wave_number = to.wave_number;
-  const std::size_t n_weight = job.sky.n_weight_channel;
-  t.weight_channel = n_weight == 1 ? 0 : kPlanes;
-  t.weight_source = kVector ? 8 * lanes : n_weight * kPlanes;
-  const bool jones_vary = kVector && (job.jones.varies_in_frequency || n_weight > 1);
-  const std::size_t chunk = m.gaussian ? kGaussianChunk : kSingleChunk;
-  for (std::size_t k = 0; k < run.count; k += chosen.n_channel) {
-    const std::size_t channel = run.first + k;
-    if constexpr (std::is_same_v<T, float>)
-      if (run.count > 1 && k % chunk == 0) refresh_from_masters(block.count, m.gaussian, to);
-    if constexpr (kVector) {
-      if (k == 0 || jones_vary) corrupt_block(block, job.jones, lane_rows, channel, to);
-      t.weight = to.jones_weight;
-    } else {
-      t.weight = job.sky.weights.data() + block.begin * n_weight * kPlanes + channel * t.weight_channel;
-    }
-    if constexpr (std::is_same_v<T, float>)
-      t.position = level.position_single.data() + channel;
-    else
-      t.position = level.position.data() + channel;
+  TileJob<T> t = block_job<T, kPlanes, kVector>(job, block);
+  double scale[kTileChannels];
+  t.scale = scale;
+  const bool plain = !kVector && t.weight_channel == 0 && !m.smear && !m.taper && !m.residual;
+  for (std::size_t number = 0; number < run.n_tile; ++number) {
+    const std::size_t channel = run.first + number * kTileChannels;
+    // Tiles are at -7/2, -5/2 .. 7/2 or at -3, -2 .. 3 tile lengths; the table has the ones that are not negative.
+    const bool below = 2 * number + 1 < run.n_tile;
+    const std::size_t pair = (below ? run.n_tile - 1 - 2 * number : 2 * number + 1 - run.n_tile) / 2;
+    t.outer = to.outer + pair * kPairStride<T> * lanes;
+    t.outer_sign = below ? T(-1) : T(1);
+    t.weight =
+        kVector ? to.jones_weight : job.sky.weights.data() + block.begin * t.weight_source + channel * t.weight_channel;
     t.residual = level.residual.data() + channel;
-    t.sum = to.sum + k * kPlanes * 2 * lanes;
-    chosen.function(t);
+    t.band = tile_band(run, number);
+    set_scale(run, number, m.smear, tile_band(run, sizeof(T) == 8 ? 0 : number).third_hz, scale);
+    t.sum = to.sum + number * kTileChannels * kPlanes * 2 * lanes;
+    if (m.single) {
+      if (kVector) corrupt_block(block, job.jones, lane_rows, channel, to);
+      m.weighted ? sum_channel<kPlanes, Weights::kOne>(t, to.middle, 2, 1.0, t.sum)
+                 : sum_channel<kPlanes, kVector ? Weights::kVector : Weights::kSource>(t, to.middle, 2, 1.0, t.sum);
+      return;
+    }
+    if constexpr (sizeof(T) == 4)
+      if (m.taper) advance_tapers(block.count, to);
+    if constexpr (kVector)
+      jones_tile(job, block, run, m, number, lane_rows, t);
+    else if (plain)
+      plain_tile<kPlanes>(t, m);
+    else
+      tile_with_shape<kPlanes, false>(t, m);
   }
 }
 
@@ -221,13 +233,14 @@ void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin,
   load_rows(job, first, lanes, lane_rows);
   const RunLevel& level = choose_level(job, reach_of(job.scratch.rows, lanes, job.sky.extent));
   for (const Run& run : level.runs) {
-    std::fill_n(job.scratch.sum, (run.count + kMaxTile) * kPlanes * 2 * lanes, 0.0);
+    scale_rows(run, lanes, job.scratch.rows, job.scratch.scaled);
+    std::fill_n(job.scratch.sum, run.n_tile * kTileChannels * kPlanes * 2 * lanes, 0.0);
     for_each_block<T>(
         job.sky.n_source, job.sky.n_point, [&](std::size_t number, std::size_t source_begin, std::size_t source_end) {
           const Block<T> block{&job.sky, source_begin, source_end - source_begin, source_begin >= job.sky.n_point};
           const Reach reach = reach_of(job.scratch.rows, lanes, job.sky.block_extent[number]);
-          const Method m = choose_method(job, run, level, reach, block.shaped);
-          run_block<T, kPlanes, kVector>(job, block, run, level, m, lane_rows);
+          run_block<T, kPlanes, kVector>(job, block, run, level, choose_method(job, run, level, reach, block.shaped),
+                                         lane_rows);
         });
     store_run(job, run, first, begin, end, out);
   }

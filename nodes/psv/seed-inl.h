@@ -1,6 +1,6 @@
-// What the tiles start from: for a block of sources, a vector of rows and a run of channels, the phasor at the first
-// channel, its step from channel to channel, and the slow factors (smearing, taper), all formed in double precision.
-// Included once per instruction set.
+// What the tiles start from: for a block of sources, a vector of rows and a run of channels, the phasor in the middle
+// of the run, the rotations from there to the middles of tiles and to the channels of a tile, and the amplitudes' own
+// beginnings. All are formed in double precision. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_SEED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_SEED_INL_H_
 #undef RIMETREE_NODES_PSV_SEED_INL_H_
@@ -8,9 +8,7 @@
 #define RIMETREE_NODES_PSV_SEED_INL_H_
 #endif
 
-#include "hwy/contrib/math/math-inl.h"
-#include "nodes/psv/fit.h"
-#include "nodes/psv/simd_math-inl.h"
+#include "nodes/psv/amplitude-inl.h"
 #include "nodes/psv/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,12 +18,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// How a block is evaluated on a run.
 struct Method {
-  int fit = -1;       ///< index of the polynomial for time smearing; -1: no polynomial
-  bool time = false;  ///< time smearing without a polynomial: the run is one channel
+  bool smear = false, taper = false;  ///< amplitudes that change along the run
+  bool single = false;                ///< the run is one channel: all amplitudes are in the phasor
   bool bandwidth = false;
-  bool gaussian = false;  ///< the tile expects steps that shrink
+  bool long_path = false;  ///< path differences that bandwidth smearing needs to more than double precision
   bool residual = false;
-  bool small_time = false, small_bandwidth = false;  ///< the sincs' arguments are below 1
+  bool weighted = false;                                    ///< a weight per source, to be put into its phasor
+  int time_terms = 0, bandwidth_terms = 0, step_terms = 0;  ///< for the sincs' and the step's arguments; see sinc_of()
 };
 
 template <class T>
@@ -35,180 +34,191 @@ struct Block {
   bool shaped;  ///< Gaussians
 };
 
-/// Stores doubles as T.
-template <class D>
-HWY_INLINE void store_as(D d, hn::Vec<D> v, double* to) {
-  hn::Store(v, d, to);
-}
-template <class D>
-HWY_INLINE void store_as(D, hn::Vec<D> v, float* to) {
-  const hn::Rebind<float, D> df;
-  hn::Store(hn::DemoteTo(df, v), df, to);
+inline TileBand tile_band(const Run& run, std::size_t tile) {
+  return {run.first_hz + double(tile * kTileChannels + kTilePairs - 1) * run.spacing_hz, run.spacing_hz};
 }
 
+/// (u, v, w) in turns per unit direction cosine: as exact pairs, at the middle of the run and for half a step.
+inline HWY_NOINLINE void scale_rows(const Run& run, std::size_t lanes, const double* rows, double* to) {
+  const hn::ScalableTag<double> d;
+  for (int i = 0; i < 3; ++i)
+    for (std::size_t lane = 0; lane < lanes; lane += hn::Lanes(d)) {
+      const auto u = hn::Load(d, rows + i * lanes + lane);
+      const auto middle = scaled(u, run.middle_high, run.middle_low);
+      const auto step = scaled(u, run.half_step_high, run.half_step_low);
+      hn::Store(middle.high, d, to + (2 * i) * lanes + lane);
+      hn::Store(middle.low, d, to + (2 * i + 1) * lanes + lane);
+      hn::Store(step.high, d, to + (6 + 2 * i) * lanes + lane);
+      hn::Store(step.low, d, to + (7 + 2 * i) * lanes + lane);
+    }
+}
+
+/// z^2, for |z| = 1.
 template <class V>
-struct Step {
-  V zr, zi, sr, si;  ///< phasor and its step
-  V exponent;        ///< of a Gaussian's step: the step shrinks by exp(-exponent) per channel
+HWY_INLINE void square(V& zr, V& zi) {
+  const V twice = hn::Add(zi, zi);
+  const V re = hn::NegMulAdd(twice, zi, hn::Set(hn::DFromV<V>(), 1.0));
+  zi = hn::Mul(twice, zr);
+  zr = re;
+}
+
+/// From the rotation over half a step: those over 1/2, 3/2, 5/2 and 7/2 steps, and those to the middles of tiles.
+template <class V, class T>
+HWY_INLINE void store_rotations(V hr, V hi, std::size_t n_tile, std::size_t lanes, T* inner, T* outer) {
+  const hn::DFromV<V> d;
+  const auto store = [&](V re, V im, T* to) HWY_ATTR {
+    store_as(d, re, to);
+    store_as(d, im, to + lanes);
+  };
+  V zr = hr, zi = hi;
+  square(zr, zi);
+  // Three-term recurrence from -1/2 and 1/2; three steps of it lose nothing.
+  const V twice = hn::Add(zr, zr);
+  V c0 = hr, s0 = hn::Neg(hi), c1 = hr, s1 = hi;
+  store(c1, s1, inner);
+#pragma GCC unroll 3
+  for (std::size_t k = 1; k < kTilePairs; ++k) {
+    const V c2 = hn::MulSub(twice, c1, c0), s2 = hn::MulSub(twice, s1, s0);
+    store(c2, s2, inner + k * kPairStride<T> * lanes);
+    c0 = c1, s0 = s1, c1 = c2, s1 = s2;
+  }
+  if (n_tile == 1) return store(hn::Set(d, 1.0), hn::Zero(d), outer);
+  square(zr, zi);
+  square(zr, zi);
+  V er = zr, ei = zi;  // over four steps
+  square(er, ei);      // over a tile
+  if (n_tile % 2 == 1) zr = hn::Set(d, 1.0), zi = hn::Zero(d);
+  store(zr, zi, outer);
+  for (std::size_t k = 1; 2 * k < n_tile; ++k) {
+    multiply(zr, zi, er, ei);
+    store(zr, zi, outer + k * kPairStride<T> * lanes);
+  }
+}
+
+/// One source, or one source and one vector of rows, as the seeds read them.
+template <class T>
+struct Place {
+  using V = hn::Vec<hn::ScalableTag<double>>;
+  const Block<T>& block;
+  const Scratch<T>& to;
+  std::size_t s, lanes, lane;
+  V l, m, n, n_low;
+
+  HWY_INLINE Place(const Block<T>& b, const Scratch<T>& scratch, std::size_t source, std::size_t n_lanes,
+                   std::size_t first_lane)
+      : block(b), to(scratch), s(source), lanes(n_lanes), lane(first_lane) {
+    const hn::ScalableTag<double> d;
+    l = hn::Set(d, b.sky->l[number()]), m = hn::Set(d, b.sky->m[number()]);
+    n = hn::Set(d, b.sky->n_high[number()]), n_low = hn::Set(d, b.sky->n_low[number()]);
+  }
+  std::size_t number() const { return block.begin + s; }
+  HWY_INLINE V row(int i) const { return hn::Load(hn::ScalableTag<double>(), to.rows + i * lanes + lane); }
+  HWY_INLINE V scaled_row(int i) const { return hn::Load(hn::ScalableTag<double>(), to.scaled + i * lanes + lane); }
+  HWY_INLINE V along(V u, V v, V w) const { return hn::MulAdd(u, l, hn::MulAdd(v, m, hn::Mul(w, n))); }
+  HWY_INLINE V path() const { return along(row(0), row(1), row(2)); }
+  /// Change of path over an exposure, over c.
+  HWY_INLINE V change() const { return hn::Mul(along(row(3), row(4), row(5)), row(6)); }
+  /// Turns from scaled rows `i` on.
+  HWY_INLINE V turns(int i) const {
+    const auto pair = [&](int k) HWY_ATTR { return Pair<V>{scaled_row(k), scaled_row(k + 1)}; };
+    return turns_of(pair(i), pair(i + 2), pair(i + 4), l, m, n, n_low);
+  }
+  HWY_INLINE V taper_exponent(const Run& run) const {
+    return psv::HWY_NAMESPACE::taper_exponent(*block.sky, number() - block.sky->n_point, run, row(0), row(1));
+  }
 };
 
-/// The taper exp(-E nu^2) on a regular run: amplitude at its start, ratio of its first two channels.
-template <class V, class T>
-HWY_INLINE void apply_taper(const Sky<T>& sky, std::size_t shape, const Run& run, V u, V v, Step<V>& z) {
-  const hn::DFromV<V> d;
-  const V s = hn::Set(d, sky.sin_angle[shape]), c = hn::Set(d, sky.cos_angle[shape]);
-  const V along = hn::Mul(hn::Set(d, sky.major_rad[shape]), hn::MulAdd(u, s, hn::Mul(v, c)));
-  const V across = hn::Mul(hn::Set(d, sky.minor_rad[shape]), hn::MulSub(u, c, hn::Mul(v, s)));
-  constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
-  V e = hn::Mul(hn::Set(d, kScale / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)),
-                hn::MulAdd(along, along, hn::Mul(across, across)));
-  // Beyond exp(-80) (exp(-30) in single precision) everywhere on the run nothing is left to lose, and the ratios of
-  // neighbours would leave the range of the numbers.
-  const double low = std::min(std::abs(run.low_hz), std::abs(run.high_hz));
-  if (low > 0) e = hn::Min(e, hn::Set(d, (sizeof(T) == 8 ? 80.0 : 30.0) / (low * low)));
-  const double nu = run.first_hz, step = run.spacing_hz;
-  const V amplitude = hn::Exp(d, hn::Neg(hn::Mul(e, hn::Set(d, nu * nu))));
-  z.zr = hn::Mul(z.zr, amplitude);
-  z.zi = hn::Mul(z.zi, amplitude);
-  if (run.count == 1) return;
-  const V ratio = hn::Exp(d, hn::Neg(hn::Mul(e, hn::Set(d, step * (2 * nu + step)))));
-  z.sr = hn::Mul(z.sr, ratio);
-  z.si = hn::Mul(z.si, ratio);
-  z.exponent = hn::Mul(e, hn::Set(d, 2 * step * step));
-}
-
-/// Coefficients of the polynomial that interpolates sinc(pi change nu) on the run, change in turns per hertz.
-template <class V, class T>
-HWY_INLINE void fit_smearing(V change, const Run& run, const Method& method, std::size_t lanes, T* coefficient) {
-  const hn::DFromV<V> d;
-  const Fit& fit = polynomial_fit(method.fit);
-  V f[kMaxDegree + 1];
-  for (int j = 0; j <= fit.degree; ++j)
-    f[j] = sinc_of_turns(hn::Mul(change, hn::Set(d, run.nodes_hz[method.fit][j])), method.small_time);
-  for (int i = 0; i <= fit.degree; ++i) {
-    V c = hn::Mul(f[0], hn::Set(d, fit.matrix[i][0]));
-    for (int j = 1; j <= fit.degree; ++j) c = hn::MulAdd(f[j], hn::Set(d, fit.matrix[i][j]), c);
-    store_as(d, c, coefficient + i * lanes);
-  }
-}
-
-template <class V>
-HWY_INLINE void multiply(V& ar, V& ai, V br, V bi) {
-  const V re = hn::MulSub(ar, br, hn::Mul(ai, bi));
-  ai = hn::MulAdd(ar, bi, hn::Mul(ai, br));
-  ar = re;
-}
-
-/// Single precision advances a chunk of c channels at a time from a phasor kept in double: the step over the chunk,
-/// s_0 .. s_(c-1) = s^c t^(c(c-1)/2) where t is the shrinkage, and how it (t^(c^2)) and the step (t^c) shrink
-/// themselves.
-template <class D, class V>
-HWY_INLINE void store_master(D d, const Step<V>& z, bool gaussian, std::size_t lanes, double* master) {
-  const auto shrinkage = [&](double power) HWY_ATTR { return hn::Exp(d, hn::Mul(z.exponent, hn::Set(d, -power))); };
-  V br = z.sr, bi = z.si;
-  const std::size_t chunk = gaussian ? kGaussianChunk : kSingleChunk;
-  for (std::size_t n = 1; n < chunk; n *= 2) {
-    multiply(br, bi, br, bi);
-    if (gaussian) {
-      // s_n .. s_(2n-1) is s_0 .. s_(n-1) times t^(n^2).
-      const V t = shrinkage(double(n * n));
-      br = hn::Mul(br, t);
-      bi = hn::Mul(bi, t);
-    }
-  }
-  hn::Store(z.zr, d, master);
-  hn::Store(z.zi, d, master + lanes);
-  hn::Store(br, d, master + 2 * lanes);
-  hn::Store(bi, d, master + 3 * lanes);
-  hn::Store(z.sr, d, master + 4 * lanes);
-  hn::Store(z.si, d, master + 5 * lanes);
-  if (!gaussian) return;
-  hn::Store(shrinkage(double(chunk)), d, master + 6 * lanes);
-  hn::Store(shrinkage(double(chunk * chunk)), d, master + 7 * lanes);
-}
-
-/// Seeds one source and one vector of doubles; `lane` is its place in the vector of T.
-template <class T>
-HWY_INLINE void seed_source(const Block<T>& block, std::size_t s, const Run& run, const Method& method,
-                            std::size_t lanes, std::size_t lane, const Scratch<T>& to) {
+/// The factors that a source's phasor has at all channels of the run.
+template <int kTerms, class T>
+HWY_INLINE typename Place<T>::V constant_factor(const Place<T>& at, const Run& run, const Method& method) {
   const hn::ScalableTag<double> d;
-  using V = hn::Vec<decltype(d)>;
-  const Sky<T>& sky = *block.sky;
-  const std::size_t source = block.begin + s;
-  const auto row = [&](int i) HWY_ATTR { return hn::Load(d, to.rows + i * lanes + lane); };
-  const V l = hn::Set(d, sky.l[source]), m = hn::Set(d, sky.m[source]);
-  const V n = hn::Set(d, sky.n_high[source]), n_low = hn::Set(d, sky.n_low[source]);
-
-  const Pair<V> path = exact_path(row(0), row(1), row(2), l, m, n, n_low);
-  Step<V> z{hn::Zero(d), hn::Zero(d), hn::Set(d, 1.0), hn::Zero(d), hn::Zero(d)};
-  phasor_of_turns(turns_of(path, run.k_high, run.k_low), z.zr, z.zi);
-  if (run.count > 1) phasor_of_turns(turns_of(path, run.step_high, run.step_low), z.sr, z.si);
-
+  using V = typename Place<T>::V;
+  V factor = hn::Set(d, method.weighted ? double(at.block.sky->weights[at.number()]) : 1.0);
   if (method.bandwidth) {
-    const V f = sinc_of_turns(hn::Mul(path.high, hn::Set(d, run.width_hz / kSpeedOfLight_m_s)), method.small_bandwidth);
-    z.zr = hn::Mul(z.zr, f);
-    z.zi = hn::Mul(z.zi, f);
+    const V path =
+        method.long_path ? exact_path(at.row(0), at.row(1), at.row(2), at.l, at.m, at.n, at.n_low).high : at.path();
+    factor = hn::Mul(factor, sinc_of<kTerms>(path, kPi * run.width_hz / kSpeedOfLight_m_s));
   }
-  if (method.fit >= 0 || method.time) {
-    const V rate = hn::MulAdd(row(3), l, hn::MulAdd(row(4), m, hn::Mul(row(5), n)));
-    const V change = hn::Mul(rate, row(6));
-    if (method.fit >= 0) {
-      const std::size_t n_coefficient = kDegrees[method.fit] + 1;
-      fit_smearing(change, run, method, lanes, to.coefficient + s * n_coefficient * lanes + lane);
-    } else {
-      const V f = sinc_of_turns(hn::Mul(change, hn::Set(d, run.first_hz)), method.small_time);
-      z.zr = hn::Mul(z.zr, f);
-      z.zi = hn::Mul(z.zi, f);
-    }
+  if (!method.single) return factor;
+  if (method.smear) {
+    const double scale = kPi * run.first_hz;
+    factor = hn::Mul(factor, method.time_terms > 0 ? sinc_of<9>(at.change(), scale) : sinc_of<0>(at.change(), scale));
   }
-  if (block.shaped) apply_taper(sky, source - sky.n_point, run, row(0), row(1), z);
-  if (method.gaussian) store_as(d, hn::Expm1(d, hn::Neg(z.exponent)), to.shrink + s * lanes + lane);
-  if (method.residual) store_as(d, hn::Mul(path.high, hn::Set(d, 2 * kPi)), to.wave_number + s * lanes + lane);
+  if (method.taper) factor = hn::Mul(factor, taper_at(at.taper_exponent(run), run.first_hz));
+  return factor;
+}
 
-  if (sizeof(T) == 4 && run.count > 1) {
-    store_master(d, z, method.gaussian, lanes, to.master + s * 8 * lanes + lane);
+template <int kTerms, class T>
+HWY_INLINE void seed_middle(const Place<T>& at, const Run& run, const Method& method) {
+  const hn::ScalableTag<double> d;
+  typename Place<T>::V zr, zi;
+  phasor_of_turns<sizeof(T) == 8 ? 9 : 6>(at.turns(0), zr, zi);
+  const auto factor = constant_factor<kTerms>(at, run, method);
+  store_as(d, hn::Mul(zr, factor), at.to.middle + at.s * 2 * at.lanes + at.lane);
+  store_as(d, hn::Mul(zi, factor), at.to.middle + (at.s * 2 + 1) * at.lanes + at.lane);
+}
+
+template <int kTerms, class T>
+HWY_INLINE void seed_rotations(const Place<T>& at, const Run& run) {
+  typename Place<T>::V hr, hi;
+  if constexpr (kTerms > 0)
+    small_phasor_of_turns<kTerms>(at.along(at.scaled_row(6), at.scaled_row(8), at.scaled_row(10)), hr, hi);
+  else
+    phasor_of_turns(at.turns(6), hr, hi);
+  store_rotations(hr, hi, run.n_tile, at.lanes, at.to.inner + at.s * 2 * at.lanes + at.lane,
+                  at.to.outer + at.s * 2 * at.lanes + at.lane);
+}
+
+/// Loops are kept short and apart: what limits one long loop is the latency of each source's chain of operations, of
+/// which a processor can then overlap two at most.
+template <class T, class F>
+HWY_INLINE void for_each_place(const Block<T>& block, const Scratch<T>& to, F&& f) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), step = hn::Lanes(hn::ScalableTag<double>());
+  for (std::size_t s = 0; s < block.count; ++s)
+    for (std::size_t lane = 0; lane < lanes; lane += step) f(Place<T>(block, to, s, lanes, lane));
+}
+
+template <class T>
+HWY_NOINLINE void seed_smearing(const Block<T>& block, const Run& run, const Method& method, const Scratch<T>& to) {
+  const hn::ScalableTag<double> d;
+  if constexpr (sizeof(T) == 4) {
+    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+      store_as(d, at.change(), to.smearing + at.s * at.lanes + at.lane);
+    });
   } else {
-    T* state = to.state + s * 4 * lanes + lane;
-    store_as(d, z.zr, state);
-    store_as(d, z.zi, state + lanes);
-    store_as(d, z.sr, state + 2 * lanes);
-    store_as(d, z.si, state + 3 * lanes);
+    const TileBand band = tile_band(run, 0);
+    with_terms(method.time_terms, [&](auto terms) {
+      for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+        const auto state = start_smearing<decltype(terms)::value>(at.change(), band);
+        T* smearing = to.smearing + at.s * kSmearingState * at.lanes;
+        hn::Store(state.value, d, smearing);
+        hn::Store(state.difference, d, smearing + at.lanes);
+        hn::Store(state.curvature, d, smearing + 2 * at.lanes);
+      });
+    });
   }
 }
 
 template <class T>
 HWY_NOINLINE void seed_block(const Block<T>& block, const Run& run, const Method& method, const Scratch<T>& to) {
-  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), step = hn::Lanes(hn::ScalableTag<double>());
-  for (std::size_t s = 0; s < block.count; ++s)
-    for (std::size_t lane = 0; lane < lanes; lane += step) seed_source(block, s, run, method, lanes, lane, to);
-}
-
-/// Starts the next chunk of channels of singles from the masters, and moves the masters on.
-inline HWY_NOINLINE void refresh_from_masters(std::size_t n_source, bool gaussian, const Scratch<float>& to) {
   const hn::ScalableTag<double> d;
-  using V = hn::Vec<decltype(d)>;
-  const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
-  for (std::size_t s = 0; s < n_source; ++s)
-    for (std::size_t lane = 0; lane < lanes; lane += hn::Lanes(d)) {
-      double* master = to.master + s * 8 * lanes + lane;
-      const auto load = [&](int i) HWY_ATTR { return hn::Load(d, master + i * lanes); };
-      V zr = load(0), zi = load(1);
-      const V br = load(2), bi = load(3), sr = load(4), si = load(5);
-      float* state = to.state + s * 4 * lanes + lane;
-      store_as(d, zr, state);
-      store_as(d, zi, state + lanes);
-      store_as(d, sr, state + 2 * lanes);
-      store_as(d, si, state + 3 * lanes);
-      multiply(zr, zi, br, bi);
-      hn::Store(zr, d, master);
-      hn::Store(zi, d, master + lanes);
-      if (!gaussian) continue;
-      const V step_shrinks = load(6), chunk_shrinks = load(7);
-      hn::Store(hn::Mul(br, chunk_shrinks), d, master + 2 * lanes);
-      hn::Store(hn::Mul(bi, chunk_shrinks), d, master + 3 * lanes);
-      hn::Store(hn::Mul(sr, step_shrinks), d, master + 4 * lanes);
-      hn::Store(hn::Mul(si, step_shrinks), d, master + 5 * lanes);
-    }
+  with_terms(method.bandwidth ? method.bandwidth_terms : 5, [&](auto terms) {
+    for_each_place(block, to,
+                   [&](const Place<T>& at) HWY_ATTR { seed_middle<decltype(terms)::value>(at, run, method); });
+  });
+  if (method.single) return;
+  with_terms(method.step_terms, [&](auto terms) {
+    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR { seed_rotations<decltype(terms)::value>(at, run); });
+  });
+  if (method.smear) seed_smearing(block, run, method, to);
+  if (method.taper)
+    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+      start_taper(at.taper_exponent(run), run, at.lanes, to.taper + at.s * kTaperState * at.lanes + at.lane);
+    });
+  if (method.residual)
+    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+      store_as(d, hn::Mul(at.path(), hn::Set(d, 2 * kPi)), to.wave_number + at.s * at.lanes + at.lane);
+    });
 }
 
 }  // namespace HWY_NAMESPACE

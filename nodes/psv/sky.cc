@@ -133,7 +133,7 @@ Sky<T> pack_sky(const SkyInput& in) {
       for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(b, plane)));
   }
   // A tile may read beyond the last channel of the last source; what it finds there is never used.
-  sky.weights.resize(sky.weights.size() + kMaxTile * sky.planes.size(), T(0));
+  sky.weights.resize(sky.weights.size() + kTileChannels * sky.planes.size(), T(0));
   return sky;
 }
 
