@@ -175,22 +175,26 @@ double Case::total_flux() const {
   return flux * std::pow(8.0, n_pair);
 }
 
+oracle::Matrix Case::expected_at(std::size_t r, std::size_t f) const {
+  std::vector<oracle::Matrix> p, q;
+  for (std::size_t s = 0; n_pair > 0 && s < sources.size(); ++s) {
+    p.push_back(jones_at(row_baseline[r], 0, 0, s, row_time[r], f));
+    q.push_back(jones_at(row_baseline[r], 0, 1, s, row_time[r], f));
+    if (n_pair == 2) {
+      p.back() = jones_at(row_baseline[r], 1, 0, s, row_time[r], f) * p.back();
+      q.back() = jones_at(row_baseline[r], 1, 1, s, row_time[r], f) * q.back();
+    }
+  }
+  oracle::Channel channel = channels[f];
+  if (!options.smearing) channel.width = 0;
+  return oracle::visibility(sources, rows[r], channel, f, p, q);
+}
+
 std::vector<oracle::Number> Case::expected() const {
   std::vector<oracle::Number> out(n_row() * 4 * n_channel());
   for (std::size_t r = 0; r < n_row(); ++r)
     for (std::size_t f = 0; f < n_channel(); ++f) {
-      std::vector<oracle::Matrix> p, q;
-      for (std::size_t s = 0; n_pair > 0 && s < sources.size(); ++s) {
-        p.push_back(jones_at(row_baseline[r], 0, 0, s, row_time[r], f));
-        q.push_back(jones_at(row_baseline[r], 0, 1, s, row_time[r], f));
-        if (n_pair == 2) {
-          p.back() = jones_at(row_baseline[r], 1, 0, s, row_time[r], f) * p.back();
-          q.back() = jones_at(row_baseline[r], 1, 1, s, row_time[r], f) * q.back();
-        }
-      }
-      oracle::Channel channel = channels[f];
-      if (!options.smearing) channel.width = 0;
-      const oracle::Matrix v = oracle::visibility(sources, rows[r], channel, f, p, q);
+      const oracle::Matrix v = expected_at(r, f);
       for (int e = 0; e < 4; ++e) out[(r * 4 + e) * n_channel() + f] = v.e[e];
     }
   return out;

@@ -35,6 +35,8 @@ struct Case {
   /// Sum over sources of the largest |B| (times the Jones terms' largest gain squared): what errors are measured in.
   double total_flux() const;
 
+  /// The oracle's answer for one row and channel.
+  oracle::Matrix expected_at(std::size_t row, std::size_t channel) const;
   /// [row][XX XY YX YY][channel]
   std::vector<oracle::Number> expected() const;
   /// The kernel's answer, the rows cut at `cuts` into calls with a workspace each.
