@@ -27,6 +27,7 @@ WALLS = {
     r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
     r"boost/": {"runtime"},
     r"hwy/": {"nodes/psv"},
+    r"fftw3": {"nodes/psv"},
     r"erfa\.h": {"nodes"},
 }
 NOT_FOR_THE_DEVICE = re.compile(r"casacore/|boost/|Python\.h|numpy/")

@@ -49,10 +49,10 @@ void Case::make_channels() {
   Random random(options.seed + 1000);
   const std::size_t count = options.grid == Grid::kSingle ? 1 : options.n_channel;
   for (std::size_t k = 0; k < count; ++k) {
-    double nu = 1.4e9 + 2.5e5 * double(k), step = 2.5e5;
+    double step = options.spacing_hz, nu = 1.4e9 + step * double(k);
     if (options.grid == Grid::kRounded)
       nu = 1.4e9 + (step = 1e6 / 7) * double(k);  // the grid itself is not representable
-    if (options.grid == Grid::kDescending) nu = 1.4e9 - 2.5e5 * double(k), step = -2.5e5;
+    if (options.grid == Grid::kDescending) nu = 1.4e9 - step * double(k), step = -step;
     if (options.grid == Grid::kGapped) nu += k >= count / 3 ? 3.1e6 : 0;
     if (options.grid == Grid::kIrregular) nu += 1e5 * random.next();
     if (options.grid == Grid::kWide) nu = 9e8 + 8e8 / double(count) * double(k), step = 8e8 / double(count);
@@ -72,6 +72,15 @@ void Case::make_sources() {
     source.n = std::sqrt(1 - source.l * source.l - source.m * source.m);
     for (std::size_t f = 0; f < n_spectrum; ++f)
       source.brightness.push_back(random_brightness(random, options.polarisation));
+    if (options.smooth) {
+      const oracle::Matrix first = source.brightness.front();
+      const double index = -0.8 + 0.5 * random.next();
+      for (std::size_t f = 0; f < n_spectrum; ++f)
+        for (int e = 0; e < 4; ++e)
+          // As the doubles that the code under test is given.
+          source.brightness[f].e[e] = {double(first.e[e].real() * std::pow(frequency[f] / 1.4e9, index)),
+                                       double(first.e[e].imag() * std::pow(frequency[f] / 1.4e9, index))};
+    }
     if (options.gaussians && s % 2 == 0) {
       // From hardly to hopelessly resolved.
       const double size = std::pow(10.0, random.next()) / options.phase_rad;

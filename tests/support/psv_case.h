@@ -17,7 +17,9 @@ struct CaseOptions {
   Polarisation polarisation = Polarisation::kUnpolarised;
   Grid grid = Grid::kRegular;
   JonesKind jones = JonesKind::kNone;
-  bool spectra = false;    ///< brightness varies along channels
+  bool spectra = false;  ///< brightness varies along channels
+  bool smooth = false;   ///< as a power law; else at random
+  double spacing_hz = 2.5e5;
   bool gaussians = false;  ///< every other source
   bool smearing = false;
   double phase_rad = 1e4;  ///< about the largest phase
