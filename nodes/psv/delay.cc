@@ -48,7 +48,7 @@ DoubleDouble<double> times(DoubleDouble<double> a, double b) {
 /// The largest D at which these delays (turns per channel) can be interpolated.
 int level_of(double turns, std::size_t n_channel) {
   int level = 0;
-  for (std::size_t step = 2; step <= kDelayTile && 8 * step <= n_channel && turns * double(step) <= kLargestKappa;
+  for (std::size_t step = 2; step <= kLargestStep && 8 * step <= n_channel && turns * double(step) <= kLargestKappa;
        step *= 2)
     ++level;
   return level;
@@ -225,7 +225,7 @@ DelayWorkspace::DelayWorkspace(const DelayPlan& plan) {
   const std::size_t grid = place(n_grid * arrays_.grid_stride * sizeof(Complex<double>));
   const std::size_t spectrum = place(n_cell * sizeof(Complex<double>));
   const std::size_t sample = place(2 * n_grid * arrays_.sample_stride * sizeof(double));
-  const std::size_t tile = place(14 * kDelayTile * sizeof(double));
+  const std::size_t tile = place(22 * kDelayTile * sizeof(double));
   storage_.reset(static_cast<unsigned char*>(std::aligned_alloc(128, bytes)));
   if (!storage_) throw std::bad_alloc();
   std::memset(storage_.get(), 0, bytes);

@@ -24,11 +24,12 @@
 
 namespace rimetree::psv {
 
-inline constexpr int kMaxExposureNodes = 24;    ///< nodes of the rule for time smearing
-inline constexpr int kMaxTerms = 40;            ///< of the series in frequency, spectra and tapers together
-inline constexpr std::size_t kDelayBlock = 64;  ///< sources prepared at a time
-inline constexpr std::size_t kDelayTile = 128;  ///< channels finished at a time, and the largest D
-inline constexpr std::size_t kGridPad = 16;     ///< cells beside the grid, for kernels that reach over its edges
+inline constexpr int kMaxExposureNodes = 24;      ///< nodes of the rule for time smearing
+inline constexpr int kMaxTerms = 40;              ///< of the series in frequency, spectra and tapers together
+inline constexpr std::size_t kDelayBlock = 64;    ///< sources prepared at a time
+inline constexpr std::size_t kDelayTile = 128;    ///< channels finished at a time
+inline constexpr std::size_t kLargestStep = 128;  ///< the largest D
+inline constexpr std::size_t kGridPad = 16;       ///< cells beside the grid, for kernels that reach over its edges
 
 /// All channels as one regular band.
 struct Band {

@@ -115,22 +115,24 @@ HWY_INLINE void write(const double* re, const double* im, std::size_t count, Com
   for (; i < count; ++i) to[i] = {re[i], im[i]};
 }
 
-/// Planes I, Q, U, V to XX, XY, YX, YY in place: [plane or correlation][re, im][channel].
-HWY_INLINE void stokes_to_correlations(double* HWY_RESTRICT e, std::size_t count) {
+/// Planes I, Q, U, V as correlations XX, XY, YX, YY, both [4][re, im][channel].
+HWY_INLINE void stokes_to_correlations(const double* HWY_RESTRICT planes, std::size_t count, double* HWY_RESTRICT e) {
   const DelayTag d;
-  const auto at = [&](int i, int part, std::size_t k) { return e + (2 * i + part) * kDelayTile + k; };
+  const auto at = [](int i, int part, std::size_t k) {
+    return static_cast<std::size_t>(2 * i + part) * kDelayTile + k;
+  };
   for (std::size_t k = 0; k < count; k += hn::Lanes(d)) {
-    const auto load = [&](int i, int part) HWY_ATTR { return hn::Load(d, at(i, part, k)); };
+    const auto load = [&](int i, int part) HWY_ATTR { return hn::Load(d, planes + at(i, part, k)); };
     const DelayVec i_re = load(0, 0), i_im = load(0, 1), q_re = load(1, 0), q_im = load(1, 1);
     const DelayVec u_re = load(2, 0), u_im = load(2, 1), v_re = load(3, 0), v_im = load(3, 1);
-    hn::Store(hn::Add(i_re, q_re), d, at(0, 0, k));
-    hn::Store(hn::Add(i_im, q_im), d, at(0, 1, k));
-    hn::Store(hn::Sub(u_re, v_im), d, at(1, 0, k));
-    hn::Store(hn::Add(u_im, v_re), d, at(1, 1, k));
-    hn::Store(hn::Add(u_re, v_im), d, at(2, 0, k));
-    hn::Store(hn::Sub(u_im, v_re), d, at(2, 1, k));
-    hn::Store(hn::Sub(i_re, q_re), d, at(3, 0, k));
-    hn::Store(hn::Sub(i_im, q_im), d, at(3, 1, k));
+    hn::Store(hn::Add(i_re, q_re), d, e + at(0, 0, k));
+    hn::Store(hn::Add(i_im, q_im), d, e + at(0, 1, k));
+    hn::Store(hn::Sub(u_re, v_im), d, e + at(1, 0, k));
+    hn::Store(hn::Add(u_im, v_re), d, e + at(1, 1, k));
+    hn::Store(hn::Add(u_re, v_im), d, e + at(2, 0, k));
+    hn::Store(hn::Sub(u_im, v_re), d, e + at(2, 1, k));
+    hn::Store(hn::Sub(i_re, q_re), d, e + at(3, 0, k));
+    hn::Store(hn::Sub(i_im, q_im), d, e + at(3, 1, k));
   }
 }
 
@@ -139,18 +141,20 @@ inline void finish_row(const DelayJob& job, Complex<double>* to, std::ptrdiff_t 
   const DelaySky& sky = job.plan.sky;
   const std::size_t n_plane = sky.planes.size(), n_channel = job.plan.band.n_channel;
   for (std::size_t g = 0; g < n_plane * job.n_term; ++g) sample_grid(job, g);
-  double *e = job.arrays.tile, *work = job.arrays.tile + 8 * kDelayTile;
+  double *planes = job.arrays.tile, *e = planes + 8 * kDelayTile, *work = planes + 16 * kDelayTile;
+  std::fill_n(planes, 8 * kDelayTile, 0.0);  // those that the sky does not have stay zero
   for (std::size_t first = 0; first < n_channel; first += kDelayTile) {
     const std::size_t count = std::min(kDelayTile, n_channel - first);
-    std::fill_n(e, 8 * kDelayTile, 0.0);
     for (std::size_t p = 0; p < n_plane; ++p) {
       const auto number = static_cast<std::size_t>(sky.planes[p]);
       const std::size_t slot = sky.stokes ? number : (number - static_cast<std::size_t>(Plane::kXxRe)) / 2;
-      sum_terms(job, p, first, count, e + 2 * slot * kDelayTile, e + (2 * slot + 1) * kDelayTile, work);
+      double* plane = planes + 2 * slot * kDelayTile;
+      sum_terms(job, p, first, count, plane, plane + kDelayTile, work);
     }
-    if (sky.stokes) stokes_to_correlations(e, count);
-    for (int i = 0; i < 4; ++i)
-      write(e + 2 * i * kDelayTile, e + (2 * i + 1) * kDelayTile, count, to + i * plane_stride + first);
+    if (sky.stokes) stokes_to_correlations(planes, count, e);
+    const double* from = sky.stokes ? e : planes;
+    for (int i = 0; i < 4; ++i, from += 2 * kDelayTile)
+      write(from, from + kDelayTile, count, to + i * plane_stride + first);
   }
 }
 
