@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 #include "memory/host_device.h"
@@ -69,6 +70,7 @@ void Evaluator::forget() {
 std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   std::uint64_t stamp = mix(static_cast<std::uint64_t>(node), forest_->state_version(node));
   stamp = mix(stamp, static_cast<std::uint64_t>(request.precision) * 2 + request.derivatives);
+  stamp = mix(stamp, std::bit_cast<std::uint64_t>(request.tolerance));
   const DependencySet own = forest_->node(node).own_dependencies();
   if (own & kDomain) stamp = mix(stamp, request.cells->fingerprint());
   if (own & kData) stamp = mix(stamp, request.data_id);
@@ -126,6 +128,19 @@ ResultPtr Evaluator::evaluate(const Request& request, const std::string& node) {
   return evaluate(request, std::vector<int>{forest_->find(node)}).front();
 }
 
+std::vector<std::pair<int, Description>> Evaluator::describe(const Request& request) const {
+  std::vector<std::pair<int, Description>> all;
+  for (const Batch& batch : plan_->batches()) {
+    const int first = batch.nodes.front();
+    std::vector<CellShape> children;
+    for (const int child : forest_->children(first))
+      children.push_back(child < 0 ? CellShape{} : plan_->result_cells(child, request.cells->shape()));
+    Description description = forest_->node(first).describe(request, children, batch.nodes.size());
+    if (!description.text.empty()) all.emplace_back(first, std::move(description));
+  }
+  return all;
+}
+
 void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
   const std::vector<int> nodes = plan_->below(roots);
   pass.needed.assign(forest_->size(), false);
@@ -176,7 +191,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   }
   ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
   if (!ready.empty()) {
-    BatchContext context{threads_, pass.cancellation, warnings_};
+    BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_};
     const auto start = std::chrono::steady_clock::now();
     Contract::evaluate_batch(context, ready);
     timing.seconds += seconds_since(start);

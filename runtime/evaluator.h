@@ -51,6 +51,13 @@ class Evaluator {
   /// What nodes had to say so far, each message once.
   const Warnings& warnings() const { return warnings_; }
   const Forest& forest() const { return *forest_; }
+  /// How they did what they did, each message once.
+  const Warnings& notes() const { return notes_; }
+  /// What Request::verify has found since the last reset.
+  VerificationReport verification() const { return verification_.report(); }
+  void reset_verification() { verification_.reset(); }
+  /// What each batch with something to choose would do for a request, in order of evaluation; nothing is evaluated.
+  std::vector<std::pair<int, Description>> describe(const Request& request) const;
   /// As of the last evaluation; a change of state may make another one necessary.
   const Plan& plan() const { return *plan_; }
   memory::Pool& pool() { return *pool_; }
@@ -78,7 +85,8 @@ class Evaluator {
   CellShape waves_cells_;
   std::vector<std::vector<int>> waves_;
   TimingReport timing_;
-  Warnings warnings_;
+  Warnings warnings_, notes_;
+  Verification verification_;
 };
 
 }  // namespace rimetree

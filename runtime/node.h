@@ -9,6 +9,7 @@
 #include "runtime/cancellation.h"
 #include "runtime/evaluation.h"
 #include "runtime/node_class.h"
+#include "runtime/verification.h"
 #include "runtime/warnings.h"
 
 namespace rimetree {
@@ -20,6 +21,14 @@ struct BatchContext {
   ThreadPool& threads;
   Cancellation& cancellation;
   Warnings& warnings;
+  Warnings& notes;             ///< how things were done and why: for reports, no cause for concern
+  Verification& verification;  ///< takes what Request::verify asks for
+};
+
+/// What a class would do with a batch of nodes, before there are data.
+struct Description {
+  std::string text;    ///< method and reason; empty where there is nothing to choose
+  double seconds = 0;  ///< estimate on one core; 0: none
 };
 
 class Node {
@@ -52,6 +61,12 @@ class Node {
   virtual bool always_evaluates() const { return false; }
   /// Nodes that must run on the calling thread (Python code).
   virtual bool single_threaded() const { return false; }
+
+  /// How `n_node` nodes like this one would be evaluated together. `children`: for each slot the cells on which the
+  /// child may vary (extent 1 where it cannot).
+  virtual Description describe(const Request&, std::span<const CellShape> /*children*/, std::size_t /*n_node*/) const {
+    return {};
+  }
 
   /// Evaluates many nodes of the same class, state and shapes by one call, called on one of them. The default spreads
   /// evaluate() over all threads; a class overrides it where one call for all is faster.

@@ -61,6 +61,13 @@ std::uint64_t Plan::result_bytes(int node, const CellShape& cells) const {
   return bytes;
 }
 
+CellShape Plan::result_cells(int node, const CellShape& cells) const {
+  CellShape shape;
+  for (int axis = 0; axis < kAxes; ++axis)
+    if (varies_[node].extent[axis] > 1) shape.extent[axis] = cells.extent[axis];
+  return shape;
+}
+
 std::vector<int> Plan::below(std::span<const int> roots) const {
   std::vector<bool> seen(forest_.size(), false);
   std::vector<int> stack(roots.begin(), roots.end()), result;

@@ -28,6 +28,8 @@ class Plan {
 
   /// Expected bytes of a node's result on the cells (values only, complex numbers assumed).
   std::uint64_t result_bytes(int node, const CellShape& cells) const;
+  /// Cells on which a node's result may vary; extent 1 where it cannot.
+  CellShape result_cells(int node, const CellShape& cells) const;
   /// Nodes below the roots, themselves included, ascending in evaluation order.
   std::vector<int> below(std::span<const int> roots) const;
   /// Expected largest sum of results alive when `roots` are evaluated level by level.

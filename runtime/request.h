@@ -26,10 +26,20 @@ using DependencySet = std::uint8_t;
 struct Request {
   std::shared_ptr<const Cells> cells;
   Precision precision = Precision::double_;
+  /// What a result may be wrong by, as a fraction of the sum of what it adds up (the total flux of a sky); nodes that
+  /// know several methods take the cheapest that meets it. 0: that of the precision. See tolerance_of().
+  double tolerance = 0;
   bool derivatives = false;     ///< with respect to all solvable parameters
   Tile* tile = nullptr;         ///< data for Spigots and what Sinks fill; may be null
   std::uint64_t data_id = 0;    ///< differs whenever the tile's data differ
   std::uint64_t iteration = 0;  ///< of a fitting loop
+  int verify = 0;               ///< results per batch that nodes that can are to compute again, in extended precision
 };
+
+/// The tolerance that a request asks for, in one way or the other.
+inline double tolerance_of(const Request& request) {
+  if (request.tolerance > 0) return request.tolerance;
+  return request.precision == Precision::single ? 1e-6 : 1e-12;
+}
 
 }  // namespace rimetree

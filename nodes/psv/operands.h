@@ -106,4 +106,43 @@ std::vector<JonesPair<T>> jones_pairs(const ChildLayout& layout, const Operand<T
   return pairs;
 }
 
+/// The children that all baselines of a group share.
+template <class T>
+struct SkyOperands {
+  Operand<T> lmn, brightness, shape;
+  bool has_shape = false;
+};
+
+/// A baseline's own children. Views of it point into it: it must stay where it is.
+template <class T>
+struct BaselineOperands {
+  Operand<T> uvw;
+  std::vector<Operand<T>> jones;
+  std::vector<JonesPair<T>> pairs;
+};
+
+/// The problem of one baseline, but for its cells and what may be smeared.
+template <class T>
+Problem<T> problem_of(const ChildLayout& layout, const SkyOperands<T>& sky, const BaselineOperands<T>& baseline) {
+  Problem<T> problem;
+  problem.n_source = layout.n_source;
+  problem.l = sky.lmn.real(0, 3);
+  problem.m = sky.lmn.real(1, 3);
+  problem.n = sky.lmn.real(2, 3);
+  set_brightness(sky.brightness, layout.brightness_elements, problem.brightness);
+  if (sky.has_shape) {
+    problem.major = sky.shape.real(0, 3);
+    problem.minor = sky.shape.real(1, 3);
+    problem.position_angle = sky.shape.real(2, 3);
+  }
+  Strided<T>* uvw[6] = {&problem.u, &problem.v, &problem.w, &problem.du, &problem.dv, &problem.dw};
+  for (int i = 0; i < (layout.has_rates ? 6 : 3); ++i) {
+    *uvw[i] = baseline.uvw.real(i, 0);
+    uvw[i]->source = 0;
+  }
+  problem.jones = baseline.pairs.data();
+  problem.n_jones = static_cast<int>(baseline.pairs.size());
+  return problem;
+}
+
 }  // namespace rimetree::psv

@@ -8,15 +8,16 @@
 // State: n_minus, smear_time, smear_frequency. Result: [2,2] in the unit of the brightness.
 // Flags: the default rule. Derivative: exact, by dual numbers through the scalar body (body.h).
 // Smirnov 2011 (A&A 527, A106) eq. 14; conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
-#include <algorithm>
 #include <cstdio>
 #include <map>
+#include <random>
 #include <tuple>
 #include <vector>
 
-#include "nodes/psv/kernel.h"
 #include "nodes/psv/operands.h"
 #include "nodes/psv/reference.h"
+#include "nodes/psv/solve.h"
+#include "nodes/psv/verify.h"
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
@@ -122,10 +123,7 @@ class Psv final : public Node {
     }
     for (const auto& [sky, evaluations] : groups) {
       try {
-        if (evaluations.front()->request.precision == Precision::single)
-          evaluate_group<float>(context, evaluations);
-        else
-          evaluate_group<double>(context, evaluations);
+        evaluate_group(context, evaluations);
       } catch (const Cancelled&) {
         throw;
       } catch (const memory::OutOfMemory&) {
@@ -134,8 +132,12 @@ class Psv final : public Node {
         for (Evaluation* evaluation : evaluations) fail(*evaluation, error.what());
       }
     }
-    if (!general.empty()) Node::evaluate_batch(context, general);
+    if (general.empty()) return;
+    Node::evaluate_batch(context, general);
+    verify(context, general, nullptr, 0);
   }
+
+  Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node) const override;
 
  protected:
   /// The general path: one cell at a time through the scalar body, whatever varies along whatever axis.
@@ -168,10 +170,18 @@ class Psv final : public Node {
            evaluation.child(kUvw).value.cells()[Axis::frequency] == 1 && !evaluation.child(kUvw).value.is_complex();
   }
 
-  template <class T>
   void evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const;
   template <class T>
   Vells general(const Evaluation& evaluation, const ParameterId* parameter) const;
+  template <class T>
+  psv::SkyOperands<T> sky_operands(const Evaluation& evaluation, const ParameterId* parameter) const;
+  template <class T>
+  psv::BaselineOperands<T> baseline_operands(const Evaluation& evaluation, const ParameterId* parameter) const;
+  template <class T>
+  psv::Problem<T> problem(const Evaluation& evaluation, const psv::SkyOperands<T>& sky,
+                          const psv::BaselineOperands<T>& baseline) const;
+  void verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
+              double total_flux) const;
 
   int n_minus_;
   bool smear_time_, smear_frequency_;
@@ -179,42 +189,47 @@ class Psv final : public Node {
 };
 
 template <class T>
-Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) const {
+psv::SkyOperands<T> Psv::sky_operands(const Evaluation& evaluation, const ParameterId* parameter) const {
+  psv::SkyOperands<T> sky;
+  sky.lmn = {evaluation.child(kLmn), parameter, false};
+  sky.brightness = {evaluation.child(kBrightness), parameter, true};
+  sky.has_shape = evaluation.has_child(kShape);
+  if (sky.has_shape) sky.shape = {evaluation.child(kShape), parameter, false};
+  return sky;
+}
+
+template <class T>
+psv::BaselineOperands<T> Psv::baseline_operands(const Evaluation& evaluation, const ParameterId* parameter) const {
+  psv::BaselineOperands<T> baseline;
+  baseline.uvw = {evaluation.child(kUvw), parameter, false};
+  for (std::size_t k = 0; k < layout_.jones_elements.size(); ++k)
+    baseline.jones.emplace_back(evaluation.child(kFirstJones + k), parameter, true);
+  baseline.pairs = psv::jones_pairs(layout_, baseline.jones.data());
+  return baseline;
+}
+
+template <class T>
+psv::Problem<T> Psv::problem(const Evaluation& evaluation, const psv::SkyOperands<T>& sky,
+                             const psv::BaselineOperands<T>& baseline) const {
   const Cells& cells = evaluation.cells();
   const AxisGrid& frequency = cells.require(Axis::frequency);
-  std::vector<psv::Operand<T>> operands(evaluation.children().size());
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (evaluation.has_child(i))
-      operands[i] = psv::Operand<T>(evaluation.child(i), parameter, i == kBrightness || i >= kFirstJones);
-  const auto jones = psv::jones_pairs(layout_, operands.data() + kFirstJones);
-
-  psv::Problem<T> problem;
-  problem.n_source = layout_.n_source;
+  psv::Problem<T> problem = psv::problem_of(layout_, sky, baseline);
   problem.n_time = n_time(evaluation);
   problem.n_channel = static_cast<std::ptrdiff_t>(frequency.centre.size());
   problem.n_minus = n_minus_;
-  problem.l = operands[kLmn].real(0, 3);
-  problem.m = operands[kLmn].real(1, 3);
-  problem.n = operands[kLmn].real(2, 3);
-  psv::set_brightness(operands[kBrightness], layout_.brightness_elements, problem.brightness);
-  psv::Strided<T>* uvw[6] = {&problem.u, &problem.v, &problem.w, &problem.du, &problem.dv, &problem.dw};
-  for (int i = 0; i < (layout_.has_rates ? 6 : 3); ++i) {
-    *uvw[i] = operands[kUvw].real(i, 0);
-    uvw[i]->source = 0;
-  }
-  if (evaluation.has_child(kShape)) {
-    problem.major = operands[kShape].real(0, 3);
-    problem.minor = operands[kShape].real(1, 3);
-    problem.position_angle = operands[kShape].real(2, 3);
-  }
-  problem.jones = jones.data();
-  problem.n_jones = static_cast<int>(jones.size());
   problem.frequency_hz = frequency.centre.data();
   problem.width_hz = frequency.width.data();
   problem.exposure_s = cells.has(Axis::time) ? cells.axis(Axis::time).width.data() : nullptr;
   problem.smear_time = smear_time_;
   problem.smear_frequency = smear_frequency_;
+  return problem;
+}
 
+template <class T>
+Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) const {
+  const auto sky = sky_operands<T>(evaluation, parameter);
+  const auto baseline = baseline_operands<T>(evaluation, parameter);
+  const psv::Problem<T> problem = this->problem(evaluation, sky, baseline);
   CellShape shape;
   shape[Axis::time] = static_cast<std::int32_t>(problem.n_time);
   shape[Axis::frequency] = static_cast<std::int32_t>(problem.n_channel);
@@ -272,30 +287,24 @@ void warn_of_large_cells(BatchContext& context, const Node& node, const psv::Sme
 
 }  // namespace
 
-template <class T>
 void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const {
   const Evaluation& first = *group.front();
   const AxisGrid& frequency = first.cells().axis(Axis::frequency);
   const std::size_t n_channel = frequency.centre.size(), n_group = group.size();
   const std::int32_t n_times = n_time(first);
-  const bool with_jones = !layout_.jones_elements.empty();
 
-  const psv::Operand<double> lmn(first.child(kLmn), nullptr, false),
-      brightness(first.child(kBrightness), nullptr, true);
-  psv::Operand<double> gaussian;
+  const auto operands = sky_operands<double>(first, nullptr);
   psv::SkyInput input;
   input.n_source = layout_.n_source;
   input.n_channel = static_cast<std::ptrdiff_t>(n_channel);
   input.n_minus = n_minus_;
-  input.l = lmn.real(0, 3), input.m = lmn.real(1, 3), input.n = lmn.real(2, 3);
-  psv::set_brightness(brightness, layout_.brightness_elements, input.brightness);
+  const psv::Problem<double> views = psv::problem_of(layout_, operands, {});
+  input.l = views.l, input.m = views.m, input.n = views.n;
+  std::copy(views.brightness, views.brightness + 4, input.brightness);
   input.brightness_varies = first.child(kBrightness).value.cells()[Axis::frequency] > 1;
-  if (first.has_child(kShape)) {
-    gaussian = psv::Operand<double>(first.child(kShape), nullptr, false);
-    input.major = gaussian.real(0, 3), input.minor = gaussian.real(1, 3), input.position_angle = gaussian.real(2, 3);
-  }
-  input.with_jones = with_jones;
-  const psv::Sky<T> sky = psv::pack_sky<T>(input);
+  input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
+  input.with_jones = !layout_.jones_elements.empty();
+  const auto sky = psv::pack_sky<double>(input);
   const psv::Channels channels = psv::analyse_channels(frequency.centre.data(), frequency.width.data(), n_channel);
 
   CellShape shape;
@@ -303,44 +312,85 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   shape[Axis::frequency] = static_cast<std::int32_t>(n_channel);
   GroupRows group_rows;
   std::vector<Vells> targets;
-  std::vector<psv::Operand<double>> jones_operands;
-  std::vector<psv::JonesPair<double>> pairs;
-  psv::JonesTerms jones;
-  jones.n_pair = static_cast<int>(layout_.jones_elements.size() / 2);
-  jones.varies_in_frequency = false;
   // Views point into the operands, so these must not move while they are being collected.
-  jones_operands.reserve(n_group * layout_.jones_elements.size());
+  std::vector<psv::BaselineOperands<double>> baselines;
+  baselines.reserve(input.with_jones ? n_group : 0);
+  std::vector<psv::JonesPair<double>> pairs;
+  psv::JonesTerms jones{static_cast<int>(layout_.jones_elements.size() / 2), nullptr, false};
   for (std::size_t i = 0; i < n_group; ++i) {
     const Evaluation& evaluation = *group[i];
     targets.push_back(evaluation.make(NumberType::complex, shape));
     group_rows.add(evaluation.child(kUvw).value, layout_.has_rates ? 6 : 3, static_cast<std::int32_t>(i), n_times,
                    evaluation.cells(), targets.back().complex(), n_channel);
-    const std::size_t first_operand = jones_operands.size();
-    for (std::size_t k = 0; k < layout_.jones_elements.size(); ++k) {
-      const Result& child = evaluation.child(kFirstJones + k);
-      jones_operands.emplace_back(child, nullptr, true);
-      jones.varies_in_frequency = jones.varies_in_frequency || child.value.cells()[Axis::frequency] > 1;
-    }
-    for (const auto& pair : psv::jones_pairs(layout_, jones_operands.data() + first_operand)) pairs.push_back(pair);
+    if (!input.with_jones) continue;
+    baselines.push_back(baseline_operands<double>(evaluation, nullptr));
+    pairs.insert(pairs.end(), baselines.back().pairs.begin(), baselines.back().pairs.end());
+    for (std::size_t k = 0; k < layout_.jones_elements.size(); ++k)
+      if (evaluation.child(kFirstJones + k).value.cells()[Axis::frequency] > 1) jones.varies_in_frequency = true;
   }
   jones.pairs = pairs.data();
   const psv::Rows& rows = group_rows.finish(smear_time_, smear_frequency_);
   warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
 
-  std::vector<psv::Workspace<T>> workspaces;
-  for (int i = 0; i < context.threads.size(); ++i) workspaces.emplace_back(sky, channels, jones);
+  const double tolerance = tolerance_of(first.request);
+  psv::Choice choice = psv::choose_method(sky, channels, rows, jones, tolerance);
+  context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
-  // Ranges are whole SIMD vectors, and several per thread, so that no thread waits long for the last.
-  const std::size_t vector = psv::rows_per_block<T>();
-  const std::size_t share = rows.n_row / (8 * static_cast<std::size_t>(context.threads.size()) * vector);
-  context.threads.parallel_for(
-      rows.n_row, vector * std::clamp<std::size_t>(share, 1, 64),
-      [&](std::size_t begin, std::size_t end, int worker) {
-        psv::evaluate_rows(sky, channels, rows, jones, begin, end, workspaces[static_cast<std::size_t>(worker)],
-                           output);
-      },
-      &context.cancellation);
+  psv::solve_rows({input, sky, channels, rows, jones, output}, std::move(choice), context.threads,
+                  context.cancellation);
   for (std::size_t i = 0; i < n_group; ++i) group[i]->set(std::move(targets[i]));
+  verify(context, group, &operands, input.with_jones ? 0 : sky.total_flux);
+}
+
+/// Computes some of the visibilities just made again, in extended precision. `total_flux`: what errors are measured in;
+/// 0: that of each visibility. The choice depends on the request alone.
+void Psv::verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
+                 double total_flux) const {
+  const Request& request = done.front()->request;
+  std::mt19937_64 random(request.data_id);
+  for (int k = 0; k < request.verify; ++k) {
+    const Evaluation& evaluation = *done[random() % done.size()];
+    const Vells& value = evaluation.result.value;
+    if (value.empty()) continue;  // failed
+    const auto own = shared ? psv::SkyOperands<double>() : sky_operands<double>(evaluation, nullptr);
+    const auto baseline = baseline_operands<double>(evaluation, nullptr);
+    const psv::Problem<double> problem = this->problem(evaluation, shared ? *shared : own, baseline);
+    const auto t = static_cast<std::ptrdiff_t>(random() % static_cast<std::uint64_t>(problem.n_time));
+    const auto f = static_cast<std::ptrdiff_t>(random() % static_cast<std::uint64_t>(problem.n_channel));
+    const psv::ExtendedVisibility expected = psv::extended_visibility(problem, t, f);
+    const long double flux = total_flux > 0 ? total_flux : expected.flux;
+    double error = 0;
+    for (std::size_t e = 0; e < 4; ++e) {
+      const Complex<double> got = value.at(e, static_cast<std::size_t>(t * problem.n_channel + f));
+      const auto difference = std::abs(std::complex<long double>(got.re, got.im) - expected.value[e]);
+      const auto relative = static_cast<double>(flux > 0 ? difference / flux : difference);
+      if (!(relative <= error)) error = relative;
+    }
+    context.verification.add(
+        error, evaluation.node.name() + " at time " + std::to_string(t) + ", channel " + std::to_string(f));
+  }
+}
+
+Description Psv::describe(const Request& request, std::span<const CellShape> children, std::size_t n_node) const {
+  if (!request.cells->has(Axis::frequency)) return {};
+  const AxisGrid& frequency = request.cells->axis(Axis::frequency);
+  const auto varies = [&](std::size_t slot) { return children[slot][Axis::frequency] > 1; };
+  if (varies(kLmn) || varies(kUvw) || children[kLmn][Axis::time] > 1 || children[kBrightness][Axis::time] > 1)
+    return {"PSV: cell by cell, since directions or brightness vary in time or frequency", 0};
+  psv::Outlook outlook;
+  outlook.n_source = static_cast<std::size_t>(layout_.n_source);
+  const bool all_times = layout_.has_rates && smear_time_;
+  outlook.n_row =
+      n_node * static_cast<std::size_t>(all_times ? request.cells->shape()[Axis::time] : children[kUvw][Axis::time]);
+  outlook.n_pair = static_cast<int>(layout_.jones_elements.size() / 2);
+  for (std::size_t slot = kFirstJones; slot < children.size(); ++slot) outlook.jones_vary |= varies(slot);
+  outlook.spectra = varies(kBrightness);
+  outlook.smearing = layout_.has_rates;
+  outlook.tolerance = tolerance_of(request);
+  const psv::Channels channels =
+      psv::analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());
+  const psv::Choice choice = psv::expected_choice(outlook, channels);
+  return {"PSV: " + choice.reason, choice.seconds};
 }
 
 RIMETREE_REGISTER_NODE(Psv);
