@@ -202,6 +202,8 @@ class Run {
     Request request;
     request.cells = cells_;
     request.precision = options_.precision;
+    request.tolerance = options_.tolerance;
+    request.verify = results_to_verify(tiles_evaluated_++);
     request.tile = &tile;
     request.data_id = next_data_id();
     for (const auto& stage : stages_) {
@@ -214,6 +216,12 @@ class Run {
       }
       if (!failures.empty()) report_failures(failures, key);
     }
+  }
+
+  // The share of a tile: together exactly what was asked for.
+  int results_to_verify(std::size_t tile) const {
+    const auto n = static_cast<std::uint64_t>(options_.verify), n_tile = reader_->tiles().size();
+    return static_cast<int>(n * (tile + 1) / n_tile - n * tile / n_tile);
   }
 
   void open_writers() {
@@ -268,6 +276,7 @@ class Run {
   std::vector<double> cells_time_, cells_interval_, cells_frequency_, cells_width_;
   SpareMemory spare_;
   bool writes_flags_ = false;
+  std::size_t tiles_evaluated_ = 0;
   RunReport report_;
 };
 

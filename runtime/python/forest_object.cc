@@ -73,16 +73,25 @@ Ref result_to_python(const Forest& forest, const Result& result) {
   return dict.take();
 }
 
+Request request_of(PyObject* cells, PyObject* precision, double tolerance) {
+  Request request;
+  request.cells = cells_of(cells);
+  request.precision = string_of(precision) == "single" ? Precision::single : Precision::double_;
+  request.tolerance = tolerance;
+  return request;
+}
+
 PyObject* evaluate(PyObject* self, PyObject* arguments) {
   return guarded([&] {
     PyObject *names, *cells, *precision;
-    int derivatives = 0;
-    if (!PyArg_ParseTuple(arguments, "OOUp", &names, &cells, &precision, &derivatives)) throw PythonError();
+    int derivatives = 0, verify = 0;
+    double tolerance = 0;
+    if (!PyArg_ParseTuple(arguments, "OOUdpi", &names, &cells, &precision, &tolerance, &derivatives, &verify))
+      throw PythonError();
     Contents& contents = contents_of(self);
-    Request request;
-    request.cells = cells_of(cells);
-    request.precision = string_of(precision) == "single" ? Precision::single : Precision::double_;
+    Request request = request_of(cells, precision, tolerance);
     request.derivatives = derivatives != 0;
+    request.verify = verify;
     std::vector<int> roots;
     for (const std::string& name : strings_of(names)) roots.push_back(contents.forest->find(name));
     std::vector<ResultPtr> results;
@@ -200,8 +209,36 @@ PyObject* warnings(PyObject* self, PyObject*) {
   return guarded([&] { return text_list(contents_of(self).evaluator->warnings().list()); });
 }
 
+PyObject* notes(PyObject* self, PyObject*) {
+  return guarded([&] { return text_list(contents_of(self).evaluator->notes().list()); });
+}
+
+PyObject* describe(PyObject* self, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *cells, *precision;
+    double tolerance = 0;
+    if (!PyArg_ParseTuple(arguments, "OUd", &cells, &precision, &tolerance)) throw PythonError();
+    const Contents& contents = contents_of(self);
+    const auto all = contents.evaluator->describe(request_of(cells, precision, tolerance));
+    return list_of(all, [&](const std::pair<int, Description>& one) {
+      return tuple(text(contents.forest->node(one.first).name()), text(one.second.text), number(one.second.seconds));
+    });
+  });
+}
+
+PyObject* verification(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const VerificationReport report = contents_of(self).evaluator->verification();
+    return tuple(integer(static_cast<std::int64_t>(report.count)), number(report.largest_error), text(report.where));
+  });
+}
+
 PyMethodDef methods[] = {
-    {"evaluate", evaluate, METH_VARARGS, "evaluate(names, cells, precision, derivatives) -> list of results"},
+    {"evaluate", evaluate, METH_VARARGS,
+     "evaluate(names, cells, precision, tolerance, derivatives, verify) -> list of results"},
+    {"describe", describe, METH_VARARGS, "describe(cells, precision, tolerance) -> list of (node, text, seconds)"},
+    {"notes", notes, METH_NOARGS, "notes() -> list of str"},
+    {"verification", verification, METH_NOARGS, "verification() -> (count, largest error, where)"},
     {"set_state", set_state, METH_VARARGS, "set_state(name, fields)"},
     {"get_state", get_state, METH_O, "get_state(name) -> dict"},
     {"nodes", nodes, METH_NOARGS, "nodes() -> list of dicts, in the order of the script"},

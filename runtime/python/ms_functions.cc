@@ -74,6 +74,8 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
     run_options.rows = rows_of(options);
     run_options.channels = channels_of(options);
     run_options.precision = text_item(options, "precision") == "single" ? Precision::single : Precision::double_;
+    if (PyObject* tolerance = item(options, "tolerance")) run_options.tolerance = number_of(tolerance);
+    run_options.verify = static_cast<int>(integer_item(options, "verify", 0));
     run_options.continues = flag_item(options, "continues");
     run_options.more_follow = flag_item(options, "more_follow");
     run_options.rows_expected = integer_item(options, "rows_expected", 0);
@@ -90,6 +92,7 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
     ms::RunReport report;
     {
       const WithoutGil without;
+      evaluator->reset_verification();
       ms::MeasurementSet ms(ms_path, ms::Access::kUpdate);
       report = ms::run(ms, *evaluator, run_options, &cancellation, report_progress);
     }

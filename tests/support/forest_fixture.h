@@ -137,12 +137,14 @@ class TestForest {
   /// Evaluates a node in a forest of its own.
   ResultPtr evaluate(const std::string& name, int threads = 1) {
     built = Forest::build(specs_, registry());
-    return Evaluator(built, {.threads = threads}).evaluate(request, name);
+    evaluator = std::make_shared<Evaluator>(built, EvaluatorOptions{.threads = threads});
+    return evaluator->evaluate(request, name);
   }
   const std::vector<NodeSpec>& specs() const { return specs_; }
 
   Request request;
-  std::shared_ptr<Forest> built;  ///< by the last evaluate()
+  std::shared_ptr<Forest> built;         ///< by the last evaluate()
+  std::shared_ptr<Evaluator> evaluator;  ///< of the last evaluate()
 
  private:
   std::vector<NodeSpec> specs_;

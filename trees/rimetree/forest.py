@@ -15,6 +15,7 @@ from .nodes import class_infos
 from .scope import NodeScope, NodeStub
 from .state import from_runtime, to_runtime
 from .timing import TimingReport
+from .verification import Verification, tolerance_of
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,27 @@ class Forest:
             raise _forest_error(errors + list(error.args[1])) from None
         if errors:
             raise _forest_error(errors)
+        self._tolerance = tolerance_of("double", None)  # of the last evaluation
         self._classes = {name: class_name for name, class_name, *_ in scope.specs()}
 
-    def evaluate(self, node: NodeStub | str, cells: Cells | None = None, *, precision: str = "double") -> np.ndarray:
+    def evaluate(
+        self,
+        node: NodeStub | str,
+        cells: Cells | None = None,
+        *,
+        precision: str = "double",
+        tolerance: float | None = None,
+        verify: int = 0,
+    ) -> np.ndarray:
         """Values of a node: [tensor dimensions..., time, freq], length 1 along axes on which they do not vary.
 
-        The array is a read-only view of the runtime's memory. `precision` is "double", or "single" for monolithic
-        kernels with double-precision phases. Raises `Error` where the node or one below it failed or has no data.
+        The array is a read-only view of the runtime's memory. `precision` is "double" or "single" for monolithic
+        kernels; or `tolerance` says what they may be wrong by, as a fraction of the total flux (1e-12 to 1), and they
+        take the cheapest method that meets it (`notes` tells which). `verify`: about so many of their values, chosen
+        at random, are computed again in extended precision, unless they are still known from before (`verification`
+        tells the largest error). Raises `Error` where the node or one below it failed or has no data.
         """
-        result = self.result(node, cells, precision=precision)
+        result = self.result(node, cells, precision=precision, tolerance=tolerance, verify=verify)
         if result.value is None:
             raise Error(f"node {_name(node)!r} has no data for this request")
         return result.value
@@ -65,13 +78,16 @@ class Forest:
         cells: Cells | None = None,
         *,
         precision: str = "double",
+        tolerance: float | None = None,
         derivatives: bool = False,
+        verify: int = 0,
     ) -> Result:
         """As `evaluate`, with flags and, if asked for, derivatives with respect to all solvable parameters."""
-        if precision not in ("double", "single"):
-            raise Error(f'precision must be "double" or "single", not {precision!r}')
+        self._tolerance = tolerance_of(precision, tolerance)
         cells = cells or Cells()
-        (raw,) = self._core.evaluate([_name(node)], cells.to_runtime(), precision, derivatives)
+        (raw,) = self._core.evaluate(
+            [_name(node)], cells.to_runtime(), precision, tolerance or 0.0, derivatives, int(verify)
+        )
         if raw["status"] == "failed":
             raise Error(_failure_text(raw["failures"]))
         if raw["status"] == "missing":
@@ -94,8 +110,13 @@ class Forest:
         after every time-slot group. Interrupted or failed runs leave the set readable and say in it up to which time
         the column is complete (`rimetree inspect-ms`).
         """
-        raw = _core.run_forest(self._core, str(path), run_options(**options), progress)
-        return RunReport(**raw, timing=self.timing(), warnings=self.warnings())
+        chosen = run_options(**options)
+        self._tolerance = tolerance_of(chosen["precision"], chosen["tolerance"])
+        raw = _core.run_forest(self._core, str(path), chosen, progress)
+        verification = self.verification() if chosen["verify"] else None
+        return RunReport(
+            **raw, timing=self.timing(), warnings=self.warnings(), notes=self.notes(), verification=verification
+        )
 
     def get_state(self, node: NodeStub | str) -> dict:
         """All state fields of a node."""
@@ -117,6 +138,23 @@ class Forest:
     def plan(self, n_time: int = 1, n_freq: int = 1) -> dict:
         """What an evaluation on so many cells would do and take; nothing is executed."""
         return self._core.plan(n_time, n_freq)
+
+    def describe(self, cells: Cells, *, precision: str = "double", tolerance: float | None = None) -> list[dict]:
+        """What the nodes that know several methods would choose on these cells, and why; nothing is executed.
+
+        A list of dicts: `node` (the first of its batch), `text`, `seconds` (estimate on one core; 0: none).
+        """
+        tolerance_of(precision, tolerance)
+        described = self._core.describe(cells.to_runtime(), precision, tolerance or 0.0)
+        return [dict(zip(("node", "text", "seconds"), one, strict=True)) for one in described]
+
+    def verification(self) -> Verification:
+        """What `verify` has found since the forest was built, or in its last run."""
+        return Verification(*self._core.verification(), tolerance=self._tolerance)
+
+    def notes(self) -> list[str]:
+        """How nodes with a choice did what they did, and why, each message once."""
+        return self._core.notes()
 
     def timing(self) -> TimingReport:
         """Where the time went since the forest was built, or since `reset_timing`."""

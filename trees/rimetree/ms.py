@@ -13,6 +13,7 @@ from . import _core
 from ._core import Error
 from .make_ms import Band, Created, create
 from .timing import TimingReport
+from .verification import Verification, tolerance_of
 
 __all__ = [
     "CORRELATION_NAMES",
@@ -45,7 +46,7 @@ class RunReport:
 
     Times are wall-clock seconds. Reading and writing go on beside evaluating: theirs are the seconds for which the run
     had to wait. `overhead_seconds` is what is neither node arithmetic nor waiting. `missing` counts Sinks without a
-    value, summed over tiles.
+    value, summed over tiles. `notes`: which methods were chosen and why. `verification`: what was found by `verify`.
     """
 
     tiles: int
@@ -61,6 +62,8 @@ class RunReport:
     columns: list[str]
     timing: TimingReport
     warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    verification: Verification | None = None
 
     @property
     def overhead_fraction(self) -> float:
@@ -77,6 +80,8 @@ class RunReport:
                 f"total {self.total_seconds:.3f} s: reading {self.read_seconds:.3f} s, writing "
                 f"{self.write_seconds:.3f} s, evaluating {self.evaluate_seconds:.3f} s; framework overhead "
                 f"{self.overhead_seconds:.4f} s ({100 * self.overhead_fraction:.2f} % of computing)",
+                *self.notes,
+                *([str(self.verification)] if self.verification else []),
             ]
         )
 
@@ -89,17 +94,22 @@ def run_options(
     time_slots: int | None = None,
     channels: tuple[int, int] | None = None,
     precision: str = "double",
+    tolerance: float | None = None,
+    verify: int = 0,
     part: tuple[int, int, int] | None = None,
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
     `data_desc_id`, `field_id`: only these rows (None: all). `time_slots`: per time-slot group (None: as many as fit in
-    memory). `channels`: (first, stop). `precision`: "double" or "single". `part`: (index, count, rows) where this run
+    memory). `channels`: (first, stop). `precision`: "double" or "single"; `tolerance`: what may be
+    wrong instead, as a fraction of the total flux. `verify`: so many visibilities, chosen at random, are computed again
+    in extended precision (those of each batch of nodes that can be). `part`: (index, count, rows) where this run
     is one of several that fill a column together, one for each field, with so many rows in all: if one of them is
     interrupted, the set says so until the last has ended.
     """
-    if precision not in ("double", "single"):
-        raise Error(f'precision must be "double" or "single", not {precision!r}')
+    tolerance_of(precision, tolerance)
+    if verify < 0:
+        raise Error(f"verify must be a number of visibilities, not {verify}")
     if time_slots is not None and time_slots < 1:
         raise Error(f"time_slots must be at least 1, not {time_slots}")
     return {
@@ -109,6 +119,8 @@ def run_options(
         "time_slots": time_slots,
         "channels": None if channels is None else [int(channel) for channel in channels],
         "precision": precision,
+        "tolerance": tolerance,
+        "verify": int(verify),
         "continues": part is not None and part[0] > 0,
         "more_follow": part is not None and part[0] < part[1] - 1,
         "rows_expected": 0 if part is None else part[2],

@@ -11,6 +11,7 @@ from .cells import Cells
 from .forest import Forest
 from .nodes import PSV, Constant, Stokes
 from .scope import NodeScope
+from .verification import tolerance_of
 
 DEVICES = ("auto", "cpu")
 
@@ -27,6 +28,9 @@ def predict(
     gaussian=None,
     device: str = "auto",
     precision: str = "double",
+    tolerance: float | None = None,
+    verify: int = 0,
+    found: list | None = None,
     threads: int | None = None,
 ) -> np.ndarray:
     """Visibilities of point and Gaussian sources in linear correlations XX, XY, YX, YY.
@@ -46,6 +50,11 @@ def predict(
     gaussian: [source, 3]: major and minor axis (FWHM) and position angle (north through east), radians; zeros: point.
     device: "auto" or "cpu".
     precision: "double" (1e-12 of the total flux) or "single" (1e-6; phases are double).
+    tolerance: what visibilities may be wrong by instead, as a fraction of the total flux, 1e-12 to 1; the cheapest
+        method that meets it is taken.
+    verify: so many visibilities, chosen at random, are computed again one by one in extended precision; warns if one is
+        off by more than the tolerance.
+    found: a list to which the `Verification` of `verify` is appended.
     threads: number of threads; None: all cores.
 
     Returns
@@ -56,6 +65,7 @@ def predict(
     """
     if device not in DEVICES:
         raise Error(f"device must be one of {', '.join(DEVICES)}, not {device!r}: this build computes on the CPU")
+    tolerance_of(precision, tolerance)
     uvw = _array("uvw_m", uvw_m, (None, 3))
     frequency = _array("frequency_hz", np.atleast_1d(frequency_hz), (None,))
     directions = _directions(lmn)
@@ -87,7 +97,13 @@ def predict(
     # A row stands for a cell of the time axis: where it lies does not matter, only how wide it is.
     cells = Cells(np.arange(n_row), frequency, time_width_s=exposure, freq_width_hz=width)
     forest = Forest(ns, threads=threads)
-    values = forest.evaluate(ns.V, cells, precision=precision)
+    values = forest.evaluate(ns.V, cells, precision=precision, tolerance=tolerance, verify=verify)
+    if verify:
+        verification = forest.verification()
+        if found is not None:
+            found.append(verification)
+        if not verification.passed:
+            warnings.warn(str(verification), stacklevel=2)
     for message in forest.warnings():
         warnings.warn(message, stacklevel=2)
     values = np.broadcast_to(values, (2, 2, n_row, n_channel))

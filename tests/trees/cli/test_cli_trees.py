@@ -113,6 +113,21 @@ def test_explain_executes_nothing(command, script, kat7, sky_file):
     assert "--sky" in command("explain", kat7, code=2).stderr
 
 
+def test_explain_says_which_method_meets_the_tolerance(command, kat7, sky_file):
+    asked = ["explain", kat7, "--sky", sky_file]
+    assert "to 1e-12 of the total flux: direct in double precision" in command(*asked).stdout
+    assert "to 1e-06 of the total flux: direct in single precision" in command(*asked, "--precision", "single").stdout
+    plan = command(*asked, "--tolerance", "1e-7", "--channels", "32768").stdout
+    assert "to 1e-07 of the total flux: delay method" in plan and "direct in single precision: not exact enough" in plan
+    assert "--tolerance" in command(*asked, "--tolerance", "1e-13", code=2).stderr
+
+
+def test_runs_verify(command, script, kat7, sky_file):
+    done = command("simulate", kat7, "--sky", sky_file, "--tolerance", "1e-7", "--verify", "20")
+    assert "20 visibilities computed again in extended precision" in done.stdout
+    assert "within the tolerance of 1e-07" in done.stdout and "PSV: 3 sources" in done.stdout
+
+
 def test_info(command):
     about = command("info").stdout
     assert f"rimetree {rt.__version__}" in about

@@ -6,7 +6,7 @@ import click
 
 from .output import log
 from .quantities import FREQUENCY
-from .selection import evaluation_options, require_ms, rows_options
+from .selection import evaluation_options, require_ms, rows_options, verify_option
 
 
 @click.command("run", context_settings={"ignore_unknown_options": False})
@@ -14,6 +14,7 @@ from .selection import evaluation_options, require_ms, rows_options
 @click.argument("ms", type=click.Path(), required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS...]")
 @evaluation_options
+@verify_option
 @rows_options
 @click.option("--evaluate", "node", metavar="NODE", help='Print the values of a node, e.g. "K:0:1"; writes nothing.')
 @click.option("--freq", type=FREQUENCY, multiple=True, help="For --evaluate: frequency of a cell; may be repeated.")
@@ -21,7 +22,22 @@ from .selection import evaluation_options, require_ms, rows_options
 @click.option("--dry-run", is_flag=True, help="Build the forest, say what it would take, evaluate nothing.")
 @click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
 def command(
-    script, ms, arguments, precision, threads, memory, time_slots, field, ddid, node, freq, time, dry_run, report
+    script,
+    ms,
+    arguments,
+    precision,
+    tolerance,
+    verify,
+    threads,
+    memory,
+    time_slots,
+    field,
+    ddid,
+    node,
+    freq,
+    time,
+    dry_run,
+    report,
 ) -> None:
     """Run tree script SCRIPT over Measurement Set MS: its Sinks write their columns.
 
@@ -50,8 +66,12 @@ def command(
         return rt.Forest(script.scope(group), threads=threads, memory_bytes=int(memory) if memory else None)
 
     if node is not None:
-        values = forest_of(groups[0]).evaluate(node, rt.Cells(time or None, freq or None), precision=precision)
+        forest = forest_of(groups[0])
+        cells = rt.Cells(time or None, freq or None)
+        values = forest.evaluate(node, cells, precision=precision, tolerance=tolerance, verify=verify)
         click.echo(f"{node}: {values.dtype} {list(values.shape)} [tensor..., time, freq]\n{values}")
+        if verify:
+            click.echo(forest.verification())
     elif ms is None or dry_run:
         for group in groups:
             forest = forest_of(group)
@@ -59,4 +79,5 @@ def command(
             click.echo(nodes if group is None else f"{group}: {nodes}; {memory_text(forest, group, time_slots)}")
         log("nothing was evaluated" + ("" if ms else ": no Measurement Set was given"))
     else:
-        print_reports(run_groups(ms, groups, forest_of, precision=precision, time_slots=time_slots), report)
+        options = {"precision": precision, "tolerance": tolerance, "time_slots": time_slots, "verify": verify}
+        print_reports(run_groups(ms, groups, forest_of, **options), report)

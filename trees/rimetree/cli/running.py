@@ -28,10 +28,10 @@ def run_groups(
     groups: Sequence,
     forest_of: Callable,
     *,
-    precision: str,
     time_slots: int | None,
+    **options,
 ) -> list:
-    """Run `forest_of(group)` over each group; returns [(group, RunReport)].
+    """Run `forest_of(group)` over each group; returns [(group, RunReport)]. Options as `rimetree.ms.run_options`.
 
     After Ctrl-C the message says how far the column is complete.
     """
@@ -44,14 +44,16 @@ def run_groups(
                 report = forest.run(
                     path,
                     progress=show,
-                    precision=precision,
                     time_slots=time_slots,
+                    **options,
                     part=(index, len(groups), sum(one.n_row for one in groups)),
                     **group.selection,
                 )
             reports.append((group, report))
             for message in report.warnings:
                 log(f"warning: {message}")
+            if report.verification and not report.verification.passed:
+                log(f"warning: {report.verification}")
     except KeyboardInterrupt:
         raise Interrupted(_interrupted_text(path, len(reports), len(groups))) from None
     return reports

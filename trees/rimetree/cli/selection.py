@@ -39,7 +39,7 @@ def sky_options(required: bool) -> Callable:
 
 
 def evaluation_options(function: Callable) -> Callable:
-    """--precision, --threads, --memory and --time-slots."""
+    """--precision, --tolerance, --threads, --memory and --time-slots."""
     function = click.option(
         "--time-slots", type=click.IntRange(min=1), help="Per time-slot group; default: as many as fit into memory."
     )(function)
@@ -47,12 +47,33 @@ def evaluation_options(function: Callable) -> Callable:
         "--memory", type=BYTES, help="What results may take, e.g. 4GiB; default: half of the memory that is free."
     )(function)
     function = click.option("--threads", type=click.IntRange(min=1), help="Cores to use; default: all.")(function)
+    return accuracy_options(function)
+
+
+def accuracy_options(function: Callable) -> Callable:
+    """--precision and --tolerance."""
+    function = click.option(
+        "--tolerance",
+        type=click.FloatRange(min=1e-12, max=1, max_open=True),
+        help="Of visibilities, as a fraction of the total flux; the cheapest method that meets it is taken.",
+    )(function)
     return click.option(
         "--precision",
         type=click.Choice(["double", "single"]),
         default="double",
         show_default=True,
         help="Of the kernels; phases are always double.",
+    )(function)
+
+
+def verify_option(function: Callable) -> Callable:
+    """--verify."""
+    return click.option(
+        "--verify",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Compute N visibilities of each batch of PSV nodes again in extended precision; report the largest error.",
     )(function)
 
 

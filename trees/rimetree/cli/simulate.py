@@ -13,6 +13,7 @@ from .selection import (
     scope_of_sky,
     sky_options,
     tree_options,
+    verify_option,
     warn_of_directions,
     warn_of_sky,
 )
@@ -26,6 +27,7 @@ from .selection import (
 @click.option("--seed", type=int, default=0, help="Decides the numbers of the noise.")
 @tree_options
 @evaluation_options
+@verify_option
 @rows_options
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, write nothing.")
 @click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
@@ -38,6 +40,8 @@ def command(
     noise,
     seed,
     precision,
+    tolerance,
+    verify,
     threads,
     memory,
     time_slots,
@@ -77,5 +81,6 @@ def command(
             click.echo(f"{group}; {memory_text(forest_of(group), group, time_slots)}")
         click.echo("dry run: nothing was written")
         return
-    reports = run_groups(ms, groups, forest_of, precision=precision, time_slots=time_slots)
+    options = {"precision": precision, "tolerance": tolerance, "time_slots": time_slots, "verify": verify}
+    reports = run_groups(ms, groups, forest_of, **options)
     print_reports(reports, report)
