@@ -12,10 +12,12 @@
 namespace rimetree::psv {
 namespace {
 
-// How the tolerance is shared out. The kernel's error falls in coarse steps of its width, the others' quickly with one
-// more term.
-constexpr double kKernelShare = 0.97, kSeriesShare = 0.01, kTaperShare = 0.01, kExposureShare = 0.005,
-                 kIrregularShare = 0.005;
+// What series and rules may take of the tolerance; their errors fall quickly with one more term. The kernel, whose
+// error falls in coarse steps of its width, gets what is left.
+constexpr double kSeriesShare = 0.01, kTaperShare = 0.01, kExposureShare = 0.005;
+/// Rounding in double precision: of phases and positions (1e-15 each), and of the transform, which grows by up to
+/// GriddingKernel::growth twice.
+constexpr double kRounding = 5e-14;
 
 /// |u l + v m + w (n - 1)| at most over the exposure, and the share of the change.
 struct RowReach {
@@ -101,10 +103,11 @@ void finish_level(DelayLevel& level, const Band& band, const GriddingKernel& ker
     }
 }
 
-/// What each row needs, and the largest of the bounds; false where a row cannot be done.
-bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double tolerance) {
+/// What each row needs; `irregular` is the phase, in radians, by which rounded frequencies miss the regular grid. False
+/// where a row cannot be done.
+bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double tolerance, double& irregular) {
   const Band& band = plan.band;
-  double exposure_error = 0, irregular = 0;
+  double exposure_error = 0;
   plan.rows.resize(rows.n_row);
   for (std::size_t i = 0; i < rows.n_row; ++i) {
     DelayRow& row = plan.rows[i];
@@ -135,15 +138,11 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
     }
   }
   if (exposure_error > kExposureShare * tolerance) plan.obstacle = "phases turn too far within an exposure";
-  if (irregular > kIrregularShare * tolerance)
-    plan.obstacle = "the frequencies are rounded too coarsely to count as regular at these delays";
   plan.bound += exposure_error + irregular;
   return plan.obstacle.empty();
 }
 
 }  // namespace
-
-DelaySky expand_sky(const Sky<double>& sky, const Band& band, double error);
 
 Band analyse_band(const Channels& c) {
   Band band;
@@ -177,15 +176,22 @@ DelayPlan plan_delay(const Sky<double>& sky, const Channels& channels, const Row
   plan.band = analyse_band(channels);
   plan.obstacle = plan.band.obstacle;
   if (jones.n_pair > 0) plan.obstacle = "there are Jones terms";
-  const int width = kernel_width_for(kKernelShare * tolerance);
-  if (width == 0) plan.obstacle = "the tolerance is beyond its kernels";
   if (!plan.obstacle.empty()) return plan;
-  plan.kernel = &gridding_kernel(width);
-  plan.sky = expand_sky(sky, plan.band, kSeriesShare * tolerance);
+  plan.sky = expand_sky(sky, kSeriesShare * tolerance);
   plan.obstacle = plan.sky.obstacle;
   plan.n_term = plan.sky.n_term;
-  if (!plan.obstacle.empty() || !plan_rows(plan, sky.extent, rows, tolerance)) return plan;
-  plan.bound += plan.sky.series_error + two_step_bound(*plan.kernel);
+  double irregular = 0;
+  if (!plan.obstacle.empty() || !plan_rows(plan, sky.extent, rows, tolerance, irregular)) return plan;
+  plan.bound += plan.sky.series_error + kRounding;
+  const int width = kernel_width_for(tolerance - plan.bound);
+  if (width == 0) {
+    plan.obstacle = irregular > 0.5 * tolerance
+                        ? "the frequencies are rounded too coarsely to count as regular at these delays"
+                        : "the tolerance is beyond its kernels";
+    return plan;
+  }
+  plan.kernel = &gridding_kernel(width);
+  plan.bound += two_step_bound(*plan.kernel);
   int highest = 0;
   for (const DelayRow& row : plan.rows) highest = std::max<int>(highest, row.level);
   for (int i = 0; i <= highest; ++i)

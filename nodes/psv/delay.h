@@ -71,6 +71,9 @@ struct DelaySky {
   std::string obstacle;                 ///< why spectra have no such series within the error asked for
 };
 
+/// Spectra become series that are wrong by at most `error` of the total flux.
+DelaySky expand_sky(const Sky<double>& sky, double error);
+
 /// How each row is evaluated.
 struct DelayRow {
   std::uint8_t level = 0;         ///< index into DelayPlan::levels
@@ -86,7 +89,7 @@ struct DelayPlan {
   std::vector<DelayLevel> levels;
   std::vector<DelayRow> rows;  ///< [row]
   std::size_t n_term = 1;      ///< most terms of any row
-  double bound = 0;            ///< of the error, as a fraction of the total flux; rounding (1e-13) not counted
+  double bound = 0;            ///< of the error, as a fraction of the total flux
   std::string obstacle;        ///< why the method cannot be used; the rest is not filled then
 };
 

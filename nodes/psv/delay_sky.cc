@@ -154,7 +154,7 @@ std::vector<double> fit_spectra(const Sky<double>& sky, double error, DelaySky& 
 
 }  // namespace
 
-DelaySky expand_sky(const Sky<double>& sky, const Band&, double error) {
+DelaySky expand_sky(const Sky<double>& sky, double error) {
   DelaySky to;
   to.n_source = sky.n_source;
   to.n_point = sky.n_point;

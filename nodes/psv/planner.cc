@@ -14,17 +14,21 @@ constexpr double kDoubleBound = 1e-12, kSingleBound = 1e-6;
 
 // Nanoseconds of one core with vectors of eight doubles, measured at 2.6 GHz; narrower vectors take longer.
 struct Costs {
-  static constexpr double kPhasor = 0.12, kPlane = 0.075;  ///< direct: per source, row and channel
-  static constexpr double kSingle = 0.75;                  ///< of the cost in double precision
-  static constexpr double kVarying = 1.3, kGaussian = 1.4, kSmeared = 1.3;
-  static constexpr double kJonesProduct = 8;   ///< per source, row, channel (if it varies) and pair
-  static constexpr double kPlace = 3;          ///< delay: per source, row and node of the exposure
-  static constexpr double kKernelTerm = 0.27;  ///< per vector and degree of the kernel
-  static constexpr double kSpread = 1.6;       ///< per vector of the kernel and grid
-  static constexpr double kTaper = 6;          ///< per Gaussian, row and term, and again per term squared / 8
-  static constexpr double kSmallTransform = 0.2, kLargeTransform = 0.36;  ///< per cell and log2 of the cells
+  // The direct sum.
+  static constexpr double kPhasor = 0.12, kPlane = 0.026;  ///< per source, row and channel
+  static constexpr double kSeed = 10, kSmearedSeed = 35;   ///< per source and row
+  static constexpr double kSmeared = 2.2, kVarying = 1.3, kGaussian = 1.4;
+  static constexpr double kSingle = 0.88, kSingleSmeared = 0.56;  ///< of the cost in double precision
+  static constexpr double kJonesProduct = 8;                      ///< per source, row, pair, and channel if it varies
+  static constexpr double kStore = 14, kStoreSingle = 25;         ///< per row and channel
+  // The delay method.
+  static constexpr double kPlace = 3;          ///< per source, row and node of the exposure
+  static constexpr double kKernelTerm = 0.27;  ///< the same, per vector and coefficient of the kernel
+  static constexpr double kSpread = 1.6;       ///< the same, per vector of the kernel and grid
+  static constexpr double kTaper = 6;          ///< per Gaussian, row and term
+  static constexpr double kSmallTransform = 0.2, kLargeTransform = 0.36;  ///< per cell and binary digit of the cells
   static constexpr double kSample = 0.12;                                 ///< per channel, cell of the kernel and grid
-  static constexpr double kWrite = 3.6;                                   ///< per channel
+  static constexpr double kWrite = 3.6;                                   ///< per row and channel
 };
 
 double vector_factor() { return 8.0 / double(std::clamp<std::size_t>(rows_per_block<double>(), 1, 8)); }
@@ -34,12 +38,14 @@ double direct_seconds(const Sky<double>& sky, const Channels& channels, const Ro
   const double n_channel = double(channels.frequency_hz.size());
   const bool varying = sky.n_weight_channel > 1;
   const double planes = jones.n_pair > 0 ? 8 : double(sky.planes.size());
+  const bool smeared = rows.du != nullptr;
   double each = (Costs::kPhasor + Costs::kPlane * planes) * (varying ? Costs::kVarying : 1) * n_channel;
+  each = smeared ? Costs::kSmearedSeed + Costs::kSmeared * each : Costs::kSeed + each;
   if (sky.n_source > 0) each *= 1 + (Costs::kGaussian - 1) * double(sky.n_source - sky.n_point) / double(sky.n_source);
-  if (rows.du != nullptr) each *= Costs::kSmeared;
+  if (single) each *= smeared ? Costs::kSingleSmeared : Costs::kSingle;
   each += Costs::kJonesProduct * jones.n_pair * (jones.varies_in_frequency || varying ? n_channel : 1);
-  const double nanoseconds = (double(sky.n_source) * each * vector_factor() + Costs::kWrite * n_channel) * rows.n_row;
-  return 1e-9 * nanoseconds * (single ? Costs::kSingle : 1);
+  const double store = (single ? Costs::kStoreSingle : Costs::kStore) * n_channel;
+  return 1e-9 * (double(sky.n_source) * each * vector_factor() + store) * double(rows.n_row);
 }
 
 double delay_row_nanoseconds(const DelayPlan& plan, const DelayRow& row) {
