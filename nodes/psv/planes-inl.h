@@ -65,12 +65,10 @@ void choose_pair_tile(TileJob<T> t, const Method& m) {
 template <int kPlanes, Weights kWeights, class T>
 void sum_planes(TileJob<T> t) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
-  constexpr int P = kSumPlanes<kPlanes>;
-  for (int p = 0; p < kPlanes; p += P) {
-    for (t.first_channel = 0; t.first_channel < kTileChannels; t.first_channel += kSumChannels<kPlanes>)
-      plane_sums<kPlanes, kWeights>(t);
-    t.weight += P * (kWeights == Weights::kVector ? lanes : 1);
-    t.sum += 2 * P * lanes;
+  for (int p = 0; p < kPlanes; p += kSumPlanes) {
+    for (t.first_channel = 0; t.first_channel < kTileChannels; t.first_channel += kSumChannels) plane_sums<kWeights>(t);
+    t.weight += kSumPlanes * (kWeights == Weights::kVector ? lanes : 1);
+    t.sum += 2 * kSumPlanes * lanes;
   }
 }
 
@@ -105,7 +103,7 @@ TileJob<T> part_of(TileJob<T> t, std::size_t first, std::size_t count) {
 /// Weights that depend on the channel, amplitudes, or a grid that is not quite regular.
 template <int kPlanes, bool kVector, class T>
 void tile_with_shape(const TileJob<T>& t, const Method& m) {
-  if constexpr (kPlanes == 1 && kManyRegisters) {
+  if constexpr (kPlanes == 1) {
     m.weighted ? choose_shaped_tile<true, Weights::kOne>(t, m) : choose_shaped_tile<true, Weights::kChannel>(t, m);
   } else if constexpr (!kVector && kManyRegisters) {
     t.weight_channel == 0 ? choose_pair_tile<kPlanes, Weights::kSource>(t, m)
@@ -116,8 +114,6 @@ void tile_with_shape(const TileJob<T>& t, const Method& m) {
       choose_shaped_tile<false, Weights::kOne>(part, m);
       if (kVector)
         sum_planes<kPlanes, Weights::kVector>(part);
-      else if (m.weighted)
-        sum_planes<kPlanes, Weights::kOne>(part);
       else if (t.weight_channel == 0)
         sum_planes<kPlanes, Weights::kSource>(part);
       else

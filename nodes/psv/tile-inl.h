@@ -158,18 +158,15 @@ HWY_NOINLINE void plane_tile(const TileJob<T>& job) {
 }
 
 /// Planes and channels that a call of plane_sums() takes.
-template <int kPlanes>
-inline constexpr int kSumPlanes = kPlanes > 1 ? 2 : 1;
-template <int kPlanes>
-inline constexpr int kSumChannels = (kManyRegisters ? 8 : 4) / kSumPlanes<kPlanes>;
+inline constexpr int kSumPlanes = 2, kSumChannels = kManyRegisters ? 4 : 2;
 
-/// Sums of stored phasors: channels job.first_channel.. of the tile, one plane or two.
-template <int kPlanes, Weights kWeights, class T>
+/// Sums of stored phasors: channels job.first_channel.. of the tile, two planes.
+template <Weights kWeights, class T>
 HWY_NOINLINE void plane_sums(const TileJob<T>& job) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr int P = kSumPlanes<kPlanes>, K = kSumChannels<kPlanes>;
+  constexpr int P = kSumPlanes, K = kSumChannels;
   V sum[K][P][2], w[P];
 #pragma GCC unroll 8
   for (int k = 0; k < K; ++k)
@@ -187,17 +184,13 @@ HWY_NOINLINE void plane_sums(const TileJob<T>& job) {
 #pragma GCC unroll 8
     for (int k = 0; k < K; ++k) {
       V re = hn::Load(d, phasor + 2 * k * lanes), im = hn::Load(d, phasor + (2 * k + 1) * lanes);
-      if constexpr (P > 1) keep_in_register(re), keep_in_register(im);
+      keep_in_register(re);
+      keep_in_register(im);
 #pragma GCC unroll 2
       for (int p = 0; p < P; ++p) {
-        if constexpr (kWeights == Weights::kOne) {
-          sum[k][p][0] = hn::Add(sum[k][p][0], re);
-          sum[k][p][1] = hn::Add(sum[k][p][1], im);
-        } else {
-          if constexpr (kWeights == Weights::kChannel) w[p] = hn::Set(d, weight[k * job.weight_channel + p]);
-          sum[k][p][0] = hn::MulAdd(w[p], re, sum[k][p][0]);
-          sum[k][p][1] = hn::MulAdd(w[p], im, sum[k][p][1]);
-        }
+        if constexpr (kWeights == Weights::kChannel) w[p] = hn::Set(d, weight[k * job.weight_channel + p]);
+        sum[k][p][0] = hn::MulAdd(w[p], re, sum[k][p][0]);
+        sum[k][p][1] = hn::MulAdd(w[p], im, sum[k][p][1]);
       }
     }
   }
