@@ -16,6 +16,12 @@ namespace rimetree {
 
 class ThreadPool;
 
+/// Wall time of a batch that was no arithmetic, as far as its class tells.
+struct BatchSplit {
+  double unchanged_seconds = 0;  ///< preparing or copying what has not changed since the last batch: avoidable
+  double changed_seconds = 0;    ///< preparing or copying what is new
+};
+
 /// What a batch of evaluations runs with.
 struct BatchContext {
   ThreadPool& threads;
@@ -23,6 +29,7 @@ struct BatchContext {
   Warnings& warnings;
   Warnings& notes;             ///< how things were done and why: for reports, no cause for concern
   Verification& verification;  ///< takes what Request::verify asks for
+  BatchSplit split = {};
 };
 
 /// What a class would do with a batch of nodes, before there are data.
