@@ -64,15 +64,18 @@ PYTHON
 }
 trap summary EXIT
 
-# The imaging test compares with WSClean; without it that test is skipped and says so.
-install_wsclean() {
-  command -v wsclean >/dev/null && return
-  local sudo=()
+# What single tests compare or count with: WSClean images, valgrind counts instructions. Without them these tests are
+# skipped and say so.
+install_for_tests() {
+  local package sudo=()
   ((EUID == 0)) || sudo=(sudo -n)
-  if ! "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends wsclean \
-    >"$RESULTS/wsclean.log" 2>&1; then
-    say "WSClean is not there and cannot be installed; the test that uses it will be skipped"
-  fi
+  for package in wsclean valgrind; do
+    command -v "$package" >/dev/null && continue
+    if ! "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" \
+      >"$RESULTS/$package.log" 2>&1; then
+      say "$package is not there and cannot be installed; tests that use it will be skipped"
+    fi
+  done
 }
 
 run_ctest() {
@@ -120,7 +123,7 @@ sanitizers_in_the_time_left() {
 }
 
 stage install scripts/install.sh --tests || exit 1
-install_wsclean
+install_for_tests
 stage ctest run_ctest || true
 stage pytest run_pytest || true
 sanitizers_in_the_time_left

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import rimetree as rt
 from rimetree import bench
-from rimetree.bench import measure as measuring
+from rimetree.bench import measuring
 from rimetree.cli import cli
 
 PEAK = {"double_per_second": 5e10, "single_per_second": 1e11, "instruction_set": "none"}
@@ -45,6 +45,15 @@ def test_filters_take_cases_with_all_parts():
         assert parts >= {"meerkat", "1000", "single"} or parts >= {"wsrt", "jones-varying"}
     assert bench.select(bench.grid(), ["meerkat/10"]) != bench.select(bench.grid(), ["meerkat/1000"])
     assert bench.select(bench.grid(), ["100000"]) == []
+    assert bench.select(bench.grid()) == bench.grid()
+
+
+def test_cases_by_name():
+    assert bench.select(bench.grid(), names=[SMALL]) == [case_of(SMALL)]
+    both = bench.select(bench.grid(), ["meerkat/10000"], [SMALL])
+    assert both[0] == case_of(SMALL) and len(both) > 2
+    with pytest.raises(rt.Error, match=r"no case wsrt/I$"):
+        bench.select(bench.grid(), names=["wsrt/I"])
 
 
 @pytest.mark.parametrize(
@@ -83,8 +92,8 @@ def test_a_measurement_is_checked_and_complete(name):
     assert 0 < clocks.computing_s < clocks.needed_s < clocks.total_s
     assert clocks.framework_s > 0 and clocks.unchanged_s > 0 and clocks.changed_s > 0
     assert measured.result_bytes >= measured.group_slots * 91 * case.n_channel * 64
-    assert measured.method.startswith("delay" if case.n_channel > 64 else "direct in " + case.accuracy)
-    assert (measured.of_peak is None) == (case.n_channel > 64)
+    assert measured.method in ("delay method", "direct in double precision", "direct in single precision")
+    assert (measured.of_peak is None) == (measured.method == "delay method")
     assert measured.threads == 2
 
 
@@ -134,8 +143,8 @@ def run(*arguments):
 
 
 def test_wrong_answers_on_the_command_line(single_is_wrong, tmp_path):
-    filters = ("--filter", "wsrt/I/double/10", "--filter", "wsrt/I/single/10")
-    result = run(*filters, "--seconds", 0.02, "--json", tmp_path / "r.json", "--plot", tmp_path / "r.png")
+    names = ("--case", "wsrt/I/double/10", "--case", "wsrt/I/single/10")
+    result = run(*names, "--seconds", 0.02, "--json", tmp_path / "r.json", "--plot", tmp_path / "r.png")
     assert result.exit_code == 1
     assert "wsrt/I/single/10: NO SPEED, wrong answer" in result.output
     cases = json.loads((tmp_path / "r.json").read_text())["cases"]
@@ -146,7 +155,8 @@ def test_wrong_answers_on_the_command_line(single_is_wrong, tmp_path):
 
 def test_figures_plot_and_comparison(tmp_path):
     old, new, plot = tmp_path / "old.json", tmp_path / "new.json", tmp_path / "plot.png"
-    arguments = ("--filter", "wsrt/I/double/10", "--filter", "wsrt/I/1e-6", "--seconds", 0.02, "--threads", 1)
+    names = ("--case", "wsrt/I/double/10", "--case", "wsrt/I/1e-6/1000")
+    arguments = (*names, "--seconds", 0.02, "--threads", 1)
     assert run(*arguments, "--json", old).exit_code == 0
     record = json.loads(old.read_text())
     assert {"date", "machine", "versions", "load_average_at_the_start", "load_average_at_the_end"} <= set(record)
@@ -170,7 +180,7 @@ def test_figures_plot_and_comparison(tmp_path):
 
 
 def test_the_table_says_where_time_slots_were_left_out():
-    result = run("--filter", "meerkat/IQUV/double/100", "--seconds", 0.05)
+    result = run("--case", "meerkat/IQUV/double/100", "--seconds", 0.05)
     assert result.exit_code == 0, result.output
     assert " of 480 time slots" in result.output
 

@@ -12,7 +12,7 @@ print(bench.measure(case, peak=peak).rate)
 from .._core import multiply_add_peak
 from .cases import PsvCase, grid, quick, select
 from .figure import write_figure
-from .measure import Clocks, Measurement, WrongAnswerError, measure
+from .measuring import Clocks, Measurement, WrongAnswerError, measure
 from .record import Record, mean_ratio, new_record, read_record, speed_ups
 
 __all__ = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from .._core import Error
 from ..verification import tolerance_of
 
 #: Telescopes as in the thesis that the metrics come from: (name here, time slots of a whole observation).
@@ -118,7 +119,17 @@ def quick() -> list[PsvCase]:
     return [known[name] for name in names]
 
 
-def select(cases: Iterable[PsvCase], filters: Iterable[str]) -> list[PsvCase]:
-    """Cases whose name has, for one of the filters, all its parts: "meerkat/1000" is every case with these two."""
+def select(cases: Iterable[PsvCase], filters: Iterable[str] = (), names: Iterable[str] = ()) -> list[PsvCase]:
+    """Some of the cases, in their order: those with one of the names, and those whose name has all parts of one of the
+    filters: "meerkat/1000" is every case with these two. Without filters and names: all.
+
+    Raises `Error` for a name that no case has.
+    """
+    cases, names = list(cases), set(names)
+    unknown = names - {case.name for case in cases}
+    if unknown:
+        raise Error(f"there is no case {', '.join(sorted(unknown))}")
     wanted = [set(text.strip("/").split("/")) for text in filters]
-    return [case for case in cases if not wanted or any(one <= set(case.name.split("/")) for one in wanted)]
+    if not wanted and not names:
+        return cases
+    return [case for case in cases if case.name in names or any(one <= set(case.name.split("/")) for one in wanted)]

@@ -11,8 +11,8 @@ from .record import Record
 ENDINGS = (".png", ".pdf", ".svg")
 _PARTS = (  # of the bars: key, label, colour
     ("computation_only", "computation", "#2b6ca3"),
-    ("needed_copies", "needed copies", "#8fb8d9"),
-    ("avoidable_copies", "avoidable copies", "#e0a030"),
+    ("needed_copies", "preparing what is new", "#8fb8d9"),
+    ("avoidable_copies", "preparing again (avoidable)", "#e0a030"),
     ("framework", "framework", "#c04040"),
 )
 

@@ -16,7 +16,7 @@ from .. import _core
 from .._core import Error
 from ..machine import memory_bytes, processor_name
 from ..whole_file import write_text
-from .measure import Measurement
+from .measuring import Measurement
 
 FORMAT = "rimetree bench psv 1"
 

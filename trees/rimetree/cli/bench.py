@@ -25,6 +25,7 @@ def command() -> None:
     metavar="PARTS",
     help="Only cases whose name has all these parts, e.g. meerkat/IQUV/1000; may be repeated for others.",
 )
+@click.option("--case", "names", multiple=True, metavar="NAME", help="This case; may be repeated.")
 @click.option("--list", "list_only", is_flag=True, help="List the cases and stop.")
 @click.option(
     "--seconds",
@@ -37,7 +38,7 @@ def command() -> None:
 @click.option("--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with device and date.")
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw them: .png, .pdf or .svg.")
 @click.option("--compare", type=click.Path(), metavar="OLD.json", help="Show speed-ups over an earlier --json.")
-def psv(quick, filters, list_only, seconds, threads, json_file, plot, compare) -> None:
+def psv(quick, filters, names, list_only, seconds, threads, json_file, plot, compare) -> None:
     """Visibilities of many sources by the PSV node: source-visibilities per second over a grid of cases.
 
     \b
@@ -53,7 +54,7 @@ def psv(quick, filters, list_only, seconds, threads, json_file, plot, compare) -
     """
     from rimetree import bench
 
-    cases = bench.select(bench.quick() if quick else bench.grid(), filters)
+    cases = bench.select(bench.quick() if quick else bench.grid(), filters, names)
     if not cases:
         raise Failed("no case has these parts; --list shows all")
     if list_only:
