@@ -4,6 +4,7 @@
 // not copied. MeqTrees: Identity.
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
+#include "runtime/pull_back.h"
 
 namespace rimetree {
 
@@ -27,6 +28,7 @@ class Identity final : public Node {
       evaluation.add(derivative.parameter, derivative.value);
     evaluation.set_flags(evaluation.child(0).flags);
   }
+  void pull_back(PullBack& pull) const override { pull.pass_on(0); }
 };
 
 RIMETREE_REGISTER_NODE(Identity);

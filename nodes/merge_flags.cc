@@ -7,6 +7,7 @@
 #include "runtime/flag_rules.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
+#include "runtime/pull_back.h"
 
 namespace rimetree {
 
@@ -56,6 +57,7 @@ class MergeFlags final : public Node {
     for (std::size_t e = 0; e < dims().size(); ++e) merge_flags(merged, e, x.flags, e, 1);
     evaluation.set_flags(std::move(merged));
   }
+  void pull_back(PullBack& pull) const override { pull.pass_on(0); }
 };
 
 RIMETREE_REGISTER_NODE(MergeFlags);

@@ -12,6 +12,7 @@
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
+#include "runtime/pull_back.h"
 
 namespace rimetree {
 
@@ -85,6 +86,21 @@ class Parm final : public Node {
       }
     evaluation.set(std::move(value));
     if (!evaluation.request.derivatives || !state().boolean("solvable")) return;
+    if (evaluation.request.along_direction) {
+      Vells sum = evaluation.make(NumberType::real, shape(x.size(), y.size()));
+      for (std::size_t t = 0; t < x.size(); ++t)
+        for (std::size_t f = 0; f < y.size(); ++f) {
+          double total = 0;
+          for (int i = time_terms_ - 1; i >= 0; --i) {
+            double row = 0;
+            for (int j = frequency_terms_ - 1; j >= 0; --j)
+              row = row * y[f] + direction_component(index(), static_cast<std::size_t>(i * frequency_terms_ + j));
+            total = total * x[t] + row;
+          }
+          sum.real()[t * y.size() + f] = total;
+        }
+      return evaluation.add(kDirection, std::move(sum));
+    }
     for (int i = 0; i < time_terms_; ++i)
       for (int j = 0; j < frequency_terms_; ++j)
         evaluation.add({index(), i * frequency_terms_ + j}, monomial(evaluation, x, i, y, j));
@@ -123,6 +139,27 @@ class Parm final : public Node {
   }
 
   int time_terms_ = 1, frequency_terms_ = 1;
+
+ public:
+  std::size_t n_unknown() const override {
+    return state().boolean("solvable") ? static_cast<std::size_t>(time_terms_ * frequency_terms_) : 0;
+  }
+
+ protected:
+  void pull_back(PullBack& pull) const override {
+    const std::span<double> gradient = pull.gradient.of(index());
+    const std::vector<double> x = coordinates(pull.inputs, Axis::time, "time_0_s", "time_scale_s", time_terms_);
+    const std::vector<double> y =
+        coordinates(pull.inputs, Axis::frequency, "freq_0_hz", "freq_scale_hz", frequency_terms_);
+    for (std::size_t t = 0; t < x.size(); ++t)
+      for (std::size_t f = 0; f < y.size(); ++f) {
+        double along_time = pull.adjoint.real()[t * y.size() + f];
+        for (int i = 0; i < time_terms_; ++i, along_time *= x[t]) {
+          double product = along_time;
+          for (int j = 0; j < frequency_terms_; ++j, product *= y[f]) gradient[i * frequency_terms_ + j] += product;
+        }
+      }
+  }
 };
 
 RIMETREE_REGISTER_NODE(Parm);

@@ -10,6 +10,7 @@
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
+#include "runtime/pull_back.h"
 
 namespace rimetree {
 
@@ -90,6 +91,8 @@ class Sink final : public Node {
     evaluation.set(std::move(count));
     evaluation.set_flags({});
   }
+  /// Counts rows: no unknown moves the result.
+  void pull_back(PullBack&) const override {}
 
  private:
   static void check_type(int type) {

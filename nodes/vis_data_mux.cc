@@ -9,6 +9,7 @@
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
+#include "runtime/pull_back.h"
 
 namespace rimetree {
 
@@ -51,6 +52,8 @@ class VisDataMux final : public Node {
     evaluation.set(std::move(count));
     evaluation.set_flags({});
   }
+  /// Counts sinks: no unknown moves the result.
+  void pull_back(PullBack&) const override {}
 
  private:
   static constexpr std::size_t kFirstSink = 2;  // after pre and post

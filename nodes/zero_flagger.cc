@@ -8,6 +8,7 @@
 #include "runtime/flag_rules.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
+#include "runtime/pull_back.h"
 
 namespace rimetree {
 
@@ -59,6 +60,7 @@ class ZeroFlagger final : public Node {
     }
     evaluation.set_flags(std::move(flags));
   }
+  void pull_back(PullBack& pull) const override { pull.pass_on(0); }
 
  private:
   bool holds(Complex<double> x) const {

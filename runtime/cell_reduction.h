@@ -5,24 +5,10 @@
 
 #include <algorithm>
 
+#include "runtime/cell_loop.h"
 #include "runtime/cell_node.h"
 
 namespace rimetree {
-
-namespace cell_detail {
-
-/// Calls body(cell) for every cell of the shape, last axis fastest.
-template <class Body>
-void for_each_cell(const CellShape& shape, const Body& body) {
-  const auto& n = shape.extent;
-  std::array<int, kAxes> cell{};
-  for (cell[0] = 0; cell[0] < n[0]; ++cell[0])
-    for (cell[1] = 0; cell[1] < n[1]; ++cell[1])
-      for (cell[2] = 0; cell[2] < n[2]; ++cell[2])
-        for (cell[3] = 0; cell[3] < n[3]; ++cell[3]) body(cell);
-}
-
-}  // namespace cell_detail
 
 /// Body declares
 ///   static constexpr bool kRealOnly;
@@ -86,6 +72,12 @@ class CellReduction : public Node {
     }
   }
 
+  void pull_back(PullBack& pull) const override {
+    if constexpr (!Body::kRealOnly)
+      if (pull.adjoint.is_complex()) return pull_cells<Complex<Traced<double>>>(pull);
+    pull_cells<Traced<double>>(pull);
+  }
+
  private:
   /// The cells of the result, and those that go into each of them.
   struct Extents {
@@ -123,11 +115,40 @@ class CellReduction : public Node {
     constexpr NumberType type = cell_detail::NumberTraits<N>::is_complex ? NumberType::complex : NumberType::real;
     Vells target = evaluation.make(type, cells.kept);
     std::vector<cell_detail::Operand> operands;
+    for (const Result* child : evaluation.children()) operands.emplace_back(*child, parameter);
+    reduce<N>(
+        evaluation, cells, operands, [](std::size_t) { return true; },
+        [&](std::size_t i, const N& outcome, std::int32_t bits) {
+          if (flags != nullptr) flags[i] = bits;
+          cell_detail::store(target, i, outcome);
+        });
+    return target;
+  }
+
+  template <class N>
+  void pull_cells(PullBack& pull) const {
+    static thread_local Tape<double> tape;
+    tape.clear();
+    std::vector<cell_detail::Operand> operands;
+    for (std::size_t slot = 0; slot < pull.inputs.children().size(); ++slot)
+      operands.emplace_back(pull.inputs.child(slot), pull.child(slot), tape);
+    reduce<N>(
+        pull.inputs, extents(pull.inputs), operands,
+        [&](std::size_t i) { return !cell_detail::is_zero(pull.adjoint, i); },
+        [&](std::size_t i, const N& outcome, std::int32_t) {
+          cell_detail::seed(tape, pull.adjoint, i, outcome);
+          tape.flush();
+        });
+  }
+
+  /// Calls done(i, outcome, bits) for each number i of the result that is wanted(i); `bits` are the flags of what went
+  /// into it if all of that is flagged.
+  template <class N, class Wanted, class Done>
+  void reduce(const Evaluation& evaluation, const Extents& cells, std::vector<cell_detail::Operand>& operands,
+              const Wanted& wanted, const Done& done) const {
     std::vector<std::array<std::size_t, kAxes>> flag_stride;
-    for (const Result* child : evaluation.children()) {
-      operands.emplace_back(*child, parameter);
+    for (const Result* child : evaluation.children())
       flag_stride.push_back(broadcast_strides(child->flags.empty() ? CellShape{} : child->flags.cells()));
-    }
     const TensorShape& from = evaluation.child(0).value.dims();
     std::size_t length = 1, inner_elements = 1;
     if (tensor_axis_ >= 0) {
@@ -135,34 +156,31 @@ class CellReduction : public Node {
       for (int i = tensor_axis_ + 1; i < from.rank; ++i) inner_elements *= static_cast<std::size_t>(from[i]);
     }
     std::size_t i = 0;
-    for (std::size_t e = 0; e < target.dims().size(); ++e) {
+    for (std::size_t e = 0; e < dims().size(); ++e) {
       const std::size_t first = e / inner_elements * length * inner_elements + e % inner_elements;
-      cell_detail::for_each_cell(cells.kept, [&](const std::array<int, kAxes>& outer) {
+      for_each_cell(cells.kept, [&](const std::array<int, kAxes>& outer) {
+        const std::size_t at = i++;
+        if (!wanted(at)) return;
         N outcome{};
         std::size_t count = 0;
         std::int32_t bits = 0;
         for (std::size_t c = 0; c < operands.size(); ++c)
           for (std::size_t k = 0; k < length; ++k)
-            cell_detail::for_each_cell(cells.inner, [&](std::array<int, kAxes> cell) {
-              std::size_t at = 0;
-              for (int axis = 0; axis < kAxes; ++axis) {
-                cell[axis] += outer[axis];
-                at += static_cast<std::size_t>(cell[axis]) * flag_stride[c][axis];
-              }
+            for_each_cell(cells.inner, [&](std::array<int, kAxes> cell) {
+              for (int axis = 0; axis < kAxes; ++axis) cell[axis] += outer[axis];
               const std::size_t element = first + k * inner_elements;
               const Flags& of_child = evaluation.child(c).flags;
-              if (!of_child.empty() && of_child.plane(element)[at] != 0) {
-                bits |= of_child.plane(element)[at];
+              const std::int32_t flag = of_child.empty() ? 0 : of_child.plane(element)[offset_of(cell, flag_stride[c])];
+              if (flag != 0) {
+                bits |= flag;
                 return;
               }
               operands[c].move_to(cell);
               Body::template add<N>(outcome, operands[c].template load<N>(element), count++);
             });
-        if (flags != nullptr && count == 0) flags[i] = bits;
-        cell_detail::store(target, i++, count > 0 ? Body::template finish<N>(outcome, count) : N{});
+        done(at, count > 0 ? Body::template finish<N>(outcome, count) : N{}, count == 0 ? bits : 0);
       });
     }
-    return target;
   }
 
   std::array<bool, kAxes> reduced_{};

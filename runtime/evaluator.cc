@@ -9,6 +9,7 @@
 
 #include "memory/host_device.h"
 #include "runtime/contract.h"
+#include "runtime/evaluator_pass.h"
 #include "runtime/fingerprint.h"
 
 namespace rimetree {
@@ -25,12 +26,6 @@ double processor_seconds() {
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
-std::uint64_t result_bytes(const Result& result) {
-  std::uint64_t bytes = result.value.bytes() + result.flags.size() * sizeof(std::int32_t);
-  for (const Derivative& derivative : result.derivatives) bytes += derivative.value.bytes();
-  return bytes;
-}
-
 std::uint64_t free_memory_bytes() {
   const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 1u << 30;
@@ -43,26 +38,6 @@ double TimingReport::overhead_seconds() const {
   for (const auto& [name, timing] : classes) inside += timing.seconds;
   return total_seconds - inside;
 }
-
-// State of one evaluate() call.
-struct Evaluator::Pass {
-  const Request& request;
-  Cancellation& cancellation;
-  std::vector<std::uint64_t> stamp;    // by node: identifies what the result is made from
-  std::vector<ResultPtr> result;       // by node: alive in this call
-  std::vector<int> waiting_consumers;  // by node: consumers still to be evaluated in this call
-  std::vector<bool> needed;            // by node: to be computed in the current wave
-  std::vector<bool> is_root;
-  std::uint64_t bytes_alive = 0;
-  std::vector<int> nodes;  // below all roots, in evaluation order
-  // Of the batch being evaluated; its arrays serve all batches, since large ones are slow to get and to give back.
-  struct {
-    std::vector<const Result*> children;
-    std::vector<std::shared_ptr<Result>> made;
-    std::vector<Evaluation> evaluations;
-    std::vector<Evaluation*> ready;
-  } batch;
-};
 
 Evaluator::Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options)
     : forest_(std::move(forest)),
@@ -84,7 +59,8 @@ void Evaluator::forget() {
 // What identifies a node's result, but for its children, which come in by their stamps.
 std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   std::uint64_t stamp = mix(static_cast<std::uint64_t>(node), forest_->state_version(node));
-  stamp = mix(stamp, static_cast<std::uint64_t>(request.precision) * 2 + request.derivatives);
+  stamp =
+      mix(stamp, static_cast<std::uint64_t>(request.precision) * 4 + request.derivatives * 2 + request.along_direction);
   stamp = mix(stamp, std::bit_cast<std::uint64_t>(request.tolerance));
   const DependencySet all = forest_->dependencies(node);
   if (all & kDomain) stamp = mix(stamp, request.cells->fingerprint());
@@ -93,14 +69,17 @@ std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   return stamp;
 }
 
+void Evaluator::update_plan() {
+  if (plan_version_ == forest_->plan_version()) return;
+  plan_ = std::make_unique<Plan>(*forest_);
+  plan_version_ = forest_->plan_version();
+  waves_roots_.clear();
+  waves_.clear();
+}
+
 // Brings the plan up to date, and finds what identifies every result of this request.
 Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation) {
-  if (plan_version_ != forest_->plan_version()) {
-    plan_ = std::make_unique<Plan>(*forest_);
-    plan_version_ = forest_->plan_version();
-    waves_roots_.clear();
-    waves_.clear();
-  }
+  update_plan();
   Pass pass{request, cancellation};
   pass.stamp.resize(forest_->size());
   pass.result.resize(forest_->size());
@@ -175,11 +154,11 @@ void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
       pass.result[node] = kept_[node];
       pass.bytes_alive += result_bytes(*kept_[node]);
       ++timing_.classes[forest_->node(node).node_class().name].reused;
-      release_children(pass, node);  // it will not read them
+      if (!pass.pulls_back(node)) release_children(pass, node);  // it will not read them
     }
     if (pass.result[node]) {
       pass.needed[node] = false;
-      continue;
+      if (!pass.pulls_back(node)) continue;
     }
     for (const int child : forest_->children(node))
       if (child >= 0) pass.needed[child] = true;
@@ -215,7 +194,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   ready.clear();
   for (Evaluation& evaluation : evaluations) ready.push_back(&evaluation);
   if (!ready.empty()) {
-    BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_};
+    BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
     ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
     const auto start = std::chrono::steady_clock::now();
     Contract::evaluate_batch(context, ready);
@@ -238,7 +217,8 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     pass.result[node] = std::move(made[i]);
   }
   timing_.peak_result_bytes = std::max(timing_.peak_result_bytes, pass.bytes_alive);
-  for (const int node : nodes) release_children(pass, node);
+  for (const int node : nodes)
+    if (!pass.pulls_back(node)) release_children(pass, node);
 }
 
 void Evaluator::release_children(Pass& pass, int node) {

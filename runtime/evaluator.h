@@ -9,14 +9,18 @@
 #include <vector>
 
 #include "runtime/plan.h"
+#include "runtime/pull_back.h"
 #include "runtime/thread_pool.h"
 
 namespace rimetree {
+
+class Objective;
 
 /// Where the time went, accumulated over evaluations.
 struct ClassTiming {
   std::uint64_t evaluations = 0;  ///< nodes evaluated
   std::uint64_t reused = 0;       ///< nodes whose kept result was still valid
+  std::uint64_t pulled_back = 0;  ///< nodes pulled back in reverse passes
   std::uint64_t batches = 0;      ///< calls
   double seconds = 0;             ///< wall time inside the class
   BatchSplit split;               ///< what of it was no arithmetic
@@ -35,6 +39,12 @@ struct EvaluatorOptions {
   std::uint64_t memory_budget = 0;  ///< bytes for results; 0: half of the memory that is free when it starts
 };
 
+/// A real number and its derivatives.
+struct ValueAndGradient {
+  ResultPtr value;    ///< scalar; not ok where something failed or there are no data: there is no gradient then
+  Gradient gradient;  ///< with respect to all unknowns below
+};
+
 class Evaluator {
  public:
   explicit Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options = {});
@@ -45,6 +55,11 @@ class Evaluator {
                                   Cancellation* cancellation = nullptr);
   /// One node by name, for tests and interactive use.
   ResultPtr evaluate(const Request& request, const std::string& node);
+
+  /// A real scalar that does not vary along any axis, such as a ChiSquare, and its gradient with respect to all
+  /// unknowns below it, by one pass up and one down. Throws as evaluate() does, and Error where the root is something
+  /// else or a class on the way has no derivatives in reverse mode.
+  ValueAndGradient value_and_gradient(const Request& request, int root, Cancellation* cancellation = nullptr);
 
   /// Lets go of all kept results.
   void forget();
@@ -69,10 +84,18 @@ class Evaluator {
  private:
   struct Pass;  // one evaluate() call
   std::uint64_t stamp_own(int node, const Request& request) const;
+  void update_plan();
   Pass prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation);
   void run_wave(Pass& pass, std::span<const int> roots);
   void run_batch(Pass& pass, std::span<const int> nodes);
   void release_children(Pass& pass, int node);
+  std::map<int, ResultPtr> evaluate_tangents(const Request& request, int root, Cancellation* cancellation);
+  void start_reverse(Pass& pass, int root);
+  std::vector<std::vector<int>> reverse_waves(const Pass& pass, std::span<const int> roots) const;
+  ResultPtr sum_objective(Pass& pass, int root, const Objective& objective);
+  void pull_wave(Pass& pass, std::span<const int> roots);
+  void pull_batch(Pass& pass, std::span<const int> nodes);
+  std::vector<Vells*> child_adjoints(Pass& pass, const Evaluation& evaluation, const std::vector<int>& children);
 
   std::shared_ptr<Forest> forest_;
   std::unique_ptr<const Plan> plan_;

@@ -14,6 +14,8 @@
 
 namespace rimetree {
 
+class Forest;
+class PullBack;
 class ThreadPool;
 
 /// Wall time of a batch that was no arithmetic, as far as its class tells.
@@ -29,6 +31,7 @@ struct BatchContext {
   Warnings& warnings;
   Warnings& notes;             ///< how things were done and why: for reports, no cause for concern
   Verification& verification;  ///< takes what Request::verify asks for
+  const Forest& forest;
   BatchSplit split = {};
 };
 
@@ -79,12 +82,31 @@ class Node {
   /// evaluate() over all threads; a class overrides it where one call for all is faster.
   virtual void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const;
 
+  // Reverse mode: the gradient of a real objective, whatever the number of unknowns (see runtime/pull_back.h).
+
+  /// How many unknowns the node itself holds: the solvable coefficients of a Parm.
+  virtual std::size_t n_unknown() const { return 0; }
+  /// Children of which pull_back() wants to know a tangent (PullBack::tangent).
+  virtual std::vector<std::size_t> tangent_slots() const { return {}; }
+  /// Logarithm of the prior probability density of the node's unknowns. Adds `weight` times its derivatives to `slope`
+  /// unless that is empty.
+  virtual double log_prior(std::span<double> /*slope*/, double /*weight*/) const { return 0; }
+  /// Pulls many nodes of one batch back by one call, called on one of them. The default spreads pull_back() over all
+  /// threads; a class overrides it where one call for all is faster. Adjoints are added in an order that does not
+  /// depend on the threads.
+  virtual void pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const;
+
  protected:
   /// The mathematics: reads evaluation.child(...), calls set(...). Any exception becomes a Failure of this node, but
   /// for Cancelled and memory::OutOfMemory, which end the evaluation.
   virtual void evaluate(Evaluation& evaluation) const = 0;
   /// Makes the evaluation's outcome a Failure of its node.
   static void fail(Evaluation& evaluation, const std::string& message);
+  /// Adds to the adjoints of the children what follows from that of the result; cells where the latter is zero must not
+  /// contribute, be their values NaN. The default throws.
+  virtual void pull_back(PullBack& pull) const;
+  /// Runs pull_back() and notes an exception as the failure of the share.
+  static void pull_back_guarded(PullBack& pull);
   /// Runs evaluate() and turns an exception into a Failure.
   static void evaluate_guarded(const Node& node, Evaluation& evaluation);
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "runtime/cells.h"
+#include "runtime/result.h"
 #include "runtime/tile.h"
 
 namespace rimetree {
@@ -29,12 +30,18 @@ struct Request {
   /// What a result may be wrong by, as a fraction of the sum of what it adds up (the total flux of a sky); nodes that
   /// know several methods take the cheapest that meets it. 0: that of the precision. See tolerance_of().
   double tolerance = 0;
-  bool derivatives = false;     ///< with respect to all solvable parameters
-  Tile* tile = nullptr;         ///< data for Spigots and what Sinks fill; may be null
-  std::uint64_t data_id = 0;    ///< differs whenever the tile's data differ
-  std::uint64_t iteration = 0;  ///< of a fitting loop
-  int verify = 0;               ///< results per batch that nodes that can are to compute again, in extended precision
+  bool derivatives = false;      ///< with respect to all solvable parameters
+  bool along_direction = false;  ///< with derivatives: one only, kDirection, along direction_component()
+  Tile* tile = nullptr;          ///< data for Spigots and what Sinks fill; may be null
+  std::uint64_t data_id = 0;     ///< differs whenever the tile's data differ
+  std::uint64_t iteration = 0;   ///< of a fitting loop
+  int verify = 0;                ///< results per batch that nodes that can are to compute again, in extended precision
 };
+
+/// The derivative along one direction in the space of all unknowns, instead of those with respect to each.
+inline constexpr ParameterId kDirection{-1, 0};
+/// The direction's component along an unknown of a node: between 1/2 and 3/2, of either sign, without regularities.
+double direction_component(int node, std::size_t unknown);
 
 /// The tolerance that a request asks for, in one way or the other.
 inline double tolerance_of(const Request& request) {

@@ -60,6 +60,7 @@ class Result {
   Status status = Status::missing;
   Vells value;
   Flags flags;                          ///< empty: nothing is flagged
+  Vells weight;                         ///< of a residual (Condeq): real, 1/variance of each real part; empty: 1
   std::vector<Derivative> derivatives;  ///< ascending by parameter; only those on which the value depends
   std::vector<Failure> failures;
 

@@ -51,9 +51,11 @@ struct Sky {
 struct SkyInput {
   std::ptrdiff_t n_source = 0, n_channel = 1;
   int n_minus = 1;
-  Strided<double> l, m, n;                       ///< time and channel strides are not used
-  Strided<Complex<double>> brightness[4];        ///< XX XY YX YY; null is zero; may vary along channels
-  bool brightness_varies = false;                ///< along channels
+  Strided<double> l, m, n;                 ///< time and channel strides are not used
+  Strided<Complex<double>> brightness[4];  ///< XX XY YX YY; null is zero; may vary along channels
+  bool brightness_varies = false;          ///< along channels
+  /// A direction in which the brightness may move, for derivatives: the planes that it needs are kept as well.
+  Strided<Complex<double>> brightness_tangent[4];
   Strided<double> major, minor, position_angle;  ///< null: points only
   bool with_jones = false;                       ///< Jones terms will be applied: keep the brightness matrices
 };

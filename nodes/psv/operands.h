@@ -7,9 +7,13 @@
 
 #include "nodes/psv/problem.h"
 #include "runtime/error.h"
-#include "runtime/result.h"
+#include "runtime/math/traced.h"
+#include "runtime/node.h"
+#include "runtime/pull_back.h"
 
 namespace rimetree::psv {
+
+enum Slot : std::size_t { kLmn, kBrightness, kUvw, kShape, kFirstJones };
 
 /// Number of matrix elements per source of a child of dimensions [S], [S,2,2] or, for one source, [] or [2,2].
 inline int elements_per_source(const TensorShape& dims, int n_source, const std::string& label) {
@@ -22,14 +26,38 @@ inline int elements_per_source(const TensorShape& dims, int n_source, const std:
                    ",2,2], for the " + s + " sources of lmn");
 }
 
-/// A child's values as an array of T (double or Dual<double>), real or complex, with its strides.
+/// A child of the node as an array of T is made from: its value; for dual numbers its derivative with respect to a
+/// parameter; for extended precision the value moved along that; for traced numbers where its adjoint is collected.
+struct Source {
+  const ParameterId* parameter = nullptr;
+  long double step = 0;
+  const PullBack* pull = nullptr;
+  Tape<double>* tape = nullptr;
+};
+
+/// A child's values as an array of T, real or complex, with its strides.
 template <class T>
 class Operand {
  public:
   Operand() = default;
-  Operand(const Result& child, const ParameterId* parameter, bool as_complex) {
-    const Vells& value = child.value;
-    const Vells* derivative = parameter ? child.derivative(*parameter) : nullptr;
+  Operand(const Evaluation& evaluation, std::size_t slot, const Source& source, bool as_complex) {
+    const Result& child = evaluation.child(slot);
+    read(child.value, source.parameter ? child.derivative(*source.parameter) : nullptr,
+         source.pull ? source.pull->child(slot) : nullptr, source, as_complex);
+  }
+  /// The derivative that a result along one direction has, all zero where there is none.
+  explicit Operand(const Vells& values) { read(values, nullptr, nullptr, {}, true); }
+
+  /// View of element `element` of sources that hold `per_source` elements each.
+  Strided<T> real(int element, int per_source) const {
+    return {real_.data() + element * plane_, per_source * plane_, time_, channel_};
+  }
+  Strided<Complex<T>> complex(int element, int per_source) const {
+    return {complex_.data() + element * plane_, per_source * plane_, time_, channel_};
+  }
+
+ private:
+  void read(const Vells& value, const Vells* derivative, Vells* adjoint, const Source& source, bool as_complex) {
     const CellShape& cells = value.cells();
     const auto stride = broadcast_strides(cells);
     plane_ = static_cast<std::ptrdiff_t>(cells.size());
@@ -48,28 +76,31 @@ class Operand {
             target[i] = make(value.at(e, i - e * value.cells_per_element()), d);
           }
     };
+    // The numbers of a real child stand in a row; a complex one has its real and imaginary parts in turn.
+    double* target = adjoint == nullptr ? nullptr : adjoint->is_complex() ? &adjoint->complex()->re : adjoint->real();
+    const auto next = [&]() -> double* { return target == nullptr ? nullptr : target++; };
     if (as_complex)
-      fill(complex_,
-           [](Complex<double> v, Complex<double> d) { return Complex<T>(number(v.re, d.re), number(v.im, d.im)); });
+      fill(complex_, [&](Complex<double> v, Complex<double> d) {
+        const T re = number(v.re, d.re, source, next(), T());
+        return Complex<T>(re, value.is_complex() ? number(v.im, d.im, source, next(), T()) : T(0));
+      });
     else
-      fill(real_, [](Complex<double> v, Complex<double> d) { return number(v.re, d.re); });
+      fill(real_, [&](Complex<double> v, Complex<double> d) {
+        const T x = number(v.re, d.re, source, next(), T());
+        if (value.is_complex()) next();
+        return x;
+      });
+  }
+  static double number(double v, double, const Source&, double*, double) { return v; }
+  static Dual<double> number(double v, double d, const Source&, double*, Dual<double>) { return {v, d}; }
+  static long double number(double v, double d, const Source& source, double*, long double) {
+    return v + source.step * d;
+  }
+  static Traced<double> number(double v, double, const Source& source, double* target, Traced<double>) {
+    if (target == nullptr) return v;
+    return {v, source.tape->input(target), source.tape};
   }
 
-  /// View of element `element` of sources that hold `per_source` elements each.
-  Strided<T> real(int element, int per_source) const {
-    return {real_.data() + element * plane_, per_source * plane_, time_, channel_};
-  }
-  Strided<Complex<T>> complex(int element, int per_source) const {
-    return {complex_.data() + element * plane_, per_source * plane_, time_, channel_};
-  }
-
- private:
-  static T number(double v, double d) {
-    if constexpr (std::is_same_v<T, double>)
-      return (void)d, v;
-    else
-      return {v, d};
-  }
   std::vector<T> real_;
   std::vector<Complex<T>> complex_;
   std::ptrdiff_t plane_ = 0, time_ = 0, channel_ = 0;
@@ -90,6 +121,8 @@ struct ChildLayout {
   int n_source = 0, brightness_elements = 1;
   bool has_rates = false;
   std::vector<int> jones_elements;
+  int n_minus = 1;
+  bool smear_time = true, smear_frequency = true;
 };
 
 template <class T>
@@ -142,6 +175,67 @@ Problem<T> problem_of(const ChildLayout& layout, const SkyOperands<T>& sky, cons
   }
   problem.jones = baseline.pairs.data();
   problem.n_jones = static_cast<int>(baseline.pairs.size());
+  return problem;
+}
+
+template <class T>
+SkyOperands<T> sky_operands(const Evaluation& evaluation, const Source& source) {
+  SkyOperands<T> sky;
+  sky.lmn = {evaluation, kLmn, source, false};
+  sky.brightness = {evaluation, kBrightness, source, true};
+  sky.has_shape = evaluation.has_child(kShape);
+  if (sky.has_shape) sky.shape = {evaluation, kShape, source, false};
+  return sky;
+}
+
+template <class T>
+BaselineOperands<T> baseline_operands(const ChildLayout& layout, const Evaluation& evaluation, const Source& source) {
+  BaselineOperands<T> baseline;
+  baseline.uvw = {evaluation, kUvw, source, false};
+  for (std::size_t k = 0; k < layout.jones_elements.size(); ++k)
+    baseline.jones.emplace_back(evaluation, kFirstJones + k, source, true);
+  baseline.pairs = jones_pairs(layout, baseline.jones.data());
+  return baseline;
+}
+
+/// Time cells of the result: those of the children, or all of the request where time smearing needs their widths.
+inline std::int32_t n_time(const ChildLayout& layout, const Evaluation& evaluation) {
+  CellShape cells;
+  for (const Result* child : evaluation.children())
+    if (child != nullptr) cells = broadcast(cells, child->value.cells());
+  if (cells.extent[2] != 1 || cells.extent[3] != 1) throw ShapeError("PSV knows the time and freq axes only");
+  if (layout.has_rates && layout.smear_time && evaluation.cells().has(Axis::time))
+    return evaluation.cells().shape()[Axis::time];
+  return cells[Axis::time];
+}
+
+/// Whether the fast kernels take it: a sky that does not vary in time, nor but for its brightness in frequency.
+inline bool is_constant_in_time(const Evaluation& evaluation) {
+  const auto constant = [](const Result& child, bool in_frequency) {
+    const CellShape& cells = child.value.cells();
+    return cells[Axis::time] == 1 && (!in_frequency || cells[Axis::frequency] == 1);
+  };
+  return evaluation.cells().has(Axis::frequency) && constant(evaluation.child(kLmn), true) &&
+         constant(evaluation.child(kBrightness), false) &&
+         (!evaluation.has_child(kShape) || constant(evaluation.child(kShape), true)) &&
+         evaluation.child(kUvw).value.cells()[Axis::frequency] == 1 && !evaluation.child(kUvw).value.is_complex();
+}
+
+/// The problem of one baseline on the cells of its evaluation.
+template <class T>
+Problem<T> problem_of(const ChildLayout& layout, const Evaluation& evaluation, const SkyOperands<T>& sky,
+                      const BaselineOperands<T>& baseline) {
+  const Cells& cells = evaluation.cells();
+  const AxisGrid& frequency = cells.require(Axis::frequency);
+  Problem<T> problem = problem_of(layout, sky, baseline);
+  problem.n_time = n_time(layout, evaluation);
+  problem.n_channel = static_cast<std::ptrdiff_t>(frequency.centre.size());
+  problem.n_minus = layout.n_minus;
+  problem.frequency_hz = frequency.centre.data();
+  problem.width_hz = frequency.width.data();
+  problem.exposure_s = cells.has(Axis::time) ? cells.axis(Axis::time).width.data() : nullptr;
+  problem.smear_time = layout.smear_time;
+  problem.smear_frequency = layout.smear_frequency;
   return problem;
 }
 

@@ -14,8 +14,10 @@
 #include <tuple>
 #include <vector>
 
+#include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
 #include "nodes/psv/operands.h"
+#include "nodes/psv/pull_back.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/solve.h"
 #include "nodes/psv/verify.h"
@@ -28,7 +30,7 @@ namespace rimetree {
 
 namespace {
 
-enum Slot : std::size_t { kLmn, kBrightness, kUvw, kShape, kFirstJones };
+using psv::kBrightness, psv::kFirstJones, psv::kLmn, psv::kShape, psv::kUvw;
 
 /// Beyond this part of the total flux the product of sincs is worth a warning.
 constexpr double kSmearingErrorToWarnOf = 1e-3;
@@ -37,12 +39,11 @@ constexpr double kSmearingErrorToWarnOf = 1e-3;
 
 class Psv final : public Node {
  public:
-  explicit Psv(const State& state)
-      : Node(state),
-        n_minus_(static_cast<int>(state.integer("n_minus"))),
-        smear_time_(state.boolean("smear_time")),
-        smear_frequency_(state.boolean("smear_frequency")) {
-    if (n_minus_ != 0 && n_minus_ != 1) throw StateError("state field \"n_minus\" must be 0 or 1");
+  explicit Psv(const State& state) : Node(state) {
+    layout_.n_minus = static_cast<int>(state.integer("n_minus"));
+    layout_.smear_time = state.boolean("smear_time");
+    layout_.smear_frequency = state.boolean("smear_frequency");
+    if (layout_.n_minus != 0 && layout_.n_minus != 1) throw StateError("state field \"n_minus\" must be 0 or 1");
   }
 
   static NodeClass info() {
@@ -86,7 +87,7 @@ class Psv final : public Node {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    layout_ = {};
+    layout_.jones_elements.clear();
     const TensorShape& lmn = *children[kLmn];
     if (lmn.rank == 0 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
       throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + "; expected [S,3] for S sources");
@@ -117,8 +118,8 @@ class Psv final : public Node {
     for (Evaluation* evaluation : batch) {
       const Result* shape = evaluation->has_child(kShape) ? &evaluation->child(kShape) : nullptr;
       if (is_fast(*evaluation))
-        groups[{&evaluation->child(kLmn), &evaluation->child(kBrightness), shape, n_time(*evaluation)}].push_back(
-            evaluation);
+        groups[{&evaluation->child(kLmn), &evaluation->child(kBrightness), shape, psv::n_time(layout_, *evaluation)}]
+            .push_back(evaluation);
       else
         general.push_back(evaluation);
     }
@@ -139,6 +140,11 @@ class Psv final : public Node {
   }
 
   Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node) const override;
+  std::vector<std::size_t> tangent_slots() const override { return {kBrightness}; }
+  void pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const override {
+    std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch);
+    if (!general.empty()) Node::pull_back_batch(context, general);
+  }
 
  protected:
   /// The general path: one cell at a time through the scalar body, whatever varies along whatever axis.
@@ -147,90 +153,27 @@ class Psv final : public Node {
     for (const ParameterId& parameter : evaluation.parameters())
       evaluation.add(parameter, general<Dual<double>>(evaluation, &parameter));
   }
+  void pull_back(PullBack& pull) const override { psv::pull_back_general(layout_, pull); }
 
  private:
-  /// Time cells of the result: those of the children, or all of the request where time smearing needs their widths.
-  std::int32_t n_time(const Evaluation& evaluation) const {
-    CellShape cells;
-    for (const Result* child : evaluation.children())
-      if (child != nullptr) cells = broadcast(cells, child->value.cells());
-    if (cells.extent[2] != 1 || cells.extent[3] != 1) throw ShapeError("PSV knows the time and freq axes only");
-    if (layout_.has_rates && smear_time_ && evaluation.cells().has(Axis::time))
-      return evaluation.cells().shape()[Axis::time];
-    return cells[Axis::time];
-  }
-
-  bool is_fast(const Evaluation& evaluation) const {
-    const auto constant = [](const Result& child, bool in_frequency) {
-      const CellShape& cells = child.value.cells();
-      return cells[Axis::time] == 1 && (!in_frequency || cells[Axis::frequency] == 1);
-    };
-    return evaluation.parameters().empty() && evaluation.cells().has(Axis::frequency) &&
-           constant(evaluation.child(kLmn), true) && constant(evaluation.child(kBrightness), false) &&
-           (!evaluation.has_child(kShape) || constant(evaluation.child(kShape), true)) &&
-           evaluation.child(kUvw).value.cells()[Axis::frequency] == 1 && !evaluation.child(kUvw).value.is_complex();
+  static bool is_fast(const Evaluation& evaluation) {
+    return evaluation.parameters().empty() && psv::is_constant_in_time(evaluation);
   }
 
   void evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const;
   template <class T>
   Vells general(const Evaluation& evaluation, const ParameterId* parameter) const;
-  template <class T>
-  psv::SkyOperands<T> sky_operands(const Evaluation& evaluation, const ParameterId* parameter) const;
-  template <class T>
-  psv::BaselineOperands<T> baseline_operands(const Evaluation& evaluation, const ParameterId* parameter) const;
-  template <class T>
-  psv::Problem<T> problem(const Evaluation& evaluation, const psv::SkyOperands<T>& sky,
-                          const psv::BaselineOperands<T>& baseline) const;
   void verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
               double total_flux) const;
 
-  int n_minus_;
-  bool smear_time_, smear_frequency_;
   mutable psv::ChildLayout layout_;  // set by result_dims, which the forest calls once, before any evaluation
 };
 
 template <class T>
-psv::SkyOperands<T> Psv::sky_operands(const Evaluation& evaluation, const ParameterId* parameter) const {
-  psv::SkyOperands<T> sky;
-  sky.lmn = {evaluation.child(kLmn), parameter, false};
-  sky.brightness = {evaluation.child(kBrightness), parameter, true};
-  sky.has_shape = evaluation.has_child(kShape);
-  if (sky.has_shape) sky.shape = {evaluation.child(kShape), parameter, false};
-  return sky;
-}
-
-template <class T>
-psv::BaselineOperands<T> Psv::baseline_operands(const Evaluation& evaluation, const ParameterId* parameter) const {
-  psv::BaselineOperands<T> baseline;
-  baseline.uvw = {evaluation.child(kUvw), parameter, false};
-  for (std::size_t k = 0; k < layout_.jones_elements.size(); ++k)
-    baseline.jones.emplace_back(evaluation.child(kFirstJones + k), parameter, true);
-  baseline.pairs = psv::jones_pairs(layout_, baseline.jones.data());
-  return baseline;
-}
-
-template <class T>
-psv::Problem<T> Psv::problem(const Evaluation& evaluation, const psv::SkyOperands<T>& sky,
-                             const psv::BaselineOperands<T>& baseline) const {
-  const Cells& cells = evaluation.cells();
-  const AxisGrid& frequency = cells.require(Axis::frequency);
-  psv::Problem<T> problem = psv::problem_of(layout_, sky, baseline);
-  problem.n_time = n_time(evaluation);
-  problem.n_channel = static_cast<std::ptrdiff_t>(frequency.centre.size());
-  problem.n_minus = n_minus_;
-  problem.frequency_hz = frequency.centre.data();
-  problem.width_hz = frequency.width.data();
-  problem.exposure_s = cells.has(Axis::time) ? cells.axis(Axis::time).width.data() : nullptr;
-  problem.smear_time = smear_time_;
-  problem.smear_frequency = smear_frequency_;
-  return problem;
-}
-
-template <class T>
 Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) const {
-  const auto sky = sky_operands<T>(evaluation, parameter);
-  const auto baseline = baseline_operands<T>(evaluation, parameter);
-  const psv::Problem<T> problem = this->problem(evaluation, sky, baseline);
+  const auto sky = psv::sky_operands<T>(evaluation, {.parameter = parameter});
+  const auto baseline = psv::baseline_operands<T>(layout_, evaluation, {.parameter = parameter});
+  const psv::Problem<T> problem = psv::problem_of(layout_, evaluation, sky, baseline);
   CellShape shape;
   shape[Axis::time] = static_cast<std::int32_t>(problem.n_time);
   shape[Axis::frequency] = static_cast<std::int32_t>(problem.n_channel);
@@ -246,34 +189,6 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
 }
 
 namespace {
-
-/// Rows of a group of baselines, flattened: baseline by baseline, within that time by time.
-struct GroupRows {
-  std::vector<double> uvw[6], exposure_s;
-  std::vector<std::int32_t> baseline, time;
-  std::vector<Complex<double>*> output;
-  psv::Rows rows;
-
-  void add(const Vells& values, int n_components, std::int32_t index, std::int32_t n_time, const Cells& cells,
-           Complex<double>* target, std::size_t n_channel) {
-    const std::size_t plane = values.cells_per_element();
-    for (std::int32_t t = 0; t < n_time; ++t) {
-      const std::size_t cell = plane == 1 ? 0 : static_cast<std::size_t>(t);
-      for (int i = 0; i < n_components; ++i)
-        uvw[i].push_back(values.real()[static_cast<std::size_t>(i) * plane + cell]);
-      if (cells.has(Axis::time) && n_components == 6) exposure_s.push_back(cells.axis(Axis::time).width[t]);
-      baseline.push_back(index);
-      time.push_back(t);
-      output.push_back(target + static_cast<std::size_t>(t) * n_channel);
-    }
-  }
-  const psv::Rows& finish(bool smear_time, bool smear_frequency) {
-    const auto data = [](const std::vector<double>& values) { return values.empty() ? nullptr : values.data(); };
-    rows = {output.size(), data(uvw[0]),     data(uvw[1]), data(uvw[2]),    data(uvw[3]),    data(uvw[4]),
-            data(uvw[5]),  data(exposure_s), smear_time,   smear_frequency, baseline.data(), time.data()};
-    return rows;
-  }
-};
 
 void warn_of_large_cells(BatchContext& context, const Node& node, const psv::SmearingLimits& limits) {
   if (limits.error <= kSmearingErrorToWarnOf) return;
@@ -293,13 +208,13 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   const Evaluation& first = *group.front();
   const AxisGrid& frequency = first.cells().axis(Axis::frequency);
   const std::size_t n_channel = frequency.centre.size(), n_group = group.size();
-  const std::int32_t n_times = n_time(first);
+  const std::int32_t n_times = psv::n_time(layout_, first);
 
-  const auto operands = sky_operands<double>(first, nullptr);
+  const auto operands = psv::sky_operands<double>(first, {});
   psv::SkyInput input;
   input.n_source = layout_.n_source;
   input.n_channel = static_cast<std::ptrdiff_t>(n_channel);
-  input.n_minus = n_minus_;
+  input.n_minus = layout_.n_minus;
   const psv::Problem<double> views = psv::problem_of(layout_, operands, {});
   input.l = views.l, input.m = views.m, input.n = views.n;
   std::copy(views.brightness, views.brightness + 4, input.brightness);
@@ -313,7 +228,7 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   CellShape shape;
   shape[Axis::time] = n_times;
   shape[Axis::frequency] = static_cast<std::int32_t>(n_channel);
-  GroupRows group_rows;
+  psv::GroupRows<Complex<double>> group_rows;
   std::vector<Vells> targets;
   psv::JonesOperands jones_operands(layout_);
   for (std::size_t i = 0; i < n_group; ++i) {
@@ -324,7 +239,7 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
     if (input.with_jones) jones_operands.add(evaluation.children().subspan(kFirstJones));
   }
   const psv::JonesTerms jones = jones_operands.terms();
-  const psv::Rows& rows = group_rows.finish(smear_time_, smear_frequency_);
+  const psv::Rows& rows = group_rows.finish(layout_.smear_time, layout_.smear_frequency);
   warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
 
   psv::Choice choice = psv::choose_method(sky, channels, rows, jones, tolerance_of(first.request));
@@ -347,9 +262,9 @@ void Psv::verify(BatchContext& context, std::span<Evaluation* const> done, const
     const Evaluation& evaluation = *done[random() % done.size()];
     const Vells& value = evaluation.result.value;
     if (value.empty()) continue;  // failed
-    const auto own = shared ? psv::SkyOperands<double>() : sky_operands<double>(evaluation, nullptr);
-    const auto baseline = baseline_operands<double>(evaluation, nullptr);
-    const psv::Problem<double> problem = this->problem(evaluation, shared ? *shared : own, baseline);
+    const auto own = shared ? psv::SkyOperands<double>() : psv::sky_operands<double>(evaluation, {});
+    const auto baseline = psv::baseline_operands<double>(layout_, evaluation, {});
+    const psv::Problem<double> problem = psv::problem_of(layout_, evaluation, shared ? *shared : own, baseline);
     const auto t = static_cast<std::ptrdiff_t>(random() % static_cast<std::uint64_t>(problem.n_time));
     const auto f = static_cast<std::ptrdiff_t>(random() % static_cast<std::uint64_t>(problem.n_channel));
     const psv::ExtendedVisibility expected = psv::extended_visibility(problem, t, f);
@@ -374,7 +289,7 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
     return {"PSV: cell by cell, since directions or brightness vary in time or frequency", 0};
   psv::Outlook outlook;
   outlook.n_source = static_cast<std::size_t>(layout_.n_source);
-  const bool all_times = layout_.has_rates && smear_time_;
+  const bool all_times = layout_.has_rates && layout_.smear_time;
   outlook.n_row =
       n_node * static_cast<std::size_t>(all_times ? request.cells->shape()[Axis::time] : children[kUvw][Axis::time]);
   outlook.n_pair = static_cast<int>(layout_.jones_elements.size() / 2);

@@ -14,10 +14,10 @@ struct Brightness {
   Complex<double> e[4];
 };
 
-Brightness brightness_at(const SkyInput& in, std::ptrdiff_t s, std::ptrdiff_t f) {
+Brightness brightness_at(const Strided<Complex<double>> (&brightness)[4], std::ptrdiff_t s, std::ptrdiff_t f) {
   Brightness b;
   for (int i = 0; i < 4; ++i)
-    if (in.brightness[i]) b.e[i] = in.brightness[i].at(s, 0, f);
+    if (brightness[i]) b.e[i] = brightness[i].at(s, 0, f);
   return b;
 }
 
@@ -117,12 +117,16 @@ Sky<T> pack_sky(const SkyInput& in) {
   for (const std::size_t s : sky.order) {
     double largest = 0;
     for (std::size_t f = 0; f < sky.n_weight_channel; ++f) {
-      all.push_back(brightness_at(in, s, f));
+      all.push_back(brightness_at(in.brightness, s, f));
       for (const Complex<double>& e : all.back().e) largest = std::max(largest, abs(e));
     }
     sky.total_flux += largest;
   }
-  sky.planes = planes_in_use(all);
+  std::vector<Brightness> used = all;
+  if (in.brightness_tangent[0])
+    for (const std::size_t s : sky.order)
+      for (std::size_t f = 0; f < sky.n_weight_channel; ++f) used.push_back(brightness_at(in.brightness_tangent, s, f));
+  sky.planes = planes_in_use(used);
   if (in.with_jones)
     sky.planes = {Plane::kXxRe, Plane::kXxIm, Plane::kXyRe, Plane::kXyIm,
                   Plane::kYxRe, Plane::kYxIm, Plane::kYyRe, Plane::kYyIm};

@@ -47,6 +47,7 @@ std::map<std::string, Recipe> recipes() {
   for (const char* name : {"Sum", "Mean"})
     r[name] = {{kMatrix, kMatrix}, {{"reduction_axes", std::vector<std::string>{"time"}}}, FlagRule::own};
   for (const char* name : {"Max", "Min"}) r[name] = {{ChildRecipe{{2}}}, {}, FlagRule::own};
+  for (const char* name : {"ChiSquare", "LogLikelihood"}) r[name] = {{kMatrix, kReal}, {}, FlagRule::own};
   r["Constant"] = {{}, {{"value", 1.5}}};
   r["Parm"] = {{}, {{"value", 1.5}}};
   r["Time"] = r["Freq"] = {};
@@ -372,6 +373,51 @@ TEST_P(ContractTest, DerivativeAgreesWithFiniteDifferences) {
           const double scale = 1 + abs(v(result)) + abs(expected);
           expect_near(value_at(*derivative, e, t, f), expected, 1e-9 * scale);
         }
+  }
+}
+
+TEST_P(ContractTest, ReverseDerivativeAgreesWithForward) {
+  // Every child moves along two directions, in time and frequency, each with a parameter of its own; what is compared
+  // is the gradient of sum |x - c|^2 over all cells, whose adjoint is different for every number of the result.
+  TestForest tree = with_children(true, true);
+  TestForest::Children names = children();
+  std::vector<std::string> parms;
+  for (std::size_t slot = 0; slot < recipe_.children.size(); ++slot) {
+    ChildRecipe direction = recipe_.children[slot];
+    if (!direction.differentiable) continue;
+    direction.base = 0;
+    direction.spread = direction.step;
+    TestForest::Children sum{names[slot]};
+    for (const std::string suffix : {"a", "b"}) {
+      const std::string own = std::to_string(slot) + suffix;
+      parms.push_back("p" + own);
+      tree.parm(parms.back(), 1e-3)
+          .constant("direction" + own, child_values(slot + (suffix == "a" ? 100 : 200), direction, 2, true, true), 2);
+      tree.node("shift" + own, "Multiply", {"direction" + own, parms.back()});
+      sum.push_back("shift" + own);
+    }
+    names[slot] = "moved" + std::to_string(slot);
+    tree.node(names[slot], "Add", sum);
+  }
+  tree.node("x", GetParam(), names, recipe_.state);
+  const bool complex = tree.evaluate("x")->value.is_complex();
+  tree.constant("c", complex ? StateValue(complex_array({}, {{0.3, 0.7}})) : StateValue(0.3));
+  tree.node("residual", "Subtract", {"x", "c"}).node("objective", "ChiSquare", {"residual"});
+  tree.request.derivatives = true;
+  const ResultPtr forward = tree.evaluate("objective", 2);
+  expect_ok(forward);
+  tree.request.derivatives = false;
+  ValueAndGradient reverse = tree.evaluator->value_and_gradient(tree.request, tree.built->find("objective"));
+  expect_ok(reverse.value);
+  EXPECT_EQ(reverse.value->value.real()[0], forward->value.real()[0]);
+  double largest = 0;
+  for (const Derivative& derivative : forward->derivatives) largest = std::max(largest, abs(derivative.value.at(0)));
+  for (const std::string& parm : parms) {
+    const int index = tree.built->find(parm);
+    const Vells* expected = forward->derivative({index, 0});
+    ASSERT_EQ(reverse.gradient.of(index).size(), 1u);
+    // Both are exact but for rounding, in sums of some 100 terms of the size of the largest.
+    EXPECT_NEAR(reverse.gradient.of(index)[0], expected ? expected->real()[0] : 0, 1e-13 * (1 + largest)) << parm;
   }
 }
 

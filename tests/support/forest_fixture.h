@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/evaluator.h"
+#include "runtime/pull_back.h"
 #include "runtime/registry.h"
 
 namespace rimetree::test {
@@ -78,6 +79,7 @@ class TestFlags final : public Node {
       evaluation.add(derivative.parameter, derivative.value);
     evaluation.set_flags(std::move(flags));
   }
+  void pull_back(PullBack& pull) const override { pull.pass_on(0); }
 };
 
 /// The registry with the project's nodes and those above.

@@ -1,0 +1,54 @@
+// The adjoint of the fast PSV sum: from the derivatives of a real objective with respect to visibilities to those with
+// respect to fluxes, positions and shapes of all sources, in one pass over sources and rows. Its cost is about twice
+// that of the sum, whatever the number of sources and however many of their quantities are asked for.
+//
+// With h_p the conjugate adjoint of plane p (kernel.h), w_sp a source's weight there and K_s its phasor times smearing
+// and taper, V_p = sum_s w_sp K_s gives
+//   dL/dw_sp = sum Re(h_p K_s),  and with z = sum_p w_sp h_p K_s:  dL/dpath = -2 pi sum (nu/c) Im z + ...
+// where sums are over rows and channels, and the dots stand for the amplitudes' share, of Re z.
+#pragma once
+
+#include "nodes/psv/kernel.h"
+#include "runtime/thread_pool.h"
+
+namespace rimetree::psv {
+
+/// Adjoints of the results, laid out as Output is.
+struct ResultAdjoints {
+  const Complex<double>* const* row = nullptr;  ///< [row]
+  std::ptrdiff_t plane_stride = 0;
+};
+
+/// Which derivatives are asked for. Those that are not are zero.
+struct SourceWish {
+  bool weights = false, positions = false, shapes = false;
+};
+
+/// Derivatives with respect to what Sky holds, in its order of sources.
+struct SourceAdjoints {
+  std::vector<double> weights;    ///< [source][weight channel][plane]
+  std::vector<double> positions;  ///< [source][l, m, n - n_minus], each as if independent of the others
+  std::vector<double> shapes;     ///< [source - n_point][major, minor, position angle]
+};
+
+/// Without Jones terms. Bits do not depend on the number of threads. Throws Cancelled.
+SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, const Rows& rows,
+                              const ResultAdjoints& adjoints, SourceWish wish, ThreadPool& threads,
+                              Cancellation& cancellation);
+
+/// Rows [row_begin, row_end) and blocks [block_begin, block_end) of sources of the above.
+struct AdjointPart {
+  std::size_t row_begin = 0, row_end = 0, block_begin = 0, block_end = 0;
+};
+
+/// What the instruction sets' versions share. `out` is the part's own: results of its sources are added there.
+struct AdjointJob {
+  const Sky<double>& sky;
+  const Channels& channels;
+  const Rows& rows;
+  const ResultAdjoints& adjoints;
+  SourceWish wish;
+};
+void pull_back_part(const AdjointJob& job, const AdjointPart& part, Workspace<double>& workspace, SourceAdjoints& out);
+
+}  // namespace rimetree::psv

@@ -1,0 +1,61 @@
+// The rows of many baselines as the kernels read them.
+#pragma once
+
+#include <vector>
+
+#include "nodes/psv/kernel.h"
+#include "runtime/cells.h"
+#include "runtime/vells.h"
+
+namespace rimetree::psv {
+
+/// Rows of a group of baselines, flattened: baseline by baseline, within that time by time. Number is the element of
+/// what each row points to: results, or their adjoints, which are read only.
+template <class Number>
+struct GroupRows {
+  std::vector<double> uvw[6], exposure_s;
+  std::vector<std::int32_t> baseline, time;
+  std::vector<Number*> output;  ///< [row]: its first channel of the first plane
+  Rows rows;
+
+  void add(const Vells& values, int n_components, std::int32_t index, std::int32_t n_time, const Cells& cells,
+           Number* target, std::size_t n_channel) {
+    const std::size_t plane = values.cells_per_element();
+    for (std::int32_t t = 0; t < n_time; ++t) {
+      const std::size_t cell = plane == 1 ? 0 : static_cast<std::size_t>(t);
+      for (int i = 0; i < n_components; ++i)
+        uvw[i].push_back(values.real()[static_cast<std::size_t>(i) * plane + cell]);
+      if (cells.has(Axis::time) && n_components == 6) exposure_s.push_back(cells.axis(Axis::time).width[t]);
+      baseline.push_back(index);
+      time.push_back(t);
+      output.push_back(target + static_cast<std::size_t>(t) * n_channel);
+    }
+  }
+  /// Leaves out rows for which `wanted(output[row])` does not hold.
+  template <class Wanted>
+  void keep_if(const Wanted& wanted) {
+    std::size_t n = 0;
+    for (std::size_t row = 0; row < output.size(); ++row) {
+      if (!wanted(output[row])) continue;
+      const auto keep = [n, row](auto& of_row) {
+        if (!of_row.empty()) of_row[n] = of_row[row];
+      };
+      for (auto& coordinate : uvw) keep(coordinate);
+      keep(exposure_s), keep(baseline), keep(time), keep(output);
+      ++n;
+    }
+    const auto cut = [n](auto& of_row) {
+      if (!of_row.empty()) of_row.resize(n);
+    };
+    for (auto& coordinate : uvw) cut(coordinate);
+    cut(exposure_s), cut(baseline), cut(time), cut(output);
+  }
+  const Rows& finish(bool smear_time, bool smear_frequency) {
+    const auto data = [](const std::vector<double>& values) { return values.empty() ? nullptr : values.data(); };
+    rows = {output.size(), data(uvw[0]),     data(uvw[1]), data(uvw[2]),    data(uvw[3]),    data(uvw[4]),
+            data(uvw[5]),  data(exposure_s), smear_time,   smear_frequency, baseline.data(), time.data()};
+    return rows;
+  }
+};
+
+}  // namespace rimetree::psv

@@ -1,0 +1,18 @@
+// The PSV node in reverse: which of its nodes the adjoint kernel (adjoint.h) takes, and the way for all others.
+#pragma once
+
+#include <vector>
+
+#include "nodes/psv/operands.h"
+
+namespace rimetree::psv {
+
+/// Pulls back what the adjoint kernel takes: baselines without Jones terms whose sky does not vary in time and whose
+/// (u, v, w) do not depend on unknowns. Gives the others. Throws Cancelled.
+std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout& layout,
+                                        std::span<PullBack* const> batch);
+
+/// Any node, by the scalar body (body.h) on traced numbers: one source, time and channel at a time.
+void pull_back_general(const ChildLayout& layout, PullBack& pull);
+
+}  // namespace rimetree::psv
