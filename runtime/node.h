@@ -18,6 +18,9 @@ class Forest;
 class PullBack;
 class ThreadPool;
 
+/// Values [element][cell] in extended precision.
+using MovedValues = std::vector<Complex<long double>>;
+
 /// What a batch of evaluations runs with.
 struct BatchContext {
   ThreadPool& threads;
@@ -81,6 +84,11 @@ class Node {
   virtual std::size_t n_unknown() const { return 0; }
   /// Children of which pull_back() wants to know a tangent (PullBack::tangent).
   virtual std::vector<std::size_t> tangent_slots() const { return {}; }
+  /// The result in extended precision where all children are moved by `step` times their derivatives along kDirection,
+  /// to check derivatives with. False: the class can be evaluated in double precision only.
+  virtual bool evaluate_moved(const Evaluation& /*evaluation*/, long double /*step*/, MovedValues& /*values*/) const {
+    return false;
+  }
   /// Logarithm of the prior probability density of the node's unknowns. Adds `weight` times its derivatives to `slope`
   /// unless that is empty.
   virtual double log_prior(std::span<double> /*slope*/, double /*weight*/) const { return 0; }
