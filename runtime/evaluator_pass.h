@@ -19,6 +19,7 @@ struct Evaluator::Pass {
   std::vector<int> waiting_consumers{};  // by node: consumers still to be evaluated in this call
   std::vector<bool> needed{};            // by node: to be computed in the current wave
   std::vector<bool> is_root{};
+  bool step = false;  // see evaluate_step()
   std::uint64_t bytes_alive = 0;
 
   // Of a reverse pass only; see evaluator_reverse.cc.
