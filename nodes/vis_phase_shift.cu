@@ -15,7 +15,7 @@ struct VisPhaseShiftBody {
   template <class T>
   RT_HD static Complex<T> apply(T l, T m, T n, T u, T v, T w, double frequency_hz, int n_minus) {
     return fringe_exact(path_difference_exact(u, v, w, l, m, n_offset_exact(l, m, n, n_minus)),
-                        turns_per_metre(frequency_hz));
+                        turns_per_metre(Plain<T>(frequency_hz)));
   }
 };
 

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/cell_operand.h"
 #include "runtime/error.h"
 #include "runtime/flag_rules.h"
-#include "runtime/math/traced.h"
 #include "runtime/node.h"
 #include "runtime/pull_back.h"
 
@@ -24,137 +24,6 @@ enum class Numbers {
   any_to_complex,   ///< children are promoted to complex
 };
 
-namespace cell_detail {
-
-template <class N>
-struct NumberTraits {
-  using Real = N;
-  static constexpr bool is_complex = false;
-};
-template <class T>
-struct NumberTraits<Complex<T>> {
-  using Real = T;
-  static constexpr bool is_complex = true;
-};
-template <class T>
-inline constexpr bool is_dual = false;
-template <class T>
-inline constexpr bool is_dual<Dual<T>> = true;
-template <class T>
-inline constexpr bool is_traced = false;
-template <class T>
-inline constexpr bool is_traced<Traced<T>> = true;
-
-/// A child's values at the current cell and, for dual numbers, its derivative along one parameter, or for traced ones
-/// where its adjoint is to be added to.
-struct Operand {
-  const Vells* value = nullptr;
-  const Vells* derivative = nullptr;  ///< nullptr: zero
-  long double step = 0;               ///< for extended precision: the value is moved by so much of the derivative
-  Vells* adjoint = nullptr;           ///< nullptr: not wanted
-  Tape<double>* tape = nullptr;
-  std::array<std::size_t, kAxes> stride{}, derivative_stride{};
-  std::size_t plane = 0, derivative_plane = 0;    ///< values between elements
-  std::size_t offset = 0, derivative_offset = 0;  ///< of the current cell
-
-  Operand(const Result& child, const ParameterId* parameter)
-      : value(&child.value),
-        derivative(parameter ? child.derivative(*parameter) : nullptr),
-        stride(broadcast_strides(child.value.cells())),
-        plane(child.value.cells_per_element()) {
-    if (derivative == nullptr) return;
-    derivative_stride = broadcast_strides(derivative->cells());
-    derivative_plane = derivative->cells_per_element();
-  }
-  Operand(const Result& child, Vells* child_adjoint, Tape<double>& on) : Operand(child, nullptr) {
-    adjoint = child_adjoint;
-    tape = &on;
-  }
-  void move_to(const std::array<int, kAxes>& cell) {
-    offset = derivative_offset = 0;
-    for (int axis = 0; axis < kAxes; ++axis) {
-      offset += static_cast<std::size_t>(cell[axis]) * stride[axis];
-      derivative_offset += static_cast<std::size_t>(cell[axis]) * derivative_stride[axis];
-    }
-  }
-  template <class N>
-  N load(std::size_t element) const {
-    using Real = typename NumberTraits<N>::Real;
-    const auto number = [](const Vells& vells, std::size_t i) {
-      if constexpr (NumberTraits<N>::is_complex)
-        return vells.is_complex() ? vells.complex()[i] : Complex<double>(vells.real()[i]);
-      else
-        return vells.real()[i];
-    };
-    const auto v = number(*value, offset + element * plane);
-    if constexpr (is_traced<Real>) {
-      if (adjoint == nullptr) return promoted<N>(v);
-      const std::size_t at = offset + element * plane;
-      const auto input = [this](double x, double* target) { return Real(x, tape->input(target), tape); };
-      if constexpr (!NumberTraits<N>::is_complex)
-        return input(v, adjoint->real() + at);
-      else if (adjoint->is_complex())
-        return {input(v.re, &adjoint->complex()[at].re), input(v.im, &adjoint->complex()[at].im)};
-      else
-        return input(v.re, adjoint->real() + at);
-    } else if constexpr (std::is_same_v<Real, double>) {
-      return v;
-    } else {
-      decltype(number(*value, 0)) d{};
-      if (derivative != nullptr) d = number(*derivative, derivative_offset + element * derivative_plane);
-      if constexpr (NumberTraits<N>::is_complex)
-        return {along(v.re, d.re, Real()), along(v.im, d.im, Real())};
-      else
-        return along(v, d, Real());
-    }
-  }
-
- private:
-  template <class N>
-  static N promoted(double v) {
-    return v;
-  }
-  template <class N>
-  static N promoted(Complex<double> v) {
-    return {v.re, v.im};
-  }
-  Dual<double> along(double v, double d, Dual<double>) const { return {v, d}; }
-  long double along(double v, double d, long double) const { return v + step * d; }
-};
-
-template <class Out>
-void store(Vells& target, std::size_t i, const Out& x) {
-  using Real = typename NumberTraits<Out>::Real;
-  if constexpr (NumberTraits<Out>::is_complex) {
-    if constexpr (is_dual<Real>)
-      target.complex()[i] = {x.re.d, x.im.d};
-    else
-      target.complex()[i] = x;
-  } else {
-    if constexpr (is_dual<Real>)
-      target.real()[i] = x.d;
-    else
-      target.real()[i] = x;
-  }
-}
-
-/// Takes an outcome's adjoint from number i of `adjoint` to the tape.
-template <class Out>
-void seed(Tape<double>& tape, const Vells& adjoint, std::size_t i, const Out& x) {
-  if constexpr (NumberTraits<Out>::is_complex) {
-    tape.seed(x.re.number, adjoint.complex()[i].re);
-    tape.seed(x.im.number, adjoint.complex()[i].im);
-  } else {
-    tape.seed(x.number, adjoint.real()[i]);
-  }
-}
-
-inline bool is_zero(const Vells& adjoint, std::size_t i) {
-  return adjoint.is_complex() ? adjoint.complex()[i] == Complex<double>() : adjoint.real()[i] == 0;
-}
-
-}  // namespace cell_detail
-
 /// What a class's function of one cell sees. N is double, Dual<double>, Traced<double>, long double, or Complex of
 /// these.
 template <class N>
@@ -168,6 +37,10 @@ class CellInput {
   bool has(std::size_t child) const { return child < operands_.size() && operands_[child].has_value(); }
   /// Dimensions of a child.
   const TensorShape& dims(std::size_t child) const { return operands_[child]->value->dims(); }
+  /// Where the value of an element of a child on this cell is among all of the child's.
+  std::size_t at(std::size_t child, std::size_t element) const {
+    return operands_[child]->offset + element * operands_[child]->plane;
+  }
 
   // Where the cell is; valid if the class declares the axis in kAxes.
   double time_s = 0, time_width_s = 0, frequency_hz = 0, frequency_width_hz = 0;
@@ -209,20 +82,33 @@ class CellNode : public Node {
     });
   }
 
+  bool evaluate_moved(const Evaluation& evaluation, long double step, MovedValues& values) const override {
+    with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
+      const CellShape shape = result_cells(evaluation);
+      const std::size_t elements = this->dims().size(), plane = shape.size();
+      values.assign(elements * plane, {});
+      auto in = inputs<Over<N, long double>>(evaluation, &kDirection);
+      for (auto& operand : in.operands_)
+        if (operand) operand->step = step;
+      std::vector<Over<Out, long double>> out(elements);
+      for_each_cell(evaluation.cells(), shape, in, [&](std::size_t i) {
+        static_cast<const Derived&>(*this).template cell<Over<N, long double>, Over<Out, long double>>(in, out.data());
+        for (std::size_t e = 0; e < elements; ++e) values[e * plane + i] = out[e];
+      });
+    });
+    return true;
+  }
+
   void pull_back(PullBack& pull) const override {
     with_numbers(pull.inputs, [&]<class N, class Out>(Choice<N, Out>) {
       pull_cells<Over<N, Traced<double>>, Over<Out, Traced<double>>>(pull);
     });
   }
 
- private:
   template <class N, class Out>
   struct Choice {};
-  /// Real or complex like N, of another type of number.
-  template <class N, class Real>
-  using Over = std::conditional_t<cell_detail::NumberTraits<N>::is_complex, Complex<Real>, Real>;
 
-  /// Calls f with the numbers that go in and come out.
+  /// Calls f(Choice<N, Out>()) with the numbers that go in and come out.
   template <class F>
   static void with_numbers(const Evaluation& evaluation, const F& f) {
     bool any_complex = false;
@@ -243,6 +129,23 @@ class CellNode : public Node {
     }
   }
 
+  /// Calls body(in, i) for every cell i on which the result's adjoint is not zero, for classes that pull back by a
+  /// formula of their own.
+  template <class N, class Body>
+  static void for_each_pulled_cell(const PullBack& pull, const Body& body) {
+    CellInput<N> in = inputs<N>(pull.inputs, nullptr);
+    const std::size_t elements = pull.adjoint.dims().size(), plane = pull.adjoint.cells_per_element();
+    for_each_cell(pull.inputs.cells(), pull.adjoint.cells(), in, [&](std::size_t i) {
+      for (std::size_t e = 0; e < elements; ++e)
+        if (!cell_detail::is_zero(pull.adjoint, e * plane + i)) return body(in, i);
+    });
+  }
+
+ private:
+  /// Real or complex like N, of another type of number.
+  template <class N, class Real>
+  using Over = std::conditional_t<cell_detail::NumberTraits<N>::is_complex, Complex<Real>, Real>;
+
   static CellShape result_cells(const Evaluation& evaluation) {
     CellShape shape;
     for (const Result* child : evaluation.children())
@@ -255,10 +158,8 @@ class CellNode : public Node {
     shape[axis] = static_cast<std::int32_t>(evaluation.cells().require(axis).centre.size());
   }
 
-  template <class N, class Out>
-  Vells fill(Evaluation& evaluation, const CellShape& shape, const ParameterId* parameter) const {
-    constexpr NumberType type = cell_detail::NumberTraits<Out>::is_complex ? NumberType::complex : NumberType::real;
-    Vells target = evaluation.make(type, shape);
+  template <class N>
+  static CellInput<N> inputs(const Evaluation& evaluation, const ParameterId* parameter) {
     CellInput<N> in;
     for (const Result* child : evaluation.children()) {
       if (child == nullptr)
@@ -266,6 +167,14 @@ class CellNode : public Node {
       else
         in.operands_.emplace_back(std::in_place, *child, parameter);
     }
+    return in;
+  }
+
+  template <class N, class Out>
+  Vells fill(Evaluation& evaluation, const CellShape& shape, const ParameterId* parameter) const {
+    constexpr NumberType type = cell_detail::NumberTraits<Out>::is_complex ? NumberType::complex : NumberType::real;
+    Vells target = evaluation.make(type, shape);
+    CellInput<N> in = inputs<N>(evaluation, parameter);
     const std::size_t elements = target.dims().size(), plane = target.cells_per_element();
     std::vector<Out> out(elements);
     for_each_cell(evaluation.cells(), shape, in, [&](std::size_t i) {

@@ -72,6 +72,14 @@ class CellReduction : public Node {
     }
   }
 
+  bool evaluate_moved(const Evaluation& evaluation, long double step, MovedValues& values) const override {
+    bool any_complex = false;
+    for (const Result* child : evaluation.children()) any_complex = any_complex || child->value.is_complex();
+    if constexpr (!Body::kRealOnly)
+      if (any_complex) return move_cells<Complex<long double>>(evaluation, step, values), true;
+    return move_cells<long double>(evaluation, step, values), true;
+  }
+
   void pull_back(PullBack& pull) const override {
     if constexpr (!Body::kRealOnly)
       if (pull.adjoint.is_complex()) return pull_cells<Complex<Traced<double>>>(pull);
@@ -123,6 +131,20 @@ class CellReduction : public Node {
           cell_detail::store(target, i, outcome);
         });
     return target;
+  }
+
+  template <class N>
+  void move_cells(const Evaluation& evaluation, long double step, MovedValues& values) const {
+    const Extents cells = extents(evaluation);
+    values.assign(dims().size() * cells.kept.size(), {});
+    std::vector<cell_detail::Operand> operands;
+    for (const Result* child : evaluation.children()) {
+      operands.emplace_back(*child, &kDirection);
+      operands.back().step = step;
+    }
+    reduce<N>(
+        evaluation, cells, operands, [](std::size_t) { return true; },
+        [&](std::size_t i, const N& outcome, std::int32_t) { values[i] = outcome; });
   }
 
   template <class N>

@@ -59,8 +59,10 @@ void Evaluator::forget() {
 // What identifies a node's result, but for its children, which come in by their stamps.
 std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   std::uint64_t stamp = mix(static_cast<std::uint64_t>(node), forest_->state_version(node));
-  stamp =
-      mix(stamp, static_cast<std::uint64_t>(request.precision) * 4 + request.derivatives * 2 + request.along_direction);
+  // What depends on no solvable parameter is the same with derivatives and without.
+  const bool derivatives = request.derivatives && (forest_->dependencies(node) & kSolvable) != 0;
+  stamp = mix(stamp, static_cast<std::uint64_t>(request.precision) * 4 + derivatives * 2 +
+                         (derivatives && request.along_direction));
   stamp = mix(stamp, std::bit_cast<std::uint64_t>(request.tolerance));
   const DependencySet all = forest_->dependencies(node);
   if (all & kDomain) stamp = mix(stamp, request.cells->fingerprint());
@@ -107,10 +109,60 @@ Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int
 
 std::vector<ResultPtr> Evaluator::evaluate(const Request& request, const std::vector<int>& roots,
                                            Cancellation* cancellation) {
+  Cancellation none;
+  return evaluate_roots(request, roots, cancellation ? *cancellation : none, false);
+}
+
+std::vector<ResultPtr> Evaluator::evaluate_step(const Request& request, const std::vector<int>& roots,
+                                                Cancellation* cancellation) {
+  Cancellation none;
+  return evaluate_roots(request, roots, cancellation ? *cancellation : none, true);
+}
+
+std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const std::vector<int>& roots,
+                                                 Cancellation& cancellation) {
+  std::map<int, ResultPtr> results;
+  update_plan();
+  if (!plan_->has_controls()) return results;
+  for (const int index : plan_->below(roots)) {
+    const Node& node = forest_->node(index);
+    if (!node.controls()) continue;
+    const auto start = std::chrono::steady_clock::now();
+    const double inside_before = timing_.total_seconds;
+    const auto made = std::make_shared<Result>();
+    Evaluation evaluation(node, request, *pool_, {}, *made);
+    try {
+      node.control(*this, evaluation, cancellation);
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const memory::OutOfMemory&) {
+      throw;
+    } catch (const std::exception& error) {
+      *made = Result{};
+      made->status = Result::Status::failed;
+      made->failures.push_back({node.name(), node.node_class().name, node.origin(), error.what()});
+    }
+    Contract::finish(evaluation);
+    results[index] = made;
+    // What the loop had evaluated is counted there.
+    const double own_seconds = seconds_since(start) - (timing_.total_seconds - inside_before);
+    ClassTiming& timing = timing_.classes[node.node_class().name];
+    timing.seconds += own_seconds;
+    timing_.total_seconds += own_seconds;
+    ++timing.evaluations;
+    ++timing.batches;
+  }
+  return results;
+}
+
+std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const std::vector<int>& roots,
+                                                 Cancellation& cancellation, bool step) {
+  const auto controlled = run_controls(request, roots, cancellation);
   const auto start = std::chrono::steady_clock::now();
   const double processor_start = processor_seconds();
-  Cancellation none;
-  Pass pass = prepare(request, roots, cancellation ? *cancellation : none);
+  Pass pass = prepare(request, roots, cancellation);
+  pass.step = step;
+  for (const auto& [node, result] : controlled) pass.result[node] = result;
   for (const auto& wave : waves_) {
     if (waves_.size() > 1) pass.nodes = plan_->below(wave);
     run_wave(pass, wave);
@@ -209,8 +261,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     const int node = nodes[i];
     pass.bytes_alive += result_bytes(*made[i]);
     // Failures are not kept: what caused one (a Python node, say) may have been mended.
-    if ((plan_->keeps(node) || pass.is_root[node]) && !forest_->node(node).always_evaluates() &&
-        made[i]->status != Result::Status::failed) {
+    if (keeps(pass, node) && !forest_->node(node).always_evaluates() && made[i]->status != Result::Status::failed) {
       kept_[node] = made[i];
       kept_stamp_[node] = pass.stamp[node];
     }
@@ -221,10 +272,15 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     if (!pass.pulls_back(node)) release_children(pass, node);
 }
 
+bool Evaluator::keeps(const Pass& pass, int node) const {
+  if (pass.step && (forest_->dependencies(node) & kSolvable) != 0) return false;
+  return plan_->keeps(node) || pass.is_root[node];
+}
+
 void Evaluator::release_children(Pass& pass, int node) {
   for (const int child : forest_->children(node)) {
     if (child < 0 || --pass.waiting_consumers[child] > 0 || pass.is_root[child] || !pass.result[child]) continue;
-    if (!plan_->keeps(child)) {
+    if (!keeps(pass, child)) {
       pass.bytes_alive -= result_bytes(*pass.result[child]);
       pass.result[child] = nullptr;
     }

@@ -19,6 +19,7 @@ struct Evaluator::Pass {
   std::vector<int> waiting_consumers{};  // by node: consumers still to be evaluated in this call
   std::vector<bool> needed{};            // by node: to be computed in the current wave
   std::vector<bool> is_root{};
+  bool step = false;  // see evaluate_step()
   std::uint64_t bytes_alive = 0;
   std::vector<int> nodes{};  // below the roots of the current wave, in evaluation order
   // Of the batch being evaluated; its arrays serve all batches, since large ones are slow to get and to give back.

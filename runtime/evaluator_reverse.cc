@@ -57,6 +57,7 @@ ValueAndGradient Evaluator::value_and_gradient(const Request& request, int root,
   update_plan();
   std::map<int, ResultPtr> tangents = evaluate_tangents(request, root, cancellation);
   Pass pass = prepare(request, {root}, cancellation ? *cancellation : none);
+  pass.step = true;  // of a loop over values of unknowns, like as not
   pass.tangents = std::move(tangents);
   start_reverse(pass, root);
 
@@ -155,7 +156,7 @@ ResultPtr Evaluator::sum_objective(Pass& pass, int root, const Objective& object
     }
     for (const int child : wave) {
       --pass.waiting_pulls[child];
-      if (--pass.waiting_consumers[child] > 0 || plan_->keeps(child)) continue;
+      if (--pass.waiting_consumers[child] > 0 || keeps(pass, child)) continue;
       pass.bytes_alive -= result_bytes(*pass.result[child]);
       pass.result[child] = nullptr;
     }

@@ -14,9 +14,13 @@
 
 namespace rimetree {
 
+class Evaluator;
 class Forest;
 class PullBack;
 class ThreadPool;
+
+/// Values [element][cell] in extended precision.
+using MovedValues = std::vector<Complex<long double>>;
 
 /// Wall time of a batch that was no arithmetic, as far as its class tells.
 struct BatchSplit {
@@ -72,6 +76,11 @@ class Node {
   /// Nodes that must run on the calling thread (Python code).
   virtual bool single_threaded() const { return false; }
 
+  /// Whether evaluating the node is a loop over evaluations of what is below it (Solver). The evaluator then calls
+  /// control() before all other nodes of a request, instead of evaluating its children and it.
+  virtual bool controls() const { return false; }
+  virtual void control(Evaluator& /*evaluator*/, Evaluation& /*evaluation*/, Cancellation& /*cancellation*/) const {}
+
   /// How `n_node` nodes like this one would be evaluated together. `children`: for each slot the cells on which the
   /// child may vary (extent 1 where it cannot).
   virtual Description describe(const Request&, std::span<const CellShape> /*children*/, std::size_t /*n_node*/) const {
@@ -88,6 +97,11 @@ class Node {
   virtual std::size_t n_unknown() const { return 0; }
   /// Children of which pull_back() wants to know a tangent (PullBack::tangent).
   virtual std::vector<std::size_t> tangent_slots() const { return {}; }
+  /// The result in extended precision where all children are moved by `step` times their derivatives along kDirection,
+  /// to check derivatives with. False: the class can be evaluated in double precision only.
+  virtual bool evaluate_moved(const Evaluation& /*evaluation*/, long double /*step*/, MovedValues& /*values*/) const {
+    return false;
+  }
   /// Logarithm of the prior probability density of the node's unknowns. Adds `weight` times its derivatives to `slope`
   /// unless that is empty.
   virtual double log_prior(std::span<double> /*slope*/, double /*weight*/) const { return 0; }

@@ -36,6 +36,7 @@ Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size()) {
     const auto [it, inserted] = index.try_emplace(key, static_cast<int>(batches_.size()));
     if (inserted) batches_.push_back({key.first, {}});
     batches_[it->second].nodes.push_back(i);
+    has_controls_ = has_controls_ || forest.node(i).controls();
     batch_of_[i] = it->second;
     for (const int child : forest.children(i))
       if (child >= 0)

@@ -21,6 +21,8 @@ class Plan {
 
   /// In an order in which every batch comes after those of its children.
   const std::vector<Batch>& batches() const { return batches_; }
+  /// Whether any node runs evaluations of its own (Node::controls).
+  bool has_controls() const { return has_controls_; }
   int batch_of(int node) const { return batch_of_[node]; }
   /// Whether a result is worth keeping between evaluations: a parent depends on more than the node does, or it is a
   /// root.
@@ -40,6 +42,7 @@ class Plan {
  private:
   const Forest& forest_;
   std::vector<Batch> batches_;
+  bool has_controls_ = false;
   std::vector<int> batch_of_;
   std::vector<bool> keeps_;
   std::vector<CellShape> varies_;  // extent 1 where the result cannot vary along an axis, 2 where it may

@@ -41,6 +41,15 @@ class PullBack {
   /// For the slots that Node::tangent_slots() names: the child's derivative along a direction in the space of unknowns
   /// that is like no other, so that what is zero in it is zero in all. nullptr: it does not depend on unknowns.
   const Vells* tangent(std::size_t slot) const;
+  /// Adds to one number of a child's adjoint, if that is asked for; a real child takes the real part.
+  void add(std::size_t slot, std::size_t at, Complex<double> x) const {
+    if (Vells* child = children_[slot]; child == nullptr)
+      return;
+    else if (child->is_complex())
+      child->complex()[at] += x;
+    else
+      child->real()[at] += x.re;
+  }
   /// Adds the result's adjoint to that of a child that is passed on unchanged.
   void pass_on(std::size_t slot);
 

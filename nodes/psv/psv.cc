@@ -154,6 +154,10 @@ class Psv final : public Node {
       evaluation.add(parameter, general<Dual<double>>(evaluation, &parameter));
   }
   void pull_back(PullBack& pull) const override { psv::pull_back_general(layout_, pull); }
+  bool evaluate_moved(const Evaluation& evaluation, long double step, MovedValues& values) const override {
+    psv::evaluate_moved(layout_, evaluation, step, values);
+    return true;
+  }
 
  private:
   static bool is_fast(const Evaluation& evaluation) {

@@ -176,4 +176,13 @@ void pull_back_general(const ChildLayout& layout, PullBack& pull) {
   tape.flush();
 }
 
+void evaluate_moved(const ChildLayout& layout, const Evaluation& evaluation, long double step, MovedValues& values) {
+  const Source source{.parameter = &kDirection, .step = step};
+  const auto sky = sky_operands<long double>(evaluation, source);
+  const auto baseline = baseline_operands<long double>(layout, evaluation, source);
+  const Problem<long double> problem = problem_of(layout, evaluation, sky, baseline);
+  values.assign(static_cast<std::size_t>(4 * problem.n_time * problem.n_channel), {});
+  evaluate_reference(problem, values.data());
+}
+
 }  // namespace rimetree::psv

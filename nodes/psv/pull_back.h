@@ -15,4 +15,7 @@ std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout
 /// Any node, by the scalar body (body.h) on traced numbers: one source, time and channel at a time.
 void pull_back_general(const ChildLayout& layout, PullBack& pull);
 
+/// See Node::evaluate_moved.
+void evaluate_moved(const ChildLayout& layout, const Evaluation& evaluation, long double step, MovedValues& values);
+
 }  // namespace rimetree::psv

@@ -52,7 +52,8 @@ RT_HD DoubleDouble<P> product(P a, P b) {
   return {p, std::fma(a, b, -p)};
 #else
   // Without a fused multiply-add in hardware: Veltkamp's splitting into halves of the mantissa.
-  constexpr P kSplit = sizeof(P) == 8 ? P(134217729.0) : P(4097.0);  // 2^27 + 1, 2^12 + 1
+  // 2^27 + 1, 2^12 + 1, and 2^32 + 1 for the 64 bits of x86's long double.
+  constexpr P kSplit = sizeof(P) == 8 ? P(134217729.0) : sizeof(P) == 4 ? P(4097.0) : P(4294967297.0);
   const P ta = kSplit * a, tb = kSplit * b;
   const P ah = ta - (ta - a), bh = tb - (tb - b);
   const P al = a - ah, bl = b - bh;
