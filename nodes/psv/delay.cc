@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <new>
 
 #include "runtime/math/conventions.h"
@@ -33,14 +34,60 @@ RowReach reach_of(const Rows& rows, std::size_t i, const Extent& extent) {
   return reach;
 }
 
-/// Largest E of exp(-E nu^2) over the Gaussian sources of the sky.
-double largest_taper(const DelaySky& sky, double u, double v) {
-  double widest = 0;
-  for (const double major : sky.major_rad) widest = std::max(widest, std::abs(major));
-  for (const double minor : sky.minor_rad) widest = std::max(widest, std::abs(minor));
-  constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
-  return kScale * widest * widest * (u * u + v * v) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
-}
+/// How many terms the tapers of the Gaussians need on each row. Rows are many and the bound is slow to find, so that
+/// rows with nearly the same largest E of exp(-E nu^2) share it: that of the largest E among them, which serves them
+/// all.
+class TaperTerms {
+ public:
+  TaperTerms(const DelaySky& sky, const Band& band, double error) : band_(band), error_(error) {
+    double widest = 0;
+    for (const double major : sky.major_rad) widest = std::max(widest, std::abs(major));
+    for (const double minor : sky.minor_rad) widest = std::max(widest, std::abs(minor));
+    constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
+    scale_ = kScale * widest * widest / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+  }
+  /// 0 if there is no short series.
+  int of(double u, double v) {
+    const double e = scale_ * (u * u + v * v);
+    if (e == 0) return 1;
+    const int step = static_cast<int>(std::ceil(kStepsPerOctave * std::log2(e)));
+    const auto [it, inserted] = known_.try_emplace(step);
+    if (inserted) it->second = taper_terms(std::exp2(step / kStepsPerOctave), band_.low_hz, band_.high_hz, error_);
+    return it->second;
+  }
+
+ private:
+  static constexpr double kStepsPerOctave = 16;
+  const Band& band_;
+  double error_, scale_ = 0;
+  std::map<int, int> known_;  // by logarithm of E
+};
+
+/// The fewest nodes of the exposure's rule for each row, and the largest error of all rows.
+class ExposureNodes {
+ public:
+  explicit ExposureNodes(double error) {
+    for (int n = 1; n <= kMaxExposureNodes; ++n) limit_[n - 1] = exposure_rule_limit(n, error);
+  }
+  /// `half_change`: of the phase over the exposure, radians. The most there are if even these are too few.
+  int of(double half_change) {
+    int n = 1;
+    while (n < kMaxExposureNodes && !(half_change <= limit_[n - 1])) ++n;
+    largest_[n - 1] = std::max(largest_[n - 1], half_change);
+    enough_ = enough_ && half_change <= limit_[n - 1];
+    return n;
+  }
+  bool enough() const { return enough_; }
+  double largest_error() const {
+    double error = 0;
+    for (int n = 1; n <= kMaxExposureNodes; ++n) error = std::max(error, exposure_rule_error(n, largest_[n - 1]));
+    return error;
+  }
+
+ private:
+  double limit_[kMaxExposureNodes], largest_[kMaxExposureNodes] = {};
+  bool enough_ = true;
+};
 
 DoubleDouble<double> times(DoubleDouble<double> a, double b) {
   const DoubleDouble<double> p = exact::product(a.hi, b);
@@ -107,7 +154,8 @@ void finish_level(DelayLevel& level, const Band& band, const GriddingKernel& ker
 /// where a row cannot be done.
 bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double tolerance, double& irregular) {
   const Band& band = plan.band;
-  double exposure_error = 0;
+  ExposureNodes exposure_nodes(kExposureShare * tolerance);
+  TaperTerms taper_terms_of_row(plan.sky, band, kTaperShare * tolerance);
   plan.rows.resize(rows.n_row);
   for (std::size_t i = 0; i < rows.n_row; ++i) {
     DelayRow& row = plan.rows[i];
@@ -119,15 +167,9 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
     irregular = std::max(irregular, 2 * kPi * reach.path * band.largest_residual);
     row.level = static_cast<std::uint8_t>(
         level_of(reach.path * std::abs(band.spacing_hz.hi) / kSpeedOfLight_m_s, band.n_channel));
-    const double half_change = kPi * reach.change * band.high_hz / kSpeedOfLight_m_s;
-    int n_node = 1;
-    while (exposure_rule_error(n_node, half_change) > kExposureShare * tolerance && n_node < kMaxExposureNodes)
-      ++n_node;
-    row.n_node = static_cast<std::uint8_t>(n_node);
-    exposure_error = std::max(exposure_error, exposure_rule_error(n_node, half_change));
+    row.n_node = static_cast<std::uint8_t>(exposure_nodes.of(kPi * reach.change * band.high_hz / kSpeedOfLight_m_s));
     if (plan.sky.n_point < plan.sky.n_source) {
-      const int terms = taper_terms(largest_taper(plan.sky, rows.u[i], rows.v[i]), band.low_hz, band.high_hz,
-                                    kTaperShare * tolerance);
+      const int terms = taper_terms_of_row.of(rows.u[i], rows.v[i]);
       plan.n_term = std::max(plan.n_term, plan.sky.n_term + static_cast<std::size_t>(terms) - 1);
       if (terms == 0 || plan.n_term > static_cast<std::size_t>(kMaxTerms)) {
         plan.obstacle = "the Gaussians change too much over the band for a short series";
@@ -137,8 +179,8 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
       plan.bound = kTaperShare * tolerance;
     }
   }
-  if (exposure_error > kExposureShare * tolerance) plan.obstacle = "phases turn too far within an exposure";
-  plan.bound += exposure_error + irregular;
+  if (!exposure_nodes.enough()) plan.obstacle = "phases turn too far within an exposure";
+  plan.bound += exposure_nodes.largest_error() + irregular;
   return plan.obstacle.empty();
 }
 

@@ -55,6 +55,11 @@ double exposure_rule_error(int n, double a_rad) {
   return std::exp(log_error) / (2 * n + 1);
 }
 
+double exposure_rule_limit(int n, double error) {
+  const double log_factor = 4 * std::lgamma(n + 1.0) - 3 * std::lgamma(2 * n + 1.0) - std::log(2 * n + 1.0);
+  return 0.5 * std::exp((std::log(error) - log_factor) / (2 * n));
+}
+
 double chebyshev_point(int i, int n_term) {
   return static_cast<double>(std::cos(kPiLong * (i + 0.5L) / static_cast<long double>(n_term)));
 }

@@ -100,6 +100,9 @@ TEST(DelaySeries, RulesForTheExposureKeepTheirBound) {
     }
   }
   EXPECT_EQ(exposure_rule_error(1, 0), 0);
+  for (int n = 1; n <= kMaxExposureNodes; ++n)
+    for (const double error : {1e-3, 1e-8, 5e-15})
+      EXPECT_NEAR(exposure_rule_error(n, exposure_rule_limit(n, error)), error, 1e-10 * error);
 }
 
 TEST(DelaySeries, TapersKeepTheirBound) {
