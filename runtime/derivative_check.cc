@@ -134,9 +134,14 @@ class Checker {
     std::vector<const Result*> children;
     for (const int child : forest_.children(node.index()))
       children.push_back(child < 0 ? nullptr : result_[static_cast<std::size_t>(child)].get());
-    Result decided;
-    const auto inputs = Contract::prepare(node, request_, evaluator_.pool(), children, decided);
-    if (inputs && node.evaluate_moved(*inputs, step, values)) return true;
+    Result made;
+    {
+      std::vector<const Result*> slots = children;
+      std::span<const Result*> seen = slots;
+      if (Contract::prepare(node, seen, made) &&
+          node.evaluate_moved(Evaluation(node, request_, evaluator_.pool(), seen, made), step, values))
+        return true;
+    }
 
     std::vector<Result> shifted;
     shifted.reserve(children.size());
@@ -145,19 +150,21 @@ class Checker {
       shifted.push_back(moved(evaluator_.pool(), *child, static_cast<double>(step)));
       child = &shifted.back();
     }
-    auto evaluation = Contract::prepare(node, request_, evaluator_.pool(), children, decided);
+    std::span<const Result*> seen = children;
+    Contract::prepare(node, seen, made);
+    Evaluation evaluation(node, request_, evaluator_.pool(), seen, made);
     Warnings warnings, notes;
     Verification verification;
     Cancellation none;
     BatchContext context{threads_, none, warnings, notes, verification, forest_};
-    Evaluation* batch[] = {&*evaluation};
+    Evaluation* batch[] = {&evaluation};
     Contract::evaluate_batch(context, batch);
-    const Result result = Contract::finish(*evaluation);
-    if (!result.ok()) throw Error("node \"" + node.name() + "\" failed with its children moved");
+    Contract::finish(evaluation);
+    if (!made.ok()) throw Error("node \"" + node.name() + "\" failed with its children moved");
     values.clear();
-    for (std::size_t i = 0; i < result.value.size(); ++i) {
+    for (std::size_t i = 0; i < made.value.size(); ++i) {
       const Complex<double> z =
-          result.value.is_complex() ? result.value.complex()[i] : Complex<double>(result.value.real()[i]);
+          made.value.is_complex() ? made.value.complex()[i] : Complex<double>(made.value.real()[i]);
       values.emplace_back(z.re, z.im);
     }
     return false;
