@@ -15,13 +15,14 @@ constexpr double kDoubleBound = 1e-12, kSingleBound = 1e-6;
 // Nanoseconds of one core with vectors of eight doubles, measured at 2.6 GHz; narrower vectors take longer.
 struct Costs {
   // The direct sum.
-  static constexpr double kPhasor = 0.12, kPlane = 0.026;  ///< per source, row and channel
-  static constexpr double kSeed = 10, kSmearedSeed = 35;   ///< per source and row
-  static constexpr double kSmeared = 2.2, kVarying = 1.3, kGaussian = 1.4;
-  static constexpr double kSingle = 0.88, kSingleSmeared = 0.56;  ///< of the cost in double precision
+  static constexpr double kPhasor = 0.036, kPlane = 0.047;  ///< per source, row and channel
+  static constexpr double kSeed = 1, kSmearedSeed = 2.7;    ///< per source and row
+  static constexpr double kSmeared = 1.75, kVarying = 1.5, kGaussian = 2, kSmearedGaussian = 1.35;
+  static constexpr double kSingle = 0.73, kSingleSmeared = 0.78;  ///< of the cost in double precision
   static constexpr double kJonesProduct = 8;                      ///< per source, row, pair, and channel if it varies
-  static constexpr double kStore = 14, kStoreSingle = 25;         ///< per row and channel
+  static constexpr double kStore = 12;                            ///< per row and channel
   // The delay method.
+  static constexpr double kRow = 400;          ///< per row
   static constexpr double kPlace = 3;          ///< per source, row and node of the exposure
   static constexpr double kKernelTerm = 0.27;  ///< the same, per vector and coefficient of the kernel
   static constexpr double kSpread = 1.6;       ///< the same, per vector of the kernel and grid
@@ -41,11 +42,11 @@ double direct_seconds(const Sky<double>& sky, const Channels& channels, const Ro
   const bool smeared = rows.du != nullptr;
   double each = (Costs::kPhasor + Costs::kPlane * planes) * (varying ? Costs::kVarying : 1) * n_channel;
   each = smeared ? Costs::kSmearedSeed + Costs::kSmeared * each : Costs::kSeed + each;
-  if (sky.n_source > 0) each *= 1 + (Costs::kGaussian - 1) * double(sky.n_source - sky.n_point) / double(sky.n_source);
+  const double gaussian = smeared ? Costs::kSmearedGaussian : Costs::kGaussian;
+  if (sky.n_source > 0) each *= 1 + (gaussian - 1) * double(sky.n_source - sky.n_point) / double(sky.n_source);
   if (single) each *= smeared ? Costs::kSingleSmeared : Costs::kSingle;
   each += Costs::kJonesProduct * jones.n_pair * (jones.varies_in_frequency || varying ? n_channel : 1);
-  const double store = (single ? Costs::kStoreSingle : Costs::kStore) * n_channel;
-  return 1e-9 * (double(sky.n_source) * each * vector_factor() + store) * double(rows.n_row);
+  return 1e-9 * (double(sky.n_source) * each * vector_factor() + Costs::kStore * n_channel) * double(rows.n_row);
 }
 
 double delay_row_nanoseconds(const DelayPlan& plan, const DelayRow& row) {
@@ -64,7 +65,7 @@ double delay_row_nanoseconds(const DelayPlan& plan, const DelayRow& row) {
   ns += n_plane * terms * cells * std::log2(cells) * (cells > 16384 ? Costs::kLargeTransform : Costs::kSmallTransform);
   const double window = level.step == 1 ? 2.0 : double(level.n_window);
   ns += n_plane * terms * n_channel * Costs::kSample * window;
-  return ns * vector_factor() + Costs::kWrite * n_channel;
+  return ns * vector_factor() + Costs::kRow + Costs::kWrite * n_channel;
 }
 
 double delay_seconds(const DelayPlan& plan) {
