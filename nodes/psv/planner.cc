@@ -25,6 +25,7 @@ struct Costs {
   static constexpr double kSingleJones = 0.6;                ///< of the latter
   static constexpr double kStore = 4.4, kStoreSingle = 3.5;  ///< per row and channel
   // The delay method.
+  static constexpr double kRow = 400;          ///< per row
   static constexpr double kPlace = 3;          ///< per source, row and node of the exposure
   static constexpr double kKernelTerm = 0.27;  ///< the same, per vector and coefficient of the kernel
   static constexpr double kSpread = 1.6;       ///< the same, per vector of the kernel and grid
@@ -73,7 +74,7 @@ double delay_row_nanoseconds(const DelayPlan& plan, const DelayRow& row) {
   ns += n_plane * terms * cells * std::log2(cells) * (cells > 16384 ? Costs::kLargeTransform : Costs::kSmallTransform);
   const double window = level.step == 1 ? 2.0 : double(level.n_window);
   ns += n_plane * terms * n_channel * Costs::kSample * window;
-  return ns * vector_factor() + Costs::kWrite * n_channel;
+  return ns * vector_factor() + Costs::kRow + Costs::kWrite * n_channel;
 }
 
 double delay_seconds(const DelayPlan& plan) {

@@ -97,6 +97,13 @@ def test_a_measurement_is_checked_and_complete(name):
     assert measured.threads == 2
 
 
+@pytest.mark.parametrize("method, rate", [("double", 5e10), ("single", 1e11)])
+def test_the_peak_is_that_of_the_methods_precision(method, rate, monkeypatch):
+    monkeypatch.setattr(measuring, "_method", lambda notes: f"direct in {method} precision")
+    measured = bench.measure(case_of(SMALL), peak=PEAK, seconds=0.02)
+    assert measured.of_peak == pytest.approx(6 * measured.rate_per_core / rate)
+
+
 def test_every_pass_computes_anew():
     problem = measuring.problem_of(case_of(SMALL), threads=1)
     for n in range(3):

@@ -63,7 +63,7 @@ class Measurement:
     totals_s: list[float] = field(repr=False)  # of all passes
     result_bytes: int = 0  # most that was alive at a time
     threads: int = 1
-    peak_per_core: float = 0.0  # multiply-adds per second of processor time
+    peak_per_core: float = 0.0  # multiply-adds per second of processor time, in the precision of the method
 
     @property
     def source_visibilities(self) -> float:
@@ -114,9 +114,10 @@ def measure(case: PsvCase, *, peak: dict, threads: int | None = None, seconds: f
         passes.append(_pass(problem, n_slot, group_slots, later_s=1e-3 * (len(passes) + 1)))
     passes.sort(key=lambda one: one.total_s)
     plan = problem.forest.plan()
+    method = _method(problem.forest.notes())
     return Measurement(
         case=case,
-        method=_method(problem.forest.notes()),
+        method=method,
         n_baseline=problem.n_baseline,
         n_slot=n_slot,
         group_slots=group_slots,
@@ -125,7 +126,7 @@ def measure(case: PsvCase, *, peak: dict, threads: int | None = None, seconds: f
         totals_s=[one.total_s for one in passes],
         result_bytes=problem.forest.timing().peak_result_bytes,
         threads=plan["threads"],
-        peak_per_core=peak["single_per_second" if case.accuracy == "single" else "double_per_second"],
+        peak_per_core=peak["single_per_second" if "single" in method else "double_per_second"],
     )
 
 
