@@ -1,32 +1,30 @@
-// Parm: a parameter that may be solved for, constant or a polynomial in time and frequency:
-//   sum_ij value[i][j] x^i y^j,  x = (t - time_0_s)/time_scale_s,  y = (nu - freq_0_hz)/freq_scale_hz
+// Parm: a parameter that may be solved for: constant or a polynomial in time and frequency, one in each solution tile:
+//   sum_ij value[tile][i][j] x^i y^j,  x = (t - time_0_s)/time_scale_s,  y = (nu - freq_0_hz)/freq_scale_hz
 //
 // Children: none.
-// State: value (a number, or coefficients [time degree + 1, freq degree + 1]; [n] is a polynomial in time), time_0_s,
-// time_scale_s, freq_0_hz, freq_scale_hz, solvable (default false).
-// Result: scalar, real, unit of the value. Flags: none.
-// Derivative: x^i y^j for coefficient number k = i (freq degree + 1) + j, if solvable. MeqTrees: Parm with a Polc
-// funklet.
+// State: value (a number, or coefficients [time degree + 1, freq degree + 1]; [n] is a polynomial in time; with a first
+// pair of dimensions [time tile, freq tile, ...] one polynomial per tile, without it all tiles have the same),
+// time_0_s, time_scale_s, freq_0_hz, freq_scale_hz (the same in all tiles), time_edges_s, freq_edges_hz (edges of the
+// solution tiles, empty: one tile), solvable (default false); minimum, maximum, prior_mean, prior_sigma (bounds and
+// Gaussian prior of each coefficient, used by Solver and the log-likelihood). A cell belongs to the tile that contains
+// its centre; one outside all tiles to the nearest. Result: scalar, real, unit of the value. Flags: none. Derivative:
+// x^i y^j for coefficient number k = i (freq degree + 1) + j of the tile that the cell is in, if solvable: as many
+// derivatives as one tile has coefficients. MeqTrees: Parm with Polc funklets and a tiling.
 #include <algorithm>
 
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
+#include "runtime/solution_tiles.h"
 
 namespace rimetree {
 
 class Parm final : public Node {
  public:
-  explicit Parm(const State& state) : Node(state) {
-    const StateArray& value = state.array("value");
-    if (value.type == NumberType::complex)
-      throw StateError("a Parm is real; make a complex parameter of two Parms with ToComplex or Polar");
-    if (value.shape.size() > 2 || value.size() == 0)
-      throw StateError("state field \"value\" must be a number or coefficients [time degree + 1, freq degree + 1]");
-    time_terms_ = value.shape.empty() ? 1 : static_cast<int>(value.shape[0]);
-    frequency_terms_ = value.shape.size() < 2 ? 1 : static_cast<int>(value.shape[1]);
+  explicit Parm(const State& state) : Node(state), tiles_(state) {
     for (const char* scale : {"time_scale_s", "freq_scale_hz"})
       if (!(state.real(scale) != 0)) throw StateError("state field \"" + std::string(scale) + "\" must not be 0");
+    ParmLimits(state, tiles_);  // finds what is wrong with them
   }
 
   static NodeClass info() {
@@ -34,63 +32,100 @@ class Parm final : public Node {
       return StateSpec{
           .name = name, .type = StateType::real, .default_value = value, .unit = unit, .doc = doc, .per_node = true};
     };
-    return {.name = "Parm",
-            .summary = "A parameter that may be solved for: a number, or a polynomial in time and frequency.",
-            .formula = "sum_ij value[i][j] ((t - time_0_s)/time_scale_s)^i ((nu - freq_0_hz)/freq_scale_hz)^j",
-            .result = "scalar, real, unit of the value",
-            .reference = "MeqTrees Parm (Polc funklet)",
-            .state = {{.name = "value",
+    const auto list = [](const char* name, const char* unit, const char* doc) {
+      return StateSpec{.name = name,
                        .type = StateType::array,
-                       .unit = "any",
-                       .doc = "number, or polynomial coefficients [time degree + 1, freq degree + 1]",
-                       .per_node = true},
-                      real("time_0_s", 0, "s", "time at which x = 0, as MJD in seconds (UTC)"),
-                      real("time_scale_s", 1, "s", "time over which x grows by 1"),
-                      real("freq_0_hz", 0, "Hz", "frequency at which y = 0"),
-                      real("freq_scale_hz", 1, "Hz", "frequency over which y grows by 1"),
-                      {.name = "solvable",
-                       .type = StateType::boolean,
-                       .default_value = false,
-                       .doc = "whether results get derivatives with respect to the coefficients",
-                       .per_node = true}}};
+                       .default_value = StateArray{{0}, NumberType::real, {}},
+                       .unit = unit,
+                       .doc = doc,
+                       .per_node = true};
+    };
+    return {.name = "Parm",
+            .summary = "A parameter that may be solved for: a number, or polynomials in time and frequency.",
+            .formula = "sum_ij value[tile][i][j] ((t - time_0_s)/time_scale_s)^i ((nu - freq_0_hz)/freq_scale_hz)^j",
+            .result = "scalar, real, unit of the value",
+            .reference = "MeqTrees Parm (Polc funklets, tiling)",
+            .state = {
+                {.name = "value",
+                 .type = StateType::array,
+                 .unit = "any",
+                 .doc = "number, or polynomial coefficients [time degree + 1, freq degree + 1]; or one such polynomial "
+                        "for each solution tile, [time tile, freq tile, time degree + 1, freq degree + 1]",
+                 .per_node = true},
+                real("time_0_s", 0, "s", "time at which x = 0, as MJD in seconds (UTC)"),
+                real("time_scale_s", 1, "s", "time over which x grows by 1"),
+                real("freq_0_hz", 0, "Hz", "frequency at which y = 0"),
+                real("freq_scale_hz", 1, "Hz", "frequency over which y grows by 1"),
+                list("time_edges_s", "s", "edges of the solution tiles in time, ascending; empty: one tile"),
+                list("freq_edges_hz", "Hz", "edges of the solution tiles in frequency; empty: one tile"),
+                {.name = "solvable",
+                 .type = StateType::boolean,
+                 .default_value = false,
+                 .doc = "whether results get derivatives with respect to the coefficients",
+                 .per_node = true},
+                list("minimum", "of value", "lower bound of the constant term, or of each coefficient"),
+                list("maximum", "of value", "upper bound of the constant term, or of each coefficient"),
+                list("prior_mean", "of value",
+                     "mean of a Gaussian prior of the constant term, or of each "
+                     "coefficient; default 0"),
+                list("prior_sigma", "of value", "its standard deviation; empty or 0: no prior")}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
   DependencySet own_dependencies() const override {
-    return kParameter | (time_terms_ > 1 || frequency_terms_ > 1 ? kDomain : kNothing);
+    return kParameter | (varies(Axis::time) || varies(Axis::frequency) ? kDomain : kNothing) |
+           (state().boolean("solvable") ? kSolvable : kNothing);
   }
   std::vector<Axis> own_axes() const override {
     std::vector<Axis> axes;
-    if (time_terms_ > 1) axes.push_back(Axis::time);
-    if (frequency_terms_ > 1) axes.push_back(Axis::frequency);
+    for (const Axis axis : {Axis::time, Axis::frequency})
+      if (varies(axis)) axes.push_back(axis);
     return axes;
   }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {
-    const std::vector<double>& c = state().array("value").data;
-    const std::vector<double> x = coordinates(evaluation, Axis::time, "time_0_s", "time_scale_s", time_terms_);
+    const std::vector<double> x = coordinates(evaluation, Axis::time, "time_0_s", "time_scale_s", time_terms());
     const std::vector<double> y =
-        coordinates(evaluation, Axis::frequency, "freq_0_hz", "freq_scale_hz", frequency_terms_);
-    Vells value = evaluation.make(NumberType::real, shape(x.size(), y.size()));
-    for (std::size_t t = 0; t < x.size(); ++t)
-      for (std::size_t f = 0; f < y.size(); ++f) {
-        double sum = 0;
-        for (int i = time_terms_ - 1; i >= 0; --i) {  // Horner's rule in both variables
-          double row = 0;
-          for (int j = frequency_terms_ - 1; j >= 0; --j) row = row * y[f] + c[i * frequency_terms_ + j];
-          sum = sum * x[t] + row;
-        }
-        value.real()[t * y.size() + f] = sum;
+        coordinates(evaluation, Axis::frequency, "freq_0_hz", "freq_scale_hz", frequency_terms());
+    const std::vector<std::int32_t> time_tile = tiles_.of_cells(evaluation.cells(), Axis::time);
+    const std::vector<std::int32_t> frequency_tile = tiles_.of_cells(evaluation.cells(), Axis::frequency);
+    const std::size_t times = std::max(x.size(), time_tile.size());
+    const std::size_t frequencies = std::max(y.size(), frequency_tile.size());
+    Vells value = evaluation.make(NumberType::real, shape(times, frequencies));
+    for (std::size_t t = 0; t < times; ++t)
+      for (std::size_t f = 0; f < frequencies; ++f) {
+        const double* c = tiles_.values().data() +
+                          tiles_.at(static_cast<std::size_t>(time_tile[time_tile.size() > 1 ? t : 0]),
+                                    static_cast<std::size_t>(frequency_tile[frequency_tile.size() > 1 ? f : 0]), 0);
+        value.real()[t * frequencies + f] = polynomial(c, x[x.size() > 1 ? t : 0], y[y.size() > 1 ? f : 0]);
       }
     evaluation.set(std::move(value));
     if (!evaluation.request.derivatives || !state().boolean("solvable")) return;
-    for (int i = 0; i < time_terms_; ++i)
-      for (int j = 0; j < frequency_terms_; ++j)
-        evaluation.add({index(), i * frequency_terms_ + j}, monomial(evaluation, x, i, y, j));
+    for (int i = 0; i < time_terms(); ++i)
+      for (int j = 0; j < frequency_terms(); ++j)
+        evaluation.add({index(), i * frequency_terms() + j}, monomial(evaluation, x, i, y, j));
   }
 
  private:
+  int time_terms() const { return static_cast<int>(tiles_.time_terms()); }
+  int frequency_terms() const { return static_cast<int>(tiles_.frequency_terms()); }
+  bool varies(Axis axis) const {
+    return axis == Axis::time ? time_terms() > 1 || tiles_.n_time() > 1
+                              : frequency_terms() > 1 || tiles_.n_frequency() > 1;
+  }
+
+  /// Horner's rule in both variables.
+  double polynomial(const double* c, double x, double y) const {
+    double sum = 0;
+    for (int i = time_terms() - 1; i >= 0; --i) {
+      double row = 0;
+      for (int j = frequency_terms() - 1; j >= 0; --j) row = row * y + c[i * frequency_terms() + j];
+      sum = sum * x + row;
+    }
+    return sum;
+  }
+
   static CellShape shape(std::size_t times, std::size_t frequencies) {
     CellShape cells;
     cells[Axis::time] = static_cast<std::int32_t>(times);
@@ -122,7 +157,7 @@ class Parm final : public Node {
     return result;
   }
 
-  int time_terms_ = 1, frequency_terms_ = 1;
+  SolutionTiles tiles_;
 };
 
 RIMETREE_REGISTER_NODE(Parm);

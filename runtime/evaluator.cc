@@ -53,6 +53,7 @@ struct Evaluator::Pass {
   std::vector<int> waiting_consumers;  // by node: consumers still to be evaluated in this call
   std::vector<bool> needed;            // by node: to be computed in the current wave
   std::vector<bool> is_root;
+  bool step = false;  // see evaluate_step()
   std::uint64_t bytes_alive = 0;
   std::vector<int> nodes;  // below all roots, in evaluation order
   // Of the batch being evaluated; its arrays serve all batches, since large ones are slow to get and to give back.
@@ -84,7 +85,9 @@ void Evaluator::forget() {
 // What identifies a node's result, but for its children, which come in by their stamps.
 std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   std::uint64_t stamp = mix(static_cast<std::uint64_t>(node), forest_->state_version(node));
-  stamp = mix(stamp, static_cast<std::uint64_t>(request.precision) * 2 + request.derivatives);
+  // What depends on no solvable parameter is the same with derivatives and without.
+  const bool derivatives = request.derivatives && (forest_->dependencies(node) & kSolvable) != 0;
+  stamp = mix(stamp, static_cast<std::uint64_t>(request.precision) * 2 + derivatives);
   stamp = mix(stamp, std::bit_cast<std::uint64_t>(request.tolerance));
   const DependencySet all = forest_->dependencies(node);
   if (all & kDomain) stamp = mix(stamp, request.cells->fingerprint());
@@ -128,10 +131,58 @@ Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int
 
 std::vector<ResultPtr> Evaluator::evaluate(const Request& request, const std::vector<int>& roots,
                                            Cancellation* cancellation) {
+  Cancellation none;
+  return evaluate_roots(request, roots, cancellation ? *cancellation : none, false);
+}
+
+std::vector<ResultPtr> Evaluator::evaluate_step(const Request& request, const std::vector<int>& roots,
+                                                Cancellation* cancellation) {
+  Cancellation none;
+  return evaluate_roots(request, roots, cancellation ? *cancellation : none, true);
+}
+
+std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const std::vector<int>& roots,
+                                                 Cancellation& cancellation) {
+  std::map<int, ResultPtr> results;
+  for (const int index : plan_->below(roots)) {
+    const Node& node = forest_->node(index);
+    if (!node.controls()) continue;
+    const auto start = std::chrono::steady_clock::now();
+    const double inside_before = timing_.total_seconds;
+    auto result = std::make_shared<Result>();
+    Evaluation evaluation(node, request, *pool_, {}, *result);
+    try {
+      node.control(*this, evaluation, cancellation);
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const memory::OutOfMemory&) {
+      throw;
+    } catch (const std::exception& error) {
+      *result = Result{};
+      result->status = Result::Status::failed;
+      result->failures.push_back({node.name(), node.node_class().name, node.origin(), error.what()});
+    }
+    Contract::finish(evaluation);
+    results[index] = std::move(result);
+    // What the loop had evaluated is counted there.
+    const double own_seconds = seconds_since(start) - (timing_.total_seconds - inside_before);
+    ClassTiming& timing = timing_.classes[node.node_class().name];
+    timing.seconds += own_seconds;
+    timing_.total_seconds += own_seconds;
+    ++timing.evaluations;
+    ++timing.batches;
+  }
+  return results;
+}
+
+std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const std::vector<int>& roots,
+                                                 Cancellation& cancellation, bool step) {
+  const auto controlled = run_controls(request, roots, cancellation);
   const auto start = std::chrono::steady_clock::now();
   const double processor_start = processor_seconds();
-  Cancellation none;
-  Pass pass = prepare(request, roots, cancellation ? *cancellation : none);
+  Pass pass = prepare(request, roots, cancellation);
+  pass.step = step;
+  for (const auto& [node, result] : controlled) pass.result[node] = result;
   for (const auto& wave : waves_) {
     if (waves_.size() > 1) pass.nodes = plan_->below(wave);
     run_wave(pass, wave);
@@ -230,8 +281,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     const int node = nodes[i];
     pass.bytes_alive += result_bytes(*made[i]);
     // Failures are not kept: what caused one (a Python node, say) may have been mended.
-    if ((plan_->keeps(node) || pass.is_root[node]) && !forest_->node(node).always_evaluates() &&
-        made[i]->status != Result::Status::failed) {
+    if (keeps(pass, node) && !forest_->node(node).always_evaluates() && made[i]->status != Result::Status::failed) {
       kept_[node] = made[i];
       kept_stamp_[node] = pass.stamp[node];
     }
@@ -241,10 +291,15 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   for (const int node : nodes) release_children(pass, node);
 }
 
+bool Evaluator::keeps(const Pass& pass, int node) const {
+  if (pass.step && (forest_->dependencies(node) & kSolvable) != 0) return false;
+  return plan_->keeps(node) || pass.is_root[node];
+}
+
 void Evaluator::release_children(Pass& pass, int node) {
   for (const int child : forest_->children(node)) {
     if (child < 0 || --pass.waiting_consumers[child] > 0 || pass.is_root[child] || !pass.result[child]) continue;
-    if (!plan_->keeps(child)) {
+    if (!keeps(pass, child)) {
       pass.bytes_alive -= result_bytes(*pass.result[child]);
       pass.result[child] = nullptr;
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/plan.h"
+#include "runtime/solve_report.h"
 #include "runtime/thread_pool.h"
 
 namespace rimetree {
@@ -43,6 +44,9 @@ class Evaluator {
   /// results. Not reentrant.
   std::vector<ResultPtr> evaluate(const Request& request, const std::vector<int>& roots,
                                   Cancellation* cancellation = nullptr);
+  /// As above, for one step of a loop that changes solvable parameters: results that depend on these are not kept.
+  std::vector<ResultPtr> evaluate_step(const Request& request, const std::vector<int>& roots,
+                                       Cancellation* cancellation = nullptr);
   /// One node by name, for tests and interactive use.
   ResultPtr evaluate(const Request& request, const std::string& node);
 
@@ -53,6 +57,11 @@ class Evaluator {
   /// What nodes had to say so far, each message once.
   const Warnings& warnings() const { return warnings_; }
   const Forest& forest() const { return *forest_; }
+  /// For nodes that control evaluations: they set the values of parameters.
+  Forest& forest() { return *forest_; }
+  ThreadPool& thread_pool() { return threads_; }
+  /// Reports of Solvers since the log was last cleared.
+  SolveLog& solves() { return solves_; }
   /// How they did what they did, each message once.
   const Warnings& notes() const { return notes_; }
   /// What Request::verify has found since the last reset.
@@ -69,6 +78,11 @@ class Evaluator {
  private:
   struct Pass;  // one evaluate() call
   std::uint64_t stamp_own(int node, const Request& request) const;
+  std::vector<ResultPtr> evaluate_roots(const Request& request, const std::vector<int>& roots,
+                                        Cancellation& cancellation, bool step);
+  std::map<int, ResultPtr> run_controls(const Request& request, const std::vector<int>& roots,
+                                        Cancellation& cancellation);
+  bool keeps(const Pass& pass, int node) const;
   Pass prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation);
   void run_wave(Pass& pass, std::span<const int> roots);
   void run_batch(Pass& pass, std::span<const int> nodes);
@@ -89,6 +103,7 @@ class Evaluator {
   TimingReport timing_;
   Warnings warnings_, notes_;
   Verification verification_;
+  SolveLog solves_;
 };
 
 }  // namespace rimetree

@@ -14,6 +14,7 @@
 
 namespace rimetree {
 
+class Evaluator;
 class ThreadPool;
 
 /// Wall time of a batch that was no arithmetic, as far as its class tells.
@@ -68,6 +69,11 @@ class Node {
   virtual bool always_evaluates() const { return false; }
   /// Nodes that must run on the calling thread (Python code).
   virtual bool single_threaded() const { return false; }
+
+  /// Whether evaluating the node is a loop over evaluations of what is below it (Solver). The evaluator then calls
+  /// control() before all other nodes of a request, instead of evaluating its children and it.
+  virtual bool controls() const { return false; }
+  virtual void control(Evaluator& /*evaluator*/, Evaluation& /*evaluation*/, Cancellation& /*cancellation*/) const {}
 
   /// How `n_node` nodes like this one would be evaluated together. `children`: for each slot the cells on which the
   /// child may vary (extent 1 where it cannot).

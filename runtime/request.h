@@ -20,6 +20,7 @@ enum Dependency : std::uint8_t {
   kData = 2,       ///< the tile's data
   kParameter = 4,  ///< values of parameters
   kIteration = 8,  ///< the number of the iteration
+  kSolvable = 16,  ///< values of parameters that may be solved for: only then are there derivatives
 };
 using DependencySet = std::uint8_t;
 

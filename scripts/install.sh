@@ -26,6 +26,7 @@ NEEDED=(
   "command:g++:g++" "command:cmake:cmake" "command:ninja:ninja-build" "command:git:git" "command:dot:graphviz"
   "header:boost/version.hpp:libboost-dev" "header:gtest/gtest.h:libgtest-dev" "header:erfa.h:liberfa-dev"
   "header:hwy/highway.h:libhwy-dev" "header:fftw3.h:libfftw3-dev" "header:casacore/ms/MeasurementSets.h:casacore-dev"
+  "header:eigen3/Eigen/Core:libeigen3-dev"
 )
 
 have_header() { echo "#include <$1>" | g++ -std=c++17 -M -x c++ - >/dev/null 2>&1; }

@@ -4,6 +4,7 @@
 
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
+#include "runtime/python/solve_reports.h"
 
 namespace rimetree::python {
 
@@ -236,12 +237,31 @@ PyObject* verification(PyObject* self, PyObject*) {
   });
 }
 
+PyObject* take_solve_reports(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const EvaluatorInUse evaluator(self);
+    return reports_to_python(std::exchange(evaluator->solves().reports, {}));
+  });
+}
+
+PyObject* set_solve_progress(PyObject* self, PyObject* function) {
+  return guarded([&] {
+    const EvaluatorInUse evaluator(self);
+    evaluator->solves().progress = progress_caller(function);
+    return none();
+  });
+}
+
 PyMethodDef methods[] = {
     {"evaluate", evaluate, METH_VARARGS,
      "evaluate(names, cells, precision, tolerance, derivatives, verify) -> list of results"},
     {"describe", describe, METH_VARARGS, "describe(cells, precision, tolerance) -> list of (node, text, seconds)"},
     {"notes", notes, METH_NOARGS, "notes() -> list of str"},
     {"verification", verification, METH_NOARGS, "verification() -> (count, largest error, where)"},
+    {"take_solve_reports", take_solve_reports, METH_NOARGS,
+     "take_solve_reports() -> list of dicts, since the last call"},
+    {"set_solve_progress", set_solve_progress, METH_O,
+     "set_solve_progress(f): f(solver, iteration, chi_square, running, groups) after each iteration; None: nothing"},
     {"set_state", set_state, METH_VARARGS, "set_state(name, fields)"},
     {"get_state", get_state, METH_O, "get_state(name) -> dict"},
     {"nodes", nodes, METH_NOARGS, "nodes() -> list of dicts, in the order of the script"},

@@ -47,6 +47,7 @@ std::map<std::string, Recipe> recipes() {
   for (const char* name : {"Sum", "Mean"})
     r[name] = {{kMatrix, kMatrix}, {{"reduction_axes", std::vector<std::string>{"time"}}}, FlagRule::own};
   for (const char* name : {"Max", "Min"}) r[name] = {{ChildRecipe{{2}}}, {}, FlagRule::own};
+  r["Condeq"] = {{kAny, ChildRecipe{{2, 3}, 1.5, 0.5, true}, ChildRecipe{{}, 1.5, 0.5, false, false}}};
   r["Constant"] = {{}, {{"value", 1.5}}};
   r["Parm"] = {{}, {{"value", 1.5}}};
   r["Time"] = r["Freq"] = {};
@@ -377,9 +378,12 @@ TEST_P(ContractTest, DerivativeAgreesWithFiniteDifferences) {
 
 std::vector<std::string> classes_of_the_plugin() {
   registry();
+  std::vector<std::string> classes;
   for (const Registry::Plugin& plugin : Registry::instance().plugins())
-    if (plugin.name == "rimetree_nodes") return plugin.classes;
-  return {};
+    if (plugin.name == "rimetree_nodes") classes = plugin.classes;
+  // Solver takes no values but Condeqs, over which it runs a loop; tests/nodes/solver_test.cc has what it keeps.
+  std::erase(classes, "Solver");
+  return classes;
 }
 
 INSTANTIATE_TEST_SUITE_P(AllClasses, ContractTest, testing::ValuesIn(classes_of_the_plugin()),

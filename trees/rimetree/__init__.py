@@ -24,6 +24,7 @@ from .plugins import load_plugin
 from .predict import predict
 from .scope import NodeDef, NodeScope, NodeStub
 from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
+from .solving import SolutionFlag, SolveReport
 from .verification import Verification
 
 __version__ = "0.1.0"
@@ -39,6 +40,8 @@ __all__ = [
     "PyNode",
     "Result",
     "SkyNodes",
+    "SolutionFlag",
+    "SolveReport",
     "Verification",
     "load_plugin",
     "many_node_tree",

@@ -13,6 +13,7 @@ from .cells import Cells
 from .ms import RunReport, run_options
 from .nodes import class_infos
 from .scope import NodeScope, NodeStub
+from .solving import SolveReport, report_from_runtime
 from .state import from_runtime, to_runtime
 from .timing import TimingReport
 from .verification import Verification, tolerance_of
@@ -106,19 +107,59 @@ class Forest:
         raw = self._core.evaluate(names, cells.to_runtime(), precision, tolerance or 0.0, derivatives, int(verify))
         return [_result(one, cells.rank) for one in raw]
 
-    def run(self, path, *, progress: Callable | None = None, **options) -> RunReport:
+    def solve(
+        self,
+        solver: NodeStub | str,
+        cells: Cells | None = None,
+        *,
+        precision: str = "double",
+        tolerance: float | None = None,
+        progress: Callable | None = None,
+    ) -> SolveReport:
+        """Run a Solver node: its Parms have the solution afterwards.
+
+        `progress(solver, iteration, chi_square, groups_running, groups)` is called after every iteration; an exception
+        that it raises (or Ctrl-C) ends the solve, and the Parms keep the values they had before. Raises `Error` where
+        there is nothing to solve for or a node failed; what could not be solved is no error but in the report.
+        """
+        self._core.take_solve_reports()
+        self._core.set_solve_progress(progress)
+        try:
+            self.result(solver, cells, precision=precision, tolerance=tolerance)
+        finally:
+            self._core.set_solve_progress(None)
+        reports = [report_from_runtime(raw) for raw in self._core.take_solve_reports()]
+        if not reports:
+            raise Error(f"node {_name(solver)!r} is no Solver")
+        return reports[-1]
+
+    def run(
+        self, path, *, progress: Callable | None = None, solve_progress: Callable | None = None, **options
+    ) -> RunReport:
         """Evaluate the Sinks over a Measurement Set and write what they produce.
 
         Options are those of `rimetree.ms.run_options`. `progress(tiles_done, tiles, rows_done, rows, time_s)` is called
-        after every time-slot group. Interrupted or failed runs leave the set readable and say in it up to which time
-        the column is complete (`rimetree inspect-ms`).
+        after every time-slot group, `solve_progress` (see `solve`) after every iteration of a Solver. Interrupted or
+        failed runs leave the set readable and say in it up to which time the column is complete
+        (`rimetree inspect-ms`).
         """
         chosen = run_options(**options)
         self._tolerance = tolerance_of(chosen["precision"], chosen["tolerance"])
-        raw = _core.run_forest(self._core, str(path), chosen, progress)
+        self._core.take_solve_reports()
+        self._core.set_solve_progress(solve_progress)
+        try:
+            raw = _core.run_forest(self._core, str(path), chosen, progress)
+        finally:
+            self._core.set_solve_progress(None)
+        solves = [report_from_runtime(one) for one in self._core.take_solve_reports()]
         verification = self.verification() if chosen["verify"] else None
         return RunReport(
-            **raw, timing=self.timing(), warnings=self.warnings(), notes=self.notes(), verification=verification
+            **raw,
+            timing=self.timing(),
+            warnings=self.warnings(),
+            notes=self.notes(),
+            verification=verification,
+            solves=solves,
         )
 
     def get_state(self, node: NodeStub | str) -> dict:

@@ -12,6 +12,7 @@ import numpy as np
 from . import _core
 from ._core import Error
 from .make_ms import Band, Created, create
+from .solving import SolveReport
 from .timing import TimingReport
 from .verification import Verification, tolerance_of
 
@@ -47,6 +48,7 @@ class RunReport:
     Times are wall-clock seconds. Reading and writing go on beside evaluating: theirs are the seconds for which the run
     had to wait. `overhead_seconds` is what is neither node arithmetic nor waiting. `missing` counts Sinks without a
     value, summed over tiles. `notes`: which methods were chosen and why. `verification`: what was found by `verify`.
+    `solves`: reports of Solvers, one for each time-slot group.
     """
 
     tiles: int
@@ -64,6 +66,7 @@ class RunReport:
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     verification: Verification | None = None
+    solves: list[SolveReport] = field(default_factory=list)
 
     @property
     def overhead_fraction(self) -> float:
@@ -80,6 +83,7 @@ class RunReport:
                 f"total {self.total_seconds:.3f} s: reading {self.read_seconds:.3f} s, writing "
                 f"{self.write_seconds:.3f} s, evaluating {self.evaluate_seconds:.3f} s; framework overhead "
                 f"{self.overhead_seconds:.4f} s ({100 * self.overhead_fraction:.2f} % of computing)",
+                *(str(solve) for solve in self.solves),
                 *self.notes,
                 *([str(self.verification)] if self.verification else []),
             ]

@@ -148,6 +148,36 @@ def Composer(
     MeqTrees Composer
     """
 
+def Condeq(
+    data: Child,
+    model: Child,
+    weight: Child | None = None,
+    *,
+    weight_factor: float = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Condition equation: data minus model, which a Solver makes small.
+
+        data - model
+
+    Children
+        data (scalar or tensor, any)
+            what was observed
+        model (scalar or tensor, that of data)
+            what should equal it; dimensions as data, or one of the two a scalar
+        weight (scalar or tensor, 1/(unit of data)^2, optional)
+            1/sigma^2 of the real and of the imaginary part each; data whose weight is not positive and
+            finite are left out and counted
+
+    State
+        weight_factor (float, default 1.0)
+            multiplies the weights; without them, the weight of all data
+
+    Result: dimensions and unit of data and model; complex if any of the two is
+
+    MeqTrees Condeq (there model - data)
+    """
+
 def Conj(
     x: Child,
     *,
@@ -647,16 +677,23 @@ def Parm(
     time_scale_s: float = ...,
     freq_0_hz: float = ...,
     freq_scale_hz: float = ...,
+    time_edges_s: ArrayLike = ...,
+    freq_edges_hz: ArrayLike = ...,
     solvable: bool = ...,
+    minimum: ArrayLike = ...,
+    maximum: ArrayLike = ...,
+    prior_mean: ArrayLike = ...,
+    prior_sigma: ArrayLike = ...,
     origin: str | None = None,
 ) -> NodeDef:
-    """A parameter that may be solved for: a number, or a polynomial in time and frequency.
+    """A parameter that may be solved for: a number, or polynomials in time and frequency.
 
-        sum_ij value[i][j] ((t - time_0_s)/time_scale_s)^i ((nu - freq_0_hz)/freq_scale_hz)^j
+        sum_ij value[tile][i][j] ((t - time_0_s)/time_scale_s)^i ((nu - freq_0_hz)/freq_scale_hz)^j
 
     State
         value (array, any, required)
-            number, or polynomial coefficients [time degree + 1, freq degree + 1]
+            number, or polynomial coefficients [time degree + 1, freq degree + 1]; or one such
+            polynomial for each solution tile, [time tile, freq tile, time degree + 1, freq degree + 1]
         time_0_s (float, s, default 0.0)
             time at which x = 0, as MJD in seconds (UTC)
         time_scale_s (float, s, default 1.0)
@@ -665,12 +702,24 @@ def Parm(
             frequency at which y = 0
         freq_scale_hz (float, Hz, default 1.0)
             frequency over which y grows by 1
+        time_edges_s (array, s, default [])
+            edges of the solution tiles in time, ascending; empty: one tile
+        freq_edges_hz (array, Hz, default [])
+            edges of the solution tiles in frequency; empty: one tile
         solvable (bool, default False)
             whether results get derivatives with respect to the coefficients
+        minimum (array, of value, default [])
+            lower bound of the constant term, or of each coefficient
+        maximum (array, of value, default [])
+            upper bound of the constant term, or of each coefficient
+        prior_mean (array, of value, default [])
+            mean of a Gaussian prior of the constant term, or of each coefficient; default 0
+        prior_sigma (array, of value, default [])
+            its standard deviation; empty or 0: no prior
 
     Result: scalar, real, unit of the value
 
-    MeqTrees Parm (Polc funklet)
+    MeqTrees Parm (Polc funklets, tiling)
     """
 
 def Polar(
@@ -867,6 +916,57 @@ def Sink(
     Result: scalar: number of rows written
 
     MeqTrees Sink; correlation types as in the POLARIZATION table of a Measurement Set
+    """
+
+def Solver(
+    *condeq: Child | None,
+    parms: list[str] = ...,
+    iterations: int = ...,
+    tolerance: float = ...,
+    sigma_tolerance: float = ...,
+    damping: float = ...,
+    robust_dof: float = ...,
+    errors_from_residuals: bool = ...,
+    method: str = ...,
+    directions: str = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Fits Parms to data: makes the Condeqs below it as small as it can.
+
+        sum of weight |data - model|^2 -> minimum
+
+    Children
+        condeq (any, any, any number)
+            Condeq nodes
+
+    State
+        parms (list of str, default [])
+            names of the Parms to solve for, which must have solvable=True; empty: all of these below
+            the Condeqs
+        iterations (int, default 50)
+            most steps that are tried
+        tolerance (float, default 1e-08)
+            converged when the next step changes the model by less than this fraction of the data
+        sigma_tolerance (float, default 0.001)
+            ... and by less than this in units of its standard error
+        damping (float, default 0.001)
+            damping of the first step, relative to the diagonal of the normal matrix
+        robust_dof (float, default 0.0)
+            degrees of freedom of Student's t as distribution of the errors, which makes outliers
+            harmless (2 to 5 are usual); 0: Gaussian errors
+        errors_from_residuals (bool, default False)
+            whether standard errors are scaled by the root of the reduced chi-square, for weights that
+            are known but for a factor
+        method (str, default 'auto')
+            "auto": sums over the data, made once, where models are Jones terms around fixed
+            visibilities; "generic": derivatives of every Condeq always
+        directions (str, default 'joint')
+            "joint": all Jones terms of a model together; "successive": one additive term after the
+            other, in turns, until none improves
+
+    Result: [5], real: chi-square before and after, number of real equations, largest number of iterations, fraction of groups that converged
+
+    Marquardt 1963, J. SIAM 11, 431; MeqTrees Solver
     """
 
 def Spectrum(
@@ -1268,6 +1368,7 @@ __all__ = [
     "Asin",
     "Atan2",
     "Composer",
+    "Condeq",
     "Conj",
     "ConjTranspose",
     "Constant",
@@ -1301,6 +1402,7 @@ __all__ = [
     "Selector",
     "Sin",
     "Sink",
+    "Solver",
     "Spectrum",
     "Spigot",
     "Sqr",

@@ -1,0 +1,88 @@
+// Condeq: the difference that a Solver makes small
+//   data - model
+//
+// Children: data and model, scalars or tensors of equal dimensions, of the same unit; weight (optional), real, scalar
+// or of the dimensions of the result: 1/sigma^2, with sigma the standard deviation of the datum, for complex data that
+// of its real and of its imaginary part each. State: weight_factor (default 1; multiplies weights, or is the weight
+// where there is no such child). Result: dimensions and unit of data and model; complex if any of the two is. The
+// weight does not enter: the Solver looks at that child itself. Flags: per element, flagged where any child is.
+// Derivative: exact, by dual numbers: those of the data less those of the model. A complex difference counts as two
+// real equations. MeqTrees: Condeq (there model - data).
+#include "runtime/cell_node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class Condeq final : public CellNode<Condeq> {
+ public:
+  explicit Condeq(const State& state) : CellNode(state) {
+    const double factor = state.real("weight_factor");
+    if (!(factor > 0) || factor > 1e300)
+      throw StateError("state field \"weight_factor\" must be a positive number, not " + std::to_string(factor));
+  }
+  static constexpr Numbers kNumbers = Numbers::same;
+
+  static NodeClass info() {
+    return {.name = "Condeq",
+            .summary = "Condition equation: data minus model, which a Solver makes small.",
+            .formula = "data - model",
+            .result = "dimensions and unit of data and model; complex if any of the two is",
+            .reference = "MeqTrees Condeq (there model - data)",
+            .children = {{.label = "data", .shape = "scalar or tensor", .unit = "any", .doc = "what was observed"},
+                         {.label = "model",
+                          .shape = "scalar or tensor",
+                          .unit = "that of data",
+                          .doc = "what should equal it; dimensions as data, or one of the two a scalar"},
+                         {.label = "weight",
+                          .shape = "scalar or tensor",
+                          .unit = "1/(unit of data)^2",
+                          .doc = "1/sigma^2 of the real and of the imaginary part each; data whose weight is not "
+                                 "positive and finite are left out and counted",
+                          .optional = true}},
+            .state = {{.name = "weight_factor",
+                       .type = StateType::real,
+                       .default_value = 1.0,
+                       .unit = "",
+                       .doc = "multiplies the weights; without them, the weight of all data",
+                       .per_node = true}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    const TensorShape &data = *children[0], &model = *children[1];
+    if (!data.is_scalar() && !model.is_scalar() && !(data == model))
+      throw ShapeError("data have dimensions " + to_string(data) + ", but the model " + to_string(model));
+    const TensorShape dims = data.is_scalar() ? model : data;
+    if (children.size() > 2 && children[2] != nullptr && !children[2]->is_scalar() && !(*children[2] == dims))
+      throw ShapeError("the weight has dimensions " + to_string(*children[2]) + ", expected [] or " + to_string(dims));
+    return dims;
+  }
+
+  template <class N, class Out>
+  void cell(const CellInput<N>& in, Out* out) const {
+    const std::size_t elements = dims().size();
+    for (std::size_t e = 0; e < elements; ++e)
+      out[e] = in(0, in.dims(0).is_scalar() ? 0 : e) - in(1, in.dims(1).is_scalar() ? 0 : e);
+  }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    if (evaluation.has_child(2)) {
+      if (evaluation.child(2).value.is_complex()) throw ShapeError("weights must be real, but are complex");
+      if (!evaluation.child(2).derivatives.empty())
+        throw Error("the weight depends on a solvable parameter; give that Parm solvable=False");
+    }
+    CellNode::evaluate(evaluation);
+    bool any = false;
+    for (const Result* child : evaluation.children()) any = any || (child != nullptr && !child->flags.empty());
+    if (!any) return;
+    Flags flags(evaluation.pool, dims().size(), flag_cells(evaluation));
+    for (const Result* child : evaluation.children())
+      for (std::size_t e = 0; child != nullptr && e < dims().size(); ++e)
+        merge_flags(flags, e, child->flags, child->flags.planes() > 1 ? e : 0, 1);
+    evaluation.set_flags(std::move(flags));
+  }
+};
+
+RIMETREE_REGISTER_NODE(Condeq);
+
+}  // namespace rimetree

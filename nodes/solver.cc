@@ -1,0 +1,130 @@
+// Solver: finds the values of Parms that make the Condeqs below it small
+//   chi^2 = sum of weight |data - model|^2, over all cells and elements that are not flagged
+//
+// Children: any number of Condeqs. Those without data in a time-slot group are left out.
+// State: see info(). Evaluating the node runs the whole fit (Levenberg-Marquardt on the normal equations, for each
+// group of unknowns that share data by itself) and leaves the Parms at the solution: what is evaluated after it sees
+// the solved values. In a run over a Measurement Set make it the `pre` child of the VisDataMux. Result: [5], real:
+// chi-square before and after, number of real equations, largest number of iterations, fraction of the groups that
+// converged. The full report, with standard errors and a flag for each unknown, is kept by the forest. Flags: none.
+// Derivative: none. Marquardt 1963, J. SIAM 11, 431; with robust_dof: Lange, Little & Taylor 1989, J. Am. Stat. Assoc.
+// 84, 881. MeqTrees: Solver.
+#include <algorithm>
+
+#include "runtime/error.h"
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+#include "runtime/solve/solve.h"
+
+namespace rimetree {
+
+class Solver final : public Node {
+ public:
+  explicit Solver(const State& state) : Node(state) {
+    const auto require = [](bool good, const char* what) {
+      if (!good) throw StateError(what);
+    };
+    options_.fit.iterations = static_cast<int>(std::min<std::int64_t>(state.integer("iterations"), 1 << 20));
+    options_.fit.tolerance = state.real("tolerance");
+    options_.fit.sigma_tolerance = state.real("sigma_tolerance");
+    options_.fit.damping = state.real("damping");
+    options_.errors.degrees_of_freedom = state.real("robust_dof");
+    options_.parms = state.text_list("parms");
+    options_.errors_from_residuals = state.boolean("errors_from_residuals");
+    const std::string &method = state.text("method"), &directions = state.text("directions");
+    options_.generic = method == "generic";
+    options_.successive = directions == "successive";
+    require(options_.fit.iterations >= 0, "state field \"iterations\" must not be negative");
+    require(options_.fit.tolerance > 0 && options_.fit.sigma_tolerance > 0, "tolerances of a Solver must be positive");
+    require(options_.fit.damping >= 0, "state field \"damping\" must not be negative");
+    require(options_.errors.degrees_of_freedom >= 0 && options_.errors.degrees_of_freedom < 1e6,
+            "state field \"robust_dof\" must be 0 (Gaussian errors) or the degrees of freedom of Student's t");
+    require(method == "auto" || method == "generic", "state field \"method\" must be \"auto\" or \"generic\"");
+    require(directions == "joint" || directions == "successive",
+            "state field \"directions\" must be \"joint\" or \"successive\"");
+  }
+
+  static NodeClass info() {
+    const auto real = [](const char* name, double value, const char* doc) {
+      return StateSpec{.name = name, .type = StateType::real, .default_value = value, .doc = doc};
+    };
+    const auto text = [](const char* name, const char* value, const char* doc) {
+      return StateSpec{.name = name, .type = StateType::text, .default_value = std::string(value), .doc = doc};
+    };
+    return {.name = "Solver",
+            .summary = "Fits Parms to data: makes the Condeqs below it as small as it can.",
+            .formula = "sum of weight |data - model|^2 -> minimum",
+            .result =
+                "[5], real: chi-square before and after, number of real equations, largest number of iterations, "
+                "fraction of groups that converged",
+            .reference = "Marquardt 1963, J. SIAM 11, 431; MeqTrees Solver",
+            .children = {{.label = "condeq", .shape = "any", .unit = "any", .doc = "Condeq nodes", .repeated = true}},
+            .state = {{.name = "parms",
+                       .type = StateType::text_list,
+                       .default_value = std::vector<std::string>{},
+                       .doc = "names of the Parms to solve for, which must have solvable=True; empty: all of these "
+                              "below the Condeqs"},
+                      {.name = "iterations",
+                       .type = StateType::integer,
+                       .default_value = std::int64_t{50},
+                       .doc = "most steps that are tried"},
+                      real("tolerance", 1e-8,
+                           "converged when the next step changes the model by less than this "
+                           "fraction of the data"),
+                      real("sigma_tolerance", 1e-3, "... and by less than this in units of its standard error"),
+                      real("damping", 1e-3, "damping of the first step, relative to the diagonal of the normal matrix"),
+                      real("robust_dof", 0,
+                           "degrees of freedom of Student's t as distribution of the errors, which "
+                           "makes outliers harmless (2 to 5 are usual); 0: Gaussian errors"),
+                      {.name = "errors_from_residuals",
+                       .type = StateType::boolean,
+                       .default_value = false,
+                       .doc = "whether standard errors are scaled by the root of the reduced chi-square, for weights "
+                              "that are known but for a factor"},
+                      text("method", "auto",
+                           "\"auto\": sums over the data, made once, where models are Jones terms "
+                           "around fixed visibilities; \"generic\": derivatives of every Condeq "
+                           "always"),
+                      text("directions", "joint",
+                           "\"joint\": all Jones terms of a model together; \"successive\": one "
+                           "additive term after the other, in turns, until none improves")},
+            .minimum_children = 1};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const>) const override { return {5}; }
+  DependencySet own_dependencies() const override { return kData | kDomain; }
+  bool always_evaluates() const override { return true; }
+  bool controls() const override { return true; }
+
+  void control(Evaluator& evaluator, Evaluation& evaluation, Cancellation& cancellation) const override {
+    const Forest& forest = evaluator.forest();
+    for (const int child : forest.children(index()))
+      if (forest.node(child).node_class().name != "Condeq")
+        throw Error("child \"" + forest.node(child).name() + "\" is a " + forest.node(child).node_class().name +
+                    "; children of a Solver must be Condeq nodes");
+    SolveReport report = solve::solve(evaluator, index(), evaluation.request, options_, cancellation);
+    Vells value = evaluation.make(NumberType::real, CellShape{});
+    double* out = value.real();
+    std::fill(out, out + 5, 0.0);
+    for (const SolvedGroup& group : report.groups) {
+      out[0] += group.chi_square_before;
+      out[1] += group.chi_square;
+      out[2] += static_cast<double>(group.equations);
+      out[3] = std::max(out[3], static_cast<double>(group.iterations));
+      out[4] += (group.converged ? 1.0 : 0.0) / static_cast<double>(report.groups.size());
+    }
+    evaluation.set(std::move(value));
+    evaluation.set_flags({});
+    evaluator.solves().reports.push_back(std::move(report));
+  }
+
+ protected:
+  void evaluate(Evaluation&) const override {}  // the evaluator calls control() instead
+
+ private:
+  solve::SolveOptions options_;
+};
+
+RIMETREE_REGISTER_NODE(Solver);
+
+}  // namespace rimetree

@@ -1,0 +1,22 @@
+// What the data say of a solution: its standard errors, and which combinations of unknowns they do not determine.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/fit/normal_equations.h"
+
+namespace rimetree::fit {
+
+struct Covariance {
+  std::size_t rank = 0;            ///< of the normal matrix scaled to unit diagonal
+  double condition = 0;            ///< of its part of full rank: largest by smallest eigenvalue
+  std::vector<double> sigma;       ///< [n] standard errors; of what is determined, where not all is (pseudo-inverse)
+  std::vector<double> determined;  ///< [n] 1 where the data determine the unknown, 0 where they say nothing: the
+                                   ///< squared length of its unit vector outside the null space
+};
+
+/// `held[k]`: unknowns that do not move (sigma NaN). Unknowns without any equation are determined by nothing.
+Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held);
+
+}  // namespace rimetree::fit

@@ -1,0 +1,67 @@
+// Normal equations of a least-squares problem: what is left of all observations for one step of a fit.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace rimetree::fit {
+
+/// With residuals r, weights w and J = dr/dx: matrix = J^T w J, gradient = -J^T w r, so that matrix * step = gradient
+/// is the Gauss-Newton step.
+struct NormalEquations {
+  std::size_t n = 0;
+  std::vector<double> matrix;    ///< [n, n], row-major; only the lower triangle (column <= row) is used
+  std::vector<double> gradient;  ///< [n] = -1/2 d(objective)/dx
+  double objective = 0;          ///< what is minimised: sum of w r^2, or of a robust function of it, and priors
+  double chi_square = 0;         ///< sum of w r^2 with the weights of the matrix, without priors
+  double data_power = 0;         ///< sum of w d^2 of the data d: what rounding errors of the sums are relative to
+  std::size_t equations = 0;     ///< real equations
+
+  NormalEquations() = default;
+  explicit NormalEquations(std::size_t unknowns) : n(unknowns), matrix(n * n, 0.0), gradient(n, 0.0) {}
+  double& at(std::size_t row, std::size_t column) {
+    return row >= column ? matrix[row * n + column] : matrix[column * n + row];
+  }
+  double diagonal(std::size_t k) const { return matrix[k * n + k]; }
+};
+
+/// Adds Gaussian priors at x: sigma 0 means none.
+inline void add_priors(NormalEquations& equations, const std::vector<double>& x, const std::vector<double>& mean,
+                       const std::vector<double>& sigma) {
+  for (std::size_t k = 0; k < equations.n; ++k) {
+    if (!(sigma[k] > 0)) continue;
+    const double weight = 1 / (sigma[k] * sigma[k]), difference = mean[k] - x[k];
+    equations.at(k, k) += weight;
+    equations.gradient[k] += weight * difference;
+    equations.objective += weight * difference * difference;
+    equations.data_power += weight * mean[k] * mean[k];
+    ++equations.equations;
+  }
+}
+
+/// How much an observation counts, by the square of its residual in units of its standard deviation: Gaussian errors,
+/// or Student's t, whose tails make outliers harmless (Lange, Little & Taylor 1989, J. Am. Stat. Assoc. 84, 881).
+struct ErrorModel {
+  double degrees_of_freedom = 0;  ///< 0: Gaussian
+
+  /// Factor of the weight; `dimensions` is 1 for a real observation, 2 for a complex one.
+  double weight_factor(double square, int dimensions) const {
+    if (degrees_of_freedom == 0) return 1;
+    return (degrees_of_freedom + dimensions) / (degrees_of_freedom + square);
+  }
+  /// -2 log likelihood but for a constant.
+  double objective(double square, int dimensions) const {
+    if (degrees_of_freedom == 0) return square;
+    return (degrees_of_freedom + dimensions) * std::log1p(square / degrees_of_freedom);
+  }
+  /// By how much the variance of an estimate exceeds the inverse of the reweighted normal matrix: the Fisher
+  /// information of the location of Student's t is (nu + d)/(nu + d + 2), while the expectation of the weight factor
+  /// is 1.
+  double variance_factor(int dimensions) const {
+    if (degrees_of_freedom == 0) return 1;
+    return (degrees_of_freedom + dimensions + 2) / (degrees_of_freedom + dimensions);
+  }
+};
+
+}  // namespace rimetree::fit

@@ -1,0 +1,60 @@
+// From many small contributions to the normal equations of each group: computed in parallel, added in a fixed order, so
+// that the sums are the same for any number of threads.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/fit/normal_equations.h"
+#include "runtime/solve/problem.h"
+#include "runtime/thread_pool.h"
+
+namespace rimetree::solve {
+
+/// Data that were left out, and why.
+struct Excluded {
+  std::uint64_t flagged = 0, bad_weight = 0, not_finite = 0;
+  Excluded& operator+=(const Excluded& other) {
+    flagged += other.flagged, bad_weight += other.bad_weight, not_finite += other.not_finite;
+    return *this;
+  }
+};
+
+/// What one item adds to its group.
+struct Contribution {
+  std::vector<std::uint32_t> unknowns;
+  fit::NormalEquations equations;  ///< of these unknowns
+  Excluded excluded;
+
+  /// Begins a contribution of no data.
+  void reset(std::size_t n_unknown);
+};
+
+/// The equations of all groups at one set of values.
+struct GroupEquations {
+  fit::NormalEquations equations;
+  Excluded excluded;
+  bool wanted = true;  ///< groups that have ended are left alone
+};
+
+/// Calls compute(item, contribution) for the items of wanted groups and adds up what it gives.
+void assemble(const Problem& problem, std::span<const Item> items,
+              const std::function<void(const Item&, Contribution&)>& compute, std::vector<GroupEquations>& groups,
+              ThreadPool& threads, Cancellation& cancellation);
+
+/// Makes the normal equations of a problem at the values that the Parms have.
+class EquationSource {
+ public:
+  virtual ~EquationSource() = default;
+  /// Adds to the groups that want it.
+  virtual void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) = 0;
+  /// Chi-square at the values that the Parms have, without the rounding error of sums that cancel; added to
+  /// `groups[g].equations.chi_square` of wanted groups. False: what add_to() gives has none.
+  virtual bool add_exact_chi_square(std::vector<GroupEquations>&, Cancellation&) { return false; }
+  /// How it makes them, for reports.
+  virtual std::string method() const = 0;
+  virtual std::uint64_t statistics_bytes() const { return 0; }
+};
+
+}  // namespace rimetree::solve

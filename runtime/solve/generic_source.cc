@@ -1,0 +1,146 @@
+#include "runtime/solve/generic_source.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+#include "runtime/solve/operand.h"
+
+namespace rimetree::solve {
+
+void check_failures(std::span<const ResultPtr> results) {
+  for (const ResultPtr& result : results) {
+    if (result->failures.empty()) continue;
+    const Failure& failure = result->failures.front();
+    throw Error((failure.origin.empty() ? "" : failure.origin + ": ") + "node \"" + failure.node + "\" (" +
+                failure.node_class + "): " + failure.message);
+  }
+}
+
+/// Results of one equation's nodes; nullptr where there are no data.
+struct GenericSource::Inputs {
+  const Result* condeq = nullptr;
+  const Result* data = nullptr;
+  const Result* weight = nullptr;
+};
+
+GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request,
+                             fit::ErrorModel errors)
+    : evaluator_(evaluator), problem_(problem), request_(request), errors_(errors) {
+  request_.derivatives = true;
+  request_.verify = 0;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const {
+  const Plan& plan = evaluator_.plan();
+  const CellShape& cells = request_.cells->shape();
+  std::vector<std::pair<std::size_t, std::size_t>> portions;
+  std::uint64_t bytes = 0;
+  for (std::size_t e = 0; e < problem_.equations.size(); ++e) {
+    const Equation& equation = problem_.equations[e];
+    std::uint64_t derivatives = 0;
+    for (const int p : equation.parms) derivatives += problem_.parms[p].tiles.n_coefficient();
+    // The Condeq and the model at most are alive with all their derivatives at a time.
+    const std::uint64_t of_this = 2 * (1 + derivatives) * plan.result_bytes(equation.condeq, cells);
+    if (portions.empty() || bytes + of_this > evaluator_.memory_budget() / 4) {
+      portions.emplace_back(e, e);
+      bytes = 0;
+    }
+    portions.back().second = e + 1;
+    bytes += of_this;
+  }
+  return portions;
+}
+
+void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
+  const auto n_time = static_cast<std::uint32_t>(problem_.time_segments().size());
+  const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
+  for (const auto& [begin, end] : portions()) {
+    std::vector<int> roots;
+    for (std::size_t e = begin; e < end; ++e) {
+      const Equation& equation = problem_.equations[e];
+      roots.push_back(equation.condeq);
+      roots.push_back(equation.data);
+      roots.push_back(equation.weight >= 0 ? equation.weight : equation.data);
+    }
+    const std::vector<ResultPtr> results = evaluator_.evaluate_step(request_, roots, &cancellation);
+    check_failures(results);
+    std::vector<Inputs> inputs(end - begin);
+    std::vector<Item> items;
+    for (std::size_t e = begin; e < end; ++e) {
+      const ResultPtr* of = &results[3 * (e - begin)];
+      if (!of[0]->ok()) continue;  // no data of this baseline
+      inputs[e - begin] = {of[0].get(), of[1].get(), problem_.equations[e].weight >= 0 ? of[2].get() : nullptr};
+      for (std::uint32_t t = 0; t < n_time; ++t)
+        for (std::uint32_t f = 0; f < n_frequency; ++f) items.push_back({static_cast<std::uint32_t>(e), t, f});
+    }
+    assemble(
+        problem_, items,
+        [&](const Item& item, Contribution& contribution) {
+          compute(inputs[item.equation - begin], item, contribution);
+        },
+        groups, evaluator_.thread_pool(), cancellation);
+  }
+}
+
+void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution& contribution) const {
+  const Result& condeq = *inputs.condeq;
+  std::vector<Operand> derivatives;
+  std::vector<std::uint32_t> unknowns;
+  for (const Derivative& derivative : condeq.derivatives) {
+    const std::int64_t unknown = problem_.unknown(derivative.parameter, item);
+    if (unknown < 0) continue;
+    unknowns.push_back(static_cast<std::uint32_t>(unknown));
+    derivatives.emplace_back(derivative.value);
+  }
+  const std::size_t n = unknowns.size();
+  contribution.reset(n);
+  contribution.unknowns = std::move(unknowns);
+  fit::NormalEquations& to = contribution.equations;
+  const Operand residuals(condeq.value), data(inputs.data->value);
+  const Operand weights = inputs.weight != nullptr ? Operand(inputs.weight->value) : Operand();
+  const FlagOperand flags(condeq.flags);
+  const bool is_complex = condeq.value.is_complex();
+  const int dimensions = is_complex ? 2 : 1;
+  const double weight_factor = problem_.equations[item.equation].weight_factor;
+  const auto& times = problem_.time_segments().begin;
+  const auto& frequencies = problem_.frequency_segments().begin;
+  std::vector<double> re(n), im(n, 0.0);
+  for (std::size_t element = 0; element < condeq.value.dims().size(); ++element)
+    for (std::size_t t = times[item.time_segment]; t < times[item.time_segment + 1]; ++t)
+      for (std::size_t f = frequencies[item.frequency_segment]; f < frequencies[item.frequency_segment + 1]; ++f) {
+        if (flags.at(element, t, f)) {
+          ++contribution.excluded.flagged;
+          continue;
+        }
+        const double given = inputs.weight != nullptr ? weights.at(element, t, f).re : 1;
+        if (!good_weight(given)) {
+          ++contribution.excluded.bad_weight;
+          continue;
+        }
+        const Complex<double> residual = residuals.at(element, t, f), datum = data.at(element, t, f);
+        if (!is_finite(residual) || !is_finite(datum)) {
+          ++contribution.excluded.not_finite;
+          continue;
+        }
+        const double weight = given * weight_factor;
+        const double square = weight * (residual.re * residual.re + residual.im * residual.im);
+        const double factor = errors_.weight_factor(square, dimensions), used = weight * factor;
+        to.equations += static_cast<std::size_t>(dimensions);
+        to.objective += errors_.objective(square, dimensions);
+        to.chi_square += square * factor;
+        to.data_power += used * (datum.re * datum.re + datum.im * datum.im);
+        for (std::size_t k = 0; k < n; ++k) {
+          const Complex<double> d = derivatives[k].at(element, t, f);
+          re[k] = d.re, im[k] = d.im;
+        }
+        for (std::size_t k = 0; k < n; ++k) {
+          const double a = used * re[k], b = used * im[k];
+          if (a == 0 && b == 0) continue;
+          to.gradient[k] -= a * residual.re + b * residual.im;
+          double* row = &to.matrix[k * n];
+          for (std::size_t l = 0; l <= k; ++l) row[l] += a * re[l] + b * im[l];
+        }
+      }
+}
+
+}  // namespace rimetree::solve

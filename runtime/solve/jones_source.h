@@ -1,0 +1,92 @@
+// Normal equations of Jones terms from sums over the data. With L and R the same on all cells of a block, an element of
+// the model is a sum of fixed visibilities times coefficients, V_ij = sum_k c_k m_k, c_k = L_ia R_bj, m_k = M_ab of
+// term k. Chi-square then needs of a block only the sums of w |d|^2, w m_k* d and w m_k* m_l: these are made once, and
+// an iteration costs as much as there are baselines and blocks, however many cells these have. (Salvini & Wijnholds
+// 2014, A&A 571, A97, use the same sums for the diagonal case; here the step is Gauss-Newton's in all unknowns
+// together.)
+#pragma once
+
+#include <memory>
+
+#include "runtime/evaluator.h"
+#include "runtime/solve/assembly.h"
+#include "runtime/solve/jones_terms.h"
+
+namespace rimetree::solve {
+
+class JonesSource final : public EquationSource {
+ public:
+  /// The source for a problem if all of its models are sums of Jones terms and the sums fit into memory; divides the
+  /// problem's cells into the blocks that it needs. Nothing otherwise.
+  static std::unique_ptr<JonesSource> recognise(Evaluator& evaluator, Problem& problem, const Request& request,
+                                                fit::ErrorModel errors, Cancellation& cancellation);
+
+  void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
+  bool add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
+  std::string method() const override;
+  std::uint64_t statistics_bytes() const override;
+
+  /// For each additive term that can be solved for by itself the unknowns that occur in no other.
+  std::vector<std::vector<bool>> unknowns_of_terms() const;
+
+ private:
+  /// A product of factors on a block, with its derivatives.
+  struct Product {
+    std::array<Complex<double>, 4> value{};
+    std::vector<std::pair<std::uint32_t, std::array<Complex<double>, 4>>> derivatives;
+  };
+  /// Sums over one element of one block, in `sums_`: power, then b_k, then the lower triangle of H_kl = sum w m_k* m_l.
+  struct Sums {
+    double power = 0, data_power = 0;  ///< of the data less fixed terms, and of the data
+    double objective = 0, chi_square = 0;
+    std::uint64_t equations = 0;
+    Excluded excluded;
+  };
+  struct Planes;  // results of one equation's nodes
+  enum class Sweep { sums, exact };
+
+  JonesSource(Evaluator& evaluator, Problem& problem, const Request& request, fit::ErrorModel errors,
+              std::vector<JonesModel> models);
+  std::size_t n_basis(std::uint32_t equation) const;
+  std::size_t block_of(const Item& item) const;
+  Complex<double>* sums_of(const Item& item, std::size_t element);
+  const Complex<double>* sums_of(const Item& item, std::size_t element) const;
+  const Sums& scalars_of(const Item& item, std::size_t element) const;
+  std::vector<Item> items() const;
+
+  using Products = std::vector<std::array<Product, 2>>;  ///< by solvable term: left, right
+  /// A derivative of the coefficients of one element: place of the unknown in the contribution, and values.
+  struct Slope {
+    std::size_t place;
+    std::vector<Complex<double>> value;
+  };
+
+  bool evaluate_factors(Cancellation& cancellation);
+  Product product(const std::vector<int>& factors, const Item& item) const;
+  Products products(const Item& item) const;
+  std::vector<Complex<double>> coefficients(std::uint32_t equation, std::size_t element,
+                                            const Products& products) const;
+  std::vector<Slope> slopes(std::uint32_t equation, std::size_t element, const Products& products,
+                            const std::vector<std::uint32_t>& unknowns) const;
+  void contribute(const Item& item, Contribution& contribution) const;
+  void sweep(Sweep what, Cancellation& cancellation);
+  void sum_block(const Planes& planes, const Item& item, Sweep what);
+  void sum_element(const Planes& planes, const Item& item, std::size_t element, Sweep what,
+                   const std::vector<Complex<double>>& c);
+
+  Evaluator& evaluator_;
+  Problem& problem_;
+  Request request_, factor_request_;
+  fit::ErrorModel errors_;
+  std::vector<JonesModel> models_;
+  std::size_t elements_, side_;          ///< of a visibility: 4 and 2, or 1 and 1
+  std::vector<std::size_t> first_;       ///< by equation: where its sums begin
+  std::vector<Complex<double>> values_;  ///< b_k and H_kl of all equations, blocks and elements
+  std::vector<Sums> scalars_;            ///< [equation, block, element]
+  std::vector<int> factor_nodes_;
+  std::vector<ResultPtr> factors_;                ///< by node of the forest
+  std::vector<std::uint8_t> has_data_, complex_;  ///< by equation
+  bool summed_ = false;
+};
+
+}  // namespace rimetree::solve

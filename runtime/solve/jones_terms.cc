@@ -1,0 +1,137 @@
+#include "runtime/solve/jones_terms.h"
+
+#include <algorithm>
+
+namespace rimetree::solve {
+
+namespace {
+
+bool solvable(const Forest& forest, int node) { return (forest.dependencies(node) & kSolvable) != 0; }
+const std::string& class_of(const Forest& forest, int node) { return forest.node(node).node_class().name; }
+
+bool is_zero(const Forest& forest, int node) {
+  if (class_of(forest, node) != "Constant") return false;
+  const StateArray& value = forest.node(node).state().array("value");
+  return std::all_of(value.data.begin(), value.data.end(), [](double x) { return x == 0; });
+}
+
+/// Whether a node is a scalar, or a 2x2 matrix whose elements off the diagonal are zero by construction.
+bool is_diagonal(const Forest& forest, int node) {
+  if (forest.node(node).dims().is_scalar()) return true;
+  const std::string& name = class_of(forest, node);
+  const std::vector<int>& children = forest.children(node);
+  if (name == "Matrix22" || (name == "Composer" && children.size() == 4))
+    return is_zero(forest, children[1]) && is_zero(forest, children[2]);
+  if (name == "ConjTranspose" || name == "Transpose" || name == "Conj" || name == "Identity" ||
+      name == "MatrixMultiply")
+    return std::all_of(children.begin(), children.end(), [&](int child) { return is_diagonal(forest, child); });
+  return false;
+}
+
+// Walks down a model, collecting what stands to the left and to the right of each fixed node.
+class Walk {
+ public:
+  explicit Walk(const Forest& forest) : forest_(forest) {}
+
+  bool visit(int node, std::vector<int> left, std::vector<int> right, bool flags_merge) {
+    if (!solvable(forest_, node)) {
+      model_.terms.push_back({node, std::move(left), std::move(right), flags_merge});
+      return true;
+    }
+    const std::string& name = class_of(forest_, node);
+    const std::vector<int>& children = forest_.children(node);
+    if (name == "Identity") return visit(children[0], std::move(left), std::move(right), flags_merge);
+    if (name == "Add") {
+      // A scalar added to a matrix means another thing than a Jones term.
+      return std::all_of(children.begin(), children.end(), [&](int child) {
+        return forest_.node(child).dims() == forest_.node(node).dims() && visit(child, left, right, flags_merge);
+      });
+    }
+    const bool product = name == "MatrixMultiply";
+    if (!product && name != "Multiply") return false;
+    const std::ptrdiff_t core = core_of(children);
+    if (core < 0) return false;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (static_cast<std::ptrdiff_t>(i) == core) continue;
+      const Node& factor = forest_.node(children[i]);
+      // Elements multiplied one by one are a product of matrices for scalars only.
+      if (!(product ? factor.dims().is_scalar() || factor.dims() == TensorShape{2, 2} : factor.dims().is_scalar()))
+        return false;
+      if ((forest_.dependencies(children[i]) & kData) != 0) return false;
+      model_.diagonal = model_.diagonal && is_diagonal(forest_, children[i]);
+    }
+    left.insert(left.end(), children.begin(), children.begin() + core);
+    right.insert(right.begin(), children.begin() + core + 1, children.end());
+    return visit(children[static_cast<std::size_t>(core)], std::move(left), std::move(right), flags_merge || product);
+  }
+
+  JonesModel take() { return std::move(model_); }
+
+ private:
+  /// Which child of a product is the visibility: the only fixed one, or the only one that is a sum or product again;
+  /// -1 where it is not clear.
+  std::ptrdiff_t core_of(const std::vector<int>& children) const {
+    std::ptrdiff_t fixed = -1, nested = -1;
+    int n_fixed = 0, n_nested = 0;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      const std::string& name = class_of(forest_, children[i]);
+      if (!solvable(forest_, children[i])) {
+        fixed = static_cast<std::ptrdiff_t>(i);
+        ++n_fixed;
+      } else if (name == "Add" || name == "MatrixMultiply" || name == "Multiply") {
+        nested = static_cast<std::ptrdiff_t>(i);
+        ++n_nested;
+      }
+    }
+    if (n_fixed == 1 && n_nested == 0) return fixed;
+    return n_fixed == 0 && n_nested == 1 ? nested : -1;
+  }
+
+  const Forest& forest_;
+  JonesModel model_;
+};
+
+}  // namespace
+
+std::optional<JonesModel> jones_model(const Forest& forest, int model) {
+  const TensorShape& dims = forest.node(model).dims();
+  if (!dims.is_scalar() && !(dims == TensorShape{2, 2})) return std::nullopt;
+  Walk walk(forest);
+  if (!walk.visit(model, {}, {}, false)) return std::nullopt;
+  JonesModel result = walk.take();
+  for (const JonesTerm& term : result.terms)
+    if (!(forest.node(term.core).dims() == dims)) return std::nullopt;
+  return result;
+}
+
+std::array<bool, 2> varies_within_tiles(const Forest& forest, const Problem& problem,
+                                        const std::vector<JonesModel>& models) {
+  std::array<bool, 2> varies{false, false};
+  std::vector<bool> seen(forest.size(), false);
+  std::vector<int> stack;
+  for (const JonesModel& model : models)
+    for (const JonesTerm& term : model.terms) {
+      stack.insert(stack.end(), term.left.begin(), term.left.end());
+      stack.insert(stack.end(), term.right.begin(), term.right.end());
+    }
+  while (!stack.empty()) {
+    const int node = stack.back();
+    stack.pop_back();
+    if (seen[node]) continue;
+    seen[node] = true;
+    if (class_of(forest, node) == "Parm") {
+      const SolutionTiles tiles(forest.node(node).state());
+      const bool fixed = problem.parm_of_node[node] < 0;  // its tiles are no edges of blocks
+      varies[0] = varies[0] || tiles.time_terms() > 1 || (fixed && tiles.n_time() > 1);
+      varies[1] = varies[1] || tiles.frequency_terms() > 1 || (fixed && tiles.n_frequency() > 1);
+    } else {
+      for (const Axis axis : forest.node(node).own_axes())
+        if (axis == Axis::time || axis == Axis::frequency) varies[static_cast<int>(axis)] = true;
+    }
+    for (const int child : forest.children(node))
+      if (child >= 0) stack.push_back(child);
+  }
+  return varies;
+}
+
+}  // namespace rimetree::solve

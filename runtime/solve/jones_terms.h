@@ -1,0 +1,33 @@
+// Finds Jones terms in models: V = sum over terms of L M R, with M fixed and L and R products of matrices (or scalars)
+// that are the same on all cells of a block, as in G_p M_pq G_q^H. What L and R are made of does not matter.
+#pragma once
+
+#include <optional>
+
+#include "runtime/evaluator.h"
+#include "runtime/solve/problem.h"
+
+namespace rimetree::solve {
+
+/// One additive term of a model. Factors are nodes, from left to right.
+struct JonesTerm {
+  int core = 0;  ///< M: depends on no solvable Parm
+  std::vector<int> left, right;
+  bool flags_merge = false;  ///< a matrix product is involved: a cell of M is flagged as a whole
+  bool solvable() const { return !left.empty() || !right.empty(); }
+};
+
+/// The model of one equation.
+struct JonesModel {
+  std::vector<JonesTerm> terms;
+  bool diagonal = true;  ///< all factors are scalars or diagonal, so that an element of V has only that of M
+};
+
+/// The terms of a model; nothing if it has another form, or depends on data inside a factor.
+std::optional<JonesModel> jones_model(const Forest& forest, int model);
+
+/// Whether factors vary along time or frequency otherwise than by the solution tiles of the problem's Parms.
+std::array<bool, 2> varies_within_tiles(const Forest& forest, const Problem& problem,
+                                        const std::vector<JonesModel>& models);
+
+}  // namespace rimetree::solve

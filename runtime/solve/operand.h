@@ -1,0 +1,54 @@
+// Reading results cell by cell, whatever axes they vary on.
+#pragma once
+
+#include <cmath>
+
+#include "runtime/result.h"
+
+namespace rimetree::solve {
+
+/// A plane of values that are broadcast over elements and cells.
+class Operand {
+ public:
+  Operand() = default;
+  explicit Operand(const Vells& values)
+      : values_(&values), stride_(broadcast_strides(values.cells())), scalar_(values.dims().is_scalar()) {}
+  Complex<double> at(std::size_t element, std::size_t t, std::size_t f) const {
+    return values_->at(scalar_ ? 0 : element, t * stride_[0] + f * stride_[1]);
+  }
+  bool is_complex() const { return values_->is_complex(); }
+
+ private:
+  const Vells* values_ = nullptr;
+  std::array<std::size_t, kAxes> stride_{};
+  bool scalar_ = false;
+};
+
+/// Flags that are broadcast over elements and cells.
+class FlagOperand {
+ public:
+  FlagOperand() = default;
+  explicit FlagOperand(const Flags& flags) : flags_(flags.empty() ? nullptr : &flags) {
+    if (flags_ != nullptr) stride_ = broadcast_strides(flags.cells());
+  }
+  bool at(std::size_t element, std::size_t t, std::size_t f) const {
+    return flags_ != nullptr && flags_->plane(element)[t * stride_[0] + f * stride_[1]] != 0;
+  }
+  /// Whether any element is flagged on the cell.
+  bool any(std::size_t t, std::size_t f) const {
+    if (flags_ == nullptr) return false;
+    for (std::size_t plane = 0; plane < flags_->planes(); ++plane)
+      if (at(plane, t, f)) return true;
+    return false;
+  }
+
+ private:
+  const Flags* flags_ = nullptr;
+  std::array<std::size_t, kAxes> stride_{};
+};
+
+/// A weight that counts: positive and finite. Zero means no data; NaN and negative ones are no weights.
+inline bool good_weight(double weight) { return weight > 0 && std::isfinite(weight); }
+inline bool is_finite(Complex<double> x) { return std::isfinite(x.re) && std::isfinite(x.im); }
+
+}  // namespace rimetree::solve

@@ -1,0 +1,98 @@
+// What a Solver has to solve: its equations (Condeqs), its unknowns (one for each Parm, solution tile and coefficient),
+// and which unknowns share data. Unknowns that share none, directly or through others, are groups solved by themselves.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/forest.h"
+#include "runtime/request.h"
+#include "runtime/solution_tiles.h"
+
+namespace rimetree::solve {
+
+/// A Condeq and its children, by index in the forest.
+struct Equation {
+  int condeq = 0, data = 0, model = 0, weight = -1;  ///< weight -1: all weigh the same
+  double weight_factor = 1;
+  std::vector<int> parms;  ///< those that are solved for and on which it depends; index into Problem::parms
+};
+
+struct SolvableParm {
+  int node = 0;
+  std::string name;
+  SolutionTiles tiles;
+  ParmLimits limits;
+  std::size_t first_unknown = 0;
+  /// Solution tile of each segment of the cells.
+  std::vector<std::int32_t> time_tile, frequency_tile;
+};
+
+/// Runs of cells along an axis: segment i is [begin[i], begin[i + 1]).
+struct Segments {
+  std::vector<std::size_t> begin;
+  std::size_t size() const { return begin.size() - 1; }
+};
+
+/// One equation on the cells of one block (time segment, frequency segment), where all solution tiles stay the same.
+struct Item {
+  std::uint32_t equation = 0, time_segment = 0, frequency_segment = 0;
+};
+
+/// Solvable Parms below a node, itself included, ascending.
+std::vector<int> solvable_below(const Forest& forest, int root);
+
+class Problem {
+ public:
+  /// `parm_names`: what to solve for; empty: all solvable Parms below the node. Throws Error where there is nothing to
+  /// solve for, or a name is no solvable Parm below the node.
+  Problem(const Forest& forest, int solver, const Request& request, const std::vector<std::string>& parm_names);
+  /// Divides the cells into blocks; where `per_cell` each cell along the axis is a segment of its own.
+  void divide(const Cells& cells, std::array<bool, 2> per_cell);
+
+  std::vector<Equation> equations;
+  std::vector<SolvableParm> parms;
+  std::vector<int> parm_of_node;  ///< by node of the forest, -1: not solved for
+
+  std::size_t n_unknown() const { return n_unknown_; }
+  const Segments& time_segments() const { return segments_[0]; }
+  const Segments& frequency_segments() const { return segments_[1]; }
+  std::size_t n_block() const { return segments_[0].size() * segments_[1].size(); }
+  /// Solves for some of the unknowns only, and holds the others where they are; empty: for all.
+  void activate(std::vector<bool> active);
+
+  /// The unknown that a derivative is with respect to in a block; -1: not solved for.
+  std::int64_t unknown(ParameterId id, const Item& item) const;
+
+  std::size_t n_group() const { return groups_.size(); }
+  /// Unknowns of a group, ascending.
+  const std::vector<std::uint32_t>& group(std::size_t g) const { return groups_[g]; }
+  /// -1: the unknown occurs in no equation on these cells.
+  std::int32_t group_of(std::size_t unknown) const { return group_of_[unknown]; }
+  std::uint32_t place_in_group(std::size_t unknown) const { return place_[unknown]; }
+  /// The group of an item; -1: it has no unknowns.
+  std::int32_t group_of(const Item& item) const;
+  /// First and last segment in time, then in frequency, on which a group has unknowns.
+  const std::array<std::uint32_t, 4>& extent(std::size_t g) const { return extents_[g]; }
+
+  /// Values of all unknowns, from the forest.
+  std::vector<double> values(const Forest& forest) const;
+  /// Writes them into the forest; Parms whose values stay the same are not touched.
+  void set_values(Forest& forest, const std::vector<double>& values) const;
+
+ private:
+  void find_groups();
+  template <class Body>
+  void for_each_unknown(const Item& item, const Body& body) const;
+
+  std::size_t n_unknown_ = 0;
+  std::array<Segments, 2> segments_;
+  std::vector<std::vector<std::uint32_t>> groups_;
+  std::vector<std::array<std::uint32_t, 4>> extents_;
+  std::vector<bool> active_;  // by unknown; empty: all
+  std::vector<std::int32_t> group_of_;
+  std::vector<std::uint32_t> place_;
+};
+
+}  // namespace rimetree::solve

@@ -1,0 +1,119 @@
+#include "runtime/solve/report.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/fit/covariance.h"
+
+namespace rimetree::solve {
+
+namespace {
+
+// An unknown of which less than this part is determined is flagged. A phase common to three antennas or more leaves two
+// thirds of each phase determined, and does no harm: only differences are ever used. Of the two gains on a lone
+// baseline the data determine half.
+constexpr double kDetermined = 0.6;
+
+const char* status_text(fit::FitStatus status) {
+  switch (status) {
+    case fit::FitStatus::converged:
+      return "converged";
+    case fit::FitStatus::stalled:
+      return "stalled";
+    case fit::FitStatus::no_equations:
+      return "no equations";
+    case fit::FitStatus::not_finite:
+      return "model not finite";
+    case fit::FitStatus::exhausted:
+    case fit::FitStatus::running:
+      break;
+  }
+  return "exhausted";
+}
+
+double edge(const Cells& cells, Axis axis, const Segments& segments, std::uint32_t first, std::uint32_t last,
+            bool upper) {
+  if (!cells.has(axis)) return 0;
+  const AxisGrid& grid = cells.axis(axis);
+  double result = grid.centre[segments.begin[first]];
+  for (std::size_t i = segments.begin[first]; i < segments.begin[last + 1]; ++i) {
+    const double x = grid.centre[i] + (upper ? 0.5 : -0.5) * grid.width[i];
+    result = upper ? std::max(result, x) : std::min(result, x);
+  }
+  return result;
+}
+
+SolvedGroup group_of(const Problem& problem, const Cells& cells, std::size_t g, const Outcome& outcome) {
+  SolvedGroup group;
+  group.status = status_text(outcome.status);
+  group.converged = outcome.status == fit::FitStatus::converged;
+  group.iterations = outcome.iterations;
+  group.unknowns = problem.group(g).size();
+  group.equations = outcome.equations.equations;
+  group.flagged = outcome.excluded.flagged;
+  group.bad_weight = outcome.excluded.bad_weight;
+  group.not_finite = outcome.excluded.not_finite;
+  group.chi_square_before = outcome.chi_square_before;
+  group.chi_square = outcome.equations.chi_square;
+  const auto& [first_t, last_t, first_f, last_f] = problem.extent(g);
+  for (const int end : {0, 1}) {
+    group.time_s[end] = edge(cells, Axis::time, problem.time_segments(), first_t, last_t, end == 1);
+    group.freq_hz[end] = edge(cells, Axis::frequency, problem.frequency_segments(), first_f, last_f, end == 1);
+  }
+  return group;
+}
+
+std::int32_t flag_of(const Outcome& outcome, const fit::Covariance& covariance, std::size_t k) {
+  std::int32_t flag = outcome.status == fit::FitStatus::converged ? 0 : kNotConverged;
+  if (outcome.held[k]) flag |= kAtBound;
+  if (!(outcome.equations.diagonal(k) > 0))
+    flag |= kNoData;
+  else if (!outcome.held[k] && !(covariance.determined[k] >= kDetermined))
+    flag |= kUndetermined;
+  return flag;
+}
+
+}  // namespace
+
+std::pair<const SolvableParm*, std::size_t> parm_and_coefficient(const Problem& problem, std::size_t unknown) {
+  const auto after = std::upper_bound(problem.parms.begin(), problem.parms.end(), unknown,
+                                      [](std::size_t u, const SolvableParm& parm) { return u < parm.first_unknown; });
+  const SolvableParm& parm = *(after - 1);
+  return {&parm, (unknown - parm.first_unknown) % parm.tiles.n_coefficient()};
+}
+
+void describe(const Problem& problem, const Request& request, const std::vector<Outcome>& outcomes,
+              const std::vector<double>& values, const SolveOptions& options, SolveReport& report,
+              ThreadPool& threads) {
+  const std::size_t n = values.size();
+  std::vector<double> sigma(n, std::numeric_limits<double>::quiet_NaN());
+  std::vector<std::int32_t> flag(n, kNotSolved), group(n, -1);
+  report.groups.resize(outcomes.size());
+  threads.parallel_for(outcomes.size(), 1, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t g = begin; g < end; ++g) {
+      const Outcome& outcome = outcomes[g];
+      report.groups[g] = group_of(problem, *request.cells, g, outcome);
+      const fit::Covariance covariance = fit::covariance(outcome.equations, outcome.held);
+      report.groups[g].rank = covariance.rank;
+      report.groups[g].condition = covariance.condition;
+      double variance = options.errors.variance_factor(2);
+      const auto freedom = static_cast<double>(outcome.equations.equations) - static_cast<double>(covariance.rank);
+      if (options.errors_from_residuals) variance *= freedom > 0 ? outcome.equations.chi_square / freedom : NAN;
+      for (std::size_t k = 0; k < problem.group(g).size(); ++k) {
+        const std::uint32_t u = problem.group(g)[k];
+        sigma[u] = covariance.sigma[k] * std::sqrt(variance);
+        flag[u] = flag_of(outcome, covariance, k);
+        group[u] = static_cast<std::int32_t>(g);
+      }
+    }
+  });
+  const auto part = [](const auto& all, const SolvableParm& parm) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(parm.first_unknown);
+    return std::vector(first, first + static_cast<std::ptrdiff_t>(parm.tiles.n_unknown()));
+  };
+  for (const SolvableParm& parm : problem.parms)
+    report.parms.push_back({parm.name, parm.tiles.value_shape(), part(values, parm), part(sigma, parm),
+                            part(flag, parm), part(group, parm)});
+}
+
+}  // namespace rimetree::solve

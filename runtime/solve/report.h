@@ -1,0 +1,28 @@
+// From the outcome of the fits to what a user is told.
+#pragma once
+
+#include "runtime/fit/levenberg_marquardt.h"
+#include "runtime/solve/assembly.h"
+#include "runtime/solve/solve.h"
+#include "runtime/solve_report.h"
+
+namespace rimetree::solve {
+
+/// How the fit of one group ended.
+struct Outcome {
+  fit::FitStatus status = fit::FitStatus::running;
+  int iterations = 0;
+  double chi_square_before = 0;
+  fit::NormalEquations equations;  ///< at the solution, priors included
+  Excluded excluded;
+  std::vector<bool> held;  ///< unknowns at a bound
+};
+
+/// The Parm of an unknown, and the number of the coefficient.
+std::pair<const SolvableParm*, std::size_t> parm_and_coefficient(const Problem& problem, std::size_t unknown);
+
+/// Fills `groups` and `parms` of a report: standard errors, ranks, flags.
+void describe(const Problem& problem, const Request& request, const std::vector<Outcome>& outcomes,
+              const std::vector<double>& values, const SolveOptions& options, SolveReport& report, ThreadPool& threads);
+
+}  // namespace rimetree::solve

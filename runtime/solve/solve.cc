@@ -1,0 +1,209 @@
+#include "runtime/solve/solve.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "runtime/fit/covariance.h"
+#include "runtime/solve/generic_source.h"
+#include "runtime/solve/jones_source.h"
+#include "runtime/solve/report.h"
+
+namespace rimetree::solve {
+
+namespace {
+
+using fit::LevenbergMarquardt;
+
+// One solve, from the values that the Parms have to those that fit best.
+class Solve {
+ public:
+  Solve(Evaluator& evaluator, int solver, const Request& request, const SolveOptions& options,
+        Cancellation& cancellation)
+      : evaluator_(evaluator),
+        request_(request),
+        options_(options),
+        cancellation_(cancellation),
+        problem_(evaluator.forest(), solver, request, options.parms),
+        values_(problem_.values(evaluator.forest())) {
+    report_.solver = evaluator.forest().node(solver).name();
+    report_.data_id = request.data_id;
+    if (!options.generic) {
+      auto jones = JonesSource::recognise(evaluator, problem_, request, options.errors, cancellation);
+      terms_ = jones ? jones->unknowns_of_terms() : std::vector<std::vector<bool>>{};
+      source_ = std::move(jones);
+    }
+    if (!source_) source_ = std::make_unique<GenericSource>(evaluator, problem_, request, options.errors);
+  }
+
+  SolveReport go() {
+    const auto start = std::chrono::steady_clock::now();
+    const double evaluated = evaluator_.timing().total_seconds;
+    const std::vector<double> before = values_;
+    std::vector<Outcome> outcomes;
+    try {
+      outcomes = options_.successive && terms_.size() > 1 ? successively() : fit(options_.fit);
+      problem_.set_values(evaluator_.forest(), values_);
+      replace_chi_square(outcomes);
+    } catch (...) {
+      problem_.set_values(evaluator_.forest(), before);
+      throw;
+    }
+    describe(problem_, request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
+    report_.method = source_->method();
+    report_.statistics_bytes = source_->statistics_bytes();
+    report_.evaluate_seconds = evaluator_.timing().total_seconds - evaluated;
+    report_.algebra_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() - report_.evaluate_seconds;
+    return std::move(report_);
+  }
+
+ private:
+  LevenbergMarquardt new_fit(std::size_t g, const fit::FitOptions& options) const {
+    std::vector<double> start, minimum, maximum;
+    for (const std::uint32_t u : problem_.group(g)) {
+      const auto [parm, k] = parm_and_coefficient(problem_, u);
+      start.push_back(values_[u]);
+      minimum.push_back(parm->limits.minimum[k]);
+      maximum.push_back(parm->limits.maximum[k]);
+    }
+    return {options, std::move(start), std::move(minimum), std::move(maximum)};
+  }
+
+  void add_priors(std::size_t g, const std::vector<double>& x, fit::NormalEquations& equations) const {
+    std::vector<double> mean, sigma;
+    for (const std::uint32_t u : problem_.group(g)) {
+      const auto [parm, k] = parm_and_coefficient(problem_, u);
+      mean.push_back(parm->limits.prior_mean[k]);
+      sigma.push_back(parm->limits.prior_sigma[k]);
+    }
+    fit::add_priors(equations, x, mean, sigma);
+  }
+
+  // The equations of the groups that want them, at the values of the Parms.
+  std::vector<GroupEquations> equations(const std::vector<bool>& wanted) {
+    std::vector<GroupEquations> groups(problem_.n_group());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      groups[g].wanted = wanted[g];
+      if (wanted[g]) groups[g].equations = fit::NormalEquations(problem_.group(g).size());
+    }
+    source_->add_to(groups, cancellation_);
+    return groups;
+  }
+
+  // Fits all groups side by side; leaves the solution in values_ (and trial values in the forest).
+  std::vector<Outcome> fit(const fit::FitOptions& options) {
+    const std::size_t n = problem_.n_group();
+    std::vector<LevenbergMarquardt> fits;
+    for (std::size_t g = 0; g < n; ++g) fits.push_back(new_fit(g, options));
+    std::vector<Excluded> excluded(n);
+    std::vector<bool> running(n, true);
+    for (std::size_t left = n; left > 0;) {
+      for (std::size_t g = 0; g < n; ++g)
+        for (std::size_t k = 0; k < problem_.group(g).size(); ++k) values_[problem_.group(g)[k]] = fits[g].trial()[k];
+      problem_.set_values(evaluator_.forest(), values_);
+      auto groups = equations(running);
+      evaluator_.thread_pool().parallel_for(
+          n, 1,
+          [&](std::size_t begin, std::size_t end, int) {
+            for (std::size_t g = begin; g < end; ++g) {
+              if (!running[g]) continue;
+              add_priors(g, fits[g].trial(), groups[g].equations);
+              fits[g].take(std::move(groups[g].equations));
+            }
+          },
+          &cancellation_);
+      double chi_square = 0;
+      left = 0;
+      for (std::size_t g = 0; g < n; ++g) {
+        if (running[g]) excluded[g] = groups[g].excluded;
+        running[g] = fits[g].running();
+        chi_square += fits[g].equations().chi_square;
+        left += running[g] ? 1 : 0;
+      }
+      progress(chi_square, left);
+    }
+    std::vector<Outcome> outcomes;
+    for (std::size_t g = 0; g < n; ++g) {
+      for (std::size_t k = 0; k < problem_.group(g).size(); ++k) values_[problem_.group(g)[k]] = fits[g].solution()[k];
+      outcomes.push_back({fits[g].status(),
+                          fits[g].iterations(),
+                          fits[g].first_equations().chi_square,
+                          fits[g].equations(),
+                          excluded[g],
+                          {}});
+      for (std::size_t k = 0; k < problem_.group(g).size(); ++k) outcomes.back().held.push_back(fits[g].held(k));
+    }
+    return outcomes;
+  }
+
+  void progress(double chi_square, std::size_t running) {
+    report_.chi_square.push_back(chi_square);
+    const auto& tell = evaluator_.solves().progress;
+    if (tell)
+      tell({report_.solver, static_cast<int>(report_.chi_square.size()) - 1, chi_square, running, problem_.n_group()});
+    if (cancellation_.check()) throw Cancelled();
+  }
+
+  // One additive term after the other, the others held, until a round over all of them finds nothing to improve. The
+  // equations of all together then give the errors.
+  std::vector<Outcome> successively() {
+    constexpr int kStepsPerTerm = 3;
+    fit::FitOptions options = options_.fit;
+    options.iterations = kStepsPerTerm;
+    bool settled = false;
+    int round = 0;
+    std::vector<double> first_chi_square;
+    for (; round < options_.fit.iterations && !settled; ++round) {
+      settled = true;
+      for (const std::vector<bool>& term : terms_) {
+        problem_.activate(term);
+        for (const Outcome& outcome : fit(options)) {
+          const bool idle = outcome.status == fit::FitStatus::converged && outcome.iterations == 0;
+          settled = settled && (idle || outcome.status == fit::FitStatus::no_equations);
+        }
+      }
+      options.damping = 0;  // close by now: full steps, so that a round without change is seen as such
+    }
+    problem_.activate({});
+    fit::FitOptions none = options_.fit;
+    none.iterations = 0;
+    none.damping = 0;
+    const double first = report_.chi_square.empty() ? 0 : report_.chi_square.front();
+    std::vector<Outcome> outcomes = fit(none);
+    for (Outcome& outcome : outcomes) {
+      if (outcome.status == fit::FitStatus::exhausted && settled) outcome.status = fit::FitStatus::converged;
+      outcome.iterations = round;
+      if (outcomes.size() == 1) outcome.chi_square_before = first;
+    }
+    return outcomes;
+  }
+
+  void replace_chi_square(std::vector<Outcome>& outcomes) {
+    std::vector<GroupEquations> exact(outcomes.size());
+    if (!source_->add_exact_chi_square(exact, cancellation_)) return;
+    double sum = 0;
+    for (std::size_t g = 0; g < outcomes.size(); ++g)
+      sum += outcomes[g].equations.chi_square = exact[g].equations.chi_square;
+    report_.chi_square.push_back(sum);
+  }
+
+  Evaluator& evaluator_;
+  const Request& request_;
+  const SolveOptions& options_;
+  Cancellation& cancellation_;
+  Problem problem_;
+  std::vector<double> values_;
+  std::unique_ptr<EquationSource> source_;
+  std::vector<std::vector<bool>> terms_;
+  SolveReport report_;
+};
+
+}  // namespace
+
+SolveReport solve(Evaluator& evaluator, int solver, const Request& request, const SolveOptions& options,
+                  Cancellation& cancellation) {
+  return Solve(evaluator, solver, request, options, cancellation).go();
+}
+
+}  // namespace rimetree::solve

@@ -1,0 +1,23 @@
+// The loop of a Solver: evaluate, make normal equations, step, until every group of connected unknowns has ended.
+#pragma once
+
+#include "runtime/evaluator.h"
+#include "runtime/fit/levenberg_marquardt.h"
+
+namespace rimetree::solve {
+
+struct SolveOptions {
+  fit::FitOptions fit;
+  fit::ErrorModel errors;
+  std::vector<std::string> parms;      ///< names of what to solve for; empty: all solvable Parms below the Condeqs
+  bool generic = false;                ///< never the fast path for Jones terms
+  bool successive = false;             ///< one additive term of the models after the other, instead of all together
+  bool errors_from_residuals = false;  ///< standard errors scaled by the root of the reduced chi-square
+};
+
+/// Solves for the Parms below a Solver's Condeqs, sets their values to the solution, and reports. Throws Error where
+/// there is nothing to solve for or a node failed, and Cancelled; the Parms then have the values from before.
+SolveReport solve(Evaluator& evaluator, int solver, const Request& request, const SolveOptions& options,
+                  Cancellation& cancellation);
+
+}  // namespace rimetree::solve

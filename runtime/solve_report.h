@@ -1,0 +1,70 @@
+// What a Solver has to say of one solve: per connected group of unknowns whether and how it converged, and the solution
+// with its errors, unknown by unknown.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rimetree {
+
+/// Why the value of an unknown is not to be trusted; 0: it is good. Bits, several may be set.
+enum SolutionFlag : std::int32_t {
+  kNotSolved = 1,      ///< its solution tile has no cells in this request, or it depends on no data
+  kNoData = 2,         ///< no good datum depends on it: all are flagged, without weight or not finite
+  kUndetermined = 4,   ///< the data do not determine it: too few, or only in combination with others
+  kAtBound = 8,        ///< held by its minimum or maximum
+  kNotConverged = 16,  ///< the solution of its group did not converge
+};
+
+/// Unknowns that share data, and so are solved together; different groups share none.
+struct SolvedGroup {
+  std::string status;  ///< "converged", "exhausted", "stalled", "no equations", "model not finite"
+  bool converged = false;
+  int iterations = 0;
+  std::size_t unknowns = 0, rank = 0;
+  std::uint64_t equations = 0;  ///< real ones; a complex datum is two
+  std::uint64_t flagged = 0, bad_weight = 0,
+                not_finite = 0;                  ///< data left out: flagged; weight not positive; NaN or Inf
+  double chi_square_before = 0, chi_square = 0;  ///< sum of weight times residual squared
+  double condition = 0;
+  double time_s[2] = {0, 0}, freq_hz[2] = {0, 0};  ///< first and last edge of the cells it uses
+};
+
+/// What became of a Parm, in the shape of its `value`.
+struct SolvedParm {
+  std::string parm;
+  std::vector<std::int64_t> shape;
+  std::vector<double> value, sigma;  ///< sigma: standard error, NaN where there is none
+  std::vector<std::int32_t> flag;    ///< SolutionFlag
+  std::vector<std::int32_t> group;   ///< index into SolveReport::groups, -1 where not solved
+};
+
+struct SolveReport {
+  std::string solver;  ///< name of the node
+  std::string method;  ///< how the normal equations were made
+  std::uint64_t data_id = 0;
+  std::vector<SolvedGroup> groups;
+  std::vector<SolvedParm> parms;
+  std::vector<double> chi_square;      ///< of all groups together, before each iteration and at the end
+  double evaluate_seconds = 0;         ///< evaluation of nodes
+  double algebra_seconds = 0;          ///< making and solving normal equations
+  std::uint64_t statistics_bytes = 0;  ///< what the fast path keeps of the data; 0: the generic one
+};
+
+/// One iteration of a Solver.
+struct SolveProgress {
+  const std::string& solver;
+  int iteration = 0;
+  double chi_square = 0;
+  std::size_t groups_running = 0, groups = 0;
+};
+
+/// Where Solvers report.
+struct SolveLog {
+  std::vector<SolveReport> reports;
+  std::function<void(const SolveProgress&)> progress;  ///< after each iteration, on the calling thread; may be empty
+};
+
+}  // namespace rimetree

@@ -1,0 +1,212 @@
+"""Solver: what cannot be solved is reported and flagged; nothing crashes, nothing is silently wrong."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import planted
+import pytest
+
+import rimetree as rt
+
+N = 5
+ONES = np.broadcast_to(np.eye(2, dtype=complex), (N, 2, 2))
+METHODS = pytest.mark.parametrize("method", ["auto", "generic"])
+
+
+def planted_case(seed=1, sigma=0.2, kind="diag", n=N):
+    random = np.random.default_rng(seed)
+    sky, gains = planted.fixed_sky(random, n), planted.gains_of(random, kind, n)
+    return random, sky, gains, planted.with_noise(random, planted.apply(gains, sky), sigma)
+
+
+@METHODS
+def test_a_tile_without_good_data_keeps_its_values_and_is_flagged(method):
+    """The first of two solution tiles is all flagged: the second is solved as if the first did not exist."""
+    _, sky, _, data = planted_case()
+    flags = {pq: np.zeros(v.shape, bool) for pq, v in data.items()}
+    for bad in flags.values():
+        bad[..., :3, :] = True
+    tiles = {"time_edges_s": planted.TIMES_S[[0, 3, 5]] + np.array([-5, -5, 5])}
+    forest = planted.gain_forest("diag", data, sky, ONES, flags=flags, parm=tiles, solver={"method": method})
+    report = forest.solve("solver", planted.cells())
+    empty, good = report.groups
+    assert (empty.status, empty.equations, empty.rank, empty.converged) == ("no equations", 0, 0, False)
+    assert empty.flagged == 10 * 4 * 3 * 4
+    assert good.converged and not report.converged
+    for parm in report.parms.values():
+        assert parm.flag[0, 0] & rt.SolutionFlag.NO_DATA and parm.flag[1, 0] == 0
+        assert np.isnan(parm.sigma[0, 0]) and np.isfinite(parm.sigma[1, 0])
+    assert report.parms["G:1:xxr"].value[0, 0] == 1 and report.parms["G:1:xxi"].value[0, 0] == 0
+
+
+@METHODS
+def test_more_unknowns_than_equations(method):
+    """A single datum: a full Jones matrix on each side of it."""
+    _, sky, _, data = planted_case(n=2, kind="full")
+    one = {pq: np.ones(v.shape, bool) for pq, v in data.items()}
+    one[0, 1][0, 0, 0, 0] = False
+    forest = planted.gain_forest("full", data, sky, ONES[:2], flags=one, solver={"method": method})
+    (group,) = forest.solve("solver", planted.cells()).groups
+    assert group.equations == 2 and group.rank <= 2
+
+
+@METHODS
+@pytest.mark.parametrize("bad", [np.nan, np.inf, complex(0, np.nan)])
+def test_data_that_are_no_numbers_are_left_out_and_counted(method, bad):
+    _, sky, _, data = planted_case()
+    flags = {pq: np.zeros(v.shape, bool) for pq, v in data.items()}
+    flags[0, 2][0, 0, 1, :] = True
+    expected = planted.gain_forest("diag", data, sky, ONES, flags=flags, solver={"method": method})
+    wanted = expected.solve("solver", planted.cells())
+    data[0, 2][0, 0, 1, :] = bad
+    found = planted.gain_forest("diag", data, sky, ONES, solver={"method": method}).solve("solver", planted.cells())
+    assert (found.groups[0].not_finite, found.groups[0].flagged) == (4, 0)
+    assert (wanted.groups[0].not_finite, wanted.groups[0].flagged) == (0, 4)
+    for name, parm in wanted.parms.items():
+        assert found.parms[name].value == parm.value
+
+
+@METHODS
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 0.0, -1.0])
+def test_weights_that_are_no_weights_are_left_out_and_counted(method, bad):
+    _, sky, _, data = planted_case()
+    weight = {pq: np.full(v.shape, 25.0) for pq, v in data.items()}
+    weight[1, 3][:, :, 2:, :] = bad
+    forest = planted.gain_forest("diag", data, sky, ONES, weight=weight, solver={"method": method})
+    (group,) = forest.solve("solver", planted.cells()).groups
+    assert group.converged and group.bad_weight == 4 * 4 * 4
+    assert group.equations == 2 * (10 * 4 * 24 - group.bad_weight)
+    assert group.reduced_chi_square == pytest.approx(1, abs=0.2)
+
+
+@METHODS
+def test_a_model_that_is_not_finite(method):
+    """Where it is so at the start the data are left out; where the starting values are, nothing can be solved."""
+    _, sky, _, data = planted_case()
+    sky[0, 1][:, :, 0, 0] = np.nan
+    report = planted.gain_forest("diag", data, sky, ONES, solver={"method": method}).solve("solver", planted.cells())
+    assert report.converged and report.groups[0].not_finite == 4
+    start = np.array(ONES)
+    start[2] = np.nan
+    forest = planted.gain_forest("diag", data, sky, start, solver={"method": method})
+    report = forest.solve("solver", planted.cells())
+    assert not report.converged or report.parms["G:2:xxr"].flag != 0
+    assert np.isnan(report.parms["G:2:xxr"].value) and report.parms["G:2:xxr"].flag != 0
+
+
+@METHODS
+def test_too_few_iterations_are_no_convergence(method):
+    _, sky, _, data = planted_case()
+    forest = planted.gain_forest("diag", data, sky, 0.6 * ONES, solver={"method": method, "iterations": 2})
+    report = forest.solve("solver", planted.cells())
+    assert (report.groups[0].status, report.groups[0].iterations) == ("exhausted", 2)
+    assert all(parm.flag & rt.SolutionFlag.NOT_CONVERGED for parm in report.parms.values())
+    assert report.groups[0].chi_square < report.groups[0].chi_square_before
+
+
+@METHODS
+def test_gains_of_zero_are_a_saddle_and_not_a_solution(method):
+    """All derivatives vanish there: the report says that nothing is determined."""
+    _, sky, _, data = planted_case()
+    report = planted.gain_forest("diag", data, sky, 0 * ONES, solver={"method": method}).solve(
+        "solver", planted.cells()
+    )
+    assert report.groups[0].rank == 0
+    assert all(parm.flag != 0 for parm in report.parms.values())
+
+
+@METHODS
+def test_outliers_are_harmless_to_a_robust_solver(method):
+    random, sky, gains, data = planted_case(sigma=0.1)
+    weight = {pq: np.array([[100.0]]) for pq in sky}
+    for visibilities in data.values():
+        outlier = random.random(visibilities.shape) < 0.05
+        visibilities[outlier] += 20 * planted.complex_gaussian(random, np.count_nonzero(outlier))
+    errors = {}
+    for dof in (0, 3):
+        options = {"method": method, "robust_dof": dof, "iterations": 100}
+        report = planted.gain_forest("diag", data, sky, ONES, weight=weight, solver=options).solve(
+            "solver", planted.cells()
+        )
+        assert report.converged
+        found = planted.in_gauge(planted.solved_gains(report, "diag", N), "diag")
+        errors[dof] = np.max(np.abs(found - planted.in_gauge(gains, "diag")))
+    sigma = float(report.parms["G:1:xxr"].sigma)
+    assert errors[3] < 5 * sigma < errors[0] / 3
+
+
+def test_fast_and_general_robust_solutions_agree():
+    _, sky, _, data = planted_case(sigma=0.3)
+    found = []
+    for method in ("auto", "generic"):
+        options = {"method": method, "robust_dof": 4, "sigma_tolerance": 1e-6, "tolerance": 1e-10}
+        found.append(planted.gain_forest("diag", data, sky, ONES, solver=options).solve("solver", planted.cells()))
+    for name, parm in found[0].parms.items():
+        assert float(parm.value) == pytest.approx(float(found[1].parms[name].value), abs=1e-7)
+        assert float(parm.sigma) == pytest.approx(float(found[1].parms[name].sigma), rel=1e-4)
+
+
+def test_mistakes_are_errors():
+    ns = rt.NodeScope()
+    ns.x << rt.Parm(1.0)
+    ns.c << rt.Condeq(rt.Constant(1.0), ns.x)
+    ns.nothing << rt.Solver(ns.c)
+    ns.not_solvable << rt.Solver(ns.c, parms=["x"])
+    ns.no_condeq << rt.Solver(ns.x)
+    forest = rt.Forest(ns)
+    with pytest.raises(rt.Error, match="nothing to solve for"):
+        forest.solve(ns.nothing)
+    with pytest.raises(rt.Error, match=r'"x".*solvable=True'):
+        forest.solve(ns.not_solvable)
+    with pytest.raises(rt.Error, match="must be Condeq"):
+        forest.solve(ns.no_condeq)
+    with pytest.raises(rt.Error, match="is no Solver"):
+        forest.solve(ns.c)
+    for state in ({"iterations": -1}, {"robust_dof": -1.0}, {"method": "magic"}, {"tolerance": 0.0}):
+        with pytest.raises(rt.ForestError):
+            bad = rt.NodeScope()
+            bad.s << rt.Solver(rt.Condeq(rt.Constant(1.0), rt.Parm(0.0, solvable=True)), **state)
+            rt.Forest(bad)
+
+
+def test_progress_is_told_and_its_exception_ends_the_solve():
+    _, sky, _, data = planted_case()
+    forest = planted.gain_forest("diag", data, sky, 0.3 * ONES)
+    told = []
+    report = forest.solve("solver", planted.cells(), progress=lambda *state: told.append(state))
+    assert [state[:2] for state in told] == [("solver", i) for i in range(len(told))]
+    assert [state[2] for state in told] == report.chi_square[: len(told)]
+    assert told[-1][3:] == (0, 1) and told[0][3:] == (1, 1)
+    assert report.chi_square[-1] < report.chi_square[0]
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(solver, iteration, *_):
+        if iteration == 2:
+            raise EnoughError
+
+    forest = planted.gain_forest("diag", data, sky, 0.3 * ONES)
+    with pytest.raises(EnoughError):
+        forest.solve("solver", planted.cells(), progress=stop)
+    assert forest.get_state("G:0:xxr")["value"] == 0.3  # as before
+    assert forest.solve("solver", planted.cells()).converged
+
+
+def test_ctrl_c_ends_a_solve():
+    _, sky, _, data = planted_case()
+    forest = planted.gain_forest("diag", data, sky, 0.3 * ONES)
+    main = threading.get_ident()
+
+    def interrupt(solver, iteration, *_):
+        if iteration == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)  # longer than the interval at which the runtime looks for signals
+
+    assert main == threading.main_thread().ident
+    with pytest.raises(KeyboardInterrupt):
+        forest.solve("solver", planted.cells(), progress=interrupt)
+    assert forest.get_state("G:0:xxr")["value"] == 0.3

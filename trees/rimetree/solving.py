@@ -1,0 +1,111 @@
+"""What a Solver has to say: convergence of each group of unknowns, and values with standard errors and flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntFlag
+
+import numpy as np
+
+
+class SolutionFlag(IntFlag):
+    """Why a solved value is not to be trusted; 0: it is good."""
+
+    NOT_SOLVED = 1  # its solution tile has no cells here, or it depends on no data
+    NO_DATA = 2  # all data that depend on it are flagged, without weight or not finite
+    UNDETERMINED = 4  # the data do not determine it, or only in combination with others
+    AT_BOUND = 8  # held by its minimum or maximum
+    NOT_CONVERGED = 16
+
+
+@dataclass(frozen=True)
+class SolvedParm:
+    """A Parm after a solve.
+
+    Arrays have the shape of its `value`: [time tile, freq tile, time term, freq term] if it has several solution tiles.
+    `sigma`: standard error, NaN where there is none. `flag`: `SolutionFlag` bits. `group`: index into
+    `SolveReport.groups`, -1 where not solved.
+    """
+
+    value: np.ndarray
+    sigma: np.ndarray
+    flag: np.ndarray
+    group: np.ndarray
+
+
+@dataclass(frozen=True)
+class SolvedGroup:
+    """Unknowns that share data and were solved together.
+
+    `status`: "converged", "exhausted" (iterations), "stalled" (nothing improves, yet not converged), "no equations" or
+    "model not finite". `equations` counts real ones; `flagged`, `bad_weight` (not positive and finite) and `not_finite`
+    count data left out. `rank` below `unknowns` means that some combination is not determined by the data (a common
+    phase of all gains, say). `condition` is that of the normal matrix scaled to unit diagonal. `time_s`, `freq_hz`:
+    edges of the cells used.
+    """
+
+    status: str
+    converged: bool
+    iterations: int
+    unknowns: int
+    rank: int
+    condition: float
+    equations: int
+    flagged: int
+    bad_weight: int
+    not_finite: int
+    chi_square_before: float
+    chi_square: float
+    time_s: tuple[float, float]
+    freq_hz: tuple[float, float]
+
+    @property
+    def reduced_chi_square(self) -> float:
+        """Chi-square per degree of freedom; NaN if there are none."""
+        freedom = self.equations - self.rank
+        return self.chi_square / freedom if freedom > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class SolveReport:
+    """One run of a Solver. `chi_square`: of all groups together, before each iteration and at the end. `method`: how
+    the normal equations were made; `statistics_bytes`: what was kept of the data for it, instead of the data."""
+
+    solver: str
+    method: str
+    groups: list[SolvedGroup]
+    parms: dict[str, SolvedParm]
+    chi_square: list[float]
+    evaluate_seconds: float
+    algebra_seconds: float
+    statistics_bytes: int = field(default=0)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every group did."""
+        return all(group.converged for group in self.groups)
+
+    def __str__(self) -> str:
+        good = sum(group.converged for group in self.groups)
+        lines = [
+            f"{self.solver}: {good} of {len(self.groups)} groups of unknowns converged; chi-square "
+            f"{sum(g.chi_square_before for g in self.groups):.6g} -> {sum(g.chi_square for g in self.groups):.6g} with "
+            f"{sum(g.equations for g in self.groups)} equations for {sum(g.unknowns for g in self.groups)} unknowns; "
+            f"{self.method}; nodes {self.evaluate_seconds:.3f} s, solver {self.algebra_seconds:.3f} s"
+        ]
+        bad = [group for group in self.groups if not group.converged]
+        lines += [
+            f"  {group.status}: {group.unknowns} unknowns, {group.equations} equations, time {group.time_s[0]:.1f} to "
+            f"{group.time_s[1]:.1f} s, {group.freq_hz[0] / 1e6:.3f} to {group.freq_hz[1] / 1e6:.3f} MHz"
+            for group in bad[:10]
+        ]
+        return "\n".join(lines + [f"  and {len(bad) - 10} more"] * (len(bad) > 10))
+
+
+def report_from_runtime(raw: dict) -> SolveReport:
+    """A report from the extension module's dict."""
+    parms = {
+        name: SolvedParm(**{key: np.asarray(array) for key, array in arrays.items()})
+        for name, arrays in raw.pop("parms").items()
+    }
+    return SolveReport(groups=[SolvedGroup(**group) for group in raw.pop("groups")], parms=parms, **raw)
