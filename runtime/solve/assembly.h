@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/fit/normal_equations.h"
+#include "runtime/fit/covariance.h"
 #include "runtime/solve/problem.h"
 #include "runtime/thread_pool.h"
 
@@ -52,6 +52,9 @@ class EquationSource {
   /// Chi-square at the values that the Parms have, without the rounding error of sums that cancel; added to
   /// `groups[g].equations.chi_square` of wanted groups. False: what add_to() gives has none.
   virtual bool add_exact_chi_square(std::vector<GroupEquations>&, Cancellation&) { return false; }
+  /// Combinations of the unknowns of each group (by place in it) that must be determined for the solution to be of use:
+  /// where one is not, its unknowns are flagged. Empty: nothing is known of what the unknowns mean.
+  virtual std::vector<std::vector<fit::Combination>> essential() const { return {}; }
   /// How it makes them, for reports.
   virtual std::string method() const = 0;
   virtual std::uint64_t statistics_bytes() const { return 0; }

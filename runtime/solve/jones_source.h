@@ -23,6 +23,9 @@ class JonesSource final : public EquationSource {
 
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   bool add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
+  /// The norms of the Jones matrices: phases may have any common offset, but not amplitudes (or the elements of a full
+  /// matrix anything but a common unitary factor).
+  std::vector<std::vector<fit::Combination>> essential() const override;
   std::string method() const override;
   std::uint64_t statistics_bytes() const override;
 

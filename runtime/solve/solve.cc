@@ -49,7 +49,7 @@ class Solve {
       problem_.set_values(evaluator_.forest(), before);
       throw;
     }
-    describe(problem_, request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
+    describe(problem_, source_->essential(), request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
     report_.method = source_->method();
     report_.statistics_bytes = source_->statistics_bytes();
     report_.evaluate_seconds = evaluator_.timing().total_seconds - evaluated;

@@ -43,6 +43,20 @@ def test_a_tile_without_good_data_keeps_its_values_and_is_flagged(method):
 
 
 @METHODS
+def test_one_baseline_does_not_determine_two_gains(method):
+    """The amplitude of one antenna can be exchanged for the other's. That all phases may turn together is no fault:
+    what tells the two apart is known of Jones matrices only, so the general way reports the rank."""
+    _, sky, _, data = planted_case(n=2)
+    report = planted.gain_forest("diag", data, sky, ONES[:2], solver={"method": method}).solve(
+        "solver", planted.cells()
+    )
+    (group,) = report.groups
+    assert group.rank < group.unknowns
+    if method == "auto":
+        assert all(parm.flag & rt.SolutionFlag.UNDETERMINED for parm in report.parms.values())
+
+
+@METHODS
 def test_more_unknowns_than_equations(method):
     """A single datum: a full Jones matrix on each side of it."""
     _, sky, _, data = planted_case(n=2, kind="full")
