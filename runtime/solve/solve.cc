@@ -180,8 +180,14 @@ class Solve {
   }
 
   void replace_chi_square(std::vector<Outcome>& outcomes) {
+    constexpr double kGoodFit = 1e-6;  // of the power of the data: above it 9 digits of chi-square are left
+    const bool needed =
+        source_->chi_square_cancels() && std::any_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+          return outcome.equations.chi_square < kGoodFit * outcome.equations.data_power;
+        });
+    if (!needed) return;
     std::vector<GroupEquations> exact(outcomes.size());
-    if (!source_->add_exact_chi_square(exact, cancellation_)) return;
+    source_->add_exact_chi_square(exact, cancellation_);
     double sum = 0;
     for (std::size_t g = 0; g < outcomes.size(); ++g)
       sum += outcomes[g].equations.chi_square = exact[g].equations.chi_square;
