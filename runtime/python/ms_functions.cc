@@ -248,7 +248,7 @@ PyObject* baselines(PyObject* self, PyObject*) {
 }
 
 /// What each tile is, without reading any.
-PyObject* keys(PyObject* self, PyObject*) {
+PyObject* tiles(PyObject* self, PyObject*) {
   return guarded([&] {
     return list_of(contents_of(self).reader->tiles(), [](const ms::TileKey& key) {
       Dict dict;
@@ -261,7 +261,7 @@ PyObject* keys(PyObject* self, PyObject*) {
 }
 
 PyMethodDef reader_methods[] = {{"baselines", baselines, METH_NOARGS, "baselines() -> list of (antenna1, antenna2)"},
-                                {"keys", keys, METH_NOARGS, "keys() -> list of dicts that say what each tile is"},
+                                {"tiles", tiles, METH_NOARGS, "tiles() -> list of dicts that say what each tile is"},
                                 {"read", read, METH_O, "read(i) -> dict of arrays of tile i"},
                                 {nullptr, nullptr, 0, nullptr}};
 

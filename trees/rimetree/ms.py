@@ -151,7 +151,7 @@ def slot_times(path: str | os.PathLike, **options) -> list[tuple[int, int, float
     """(DATA_DESC_ID, FIELD_ID, TIME) of every time slot, by time; TIME is in seconds of MJD. Options as `run_options`;
     no cells are read."""
     reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "time_slots": 1, "columns": []})
-    found = {(key["data_desc_id"], key["field_id"], key["first_time_s"]) for key in reader.keys() if not key["layer"]}
+    found = {(key["data_desc_id"], key["field_id"], key["first_time_s"]) for key in reader.tiles() if not key["layer"]}
     return sorted(found, key=lambda slot: (slot[2], slot[0], slot[1]))
 
 

@@ -12,7 +12,13 @@ def _term(kind="diag", elements=("0", "1"), quantities=("amplitude", "phase"), n
     """Random solutions: 4 times of 60 s, 3 frequencies of 1 MHz, 5 antennas; one antenna and one interval flagged."""
     rng = np.random.default_rng(seed)
     shape = (4, 3, 5, len(directions), len(elements))
-    scale = {"amplitude": (1.0, 0.2), "phase": (0.0, 1.0), "clock": (0.0, 2e-9), "tec": (0.0, 0.1), "rotation": (0, 0.5)}
+    scale = {
+        "amplitude": (1.0, 0.2),
+        "phase": (0.0, 1.0),
+        "clock": (0.0, 2e-9),
+        "tec": (0.0, 0.1),
+        "rotation": (0, 0.5),
+    }
     value = {q: rng.normal(*scale[q], size=shape) for q in quantities}
     flag = np.zeros(shape, dtype=bool)
     flag[:, :, 4] = True

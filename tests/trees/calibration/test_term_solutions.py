@@ -68,9 +68,9 @@ def test_linear_meets_the_solutions_and_the_middle_between_them(made_term):
     amplitude, phase = (term.value[q][:2, 0, 2, 0, 0] for q in ("amplitude", "phase"))
     assert abs(middle[0, 0, 0, 0]) == pytest.approx(abs(amplitude.mean()))
     step = (phase[1] - phase[0] + np.pi) % (2 * np.pi) - np.pi
-    assert np.angle(middle[0, 0, 0, 0] * np.exp(-1j * (phase[0] + step / 2)) * np.sign(amplitude.mean())) == pytest.approx(
-        0, abs=1e-12
-    )
+    assert np.angle(
+        middle[0, 0, 0, 0] * np.exp(-1j * (phase[0] + step / 2)) * np.sign(amplitude.mean())
+    ) == pytest.approx(0, abs=1e-12)
 
 
 def test_linear_phases_go_the_short_way_round(made_term):

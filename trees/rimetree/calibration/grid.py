@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -92,5 +93,5 @@ def _axis(centres: Float64Array, width: Float64Array | float, labels: NDArray[np
     low = np.array([(centres[g] - width[g] / 2).min() for g in groups])
     high = np.array([(centres[g] + width[g] / 2).max() for g in groups])
     # Cells belong to the interval that holds their centre: edges are half-way between neighbouring cells.
-    inner = [(centres[a[-1]] + centres[b[0]]) / 2 for a, b in zip(groups[:-1], groups[1:], strict=True)]
+    inner = [(centres[a[-1]] + centres[b[0]]) / 2 for a, b in itertools.pairwise(groups)]
     return Axis(np.array([low[0], *inner, high[-1]]), (low + high) / 2, high - low)

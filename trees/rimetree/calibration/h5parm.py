@@ -1,10 +1,10 @@
 """Solutions in H5parm files, as LoSoTo, DP3 and their kin read and write them.
 
 One solution set ("sol000", ...) per spectral window holds tables "amplitude000", "phase000", "clock000", "tec000",
-"rotation000", ... (de Gasperin et al. 2019, A&A 622, A5, appendix). A table has `val` and `weight` (0: flagged) with the
-attribute AXES and one array per axis: time (MJD seconds), freq (Hz), ant, dir, pol. RimeTree adds `sigma` (one standard
-deviation), the widths of the intervals and, as attributes, the term and where the solutions come from. Other readers
-pass over these. Flagged values are NaN. Text attributes have a fixed length, as DP3 wants.
+"rotation000", ... (de Gasperin et al. 2019, A&A 622, A5, appendix). A table has `val` and `weight` (0: flagged) with
+the attribute AXES and one array per axis: time (MJD seconds), freq (Hz), ant, dir, pol. RimeTree adds `sigma` (one
+standard deviation), the widths of the intervals and, as attributes, the term and where the solutions come from. Other
+readers pass over these. Flagged values are NaN. Text attributes have a fixed length, as DP3 wants.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ _POLARISATIONS = {
 }
 _TABLE = re.compile(r"([A-Za-z]+)(\d+)")
 _WHOLE_SKY = "[pointing]"
+
+
+def element_names(feed: str) -> dict[str, str]:
+    """{element: name} of the elements of matrices for "linear" or "circular" feeds."""
+    return _POLARISATIONS[feed]
 
 
 def write_h5parm(path: str | os.PathLike, sets: Solutions | Sequence[Solutions]) -> None:
@@ -165,7 +170,9 @@ def _rows(group: h5py.Group, name: str):
 
 
 def _feed_of(tables: dict) -> str:
-    names = {_decoded(p) for parts in tables.values() for table in parts.values() if "pol" in table for p in table["pol"]}
+    names = {
+        _decoded(p) for parts in tables.values() for table in parts.values() if "pol" in table for p in table["pol"]
+    }
     return "circular" if names & {"RR", "LL", "R", "L"} else "linear"
 
 
@@ -187,7 +194,9 @@ def _read_term(path: str, name: str, parts: dict[str, h5py.Group]) -> TermSoluti
         arrays[quantity] = value
         sigmas[quantity] = _five(table["sigma"], order) if "sigma" in table else np.full(value.shape, np.nan)
     first = next(iter(parts.values()))
-    elements = ("",) if axes["pol"] is None else {1: ("",), 2: ("0", "1"), 4: ("00", "01", "10", "11")}.get(len(axes["pol"]))
+    elements = (
+        ("",) if axes["pol"] is None else {1: ("",), 2: ("0", "1"), 4: ("00", "01", "10", "11")}.get(len(axes["pol"]))
+    )
     if elements is None:
         raise CalibrationError(f"{path}: {first.name} has {len(axes['pol'])} polarisations; understood are 1, 2 and 4")
     kind = _decoded(first.attrs["kind"]) if "kind" in first.attrs else kind_of(set(arrays), len(elements))

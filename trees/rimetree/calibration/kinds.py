@@ -116,5 +116,7 @@ def kind_of(quantities: set[str], n_element: int) -> str:
         (quantity,) = quantities
         if quantity in single:
             return single[quantity]
-    raise CalibrationError(f"solutions of type {' and '.join(sorted(quantities))} with {n_element} elements are of no "
-                           f"known kind of term; known are {', '.join(KINDS)}")
+    raise CalibrationError(
+        f"solutions of type {' and '.join(sorted(quantities))} with {n_element} elements are of no "
+        f"known kind of term; known are {', '.join(KINDS)}"
+    )

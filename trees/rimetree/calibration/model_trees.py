@@ -37,9 +37,7 @@ def sky_parts(sky: SkyModel, per: Iterable[str | None]) -> list[SkyPart]:
                 f"{', ...' if len(homeless) > 5 else ''}; put them into one, or solve per source"
             )
     if "source" in wanted:
-        return [
-            SkyPart(s.name, sky.select(names=[s.name]), {"source": s.name, "patch": s.patch}) for s in sky
-        ]
+        return [SkyPart(s.name, sky.select(names=[s.name]), {"source": s.name, "patch": s.patch}) for s in sky]
     if "patch" in wanted:
         return [SkyPart(name, sky.select(patches=[name]), {"patch": name}) for name in sky.patches]
     return [SkyPart("", sky, {})]

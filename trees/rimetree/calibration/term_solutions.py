@@ -105,10 +105,10 @@ class TermSolutions:
     ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
         """Matrices [time, freq, 2, 2] of an antenna on given cells, and which feeds have none: bool [time, freq, 2].
 
-        "nearest" takes the solution whose interval holds the cell, or the nearest one; "linear" interpolates amplitudes,
-        unwrapped phases and other quantities between the centres of good solutions. In both a cell is flagged where its
-        nearest solution is. An antenna without solutions is flagged everywhere. Flagged matrices are unit matrices.
-        Raises `CalibrationError` for a direction or a method that there is not.
+        "nearest" takes the solution whose interval holds the cell, or the nearest one; "linear" interpolates
+        amplitudes, unwrapped phases and other quantities between the centres of good solutions. In both a cell is
+        flagged where its nearest solution is. An antenna without solutions is flagged everywhere. Flagged matrices are
+        unit matrices. Raises `CalibrationError` for a direction or a method that there is not.
         """
         if method not in INTERPOLATIONS:
             raise CalibrationError(f"interpolation must be one of {', '.join(INTERPOLATIONS)}, not {method!r}")
@@ -125,7 +125,9 @@ class TermSolutions:
         if method == "nearest":
             values = {q: table[at][np.ix_(i, j)] for q, table in self.value.items()}
         else:
-            values = {q: self._linear(q, table[at], self.flag[at], times, frequencies) for q, table in self.value.items()}
+            values = {
+                q: self._linear(q, table[at], self.flag[at], times, frequencies) for q, table in self.value.items()
+            }
         matrices = jones_of(values, self.elements, frequencies[None, :])
         off = bad.any(axis=-1) if not self.diagonal else bad.all(axis=-1)
         matrices[off] = np.eye(2)

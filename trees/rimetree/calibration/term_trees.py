@@ -17,6 +17,9 @@ from .terms import Term
 class Parameter:
     """One real parameter of a term: node `node` is part `part` ("re", "im", "amplitude", "phase", "clock", "tec",
     "rotation") of element `element` (index into `Term.elements`) for an antenna and a direction (None: the whole sky).
+
+    `start`: its value in the unit matrix. `fixed`: keeps it for every antenna. `referred`: keeps it for the reference
+    antenna.
     """
 
     node: str
@@ -26,7 +29,8 @@ class Parameter:
     antenna: int
     direction: str | None
     start: float
-    solvable: bool
+    fixed: bool
+    referred: bool
 
 
 def parts_of(term: Term) -> list[tuple[str, int, float]]:
@@ -44,22 +48,20 @@ def parts_of(term: Term) -> list[tuple[str, int, float]]:
 
 
 def jones_nodes(
-    ns: NodeScope, term: Term, antenna: int, direction: str | None, *, reference: bool
+    ns: NodeScope, term: Term, antenna: int, direction: str | None, *, fixed: bool, held: set[tuple[str, str]]
 ) -> tuple[NodeStub, list[Parameter]]:
     """The matrix `ns.NAME(antenna[, direction])` of a term and its parameters `ns.NAME_PART(...)`.
 
-    Of the `reference` antenna the imaginary parts of a diagonal, the phases, delays and TEC are not solved for: only
-    differences between antennas show in visibilities.
+    `fixed`: none of them is solved for. `held`: (part, element) of those that are not for a reference antenna.
     """
     quals = (antenna,) if direction is None else (antenna, direction)
     parameters, nodes = [], {}
     for part, element, start in parts_of(term):
-        name = f"{term.name}_{part}{term.elements[element]}"
-        frozen = reference and term.kind.name not in ("full", "leakage", "rotation") and part not in ("re", "amplitude")
-        node = ns[name](*quals) << rt.Parm(value=start, solvable=not frozen)
+        name = term.elements[element]
+        node = ns[f"{term.name}_{part}{name}"](*quals) << rt.Parm(value=start, solvable=not fixed)
         nodes[part, element] = node
         parameters.append(
-            Parameter(node.name, term.name, part, element, antenna, direction, start, not frozen)
+            Parameter(node.name, term.name, part, element, antenna, direction, start, fixed, (part, name) in held)
         )
     return ns[term.name](*quals) << _matrix(ns, term, nodes), parameters
 
@@ -107,4 +109,3 @@ def polar_of(
         {"amplitude": amplitude, "phase": np.arctan2(im, re)},
         {"amplitude": sigma_amplitude, "phase": sigma_phase},
     )
-

@@ -68,7 +68,7 @@ class Term:
 
 
 def parse_term(text: str) -> Term:
-    """The term that a line describes. Raises `CalibrationError` that says which part is wrong and what may stand there."""
+    """The term that a line describes. Raises `CalibrationError`, which says what is wrong and what may stand there."""
     name, colon, rest = text.partition(":")
     name = name.strip()
     if not colon or not _NAME.fullmatch(name):

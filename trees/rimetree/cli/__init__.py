@@ -12,6 +12,9 @@ from .errors import guarded
 _COMMANDS = {
     "make-ms": ("make_ms", "Create a Measurement Set for a telescope, with zero visibilities."),
     "simulate": ("simulate", "Predict a sky model into a column of a Measurement Set."),
+    "calibrate": ("calibrate", "Solve for gains and other Jones terms; apply them, subtract the model."),
+    "apply": ("apply", "Apply solutions to a Measurement Set, or subtract a model with them."),
+    "plot-solutions": ("plot_solutions", "Plot solutions against time and frequency: PNG, PDF, HTML."),
     "run": ("run", "Run a tree script, over a Measurement Set or without one."),
     "inspect-ms": ("inspect_ms", "Say what a Measurement Set holds and what in it bites."),
     "image": ("image", "Make a dirty image (Stokes I) of a column: PNG, FITS."),
