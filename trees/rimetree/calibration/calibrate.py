@@ -14,7 +14,7 @@ from .collected import Collected
 from .errors import CalibrationError
 from .grid import Chunk
 from .h5parm import write_h5parm
-from .planning import CalibrationOptions, plan_groups
+from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .progress_file import ProgressFile
 from .reports import CalibrationReport, ChunkReport
 from .session import Session
@@ -103,6 +103,7 @@ def _task(path: str, sky: SkyModel, terms: Sequence[Term], options: CalibrationO
         "reference antenna": options.reference,
         "phase centre": None if options.phase_centre_rad is None else list(options.phase_centre_rad),
         "smearing": options.smearing,
+        "precision": [options.precision, options.tolerance],
     }
 
 

@@ -1,13 +1,14 @@
 """What visibilities cannot tell: which parameters of a reference antenna are held, so that the others have one answer.
 
-V_pq = J_p B J_q^H does not change when every J is multiplied from the right by a matrix U with U B U^H = B. For an
-unpolarised sky any unitary U will do; a polarised one leaves fewer. The parameters of the reference antenna that U can
-set to anything keep their value in the unit matrix.
+V_pq = J_p B J_q^H does not change when every J is multiplied from the right by a matrix U with U B U^H = B for the
+brightness B of every source. The parameters of the reference antenna that U can set to anything keep their value in the
+unit matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,34 +16,48 @@ from ..sky import SkyModel
 from .terms import Term
 
 
-def polarisation_of(sky: SkyModel, feed: str) -> str:
-    """ "none" if the sky is unpolarised; "parallel" if the brightness matrices are diagonal in these feeds (Stokes Q
-    for linear, V for circular); else "crossed"."""
+@dataclass(frozen=True)
+class Polarisation:
+    """Of a sky in some feeds. `hands`: "none"; "parallel" if the brightness matrices are diagonal (Stokes Q for linear,
+    V for circular feeds); else "crossed". `uniform`: all sources are polarised alike, at all frequencies."""
+
+    hands: str
+    uniform: bool
+
+
+def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
+    """How the sources of a model are polarised."""
+    stokes = sky.stokes_jy
     own, others = (1, (2, 3)) if feed == "linear" else (3, (1, 2))
-    if sky.stokes_jy[:, others].any() or (feed == "linear" and sky.rm_rad_m2.any() and sky.stokes_jy[:, 1].any()):
-        return "crossed"
-    return "parallel" if sky.stokes_jy[:, own].any() else "none"
+    rotated = bool((sky.rm_rad_m2 != 0).any() and stokes[:, 1:3].any())
+    # Q, U, V that do not follow the spectrum of I are another fraction of it at each frequency.
+    bends = bool(sky.spectrum.any() and not sky.spectrum_scales_polarisation.all() and stokes[:, 1:].any())
+    intensity = np.where(stokes[:, :1] == 0, 1, stokes[:, :1])
+    fractions = stokes[:, 1:] / intensity
+    uniform = bool(np.ptp(fractions, axis=0).max() < 1e-12) and not rotated and not bends
+    if stokes[:, others].any() or (feed == "linear" and rotated):
+        return Polarisation("crossed", uniform)
+    return Polarisation("parallel" if stokes[:, own].any() else "none", uniform)
 
 
-def held_parameters(term: Term, polarisation: str) -> set[tuple[str, str]]:
+def held_parameters(term: Term, polarisation: Polarisation) -> set[tuple[str, str]]:
     """(part, element) that are held for the reference antenna of a term."""
     kind, elements = term.kind.name, term.elements
-    one_phase = polarisation == "crossed"  # crossed hands tell the phase between the feeds
+    one_phase = polarisation.hands == "crossed"  # crossed hands tell the phase between the feeds
     if kind in ("phase", "delay", "tec"):
         part = {"phase": "phase", "delay": "clock", "tec": "tec"}[kind]
         return {(part, e) for e in (elements[:1] if one_phase else elements)}
     if kind in ("scalar", "diag"):
         return {("im", e) for e in (elements[:1] if one_phase else elements)}
     if kind == "full":
-        held = {("im", "00")}
-        if not one_phase:
-            held.add(("im", "11"))
-        if polarisation == "none":  # a lower triangle with a real diagonal
-            held |= {("re", "01"), ("im", "01")}
-        return held
-    if kind == "leakage" and polarisation == "none":
+        # With one B for all sources, B = C C^H with a lower triangle C of real diagonal, and J C can be turned into
+        such # a triangle; so can J then. (U is no unitary matrix if B is no multiple of the unit matrix.) if
+        polarisation.uniform:
+            return {("im", "00"), ("im", "11"), ("re", "01"), ("im", "01")}
+        return {("im", "00")} if one_phase else {("im", "00"), ("im", "11")}
+    if kind == "leakage" and polarisation.hands == "none":
         return {("re", "01"), ("im", "01")}
-    if kind == "rotation" and polarisation == "none":
+    if kind == "rotation" and polarisation.hands == "none":
         return {("rotation", "")}
     return set()
 
