@@ -125,7 +125,7 @@ def run_options(
         "autocorrelations": autocorrelations,
         "time_slots": time_slots,
         "channels": None if channels is None else [int(channel) for channel in channels],
-        "time_range_s": None if time_range_s is None else [float(time_s) for time_s in time_range_s],
+        "time_range_s": None if time_range_s is None else np.array(time_range_s, dtype=float),
         "precision": precision,
         "tolerance": tolerance,
         "verify": int(verify),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -17,27 +17,33 @@ _USABLE = 8
 _NOT_SOLVED = 1
 
 
-def chunk_arrays(terms: Sequence[Term], parameters: Sequence[Parameter], solved: dict[str, dict]) -> dict:
+def chunk_arrays(
+    terms: Sequence[Term],
+    parameters: Sequence[Parameter],
+    asked: Collection[str],
+    solved: dict[str, dict[str, np.ndarray]],
+    shapes: dict[str, tuple[int, int]],
+) -> dict[str, np.ndarray]:
     """What to keep of a chunk: {"NAME:value", "NAME:sigma", "NAME:flag"}, each [parameter, time, freq] of a term.
 
-    `solved`: {name of the Parm: {"value", "sigma", "flag"}}, arrays [time, freq]. A parameter that is held has its
+    `asked`: names of the Parms that were to be solved for. `solved`: {name of the Parm: {"value", "sigma", "flag"}} of
+    those that were, arrays [time, freq]. `shapes`: {term name: (times, frequencies)}. A parameter that is held has its
     value and no error; it is good where anything of the term is.
     """
     arrays = {}
     for term in terms:
         own = [one for one in parameters if one.term == term.name]
-        shape = next(iter(solved[one.node]["value"].shape for one in own if one.node in solved), (1, 1))
-        value = np.empty((len(own), *shape))
+        value = np.empty((len(own), *shapes[term.name]))
         sigma, flag = np.zeros(value.shape), np.zeros(value.shape, dtype=np.int32)
         for k, one in enumerate(own):
             found = solved.get(one.node)
             if found is None:
                 value[k] = one.start
+                flag[k] = _NOT_SOLVED
                 continue
             value[k], sigma[k], flag[k] = found["value"], found["sigma"], found["flag"]
-        held = np.array([one.node not in solved for one in own])
-        nothing = ((flag[~held] & ~_USABLE) != 0).all(axis=0)
-        flag[held] = np.where(nothing, _NOT_SOLVED, 0)
+        held = np.array([one.node not in asked for one in own])
+        flag[held] = np.where(((flag[~held] & ~_USABLE) != 0).all(axis=0), _NOT_SOLVED, 0)
         arrays |= {f"{term.name}:value": value, f"{term.name}:sigma": sigma, f"{term.name}:flag": flag}
     return arrays
 

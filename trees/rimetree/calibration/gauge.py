@@ -51,8 +51,8 @@ def held_parameters(term: Term, polarisation: Polarisation) -> set[tuple[str, st
         return {("im", e) for e in (elements[:1] if one_phase else elements)}
     if kind == "full":
         # With one B for all sources, B = C C^H with a lower triangle C of real diagonal, and J C can be turned into
-        such # a triangle; so can J then. (U is no unitary matrix if B is no multiple of the unit matrix.) if
-        polarisation.uniform:
+        # such a triangle; so can J then. (U is no unitary matrix if B is no multiple of the unit matrix.)
+        if polarisation.uniform:
             return {("im", "00"), ("im", "11"), ("re", "01"), ("im", "01")}
         return {("im", "00")} if one_phase else {("im", "00"), ("im", "11")}
     if kind == "leakage" and polarisation.hands == "none":

@@ -10,6 +10,7 @@ import numpy as np
 from ..forest import Forest
 from ..scope import NodeScope
 from ..sky import SkyModel
+from ..solving import SolvedParm, SolveReport
 from .collected import chunk_arrays
 from .data_counts import good_data
 from .errors import CalibrationError
@@ -81,12 +82,14 @@ class Session:
             self._preferred = reference_antenna(good, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
         solved = self._run(chunk, span, reference) if good.any() else None
-        arrays = chunk_arrays(self._terms, self.tree.parameters, {} if solved is None else solved["parms"])
+        tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
+        asked = {one.node for one in self.tree.solved(reference)}
+        arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
         arrays |= {"good": good, "all": all_}
-        about = solved or {"chi_square": [], "groups": [{"status": "no equations"}], "method": ""}
-        statuses: dict[str, int] = {}
-        for one in about["groups"]:
-            statuses[one["status"]] = statuses.get(one["status"], 0) + 1
+        groups = [] if solved is None else solved.groups
+        statuses: dict[str, int] = {} if groups else {"no equations": 1}
+        for one in groups:
+            statuses[one.status] = statuses.get(one.status, 0) + 1
         report = ChunkReport(
             index=index,
             count=count,
@@ -94,15 +97,20 @@ class Session:
             data_desc_id=group.data_desc_ids[0],
             time_s=(float(chunk.slot_s[0]), float(chunk.slot_s[-1])),
             reference=group.antenna_names[reference],
-            chi_square=[float(value) for value in about["chi_square"]],
-            equations=sum(one.get("equations", 0) for one in about["groups"]),
-            rank=sum(one.get("rank", 0) for one in about["groups"]),
-            iterations=max((one.get("iterations", 0) for one in about["groups"]), default=0),
+            chi_square=[] if solved is None else [float(value) for value in solved.chi_square],
+            equations=sum(one.equations for one in groups),
+            rank=sum(one.rank for one in groups),
+            iterations=max((one.iterations for one in groups), default=0),
             statuses=statuses,
-            method=about["method"],
+            method="" if solved is None else solved.method,
             seconds=time.monotonic() - began,
         )
         return report, arrays
+
+    def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
+        """(times, frequencies) of the solutions of each term in a chunk."""
+        frequencies = self.plan.frequencies
+        return {t.name: (len(chunk.times[t.name].centre), len(frequencies[t.name].centre)) for t in self._terms}
 
     def forest(self) -> Forest:
         """The compiled tree, made when it is first asked for."""
@@ -110,26 +118,36 @@ class Session:
             self._forest = Forest(self._scope, threads=self._options.threads, memory_bytes=self._options.memory_bytes)
         return self._forest
 
-    def _run(self, chunk: Chunk, span: tuple[float, float], reference: int) -> dict:
-        """The Solver's report on a chunk."""
+    def _run(self, chunk: Chunk, span: tuple[float, float], reference: int) -> SolveReport | None:
+        """The Solver's report on a chunk; None if it solved nothing."""
         forest = self.forest()
+        shapes = self._shapes(chunk)
         for one in self.tree.parameters:
-            times, frequencies = chunk.times[one.term], self.plan.frequencies[one.term]
-            start = np.broadcast_to(self._values.get(one.node, one.start), (len(times.centre), len(frequencies.centre)))
+            start = np.broadcast_to(self._values.get(one.node, one.start), shapes[one.term])
             forest.set_state(
                 one.node,
-                time_edges_s=times.edges,
-                freq_edges_hz=frequencies.edges,
+                time_edges_s=chunk.times[one.term].edges,
+                freq_edges_hz=self.plan.frequencies[one.term].edges,
                 value=np.ascontiguousarray(start[:, :, None, None]),
             )
         forest.set_state(self.tree.solver, parms=[one.node for one in self.tree.solved(reference)])
-        reports = forest.solve(
+        show = self._on_iteration
+        report = forest.run(
             self.plan.group.path,
+            solve_progress=None if show is None else lambda _, iteration, chi_square, *__: show(iteration, chi_square),
             time_slots=len(chunk.slot_s),
             time_range_s=span,
             precision=self._options.precision,
             tolerance=self._options.tolerance,
-            on_iteration=self._on_iteration,
             **self.plan.group.selection,
         )
-        return max(reports, key=lambda report: sum(one["equations"] for one in report["groups"]))
+        # Rows of a baseline that a slot has twice are in a tile of their own: the one with most data counts.
+        return max(report.solves, key=lambda one: sum(g.equations for g in one.groups), default=None)
+
+
+def _tables(parm: SolvedParm) -> dict[str, np.ndarray]:
+    """Arrays [time, freq] of a Parm with one coefficient per solution tile."""
+    return {
+        key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
+        for key in ("value", "sigma", "flag")
+    }
