@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import rimetree as rt
 from rimetree.calibration import Solutions, TermSolutions
 
 
@@ -59,3 +60,61 @@ def solutions():
         {"north": (0.9, -0.49), "south": (0.9, -0.51)},
         {"command": "rimetree calibrate a.ms", "data_desc_id": 0.0},
     )
+
+
+def _predicted(tile, sky, centre):
+    """[baseline, time, channel, 2, 2] of a sky, with smearing, by `predict`."""
+    scope = rt.NodeScope()
+    rt.sky_nodes(scope, sky, centre)
+    return rt.predict(
+        tile["uvw_m"].reshape(-1, 3),
+        tile["frequency_hz"],
+        rt.Forest(scope).evaluate(scope.lmn)[..., 0, 0],
+        sky.stokes_jy,
+        duvw_m_s=tile["uvw_rate_m_s"].reshape(-1, 3),
+        exposure_s=tile["exposure_s"].ravel(),
+        channel_width_hz=tile["channel_width_hz"],
+    ).reshape(*tile["row"].shape, -1, 2, 2)
+
+
+def _write(path, tile, values, column, flag, options):
+    ns = rt.NodeScope()
+    for k, (p, q) in enumerate(tile["baselines"]):
+        value = rt.Constant(np.ascontiguousarray(np.moveaxis(values[k], (2, 3), (0, 1))), cells_rank=2)
+        if flag is not None:
+            bad = rt.Constant(np.ascontiguousarray(flag[k]).astype(float), cells_rank=2)
+            value = rt.MergeFlags(value, rt.ZeroFlagger(bad, oper="NE"))
+        ns.V(p, q) << value
+        ns.sink(p, q) << rt.Sink(
+            ns.V(p, q), station_1_index=p, station_2_index=q, output_column=column, write_flags=flag is not None
+        )
+    rt.Forest(ns).run(path, time_slots=10000, **options)
+
+
+@pytest.fixture
+def observe():
+    """A function that fills a column with what antennas with given Jones matrices see.
+
+    observe(path, sky, centre, jones, noise_jy=0, flag=None, column="DATA", **rows): jones(antenna, patch, time_s,
+    frequency_hz) -> [time, channel, 2, 2], patch None for the whole sky; noise_jy: standard deviation of real and
+    imaginary parts; flag: bool [baseline, time, channel]. Returns the noiseless visibilities.
+    """
+
+    def fill(path, sky, centre, jones, *, noise_jy=0.0, flag=None, column="DATA", seed=0, **rows):
+        (tile,) = rt.ms.tiles(path, [], time_slots=10000, **rows)
+        axes = (tile["time_s"], tile["frequency_hz"])
+        total = np.zeros((*tile["row"].shape, len(axes[1]), 2, 2), complex)
+        for patch in sky.patches or [None]:
+            seen = _predicted(tile, sky if patch is None else sky.select(patches=[patch]), centre)
+            for k, (p, q) in enumerate(tile["baselines"]):
+                left, right = (np.eye(2) if patch is None else jones(a, patch, *axes) for a in (p, q))
+                total[k] += left @ seen[k] @ np.conj(np.swapaxes(right, -1, -2))
+        for k, (p, q) in enumerate(tile["baselines"]):
+            left, right = (jones(a, None, *axes) for a in (p, q))
+            total[k] = left @ total[k] @ np.conj(np.swapaxes(right, -1, -2))
+        rng = np.random.default_rng(seed)
+        noise = rng.normal(size=(2, *total.shape)) * noise_jy
+        _write(path, tile, total + noise[0] + 1j * noise[1], column, flag, rows)
+        return total
+
+    return fill

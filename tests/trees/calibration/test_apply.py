@@ -49,53 +49,20 @@ FULL = planted("full", ("00", "01", "10", "11"), ("amplitude", "phase"), "D", se
 TOWARD = planted("phase", ("0", "1"), ("phase",), "dE", ("middle", "side"), seed=3)
 
 
-def corrupt(path, sky, terms, noise_jy=0.0):
-    """Fill DATA with what the terms make of the sky: J_p (sum of patches) J_q^H, in NumPy from `predict`."""
-    (tile,) = rt.ms.tiles(path, [], time_slots=100)
-    b, t = tile["row"].shape
-    frequency = tile["frequency_hz"]
-    total = np.zeros((b, t, len(frequency), 2, 2), complex)
-    solutions = Solutions(terms)
-    for patch in sky.patches:
-        total += _seen(tile, sky.select(patches=[patch]), solutions, patch)
-    for k, (p, q) in enumerate(tile["baselines"]):
-        own = Solutions(tuple(term for term in terms if not term.of_directions))
-        jp, jq = (own.jones(NAMES[a], tile["time_s"], frequency)[0] for a in (p, q))
-        total[k] = jp @ total[k] @ jq.conj().swapaxes(-1, -2)
-    _write(path, tile, total)
-    return total
+@pytest.fixture
+def corrupt(observe):
+    """A function: fill DATA of a set with what terms make of a sky."""
 
+    def fill(path, sky, terms):
+        solutions = Solutions(terms)
 
-def _seen(tile, sky, solutions, patch):
-    b, t = tile["row"].shape
-    scope = rt.NodeScope()
-    rt.sky_nodes(scope, sky, CENTRE)
-    lmn = rt.Forest(scope).evaluate(scope.lmn)[..., 0, 0]
-    plain = rt.predict(
-        tile["uvw_m"].reshape(-1, 3),
-        tile["frequency_hz"],
-        lmn,
-        sky.stokes_jy,
-        duvw_m_s=tile["uvw_rate_m_s"].reshape(-1, 3),
-        exposure_s=tile["exposure_s"].ravel(),
-        channel_width_hz=tile["channel_width_hz"],
-    ).reshape(b, t, -1, 2, 2)
-    result = np.empty_like(plain)
-    for k, (p, q) in enumerate(tile["baselines"]):
-        jp, jq = (
-            solutions.jones(NAMES[a], tile["time_s"], tile["frequency_hz"], direction=patch, terms="direction")[0]
-            for a in (p, q)
-        )
-        result[k] = jp @ plain[k] @ jq.conj().swapaxes(-1, -2)
-    return result
+        def jones(antenna, patch, time_s, frequency_hz):
+            which = {"terms": "whole sky"} if patch is None else {"direction": patch, "terms": "direction"}
+            return solutions.jones(NAMES[antenna], time_s, frequency_hz, **which)[0]
 
+        return observe(path, sky, CENTRE, jones)
 
-def _write(path, tile, values):
-    ns = rt.NodeScope()
-    for k, (p, q) in enumerate(tile["baselines"]):
-        ns.V(p, q) << rt.Constant(np.moveaxis(values[k], (2, 3), (0, 1)), cells_rank=2)
-        ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q, output_column="DATA")
-    rt.Forest(ns).run(path, time_slots=100)
+    return fill
 
 
 def apply(path, terms, **options):
@@ -116,7 +83,7 @@ def uncorrupted(path, sky):
 
 
 @pytest.mark.parametrize("terms", [(DIAG,), (FULL,), (DIAG, FULL)], ids=["diag", "full", "both"])
-def test_what_was_corrupted_comes_back(small_ms, sky, terms):
+def test_what_was_corrupted_comes_back(small_ms, sky, corrupt, terms):
     path = small_ms(n_time=4)
     data = corrupt(path, sky, terms)
     tile, corrected = apply(path, terms)
@@ -128,7 +95,7 @@ def test_what_was_corrupted_comes_back(small_ms, sky, terms):
 
 
 @pytest.mark.parametrize("terms", [(TOWARD,), (DIAG, TOWARD)], ids=["dE", "G and dE"])
-def test_subtraction_takes_each_direction_with_its_own_terms(small_ms, sky, terms):
+def test_subtraction_takes_each_direction_with_its_own_terms(small_ms, sky, corrupt, terms):
     path = small_ms(n_time=4)
     corrupt(path, sky, terms)
     _, residual = apply(path, terms, correct=False, subtract=sky)
@@ -140,7 +107,7 @@ def test_subtraction_takes_each_direction_with_its_own_terms(small_ms, sky, term
     np.testing.assert_allclose(rest, expected, atol=3.5 * 20 * 6e-8)
 
 
-def test_data_without_solutions_are_flagged_and_nothing_else(small_ms, sky):
+def test_data_without_solutions_are_flagged_and_nothing_else(small_ms, sky, corrupt):
     path = small_ms(n_time=4)
     flag = DIAG.flag.copy()
     flag[0, 1, 1, 0, 0] = True  # feed 0 of A1 in the first interval, upper channels
@@ -159,7 +126,7 @@ def test_data_without_solutions_are_flagged_and_nothing_else(small_ms, sky):
     np.testing.assert_allclose(corrected[~expected], uncorrupted(path, sky)[~expected], atol=3.5 * 20 * 6e-8)
 
 
-def test_subtraction_flags_where_a_direction_has_no_solution(small_ms, sky):
+def test_subtraction_flags_where_a_direction_has_no_solution(small_ms, sky, corrupt):
     path = small_ms(n_time=4)
     flag = TOWARD.flag.copy()
     flag[1, 0, 2, 1] = True
@@ -170,7 +137,7 @@ def test_subtraction_flags_where_a_direction_has_no_solution(small_ms, sky):
         assert not tile["flag"][k, :2].any() and not tile["flag"][k, :, 4:].any()
 
 
-def test_singular_and_unknown_solutions_are_flagged(small_ms, sky):
+def test_singular_and_unknown_solutions_are_flagged(small_ms, sky, corrupt):
     path = small_ms(n_time=4)
     corrupt(path, sky, (FULL,))
     value = {q: v.copy() for q, v in FULL.value.items()}
@@ -188,7 +155,7 @@ def test_singular_and_unknown_solutions_are_flagged(small_ms, sky):
         assert (tile["flag"][k] != 0).all() == (3 in pair)
 
 
-def test_two_correlations(small_ms, sky):
+def test_two_correlations(small_ms, sky, corrupt):
     path = small_ms(n_time=4, correlation_type=(9, 12))
     corrupt(path, sky, (DIAG,))
     tile, corrected = apply(path, (DIAG,))
@@ -198,7 +165,7 @@ def test_two_correlations(small_ms, sky):
         apply(path, (FULL,))
 
 
-def test_errors(small_ms, sky):
+def test_errors(small_ms):
     path = small_ms()
     with pytest.raises(CalibrationError, match="no solutions for direction 'up'; there are middle, side"):
         apply(path, (TOWARD,), direction="up")

@@ -12,14 +12,19 @@ from ..scope import NodeScope
 from ..sky import SkyModel
 from ..solving import SolvedParm, SolveReport
 from .collected import chunk_arrays
-from .data_counts import good_data
+from .data_counts import count_data, starting_amplitudes
 from .errors import CalibrationError
+from .fringe import phase_rate, reference_spectra, search
 from .gauge import reference_antenna
 from .grid import Chunk
+from .model_trees import SkyPart
 from .planning import CalibrationOptions, GroupPlan
 from .reports import ChunkReport
+from .signs import make_references_positive
 from .solve_trees import SolveTree, solve_tree
 from .terms import Term
+
+_SEARCHED = ("delay", "tec")
 
 
 class Session:
@@ -51,7 +56,9 @@ class Session:
         self._scope = ns
         self._forest: Forest | None = None
         self._preferred = self._antenna_index(options.reference)
-        self._values: dict[str, np.ndarray] = {}  # of each Parm, [freq] at the end of the last chunk
+        self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
+        self._sky = sky
+        self._flux_jy = abs(sky.total_flux_jy)
 
     def _antenna_index(self, name: str | None) -> int | None:
         if name is None:
@@ -77,15 +84,21 @@ class Session:
         group, chunk = self.plan.group, self.plan.chunks[number]
         began = time.monotonic()
         span = (chunk.slot_s[0] - self.plan.margin_s, chunk.slot_s[-1] + self.plan.margin_s)
-        good, all_ = good_data(group, span)
+        counts = count_data(group, self._options.data.column, span)
+        good = counts.good
+        if not self._values and good.any():
+            self._begin_with_amplitudes(starting_amplitudes(counts.magnitude, self._flux_jy))
         if self._preferred is None:
             self._preferred = reference_antenna(good, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
+        if good.any():
+            self._begin_with_delays(span, reference)
         solved = self._run(chunk, span, reference) if good.any() else None
         tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
+        make_references_positive(self._terms, self.tree.parameters, tables, reference)
         asked = {one.node for one in self.tree.solved(reference)}
         arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
-        arrays |= {"good": good, "all": all_}
+        arrays |= {"good": good, "all": counts.all}
         groups = [] if solved is None else solved.groups
         statuses: dict[str, int] = {} if groups else {"no equations": 1}
         for one in groups:
@@ -106,6 +119,34 @@ class Session:
             seconds=time.monotonic() - began,
         )
         return report, arrays
+
+    def _begin_with_amplitudes(self, amplitudes: np.ndarray) -> None:
+        """Starting values with these amplitudes, for the first term of the whole sky that has any."""
+        name = next((t.name for t in self._terms if t.per is None and "amplitude" in t.kind.quantities), None)
+        for one in self.tree.parameters:
+            if one.term == name and one.start == 1:
+                self._values[one.node] = amplitudes[self.plan.group.antennas.index(one.antenna)]
+
+    def _begin_with_delays(self, span: tuple[float, float], reference: int) -> None:
+        """Starting values for the first delay and the first TEC of the whole sky, by a search for fringes."""
+        firsts = {t.kind.quantities[0]: t for t in reversed(self._terms) if t.per is None and t.kind.name in _SEARCHED}
+        if not firsts:
+            return
+        group = self.plan.group
+        centre = self._options.phase_centre_rad or group.phase_centre_rad
+        parts = [SkyPart("", self._sky, {})]
+        spectra, frequency = reference_spectra(group, parts, centre, self._options.data.column, reference, span)
+        # The same phase at all frequencies may be that of another term.
+        any_phase = any(t.per is None and "phase" in t.kind.quantities for t in self._terms)
+        # Of a delay and a TEC together each would be taken for the other: the search is for the first.
+        term = min(firsts.values(), key=self._terms.index)
+        rate = phase_rate(term.kind.quantities[0], frequency)
+        for one in self.tree.parameters:
+            if one.term == term.name and one.antenna in spectra:
+                spectrum = spectra[one.antenna]
+                element = term.elements[one.element]
+                own = spectrum.sum(axis=0) if element == "" else spectrum[int(element)]
+                self._values[one.node] = search(own, rate, any_phase=any_phase)
 
     def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
         """(times, frequencies) of the solutions of each term in a chunk."""
