@@ -43,21 +43,28 @@ def search(spectrum: NDArray[np.complex128], rate: NDArray[np.float64], *, any_p
         return 0.0
     step = math.pi / (4 * span)
     half = min(math.ceil(math.pi / gap[gap > 0].min() / step), _POINTS // 2)
-    middle = h.mean()
-    best = _largest(value, h - middle, step * np.arange(-half, half + 1), magnitude=True)
-    if any_phase:
-        return best
-    fine = math.pi / (4 * np.abs(h).max())
-    count = min(math.ceil(math.pi / span / fine), _POINTS // 2)
-    return _largest(value, h, best + fine * np.arange(-count, count + 1), magnitude=False)
+    middle = np.average(h, weights=np.abs(value))
+    best = _largest(value, h - middle, step * np.arange(-half, half + 1))
+    best = _largest(value, h - middle, best + step * np.linspace(-1, 1, 65))
+    return best if any_phase else _turn(value, h, middle, best, 1 + math.ceil(2 * step * abs(middle)))
 
 
-def _largest(value, h, x, *, magnitude: bool) -> float:
+def _turn(value, h, middle: float, near: float, turns: int) -> float:
+    """Of the x within some turns of `near` at which the whole phase is 0, the one with the largest real part."""
+    phase = np.angle(np.exp(-1j * near * h) @ value)
+    x = near + (phase + 2 * math.pi * np.arange(-turns, turns + 1)) / middle
+    for _ in range(3):  # Newton's method
+        terms = value * np.exp(-1j * x[:, None] * h)
+        curvature = (terms.real * h**2).sum(axis=1)
+        x = x + np.where(curvature > 0, (terms.imag * h).sum(axis=1) / np.where(curvature > 0, curvature, 1), 0)
+    return float(x[np.argmax((value * np.exp(-1j * x[:, None] * h)).sum(axis=1).real)])
+
+
+def _largest(value, h, x) -> float:
     best, where = -math.inf, 0.0
     for begin in range(0, len(x), 4096):
         some = x[begin : begin + 4096]
-        total = np.exp(-1j * some[:, None] * h) @ value
-        total = np.abs(total) if magnitude else total.real
+        total = np.abs(np.exp(-1j * some[:, None] * h) @ value)
         at = int(np.argmax(total))
         # Of equal ones the smallest: aliases of a regular band have the same magnitude.
         if total[at] > best * (1 + 1e-9) or (total[at] > best * (1 - 1e-9) and abs(some[at]) < abs(where)):
