@@ -1,0 +1,192 @@
+"""`rimetree calibrate`, `apply` and `plot-solutions`: what they print and write; a run that is killed loses nothing."""
+
+import os
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import calibration
+
+
+@pytest.fixture
+def observed(command, kat7, sky_file):
+    """The set of KAT-7 with the sky in DATA, and noise of 0.05 Jy."""
+    command("simulate", kat7, "--sky", sky_file, "--column", "DATA", "--noise", 0.05)
+    return kat7
+
+
+def visibilities(path, column):
+    (tile,) = rt.ms.tiles(path, [column], time_slots=100)
+    return tile, tile["columns"][column]
+
+
+def test_solve_apply_and_subtract(command, observed, sky_file, tmp_path):
+    out = tmp_path / "sol.h5"
+    result = command(
+        *("calibrate", observed, "--sky", sky_file, "--term", "G: diag, 2min, 2chan", "--out", out),
+        *("--apply", "--subtract"),
+    )
+    assert "[1/3] field 0, window 0" in result.stderr and "chi-square" in result.stderr
+    assert "6 of 6 solves converged (6 converged)" in result.stdout
+    assert "residual over noise expected from the weights: 0.05" in result.stdout  # the weights are 1
+    assert "ANT-6" in result.stdout and "G flagged/%" in result.stdout
+    (found,) = calibration.read_h5parm(out)
+    assert found["G"].shape == (3, 2, 7, 1, 2)
+    assert "rimetree" in found.provenance["command"] and found.provenance["sky_model"] == str(sky_file)
+    assert found.provenance["uvw_family"] == "p-q"
+    _, residual = visibilities(observed, "CORRECTED_DATA")
+    assert residual.std() == pytest.approx(0.05 * 2**0.5, rel=0.1)
+    # The same from the file, into another column.
+    command("apply", observed, "--solutions", out, "--sky", sky_file, "--subtract", "--output-column", "AGAIN")
+    np.testing.assert_array_equal(visibilities(observed, "AGAIN")[1], residual)
+    command("apply", observed, "--solutions", out, "--interpolation", "linear", "--output-column", "LINE")
+    assert np.abs(visibilities(observed, "LINE")[1] - visibilities(observed, "DATA")[1]).max() < 1
+
+
+def test_dry_run_solves_and_writes_nothing(command, observed, sky_file, tmp_path):
+    out = tmp_path / "sol.h5"
+    result = command(
+        *("calibrate", observed, "--sky", sky_file, "--out", out, "--dry-run"),
+        *("--term", "G: diag, 1slot", "--term", "D: leakage, 2chan"),
+    )
+    assert "G: diag, 1slot: 5 x 1 solutions" in result.stdout and "D: leakage, 2chan: 1 x 2" in result.stdout
+    assert "nothing was solved or written" in result.stdout
+    assert not list(tmp_path.glob("sol*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--term", "G: diagonal"], "did you mean diag?"),
+        (["--term", "G: diag", "--term", "G: phase"], "two terms are named 'G'"),
+        (["--term", "dE: diag, per patch"], "in no patch of the sky model: a, b, c"),
+        (["--term", "G: diag", "--reference", "XYZ"], "no antenna 'XYZ' with data"),
+        (["--term", "G: diag", "--data-column", "NONE"], "NONE"),
+        (["--term", "G: diag", "--resume"], None),
+    ],
+)
+def test_errors_are_one_message(command, observed, sky_file, tmp_path, arguments, says):
+    out = tmp_path / "sol.h5"
+    result = command("calibrate", observed, "--sky", sky_file, "--out", out, *arguments, code=1 if says else 0)
+    if says:
+        assert result.stderr.count("error:") == 1 and says in result.stderr
+        assert not out.exists()
+    else:  # with nothing to resume it begins
+        assert out.exists()
+
+
+def test_solutions_are_not_overwritten_unasked(command, observed, sky_file, tmp_path):
+    out = tmp_path / "sol.h5"
+    arguments = ("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", out)
+    command(*arguments)
+    before = out.read_bytes()
+    assert "give --overwrite" in command(*arguments, code=1).stderr
+    assert out.read_bytes() == before
+    command(*arguments, "--overwrite")
+
+
+def test_uv_limits_leave_data_out(command, observed, sky_file, tmp_path):
+    counts = {}
+    for limit in ([], ["--uvmin", "60m"], ["--uvmin", "0.4klambda"], ["--uvmax", "100m"]):
+        out = tmp_path / "sol.h5"
+        command(*("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", out, "--overwrite"), *limit)
+        (tile,) = rt.ms.tiles(observed, [], time_slots=100)
+        counts[tuple(limit)] = int((~calibration.read_h5parm(out)[0]["G"].flag).sum())
+    assert counts[()] == 14  # all antennas, both feeds
+    assert all(count > 0 for count in counts.values())
+    length = np.hypot(*np.moveaxis(tile["uvw_m"][..., :2], -1, 0))
+    assert (length < 60).any() and (length > 100).any()
+    # An antenna of which all baselines are too short has no solution.
+    result = command(
+        *("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "none.h5"),
+        *("--uvmin", "10km"),
+    )
+    assert "0 of" in result.stdout and calibration.read_h5parm(tmp_path / "none.h5")[0]["G"].flag.all()
+
+
+def test_apply_needs_what_belongs_together(command, observed, sky_file, tmp_path):
+    assert "--subtract and --sky" in command("apply", observed, "--solutions", "x.h5", "--subtract", code=2).stderr
+    assert "nothing to do" in command("apply", observed, "--solutions", "x.h5", "--no-correct", code=2).stderr
+    assert "no such file" in command("apply", observed, "--solutions", tmp_path / "x.h5", code=1).stderr
+
+
+def test_plots(command, observed, sky_file, tmp_path):
+    out = tmp_path / "sol.h5"
+    command("calibrate", observed, "--sky", sky_file, "--term", "G: diag, 1slot", "--out", out)
+    result = command("plot-solutions", out, "-o", tmp_path / "g.png", "-o", tmp_path / "g.html", "--antenna", "ANT-2")
+    assert "g.png (2 pages)" in result.stderr and (tmp_path / "g-2.png").exists()
+    assert (
+        "no antenna ANT-9"
+        in command("plot-solutions", out, "-o", tmp_path / "g.pdf", "--antenna", "ANT-9", code=1).stderr
+    )
+
+
+def tables(path):
+    """All numbers of a file of solutions."""
+    found = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.update({name: item[:]}) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+@pytest.mark.parametrize("chunks_before", [1, 3])
+def test_a_killed_run_is_resumed_with_the_same_result(command, process, observed, sky_file, tmp_path, chunks_before):
+    """SIGKILL after some chunks; what was solved is not solved again, and the file is that of an unbroken run."""
+    arguments = ["--sky", str(sky_file), "--term", "G: diag, 1slot, 1chan"]
+    command("calibrate", observed, *arguments, "--out", tmp_path / "whole.h5")
+    out = tmp_path / "sol.h5"
+    program, environment = process
+    script = (
+        "import sys, time\n"
+        "from rimetree import calibration\n"
+        "from rimetree.cli import calibrate\n"
+        "shown = calibrate._Progress.chunk\n"
+        "def chunk(self, report):\n"
+        "    shown(self, report)\n"
+        f"    time.sleep(600 if report.index + 1 == {chunks_before} else 0)\n"
+        "calibrate._Progress.chunk = chunk\n"
+        "from rimetree.cli import main\n"
+        "main()\n"
+    )
+    command_line = [program[0], "-c", script, "calibrate", str(observed), *arguments, "--out", str(out)]
+    with subprocess.Popen(command_line, env=environment, stderr=subprocess.PIPE, text=True) as run:
+        for line in run.stderr:
+            if line.startswith(f"[{chunks_before}/5]"):
+                break
+        os.kill(run.pid, signal.SIGKILL)
+    assert not out.exists() and (tmp_path / "sol.h5.progress").exists()
+    refused = command("calibrate", observed, *arguments, "--out", out, code=1)
+    assert "give --resume, or --overwrite" in refused.stderr
+    other = command("calibrate", observed, *arguments, "--term", "P: phase", "--out", out, "--resume", code=1)
+    assert "other terms" in other.stderr
+    result = command("calibrate", observed, *arguments, "--out", out, "--resume")
+    assert result.stderr.count("solved before") == chunks_before
+    assert result.stdout == command("calibrate", observed, *arguments, "--out", out, "--overwrite").stdout
+    assert not (tmp_path / "sol.h5.progress").exists()
+    whole, resumed = tables(tmp_path / "whole.h5"), tables(out)
+    assert whole.keys() == resumed.keys()
+    for name, values in whole.items():
+        np.testing.assert_array_equal(values, resumed[name])
+
+
+def test_killed_anywhere_the_file_is_whole_or_absent(process, command, observed, sky_file, tmp_path):
+    program, environment = process
+    out = tmp_path / "sol.h5"
+    arguments = ["calibrate", str(observed), "--sky", str(sky_file), "--term", "G: full, 1slot, 1chan"]
+    for pause in (0.4, 0.7, 1.0, 1.4):
+        with subprocess.Popen(
+            [*program, *arguments, "--out", str(out), "--resume"], env=environment, stderr=subprocess.DEVNULL
+        ) as run:
+            time.sleep(pause)
+            run.kill()
+        if out.exists():
+            assert calibration.read_h5parm(out)[0]["G"].shape == (5, 4, 7, 1, 4)
+            break
+    else:
+        command(*arguments, "--out", out, "--resume")
+    assert not calibration.read_h5parm(out)[0]["G"].flag.any()
