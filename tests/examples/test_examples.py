@@ -1,5 +1,6 @@
 """The programs in examples/ run and show what they promise."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +92,24 @@ def test_quickstart_tree(tmp_path):
         # Columns hold single precision.
         np.testing.assert_allclose(tree, simulated, atol=4 * np.finfo(np.float32).eps * 12)
     assert largest > 3.0
+
+
+def test_calibrate(tmp_path):
+    """The calibration example recovers the gains that its tree script plants, and the sky."""
+    rimetree = tmp_path / "rimetree"
+    rimetree.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rimetree.cli "$@"\n')
+    rimetree.chmod(0o755)
+    environment = {**os.environ, "RIMETREE": str(rimetree)}
+    folder = str(Path(rt.__file__).parents[1])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [EXAMPLES / "calibrate.sh", tmp_path / "out"], capture_output=True, text=True, timeout=300, env=environment
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "10 of 10 solves converged" in done.stdout
+    assert {"sol.h5", "gains.png", "gains-2.png", "corrected.png"} <= {p.name for p in (tmp_path / "out").iterdir()}
+    (term,) = rt.calibration.read_h5parm(tmp_path / "out" / "sol.h5")[0].terms
+    assert (term.value["amplitude"] > 0.65).all() and (term.value["amplitude"] < 1.35).all()
+    core = next(line.split() for line in done.stdout.splitlines() if line.startswith("core"))
+    expected, peak = float(core[2]), float(core[3])
+    assert abs(peak / expected - 1) < 0.02

@@ -29,17 +29,15 @@ def count_data(group: MsGroup, column: str, time_range_s: tuple[float, float]) -
     total, count = np.zeros(len(number)), np.zeros(len(number))
     for tile in tiles(group.path, [column], time_range_s=time_range_s, **group.selection):
         present = np.broadcast_to((tile["row"] >= 0)[..., None, None], tile["flag"].shape)
+        usable = present & (tile["flag"] == 0) & (tile["weight"] > 0) & np.isfinite(tile["weight"])
         value = np.abs(tile["columns"][column])
-        usable = present & (tile["flag"] == 0) & (tile["weight"] > 0) & np.isfinite(tile["weight"]) & np.isfinite(value)
+        usable &= np.isfinite(value)
         hands = [CORRELATION_NAMES.get(kind) in _PARALLEL for kind in tile["correlation_type"]]
-        for k, pair in enumerate(tile["baselines"]):
-            own, parallel = usable[k], usable[k][..., hands]
-            for antenna in pair:
-                at = number[antenna]
-                good[at] += own.sum()
-                every[at] += present[k].sum()
-                total[at] += value[k][..., hands][parallel].sum(dtype=float)
-                count[at] += parallel.sum()
+        parallel = usable[..., hands]
+        magnitude = np.where(parallel, value[..., hands], 0)
+        antenna = np.array([[number[a] for a in pair] for pair in tile["baselines"]])
+        for table, cells in ((good, usable), (every, present), (total, magnitude), (count, parallel)):
+            np.add.at(table, antenna, cells.sum(axis=(1, 2, 3), dtype=table.dtype)[:, None])
     return DataCounts(good, every, np.divide(total, count, out=np.zeros(len(total)), where=count > 0))
 
 

@@ -125,8 +125,10 @@ def _draw(figure, term, quantity, direction, antennas, against, feed, reference)
             place.set_ylim(-190, 190)
     for place in axes.flat[len(antennas) :]:
         place.set_visible(False)
-    for place in axes[-1]:
+    for column in axes.T:  # its lowest that is used
+        place = [one for one in column if one.get_visible()][-1]
         place.set_xlabel(label, fontsize=8)
+        place.tick_params(labelbottom=True)
     if any(names):
         axes[0, 0].legend(fontsize=6, loc="upper right")
     figure.tight_layout(rect=(0, 0, 1, 0.96))
