@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from ..solving import SolutionFlag
 from .grid import Axis, Chunk
 from .solve_trees import SolveTree
 from .term_solutions import TermSolutions
@@ -13,8 +14,14 @@ from .term_trees import Parameter, polar_of
 from .terms import Term
 
 # Bits of a Solver's flags that leave a value usable: held by a bound is the user's wish.
-_USABLE = 8
-_NOT_SOLVED = 1
+_USABLE = SolutionFlag.AT_BOUND
+_NOT_SOLVED = SolutionFlag.NOT_SOLVED
+_REASONS = (
+    (SolutionFlag.NO_DATA, "without data"),
+    (SolutionFlag.NOT_SOLVED, "not solved"),
+    (SolutionFlag.UNDETERMINED, "undetermined"),
+    (SolutionFlag.NOT_CONVERGED, "not converged"),
+)
 
 
 def chunk_arrays(
@@ -46,6 +53,16 @@ def chunk_arrays(
         flag[held] = np.where(((flag[~held] & ~_USABLE) != 0).all(axis=0), _NOT_SOLVED, 0)
         arrays |= {f"{term.name}:value": value, f"{term.name}:sigma": sigma, f"{term.name}:flag": flag}
     return arrays
+
+
+def flag_reasons(terms: Sequence[Term], arrays: dict[str, np.ndarray]) -> dict[str, int]:
+    """How many values of a chunk are flagged, by what the Solver says is the reason (one for each, the gravest)."""
+    flags = np.concatenate([arrays[f"{term.name}:flag"].ravel() for term in terms])
+    found = {}
+    for bit, reason in _REASONS:
+        found[reason] = int(((flags & bit) != 0).sum())
+        flags = np.where(flags & bit, 0, flags)
+    return {reason: count for reason, count in found.items() if count}
 
 
 class Collected:
