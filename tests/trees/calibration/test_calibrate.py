@@ -320,7 +320,7 @@ def test_what_cannot_be_solved_is_flagged_and_reported(kat7, observe, tmp_path):
     assert term.flag[0].all() and term.flag[1, :, 2:].all() and not term.flag[2:].any()
     assert np.isfinite(term.value["amplitude"]).all()
     assert report.chunks[2].converged == report.chunks[2].solves and not report.chunks[2].flagged
-    assert report.chunks[0].flagged == {"not solved": 28}  # 7 antennas, 2 feeds, re and im
+    assert report.chunks[0].flagged == {"without data": 28}  # 7 antennas, 2 feeds, re and im
     assert sum(report.chunks[1].flagged.values()) >= 5 * 4
 
 

@@ -15,7 +15,6 @@ from .terms import Term
 
 # Bits of a Solver's flags that leave a value usable: held by a bound is the user's wish.
 _USABLE = SolutionFlag.AT_BOUND
-_NOT_SOLVED = SolutionFlag.NOT_SOLVED
 _REASONS = (
     (SolutionFlag.NO_DATA, "without data"),
     (SolutionFlag.NOT_SOLVED, "not solved"),
@@ -46,11 +45,11 @@ def chunk_arrays(
             found = solved.get(one.node)
             if found is None:
                 value[k] = one.start
-                flag[k] = _NOT_SOLVED
+                flag[k] = SolutionFlag.NO_DATA  # nothing that was read depends on it
                 continue
             value[k], sigma[k], flag[k] = found["value"], found["sigma"], found["flag"]
         held = np.array([one.node not in asked for one in own])
-        flag[held] = np.where(((flag[~held] & ~_USABLE) != 0).all(axis=0), _NOT_SOLVED, 0)
+        flag[held] = np.where(((flag[~held] & ~_USABLE) != 0).all(axis=0), SolutionFlag.NO_DATA, 0)
         arrays |= {f"{term.name}:value": value, f"{term.name}:sigma": sigma, f"{term.name}:flag": flag}
     return arrays
 
