@@ -16,18 +16,27 @@ def small_ms(tmp_path):
     """A function that makes a small Measurement Set: make(name="a.ms", **changes) -> path.
 
     4 antennas within a few kilometres, all 6 baselines, `n_time` times of 10 s, 8 channels of 1 MHz at 1.4 GHz, linear
-    feeds, one field at (0.9, -0.5) rad. UVW are arbitrary but consistent per antenna (family p-q).
+    feeds, one field at (0.9, -0.5) rad. UVW are arbitrary but consistent per antenna (family p-q; or q-p, with
+    `uvw_sign` -1). `pairs`: the baselines, if not all 6.
     """
 
     def make(
-        name="a.ms", *, n_time=3, frequency_hz=None, correlation_type=(9, 10, 11, 12), columns=("DATA",), n_field=1
+        name="a.ms",
+        *,
+        pairs=None,
+        uvw_sign=1,
+        n_time=3,
+        frequency_hz=None,
+        correlation_type=(9, 10, 11, 12),
+        columns=("DATA",),
+        n_field=1,
     ):
         n_antenna = 4
         rng = np.random.default_rng(7)
         frequency = np.asarray(1.4e9 + 1e6 * np.arange(8) if frequency_hz is None else frequency_hz, dtype=float)
         width = np.full(len(frequency), 1e6)
         station = rng.normal(scale=800.0, size=(n_time, n_antenna, 3))
-        pairs = list(itertools.combinations(range(n_antenna), 2))
+        pairs = pairs or list(itertools.combinations(range(n_antenna), 2))
         uvw = np.stack([station[:, p] - station[:, q] for p, q in pairs], axis=1)
         position = np.array([5109943.0, 2006852.0, -3239192.0]) + rng.normal(scale=500.0, size=(n_antenna, 3))
         path = tmp_path / name
@@ -45,7 +54,7 @@ def small_ms(tmp_path):
             "time_s": 5.0e9 + 10.0 * np.arange(n_time),
             "field_of_time": [i % n_field for i in range(n_time)],
             "interval_s": 10.0,
-            "uvw_m": np.ascontiguousarray(uvw),
+            "uvw_m": np.ascontiguousarray(uvw_sign * uvw),
             "columns": list(columns),
         }
         _core.create_ms(str(path), description)

@@ -14,6 +14,8 @@ gives NumPy arrays and `run` fills a Measurement Set. Node classes are functions
 `predict` is the same computation for arrays without a tree. Command line: `rimetree --help`.
 """
 
+import importlib
+
 from . import ms, nodes, sky, telescopes
 from ._core import Error, ForestError
 from .cells import Cells
@@ -28,6 +30,9 @@ from .solving import SolutionFlag, SolveReport
 from .verification import Verification
 
 __version__ = "0.1.0"
+
+# Packages that need libraries which most scripts do not.
+_WHEN_USED = ("calibration", "plots")
 
 __all__ = [
     "Cells",
@@ -57,5 +62,7 @@ __all__ = [
 
 
 def __getattr__(name: str):
+    if name in _WHEN_USED:
+        return importlib.import_module(f".{name}", __name__)
     # Classes that a plugin registered after this module was imported.
     return getattr(nodes, name)

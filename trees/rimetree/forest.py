@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -169,10 +170,7 @@ class Forest:
     def set_state(self, node: NodeStub | str, **fields) -> None:
         """Change state fields of a node; what depends on it is computed anew at the next evaluation."""
         name = _name(node)
-        kinds = {}
-        for info in class_infos():
-            if info["name"] == self._classes.get(name):
-                kinds = {spec["name"]: spec["type"] for spec in info["state"]}
+        kinds = _state_types(self._classes.get(name, ""))
         self._core.set_state(name, {key: to_runtime(value, kinds.get(key, "")) for key, value in fields.items()})
 
     def nodes(self) -> list[dict]:
@@ -231,6 +229,15 @@ def _result(raw: dict, rank: int) -> Result:
         trimmed(raw["flags"]) if "flags" in raw else None,
         {(parm, k): trimmed(value) for parm, k, value in raw["derivatives"]},
     )
+
+
+@functools.cache
+def _state_types(class_name: str) -> dict[str, str]:
+    """{state field: type} of a node class."""
+    for info in class_infos():
+        if info["name"] == class_name:
+            return {spec["name"]: spec["type"] for spec in info["state"]}
+    return {}
 
 
 def _name(node: NodeStub | str) -> str:

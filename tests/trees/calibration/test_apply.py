@@ -1,6 +1,7 @@
 """Applying planted solutions: data corrupted with them come back, flags are written, weights stay."""
 
 import dataclasses
+import os
 
 import numpy as np
 import pytest
@@ -180,3 +181,5 @@ def test_each_window_takes_its_own_solutions(small_ms):
     here = Solutions((DIAG,))
     far = Solutions((dataclasses.replace(DIAG, frequency_hz=DIAG.frequency_hz + 1e8),))
     assert calibration.solutions_for([far, here], group) is here
+    same = Solutions(far.terms, provenance={"measurement_set": os.path.realpath(path), "data_desc_id": 0.0})
+    assert calibration.solutions_for([here, same], group) is same

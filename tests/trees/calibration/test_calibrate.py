@@ -19,6 +19,7 @@ POLARISED = rt.sky.SkyModel(
     [
         rt.sky.Source("a", 0.93, -0.485, (60.0, 10.0, -15.0, 3.0)),
         rt.sky.Source("b", 0.935, -0.482, (25.0, 0.0, 5.0, 0.0)),
+        rt.sky.Source("c", 0.927, -0.489, (30.0, 5.0, 0.0, 2.0)),
     ]
 )
 TEC_RAD_HZ = -8.44797245e9
@@ -158,7 +159,10 @@ def test_real_kinds_within_their_errors(kat7, observe, tmp_path, text, parameter
     assert_within_errors(value, sigma, truth, parameter, referred=parameter not in ("amplitude", "rotation"))
 
 
-@pytest.mark.parametrize(("texts", "sky"), [(["J: full, 1min"], SKY), (["G: diag", "D: leakage"], POLARISED)])
+@pytest.mark.parametrize(
+    ("texts", "sky"),
+    [(["J: full, 1min"], SKY), (["G: diag", "D: leakage"], POLARISED), (["G: diag", "D: leakage"], SKY)],
+)
 def test_matrices_take_the_model_to_the_data(kat7, observe, tmp_path, texts, sky):
     """Full matrices and leakages are told but for what visibilities cannot tell: what counts is what they do."""
     path, rng = kat7(channels=4), np.random.default_rng(3)
@@ -172,6 +176,7 @@ def test_matrices_take_the_model_to_the_data(kat7, observe, tmp_path, texts, sky
     clean = observe(path, sky, CENTRE, jones, noise_jy=1.0)
     report, (found,) = solve(path, texts, tmp_path, sky)
     assert report.converged == report.solves > 0 and report.noise_ratio == pytest.approx(1, abs=0.03)
+    assert not any(term.flag.any() for term in found.terms)
     # The model with the solutions meets the noiseless data to what the noise lets through.
     group = calibration.groups_by_window(path)[0]
     ns = rt.NodeScope()
@@ -279,6 +284,29 @@ def test_several_windows_make_several_sets(kat7, observe, tmp_path):
     ]
 
 
+@pytest.mark.parametrize("uvw_sign", [1, -1])
+def test_both_families_and_missing_baselines(small_ms, observe, tmp_path, uvw_sign):
+    """UVW count as stored: seen with the opposite baselines, the same sky has the conjugate gains."""
+    path = small_ms(n_time=4, uvw_sign=uvw_sign, pairs=[(0, 1), (1, 2), (0, 2), (2, 3), (1, 3)])
+    sky = rt.sky.SkyModel(
+        [rt.sky.Source("a", 0.902, -0.5, (10.0, 0, 0, 0)), rt.sky.Source("b", 0.9, -0.503, (4.0, 0, 0, 0))]
+    )
+    planted = gains(np.random.default_rng(9), 1, 1)[:4, 0, 0]
+
+    def jones(antenna, patch, time_s, frequency_hz):
+        return np.broadcast_to(np.diag(planted[antenna]), (len(time_s), len(frequency_hz), 2, 2))
+
+    def conjugate(*arguments):
+        return np.conj(jones(*arguments))
+
+    observe(path, sky, (0.9, -0.5), jones if uvw_sign > 0 else conjugate)
+    report, (found,) = solve(path, ["G: diag"], tmp_path, sky)
+    gain = np.einsum("aff->af", found["G"].gain()[0, 0, :, 0])
+    reference = found["G"].antennas.index(report.chunks[0].reference)
+    expected = planted * np.exp(-1j * np.angle(planted[reference]))
+    assert np.abs(gain - (expected if uvw_sign > 0 else np.conj(expected))).max() < 1e-6
+
+
 def test_what_cannot_be_solved_is_flagged_and_reported(kat7, observe, tmp_path):
     """An interval without data, one with a single baseline, and the antennas that this leaves."""
     path = kat7(channels=2)
@@ -291,7 +319,9 @@ def test_what_cannot_be_solved_is_flagged_and_reported(kat7, observe, tmp_path):
     term = found["G"]
     assert term.flag[0].all() and term.flag[1, :, 2:].all() and not term.flag[2:].any()
     assert np.isfinite(term.value["amplitude"]).all()
-    assert report.chunks[2].converged == report.chunks[2].solves
+    assert report.chunks[2].converged == report.chunks[2].solves and not report.chunks[2].flagged
+    assert report.chunks[0].flagged == {"without data": 28}  # 7 antennas, 2 feeds, re and im
+    assert sum(report.chunks[1].flagged.values()) >= 5 * 4
 
 
 def test_outliers_do_no_harm_to_a_robust_solve(kat7, observe, tmp_path):

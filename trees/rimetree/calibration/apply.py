@@ -167,7 +167,12 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
 
 
 def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
-    """The solution set whose frequencies are nearest to those of a group."""
+    """The solution set for a group: that of its own window, if it was made from this set, else that with the nearest
+    frequencies."""
+    own = (os.path.realpath(group.path), float(group.data_desc_ids[0]))
+    for solutions in sets:
+        if (solutions.provenance.get("measurement_set"), solutions.provenance.get("data_desc_id")) == own:
+            return solutions
 
     def distance(solutions: Solutions) -> float:
         low, high = group.frequency_hz

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from ..solving import SolutionFlag
 from .grid import Axis, Chunk
 from .solve_trees import SolveTree
 from .term_solutions import TermSolutions
@@ -13,8 +14,13 @@ from .term_trees import Parameter, polar_of
 from .terms import Term
 
 # Bits of a Solver's flags that leave a value usable: held by a bound is the user's wish.
-_USABLE = 8
-_NOT_SOLVED = 1
+_USABLE = SolutionFlag.AT_BOUND
+_REASONS = (
+    (SolutionFlag.NO_DATA, "without data"),
+    (SolutionFlag.NOT_SOLVED, "not solved"),
+    (SolutionFlag.UNDETERMINED, "undetermined"),
+    (SolutionFlag.NOT_CONVERGED, "not converged"),
+)
 
 
 def chunk_arrays(
@@ -39,13 +45,23 @@ def chunk_arrays(
             found = solved.get(one.node)
             if found is None:
                 value[k] = one.start
-                flag[k] = _NOT_SOLVED
+                flag[k] = SolutionFlag.NO_DATA  # nothing that was read depends on it
                 continue
             value[k], sigma[k], flag[k] = found["value"], found["sigma"], found["flag"]
         held = np.array([one.node not in asked for one in own])
-        flag[held] = np.where(((flag[~held] & ~_USABLE) != 0).all(axis=0), _NOT_SOLVED, 0)
+        flag[held] = np.where(((flag[~held] & ~_USABLE) != 0).all(axis=0), SolutionFlag.NO_DATA, 0)
         arrays |= {f"{term.name}:value": value, f"{term.name}:sigma": sigma, f"{term.name}:flag": flag}
     return arrays
+
+
+def flag_reasons(terms: Sequence[Term], arrays: dict[str, np.ndarray]) -> dict[str, int]:
+    """How many values of a chunk are flagged, by what the Solver says is the reason (one for each, the gravest)."""
+    flags = np.concatenate([arrays[f"{term.name}:flag"].ravel() for term in terms])
+    found = {}
+    for bit, reason in _REASONS:
+        found[reason] = int(((flags & bit) != 0).sum())
+        flags = np.where(flags & bit, 0, flags)
+    return {reason: count for reason, count in found.items() if count}
 
 
 class Collected:

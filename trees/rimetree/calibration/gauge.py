@@ -40,8 +40,12 @@ def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
     return Polarisation("parallel" if stokes[:, own].any() else "none", uniform)
 
 
-def held_parameters(term: Term, polarisation: Polarisation) -> set[tuple[str, str]]:
-    """(part, element) that are held for the reference antenna of a term."""
+def held_parameters(term: Term, terms: Sequence[Term], polarisation: Polarisation) -> set[tuple[str, str]]:
+    """(part, element) that are held for the reference antenna of one of the terms.
+
+    With gains for both feeds around a leakage, the relative phase of the reference's feeds is held as well where only
+    leakages tell it, as is usual, although they tell it a little where gains change and leakages do not.
+    """
     kind, elements = term.kind.name, term.elements
     one_phase = polarisation.hands == "crossed"  # crossed hands tell the phase between the feeds
     if kind in ("phase", "delay", "tec"):
@@ -55,8 +59,12 @@ def held_parameters(term: Term, polarisation: Polarisation) -> set[tuple[str, st
         if polarisation.uniform:
             return {("im", "00"), ("im", "11"), ("re", "01"), ("im", "01")}
         return {("im", "00")} if one_phase else {("im", "00"), ("im", "11")}
-    if kind == "leakage" and polarisation.hands == "none":
-        return {("re", "01"), ("im", "01")}
+    if kind == "leakage":
+        if any(other.kind.name == "diag" and other.per == term.per for other in terms):
+            # Together they are a full matrix: what is not held of the gains is held here.
+            triangle = {("re", "01"), ("im", "01")} | ({("im", "10")} if one_phase else set())
+            return triangle if polarisation.uniform else set()
+        return {("re", "01"), ("im", "01")} if polarisation.hands == "none" else set()
     if kind == "rotation" and polarisation.hands == "none":
         return {("rotation", "")}
     return set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,9 +18,10 @@ class ChunkReport:
     """One solve.
 
     `index`, `count`: of the chunks of all fields and windows; `time_s`: first and last slot; `reference`: name of the
-    antenna that phases refer to; `chi_square`: before each iteration and at the end, `equations`: real
-    ones; `rank`: number of parameters that they determine; `solves`: independent groups of unknowns; `statuses`: how
-    many of them ended how; `method`: how it was solved; `seconds`: wall time; `resumed`: it was read, not solved.
+    antenna that phases refer to; `chi_square`: before each iteration and at the end; `equations`: real ones; `rank`:
+    number of parameters that they determine; `statuses`: how many groups of unknowns ended how; `flagged`: how many
+    values are flagged for which reason; `method`: how it was solved; `seconds`: wall time; `resumed`: it was read, not
+    solved.
     """
 
     index: int
@@ -33,6 +35,7 @@ class ChunkReport:
     rank: int
     iterations: int
     statuses: dict[str, int]
+    flagged: dict[str, int] = field(default_factory=dict)
     method: str = ""
     seconds: float = 0.0
     resumed: bool = False
@@ -86,11 +89,12 @@ class CalibrationReport:
     @property
     def statuses(self) -> dict[str, int]:
         """How many solves ended how."""
-        found: dict[str, int] = {}
-        for chunk in self.chunks:
-            for status, count in chunk.statuses.items():
-                found[status] = found.get(status, 0) + count
-        return found
+        return _summed(chunk.statuses for chunk in self.chunks)
+
+    @property
+    def flagged(self) -> dict[str, int]:
+        """How many values are flagged for which reason, of all chunks."""
+        return _summed(chunk.flagged for chunk in self.chunks)
 
     @property
     def noise_ratio(self) -> float:
@@ -107,3 +111,11 @@ class CalibrationReport:
             for a, antenna in enumerate(table.antennas):
                 flags.setdefault(antenna, []).append(table.flag[:, :, a].ravel())
         return {antenna: float(np.concatenate(parts).mean()) for antenna, parts in flags.items()}
+
+
+def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in counts:
+        for key, count in one.items():
+            found[key] = found.get(key, 0) + count
+    return found

@@ -11,7 +11,7 @@ from ..forest import Forest
 from ..scope import NodeScope
 from ..sky import SkyModel
 from ..solving import SolvedParm, SolveReport
-from .collected import chunk_arrays
+from .collected import chunk_arrays, flag_reasons
 from .data_counts import count_data, starting_amplitudes
 from .errors import CalibrationError
 from .fringe import phase_rate, reference_spectra, search
@@ -115,6 +115,7 @@ class Session:
             rank=sum(one.rank for one in groups),
             iterations=max((one.iterations for one in groups), default=0),
             statuses=statuses,
+            flagged=flag_reasons(self._terms, arrays),
             method="" if solved is None else solved.method,
             seconds=time.monotonic() - began,
         )

@@ -87,7 +87,7 @@ def solve_tree(
         key = (term.name, antenna, direction)
         if key not in made:
             fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
-            held = held_parameters(term, polarisation)
+            held = held_parameters(term, terms, polarisation)
             made[key], own = jones_nodes(ns, term, antenna, direction, fixed=fixed, held=held)
             parameters.extend(own)
         return made[key]

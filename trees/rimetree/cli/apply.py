@@ -79,6 +79,8 @@ def command(
     """
     from rimetree import calibration
 
+    from .running import print_reports
+
     if subtract != (sky is not None):
         raise click.UsageError("--subtract and --sky go together: give both or none")
     if no_correct and not subtract:
@@ -104,15 +106,17 @@ def command(
     rows = {"field": field, "ddid": ddid}
     resources = {"threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}
-    run_apply(ms, calibration.read_h5parm(solutions), rows, options, resources, accuracy, dry_run, report)
+    reports = run_apply(ms, calibration.read_h5parm(solutions), rows, options, resources, accuracy, dry_run)
+    if reports:
+        print_reports(reports, report)
 
 
-def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: dict, dry_run=False, report=None) -> None:
-    """Write corrected data with solution sets; `options` as of `calibration.apply_tree`."""
+def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: dict, dry_run: bool = False) -> list:
+    """Write corrected data; `options` as of `calibration.apply_tree`. Returns [(group, RunReport)]."""
     import rimetree as rt
     from rimetree import calibration
 
-    from .running import memory_text, print_reports, run_groups
+    from .running import memory_text, run_groups
 
     summary = rt.ms.inspect(ms, scan_cells=False)
     groups = calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"])
@@ -134,8 +138,8 @@ def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: di
         for group in groups:
             click.echo(f"{group}; {memory_text(forest_of(group), group, resources['time_slots'])}")
         click.echo("dry run: nothing was written")
-        return
-    print_reports(run_groups(ms, groups, forest_of, time_slots=resources["time_slots"], **accuracy), report)
+        return []
+    return run_groups(ms, groups, forest_of, time_slots=resources["time_slots"], **accuracy)
 
 
 def _known(solutions, antenna: str) -> bool:

@@ -189,13 +189,18 @@ def _chunk_text(report) -> str:
     values = [f"{value:.5g}" for value in report.chi_square]
     if len(values) > 6:
         values = [*values[:3], "...", *values[-2:]]
+    flagged = f", flagged: {_counts(report.flagged)}" if report.flagged else ""
     others = [f"{count} {status}" for status, count in report.statuses.items() if status != "converged"]
     return (
         head
         + f"chi-square {' > '.join(values)}, {report.iterations} iterations, {report.converged} of {report.solves} "
         + f"solves converged{' (' + ', '.join(others) + ')' if others else ''}, residual/noise "
-        + f"{report.noise_ratio:.4g}, {report.seconds:.2f} s"
+        + f"{report.noise_ratio:.4g}{flagged}, {report.seconds:.2f} s"
     )
+
+
+def _counts(found: dict[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in found.items())
 
 
 def _plan_text(plans, terms) -> str:
@@ -218,6 +223,7 @@ def _report_text(report, terms) -> str:
     ratio = report.noise_ratio
     lines = [
         f"{report.converged} of {report.solves} solves converged ({ending})",
+        f"values flagged: {_counts(report.flagged) or 'none'}",
         "residual over noise expected from the weights: " + ("unknown" if math.isnan(ratio) else f"{ratio:.4g}"),
     ]
     flagged = {term.name: report.flagged_fraction(term.name) for term in terms}
