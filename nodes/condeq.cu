@@ -105,7 +105,7 @@ class Condeq final : public CellNode<Condeq> {
     const auto given_stride = broadcast_strides(given == nullptr ? CellShape() : given->cells());
     std::size_t i = 0;
     for (std::size_t e = 0; e < result.dims().size(); ++e)
-      for_each_cell(cells, [&](const std::array<int, kAxes>& cell) {
+      rimetree::for_each_cell(cells, [&](const std::array<int, kAxes>& cell) {
         const auto at = [&](const Vells& values, const auto& stride) {
           return values.at(values.dims().is_scalar() ? 0 : e, offset_of(cell, stride));
         };

@@ -20,6 +20,7 @@ from .cells import Cells
 from .forest import Forest, Result
 from .nodes import *  # noqa: F403 - the node classes; their names are in nodes.__all__
 from .nodes import PyNode
+from .parameters import DerivativeCheck, Parameter
 from .plugins import load_plugin
 from .predict import predict
 from .scope import NodeDef, NodeScope, NodeStub
@@ -31,12 +32,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cells",
+    "DerivativeCheck",
     "Error",
     "Forest",
     "ForestError",
     "NodeDef",
     "NodeScope",
     "NodeStub",
+    "Parameter",
     "PyNode",
     "Result",
     "SkyNodes",
