@@ -51,10 +51,12 @@ TEST(DerivativeCheck, RightDerivativesPassToTheLastDigits) {
   tree.node("lmn", "Composer", {"l", "m", "n"}, {{"dims", array({2}, {1, 3})}});
   tree.node("fluxes", "Composer", {"flux"}).constant("uvw", array({3, 2, 1}, {900, -800, 700, 650, -20, 30}), 2);
   tree.node("shape", "Composer", {"spread", "spread", "angle"}, {{"dims", array({2}, {1, 3})}});
-  tree.node("V", "PSV", {"lmn", "fluxes", "uvw", "shape"}).node("phase", "Arg", {"V"});
+  tree.node("V", "PSV", {"lmn", "fluxes", "uvw", "shape"})
+      .node("xx", "Selector", {"V"}, {{"index", array({2}, {0, 0})}});
+  tree.node("phase", "Arg", {"xx"});
   tree.node("mean", "Mean", {"phase"}).node("chi2", "ChiSquare", {"V", "mean"});
   const DerivativeCheck found = check(tree, "chi2");
-  EXPECT_EQ(found.nodes.size(), 7u);
+  EXPECT_EQ(found.nodes.size(), 8u);
   for (const NodeCheck& node : found.nodes) {
     // Phases of some 1e2 radians in double precision; chi-square itself is checked in double precision.
     EXPECT_LT(node.difference, node.extended ? 2e-13 : 1e-7 + 10 * node.noise) << node.node;
@@ -78,7 +80,7 @@ TEST(DerivativeCheck, FindsWhoIsWrong) {
   const DerivativeCheck found = check(tree, "after");
   EXPECT_LT(of_node(found, "before").difference, 1e-15);
   EXPECT_NEAR(of_node(found, "wrong").difference, 1e-6, 1e-9);
-  EXPECT_LT(of_node(found, "after").difference, 1e-15);
+  EXPECT_LT(of_node(found, "after").difference, 1e-12);  // what the differences themselves may be wrong by
   ASSERT_EQ(found.unknowns.size(), 1u);
   EXPECT_NEAR(found.unknowns[0].reverse / found.unknowns[0].forward, 1.001 / 1.000001, 1e-12);
 }

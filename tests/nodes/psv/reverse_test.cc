@@ -78,7 +78,9 @@ class Sky {
       }
     StateArray data{{2, 2, 3, 5}, NumberType::complex, {}};
     for (int i = 0; i < 4 * 15 * 2; ++i) data.data.push_back(random(0, 3));
-    tree.node("V" + b, "PSV", children).constant("data" + b, data, 2).node("r" + b, "Condeq", {"data" + b, "V" + b});
+    tree.node("vis" + b, "PSV", children)
+        .constant("data" + b, data, 2)
+        .node("r" + b, "Condeq", {"data" + b, "vis" + b});
     if (!options_.flags) return "r" + b;
     tree.flagged("f" + b, "r" + b, array({1, 3, 1}, {0, b == "1" ? 1.0 : 0.0, b == "2" ? 1.0 : 0.0}));
     return "f" + b;
