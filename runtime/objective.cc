@@ -134,8 +134,14 @@ void Objective::add_derivatives(Evaluation& evaluation, const Forest& forest) co
   Gradient apart;  // of what does not depend on the residuals
   std::map<int, std::size_t> n_coefficient;
   for (const ParameterId& parameter : parameters) {
-    apart.include(parameter.parm, forest.node(parameter.parm).n_unknown());
-    ++n_coefficient[parameter.parm];
+    if (parameter == kDirection) {
+      for (std::size_t i = 0; i < forest.size(); ++i)
+        if (const auto node = static_cast<int>(i); forest.node(node).n_unknown() > 0)
+          apart.include(node, forest.node(node).n_unknown());
+    } else {
+      apart.include(parameter.parm, forest.node(parameter.parm).n_unknown());
+      ++n_coefficient[parameter.parm];
+    }
   }
   if (!parameters.empty()) value_of({}, forest, &apart, 1);
   for (const ParameterId& parameter : parameters) {
@@ -155,6 +161,10 @@ void Objective::add_derivatives(Evaluation& evaluation, const Forest& forest) co
     }
     Vells derivative = evaluation.make(NumberType::real, CellShape{});
     derivative.real()[0] = slope() * (sum + lost);
+    if (parameter == kDirection)
+      for (const auto& [node, gradient] : apart.by_node())
+        for (std::size_t k = 0; k < gradient.size(); ++k)
+          derivative.real()[0] += direction_component(node, k) * gradient[k];
     const std::span<double> all_tiles = apart.of(parameter.parm);
     for (std::size_t k = static_cast<std::size_t>(parameter.coefficient); k < all_tiles.size();
          k += n_coefficient[parameter.parm])

@@ -43,7 +43,7 @@ struct SourceOnRun {
   const AdjointScratch& own;
   const Run& run;
   std::size_t s, lanes;   ///< s: number within the block
-  const double* weights;  ///< [weight channel][plane], at the run's first channel
+  const double* weights;  ///< [weight channel][plane], at the run's first channel; with Jones terms [plane][lane]
   std::size_t weight_stride;
 };
 struct RunSums {
@@ -66,10 +66,20 @@ HWY_INLINE void tile_phasor(const SourceOnRun& at, std::size_t number, AdjointVe
   multiply(zr, zi, er, below ? hn::Neg(sine) : sine);
 }
 
+/// A source's weight in a plane; with Jones terms it differs from lane to lane.
+template <bool kJones>
+HWY_INLINE AdjointVec weight_of(const double* weights, std::size_t plane, std::size_t lanes) {
+  const AdjointTag d;
+  if constexpr (kJones)
+    return hn::Load(d, weights + plane * lanes);
+  else
+    return hn::Set(d, weights[plane]);
+}
+
 /// Weights and amplitudes that do not vary along the run. The two channels at equal distances x from the middle of a
 /// tile, of phasors z (c +- i s), need the sum and the difference of their adjoints only: one product by each of c and
 /// s, and by c x and s x for the phase.
-template <int P>
+template <int P, bool kJones>
 HWY_INLINE void pull_plain(const SourceOnRun& at, RunSums& sums) {
   const AdjointTag d;
   const std::size_t lanes = at.lanes;
@@ -99,7 +109,7 @@ HWY_INLINE void pull_plain(const SourceOnRun& at, RunSums& sums) {
     tile_phasor(at, number, zr, zi);
     AdjointVec ar = hn::Zero(d), ai = ar, br = ar, bi = ar;
     for (int p = 0; p < P; ++p) {
-      const AdjointVec w = hn::Set(d, at.weights[p]);
+      const AdjointVec w = weight_of<kJones>(at.weights, static_cast<std::size_t>(p), lanes);
       sums.weight[p] = hn::Add(sums.weight[p], hn::MulSub(zr, xr[p], hn::Mul(zi, xi[p])));
       ar = hn::MulAdd(w, xr[p], ar), ai = hn::MulAdd(w, xi[p], ai);
       br = hn::MulAdd(w, yr[p], br), bi = hn::MulAdd(w, yi[p], bi);
@@ -125,7 +135,7 @@ HWY_INLINE Smearing<AdjointVec> start_cosine(AdjointVec change, const TileBand& 
 }
 
 /// Time smearing, tapers, or weights that vary along channels: channel by channel.
-template <int P, bool kVary>
+template <int P, bool kVary, bool kJones>
 HWY_INLINE void pull_shaped(const SourceOnRun& at, const Method& m, AdjointVec change, RunSums& sums,
                             double* HWY_RESTRICT channel_sums) {
   const AdjointTag d;
@@ -156,7 +166,8 @@ HWY_INLINE void pull_shaped(const SourceOnRun& at, const Method& m, AdjointVec c
       const double* w = at.weights + (kVary ? channel * at.weight_stride : 0);
       AdjointVec re = hn::Zero(d), im = re;
       for (int p = 0; p < P; ++p, h += 2 * lanes) {
-        const AdjointVec hr = hn::Load(d, h), hi = hn::Load(d, h + lanes), weight = hn::Set(d, w[p]);
+        const AdjointVec hr = hn::Load(d, h), hi = hn::Load(d, h + lanes);
+        const AdjointVec weight = weight_of<kJones>(w, static_cast<std::size_t>(p), lanes);
         const AdjointVec product = hn::MulSub(hr, kr, hn::Mul(hi, ki));
         if constexpr (kVary) {
           if (channel < at.run.count)

@@ -27,8 +27,8 @@ void add(std::vector<double>& to, const std::vector<double>& from) {
 // Rows are cut into portions with results of their own, which are added up in order; where that does not give enough
 // parts, or would take too much memory, sources are cut as well. Nothing of this depends on the threads.
 SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, const Rows& rows,
-                              const ResultAdjoints& adjoints, SourceWish wish, ThreadPool& threads,
-                              Cancellation& cancellation) {
+                              const JonesTerms& jones, const ResultAdjoints& adjoints, SourceWish wish,
+                              ThreadPool& threads, Cancellation& cancellation) {
   SourceAdjoints sum = zero_adjoints(sky, wish);
   if (sky.n_source == 0 || rows.n_row == 0) return sum;
   std::size_t n_block = 0;
@@ -40,10 +40,10 @@ SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, 
   constexpr std::size_t kRowUnit = 16;  // a multiple of all vector lengths
   const std::size_t portion = (rows.n_row / n_portion + kRowUnit) / kRowUnit * kRowUnit;
 
-  const AdjointJob job{sky, channels, rows, adjoints, wish};
+  const AdjointJob job{sky, channels, rows, jones, adjoints, wish};
   std::vector<SourceAdjoints> portions(n_portion, sum);
   std::vector<Workspace<double>> workspaces;
-  for (int i = 0; i < threads.size(); ++i) workspaces.emplace_back(sky, channels, JonesTerms());
+  for (int i = 0; i < threads.size(); ++i) workspaces.emplace_back(sky, channels, jones);
   threads.parallel_for(
       n_portion * n_cut, 1,
       [&](std::size_t begin, std::size_t end, int worker) {

@@ -31,10 +31,12 @@ struct SourceAdjoints {
   std::vector<double> shapes;     ///< [source - n_point][major, minor, position angle]
 };
 
-/// Without Jones terms. Bits do not depend on the number of threads. Throws Cancelled.
+/// Jones terms and, where there are any, the brightness must not vary along channels; with them, derivatives with
+/// respect to weights are those with respect to the eight real parts of the brightness before the first term. Bits do
+/// not depend on the number of threads. Throws Cancelled.
 SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, const Rows& rows,
-                              const ResultAdjoints& adjoints, SourceWish wish, ThreadPool& threads,
-                              Cancellation& cancellation);
+                              const JonesTerms& jones, const ResultAdjoints& adjoints, SourceWish wish,
+                              ThreadPool& threads, Cancellation& cancellation);
 
 /// Rows [row_begin, row_end) and blocks [block_begin, block_end) of sources of the above.
 struct AdjointPart {
@@ -46,6 +48,7 @@ struct AdjointJob {
   const Sky<double>& sky;
   const Channels& channels;
   const Rows& rows;
+  const JonesTerms& jones;
   const ResultAdjoints& adjoints;
   SourceWish wish;
 };

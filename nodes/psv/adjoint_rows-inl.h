@@ -88,27 +88,64 @@ inline HWY_NOINLINE void fold_adjoints(const Run& run, AdjointScratch& own, std:
   (void)d;
 }
 
+/// From derivatives with respect to the brightness that a source shows behind its Jones terms, X = .. J_p B J_q^H ..,
+/// to those with respect to B: J_p^H dL/dX J_q, pair by pair from the outermost. `planes`: XX XY YX YY, each re, im.
+inline HWY_NOINLINE void pull_through_jones(const Sky<double>& sky, const JonesTerms& jones, const LaneRows& rows,
+                                            std::size_t source, std::size_t channel, const Scratch<double>& to,
+                                            AdjointVec* planes) {
+  const std::size_t lanes = hn::Lanes(AdjointTag());
+  Matrix<AdjointVec> x;
+  for (int i = 0; i < 4; ++i) x.re[i] = planes[2 * i], x.im[i] = planes[2 * i + 1];
+  for (int k = jones.n_pair; k-- > 0;) {
+    const JonesPair<double>* pair = nullptr;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      pair = jones.pairs + std::ptrdiff_t{rows.baseline[lane]} * jones.n_pair + k;
+      gather(pair->p, pair->p_is_matrix, sky.order[source], rows.time[lane], channel, lanes, to.gathered + lane);
+      gather(pair->q, pair->q_is_matrix, sky.order[source], rows.time[lane], channel, lanes,
+             to.gathered + 8 * lanes + lane);
+    }
+    const Matrix<AdjointVec> p = load_matrix<AdjointVec>(to.gathered, lanes, pair->p_is_matrix);
+    Matrix<AdjointVec> q = load_matrix<AdjointVec>(to.gathered + 8 * lanes, lanes, pair->q_is_matrix);
+    if (pair->q_is_adjoint) q = adjoint(q);
+    if (pair->p_is_matrix)
+      x = product(adjoint(p), x);
+    else
+      scale(x, p.re[0], hn::Neg(p.im[0]));
+    if (pair->q_is_matrix)
+      x = product(x, q);
+    else
+      scale(x, q.re[0], q.im[0]);
+  }
+  for (int i = 0; i < 4; ++i) planes[2 * i] = x.re[i], planes[2 * i + 1] = x.im[i];
+}
+
 /// One block of sources over one run.
-template <int P>
+template <int P, bool kJones>
 void pull_block(const AdjointJob& job, const Block<double>& block, const Run& run, const Method& m, bool plain,
-                AdjointScratch& own, const Scratch<double>& to, double* sums, double* channel_sums) {
+                const LaneRows& lane_rows, AdjointScratch& own, const Scratch<double>& to, double* sums,
+                double* channel_sums) {
   const AdjointTag d;
   const std::size_t lanes = own.lanes, n_weight = job.sky.n_weight_channel;
   seed_block(block, run, m, to);
+  if constexpr (kJones) corrupt_block(block, job.jones, lane_rows, run.first, to);
   for (std::size_t s = 0; s < block.count; ++s) {
     const Place<double> place(block, to, s, lanes, 0);
     const std::size_t source = block.begin + s;
-    const double* weights = job.sky.weights.data() + source * n_weight * P + (n_weight > 1 ? run.first * P : 0);
+    const double* weights = kJones
+                                ? to.jones_weight + s * P * lanes
+                                : job.sky.weights.data() + source * n_weight * P + (n_weight > 1 ? run.first * P : 0);
     const SourceOnRun at{to, own, run, s, lanes, weights, n_weight > 1 ? std::size_t{P} : 0};
     RunSums of_run;
     for (auto& w : of_run.weight) w = hn::Zero(d);
     of_run.phase = of_run.real = of_run.cosine = of_run.square = hn::Zero(d);
     if (plain)
-      pull_plain<P>(at, of_run);
+      pull_plain<P, kJones>(at, of_run);
     else if (n_weight == 1)
-      pull_shaped<P, false>(at, m, place.change(), of_run, nullptr);
-    else
-      pull_shaped<P, true>(at, m, place.change(), of_run, channel_sums + (source * n_weight + run.first) * P);
+      pull_shaped<P, false, kJones>(at, m, place.change(), of_run, nullptr);
+    else if constexpr (!kJones)
+      pull_shaped<P, true, false>(at, m, place.change(), of_run, channel_sums + (source * n_weight + run.first) * P);
+    if constexpr (kJones)
+      if (job.wish.weights) pull_through_jones(job.sky, job.jones, lane_rows, source, run.first, to, of_run.weight);
     add_source(place, run, m, job.wish, n_weight == 1 ? P : 0, of_run, sums + s * kSourceSums * lanes);
   }
 }
@@ -120,7 +157,7 @@ inline const RunLevel& choose_adjoint_level(const AdjointJob& job, const Reach& 
   return job.channels.level[kLevels - 1];
 }
 
-template <int P>
+template <int P, bool kJones = false>
 void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const AdjointPart& part, AdjointScratch& own,
                SourceAdjoints& out) {
   const std::size_t lanes = own.lanes;
@@ -152,7 +189,7 @@ void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const Adjoint
             if (m.smear)
               for (std::size_t t = 0; t < run.n_tile; ++t)
                 set_scale(run, t, true, tile_band(run, 0).third_hz, own.scale.data() + t * kTileChannels);
-            pull_block<P>(job, block, run, m, plain, own, rows.scratch, sums, out.weights.data());
+            pull_block<P, kJones>(job, block, run, m, plain, lane_rows, own, rows.scratch, sums, out.weights.data());
             sums += block.count * kSourceSums * lanes;
           });
     }
@@ -162,8 +199,7 @@ void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const Adjoint
 inline void pull_part(const AdjointJob& job, const AdjointPart& part, Workspace<double>& workspace,
                       SourceAdjoints& out) {
   const AdjointTag d;
-  const JonesTerms no_jones;
-  const RowsJob<double> rows{job.sky, job.channels, job.rows, no_jones, workspace.scratch()};
+  const RowsJob<double> rows{job.sky, job.channels, job.rows, job.jones, workspace.scratch()};
   AdjointScratch own{hn::Lanes(d), job.sky.planes.size(), nullptr, nullptr, {}, {}, {}};
   constexpr std::size_t kRun = kMaxTiles * kTileChannels;
   own.h = hwy::AllocateAligned<double>(kRun * own.n_plane * 2 * own.lanes);
@@ -178,19 +214,22 @@ inline void pull_part(const AdjointJob& job, const AdjointPart& part, Workspace<
   own.sums = hwy::AllocateAligned<double>(std::max<std::size_t>(n_sum, 1));
   if (!own.h || !own.sums) throw std::bad_alloc();
   std::fill_n(own.sums.get(), n_sum, 0.0);
-  switch (own.n_plane) {
-    case 1:
-      pull_rows<1>(job, rows, part, own, out);
-      break;
-    case 2:
-      pull_rows<2>(job, rows, part, own, out);
-      break;
-    case 4:
-      pull_rows<4>(job, rows, part, own, out);
-      break;
-    default:
-      pull_rows<8>(job, rows, part, own, out);
-  }
+  if (job.jones.n_pair > 0)
+    pull_rows<8, true>(job, rows, part, own, out);
+  else
+    switch (own.n_plane) {
+      case 1:
+        pull_rows<1>(job, rows, part, own, out);
+        break;
+      case 2:
+        pull_rows<2>(job, rows, part, own, out);
+        break;
+      case 4:
+        pull_rows<4>(job, rows, part, own, out);
+        break;
+      default:
+        pull_rows<8>(job, rows, part, own, out);
+    }
   for (std::size_t s = 0; s < n_source; ++s) {
     const std::size_t source = first_source + s;
     const auto total = [&](std::size_t i) HWY_ATTR {

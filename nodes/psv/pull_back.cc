@@ -11,8 +11,11 @@ namespace rimetree::psv {
 namespace {
 
 bool is_fast(const ChildLayout& layout, const PullBack& pull) {
-  return layout.jones_elements.empty() && pull.child(kUvw) == nullptr && is_constant_in_time(pull.inputs) &&
-         !pull.inputs.child(kLmn).value.is_complex();
+  const Evaluation& evaluation = pull.inputs;
+  const auto varies = [&](std::size_t slot) { return evaluation.child(slot).value.cells()[Axis::frequency] > 1; };
+  for (std::size_t k = 0; k < layout.jones_elements.size(); ++k)
+    if (pull.child(kFirstJones + k) != nullptr || varies(kFirstJones + k) || varies(kBrightness)) return false;
+  return pull.child(kUvw) == nullptr && is_constant_in_time(evaluation) && !evaluation.child(kLmn).value.is_complex();
 }
 
 /// Derivatives with respect to l, m and n, n - n_minus being a function of the three.
@@ -86,6 +89,7 @@ SkyInput sky_input(const ChildLayout& layout, const Evaluation& evaluation, cons
   std::copy(views.brightness, views.brightness + 4, input.brightness);
   input.brightness_varies = evaluation.child(kBrightness).value.cells()[Axis::frequency] > 1;
   input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
+  input.with_jones = !layout.jones_elements.empty();
   return input;
 }
 
@@ -106,9 +110,18 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
 
   GroupRows<const Complex<double>> group_rows;
   const std::size_t plane = first.adjoint.cells_per_element();
-  for (std::size_t i = 0; i < group.size(); ++i)
+  std::vector<BaselineOperands<double>> baselines;
+  baselines.reserve(group.size());  // views point into them
+  std::vector<JonesPair<double>> pairs;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (input.with_jones) {
+      baselines.push_back(baseline_operands<double>(layout, group[i]->inputs, {}));
+      pairs.insert(pairs.end(), baselines.back().pairs.begin(), baselines.back().pairs.end());
+    }
     group_rows.add(group[i]->inputs.child(kUvw).value, layout.has_rates ? 6 : 3, static_cast<std::int32_t>(i),
                    n_time(layout, evaluation), evaluation.cells(), group[i]->adjoint.complex(), n_channel);
+  }
+  const JonesTerms jones{static_cast<int>(layout.jones_elements.size() / 2), pairs.data(), false};
   // Rows on which nothing depends (flagged ones, say) are left out, be their coordinates NaN.
   group_rows.keep_if([&](const Complex<double>* row) {
     for (std::size_t e = 0; e < 4; ++e)
@@ -119,7 +132,7 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
   const SourceWish wish{first.child(kBrightness) != nullptr, first.child(kLmn) != nullptr,
                         evaluation.has_child(kShape) && first.child(kShape) != nullptr};
   const SourceAdjoints found = pull_back_rows(
-      sky, channels, group_rows.finish(layout.smear_time, layout.smear_frequency),
+      sky, channels, group_rows.finish(layout.smear_time, layout.smear_frequency), jones,
       {group_rows.output.data(), static_cast<std::ptrdiff_t>(plane)}, wish, context.threads, context.cancellation);
   if (wish.positions) add_positions(layout, sky, found, evaluation.child(kLmn).value.real(), first.child(kLmn)->real());
   if (wish.weights) add_brightness(layout, sky, found, *first.child(kBrightness));

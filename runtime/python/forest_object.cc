@@ -58,6 +58,8 @@ std::shared_ptr<const Cells> cells_of(PyObject* object) {
   return std::make_shared<const Cells>(std::move(axes));
 }
 
+}  // namespace
+
 Ref result_to_python(const Forest& forest, const Result& result) {
   static constexpr const char* kStatus[] = {"ok", "missing", "failed"};
   Dict dict;
@@ -81,6 +83,8 @@ Request request_of(PyObject* cells, PyObject* precision, double tolerance) {
   request.tolerance = tolerance;
   return request;
 }
+
+namespace {
 
 PyObject* evaluate(PyObject* self, PyObject* arguments) {
   return guarded([&] {

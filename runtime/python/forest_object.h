@@ -28,6 +28,11 @@ class EvaluatorInUse {
   Evaluator* evaluator_;
 };
 
+/// A request for cells as a sequence of (centres, widths) per axis, None for an axis that is not there.
+Request request_of(PyObject* cells, PyObject* precision, double tolerance);
+/// A dict of status, value, flags, derivatives and failures.
+Ref result_to_python(const Forest& forest, const Result& result);
+
 /// A cancellation that looks for Ctrl-C; call on the thread that holds the GIL, which it may give up later.
 Cancellation interruptible();
 

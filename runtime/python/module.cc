@@ -4,6 +4,7 @@
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
+#include "runtime/python/gradient_functions.h"
 #include "runtime/python/ms_functions.h"
 #include "runtime/python/py_node.h"
 #include "runtime/python/python.h"
@@ -43,6 +44,12 @@ PyMethodDef functions[] = {
     {"build_forest", build_forest, METH_VARARGS, "build_forest(specs, threads, memory_budget) -> Forest"},
     {"set_py_node_call", set_py_node_call, METH_O, "set_py_node_call(function)"},
     {"register_py_object", register_py_object, METH_O, "register_py_object(object) -> int"},
+    {"forest_parameters", forest_parameters, METH_VARARGS, "forest_parameters(forest) -> list of dicts"},
+    {"set_forest_parameters", set_forest_parameters, METH_VARARGS, "set_forest_parameters(forest, vector)"},
+    {"forest_gradient", forest_gradient, METH_VARARGS,
+     "forest_gradient(forest, node, cells, precision, tolerance) -> (result, vector or None)"},
+    {"check_forest_derivatives", check_forest_derivatives, METH_VARARGS,
+     "check_forest_derivatives(forest, node, cells, precision, tolerance) -> (list of nodes, list of unknowns)"},
     {"run_forest", run_forest, METH_VARARGS, "run_forest(forest, path, options, progress) -> dict"},
     {"create_ms", create_ms, METH_VARARGS, "create_ms(path, description)"},
     {"inspect_ms", inspect_ms, METH_VARARGS, "inspect_ms(path, scan_cells=True) -> JSON text"},

@@ -57,6 +57,28 @@ def test_many_nodes(tmp_path):
     assert "largest difference" in text.splitlines()[-1]
 
 
+def test_infer_sky():
+    """In short form: the Gaussian is found out, and every unknown within its errors."""
+    pytest.importorskip("dynesty", reason="an optional extra: rimetree[inference]")
+    lines = run(EXAMPLES / "infer_sky.py", "--short").splitlines()
+    assert float(lines[-1].split()[-1]) > 100  # ln evidence ratio: certain
+    gaussian = lines[next(i for i, line in enumerate(lines) if line.startswith("Gaussian:")) :]
+    pulls = []
+    for line in gaussian[1:-1]:
+        words = line.split()
+        best, sigma, drawn, spread, true = (float(words[i]) for i in (1, 3, 5, 7, 9))
+        pulls.append((best - true) / sigma)
+        assert abs(drawn - best) < sigma and 0.4 < spread / sigma < 2.5, line
+    assert len(pulls) == 9
+    # Of 9 squared normal deviates the sum is below 27.9 but for one case in 1000; the noise is always the same.
+    assert np.sum(np.square(pulls)) < 27.9
+    laplace, sampled = (
+        float(gaussian[0].split("Laplace ")[1].rstrip(")")),
+        float(gaussian[0].split("ln evidence ")[1].split()[0]),
+    )
+    assert abs(laplace - sampled) < 6  # 50 live points leave an error of about 1
+
+
 def test_plugin(tmp_path):
     rimetree_dir = run("-m", "rimetree.cmake_dir").strip()
     if not (Path(rimetree_dir).parent / "include" / "runtime" / "plugin_api.h").exists():

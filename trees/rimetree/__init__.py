@@ -22,6 +22,7 @@ from .cells import Cells
 from .forest import Forest, Result
 from .nodes import *  # noqa: F403 - the node classes; their names are in nodes.__all__
 from .nodes import PyNode
+from .parameters import DerivativeCheck, Parameter
 from .plugins import load_plugin
 from .predict import predict
 from .scope import NodeDef, NodeScope, NodeStub
@@ -36,12 +37,14 @@ _WHEN_USED = ("calibration", "plots")
 
 __all__ = [
     "Cells",
+    "DerivativeCheck",
     "Error",
     "Forest",
     "ForestError",
     "NodeDef",
     "NodeScope",
     "NodeStub",
+    "Parameter",
     "PyNode",
     "Result",
     "SkyNodes",

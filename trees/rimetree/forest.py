@@ -13,6 +13,7 @@ from ._core import Error, ForestError
 from .cells import Cells
 from .ms import RunReport, run_options
 from .nodes import class_infos
+from .parameters import DerivativeCheck, NodeCheck, Parameter
 from .scope import NodeScope, NodeStub
 from .solving import SolveReport, report_from_runtime
 from .state import from_runtime, to_runtime
@@ -172,6 +173,83 @@ class Forest:
         name = _name(node)
         kinds = _state_types(self._classes.get(name, ""))
         self._core.set_state(name, {key: to_runtime(value, kinds.get(key, "")) for key, value in fields.items()})
+
+    def parameters(self) -> list[Parameter]:
+        """The solvable Parms, in the order of the script, which is that of the vector of unknowns."""
+        result, first = [], 0
+        for raw in _core.forest_parameters(self._core):
+            n = len(np.asarray(raw["value"]))
+            limits = (np.array(raw[key]) for key in ("minimum", "maximum", "prior_mean", "prior_sigma"))
+            result.append(Parameter(raw["name"], slice(first, first + n), tuple(raw["shape"]), *limits))
+            first += n
+        return result
+
+    def parameter_vector(self) -> np.ndarray:
+        """The values of all unknowns: those of each solvable Parm in turn, [tile, coefficient] row-major."""
+        values = [np.asarray(raw["value"]) for raw in _core.forest_parameters(self._core)]
+        return np.concatenate(values) if values else np.zeros(0)
+
+    def set_parameters(self, x: np.ndarray) -> None:
+        """Set all unknowns. Only what depends on those that changed is computed anew at the next evaluation."""
+        _core.set_forest_parameters(self._core, np.ascontiguousarray(x, dtype=float))
+
+    def value_and_gradient(
+        self,
+        node: NodeStub | str,
+        cells: Cells | None = None,
+        x: np.ndarray | None = None,
+        *,
+        precision: str = "double",
+        tolerance: float | None = None,
+    ) -> tuple[float, np.ndarray]:
+        """A real number without axes, such as a ChiSquare or a LogLikelihood, and its derivatives by all unknowns.
+
+        `x`: vector of unknowns to set first. The gradient has the shape of `parameter_vector()` and is computed in
+        reverse mode: it costs a few evaluations of the node, however many unknowns there are. Raises `Error` where a
+        node failed, there are no data, or the node is something else.
+        """
+        self._tolerance = tolerance_of(precision, tolerance)
+        if x is not None:
+            self.set_parameters(x)
+        raw, gradient = _core.forest_gradient(
+            self._core, _name(node), (cells or Cells()).to_runtime(), precision, tolerance or 0.0
+        )
+        if raw["status"] == "failed":
+            raise Error(_failure_text(raw["failures"]))
+        if gradient is None:
+            raise Error(f"node {_name(node)!r} has no data for this request")
+        return float(np.asarray(raw["value"]).item()), np.array(gradient)
+
+    def chi_square(
+        self, node: NodeStub | str, cells: Cells | None = None, x: np.ndarray | None = None, **options
+    ) -> tuple[float, np.ndarray]:
+        """`value_and_gradient` of a ChiSquare node."""
+        if self._classes.get(_name(node)) != "ChiSquare":
+            raise Error(f"node {_name(node)!r} is no ChiSquare")
+        return self.value_and_gradient(node, cells, x, **options)
+
+    def check_derivatives(
+        self,
+        node: NodeStub | str,
+        cells: Cells | None = None,
+        *,
+        precision: str = "double",
+        tolerance: float | None = None,
+    ) -> DerivativeCheck:
+        """Whether the derivatives of a node and all below it are right.
+
+        Each node's derivative in forward mode is compared with finite differences of that node's function, in extended
+        precision where its class can be evaluated in it; so an error shows at the node that makes it. If the node is a
+        real number without axes, its derivatives in both modes are compared too.
+        """
+        nodes, unknowns = _core.check_forest_derivatives(
+            self._core, _name(node), (cells or Cells()).to_runtime(), precision, tolerance or 0.0
+        )
+        return DerivativeCheck(
+            [NodeCheck(*one) for one in nodes],
+            {(parm, k): forward for parm, k, forward, _ in unknowns},
+            {(parm, k): reverse for parm, k, _, reverse in unknowns},
+        )
 
     def nodes(self) -> list[dict]:
         """Every node: name, class, origin, dims, level, batch, dependencies, children (indices into this list)."""

@@ -52,6 +52,29 @@ Expected expected_adjoints(const Case& c, const std::vector<Complex<double>>& ad
     }
     for (std::size_t e = 0; e < 4; ++e)
       problem.brightness[e] = {brightness.data() + e * n_source * n_weight, count, 0, n_weight > 1 ? 1 : 0};
+    // Jones terms as constants, at this row's time.
+    std::vector<psv::JonesPair<T>> pairs(static_cast<std::size_t>(c.n_pair));
+    std::vector<std::vector<Complex<T>>> terms;
+    terms.reserve(pairs.size() * 8);
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      const psv::JonesPair<double>& from =
+          c.jones_pairs[static_cast<std::size_t>(c.row_baseline[row]) * pairs.size() + k];
+      pairs[k].p_is_matrix = from.p_is_matrix, pairs[k].q_is_matrix = from.q_is_matrix;
+      pairs[k].q_is_adjoint = from.q_is_adjoint;
+      for (const bool q : {false, true})
+        for (int e = 0; e < 4; ++e) {
+          const auto& view = q ? from.q[e] : from.p[e];
+          if (!view) continue;
+          auto& values = terms.emplace_back();
+          for (std::size_t s = 0; s < n_source; ++s) {
+            const Complex<double> z = view.at(static_cast<std::ptrdiff_t>(s), c.row_time[row], 0);
+            values.push_back({z.re, z.im});
+          }
+          (q ? pairs[k].q[e] : pairs[k].p[e]) = {values.data(), 1, 0, 0};
+        }
+    }
+    problem.jones = pairs.data();
+    problem.n_jones = c.n_pair;
     std::vector<T> store;
     store.reserve(6);
     psv::Strided<T>* uvw[6] = {&problem.u, &problem.v, &problem.w, &problem.du, &problem.dv, &problem.dw};
@@ -121,13 +144,14 @@ void check(const CaseOptions& options) {
   const auto channels = psv::analyse_channels(c.frequency.data(), c.width.data(), n_channel);
   std::vector<const Complex<double>*> row;
   for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(adjoint.data() + r * 4 * n_channel);
+  const psv::JonesTerms jones{c.n_pair, c.jones_pairs.data(), false};
   Cancellation cancellation;
   ThreadPool one(1), three(3);
   const psv::ResultAdjoints given{row.data(), static_cast<std::ptrdiff_t>(n_channel)};
   const psv::SourceAdjoints got =
-      psv::pull_back_rows(sky, channels, c.psv_rows(), given, {true, true, true}, one, cancellation);
+      psv::pull_back_rows(sky, channels, c.psv_rows(), jones, given, {true, true, true}, one, cancellation);
   const psv::SourceAdjoints again =
-      psv::pull_back_rows(sky, channels, c.psv_rows(), given, {true, true, true}, three, cancellation);
+      psv::pull_back_rows(sky, channels, c.psv_rows(), jones, given, {true, true, true}, three, cancellation);
   EXPECT_EQ(got.weights, again.weights);
   EXPECT_EQ(got.positions, again.positions);
   EXPECT_EQ(got.shapes, again.shapes);
@@ -191,6 +215,14 @@ TEST(PsvAdjoint, Spectra) {
            .spectra = true,
            .gaussians = gaussians,
            .smearing = gaussians});
+}
+
+TEST(PsvAdjoint, JonesTerms) {
+  for (const auto jones : {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs})
+    for (const bool extended : {false, true}) {
+      SCOPED_TRACE(static_cast<int>(jones));
+      check({.polarisation = Polarisation::kGeneral, .jones = jones, .gaussians = extended, .smearing = extended});
+    }
 }
 
 TEST(PsvAdjoint, ManyRowsInPortions) { check({.n_source = 55, .n_baseline = 40, .n_time = 11, .n_channel = 9}); }
