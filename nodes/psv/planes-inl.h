@@ -53,7 +53,7 @@ void choose_shaped_tile(const TileJob<T>& t, const Method& m) {
 template <int kPlanes, Weights kWeights, class T>
 void choose_pair_tile(TileJob<T> t, const Method& m) {
   constexpr int P = std::min(kPlanes, 4);
-  with_switches<T>(m, [&t](auto smear, auto taper, auto residual) {
+  with_switches<T>(m, [&](auto smear, auto taper, auto residual) {
     place_tile<smear.value, taper.value>(t);
     for (int p = 0; p < kPlanes; p += P, t.weight += P, t.sum += 2 * P * hn::Lanes(hn::ScalableTag<T>()))
       for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += 4 / P)
