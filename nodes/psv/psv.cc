@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "nodes/psv/jones_operands.h"
 #include "nodes/psv/operands.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/solve.h"
@@ -314,23 +315,15 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   shape[Axis::frequency] = static_cast<std::int32_t>(n_channel);
   GroupRows group_rows;
   std::vector<Vells> targets;
-  // Views point into the operands, so these must not move while they are being collected.
-  std::vector<psv::BaselineOperands<double>> baselines;
-  baselines.reserve(input.with_jones ? n_group : 0);
-  std::vector<psv::JonesPair<double>> pairs;
-  psv::JonesTerms jones{static_cast<int>(layout_.jones_elements.size() / 2), nullptr, false};
+  psv::JonesOperands jones_operands(layout_);
   for (std::size_t i = 0; i < n_group; ++i) {
     const Evaluation& evaluation = *group[i];
     targets.push_back(evaluation.make(NumberType::complex, shape));
     group_rows.add(evaluation.child(kUvw).value, layout_.has_rates ? 6 : 3, static_cast<std::int32_t>(i), n_times,
                    evaluation.cells(), targets.back().complex(), n_channel);
-    if (!input.with_jones) continue;
-    baselines.push_back(baseline_operands<double>(evaluation, nullptr));
-    pairs.insert(pairs.end(), baselines.back().pairs.begin(), baselines.back().pairs.end());
-    for (std::size_t k = 0; k < layout_.jones_elements.size(); ++k)
-      if (evaluation.child(kFirstJones + k).value.cells()[Axis::frequency] > 1) jones.varies_in_frequency = true;
+    if (input.with_jones) jones_operands.add(evaluation.children().subspan(kFirstJones));
   }
-  jones.pairs = pairs.data();
+  const psv::JonesTerms jones = jones_operands.terms();
   const psv::Rows& rows = group_rows.finish(smear_time_, smear_frequency_);
   warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
 
