@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxTiles = 8, kMaxTilePairs = kMaxTiles / 2;
 /// precision, that the rounding errors of a block's sum (32 additions) stay under 1e-6 of its flux; larger sums are in
 /// double.
 template <class T>
-inline constexpr std::size_t kBlockSources = sizeof(T) == 8 ? 48 : 32;
+inline constexpr std::size_t kBlockSources = sizeof(T) == 8 ? 48 : 48;
 
 /// Sources whose phasors at all channels of a tile are stored at a time, in the first-level cache too.
 inline constexpr std::size_t kStoredSources = 16;

@@ -78,21 +78,29 @@ inline void add_plane(Plane plane, const double* HWY_RESTRICT s, std::size_t lan
   }
 }
 
-/// Writes the sums of a run to the rows [begin, end) among those that start at `first`.
+/// Writes the sums of a run to the rows [begin, end) among those that start at `first`, some channels of a row at a
+/// time: as much as a line of the cache holds.
 template <class T>
 void store_run(const RowsJob<T>& job, const Run& run, std::size_t first, std::size_t begin, std::size_t end,
                const Output& out) {
+  constexpr std::size_t kChunk = 4;
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), n_plane = job.sky.planes.size();
-  double correlation[8 * kMaxLanes];
-  for (std::size_t k = 0; k < run.count; ++k) {
-    std::fill(correlation, correlation + 8 * lanes, 0.0);
-    for (std::size_t p = 0; p < n_plane; ++p)
-      add_plane(job.sky.planes[p], job.scratch.sum + (k * n_plane + p) * 2 * lanes, lanes, correlation);
-    for (std::size_t row = std::max(first, begin); row < std::min(first + lanes, end); ++row) {
-      const double* e = correlation + (row - first);
-      Complex<double>* to = out.row[row] + run.first + k;
-      for (int i = 0; i < 4; ++i) to[i * out.plane_stride] = {e[2 * i * lanes], e[(2 * i + 1) * lanes]};
+  alignas(128) double correlation[kChunk][8 * kMaxLanes];
+  for (std::size_t from = 0; from < run.count; from += kChunk) {
+    const std::size_t count = std::min(kChunk, run.count - from);
+    for (std::size_t k = 0; k < count; ++k) {
+      std::fill_n(correlation[k], 8 * lanes, 0.0);
+      for (std::size_t p = 0; p < n_plane; ++p)
+        add_plane(job.sky.planes[p], job.scratch.sum + ((from + k) * n_plane + p) * 2 * lanes, lanes, correlation[k]);
     }
+    for (std::size_t row = std::max(first, begin); row < std::min(first + lanes, end); ++row)
+      for (std::size_t i = 0; i < 4; ++i) {
+        Complex<double>* to = out.row[row] + std::ptrdiff_t(i) * out.plane_stride + run.first + from;
+        for (std::size_t k = 0; k < count; ++k) {
+          const double* e = correlation[k] + 2 * i * lanes + (row - first);
+          to[k] = {e[0], e[lanes]};
+        }
+      }
   }
 }
 
