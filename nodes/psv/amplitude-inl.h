@@ -28,6 +28,15 @@ HWY_INLINE void store_as(D, hn::Vec<D> v, float* to) {
   hn::Store(hn::DemoteTo(df, v), df, to);
 }
 
+template <class D>
+HWY_INLINE hn::Vec<D> load_as(D d, const double* from) {
+  return hn::Load(d, from);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_as(D d, const float* from) {
+  return hn::PromoteTo(d, hn::Load(hn::Rebind<float, D>(), from));
+}
+
 /// Time smearing sinc(x_k), x_k = pi change nu_k, times nu_k/nu_3. This is a sine, S_k = sin(x_k)/x_3, and obeys
 ///   S_{k+1} - S_k = D_k,   D_{k+1} - D_k = -4 sin^2(a/2) S_{k+1},   a = x_{k+1} - x_k.
 /// In this form (Reinsch's of Goertzel's recurrence) errors grow with the number of steps, not with its square. Nothing

@@ -41,10 +41,13 @@ struct Sky {
   std::vector<Plane> planes;         ///< those not zero everywhere, padded to 1, 2, 4 or 8
   std::size_t n_weight_channel = 0;  ///< 1, or the number of channels
   std::vector<T> weights;            ///< [source][weight channel][plane], padded at the end
+  std::vector<T> relative_weights;   ///< [source][plane]: of the first plane's; empty where that does not do
   std::vector<double> brightness;    ///< [source][weight channel][4][re, im]; only where Jones terms follow
   std::vector<std::size_t> order;    ///< [source]: the caller's number of each
   std::vector<Extent> block_extent;  ///< [block of sources]
   Extent extent;
+  /// Where weights do not depend on the channel.
+  T first_weight(std::size_t source) const { return weights[source * planes.size()]; }
   double total_flux = 0;  ///< sum over sources of the largest |B| element over channels: the unit of tolerances
 };
 

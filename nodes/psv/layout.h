@@ -31,13 +31,16 @@ inline constexpr std::size_t kJonesSources = sizeof(T) == 8 ? 8 : 16;
 inline constexpr std::size_t kJonesRows = 1024, kJonesSides = 256;
 constexpr std::size_t windows_of(std::size_t n_channel) { return (n_channel + kWindowChannels - 1) / kWindowChannels; }
 
+/// Sources per block with smearing of a single plane in a narrow band, which passes over twice the tables at a time.
+inline constexpr std::size_t kSmearedSources = 24;
+
 /// From one pair to the next in `outer` and `inner`, in vectors: what a pass over the sources reads is contiguous.
 template <class T>
 inline constexpr std::size_t kPairStride = 2 * kBlockSources<T>;
 
 /// Vectors per source that recurrences keep from tile to tile: of the smearing, in double precision only, and of the
 /// taper.
-inline constexpr std::size_t kSmearingState = 3, kTaperState = 3;
+inline constexpr std::size_t kSmearingState = 5, kTaperState = 3;
 
 /// Calls f(number, begin, end) for each block of sources; points and Gaussians never share one.
 template <class T, class F>
@@ -58,6 +61,7 @@ struct Layout {
   std::size_t middle = 0;        ///< T [source][re, im][lane]: phasor at the middle of the run
   std::size_t outer = 0;         ///< T [tile pair][source][re, im][lane]: from there to the middle of a tile
   std::size_t inner = 0;         ///< T [pair][source][re, im][lane]: from there to a channel
+  std::size_t bracket = 0;       ///< T [pair][source][4][lane]: see seed_brackets()
   std::size_t tile_middle = 0;   ///< T [source][re, im][lane]: phasor at the middle of the current tile
   std::size_t phasor = 0;        ///< T [source][channel of the tile][re, im][lane]
   std::size_t smearing = 0;      ///< T [source][kSmearingState][lane]; singles: change of path
@@ -90,6 +94,7 @@ struct Layout {
     a.middle = place(2 * kB * sizeof(T));
     a.outer = place(kMaxTilePairs * kPairStride<T> * kMaxLanes * sizeof(T));
     a.inner = place(kTilePairs * kPairStride<T> * kMaxLanes * sizeof(T));
+    a.bracket = place(2 * kTilePairs * kPairStride<T> * kMaxLanes * sizeof(T));
     a.tile_middle = place(2 * kB * sizeof(T));
     a.phasor = place(2 * kTileChannels * kB * sizeof(T));
     a.smearing = place((sizeof(T) == 8 ? kSmearingState : 1) * kB * sizeof(T));
@@ -111,7 +116,7 @@ struct Layout {
 template <class T>
 struct Scratch {
   double *rows, *scaled;
-  T *middle, *outer, *inner, *tile_middle, *phasor, *smearing;
+  T *middle, *outer, *inner, *bracket, *tile_middle, *phasor, *smearing;
   double* taper;
   T *single_taper, *wave_number, *jones_weight;
   double* gathered;
@@ -121,10 +126,10 @@ struct Scratch {
   static Scratch in(unsigned char* base, const Layout& a) {
     const auto own = [base](std::size_t at) { return reinterpret_cast<T*>(base + at); };
     const auto wide = [base](std::size_t at) { return reinterpret_cast<double*>(base + at); };
-    return {wide(a.rows),       wide(a.scaled),      own(a.middle),    own(a.outer),  own(a.inner),
-            own(a.tile_middle), own(a.phasor),       own(a.smearing),  wide(a.taper), own(a.single_taper),
-            own(a.wave_number), own(a.jones_weight), wide(a.gathered), own(a.sides),  own(a.turned),
-            wide(a.jones_sum),  wide(a.sum)};
+    return {wide(a.rows),        wide(a.scaled),     own(a.middle),       own(a.outer),     own(a.inner),
+            own(a.bracket),      own(a.tile_middle), own(a.phasor),       own(a.smearing),  wide(a.taper),
+            own(a.single_taper), own(a.wave_number), own(a.jones_weight), wide(a.gathered), own(a.sides),
+            own(a.turned),       wide(a.jones_sum),  wide(a.sum)};
   }
 };
 

@@ -79,6 +79,8 @@ Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& leve
   if (time > Bounds<T>::kNoSmear) {
     m.smear = true;
     m.time_terms = series_terms(time, Bounds<T>::kSinc);
+    const int terms = series_terms(kPi * reach.change * kTileChannels * std::abs(run.spacing_hz), Bounds<T>::kSinc);
+    if (terms > 0 && terms <= 5 && middle_hz(run, 0) != 0) m.narrow_terms = terms <= 3 ? 3 : 5;
   }
   if (job.rows.du != nullptr && job.rows.smear_frequency) {
     const double band = kPi * reach.path * run.width_hz / kSpeedOfLight_m_s;
@@ -89,14 +91,6 @@ Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& leve
   m.step_terms = series_terms(2 * kPi * reach.path * std::abs(run.half_step_high), Bounds<T>::kSeries);
   m.residual = !m.single && 2 * kPi * reach.path * level.largest_residual > Bounds<T>::kNoTurn;
   return m;
-}
-
-/// What smearing leaves to be done to the sums of a tile: see Smearing.
-inline void set_scale(const Run& run, std::size_t tile, bool smear, double reference_hz, double* scale) {
-  for (std::size_t k = 0; k < kTileChannels; ++k) {
-    const double nu = run.first_hz + double(tile * kTileChannels + k) * run.spacing_hz;
-    scale[k] = smear && nu != 0 ? reference_hz / nu : 1.0;
-  }
 }
 
 template <class T, int kPlanes, bool kVector>
@@ -133,7 +127,10 @@ void place_tile_job(const RowsJob<T>& job, const Run& run, const RunLevel& level
   t.residual = level.residual.data() + run.first + number * kTileChannels;
   t.band = tile_band(run, number);
   t.scale = scale;
-  set_scale(run, number, m.smear, tile_band(run, sizeof(T) == 8 ? 0 : number).third_hz, scale);
+  if (m.smear)
+    smear_scale(run, number, tile_band(run, sizeof(T) == 8 ? 0 : number).third_hz, scale);
+  else
+    std::fill_n(scale, kTileChannels, 1.0);
 }
 
 }  // namespace HWY_NAMESPACE

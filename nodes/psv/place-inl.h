@@ -22,6 +22,8 @@ struct Method {
   bool bandwidth = false;
   bool long_path = false;  ///< path differences that bandwidth smearing needs to more than double precision
   bool residual = false;
+  int narrow_terms = 0;                                     ///< for smearing in a band that is not wide; zero: it is
+  bool narrow = false;                                      ///< such smearing is asked for
   bool weighted = false;                                    ///< a weight per source, to be put into its phasor
   int time_terms = 0, bandwidth_terms = 0, step_terms = 0;  ///< for the sincs' and the step's arguments; see sinc_of()
 };

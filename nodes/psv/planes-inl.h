@@ -13,6 +13,7 @@
 #include "nodes/psv/jones-inl.h"
 #include "nodes/psv/seed-inl.h"
 #include "nodes/psv/shaped-inl.h"
+#include "nodes/psv/smeared-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv {

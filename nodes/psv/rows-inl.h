@@ -15,13 +15,22 @@ namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Whether smearing can be, and is faster, left to smeared_tile(): not for a single plane in double precision, whose
+/// amplitudes cost as much.
+template <class T, int kPlanes, bool kVector>
+bool takes_narrow(const Method& m, std::size_t n_weight_channel) {
+  constexpr bool kFaster = !kVector && (kPlanes == 1 ? sizeof(T) == 4 : kManyRegisters);
+  return kFaster && n_weight_channel == 1 && m.smear && m.narrow_terms > 0 && !m.taper && !m.residual && !m.single;
+}
+
 /// One block of sources over one run: seeds, then tile after tile.
 template <class T, int kPlanes, bool kVector>
 void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, const RunLevel& level, Method m,
                const LaneRows& lane_rows) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   const Scratch<T>& to = job.scratch;
-  m.weighted = kPlanes == 1 && !kVector && job.sky.n_weight_channel == 1;
+  const bool relative = m.narrow && !job.sky.relative_weights.empty();
+  m.weighted = !kVector && job.sky.n_weight_channel == 1 && (kPlanes == 1 || relative);
   seed_block(block, run, m, to);
 
   TileJob<T> t = block_job<T, kPlanes, kVector>(job, block);
@@ -32,6 +41,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
     place_tile_job(job, run, level, m, number, t, scale);
     t.weight =
         kVector ? to.jones_weight : job.sky.weights.data() + block.begin * t.weight_source + channel * t.weight_channel;
+    if (relative) t.weight = job.sky.relative_weights.data() + block.begin * t.weight_source;
     t.sum = to.sum + number * kTileChannels * kPlanes * 2 * lanes;
     if (kVector && number == 0) corrupt_block(block, job.jones, lane_rows, channel, to);
     if (m.single) {
@@ -41,6 +51,12 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
     }
     if constexpr (sizeof(T) == 4)
       if (m.taper) advance_tapers(block.count, to);
+    if constexpr (!kVector) {
+      if (m.narrow) {
+        smeared_tile<kPlanes>(t, run, m, number, m.weighted, to);
+        continue;
+      }
+    }
     if constexpr (kVector)
       tile_with_shape<8, true>(t, m);
     else if (plain)
@@ -113,13 +129,18 @@ void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin,
   for (const Run& run : level.runs) {
     scale_rows(run, lanes, job.scratch.rows, job.scratch.scaled);
     std::fill_n(job.scratch.sum, run.n_tile * kTileChannels * kPlanes * 2 * lanes, 0.0);
-    for_each_block<T>(
-        job.sky.n_source, job.sky.n_point, [&](std::size_t number, std::size_t source_begin, std::size_t source_end) {
-          const Block<T> block{&job.sky, source_begin, source_end - source_begin, source_begin >= job.sky.n_point};
-          const Reach reach = reach_of(job.scratch.rows, lanes, job.sky.block_extent[number]);
-          run_block<T, kPlanes, kVector>(job, block, run, level, choose_method(job, run, level, reach, block.shaped),
-                                         lane_rows);
-        });
+    for_each_block<T>(job.sky.n_source, job.sky.n_point,
+                      [&](std::size_t number, std::size_t source_begin, std::size_t source_end) {
+                        const bool shaped = source_begin >= job.sky.n_point;
+                        const Reach reach = reach_of(job.scratch.rows, lanes, job.sky.block_extent[number]);
+                        Method m = choose_method(job, run, level, reach, shaped);
+                        m.narrow = takes_narrow<T, kPlanes, kVector>(m, job.sky.n_weight_channel);
+                        const std::size_t step = m.narrow && kPlanes == 1 ? kSmearedSources : kBlockSources<T>;
+                        for (std::size_t s = source_begin; s < source_end; s += step) {
+                          const Block<T> block{&job.sky, s, std::min(step, source_end - s), shaped};
+                          run_block<T, kPlanes, kVector>(job, block, run, level, m, lane_rows);
+                        }
+                      });
     store_run(job, run, first, begin, end, out);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "nodes/psv/place-inl.h"
 #include "nodes/psv/seed_single-inl.h"
+#include "nodes/psv/smeared-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv {
@@ -54,7 +55,7 @@ template <int kTerms, class T>
 HWY_INLINE typename Place<T>::V constant_factor(const Place<T>& at, const Run& run, const Method& method) {
   const hn::ScalableTag<double> d;
   using V = typename Place<T>::V;
-  V factor = hn::Set(d, method.weighted ? double(at.block.sky->weights[at.number()]) : 1.0);
+  V factor = hn::Set(d, method.weighted ? double(at.block.sky->first_weight(at.number())) : 1.0);
   if (method.bandwidth) {
     const V path =
         method.long_path ? exact_path(at.row(0), at.row(1), at.row(2), at.l, at.m, at.n, at.n_low).high : at.path();
@@ -126,7 +127,7 @@ HWY_NOINLINE void seed_block(const Block<T>& block, const Run& run, const Method
     with_terms(method.step_terms, [&](auto terms) {
       for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR { seed_rotations<decltype(terms)::value>(at, run); });
     });
-  if (method.smear) seed_smearing(block, run, method, to);
+  if (method.smear) method.narrow ? seed_smeared(block, run, method, to) : seed_smearing(block, run, method, to);
   if (method.taper)
     for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
       start_taper(at.taper_exponent(run), run, at.lanes, to.taper + at.s * kTaperState * at.lanes + at.lane);

@@ -39,7 +39,7 @@ HWY_NOINLINE void seed_single_middles(const Block<float>& block, const Run& run,
     float* middle = to.middle + s * 2 * lanes;
     hn::Vec<decltype(d)> zr, zi;
     phasor_of_turns<6>(hn::Load(d, middle), zr, zi);
-    auto factor = hn::Set(d, method.weighted ? block.sky->weights[block.begin + s] : 1.0f);
+    auto factor = hn::Set(d, method.weighted ? block.sky->first_weight(block.begin + s) : 1.0f);
     if (method.bandwidth)
       factor =
           hn::Mul(factor, sinc_of<kTerms>(hn::Load(d, to.phasor + s * lanes), kPi * run.width_hz / kSpeedOfLight_m_s));

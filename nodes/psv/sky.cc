@@ -85,6 +85,21 @@ void pack_positions(const SkyInput& in, Sky<T>& sky) {
   });
 }
 
+/// Weights in units of the first plane's, which the phasors can then take along; none if some source has (next to) no
+/// flux there.
+template <class T>
+void pack_relative_weights(Sky<T>& sky) {
+  const std::size_t n_plane = sky.planes.size();
+  if (sky.n_weight_channel > 1 || n_plane == 1 || sky.weights.empty()) return;
+  for (std::size_t s = 0; s < sky.n_source; ++s) {
+    const T* weight = &sky.weights[s * n_plane];
+    for (std::size_t p = 0; p < n_plane; ++p) {
+      if (!(std::abs(weight[0]) > T(1e-6) * std::abs(weight[p]))) return sky.relative_weights.clear();
+      sky.relative_weights.push_back(weight[p] / weight[0]);
+    }
+  }
+}
+
 }  // namespace
 
 double Extent::bound(double u, double v, double w) const { return std::abs(u) * l + std::abs(v) * m + std::abs(w) * n; }
@@ -132,6 +147,7 @@ Sky<T> pack_sky(const SkyInput& in) {
     else
       for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(b, plane)));
   }
+  pack_relative_weights(sky);
   // A tile may read beyond the last channel of the last source; what it finds there is never used.
   sky.weights.resize(sky.weights.size() + kTileChannels * sky.planes.size(), T(0));
   return sky;

@@ -81,6 +81,8 @@ void Case::make_sources() {
           source.brightness[f].e[e] = {double(first.e[e].real() * std::pow(frequency[f] / 1.4e9, index)),
                                        double(first.e[e].imag() * std::pow(frequency[f] / 1.4e9, index))};
     }
+    if (options.dark_source && s == 0)
+      for (oracle::Matrix& b : source.brightness) b.e[3] = -b.e[0];
     if (options.gaussians && s % 2 == 0) {
       // From hardly to hopelessly resolved.
       const double size = std::pow(10.0, random.next()) / options.phase_rad;

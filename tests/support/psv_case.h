@@ -23,8 +23,9 @@ struct CaseOptions {
   double spacing_hz = 2.5e5;
   bool gaussians = false;  ///< every other source
   bool smearing = false;
-  double phase_rad = 1e4;  ///< about the largest phase
-  double exposure_s = 4;   ///< of the first row; others vary
+  bool dark_source = false;  ///< the first one has no Stokes I
+  double phase_rad = 1e4;    ///< about the largest phase
+  double exposure_s = 4;     ///< of the first row; others vary
   unsigned seed = 1;
 };
 
