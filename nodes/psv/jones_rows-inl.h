@@ -13,6 +13,7 @@
 #include <numeric>
 #include <utility>
 
+#include "hwy/cache_control.h"
 #include "nodes/psv/jones_sides.h"
 #include "nodes/psv/method-inl.h"
 #include "nodes/psv/transpose-inl.h"
@@ -269,12 +270,17 @@ void add_block(const RowsJob<T>& job, const RowGroup& group, const Block<T>& blo
       turn_phasors(to.phasor, block.count, scale, to.turned + tile * kTileChannels);
     }
     const std::size_t n_channel = std::min(kWindowChannels, span.count - window * kWindowChannels);
+    const auto sum_of = [&](std::size_t i) {
+      return to.jones_sum + ((vector - group.first + i) * n_window + window) * 8 * kWindowChannels;
+    };
     for (std::size_t i = 0; i < n_row; ++i) {
+      // The sums of all rows of a group do not stay nearby; the next row's are asked for while this one is computed.
+      const double* next = sum_of(i + 1 < n_row ? i + 1 : 0) + (i + 1 < n_row ? 0 : 8 * kWindowChannels);
+      for (std::size_t k = 0; k < 8 * n_channel; k += 8) hwy::Prefetch(next + k);
       const RowSides& sides = group.row_sides[vector - group.first + i];
       const std::size_t size = kJonesSources<T> * 8 * kWindowChannels;
       add_row(to.sides + (sides.p * n_window + window) * size, to.sides + (sides.q * n_window + window) * size,
-              to.turned + i * kJonesSources<T> * 2 * kWindowChannels, block.count, n_channel,
-              to.jones_sum + ((vector - group.first + i) * n_window + window) * 8 * kWindowChannels);
+              to.turned + i * kJonesSources<T> * 2 * kWindowChannels, block.count, n_channel, sum_of(i));
     }
   }
 }

@@ -15,12 +15,15 @@ constexpr double kDoubleBound = 1e-12, kSingleBound = 1e-6;
 // Nanoseconds of one core with vectors of eight doubles, measured at 2.6 GHz; narrower vectors take longer.
 struct Costs {
   // The direct sum.
-  static constexpr double kPhasor = 0.12, kPlane = 0.026;  ///< per source, row and channel
-  static constexpr double kSeed = 10, kSmearedSeed = 35;   ///< per source and row
-  static constexpr double kSmeared = 2.2, kVarying = 1.3, kGaussian = 1.4;
-  static constexpr double kSingle = 0.88, kSingleSmeared = 0.56;  ///< of the cost in double precision
-  static constexpr double kJonesProduct = 8;                      ///< per source, row, pair, and channel if it varies
-  static constexpr double kStore = 14, kStoreSingle = 25;         ///< per row and channel
+  static constexpr double kPhasor = 0.021, kPlane = 0.041;    ///< per source, row and channel
+  static constexpr double kSmeared = 0.06, kGaussian = 0.13;  ///< the same, on top
+  static constexpr double kVarying = 1.3;                     ///< times phasors and planes, for spectra
+  static constexpr double kSeed = 2.1, kSmearedSeed = 1.6;    ///< per source, row and run of channels
+  static constexpr double kSingle = 0.68;                     ///< of the above but Gaussians in double precision
+  static constexpr double kJonesProduct = 16,
+                          kJonesVarying = 2;                 ///< per source, row and pair; and channel, if it varies
+  static constexpr double kSingleJones = 0.6;                ///< of the latter
+  static constexpr double kStore = 4.4, kStoreSingle = 3.5;  ///< per row and channel
   // The delay method.
   static constexpr double kPlace = 3;          ///< per source, row and node of the exposure
   static constexpr double kKernelTerm = 0.27;  ///< the same, per vector and coefficient of the kernel
@@ -28,6 +31,7 @@ struct Costs {
   static constexpr double kTaper = 6;          ///< per Gaussian, row and term
   static constexpr double kSmallTransform = 0.2, kLargeTransform = 0.36;  ///< per cell and binary digit of the cells
   static constexpr double kSample = 0.12;                                 ///< per channel, cell of the kernel and grid
+  static constexpr double kSetup = 34;                                    ///< per channel, once for all rows
   static constexpr double kWrite = 3.6;                                   ///< per row and channel
 };
 
@@ -38,12 +42,17 @@ double direct_seconds(const Sky<double>& sky, const Channels& channels, const Ro
   const double n_channel = double(channels.frequency_hz.size());
   const bool varying = sky.n_weight_channel > 1;
   const double planes = jones.n_pair > 0 ? 8 : double(sky.planes.size());
-  const bool smeared = rows.du != nullptr;
-  double each = (Costs::kPhasor + Costs::kPlane * planes) * (varying ? Costs::kVarying : 1) * n_channel;
-  each = smeared ? Costs::kSmearedSeed + Costs::kSmeared * each : Costs::kSeed + each;
-  if (sky.n_source > 0) each *= 1 + (Costs::kGaussian - 1) * double(sky.n_source - sky.n_point) / double(sky.n_source);
-  if (single) each *= smeared ? Costs::kSingleSmeared : Costs::kSingle;
-  each += Costs::kJonesProduct * jones.n_pair * (jones.varies_in_frequency || varying ? n_channel : 1);
+  const bool smeared = rows.du != nullptr, matrices = matrices_vary(sky, jones);
+  const double n_run = std::ceil(n_channel / double(kRunLimits[0]));
+  double each =
+      (Costs::kPhasor + Costs::kPlane * (matrices ? 0 : planes)) * (varying ? Costs::kVarying : 1) * n_channel;
+  each += n_run * Costs::kSeed;
+  if (smeared) each += n_run * Costs::kSmearedSeed + Costs::kSmeared * n_channel;
+  if (single) each *= Costs::kSingle;
+  if (sky.n_source > 0)
+    each += Costs::kGaussian * n_channel * double(sky.n_source - sky.n_point) / double(sky.n_source);
+  each += matrices ? Costs::kJonesVarying * (single ? Costs::kSingleJones : 1) * n_channel
+                   : Costs::kJonesProduct * jones.n_pair;
   const double store = (single ? Costs::kStoreSingle : Costs::kStore) * n_channel;
   return 1e-9 * (double(sky.n_source) * each * vector_factor() + store) * double(rows.n_row);
 }
@@ -116,12 +125,13 @@ Choice choose(const Sky<double>& sky, const Channels& channels, const Rows& rows
               double tolerance, double repeated, DelayPlan delay) {
   const double direct = direct_seconds(sky, channels, rows, jones, false) * repeated;
   const double single = direct_seconds(sky, channels, rows, jones, true) * repeated;
+  const double n_channel = double(channels.frequency_hz.size());
   const bool delay_works = delay.obstacle.empty();
   const std::vector<Candidate> all = {
       {MethodKind::kDirectDouble, direct, kDoubleBound, ""},
       {MethodKind::kDirectSingle, single, kSingleBound, tolerance < kSingleBound ? "not exact enough" : ""},
-      {MethodKind::kDelay, delay_works ? delay_seconds(delay) * repeated : 0, delay.bound,
-       delay_works ? "" : "not possible, " + delay.obstacle}};
+      {MethodKind::kDelay, delay_works ? delay_seconds(delay) * repeated + 1e-9 * Costs::kSetup * n_channel : 0,
+       delay.bound, delay_works ? "" : "not possible, " + delay.obstacle}};
   const Candidate* best = &all.front();
   for (const Candidate& candidate : all)
     if (candidate.obstacle.empty() && candidate.seconds < best->seconds) best = &candidate;

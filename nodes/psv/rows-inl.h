@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// amplitudes cost as much.
 template <class T, int kPlanes, bool kVector>
 bool takes_narrow(const Method& m, std::size_t n_weight_channel) {
-  constexpr bool kFaster = !kVector && (kPlanes == 1 ? sizeof(T) == 4 : kManyRegisters);
+  constexpr bool kFaster = !kVector && (kPlanes > 1 || sizeof(T) == 4);
   return kFaster && n_weight_channel == 1 && m.smear && m.narrow_terms > 0 && !m.taper && !m.residual && !m.single;
 }
 

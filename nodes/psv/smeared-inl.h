@@ -203,7 +203,7 @@ void seed_smeared(const Block<T>& block, const Run& run, const Method& method, c
 /// All planes of a tile. Weights of the first plane are one if `unit`.
 template <int kPlanes, class T>
 void smeared_tile(TileJob<T> t, const Run& run, const Method& m, std::size_t tile, bool unit, const Scratch<T>& to) {
-  constexpr int P = kPlanes == 8 ? 4 : kPlanes;
+  constexpr int P = std::min(kPlanes, kManyRegisters ? 4 : 2);
   double scale[kTileChannels];
   smear_scale(run, tile, middle_hz(run, sizeof(T) == 8 ? 0 : tile), scale);
   t.scale = scale;

@@ -95,7 +95,7 @@ HWY_INLINE void keep_in_register([[maybe_unused]] V& v) {
 /// Pairs that a call of plane_tile() takes, and of smeared_sums().
 inline constexpr std::size_t kPlanePairs = kManyRegisters ? 4 : 2;
 template <int P>
-inline constexpr std::size_t kSmearedPairs = P >= 4 ? 1 : kPlanePairs / P;
+inline constexpr std::size_t kSmearedPairs = kPlanePairs / P;
 
 template <class V>
 HWY_INLINE void multiply(V& ar, V& ai, V br, V bi) {
