@@ -34,7 +34,7 @@ struct AdjointScratch {
   hwy::AlignedFreeUniquePtr<double[]> h;        ///< [channel of the run][plane][re, im][lane]; where plain:
                                                 ///< [pair of the run][plane][sum, difference][re, im][lane]
   hwy::AlignedFreeUniquePtr<double[]> sums;     ///< [source of the part][kSourceSums][lane]
-  std::vector<double> scale, wave, square_hz2;  ///< [channel of the run]: see set_scale; nu/c; nu^2
+  std::vector<double> scale, wave, square_hz2;  ///< [channel of the run]: see smear_scale; nu/c; nu^2
 };
 
 /// One source on one run, and what its sums over the run's channels are.

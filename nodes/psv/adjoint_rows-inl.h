@@ -188,7 +188,7 @@ void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const Adjoint
             }
             if (m.smear)
               for (std::size_t t = 0; t < run.n_tile; ++t)
-                set_scale(run, t, true, tile_band(run, 0).third_hz, own.scale.data() + t * kTileChannels);
+                smear_scale(run, t, tile_band(run, 0).third_hz, own.scale.data() + t * kTileChannels);
             pull_block<P, kJones>(job, block, run, m, plain, lane_rows, own, rows.scratch, sums, out.weights.data());
             sums += block.count * kSourceSums * lanes;
           });

@@ -35,7 +35,8 @@ struct Source {
   Tape<double>* tape = nullptr;
 };
 
-/// A child's values as an array of T, real or complex, with its strides.
+/// A child's values as an array of T, real or complex, with its strides. Doubles are not copied: the child must outlive
+/// this.
 template <class T>
 class Operand {
  public:
@@ -50,10 +51,11 @@ class Operand {
 
   /// View of element `element` of sources that hold `per_source` elements each.
   Strided<T> real(int element, int per_source) const {
-    return {real_.data() + element * plane_, per_source * plane_, time_, channel_};
+    return {(childs_real_ ? childs_real_ : real_.data()) + element * plane_, per_source * plane_, time_, channel_};
   }
   Strided<Complex<T>> complex(int element, int per_source) const {
-    return {complex_.data() + element * plane_, per_source * plane_, time_, channel_};
+    const Complex<T>* data = childs_complex_ ? childs_complex_ : complex_.data();
+    return {data + element * plane_, per_source * plane_, time_, channel_};
   }
 
  private:
@@ -64,6 +66,16 @@ class Operand {
     time_ = static_cast<std::ptrdiff_t>(stride[0]);
     channel_ = static_cast<std::ptrdiff_t>(stride[1]);
     const auto d_stride = derivative ? broadcast_strides(derivative->cells()) : std::array<std::size_t, kAxes>{};
+    if constexpr (std::is_same_v<T, double>) {
+      if (as_complex && value.is_complex()) {
+        childs_complex_ = value.complex();
+        return;
+      }
+      if (!as_complex && !value.is_complex()) {
+        childs_real_ = value.real();
+        return;
+      }
+    }
     const auto fill = [&](auto& target, auto make) {
       target.resize(value.size());
       std::size_t i = 0;
@@ -103,6 +115,8 @@ class Operand {
 
   std::vector<T> real_;
   std::vector<Complex<T>> complex_;
+  const T* childs_real_ = nullptr;
+  const Complex<T>* childs_complex_ = nullptr;
   std::ptrdiff_t plane_ = 0, time_ = 0, channel_ = 0;
 };
 

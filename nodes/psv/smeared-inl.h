@@ -181,7 +181,7 @@ HWY_NOINLINE void smeared_sums(const TileJob<T>& job, const T* HWY_RESTRICT plac
 }
 
 /// What all sources' smearing shares at the channels of a tile.
-inline void smear_scale(const Run& run, std::size_t tile, double reference_hz, double (&scale)[kTileChannels]) {
+inline void smear_scale(const Run& run, std::size_t tile, double reference_hz, double* scale) {
   for (std::size_t k = 0; k < kTileChannels; ++k) {
     const double nu = run.first_hz + double(tile * kTileChannels + k) * run.spacing_hz;
     scale[k] = nu != 0 ? reference_hz / nu : 1.0;
