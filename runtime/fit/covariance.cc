@@ -15,7 +15,7 @@ constexpr double kRankTolerance = 1e-12;
 // A combination with less than this part in the null space has none but for rounding.
 constexpr double kNullPart = 1e-5;
 // Above this order all eigenvalues take too long (9 n^3 operations, and few at a time); only the null space is found.
-constexpr Eigen::Index kLarge = 400;
+constexpr Eigen::Index kLarge = 100;
 
 /// What is asked of a symmetric matrix that is not negative.
 struct Spectrum {
@@ -109,7 +109,9 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
       matrix(i, j) =
           scale[i] * scale[j] *
           equations.matrix[free[static_cast<std::size_t>(i)] * equations.n + free[static_cast<std::size_t>(j)]];
-  const Spectrum spectrum = m > kLarge ? by_null_space(matrix) : by_eigenvalues(matrix);
+  Spectrum spectrum;
+  if (m > kLarge) spectrum = by_null_space(matrix);
+  if (!spectrum.good) spectrum = by_eigenvalues(matrix);
   if (!spectrum.good) return result;
   result.rank = static_cast<std::size_t>(m - spectrum.null.cols());
   if (result.rank == 0) return result;

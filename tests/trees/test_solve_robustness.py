@@ -186,6 +186,16 @@ def test_mistakes_are_errors():
             rt.Forest(bad)
 
 
+def test_too_many_unknowns_for_the_memory_is_an_error_beforehand():
+    ns = rt.NodeScope()
+    ns.x << rt.Parm(0.0, solvable=True, time_edges_s=np.arange(2001.0))
+    ns.y << rt.Parm(0.0, solvable=True, freq_edges_hz=[0.0, 1.0, 2.0])
+    ns.solver << rt.Solver(rt.Condeq(rt.Constant(1.0), ns.x + ns.y))
+    forest = rt.Forest(ns, memory_bytes=20_000_000)
+    with pytest.raises(rt.Error, match="2002, take 91 MiB, more than the memory budget of 19 MiB"):
+        forest.solve(ns.solver, rt.Cells(np.arange(2000.0) + 0.5, [0.5, 1.5]))
+
+
 def test_progress_is_told_and_its_exception_ends_the_solve():
     _, sky, _, data = planted_case()
     forest = planted.gain_forest("diag", data, sky, 0.3 * ONES)

@@ -87,7 +87,7 @@ void expect_amplitudes_and_phases(std::size_t n) {
 }
 
 TEST(Covariance, OfAFewUnknownsAndOfManyIsFoundByDifferentWays) {
-  expect_amplitudes_and_phases(50);
+  expect_amplitudes_and_phases(20);
   expect_amplitudes_and_phases(250);
 }
 
