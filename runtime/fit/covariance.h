@@ -11,7 +11,7 @@ namespace rimetree::fit {
 
 struct Covariance {
   std::size_t rank = 0;            ///< of the normal matrix scaled to unit diagonal
-  double condition = 0;            ///< of its part of full rank: largest by smallest eigenvalue
+  double condition = 0;            ///< of its part of full rank: largest by smallest eigenvalue, roughly
   std::vector<double> sigma;       ///< [n] standard errors; of what is determined, where not all is (pseudo-inverse)
   std::vector<double> determined;  ///< [n] 1 where the data determine the unknown, 0 where they say nothing: the
                                    ///< squared length of its unit vector outside the null space
