@@ -296,8 +296,9 @@ std::vector<std::vector<int>> sink_stages(const Forest& forest) {
   }
   if (stages.empty() && !sinks.empty()) stages.push_back(sinks);
   if (stages.empty())
-    throw Error("the forest has no Sink, so there is nothing to write; add rimetree.Sink nodes (or a VisDataMux whose "
-                "child \"pre\" is a Solver)");
+    throw Error(
+        "the forest has no Sink, so there is nothing to write; add rimetree.Sink nodes (or a VisDataMux whose "
+        "child \"pre\" is a Solver)");
   return stages;
 }
 
