@@ -307,6 +307,27 @@ def test_both_families_and_missing_baselines(small_ms, observe, tmp_path, uvw_si
     assert np.abs(gain - (expected if uvw_sign > 0 else np.conj(expected))).max() < 1e-6
 
 
+def test_baselines_between_two_sides_only(small_ms, observe, tmp_path):
+    """Amplitudes are told but for a factor that one side has and the other has not: the data can be corrected."""
+    path = small_ms(n_time=4, pairs=[(0, 2), (0, 3), (1, 2), (1, 3)])
+    sky = rt.sky.SkyModel(
+        [rt.sky.Source("a", 0.902, -0.5, (10.0, 0, 0, 0)), rt.sky.Source("b", 0.9, -0.503, (4.0, 0, 0, 0))]
+    )
+    planted = gains(np.random.default_rng(9), 1, 1)[:4, 0, 0]
+
+    def jones(antenna, patch, time_s, frequency_hz):
+        return np.broadcast_to(np.diag(planted[antenna]), (len(time_s), len(frequency_hz), 2, 2))
+
+    observe(path, sky, (0.9, -0.5), jones)
+    report, (found,) = solve(path, ["G: diag"], tmp_path, sky)
+    assert not found["G"].flag.any() and report.converged == report.solves
+    gain = np.einsum("aff->af", found["G"].gain()[0, 0, :, 0])
+    for p, q in rt.ms.baselines(path):
+        np.testing.assert_allclose(gain[p] * gain[q].conj(), planted[p] * planted[q].conj(), atol=1e-6)
+    reference = found["G"].antennas.index(report.chunks[0].reference)
+    assert (gain[reference] == 1).all()
+
+
 def test_what_cannot_be_solved_is_flagged_and_reported(kat7, observe, tmp_path):
     """An interval without data, one with a single baseline, and the antennas that this leaves."""
     path = kat7(channels=2)

@@ -12,6 +12,7 @@ import rimetree as rt
 from rimetree.calibration import parse_term
 from rimetree.calibration.gauge import (
     Polarisation,
+    has_two_sides,
     held_parameters,
     polarisation_of,
     reference_antenna,
@@ -100,6 +101,35 @@ def test_the_rest_is_determined(texts, name):
     assert rank(free) == free.sum()  # what is solved for is determined
     if texts != ["G: leakage"]:  # its ambiguity is one of first order only: nothing need be lost
         assert rank(np.ones_like(free)) == free.sum()  # and nothing that could be told is held
+
+
+@pytest.mark.parametrize("name", SKIES)
+@pytest.mark.parametrize("text", ["G: scalar", "G: diag", "G: full", "G: amplitude", "G: phase"])
+def test_the_rest_is_determined_where_baselines_join_two_sides(text, name, monkeypatch):
+    """Baselines from antennas 0 to 2 to antennas 3 to 5 only."""
+    sides = [(p, q) for p in range(3) for q in range(3, 6)]
+    assert has_two_sides(sides) and not has_two_sides([*sides, (0, 1)])
+    monkeypatch.setattr(itertools, "combinations", lambda *_: sides)
+    term = parse_term(text)
+    parts = parts_of(term)
+    x = np.array([value for _, _, value in parts]) + 0.2 * np.random.default_rng(5).normal(size=(6, len(parts)))
+    held = held_parameters(term, [term], polarisation_of(model(SKIES[name]), "linear"), two_sides=True)
+    free = np.array([[a > 0 or (p, term.elements[e]) not in held for p, e, _ in parts] for a in range(6)])
+    columns = []
+    for a, k in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[a, k] = 1e-6
+        columns.append(visibilities([term], x + step, SKIES[name]) - visibilities([term], x - step, SKIES[name]))
+    columns = np.array(columns) / 2e-6
+    assert np.linalg.matrix_rank(columns[free.ravel()], tol=1e-6) == free.sum()
+    assert np.linalg.matrix_rank(columns, tol=1e-6) == free.sum()
+
+
+def test_two_sides():
+    assert not has_two_sides([(0, 1)])  # one baseline tells no gain
+    assert has_two_sides([(0, 1), (1, 2)])
+    assert not has_two_sides([(0, 1), (1, 2), (0, 2)])
+    assert has_two_sides([(0, 1), (2, 3)])
 
 
 def model(sources):

@@ -40,13 +40,22 @@ def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
     return Polarisation("parallel" if stokes[:, own].any() else "none", uniform)
 
 
-def held_parameters(term: Term, terms: Sequence[Term], polarisation: Polarisation) -> set[tuple[str, str]]:
+def held_parameters(
+    term: Term, terms: Sequence[Term], polarisation: Polarisation, *, two_sides: bool = False
+) -> set[tuple[str, str]]:
     """(part, element) that are held for the reference antenna of one of the terms.
+
+    `two_sides`: as `has_two_sides` says of the baselines. Gains of one side can then grow as those of the other shrink:
+    amplitudes of the reference are held too, and those of others are relative to it.
 
     With gains for both feeds around a leakage, the relative phase of the reference's feeds is held as well where only
     leakages tell it, as is usual, although they tell it a little where gains change and leakages do not.
     """
     kind, elements = term.kind.name, term.elements
+    if two_sides and kind in ("scalar", "diag", "amplitude", "full"):
+        return _held_with_two_sides(kind, elements, polarisation)
+    if two_sides and kind == "leakage" and polarisation.hands == "none":
+        return {(p, e) for p in ("re", "im") for e in ("01", "10")}
     one_phase = polarisation.hands == "crossed"  # crossed hands tell the phase between the feeds
     if kind in ("phase", "delay", "tec"):
         part = {"phase": "phase", "delay": "clock", "tec": "tec"}[kind]
@@ -68,6 +77,41 @@ def held_parameters(term: Term, terms: Sequence[Term], polarisation: Polarisatio
     if kind == "rotation" and polarisation.hands == "none":
         return {("rotation", "")}
     return set()
+
+
+def _held_with_two_sides(kind: str, elements: Sequence[str], polarisation: Polarisation) -> set[tuple[str, str]]:
+    """U B W^H = B for all B, with U for one side and W for the other: U may be any matrix if there is one B, else any
+    diagonal one if all B are diagonal, else any number."""
+    if kind == "full" and polarisation.uniform:
+        free = elements
+    elif polarisation.hands == "crossed":
+        free = elements[:1]
+    else:
+        free = [element for element in elements if element not in ("01", "10")]
+    return {(part, element) for part in (("amplitude",) if kind == "amplitude" else ("re", "im")) for element in free}
+
+
+def has_two_sides(baselines: Sequence[tuple[int, int]]) -> bool:
+    """Whether three antennas or more fall into two sides such that all baselines go from one side to the other."""
+    side: dict[int, int] = {}
+    neighbours: dict[int, set[int]] = {}
+    for p, q in baselines:
+        neighbours.setdefault(p, set()).add(q)
+        neighbours.setdefault(q, set()).add(p)
+    for first in neighbours:
+        if first in side:
+            continue
+        side[first] = 0
+        waiting = [first]
+        while waiting:
+            antenna = waiting.pop()
+            for other in neighbours[antenna]:
+                if other not in side:
+                    side[other] = 1 - side[antenna]
+                    waiting.append(other)
+                elif side[other] == side[antenna]:
+                    return False
+    return len(side) > 2
 
 
 def reference_direction(term: Term, terms: Sequence[Term], fluxes_jy: dict[str, float]) -> str | None:

@@ -164,15 +164,17 @@ class Session:
         """The Solver's report on a chunk; None if it solved nothing."""
         forest = self.forest()
         shapes = self._shapes(chunk)
+        asked = {one.node for one in self.tree.solved(reference)}
         for one in self.tree.parameters:
-            start = np.broadcast_to(self._values.get(one.node, one.start), shapes[one.term])
+            known = self._values.get(one.node, one.start) if one.node in asked else one.start
+            start = np.broadcast_to(known, shapes[one.term])
             forest.set_state(
                 one.node,
                 time_edges_s=chunk.times[one.term].edges,
                 freq_edges_hz=self.plan.frequencies[one.term].edges,
                 value=np.ascontiguousarray(start[:, :, None, None]),
             )
-        forest.set_state(self.tree.solver, parms=[one.node for one in self.tree.solved(reference)])
+        forest.set_state(self.tree.solver, parms=sorted(asked))
         show = self._on_iteration
         report = forest.run(
             self.plan.group.path,

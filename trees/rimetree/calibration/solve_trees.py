@@ -9,7 +9,7 @@ from .. import nodes as rt
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
-from .gauge import held_parameters, polarisation_of, reference_direction
+from .gauge import has_two_sides, held_parameters, polarisation_of, reference_direction
 from .model_trees import SkyPart, direction_of_patch, model_nodes, sky_parts
 from .term_trees import Parameter, jones_nodes
 from .terms import Term
@@ -76,6 +76,7 @@ def solve_tree(
     """The tree for one field and spectral window."""
     parts = sky_parts(sky, [term.per for term in terms])
     polarisation = polarisation_of(sky, group.feed)
+    two_sides = has_two_sides(group.baselines)
     fluxes = {
         per: {name: float(some.stokes_jy[:, 0].sum()) for name, some in _directions(sky, per).items()}
         for per in {term.per for term in terms} - {None}
@@ -87,7 +88,7 @@ def solve_tree(
         key = (term.name, antenna, direction)
         if key not in made:
             fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
-            held = held_parameters(term, terms, polarisation)
+            held = held_parameters(term, terms, polarisation, two_sides=two_sides)
             made[key], own = jones_nodes(ns, term, antenna, direction, fixed=fixed, held=held)
             parameters.extend(own)
         return made[key]
