@@ -5,9 +5,9 @@
 // or of the dimensions of the result: 1/sigma^2, with sigma the standard deviation of the datum, for complex data that
 // of its real and of its imaginary part each. State: weight_factor (default 1; multiplies weights, or is the weight
 // where there is no such child). Result: dimensions and unit of data and model; complex if any of the two is. The
-// weight does not enter: it goes along with the result (Result::weight) to ChiSquare, and Solver looks at that child.
-// Flags: per element, flagged where any child is. Derivative: exact, by dual numbers: those of the data less those of
-// the model. A complex difference counts as two real equations. MeqTrees: Condeq (there model - data).
+// weight does not enter: the Solver looks at that child itself. Flags: per element, flagged where any child is.
+// Derivative: exact, by dual numbers: those of the data less those of the model. A complex difference counts as two
+// real equations. MeqTrees: Condeq (there model - data).
 #include <algorithm>
 #include <cmath>
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "runtime/cell_loop.h"
-#include "runtime/contract.h"
 #include "runtime/error.h"
+#include "runtime/evaluator_pass.h"
 #include "runtime/thread_pool.h"
 
 namespace rimetree {
@@ -142,9 +142,8 @@ class Checker {
     std::vector<const Result*> children;
     for (const int child : forest_.children(node.index()))
       children.push_back(child < 0 ? nullptr : result_[static_cast<std::size_t>(child)].get());
-    Result decided;
-    const auto inputs = Contract::prepare(node, request_, evaluator_.pool(), children, decided);
-    if (inputs && node.evaluate_moved(*inputs, step, values)) return true;
+    const SeenInputs inputs(node, request_, evaluator_.pool(), children);
+    if (inputs.evaluation && node.evaluate_moved(*inputs.evaluation, step, values)) return true;
 
     std::vector<Result> shifted;
     shifted.reserve(children.size());
@@ -153,14 +152,15 @@ class Checker {
       shifted.push_back(moved(evaluator_.pool(), *child, static_cast<double>(step)));
       child = &shifted.back();
     }
-    auto evaluation = Contract::prepare(node, request_, evaluator_.pool(), children, decided);
+    SeenInputs with_moved(node, request_, evaluator_.pool(), children);
     Warnings warnings, notes;
     Verification verification;
     Cancellation none;
     BatchContext context{threads_, none, warnings, notes, verification, forest_};
-    Evaluation* batch[] = {&*evaluation};
+    Evaluation* batch[] = {&*with_moved.evaluation};
     Contract::evaluate_batch(context, batch);
-    const Result result = Contract::finish(*evaluation);
+    Contract::finish(*batch[0]);
+    const Result& result = with_moved.decided;
     if (!result.ok()) throw Error("node \"" + node.name() + "\" failed with its children moved");
     values.clear();
     for (std::size_t i = 0; i < result.value.size(); ++i) {

@@ -1,6 +1,9 @@
 // What the evaluator keeps during one evaluation.
 #pragma once
 
+#include <optional>
+
+#include "runtime/contract.h"
 #include "runtime/evaluator.h"
 
 namespace rimetree {
@@ -22,6 +25,15 @@ struct Evaluator::Pass {
   bool step = false;  // see evaluate_step()
   std::uint64_t bytes_alive = 0;
 
+  std::vector<int> nodes{};  // below all roots, in evaluation order
+  // Of the batch being evaluated; its arrays serve all batches, since large ones are slow to get and to give back.
+  struct {
+    std::vector<const Result*> children;
+    std::vector<std::shared_ptr<Result>> made;
+    std::vector<Evaluation> evaluations;
+    std::vector<Evaluation*> ready;
+  } batch{};
+
   // Of a reverse pass only; see evaluator_reverse.cc.
   std::vector<bool> active{};  // by node: depends on unknowns; its children's results stay until it is pulled back
   std::vector<int> waiting_pulls{};  // by node: active consumers still to be pulled back
@@ -30,6 +42,20 @@ struct Evaluator::Pass {
   std::map<int, ResultPtr> tangents{};  // by node whose tangent some consumer wants
 
   bool pulls_back(int node) const { return !active.empty() && active[static_cast<std::size_t>(node)]; }
+};
+
+/// What a node sees of its children outside a forward evaluation.
+struct SeenInputs {
+  SeenInputs(const Node& node, const Request& request, memory::Pool& pool, std::vector<const Result*> all)
+      : children(std::move(all)) {
+    std::span<const Result*> seen = children;
+    if (Contract::prepare(node, seen, decided)) evaluation.emplace(node, request, pool, seen, decided);
+  }
+  SeenInputs(const SeenInputs&) = delete;
+
+  std::vector<const Result*> children;
+  Result decided;
+  std::optional<Evaluation> evaluation;  ///< nothing where the outcome is decided without the class
 };
 
 }  // namespace rimetree

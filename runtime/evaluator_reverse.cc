@@ -132,16 +132,17 @@ std::vector<std::vector<int>> Evaluator::reverse_waves(const Pass& pass, std::sp
 
 ResultPtr Evaluator::sum_objective(Pass& pass, int root, const Objective& objective) {
   const std::vector<int>& children = forest_->children(root);
-  const Result left_out;  // missing: a child of another wave
   ResidualSums all;
   bool any = false;
   for (const std::vector<int>& wave : reverse_waves(pass, children)) {
+    pass.nodes = plan_->below(wave);
     run_wave(pass, wave);
     std::vector<const Result*> present;
     for (const int child : wave) present.push_back(pass.result[child].get());
-    Result decided;
-    const auto evaluation = Contract::prepare(objective, pass.request, *pool_, present, decided);
-    if (decided.status == Result::Status::failed) return std::make_shared<const Result>(std::move(decided));
+    SeenInputs inputs(objective, pass.request, *pool_, std::move(present));
+    const auto& evaluation = inputs.evaluation;
+    if (inputs.decided.status == Result::Status::failed)
+      return std::make_shared<const Result>(std::move(inputs.decided));
     if (evaluation) {
       any = true;
       BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
@@ -197,24 +198,19 @@ std::vector<Vells*> Evaluator::child_adjoints(Pass& pass, const Evaluation& eval
 
 void Evaluator::pull_batch(Pass& pass, std::span<const int> nodes) {
   if (pass.cancellation.check()) throw Cancelled();
-  std::vector<std::optional<Evaluation>> evaluations;
-  evaluations.reserve(nodes.size());  // shares point to them
+  std::vector<std::unique_ptr<SeenInputs>> inputs(nodes.size());
   std::vector<std::optional<PullBack>> pulls(nodes.size());
   std::vector<PullBack*> ready;
-  std::vector<const Result*> children;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const int node = nodes[i];
-    if (pass.adjoint[node].empty()) {  // nothing depends on it in this request
-      evaluations.emplace_back();
-      continue;
-    }
-    children.clear();
+    if (pass.adjoint[node].empty()) continue;  // nothing depends on it in this request
+    std::vector<const Result*> children;
     for (const int child : forest_->children(node)) children.push_back(child < 0 ? nullptr : pass.result[child].get());
-    Result decided;
-    evaluations.push_back(Contract::prepare(forest_->node(node), pass.request, *pool_, children, decided));
-    if (!evaluations[i]) continue;
-    pulls[i].emplace(*evaluations[i], pass.adjoint[node],
-                     child_adjoints(pass, *evaluations[i], forest_->children(node)), pass.gradient);
+    inputs[i] = std::make_unique<SeenInputs>(forest_->node(node), pass.request, *pool_, std::move(children));
+    if (!inputs[i]->evaluation) continue;
+    const Evaluation& evaluation = *inputs[i]->evaluation;
+    pulls[i].emplace(evaluation, pass.adjoint[node], child_adjoints(pass, evaluation, forest_->children(node)),
+                     pass.gradient);
     for (const std::size_t slot : forest_->node(node).tangent_slots())
       if (const auto it = pass.tangents.find(forest_->children(node)[slot]); it != pass.tangents.end())
         pulls[i]->tangents[slot] = it->second;

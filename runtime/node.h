@@ -22,6 +22,12 @@ class ThreadPool;
 /// Values [element][cell] in extended precision.
 using MovedValues = std::vector<Complex<long double>>;
 
+/// Wall time of a batch that was no arithmetic, as far as its class tells.
+struct BatchSplit {
+  double unchanged_seconds = 0;  ///< preparing or copying what has not changed since the last batch: avoidable
+  double changed_seconds = 0;    ///< preparing or copying what is new
+};
+
 /// What a batch of evaluations runs with.
 struct BatchContext {
   ThreadPool& threads;
@@ -30,6 +36,7 @@ struct BatchContext {
   Warnings& notes;             ///< how things were done and why: for reports, no cause for concern
   Verification& verification;  ///< takes what Request::verify asks for
   const Forest& forest;
+  BatchSplit split = {};
 };
 
 /// What a class would do with a batch of nodes, before there are data.

@@ -23,7 +23,7 @@
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
-#include "runtime/thread_pool.h"
+#include "runtime/stopwatch.h"
 
 namespace rimetree {
 
@@ -207,6 +207,7 @@ void warn_of_large_cells(BatchContext& context, const Node& node, const psv::Sme
 }  // namespace
 
 void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const {
+  Stopwatch watch;
   const Evaluation& first = *group.front();
   const AxisGrid& frequency = first.cells().axis(Axis::frequency);
   const std::size_t n_channel = frequency.centre.size(), n_group = group.size();
@@ -225,6 +226,7 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   input.with_jones = !layout_.jones_elements.empty();
   const auto sky = psv::pack_sky<double>(input);
   const psv::Channels channels = psv::analyse_channels(frequency.centre.data(), frequency.width.data(), n_channel);
+  context.split.unchanged_seconds += watch.lap();
 
   CellShape shape;
   shape[Axis::time] = n_times;
@@ -251,10 +253,10 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   const psv::Rows& rows = group_rows.finish(layout_.smear_time, layout_.smear_frequency);
   warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
 
-  const double tolerance = tolerance_of(first.request);
-  psv::Choice choice = psv::choose_method(sky, channels, rows, jones, tolerance);
+  psv::Choice choice = psv::choose_method(sky, channels, rows, jones, tolerance_of(first.request));
   context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
+  context.split.changed_seconds += watch.lap();
   psv::solve_rows({input, sky, channels, rows, jones, output}, std::move(choice), context.threads,
                   context.cancellation);
   for (std::size_t i = 0; i < n_group; ++i) group[i]->set(std::move(targets[i]));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "runtime/fit/normal_equations.h"
@@ -10,13 +11,19 @@ namespace rimetree::fit {
 
 struct Covariance {
   std::size_t rank = 0;            ///< of the normal matrix scaled to unit diagonal
-  double condition = 0;            ///< of its part of full rank: largest by smallest eigenvalue
+  double condition = 0;            ///< of its part of full rank: largest by smallest eigenvalue, roughly
   std::vector<double> sigma;       ///< [n] standard errors; of what is determined, where not all is (pseudo-inverse)
   std::vector<double> determined;  ///< [n] 1 where the data determine the unknown, 0 where they say nothing: the
                                    ///< squared length of its unit vector outside the null space
+  std::vector<bool> combination_determined;  ///< by combination: whether it has no part in the null space
 };
 
+/// A linear combination of unknowns: (unknown, coefficient).
+using Combination = std::vector<std::pair<std::size_t, double>>;
+
 /// `held[k]`: unknowns that do not move (sigma NaN). Unknowns without any equation are determined by nothing.
-Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held);
+/// `combinations`: of which to say as well whether they are determined.
+Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held,
+                      const std::vector<Combination>& combinations = {});
 
 }  // namespace rimetree::fit

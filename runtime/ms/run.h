@@ -45,8 +45,8 @@ struct RunReport {
   std::vector<std::string> columns;  ///< written
 };
 
-/// The Sinks that a run evaluates, in order: those of the VisDataMux nodes (pre, sinks, post), or all Sinks where there
-/// is none. Throws Error if the forest has no Sink.
+/// What a run evaluates, in order: the children of the VisDataMux nodes (pre, sinks, post), or all Sinks where there is
+/// none. Throws Error if that is nothing.
 std::vector<std::vector<int>> sink_stages(const Forest& forest);
 
 /// Columns that the forest's Spigots read and its Sinks write.

@@ -93,7 +93,9 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
     {
       const WithoutGil without;
       evaluator->reset_verification();
-      ms::MeasurementSet ms(ms_path, ms::Access::kUpdate);
+      // A set that is only solved for may be one that nobody can write to.
+      const bool writes = !ms::columns_written(evaluator->forest()).empty();
+      ms::MeasurementSet ms(ms_path, writes ? ms::Access::kUpdate : ms::Access::kRead);
       report = ms::run(ms, *evaluator, run_options, &cancellation, report_progress);
     }
     return report_to_python(report);

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/fit/normal_equations.h"
+#include "runtime/fit/covariance.h"
 #include "runtime/solve/problem.h"
 #include "runtime/thread_pool.h"
 
@@ -49,9 +49,13 @@ class EquationSource {
   virtual ~EquationSource() = default;
   /// Adds to the groups that want it.
   virtual void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) = 0;
-  /// Chi-square at the values that the Parms have, without the rounding error of sums that cancel; added to
-  /// `groups[g].equations.chi_square` of wanted groups. False: what add_to() gives has none.
-  virtual bool add_exact_chi_square(std::vector<GroupEquations>&, Cancellation&) { return false; }
+  /// Whether the chi-square of add_to() is a difference of large sums, and so good to 1e-15 of the data's power only.
+  virtual bool chi_square_cancels() const { return false; }
+  /// Chi-square at the values that the Parms have without such loss, added to `groups[g].equations.chi_square`.
+  virtual void add_exact_chi_square(std::vector<GroupEquations>&, Cancellation&) {}
+  /// Combinations of the unknowns of each group (by place in it) that must be determined for the solution to be of use:
+  /// where one is not, its unknowns are flagged. Empty: nothing is known of what the unknowns mean.
+  virtual std::vector<std::vector<fit::Combination>> essential() const { return {}; }
   /// How it makes them, for reports.
   virtual std::string method() const = 0;
   virtual std::uint64_t statistics_bytes() const { return 0; }

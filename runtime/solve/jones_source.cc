@@ -41,12 +41,15 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
     const bool fixed = (forest.dependencies(equation.data) & kSolvable) == 0 &&
                        (equation.weight < 0 || (forest.dependencies(equation.weight) & kSolvable) == 0);
     auto model = jones_model(forest, equation.model);
-    if (!fixed || !model || n_solvable(*model) == 0) return nullptr;
+    if (!fixed || !model) return nullptr;
     if (!(forest.node(equation.model).dims() == forest.node(problem.equations[0].model).dims()) ||
         !(forest.node(equation.condeq).dims() == forest.node(equation.model).dims()))
       return nullptr;
     models.push_back(std::move(*model));
   }
+  // Where nothing is to be solved for on any baseline, there is nothing to recognise.
+  if (std::none_of(models.begin(), models.end(), [](const auto& model) { return n_solvable(model) > 0; }))
+    return nullptr;
   problem.divide(*request.cells, varies_within_tiles(forest, problem, models));
   std::unique_ptr<JonesSource> source(new JonesSource(evaluator, problem, request, errors, std::move(models)));
   if (source->statistics_bytes() <= evaluator.memory_budget() / 2 && source->evaluate_factors(cancellation))
@@ -130,6 +133,37 @@ std::vector<std::vector<bool>> JonesSource::unknowns_of_terms() const {
     if (std::find(unknowns.begin(), unknowns.end(), true) != unknowns.end()) terms.push_back(std::move(unknowns));
   }
   return terms;
+}
+
+std::vector<std::vector<fit::Combination>> JonesSource::essential() const {
+  std::vector<std::vector<fit::Combination>> all(problem_.n_group());
+  std::vector<bool> done(problem_.n_unknown(), false);  // the norm's combination that begins with an unknown
+  for (std::uint32_t t = 0; t < problem_.time_segments().size(); ++t)
+    for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f)
+      for (const int node : factor_nodes_) {
+        const Result& factor = *factors_[node];
+        // d|G|^2 = 2 Re sum G_e* dG_e
+        fit::Combination combination;
+        std::int64_t first = -1;
+        for (const Derivative& derivative : factor.derivatives) {
+          const std::int64_t unknown = problem_.unknown(derivative.parameter, {0, t, f});
+          if (unknown < 0) continue;
+          const Operand value(factor.value), slope(derivative.value);
+          double sum = 0;
+          for (std::size_t e = 0; e < factor.value.dims().size(); ++e) {
+            const Complex<double> v = value.at(e, t, f), d = slope.at(e, t, f);
+            sum += v.re * d.re + v.im * d.im;
+          }
+          if (first < 0) first = unknown;
+          combination.emplace_back(problem_.place_in_group(static_cast<std::size_t>(unknown)), sum);
+        }
+        if (first < 0 || done[static_cast<std::size_t>(first)]) continue;
+        const std::int32_t g = problem_.group_of(static_cast<std::size_t>(first));
+        if (g < 0) continue;
+        done[static_cast<std::size_t>(first)] = true;
+        all[static_cast<std::size_t>(g)].push_back(std::move(combination));
+      }
+  return all;
 }
 
 // False if a factor has no value or flags, which only the general way can take account of.

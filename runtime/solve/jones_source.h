@@ -22,7 +22,11 @@ class JonesSource final : public EquationSource {
                                                 fit::ErrorModel errors, Cancellation& cancellation);
 
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
-  bool add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
+  bool chi_square_cancels() const override { return errors_.degrees_of_freedom == 0; }
+  void add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
+  /// The norms of the Jones matrices: phases may have any common offset, but not amplitudes (or the elements of a full
+  /// matrix anything but a common unitary factor).
+  std::vector<std::vector<fit::Combination>> essential() const override;
   std::string method() const override;
   std::uint64_t statistics_bytes() const override;
 
@@ -70,9 +74,12 @@ class JonesSource final : public EquationSource {
                             const std::vector<std::uint32_t>& unknowns) const;
   void contribute(const Item& item, Contribution& contribution) const;
   void sweep(Sweep what, Cancellation& cancellation);
+  struct Chunk;  ///< some cells of one element, gathered
   void sum_block(const Planes& planes, const Item& item, Sweep what);
-  void sum_element(const Planes& planes, const Item& item, std::size_t element, Sweep what,
-                   const std::vector<Complex<double>>& c);
+  void append_row(const Planes& planes, const Item& item, std::size_t element, std::array<std::size_t, 3> row,
+                  Chunk& chunk, Excluded& excluded) const;
+  void add_chunk(const Item& item, std::size_t element, Sweep what, const std::vector<Complex<double>>& c, Chunk& chunk,
+                 Sums& sums);
 
   Evaluator& evaluator_;
   Problem& problem_;

@@ -17,6 +17,15 @@ struct JonesSource::Planes {
     bool flags_merge = false, solvable = false;
   };
   std::vector<Core> cores;
+  bool any_flags = false;
+
+  bool flagged(std::size_t element, std::size_t t, std::size_t f) const {
+    if (!any_flags) return false;
+    if (data_flags.at(element, t, f) || weight_flags.at(element, t, f)) return true;
+    for (const Core& core : cores)
+      if (core.flags_merge ? core.flags.any(t, f) : core.flags.at(element, t, f)) return true;
+    return false;
+  }
 };
 
 std::size_t JonesSource::n_basis(std::uint32_t equation) const {
@@ -43,7 +52,7 @@ const JonesSource::Sums& JonesSource::scalars_of(const Item& item, std::size_t e
 std::vector<Item> JonesSource::items() const {
   std::vector<Item> items;
   for (std::uint32_t e = 0; e < models_.size(); ++e)
-    for (std::uint32_t t = 0; has_data_[e] && t < problem_.time_segments().size(); ++t)
+    for (std::uint32_t t = 0; has_data_[e] && n_basis(e) > 0 && t < problem_.time_segments().size(); ++t)
       for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f) items.push_back({e, t, f});
   return items;
 }
@@ -89,6 +98,8 @@ void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
         for (const int node : *factors) is_complex = is_complex || factors_[node]->value.is_complex();
     }
     complex_[e] = is_complex;
+    of.any_flags = !of.data_flags.empty() || !of.weight_flags.empty() ||
+                   std::any_of(of.cores.begin(), of.cores.end(), [](const auto& core) { return !core.flags.empty(); });
   }
   values_.resize(first_.back());
   scalars_.resize(models_.size() * problem_.n_block() * elements_);
@@ -101,83 +112,150 @@ void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
       &cancellation);
 }
 
+// Cells are gathered into short arrays first, which takes care of strides, flags, weights and what is not finite; the
+// sums over them then are plain loops.
+struct JonesSource::Chunk {
+  static constexpr std::size_t kMost = 512;
+  explicit Chunk(std::size_t n_basis)
+      : n_basis(n_basis), weight(kMost), d_re(kMost), d_im(kMost), power(kMost), m(2 * n_basis * kMost) {}
+  double* re(std::size_t k) { return &m[2 * k * kMost]; }
+  double* im(std::size_t k) { return &m[(2 * k + 1) * kMost]; }
+
+  std::size_t n = 0, n_basis;
+  std::vector<double> weight;      ///< 0: the cell does not count
+  std::vector<double> d_re, d_im;  ///< datum less fixed terms
+  std::vector<double> power;       ///< of the datum itself
+  std::vector<double> m;           ///< visibilities of the terms
+};
+
+namespace {
+
+constexpr std::size_t kLanes = 4;  // independent sums, so that additions need not wait for each other
+
+/// Sum of w a* b.
+Complex<double> weighted_product(std::size_t n, const double* w, const double* a_re, const double* a_im,
+                                 const double* b_re, const double* b_im) {
+  double re[kLanes] = {}, im[kLanes] = {};
+  const auto add = [&](std::size_t i, std::size_t lane) {
+    re[lane] += w[i] * (a_re[i] * b_re[i] + a_im[i] * b_im[i]);
+    im[lane] += w[i] * (a_re[i] * b_im[i] - a_im[i] * b_re[i]);
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
+  for (; i < n; ++i) add(i, i % kLanes);
+  return {(re[0] + re[1]) + (re[2] + re[3]), (im[0] + im[1]) + (im[2] + im[3])};
+}
+
+}  // namespace
+
 void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) {
   // Residuals are wanted for exact values, and where weights depend on them.
   const bool residuals = what == Sweep::exact || errors_.degrees_of_freedom > 0;
   const Products products = residuals ? this->products(item) : Products{};
-  for (std::size_t element = 0; element < elements_; ++element)
-    sum_element(planes, item, element, what,
-                residuals ? coefficients(item.equation, element, products) : std::vector<Complex<double>>{});
-}
-
-void JonesSource::sum_element(const Planes& planes, const Item& item, std::size_t element, Sweep what,
-                              const std::vector<Complex<double>>& c) {
   const std::size_t n = n_basis(item.equation);
-  const bool diagonal = models_[item.equation].diagonal;
-  Complex<double>*b = sums_of(item, element), *h = b + n;
-  Sums sums;
-  if (what == Sweep::sums) std::fill(b, h + n * (n + 1) / 2, Complex<double>{});
-  std::vector<Complex<double>> m(n);
-  const int dimensions = complex_[item.equation] ? 2 : 1;
-  const double weight_factor = problem_.equations[item.equation].weight_factor;
   const auto& times = problem_.time_segments().begin;
   const auto& frequencies = problem_.frequency_segments().begin;
-  for (std::size_t t = times[item.time_segment]; t < times[item.time_segment + 1]; ++t)
-    for (std::size_t f = frequencies[item.frequency_segment]; f < frequencies[item.frequency_segment + 1]; ++f) {
-      bool flagged = planes.data_flags.at(element, t, f) || planes.weight_flags.at(element, t, f);
-      for (const Planes::Core& core : planes.cores)
-        flagged = flagged || (core.flags_merge ? core.flags.any(t, f) : core.flags.at(element, t, f));
-      if (flagged) {
-        ++sums.excluded.flagged;
-        continue;
+  Chunk chunk(n);
+  for (std::size_t element = 0; element < elements_; ++element) {
+    const auto c = residuals ? coefficients(item.equation, element, products) : std::vector<Complex<double>>{};
+    Sums sums;
+    if (what == Sweep::sums) std::fill_n(sums_of(item, element), n + n * (n + 1) / 2, Complex<double>{});
+    for (std::size_t t = times[item.time_segment]; t < times[item.time_segment + 1]; ++t)
+      for (std::size_t f = frequencies[item.frequency_segment], end; f < frequencies[item.frequency_segment + 1];
+           f = end) {
+        if (chunk.n == Chunk::kMost) add_chunk(item, element, what, c, chunk, sums);
+        end = std::min(frequencies[item.frequency_segment + 1], f + Chunk::kMost - chunk.n);
+        append_row(planes, item, element, {t, f, end - f}, chunk, sums.excluded);
       }
-      const double given = planes.weighted ? planes.weight.at(element, t, f).re : 1;
-      if (!good_weight(given)) {
-        ++sums.excluded.bad_weight;
-        continue;
-      }
-      const Complex<double> datum = planes.data.at(element, t, f);
-      Complex<double> d = datum;
-      bool finite = is_finite(datum);
-      std::size_t k = 0;
-      for (const Planes::Core& core : planes.cores) {
-        if (!core.solvable) {
-          d = d - core.value.at(element, t, f);
-          continue;
-        }
-        for (std::size_t ab = 0; ab < (diagonal ? 1 : elements_); ++ab, ++k) {
-          m[k] = core.value.at(diagonal ? element : ab, t, f);
-          finite = finite && is_finite(m[k]);
-        }
-      }
-      if (!finite || !is_finite(d)) {
-        ++sums.excluded.not_finite;
-        continue;
-      }
-      double weight = given * weight_factor;
-      if (!c.empty()) {
-        Complex<double> residual = d;
-        for (std::size_t l = 0; l < n; ++l) residual = residual - c[l] * m[l];
-        const double square = weight * (residual.re * residual.re + residual.im * residual.im);
-        const double factor = errors_.weight_factor(square, dimensions);
-        sums.objective += errors_.objective(square, dimensions);
-        sums.chi_square += square * factor;
-        weight *= factor;
-      }
-      sums.equations += static_cast<std::uint64_t>(dimensions);
-      sums.power += weight * (d.re * d.re + d.im * d.im);
-      sums.data_power += weight * (datum.re * datum.re + datum.im * datum.im);
-      if (what == Sweep::exact) continue;
-      for (std::size_t l = 0; l < n; ++l) {
-        const Complex<double> wm{weight * m[l].re, -weight * m[l].im};  // w m_l*
-        b[l] += wm * d;
-        for (std::size_t j = 0; j <= l; ++j) h[l * (l + 1) / 2 + j] += wm * m[j];
-      }
-    }
-  scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element] = sums;
+    add_chunk(item, element, what, c, chunk, sums);
+    scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element] = sums;
+  }
 }
 
-bool JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
+// `row`: time, first channel, number of channels.
+void JonesSource::append_row(const Planes& planes, const Item& item, std::size_t element,
+                             std::array<std::size_t, 3> row, Chunk& chunk, Excluded& excluded) const {
+  const auto [t, first, n] = row;
+  const std::size_t at = chunk.n;
+  chunk.n += n;
+  double *w = &chunk.weight[at], *d_re = &chunk.d_re[at], *d_im = &chunk.d_im[at];
+  planes.data.copy_row(element, t, first, n, d_re, d_im);
+  for (std::size_t i = 0; i < n; ++i) chunk.power[at + i] = d_re[i] * d_re[i] + d_im[i] * d_im[i];
+  std::array<double, Chunk::kMost> re, im;
+  std::size_t k = 0;
+  const bool diagonal = models_[item.equation].diagonal;
+  for (const Planes::Core& core : planes.cores) {
+    if (!core.solvable) {
+      core.value.copy_row(element, t, first, n, re.data(), im.data());
+      for (std::size_t i = 0; i < n; ++i) d_re[i] -= re[i], d_im[i] -= im[i];
+      continue;
+    }
+    for (std::size_t ab = 0; ab < (diagonal ? 1 : elements_); ++ab, ++k)
+      core.value.copy_row(diagonal ? element : ab, t, first, n, chunk.re(k) + at, chunk.im(k) + at);
+  }
+  if (planes.weighted)
+    planes.weight.copy_row(element, t, first, n, w, im.data());
+  else
+    std::fill_n(w, n, 1.0);
+  // Zero times what is finite is zero; times anything else it is NaN.
+  std::fill_n(re.data(), n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) re[i] += 0 * chunk.power[at + i] + 0 * d_re[i] + 0 * d_im[i];
+  for (std::size_t l = 0; l < k; ++l)
+    for (std::size_t i = 0; i < n; ++i) re[i] += 0 * chunk.re(l)[at + i] + 0 * chunk.im(l)[at + i];
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint64_t* reason = nullptr;
+    if (planes.flagged(element, t, first + i))
+      reason = &excluded.flagged;
+    else if (!good_weight(w[i]))
+      reason = &excluded.bad_weight;
+    else if (re[i] != 0)
+      reason = &excluded.not_finite;
+    w[i] *= problem_.equations[item.equation].weight_factor;
+    if (reason == nullptr) continue;
+    ++*reason;
+    w[i] = d_re[i] = d_im[i] = chunk.power[at + i] = 0;
+    for (std::size_t l = 0; l < k; ++l) chunk.re(l)[at + i] = chunk.im(l)[at + i] = 0;
+  }
+}
+
+void JonesSource::add_chunk(const Item& item, std::size_t element, Sweep what, const std::vector<Complex<double>>& c,
+                            Chunk& chunk, Sums& sums) {
+  const std::size_t n = chunk.n, n_basis = chunk.n_basis;
+  const double dimensions = complex_[item.equation] ? 2 : 1;
+  for (std::size_t i = 0; i < n; ++i)
+    sums.equations += chunk.weight[i] > 0 ? static_cast<std::uint64_t>(dimensions) : 0;
+  if (!c.empty()) {
+    std::array<double, Chunk::kMost> re, im;
+    std::copy_n(chunk.d_re.data(), n, re.data());
+    std::copy_n(chunk.d_im.data(), n, im.data());
+    for (std::size_t k = 0; k < n_basis; ++k)
+      for (std::size_t i = 0; i < n; ++i) {
+        re[i] -= c[k].re * chunk.re(k)[i] - c[k].im * chunk.im(k)[i];
+        im[i] -= c[k].re * chunk.im(k)[i] + c[k].im * chunk.re(k)[i];
+      }
+    for (std::size_t i = 0; i < n; ++i) {
+      const double square = chunk.weight[i] * (re[i] * re[i] + im[i] * im[i]);
+      const double factor = errors_.weight_factor(square, static_cast<int>(dimensions));
+      sums.objective += chunk.weight[i] > 0 ? errors_.objective(square, static_cast<int>(dimensions)) : 0;
+      sums.chi_square += square * factor;
+      chunk.weight[i] *= factor;
+    }
+  }
+  const double* w = chunk.weight.data();
+  for (std::size_t i = 0; i < n; ++i) sums.data_power += w[i] * chunk.power[i];
+  sums.power += weighted_product(n, w, chunk.d_re.data(), chunk.d_im.data(), chunk.d_re.data(), chunk.d_im.data()).re;
+  chunk.n = 0;
+  if (what == Sweep::exact) return;
+  Complex<double>*b = sums_of(item, element), *h = b + n_basis;
+  for (std::size_t k = 0; k < n_basis; ++k) {
+    b[k] += weighted_product(n, w, chunk.re(k), chunk.im(k), chunk.d_re.data(), chunk.d_im.data());
+    for (std::size_t l = 0; l <= k; ++l)
+      h[k * (k + 1) / 2 + l] += weighted_product(n, w, chunk.re(k), chunk.im(k), chunk.re(l), chunk.im(l));
+  }
+}
+
+void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
   evaluate_factors(cancellation);
   sweep(Sweep::exact, cancellation);
   for (const Item& item : items()) {
@@ -186,7 +264,6 @@ bool JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Canc
       groups[static_cast<std::size_t>(g)].equations.chi_square += scalars_of(item, element).chi_square;
   }
   summed_ = false;  // what follows would begin anew
-  return true;
 }
 
 }  // namespace rimetree::solve

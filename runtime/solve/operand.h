@@ -16,7 +16,17 @@ class Operand {
   Complex<double> at(std::size_t element, std::size_t t, std::size_t f) const {
     return values_->at(scalar_ ? 0 : element, t * stride_[0] + f * stride_[1]);
   }
-  bool is_complex() const { return values_->is_complex(); }
+  /// Copies the values of cells f, f + 1, ... of one time, real and imaginary parts apart.
+  void copy_row(std::size_t element, std::size_t t, std::size_t f, std::size_t n, double* re, double* im) const {
+    const std::size_t first = (scalar_ ? 0 : element) * values_->cells_per_element() + t * stride_[0] + f * stride_[1];
+    if (values_->is_complex()) {
+      const Complex<double>* from = values_->complex() + first;
+      for (std::size_t i = 0; i < n; ++i) re[i] = from[i * stride_[1]].re, im[i] = from[i * stride_[1]].im;
+    } else {
+      const double* from = values_->real() + first;
+      for (std::size_t i = 0; i < n; ++i) re[i] = from[i * stride_[1]], im[i] = 0;
+    }
+  }
 
  private:
   const Vells* values_ = nullptr;
@@ -34,6 +44,7 @@ class FlagOperand {
   bool at(std::size_t element, std::size_t t, std::size_t f) const {
     return flags_ != nullptr && flags_->plane(element)[t * stride_[0] + f * stride_[1]] != 0;
   }
+  bool empty() const { return flags_ == nullptr; }
   /// Whether any element is flagged on the cell.
   bool any(std::size_t t, std::size_t f) const {
     if (flags_ == nullptr) return false;

@@ -10,8 +10,8 @@ namespace rimetree::solve {
 namespace {
 
 // An unknown of which less than this part is determined is flagged. A phase common to three antennas or more leaves two
-// thirds of each phase determined, and does no harm: only differences are ever used. Of the two gains on a lone
-// baseline the data determine half.
+// thirds of each phase determined, and does no harm: only differences are ever used. Of the two phases on a lone
+// baseline the data determine half. (What of amplitudes must be determined says EquationSource::essential.)
 constexpr double kDetermined = 0.6;
 
 const char* status_text(fit::FitStatus status) {
@@ -82,9 +82,9 @@ std::pair<const SolvableParm*, std::size_t> parm_and_coefficient(const Problem& 
   return {&parm, (unknown - parm.first_unknown) % parm.tiles.n_coefficient()};
 }
 
-void describe(const Problem& problem, const Request& request, const std::vector<Outcome>& outcomes,
-              const std::vector<double>& values, const SolveOptions& options, SolveReport& report,
-              ThreadPool& threads) {
+void describe(const Problem& problem, const std::vector<std::vector<fit::Combination>>& essential,
+              const Request& request, const std::vector<Outcome>& outcomes, const std::vector<double>& values,
+              const SolveOptions& options, SolveReport& report, ThreadPool& threads) {
   const std::size_t n = values.size();
   std::vector<double> sigma(n, std::numeric_limits<double>::quiet_NaN());
   std::vector<std::int32_t> flag(n, kNotSolved), group(n, -1);
@@ -93,7 +93,8 @@ void describe(const Problem& problem, const Request& request, const std::vector<
     for (std::size_t g = begin; g < end; ++g) {
       const Outcome& outcome = outcomes[g];
       report.groups[g] = group_of(problem, *request.cells, g, outcome);
-      const fit::Covariance covariance = fit::covariance(outcome.equations, outcome.held);
+      const auto& combinations = essential.empty() ? std::vector<fit::Combination>{} : essential[g];
+      const fit::Covariance covariance = fit::covariance(outcome.equations, outcome.held, combinations);
       report.groups[g].rank = covariance.rank;
       report.groups[g].condition = covariance.condition;
       double variance = options.errors.variance_factor(2);
@@ -105,6 +106,11 @@ void describe(const Problem& problem, const Request& request, const std::vector<
         flag[u] = flag_of(outcome, covariance, k);
         group[u] = static_cast<std::int32_t>(g);
       }
+      for (std::size_t c = 0; c < combinations.size(); ++c)
+        for (const auto& [k, coefficient] : combinations[c]) {
+          std::int32_t& of = flag[problem.group(g)[k]];
+          if (!covariance.combination_determined[c] && (of & kNoData) == 0) of |= kUndetermined;
+        }
     }
   });
   const auto part = [](const auto& all, const SolvableParm& parm) {

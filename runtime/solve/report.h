@@ -21,8 +21,9 @@ struct Outcome {
 /// The Parm of an unknown, and the number of the coefficient.
 std::pair<const SolvableParm*, std::size_t> parm_and_coefficient(const Problem& problem, std::size_t unknown);
 
-/// Fills `groups` and `parms` of a report: standard errors, ranks, flags.
-void describe(const Problem& problem, const Request& request, const std::vector<Outcome>& outcomes,
-              const std::vector<double>& values, const SolveOptions& options, SolveReport& report, ThreadPool& threads);
+/// Fills `groups` and `parms` of a report: standard errors, ranks, flags. `essential`: as EquationSource::essential().
+void describe(const Problem& problem, const std::vector<std::vector<fit::Combination>>& essential,
+              const Request& request, const std::vector<Outcome>& outcomes, const std::vector<double>& values,
+              const SolveOptions& options, SolveReport& report, ThreadPool& threads);
 
 }  // namespace rimetree::solve

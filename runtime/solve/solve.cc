@@ -4,7 +4,7 @@
 #include <chrono>
 #include <memory>
 
-#include "runtime/fit/covariance.h"
+#include "runtime/error.h"
 #include "runtime/solve/generic_source.h"
 #include "runtime/solve/jones_source.h"
 #include "runtime/solve/report.h"
@@ -49,7 +49,7 @@ class Solve {
       problem_.set_values(evaluator_.forest(), before);
       throw;
     }
-    describe(problem_, request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
+    describe(problem_, source_->essential(), request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
     report_.method = source_->method();
     report_.statistics_bytes = source_->statistics_bytes();
     report_.evaluate_seconds = evaluator_.timing().total_seconds - evaluated;
@@ -91,9 +91,25 @@ class Solve {
     return groups;
   }
 
+  // Matrices of all groups: at the solution, at the trial, and of a step.
+  void check_memory() const {
+    std::uint64_t bytes = 0, largest = 0;
+    for (std::size_t g = 0; g < problem_.n_group(); ++g) {
+      const std::uint64_t n = problem_.group(g).size();
+      bytes += 3 * n * n * sizeof(double);
+      largest = std::max(largest, n);
+    }
+    if (bytes <= evaluator_.memory_budget()) return;
+    throw Error("the normal equations of " + std::to_string(problem_.n_group()) + " groups of unknowns, of which the " +
+                "largest has " + std::to_string(largest) + ", take " + std::to_string(bytes >> 20) +
+                " MiB, more than the memory budget of " + std::to_string(evaluator_.memory_budget() >> 20) +
+                " MiB. Solve fewer time slots at a time, or use solution tiles that do not connect as many unknowns");
+  }
+
   // Fits all groups side by side; leaves the solution in values_ (and trial values in the forest).
   std::vector<Outcome> fit(const fit::FitOptions& options) {
     const std::size_t n = problem_.n_group();
+    check_memory();
     std::vector<LevenbergMarquardt> fits;
     for (std::size_t g = 0; g < n; ++g) fits.push_back(new_fit(g, options));
     std::vector<Excluded> excluded(n);
@@ -149,11 +165,13 @@ class Solve {
   // equations of all together then give the errors.
   std::vector<Outcome> successively() {
     constexpr int kStepsPerTerm = 3;
-    fit::FitOptions options = options_.fit;
+    fit::FitOptions options = options_.fit, none = options_.fit;
+    none.iterations = 0;
+    none.damping = 0;
+    const std::vector<Outcome> before = fit(none);
     options.iterations = kStepsPerTerm;
     bool settled = false;
     int round = 0;
-    std::vector<double> first_chi_square;
     for (; round < options_.fit.iterations && !settled; ++round) {
       settled = true;
       for (const std::vector<bool>& term : terms_) {
@@ -166,22 +184,24 @@ class Solve {
       options.damping = 0;  // close by now: full steps, so that a round without change is seen as such
     }
     problem_.activate({});
-    fit::FitOptions none = options_.fit;
-    none.iterations = 0;
-    none.damping = 0;
-    const double first = report_.chi_square.empty() ? 0 : report_.chi_square.front();
     std::vector<Outcome> outcomes = fit(none);
-    for (Outcome& outcome : outcomes) {
-      if (outcome.status == fit::FitStatus::exhausted && settled) outcome.status = fit::FitStatus::converged;
-      outcome.iterations = round;
-      if (outcomes.size() == 1) outcome.chi_square_before = first;
+    for (std::size_t g = 0; g < outcomes.size(); ++g) {
+      if (outcomes[g].status == fit::FitStatus::exhausted && settled) outcomes[g].status = fit::FitStatus::converged;
+      outcomes[g].iterations = round;
+      outcomes[g].chi_square_before = before[g].chi_square_before;
     }
     return outcomes;
   }
 
   void replace_chi_square(std::vector<Outcome>& outcomes) {
+    constexpr double kGoodFit = 1e-6;  // of the power of the data: above it 9 digits of chi-square are left
+    const bool needed =
+        source_->chi_square_cancels() && std::any_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+          return outcome.equations.chi_square < kGoodFit * outcome.equations.data_power;
+        });
+    if (!needed) return;
     std::vector<GroupEquations> exact(outcomes.size());
-    if (!source_->add_exact_chi_square(exact, cancellation_)) return;
+    source_->add_exact_chi_square(exact, cancellation_);
     double sum = 0;
     for (std::size_t g = 0; g < outcomes.size(); ++g)
       sum += outcomes[g].equations.chi_square = exact[g].equations.chi_square;

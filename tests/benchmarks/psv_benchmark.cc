@@ -11,7 +11,7 @@
 #include <string>
 
 #include "nodes/psv/kernel.h"
-#include "tests/benchmarks/peak.h"
+#include "runtime/multiply_add_peak.h"
 #include "tests/support/psv_case.h"
 
 namespace rimetree::testing {
@@ -69,8 +69,8 @@ struct Prepared {
 
 template <class T>
 double peak() {
-  static const double rate = peak_multiply_adds_per_second<T>();
-  return rate;
+  static const MultiplyAddPeak measured = multiply_add_peak();
+  return sizeof(T) == 8 ? measured.double_per_second : measured.single_per_second;
 }
 
 template <class T>

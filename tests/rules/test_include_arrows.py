@@ -27,7 +27,7 @@ WALLS = {
     r"casacore/": {"runtime/ms"},
     r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
     r"boost/": {"runtime"},
-    r"hwy/": {"nodes/psv"},
+    r"hwy/": {"runtime", "nodes/psv"},
     r"fftw3": {"nodes/psv"},
     r"Eigen/": {"runtime/fit"},
     r"erfa\.h": {"nodes"},

@@ -67,7 +67,7 @@ class Leaf final : public Node {
       else if (what == "data")
         own_ |= kData;
       else if (what == "parameter")
-        own_ |= kParameter;
+        own_ |= kParameter | kSolvable;
       else if (what == "iteration")
         own_ |= kIteration;
       else

@@ -43,6 +43,20 @@ def test_a_tile_without_good_data_keeps_its_values_and_is_flagged(method):
 
 
 @METHODS
+def test_one_baseline_does_not_determine_two_gains(method):
+    """The amplitude of one antenna can be exchanged for the other's. That all phases may turn together is no fault:
+    what tells the two apart is known of Jones matrices only, so the general way reports the rank."""
+    _, sky, _, data = planted_case(n=2)
+    report = planted.gain_forest("diag", data, sky, ONES[:2], solver={"method": method}).solve(
+        "solver", planted.cells()
+    )
+    (group,) = report.groups
+    assert group.rank < group.unknowns
+    if method == "auto":
+        assert all(parm.flag & rt.SolutionFlag.UNDETERMINED for parm in report.parms.values())
+
+
+@METHODS
 def test_more_unknowns_than_equations(method):
     """A single datum: a full Jones matrix on each side of it."""
     _, sky, _, data = planted_case(n=2, kind="full")
@@ -170,6 +184,16 @@ def test_mistakes_are_errors():
             bad = rt.NodeScope()
             bad.s << rt.Solver(rt.Condeq(rt.Constant(1.0), rt.Parm(0.0, solvable=True)), **state)
             rt.Forest(bad)
+
+
+def test_too_many_unknowns_for_the_memory_is_an_error_beforehand():
+    ns = rt.NodeScope()
+    ns.x << rt.Parm(0.0, solvable=True, time_edges_s=np.arange(2001.0))
+    ns.y << rt.Parm(0.0, solvable=True, freq_edges_hz=[0.0, 1.0, 2.0])
+    ns.solver << rt.Solver(rt.Condeq(rt.Constant(1.0), ns.x + ns.y))
+    forest = rt.Forest(ns, memory_bytes=20_000_000)
+    with pytest.raises(rt.Error, match="2002, take 91 MiB, more than the memory budget of 19 MiB"):
+        forest.solve(ns.solver, rt.Cells(np.arange(2000.0) + 0.5, [0.5, 1.5]))
 
 
 def test_progress_is_told_and_its_exception_ends_the_solve():

@@ -55,7 +55,7 @@ def predict(
     verify: so many visibilities, chosen at random, are computed again one by one in extended precision; warns if one is
         off by more than the tolerance.
     found: a list to which the `Verification` of `verify` is appended.
-    threads: number of threads; None: all cores.
+    threads: number of threads; None: as `Forest` has it.
 
     Returns
     -------

@@ -18,6 +18,7 @@ _COMMANDS = {
     "sky": ("sky", "Show and convert sky models."),
     "draw": ("draw", "Draw a forest as SVG."),
     "explain": ("explain", "Show the plan of a forest: batches, bytes, time; nothing is executed."),
+    "bench": ("bench", "Measure speed, with results that are checked."),
     "info": ("info", "Show versions, devices and node classes."),
 }
 

@@ -1,0 +1,169 @@
+"""Solvers in runs over Measurement Sets: data, weights and flags from Spigots, corrected data to Sinks."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+CENTRE = (0.9, -0.5)
+N = 4
+N_TIME = 6
+START_S = 5e9
+
+
+def predicted(ns, path):
+    """ns.M(p, q): visibilities of two sources on the set's baselines."""
+    ns.radec_0 << rt.Constant(CENTRE)
+    ns.lmn << rt.LMN(rt.Constant([[0.9, -0.5], [0.9008, -0.4995]]), ns.radec_0)
+    ns.B << rt.Stokes(rt.Constant([[4.0, 0.3, 0.5, 0.1], [2.0, 0.0, 0.0, 0.0]]))
+    baselines = rt.ms.baselines(path)
+    for p, q in baselines:
+        ns.uvw(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW")
+        ns.M(p, q) << rt.PSV(ns.lmn, ns.B, ns.uvw(p, q))
+    return baselines
+
+
+def jones(ns, gains, **parm):
+    """ns.G(p) = diag of [time tile or nothing, antenna, 2] complex gains, and its Parms' names."""
+    names = []
+    for p in range(N):
+        parts = []
+        for i in range(2):
+            for part in (gains[..., p, i].real, gains[..., p, i].imag):
+                value = part[:, None, None, None] if part.ndim else float(part)
+                parts.append(ns.g(p, len(parts)) << rt.Parm(value, **parm))
+                names.append(parts[-1].name)
+        ns.G(p) << rt.Matrix22(rt.ToComplex(*parts[:2]), 0.0, 0.0, rt.ToComplex(*parts[2:]))
+    return names
+
+
+def simulate(path, gains, noise_jy=0.0):
+    """Fills DATA with G_p M G_q^H; gains [time slot, antenna, 2]."""
+    ns = rt.NodeScope()
+    baselines = predicted(ns, path)
+    jones(ns, gains, time_edges_s=START_S - 5 + 10.0 * np.arange(len(gains) + 1))
+    for p, q in baselines:
+        v = ns.G(p) @ ns.M(p, q) @ ns.G(q).H
+        if noise_jy:
+            v = v + rt.GaussNoise(stddev=noise_jy, seed=3, dims=[2, 2], complex=True)
+        ns.sink(p, q) << rt.Sink(v, station_1_index=p, station_2_index=q, output_column="DATA")
+    rt.Forest(ns).run(path)
+
+
+def calibrating(path, *, sinks=True, solver=None, start=1.0, **parm):
+    """A forest that solves for G on DATA and writes corrected data."""
+    ns = rt.NodeScope()
+    baselines = predicted(ns, path)
+    jones(ns, np.full((N, 2), start + 0j), solvable=True, **parm)
+    for p, q in baselines:
+        station = {"station_1_index": p, "station_2_index": q}
+        ns.D(p, q) << rt.Spigot(**station, input_column="DATA")
+        ns.W(p, q) << rt.Spigot(**station, input_column="WEIGHT")
+        ns.c(p, q) << rt.Condeq(ns.D(p, q), ns.G(p) @ ns.M(p, q) @ ns.G(q).H, ns.W(p, q))
+        corrected = rt.MatrixInvert22(ns.G(p)) @ ns.D(p, q) @ rt.MatrixInvert22(ns.G(q).H)
+        if sinks:
+            ns.sink(p, q) << rt.Sink(corrected, **station, output_column="CORRECTED_DATA")
+    ns.solver << rt.Solver(*(ns.c(p, q) for p, q in baselines), **(solver or {}))
+    ns.mux << rt.VisDataMux(ns.solver, None, *((ns.sink(p, q) for p, q in baselines) if sinks else ()))
+    return rt.Forest(ns)
+
+
+def planted(seed=1):
+    random = np.random.default_rng(seed)
+    return 1 + 0.3 * (random.normal(size=(N_TIME, N, 2)) + 1j * random.normal(size=(N_TIME, N, 2)))
+
+
+def model(path):
+    ns = rt.NodeScope()
+    baselines = predicted(ns, path)
+    for p, q in baselines:
+        ns.sink(p, q) << rt.Sink(ns.M(p, q), station_1_index=p, station_2_index=q, output_column="MODEL_DATA")
+    rt.Forest(ns).run(path)
+    (tile,) = rt.ms.tiles(path, ["MODEL_DATA", "CORRECTED_DATA"], time_slots=1000)
+    return tile["columns"]["MODEL_DATA"], tile["columns"]["CORRECTED_DATA"]
+
+
+@pytest.mark.parametrize("method", ["auto", "generic"])
+def test_each_group_of_time_slots_is_solved_and_corrected(small_ms, method):
+    """A Parm of one tile is solved anew in each time-slot group, from the values of the one before."""
+    path, gains = small_ms(n_time=N_TIME), planted()
+    simulate(path, gains)
+    report = calibrating(path, solver={"method": method}).run(path, time_slots=1)
+    assert len(report.solves) == N_TIME and all(solve.converged for solve in report.solves)
+    for t, solve in enumerate(report.solves):
+        (group,) = solve.groups
+        assert group.time_s == (START_S + 10 * t - 5, START_S + 10 * t + 5)
+        found = float(solve.parms["g:2:0"].value) + 1j * float(solve.parms["g:2:1"].value)
+        assert abs(found) == pytest.approx(abs(gains[t, 2, 0]), rel=1e-5)  # DATA are in single precision
+    wanted, corrected = model(path)
+    # The common phase of all gains cancels in diagonal elements and between feeds.
+    np.testing.assert_allclose(corrected, wanted, atol=1e-5)
+
+
+def test_tiles_of_parms_are_filled_group_by_group(small_ms):
+    """One Parm for the whole set, with a tile per two slots; each time-slot group solves the tiles that it has."""
+    path, gains = small_ms(n_time=N_TIME), np.repeat(planted()[::2], 2, axis=0)
+    simulate(path, gains)
+    edges = START_S - 5 + 20.0 * np.arange(4)
+    forest = calibrating(path, time_edges_s=edges)
+    report = forest.run(path, time_slots=2)
+    assert len(report.solves) == 3
+    value = forest.get_state("g:1:0")["value"].ravel() + 1j * forest.get_state("g:1:1")["value"].ravel()
+    np.testing.assert_allclose(np.abs(value), np.abs(gains[::2, 1, 0]), rtol=1e-5)
+    flags = np.array([solve.parms["g:1:0"].flag.ravel() for solve in report.solves])
+    assert (flags == 0).tolist() == np.eye(3, dtype=bool).tolist()
+    assert (flags[~np.eye(3, dtype=bool)] == rt.SolutionFlag.NOT_SOLVED).all()
+    assert not any("reaches over" in warning for warning in report.warnings)
+    divided = calibrating(path, time_edges_s=edges).run(path, time_slots=1)
+    assert sum("reaches over" in warning for warning in divided.warnings) == 1
+
+
+def test_several_groups_at_once_are_those_one_by_one(small_ms):
+    path, gains = small_ms(n_time=N_TIME), planted()
+    simulate(path, gains, noise_jy=0.2)
+    edges = START_S - 5 + 10.0 * np.arange(N_TIME + 1)
+    solutions = []
+    for slots in (1, 6):
+        forest = calibrating(path, time_edges_s=edges, solver={"sigma_tolerance": 1e-7})
+        forest.run(path, time_slots=slots)
+        solutions.append(
+            np.abs(
+                [
+                    forest.get_state(f"g:{p}:0")["value"].ravel() + 1j * forest.get_state(f"g:{p}:1")["value"].ravel()
+                    for p in range(N)
+                ]
+            )
+        )
+    np.testing.assert_allclose(solutions[0], solutions[1], rtol=1e-7)
+
+
+def test_solving_alone_writes_nothing(small_ms):
+    path = small_ms(n_time=2)
+    simulate(path, planted()[:2])
+    told = []
+    report = calibrating(path, sinks=False).run(path, solve_progress=lambda *state: told.append(state))
+    assert report.columns == [] and report.rows_written == 0
+    assert len(report.solves) == 1 and told[0][0] == "solver"
+
+
+def test_a_flagged_antenna(small_ms):
+    """Rows of antenna 3 are flagged: they are left out, and the rest is solved."""
+    path, gains = small_ms(n_time=N_TIME), planted()
+    gains[:] = gains[0]
+    simulate(path, gains, noise_jy=0.1)
+    ns = rt.NodeScope()
+    for p in range(3):
+        d = rt.Spigot(station_1_index=p, station_2_index=3, input_column="DATA")
+        ns.sink(p) << rt.Sink(
+            rt.ZeroFlagger(d, oper="NE"), station_1_index=p, station_2_index=3, output_column="DATA", write_flags=True
+        )
+    rt.Forest(ns).run(path)
+    solve = calibrating(path).run(path).solves[0]
+    (group,) = solve.groups
+    assert group.converged and group.flagged == 3 * N_TIME * 8 * 4
+    assert group.equations == 2 * 3 * N_TIME * 8 * 4
+    for k in range(4):
+        assert solve.parms[f"g:3:{k}"].flag == rt.SolutionFlag.NO_DATA
+        assert solve.parms[f"g:2:{k}"].flag == 0
+    # weights are 1 in the set, the noise is 0.1: the reduced chi-square says so
+    assert group.reduced_chi_square == pytest.approx(0.01, rel=0.2)
