@@ -115,6 +115,7 @@ class Solver final : public Node {
     }
     evaluation.set(std::move(value));
     evaluation.set_flags({});
+    warn_of_tiles_solved_twice(evaluator, report);
     evaluator.solves().reports.push_back(std::move(report));
   }
 
@@ -122,6 +123,24 @@ class Solver final : public Node {
   void evaluate(Evaluation&) const override {}  // the evaluator calls control() instead
 
  private:
+  /// Of a solution tile that reaches over two time-slot groups the second solution replaces the first.
+  static void warn_of_tiles_solved_twice(Evaluator& evaluator, const SolveReport& report) {
+    const std::vector<SolveReport>& earlier = evaluator.solves().reports;
+    if (earlier.empty() || earlier.back().solver != report.solver || earlier.back().data_id == report.data_id) return;
+    for (std::size_t p = 0; p < std::min(report.parms.size(), earlier.back().parms.size()); ++p) {
+      const SolvedParm &now = report.parms[p], &before = earlier.back().parms[p];
+      // A Parm of one tile is meant to be solved anew in each group.
+      if (now.shape.size() < 4 || now.parm != before.parm || now.group.size() != before.group.size()) continue;
+      for (std::size_t u = 0; u < now.group.size(); ++u)
+        if (now.group[u] >= 0 && before.group[u] >= 0)
+          return evaluator.warnings().add(
+              "Solver: tile solved twice",
+              "a solution tile of \"" + now.parm +
+                  "\" reaches over several time-slot groups (or data descriptions, or "
+                  "fields): each solves it anew and the last one counts; choose time_slots so that no tile is divided");
+    }
+  }
+
   solve::SolveOptions options_;
 };
 

@@ -56,6 +56,7 @@ class Evaluator {
   void reset_timing() { timing_ = {}; }
   /// What nodes had to say so far, each message once.
   const Warnings& warnings() const { return warnings_; }
+  Warnings& warnings() { return warnings_; }
   const Forest& forest() const { return *forest_; }
   /// For nodes that control evaluations: they set the values of parameters.
   Forest& forest() { return *forest_; }

@@ -54,6 +54,7 @@ std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const
 void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
   const auto n_time = static_cast<std::uint32_t>(problem_.time_segments().size());
   const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
+  ++request_.iteration;
   for (const auto& [begin, end] : portions()) {
     std::vector<int> roots;
     for (std::size_t e = begin; e < end; ++e) {

@@ -41,12 +41,15 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
     const bool fixed = (forest.dependencies(equation.data) & kSolvable) == 0 &&
                        (equation.weight < 0 || (forest.dependencies(equation.weight) & kSolvable) == 0);
     auto model = jones_model(forest, equation.model);
-    if (!fixed || !model || n_solvable(*model) == 0) return nullptr;
+    if (!fixed || !model) return nullptr;
     if (!(forest.node(equation.model).dims() == forest.node(problem.equations[0].model).dims()) ||
         !(forest.node(equation.condeq).dims() == forest.node(equation.model).dims()))
       return nullptr;
     models.push_back(std::move(*model));
   }
+  // Where nothing is to be solved for on any baseline, there is nothing to recognise.
+  if (std::none_of(models.begin(), models.end(), [](const auto& model) { return n_solvable(model) > 0; }))
+    return nullptr;
   problem.divide(*request.cells, varies_within_tiles(forest, problem, models));
   std::unique_ptr<JonesSource> source(new JonesSource(evaluator, problem, request, errors, std::move(models)));
   if (source->statistics_bytes() <= evaluator.memory_budget() / 2 && source->evaluate_factors(cancellation))

@@ -52,7 +52,7 @@ const JonesSource::Sums& JonesSource::scalars_of(const Item& item, std::size_t e
 std::vector<Item> JonesSource::items() const {
   std::vector<Item> items;
   for (std::uint32_t e = 0; e < models_.size(); ++e)
-    for (std::uint32_t t = 0; has_data_[e] && t < problem_.time_segments().size(); ++t)
+    for (std::uint32_t t = 0; has_data_[e] && n_basis(e) > 0 && t < problem_.time_segments().size(); ++t)
       for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f) items.push_back({e, t, f});
   return items;
 }

@@ -34,6 +34,7 @@ class Walk {
   explicit Walk(const Forest& forest) : forest_(forest) {}
 
   bool visit(int node, std::vector<int> left, std::vector<int> right, bool flags_merge) {
+    if ((forest_.dependencies(node) & kIteration) != 0) return false;  // not the same at each step
     if (!solvable(forest_, node)) {
       model_.terms.push_back({node, std::move(left), std::move(right), flags_merge});
       return true;
@@ -68,21 +69,21 @@ class Walk {
   JonesModel take() { return std::move(model_); }
 
  private:
-  /// Which child of a product is the visibility: the only fixed one, or the only one that is a sum or product again;
-  /// -1 where it is not clear.
+  /// Which child of a product is the visibility: the only one that depends on data (on a Spigot's UVW, say); or the
+  /// only fixed one, or the only one that is a sum or product again. -1 where it is not clear.
   std::ptrdiff_t core_of(const std::vector<int>& children) const {
-    std::ptrdiff_t fixed = -1, nested = -1;
-    int n_fixed = 0, n_nested = 0;
+    std::ptrdiff_t fixed = -1, nested = -1, data = -1;
+    int n_fixed = 0, n_nested = 0, n_data = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
+      const auto here = static_cast<std::ptrdiff_t>(i);
       const std::string& name = class_of(forest_, children[i]);
-      if (!solvable(forest_, children[i])) {
-        fixed = static_cast<std::ptrdiff_t>(i);
-        ++n_fixed;
-      } else if (name == "Add" || name == "MatrixMultiply" || name == "Multiply") {
-        nested = static_cast<std::ptrdiff_t>(i);
-        ++n_nested;
-      }
+      if ((forest_.dependencies(children[i]) & kData) != 0) data = here, ++n_data;
+      if (!solvable(forest_, children[i]))
+        fixed = here, ++n_fixed;
+      else if (name == "Add" || name == "MatrixMultiply" || name == "Multiply")
+        nested = here, ++n_nested;
     }
+    if (n_data == 1) return data;
     if (n_fixed == 1 && n_nested == 0) return fixed;
     return n_fixed == 0 && n_nested == 1 ? nested : -1;
   }

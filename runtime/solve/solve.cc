@@ -149,11 +149,13 @@ class Solve {
   // equations of all together then give the errors.
   std::vector<Outcome> successively() {
     constexpr int kStepsPerTerm = 3;
-    fit::FitOptions options = options_.fit;
+    fit::FitOptions options = options_.fit, none = options_.fit;
+    none.iterations = 0;
+    none.damping = 0;
+    const std::vector<Outcome> before = fit(none);
     options.iterations = kStepsPerTerm;
     bool settled = false;
     int round = 0;
-    std::vector<double> first_chi_square;
     for (; round < options_.fit.iterations && !settled; ++round) {
       settled = true;
       for (const std::vector<bool>& term : terms_) {
@@ -166,15 +168,11 @@ class Solve {
       options.damping = 0;  // close by now: full steps, so that a round without change is seen as such
     }
     problem_.activate({});
-    fit::FitOptions none = options_.fit;
-    none.iterations = 0;
-    none.damping = 0;
-    const double first = report_.chi_square.empty() ? 0 : report_.chi_square.front();
     std::vector<Outcome> outcomes = fit(none);
-    for (Outcome& outcome : outcomes) {
-      if (outcome.status == fit::FitStatus::exhausted && settled) outcome.status = fit::FitStatus::converged;
-      outcome.iterations = round;
-      if (outcomes.size() == 1) outcome.chi_square_before = first;
+    for (std::size_t g = 0; g < outcomes.size(); ++g) {
+      if (outcomes[g].status == fit::FitStatus::exhausted && settled) outcomes[g].status = fit::FitStatus::converged;
+      outcomes[g].iterations = round;
+      outcomes[g].chi_square_before = before[g].chi_square_before;
     }
     return outcomes;
   }

@@ -148,3 +148,29 @@ def test_same_bits_from_any_number_of_threads(method, threads):
     for name, parm in one.parms.items():
         np.testing.assert_array_equal(parm.value, many.parms[name].value)
         np.testing.assert_array_equal(parm.sigma, many.parms[name].sigma)
+
+
+@pytest.mark.parametrize("method", ["auto", "generic"])
+def test_known_gains_among_unknown_ones(method):
+    """Antennas 0 and 1 are known: their baseline has nothing to solve for, and there is no free phase."""
+    random = np.random.default_rng(7)
+    sky, gains = planted.fixed_sky(random, N), planted.gains_of(random, "diag", N)
+    data = planted.apply(gains, sky)
+    ns = rt.NodeScope()
+    for p in range(N):
+        if p < 2:
+            ns.G(p) << rt.Constant(gains[p])
+        else:
+            planted.jones_parms(ns, "diag", p, np.eye(2, dtype=complex))
+    for (p, q), m in sky.items():
+        model = ns.G(p) @ rt.Constant(m, cells_rank=2) @ ns.G(q).H
+        ns.c(p, q) << rt.Condeq(rt.Constant(data[p, q], cells_rank=2), model)
+    ns.solver << rt.Solver(*(ns.c(p, q) for p, q in sky), method=method)
+    report = rt.Forest(ns).solve(ns.solver, planted.cells())
+    assert ("sums over" in report.method) == (method == "auto")
+    (group,) = report.groups
+    assert group.rank == group.unknowns == 16 and group.equations == 2 * 4 * 24 * 14
+    for p in range(2, N):
+        found = [float(report.parms[f"G:{p}:{part}"].value) for part in ("xxr", "xxi", "yyr", "yyi")]
+        wanted = [gains[p, 0, 0].real, gains[p, 0, 0].imag, gains[p, 1, 1].real, gains[p, 1, 1].imag]
+        np.testing.assert_allclose(found, wanted, atol=1e-9)

@@ -113,6 +113,9 @@ def test_tiles_of_parms_are_filled_group_by_group(small_ms):
     flags = np.array([solve.parms["g:1:0"].flag.ravel() for solve in report.solves])
     assert (flags == 0).tolist() == np.eye(3, dtype=bool).tolist()
     assert (flags[~np.eye(3, dtype=bool)] == rt.SolutionFlag.NOT_SOLVED).all()
+    assert not any("reaches over" in warning for warning in report.warnings)
+    divided = calibrating(path, time_edges_s=edges).run(path, time_slots=1)
+    assert sum("reaches over" in warning for warning in divided.warnings) == 1
 
 
 def test_several_groups_at_once_are_those_one_by_one(small_ms):

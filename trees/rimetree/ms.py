@@ -69,6 +69,15 @@ class RunReport:
     verification: Verification | None = None
     solves: list[SolveReport] = field(default_factory=list)
 
+    def _solves_text(self) -> list[str]:
+        bad = [solve for solve in self.solves if not solve.converged]
+        if not self.solves:
+            return []
+        summary = f"{len(self.solves) - len(bad)} of {len(self.solves)} solves converged"
+        shown = bad[:10] if len(self.solves) > 3 else self.solves
+        more = [f"and {len(bad) - 10} more that did not"] if len(bad) > 10 else []
+        return [summary, *(str(solve) for solve in shown), *more]
+
     @property
     def overhead_fraction(self) -> float:
         """Framework overhead as a part of node arithmetic and overhead together (I/O left out)."""
@@ -84,7 +93,7 @@ class RunReport:
                 f"total {self.total_seconds:.3f} s: reading {self.read_seconds:.3f} s, writing "
                 f"{self.write_seconds:.3f} s, evaluating {self.evaluate_seconds:.3f} s; framework overhead "
                 f"{self.overhead_seconds:.4f} s ({100 * self.overhead_fraction:.2f} % of computing)",
-                *(str(solve) for solve in self.solves),
+                *self._solves_text(),
                 *self.notes,
                 *([str(self.verification)] if self.verification else []),
             ]

@@ -57,6 +57,50 @@ TEST(Covariance, WhatHasNoDataOrIsHeldHasNoError) {
   EXPECT_EQ(covariance.determined[1], 0);
 }
 
+// Gains on all baselines of n antennas at amplitude and phase, one row of unknowns after the other: amplitudes have the
+// matrix (n - 2) I + 11^T, phases n I - 11^T with a common offset that is free. Both inverses are known.
+void expect_amplitudes_and_phases(std::size_t n) {
+  NormalEquations of(2 * n);
+  const auto count = static_cast<double>(n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      of.at(i, j) = (i == j ? count - 2 : 0) + 1;
+      of.at(n + i, n + j) = (i == j ? count : 0) - 1;
+    }
+  Combination phases, amplitudes;
+  for (std::size_t i = 0; i < n; ++i) {
+    amplitudes.emplace_back(i, 1.0);
+    phases.emplace_back(n + i, 1.0);
+  }
+  const Covariance covariance = fit::covariance(of, std::vector<bool>(2 * n, false), {amplitudes, phases});
+  EXPECT_EQ(covariance.rank, 2 * n - 1);
+  EXPECT_TRUE(covariance.combination_determined[0]);
+  EXPECT_FALSE(covariance.combination_determined[1]);
+  const double amplitude = (1 - 1 / (2 * count - 2)) / (count - 2), phase = (1 - 1 / count) / count;
+  for (std::size_t i = 0; i < n; ++i) {
+    EXPECT_NEAR(covariance.sigma[i], std::sqrt(amplitude), 1e-11);
+    EXPECT_NEAR(covariance.sigma[n + i], std::sqrt(phase), 1e-11);
+    EXPECT_NEAR(covariance.determined[n + i], 1 - 1 / count, 1e-10);
+  }
+  // Scaled to unit diagonal: amplitudes have eigenvalues 2 and (n - 2)/(n - 1), phases n/(n - 1).
+  EXPECT_NEAR(covariance.condition, 2 * (count - 1) / (count - 2), 1e-2);
+}
+
+TEST(Covariance, OfAFewUnknownsAndOfManyIsFoundByDifferentWays) {
+  expect_amplitudes_and_phases(50);
+  expect_amplitudes_and_phases(250);
+}
+
+TEST(Covariance, OfManyMayLeaveManyUndetermined) {
+  NormalEquations of(500);  // pairs of which only the sum is determined
+  for (std::size_t i = 0; i < 500; ++i) of.at(i, i) = 1;
+  for (std::size_t i = 0; i < 500; i += 2) of.at(i + 1, i) = 1;
+  const Covariance covariance = fit::covariance(of, std::vector<bool>(500, false));
+  EXPECT_EQ(covariance.rank, 250u);
+  for (const double determined : covariance.determined) EXPECT_NEAR(determined, 0.5, 1e-10);
+  for (const double sigma : covariance.sigma) EXPECT_NEAR(sigma, 0.5, 1e-10);
+}
+
 TEST(Covariance, OfNothing) {
   const Covariance covariance = fit::covariance(equations(2, {0, 0, 0, 0}), {false, false}, {{{0, 1.0}}});
   EXPECT_EQ(covariance.rank, 0u);

@@ -126,6 +126,23 @@ TEST(JonesTerms, AreRecognisedInSumsAndChains) {
   EXPECT_EQ(v->terms[1].left, std::vector<int>{forest.built->find("F")});
 }
 
+TEST(JonesTerms, ADataDependentFactorIsTheVisibility) {
+  // Fixed matrices on both sides of it, flat and nested, as with a known beam or the gain of a reference antenna.
+  TestForest forest = jones();
+  Tile tile;
+  forest.request.tile = &tile;  // of no baselines: the Spigot gives nothing, but depends on data
+  forest.node("D", "Spigot", {}, {{"station_1_index", std::int64_t{0}}, {"station_2_index", std::int64_t{1}}});
+  forest.node("flat", "MatrixMultiply", {"J0", "M", "D", "M", "J1H"}).node("left", "MatrixMultiply", {"J0", "D"});
+  forest.node("nested", "MatrixMultiply", {"left", "M"});
+  for (const char* name : {"flat", "nested"}) {
+    const auto v = model(forest, name);
+    ASSERT_TRUE(v) << name;
+    EXPECT_EQ(v->terms.at(0).core, forest.built->find("D")) << name;
+  }
+  EXPECT_EQ(model(forest, "flat")->terms[0].left,
+            (std::vector<int>{forest.built->find("J0"), forest.built->find("M")}));
+}
+
 TEST(JonesTerms, OtherModelsAreLeftToTheGeneralWay) {
   TestForest forest = jones();
   forest.node("elementwise", "Multiply", {"J0", "M"}).node("square", "Sqr", {"V"});
