@@ -127,6 +127,23 @@ def Atan2(
     MeqTrees Atan2
     """
 
+def ChiSquare(
+    *residual: Child | None,
+    origin: str | None = None,
+) -> NodeDef:
+    """Chi-square of residuals: their weighted sum of squares over all children and cells.
+
+        sum w |r|^2
+
+    Children
+        residual (any, any, any number)
+            Condeq, whose weight is used, or any residual, of weight 1
+
+    Result: scalar, real
+
+    Perkins et al. 2015, Astronomy & Computing 12, 73 (Montblanc)
+    """
+
 def Composer(
     *x: Child | None,
     dims: ArrayLike = ...,
@@ -444,6 +461,28 @@ def Log(
     Result: dimensions of the child; real for a real child, complex for a complex one; dimensionless; zero gives -infinity, a negative real number NaN
 
     MeqTrees Log
+    """
+
+def LogLikelihood(
+    *residual: Child | None,
+    posterior: bool = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Logarithm of the likelihood of data with Gaussian noise, or of the posterior probability.
+
+        -1/2 sum (w |r|^2) + 1/2 sum ln(w / 2 pi)
+
+    Children
+        residual (any, any, any number)
+            Condeq, whose weight (inverse variance) is used, or any residual, of weight 1
+
+    State
+        posterior (bool, default False)
+            whether the Gaussian priors of the solvable Parms below are added
+
+    Result: scalar, real
+
+    Lochner et al. 2015, MNRAS 450, 1308
     """
 
 def Matrix22(
@@ -1367,6 +1406,7 @@ __all__ = [
     "Arg",
     "Asin",
     "Atan2",
+    "ChiSquare",
     "Composer",
     "Condeq",
     "Conj",
@@ -1383,6 +1423,7 @@ __all__ = [
     "Imag",
     "LMN",
     "Log",
+    "LogLikelihood",
     "Matrix22",
     "MatrixInvert22",
     "MatrixMultiply",
