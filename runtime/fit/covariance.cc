@@ -73,7 +73,8 @@ Spectrum by_null_space(const Eigen::MatrixXd& matrix) {
     break;
   }
   shifted = matrix;
-  shifted.selfadjointView<Eigen::Lower>().rankUpdate(result.null);
+  // Eigen divides by the number of columns.
+  if (result.null.cols() > 0) shifted.selfadjointView<Eigen::Lower>().rankUpdate(result.null);
   const Eigen::LLT<Eigen::MatrixXd> filled(shifted);
   if (filled.info() != Eigen::Success) return result;
   Eigen::MatrixXd root = Eigen::MatrixXd::Identity(n, n);

@@ -101,6 +101,21 @@ TEST(Covariance, OfManyMayLeaveManyUndetermined) {
   for (const double sigma : covariance.sigma) EXPECT_NEAR(sigma, 0.5, 1e-10);
 }
 
+TEST(Covariance, OfManyMayLeaveNothingUndetermined) {
+  constexpr std::size_t kPairs = 65, n = 2 * kPairs;
+  NormalEquations of(n);
+  for (std::size_t k = 0; k < n; k += 2) {
+    of.matrix[k * n + k] = 4, of.matrix[(k + 1) * n + k + 1] = 9;
+    of.matrix[(k + 1) * n + k] = 2;
+  }
+  const Covariance covariance = fit::covariance(of, std::vector<bool>(n, false));
+  EXPECT_EQ(covariance.rank, n);
+  for (std::size_t k = 0; k < n; ++k) {
+    EXPECT_NEAR(covariance.sigma[k], std::sqrt((k % 2 == 0 ? 9.0 : 4.0) / 32), 1e-12);
+    EXPECT_NEAR(covariance.determined[k], 1, 1e-12);
+  }
+}
+
 TEST(Covariance, OfNothing) {
   const Covariance covariance = fit::covariance(equations(2, {0, 0, 0, 0}), {false, false}, {{{0, 1.0}}});
   EXPECT_EQ(covariance.rank, 0u);
