@@ -59,9 +59,19 @@ Evaluator::Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options)
       kept_(forest_->size()),
       kept_stamp_(forest_->size(), 0) {
   if (options_.memory_budget == 0) options_.memory_budget = free_memory_bytes() / 2;
+  choose_devices();
+}
+
+void Evaluator::choose_devices() {
+  const DeviceChoice choice = device_choice(*forest_, options_.device);
+  if (choice == device_choice_) return;
+  devices_.clear();  // before the new ones ask what is free
+  devices_ = open_devices(choice);
+  device_choice_ = choice;
 }
 
 void Evaluator::forget() {
+  for (const auto& device : devices_) device->arrays().clear();
   std::fill(kept_.begin(), kept_.end(), nullptr);
   pool_->trim();
 }
@@ -85,6 +95,7 @@ Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int
     plan_version_ = forest_->plan_version();
     waves_roots_.clear();
     waves_.clear();
+    choose_devices();
   }
   Pass pass{request, cancellation, {}, {}, {}, {}, {}, 0};
   pass.stamp.resize(forest_->size());
@@ -191,7 +202,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   }
   ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
   if (!ready.empty()) {
-    BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_};
+    BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, devices_};
     const auto start = std::chrono::steady_clock::now();
     Contract::evaluate_batch(context, ready);
     timing.seconds += seconds_since(start);

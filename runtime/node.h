@@ -2,6 +2,7 @@
 // data, failures, flags - so that a class writes only its mathematics.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 
 namespace rimetree {
 
+class DeviceContext;
 class ThreadPool;
 
 /// What a batch of evaluations runs with.
@@ -23,6 +25,8 @@ struct BatchContext {
   Warnings& warnings;
   Warnings& notes;             ///< how things were done and why: for reports, no cause for concern
   Verification& verification;  ///< takes what Request::verify asks for
+  /// Devices that may be used; none: the host only.
+  std::span<const std::unique_ptr<DeviceContext>> devices = {};
 };
 
 /// What a class would do with a batch of nodes, before there are data.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "memory/devices.h"
 #include "runtime/plugin_api.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
@@ -20,6 +21,7 @@ PyObject* machine(PyObject*, PyObject*) {
   return guarded([&] {
     Dict dict;
     dict.set("threads", integer(std::max(1u, std::thread::hardware_concurrency())));
+    dict.set("devices", text_list(memory::device_names()));
     return dict.set("plugin_abi_version", integer(kPluginAbiVersion)).take();
   });
 }
@@ -27,7 +29,7 @@ PyObject* machine(PyObject*, PyObject*) {
 PyMethodDef functions[] = {
     {"load_plugin", load_plugin, METH_O, "load_plugin(path) -> dict"},
     {"node_classes", node_classes, METH_NOARGS, "node_classes() -> list of dicts"},
-    {"build_forest", build_forest, METH_VARARGS, "build_forest(specs, threads, memory_budget) -> Forest"},
+    {"build_forest", build_forest, METH_VARARGS, "build_forest(specs, threads, memory_budget, device) -> Forest"},
     {"set_py_node_call", set_py_node_call, METH_O, "set_py_node_call(function)"},
     {"register_py_object", register_py_object, METH_O, "register_py_object(object) -> int"},
     {"run_forest", run_forest, METH_VARARGS, "run_forest(forest, path, options, progress) -> dict"},

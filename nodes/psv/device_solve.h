@@ -1,0 +1,31 @@
+// Evaluates the rows of a group of baselines on devices: the sky stays there, rows go up and visibilities come down, in
+// chunks, while others are computed.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "nodes/psv/device_pack.h"
+#include "runtime/device_context.h"
+
+namespace rimetree::psv {
+
+/// One sky on one set of channels, seen by many rows.
+struct DeviceProblem {
+  const Sky<double>& sky;
+  const Channels& channels;
+  const Rows& rows;
+  const JonesChains& jones;
+  const Output& output;
+  bool single = false;      ///< phases in double, the rest in single precision: 1e-6 of the total flux instead of 1e-12
+  std::uint64_t owner = 0;  ///< tells the skies of different nodes apart
+};
+
+/// Deals the rows out to all devices. Where memory is short it cuts smaller chunks; throws memory::OutOfMemory where
+/// not even the smallest fits, and Cancelled. Returns what was done, for reports. Same input, devices and budget: same
+/// bits.
+std::string solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
+                             ThreadPool& threads, Cancellation& cancellation);
+
+}  // namespace rimetree::psv
