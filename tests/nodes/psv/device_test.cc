@@ -288,7 +288,7 @@ TEST(PsvDevice, AProblemOfAnySizeRunsWithinTheBudget) {
       EXPECT_LT(largest_error(got, numbers, c.total_flux()), kDouble) << budget << ": " << devices.report;
       EXPECT_LE(devices.contexts.front()->arrays().statistics().peak_bytes, budget);
     }
-    EXPECT_GT(solved, 4);
+    EXPECT_GE(solved, 4);
   }
 }
 
