@@ -153,6 +153,14 @@ ResidentArrays::Handle ResidentArrays::get(ArrayKey key, std::span<const std::by
   return handle;
 }
 
+ResidentArrays::Handle ResidentArrays::get_if_there(ArrayKey key) {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = entry_of(key.owner);
+  if (entry == nullptr || entry->key.version != key.version || entry->d_data == nullptr) return {};
+  ++statistics_.hits;
+  return {this, entry};
+}
+
 ResidentArrays::Handle ResidentArrays::make(ArrayKey key, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (Entry* entry = entry_of(key.owner)) remove(entry);

@@ -73,6 +73,8 @@ class ResidentArrays {
   Handle get(ArrayKey key, std::span<const T> host) {
     return get(key, std::as_bytes(host));
   }
+  /// The same without the host's values: an empty handle if it is not on the device in that version.
+  Handle get_if_there(ArrayKey key);
   /// A dirty array of undefined contents, to be filled by work on the queue; replaces any version of the owner.
   Handle make(ArrayKey key, std::size_t bytes);
   /// What make() has made and nobody replaced, brought back to the device if it has gone; an empty handle if unknown.

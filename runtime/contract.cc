@@ -54,40 +54,40 @@ void fail(Evaluation& evaluation, const char* message) {
 
 }  // namespace
 
-std::optional<Evaluation> Contract::prepare(const Node& node, const Request& request, memory::Pool& pool,
-                                            std::span<const Result* const> children, Result& decided) {
+bool Contract::prepare(const Node& node, std::span<const Result*>& children, Result& result) {
   for (const Result* child : children) {
     if (child == nullptr || child->status != Result::Status::failed) continue;
-    decided.status = Result::Status::failed;
+    result.status = Result::Status::failed;
     for (const Failure& failure : child->failures) {
-      const bool known = std::any_of(decided.failures.begin(), decided.failures.end(), [&](const Failure& other) {
+      const bool known = std::any_of(result.failures.begin(), result.failures.end(), [&](const Failure& other) {
         return other.node == failure.node && other.message == failure.message;
       });
-      if (!known) decided.failures.push_back(failure);
+      if (!known) result.failures.push_back(failure);
     }
   }
-  if (!decided.failures.empty()) return std::nullopt;
+  if (!result.failures.empty()) return false;
 
-  std::vector<const Result*> present;
-  present.reserve(children.size());
-  bool any_missing = false, any_value = false;
+  const auto is_missing = [](const Result* child) {
+    return child != nullptr && child->status == Result::Status::missing;
+  };
+  if (std::none_of(children.begin(), children.end(), is_missing)) return true;
+  if (!node.skips_missing()) return false;  // the result is missing by default
   const std::vector<ChildSpec>& specs = node.node_class().children;
   const std::size_t fixed = specs.size() - (!specs.empty() && specs.back().repeated ? 1 : 0);
+  bool any_value = false;
+  std::size_t kept = 0;
   for (std::size_t slot = 0; slot < children.size(); ++slot) {
     const Result* child = children[slot];
-    const bool missing = child != nullptr && child->status == Result::Status::missing;
-    if (missing && !node.skips_missing()) return std::nullopt;  // `decided` is missing by default
-    if (missing) {
-      any_missing = true;
+    if (is_missing(child)) {
       // A slot with a label of its own is still there, but empty; a repeated child leaves no gap.
-      if (slot < fixed) present.push_back(nullptr);
+      if (slot < fixed) children[kept++] = nullptr;
       continue;
     }
     any_value = any_value || child != nullptr;
-    present.push_back(child);
+    children[kept++] = child;
   }
-  if (any_missing && !any_value) return std::nullopt;
-  return std::make_optional<Evaluation>(node, request, pool, std::move(present));
+  children = children.first(kept);
+  return any_value;
 }
 
 void Contract::evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) {
@@ -107,12 +107,12 @@ void Contract::evaluate_batch(BatchContext& context, std::span<Evaluation* const
   }
 }
 
-Result Contract::finish(Evaluation& evaluation) {
+void Contract::finish(Evaluation& evaluation) {
   Result& result = evaluation.result;
-  if (result.status == Result::Status::failed) return std::move(result);
+  if (result.status == Result::Status::failed) return;
   if (evaluation.is_missing) {
     result = Result{};
-    return std::move(result);
+    return;
   }
   try {
     check_outcome(evaluation);
@@ -125,7 +125,6 @@ Result Contract::finish(Evaluation& evaluation) {
   } catch (const std::exception& error) {
     fail(evaluation, error.what());
   }
-  return std::move(result);
 }
 
 }  // namespace rimetree

@@ -6,23 +6,20 @@
 //   outcome        -> dimensions, cells, flags and derivatives must fit the node and the request
 #pragma once
 
-#include <optional>
-
 #include "runtime/node.h"
 
 namespace rimetree {
 
 class Contract {
  public:
-  /// An evaluation ready for the class, or nothing if the outcome is already decided (it is then in `decided`).
-  /// `children`: one per slot, nullptr where an optional child is absent.
-  static std::optional<Evaluation> prepare(const Node& node, const Request& request, memory::Pool& pool,
-                                           std::span<const Result* const> children, Result& decided);
+  /// Whether there is something to evaluate; if not, the outcome is decided and in `result`. `children`: one per slot,
+  /// nullptr where an optional child is absent; what the class is not to see is taken out of it.
+  static bool prepare(const Node& node, std::span<const Result*>& children, Result& result);
   /// Calls the class for the whole batch; an exception that it lets through fails every node of the batch (Cancelled
   /// and memory::OutOfMemory go on to the caller).
   static void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch);
-  /// Checks what the class produced, applies the default rule for flags, and gives the result.
-  static Result finish(Evaluation& evaluation);
+  /// Checks what the class produced and applies the default rule for flags.
+  static void finish(Evaluation& evaluation);
 };
 
 }  // namespace rimetree

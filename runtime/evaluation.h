@@ -13,8 +13,10 @@ class Node;
 
 class Evaluation {
  public:
-  Evaluation(const Node& node, const Request& request, memory::Pool& pool, std::vector<const Result*> children)
-      : node(node), request(request), pool(pool), children_(std::move(children)) {}
+  /// `children` and `result` belong to the caller, who keeps them until the evaluation is over.
+  Evaluation(const Node& node, const Request& request, memory::Pool& pool, std::span<const Result* const> children,
+             Result& result)
+      : node(node), request(request), pool(pool), result(result), children_(children) {}
 
   const Node& node;
   const Request& request;
@@ -43,13 +45,13 @@ class Evaluation {
   /// The parameters on which any child depends, ascending.
   std::vector<ParameterId> parameters() const;
 
-  // What the contract (Node::run) reads when the class is done.
-  Result result;
+  // What the contract reads when the class is done.
+  Result& result;
   bool flags_are_set = false;
   bool is_missing = false;
 
  private:
-  std::vector<const Result*> children_;
+  std::span<const Result* const> children_;
 };
 
 }  // namespace rimetree

@@ -1,5 +1,6 @@
 #include "runtime/evaluator.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,12 @@ namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
 std::uint64_t result_bytes(const Result& result) {
@@ -47,6 +54,14 @@ struct Evaluator::Pass {
   std::vector<bool> needed;            // by node: to be computed in the current wave
   std::vector<bool> is_root;
   std::uint64_t bytes_alive = 0;
+  std::vector<int> nodes;  // below all roots, in evaluation order
+  // Of the batch being evaluated; its arrays serve all batches, since large ones are slow to get and to give back.
+  struct {
+    std::vector<const Result*> children;
+    std::vector<std::shared_ptr<Result>> made;
+    std::vector<Evaluation> evaluations;
+    std::vector<Evaluation*> ready;
+  } batch;
 };
 
 Evaluator::Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options)
@@ -76,15 +91,15 @@ void Evaluator::forget() {
   pool_->trim();
 }
 
-// What a node's own part contributes to the identity of its result. Children come in by their stamps.
+// What identifies a node's result, but for its children, which come in by their stamps.
 std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   std::uint64_t stamp = mix(static_cast<std::uint64_t>(node), forest_->state_version(node));
   stamp = mix(stamp, static_cast<std::uint64_t>(request.precision) * 2 + request.derivatives);
   stamp = mix(stamp, std::bit_cast<std::uint64_t>(request.tolerance));
-  const DependencySet own = forest_->node(node).own_dependencies();
-  if (own & kDomain) stamp = mix(stamp, request.cells->fingerprint());
-  if (own & kData) stamp = mix(stamp, request.data_id);
-  if (own & kIteration) stamp = mix(stamp, request.iteration);
+  const DependencySet all = forest_->dependencies(node);
+  if (all & kDomain) stamp = mix(stamp, request.cells->fingerprint());
+  if (all & kData) stamp = mix(stamp, request.data_id);
+  if (all & kIteration) stamp = mix(stamp, request.iteration);
   return stamp;
 }
 
@@ -97,13 +112,14 @@ Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int
     waves_.clear();
     choose_devices();
   }
-  Pass pass{request, cancellation, {}, {}, {}, {}, {}, 0};
+  Pass pass{request, cancellation};
   pass.stamp.resize(forest_->size());
   pass.result.resize(forest_->size());
   pass.waiting_consumers.assign(forest_->size(), 0);
   pass.is_root.assign(forest_->size(), false);
   for (const int root : roots) pass.is_root[root] = true;
-  for (const int node : plan_->below(roots)) {
+  pass.nodes = plan_->below(roots);
+  for (const int node : pass.nodes) {
     std::uint64_t stamp = stamp_own(node, request);
     for (const int child : forest_->children(node)) {
       stamp = mix(stamp, child < 0 ? 0 : pass.stamp[child]);
@@ -124,14 +140,19 @@ Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int
 std::vector<ResultPtr> Evaluator::evaluate(const Request& request, const std::vector<int>& roots,
                                            Cancellation* cancellation) {
   const auto start = std::chrono::steady_clock::now();
+  const double processor_start = processor_seconds();
   Cancellation none;
   Pass pass = prepare(request, roots, cancellation ? *cancellation : none);
-  for (const auto& wave : waves_) run_wave(pass, wave);
+  for (const auto& wave : waves_) {
+    if (waves_.size() > 1) pass.nodes = plan_->below(wave);
+    run_wave(pass, wave);
+  }
 
   std::vector<ResultPtr> results;
   results.reserve(roots.size());
   for (const int root : roots) results.push_back(pass.result[root]);
   timing_.total_seconds += seconds_since(start);
+  timing_.processor_seconds += processor_seconds() - processor_start;
   return results;
 }
 
@@ -153,7 +174,7 @@ std::vector<std::pair<int, Description>> Evaluator::describe(const Request& requ
 }
 
 void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
-  const std::vector<int> nodes = plan_->below(roots);
+  const std::vector<int>& nodes = pass.nodes;
   pass.needed.assign(forest_->size(), false);
   for (const int root : roots) pass.needed[root] = true;
   // From the roots down: a node whose kept result is valid ends the descent.
@@ -174,53 +195,59 @@ void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
     for (const int child : forest_->children(node))
       if (child >= 0) pass.needed[child] = true;
   }
+  std::vector<int> members;
   for (std::size_t k = 0; k < nodes.size();) {
-    // Nodes come by level; those of one batch are collected from the level.
-    std::size_t end = k;
-    while (end < nodes.size() && forest_->level(nodes[end]) == forest_->level(nodes[k])) ++end;
-    std::map<int, std::vector<int>> batches;
-    for (; k < end; ++k)
-      if (pass.needed[nodes[k]]) batches[plan_->batch_of(nodes[k])].push_back(nodes[k]);
-    for (const auto& [id, members] : batches) run_batch(pass, members);
+    const int batch = plan_->batch_of(nodes[k]);
+    members.clear();
+    for (; k < nodes.size() && plan_->batch_of(nodes[k]) == batch; ++k)
+      if (pass.needed[nodes[k]]) members.push_back(nodes[k]);
+    if (!members.empty()) run_batch(pass, members);
   }
 }
 
 void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   if (pass.cancellation.check()) throw Cancelled();
-  std::vector<std::optional<Evaluation>> evaluations;
-  std::vector<Result> decided(nodes.size());
+  std::size_t n_child = 0;
+  for (const int node : nodes) n_child += forest_->children(node).size();
+  auto& [children, made, evaluations, ready] = pass.batch;
+  children.clear();
+  children.reserve(n_child);  // evaluations look at their part of it
+  made.clear();
+  evaluations.clear();
   evaluations.reserve(nodes.size());
-  std::vector<Evaluation*> ready;
-  ready.reserve(nodes.size());
-  std::vector<const Result*> children;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    children.clear();
-    for (const int child : forest_->children(nodes[i]))
-      children.push_back(child < 0 ? nullptr : pass.result[child].get());
-    evaluations.push_back(Contract::prepare(forest_->node(nodes[i]), pass.request, *pool_, children, decided[i]));
-    if (evaluations.back()) ready.push_back(&*evaluations.back());
+  for (const int node : nodes) {
+    const std::size_t first = children.size();
+    for (const int child : forest_->children(node)) children.push_back(child < 0 ? nullptr : pass.result[child].get());
+    std::span<const Result*> own = std::span(children).subspan(first);
+    made.push_back(std::make_shared<Result>());
+    if (Contract::prepare(forest_->node(node), own, *made.back()))
+      evaluations.emplace_back(forest_->node(node), pass.request, *pool_, own, *made.back());
   }
-  ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
+  ready.clear();
+  for (Evaluation& evaluation : evaluations) ready.push_back(&evaluation);
   if (!ready.empty()) {
-    BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, devices_};
+    BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_};
+    context.devices = devices_;
+    ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
     const auto start = std::chrono::steady_clock::now();
     Contract::evaluate_batch(context, ready);
     timing.seconds += seconds_since(start);
+    timing.split.unchanged_seconds += context.split.unchanged_seconds;
+    timing.split.changed_seconds += context.split.changed_seconds;
     timing.evaluations += ready.size();
     ++timing.batches;
+    for (Evaluation& evaluation : evaluations) Contract::finish(evaluation);
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const int node = nodes[i];
-    auto result =
-        std::make_shared<const Result>(evaluations[i] ? Contract::finish(*evaluations[i]) : std::move(decided[i]));
-    pass.bytes_alive += result_bytes(*result);
+    pass.bytes_alive += result_bytes(*made[i]);
     // Failures are not kept: what caused one (a Python node, say) may have been mended.
     if ((plan_->keeps(node) || pass.is_root[node]) && !forest_->node(node).always_evaluates() &&
-        result->status != Result::Status::failed) {
-      kept_[node] = result;
+        made[i]->status != Result::Status::failed) {
+      kept_[node] = made[i];
       kept_stamp_[node] = pass.stamp[node];
     }
-    pass.result[node] = std::move(result);
+    pass.result[node] = std::move(made[i]);
   }
   timing_.peak_result_bytes = std::max(timing_.peak_result_bytes, pass.bytes_alive);
   for (const int node : nodes) release_children(pass, node);

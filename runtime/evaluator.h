@@ -19,18 +19,20 @@ struct ClassTiming {
   std::uint64_t evaluations = 0;  ///< nodes evaluated
   std::uint64_t reused = 0;       ///< nodes whose kept result was still valid
   std::uint64_t batches = 0;      ///< calls
-  double seconds = 0;             ///< wall time inside the class's arithmetic
+  double seconds = 0;             ///< wall time inside the class
+  BatchSplit split;               ///< what of it was no arithmetic
 };
 struct TimingReport {
   std::map<std::string, ClassTiming> classes;
-  double total_seconds = 0;  ///< wall time inside Evaluator::evaluate
-  /// Total less the classes' arithmetic: what the framework itself costs.
+  double total_seconds = 0;      ///< wall time inside Evaluator::evaluate
+  double processor_seconds = 0;  ///< processor time of the process meanwhile, all threads together
+  /// Total less the time inside classes: what the framework itself costs.
   double overhead_seconds() const;
   std::uint64_t peak_result_bytes = 0;  ///< largest sum of results alive
 };
 
 struct EvaluatorOptions {
-  int threads = 0;                  ///< 0: all cores
+  int threads = 0;                  ///< 0: default_threads()
   std::uint64_t memory_budget = 0;  ///< bytes for results; 0: half of the memory that is free when it starts
   DeviceChoice device;              ///< where no DeviceMemory node chooses
 };

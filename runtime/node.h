@@ -18,6 +18,12 @@ namespace rimetree {
 class DeviceContext;
 class ThreadPool;
 
+/// Wall time of a batch that was no arithmetic, as far as its class tells.
+struct BatchSplit {
+  double unchanged_seconds = 0;  ///< preparing or copying what has not changed since the last batch: avoidable
+  double changed_seconds = 0;    ///< preparing or copying what is new
+};
+
 /// What a batch of evaluations runs with.
 struct BatchContext {
   ThreadPool& threads;
@@ -25,6 +31,7 @@ struct BatchContext {
   Warnings& warnings;
   Warnings& notes;             ///< how things were done and why: for reports, no cause for concern
   Verification& verification;  ///< takes what Request::verify asks for
+  BatchSplit split = {};
   /// Devices that may be used; none: the host only.
   std::span<const std::unique_ptr<DeviceContext>> devices = {};
 };

@@ -28,12 +28,10 @@ std::pair<int, std::uint64_t> batch_key(const Forest& forest, int i) {
 
 }  // namespace
 
-Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size()), position_(forest.size()) {
+Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size()) {
   std::map<std::pair<int, std::uint64_t>, int> index;
-  int position = 0;
   varies_.resize(forest.size());
   for (const int i : forest.order()) {
-    position_[i] = position++;
     const auto key = batch_key(forest, i);
     const auto [it, inserted] = index.try_emplace(key, static_cast<int>(batches_.size()));
     if (inserted) batches_.push_back({key.first, {}});
@@ -69,18 +67,18 @@ CellShape Plan::result_cells(int node, const CellShape& cells) const {
 }
 
 std::vector<int> Plan::below(std::span<const int> roots) const {
-  std::vector<bool> seen(forest_.size(), false);
-  std::vector<int> stack(roots.begin(), roots.end()), result;
-  while (!stack.empty()) {
-    const int node = stack.back();
-    stack.pop_back();
-    if (seen[node]) continue;
-    seen[node] = true;
-    result.push_back(node);
-    for (const int child : forest_.children(node))
-      if (child >= 0 && !seen[child]) stack.push_back(child);
+  std::vector<bool> needed(forest_.size(), false);
+  for (const int root : roots) needed[root] = true;
+  const std::vector<int>& order = forest_.order();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if (!needed[*it]) continue;
+    for (const int child : forest_.children(*it))
+      if (child >= 0) needed[child] = true;
   }
-  std::sort(result.begin(), result.end(), [&](int a, int b) { return position_[a] < position_[b]; });
+  std::vector<int> result;
+  for (const Batch& batch : batches_)
+    for (const int node : batch.nodes)
+      if (needed[node]) result.push_back(node);
   return result;
 }
 

@@ -30,7 +30,7 @@ class Plan {
   std::uint64_t result_bytes(int node, const CellShape& cells) const;
   /// Cells on which a node's result may vary; extent 1 where it cannot.
   CellShape result_cells(int node, const CellShape& cells) const;
-  /// Nodes below the roots, themselves included, ascending in evaluation order.
+  /// Nodes below the roots, themselves included, in evaluation order: batch by batch.
   std::vector<int> below(std::span<const int> roots) const;
   /// Expected largest sum of results alive when `roots` are evaluated level by level.
   std::uint64_t peak_bytes(std::span<const int> roots, const CellShape& cells) const;
@@ -41,7 +41,6 @@ class Plan {
   const Forest& forest_;
   std::vector<Batch> batches_;
   std::vector<int> batch_of_;
-  std::vector<int> position_;  // of a node in evaluation order
   std::vector<bool> keeps_;
   std::vector<CellShape> varies_;  // extent 1 where the result cannot vary along an axis, 2 where it may
 };

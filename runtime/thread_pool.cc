@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "runtime/error.h"
+#include "runtime/thread_limit.h"
 
 namespace rimetree {
 
@@ -20,7 +21,7 @@ struct ThreadPool::Loop {
 };
 
 ThreadPool::ThreadPool(int threads) {
-  if (threads <= 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  if (threads <= 0) threads = default_threads();
   for (int worker = 1; worker < threads; ++worker) workers_.emplace_back([this, worker] { work(worker); });
 }
 

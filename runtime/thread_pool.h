@@ -15,7 +15,7 @@ namespace rimetree {
 
 class ThreadPool {
  public:
-  /// 0 threads: as many as the machine offers.
+  /// 0 threads: default_threads() (thread_limit.h).
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

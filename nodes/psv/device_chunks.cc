@@ -28,7 +28,9 @@ std::optional<DeviceChunks> device_chunks(const DeviceCosts& costs, std::size_t 
   const std::size_t most_rows = taken < budget ? (budget - taken) / rows_bytes(1, chunks.channels) : 0;
   if (most_rows == 0) return std::nullopt;
   const std::size_t useful = std::max((costs.n_row + kChunksToOverlap - 1) / kChunksToOverlap, kBusyRows);
-  chunks.rows = std::min({most_rows, useful, costs.n_row});
+  const std::size_t staged =
+      std::max(kMostStaged / std::max<std::size_t>(costs.visibility * chunks.channels, 1), costs.rows_per_block);
+  chunks.rows = std::min({most_rows, useful, staged, costs.n_row});
   // Whole blocks, where there is a choice.
   if (chunks.rows > costs.rows_per_block) chunks.rows -= chunks.rows % costs.rows_per_block;
   return chunks;

@@ -26,6 +26,8 @@ struct DeviceChunks {
 inline constexpr std::size_t kSlots = 3;
 /// Row chunks are cut so that there are several to overlap, but none smaller than keeps a device busy.
 inline constexpr std::size_t kChunksToOverlap = 6, kBusyRows = 4096;
+/// Visibilities of a chunk take so many bytes of page-locked memory at most, unless a block of rows takes more.
+inline constexpr std::size_t kMostStaged = std::size_t{128} << 20;
 
 /// The largest chunks that fit into `budget` bytes: all sources if possible, so that they are sent once; then as many
 /// rows as are useful; all channels if possible. Nothing if not even one source, row and run fit.

@@ -4,9 +4,12 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <span>
 
 #include "nodes/psv/device_chunks.h"
+#include "nodes/psv/device_jones.h"
 #include "nodes/psv/device_launch.h"
+#include "nodes/psv/device_pack.h"
 #include "runtime/error.h"
 #include "runtime/fingerprint.h"
 #include "runtime/math/conventions.h"
@@ -26,15 +29,14 @@ double reach_of(const Sky<double>& sky, const Rows& rows) {
   return reach;
 }
 
-DeviceRow device_row(const DeviceProblem& p, std::size_t r) {
-  const Rows& rows = p.rows;
+DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r) {
   DeviceRow row{rows.u[r], rows.v[r], rows.w[r], 0, 0, 0, 0, 0, 0, 0};
   if (rows.du != nullptr) row.du = rows.du[r], row.dv = rows.dv[r], row.dw = rows.dw[r];
   if (rows.exposure_s != nullptr) row.exposure = rows.exposure_s[r] / kSpeedOfLight_m_s;
-  if (p.jones.empty()) return row;
+  if (jones.empty()) return row;
   const auto baseline = static_cast<std::size_t>(rows.baseline[r]);
-  row.left = p.jones.left_of[baseline];
-  row.right = p.jones.right_of[baseline];
+  row.left = jones.left_of[baseline];
+  row.right = jones.right_of[baseline];
   row.time = rows.time[r];
   return row;
 }
@@ -43,19 +45,15 @@ DeviceRow device_row(const DeviceProblem& p, std::size_t r) {
 template <class T>
 struct Packed {
   explicit Packed(const DeviceProblem& p)
-      : sources(device_sources(p.sky)),
-        weights(p.jones.empty() ? device_weights<T>(p.sky) : std::vector<T>()),
+      : jones(jones_chains(p.jones, p.rows, p.channels.frequency_hz.size())),
+        weights_per_source(jones.empty() ? p.sky.n_weight_channel * p.sky.planes.size() : 0),
         channels(device_channels(p.channels, reach_of(p.sky, p.rows))),
-        left(p.jones.empty() ? JonesAxes() : left_axes(p.jones, p.sky)) {}
+        left(jones.empty() ? JonesAxes() : left_axes(jones, p.sky)) {}
 
-  std::vector<DeviceSource> sources;
-  std::vector<T> weights;
+  JonesChains jones;
+  std::size_t weights_per_source;
   DeviceChannels channels;
   JonesAxes left;
-
-  std::size_t weights_per_source(const Sky<double>& sky) const {
-    return weights.empty() ? 0 : sky.n_weight_channel * sky.planes.size();
-  }
 };
 
 template <class T>
@@ -65,13 +63,13 @@ DeviceCosts costs_of(const DeviceProblem& p, const Packed<T>& packed) {
   costs.n_row = p.rows.n_row;
   costs.n_channel = packed.channels.channels.size();
   costs.fixed = packed.channels.runs.size() * sizeof(DeviceRun) + costs.n_channel * sizeof(DeviceChannel);
-  costs.source = sizeof(DeviceSource) + packed.weights_per_source(p.sky) * sizeof(T);
+  costs.source = sizeof(DeviceSource) + packed.weights_per_source * sizeof(T);
   const auto add_jones = [&](std::size_t n_chain, const JonesAxes& axes) {
     (axes.n_channel > 1 ? costs.source_channel : costs.source) +=
         n_chain * static_cast<std::size_t>(axes.n_time) * 4 * sizeof(Complex<T>);
   };
-  add_jones(p.jones.left.size(), packed.left);
-  add_jones(p.jones.right.size(), p.jones.right_axes);
+  add_jones(packed.jones.left.size(), packed.left);
+  add_jones(packed.jones.right.size(), packed.jones.right_axes);
   costs.row = sizeof(DeviceRow);
   costs.visibility = 4 * sizeof(Complex<double>);
   for (const DeviceRun& run : packed.channels.runs)
@@ -167,15 +165,22 @@ class Solve {
   void finish(Slot& slot);
   std::string report(const DeviceChunks& chunks) const;
 
-  bool jones_vary() const { return packed_.left.n_channel > 1 || p_.jones.right_axes.n_channel > 1; }
-  memory::ArrayKey key(Role role, std::size_t chunk, std::span<const std::byte> content) const {
-    return {mix(mix(mix(p_.owner, std::uint64_t{role}), std::uint64_t{chunk}), std::uint64_t{sizeof(T)}),
-            fingerprint(content)};
+  bool jones_vary() const { return packed_.left.n_channel > 1 || packed_.jones.right_axes.n_channel > 1; }
+  /// An array of sources [begin, end), or of something else that `version` and these numbers tell from others; made by
+  /// make() if it is not there.
+  template <class F>
+  Handle resident(Lane<T>& lane, Role role, std::uint64_t version, std::size_t begin, std::size_t end, F&& make) {
+    memory::ResidentArrays& arrays = lane.context.arrays();
+    const std::uint64_t owner = mix(mix(mix(p_.owner, std::uint64_t{role}), std::uint64_t{begin}), sizeof(T));
+    const memory::ArrayKey key{owner, mix(version, std::uint64_t{end})};
+    if (Handle there = arrays.get_if_there(key)) return there;
+    const auto& values = make();
+    return arrays.get(key, std::as_bytes(std::span(values)));
   }
   template <class U>
-  Handle resident(Lane<T>& lane, Role role, std::size_t chunk, std::span<const U> content) {
-    const auto bytes = std::as_bytes(content);
-    return lane.context.arrays().get(key(role, chunk, bytes), bytes);
+  Handle resident(Lane<T>& lane, Role role, std::size_t begin, const std::vector<U>& values) {
+    const std::uint64_t version = fingerprint(std::as_bytes(std::span(values)));
+    return resident(lane, role, version, begin, 0, [&]() -> const std::vector<U>& { return values; });
   }
 
   const DeviceProblem& p_;
@@ -190,8 +195,8 @@ class Solve {
 
 template <class T>
 void Solve<T>::open(Lane<T>& lane, const DeviceChunks& chunks, const std::vector<RunRange>& ranges) {
-  lane.runs = resident(lane, kRuns, 0, std::span<const DeviceRun>(packed_.channels.runs));
-  lane.channels = resident(lane, kChannels, 0, std::span<const DeviceChannel>(packed_.channels.channels));
+  lane.runs = resident(lane, kRuns, 0, packed_.channels.runs);
+  lane.channels = resident(lane, kChannels, 0, packed_.channels.channels);
   std::int32_t widest = 0;
   for (const RunRange& range : ranges) widest = std::max(widest, range.count);
   const std::size_t rows = chunks.rows * sizeof(DeviceRow);
@@ -239,7 +244,7 @@ template <class T>
 void Solve<T>::start(Lane<T>& lane, Slot& slot, std::size_t first_row, std::size_t n_row, const RunRange& range) {
   slot.first_row = first_row, slot.n_row = n_row, slot.range = &range;
   auto* rows = static_cast<DeviceRow*>(slot.rows.get());
-  for (std::size_t r = 0; r < n_row; ++r) rows[r] = device_row(p_, first_row + r);
+  for (std::size_t r = 0; r < n_row; ++r) rows[r] = device_row(p_.rows, packed_.jones, first_row + r);
   DeviceContext& c = lane.context;
   c.up().copy_to_device(slot.d_rows.data(), rows, n_row * sizeof(DeviceRow));
   c.compute().wait_for(c.up().record());
@@ -268,10 +273,10 @@ void Solve<T>::compute(Lane<T>& lane, Slot& slot) {
 template <class T>
 DeviceJones<T> Solve<T>::jones_side(Lane<T>& lane, Role role, const ProductRange& range, Handle& handle) {
   const bool left = role == kLeft;
-  const JonesAxes& axes = left ? packed_.left : p_.jones.right_axes;
-  const std::vector<Complex<T>> values =
-      left ? left_products<T>(p_.jones, p_.sky, range, threads_) : right_products<T>(p_.jones, p_.sky, range, threads_);
-  handle = resident(lane, role, range.source_begin, std::span<const Complex<T>>(values));
+  const JonesAxes& axes = left ? packed_.left : packed_.jones.right_axes;
+  const std::vector<Complex<T>> values = left ? left_products<T>(packed_.jones, p_.sky, range, threads_)
+                                              : right_products<T>(packed_.jones, p_.sky, range, threads_);
+  handle = resident(lane, role, range.source_begin, values);
   DeviceJones<T> side;
   side.value = handle.template as<const Complex<T>>();
   side.count = static_cast<std::int64_t>(values.size());
@@ -287,18 +292,17 @@ DeviceJones<T> Solve<T>::jones_side(Lane<T>& lane, Role role, const ProductRange
 /// still does with the last ones comes before their memory is used again.
 template <class T>
 const SourceArrays<T>& Solve<T>::arrays_of(Lane<T>& lane, const ProductRange& range) {
-  const std::size_t begin = range.source_begin, count = range.source_end - begin;
+  const std::size_t begin = range.source_begin, end = range.source_end;
   const std::pair name(begin, jones_vary() ? range.first_channel : 0);
   const auto known = lane.sources.find(name);
   if (known != lane.sources.end()) return known->second;
   if (!keep_sources_) lane.sources.clear();
   SourceArrays<T> arrays;
   arrays.sources =
-      resident(lane, kSources, begin, std::span<const DeviceSource>(packed_.sources).subspan(begin, count));
-  if (p_.jones.empty()) {
-    const std::size_t per_source = packed_.weights_per_source(p_.sky);
-    const std::span<const T> all(packed_.weights);
-    arrays.weights = resident(lane, kWeights, begin, all.subspan(begin * per_source, count * per_source));
+      resident(lane, kSources, p_.version.places, begin, end, [&] { return device_sources(p_.sky, begin, end); });
+  if (packed_.jones.empty()) {
+    arrays.weights =
+        resident(lane, kWeights, p_.version.fluxes, begin, end, [&] { return device_weights<T>(p_.sky, begin, end); });
   } else {
     arrays.left = jones_side(lane, kLeft, range, arrays.left_values);
     arrays.right = jones_side(lane, kRight, range, arrays.right_values);
@@ -324,8 +328,8 @@ void Solve<T>::launch_sources(Lane<T>& lane, Slot& slot, std::size_t begin, std:
   job.n_channel = static_cast<std::int32_t>(packed_.channels.channels.size());
   job.first_channel = slot.range->first_channel;
   job.n_out_channel = slot.range->count;
-  job.n_weight_channel = p_.jones.empty() ? static_cast<std::int32_t>(p_.sky.n_weight_channel) : 1;
-  job.n_plane = p_.jones.empty() ? static_cast<std::int32_t>(p_.sky.planes.size()) : 8;
+  job.n_weight_channel = packed_.jones.empty() ? static_cast<std::int32_t>(p_.sky.n_weight_channel) : 1;
+  job.n_plane = packed_.jones.empty() ? static_cast<std::int32_t>(p_.sky.planes.size()) : 8;
   if (job.n_plane <= 4) std::copy(p_.sky.planes.begin(), p_.sky.planes.end(), job.plane);
   job.tiles = packed_.channels.tiles;
   job.regular = packed_.channels.regular;

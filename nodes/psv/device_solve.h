@@ -6,8 +6,10 @@
 #include <span>
 #include <string>
 
-#include "nodes/psv/device_pack.h"
+#include "nodes/psv/kernel.h"
+#include "nodes/psv/packed_skies.h"
 #include "runtime/device_context.h"
+#include "runtime/thread_pool.h"
 
 namespace rimetree::psv {
 
@@ -16,10 +18,11 @@ struct DeviceProblem {
   const Sky<double>& sky;
   const Channels& channels;
   const Rows& rows;
-  const JonesChains& jones;
+  const JonesTerms& jones;
   const Output& output;
   bool single = false;      ///< phases in double, the rest in single precision: 1e-6 of the total flux instead of 1e-12
   std::uint64_t owner = 0;  ///< tells the skies of different nodes apart
+  SkyVersion version;       ///< what is on the device in this version is not copied again
 };
 
 /// Deals the rows out to all devices. Where memory is short it cuts smaller chunks; throws memory::OutOfMemory where

@@ -23,7 +23,9 @@ struct Matrix {
 template <class V>
 HWY_INLINE Matrix<V> product(const Matrix<V>& a, const Matrix<V>& b) {
   Matrix<V> c;
+#pragma GCC unroll 2
   for (int i = 0; i < 2; ++i)
+#pragma GCC unroll 2
     for (int j = 0; j < 2; ++j) {
       const int p = 2 * i, q = p + 1, r = j, s = 2 + j;
       V re = hn::Mul(a.re[p], b.re[r]);
@@ -46,6 +48,7 @@ HWY_INLINE void scale(Matrix<V>& a, V re, V im) {
 template <class V>
 HWY_INLINE Matrix<V> adjoint(const Matrix<V>& a) {
   Matrix<V> c;
+#pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     const int j = i == 1 ? 2 : i == 2 ? 1 : i;
     c.re[i] = a.re[j];

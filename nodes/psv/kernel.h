@@ -112,6 +112,14 @@ struct JonesTerms {
   bool varies_in_frequency = true;
 };
 
+/// Whether matrices are to be applied channel by channel. What the terms of either end of a baseline come to is then
+/// worked out once for all rows of a call that see the same views at the same time: calls should take many rows that
+/// share antennas, a time at a time.
+template <class T>
+bool matrices_vary(const Sky<T>& sky, const JonesTerms& jones) {
+  return jones.n_pair > 0 && (jones.varies_in_frequency || sky.n_weight_channel > 1);
+}
+
 /// Where results go: element (i, f) of row r is row[r][i * plane_stride + f], i = XX XY YX YY.
 struct Output {
   Complex<double>* const* row = nullptr;  ///< [row]

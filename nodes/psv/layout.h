@@ -17,10 +17,19 @@ inline constexpr std::size_t kMaxTiles = 8, kMaxTilePairs = kMaxTiles / 2;
 /// precision, that the rounding errors of a block's sum (32 additions) stay under 1e-6 of its flux; larger sums are in
 /// double.
 template <class T>
-inline constexpr std::size_t kBlockSources = sizeof(T) == 8 ? 48 : 32;
+inline constexpr std::size_t kBlockSources = sizeof(T) == 8 ? 48 : 48;
 
 /// Sources whose phasors at all channels of a tile are stored at a time, in the first-level cache too.
 inline constexpr std::size_t kStoredSources = 16;
+
+/// With Jones terms that vary along channels: channels per window, the widest vector's at least and whole tiles;
+/// sources per block, few enough that the sides of all antennas stay in a nearby cache and, for singles, enough that
+/// sums are not widened too often; rows that share their antennas' sides.
+inline constexpr std::size_t kWindowChannels = kMaxLanes;
+template <class T>
+inline constexpr std::size_t kJonesSources = sizeof(T) == 8 ? 8 : 16;
+inline constexpr std::size_t kJonesRows = 1024, kJonesSides = 256;
+constexpr std::size_t windows_of(std::size_t n_channel) { return (n_channel + kWindowChannels - 1) / kWindowChannels; }
 
 /// From one pair to the next in `outer` and `inner`, in vectors: what a pass over the sources reads is contiguous.
 template <class T>
@@ -58,10 +67,16 @@ struct Layout {
   std::size_t jones_weight = 0;  ///< T [source][8][lane]
   std::size_t gathered = 0;      ///< double [2][8][lane]
   std::size_t sum = 0;           ///< double [channel of a run][plane][2][lane]
+  std::size_t sides = 0;         ///< T: see fill_sides()
+  std::size_t turned = 0;        ///< T [row][source][re, im][channel of the window]
+  std::size_t jones_sum = 0;     ///< double [row][window][vector of the window][element][re, im][channel]
   std::size_t bytes = 0;
 
+  /// Whether Jones terms are there, and vary along channels.
+  enum class Jones { kNone, kConstant, kVarying };
+
   template <class T>
-  static Layout of(std::size_t n_plane, std::size_t longest_run, bool with_jones) {
+  static Layout of(std::size_t n_plane, std::size_t longest_run, Jones jones) {
     constexpr std::size_t kB = kBlockSources<T> * kMaxLanes;
     Layout a;
     // Not a multiple of the page: what is read and written together must not fall on the same lines of the cache.
@@ -81,8 +96,12 @@ struct Layout {
     a.taper = place(kTaperState * kB * sizeof(double));
     a.single_taper = place(sizeof(T) == 4 ? kTileChannels * kB * sizeof(T) : 0);
     a.wave_number = place(kB * sizeof(T));
-    a.jones_weight = place(with_jones ? 8 * kB * sizeof(T) : 0);
-    a.gathered = place(with_jones ? 16 * kMaxLanes * sizeof(double) : 0);
+    a.jones_weight = place(jones != Jones::kNone ? 8 * kB * sizeof(T) : 0);
+    a.gathered = place(jones != Jones::kNone ? 16 * kMaxLanes * sizeof(double) : 0);
+    const std::size_t window = jones == Jones::kVarying ? windows_of(longest_run) * kWindowChannels : 0;
+    a.sides = place(kJonesSides * window * kJonesSources<T> * 8 * sizeof(T));
+    a.turned = place(window > 0 ? kMaxLanes * kJonesSources<T> * 2 * kWindowChannels * sizeof(T) : 0);
+    a.jones_sum = place(kJonesRows * window * 8 * sizeof(double));
     a.sum = place((longest_run + kTileChannels) * n_plane * 2 * kMaxLanes * sizeof(double));
     return a;
   }
@@ -95,14 +114,17 @@ struct Scratch {
   T *middle, *outer, *inner, *tile_middle, *phasor, *smearing;
   double* taper;
   T *single_taper, *wave_number, *jones_weight;
-  double *gathered, *sum;
+  double* gathered;
+  T *sides, *turned;
+  double *jones_sum, *sum;
 
   static Scratch in(unsigned char* base, const Layout& a) {
     const auto own = [base](std::size_t at) { return reinterpret_cast<T*>(base + at); };
     const auto wide = [base](std::size_t at) { return reinterpret_cast<double*>(base + at); };
     return {wide(a.rows),       wide(a.scaled),      own(a.middle),    own(a.outer),  own(a.inner),
             own(a.tile_middle), own(a.phasor),       own(a.smearing),  wide(a.taper), own(a.single_taper),
-            own(a.wave_number), own(a.jones_weight), wide(a.gathered), wide(a.sum)};
+            own(a.wave_number), own(a.jones_weight), wide(a.gathered), own(a.sides),  own(a.turned),
+            wide(a.jones_sum),  wide(a.sum)};
   }
 };
 

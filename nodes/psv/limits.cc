@@ -19,7 +19,9 @@ Workspace<T>::Workspace(const Sky<T>& sky, const Channels& channels, const Jones
   std::size_t longest = 1;
   for (const RunLevel& level : channels.level)
     for (const Run& run : level.runs) longest = std::max(longest, run.count);
-  const Layout layout = Layout::of<T>(jones.n_pair > 0 ? 8 : sky.planes.size(), longest, jones.n_pair > 0);
+  using Jones = Layout::Jones;
+  const Jones kind = matrices_vary(sky, jones) ? Jones::kVarying : jones.n_pair > 0 ? Jones::kConstant : Jones::kNone;
+  const Layout layout = Layout::of<T>(jones.n_pair > 0 ? 8 : sky.planes.size(), longest, kind);
   bytes_ = layout.bytes;
   storage_.reset(static_cast<unsigned char*>(std::aligned_alloc(128, bytes_)));
   if (!storage_) throw std::bad_alloc();
@@ -65,10 +67,10 @@ SmearingLimits largest_phase_change(const Extent& extent, const Channels& channe
 template <class T>
 double multiply_adds(const Sky<T>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones) {
   const double visibilities = double(sky.n_source) * double(rows.n_row) * double(channels.frequency_hz.size());
-  // Four for the phasor, two per plane; a pair of 2x2 terms takes two complex matrix products of 32.
+  // Four for the phasor, two per plane. A pair of 2x2 terms takes two complex matrix products of 32; what the terms of
+  // one end of a baseline come to does not count where other baselines share it, and leaves one product.
   const double planes = jones.n_pair > 0 ? 8.0 : double(sky.planes.size());
-  const bool per_channel = jones.varies_in_frequency || sky.n_weight_channel > 1;
-  const double products = 64.0 * jones.n_pair / (per_channel ? 1.0 : double(channels.frequency_hz.size()));
+  const double products = matrices_vary(sky, jones) ? 32.0 : 64.0 * jones.n_pair / double(channels.frequency_hz.size());
   return visibilities * (4 + 2 * planes + products);
 }
 

@@ -22,10 +22,12 @@ namespace HWY_NAMESPACE {
 template <int kPlanes, class T>
 void plain_tile(TileJob<T> t, const Method& m) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
-  if (!m.weighted) place_tile<kNoSmearing, false>(t);
   for (int p = 0; p < kPlanes; ++p, ++t.weight, t.sum += 2 * lanes)
     for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += kPlanePairs)
-      m.weighted ? plane_tile<Weights::kOne>(t) : plane_tile<Weights::kSource>(t);
+      if (m.weighted)
+        plane_tile<Weights::kOne, false>(t);
+      else
+        p == 0 && t.first_pair == 0 ? plane_tile<Weights::kSource, true>(t) : plane_tile<Weights::kSource, false>(t);
 }
 
 /// Calls f(terms of the smearing or -1, taper, residual) with the method's switches as compile-time constants.
@@ -53,7 +55,7 @@ void choose_shaped_tile(const TileJob<T>& t, const Method& m) {
 template <int kPlanes, Weights kWeights, class T>
 void choose_pair_tile(TileJob<T> t, const Method& m) {
   constexpr int P = std::min(kPlanes, 4);
-  with_switches<T>(m, [&t](auto smear, auto taper, auto residual) {
+  with_switches<T>(m, [&](auto smear, auto taper, auto residual) {
     place_tile<smear.value, taper.value>(t);
     for (int p = 0; p < kPlanes; p += P, t.weight += P, t.sum += 2 * P * hn::Lanes(hn::ScalableTag<T>()))
       for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += 4 / P)

@@ -8,26 +8,31 @@
 // State: n_minus, smear_time, smear_frequency. Result: [2,2] in the unit of the brightness.
 // Flags: the default rule. Derivative: exact, by dual numbers through the scalar body (body.h).
 // Smirnov 2011 (A&A 527, A106) eq. 14; conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
+#include <cstdio>
 #include <map>
 #include <random>
 #include <tuple>
 #include <vector>
 
-#include "nodes/psv/group.h"
+#include "nodes/psv/jones_operands.h"
 #include "nodes/psv/operands.h"
+#include "nodes/psv/packed_skies.h"
 #include "nodes/psv/reference.h"
-#include "nodes/psv/solve.h"
+#include "nodes/psv/solve_group.h"
 #include "nodes/psv/verify.h"
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
-#include "runtime/thread_pool.h"
+#include "runtime/stopwatch.h"
 
 namespace rimetree {
 
 namespace {
 
 enum Slot : std::size_t { kLmn, kBrightness, kUvw, kShape, kFirstJones };
+
+/// Beyond this part of the total flux the product of sincs is worth a warning.
+constexpr double kSmearingErrorToWarnOf = 1e-3;
 
 }  // namespace
 
@@ -168,10 +173,6 @@ class Psv final : public Node {
   }
 
   void evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const;
-  bool solve_on_devices(BatchContext& context, const std::vector<Evaluation*>& group,
-                        const psv::GroupProblem& problem) const;
-  void solve_on_host(BatchContext& context, const std::vector<Evaluation*>& group,
-                     const psv::GroupProblem& problem) const;
   template <class T>
   Vells general(const Evaluation& evaluation, const ParameterId* parameter) const;
   template <class T>
@@ -186,6 +187,7 @@ class Psv final : public Node {
 
   int n_minus_;
   bool smear_time_, smear_frequency_;
+  mutable psv::PackedSkies skies_;   // of batches that this node is the first of
   mutable psv::ChildLayout layout_;  // set by result_dims, which the forest calls once, before any evaluation
 };
 
@@ -245,7 +247,51 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
   return target;
 }
 
+namespace {
+
+/// Rows of a group of baselines, flattened: baseline by baseline, within that time by time.
+struct GroupRows {
+  std::vector<double> uvw[6], exposure_s;
+  std::vector<std::int32_t> baseline, time;
+  std::vector<Complex<double>*> output;
+  psv::Rows rows;
+
+  void add(const Vells& values, int n_components, std::int32_t index, std::int32_t n_time, const Cells& cells,
+           Complex<double>* target, std::size_t n_channel) {
+    const std::size_t plane = values.cells_per_element();
+    for (std::int32_t t = 0; t < n_time; ++t) {
+      const std::size_t cell = plane == 1 ? 0 : static_cast<std::size_t>(t);
+      for (int i = 0; i < n_components; ++i)
+        uvw[i].push_back(values.real()[static_cast<std::size_t>(i) * plane + cell]);
+      if (cells.has(Axis::time) && n_components == 6) exposure_s.push_back(cells.axis(Axis::time).width[t]);
+      baseline.push_back(index);
+      time.push_back(t);
+      output.push_back(target + static_cast<std::size_t>(t) * n_channel);
+    }
+  }
+  const psv::Rows& finish(bool smear_time, bool smear_frequency) {
+    const auto data = [](const std::vector<double>& values) { return values.empty() ? nullptr : values.data(); };
+    rows = {output.size(), data(uvw[0]),     data(uvw[1]), data(uvw[2]),    data(uvw[3]),    data(uvw[4]),
+            data(uvw[5]),  data(exposure_s), smear_time,   smear_frequency, baseline.data(), time.data()};
+    return rows;
+  }
+};
+
+void warn_of_large_cells(BatchContext& context, const Node& node, const psv::SmearingLimits& limits) {
+  if (limits.error <= kSmearingErrorToWarnOf) return;
+  char text[400];
+  std::snprintf(text, sizeof text,
+                "node \"%s\": cells are large for time and bandwidth smearing as a product of sincs: phases change by "
+                "up to %.3g rad over an exposure and %.3g rad across a channel, and the visibilities of the farthest "
+                "sources may be wrong by %.2g of the total flux; use shorter exposures or narrower channels",
+                node.name().c_str(), limits.time_rad, limits.frequency_rad, limits.error);
+  context.warnings.add("psv-large-cells", text);
+}
+
+}  // namespace
+
 void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const {
+  Stopwatch watch;
   const Evaluation& first = *group.front();
   const AxisGrid& frequency = first.cells().axis(Axis::frequency);
   const std::size_t n_channel = frequency.centre.size(), n_group = group.size();
@@ -262,58 +308,35 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   input.brightness_varies = first.child(kBrightness).value.cells()[Axis::frequency] > 1;
   input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
   input.with_jones = !layout_.jones_elements.empty();
-  const auto sky = psv::pack_sky<double>(input);
+  const auto packed = skies_.get(input, {first.child(kLmn).value.storage(), first.child(kBrightness).value.storage(),
+                                         first.has_child(kShape) ? first.child(kShape).value.storage() : nullptr});
+  const psv::Sky<double>& sky = packed->sky;
   const psv::Channels channels = psv::analyse_channels(frequency.centre.data(), frequency.width.data(), n_channel);
+  context.split.unchanged_seconds += watch.lap();
 
   CellShape shape;
   shape[Axis::time] = n_times;
   shape[Axis::frequency] = static_cast<std::int32_t>(n_channel);
-  psv::GroupRows group_rows;
+  GroupRows group_rows;
   std::vector<Vells> targets;
+  psv::JonesOperands jones_operands(layout_);
   for (std::size_t i = 0; i < n_group; ++i) {
-    targets.push_back(group[i]->make(NumberType::complex, shape));
-    group_rows.add(group[i]->child(kUvw).value, layout_.has_rates ? 6 : 3, static_cast<std::int32_t>(i), n_times,
-                   group[i]->cells(), targets.back().complex(), n_channel);
+    const Evaluation& evaluation = *group[i];
+    targets.push_back(evaluation.make(NumberType::complex, shape));
+    group_rows.add(evaluation.child(kUvw).value, layout_.has_rates ? 6 : 3, static_cast<std::int32_t>(i), n_times,
+                   evaluation.cells(), targets.back().complex(), n_channel);
+    if (input.with_jones) jones_operands.add(evaluation.children().subspan(kFirstJones));
   }
+  const psv::JonesTerms jones = jones_operands.terms();
   const psv::Rows& rows = group_rows.finish(smear_time_, smear_frequency_);
-  psv::warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
+  warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
 
   const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
-  const psv::GroupProblem problem{input, sky, channels, rows, output};
-  if (!solve_on_devices(context, group, problem)) solve_on_host(context, group, problem);
+  context.split.changed_seconds += watch.lap();
+  psv::solve_group(context, first.node, {input, sky, channels, rows, jones, output}, packed->version,
+                   tolerance_of(first.request));
   for (std::size_t i = 0; i < n_group; ++i) group[i]->set(std::move(targets[i]));
   verify(context, group, &operands, input.with_jones ? 0 : sky.total_flux);
-}
-
-bool Psv::solve_on_devices(BatchContext& context, const std::vector<Evaluation*>& group,
-                           const psv::GroupProblem& problem) const {
-  if (context.devices.empty()) return false;
-  psv::GroupJones jones(layout_);
-  for (const Evaluation* evaluation : group)
-    jones.add(evaluation->children().subspan(std::min<std::size_t>(kFirstJones, evaluation->children().size())));
-  return psv::solve_group_on_devices(context, group.front()->node, problem, jones.chains(),
-                                     tolerance_of(group.front()->request));
-}
-
-void Psv::solve_on_host(BatchContext& context, const std::vector<Evaluation*>& group,
-                        const psv::GroupProblem& problem) const {
-  // Views point into the operands, so these must not move while they are being collected.
-  std::vector<psv::BaselineOperands<double>> baselines;
-  baselines.reserve(problem.input.with_jones ? group.size() : 0);
-  std::vector<psv::JonesPair<double>> pairs;
-  psv::JonesTerms jones{static_cast<int>(layout_.jones_elements.size() / 2), nullptr, false};
-  for (std::size_t i = 0; i < group.size() && problem.input.with_jones; ++i) {
-    baselines.push_back(baseline_operands<double>(*group[i], nullptr));
-    pairs.insert(pairs.end(), baselines.back().pairs.begin(), baselines.back().pairs.end());
-    for (std::size_t k = 0; k < layout_.jones_elements.size(); ++k)
-      if (group[i]->child(kFirstJones + k).value.cells()[Axis::frequency] > 1) jones.varies_in_frequency = true;
-  }
-  jones.pairs = pairs.data();
-  const auto& [input, sky, channels, rows, output] = problem;
-  psv::Choice choice = psv::choose_method(sky, channels, rows, jones, tolerance_of(group.front()->request));
-  context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
-  psv::solve_rows({input, sky, channels, rows, jones, output}, std::move(choice), context.threads,
-                  context.cancellation);
 }
 
 /// Computes some of the visibilities just made again, in extended precision. `total_flux`: what errors are measured in;

@@ -102,10 +102,11 @@ HWY_INLINE void multiply(V& ar, V& ai, V br, V bi) {
   ar = re;
 }
 
-/// One plane whose weights depend on the source only. Where they are one, a plane is all there is, and the phasors are
-/// moved to the middle of the tile in passing.
-template <Weights kWeights, class T>
+/// One plane whose weights depend on the source only. The first call for a tile moves the phasors to its middle, and
+/// keeps them there for the others; where weights are one, a plane is all there is, and each call does so for itself.
+template <Weights kWeights, bool kFirst, class T>
 HWY_NOINLINE void plane_tile(const TileJob<T>& job) {
+  constexpr bool kPlace = kFirst || kWeights == Weights::kOne;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -116,19 +117,26 @@ HWY_NOINLINE void plane_tile(const TileJob<T>& job) {
   for (int k = 0; k < K; ++k) even[k][0] = even[k][1] = odd[k][0] = odd[k][1] = hn::Zero(d);
 
   const T* HWY_RESTRICT inner = job.inner + job.first_pair * kPairStride<T> * lanes;
-  const T* HWY_RESTRICT middle = kWeights == Weights::kOne ? job.middle : job.tile_middle;
+  const T* HWY_RESTRICT middle = kPlace ? job.middle : job.tile_middle;
+  T* HWY_RESTRICT placed = job.tile_middle;
   const T* HWY_RESTRICT outer = job.outer;
   const T* HWY_RESTRICT weight = job.weight;
   const V sign = hn::Set(d, job.outer_sign);
   for (std::size_t s = 0; s < job.n_source; ++s) {
     V zr = hn::Load(d, middle), zi = hn::Load(d, middle + lanes);
+    if constexpr (kPlace) {
+      multiply(zr, zi, hn::Load(d, outer), hn::Mul(hn::Load(d, outer + lanes), sign));
+      outer += 2 * lanes;
+    }
     if constexpr (kWeights == Weights::kSource) {
+      if constexpr (kFirst) {
+        hn::Store(zr, d, placed);
+        hn::Store(zi, d, placed + lanes);
+        placed += 2 * lanes;
+      }
       const V w = hn::Set(d, *weight);
       zr = hn::Mul(zr, w);
       zi = hn::Mul(zi, w);
-    } else {
-      multiply(zr, zi, hn::Load(d, outer), hn::Mul(hn::Load(d, outer + lanes), sign));
-      outer += 2 * lanes;
     }
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {

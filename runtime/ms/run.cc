@@ -294,7 +294,7 @@ std::vector<std::vector<int>> sink_stages(const Forest& forest) {
     if (children.size() > 2) stages.emplace_back(children.begin() + 2, children.end());
     if (children[1] >= 0) stages.push_back({children[1]});
   }
-  if (sinks.empty()) throw Error("the forest has no Sink, so there is nothing to write; add rimetree.Sink nodes");
+  if (sinks.empty() && stages.empty()) throw Error("the forest has no Sink, so there is nothing to write; add rimetree.Sink nodes");
   if (stages.empty()) stages.push_back(sinks);
   return stages;
 }

@@ -23,6 +23,7 @@ Rows select(const RowIndex& index, const RowSelection& selection) {
   for (std::int64_t row = 0; row < index.n_row(); ++row) {
     if (selection.data_desc_id >= 0 && index.data_desc_id[row] != selection.data_desc_id) continue;
     if (selection.field_id >= 0 && index.field_id[row] != selection.field_id) continue;
+    if (index.time_s[row] < selection.first_time_s || index.time_s[row] > selection.last_time_s) continue;
     if (!selection.autocorrelations && index.antenna1[row] == index.antenna2[row]) continue;
     rows.push_back(row);
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "runtime/ms/row_index.h"
@@ -15,6 +16,9 @@ struct RowSelection {
   int field_id = -1;              ///< -1: all, each in tiles of its own
   bool autocorrelations = false;  ///< rows with ANTENNA1 = ANTENNA2
   std::size_t time_slots = 32;    ///< per tile, at least 1
+  /// Rows whose TIME is in [first_time_s, last_time_s] (MJD seconds).
+  double first_time_s = -std::numeric_limits<double>::infinity();
+  double last_time_s = std::numeric_limits<double>::infinity();
 };
 
 /// One tile: time slots [first_slot, first_slot + n_slot) of the plan.

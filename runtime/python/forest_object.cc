@@ -185,10 +185,13 @@ PyObject* timing(PyObject* self, PyObject*) {
       one.set("evaluations", integer(static_cast<std::int64_t>(timing.evaluations)));
       one.set("reused", integer(static_cast<std::int64_t>(timing.reused)));
       one.set("batches", integer(static_cast<std::int64_t>(timing.batches))).set("seconds", number(timing.seconds));
+      one.set("unchanged_seconds", number(timing.split.unchanged_seconds));
+      one.set("changed_seconds", number(timing.split.changed_seconds));
       classes.set(name, one.take());
     }
     Dict dict;
     dict.set("classes", classes.take()).set("total_seconds", number(report.total_seconds));
+    dict.set("processor_seconds", number(report.processor_seconds));
     dict.set("overhead_seconds", number(report.overhead_seconds()));
     dict.set("peak_result_bytes", integer(static_cast<std::int64_t>(report.peak_result_bytes)));
     return dict.take();

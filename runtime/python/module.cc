@@ -1,8 +1,6 @@
 // rimetree._core: what the Python package stands on.
-#include <algorithm>
-#include <thread>
-
 #include "memory/devices.h"
+#include "runtime/multiply_add_peak.h"
 #include "runtime/plugin_api.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
@@ -12,6 +10,7 @@
 #include "runtime/python/python.h"
 #include "runtime/python/registry_functions.h"
 #include "runtime/registry.h"
+#include "runtime/thread_limit.h"
 
 namespace rimetree::python {
 
@@ -20,9 +19,23 @@ namespace {
 PyObject* machine(PyObject*, PyObject*) {
   return guarded([&] {
     Dict dict;
-    dict.set("threads", integer(std::max(1u, std::thread::hardware_concurrency())));
+    dict.set("threads", integer(default_threads()));
     dict.set("devices", text_list(memory::device_names()));
     return dict.set("plugin_abi_version", integer(kPluginAbiVersion)).take();
+  });
+}
+
+PyObject* measure_peak(PyObject*, PyObject*) {
+  return guarded([&] {
+    MultiplyAddPeak peak;
+    {
+      const WithoutGil without;
+      peak = multiply_add_peak();
+    }
+    Dict dict;
+    dict.set("single_per_second", number(peak.single_per_second));
+    dict.set("double_per_second", number(peak.double_per_second));
+    return dict.set("instruction_set", text(peak.instruction_set)).take();
   });
 }
 
@@ -37,6 +50,7 @@ PyMethodDef functions[] = {
     {"inspect_ms", inspect_ms, METH_VARARGS, "inspect_ms(path, scan_cells=True) -> JSON text"},
     {"open_tiles", open_tiles, METH_VARARGS, "open_tiles(path, options) -> TileReader"},
     {"machine", machine, METH_NOARGS, "machine() -> dict"},
+    {"multiply_add_peak", measure_peak, METH_NOARGS, "multiply_add_peak() -> dict: of one core, measured now"},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition{PyModuleDef_HEAD_INIT,

@@ -42,6 +42,11 @@ ms::RowSelection rows_of(PyObject* options) {
   rows.field_id = static_cast<int>(integer_item(options, "field_id", -1));
   rows.autocorrelations = flag_item(options, "autocorrelations");
   rows.time_slots = static_cast<std::size_t>(integer_item(options, "time_slots", 0));
+  const std::vector<double> range_s = doubles_item(options, "time_range_s");
+  if (range_s.size() == 2) {
+    rows.first_time_s = range_s[0];
+    rows.last_time_s = range_s[1];
+  }
   return rows;
 }
 
@@ -240,7 +245,21 @@ PyObject* baselines(PyObject* self, PyObject*) {
   });
 }
 
+/// What each tile is, without reading any.
+PyObject* tiles(PyObject* self, PyObject*) {
+  return guarded([&] {
+    return list_of(contents_of(self).reader->tiles(), [](const ms::TileKey& key) {
+      Dict dict;
+      dict.set("data_desc_id", integer(key.data_desc_id)).set("field_id", integer(key.field_id));
+      dict.set("layer", integer(key.layer)).set("n_slot", integer(static_cast<std::int64_t>(key.n_slot)));
+      dict.set("n_row", integer(static_cast<std::int64_t>(key.n_row)));
+      return dict.set("first_time_s", number(key.first_time_s)).set("last_time_s", number(key.last_time_s)).take();
+    });
+  });
+}
+
 PyMethodDef reader_methods[] = {{"baselines", baselines, METH_NOARGS, "baselines() -> list of (antenna1, antenna2)"},
+                                {"tiles", tiles, METH_NOARGS, "tiles() -> list of dicts that say what each tile is"},
                                 {"read", read, METH_O, "read(i) -> dict of arrays of tile i"},
                                 {nullptr, nullptr, 0, nullptr}};
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "nodes/psv/kernel.h"
-#include "tests/benchmarks/peak.h"
+#include "runtime/multiply_add_peak.h"
 #include "tests/support/psv_case.h"
 
 namespace rimetree::testing {
@@ -27,7 +27,7 @@ struct Prepared {
       : test_case(o),
         sky(psv::pack_sky<T>(test_case.sky_input())),
         channels(psv::analyse_channels(test_case.frequency.data(), test_case.width.data(), test_case.n_channel())),
-        jones{test_case.n_pair, test_case.jones_pairs.data(), o.jones == JonesKind::kVarying},
+        jones{test_case.n_pair, test_case.jones_pairs.data(), o.jones >= JonesKind::kVarying},
         workspace(sky, channels, jones),
         values(test_case.n_row() * 4 * test_case.n_channel()) {
     for (std::size_t r = 0; r < test_case.n_row(); ++r) row.push_back(values.data() + r * 4 * test_case.n_channel());
@@ -69,8 +69,8 @@ struct Prepared {
 
 template <class T>
 double peak() {
-  static const double rate = peak_multiply_adds_per_second<T>();
-  return rate;
+  static const MultiplyAddPeak measured = multiply_add_peak();
+  return sizeof(T) == 8 ? measured.double_per_second : measured.single_per_second;
 }
 
 template <class T>
@@ -97,6 +97,8 @@ void set_rows(CaseOptions& o) {
   const double rows = std::clamp(2e7 / work, 32.0, 2048.0);
   o.n_time = 16;
   o.n_baseline = std::size_t(rows) / o.n_time;
+  // All baselines of 32 antennas at once, as they share terms.
+  if (o.jones == JonesKind::kAntennas) o.n_baseline = 496, o.n_time = 1;
 }
 
 void add(const std::string& name, CaseOptions o) {
@@ -141,6 +143,8 @@ void add_grid() {
     add_sources("one 2x2 term", o, {100});
     o.jones = JonesKind::kVarying;
     add_sources("two terms that vary in frequency", o, {10});
+    o.jones = JonesKind::kAntennas;
+    add_sources("one 2x2 term per antenna that varies in frequency", o, {100});
   }
 }
 

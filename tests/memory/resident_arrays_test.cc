@@ -53,6 +53,14 @@ TEST_F(ResidentArraysTest, AnArrayIsCopiedOnceForEachVersion) {
   EXPECT_EQ(arrays->statistics().resident_bytes, kBytes);
 }
 
+TEST_F(ResidentArraysTest, WhatIsThereCanBeHadWithoutTheHostsValues) {
+  EXPECT_FALSE(arrays->get_if_there({1, 1}));
+  get(1, 1, 10);
+  EXPECT_EQ(first_of(arrays->get_if_there({1, 1})), 10);
+  EXPECT_FALSE(arrays->get_if_there({1, 2}));
+  EXPECT_EQ(bytes_up(), kBytes);
+}
+
 TEST_F(ResidentArraysTest, AVersionInUseOutlivesTheNext) {
   const auto old = get(1, 1, 10);
   const auto fresh = get(1, 2, 20);

@@ -26,7 +26,7 @@ WALLS = {
     r"casacore/": {"runtime/ms"},
     r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
     r"boost/": {"runtime"},
-    r"hwy/": {"nodes/psv"},
+    r"hwy/": {"runtime", "nodes/psv"},
     r"fftw3": {"nodes/psv"},
     r"erfa\.h": {"nodes"},
     r"cuda": {"memory"},  # and there, as a test below says, files named cuda_* only

@@ -126,6 +126,7 @@ void Case::make_rows() {
 
 void Case::make_jones() {
   if (options.jones == JonesKind::kNone) return;
+  if (options.jones == JonesKind::kAntennas) return make_antenna_jones();
   Random random(options.seed + 3000);
   const bool two = options.jones == JonesKind::kTwoPairs || options.jones == JonesKind::kVarying;
   n_pair = two ? 2 : 1;
@@ -144,6 +145,26 @@ void Case::make_jones() {
         const Complex<double>* at = jones_values.data() + ((b * n_pair + k) * 8 + e) * block;
         pair.p[e] = {at, nt * nf, nt > 1 ? nf : 0, nf > 1 ? 1 : 0};
         pair.q[e] = {at + 4 * block, nt * nf, nt > 1 ? nf : 0, nf > 1 ? 1 : 0};
+      }
+      jones_pairs.push_back(pair);
+    }
+}
+
+void Case::make_antenna_jones() {
+  Random random(options.seed + 3000);
+  n_pair = 1;
+  const std::ptrdiff_t nt = options.n_time, nf = channels.size(), block = options.n_source * nt * nf;
+  std::size_t n_antenna = 2;
+  while (n_antenna * (n_antenna - 1) / 2 < options.n_baseline) ++n_antenna;
+  jones_values.resize(n_antenna * 4 * block);
+  for (auto& z : jones_values) z = {random.next(), random.next()};
+  for (std::size_t p = 0; p < n_antenna; ++p)
+    for (std::size_t q = p + 1; q < n_antenna; ++q) {
+      psv::JonesPair<double> pair;
+      pair.p_is_matrix = pair.q_is_matrix = true;
+      for (int e = 0; e < 4; ++e) {
+        pair.p[e] = {jones_values.data() + (p * 4 + e) * block, nt * nf, nf, 1};
+        pair.q[e] = {jones_values.data() + (q * 4 + e) * block, nt * nf, nf, 1};
       }
       jones_pairs.push_back(pair);
     }
@@ -256,7 +277,7 @@ template <class T>
 std::vector<Complex<double>> Case::fast(std::vector<std::size_t> cuts) const {
   const psv::Sky<T> sky = psv::pack_sky<T>(sky_input());
   const psv::Channels grid = psv::analyse_channels(frequency.data(), width.data(), n_channel());
-  const psv::JonesTerms jones{n_pair, jones_pairs.data(), options.jones == JonesKind::kVarying};
+  const psv::JonesTerms jones{n_pair, jones_pairs.data(), jones_vary()};
   const double kUnwritten = -12345;
   std::vector<Complex<double>> out(n_row() * 4 * n_channel(), {kUnwritten, kUnwritten});
   std::vector<Complex<double>*> row;

@@ -10,7 +10,8 @@ namespace rimetree::testing {
 
 enum class Polarisation { kUnpolarised, kCircular, kFull, kGeneral };
 enum class Grid { kRegular, kRounded, kDescending, kGapped, kIrregular, kSingle, kWide };
-enum class JonesKind { kNone, kScalar, kMatrix, kTwoPairs, kVarying };
+/// kAntennas: one matrix per antenna, varying in time and frequency; baselines share their antennas' values.
+enum class JonesKind { kNone, kScalar, kMatrix, kTwoPairs, kVarying, kAntennas };
 
 struct CaseOptions {
   std::size_t n_source = 20, n_baseline = 3, n_time = 4, n_channel = 24;
@@ -57,8 +58,9 @@ struct Case {
   std::vector<Complex<double>> brightness;           ///< [element][source][channel or 1]
   std::vector<double> uvw[3], duvw[3], exposure;     ///< [row]
   std::vector<std::int32_t> row_baseline, row_time;  ///< [row]
-  std::vector<Complex<double>> jones_values;         ///< [baseline][pair][p, q][element][source][time][channel]
-  std::vector<psv::JonesPair<double>> jones_pairs;   ///< [baseline][pair]
+  std::vector<Complex<double>>
+      jones_values;  ///< [baseline][pair][p, q] or [antenna], then [element][source][time][channel]
+  std::vector<psv::JonesPair<double>> jones_pairs;  ///< [baseline][pair]
   int n_pair = 0;
 
  private:
@@ -66,6 +68,8 @@ struct Case {
   void make_channels();
   void make_rows();
   void make_jones();
+  void make_antenna_jones();
+  bool jones_vary() const { return options.jones >= JonesKind::kVarying; }
   oracle::Matrix jones_at(std::size_t baseline, int pair, int side, std::size_t s, std::size_t t, std::size_t f) const;
 };
 

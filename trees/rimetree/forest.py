@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,7 +35,8 @@ class Result:
 class Forest:
     """All nodes of a scope's tree, checked and compiled.
 
-    Raises `ForestError` listing everything that is wrong with the tree. `threads`: how many cores to use (None: all).
+    Raises `ForestError` listing everything that is wrong with the tree. `threads`: how many cores to use (None:
+    the environment variable RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else all that this process may use).
     `memory_bytes`: what results may take (None: half of the memory free now); larger problems are evaluated in parts.
     `device`: what nodes that know how are evaluated on where the tree has no `DeviceMemory` node: "auto" (all GPUs),
     "none" (the host only), or names with commas between them (`rimetree info` lists those of this machine); None: the
@@ -93,25 +94,27 @@ class Forest:
         verify: int = 0,
     ) -> Result:
         """As `evaluate`, with flags and, if asked for, derivatives with respect to all solvable parameters."""
+        (result,) = self.results(
+            [node], cells, precision=precision, tolerance=tolerance, derivatives=derivatives, verify=verify
+        )
+        return result
+
+    def results(
+        self,
+        nodes: Iterable[NodeStub | str],
+        cells: Cells | None = None,
+        *,
+        precision: str = "double",
+        tolerance: float | None = None,
+        derivatives: bool = False,
+        verify: int = 0,
+    ) -> list[Result]:
+        """As `result`, for several nodes at once: what they share is evaluated once, what is alike in one call."""
         self._tolerance = tolerance_of(precision, tolerance)
         cells = cells or Cells()
-        (raw,) = self._core.evaluate(
-            [_name(node)], cells.to_runtime(), precision, tolerance or 0.0, derivatives, int(verify)
-        )
-        if raw["status"] == "failed":
-            raise Error(_failure_text(raw["failures"]))
-        if raw["status"] == "missing":
-            return Result(None)
-
-        def trimmed(array):
-            array = np.asarray(array)
-            return array.reshape(array.shape[: array.ndim - (4 - cells.rank)])
-
-        return Result(
-            trimmed(raw["value"]),
-            trimmed(raw["flags"]) if "flags" in raw else None,
-            {(parm, k): trimmed(value) for parm, k, value in raw["derivatives"]},
-        )
+        names = [_name(node) for node in nodes]
+        raw = self._core.evaluate(names, cells.to_runtime(), precision, tolerance or 0.0, derivatives, int(verify))
+        return [_result(one, cells.rank) for one in raw]
 
     def run(self, path, *, progress: Callable | None = None, **options) -> RunReport:
         """Evaluate the Sinks over a Measurement Set and write what they produce.
@@ -189,6 +192,23 @@ class Forest:
     def warnings(self) -> list[str]:
         """What nodes had to say that is no error, each message once."""
         return self._core.warnings()
+
+
+def _result(raw: dict, rank: int) -> Result:
+    if raw["status"] == "failed":
+        raise Error(_failure_text(raw["failures"]))
+    if raw["status"] == "missing":
+        return Result(None)
+
+    def trimmed(array):
+        array = np.asarray(array)
+        return array.reshape(array.shape[: array.ndim - (4 - rank)])
+
+    return Result(
+        trimmed(raw["value"]),
+        trimmed(raw["flags"]) if "flags" in raw else None,
+        {(parm, k): trimmed(value) for parm, k, value in raw["derivatives"]},
+    )
 
 
 def _name(node: NodeStub | str) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "groups",
     "inspect",
     "run_options",
+    "slot_times",
     "tiles",
 ]
 
@@ -93,6 +94,7 @@ def run_options(
     autocorrelations: bool = False,
     time_slots: int | None = None,
     channels: tuple[int, int] | None = None,
+    time_range_s: tuple[float, float] | None = None,
     precision: str = "double",
     tolerance: float | None = None,
     verify: int = 0,
@@ -101,7 +103,8 @@ def run_options(
     """Which part of a Measurement Set to take and how.
 
     `data_desc_id`, `field_id`: only these rows (None: all). `time_slots`: per time-slot group (None: as many as fit in
-    memory). `channels`: (first, stop). `precision`: "double" or "single"; `tolerance`: what may be
+    memory). `channels`: (first, stop). `time_range_s`: (first, last) TIME (MJD, seconds) of the rows to take.
+    `precision`: "double" or "single"; `tolerance`: what may be
     wrong instead, as a fraction of the total flux. `verify`: so many visibilities, chosen at random, are computed again
     in extended precision (those of each batch of nodes that can be). `part`: (index, count, rows) where this run
     is one of several that fill a column together, one for each field, with so many rows in all: if one of them is
@@ -118,6 +121,7 @@ def run_options(
         "autocorrelations": autocorrelations,
         "time_slots": time_slots,
         "channels": None if channels is None else [int(channel) for channel in channels],
+        "time_range_s": None if time_range_s is None else np.array(time_range_s, dtype=float),
         "precision": precision,
         "tolerance": tolerance,
         "verify": int(verify),
@@ -137,6 +141,14 @@ def inspect(path: str | os.PathLike, *, scan_cells: bool = True) -> dict:
 def baselines(path: str | os.PathLike, **options) -> list[tuple[int, int]]:
     """(ANTENNA1, ANTENNA2) pairs that have rows, ascending. Options as `run_options`."""
     return _core.open_tiles(os.fspath(path), {**run_options(**options), "columns": []}).baselines()
+
+
+def slot_times(path: str | os.PathLike, **options) -> list[tuple[int, int, float]]:
+    """(DATA_DESC_ID, FIELD_ID, TIME) of every time slot, by time; TIME is in seconds of MJD. Options as `run_options`;
+    no cells are read."""
+    reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "time_slots": 1, "columns": []})
+    found = {(key["data_desc_id"], key["field_id"], key["first_time_s"]) for key in reader.tiles() if not key["layer"]}
+    return sorted(found, key=lambda slot: (slot[2], slot[0], slot[1]))
 
 
 def tiles(path: str | os.PathLike, columns: Sequence[str] = (), **options) -> Iterator[dict]:

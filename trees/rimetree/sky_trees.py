@@ -59,10 +59,14 @@ def uvw_nodes(ns: NodeScope, baselines: Sequence[tuple[int, int]], *, smearing: 
         ns.uvw(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW", include_deriv=smearing)
 
 
-def sink_nodes(ns: NodeScope, baselines: Sequence[tuple[int, int]], *, column: str = "MODEL_DATA") -> NodeStub:
+def sink_nodes(
+    ns: NodeScope, baselines: Sequence[tuple[int, int]], *, column: str = "MODEL_DATA", write_flags: bool = False
+) -> NodeStub:
     """Sinks `ns.sink(p, q)` that write `ns.V(p, q)`, and the VisDataMux that drives them."""
     for p, q in baselines:
-        ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q, output_column=column)
+        ns.sink(p, q) << rt.Sink(
+            ns.V(p, q), station_1_index=p, station_2_index=q, output_column=column, write_flags=write_flags
+        )
     return ns.VisDataMux << rt.VisDataMux(None, None, *(ns.sink(p, q) for p, q in baselines))
 
 

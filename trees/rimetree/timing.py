@@ -10,12 +10,16 @@ class TimingReport:
     """Accumulated wall times in seconds.
 
     `classes`: per node class a dict of `evaluations` (nodes), `reused` (results still valid), `batches` (calls) and
-    `seconds` of arithmetic. `overhead_seconds`: what the framework itself took of `total_seconds`. `devices`: as
-    `Forest.device_statistics`, since the forest was built.
+    `seconds` inside the class; of these, as far as the class tells, `unchanged_seconds` went into preparing or copying
+    what had not changed since the last call, `changed_seconds` what had; the rest is arithmetic. `overhead_seconds`:
+    what the framework itself took of `total_seconds`. `processor_seconds`: processor time of the process meanwhile, all
+    threads together.
+    `devices`: as `Forest.device_statistics`, since the forest was built.
     """
 
     classes: dict[str, dict]
     total_seconds: float
+    processor_seconds: float
     overhead_seconds: float
     peak_result_bytes: int
     devices: list[dict] = field(default_factory=list)

@@ -9,6 +9,7 @@
 
 #include "memory/simulated_device.h"
 #include "nodes/psv/device_chunks.h"
+#include "nodes/psv/device_job.h"
 #include "nodes/psv/device_solve.h"
 #include "runtime/error.h"
 #include "tests/support/forest_fixture.h"
@@ -24,33 +25,6 @@ constexpr Polarisation kPolarisations[] = {Polarisation::kUnpolarised, Polarisat
                                            Polarisation::kGeneral};
 constexpr Grid kGrids[] = {Grid::kRegular,   Grid::kRounded, Grid::kDescending, Grid::kGapped,
                            Grid::kIrregular, Grid::kSingle,  Grid::kWide};
-
-psv::JonesChains chains_of(const Case& c) {
-  psv::JonesChains chains;
-  if (c.n_pair == 0) return chains;
-  for (std::size_t b = 0; b < c.options.n_baseline; ++b) {
-    psv::JonesChains::Chain left, right;
-    for (int k = 0; k < c.n_pair; ++k) {
-      const psv::JonesPair<double>& pair = c.jones_pairs[b * std::size_t(c.n_pair) + std::size_t(k)];
-      psv::JonesSide p, q;
-      std::copy(pair.p, pair.p + 4, p.view);
-      std::copy(pair.q, pair.q + 4, q.view);
-      p.is_matrix = pair.p_is_matrix;
-      q.is_matrix = pair.q_is_matrix;
-      q.take_adjoint = !pair.q_is_adjoint;
-      left.push_back(p);
-      right.push_back(q);
-    }
-    chains.left.push_back(left);
-    chains.right.push_back(right);
-    chains.left_of.push_back(std::int32_t(b));
-    chains.right_of.push_back(std::int32_t(b));
-  }
-  chains.left_axes.n_time = c.options.jones == JonesKind::kScalar ? 1 : std::int32_t(c.options.n_time);
-  chains.left_axes.n_channel = c.options.jones == JonesKind::kVarying ? std::int32_t(c.n_channel()) : 1;
-  chains.right_axes = chains.left_axes;
-  return chains;
-}
 
 /// Devices, and a case's visibilities as they give them.
 struct Devices {
@@ -72,14 +46,15 @@ struct Devices {
   std::vector<Complex<double>> solve(const Case& c, bool single) {
     const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
     const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
-    const psv::JonesChains jones = chains_of(c);
+    const psv::JonesTerms jones{c.n_pair, c.jones_pairs.data(), c.options.jones == JonesKind::kVarying};
     std::vector<Complex<double>> out(c.n_row() * 4 * c.n_channel(), {-12345, -12345});
     std::vector<Complex<double>*> row;
     for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
     const psv::Output output{row.data(), std::ptrdiff_t(c.n_channel())};
     const psv::Rows rows = c.psv_rows();
     Cancellation cancellation;
-    report = psv::solve_on_devices({sky, channels, rows, jones, output, single, 1}, contexts, *threads, cancellation);
+    report = psv::solve_on_devices({sky, channels, rows, jones, output, single, 1, psv::version_of(sky)}, contexts,
+                                   *threads, cancellation);
     return out;
   }
   std::vector<std::shared_ptr<memory::SimulatedDevice>> simulated;
@@ -239,11 +214,11 @@ TEST(PsvDevice, TheSkyIsCopiedOnceAndRowsGoUpAndVisibilitiesComeDown) {
   EXPECT_EQ(later.bytes_to_host - first.bytes_to_host, kTimes * visibilities);
   EXPECT_EQ(later.bytes_in_use, first.bytes_in_use) << "nothing is left behind";
   EXPECT_EQ(devices.contexts.front()->arrays().statistics().evictions, 0u);
-  // A source that changes brings its arrays along, and no others.
+  // A flux that changes brings the fluxes along, and nothing else.
   c.brightness[0].re += 1;
   devices.solve(c, false);
   EXPECT_EQ(device.statistics().bytes_to_device - later.bytes_to_device,
-            rows + o.n_source / 2 * c.n_channel() * 4 * sizeof(double));
+            rows + o.n_source * c.n_channel() * 4 * sizeof(double));
 }
 
 TEST(PsvDevice, JonesTermsAreCopiedOnceToo) {
@@ -340,10 +315,13 @@ TEST(PsvDevice, CanBeStopped) {
   const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
   const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
   const psv::Rows rows = c.psv_rows();
+  const psv::JonesTerms jones;
+  const psv::Output output;
   Cancellation cancellation;
   cancellation.request();
-  EXPECT_THROW(psv::solve_on_devices({sky, channels, rows, {}, {}}, devices.contexts, *devices.threads, cancellation),
-               Cancelled);
+  EXPECT_THROW(
+      psv::solve_on_devices({sky, channels, rows, jones, output}, devices.contexts, *devices.threads, cancellation),
+      Cancelled);
 }
 
 TEST(PsvDeviceChunks, AreAsLargeAsUsefulAndFit) {
@@ -359,7 +337,11 @@ TEST(PsvDeviceChunks, AreAsLargeAsUsefulAndFit) {
   ASSERT_TRUE(ample);
   EXPECT_EQ(ample->sources, 1000u);
   EXPECT_EQ(ample->channels, 640u);
-  EXPECT_EQ(ample->rows, psv::kBusyRows);
+  EXPECT_LE(ample->rows * 640 * costs.visibility, psv::kMostStaged);
+  EXPECT_GT(ample->rows * 640 * costs.visibility, psv::kMostStaged * 9 / 10);
+  costs.n_channel = 256;
+  EXPECT_EQ(psv::device_chunks(costs, std::size_t{1} << 40)->rows, psv::kBusyRows);
+  costs.n_channel = 640;
   std::size_t least = 0;
   for (std::size_t budget = 1000; budget < (std::size_t{1} << 32); budget += budget / 10) {
     const auto chunks = psv::device_chunks(costs, budget);

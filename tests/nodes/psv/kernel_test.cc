@@ -82,7 +82,8 @@ TEST(PsvKernel, HoldsForSmearingOfAnyStrength) {
 }
 
 TEST(PsvKernel, AppliesJonesTerms) {
-  for (const JonesKind jones : {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs, JonesKind::kVarying})
+  for (const JonesKind jones :
+       {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs, JonesKind::kVarying, JonesKind::kAntennas})
     for (const Polarisation polarisation : {Polarisation::kUnpolarised, Polarisation::kGeneral})
       for (int bits = 0; bits < 8; ++bits) {
         CaseOptions o;
@@ -94,6 +95,23 @@ TEST(PsvKernel, AppliesJonesTerms) {
         o.n_source = 7;
         check(o);
       }
+}
+
+TEST(PsvKernel, SharesTheTermsOfAntennas) {
+  // More sides than a group of rows has places for, and more sources than a block; channels that fill no window.
+  for (const std::size_t n_time : {1, 23})
+    for (const std::size_t n_channel : {1, 5, 16, 41, 70}) {
+      CaseOptions o;
+      o.jones = JonesKind::kAntennas;
+      o.polarisation = Polarisation::kFull;
+      o.n_baseline = 45;
+      o.n_time = n_time;
+      o.n_channel = n_channel;
+      o.n_source = n_time == 1 ? 60 : 2;
+      o.gaussians = o.spectra = n_channel == 41;
+      o.grid = n_channel == 70 ? Grid::kGapped : Grid::kRegular;
+      check(o);
+    }
 }
 
 TEST(PsvKernel, TakesAnyNumberOfRowsSourcesAndChannels) {
@@ -128,22 +146,24 @@ TEST(PsvKernel, SumsManySourcesInSinglePrecision) {
 }
 
 TEST(PsvKernel, GivesTheSameBitsHoweverRowsAreShared) {
-  for (const bool rich : {false, true}) {
-    CaseOptions o;
-    o.n_baseline = 23;
-    o.n_time = 3;
-    o.smearing = o.gaussians = o.spectra = rich;
-    o.polarisation = rich ? Polarisation::kFull : Polarisation::kUnpolarised;
-    const Case c(o);
-    const auto same = [](const std::vector<Complex<double>>& a, const std::vector<Complex<double>>& b) {
-      return std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0;
-    };
-    for (const std::vector<std::size_t>& cuts :
-         {std::vector<std::size_t>{1}, {32}, {5, 6, 7, 40}, {0, 68}, {16, 16, 48}}) {
-      EXPECT_TRUE(same(c.fast<double>(), c.fast<double>(cuts)));
-      EXPECT_TRUE(same(c.fast<float>(), c.fast<float>(cuts)));
+  for (const JonesKind jones : {JonesKind::kNone, JonesKind::kMatrix, JonesKind::kAntennas})
+    for (const bool rich : {false, true}) {
+      CaseOptions o;
+      o.jones = jones;
+      o.n_baseline = 23;
+      o.n_time = 3;
+      o.smearing = o.gaussians = o.spectra = rich;
+      o.polarisation = rich ? Polarisation::kFull : Polarisation::kUnpolarised;
+      const Case c(o);
+      const auto same = [](const std::vector<Complex<double>>& a, const std::vector<Complex<double>>& b) {
+        return std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0;
+      };
+      for (const std::vector<std::size_t>& cuts :
+           {std::vector<std::size_t>{1}, {32}, {5, 6, 7, 40}, {0, 68}, {16, 16, 48}}) {
+        EXPECT_TRUE(same(c.fast<double>(), c.fast<double>(cuts)));
+        EXPECT_TRUE(same(c.fast<float>(), c.fast<float>(cuts)));
+      }
     }
-  }
 }
 
 TEST(PsvKernel, IsAsAccurateOnEveryInstructionSet) {
@@ -157,7 +177,7 @@ TEST(PsvKernel, IsAsAccurateOnEveryInstructionSet) {
     if (!seen.empty() && seen.back() == name) continue;
     seen.push_back(name);
     SCOPED_TRACE(name);
-    for (const JonesKind jones : {JonesKind::kNone, JonesKind::kTwoPairs})
+    for (const JonesKind jones : {JonesKind::kNone, JonesKind::kTwoPairs, JonesKind::kAntennas})
       for (const bool rich : {false, true}) {
         CaseOptions o;
         o.smearing = o.gaussians = rich;

@@ -45,6 +45,19 @@ TEST(TilePlan, cuts_times_into_tiles) {
   EXPECT_EQ(plan.tiles[1].last_time_s, 150);
 }
 
+TEST(TilePlan, takes_the_times_that_are_asked_for) {
+  RowSelection selection = slots(2);
+  selection.first_time_s = 120;
+  selection.last_time_s = 140;
+  const TilePlan plan = plan_tiles(regular(7), selection);
+  EXPECT_EQ(plan.slot_time_s, (std::vector<double>{120, 130, 140}));
+  ASSERT_EQ(plan.tiles.size(), 2u);
+  EXPECT_EQ(plan.tiles[0].n_slot, 2u);
+  EXPECT_EQ(plan.tiles[1].last_time_s, 140);
+  selection.first_time_s = 141;
+  EXPECT_TRUE(plan_tiles(regular(7), selection).tiles.empty());
+}
+
 TEST(TilePlan, times_that_jitter_are_one_slot) {
   RowIndex index = regular(4);
   for (std::size_t row = 0; row < index.time_s.size(); ++row) index.time_s[row] += 0.003 * static_cast<double>(row % 3);

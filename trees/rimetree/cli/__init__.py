@@ -12,12 +12,16 @@ from .errors import guarded
 _COMMANDS = {
     "make-ms": ("make_ms", "Create a Measurement Set for a telescope, with zero visibilities."),
     "simulate": ("simulate", "Predict a sky model into a column of a Measurement Set."),
+    "calibrate": ("calibrate", "Solve for gains and other Jones terms; apply them, subtract the model."),
+    "apply": ("apply", "Apply solutions to a Measurement Set, or subtract a model with them."),
+    "plot-solutions": ("plot_solutions", "Plot solutions against time and frequency: PNG, PDF, HTML."),
     "run": ("run", "Run a tree script, over a Measurement Set or without one."),
     "inspect-ms": ("inspect_ms", "Say what a Measurement Set holds and what in it bites."),
     "image": ("image", "Make a dirty image (Stokes I) of a column: PNG, FITS."),
     "sky": ("sky", "Show and convert sky models."),
     "draw": ("draw", "Draw a forest as SVG."),
     "explain": ("explain", "Show the plan of a forest: batches, bytes, time; nothing is executed."),
+    "bench": ("bench", "Measure speed, with results that are checked."),
     "info": ("info", "Show versions, devices and node classes."),
 }
 

@@ -6,7 +6,7 @@ import click
 
 from .output import table
 from .quantities import BYTES, size_text
-from .selection import accuracy_options
+from .selection import accuracy_options, threads_option
 from .trees import forest_options, forests
 
 _DEPENDENCIES = {1: "domain", 2: "data", 4: "parameters", 8: "iteration"}
@@ -20,7 +20,7 @@ _BYTES_PER_SECOND = 3.0e8
 @click.option("--time-slots", type=click.IntRange(min=1), help="Of a time-slot group; default: at most 64.")
 @click.option("--channels", type=click.IntRange(min=1), help="Default: those of the Measurement Set, else 1.")
 @click.option("--memory", type=BYTES, help="What results may take, e.g. 4GiB; default: half of what is free.")
-@click.option("--threads", type=click.IntRange(min=1), help="Cores to use; default: all.")
+@threads_option
 @click.option("--limit", type=click.IntRange(min=1), default=60, show_default=True, help="Batches to list.")
 def command(time_slots, channels, memory, threads, limit, precision, tolerance, **which) -> None:
     """Show the plan of a forest: of a tree script, or the ready-made tree of a sky model on a Measurement Set.

@@ -9,7 +9,15 @@ import click
 
 from .output import log, table
 from .quantities import ANGLE, dec_text, frequency_text, ra_text
-from .selection import centre_option, read_sky, require_ms, rows_options, sky_options, warn_of_directions
+from .selection import (
+    centre_option,
+    read_sky,
+    require_ms,
+    rows_options,
+    sky_options,
+    threads_option,
+    warn_of_directions,
+)
 
 _MAX_PSF_SIZE = 2048
 
@@ -26,7 +34,7 @@ _MAX_PSF_SIZE = 2048
     "--robust", type=click.FloatRange(-2, 2), help="Briggs weights, -2 uniform to 2 natural; default: natural."
 )
 @sky_options(required=False)
-@click.option("--threads", type=click.IntRange(min=1), help="Cores to use; default: all.")
+@threads_option
 @centre_option
 @rows_options
 def command(

@@ -50,6 +50,7 @@ def _about(rt, infos: list[dict], loaded: list) -> list[str]:
     import numpy as np
 
     from rimetree import _core, plugins
+    from rimetree.machine import processor_name
 
     machine = _core.machine()
     own, cuda = rt.nodes.own_plugin, plugins.load_cuda()
@@ -57,7 +58,7 @@ def _about(rt, infos: list[dict], loaded: list) -> list[str]:
         f"rimetree {rt.__version__}, plugin ABI {machine['plugin_abi_version']}",
         f"Python {platform.python_version()} ({sys.executable}), NumPy {np.__version__}, astropy {astropy.__version__}",
         "",
-        f"CPU: {_processor()}, {machine['threads']} threads; {own.about}",
+        f"CPU: {processor_name()}, {machine['threads']} threads; {own.about}",
         f"CUDA: {cuda.about if cuda else 'none in this build'}",
         f"devices: {', '.join([*machine['devices'], 'host', 'simulated', 'simulated:BYTES'])}",
         f"dot (for draw): {shutil.which('dot') or 'not found'}",
@@ -66,15 +67,3 @@ def _about(rt, infos: list[dict], loaded: list) -> list[str]:
     ]
     lines += [f"plugin {one.name}: {', '.join(one.classes)} from {one.path}; {one.about}" for one in loaded]
     return lines
-
-
-def _processor() -> str:
-    """The name of the processor, where the system tells."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            for line in stream:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.machine()

@@ -46,14 +46,22 @@ def evaluation_options(function: Callable) -> Callable:
     function = click.option(
         "--memory", type=BYTES, help="What results may take, e.g. 4GiB; default: half of the memory that is free."
     )(function)
-    function = click.option("--threads", type=click.IntRange(min=1), help="Cores to use; default: all.")(function)
     function = click.option(
         "--device",
         metavar="NAMES",
         help="auto (all GPUs), none, or names with commas between them, as `rimetree info` lists; default: the "
         "environment variable RIMETREE_DEVICE, else none. A DeviceMemory node in the tree has the last word.",
     )(function)
-    return accuracy_options(function)
+    return accuracy_options(threads_option(function))
+
+
+def threads_option(function: Callable) -> Callable:
+    """--threads."""
+    return click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        help="Cores to use; default: RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else all that this process may use.",
+    )(function)
 
 
 def accuracy_options(function: Callable) -> Callable:

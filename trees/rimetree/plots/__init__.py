@@ -1,4 +1,5 @@
-"""Pictures: dirty images of Measurement Sets as PNG and FITS, and forests as SVG.
+"""Pictures: dirty images of Measurement Sets as PNG and FITS, solutions as PNG, PDF and HTML, and
+forests as SVG.
 
 from rimetree import plots
 
@@ -13,5 +14,16 @@ from .draw import draw, forest_graph
 from .image import Image, dirty_image
 from .image_files import write_fits, write_png
 from .peaks import Peak, compare_peaks
+from .solutions import plot_solutions
 
-__all__ = ["Image", "Peak", "compare_peaks", "dirty_image", "draw", "forest_graph", "write_fits", "write_png"]
+__all__ = [
+    "Image",
+    "Peak",
+    "compare_peaks",
+    "dirty_image",
+    "draw",
+    "forest_graph",
+    "plot_solutions",
+    "write_fits",
+    "write_png",
+]

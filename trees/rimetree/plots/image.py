@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import Error
+from .._core import Error, machine
 from ..ms import MsGroup, groups
 from .visibilities import StokesI, stokes_i
 
@@ -118,7 +118,12 @@ def dirty_image(
             "make the image or the pixels smaller"
         )
     density = None if robust is None else _Density(group, size * scale_rad, robust)
-    options = {"nthreads": threads or 0, "pixsize_x": scale_rad, "pixsize_y": scale_rad, "epsilon": _EPSILON}
+    options = {
+        "nthreads": threads or machine()["threads"],
+        "pixsize_x": scale_rad,
+        "pixsize_y": scale_rad,
+        "epsilon": _EPSILON,
+    }
     dirty = np.zeros((size, size))
     # The fit of the beam needs its centre only, and there w does not matter.
     beam_size = 2 * size if psf else min(size, 128)

@@ -1,4 +1,4 @@
-// Instruction sets that the PSV kernel is built for: AVX-512, AVX2, SSE4 (two doubles at a time, for older machines)
+// Instruction sets that kernels are built for: AVX-512, AVX2, SSE4 (two doubles at a time, for older machines)
 // and what the compiler may assume anyway (on 64-bit Arm that is NEON). The others would cost compile time and serve
 // few machines; vectors of unknown length (SVE, RVV) cannot be held in arrays, as the kernel's accumulators are. To be
 // included before hwy/highway.h.

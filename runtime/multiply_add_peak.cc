@@ -1,17 +1,17 @@
-#include "tests/benchmarks/peak.h"
+#include "runtime/multiply_add_peak.h"
 
 #include <algorithm>
 #include <ctime>
 
-#include "nodes/psv/targets.h"
+#include "runtime/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tests/benchmarks/peak.cc"
+#define HWY_TARGET_INCLUDE "runtime/multiply_add_peak.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::testing {
+namespace rimetree {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -37,16 +37,18 @@ double chains(std::size_t count, double& result) {
 
 double chains_single(std::size_t count, double& result) { return chains<float>(count, result); }
 double chains_double(std::size_t count, double& result) { return chains<double>(count, result); }
+const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::testing
+}  // namespace rimetree
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace rimetree::testing {
+namespace rimetree {
 
 HWY_EXPORT(chains_single);
 HWY_EXPORT(chains_double);
+HWY_EXPORT(target_name);
 
 namespace {
 
@@ -65,15 +67,11 @@ constexpr std::size_t kRounds = 4000000;
 
 }  // namespace
 
-template <>
-double peak_multiply_adds_per_second<float>() {
-  return best_rate([](double& sink) { return HWY_DYNAMIC_DISPATCH(chains_single)(kRounds, sink); });
+MultiplyAddPeak multiply_add_peak() {
+  return {best_rate([](double& sink) { return HWY_DYNAMIC_DISPATCH(chains_single)(kRounds, sink); }),
+          best_rate([](double& sink) { return HWY_DYNAMIC_DISPATCH(chains_double)(kRounds, sink); }),
+          HWY_DYNAMIC_DISPATCH(target_name)()};
 }
 
-template <>
-double peak_multiply_adds_per_second<double>() {
-  return best_rate([](double& sink) { return HWY_DYNAMIC_DISPATCH(chains_double)(kRounds, sink); });
-}
-
-}  // namespace rimetree::testing
+}  // namespace rimetree
 #endif  // HWY_ONCE

@@ -1,0 +1,62 @@
+// The Jones terms of a batch of baselines, read where the children's results are: antennas' terms are children of many
+// baselines, and may be large.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "nodes/psv/kernel.h"
+#include "nodes/psv/operands.h"
+
+namespace rimetree::psv {
+
+class JonesOperands {
+ public:
+  explicit JonesOperands(const ChildLayout& layout) : layout_(layout) {}
+
+  /// Adds the next baseline: its children J_p, J_q^H, J_p, J_q^H .., the innermost pair first. Views of them are kept.
+  void add(std::span<const Result* const> children) {
+    for (std::size_t i = 0; i < layout_.jones_elements.size(); ++i) {
+      const bool is_matrix = layout_.jones_elements[i] == 4;
+      if (i % 2 == 0) pairs_.emplace_back();
+      JonesPair<double>& pair = pairs_.back();
+      (i % 2 == 0 ? pair.p_is_matrix : pair.q_is_matrix) = is_matrix;
+      pair.q_is_adjoint = true;
+      set_views(*children[i], is_matrix ? 4 : 1, i % 2 == 0 ? pair.p : pair.q);
+    }
+  }
+
+  /// Valid until the next call of add().
+  JonesTerms terms() const {
+    return {static_cast<int>(layout_.jones_elements.size() / 2), pairs_.data(), varies_in_frequency_};
+  }
+
+ private:
+  void set_views(const Result& child, int per_source, Strided<Complex<double>>* views) {
+    const Vells& value = child.value;
+    const CellShape& cells = value.cells();
+    const auto plane = static_cast<std::ptrdiff_t>(cells.size());
+    const auto stride = broadcast_strides(cells);
+    const Complex<double>* data = value.is_complex() ? value.complex() : made_complex(child).data();
+    for (int e = 0; e < per_source; ++e)
+      views[e] = {data + e * plane, per_source * plane, static_cast<std::ptrdiff_t>(stride[0]),
+                  static_cast<std::ptrdiff_t>(stride[1])};
+    varies_in_frequency_ |= cells[Axis::frequency] > 1;
+  }
+
+  /// Terms of real numbers are copied, once each.
+  const std::vector<Complex<double>>& made_complex(const Result& child) {
+    std::vector<Complex<double>>& copy = copies_[&child];
+    const std::size_t size = child.value.size();
+    if (copy.empty()) copy.assign(child.value.real(), child.value.real() + size);
+    return copy;
+  }
+
+  const ChildLayout& layout_;
+  std::vector<JonesPair<double>> pairs_;  ///< [baseline][pair]
+  std::map<const Result*, std::vector<Complex<double>>> copies_;
+  bool varies_in_frequency_ = false;
+};
+
+}  // namespace rimetree::psv

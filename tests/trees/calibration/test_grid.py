@@ -1,0 +1,65 @@
+"""Which cells share a solution."""
+
+import numpy as np
+import pytest
+
+from rimetree.calibration import parse_term
+from rimetree.calibration.grid import channels_of, chunks_of
+
+
+def times_of(chunk, name):
+    axis = chunk.times[name]
+    assert (np.diff(axis.edges) > 0).all() and len(axis.edges) == len(axis.centre) + 1
+    # Every slot lies in exactly one interval.
+    assert np.histogram(chunk.slot_s, axis.edges)[0].sum() == len(chunk.slot_s)
+    return np.histogram(chunk.slot_s, axis.edges)[0].tolist()
+
+
+def test_chunks_hold_whole_intervals_of_every_term():
+    terms = [parse_term("A: diag, 50s"), parse_term("B: phase, 20s"), parse_term("C: tec, 1slot")]
+    chunks = chunks_of(5e9 + 10.0 * np.arange(12), 10.0, terms)
+    assert [len(chunk.slot_s) for chunk in chunks] == [5, 5, 2]
+    assert times_of(chunks[0], "A") == [5]
+    assert times_of(chunks[0], "B") == [2, 2, 1]
+    assert times_of(chunks[1], "C") == [1] * 5
+    assert chunks[1].times["A"].centre[0] == pytest.approx(5e9 + 70, abs=1e-6)
+    assert chunks[1].times["A"].width[0] == pytest.approx(50, abs=1e-6)
+
+
+def test_a_term_without_an_interval_makes_one_chunk():
+    terms = [parse_term("A: diag"), parse_term("B: phase, 1slot")]
+    (chunk,) = chunks_of(np.arange(7.0), 1.0, terms)
+    assert times_of(chunk, "A") == [7] and times_of(chunk, "B") == [1] * 7
+
+
+def test_jitter_does_not_move_slots_into_other_intervals():
+    rng = np.random.default_rng(1)
+    slots = 5e9 + 10.0 * np.arange(60) + rng.uniform(-1e-3, 1e-3, 60)
+    chunks = chunks_of(slots, 10.0, [parse_term("A: diag, 1min")])
+    assert [len(chunk.slot_s) for chunk in chunks] == [6] * 10
+
+
+def test_gaps_make_no_empty_intervals():
+    slots = np.concatenate([np.arange(0, 40, 10.0), np.arange(1000, 1030, 10.0)])
+    chunks = chunks_of(slots, 10.0, [parse_term("A: diag, 60s")])
+    assert [len(chunk.slot_s) for chunk in chunks] == [4, 2, 1]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_channels_by_number_and_width(descending):
+    frequency = 1e9 + 1e6 * np.arange(10)
+    width = np.full(10, 1e6)
+    if descending:
+        frequency, width = frequency[::-1], -width
+    one = channels_of(frequency, width, None)
+    assert len(one.centre) == 1 and one.edges.tolist() == [1e9 - 5e5, 1.0095e9]
+    axis = channels_of(frequency, width, parse_term("A: diag, 4chan").frequency)
+    counts = np.histogram(frequency, axis.edges)[0].tolist()
+    assert counts == ([2, 4, 4] if descending else [4, 4, 2])
+    wide = channels_of(frequency, width, parse_term("A: diag, 2.5MHz").frequency)
+    assert np.histogram(frequency, wide.edges)[0].tolist() == [2, 3, 2, 3]
+    assert wide.centre[0] == pytest.approx(1.0005e9) and wide.width[0] == pytest.approx(2e6)
+
+
+def test_an_interval_wider_than_the_band_is_one():
+    assert len(channels_of([1e9, 1.1e9], [1e6, 1e6], parse_term("A: diag, 99GHz").frequency).centre) == 1

@@ -1,0 +1,138 @@
+"""H5parm files: what is written is read back, and has the form that other readers rely on."""
+
+import h5py
+import numpy as np
+import pytest
+
+from rimetree.calibration import CalibrationError, Solutions, read_h5parm, write_h5parm
+
+
+def same(a, b):
+    for key in ("name", "kind", "elements", "antennas", "directions", "text"):
+        assert getattr(a, key) == getattr(b, key)
+    for key in ("time_s", "time_width_s", "frequency_hz", "frequency_width_hz", "flag"):
+        np.testing.assert_array_equal(getattr(a, key), getattr(b, key))
+    assert a.value.keys() == b.value.keys()
+    for quantity in a.value:
+        np.testing.assert_array_equal(a.value[quantity][~a.flag], b.value[quantity][~a.flag])
+        np.testing.assert_array_equal(a.sigma[quantity][~a.flag], b.sigma[quantity][~a.flag])
+
+
+def test_round_trip(tmp_path, solutions, made_term):
+    file = tmp_path / "sol.h5"
+    write_h5parm(file, [solutions, Solutions((made_term("full", ("00", "01", "10", "11")),), "circular")])
+    first, second = read_h5parm(file)
+    for a, b in zip(solutions.terms, first.terms, strict=True):
+        same(a, b)
+    assert first.feed == "linear" and second.feed == "circular"
+    assert first.provenance == solutions.provenance
+    assert first.direction_radec_rad["south"] == pytest.approx((0.9, -0.51), abs=1e-7)
+    np.testing.assert_allclose(first.antenna_xyz_m["A3"], solutions.antenna_xyz_m["A3"], rtol=1e-7)
+    same(second.terms[0], made_term("full", ("00", "01", "10", "11")))
+
+
+def test_terms_keep_their_order_and_their_tables(tmp_path, made_term):
+    terms = (
+        made_term("tec", ("",), ("tec",), "T"),
+        made_term(name="G"),
+        made_term("phase", ("0", "1"), ("phase",), "P", seed=9),
+        made_term("delay", ("0", "1"), ("clock",), "K"),
+        made_term("rotation", ("",), ("rotation",), "R"),
+        made_term(name="B", seed=8),
+    )
+    write_h5parm(tmp_path / "sol.h5", Solutions(terms))
+    (found,) = read_h5parm(tmp_path / "sol.h5")
+    for a, b in zip(terms, found.terms, strict=True):
+        same(a, b)
+    with h5py.File(tmp_path / "sol.h5") as file:
+        tables = {name for name in file["sol000"] if name not in ("antenna", "source")}
+    assert tables == {
+        *("tec000", "amplitude000", "phase000", "phase001", "clock000", "rotation000", "amplitude002", "phase002")
+    }
+
+
+def test_the_form_that_others_read(tmp_path, solutions):
+    file = tmp_path / "sol.h5"
+    write_h5parm(file, solutions)
+    with h5py.File(file) as h5:
+        group = h5["sol000"]
+        assert group.attrs["h5parm_version"] == b"1.0"
+        assert group["antenna"].dtype.names == ("name", "position") and group["antenna"]["name"][0] == b"A0"
+        assert group["source"].dtype.names == ("name", "dir") and group["source"]["name"][0] == b"[north]"
+        table = group["amplitude000"]
+        assert table.attrs["TITLE"] == b"amplitude"
+        assert table["val"].attrs["AXES"] == table["weight"].attrs["AXES"] == b"time,freq,ant,pol"
+        assert table["pol"][:].tolist() == [b"XX", b"YY"]
+        assert table["val"].shape == (4, 3, 5, 2) and table["ant"].dtype.kind == "S"
+        assert group["phase001/val"].attrs["AXES"] == b"time,freq,ant,dir,pol"
+        assert group["phase001/dir"][:].tolist() == [b"[north]", b"[south]"]
+        # DP3 refuses text of variable length.
+        for node in (group, table, table["val"]):
+            for name in node.attrs:
+                assert h5py.check_string_dtype(node.attrs.get_id(name).dtype) is None or (
+                    h5py.check_string_dtype(node.attrs.get_id(name).dtype).length is not None
+                )
+        weight = table["weight"][:]
+        assert set(np.unique(weight)) == {0.0, 1.0}
+        assert np.isnan(table["val"][:][weight == 0]).all() and np.isfinite(table["val"][:][weight == 1]).all()
+
+
+def test_a_file_of_another_writer(tmp_path):
+    """Other order of axes, no terms, weights of half precision, frequencies that descend, a NaN with weight 1."""
+    rng = np.random.default_rng(2)
+    value = rng.normal(size=(2, 3, 4, 2))  # pol, ant, freq, time
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        for name, array in (("amplitude000", np.abs(value)), ("phase000", value)):
+            table = file.create_group(f"sol000/{name}")
+            table.attrs["TITLE"] = np.bytes_(name[:-3])
+            array = array.copy()
+            array[0, 1, 2, 0] = np.nan
+            for part, values in (("val", array), ("weight", np.ones(value.shape, "f2"))):
+                table[part] = values
+                table[part].attrs["AXES"] = "pol,ant,freq,time"
+            table["pol"], table["ant"] = [b"RR", b"LL"], [b"P", b"Q", b"R"]
+            table["freq"], table["time"] = [4e8, 3e8, 2e8, 1e8], [1.0, 2.0]
+    (found,) = read_h5parm(tmp_path / "other.h5")
+    (term,) = found.terms
+    assert (term.kind, found.feed, term.directions) == ("diag", "circular", ("",))
+    assert term.frequency_hz.tolist() == [1e8, 2e8, 3e8, 4e8]
+    assert np.argwhere(term.flag).tolist() == [[0, 1, 1, 0, 0]]
+    assert term.value["phase"][1, 3, 2, 0, 1] == value[1, 2, 0, 1]
+    assert term.value["amplitude"][1, 0, 2, 0, 1] == abs(value[1, 2, 3, 1])
+    assert np.isnan(term.sigma["phase"]).all()
+
+
+def test_errors(tmp_path, solutions):
+    with pytest.raises(FileNotFoundError):
+        read_h5parm(tmp_path / "none.h5")
+    (tmp_path / "text.h5").write_text("no HDF5")
+    with pytest.raises(CalibrationError, match="no HDF5 file"):
+        read_h5parm(tmp_path / "text.h5")
+    with h5py.File(tmp_path / "empty.h5", "w"):
+        pass
+    with pytest.raises(CalibrationError, match="no solution set"):
+        read_h5parm(tmp_path / "empty.h5")
+    file = tmp_path / "axis.h5"
+    write_h5parm(file, solutions)
+    with h5py.File(file, "r+") as h5:
+        h5["sol000/phase001/val"].attrs["AXES"] = np.bytes_("time,freq,ant,dir,spin")
+    with pytest.raises(CalibrationError, match="an axis 'spin'"):
+        read_h5parm(file)
+
+
+def test_a_failed_write_leaves_the_file_as_it_was(tmp_path, solutions):
+    file = tmp_path / "sol.h5"
+    write_h5parm(file, solutions)
+    before = file.read_bytes()
+
+    class Broken(Solutions):
+        @property
+        def terms(self):
+            raise MemoryError
+
+    broken = object.__new__(Broken)
+    for name in ("feed", "antenna_xyz_m", "direction_radec_rad", "provenance"):
+        object.__setattr__(broken, name, getattr(solutions, name))
+    with pytest.raises(MemoryError):
+        write_h5parm(file, [solutions, broken])
+    assert file.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["sol.h5"]

@@ -1,0 +1,66 @@
+"""The file that makes a killed run lose nothing: whatever is cut off it, what was complete comes back."""
+
+import numpy as np
+import pytest
+
+from rimetree.calibration import CalibrationError
+from rimetree.calibration.progress_file import ProgressFile
+
+TASK = {"terms": ["G: diag"], "rows": [[0, 0, 18]]}
+
+
+@pytest.fixture
+def three(tmp_path):
+    """A progress file with three chunks, and the file's length after each."""
+    progress = ProgressFile(tmp_path / "sol.h5", TASK)
+    progress.begin()
+    lengths = [(tmp_path / "sol.h5.progress").stat().st_size]
+    for k in range(3):
+        progress.add({"index": k}, {"G:value": np.full((2, k + 1), k / 3)})
+        lengths.append((tmp_path / "sol.h5.progress").stat().st_size)
+    return progress, tmp_path / "sol.h5.progress", lengths
+
+
+def test_everything_comes_back(three):
+    progress, _, _ = three
+    found = progress.resume()
+    assert [summary["index"] for summary, _ in found] == [0, 1, 2]
+    np.testing.assert_array_equal(found[2][1]["G:value"], np.full((2, 3), 2 / 3))
+    progress.remove()
+    assert not progress.exists
+    progress.remove()
+
+
+def test_cut_anywhere_the_complete_chunks_come_back_and_more_can_follow(three):
+    progress, file, lengths = three
+    content = file.read_bytes()
+    for cut in [*range(lengths[0], lengths[3], 37), lengths[1], lengths[2] - 1, lengths[2], lengths[3]]:
+        file.write_bytes(content[:cut])
+        complete = sum(length <= cut for length in lengths[1:])
+        assert len(progress.resume()) == complete
+        progress.add({"index": 99}, {})
+        assert [s["index"] for s, _ in progress.resume()] == [*range(complete), 99]
+
+
+def test_a_damaged_chunk_ends_what_is_taken(three):
+    progress, file, lengths = three
+    content = bytearray(file.read_bytes())
+    content[lengths[1] + 50] ^= 1
+    file.write_bytes(content)
+    assert len(progress.resume()) == 1
+    assert file.stat().st_size == lengths[1]
+
+
+def test_cut_before_the_task_was_written_it_begins_anew(three):
+    progress, file, lengths = three
+    file.write_bytes(file.read_bytes()[: lengths[0] - 3])
+    assert progress.resume() == [] and file.stat().st_size == lengths[0]
+
+
+def test_another_task_is_refused(three, tmp_path):
+    other = ProgressFile(tmp_path / "sol.h5", {**TASK, "terms": ["G: full"]})
+    with pytest.raises(CalibrationError, match="other terms; give the same options"):
+        other.resume()
+    (tmp_path / "x.h5.progress").write_bytes(b"something else")
+    with pytest.raises(CalibrationError, match="not written by a calibration"):
+        ProgressFile(tmp_path / "x.h5", TASK).resume()

@@ -1,0 +1,72 @@
+"""Plots of solutions: files of the kind asked for, with what they should show."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import plots
+from rimetree.calibration import Solutions, TermSolutions
+from rimetree.plots.solutions import _lines
+
+
+def term(n_antenna=3, n_time=4, n_freq=3, quantities=("amplitude", "phase"), kind="diag", elements=("0", "1")):
+    shape = (n_time, n_freq, n_antenna, 1, len(elements))
+    rng = np.random.default_rng(0)
+    return TermSolutions(
+        "G", kind, elements, 5e9 + 60.0 * np.arange(n_time), np.full(n_time, 60.0),
+        1e9 + 1e6 * np.arange(n_freq), np.full(n_freq, 1e6), tuple(f"A{i}" for i in range(n_antenna)), ("",),
+        {q: rng.normal(size=shape) for q in quantities}, {q: np.full(shape, 0.1) for q in quantities},
+        np.zeros(shape, bool),
+    )  # fmt: skip
+
+
+def test_formats(tmp_path):
+    sets = [Solutions((term(20),))]
+    assert plots.plot_solutions(sets, tmp_path / "a.png") == 4  # 2 quantities, 16 + 4 antennas
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a-2.png", "a-3.png", "a-4.png", "a.png"]
+    assert (tmp_path / "a-4.png").read_bytes().startswith(b"\x89PNG")
+    assert plots.plot_solutions(sets, tmp_path / "a.pdf", against="freq") == 4
+    content = (tmp_path / "a.pdf").read_bytes()
+    assert (content.startswith(b"%PDF") and content.count(b"/Type /Page\n") == 4) or b"/Count 4" in content
+    assert plots.plot_solutions(sets, tmp_path / "a.html", antennas=["A1"]) == 2
+    text = (tmp_path / "a.html").read_text()
+    assert text.count("<img ") == 2 and "G: amplitude" in text and "phase (deg)" in text
+
+
+def test_lines_leave_out_what_is_flagged_and_are_relative_to_the_reference():
+    one = term()
+    flag = one.flag.copy()
+    flag[2, 1, 0, 0, 0] = True
+    one = dataclasses.replace(one, flag=flag)
+    value, sigma = _lines(one, "phase", (0, 0, 0), "time", None)
+    assert value.shape == (4, 3) and np.argwhere(np.isnan(value)).tolist() == [[2, 1]]
+    wrapped = np.angle(np.exp(1j * one.value["phase"][:, :, 0, 0, 0]))
+    np.testing.assert_allclose(value[0], np.degrees(wrapped[0]))
+    np.testing.assert_allclose(sigma[0], np.degrees(0.1))
+    relative, _ = _lines(one, "phase", (0, 0, 0), "freq", "A0")
+    assert relative.shape == (3, 4) and np.nanmax(np.abs(relative)) == 0
+
+
+def test_many_lines_become_their_mean():
+    one = term(n_freq=20, quantities=("tec",), kind="tec", elements=("",))
+    value, sigma = _lines(one, "tec", (1, 0, 0), "time", None)
+    np.testing.assert_allclose(value[:, 0], one.value["tec"][:, :, 1, 0, 0].mean(axis=1))
+    np.testing.assert_allclose(sigma[:, 0], 0.1 / np.sqrt(20))
+    phases = dataclasses.replace(one, value={"phase": np.full(one.shape, np.pi)}, sigma={"phase": one.sigma["tec"]})
+    assert np.abs(_lines(phases, "phase", (1, 0, 0), "time", None)[0]) == pytest.approx(180)
+
+
+def test_errors(tmp_path):
+    sets = [Solutions((term(),))]
+    for options, says in (
+        ({"path": tmp_path / "a.gif"}, "must end in .png, .pdf, .html"),
+        ({"against": "space"}, "time or freq"),
+        ({"terms": ["X"]}, "no solutions of X"),
+        ({"antennas": ["B9"]}, "no antenna B9"),
+        ({"reference": "B9"}, "no antenna 'B9'"),
+    ):
+        with pytest.raises(rt.Error, match=says):
+            plots.plot_solutions(sets, **{"path": tmp_path / "a.png", **options})
+    assert not list(tmp_path.iterdir())

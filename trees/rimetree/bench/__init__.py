@@ -1,0 +1,34 @@
+"""Benchmarks that check their own results: what is wrong has no speed.
+
+from rimetree import bench
+
+peak = bench.multiply_add_peak()
+case = bench.select(bench.grid(), ["wsrt/I/double/1000"])[0]
+print(bench.measure(case, peak=peak).rate)
+
+`rimetree bench psv` is the same on the command line.
+"""
+
+from .._core import multiply_add_peak
+from .cases import PsvCase, grid, quick, select
+from .figure import write_figure
+from .measure import Clocks, Measurement, WrongAnswerError, measure
+from .record import Record, mean_ratio, new_record, read_record, speed_ups
+
+__all__ = [
+    "Clocks",
+    "Measurement",
+    "PsvCase",
+    "Record",
+    "WrongAnswerError",
+    "grid",
+    "mean_ratio",
+    "measure",
+    "multiply_add_peak",
+    "new_record",
+    "quick",
+    "read_record",
+    "select",
+    "speed_ups",
+    "write_figure",
+]

@@ -1,0 +1,192 @@
+"""Using solutions: correcting data with the inverse of what was solved for, and subtracting the model with it.
+
+    CORRECTED_DATA = J_p^-1 (DATA - model) J_q^-H
+
+where J is the product of the terms of the whole sky (and, if a direction is named, of those of this direction), and the
+model, if anything is subtracted, has all terms. Data without a solution are flagged; weights stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import nodes as rt
+from ..cells import Cells
+from ..ms import MsGroup, groups, inspect
+from ..scope import NodeScope, NodeStub
+from ..sky import SkyModel
+from ..sky_trees import sink_nodes
+from .errors import CalibrationError
+from .model_trees import SkyPart, model_nodes, sky_parts
+from .solutions import Solutions
+
+_NO_SOLUTION_BIT = 2
+
+
+class AntennaJones:
+    """What PyNodes of one antenna need: matrices, their inverses and where there are solutions, on the cells of a
+    request. The last cells are remembered, since several nodes ask for the same."""
+
+    def __init__(self, solutions: Solutions, antenna: str, method: str, direction: str | None, terms: str = "all"):
+        self._solutions = solutions
+        self._arguments = {"antenna": antenna, "method": method, "direction": direction, "terms": terms}
+        self._column = solutions.diagonal
+        self._known: tuple | None = None
+
+    def _jones(self, cells: Cells) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        axes = (cells.time_s, cells.freq_hz)
+        if self._known is None or not all(map(np.array_equal, axes, self._known[0])):
+            found = self._solutions.jones(time_s=axes[0], frequency_hz=axes[1], **self._arguments)
+            self._known = (tuple(axis.copy() for axis in axes), found)
+        return self._known[1]
+
+    def matrix(self, cells: Cells) -> NDArray[np.complex128]:
+        """[2, 2, time, freq]."""
+        return np.moveaxis(self._jones(cells)[0], (-2, -1), (0, 1))
+
+    def inverse(self, cells: Cells) -> NDArray[np.complex128]:
+        """[2, 2, time, freq] inverses; of diagonal matrices their diagonals as a column [2, 1, time, freq]."""
+        matrices, bad = self._jones(cells)
+        if self._column:
+            diagonal = np.where(bad | ~_invertible(matrices), 1.0, np.einsum("tfii->tfi", matrices))
+            return np.moveaxis(1 / diagonal, -1, 0)[:, None]
+        usable = _invertible(matrices).all(axis=-1)
+        return np.moveaxis(np.linalg.inv(np.where(usable[..., None, None], matrices, np.eye(2))), (-2, -1), (0, 1))
+
+    def good(self, cells: Cells) -> NDArray[np.float64]:
+        """[2, 1, time, freq]: 1 for feeds that have a solution that can be inverted, else 0."""
+        matrices, bad = self._jones(cells)
+        return np.moveaxis((~bad & _invertible(matrices)).astype(float), -1, 0)[:, None]
+
+
+def _invertible(matrices: NDArray[np.complex128]) -> NDArray[np.bool_]:
+    """[..., 2]: feeds of diagonal matrices, both feeds of others; singular or not finite ones cannot be used."""
+    diagonal = np.einsum("...ii->...i", matrices)
+    crossed = (matrices[..., 0, 1] != 0) | (matrices[..., 1, 0] != 0)
+    determinant = matrices[..., 0, 0] * matrices[..., 1, 1] - matrices[..., 0, 1] * matrices[..., 1, 0]
+    size = np.abs(matrices).max(axis=(-2, -1)) ** 2
+    with np.errstate(invalid="ignore"):
+        whole = np.isfinite(determinant) & (np.abs(determinant) > 1e-12 * size)
+        feeds = np.isfinite(diagonal) & (diagonal != 0)
+    return np.where(crossed[..., None], whole[..., None], feeds)
+
+
+def apply_tree(
+    ns: NodeScope,
+    group: MsGroup,
+    solutions: Solutions,
+    *,
+    correct: bool = True,
+    subtract: SkyModel | None = None,
+    direction: str | None = None,
+    interpolation: str = "nearest",
+    data_column: str = "DATA",
+    column: str = "CORRECTED_DATA",
+    phase_centre_rad: Sequence[float] | None = None,
+    smearing: bool = True,
+) -> NodeStub:
+    """The tree that corrects the data of a group and subtracts a model with the solutions. Returns the VisDataMux.
+
+    `correct`: whether J is taken out. `subtract`: sources to subtract. `direction`: a patch or source whose terms count
+    in J. Raises `CalibrationError` where solutions and data do not fit together.
+    """
+    if direction is not None and direction not in solutions.directions:
+        raise CalibrationError(
+            f"there are no solutions for direction {direction!r}; there are {', '.join(solutions.directions) or 'none'}"
+        )
+    if correct and not solutions.diagonal and len(group.correlations) != 4:
+        raise CalibrationError(
+            f"{group.path} has correlations {' '.join(group.correlations)}; matrices that mix the feeds can only be "
+            "taken out of all four"
+        )
+    names = group.antenna_names
+
+    def data(p: int, q: int) -> NodeStub:
+        return ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=data_column)
+
+    used: dict[int, list[AntennaJones]] = {p: [] for p in group.antennas}
+    if subtract is not None:
+        centre = phase_centre_rad or group.phase_centre_rad
+        _model(ns, group, solutions, subtract, interpolation, centre, smearing, used)
+    for p in group.antennas:
+        if correct:
+            own = AntennaJones(solutions, names[p], interpolation, direction)
+            used[p].append(own)
+            ns.inverse(p) << rt.PyNode(evaluate=own.inverse, dims=(2, 1 if solutions.diagonal else 2))
+        ns.good(p) << rt.PyNode(evaluate=functools.partial(_all_good, used[p]), dims=(2, 1))
+    for p, q in group.baselines:
+        value = data(p, q)
+        if subtract is not None:
+            value = ns.residual(p, q) << rt.Subtract(value, ns.model(p, q))
+        if correct and solutions.diagonal:
+            factor = rt.MatrixMultiply(ns.inverse(p), rt.ConjTranspose(ns.inverse(q)))
+            value = ns.corrected(p, q) << rt.Multiply(value, factor)
+        elif correct:
+            value = ns.corrected(p, q) << rt.MatrixMultiply(ns.inverse(p), value, rt.ConjTranspose(ns.inverse(q)))
+        good = rt.MatrixMultiply(ns.good(p), rt.Transpose(ns.good(q)))
+        ns.V(p, q) << rt.MergeFlags(value, rt.ZeroFlagger(good, oper="EQ", flag_bit=_NO_SOLUTION_BIT))
+    return sink_nodes(ns, group.baselines, column=column, write_flags=True)
+
+
+def _all_good(used: Sequence[AntennaJones], cells: Cells) -> NDArray[np.float64]:
+    return functools.reduce(np.multiply, (own.good(cells) for own in used))
+
+
+def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing, used) -> None:
+    """`ns.model(p, q)` of the sources to subtract, with all terms of the solutions, which are added to `used`."""
+    per: set[str | None] = {None}
+    if solutions.directions:
+        in_patches = set(sky.patches) <= set(solutions.directions)
+        per = {"patch" if in_patches and all(source.patch for source in sky) else "source"}
+    parts = sky_parts(sky, per)
+    unknown = [part.name for part in parts if per != {None} and part.name not in solutions.directions]
+    if unknown:
+        raise CalibrationError(
+            f"there are no solutions for {', '.join(unknown[:5])}; there are some for {', '.join(solutions.directions)}"
+        )
+    made: dict[tuple, NodeStub] = {}
+
+    def jones(p: int, part: SkyPart | None) -> list[NodeStub]:
+        terms = "whole sky" if part is None else "direction"
+        if part is not None and not part.name:
+            return []
+        key = (p, part.name if part else None)
+        if key not in made:
+            own = AntennaJones(solutions, group.antenna_names[p], interpolation, part.name if part else None, terms)
+            used[p].append(own)
+            name = ns.J(p) if part is None else ns.J(p, part.name)
+            made[key] = name << rt.PyNode(evaluate=own.matrix, dims=(2, 2))
+        return [made[key]]
+
+    model_nodes(ns, parts, group.baselines, phase_centre_rad, jones, feed=group.feed, smearing=smearing)
+
+
+def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
+    """The solution set whose frequencies are nearest to those of a group."""
+
+    def distance(solutions: Solutions) -> float:
+        low, high = group.frequency_hz
+        centre = np.concatenate([term.frequency_hz for term in solutions.terms])
+        return float(np.abs(np.array([centre.min() - low, centre.max() - high])).max())
+
+    return min(sets, key=distance)
+
+
+def groups_by_window(
+    path: str | os.PathLike, *, data_desc_id: int | None = None, field_id: int | None = None
+) -> list[MsGroup]:
+    """As `ms.groups`, but one group for each field and data description."""
+    summary = inspect(path, scan_cells=False)
+    ids = sorted({part["data_desc_id"] for part in summary["groups"] if data_desc_id in (None, part["data_desc_id"])})
+    found = [
+        group
+        for one in ids
+        if any(p["data_desc_id"] == one and field_id in (None, p["field_id"]) for p in summary["groups"])
+        for group in groups(path, data_desc_id=one, field_id=field_id, summary=summary)
+    ]
+    return found or groups(path, data_desc_id=data_desc_id, field_id=field_id, summary=summary)

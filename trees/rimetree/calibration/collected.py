@@ -1,0 +1,124 @@
+"""Solutions as they come in, chunk after chunk, and what they look like together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from .grid import Axis, Chunk
+from .solve_trees import SolveTree
+from .term_solutions import TermSolutions
+from .term_trees import Parameter, polar_of
+from .terms import Term
+
+# Bits of a Solver's flags that leave a value usable: held by a bound is the user's wish.
+_USABLE = 8
+_NOT_SOLVED = 1
+
+
+def chunk_arrays(
+    terms: Sequence[Term],
+    parameters: Sequence[Parameter],
+    asked: Collection[str],
+    solved: dict[str, dict[str, np.ndarray]],
+    shapes: dict[str, tuple[int, int]],
+) -> dict[str, np.ndarray]:
+    """What to keep of a chunk: {"NAME:value", "NAME:sigma", "NAME:flag"}, each [parameter, time, freq] of a term.
+
+    `asked`: names of the Parms that were to be solved for. `solved`: {name of the Parm: {"value", "sigma", "flag"}} of
+    those that were, arrays [time, freq]. `shapes`: {term name: (times, frequencies)}. A parameter that is held has its
+    value and no error; it is good where anything of the term is.
+    """
+    arrays = {}
+    for term in terms:
+        own = [one for one in parameters if one.term == term.name]
+        value = np.empty((len(own), *shapes[term.name]))
+        sigma, flag = np.zeros(value.shape), np.zeros(value.shape, dtype=np.int32)
+        for k, one in enumerate(own):
+            found = solved.get(one.node)
+            if found is None:
+                value[k] = one.start
+                flag[k] = _NOT_SOLVED
+                continue
+            value[k], sigma[k], flag[k] = found["value"], found["sigma"], found["flag"]
+        held = np.array([one.node not in asked for one in own])
+        flag[held] = np.where(((flag[~held] & ~_USABLE) != 0).all(axis=0), _NOT_SOLVED, 0)
+        arrays |= {f"{term.name}:value": value, f"{term.name}:sigma": sigma, f"{term.name}:flag": flag}
+    return arrays
+
+
+class Collected:
+    """The solutions of one term over all chunks of a spectral window: tables to be filled."""
+
+    def __init__(self, term: Term, tree: SolveTree, antennas: dict[int, str], frequency: Axis):
+        self._term = term
+        self._antennas = list(antennas)
+        self._axes = {
+            "frequency_hz": frequency.centre,
+            "frequency_width_hz": frequency.width,
+            "antennas": tuple(antennas.values()),
+            "directions": tree.directions[term.name],
+        }
+        self._parts: list[tuple[Axis, TermSolutions]] = []
+
+    def add(self, chunk: Chunk, parameters: Sequence[Parameter], arrays: dict) -> None:
+        """The solutions of one chunk, as `chunk_arrays` keeps them."""
+        axis = chunk.times[self._term.name]
+        axes = {"time_s": axis.centre, "time_width_s": axis.width, **self._axes}
+        part = TermSolutions.empty(self._term.name, self._term.kind.name, self._term.elements, axes)
+        value, sigma, flag = (arrays[f"{self._term.name}:{what}"] for what in ("value", "sigma", "flag"))
+        own = [one for one in parameters if one.term == self._term.name]
+        for key in dict.fromkeys((one.antenna, one.direction) for one in own):
+            at = [k for k, one in enumerate(own) if (one.antenna, one.direction) == key]
+            a = self._antennas.index(key[0])
+            d = self._axes["directions"].index(key[1] or "")
+            self._fill(part, [own[k] for k in at], value[at], sigma[at], flag[at], (slice(None), slice(None), a, d))
+        self._parts.append((axis, part))
+
+    def _fill(self, part, parameters, value, sigma, flag, at) -> None:
+        by_element: dict[int, dict[str, int]] = {}
+        for k, one in enumerate(parameters):
+            by_element.setdefault(one.element, {})[one.part] = k
+        shape = part.flag[at].shape[:2]
+        if not by_element.keys() >= set(range(len(self._term.elements))):
+            part.flag[at] = False  # the diagonal of a leakage is 1 by definition
+            for table in part.sigma.values():
+                table[at] = 0.0
+        for element, parts in by_element.items():
+            where = (*at, element)
+            bad = np.zeros(shape, dtype=bool)
+            for k in parts.values():
+                bad |= (flag[k] & ~_USABLE) != 0
+                bad |= ~np.isfinite(value[k])
+            part.flag[where] = bad
+            if "re" in parts:
+                re, im = parts["re"], parts["im"]
+                values, sigmas = polar_of(value[re], value[im], sigma[re], sigma[im])
+            else:
+                values = {q: value[k] for q, k in parts.items()}
+                sigmas = {q: sigma[k] for q, k in parts.items()}
+            for quantity in values:
+                part.value[quantity][where] = np.where(bad, part.value[quantity][where], values[quantity])
+                part.sigma[quantity][where] = np.where(bad, np.nan, sigmas[quantity])
+
+    def solutions(self) -> TermSolutions:
+        """All chunks together, by time."""
+        parts = [part for _, part in self._parts]
+        order = np.argsort(np.concatenate([part.time_s for part in parts]), kind="stable")
+
+        def joined(arrays):
+            return np.concatenate(arrays)[order]
+
+        return TermSolutions(
+            self._term.name,
+            self._term.kind.name,
+            tuple(self._term.elements),
+            time_s=joined([part.time_s for part in parts]),
+            time_width_s=joined([part.time_width_s for part in parts]),
+            **self._axes,
+            value={q: joined([part.value[q] for part in parts]) for q in parts[0].value},
+            sigma={q: joined([part.sigma[q] for part in parts]) for q in parts[0].sigma},
+            flag=joined([part.flag for part in parts]),
+            text=self._term.text,
+        )

@@ -1,0 +1,97 @@
+"""Which times and channels share a solution, and which of them are solved for together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .terms import Interval, Term
+
+Float64Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Solution intervals along time or frequency.
+
+    `edges` [N + 1], ascending, between which the cells lie; `centre`, `width` [N]: of what the cells of an interval
+    cover; unit s or Hz.
+    """
+
+    edges: Float64Array
+    centre: Float64Array
+    width: Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Time slots that are solved for together: a whole number of solution intervals of every term.
+
+    `slot_s` [slot]: their times (MJD, seconds); `times`: {term name: `Axis`}.
+    """
+
+    slot_s: Float64Array
+    times: dict[str, Axis]
+
+
+def chunks_of(slot_s: Sequence[float], slot_width_s: float, terms: Sequence[Term]) -> list[Chunk]:
+    """Cuts the time slots of one field into chunks.
+
+    A chunk is one solution interval of the term with the longest; intervals of the others are counted from where it
+    begins, so that none reaches over its end. Where the field was left and returned to, an interval given in seconds
+    counts on over the gap, but no interval is made where there are no slots.
+    """
+    slots = np.sort(np.asarray(slot_s, dtype=float))
+    longest = [_labels(slots, slot_width_s, term.time) for term in terms]
+    chunk_of = min(longest, key=lambda labels: len(np.unique(labels)))
+    chunks = []
+    for label in np.unique(chunk_of):
+        own = slots[chunk_of == label]
+        times = {term.name: _axis(own, slot_width_s, _labels(own, slot_width_s, term.time)) for term in terms}
+        chunks.append(Chunk(own, times))
+    return chunks
+
+
+def channels_of(frequency_hz: Sequence[float], width_hz: Sequence[float], interval: Interval | None) -> Axis:
+    """Cuts channels, which may come in any order, into solution intervals of ascending frequency.
+
+    A number of channels counts them from the first of the set; Hz count from the lower edge of the band.
+    """
+    frequency, width = np.asarray(frequency_hz, dtype=float), np.abs(np.asarray(width_hz, dtype=float))
+    order = np.argsort(frequency, kind="stable")
+    if interval is None:
+        labels = np.zeros(len(frequency), dtype=int)
+    elif interval.count is not None:
+        labels = np.arange(len(frequency)) // interval.count
+        if len(frequency) > 1 and frequency[0] > frequency[-1]:
+            labels = labels.max() - labels
+        labels = labels[order]
+    else:
+        lowest = (frequency - width / 2).min()
+        labels = np.floor((frequency[order] - lowest) / interval.quantity).astype(int)
+    return _axis(frequency[order], width[order], labels)
+
+
+def _labels(slots: Float64Array, slot_width_s: float, interval: Interval | None) -> NDArray[np.intp]:
+    """The number of the interval that each of the ascending slots is in."""
+    if interval is None:
+        return np.zeros(len(slots), dtype=int)
+    if interval.count is not None:
+        return np.arange(len(slots)) // interval.count
+    # Counted from the beginning of the first slot: TIME jitters, and slots need not fit into the interval.
+    return np.floor((slots - slots[0]) / interval.quantity + 1e-3 * slot_width_s / interval.quantity).astype(int)
+
+
+def _axis(centres: Float64Array, width: Float64Array | float, labels: NDArray[np.intp]) -> Axis:
+    """The intervals of ascending cells that have the same label."""
+    width = np.broadcast_to(width, centres.shape)
+    groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    low = np.array([(centres[g] - width[g] / 2).min() for g in groups])
+    high = np.array([(centres[g] + width[g] / 2).max() for g in groups])
+    # Cells belong to the interval that holds their centre: edges are half-way between neighbouring cells.
+    inner = [(centres[a[-1]] + centres[b[0]]) / 2 for a, b in itertools.pairwise(groups)]
+    return Axis(np.array([low[0], *inner, high[-1]]), (low + high) / 2, high - low)

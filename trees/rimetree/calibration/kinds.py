@@ -1,0 +1,122 @@
+"""Kinds of Jones terms: which real parameters one has, and what matrix [2,2] they make.
+
+A gain stands in V_pq = J_p (model of p, q) J_q^H, so that it takes the model to the data. Phases are in radians, delays
+in seconds (phase 2 pi nu delay), TEC in 1e16 electrons per square metre (phase -8.44797245e9 TEC / nu: the first order
+of the dispersion of a cold plasma), rotations in radians ([[cos, -sin], [sin, cos]]).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import CalibrationError
+
+#: Phase in radians of 1 TECU at 1 Hz: e^2 1e16 m^-2 / (4 pi eps0 m_e c) (CODATA values, with the sign of a delay).
+TEC_PHASE_HZ = -8.44797245e9
+
+_FEEDS = ("0", "1")
+_ALL = ("00", "01", "10", "11")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of term.
+
+    `quantities`: the types of tables that its solutions are kept in ("amplitude", "phase", "clock", "tec",
+    "rotation"); `elements`: one name for each element of the matrix or feed that has values of its own ("" for a term
+    that acts on both feeds alike); `diagonal`: whether its matrices are.
+    """
+
+    name: str
+    summary: str
+    quantities: tuple[str, ...]
+    elements: tuple[str, ...]
+    diagonal: bool = True
+
+
+def neutral(quantity: str, elements: Sequence[str]) -> NDArray[np.float64]:
+    """[element] values of a quantity with which a term changes nothing."""
+    if quantity != "amplitude":
+        return np.zeros(len(elements))
+    return np.array([0.0 if element in ("01", "10") else 1.0 for element in elements])
+
+
+def jones_of(
+    values: dict[str, NDArray[np.float64]], elements: Sequence[str], frequency_hz: NDArray[np.float64]
+) -> NDArray[np.complex128]:
+    """Matrices [..., 2, 2] of values {quantity: [..., element]} at frequencies that broadcast to [...].
+
+    Raises `CalibrationError` for a quantity of no known type.
+    """
+    if "rotation" in values:
+        angle = values["rotation"][..., 0]
+        rows = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        return np.moveaxis(np.array(rows, dtype=complex), (0, 1), (-2, -1))
+    frequency = np.asarray(frequency_hz, dtype=float)[..., None]
+    gain = np.ones((), dtype=complex)
+    for quantity, value in values.items():
+        if quantity == "amplitude":
+            gain = gain * value
+        elif quantity == "phase":
+            gain = gain * np.exp(1j * value)
+        elif quantity == "clock":
+            gain = gain * np.exp(2j * math.pi * frequency * value)
+        elif quantity == "tec":
+            gain = gain * np.exp(1j * TEC_PHASE_HZ / frequency * value)
+        else:
+            raise CalibrationError(f"there is no matrix for solutions of type {quantity!r}")
+    return _matrix(gain, elements)
+
+
+def _matrix(gain: NDArray[np.complex128], elements: Sequence[str]) -> NDArray[np.complex128]:
+    result = np.zeros((*gain.shape[:-1], 2, 2), dtype=complex)
+    for k, element in enumerate(elements):
+        if element in ("", "0"):
+            result[..., 0, 0] = gain[..., k]
+        if element in ("", "1"):
+            result[..., 1, 1] = gain[..., k]
+        if len(element) == 2:
+            result[..., int(element[0]), int(element[1])] = gain[..., k]
+    return result
+
+
+_KINDS = [
+    Kind("scalar", "one complex gain for both feeds", ("amplitude", "phase"), ("",)),
+    Kind("diag", "a complex gain for each feed", ("amplitude", "phase"), _FEEDS),
+    Kind("full", "a full complex matrix", ("amplitude", "phase"), _ALL, diagonal=False),
+    Kind("phase", "a phase for each feed", ("phase",), _FEEDS),
+    Kind("amplitude", "a real amplitude for each feed", ("amplitude",), _FEEDS),
+    Kind("delay", "a delay for each feed", ("clock",), _FEEDS),
+    Kind("tec", "a difference of electron content", ("tec",), ("",)),
+    Kind("rotation", "a rotation of linear feeds", ("rotation",), ("",), diagonal=False),
+    Kind("leakage", "complex leakages off the diagonal", ("amplitude", "phase"), _ALL, diagonal=False),
+]
+
+#: {name: Kind} of everything that a term can be.
+KINDS = {kind.name: kind for kind in _KINDS}
+
+#: Kinds that can be made to act on both feeds alike.
+CAN_BE_SCALAR = ("phase", "amplitude", "delay")
+
+
+def kind_of(quantities: set[str], n_element: int) -> str:
+    """The kind of term that tables of these types, with so many elements, are solutions of.
+
+    Raises `CalibrationError` if there is none.
+    """
+    if quantities == {"amplitude", "phase"} and n_element in (1, 2, 4):
+        return {1: "scalar", 2: "diag", 4: "full"}[n_element]
+    single = {"phase": "phase", "amplitude": "amplitude", "clock": "delay", "tec": "tec", "rotation": "rotation"}
+    if len(quantities) == 1 and n_element in (1, 2):
+        (quantity,) = quantities
+        if quantity in single:
+            return single[quantity]
+    raise CalibrationError(
+        f"solutions of type {' and '.join(sorted(quantities))} with {n_element} elements are of no "
+        f"known kind of term; known are {', '.join(KINDS)}"
+    )

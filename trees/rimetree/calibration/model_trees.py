@@ -1,0 +1,87 @@
+"""The model side of a calibration: the sky seen by a baseline, direction by direction, with Jones terms around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import nodes as rt
+from ..scope import NodeScope, NodeStub
+from ..sky import SkyModel
+from ..sky_trees import sky_nodes, uvw_nodes
+from .errors import CalibrationError
+
+
+@dataclass(frozen=True)
+class SkyPart:
+    """Sources that share all Jones terms; `directions`: {"patch": name, "source": name} of those it is in."""
+
+    name: str
+    sky: SkyModel
+    directions: dict[str, str]
+
+
+def sky_parts(sky: SkyModel, per: Iterable[str | None]) -> list[SkyPart]:
+    """Cuts a sky model into parts such that each of the `per` ("patch", "source", None) is one thing for a part.
+
+    Raises `CalibrationError` where patches are asked for and a source is in none.
+    """
+    wanted = set(per) - {None}
+    if "patch" in wanted:
+        homeless = [source.name for source in sky if not source.patch]
+        if homeless:
+            raise CalibrationError(
+                f"{len(homeless)} sources are in no patch of the sky model: {', '.join(homeless[:5])}"
+                f"{', ...' if len(homeless) > 5 else ''}; put them into one, or solve per source"
+            )
+    if "source" in wanted:
+        return [SkyPart(s.name, sky.select(names=[s.name]), {"source": s.name, "patch": s.patch}) for s in sky]
+    if "patch" in wanted:
+        return [SkyPart(name, sky.select(patches=[name]), {"patch": name}) for name in sky.patches]
+    return [SkyPart("", sky, {})]
+
+
+def direction_of_patch(sky: SkyModel) -> tuple[float, float]:
+    """(ra, dec) in radians of the middle of some sources, weighted by |I|."""
+    weight = np.abs(sky.stokes_jy[:, 0])
+    weight = weight if weight.any() else np.ones(len(sky))
+    ra, dec = sky.radec_rad.T
+    x, y, z = (np.average(c, weights=weight) for c in (np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)))
+    return float(np.arctan2(y, x) % (2 * np.pi)), float(np.arctan2(z, np.hypot(x, y)))
+
+
+def model_nodes(
+    ns: NodeScope,
+    parts: Sequence[SkyPart],
+    baselines: Sequence[tuple[int, int]],
+    phase_centre_rad: Sequence[float],
+    jones: Callable[[int, SkyPart | None], Sequence[NodeStub]],
+    *,
+    feed: str,
+    smearing: bool = True,
+) -> None:
+    """`ns.model(p, q)`: sum over the parts of the sky, with the Jones terms around each part and around the sum.
+
+    `jones(antenna, part)` gives the matrices of an antenna from the left to the right: those of a part of the sky, or
+    with None those of the whole sky.
+    """
+    uvw_nodes(ns, baselines, smearing=smearing)
+    seen = [sky_nodes(ns.Subscope(f"sky{k}"), part.sky, phase_centre_rad, feed=feed) for k, part in enumerate(parts)]
+    for p, q in baselines:
+        coherencies = []
+        for k, (part, sky) in enumerate(zip(parts, seen, strict=True)):
+            node = ns.coherency(p, q, k) << rt.PSV(sky.lmn, sky.brightness, ns.uvw(p, q), sky.shape)
+            coherencies.append(_corrupted(ns, ("corrupted", p, q, k), node, jones(p, part), jones(q, part)))
+        total = coherencies[0]
+        if len(coherencies) > 1:
+            total = ns.sky_sum(p, q) << rt.Add(*coherencies)
+        ns.model(p, q) << rt.Identity(_corrupted(ns, ("observed", p, q), total, jones(p, None), jones(q, None)))
+
+
+def _corrupted(ns: NodeScope, name: tuple, inner: NodeStub, left: Sequence, right: Sequence) -> NodeStub:
+    if not left:
+        return inner
+    first, *quals = name
+    return ns[first](*quals) << rt.MatrixMultiply(*left, inner, *(rt.ConjTranspose(node) for node in reversed(right)))

@@ -1,0 +1,74 @@
+"""What would be solved: the options of a calibration, and its fields, windows, channels and chunks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import ms
+from ..ms import MsGroup
+from .apply import groups_by_window
+from .grid import Axis, Chunk, channels_of, chunks_of
+from .solve_trees import DataSelection, SolverOptions
+from .terms import Term
+
+
+@dataclass(frozen=True)
+class CalibrationOptions:
+    """Which data to solve on, how, and where to keep the solutions.
+
+    `data_desc_id`, `field_id`: only these rows. `reference`: name of the antenna that phases refer to (None: one with
+    many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says. `resume`: go on where a
+    run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an interrupted run.
+    `provenance`: what to note in the file.
+    """
+
+    data: DataSelection = field(default_factory=DataSelection)
+    solver: SolverOptions = field(default_factory=SolverOptions)
+    data_desc_id: int | None = None
+    field_id: int | None = None
+    reference: str | None = None
+    phase_centre_rad: tuple[float, float] | None = None
+    smearing: bool = True
+    precision: str = "double"
+    tolerance: float | None = None
+    threads: int | None = None
+    memory_bytes: int | None = None
+    resume: bool = False
+    overwrite: bool = False
+    provenance: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupPlan:
+    """What is solved for one field and spectral window: its channels' intervals for each term, and its chunks."""
+
+    group: MsGroup
+    frequencies: dict[str, Axis]
+    chunks: list[Chunk]
+    margin_s: float  # rows of a slot are this near to its time
+
+
+def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[GroupPlan]:
+    """What would be solved; reads no visibilities. Raises `Error` where nothing is selected."""
+    plans = []
+    for group in groups_by_window(path, data_desc_id=options.data_desc_id, field_id=options.field_id):
+        slots = [slot for _, _, slot in ms.slot_times(path, **_rows(group))]
+        first = next(ms.tiles(path, [], time_slots=1, **_rows(group)))
+        width_s = float(np.median(first["interval_s"]))
+        plans.append(
+            GroupPlan(
+                group,
+                {t.name: channels_of(first["frequency_hz"], first["channel_width_hz"], t.frequency) for t in terms},
+                chunks_of(slots, width_s, terms),
+                0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
+            )
+        )
+    return plans
+
+
+def _rows(group: MsGroup) -> dict:
+    return {key: value for key, value in group.selection.items() if key != "autocorrelations"}

@@ -1,0 +1,109 @@
+"""What a calibration has found so far, in a file beside the one that it will write: chunk after chunk, each whole.
+
+A record is its length, a checksum and the data; a record that was being written when the program was killed is short or
+has a wrong checksum, and is dropped with all behind it. The first record says what is being solved; a run that would do
+something else does not continue it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import zlib
+
+import numpy as np
+
+from .errors import CalibrationError
+
+_MAGIC = b"RimeTree calibration 1\n"
+_HEAD = struct.Struct("<QI")
+
+
+class ProgressFile:
+    """Append-only file of the chunks that are solved. `path` is that of the solutions; the file is PATH.progress."""
+
+    def __init__(self, path: str | os.PathLike, task: dict):
+        self.path = os.fspath(path) + ".progress"
+        self._task = json.dumps(task, sort_keys=True)
+
+    @property
+    def exists(self) -> bool:
+        return os.path.exists(self.path)
+
+    def begin(self) -> None:
+        """A new file, without chunks; an old one is replaced."""
+        with open(self.path, "wb") as file:
+            file.write(_MAGIC + _record(self._task.encode()))
+            _to_disk(file)
+
+    def resume(self) -> list[tuple[dict, dict[str, np.ndarray]]]:
+        """(summary, arrays) of every chunk that was completed; what was written in part is cut off.
+
+        Raises `CalibrationError` if the file is of another task or no such file.
+        """
+        with open(self.path, "rb") as file:
+            content = file.read()
+        if not content.startswith(_MAGIC):
+            raise CalibrationError(f"{self.path} was not written by a calibration; remove it to begin anew")
+        records, good = _records(content)
+        if not records:
+            self.begin()
+            return []
+        if records[0].decode() != self._task:
+            raise CalibrationError(
+                f"{self.path} is of a calibration with other {_difference(records[0].decode(), self._task)}; "
+                "give the same options to resume it, or --overwrite to begin anew"
+            )
+        if good < len(content):
+            with open(self.path, "rb+") as file:
+                file.truncate(good)
+                _to_disk(file)
+        return [_unpacked(record) for record in records[1:]]
+
+    def add(self, summary: dict, arrays: dict[str, np.ndarray]) -> None:
+        """Append one chunk; when this returns it is on the disk."""
+        buffer = io.BytesIO()
+        np.savez(buffer, summary=np.array(json.dumps(summary)), **arrays)
+        with open(self.path, "ab") as file:
+            file.write(_record(buffer.getvalue()))
+            _to_disk(file)
+
+    def remove(self) -> None:
+        """When the solutions are written."""
+        if self.exists:
+            os.unlink(self.path)
+
+
+def _record(data: bytes) -> bytes:
+    return _HEAD.pack(len(data), zlib.crc32(data)) + data
+
+
+def _records(content: bytes) -> tuple[list[bytes], int]:
+    """All whole records and where the last of them ends."""
+    records, at = [], len(_MAGIC)
+    while at + _HEAD.size <= len(content):
+        length, checksum = _HEAD.unpack_from(content, at)
+        data = content[at + _HEAD.size : at + _HEAD.size + length]
+        if len(data) < length or zlib.crc32(data) != checksum:
+            break
+        records.append(data)
+        at += _HEAD.size + length
+    return records, at
+
+
+def _unpacked(record: bytes) -> tuple[dict, dict[str, np.ndarray]]:
+    with np.load(io.BytesIO(record)) as arrays:
+        found = dict(arrays)
+    return json.loads(str(found.pop("summary"))), found
+
+
+def _difference(old: str, new: str) -> str:
+    before, now = json.loads(old), json.loads(new)
+    return ", ".join(sorted(key for key in {*before, *now} if before.get(key) != now.get(key)))
+
+
+def _to_disk(file) -> None:
+    file.flush()
+    os.fsync(file.fileno())

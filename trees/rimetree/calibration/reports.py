@@ -1,0 +1,109 @@
+"""What a calibration has to say: of each chunk while it runs, and of all together at the end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ms import MsGroup
+from .solutions import Solutions
+
+
+@dataclass(frozen=True)
+class ChunkReport:
+    """One solve.
+
+    `index`, `count`: of the chunks of all fields and windows; `time_s`: first and last slot; `reference`: name of the
+    antenna that phases refer to; `chi_square`: before each iteration and at the end, `equations`: real
+    ones; `rank`: number of parameters that they determine; `solves`: independent groups of unknowns; `statuses`: how
+    many of them ended how; `method`: how it was solved; `seconds`: wall time; `resumed`: it was read, not solved.
+    """
+
+    index: int
+    count: int
+    field_id: int
+    data_desc_id: int
+    time_s: tuple[float, float]
+    reference: str
+    chi_square: list[float]
+    equations: int
+    rank: int
+    iterations: int
+    statuses: dict[str, int]
+    method: str = ""
+    seconds: float = 0.0
+    resumed: bool = False
+
+    @property
+    def solves(self) -> int:
+        return sum(self.statuses.values())
+
+    @property
+    def converged(self) -> int:
+        return self.statuses.get("converged", 0)
+
+    @property
+    def noise_ratio(self) -> float:
+        """The residuals' root mean square over what the weights say: 1 where weights are inverse variances and the
+        model is complete; NaN where nothing was solved."""
+        freedom = self.equations - self.rank
+        return math.sqrt(self.chi_square[-1] / freedom) if freedom > 0 and self.chi_square else math.nan
+
+    def to_json(self) -> dict:
+        """As a dict of JSON types."""
+        return {**self.__dict__, "time_s": list(self.time_s)}
+
+    @classmethod
+    def from_json(cls, saved: dict) -> ChunkReport:
+        """As `to_json` made it, marked as resumed."""
+        return cls(**{**saved, "time_s": tuple(saved["time_s"]), "resumed": True})
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationReport:
+    """What was solved: the groups of the Measurement Set, their chunks, and the solutions of each spectral window.
+
+    `good_fraction`: {antenna name: fraction of its data that are neither flagged nor without weight}.
+    """
+
+    path: str
+    groups: list[MsGroup]
+    chunks: list[ChunkReport]
+    solutions: list[Solutions]
+    good_fraction: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def solves(self) -> int:
+        return sum(chunk.solves for chunk in self.chunks)
+
+    @property
+    def converged(self) -> int:
+        return sum(chunk.converged for chunk in self.chunks)
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """How many solves ended how."""
+        found: dict[str, int] = {}
+        for chunk in self.chunks:
+            for status, count in chunk.statuses.items():
+                found[status] = found.get(status, 0) + count
+        return found
+
+    @property
+    def noise_ratio(self) -> float:
+        """As `ChunkReport.noise_ratio`, of all chunks together."""
+        freedom = sum(chunk.equations - chunk.rank for chunk in self.chunks)
+        chi_square = sum(chunk.chi_square[-1] for chunk in self.chunks if chunk.chi_square)
+        return math.sqrt(chi_square / freedom) if freedom > 0 else math.nan
+
+    def flagged_fraction(self, term: str) -> dict[str, float]:
+        """{antenna name: fraction of its solutions of a term that are flagged}, of all windows."""
+        flags: dict[str, list[NDArray[np.bool_]]] = {}
+        for solutions in self.solutions:
+            table = solutions[term]
+            for a, antenna in enumerate(table.antennas):
+                flags.setdefault(antenna, []).append(table.flag[:, :, a].ravel())
+        return {antenna: float(np.concatenate(parts).mean()) for antenna, parts in flags.items()}

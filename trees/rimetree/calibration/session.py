@@ -1,0 +1,153 @@
+"""Solving one field and spectral window, chunk after chunk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..forest import Forest
+from ..scope import NodeScope
+from ..sky import SkyModel
+from ..solving import SolvedParm, SolveReport
+from .collected import chunk_arrays
+from .data_counts import good_data
+from .errors import CalibrationError
+from .gauge import reference_antenna
+from .grid import Chunk
+from .planning import CalibrationOptions, GroupPlan
+from .reports import ChunkReport
+from .solve_trees import SolveTree, solve_tree
+from .terms import Term
+
+
+class Session:
+    """Solving one field and spectral window: its forest is made once, for all chunks."""
+
+    def __init__(
+        self,
+        plan: GroupPlan,
+        sky: SkyModel,
+        terms: Sequence[Term],
+        options: CalibrationOptions,
+        on_iteration: Callable[[int, float], None] | None = None,
+    ):
+        self.plan = plan
+        self._terms = list(terms)
+        self._options = options
+        self._on_iteration = on_iteration
+        ns = NodeScope()
+        self.tree: SolveTree = solve_tree(
+            ns,
+            plan.group,
+            sky,
+            terms,
+            data=options.data,
+            options=options.solver,
+            phase_centre_rad=options.phase_centre_rad,
+            smearing=options.smearing,
+        )
+        self._scope = ns
+        self._forest: Forest | None = None
+        self._preferred = self._antenna_index(options.reference)
+        self._values: dict[str, np.ndarray] = {}  # of each Parm, [freq] at the end of the last chunk
+
+    def _antenna_index(self, name: str | None) -> int | None:
+        if name is None:
+            return None
+        group = self.plan.group
+        for index, antenna in enumerate(group.antennas):
+            if group.antenna_names[antenna] == name:
+                return index
+        names = ", ".join(group.antenna_names[antenna] for antenna in group.antennas)
+        raise CalibrationError(f"there is no antenna {name!r} with data to refer phases to; there are {names}")
+
+    def keep(self, arrays: dict) -> None:
+        """Take the solutions of a chunk, solved or read, as the starting values of the next one."""
+        for term in self._terms:
+            value, flag = arrays[f"{term.name}:value"], arrays[f"{term.name}:flag"]
+            own = [one for one in self.tree.parameters if one.term == term.name]
+            for k, one in enumerate(own):
+                usable = np.isfinite(value[k, -1]) & (flag[k, -1] == 0)
+                self._values[one.node] = np.where(usable, value[k, -1], self._values.get(one.node, one.start))
+
+    def solve(self, number: int, index: int, count: int) -> tuple[ChunkReport, dict]:
+        """The report and the arrays of one chunk."""
+        group, chunk = self.plan.group, self.plan.chunks[number]
+        began = time.monotonic()
+        span = (chunk.slot_s[0] - self.plan.margin_s, chunk.slot_s[-1] + self.plan.margin_s)
+        good, all_ = good_data(group, span)
+        if self._preferred is None:
+            self._preferred = reference_antenna(good, None)
+        reference = group.antennas[reference_antenna(good, self._preferred)]
+        solved = self._run(chunk, span, reference) if good.any() else None
+        tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
+        asked = {one.node for one in self.tree.solved(reference)}
+        arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
+        arrays |= {"good": good, "all": all_}
+        groups = [] if solved is None else solved.groups
+        statuses: dict[str, int] = {} if groups else {"no equations": 1}
+        for one in groups:
+            statuses[one.status] = statuses.get(one.status, 0) + 1
+        report = ChunkReport(
+            index=index,
+            count=count,
+            field_id=group.field_id,
+            data_desc_id=group.data_desc_ids[0],
+            time_s=(float(chunk.slot_s[0]), float(chunk.slot_s[-1])),
+            reference=group.antenna_names[reference],
+            chi_square=[] if solved is None else [float(value) for value in solved.chi_square],
+            equations=sum(one.equations for one in groups),
+            rank=sum(one.rank for one in groups),
+            iterations=max((one.iterations for one in groups), default=0),
+            statuses=statuses,
+            method="" if solved is None else solved.method,
+            seconds=time.monotonic() - began,
+        )
+        return report, arrays
+
+    def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
+        """(times, frequencies) of the solutions of each term in a chunk."""
+        frequencies = self.plan.frequencies
+        return {t.name: (len(chunk.times[t.name].centre), len(frequencies[t.name].centre)) for t in self._terms}
+
+    def forest(self) -> Forest:
+        """The compiled tree, made when it is first asked for."""
+        if self._forest is None:
+            self._forest = Forest(self._scope, threads=self._options.threads, memory_bytes=self._options.memory_bytes)
+        return self._forest
+
+    def _run(self, chunk: Chunk, span: tuple[float, float], reference: int) -> SolveReport | None:
+        """The Solver's report on a chunk; None if it solved nothing."""
+        forest = self.forest()
+        shapes = self._shapes(chunk)
+        for one in self.tree.parameters:
+            start = np.broadcast_to(self._values.get(one.node, one.start), shapes[one.term])
+            forest.set_state(
+                one.node,
+                time_edges_s=chunk.times[one.term].edges,
+                freq_edges_hz=self.plan.frequencies[one.term].edges,
+                value=np.ascontiguousarray(start[:, :, None, None]),
+            )
+        forest.set_state(self.tree.solver, parms=[one.node for one in self.tree.solved(reference)])
+        show = self._on_iteration
+        report = forest.run(
+            self.plan.group.path,
+            solve_progress=None if show is None else lambda _, iteration, chi_square, *__: show(iteration, chi_square),
+            time_slots=len(chunk.slot_s),
+            time_range_s=span,
+            precision=self._options.precision,
+            tolerance=self._options.tolerance,
+            **self.plan.group.selection,
+        )
+        # Rows of a baseline that a slot has twice are in a tile of their own: the one with most data counts.
+        return max(report.solves, key=lambda one: sum(g.equations for g in one.groups), default=None)
+
+
+def _tables(parm: SolvedParm) -> dict[str, np.ndarray]:
+    """Arrays [time, freq] of a Parm with one coefficient per solution tile."""
+    return {
+        key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
+        for key in ("value", "sigma", "flag")
+    }

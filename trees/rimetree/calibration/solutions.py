@@ -1,0 +1,75 @@
+"""All solutions of one spectral window: terms in the order in which they stand in the measurement equation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import CalibrationError
+from .term_solutions import TermSolutions
+
+
+@dataclass(frozen=True, eq=False)
+class Solutions:
+    """Solutions of the terms of one spectral window.
+
+    `terms`: in their order, the first next to the correlator. `feed`: "linear" or "circular". `antenna_xyz_m`:
+    {name: [3] ITRF}. `direction_radec_rad`: {name: (ra, dec)}, J2000. `provenance`: {what: text or number}, where they
+    come from.
+    """
+
+    terms: tuple[TermSolutions, ...]
+    feed: str = "linear"
+    antenna_xyz_m: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    direction_radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
+    provenance: dict[str, str | float] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> TermSolutions:
+        for term in self.terms:
+            if term.name == name:
+                return term
+        raise CalibrationError(f"there are no solutions of {name!r}; there are {', '.join(t.name for t in self.terms)}")
+
+    @property
+    def directions(self) -> list[str]:
+        """Names of the directions that have solutions of their own, of all terms."""
+        return list(dict.fromkeys(name for term in self.terms if term.of_directions for name in term.directions))
+
+    def jones(
+        self,
+        antenna: str,
+        time_s: NDArray[np.float64],
+        frequency_hz: NDArray[np.float64],
+        *,
+        direction: str | None = None,
+        method: str = "nearest",
+        terms: str = "all",
+    ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        """Product of the terms of an antenna, [time, freq, 2, 2], and which feeds have no solution, [time, freq, 2].
+
+        Without `direction` only terms that hold for the whole sky count. `terms`: "all", or only those of the "whole
+        sky" or of the "direction". See `TermSolutions.jones`.
+        """
+        product = np.broadcast_to(np.eye(2, dtype=complex), (len(time_s), len(frequency_hz), 2, 2))
+        bad = np.zeros((len(time_s), len(frequency_hz), 2), dtype=bool)
+        for term in self.terms:
+            if term.of_directions and (direction is None or direction not in term.directions):
+                continue
+            if terms != "all" and term.of_directions != (terms == "direction"):
+                continue
+            matrices, missing = term.jones(
+                antenna, direction if term.of_directions else "", time_s, frequency_hz, method
+            )
+            product = product @ matrices
+            if not term.diagonal:  # it mixes the feeds
+                missing = np.repeat(missing.any(axis=-1, keepdims=True), 2, axis=-1)
+                bad = np.repeat(bad.any(axis=-1, keepdims=True), 2, axis=-1)
+            bad = bad | missing
+        return product, bad
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether all terms are."""
+        return all(term.diagonal for term in self.terms)

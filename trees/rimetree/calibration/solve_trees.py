@@ -1,0 +1,148 @@
+"""The tree that is solved: the model with the terms to solve for, against the data of every baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .. import nodes as rt
+from ..ms import MsGroup
+from ..scope import NodeScope, NodeStub
+from ..sky import SkyModel
+from .gauge import held_parameters, polarisation_of, reference_direction
+from .model_trees import SkyPart, direction_of_patch, model_nodes, sky_parts
+from .term_trees import Parameter, jones_nodes
+from .terms import Term
+
+SPEED_OF_LIGHT_M_S = 299792458.0
+_SHORT_BIT = 4
+
+
+@dataclass(frozen=True)
+class DataSelection:
+    """Which data are solved on: their column, and limits of the baseline's length in the uv plane, in metres or in
+    wavelengths (0 and infinity: none)."""
+
+    column: str = "DATA"
+    min_m: float = 0.0
+    max_m: float = float("inf")
+    min_wavelengths: float = 0.0
+    max_wavelengths: float = float("inf")
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """How it is solved: as the state fields of the node `Solver`."""
+
+    iterations: int = 100
+    tolerance: float = 1e-8
+    robust_dof: float = 0.0
+    errors_from_residuals: bool = False
+    successive: bool = False
+
+
+@dataclass(frozen=True)
+class SolveTree:
+    """What a solve is about.
+
+    `solver`: the Solver node; `mux`: the VisDataMux that drives it; `parameters`: of all terms; `directions`: {term
+    name: directions, ("",) for the whole sky}; `radec_rad`: {direction: (ra, dec)}; `n_part`: parts of the sky that are
+    predicted separately.
+    """
+
+    solver: NodeStub
+    mux: NodeStub
+    parameters: list[Parameter]
+    directions: dict[str, tuple[str, ...]]
+    radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
+    n_part: int = 1
+
+    def solved(self, reference: int) -> list[Parameter]:
+        """The parameters to solve for, if phases refer to this antenna."""
+        return [one for one in self.parameters if not (one.fixed or (one.referred and one.antenna == reference))]
+
+
+def solve_tree(
+    ns: NodeScope,
+    group: MsGroup,
+    sky: SkyModel,
+    terms: Sequence[Term],
+    *,
+    data: DataSelection,
+    options: SolverOptions,
+    phase_centre_rad: Sequence[float] | None = None,
+    smearing: bool = True,
+) -> SolveTree:
+    """The tree for one field and spectral window."""
+    parts = sky_parts(sky, [term.per for term in terms])
+    polarisation = polarisation_of(sky, group.feed)
+    fluxes = {
+        per: {name: float(some.stokes_jy[:, 0].sum()) for name, some in _directions(sky, per).items()}
+        for per in {term.per for term in terms} - {None}
+    }
+    parameters: list[Parameter] = []
+    made: dict[tuple, NodeStub] = {}
+
+    def term_node(term: Term, antenna: int, direction: str | None) -> NodeStub:
+        key = (term.name, antenna, direction)
+        if key not in made:
+            fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
+            held = held_parameters(term, polarisation)
+            made[key], own = jones_nodes(ns, term, antenna, direction, fixed=fixed, held=held)
+            parameters.extend(own)
+        return made[key]
+
+    def jones(antenna: int, part: SkyPart | None) -> list[NodeStub]:
+        if part is None:
+            return [term_node(term, antenna, None) for term in terms if term.per is None]
+        return [term_node(term, antenna, part.directions[term.per]) for term in terms if term.per is not None]
+
+    centre = phase_centre_rad or group.phase_centre_rad
+    model_nodes(ns, parts, group.baselines, centre, jones, feed=group.feed, smearing=smearing)
+    condeqs = [_condeq(ns, p, q, data) for p, q in group.baselines]
+    solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options))
+    mux = ns.VisDataMux << rt.VisDataMux(solver, None)
+    names = {term.name: ("",) if term.per is None else tuple(_directions(sky, term.per)) for term in terms}
+    radec = {name: direction_of_patch(some) for per in fluxes for name, some in _directions(sky, per).items()}
+    return SolveTree(solver, mux, parameters, names, radec, len(parts))
+
+
+def _directions(sky: SkyModel, per: str) -> dict[str, SkyModel]:
+    if per == "source":
+        return {name: sky.select(names=[name]) for name in sky.names}
+    return {name: sky.select(patches=[name]) for name in sky.patches}
+
+
+def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection) -> NodeStub:
+    value = ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=data.column)
+    weight = ns.weight(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="WEIGHT")
+    for length, least, most in (
+        (_length_m, data.min_m, data.max_m),
+        (_length_wavelengths, data.min_wavelengths, data.max_wavelengths),
+    ):
+        if least > 0:
+            value = rt.MergeFlags(value, rt.ZeroFlagger(length(ns, p, q) - least, oper="LT", flag_bit=_SHORT_BIT))
+        if most < float("inf"):
+            value = rt.MergeFlags(value, rt.ZeroFlagger(length(ns, p, q) - most, oper="GT", flag_bit=_SHORT_BIT))
+    return ns.condeq(p, q) << rt.Condeq(value, ns.model(p, q), weight)
+
+
+def _length_m(ns: NodeScope, p: int, q: int) -> NodeStub:
+    # `uvw` has the rates of change in its second row where smearing is on.
+    plain = ns.uvw_m(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW")
+    u, v = (rt.Selector(plain, index=[i]) for i in (0, 1))
+    return ns.uv_m(p, q) << rt.Sqrt(rt.Sqr(u) + rt.Sqr(v))
+
+
+def _length_wavelengths(ns: NodeScope, p: int, q: int) -> NodeStub:
+    return ns.uv_wavelengths(p, q) << _length_m(ns, p, q) * rt.Freq() / SPEED_OF_LIGHT_M_S
+
+
+def _solver_state(options: SolverOptions) -> dict:
+    return {
+        "iterations": options.iterations,
+        "tolerance": options.tolerance,
+        "robust_dof": options.robust_dof,
+        "errors_from_residuals": options.errors_from_residuals,
+        "directions": "successive" if options.successive else "joint",
+    }

@@ -1,0 +1,171 @@
+"""Solutions of one Jones term: tables of real quantities over time, frequency, antenna and direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import CalibrationError
+from .kinds import KINDS, jones_of, neutral
+
+Float64Array = NDArray[np.float64]
+
+INTERPOLATIONS = ("nearest", "linear")
+
+
+@dataclass(frozen=True, eq=False)
+class TermSolutions:
+    """What was found for one term.
+
+    Attributes
+    ----------
+    name, kind : of the term ("G", "diag")
+    elements : names of the matrix elements or feeds that have values of their own, as in `Term.elements`
+    time_s, time_width_s : [T] centres (MJD, seconds, ascending) and widths of the solution intervals
+    frequency_hz, frequency_width_hz : [F] centres (ascending) and widths
+    antennas : [A] names; directions : [D] names of patches or sources, ("",) for a term of the whole sky
+    value : {quantity: [T, F, A, D, E]}; quantities are "amplitude", "phase" (rad), "clock" (s), "tec" (1e16 m^-2),
+        "rotation" (rad)
+    sigma : {quantity: the same shape}, one standard deviation; NaN where it is not known
+    flag : bool [T, F, A, D, E], True where there is no solution
+
+    Raises `CalibrationError` where the shapes do not fit together.
+    """
+
+    name: str
+    kind: str
+    elements: tuple[str, ...]
+    time_s: Float64Array
+    time_width_s: Float64Array
+    frequency_hz: Float64Array
+    frequency_width_hz: Float64Array
+    antennas: tuple[str, ...]
+    directions: tuple[str, ...]
+    value: dict[str, Float64Array]
+    sigma: dict[str, Float64Array]
+    flag: NDArray[np.bool_]
+    text: str = field(default="")
+
+    def __post_init__(self) -> None:
+        for quantity, array in [*self.value.items(), *self.sigma.items(), ("flag", self.flag)]:
+            if array.shape != self.shape:
+                raise CalibrationError(
+                    f"solutions of {self.name}: {quantity} has shape {list(array.shape)}, expected {list(self.shape)} "
+                    "(time, freq, ant, dir, element)"
+                )
+        for what, axis in (("times", self.time_s), ("frequencies", self.frequency_hz)):
+            if (np.diff(axis) < 0).any():
+                raise CalibrationError(f"solutions of {self.name}: {what} must ascend")
+
+    @classmethod
+    def empty(cls, name: str, kind: str, elements: Sequence[str], axes: dict, text: str = "") -> TermSolutions:
+        """Solutions that are all flagged, with the values of the unit matrix; `axes` holds the axes' attributes."""
+        lengths = [len(axes[key]) for key in ("time_s", "frequency_hz", "antennas", "directions")]
+        shape = (*lengths, len(elements))
+        quantities = KINDS[kind].quantities
+        return cls(
+            name=name,
+            kind=kind,
+            elements=tuple(elements),
+            **axes,
+            value={q: np.broadcast_to(neutral(q, elements), shape).copy() for q in quantities},
+            sigma={q: np.full(shape, np.nan) for q in quantities},
+            flag=np.ones(shape, dtype=bool),
+            text=text,
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(times, frequencies, antennas, directions, elements)."""
+        axes = (self.time_s, self.frequency_hz, self.antennas, self.directions, self.elements)
+        return tuple(len(axis) for axis in axes)
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether all matrices are."""
+        return KINDS[self.kind].diagonal
+
+    @property
+    def of_directions(self) -> bool:
+        """Whether directions have solutions of their own."""
+        return self.directions != ("",)
+
+    def gain(self) -> NDArray[np.complex128]:
+        """[T, F, A, D, 2, 2] matrices, NaN where flagged."""
+        frequency = self.frequency_hz[None, :, None, None]
+        matrices = jones_of(self.value, self.elements, frequency)
+        matrices[self._bad_feeds(self.flag).any(axis=-1)] = np.nan
+        return matrices
+
+    def jones(
+        self, antenna: str, direction: str, time_s: Float64Array, frequency_hz: Float64Array, method: str = "nearest"
+    ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        """Matrices [time, freq, 2, 2] of an antenna on given cells, and which feeds have none: bool [time, freq, 2].
+
+        "nearest" takes the solution whose interval holds the cell, or the nearest one; "linear" interpolates
+        amplitudes, unwrapped phases and other quantities between the centres of good solutions. In both a cell is
+        flagged where its nearest solution is. An antenna without solutions is flagged everywhere. Flagged matrices are
+        unit matrices. Raises `CalibrationError` for a direction or a method that there is not.
+        """
+        if method not in INTERPOLATIONS:
+            raise CalibrationError(f"interpolation must be one of {', '.join(INTERPOLATIONS)}, not {method!r}")
+        if direction not in self.directions:
+            raise CalibrationError(f"{self.name} has no direction {direction!r}; it has {', '.join(self.directions)}")
+        times, frequencies = np.asarray(time_s, dtype=float), np.asarray(frequency_hz, dtype=float)
+        if antenna not in self.antennas or self.flag.size == 0:
+            flagged = np.ones((len(times), len(frequencies), 2), dtype=bool)
+            return np.broadcast_to(np.eye(2, dtype=complex), (*flagged.shape, 2)).copy(), flagged
+        at = (slice(None), slice(None), self.antennas.index(antenna), self.directions.index(direction))
+        i = _nearest(self.time_s, self.time_width_s, times)
+        j = _nearest(self.frequency_hz, self.frequency_width_hz, frequencies)
+        bad = self._bad_feeds(self.flag[at][np.ix_(i, j)])
+        if method == "nearest":
+            values = {q: table[at][np.ix_(i, j)] for q, table in self.value.items()}
+        else:
+            values = {
+                q: self._linear(q, table[at], self.flag[at], times, frequencies) for q, table in self.value.items()
+            }
+        matrices = jones_of(values, self.elements, frequencies[None, :])
+        off = bad.any(axis=-1) if not self.diagonal else bad.all(axis=-1)
+        matrices[off] = np.eye(2)
+        for feed in (0, 1):
+            matrices[bad[..., feed], feed, feed] = 1.0
+        return matrices, bad
+
+    def _bad_feeds(self, flag: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """[..., 2]: which feeds lack a solution, of flags [..., element]."""
+        if self.elements == ("0", "1"):
+            return flag
+        return np.repeat(flag.any(axis=-1, keepdims=True), 2, axis=-1)
+
+    def _linear(self, quantity, table, flag, times, frequencies) -> Float64Array:
+        """[time, freq, element] of [T, F, element]: along time, then along frequency."""
+        along_time = np.empty((len(times), table.shape[1], table.shape[2]))
+        good = np.empty(along_time.shape, dtype=bool)
+        for f in range(table.shape[1]):
+            for e in range(table.shape[2]):
+                line, ok = _line(quantity, self.time_s, table[:, f, e], ~flag[:, f, e], times)
+                along_time[:, f, e], good[:, f, e] = line, ok
+        result = np.empty((len(times), len(frequencies), table.shape[2]))
+        for t in range(len(times)):
+            for e in range(table.shape[2]):
+                result[t, :, e], _ = _line(quantity, self.frequency_hz, along_time[t, :, e], good[t, :, e], frequencies)
+        return result
+
+
+def _line(quantity: str, x: Float64Array, y: Float64Array, good: NDArray[np.bool_], at: Float64Array):
+    if not good.any():
+        return np.zeros(len(at)), False
+    values = np.unwrap(y[good]) if quantity in ("phase", "rotation") else y[good]
+    return np.interp(at, x[good], values), True
+
+
+def _nearest(centre: Float64Array, width: Float64Array, at: Float64Array) -> NDArray[np.intp]:
+    """For each place the interval that holds it, else the one whose edge is nearest."""
+    distance = np.abs(at[:, None] - centre[None, :])
+    outside = np.maximum(distance - width[None, :] / 2, 0)
+    # Of intervals that hold the place (or touch it), the one with the nearer centre.
+    return np.argmin(outside + 1e-9 * distance, axis=1)

@@ -1,0 +1,148 @@
+"""What to solve for, as a line of text: `G: diag, 2min, 8chan`.
+
+    term     = NAME ":" kind { "," option }
+    kind     = scalar | diag | full | phase | amplitude | delay | tec | rotation | leakage
+    option   = NUMBER time-unit          one solution per so much time; none: one for the whole observation of a field
+             | NUMBER frequency-unit     one solution per so much of the band; none: one for the whole window
+             | "per patch"               one for each patch of the sky model
+             | "per source"              one for each source
+             | "scalar"                  the same for both feeds (phase, amplitude, delay)
+    time-unit      = ms | s | min | h | slot | slots
+    frequency-unit = Hz | kHz | MHz | GHz | chan | chans
+
+Terms stand in the measurement equation in the order in which they are given, the first next to the correlator; those of
+directions stand inside those that are not.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .errors import CalibrationError
+from .kinds import CAN_BE_SCALAR, KINDS, Kind
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_AMOUNT = re.compile(r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)?\s*([A-Za-z]+)")
+_TIME = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_FREQUENCY = {"hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
+_SLOTS = ("slot", "slots")
+_CHANNELS = ("chan", "chans", "channel", "channels")
+_DIRECTIONS = ("patch", "source")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """How much one solution covers: so many seconds or Hz (`quantity`), or so many time slots or channels (`count`)."""
+
+    quantity: float | None = None
+    count: int | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """One Jones term to solve for.
+
+    `text`: as it was given; `time`, `frequency`: how much one solution covers (None: everything); `per`: "patch" or
+    "source" for a term of each direction, None for one that is the same for the whole sky; `scalar`: whether it acts
+    on both feeds alike.
+    """
+
+    name: str
+    kind: Kind
+    time: Interval | None = None
+    frequency: Interval | None = None
+    per: str | None = None
+    scalar: bool = False
+    text: str = ""
+
+    @property
+    def elements(self) -> tuple[str, ...]:
+        """One name for each element of the matrix or feed that has parameters of its own."""
+        return ("",) if self.scalar else self.kind.elements
+
+    def __str__(self) -> str:
+        return self.text or f"{self.name}: {self.kind.name}"
+
+
+def parse_term(text: str) -> Term:
+    """The term that a line describes. Raises `CalibrationError`, which says what is wrong and what may stand there."""
+    name, colon, rest = text.partition(":")
+    name = name.strip()
+    if not colon or not _NAME.fullmatch(name):
+        raise CalibrationError(
+            f'term {text!r}: expected a name, a colon and a kind, e.g. "G: diag, 2min, 8chan"; '
+            "a name is letters, digits and _, a letter first"
+        )
+    kind_name, *options = [part.strip() for part in rest.split(",")]
+    if kind_name not in KINDS:
+        raise CalibrationError(f"term {text!r}: {_unknown('kind', kind_name, KINDS)}")
+    found: dict = {}
+    for option in options:
+        key, value = _option(text, option, kind_name)
+        if key in found:
+            raise CalibrationError(f"term {text!r}: {option!r} says again what was said before")
+        found[key] = value
+    return Term(name, KINDS[kind_name], **found, text=text.strip())
+
+
+def parse_terms(texts: Sequence[str]) -> list[Term]:
+    """The terms of several lines. Raises `CalibrationError` for no term, and for a name that is used twice."""
+    terms = [parse_term(text) for text in texts]
+    if not terms:
+        raise CalibrationError('there is no term to solve for; give one, e.g. "G: diag, 2min"')
+    seen: set[str] = set()
+    for term in terms:
+        if term.name in seen:
+            raise CalibrationError(f"two terms are named {term.name!r}")
+        seen.add(term.name)
+    return terms
+
+
+def _option(text: str, option: str, kind_name: str) -> tuple[str, object]:
+    words = option.split()
+    if words[:1] == ["per"]:
+        if len(words) != 2 or words[1] not in _DIRECTIONS:
+            raise CalibrationError(f'term {text!r}: expected "per patch" or "per source", found {option!r}')
+        return "per", words[1]
+    if option == "scalar":
+        if kind_name not in CAN_BE_SCALAR:
+            raise CalibrationError(
+                f'term {text!r}: "scalar" is an option of {", ".join(CAN_BE_SCALAR)}, not of {kind_name}'
+                + ("; a complex gain for both feeds alike is the kind scalar" if kind_name == "diag" else "")
+            )
+        return "scalar", True
+    return _interval(text, option)
+
+
+def _interval(text: str, option: str) -> tuple[str, Interval]:
+    match = _AMOUNT.fullmatch(option)
+    units = [*_TIME, "slots", "Hz", "kHz", "MHz", "GHz", "chan"]
+    if not match:
+        raise CalibrationError(
+            f"term {text!r}: {option!r} is no option; expected an interval (a number and {', '.join(units)}), "
+            '"per patch", "per source" or "scalar"'
+        )
+    unit = match[2].lower()
+    if match[1] is None and unit not in _SLOTS + _CHANNELS:
+        raise CalibrationError(f"term {text!r}: {_unknown('option', option, [*units, 'per patch', 'scalar'])}")
+    amount = float(match[1] or 1)
+    if not amount > 0:
+        raise CalibrationError(f"term {text!r}: the interval {option!r} must be positive")
+    if unit in _SLOTS or unit in _CHANNELS:
+        if amount != int(amount):
+            raise CalibrationError(f"term {text!r}: {option!r} must be a whole number of {match[2]}")
+        return ("time" if unit in _SLOTS else "frequency"), Interval(count=int(amount))
+    if unit in _TIME:
+        return "time", Interval(quantity=amount * _TIME[unit])
+    if unit in _FREQUENCY:
+        return "frequency", Interval(quantity=amount * _FREQUENCY[unit])
+    raise CalibrationError(f"term {text!r}: {_unknown('unit', match[2], units)}")
+
+
+def _unknown(what: str, found: str, known) -> str:
+    similar = difflib.get_close_matches(found, list(known), n=1)
+    hint = f" (did you mean {similar[0]}?)" if similar else ""
+    return f"there is no {what} {found!r}{hint}; known are {', '.join(known)}"
