@@ -1,6 +1,6 @@
 // DeviceMemory: which devices a forest is evaluated on, how much of their memory it may take, and what that has cost
 //
-// Children: none. A forest has one such node at most; it need not be anybody's child. What it says is asked for when
+// Children: none. A forest needs one such node at most; it need not be anybody's child. What it says is asked for when
 // the forest is compiled, and again when its state has changed.
 // State: device (names with commas between them, "auto" or "none"; default "auto"), budget_bytes (on each device;
 // default 0: four fifths of what is free).

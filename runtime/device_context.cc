@@ -40,16 +40,19 @@ DeviceReport DeviceContext::report() const {
 
 DeviceChoice device_choice(const Forest& forest, const DeviceChoice& otherwise) {
   const Node* found = nullptr;
+  DeviceChoice choice;
   for (std::size_t i = 0; i < forest.size(); ++i) {
     const Node& node = forest.node(static_cast<int>(i));
     if (node.node_class().name != kDeviceMemory) continue;
-    if (found != nullptr)
-      throw Error("nodes \"" + found->name() + "\" (" + found->origin() + ") and \"" + node.name() + "\" (" +
-                  node.origin() + ") are both DeviceMemory; a forest has one at most");
+    const DeviceChoice said{node.state().text("device"),
+                            static_cast<std::size_t>(node.state().integer("budget_bytes"))};
+    if (found != nullptr && !(said == choice))
+      throw Error("DeviceMemory nodes \"" + found->name() + "\" (" + found->origin() + ") and \"" + node.name() +
+                  "\" (" + node.origin() + ") say different things; a forest needs only one");
     found = &node;
+    choice = said;
   }
-  if (found != nullptr)
-    return {found->state().text("device"), static_cast<std::size_t>(found->state().integer("budget_bytes"))};
+  if (found != nullptr) return choice;
   if (!otherwise.devices.empty()) return otherwise;
   const char* environment = std::getenv("RIMETREE_DEVICE");
   return {environment != nullptr ? environment : "", otherwise.budget_bytes};

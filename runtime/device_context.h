@@ -56,7 +56,7 @@ struct DeviceChoice {
 };
 
 /// What the forest's DeviceMemory node says; without one, `otherwise`; if that is empty, the environment variable
-/// RIMETREE_DEVICE. Throws Error if there are several DeviceMemory nodes.
+/// RIMETREE_DEVICE. Throws Error if several DeviceMemory nodes disagree.
 DeviceChoice device_choice(const Forest& forest, const DeviceChoice& otherwise);
 
 /// Throws Error naming the devices that there are.

@@ -159,7 +159,8 @@ TEST(DeviceMemoryNode, WhatCannotBeIsSaid) {
   };
   EXPECT_NE(message(scene("warp")).find("\"warp\" cannot be used: there is no device"), std::string::npos);
   EXPECT_NE(message(scene("simulated,warp")).find("warp"), std::string::npos);
-  EXPECT_NE(message(scene("none").node("other", "DeviceMemory")).find("one at most"), std::string::npos);
+  EXPECT_NE(message(scene("none").node("other", "DeviceMemory")).find("say different things"), std::string::npos);
+  EXPECT_EQ(message(scene("none").node("other", "DeviceMemory", {}, {{"device", std::string("none")}})), "");
   EXPECT_NE(message(scene("none", -1)).find("must not be negative"), std::string::npos);
 }
 
