@@ -10,6 +10,7 @@
 #include "nodes/psv/device_jones.h"
 #include "nodes/psv/device_launch.h"
 #include "nodes/psv/device_pack.h"
+#include "nodes/psv/planner.h"
 #include "runtime/error.h"
 #include "runtime/fingerprint.h"
 #include "runtime/math/conventions.h"
@@ -365,15 +366,14 @@ void Solve<T>::finish(Slot& slot) {
 template <class T>
 std::string Solve<T>::report(const DeviceChunks& chunks) const {
   char text[400];
-  std::snprintf(
-      text, sizeof text,
-      "%zu sources, %zu rows, %zu channels: direct in %s precision on %s%s, in chunks of %zu sources, %zu rows "
-      "and %zu channels%s%s",
-      p_.sky.n_source, p_.rows.n_row, packed_.channels.channels.size(), sizeof(T) == 8 ? "double" : "single",
-      devices_.front()->device().name().c_str(),
-      devices_.size() > 1 ? (" and " + std::to_string(devices_.size() - 1) + " more").c_str() : "", chunks.sources,
-      chunks.rows, chunks.channels, packed_.channels.regular ? "" : "; irregular channels",
-      n_retry_ > 0 ? "; memory was short" : "");
+  std::snprintf(text, sizeof text,
+                "%zu sources, %zu rows, %zu channels to %.3g of the total flux: direct in %s precision on %s%s (error "
+                "below %.0e), in chunks of %zu sources, %zu rows and %zu channels%s%s",
+                p_.sky.n_source, p_.rows.n_row, packed_.channels.channels.size(), p_.tolerance,
+                sizeof(T) == 8 ? "double" : "single", devices_.front()->device().name().c_str(),
+                devices_.size() > 1 ? (" and " + std::to_string(devices_.size() - 1) + " more").c_str() : "",
+                sizeof(T) == 8 ? kSmallestTolerance : kSingleBound, chunks.sources, chunks.rows, chunks.channels,
+                packed_.channels.regular ? "" : "; irregular channels", n_retry_ > 0 ? "; memory was short" : "");
   return text;
 }
 
@@ -381,7 +381,7 @@ std::string Solve<T>::report(const DeviceChunks& chunks) const {
 
 std::string solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
                              ThreadPool& threads, Cancellation& cancellation) {
-  if (problem.single) return Solve<float>(problem, devices, threads, cancellation).go();
+  if (problem.tolerance >= kSingleBound) return Solve<float>(problem, devices, threads, cancellation).go();
   return Solve<double>(problem, devices, threads, cancellation).go();
 }
 

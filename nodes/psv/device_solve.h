@@ -20,9 +20,9 @@ struct DeviceProblem {
   const Rows& rows;
   const JonesTerms& jones;
   const Output& output;
-  bool single = false;      ///< phases in double, the rest in single precision: 1e-6 of the total flux instead of 1e-12
-  std::uint64_t owner = 0;  ///< tells the skies of different nodes apart
-  SkyVersion version;       ///< what is on the device in this version is not copied again
+  double tolerance = 1e-12;  ///< from 1e-6 of the total flux on: phases in double, the rest in single precision
+  std::uint64_t owner = 0;   ///< tells the skies of different nodes apart
+  SkyVersion version;        ///< what is on the device in this version is not copied again
 };
 
 /// Deals the rows out to all devices. Where memory is short it cuts smaller chunks; throws memory::OutOfMemory where

@@ -15,7 +15,7 @@ bool solve_group_on_devices(BatchContext& context, const Node& node, const RowsP
                                  problem.rows,
                                  problem.jones,
                                  problem.output,
-                                 tolerance >= kSingleBound,
+                                 tolerance,
                                  static_cast<std::uint64_t>(node.index()),
                                  version};
   try {

@@ -33,7 +33,7 @@ double time_ours(DeviceContexts& devices, const testing::Case& c, bool single) {
   for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
   const psv::Output output{row.data(), static_cast<std::ptrdiff_t>(c.n_channel())};
   const psv::Rows rows = c.psv_rows();
-  const psv::DeviceProblem problem{sky, channels, rows, jones, output, single, 1, psv::version_of(sky)};
+  const psv::DeviceProblem problem{sky, channels, rows, jones, output, single ? 1e-6 : 1e-12, 1, psv::version_of(sky)};
   ThreadPool threads;
   Cancellation cancellation;
   psv::solve_on_devices(problem, devices, threads, cancellation);

@@ -53,8 +53,9 @@ struct Devices {
     const psv::Output output{row.data(), std::ptrdiff_t(c.n_channel())};
     const psv::Rows rows = c.psv_rows();
     Cancellation cancellation;
-    report = psv::solve_on_devices({sky, channels, rows, jones, output, single, 1, psv::version_of(sky)}, contexts,
-                                   *threads, cancellation);
+    report =
+        psv::solve_on_devices({sky, channels, rows, jones, output, single ? kSingle : kDouble, 1, psv::version_of(sky)},
+                              contexts, *threads, cancellation);
     return out;
   }
   std::vector<std::shared_ptr<memory::SimulatedDevice>> simulated;
