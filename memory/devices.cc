@@ -65,8 +65,8 @@ std::shared_ptr<Device> open_device(const std::string& name) {
   }
   std::string known;
   for (const std::string& one : names_without_lock()) known += one + ", ";
-  throw std::invalid_argument("there is no device \"" + name + "\"; there " + (known.empty() ? "is no GPU; " : "are ") +
-                              known + "host, simulated and simulated:BYTES");
+  throw std::invalid_argument("there is no device \"" + name + "\"; there are " + known +
+                              "host, simulated and simulated:BYTES" + (known.empty() ? ", and no GPU" : ""));
 }
 
 }  // namespace rimetree::memory
