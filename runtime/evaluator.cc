@@ -167,7 +167,7 @@ std::vector<std::pair<int, Description>> Evaluator::describe(const Request& requ
     std::vector<CellShape> children;
     for (const int child : forest_->children(first))
       children.push_back(child < 0 ? CellShape{} : plan_->result_cells(child, request.cells->shape()));
-    Description description = forest_->node(first).describe(request, children, batch.nodes.size());
+    Description description = forest_->node(first).describe(request, children, batch.nodes.size(), devices_);
     if (!description.text.empty()) all.emplace_back(first, std::move(description));
   }
   return all;

@@ -74,8 +74,9 @@ class Node {
   virtual bool single_threaded() const { return false; }
 
   /// How `n_node` nodes like this one would be evaluated together. `children`: for each slot the cells on which the
-  /// child may vary (extent 1 where it cannot).
-  virtual Description describe(const Request&, std::span<const CellShape> /*children*/, std::size_t /*n_node*/) const {
+  /// child may vary (extent 1 where it cannot). `devices`: as in BatchContext.
+  virtual Description describe(const Request&, std::span<const CellShape> /*children*/, std::size_t /*n_node*/,
+                               std::span<const std::unique_ptr<DeviceContext>> /*devices*/) const {
     return {};
   }
 

@@ -366,18 +366,25 @@ void Solve<T>::finish(Slot& slot) {
 template <class T>
 std::string Solve<T>::report(const DeviceChunks& chunks) const {
   char text[400];
-  std::snprintf(text, sizeof text,
-                "%zu sources, %zu rows, %zu channels to %.3g of the total flux: direct in %s precision on %s%s (error "
-                "below %.0e), in chunks of %zu sources, %zu rows and %zu channels%s%s",
-                p_.sky.n_source, p_.rows.n_row, packed_.channels.channels.size(), p_.tolerance,
-                sizeof(T) == 8 ? "double" : "single", devices_.front()->device().name().c_str(),
-                devices_.size() > 1 ? (" and " + std::to_string(devices_.size() - 1) + " more").c_str() : "",
-                sizeof(T) == 8 ? kSmallestTolerance : kSingleBound, chunks.sources, chunks.rows, chunks.channels,
-                packed_.channels.regular ? "" : "; irregular channels", n_retry_ > 0 ? "; memory was short" : "");
+  std::snprintf(
+      text, sizeof text,
+      "%zu sources, %zu rows, %zu channels to %.3g of the total flux: %s, in chunks of %zu sources, %zu rows and "
+      "%zu channels%s%s",
+      p_.sky.n_source, p_.rows.n_row, packed_.channels.channels.size(), p_.tolerance,
+      method_on_devices(devices_, p_.tolerance).c_str(), chunks.sources, chunks.rows, chunks.channels,
+      packed_.channels.regular ? "" : "; irregular channels", n_retry_ > 0 ? "; memory was short" : "");
   return text;
 }
 
 }  // namespace
+
+std::string method_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, double tolerance) {
+  const bool single = tolerance >= kSingleBound;
+  std::string text = single ? "direct in single precision on " : "direct in double precision on ";
+  text += devices.front()->device().name();
+  if (devices.size() > 1) text += " and " + std::to_string(devices.size() - 1) + " more";
+  return text + (single ? " (error below 1e-06)" : " (error below 1e-12)");
+}
 
 std::string solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
                              ThreadPool& threads, Cancellation& cancellation) {

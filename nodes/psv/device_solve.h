@@ -25,6 +25,9 @@ struct DeviceProblem {
   SkyVersion version;        ///< what is on the device in this version is not copied again
 };
 
+/// In words: the method that a tolerance takes, and where.
+std::string method_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, double tolerance);
+
 /// Deals the rows out to all devices. Where memory is short it cuts smaller chunks; throws memory::OutOfMemory where
 /// not even the smallest fits, and Cancelled. Returns what was done, for reports. Same input, devices and budget: same
 /// bits.

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "nodes/psv/device_solve.h"
 #include "nodes/psv/jones_operands.h"
 #include "nodes/psv/operands.h"
 #include "nodes/psv/packed_skies.h"
@@ -139,7 +140,8 @@ class Psv final : public Node {
     verify(context, general, nullptr, 0);
   }
 
-  Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node) const override;
+  Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
+                       std::span<const std::unique_ptr<DeviceContext>> devices) const override;
 
  protected:
   /// The general path: one cell at a time through the scalar body, whatever varies along whatever axis.
@@ -368,12 +370,14 @@ void Psv::verify(BatchContext& context, std::span<Evaluation* const> done, const
   }
 }
 
-Description Psv::describe(const Request& request, std::span<const CellShape> children, std::size_t n_node) const {
+Description Psv::describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
+                          std::span<const std::unique_ptr<DeviceContext>> devices) const {
   if (!request.cells->has(Axis::frequency)) return {};
   const AxisGrid& frequency = request.cells->axis(Axis::frequency);
   const auto varies = [&](std::size_t slot) { return children[slot][Axis::frequency] > 1; };
   if (varies(kLmn) || varies(kUvw) || children[kLmn][Axis::time] > 1 || children[kBrightness][Axis::time] > 1)
     return {"PSV: cell by cell, since directions or brightness vary in time or frequency", 0};
+  if (!devices.empty()) return {"PSV: " + psv::method_on_devices(devices, tolerance_of(request)), 0};
   psv::Outlook outlook;
   outlook.n_source = static_cast<std::size_t>(layout_.n_source);
   const bool all_times = layout_.has_rates && smear_time_;

@@ -78,6 +78,15 @@ def test_who_chooses_the_device(small_ms, small_sky, monkeypatch):
         names("warp")
 
 
+def test_the_method_is_foretold(small_ms, small_sky):
+    path = small_ms()
+    cells = rt.Cells([5e9], [1.4e9, 1.5e9])
+    (described,) = forest_on(path, small_sky, "simulated").describe(cells, tolerance=1e-5)
+    assert "single precision on simulated device" in described["text"]
+    (described,) = forest_on(path, small_sky, "none").describe(cells)
+    assert "device" not in described["text"]
+
+
 def test_too_little_memory_is_said_and_the_host_does_it(small_ms, small_sky):
     path, other = small_ms("a.ms"), small_ms("b.ms")
     report = forest_on(path, small_sky, "simulated:100").run(path)
