@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "runtime/cell_loop.h"
-#include "runtime/contract.h"
 #include "runtime/error.h"
+#include "runtime/evaluator_pass.h"
 #include "runtime/thread_pool.h"
 
 namespace rimetree {
@@ -142,14 +142,8 @@ class Checker {
     std::vector<const Result*> children;
     for (const int child : forest_.children(node.index()))
       children.push_back(child < 0 ? nullptr : result_[static_cast<std::size_t>(child)].get());
-    Result made;
-    {
-      std::vector<const Result*> slots = children;
-      std::span<const Result*> seen = slots;
-      if (Contract::prepare(node, seen, made) &&
-          node.evaluate_moved(Evaluation(node, request_, evaluator_.pool(), seen, made), step, values))
-        return true;
-    }
+    const SeenInputs inputs(node, request_, evaluator_.pool(), children);
+    if (inputs.evaluation && node.evaluate_moved(*inputs.evaluation, step, values)) return true;
 
     std::vector<Result> shifted;
     shifted.reserve(children.size());
@@ -158,21 +152,20 @@ class Checker {
       shifted.push_back(moved(evaluator_.pool(), *child, static_cast<double>(step)));
       child = &shifted.back();
     }
-    std::span<const Result*> seen = children;
-    Contract::prepare(node, seen, made);
-    Evaluation evaluation(node, request_, evaluator_.pool(), seen, made);
+    SeenInputs with_moved(node, request_, evaluator_.pool(), children);
     Warnings warnings, notes;
     Verification verification;
     Cancellation none;
     BatchContext context{threads_, none, warnings, notes, verification, forest_};
-    Evaluation* batch[] = {&evaluation};
+    Evaluation* batch[] = {&*with_moved.evaluation};
     Contract::evaluate_batch(context, batch);
-    Contract::finish(evaluation);
-    if (!made.ok()) throw Error("node \"" + node.name() + "\" failed with its children moved");
+    Contract::finish(*batch[0]);
+    const Result& result = with_moved.decided;
+    if (!result.ok()) throw Error("node \"" + node.name() + "\" failed with its children moved");
     values.clear();
-    for (std::size_t i = 0; i < made.value.size(); ++i) {
+    for (std::size_t i = 0; i < result.value.size(); ++i) {
       const Complex<double> z =
-          made.value.is_complex() ? made.value.complex()[i] : Complex<double>(made.value.real()[i]);
+          result.value.is_complex() ? result.value.complex()[i] : Complex<double>(result.value.real()[i]);
       values.emplace_back(z.re, z.im);
     }
     return false;

@@ -1,6 +1,9 @@
 // What the evaluator keeps during one evaluation.
 #pragma once
 
+#include <optional>
+
+#include "runtime/contract.h"
 #include "runtime/evaluator.h"
 
 namespace rimetree {
@@ -38,6 +41,20 @@ struct Evaluator::Pass {
   std::map<int, ResultPtr> tangents{};  // by node whose tangent some consumer wants
 
   bool pulls_back(int node) const { return !active.empty() && active[static_cast<std::size_t>(node)]; }
+};
+
+/// What a node sees of its children outside a forward evaluation.
+struct SeenInputs {
+  SeenInputs(const Node& node, const Request& request, memory::Pool& pool, std::vector<const Result*> all)
+      : children(std::move(all)) {
+    std::span<const Result*> seen = children;
+    if (Contract::prepare(node, seen, decided)) evaluation.emplace(node, request, pool, seen, decided);
+  }
+  SeenInputs(const SeenInputs&) = delete;
+
+  std::vector<const Result*> children;
+  Result decided;
+  std::optional<Evaluation> evaluation;  ///< nothing where the outcome is decided without the class
 };
 
 }  // namespace rimetree

@@ -4,7 +4,6 @@
 // waves share is evaluated once, collects adjoints from all of them, and is pulled back with the last.
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "runtime/contract.h"
 #include "runtime/error.h"
@@ -133,7 +132,6 @@ std::vector<std::vector<int>> Evaluator::reverse_waves(const Pass& pass, std::sp
 
 ResultPtr Evaluator::sum_objective(Pass& pass, int root, const Objective& objective) {
   const std::vector<int>& children = forest_->children(root);
-  const Result left_out;  // missing: a child of another wave
   ResidualSums all;
   bool any = false;
   for (const std::vector<int>& wave : reverse_waves(pass, children)) {
@@ -141,17 +139,16 @@ ResultPtr Evaluator::sum_objective(Pass& pass, int root, const Objective& object
     run_wave(pass, wave);
     std::vector<const Result*> present;
     for (const int child : wave) present.push_back(pass.result[child].get());
-    std::span<const Result*> seen = present;
-    Result made;
-    const bool something = Contract::prepare(objective, seen, made);
-    if (made.status == Result::Status::failed) return std::make_shared<const Result>(std::move(made));
-    if (something) {
+    SeenInputs inputs(objective, pass.request, *pool_, std::move(present));
+    const auto& evaluation = inputs.evaluation;
+    if (inputs.decided.status == Result::Status::failed)
+      return std::make_shared<const Result>(std::move(inputs.decided));
+    if (evaluation) {
       any = true;
-      const Evaluation evaluation(objective, pass.request, *pool_, seen, made);
       BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
-      objective.add_residuals(context, evaluation, all);
+      objective.add_residuals(context, *evaluation, all);
       const Vells unused;
-      PullBack pull(evaluation, unused, child_adjoints(pass, evaluation, wave), pass.gradient);
+      PullBack pull(*evaluation, unused, child_adjoints(pass, *evaluation, wave), pass.gradient);
       objective.pull_residuals(context, pull, objective.slope());
     }
     for (const int child : wave) {
@@ -201,24 +198,19 @@ std::vector<Vells*> Evaluator::child_adjoints(Pass& pass, const Evaluation& eval
 
 void Evaluator::pull_batch(Pass& pass, std::span<const int> nodes) {
   if (pass.cancellation.check()) throw Cancelled();
-  std::size_t n_child = 0;
-  for (const int node : nodes) n_child += forest_->children(node).size();
-  std::vector<const Result*> children;
-  children.reserve(n_child);  // evaluations look at their part of it
-  std::vector<Result> made(nodes.size());
-  std::vector<Evaluation> evaluations;
-  evaluations.reserve(nodes.size());  // shares point to them
+  std::vector<std::unique_ptr<SeenInputs>> inputs(nodes.size());
   std::vector<std::optional<PullBack>> pulls(nodes.size());
   std::vector<PullBack*> ready;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const int node = nodes[i];
     if (pass.adjoint[node].empty()) continue;  // nothing depends on it in this request
-    const std::size_t first = children.size();
+    std::vector<const Result*> children;
     for (const int child : forest_->children(node)) children.push_back(child < 0 ? nullptr : pass.result[child].get());
-    std::span<const Result*> own = std::span(children).subspan(first);
-    if (!Contract::prepare(forest_->node(node), own, made[i])) continue;
-    const Evaluation& inputs = evaluations.emplace_back(forest_->node(node), pass.request, *pool_, own, made[i]);
-    pulls[i].emplace(inputs, pass.adjoint[node], child_adjoints(pass, inputs, forest_->children(node)), pass.gradient);
+    inputs[i] = std::make_unique<SeenInputs>(forest_->node(node), pass.request, *pool_, std::move(children));
+    if (!inputs[i]->evaluation) continue;
+    const Evaluation& evaluation = *inputs[i]->evaluation;
+    pulls[i].emplace(evaluation, pass.adjoint[node], child_adjoints(pass, evaluation, forest_->children(node)),
+                     pass.gradient);
     for (const std::size_t slot : forest_->node(node).tangent_slots())
       if (const auto it = pass.tangents.find(forest_->children(node)[slot]); it != pass.tangents.end())
         pulls[i]->tangents[slot] = it->second;

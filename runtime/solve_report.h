@@ -16,6 +16,8 @@ enum SolutionFlag : std::int32_t {
   kUndetermined = 4,   ///< the data do not determine it: too few, or only in combination with others
   kAtBound = 8,        ///< held by its minimum or maximum
   kNotConverged = 16,  ///< the solution of its group did not converge
+  kAmbiguous = 32,  ///< of Jones matrices only the products on the baselines solved are determined, as where two sets
+                    ///< of antennas have no baselines among themselves: good for these baselines, of no use on others
 };
 
 /// Unknowns that share data, and so are solved together; different groups share none.

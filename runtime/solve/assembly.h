@@ -43,6 +43,12 @@ void assemble(const Problem& problem, std::span<const Item> items,
               const std::function<void(const Item&, Contribution&)>& compute, std::vector<GroupEquations>& groups,
               ThreadPool& threads, Cancellation& cancellation);
 
+/// A combination of unknowns (by place in their group), and how many equations with data they occur in.
+struct Essential {
+  fit::Combination combination;
+  std::size_t equations = 0;
+};
+
 /// Makes the normal equations of a problem at the values that the Parms have.
 class EquationSource {
  public:
@@ -53,9 +59,9 @@ class EquationSource {
   virtual bool chi_square_cancels() const { return false; }
   /// Chi-square at the values that the Parms have without such loss, added to `groups[g].equations.chi_square`.
   virtual void add_exact_chi_square(std::vector<GroupEquations>&, Cancellation&) {}
-  /// Combinations of the unknowns of each group (by place in it) that must be determined for the solution to be of use:
-  /// where one is not, its unknowns are flagged. Empty: nothing is known of what the unknowns mean.
-  virtual std::vector<std::vector<fit::Combination>> essential() const { return {}; }
+  /// What of each group must be determined for its solution to be of use everywhere. Empty: nothing is known of what
+  /// the unknowns mean.
+  virtual std::vector<std::vector<Essential>> essential() const { return {}; }
   /// How it makes them, for reports.
   virtual std::string method() const = 0;
   virtual std::uint64_t statistics_bytes() const { return 0; }

@@ -135,8 +135,28 @@ std::vector<std::vector<bool>> JonesSource::unknowns_of_terms() const {
   return terms;
 }
 
-std::vector<std::vector<fit::Combination>> JonesSource::essential() const {
-  std::vector<std::vector<fit::Combination>> all(problem_.n_group());
+std::vector<std::size_t> JonesSource::occurrences() const {
+  constexpr std::uint32_t kNone = ~0u;
+  std::vector<std::size_t> count(problem_.n_unknown(), 0);
+  std::vector<std::uint32_t> last(problem_.n_unknown(), kNone);
+  for (const Item& item : items()) {
+    std::uint64_t data = 0;
+    for (std::size_t element = 0; element < elements_; ++element) data += scalars_of(item, element).equations;
+    if (data == 0) continue;
+    for (const int p : problem_.equations[item.equation].parms)
+      for (std::size_t k = 0; k < problem_.parms[p].tiles.n_coefficient(); ++k) {
+        const std::int64_t u = problem_.unknown({problem_.parms[p].node, static_cast<std::int32_t>(k)}, item);
+        if (u < 0 || last[static_cast<std::size_t>(u)] == item.equation) continue;
+        last[static_cast<std::size_t>(u)] = item.equation;
+        ++count[static_cast<std::size_t>(u)];
+      }
+  }
+  return count;
+}
+
+std::vector<std::vector<Essential>> JonesSource::essential() const {
+  std::vector<std::vector<Essential>> all(problem_.n_group());
+  const std::vector<std::size_t> occurrences = this->occurrences();
   std::vector<bool> done(problem_.n_unknown(), false);  // the norm's combination that begins with an unknown
   for (std::uint32_t t = 0; t < problem_.time_segments().size(); ++t)
     for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f)
@@ -161,7 +181,8 @@ std::vector<std::vector<fit::Combination>> JonesSource::essential() const {
         const std::int32_t g = problem_.group_of(static_cast<std::size_t>(first));
         if (g < 0) continue;
         done[static_cast<std::size_t>(first)] = true;
-        all[static_cast<std::size_t>(g)].push_back(std::move(combination));
+        all[static_cast<std::size_t>(g)].push_back(
+            {std::move(combination), occurrences[static_cast<std::size_t>(first)]});
       }
   return all;
 }

@@ -26,7 +26,7 @@ class JonesSource final : public EquationSource {
   void add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   /// The norms of the Jones matrices: phases may have any common offset, but not amplitudes (or the elements of a full
   /// matrix anything but a common unitary factor).
-  std::vector<std::vector<fit::Combination>> essential() const override;
+  std::vector<std::vector<Essential>> essential() const override;
   std::string method() const override;
   std::uint64_t statistics_bytes() const override;
 
@@ -34,6 +34,9 @@ class JonesSource final : public EquationSource {
   std::vector<std::vector<bool>> unknowns_of_terms() const;
 
  private:
+  /// By unknown, in how many equations with data it occurs.
+  std::vector<std::size_t> occurrences() const;
+
   /// A product of factors on a block, with its derivatives.
   struct Product {
     std::array<Complex<double>, 4> value{};

@@ -82,9 +82,9 @@ std::pair<const SolvableParm*, std::size_t> parm_and_coefficient(const Problem& 
   return {&parm, (unknown - parm.first_unknown) % parm.tiles.n_coefficient()};
 }
 
-void describe(const Problem& problem, const std::vector<std::vector<fit::Combination>>& essential,
-              const Request& request, const std::vector<Outcome>& outcomes, const std::vector<double>& values,
-              const SolveOptions& options, SolveReport& report, ThreadPool& threads) {
+void describe(const Problem& problem, const std::vector<std::vector<Essential>>& essential, const Request& request,
+              const std::vector<Outcome>& outcomes, const std::vector<double>& values, const SolveOptions& options,
+              SolveReport& report, ThreadPool& threads) {
   const std::size_t n = values.size();
   std::vector<double> sigma(n, std::numeric_limits<double>::quiet_NaN());
   std::vector<std::int32_t> flag(n, kNotSolved), group(n, -1);
@@ -93,7 +93,9 @@ void describe(const Problem& problem, const std::vector<std::vector<fit::Combina
     for (std::size_t g = begin; g < end; ++g) {
       const Outcome& outcome = outcomes[g];
       report.groups[g] = group_of(problem, *request.cells, g, outcome);
-      const auto& combinations = essential.empty() ? std::vector<fit::Combination>{} : essential[g];
+      std::vector<fit::Combination> combinations;
+      if (!essential.empty())
+        for (const Essential& one : essential[g]) combinations.push_back(one.combination);
       const fit::Covariance covariance = fit::covariance(outcome.equations, outcome.held, combinations);
       report.groups[g].rank = covariance.rank;
       report.groups[g].condition = covariance.condition;
@@ -106,10 +108,12 @@ void describe(const Problem& problem, const std::vector<std::vector<fit::Combina
         flag[u] = flag_of(outcome, covariance, k);
         group[u] = static_cast<std::int32_t>(g);
       }
+      // On a lone baseline a matrix is but data over model; with several, their products hold.
       for (std::size_t c = 0; c < combinations.size(); ++c)
         for (const auto& [k, coefficient] : combinations[c]) {
           std::int32_t& of = flag[problem.group(g)[k]];
-          if (!covariance.combination_determined[c] && (of & kNoData) == 0) of |= kUndetermined;
+          if (!covariance.combination_determined[c] && (of & kNoData) == 0)
+            of |= essential[g][c].equations > 1 ? kAmbiguous : kUndetermined;
         }
     }
   });

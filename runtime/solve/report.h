@@ -22,8 +22,8 @@ struct Outcome {
 std::pair<const SolvableParm*, std::size_t> parm_and_coefficient(const Problem& problem, std::size_t unknown);
 
 /// Fills `groups` and `parms` of a report: standard errors, ranks, flags. `essential`: as EquationSource::essential().
-void describe(const Problem& problem, const std::vector<std::vector<fit::Combination>>& essential,
-              const Request& request, const std::vector<Outcome>& outcomes, const std::vector<double>& values,
-              const SolveOptions& options, SolveReport& report, ThreadPool& threads);
+void describe(const Problem& problem, const std::vector<std::vector<Essential>>& essential, const Request& request,
+              const std::vector<Outcome>& outcomes, const std::vector<double>& values, const SolveOptions& options,
+              SolveReport& report, ThreadPool& threads);
 
 }  // namespace rimetree::solve

@@ -73,7 +73,7 @@ TEST(Forest, DependenciesComeThroughChildren) {
   const auto forest = under_test.build();
   EXPECT_EQ(forest->dependencies(forest->find("low")), kNothing);
   EXPECT_EQ(forest->dependencies(forest->find("mid")), kDomain);
-  EXPECT_EQ(forest->dependencies(forest->find("top")), kDomain | kParameter | kIteration);
+  EXPECT_EQ(forest->dependencies(forest->find("top")), kDomain | kParameter | kSolvable | kIteration);
 }
 
 TEST(Forest, UnknownNamesComeWithSimilarOnes) {

@@ -56,6 +56,20 @@ def test_one_baseline_does_not_determine_two_gains(method):
         assert all(parm.flag & rt.SolutionFlag.UNDETERMINED for parm in report.parms.values())
 
 
+def test_two_sets_of_antennas_are_good_for_the_baselines_between_them():
+    """As in a set with baselines 0-3, 0-4, 1-3, 1-4, 2-3, 2-4 only: amplitudes may go from one set to the other."""
+    _, sky, gains, _ = planted_case(sigma=0)
+    sky = {(p, q): m for (p, q), m in sky.items() if p < 3 <= q}
+    data = planted.apply(gains, sky)
+    forest = planted.gain_forest("diag", data, sky, ONES)
+    report = forest.solve("solver", planted.cells())
+    assert report.converged
+    assert all(parm.flag == rt.SolutionFlag.AMBIGUOUS for parm in report.parms.values())
+    found = planted.solved_gains(report, "diag", N)
+    np.testing.assert_allclose(planted.apply(found, sky)[1, 4], data[1, 4], atol=1e-9)
+    assert np.max(np.abs(np.abs(found) - np.abs(gains))) > 1e-3
+
+
 @METHODS
 def test_more_unknowns_than_equations(method):
     """A single datum: a full Jones matrix on each side of it."""

@@ -16,6 +16,7 @@ class SolutionFlag(IntFlag):
     UNDETERMINED = 4  # the data do not determine it, or only in combination with others
     AT_BOUND = 8  # held by its minimum or maximum
     NOT_CONVERGED = 16
+    AMBIGUOUS = 32  # Jones matrices: only products on the baselines solved are determined; of no use on other baselines
 
 
 @dataclass(frozen=True)

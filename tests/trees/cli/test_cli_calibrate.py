@@ -134,6 +134,23 @@ def tables(path):
     return found
 
 
+def test_ctrl_c_says_how_to_go_on(command, observed, sky_file, tmp_path, monkeypatch):
+    from rimetree.cli import calibrate
+
+    shown = calibrate._Progress.chunk
+
+    def chunk(self, report):
+        shown(self, report)
+        if report.index == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(calibrate._Progress, "chunk", chunk)
+    arguments = ("calibrate", observed, "--sky", sky_file, "--term", "G: diag, 1slot", "--out", tmp_path / "sol.h5")
+    assert "2 of 5 chunks are solved: --resume goes on" in command(*arguments, code=130).stderr
+    monkeypatch.undo()
+    assert command(*arguments, "--resume").stderr.count("solved before") == 2
+
+
 @pytest.mark.parametrize("chunks_before", [1, 3])
 def test_a_killed_run_is_resumed_with_the_same_result(command, process, observed, sky_file, tmp_path, chunks_before):
     """SIGKILL after some chunks; what was solved is not solved again, and the file is that of an unbroken run."""

@@ -8,6 +8,7 @@ import sys
 import click
 
 from .apply import run_apply, solutions_options
+from .errors import Interrupted
 from .output import log, table
 from .quantities import Quantity, frequency_text, utc_text
 from .selection import (
@@ -101,9 +102,14 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, field, ddid, dry_
         click.echo("dry run: nothing was solved or written")
         return
     show = _Progress()
-    report = calibration.calibrate(
-        ms, model, parsed, out, options, on_chunk=show.chunk, on_iteration=show.iteration, plans=plans
-    )
+    try:
+        report = calibration.calibrate(
+            ms, model, parsed, out, options, on_chunk=show.chunk, on_iteration=show.iteration, plans=plans
+        )
+    except KeyboardInterrupt:
+        count = sum(len(plan.chunks) for plan in plans)
+        message = f"interrupted; {show.done} of {count} chunks are solved: --resume goes on after them"
+        raise Interrupted(message) from None
     click.echo(_report_text(report, parsed))
     log(f"wrote {out}")
     if given["apply_"] or given["subtract"]:
@@ -166,6 +172,7 @@ class _Progress:
 
     def __init__(self):
         self._live = sys.stderr.isatty()
+        self.done = 0
 
     def iteration(self, iteration: int, chi_square: float) -> None:
         if self._live:
@@ -174,6 +181,7 @@ class _Progress:
     def chunk(self, report) -> None:
         if self._live:
             click.echo("\r" + " " * 60 + "\r", err=True, nl=False)
+        self.done = report.index + 1
         log(_chunk_text(report))
 
 

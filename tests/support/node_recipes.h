@@ -1,0 +1,80 @@
+// For each node class what children it takes, for the tests that walk the registry.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/forest_fixture.h"
+
+namespace rimetree::test {
+
+/// A child that a class accepts: values are unit * (base + spread * uniform(-1, 1)), in both parts if complex.
+struct ChildRecipe {
+  std::vector<std::int64_t> dims;  // -1: number of sources
+  double base = 1.5, spread = 0.5;
+  bool complex = false;
+  bool differentiable = true;
+  double step = 1;  // size of a perturbation of which the result is a smooth function
+  double unit = 1;
+};
+
+enum class FlagRule { propagates, own };
+
+struct Recipe {
+  std::vector<ChildRecipe> children;
+  TestForest::Fields state;
+  FlagRule flags = FlagRule::propagates;
+};
+
+inline const ChildRecipe kReal{{}}, kMatrix{{2, 2}, 1.5, 0.5, true}, kAny{{2, 3}, 1.5, 0.5, true};
+inline const ChildRecipe kUnitInterval{{}, 0, 0.6};
+// Small angles and short baselines, so that phases stay smooth on the scale of the perturbations.
+inline const ChildRecipe kLmn{{-1, 3}, 0.3, 0.05, false, true, 1e-2}, kUvw{{3}, 0, 3, false, true, 1e-2},
+    kUvwRates{{2, 3}, 0, 3, false, true, 1e-2}, kShape{{-1, 3}, 0.01, 0.005, false, true, 1e-2},
+    kStokes{{-1, 4}, 1, 0.3};
+inline const StateValue kOne = std::int64_t{1};
+inline const TestForest::Fields kBaseline{{"station_1_index", std::int64_t{0}}, {"station_2_index", kOne}};
+
+inline std::map<std::string, Recipe> recipes() {
+  std::map<std::string, Recipe> r;
+  for (const char* name : {"Add", "Subtract", "Multiply", "Divide", "Pow"})
+    r[name] = {{kAny, ChildRecipe{{}, 1.5, 0.5, true}}};
+  for (const char* name : {"Negate", "Abs", "Sqr", "Sqrt", "Exp", "Log", "Sin", "Cos", "Tan", "Arg", "Real", "Imag",
+                           "Conj", "Identity", "Norm", "Transpose", "ConjTranspose", "Composer"})
+    r[name] = {{kAny}};
+  for (const char* name : {"Asin", "Acos"}) r[name] = {{kUnitInterval}};
+  for (const char* name : {"Atan2", "ToComplex", "Polar"}) r[name] = {{kReal, kReal}};
+  for (const char* name : {"Sum", "Mean"})
+    r[name] = {{kMatrix, kMatrix}, {{"reduction_axes", std::vector<std::string>{"time"}}}, FlagRule::own};
+  for (const char* name : {"Max", "Min"}) r[name] = {{ChildRecipe{{2}}}, {}, FlagRule::own};
+  for (const char* name : {"ChiSquare", "LogLikelihood"}) r[name] = {{kMatrix, kReal}, {}, FlagRule::own};
+  r["Condeq"] = {{kAny, ChildRecipe{{2, 3}, 1.5, 0.5, true}, ChildRecipe{{}, 1.5, 0.5, false, false}}};
+  r["Constant"] = {{}, {{"value", 1.5}}};
+  r["Parm"] = {{}, {{"value", 1.5}}};
+  r["Time"] = r["Freq"] = {};
+  r["Grid"] = {{}, {{"axis", std::string("freq")}}};
+  r["GaussNoise"] = r["DeviceMemory"] = {};
+  r["Matrix22"] = {{kReal, kReal, ChildRecipe{{}, 1, 1, true}, kReal}};
+  r["MatrixMultiply"] = {{ChildRecipe{{-1}, 1, 0.5, true}, ChildRecipe{{-1, 2, 2}, 1, 1, true}, kMatrix, kReal}};
+  r["MatrixInvert22"] = {{ChildRecipe{{-1, 2, 2}, 0, 1, true, true, 1e-2}}};
+  r["Selector"] = {{kAny}, {{"index", array({2}, {1, -1})}}};
+  r["LMN"] = {{ChildRecipe{{-1, 2}}, ChildRecipe{{2}}}};
+  r["UVW"] = {{ChildRecipe{{2}, 0.5}, ChildRecipe{{3}, 0, 10}, ChildRecipe{{3}, 0, 10}}, {{"include_deriv", true}}};
+  r["VisPhaseShift"] = {{kLmn, kUvwRates}};
+  r["TFSmearFactor"] = {{kLmn, kUvwRates}};
+  r["GaussianShape"] = {{kShape, kUvw}};
+  r["Stokes"] = {{kStokes}};
+  r["Spectrum"] = {{kStokes, ChildRecipe{{-1, 2}, 0, 0.8}, ChildRecipe{{-1}, 1.2, 0.1, false, true, 0.1, 1e9},
+                    ChildRecipe{{}, 0.5, 0.1, false, true, 0.1}}};
+  r["ZeroFlagger"] = {{kAny}, {{"oper", std::string("EQ")}}};
+  r["MergeFlags"] = {{kAny, kReal}};
+  r["Spigot"] = {{}, kBaseline};
+  r["Sink"] = {{kMatrix}, kBaseline, FlagRule::own};
+  r["VisDataMux"] = {{kReal, kReal, kReal}, {}, FlagRule::own};
+  r["PSV"] = {{kLmn, ChildRecipe{{-1, 2, 2}, 1, 0.5, true}, kUvwRates, kShape, ChildRecipe{{-1, 2, 2}, 1, 0.5, true},
+               ChildRecipe{{-1, 2, 2}, 1, 0.5, true}}};
+  return r;
+}
+
+}  // namespace rimetree::test
