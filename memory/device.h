@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <string>
+
+#include "memory/queue.h"
 
 namespace rimetree::memory {
 
@@ -17,6 +20,7 @@ struct DeviceStatistics {
   std::uint64_t allocations = 0;      ///< number of successful allocations
   std::uint64_t bytes_in_use = 0;
   std::uint64_t peak_bytes = 0;  ///< largest bytes_in_use so far
+  double copy_seconds = 0;       ///< that the device was copying to or from the host
 };
 
 /// Thrown when a device has no room: a std::bad_alloc that says how much was asked of which device.
@@ -39,6 +43,8 @@ class Device {
   virtual std::string name() const = 0;
   /// True if host code may dereference what allocate() returns.
   virtual bool host_accessible() const = 0;
+  /// True if its kernels are host code, given to Queue::run and finding the device's memory by resolve().
+  virtual bool is_emulated() const { return false; }
 
   /// At least `bytes` bytes aligned to kAlignment, contents undefined. Throws OutOfMemory. Thread-safe, like every
   /// function of a device.
@@ -46,9 +52,20 @@ class Device {
   /// Gives back what allocate(bytes) returned; nullptr is ignored.
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
 
+  // At once: these return when all is done, and wait for no queue.
   virtual void copy_to_device(void* d_target, const void* source, std::size_t bytes) = 0;
   virtual void copy_to_host(void* target, const void* d_source, std::size_t bytes) = 0;
   virtual void copy_within(void* d_target, const void* d_source, std::size_t bytes) = 0;
+
+  virtual std::unique_ptr<Queue> make_queue() = 0;
+  /// Host memory that queues copy from and to while other work goes on (page-locked for a GPU). Throws OutOfMemory.
+  virtual void* allocate_staging(std::size_t bytes) = 0;
+  virtual void deallocate_staging(void* data, std::size_t bytes) noexcept = 0;
+  /// Where host code finds `bytes` bytes of this device's memory, for work given to Queue::run; throws
+  /// std::out_of_range where nothing is allocated, or where the host cannot reach the device at all.
+  virtual void* resolve(const void* d_data, std::size_t bytes) const = 0;
+  /// Bytes that could still be allocated, as far as known; less where others use the device too.
+  virtual std::size_t free_bytes() const = 0;
 
   virtual DeviceStatistics statistics() const = 0;
 

@@ -1,9 +1,48 @@
 #include "memory/host_device.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
 namespace rimetree::memory {
+
+namespace {
+
+/// Does everything at once: the host is in order by itself.
+class HostQueue final : public Queue {
+ public:
+  using Queue::Queue;
+  void* allocate(std::size_t bytes) override { return device().allocate(bytes); }
+  void deallocate(void* d_data, std::size_t bytes) noexcept override { device().deallocate(d_data, bytes); }
+  void copy_to_device(void* d_target, const void* source, std::size_t bytes) override {
+    device().copy_to_device(d_target, source, bytes);
+  }
+  void copy_to_host(void* target, const void* d_source, std::size_t bytes) override {
+    device().copy_to_host(target, d_source, bytes);
+  }
+  void zero(void* d_target, std::size_t bytes) override {
+    if (bytes != 0) std::memset(d_target, 0, bytes);
+  }
+  void run(std::function<void()> work) override { work(); }
+  EventPtr record() override {
+    struct Done final : Event {
+      void wait() override {}
+    };
+    return std::make_shared<Done>();
+  }
+  void wait_for(const EventPtr&) override {}
+  void synchronize() override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Queue> HostDevice::make_queue() { return std::make_unique<HostQueue>(*this); }
+
+std::size_t HostDevice::free_bytes() const {
+  const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
+}
 
 void* HostDevice::allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;

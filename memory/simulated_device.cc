@@ -1,14 +1,23 @@
 #include "memory/simulated_device.h"
 
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <vector>
+
+#include "memory/host_device.h"
+#include "memory/simulated_queue.h"
 
 namespace rimetree::memory {
 
 namespace {
 // Addresses that no x86-64 or aarch64 user process can map, so that a stray host access faults at once.
 constexpr std::uintptr_t kFirstAddress = std::uintptr_t{0xdead} << 48;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 }  // namespace
 
 struct SimulatedDevice::Allocation {
@@ -21,9 +30,14 @@ SimulatedDevice::SimulatedDevice(std::size_t capacity_bytes)
 
 SimulatedDevice::~SimulatedDevice() = default;
 
+void SimulatedDevice::try_allocation(std::size_t bytes) {
+  const std::size_t number = tried_++;
+  if (number >= fail_from_ && number < fail_to_) throw OutOfMemory(name(), bytes);
+}
+
 void* SimulatedDevice::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (fail_in_ != 0 && --fail_in_ == 0) throw OutOfMemory(name(), bytes);
+  try_allocation(bytes);
   if (bytes > capacity_bytes_ - counter_.read().bytes_in_use) throw OutOfMemory(name(), bytes);
   const std::uintptr_t address = next_address_;
   // A guard gap between allocations: running off the end of one never lands in the next.
@@ -62,12 +76,16 @@ void* SimulatedDevice::resolve(const void* d_data, std::size_t bytes) const {
 }
 
 void SimulatedDevice::copy_to_device(void* d_target, const void* source, std::size_t bytes) {
+  const double start = seconds_now();
   if (bytes != 0) std::memcpy(resolve(d_target, bytes), source, bytes);
+  counter_.copied_for(seconds_now() - start);
   counter_.copied(&DeviceStatistics::bytes_to_device, bytes);
 }
 
 void SimulatedDevice::copy_to_host(void* target, const void* d_source, std::size_t bytes) {
+  const double start = seconds_now();
   if (bytes != 0) std::memcpy(target, resolve(d_source, bytes), bytes);
+  counter_.copied_for(seconds_now() - start);
   counter_.copied(&DeviceStatistics::bytes_to_host, bytes);
 }
 
@@ -76,9 +94,33 @@ void SimulatedDevice::copy_within(void* d_target, const void* d_source, std::siz
   counter_.copied(&DeviceStatistics::bytes_within, bytes);
 }
 
-void SimulatedDevice::fail_allocation(std::size_t n) {
+std::unique_ptr<Queue> SimulatedDevice::make_queue() { return std::make_unique<SimulatedQueue>(*this); }
+
+void* SimulatedDevice::allocate_staging(std::size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    try_allocation(bytes);
+  }
+  void* data = host().allocate(bytes);
+  std::memset(data, kPoison, bytes);
+  return data;
+}
+
+void SimulatedDevice::deallocate_staging(void* data, std::size_t bytes) noexcept { host().deallocate(data, bytes); }
+
+std::size_t SimulatedDevice::free_bytes() const { return capacity_bytes_ - counter_.read().bytes_in_use; }
+
+void SimulatedDevice::fail_allocation(std::size_t n) { fail_allocations(n, n == 0 ? 0 : 1); }
+
+void SimulatedDevice::fail_allocations(std::size_t n, std::size_t count) {
   const std::lock_guard lock(mutex_);
-  fail_in_ = n;
+  fail_from_ = tried_ + n - 1;
+  fail_to_ = count == 0 ? 0 : fail_from_ + count;
+}
+
+std::size_t SimulatedDevice::allocations_tried() const {
+  const std::lock_guard lock(mutex_);
+  return tried_;
 }
 
 }  // namespace rimetree::memory

@@ -24,6 +24,10 @@ class StatisticsCounter {
     const std::lock_guard lock(mutex_);
     statistics_.*counter += bytes;
   }
+  void copied_for(double seconds) {
+    const std::lock_guard lock(mutex_);
+    statistics_.copy_seconds += seconds;
+  }
   DeviceStatistics read() const {
     const std::lock_guard lock(mutex_);
     return statistics_;

@@ -49,9 +49,19 @@ Evaluator::Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options)
       kept_(forest_->size()),
       kept_stamp_(forest_->size(), 0) {
   if (options_.memory_budget == 0) options_.memory_budget = free_memory_bytes() / 2;
+  choose_devices();
+}
+
+void Evaluator::choose_devices() {
+  const DeviceChoice choice = device_choice(*forest_, options_.device);
+  if (choice == device_choice_) return;
+  devices_.clear();  // before the new ones ask what is free
+  devices_ = open_devices(choice);
+  device_choice_ = choice;
 }
 
 void Evaluator::forget() {
+  for (const auto& device : devices_) device->arrays().clear();
   std::fill(kept_.begin(), kept_.end(), nullptr);
   pool_->trim();
 }
@@ -77,6 +87,7 @@ void Evaluator::update_plan() {
   plan_version_ = forest_->plan_version();
   waves_roots_.clear();
   waves_.clear();
+  choose_devices();
 }
 
 // Brings the plan up to date, and finds what identifies every result of this request.
@@ -187,7 +198,7 @@ std::vector<std::pair<int, Description>> Evaluator::describe(const Request& requ
     std::vector<CellShape> children;
     for (const int child : forest_->children(first))
       children.push_back(child < 0 ? CellShape{} : plan_->result_cells(child, request.cells->shape()));
-    Description description = forest_->node(first).describe(request, children, batch.nodes.size());
+    Description description = forest_->node(first).describe(request, children, batch.nodes.size(), devices_);
     if (!description.text.empty()) all.emplace_back(first, std::move(description));
   }
   return all;
@@ -247,6 +258,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   for (Evaluation& evaluation : evaluations) ready.push_back(&evaluation);
   if (!ready.empty()) {
     BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
+    context.devices = devices_;
     ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
     const auto start = std::chrono::steady_clock::now();
     Contract::evaluate_batch(context, ready);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device_context.h"
 #include "runtime/plan.h"
 #include "runtime/pull_back.h"
 #include "runtime/solve_report.h"
@@ -38,6 +39,7 @@ struct TimingReport {
 struct EvaluatorOptions {
   int threads = 0;                  ///< 0: default_threads()
   std::uint64_t memory_budget = 0;  ///< bytes for results; 0: half of the memory that is free when it starts
+  DeviceChoice device;              ///< where no DeviceMemory node chooses
 };
 
 /// A real number and its derivatives.
@@ -48,6 +50,7 @@ struct ValueAndGradient {
 
 class Evaluator {
  public:
+  /// Throws Error where a device cannot be used.
   explicit Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options = {});
 
   /// Results of `roots` (indices of nodes). Throws Cancelled, memory::OutOfMemory; failures of nodes are in their
@@ -88,11 +91,13 @@ class Evaluator {
   /// As of the last evaluation; a change of state may make another one necessary.
   const Plan& plan() const { return *plan_; }
   memory::Pool& pool() { return *pool_; }
+  const DeviceContexts& devices() const { return devices_; }
   int threads() const { return threads_.size(); }
   std::uint64_t memory_budget() const { return options_.memory_budget; }
 
  private:
   struct Pass;  // one evaluate() call
+  void choose_devices();
   std::uint64_t stamp_own(int node, const Request& request) const;
   void update_plan();
   std::vector<ResultPtr> evaluate_roots(const Request& request, const std::vector<int>& roots,
@@ -125,6 +130,8 @@ class Evaluator {
   CellShape waves_cells_;
   std::vector<std::vector<int>> waves_;
   TimingReport timing_;
+  DeviceChoice device_choice_;
+  DeviceContexts devices_;
   Warnings warnings_, notes_;
   Verification verification_;
   SolveLog solves_;

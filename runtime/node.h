@@ -2,6 +2,7 @@
 // data, failures, flags - so that a class writes only its mathematics.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 
 namespace rimetree {
 
+class DeviceContext;
 class Evaluator;
 class Forest;
 class PullBack;
@@ -37,6 +39,8 @@ struct BatchContext {
   Verification& verification;  ///< takes what Request::verify asks for
   const Forest& forest;
   BatchSplit split = {};
+  /// Devices that may be used; none: the host only.
+  std::span<const std::unique_ptr<DeviceContext>> devices = {};
 };
 
 /// What a class would do with a batch of nodes, before there are data.
@@ -82,8 +86,9 @@ class Node {
   virtual void control(Evaluator& /*evaluator*/, Evaluation& /*evaluation*/, Cancellation& /*cancellation*/) const {}
 
   /// How `n_node` nodes like this one would be evaluated together. `children`: for each slot the cells on which the
-  /// child may vary (extent 1 where it cannot).
-  virtual Description describe(const Request&, std::span<const CellShape> /*children*/, std::size_t /*n_node*/) const {
+  /// child may vary (extent 1 where it cannot). `devices`: as in BatchContext.
+  virtual Description describe(const Request&, std::span<const CellShape> /*children*/, std::size_t /*n_node*/,
+                               std::span<const std::unique_ptr<DeviceContext>> /*devices*/) const {
     return {};
   }
 

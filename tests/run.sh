@@ -31,7 +31,6 @@ stage() {
 summary() {
   local status=$?
   trap - EXIT
-  echo "GPU tests: not present, as there is no GPU code yet"
   python3 - "$RESULTS" "$status" <<'PYTHON'
 import sys
 from pathlib import Path
@@ -54,8 +53,10 @@ for path in sorted(results.glob("*.status")):
     idle = count["skipped"] + count["disabled"]
     passed, failed, skipped = passed + count["tests"] - bad - idle, failed + bad, skipped + idle
 for path in results.glob("*.skipped"):
-    print(f"{path.stem}: skipped, {path.read_text().strip()}")
-    skipped += 1
+    reason = path.read_text().strip()
+    print(f"{path.stem}: skipped, {reason}")
+    count = reason.split(" tests", 1)[0]  # "12 tests, as ..."
+    skipped += int(count) if count.isdecimal() else 1
 if script_status and not failed:
     failed = 1
 print(f"{passed} passed, {failed} failed, {skipped} skipped")
@@ -89,6 +90,29 @@ run_ctest() {
 }
 
 run_pytest() { .venv/bin/python -m pytest -q -rs --junit-xml="$RESULTS/pytest.xml" tests; }
+
+# What has to do with devices is tested on simulated ones, and the same tests again on a GPU where there is one; elsewhere
+# they are counted as skipped.
+has_gpu() {
+  .venv/bin/python -c 'import sys, rimetree._core as core, rimetree; sys.exit(not core.machine()["devices"])' 2>/dev/null
+}
+run_gpu() {
+  RIMETREE_DEVICE=auto ctest --test-dir build/Release -L device --output-on-failure --no-tests=error \
+    --output-junit "$RESULTS/gpu.xml" >"$RESULTS/gpu.log" 2>&1 || {
+    local status=$?
+    grep -v -e ' Start ' -e ' Passed ' "$RESULTS/gpu.log" | tail -n 200
+    return "$status"
+  }
+  tail -n 3 "$RESULTS/gpu.log"
+}
+gpu_tests() {
+  if has_gpu; then
+    stage gpu run_gpu
+  else
+    echo "$(ctest --test-dir build/Release -L device -N | sed -n 's/^Total Tests: //p') tests, as there is no GPU here" \
+      >"$RESULTS/gpu.skipped"
+  fi
+}
 
 # In a build folder of its own (preset "asan"), which is kept, so that only the first time takes long.
 run_sanitizers() {
@@ -126,4 +150,5 @@ stage install scripts/install.sh --tests || exit 1
 install_for_tests
 stage ctest run_ctest || true
 stage pytest run_pytest || true
+gpu_tests || true
 sanitizers_in_the_time_left

@@ -10,7 +10,7 @@
 namespace rimetree::psv {
 namespace {
 
-constexpr double kDoubleBound = 1e-12, kSingleBound = 1e-6;
+constexpr double kDoubleBound = 1e-12;
 
 // Nanoseconds of one core with vectors of eight doubles, measured at 2.6 GHz; narrower vectors take longer.
 struct Costs {
@@ -148,6 +148,8 @@ Choice choose(const Sky<double>& sky, const Channels& channels, const Rows& rows
   return choice;
 }
 
+}  // namespace
+
 void check_tolerance(double tolerance) {
   if (tolerance >= kSmallestTolerance) return;
   char text[160];
@@ -156,8 +158,6 @@ void check_tolerance(double tolerance) {
                 kSmallestTolerance);
   throw Error(text);
 }
-
-}  // namespace
 
 Choice choose_method(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
                      double tolerance) {

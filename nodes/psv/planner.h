@@ -29,6 +29,11 @@ struct Choice {
 
 /// The smallest tolerance that any method meets: phases and sums in double precision leave no more.
 inline constexpr double kSmallestTolerance = 1e-12;
+/// What the direct sum meets with phases in double and the rest in single precision.
+inline constexpr double kSingleBound = 1e-6;
+
+/// Throws Error for a tolerance below kSmallestTolerance.
+void check_tolerance(double tolerance);
 
 /// Throws Error for a tolerance below kSmallestTolerance.
 Choice choose_method(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,

@@ -14,12 +14,14 @@
 #include <tuple>
 #include <vector>
 
+#include "nodes/psv/device_solve.h"
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
 #include "nodes/psv/operands.h"
+#include "nodes/psv/packed_skies.h"
 #include "nodes/psv/pull_back.h"
 #include "nodes/psv/reference.h"
-#include "nodes/psv/solve.h"
+#include "nodes/psv/solve_group.h"
 #include "nodes/psv/verify.h"
 #include "runtime/error.h"
 #include "runtime/node.h"
@@ -139,7 +141,8 @@ class Psv final : public Node {
     verify(context, general, nullptr, 0);
   }
 
-  Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node) const override;
+  Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
+                       std::span<const std::unique_ptr<DeviceContext>> devices) const override;
   std::vector<std::size_t> tangent_slots() const override { return {kBrightness}; }
   void pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const override {
     std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch);
@@ -170,6 +173,7 @@ class Psv final : public Node {
   void verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
               double total_flux) const;
 
+  mutable psv::PackedSkies skies_;   // of batches that this node is the first of
   mutable psv::ChildLayout layout_;  // set by result_dims, which the forest calls once, before any evaluation
 };
 
@@ -225,7 +229,9 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   input.brightness_varies = first.child(kBrightness).value.cells()[Axis::frequency] > 1;
   input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
   input.with_jones = !layout_.jones_elements.empty();
-  const auto sky = psv::pack_sky<double>(input);
+  const auto packed = skies_.get(input, {first.child(kLmn).value.storage(), first.child(kBrightness).value.storage(),
+                                         first.has_child(kShape) ? first.child(kShape).value.storage() : nullptr});
+  const psv::Sky<double>& sky = packed->sky;
   const psv::Channels channels = psv::analyse_channels(frequency.centre.data(), frequency.width.data(), n_channel);
   context.split.unchanged_seconds += watch.lap();
 
@@ -246,12 +252,10 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   const psv::Rows& rows = group_rows.finish(layout_.smear_time, layout_.smear_frequency);
   warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
 
-  psv::Choice choice = psv::choose_method(sky, channels, rows, jones, tolerance_of(first.request));
-  context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
   context.split.changed_seconds += watch.lap();
-  psv::solve_rows({input, sky, channels, rows, jones, output}, std::move(choice), context.threads,
-                  context.cancellation);
+  psv::solve_group(context, first.node, {input, sky, channels, rows, jones, output}, packed->version,
+                   tolerance_of(first.request));
   for (std::size_t i = 0; i < n_group; ++i) group[i]->set(std::move(targets[i]));
   verify(context, group, &operands, input.with_jones ? 0 : sky.total_flux);
 }
@@ -285,12 +289,14 @@ void Psv::verify(BatchContext& context, std::span<Evaluation* const> done, const
   }
 }
 
-Description Psv::describe(const Request& request, std::span<const CellShape> children, std::size_t n_node) const {
+Description Psv::describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
+                          std::span<const std::unique_ptr<DeviceContext>> devices) const {
   if (!request.cells->has(Axis::frequency)) return {};
   const AxisGrid& frequency = request.cells->axis(Axis::frequency);
   const auto varies = [&](std::size_t slot) { return children[slot][Axis::frequency] > 1; };
   if (varies(kLmn) || varies(kUvw) || children[kLmn][Axis::time] > 1 || children[kBrightness][Axis::time] > 1)
     return {"PSV: cell by cell, since directions or brightness vary in time or frequency", 0};
+  if (!devices.empty()) return {"PSV: " + psv::method_on_devices(devices, tolerance_of(request)), 0};
   psv::Outlook outlook;
   outlook.n_source = static_cast<std::size_t>(layout_.n_source);
   const bool all_times = layout_.has_rates && layout_.smear_time;

@@ -3,6 +3,8 @@
 
 #ifdef __CUDACC__
 #define RT_HD __host__ __device__
+#define RT_UNROLL _Pragma("unroll")  // a loop over what must stay in registers
 #else
 #define RT_HD
+#define RT_UNROLL
 #endif

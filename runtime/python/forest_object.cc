@@ -203,6 +203,23 @@ PyObject* timing(PyObject* self, PyObject*) {
   });
 }
 
+PyObject* devices(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const auto count = [](std::uint64_t value) { return integer(static_cast<std::int64_t>(value)); };
+    return list_of(contents_of(self).evaluator->devices(), [&](const std::unique_ptr<DeviceContext>& device) {
+      const DeviceReport report = device->report();
+      Dict dict;
+      dict.set("name", text(report.name)).set("budget_bytes", count(report.budget_bytes));
+      dict.set("resident_bytes", count(report.arrays.resident_bytes));
+      dict.set("peak_bytes", count(report.arrays.peak_bytes));
+      dict.set("bytes_up", count(report.bytes_to_device)).set("bytes_down", count(report.bytes_to_host));
+      dict.set("hits", count(report.arrays.hits)).set("uploads", count(report.arrays.uploads));
+      dict.set("evictions", count(report.arrays.evictions)).set("spills", count(report.arrays.spills));
+      return dict.set("copy_seconds", number(report.copy_seconds)).take();
+    });
+  });
+}
+
 PyObject* reset_timing(PyObject* self, PyObject*) {
   contents_of(self).evaluator->reset_timing();
   return none().release();
@@ -271,6 +288,7 @@ PyMethodDef methods[] = {
     {"nodes", nodes, METH_NOARGS, "nodes() -> list of dicts, in the order of the script"},
     {"plan", plan, METH_VARARGS, "plan(n_time, n_freq) -> dict"},
     {"timing", timing, METH_NOARGS, "timing() -> dict"},
+    {"devices", devices, METH_NOARGS, "devices() -> list of dicts"},
     {"reset_timing", reset_timing, METH_NOARGS, "reset_timing()"},
     {"forget", forget, METH_NOARGS, "forget(): lets go of all kept results"},
     {"warnings", warnings, METH_NOARGS, "warnings() -> list of str"},
@@ -295,11 +313,13 @@ PyObject* build_forest(PyObject*, PyObject* arguments) {
     PyObject* specs;
     int threads = 0;
     unsigned long long memory_budget = 0;
-    if (!PyArg_ParseTuple(arguments, "OiK", &specs, &threads, &memory_budget)) throw PythonError();
+    PyObject* device;
+    if (!PyArg_ParseTuple(arguments, "OiKU", &specs, &threads, &memory_budget, &device)) throw PythonError();
     std::vector<NodeSpec> list;
     for_each(specs, [&](PyObject* spec) { list.push_back(spec_of(spec)); });
     auto forest = Forest::build(list);
-    auto evaluator = std::make_unique<Evaluator>(forest, EvaluatorOptions{threads, memory_budget});
+    auto evaluator =
+        std::make_unique<Evaluator>(forest, EvaluatorOptions{threads, memory_budget, {string_of(device), 0}});
     auto* object = PyObject_New(ForestObject, forest_type);
     if (object == nullptr) throw PythonError();
     new (&object->contents) Contents{std::move(forest), std::move(evaluator), false};

@@ -1,4 +1,5 @@
 // rimetree._core: what the Python package stands on.
+#include "memory/devices.h"
 #include "runtime/multiply_add_peak.h"
 #include "runtime/plugin_api.h"
 #include "runtime/python/array.h"
@@ -20,6 +21,7 @@ PyObject* machine(PyObject*, PyObject*) {
   return guarded([&] {
     Dict dict;
     dict.set("threads", integer(default_threads()));
+    dict.set("devices", text_list(memory::device_names()));
     return dict.set("plugin_abi_version", integer(kPluginAbiVersion)).take();
   });
 }
@@ -41,7 +43,7 @@ PyObject* measure_peak(PyObject*, PyObject*) {
 PyMethodDef functions[] = {
     {"load_plugin", load_plugin, METH_O, "load_plugin(path) -> dict"},
     {"node_classes", node_classes, METH_NOARGS, "node_classes() -> list of dicts"},
-    {"build_forest", build_forest, METH_VARARGS, "build_forest(specs, threads, memory_budget) -> Forest"},
+    {"build_forest", build_forest, METH_VARARGS, "build_forest(specs, threads, memory_budget, device) -> Forest"},
     {"set_py_node_call", set_py_node_call, METH_O, "set_py_node_call(function)"},
     {"register_py_object", register_py_object, METH_O, "register_py_object(object) -> int"},
     {"forest_parameters", forest_parameters, METH_VARARGS, "forest_parameters(forest) -> list of dicts"},

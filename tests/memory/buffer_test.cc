@@ -115,6 +115,11 @@ TEST(Buffer, NothingLeaksWhenTheCopyIntoItFails) {
     void copy_to_device(void*, const void*, std::size_t) override { throw std::runtime_error("link is down"); }
     void copy_to_host(void*, const void*, std::size_t) override {}
     void copy_within(void*, const void*, std::size_t) override {}
+    std::unique_ptr<memory::Queue> make_queue() override { return inner.make_queue(); }
+    void* allocate_staging(std::size_t bytes) override { return inner.allocate_staging(bytes); }
+    void deallocate_staging(void* data, std::size_t bytes) noexcept override { inner.deallocate_staging(data, bytes); }
+    void* resolve(const void* data, std::size_t bytes) const override { return inner.resolve(data, bytes); }
+    std::size_t free_bytes() const override { return inner.free_bytes(); }
     memory::DeviceStatistics statistics() const override { return inner.statistics(); }
     SimulatedDevice inner{1 << 20};
   } device;

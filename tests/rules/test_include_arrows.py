@@ -31,6 +31,7 @@ WALLS = {
     r"fftw3": {"nodes/psv"},
     r"Eigen/": {"runtime/fit"},
     r"erfa\.h": {"nodes"},
+    r"cuda": {"memory"},  # and there, as a test below says, files named cuda_* only
 }
 NOT_FOR_THE_DEVICE = re.compile(r"casacore/|boost/|Python\.h|numpy/")
 
@@ -71,6 +72,17 @@ def test_includes_follow_the_arrows(path):
     assert not violations(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
 
 
+def test_only_files_for_gpus_need_a_cuda_toolkit():
+    needing = {
+        str(p.relative_to(ROOT))
+        for p in SOURCES
+        if p.suffix in {".h", ".cc"} or "cuda" in p.name
+        if re.search(r"#include [<\"](?:cuda|memory/cuda_)|<<<", p.read_text(encoding="utf-8"))
+    }
+    assert needing
+    assert not [path for path in needing if not path.rsplit("/", 1)[1].startswith("cuda_")]
+
+
 def test_project_headers_are_found_from_the_root():
     relative = [
         f"{p.relative_to(ROOT)} includes {header}"
@@ -101,6 +113,7 @@ def test_project_headers_are_found_from_the_root():
         ("nodes/psv/psv.cc", "nodes/add.h"),
         ("nodes/spigot.cc", "runtime/ms/run.h"),
         ("nodes/spigot.cc", "casacore/ms/MeasurementSets.h"),
+        ("nodes/psv/device_solve.cc", "cuda_runtime.h"),
         ("nodes/add.cu", "boost/dll.hpp"),
         ("runtime/evaluator.cc", "Python.h"),
         ("runtime/plan.cc", "tests/support/test_nodes.h"),
@@ -116,6 +129,7 @@ def test_a_wrong_include_is_noticed(path, header):
         ("runtime/registry.cc", "boost/dll/shared_library.hpp"),
         ("runtime/ms/run.cc", "casacore/tables/Tables.h"),
         ("nodes/psv/psv.cc", "nodes/psv/kernel.h"),
+        ("memory/cuda_device.h", "cuda_runtime_api.h"),
         ("nodes/add.cu", "runtime/math/complex.h"),
         ("runtime/vells.h", "memory/pool.h"),
     ],

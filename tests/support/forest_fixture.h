@@ -82,11 +82,14 @@ class TestFlags final : public Node {
   void pull_back(PullBack& pull) const override { pull.pass_on(0); }
 };
 
-/// The registry with the project's nodes and those above.
+/// The registry with the project's nodes, the plugin for GPUs if it was built, and the classes above.
 inline const Registry& registry() {
   static const Registry& loaded = []() -> Registry& {
     Registry& registry = Registry::instance();
     registry.load(RIMETREE_NODES_PLUGIN);
+#ifdef RIMETREE_CUDA_PLUGIN
+    registry.load(RIMETREE_CUDA_PLUGIN);
+#endif
     registry.add({with_factory<TestMissing>(TestMissing::info()), with_factory<TestFailing>(TestFailing::info()),
                   with_factory<TestFlags>(TestFlags::info())},
                  "test");

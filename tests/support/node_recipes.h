@@ -54,7 +54,7 @@ inline std::map<std::string, Recipe> recipes() {
   r["Parm"] = {{}, {{"value", 1.5}}};
   r["Time"] = r["Freq"] = {};
   r["Grid"] = {{}, {{"axis", std::string("freq")}}};
-  r["GaussNoise"] = {};
+  r["GaussNoise"] = r["DeviceMemory"] = {};
   r["Matrix22"] = {{kReal, kReal, ChildRecipe{{}, 1, 1, true}, kReal}};
   r["MatrixMultiply"] = {{ChildRecipe{{-1}, 1, 0.5, true}, ChildRecipe{{-1, 2, 2}, 1, 1, true}, kMatrix, kReal}};
   r["MatrixInvert22"] = {{ChildRecipe{{-1, 2, 2}, 0, 1, true, true, 1e-2}}};

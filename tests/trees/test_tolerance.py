@@ -63,7 +63,8 @@ def test_verification_sees_what_is_wrong(monkeypatch):
     assert "nothing was verified" in str(rt.Verification(0, 0.0, "", 1e-12))
 
 
-def test_forests_note_and_foretell_the_method():
+def test_forests_note_and_foretell_the_method(monkeypatch):
+    monkeypatch.setenv("RIMETREE_DEVICE", "none")  # it is about the host's methods
     inputs = problem(n_source=500)
     forest, cells = forest_of(inputs)
     (described,) = forest.describe(cells, tolerance=1e-6)

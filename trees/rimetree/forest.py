@@ -41,12 +41,22 @@ class Forest:
     Raises `ForestError` listing everything that is wrong with the tree. `threads`: how many cores to use (None:
     the environment variable RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else all that this process may use).
     `memory_bytes`: what results may take (None: half of the memory free now); larger problems are evaluated in parts.
+    `device`: what nodes that know how are evaluated on where the tree has no `DeviceMemory` node: "auto" (all GPUs),
+    "none" (the host only), or names with commas between them (`rimetree info` lists those of this machine); None: the
+    environment variable RIMETREE_DEVICE, else the host. Raises `Error` for a device that cannot be used.
     """
 
-    def __init__(self, scope: NodeScope, *, threads: int | None = None, memory_bytes: int | None = None):
+    def __init__(
+        self,
+        scope: NodeScope,
+        *,
+        threads: int | None = None,
+        memory_bytes: int | None = None,
+        device: str | None = None,
+    ):
         errors = list(scope.errors())
         try:
-            self._core = _core.build_forest(scope.specs(), threads or 0, memory_bytes or 0)
+            self._core = _core.build_forest(scope.specs(), threads or 0, memory_bytes or 0, device or "")
         except ForestError as error:
             raise _forest_error(errors + list(error.args[1])) from None
         if errors:
@@ -278,7 +288,16 @@ class Forest:
 
     def timing(self) -> TimingReport:
         """Where the time went since the forest was built, or since `reset_timing`."""
-        return TimingReport(**self._core.timing())
+        return TimingReport(**self._core.timing(), devices=self.device_statistics())
+
+    def device_statistics(self) -> list[dict]:
+        """What each device has been used for since the forest was built; an empty list on the host.
+
+        Dicts of `name`; `budget_bytes`, `resident_bytes` (now) and `peak_bytes` of the memory taken there; `bytes_up`
+        and `bytes_down` copied to and from it, and the `copy_seconds` that took; `hits` (arrays that were there
+        already), `uploads`, `evictions`, and `spills` (evicted arrays that had to be copied to the host).
+        """
+        return self._core.devices()
 
     def reset_timing(self) -> None:
         self._core.reset_timing()

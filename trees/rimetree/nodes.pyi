@@ -269,6 +269,25 @@ def Cos(
     MeqTrees Cos
     """
 
+def DeviceMemory(
+    *,
+    device: str = ...,
+    budget_bytes: int = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Which devices the forest is evaluated on, within what memory, and what that has cost.
+
+    State
+        device (str, default 'auto')
+            names with commas between them (cuda:0, simulated:BYTES, host), auto: all GPUs, none
+        budget_bytes (int, default 0)
+            what may be taken of each device's memory; 0: four fifths of what is free
+
+    Result: [8]: budget, resident, peak (bytes), bytes up, bytes down, hits, evictions, copying (s)
+
+    Baxter, MSc thesis, University of Cape Town: persistent device memory as future work
+    """
+
 def Divide(
     a: Child,
     b: Child,
@@ -1413,6 +1432,7 @@ __all__ = [
     "ConjTranspose",
     "Constant",
     "Cos",
+    "DeviceMemory",
     "Divide",
     "Exp",
     "Freq",

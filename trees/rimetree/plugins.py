@@ -10,6 +10,7 @@ from pathlib import Path
 from . import _core
 
 _OWN = Path(__file__).parent / "librimetree_nodes.so"
+_CUDA = Path(__file__).parent / "librimetree_nodes_cuda.so"  # where it was built with a CUDA toolkit
 
 
 @dataclass(frozen=True)
@@ -43,5 +44,11 @@ def load_plugin(path: str | os.PathLike) -> Plugin:
 
 
 def load_own() -> Plugin:
-    """The project's own node classes, which are a plugin like any other."""
+    """The project's own node classes, which are a plugin like any other; and the plugin for GPUs, if it was built."""
+    load_cuda()
     return Plugin(**_core.load_plugin(os.fspath(_OWN)))
+
+
+def load_cuda() -> Plugin | None:
+    """The plugin for GPUs; None where it was not built."""
+    return Plugin(**_core.load_plugin(os.fspath(_CUDA))) if _CUDA.is_file() else None

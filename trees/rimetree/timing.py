@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,7 @@ class TimingReport:
     what had not changed since the last call, `changed_seconds` what had; the rest is arithmetic. `overhead_seconds`:
     what the framework itself took of `total_seconds`. `processor_seconds`: processor time of the process meanwhile, all
     threads together.
+    `devices`: as `Forest.device_statistics`, since the forest was built.
     """
 
     classes: dict[str, dict]
@@ -21,6 +22,7 @@ class TimingReport:
     processor_seconds: float
     overhead_seconds: float
     peak_result_bytes: int
+    devices: list[dict] = field(default_factory=list)
 
     @property
     def overhead_fraction(self) -> float:
@@ -39,4 +41,16 @@ class TimingReport:
             f"evaluation {self.total_seconds:.6f} s, of which framework overhead {self.overhead_seconds:.6f} s "
             f"({100 * self.overhead_fraction:.2f} %); results at most {self.peak_result_bytes / 2**20:.1f} MiB"
         )
+        lines += [_device_line(device) for device in self.devices]
         return "\n".join(lines)
+
+
+def _device_line(device: dict) -> str:
+    def mib(key: str) -> str:
+        return f"{device[key] / 2**20:.1f} MiB"
+
+    return (
+        f"{device['name']}: {mib('bytes_up')} up, {mib('bytes_down')} down in {device['copy_seconds']:.6f} s; at most "
+        f"{mib('peak_bytes')} of {mib('budget_bytes')}; {device['uploads']} arrays sent, {device['hits']} times found "
+        f"there, {device['evictions']} evicted"
+    )

@@ -207,3 +207,10 @@ def test_a_set_that_is_all_flagged(command, kat7, sky_file, tmp_path):
     assert "every visibility is flagged" in report
     command("simulate", kat7, "--sky", sky_file)
     assert "every visibility is flagged" in command("image", kat7, "-o", tmp_path / "a.png", code=1).stderr
+
+
+def test_simulate_on_a_device(command, kat7, sky_file):
+    done = command("simulate", kat7, "--sky", sky_file, "--device", "simulated")
+    assert "simulated device: " in done.stdout and "arrays sent" in done.stdout
+    failed = command("simulate", kat7, "--sky", sky_file, "--device", "warp", code=1)
+    assert "there is no device" in failed.stderr

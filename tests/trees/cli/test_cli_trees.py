@@ -133,7 +133,7 @@ def test_info(command):
     about = command("info").stdout
     assert f"rimetree {rt.__version__}" in about
     assert "PSV on" in about
-    assert "CUDA: none" in about
+    assert "CUDA: " in about and "simulated:BYTES" in about
     listed = command("info", "--nodes").stdout
     for info in rt.nodes.class_infos():
         assert info["name"] in listed

@@ -49,17 +49,18 @@ def _about(rt, infos: list[dict], loaded: list) -> list[str]:
     import astropy
     import numpy as np
 
-    from rimetree import _core
+    from rimetree import _core, plugins
     from rimetree.machine import processor_name
 
     machine = _core.machine()
-    own = rt.nodes.own_plugin
+    own, cuda = rt.nodes.own_plugin, plugins.load_cuda()
     lines = [
         f"rimetree {rt.__version__}, plugin ABI {machine['plugin_abi_version']}",
         f"Python {platform.python_version()} ({sys.executable}), NumPy {np.__version__}, astropy {astropy.__version__}",
         "",
         f"CPU: {processor_name()}, {machine['threads']} threads; {own.about}",
-        "CUDA: none in this build",
+        f"CUDA: {cuda.about if cuda else 'none in this build'}",
+        f"devices: {', '.join([*machine['devices'], 'host', 'simulated', 'simulated:BYTES'])}",
         f"dot (for draw): {shutil.which('dot') or 'not found'}",
         "",
         f"{len(infos)} node classes (--nodes lists them): {own.name} from {own.path}",

@@ -28,6 +28,7 @@ def command(
     precision,
     tolerance,
     verify,
+    device,
     threads,
     memory,
     time_slots,
@@ -63,7 +64,9 @@ def command(
     groups = [None] if ms is None else rt.ms.groups(require_ms(ms), data_desc_id=ddid, field_id=field)
 
     def forest_of(group):
-        return rt.Forest(script.scope(group), threads=threads, memory_bytes=int(memory) if memory else None)
+        return rt.Forest(
+            script.scope(group), threads=threads, memory_bytes=int(memory) if memory else None, device=device
+        )
 
     if node is not None:
         forest = forest_of(groups[0])

@@ -39,12 +39,18 @@ def sky_options(required: bool) -> Callable:
 
 
 def evaluation_options(function: Callable) -> Callable:
-    """--precision, --tolerance, --threads, --memory and --time-slots."""
+    """--precision, --tolerance, --device, --threads, --memory and --time-slots."""
     function = click.option(
         "--time-slots", type=click.IntRange(min=1), help="Per time-slot group; default: as many as fit into memory."
     )(function)
     function = click.option(
         "--memory", type=BYTES, help="What results may take, e.g. 4GiB; default: half of the memory that is free."
+    )(function)
+    function = click.option(
+        "--device",
+        metavar="NAMES",
+        help="auto (all GPUs), none, or names with commas between them, as `rimetree info` lists; default: the "
+        "environment variable RIMETREE_DEVICE, else none. A DeviceMemory node in the tree has the last word.",
     )(function)
     return accuracy_options(threads_option(function))
 

@@ -42,6 +42,7 @@ def command(
     precision,
     tolerance,
     verify,
+    device,
     threads,
     memory,
     time_slots,
@@ -74,7 +75,7 @@ def command(
 
     def forest_of(group):
         scope = scope_of_sky(group, model, column, noise_jy=noise, seed=seed, **tree)
-        return rt.Forest(scope, threads=threads, memory_bytes=int(memory) if memory else None)
+        return rt.Forest(scope, threads=threads, memory_bytes=int(memory) if memory else None, device=device)
 
     if dry_run:
         for group in groups:

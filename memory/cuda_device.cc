@@ -1,0 +1,121 @@
+#include "memory/cuda_device.h"
+
+#include <stdexcept>
+
+#include "memory/cuda_queue.h"
+
+namespace rimetree::memory {
+
+void check_cuda(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // an error that is reported must not be found again by the next call
+  throw std::runtime_error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
+}
+
+int cuda_device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return count;
+}
+
+CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
+  check_cuda(cudaSetDevice(ordinal), "cudaSetDevice");
+  cudaDeviceProp properties;
+  check_cuda(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+  name_ = std::string(properties.name) + " (cuda:" + std::to_string(ordinal) + ")";
+  int has_pools = 0;
+  check_cuda(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, ordinal), "cudaDeviceGetAttribute");
+  if (!has_pools)
+    throw std::runtime_error(name_ + " has no stream-ordered memory pools; a newer driver may bring them");
+  cudaMemPoolProps wanted{};
+  wanted.allocType = cudaMemAllocationTypePinned;
+  wanted.location.type = cudaMemLocationTypeDevice;
+  wanted.location.id = ordinal;
+  check_cuda(cudaMemPoolCreate(&pool_, &wanted), "cudaMemPoolCreate");
+  try {
+    // Memory given back stays in the pool: after the first time-slot group nothing is taken from the driver.
+    std::uint64_t keep = UINT64_MAX;
+    check_cuda(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "cudaMemPoolSetAttribute");
+    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  } catch (...) {
+    cudaMemPoolDestroy(pool_);
+    throw;
+  }
+}
+
+CudaDevice::~CudaDevice() {
+  cudaSetDevice(ordinal_);
+  cudaStreamSynchronize(stream_);
+  cudaStreamDestroy(stream_);
+  cudaMemPoolDestroy(pool_);
+}
+
+void* CudaDevice::allocate(std::size_t bytes) {
+  void* data = cuda_allocate(*this, stream_, bytes);
+  try {
+    check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  } catch (...) {
+    cuda_deallocate(*this, stream_, data, bytes);
+    throw;
+  }
+  return data;
+}
+
+void CudaDevice::deallocate(void* data, std::size_t bytes) noexcept { cuda_deallocate(*this, stream_, data, bytes); }
+
+void CudaDevice::copy_to_device(void* d_target, const void* source, std::size_t bytes) {
+  cudaSetDevice(ordinal_);
+  check_cuda(cudaMemcpyAsync(d_target, source, bytes, cudaMemcpyHostToDevice, stream_), "copy to the device");
+  check_cuda(cudaStreamSynchronize(stream_), "copy to the device");
+  counter_.copied(&DeviceStatistics::bytes_to_device, bytes);
+}
+
+void CudaDevice::copy_to_host(void* target, const void* d_source, std::size_t bytes) {
+  cudaSetDevice(ordinal_);
+  check_cuda(cudaMemcpyAsync(target, d_source, bytes, cudaMemcpyDeviceToHost, stream_), "copy to the host");
+  check_cuda(cudaStreamSynchronize(stream_), "copy to the host");
+  counter_.copied(&DeviceStatistics::bytes_to_host, bytes);
+}
+
+void CudaDevice::copy_within(void* d_target, const void* d_source, std::size_t bytes) {
+  cudaSetDevice(ordinal_);
+  check_cuda(cudaMemcpyAsync(d_target, d_source, bytes, cudaMemcpyDeviceToDevice, stream_), "copy on the device");
+  check_cuda(cudaStreamSynchronize(stream_), "copy on the device");
+  counter_.copied(&DeviceStatistics::bytes_within, bytes);
+}
+
+std::unique_ptr<Queue> CudaDevice::make_queue() { return std::make_unique<CudaQueue>(*this); }
+
+void* CudaDevice::allocate_staging(std::size_t bytes) {
+  cudaSetDevice(ordinal_);
+  void* data = nullptr;
+  const cudaError_t status = cudaMallocHost(&data, bytes == 0 ? 1 : bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw OutOfMemory("page-locked memory of " + name_, bytes);
+  }
+  check_cuda(status, "cudaMallocHost");
+  return data;
+}
+
+void CudaDevice::deallocate_staging(void* data, std::size_t) noexcept { cudaFreeHost(data); }
+
+void* CudaDevice::resolve(const void*, std::size_t) const {
+  throw std::out_of_range("memory of " + name_ + " cannot be reached from the host");
+}
+
+std::size_t CudaDevice::free_bytes() const {
+  cudaSetDevice(ordinal_);
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  // What the pool holds without using it is free, too.
+  std::uint64_t reserved = 0, used = 0;
+  check_cuda(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved), "cudaMemPoolGetAttribute");
+  check_cuda(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used), "cudaMemPoolGetAttribute");
+  return free + static_cast<std::size_t>(reserved - used);
+}
+
+}  // namespace rimetree::memory

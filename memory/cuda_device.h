@@ -1,0 +1,54 @@
+// A GPU through the CUDA runtime: memory from a stream-ordered pool, page-locked staging memory, queues that are
+// streams. Needs the CUDA runtime's headers and library, but no device compiler; part of the plugin for GPUs only.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "memory/device.h"
+#include "memory/statistics_counter.h"
+
+namespace rimetree::memory {
+
+/// Number of GPUs that this process can use; 0 where there is no driver.
+int cuda_device_count();
+
+class CudaDevice final : public Device {
+ public:
+  /// GPU number `ordinal`. Throws std::runtime_error with the runtime's reason if it cannot be used.
+  explicit CudaDevice(int ordinal);
+  ~CudaDevice() override;
+
+  std::string name() const override { return name_; }
+  bool host_accessible() const override { return false; }
+  void* allocate(std::size_t bytes) override;
+  void deallocate(void* data, std::size_t bytes) noexcept override;
+  void copy_to_device(void* d_target, const void* source, std::size_t bytes) override;
+  void copy_to_host(void* target, const void* d_source, std::size_t bytes) override;
+  void copy_within(void* d_target, const void* d_source, std::size_t bytes) override;
+  std::unique_ptr<Queue> make_queue() override;
+  void* allocate_staging(std::size_t bytes) override;
+  void deallocate_staging(void* data, std::size_t bytes) noexcept override;
+  void* resolve(const void* d_data, std::size_t bytes) const override;
+  std::size_t free_bytes() const override;
+  DeviceStatistics statistics() const override { return counter_.read(); }
+
+  int ordinal() const { return ordinal_; }
+  cudaMemPool_t pool() const { return pool_; }
+  StatisticsCounter& counter() { return counter_; }
+
+ private:
+  int ordinal_;
+  std::string name_;
+  cudaMemPool_t pool_ = nullptr;
+  cudaStream_t stream_ = nullptr;  // of what happens at once
+  StatisticsCounter counter_;
+};
+
+/// The stream behind a queue of a CudaDevice, for launching kernels. The device is made the calling thread's current
+/// one.
+cudaStream_t cuda_stream(Queue& queue);
+
+/// Throws what a call of the CUDA runtime reports: OutOfMemory for want of memory, else std::runtime_error.
+void check_cuda(cudaError_t status, const char* what);
+
+}  // namespace rimetree::memory

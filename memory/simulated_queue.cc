@@ -1,0 +1,100 @@
+#include "memory/simulated_queue.h"
+
+#include <cstring>
+#include <mutex>
+
+#include "memory/simulated_device.h"
+
+namespace rimetree::memory {
+
+namespace {
+// One lock for all queues of all simulated devices: work of one queue may wait for another, in any order.
+std::recursive_mutex mutex;
+}  // namespace
+
+struct SimulatedQueue::Line {
+  std::deque<std::function<void()>> waiting;
+  std::size_t done = 0;
+
+  std::size_t end() {
+    const std::lock_guard lock(mutex);
+    return done + waiting.size();
+  }
+  void add(std::function<void()> work) {
+    const std::lock_guard lock(mutex);
+    waiting.push_back(std::move(work));
+  }
+  /// Does what comes before `position`. Work that throws counts as done: the rest is for the next to wait.
+  void catch_up(std::size_t position) {
+    const std::lock_guard lock(mutex);
+    while (done < position && !waiting.empty()) {
+      const std::function<void()> work = std::move(waiting.front());
+      waiting.pop_front();
+      ++done;
+      work();
+    }
+  }
+};
+
+namespace {
+
+class SimulatedEvent final : public Event {
+ public:
+  explicit SimulatedEvent(std::shared_ptr<SimulatedQueue::Line> line) : line_(std::move(line)), at_(line_->end()) {}
+  void wait() override { line_->catch_up(at_); }
+
+ private:
+  std::shared_ptr<SimulatedQueue::Line> line_;
+  std::size_t at_;
+};
+
+}  // namespace
+
+SimulatedQueue::SimulatedQueue(SimulatedDevice& device)
+    : Queue(device), line_(std::make_shared<Line>()), simulated_(device) {}
+
+SimulatedQueue::~SimulatedQueue() {
+  // What nobody waited for is done all the same, as on a device; what fails now has nobody to tell.
+  for (;;) try {
+      synchronize();
+      return;
+    } catch (...) {
+      continue;
+    }
+}
+
+void* SimulatedQueue::allocate(std::size_t bytes) {
+  // Memory given back earlier in this queue counts as free, as in a stream-ordered pool.
+  if (bytes > simulated_.free_bytes()) synchronize();
+  return simulated_.allocate(bytes);
+}
+
+void SimulatedQueue::deallocate(void* d_data, std::size_t bytes) noexcept {
+  if (d_data != nullptr) line_->add([this, d_data, bytes] { simulated_.deallocate(d_data, bytes); });
+}
+
+void SimulatedQueue::copy_to_device(void* d_target, const void* source, std::size_t bytes) {
+  line_->add([this, d_target, source, bytes] { simulated_.copy_to_device(d_target, source, bytes); });
+}
+
+void SimulatedQueue::copy_to_host(void* target, const void* d_source, std::size_t bytes) {
+  line_->add([this, target, d_source, bytes] { simulated_.copy_to_host(target, d_source, bytes); });
+}
+
+void SimulatedQueue::zero(void* d_target, std::size_t bytes) {
+  line_->add([this, d_target, bytes] {
+    if (bytes != 0) std::memset(simulated_.resolve(d_target, bytes), 0, bytes);
+  });
+}
+
+void SimulatedQueue::run(std::function<void()> work) { line_->add(std::move(work)); }
+
+EventPtr SimulatedQueue::record() { return std::make_shared<SimulatedEvent>(line_); }
+
+void SimulatedQueue::wait_for(const EventPtr& event) {
+  line_->add([event] { event->wait(); });
+}
+
+void SimulatedQueue::synchronize() { line_->catch_up(line_->end()); }
+
+}  // namespace rimetree::memory

@@ -1,0 +1,37 @@
+// Queues of the simulated device. Nothing is done before somebody waits: as late as a device may be. Host memory that
+// is changed too early, or read before its copy is done, thus gives wrong results in every test run, not in some.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "memory/queue.h"
+
+namespace rimetree::memory {
+
+class SimulatedDevice;
+
+class SimulatedQueue final : public Queue {
+ public:
+  explicit SimulatedQueue(SimulatedDevice& device);
+  ~SimulatedQueue() override;
+
+  void* allocate(std::size_t bytes) override;
+  void deallocate(void* d_data, std::size_t bytes) noexcept override;
+  void copy_to_device(void* d_target, const void* source, std::size_t bytes) override;
+  void copy_to_host(void* target, const void* d_source, std::size_t bytes) override;
+  void zero(void* d_target, std::size_t bytes) override;
+  void run(std::function<void()> work) override;
+  EventPtr record() override;
+  void wait_for(const EventPtr& event) override;
+  void synchronize() override;
+
+  struct Line;  // what is queued; lives as long as an event of it
+
+ private:
+  std::shared_ptr<Line> line_;
+  SimulatedDevice& simulated_;
+};
+
+}  // namespace rimetree::memory

@@ -1,0 +1,68 @@
+// DeviceMemory: which devices a forest is evaluated on, how much of their memory it may take, and what that has cost
+//
+// Children: none. A forest needs one such node at most; it need not be anybody's child. What it says is asked for when
+// the forest is compiled, and again when its state has changed.
+// State: device (names with commas between them, "auto" or "none"; default "auto"), budget_bytes (on each device;
+// default 0: four fifths of what is free).
+// Result: [8], summed over the devices so far: budget, resident now, peak (bytes); copied to the device, copied back
+// (bytes); arrays found there, arrays evicted; time in copies (s). All zero on the host.
+// Flags: none. Derivative: none. After the "overlord" node that the author of MeqTrees' GPU node asked for (Baxter, MSc
+// thesis, University of Cape Town, future work).
+#include "runtime/device_context.h"
+#include "runtime/error.h"
+#include "runtime/node.h"
+#include "runtime/plugin_api.h"
+
+namespace rimetree {
+
+class DeviceMemory final : public Node {
+ public:
+  explicit DeviceMemory(const State& state) : Node(state) {
+    if (state.integer("budget_bytes") < 0) throw StateError("state field \"budget_bytes\" must not be negative");
+  }
+  static NodeClass info() {
+    return {.name = "DeviceMemory",
+            .summary = "Which devices the forest is evaluated on, within what memory, and what that has cost.",
+            .result = "[8]: budget, resident, peak (bytes), bytes up, bytes down, hits, evictions, copying (s)",
+            .reference = "Baxter, MSc thesis, University of Cape Town: persistent device memory as future work",
+            .state = {{.name = "device",
+                       .type = StateType::text,
+                       .default_value = std::string("auto"),
+                       .doc = "names with commas between them (cuda:0, simulated:BYTES, host), auto: all GPUs, none"},
+                      {.name = "budget_bytes",
+                       .type = StateType::integer,
+                       .default_value = std::int64_t{0},
+                       .doc = "what may be taken of each device's memory; 0: four fifths of what is free"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const>) const override { return {kFields}; }
+  bool always_evaluates() const override { return true; }
+
+  void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const override {
+    double sum[kFields] = {};
+    for (const auto& device : context.devices) {
+      const DeviceReport report = device->report();
+      const double fields[kFields] = {double(report.budget_bytes),      double(report.arrays.resident_bytes),
+                                      double(report.arrays.peak_bytes), double(report.bytes_to_device),
+                                      double(report.bytes_to_host),     double(report.arrays.hits),
+                                      double(report.arrays.evictions),  report.copy_seconds};
+      for (int i = 0; i < kFields; ++i) sum[i] += fields[i];
+    }
+    for (Evaluation* evaluation : batch) {
+      Vells value = evaluation->make(NumberType::real, CellShape{});
+      std::copy(sum, sum + kFields, value.real());
+      evaluation->set(std::move(value));
+      evaluation->set_flags({});
+    }
+  }
+
+ protected:
+  void evaluate(Evaluation&) const override {}  // all is in evaluate_batch, which knows the devices
+
+ private:
+  static constexpr int kFields = 8;
+};
+
+RIMETREE_REGISTER_NODE(DeviceMemory);
+
+}  // namespace rimetree

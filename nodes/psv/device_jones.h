@@ -1,0 +1,54 @@
+// Jones terms as the kernel for devices reads them: whatever applies to one antenna multiplied once for all its
+// baselines.
+#pragma once
+
+#include <vector>
+
+#include "nodes/psv/kernel.h"
+#include "runtime/thread_pool.h"
+
+namespace rimetree::psv {
+
+/// One side of a pair of Jones terms: of one antenna (see JonesPair), for all sources.
+struct JonesFactor {
+  Strided<Complex<double>> view[4];
+  bool is_matrix = false;
+  bool take_adjoint = false;  ///< what applies is the conjugate transpose
+};
+
+/// Along which axes Jones terms vary: their lengths, 1 where they do not.
+struct JonesAxes {
+  std::int32_t n_time = 1, n_channel = 1;
+};
+
+/// Which Jones terms apply to which baseline: chains of terms, innermost first, each distinct chain once (one per
+/// antenna, usually).
+struct JonesChains {
+  using Chain = std::vector<JonesFactor>;
+  std::vector<Chain> left, right;
+  std::vector<std::int32_t> left_of, right_of;  ///< [baseline]
+  JonesAxes left_axes, right_axes;
+  bool empty() const { return left.empty(); }
+};
+
+/// Chains of the baselines of some rows; sides with the same views are one. `n_channel`: where terms vary along them.
+JonesChains jones_chains(const JonesTerms& jones, const Rows& rows, std::size_t n_channel);
+
+/// Those of the products on the left, which contain the brightness.
+JonesAxes left_axes(const JonesChains& chains, const Sky<double>& sky);
+
+/// Sources [source_begin, source_end) of the packed sky, and channels [first_channel, first_channel + n_channel).
+struct ProductRange {
+  std::size_t source_begin = 0, source_end = 0;
+  std::int32_t first_channel = 0, n_channel = 1;
+};
+/// Products of the chains of one side, each multiplied once: [chain][time][channel][source][4]; one channel only where
+/// none varies. Left: J_n .. J_1 B; right: J_1^H .. J_n^H.
+template <class T>
+std::vector<Complex<T>> left_products(const JonesChains& chains, const Sky<double>& sky, const ProductRange& range,
+                                      ThreadPool& threads);
+template <class T>
+std::vector<Complex<T>> right_products(const JonesChains& chains, const Sky<double>& sky, const ProductRange& range,
+                                       ThreadPool& threads);
+
+}  // namespace rimetree::psv

@@ -1,0 +1,43 @@
+#include "nodes/psv/packed_skies.h"
+
+#include <span>
+#include <vector>
+
+#include "runtime/fingerprint.h"
+
+namespace rimetree::psv {
+
+namespace {
+template <class T>
+void add(std::uint64_t& version, const std::vector<T>& values) {
+  version = mix(version, fingerprint(std::as_bytes(std::span(values))));
+}
+}  // namespace
+
+SkyVersion version_of(const Sky<double>& sky) {
+  SkyVersion version{mix(sky.n_source, std::uint64_t{sky.n_point}),
+                     mix(sky.n_source, std::uint64_t{sky.n_weight_channel})};
+  for (const auto* values :
+       {&sky.l, &sky.m, &sky.n_high, &sky.n_low, &sky.major_rad, &sky.minor_rad, &sky.sin_angle, &sky.cos_angle})
+    add(version.places, *values);
+  add(version.fluxes, sky.planes);
+  add(version.fluxes, sky.weights);
+  return version;
+}
+
+std::shared_ptr<const PackedSky> PackedSkies::get(const SkyInput& input, const Children& children) {
+  const std::lock_guard lock(mutex_);
+  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+    if (it->children != children || it->n_channel != input.n_channel) continue;
+    entries_.splice(entries_.begin(), entries_, it);
+    return it->packed;
+  }
+  auto packed = std::make_shared<PackedSky>();
+  packed->sky = pack_sky<double>(input);
+  packed->version = version_of(packed->sky);
+  entries_.push_front({children, input.n_channel, packed});
+  if (entries_.size() > kMost) entries_.pop_back();
+  return packed;
+}
+
+}  // namespace rimetree::psv

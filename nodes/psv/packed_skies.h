@@ -1,0 +1,45 @@
+// Skies that are packed once: a sky whose children are the same results as before is the same sky.
+#pragma once
+
+#include <array>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "nodes/psv/kernel.h"
+
+namespace rimetree::psv {
+
+/// Numbers for the contents of a packed sky: equal contents have equal ones.
+struct SkyVersion {
+  std::uint64_t places = 0;  ///< directions and shapes
+  std::uint64_t fluxes = 0;
+};
+SkyVersion version_of(const Sky<double>& sky);
+
+struct PackedSky {
+  Sky<double> sky;
+  SkyVersion version;
+};
+
+class PackedSkies {
+ public:
+  /// Memory of the children that a sky is made from, and which is not changed once it is shared. Kept as long as the
+  /// packed sky is, so that nobody else gets it meanwhile.
+  using Children = std::array<std::shared_ptr<void>, 3>;
+
+  /// pack_sky(input), from before if the children are the same.
+  std::shared_ptr<const PackedSky> get(const SkyInput& input, const Children& children);
+
+ private:
+  struct Entry {
+    Children children;
+    std::ptrdiff_t n_channel;
+    std::shared_ptr<const PackedSky> packed;
+  };
+  static constexpr std::size_t kMost = 4;  // skies that one batch sees in turn
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // the last used one first
+};
+
+}  // namespace rimetree::psv

@@ -1,0 +1,17 @@
+// Where the rows of a group of baselines are evaluated: on the devices of the context, or on the host by the method
+// that the planner chooses.
+#pragma once
+
+#include "nodes/psv/packed_skies.h"
+#include "nodes/psv/solve.h"
+#include "runtime/node.h"
+
+namespace rimetree::psv {
+
+/// Evaluates to `tolerance`, a fraction of the total flux, and notes how. Where the memory of the devices is too small
+/// it warns and takes the host. `node` and `version`: whose sky it is, and which. Throws Cancelled, and Error for a
+/// tolerance that nobody meets.
+void solve_group(BatchContext& context, const Node& node, const RowsProblem& problem, const SkyVersion& version,
+                 double tolerance);
+
+}  // namespace rimetree::psv

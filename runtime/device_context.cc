@@ -1,0 +1,79 @@
+#include "runtime/device_context.h"
+
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+
+#include "memory/devices.h"
+#include "runtime/error.h"
+#include "runtime/forest.h"
+
+namespace rimetree {
+
+namespace {
+// The class that means something here; its state is documented with the node.
+constexpr std::string_view kDeviceMemory = "DeviceMemory";
+}  // namespace
+
+DeviceContext::DeviceContext(std::shared_ptr<memory::Device> device, std::size_t budget_bytes)
+    : device_(std::move(device)),
+      before_(device_->statistics()),
+      staging_(*device_),
+      compute_(device_->make_queue()),
+      up_(device_->make_queue()),
+      down_(device_->make_queue()) {
+  if (budget_bytes == 0) budget_bytes = device_->free_bytes() / 5 * 4;
+  arrays_ = std::make_unique<memory::ResidentArrays>(*compute_, budget_bytes);
+}
+
+DeviceContext::~DeviceContext() = default;
+
+DeviceReport DeviceContext::report() const {
+  const memory::DeviceStatistics now = device_->statistics();
+  return {device_->name(),
+          arrays_->budget_bytes(),
+          arrays_->statistics(),
+          now.bytes_to_device - before_.bytes_to_device,
+          now.bytes_to_host - before_.bytes_to_host,
+          now.copy_seconds - before_.copy_seconds};
+}
+
+DeviceChoice device_choice(const Forest& forest, const DeviceChoice& otherwise) {
+  const Node* found = nullptr;
+  DeviceChoice choice;
+  for (std::size_t i = 0; i < forest.size(); ++i) {
+    const Node& node = forest.node(static_cast<int>(i));
+    if (node.node_class().name != kDeviceMemory) continue;
+    const DeviceChoice said{node.state().text("device"),
+                            static_cast<std::size_t>(node.state().integer("budget_bytes"))};
+    if (found != nullptr && !(said == choice))
+      throw Error("DeviceMemory nodes \"" + found->name() + "\" (" + found->origin() + ") and \"" + node.name() +
+                  "\" (" + node.origin() + ") say different things; a forest needs only one");
+    found = &node;
+    choice = said;
+  }
+  if (found != nullptr) return choice;
+  if (!otherwise.devices.empty()) return otherwise;
+  const char* environment = std::getenv("RIMETREE_DEVICE");
+  return {environment != nullptr ? environment : "", otherwise.budget_bytes};
+}
+
+DeviceContexts open_devices(const DeviceChoice& choice) {
+  DeviceContexts contexts;
+  if (choice.devices.empty() || choice.devices == "none") return contexts;
+  std::vector<std::string> names;
+  if (choice.devices == "auto") {
+    names = memory::device_names();
+  } else {
+    std::istringstream list(choice.devices);
+    for (std::string name; std::getline(list, name, ',');) names.push_back(name);
+  }
+  for (const std::string& name : names) try {
+      contexts.push_back(std::make_unique<DeviceContext>(memory::open_device(name), choice.budget_bytes));
+    } catch (const std::exception& error) {
+      throw Error("device \"" + name + "\" cannot be used: " + error.what());
+    }
+  return contexts;
+}
+
+}  // namespace rimetree

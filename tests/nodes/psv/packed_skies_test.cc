@@ -1,0 +1,63 @@
+// Skies are packed anew when their children are others, and have a version for what they contain.
+#include "nodes/psv/packed_skies.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/psv_case.h"
+
+namespace rimetree::testing {
+namespace {
+
+psv::PackedSkies::Children children(const std::shared_ptr<void>& brightness) {
+  static const auto lmn = std::make_shared<int>();
+  return {lmn, brightness, nullptr};
+}
+
+TEST(PackedSkies, AreFoundAgainByTheirChildren) {
+  Case c(CaseOptions{});
+  psv::PackedSkies skies;
+  const auto a = std::make_shared<int>(), b = std::make_shared<int>();
+  const auto first = skies.get(c.sky_input(), children(a));
+  EXPECT_EQ(skies.get(c.sky_input(), children(a)), first);
+  // The same contents from other children are packed anew, and have the same version.
+  const auto again = skies.get(c.sky_input(), children(b));
+  EXPECT_NE(again, first);
+  EXPECT_EQ(again->version.places, first->version.places);
+  EXPECT_EQ(again->version.fluxes, first->version.fluxes);
+  auto input = c.sky_input();
+  input.n_channel += 1;
+  EXPECT_NE(skies.get(input, children(a)), first);
+}
+
+TEST(PackedSkies, AreForgottenWhenOthersCome) {
+  Case c(CaseOptions{});
+  psv::PackedSkies skies;
+  auto a = std::make_shared<int>();
+  const std::weak_ptr<void> kept = a;
+  skies.get(c.sky_input(), children(a));
+  a.reset();
+  EXPECT_FALSE(kept.expired()) << "nobody else may get this memory while the sky is known by it";
+  for (int i = 0; i < 10; ++i) skies.get(c.sky_input(), children(std::make_shared<int>()));
+  EXPECT_TRUE(kept.expired());
+}
+
+TEST(PackedSkies, VersionsTellWhatHasChanged) {
+  CaseOptions o;
+  o.gaussians = true;
+  Case c(o);
+  const auto version = [&c] { return psv::version_of(psv::pack_sky<double>(c.sky_input())); };
+  const psv::SkyVersion first = version();
+  c.brightness[3].re += 1e-9;
+  const psv::SkyVersion brighter = version();
+  EXPECT_EQ(brighter.places, first.places);
+  EXPECT_NE(brighter.fluxes, first.fluxes);
+  for (double* value : {&c.l[1], &c.m[2], &c.major[0], &c.angle[2]}) {
+    *value += 1e-9;
+    const psv::SkyVersion moved = version();
+    EXPECT_NE(moved.places, first.places);
+    *value -= 1e-9;
+  }
+}
+
+}  // namespace
+}  // namespace rimetree::testing

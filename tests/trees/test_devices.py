@@ -1,0 +1,108 @@
+"""Where forests are evaluated: devices by name, what is copied to and from them, and what reports say of it."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+CENTRE = (0.9, -0.5)
+VISIBILITY_BYTES = 4 * 16  # four correlations in double precision
+ROW_BYTES = 72  # UVW, rates, exposure, Jones terms
+N_BASELINE, N_TIME, N_CHANNEL = 6, 5, 8  # of small_ms
+
+
+def forest_on(path, sky, device=None, node=None, **options):
+    ns = rt.NodeScope()
+    rt.psv_tree(ns, sky, CENTRE, rt.ms.baselines(path), smearing=True)
+    if node:
+        ns.device << rt.DeviceMemory(device=node, **options)
+    return rt.Forest(ns, device=device)
+
+
+def model(path):
+    (tile,) = rt.ms.tiles(path, ["MODEL_DATA"], time_slots=1000)
+    return tile["columns"]["MODEL_DATA"]
+
+
+@pytest.mark.parametrize("device", ["simulated", "host", "simulated,simulated:1000000"])
+def test_a_run_gives_the_same_on_any_device(small_ms, small_sky, device):
+    on_host, on_device = small_ms("a.ms", n_time=N_TIME), small_ms("b.ms", n_time=N_TIME)
+    forest_on(on_host, small_sky, "none").run(on_host)
+    forest_on(on_device, small_sky, device).run(on_device)
+    # The column is complex64.
+    np.testing.assert_allclose(model(on_device), model(on_host), atol=1e-7 * small_sky.total_flux_jy)
+    assert np.abs(model(on_device)).max() > 0.3 * small_sky.total_flux_jy
+
+
+def test_a_run_copies_the_sky_once_and_reports_it(small_ms, small_sky):
+    path = small_ms(n_time=N_TIME)
+    whole, parts = (forest_on(path, small_sky, node="simulated") for _ in range(2))
+    whole.run(path, time_slots=N_TIME)
+    report = parts.run(path, time_slots=1)
+    (once,), (often,) = whole.device_statistics(), parts.device_statistics()
+    for one in (once, often):
+        assert one["name"] == "simulated device"
+        assert one["bytes_down"] == N_BASELINE * N_TIME * N_CHANNEL * VISIBILITY_BYTES
+    # Rows go up once in either case, and so does all else.
+    assert often["bytes_up"] == once["bytes_up"] > N_BASELINE * N_TIME * ROW_BYTES
+    assert often["uploads"] == once["uploads"] and often["hits"] > once["hits"]
+    assert often["evictions"] == 0 and often["copy_seconds"] > 0
+    assert "simulated device:" in str(report.timing) and "0 evicted" in str(report.timing)
+    assert any("on simulated device" in note for note in report.notes)
+
+
+def test_the_device_memory_node_gives_statistics_as_a_result(small_ms, small_sky):
+    path = small_ms(n_time=N_TIME)
+    forest = forest_on(path, small_sky, node="simulated", budget_bytes=10**6)
+    forest.run(path)
+    budget, resident, peak, up, down, hits, evictions, seconds = forest.evaluate("device").ravel()
+    (device,) = forest.device_statistics()
+    assert budget == 10**6 and peak == device["peak_bytes"] <= budget
+    assert (resident, up, down) == (device["resident_bytes"], device["bytes_up"], device["bytes_down"])
+    assert (hits, evictions, seconds) == (device["hits"], 0, device["copy_seconds"])
+
+
+def test_who_chooses_the_device(small_ms, small_sky, monkeypatch):
+    path = small_ms()
+
+    def names(*arguments):
+        return [one["name"] for one in forest_on(path, small_sky, *arguments).device_statistics()]
+
+    monkeypatch.setenv("RIMETREE_DEVICE", "simulated")
+    assert names() == ["simulated device"]
+    assert names("none") == []
+    assert names("host", "simulated,simulated") == ["simulated device"] * 2
+    monkeypatch.delenv("RIMETREE_DEVICE")
+    assert names() == []
+    with pytest.raises(rt.Error, match=r'"warp" cannot be used.*simulated:BYTES'):
+        names("warp")
+
+
+def test_the_method_is_foretold(small_ms, small_sky):
+    path = small_ms()
+    cells = rt.Cells([5e9], [1.4e9, 1.5e9])
+    (described,) = forest_on(path, small_sky, "simulated").describe(cells, tolerance=1e-5)
+    assert "single precision on simulated device" in described["text"]
+    (described,) = forest_on(path, small_sky, "none").describe(cells)
+    assert "device" not in described["text"]
+
+
+def test_too_little_memory_is_said_and_the_host_does_it(small_ms, small_sky):
+    path, other = small_ms("a.ms"), small_ms("b.ms")
+    report = forest_on(path, small_sky, "simulated:100").run(path)
+    assert any("evaluated on the host" in warning for warning in report.warnings)
+    forest_on(other, small_sky, "none").run(other)
+    np.testing.assert_array_equal(model(path), model(other))
+
+
+def test_predict_on_a_device():
+    rng = np.random.default_rng(3)
+    lm = rng.uniform(-0.1, 0.1, (50, 2))
+    lmn = np.column_stack([lm, np.sqrt(1 - (lm**2).sum(axis=1))])
+    stokes = rng.uniform(0, 1, (50, 4))
+    arguments = (rng.normal(scale=1e4, size=(40, 3)), 1.4e9 + 1e5 * np.arange(100), lmn, stokes)
+    on_cpu = rt.predict(*arguments, device="cpu")
+    flux = np.abs(stokes).sum()
+    assert np.abs(rt.predict(*arguments, device="simulated") - on_cpu).max() < 2e-12 * flux
+    single = rt.predict(*arguments, device="simulated", precision="single", verify=50)
+    assert 1e-12 * flux < np.abs(single - on_cpu).max() < 1e-6 * flux
