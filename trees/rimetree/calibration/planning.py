@@ -35,6 +35,7 @@ class CalibrationOptions:
     smearing: bool = True
     precision: str = "double"
     tolerance: float | None = None
+    device: str | None = None
     threads: int | None = None
     memory_bytes: int | None = None
     resume: bool = False

@@ -157,7 +157,10 @@ class Session:
     def forest(self) -> Forest:
         """The compiled tree, made when it is first asked for."""
         if self._forest is None:
-            self._forest = Forest(self._scope, threads=self._options.threads, memory_bytes=self._options.memory_bytes)
+            options = self._options
+            self._forest = Forest(
+                self._scope, threads=options.threads, memory_bytes=options.memory_bytes, device=options.device
+            )
         return self._forest
 
     def _run(self, chunk: Chunk, span: tuple[float, float], reference: int) -> SolveReport | None:

@@ -64,6 +64,7 @@ def command(
     phase_centre,
     precision,
     tolerance,
+    device,
     threads,
     memory,
     time_slots,
@@ -104,7 +105,7 @@ def command(
         "phase_centre_rad": phase_centre,
     }
     rows = {"field": field, "ddid": ddid}
-    resources = {"threads": threads, "memory": memory, "time_slots": time_slots}
+    resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}
     reports = run_apply(ms, calibration.read_h5parm(solutions), rows, options, resources, accuracy, dry_run)
     if reports:
@@ -132,7 +133,12 @@ def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: di
         scope = rt.NodeScope()
         calibration.apply_tree(scope, group, chosen, **options)
         memory = resources["memory"]
-        return rt.Forest(scope, threads=resources["threads"], memory_bytes=int(memory) if memory else None)
+        return rt.Forest(
+            scope,
+            threads=resources["threads"],
+            memory_bytes=int(memory) if memory else None,
+            device=resources["device"],
+        )
 
     if dry_run:
         for group in groups:

@@ -139,6 +139,7 @@ def _options(given: dict, field, ddid, sky: str, summary: dict):
         smearing=not given["no_smearing"],
         precision=given["precision"],
         tolerance=given["tolerance"],
+        device=given["device"],
         threads=given["threads"],
         memory_bytes=int(given["memory"]) if given["memory"] else None,
         resume=given["resume"],
@@ -162,7 +163,7 @@ def _use(ms, model, sets, field, ddid, given) -> None:
         "phase_centre_rad": given["phase_centre"],
         "smearing": not given["no_smearing"],
     }
-    resources = {key: given[key] for key in ("threads", "memory", "time_slots")}
+    resources = {key: given[key] for key in ("device", "threads", "memory", "time_slots")}
     accuracy = {key: given[key] for key in ("precision", "tolerance")}
     run_apply(ms, sets, {"field": field, "ddid": ddid}, options, resources, accuracy)
 
