@@ -246,7 +246,7 @@ class SpanPhasors {
   const RowsJob<T>& job_;
   const RunLevel& level_;
   const Block<T>& block_;
-  const Reach& reach_;
+  const Reach reach_;  // a copy: callers give a temporary
   const Span& span_;
   Method method_;
 };
