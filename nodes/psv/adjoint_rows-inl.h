@@ -71,7 +71,6 @@ inline HWY_NOINLINE void load_adjoints(const AdjointJob& job, const Run& run, st
 
 /// Sums and differences of channels at equal distances from the middle of a tile, as pull_plain reads them.
 inline HWY_NOINLINE void fold_adjoints(const Run& run, AdjointScratch& own, std::vector<double>& from) {
-  const AdjointTag d;
   const std::size_t lanes = own.lanes, width = 2 * own.n_plane * lanes;
   from.assign(own.h.get(), own.h.get() + run.n_tile * kTileChannels * width);
   double* to = own.h.get();
@@ -85,7 +84,6 @@ inline HWY_NOINLINE void fold_adjoints(const Run& run, AdjointScratch& own, std:
           to[2 * lanes + i] = above[2 * p * lanes + i] - below[2 * p * lanes + i];
         }
     }
-  (void)d;
 }
 
 /// From derivatives with respect to the brightness that a source shows behind its Jones terms, X = .. J_p B J_q^H ..,

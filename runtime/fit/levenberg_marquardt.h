@@ -46,8 +46,6 @@ class LevenbergMarquardt {
   int iterations() const { return iterations_; }
   /// Whether an unknown is held by a bound that the data would have it cross.
   bool held(std::size_t k) const;
-  /// Lets go of the matrix.
-  void forget_equations() { current_.matrix = {}; }
 
  private:
   void finish(FitStatus status);

@@ -115,6 +115,14 @@ def test_apply_needs_what_belongs_together(command, observed, sky_file, tmp_path
     assert "no such file" in command("apply", observed, "--solutions", tmp_path / "x.h5", code=1).stderr
 
 
+def test_devices_reach_the_forests(command, observed, sky_file, tmp_path):
+    out = tmp_path / "sol.h5"
+    what = ("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", out)
+    assert "there is no device" in command(*what, "--device", "warp", code=1).stderr
+    command(*what, "--device", "simulated")
+    assert "there is no device" in command("apply", observed, "--solutions", out, "--device", "warp", code=1).stderr
+
+
 def test_plots(command, observed, sky_file, tmp_path):
     out = tmp_path / "sol.h5"
     command("calibrate", observed, "--sky", sky_file, "--term", "G: diag, 1slot", "--out", out)

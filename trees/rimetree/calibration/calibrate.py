@@ -45,9 +45,11 @@ def calibrate(
     options = options or CalibrationOptions()
     path = os.fspath(path)
     plans = plan_groups(path, terms, options) if plans is None else plans
+    sessions = [Session(plan, sky, terms, options, on_iteration) for plan in plans]
+    if sessions:
+        sessions[0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
     progress = ProgressFile(out, _task(path, sky, terms, options, plans))
     done = _begin(progress, os.fspath(out), options)
-    sessions = [Session(plan, sky, terms, options, on_iteration) for plan in plans]
     windows = _windows(sessions, terms)
     count = sum(len(plan.chunks) for plan in plans)
     reports: list[ChunkReport] = []

@@ -23,7 +23,8 @@ class CalibrationOptions:
     `data_desc_id`, `field_id`: only these rows. `reference`: name of the antenna that phases refer to (None: one with
     many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says. `resume`: go on where a
     run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an interrupted run.
-    `provenance`: what to note in the file.
+    `precision`, `tolerance`, `device`, `threads`, `memory_bytes`: as of `Forest` and its `run`. `provenance`: what to
+    note in the file.
     """
 
     data: DataSelection = field(default_factory=DataSelection)

@@ -9,6 +9,7 @@ from .output import log
 from .selection import (
     centre_option,
     evaluation_options,
+    outcome_options,
     read_sky,
     require_ms,
     rows_options,
@@ -46,8 +47,7 @@ def solutions_options(function):
 @centre_option
 @evaluation_options
 @rows_options
-@click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, write nothing.")
-@click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
+@outcome_options
 def command(
     ms,
     solutions,

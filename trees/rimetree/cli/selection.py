@@ -80,6 +80,16 @@ def accuracy_options(function: Callable) -> Callable:
     )(function)
 
 
+def outcome_options(function: Callable) -> Callable:
+    """--dry-run and --report of a command that writes to a Measurement Set."""
+    function = click.option(
+        "--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text."
+    )(function)
+    return click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, write nothing.")(
+        function
+    )
+
+
 def verify_option(function: Callable) -> Callable:
     """--verify."""
     return click.option(

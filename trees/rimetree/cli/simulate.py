@@ -7,6 +7,7 @@ import click
 from .output import log
 from .selection import (
     evaluation_options,
+    outcome_options,
     read_sky,
     require_ms,
     rows_options,
@@ -29,8 +30,7 @@ from .selection import (
 @evaluation_options
 @verify_option
 @rows_options
-@click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, write nothing.")
-@click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
+@outcome_options
 def command(
     ms,
     sky,
