@@ -74,7 +74,7 @@ std::string solve(const DeviceProblem& p, std::span<const std::unique_ptr<Device
     const DeviceOutcome done = run_on_devices(method, p.output, n_channel, devices, threads, cancellation);
     return report(p, done, "matrix product" + where(devices, kSingle), choice);
   }
-  DirectMethod<T> method(p, tuning.direct[kSingle].threads, threads);
+  DirectMethod<T> method(p, p.direct_threads > 0 ? p.direct_threads : tuning.direct[kSingle].threads, threads);
   const DeviceOutcome done = run_on_devices(method, p.output, n_channel, devices, threads, cancellation);
   return report(p, done, (method.regular() ? "direct" : "direct, irregular channels,") + where(devices, kSingle),
                 choice);

@@ -30,7 +30,8 @@ struct DeviceProblem {
   SkyVersion version;        ///< what is on the device in this version is not copied again
   BaselineEnds ends = {};    ///< the antennas of the baselines, where they are known: for the matrix product
   DeviceWish wish = DeviceWish::kCheapest;
-  MatrixVariant variant = {};  ///< of kMatrix
+  MatrixVariant variant = {};       ///< of kMatrix
+  std::int32_t direct_threads = 0;  ///< of kDirect; 0: as tuned
 };
 
 /// What is known before there are data.
