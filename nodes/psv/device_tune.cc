@@ -52,6 +52,14 @@ class Scene {
   Scene& operator=(const Scene&) = delete;
 
   double source_visibilities() const { return double(size_.n_source) * double(u_.size()) * double(size_.n_channel); }
+  /// What is wrong has no speed: visibilities must be those that the first variant gave.
+  void check(bool single, const std::string& variant) {
+    if (expected_.empty()) expected_ = visibilities_;
+    const double limit = (single ? 2e-6 : 2e-12) * sky_.total_flux;
+    for (std::size_t i = 0; i < expected_.size(); ++i)
+      if (!(abs(visibilities_[i] - expected_[i]) <= limit))
+        throw Error("variant \"" + variant + "\" gives wrong visibilities");
+  }
   DeviceProblem problem(bool single) const {
     DeviceProblem problem{sky_, channels_, rows_, jones_, output_, single ? 1e-6 : 1e-12, 0, version_};
     problem.ends = ends_;
@@ -86,7 +94,7 @@ class Scene {
   Size size_;
   std::vector<double> l_, m_, n_, u_, v_, w_;
   std::vector<std::int32_t> baseline_, time_;
-  std::vector<Complex<double>> visibilities_;
+  std::vector<Complex<double>> visibilities_, expected_;
   std::vector<Complex<double>*> target_;
   Sky<double> sky_;
   SkyVersion version_;
@@ -121,6 +129,12 @@ class Tuner {
   }
 
  private:
+  struct Candidate {
+    DeviceWish wish;
+    std::int32_t threads;
+    MatrixVariant variant;
+    std::string text;
+  };
   const Size& size() const { return devices_.front()->device().is_emulated() ? kEmulated : kOnGpu; }
 
   /// Seconds for one group of time slots, the shortest of as many as fit into the time.
@@ -137,22 +151,25 @@ class Tuner {
     }
     return best;
   }
-  /// Stokes I and all Stokes parameters: geometric means of both. `model(work)`: seconds at the device's peak.
-  template <class F>
-  TunedVariant measure(bool single, DeviceWish wish, std::int32_t threads, const MatrixVariant& variant, F&& model) {
+  /// Stokes I and all Stokes parameters: geometric means of both.
+  TunedVariant measure(bool single, const Candidate& one) {
     TunedVariant line;
     double seconds = 1, of_model = 1;
-    for (const Scene* scene : {&plain_, &polarised_}) {
+    for (Scene* scene : {&plain_, &polarised_}) {
       DeviceProblem problem = scene->problem(single);
-      problem.wish = wish, problem.variant = variant, problem.direct_threads = threads;
+      problem.wish = one.wish, problem.variant = one.variant, problem.direct_threads = one.threads;
       DeviceWork work;
       work.n_source = double(problem.sky.n_source), work.n_row = double(problem.rows.n_row);
       work.n_channel = double(problem.channels.frequency_hz.size());
       work.n_plane = static_cast<int>(problem.sky.planes.size());
       work.single = single;
       const double taken = time(problem);
+      scene->check(single, one.text);
       seconds *= taken;
-      of_model *= model(work, matrix_plan(problem, {}, problem.tolerance)) / taken;
+      of_model *= (one.wish == DeviceWish::kDirect
+                       ? direct_seconds(work, rates_)
+                       : matrix_seconds(work, matrix_plan(problem, {}, problem.tolerance), one.variant, rates_)) /
+                  taken;
     }
     line.seconds = std::sqrt(seconds);
     line.of_model = std::sqrt(of_model);
@@ -160,37 +177,55 @@ class Tuner {
     return line;
   }
 
-  void tune_direct(bool single, TuningReport& report) {
-    std::size_t best = report.variants.size();
-    for (const std::int32_t threads : DeviceShape::kThreadVariants) {
-      TunedVariant line = measure(single, DeviceWish::kDirect, threads, {},
-                                  [this](const DeviceWork& work, const auto&) { return direct_seconds(work, rates_); });
-      line.kernel = single ? "direct single" : "direct double";
-      line.variant = std::to_string(threads) + " threads";
+  /// Measures candidates; calls keep(candidate, line) for the fastest. One that the device has too little shared memory
+  /// for is reported without a rate; if it is so with all of them, the last reason is thrown.
+  template <class F>
+  void tune(const std::string& kernel, bool single, const std::vector<Candidate>& candidates, TuningReport& report,
+            F&& keep) {
+    const std::size_t first = report.variants.size();
+    const Candidate* fastest = nullptr;
+    std::size_t best = first;
+    for (const Candidate& one : candidates) {
+      TunedVariant line;
+      try {
+        line = measure(single, one);
+      } catch (const Error&) {
+        throw;
+      } catch (const std::runtime_error&) {
+        if (&one == &candidates.back() && fastest == nullptr) throw;
+      }
+      line.kernel = kernel + (single ? " single" : " double");
+      line.variant = one.text;
       report.variants.push_back(line);
-      if (report.variants[best].seconds < line.seconds) continue;
+      if (line.seconds == 0 || (fastest != nullptr && report.variants[best].seconds <= line.seconds)) continue;
       best = report.variants.size() - 1;
-      tuning_.direct[single] = {threads, line.of_model, true};
+      fastest = &one;
     }
+    if (fastest == nullptr) return;
     report.variants[best].is_best = true;
+    keep(*fastest, report.variants[best]);
+  }
+
+  void tune_direct(bool single, TuningReport& report) {
+    std::vector<Candidate> candidates;
+    for (const std::int32_t threads : DeviceShape::kThreadVariants)
+      candidates.push_back({DeviceWish::kDirect, threads, {}, std::to_string(threads) + " threads"});
+    tune("direct", single, candidates, report, [&](const Candidate& one, const TunedVariant& line) {
+      tuning_.direct[single] = {one.threads, line.of_model, true};
+    });
   }
   void tune_matrix(bool single, TuningReport& report) {
-    std::size_t best = report.variants.size();
+    std::vector<Candidate> candidates;
     for (const MatrixVariant& variant : kMatrixVariants) {
-      if (variant.unit == MatrixUnitKind::kTensor && (single ? rates_.tf32_tensor : rates_.double_tensor) == 0)
-        continue;
-      TunedVariant line = measure(
-          single, DeviceWish::kMatrix, 0, variant,
-          [&](const DeviceWork& work, const MatrixPlan& plan) { return matrix_seconds(work, plan, variant, rates_); });
-      line.kernel = single ? "matrix single" : "matrix double";
-      line.variant = std::string(variant.unit == MatrixUnitKind::kTensor ? "tensor" : "plain") + ", tile " +
-                     std::to_string(variant.tile) + ", " + std::to_string(variant.warps) + " warps";
-      report.variants.push_back(line);
-      if (report.variants[best].seconds < line.seconds) continue;
-      best = report.variants.size() - 1;
-      tuning_.matrix[single] = {variant, line.of_model, true};
+      const bool tensor = variant.unit == MatrixUnitKind::kTensor;
+      if (tensor && (single ? rates_.tf32_tensor : rates_.double_tensor) == 0) continue;
+      candidates.push_back({DeviceWish::kMatrix, 0, variant,
+                            std::string(tensor ? "tensor" : "plain") + ", tile " + std::to_string(variant.tile) + ", " +
+                                std::to_string(variant.warps) + " warps"});
     }
-    report.variants[best].is_best = true;
+    tune("matrix", single, candidates, report, [&](const Candidate& one, const TunedVariant& line) {
+      tuning_.matrix[single] = {one.variant, line.of_model, true};
+    });
   }
 
   DeviceContexts& devices_;

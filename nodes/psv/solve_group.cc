@@ -24,8 +24,8 @@ bool solve_group_on_devices(BatchContext& context, const Node& node, const RowsP
                                  version,
                                  ends};
   try {
-    const std::string done = solve_on_devices(on_devices, context.devices, context.threads, context.cancellation);
-    context.notes.add("psv-device", "PSV: " + done);
+    const DeviceSolution done = solve_on_devices(on_devices, context.devices, context.threads, context.cancellation);
+    context.notes.add(done.is_matrix ? "psv-device-matrix" : "psv-device-direct", "PSV: " + done.report);
     return true;
   } catch (const memory::OutOfMemory& error) {
     context.warnings.add("psv-device-memory", "node \"" + node.name() + "\" is evaluated on the host: " + error.what());
