@@ -8,7 +8,6 @@
 #include "nodes/psv/device_planner.h"
 #include "nodes/psv/device_sky.h"
 #include "nodes/psv/matrix/method.h"
-#include "nodes/psv/planner.h"
 #include "runtime/error.h"
 #include "runtime/math/conventions.h"
 
@@ -81,11 +80,11 @@ DeviceSolution solve(const DeviceProblem& p, std::span<const std::unique_ptr<Dev
 }
 
 /// The plan for all baselines of an array in one time slot, as cells, rates and fluxes would usually have it.
-MatrixPlan expected_plan(const DeviceOutlook& outlook) {
+MatrixPlan expected_plan(const Outlook& outlook, std::size_t n_baseline) {
   MatrixPlan plan;
   std::int32_t n = 1;
-  while (std::size_t(n) * std::size_t(n - 1) / 2 < outlook.n_baseline) ++n;
-  plan.with_jones = outlook.jones;
+  while (std::size_t(n) * std::size_t(n - 1) / 2 < n_baseline) ++n;
+  plan.with_jones = outlook.n_pair > 0;
   for (std::int32_t p = 0; p < n; ++p) {
     plan.left.push_back({p, 0});
     for (std::int32_t q = p + 1; q < n; ++q) plan.entries.push_back({0, p, q, false, 0});
@@ -100,14 +99,15 @@ MatrixPlan expected_plan(const DeviceOutlook& outlook) {
 
 }  // namespace
 
-std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceOutlook& o) {
+std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, const Outlook& o,
+                                std::size_t n_baseline, std::size_t n_channel, bool may_have_gaussians) {
   DeviceWork work;
-  work.n_source = double(o.n_source), work.n_row = double(o.n_baseline), work.n_channel = double(o.n_channel);
-  work.n_plane = o.jones ? 8 : 4;
-  work.jones = o.jones, work.jones_vary = o.jones_vary, work.smear_time = o.smearing;
+  work.n_source = double(o.n_source), work.n_row = double(n_baseline), work.n_channel = double(n_channel);
+  work.jones = o.n_pair > 0, work.jones_vary = o.jones_vary, work.smear_time = o.smearing;
+  work.n_plane = work.jones ? 8 : 4;
   work.single = o.tolerance >= kSingleBound;
-  MatrixPlan plan = expected_plan(o);
-  if (o.may_have_gaussians) plan.obstacle = "the shapes of Gaussians depend on the baseline, should there be any";
+  MatrixPlan plan = expected_plan(o, n_baseline);
+  if (may_have_gaussians) plan.obstacle = "the shapes of Gaussians depend on the baseline, should there be any";
   const memory::Device& device = devices.front()->device();
   const DeviceMethodChoice choice = choose_on_device(work, plan, rates_of(device), tuning_of(device.name()));
   return (choice.is_matrix ? "matrix product, where UVW are differences of one vector per antenna," : "direct") +

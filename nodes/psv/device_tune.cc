@@ -11,6 +11,7 @@
 #include "runtime/device_tuner.h"
 #include "runtime/error.h"
 #include "runtime/math/conventions.h"
+#include "runtime/tuning_file.h"
 
 namespace rimetree::psv {
 namespace {

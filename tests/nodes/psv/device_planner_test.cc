@@ -10,6 +10,7 @@
 
 #include "runtime/device_tuner.h"
 #include "runtime/error.h"
+#include "runtime/tuning_file.h"
 #include "tests/support/psv_array_case.h"
 #include "tests/support/psv_devices.h"
 
@@ -115,7 +116,7 @@ class PsvTuning : public ::testing::Test {
   }
   void write(const std::string& text) {
     std::filesystem::create_directories(folder_ / "rimetree");
-    std::ofstream(psv::tuning_path()) << text;
+    std::ofstream(tuning_path()) << text;
     psv::forget_tuning();
   }
   std::filesystem::path folder_;
@@ -162,7 +163,7 @@ TEST_F(PsvTuning, FilesThatMakeNoSenseAreIgnoredWithAWarning) {
 TEST_F(PsvTuning, TunedVariantsAreTakenAndGiveTheSameVisibilities) {
   Cancellation cancellation;
   const TuningReport report = tune_device("simulated", 0, cancellation);
-  EXPECT_EQ(report.path, psv::tuning_path());
+  EXPECT_EQ(report.path, tuning_path());
   ASSERT_TRUE(std::filesystem::exists(report.path));
   const std::size_t n = 2 * (std::size(psv::DeviceShape::kThreadVariants) + std::size(psv::kMatrixVariants));
   EXPECT_EQ(report.variants.size(), n);
