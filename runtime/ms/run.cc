@@ -1,7 +1,6 @@
 #include "runtime/ms/run.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <future>
 #include <map>
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "runtime/ms/error.h"
+#include "runtime/ms/tile_request.h"
 #include "runtime/ms/tile_writer.h"
 
 namespace rimetree::ms {
@@ -17,16 +17,9 @@ namespace rimetree::ms {
 namespace {
 
 // The classes that mean something to a run. Their children and state are documented with the nodes.
-constexpr std::string_view kSpigot = "Spigot", kSink = "Sink", kVisDataMux = "VisDataMux";
+constexpr std::string_view kSink = "Sink", kVisDataMux = "VisDataMux";
 constexpr std::size_t kDefaultTimeSlots = 64;
 constexpr std::size_t kTilesInFlight = 3;  // one being read, one evaluated, one written
-
-// Identifies the data of one tile within this process, so that no result of another tile or run is mistaken for its
-// own.
-std::uint64_t next_data_id() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
 
 class Stopwatch {
  public:
@@ -38,36 +31,12 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::vector<std::string> column_states(const Forest& forest, std::string_view node_class, const std::string& field) {
-  std::vector<std::string> columns;
-  for (std::size_t i = 0; i < forest.size(); ++i) {
-    const Node& node = forest.node(static_cast<int>(i));
-    if (node.node_class().name != node_class) continue;
-    const std::string& column = node.state().text(field);
-    if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
-  }
-  return columns;
-}
-
 bool any_sink_writes_flags(const Forest& forest) {
   for (std::size_t i = 0; i < forest.size(); ++i) {
     const Node& node = forest.node(static_cast<int>(i));
     if (node.node_class().name == kSink && node.state().boolean("write_flags")) return true;
   }
   return false;
-}
-
-[[noreturn]] void report_failures(const std::vector<Failure>& failures, const TileKey& key) {
-  std::string text = "evaluation failed in the tile of DATA_DESC_ID " + std::to_string(key.data_desc_id) +
-                     ", FIELD_ID " + std::to_string(key.field_id) + ":";
-  constexpr std::size_t kMost = 10;
-  for (std::size_t i = 0; i < std::min(failures.size(), kMost); ++i) {
-    const Failure& failure = failures[i];
-    text += "\n  " + (failure.origin.empty() ? "" : failure.origin + ": ") + "node \"" + failure.node + "\" (" +
-            failure.node_class + "): " + failure.message;
-  }
-  if (failures.size() > kMost) text += "\n  and " + std::to_string(failures.size() - kMost) + " more";
-  throw Error(text);
 }
 
 // Memory of visibilities between tiles; taken by the thread that reads, given back by the one that writes.
@@ -95,17 +64,10 @@ class Run {
  public:
   Run(MeasurementSet& ms, Evaluator& evaluator, const RunOptions& options)
       : ms_(ms), evaluator_(evaluator), options_(options), stages_(sink_stages(evaluator.forest())) {
-    ReadSelection selection;
-    selection.rows = options.rows;
-    if (selection.rows.time_slots == 0) selection.rows.time_slots = 1;
-    for (const std::string& column : columns_read(evaluator.forest()))
-      if (column != "UVW" && column != "WEIGHT") selection.columns.push_back(column);
-    selection.channels = options.channels;
-    // What nobody looks at is not read.
     writes_flags_ = any_sink_writes_flags(evaluator.forest());
-    selection.flags = !selection.columns.empty() || writes_flags_;
-    const auto inputs = columns_read(evaluator.forest());
-    selection.weights = std::find(inputs.begin(), inputs.end(), "WEIGHT") != inputs.end();
+    ReadSelection selection = reads_of(evaluator.forest(), options.rows, writes_flags_);
+    if (selection.rows.time_slots == 0) selection.rows.time_slots = 1;
+    selection.channels = options.channels;
     reader_ = std::make_unique<TileReader>(ms, selection);
     outputs_ = columns_written(evaluator.forest());
     if (options.rows.time_slots == 0)
@@ -191,8 +153,7 @@ class Run {
       return;
     cells_time_ = tile.time_s, cells_interval_ = tile.interval_s;
     cells_frequency_ = tile.frequency_hz, cells_width_ = tile.channel_width_hz;
-    cells_ = std::make_shared<const Cells>(
-        Cells::time_frequency({tile.time_s, tile.interval_s}, {tile.frequency_hz, tile.channel_width_hz}));
+    cells_ = cells_of(tile);
   }
 
   void evaluate(InFlight& in_flight, const TileKey& key, Cancellation* cancellation) {
@@ -301,9 +262,6 @@ std::vector<std::vector<int>> sink_stages(const Forest& forest) {
         "child \"pre\" is a Solver)");
   return stages;
 }
-
-std::vector<std::string> columns_read(const Forest& forest) { return column_states(forest, kSpigot, "input_column"); }
-std::vector<std::string> columns_written(const Forest& forest) { return column_states(forest, kSink, "output_column"); }
 
 RunReport run(MeasurementSet& ms, Evaluator& evaluator, const RunOptions& options, Cancellation* cancellation,
               const std::function<void(const RunProgress&)>& progress) {

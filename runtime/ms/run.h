@@ -49,10 +49,6 @@ struct RunReport {
 /// none. Throws Error if that is nothing.
 std::vector<std::vector<int>> sink_stages(const Forest& forest);
 
-/// Columns that the forest's Spigots read and its Sinks write.
-std::vector<std::string> columns_read(const Forest& forest);
-std::vector<std::string> columns_written(const Forest& forest);
-
 /// Runs. `progress` is called after every tile. A node that fails ends the run with an Error that names the node, its
 /// script line and the tile; tiles written until then are complete, and the journal of the column says so (as it does
 /// after Cancelled). Throws MsError for what the Measurement Set cannot give or take.
