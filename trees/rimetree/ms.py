@@ -29,6 +29,7 @@ __all__ = [
     "groups",
     "inspect",
     "run_options",
+    "sample_tiles",
     "slot_times",
     "tiles",
 ]
@@ -174,9 +175,19 @@ def tiles(path: str | os.PathLike, columns: Sequence[str] = (), **options) -> It
     """
     reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "columns": list(columns)})
     for index in range(len(reader)):
-        tile = reader.read(index)
-        tile["columns"] = {name: np.asarray(values) for name, values in tile["columns"].items()}
-        yield {name: np.asarray(value) if isinstance(value, _core.Array) else value for name, value in tile.items()}
+        yield _tile(reader.read(index))
+
+
+def sample_tiles(path: str | os.PathLike, columns: Sequence[str], count: int, **options) -> Iterator[dict]:
+    """As `tiles`, but of one time slot each and `count` of them at most, spread evenly over the set."""
+    reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "time_slots": 1, "columns": list(columns)})
+    for index in np.unique(np.linspace(0, len(reader) - 1, min(count, len(reader))).round().astype(int)):
+        yield _tile(reader.read(int(index)))
+
+
+def _tile(tile: dict) -> dict:
+    tile["columns"] = {name: np.asarray(values) for name, values in tile["columns"].items()}
+    return {name: np.asarray(value) if isinstance(value, _core.Array) else value for name, value in tile.items()}
 
 
 def feed_of(correlations: Sequence[int]) -> str:
