@@ -9,6 +9,7 @@
 #include <set>
 
 #include "runtime/ms/error.h"
+#include "runtime/ms/join_windows.h"
 #include "runtime/ms/tile_request.h"
 #include "runtime/ms/tile_writer.h"
 
@@ -72,6 +73,13 @@ class Run {
     outputs_ = columns_written(evaluator.forest());
     if (options.rows.time_slots == 0)
       reader_->fit(evaluator.memory_budget() / (2 * kTilesInFlight), kDefaultTimeSlots, outputs_.size());
+    if (options.join_windows && !outputs_.empty())
+      throw Error("spectral windows are joined for solving only: the forest has Sinks, which would write to " +
+                  outputs_.front());
+    if (options.join_windows)
+      parts_ = windows_together(reader_->plan());
+    else
+      for (std::size_t i = 0; i < reader_->tiles().size(); ++i) parts_.push_back({i});
     report_.time_slots = reader_->selection().rows.time_slots;
     report_.columns = outputs_;
   }
@@ -104,7 +112,7 @@ class Run {
   // Tile k + 1 is read and tile k - 1 written while tile k is evaluated. Futures wait where they go out of scope, so a
   // failure leaves no task behind, and what had been evaluated before it is written.
   void pipeline(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
-    const std::size_t n_tile = reader_->tiles().size();
+    const std::size_t n_tile = parts_.size();
     const auto read = [this](std::size_t index) {
       return std::async(std::launch::async, [this, index] { return read_tile(index); });
     };
@@ -117,10 +125,11 @@ class Run {
         report_.rows_written += writing.get();
       }
       ++report_.tiles;
-      report_.rows += static_cast<std::int64_t>(reader_->tiles()[index].n_row);
+      for (const std::size_t part : parts_[index])
+        report_.rows += static_cast<std::int64_t>(reader_->tiles()[part].n_row);
       if (progress)
         progress({index + 1, n_tile, report_.rows, static_cast<std::int64_t>(reader_->n_row()),
-                  reader_->tiles()[index].last_time_s});
+                  reader_->tiles()[parts_[index].back()].last_time_s});
     };
     for (std::size_t i = 0; i < n_tile; ++i) {
       auto tile = [&] {
@@ -128,7 +137,7 @@ class Run {
         return std::make_shared<InFlight>(reading.get());
       }();
       if (i + 1 < n_tile) reading = read(i + 1);
-      evaluate(*tile, reader_->tiles()[i], cancellation);
+      evaluate(*tile, reader_->tiles()[parts_[i].front()], cancellation);
       if (i > 0) finish_writing(i - 1);
       writing = std::async(std::launch::async, [this, tile] { return write_tile(*tile); });
     }
@@ -136,7 +145,9 @@ class Run {
   }
 
   InFlight read_tile(std::size_t index) {
-    InFlight read{reader_->read(index), {}};
+    std::vector<Tile> windows;
+    for (const std::size_t part : parts_[index]) windows.push_back(reader_->read(part));
+    InFlight read{join_windows(std::move(windows)), {}};
     for (const std::string& column : outputs_) {
       if (read.tile.columns.contains(column)) continue;
       // The memory of an earlier tile serves again. What no Sink fills is not written, so it need not be cleared.
@@ -181,7 +192,7 @@ class Run {
 
   // The share of a tile: together exactly what was asked for.
   int results_to_verify(std::size_t tile) const {
-    const auto n = static_cast<std::uint64_t>(options_.verify), n_tile = reader_->tiles().size();
+    const auto n = static_cast<std::uint64_t>(options_.verify), n_tile = parts_.size();
     return static_cast<int>(n * (tile + 1) / n_tile - n * tile / n_tile);
   }
 
@@ -231,6 +242,7 @@ class Run {
   const RunOptions& options_;
   std::vector<std::vector<int>> stages_;
   std::unique_ptr<TileReader> reader_;
+  std::vector<std::vector<std::size_t>> parts_;  // by tile evaluated: tiles of the reader
   std::vector<std::string> outputs_;
   std::vector<std::unique_ptr<TileWriter>> writers_;
   std::shared_ptr<const Cells> cells_;

@@ -19,7 +19,9 @@ struct RunOptions {
   std::optional<ChannelRange> channels;  ///< all if not given
   Precision precision = Precision::double_;
   double tolerance = 0;  ///< Request::tolerance
-  int verify = 0;        ///< results to compute again in extended precision, spread over the tiles (Request::verify)
+  /// Spectral windows that are observed at the same times make one tile (join_windows.h): for solving, not for writing.
+  bool join_windows = false;
+  int verify = 0;  ///< results to compute again in extended precision, spread over the tiles (Request::verify)
   /// Where several runs fill a column together, one for each field: all but the first continue, after all but the last
   /// more follow, and `rows_expected` counts the rows of all (0: of this run). The journal stays until the last ends.
   bool continues = false, more_follow = false;

@@ -40,6 +40,7 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
     run_options.precision = precision_of(options);
     run_options.tolerance = requested_tolerance(options);
     run_options.verify = static_cast<int>(integer_item(options, "verify", 0));
+    run_options.join_windows = flag_item(options, "join_windows");
     run_options.continues = flag_item(options, "continues");
     run_options.more_follow = flag_item(options, "more_follow");
     run_options.rows_expected = integer_item(options, "rows_expected", 0);

@@ -113,16 +113,18 @@ def run_options(
     tolerance: float | None = None,
     verify: int = 0,
     part: tuple[int, int, int] | None = None,
+    join_windows: bool = False,
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
     `data_desc_id`, `field_id`: only these rows (None: all). `time_slots`: per time-slot group (None: as many as fit in
     memory). `channels`: (first, stop). `time_range_s`: (first, last) TIME (MJD, seconds) of the rows to take.
-    `precision`: "double" or "single"; `tolerance`: what may be
-    wrong instead, as a fraction of the total flux. `verify`: so many visibilities, chosen at random, are computed again
-    in extended precision (those of each batch of nodes that can be). `part`: (index, count, rows) where this run
-    is one of several that fill a column together, one for each field, with so many rows in all: if one of them is
-    interrupted, the set says so until the last has ended.
+    `precision`: "double" or "single"; `tolerance`: what may be wrong instead, as a fraction of the total flux.
+    `verify`: so many visibilities, chosen at random, are computed again in extended precision (those of each batch of
+    nodes that can be). `part`: (index, count, rows) where this run is one of several that fill a column together, one
+    for each field, with so many rows in all: if one of them is interrupted, the set says so until the last has ended.
+    `join_windows`: the spectral windows of a field at the same times make one time-slot group, channel after channel;
+    for trees that solve and write nothing.
     """
     tolerance_of(precision, tolerance)
     if verify < 0:
@@ -142,6 +144,7 @@ def run_options(
         "continues": part is not None and part[0] > 0,
         "more_follow": part is not None and part[0] < part[1] - 1,
         "rows_expected": 0 if part is None else part[2],
+        "join_windows": join_windows,
     }
 
 

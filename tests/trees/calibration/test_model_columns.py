@@ -97,7 +97,13 @@ def test_columns_as_directions(kat7, observe, tmp_path):
 
 @pytest.mark.parametrize(
     "stokes",
-    [[(5, 0, 0, 0), (2, 0, 0, 0)], [(5, 1, 0, 0), (2, 0, 0, 0)], [(5, 0, 1, 0)], [(5, 1, 0, 0)], [(5, 1, 1, 2), (2, 0, 0, 1)]],
+    [
+        [(5, 0, 0, 0), (2, 0, 0, 0)],
+        [(5, 1, 0, 0), (2, 0, 0, 0)],
+        [(5, 0, 1, 0)],
+        [(5, 1, 0, 0)],
+        [(5, 1, 1, 2), (2, 0, 0, 1)],
+    ],
 )
 def test_polarisation_is_that_of_the_sky(kat7, stokes):
     sky = rt.sky.SkyModel([rt.sky.Source(f"s{k}", 0.93, -0.485 + 0.004 * k, s) for k, s in enumerate(stokes)])
@@ -131,7 +137,9 @@ def _zeros(path):
 
 
 def test_mistakes(kat7, tmp_path):
-    with pytest.raises(CalibrationError, match="no column 'MODELS' to take the model from; columns of visibilities are"):
+    with pytest.raises(
+        CalibrationError, match="no column 'MODELS' to take the model from; columns of visibilities are"
+    ):
         solve(kat7, ModelColumns({"": "MODELS"}), ["G: diag"], tmp_path)
     with pytest.raises(CalibrationError, match='expected a column or "DIRECTION=COLUMN"'):
         ModelColumns.parse(["=A"])

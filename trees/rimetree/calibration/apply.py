@@ -175,9 +175,11 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
 def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
     """The solution set for a group: that of its own window, if it was made from this set, else that with the nearest
     frequencies."""
-    own = (os.path.realpath(group.path), float(group.data_desc_ids[0]))
     for solutions in sets:
-        if (solutions.provenance.get("measurement_set"), solutions.provenance.get("data_desc_id")) == own:
+        made_from = solutions.provenance
+        # One set may be of several windows that were solved together.
+        windows = str(made_from.get("data_desc_ids") or f"{made_from.get('data_desc_id', -1):.0f}").split()
+        if made_from.get("measurement_set") == os.path.realpath(group.path) and str(group.data_desc_ids[0]) in windows:
             return solutions
 
     def distance(solutions: Solutions) -> float:

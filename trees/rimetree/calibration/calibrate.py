@@ -153,6 +153,7 @@ class _Window:
                 "program": f"RimeTree {__version__}",
                 "measurement_set": os.path.realpath(group.path),
                 "data_desc_id": float(group.data_desc_ids[0]),
+                "data_desc_ids": " ".join(map(str, group.data_desc_ids)),
                 "data_column": options.data.column,
                 "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
                 **options.provenance,

@@ -1,4 +1,4 @@
-"""Solving one field and spectral window, chunk after chunk."""
+"""Solving one field and spectral window, or several windows together, chunk after chunk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SEARCHED = ("delay", "tec")
 
 
 class Session:
-    """Solving one field and spectral window: its forest is made once, for all chunks."""
+    """Solving one field and its spectral window or windows: the forest is made once, for all chunks."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Session:
             index=index,
             count=count,
             field_id=group.field_id,
-            data_desc_id=group.data_desc_ids[0],
+            data_desc_ids=group.data_desc_ids,
             time_s=(float(chunk.slot_s[0]), float(chunk.slot_s[-1])),
             reference=group.antenna_names[reference],
             chi_square=[] if solved is None else [float(value) for value in solved.chi_square],
@@ -181,6 +181,7 @@ class Session:
             self.plan.group.path,
             solve_progress=None if show is None else lambda _, iteration, chi_square, *__: show(iteration, chi_square),
             time_slots=len(chunk.slot_s),
+            join_windows=len(self.plan.group.data_desc_ids) > 1,
             time_range_s=span,
             precision=self._options.precision,
             tolerance=self._options.tolerance,

@@ -202,7 +202,7 @@ class _Progress:
 
 def _chunk_text(report) -> str:
     head = (
-        f"[{report.index + 1}/{report.count}] field {report.field_id}, window {report.data_desc_id}, "
+        f"[{report.index + 1}/{report.count}] field {report.field_id}, window {_joined(report.data_desc_ids)}, "
         f"{utc_text(report.time_s[0])[:19]}: "
     )
     if report.resumed:
@@ -220,6 +220,10 @@ def _chunk_text(report) -> str:
         + f"solves converged{' (' + ', '.join(others) + ')' if others else ''}, residual/noise "
         + f"{report.noise_ratio:.4g}{flagged}, {report.seconds:.2f} s"
     )
+
+
+def _joined(data_desc_ids) -> str:
+    return "+".join(map(str, data_desc_ids))
 
 
 def _counts(found: dict[str, int]) -> str:
