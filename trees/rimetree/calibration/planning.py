@@ -52,6 +52,7 @@ class GroupPlan:
     frequencies: dict[str, Axis]
     chunks: list[Chunk]
     margin_s: float  # rows of a slot are this near to its time
+    n_channel: int  # of all its windows
 
 
 def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[GroupPlan]:
@@ -75,6 +76,7 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
                 {t.name: channels_of_windows(windows, t.frequency, together=t.all_windows) for t in terms},
                 chunks_of(slots, width_s, terms),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
+                sum(len(frequency) for frequency, _ in windows),
             )
         )
     return plans
