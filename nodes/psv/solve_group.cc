@@ -1,6 +1,6 @@
 #include "nodes/psv/solve_group.h"
 
-#include "nodes/psv/device_solve.h"
+#include "nodes/psv/device/solve.h"
 
 namespace rimetree::psv {
 
