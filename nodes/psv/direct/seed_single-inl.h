@@ -16,8 +16,8 @@ namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What is left in double precision goes through memory, many sources before the first is read again: a vector of singles
-// that two vectors of doubles have just been stored to could not be forwarded to its load.
+// What is left in double precision goes through memory, many sources before the first is read again: a vector of
+// singles that two vectors of doubles have just been stored to could not be forwarded to its load.
 
 /// Turns at the middle of the run, from double precision alone: right to 1e-7 radians for phases up to 1e8.
 inline HWY_NOINLINE void store_turns(const Block<float>& block, const Method& method, const Scratch<float>& to) {
