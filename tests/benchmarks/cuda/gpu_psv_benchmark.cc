@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "memory/cuda_device.h"
-#include "nodes/psv/device_solve.h"
+#include "nodes/psv/device/solve.h"
 #include "tests/benchmarks/cuda/baselines.h"
 #include "tests/support/psv_case.h"
 

@@ -1,0 +1,106 @@
+// What one launch of the PSV kernel on a device works on: plain arrays and numbers, the same for a GPU and for the
+// host code that takes its place in tests.
+#pragma once
+
+#include <cstdint>
+
+#include "nodes/psv/kernel.h"
+#include "nodes/psv/layout.h"
+#include "runtime/math/complex.h"
+
+namespace rimetree::psv {
+
+/// Sizes of the direct kernel. A thread has `kChannels` channels of one row; a block has some threads: several tiles of
+/// channels of several rows. They stage as many (source, row) pairs at a time as there are threads. How many threads is
+/// chosen at run time among kThreadVariants, which are instantiated: by default, or as `rimetree bench tune` has found
+/// fastest on the device.
+struct DeviceShape {
+  static constexpr int kChannels = kTileChannels;  ///< accumulators of a thread stay in registers
+  static constexpr int kThreads = 128;             ///< by default
+  static constexpr int kThreadVariants[] = {128, 64, 256};
+  static constexpr int kMostTiles = kMaxTiles;  ///< threads side by side along a run
+  /// Room for staged pairs, padded against bank conflicts.
+  static constexpr int pairs(int threads) { return threads + kMostTiles; }
+  static constexpr int kBlockSources = psv::kBlockSources<float>;  ///< singles are summed over so many, then doubles
+};
+
+struct DeviceSource {
+  double l, m, n_high, n_low;
+  double major_rad, minor_rad, sin_angle, cos_angle;  ///< zero for points
+};
+
+/// Channels that one block covers: a regular run (see Run), or any that are next to each other.
+struct DeviceRun {
+  std::int32_t first, count;  ///< channels
+  std::int32_t n_tile;
+  double middle_high, middle_low, half_step_high, half_step_low;  ///< turns per metre
+  double first_hz, spacing_hz, middle_hz, lowest_hz;
+  double width_per_metre;  ///< width / c
+};
+
+struct DeviceChannel {
+  double turns_high, turns_low;  ///< nu / c, turns per metre
+  double frequency_hz, width_per_metre;
+  double residual;  ///< actual minus regular frequency, over c
+};
+
+struct DeviceRow {
+  double u, v, w, du, dv, dw;      ///< metres; metres per second
+  double exposure;                 ///< over c, seconds per metre times seconds
+  std::int32_t left, right, time;  ///< which Jones products apply
+};
+
+/// Products of all Jones terms of one side, [product][time][channel of the launch][source][XX XY YX YY]; an axis on
+/// which none varies has stride 0. The brightness is part of the left ones.
+template <class T>
+struct DeviceJones {
+  const Complex<T>* value = nullptr;
+  std::int64_t count = 0;  ///< all values
+  std::int64_t product = 0, time = 0, channel = 0;
+};
+
+/// Arrays are device memory.
+template <class T>
+struct DeviceJob {
+  const DeviceSource* source = nullptr;
+  const T* weight = nullptr;  ///< [source][weight channel][plane]; null with Jones terms
+  const DeviceRow* row = nullptr;
+  const DeviceRun* run = nullptr;
+  const DeviceChannel* channel = nullptr;
+  DeviceJones<T> left, right;
+  Complex<double>* out = nullptr;  ///< [row][XX XY YX YY][channel of this launch]
+
+  std::int32_t n_source = 0, n_row = 0, n_run = 0;
+  std::int32_t n_channel = 0;                         ///< of the channel array
+  std::int32_t first_channel = 0, n_out_channel = 0;  ///< of this launch, those of its runs
+  std::int32_t n_weight_channel = 1;                  ///< 1 or n_channel
+  std::int32_t n_plane = 1;                      ///< 1, 2 or 4 Stokes-like ones, or 8: the parts of four correlations
+  Plane plane[4] = {};                           ///< of up to four
+  std::int32_t threads = DeviceShape::kThreads;  ///< per block, one of DeviceShape::kThreadVariants
+  std::int32_t tiles = 1;                        ///< threads per row: a power of two, kMostTiles at most
+  bool regular = true;                           ///< runs are regular: phasors advance from channel to channel
+  bool smear_time = false, smear_frequency = false;
+  bool taper = false;       ///< sources are Gaussians
+  bool residual = false;    ///< channels are turned by their residuals
+  bool accumulate = false;  ///< adds to `out`
+
+  bool with_jones() const { return left.value != nullptr; }
+  /// Whether anything but constant weights and phasors is needed.
+  bool general() const { return !regular || smear_time || taper || residual || n_weight_channel > 1 || with_jones(); }
+  RT_HD int rows_per_block() const { return threads / tiles; }
+};
+
+/// Calls f(array, number of elements) for each array that is there.
+template <class T, class F>
+void for_each_array(DeviceJob<T>& job, F&& f) {
+  f(job.source, job.n_source);
+  if (job.weight != nullptr) f(job.weight, std::int64_t{job.n_source} * job.n_weight_channel * job.n_plane);
+  f(job.row, job.n_row);
+  f(job.run, job.n_run);
+  f(job.channel, job.n_channel);
+  if (job.left.value != nullptr) f(job.left.value, job.left.count);
+  if (job.right.value != nullptr) f(job.right.value, job.right.count);
+  f(job.out, std::int64_t{4} * job.n_row * job.n_out_channel);
+}
+
+}  // namespace rimetree::psv
