@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 
@@ -129,19 +130,32 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
 
 
 def _log_windows(plans, terms) -> None:
-    """Says so where windows of a field have delays of their own, and could have one."""
-    apart = [term for term in terms if term.kind.name in ("delay", "tec") and not term.all_windows]
-    by_field: dict[int, list[int]] = {}
+    """Says so where windows of a field are solved one by one and together would tell more."""
+    by_field: dict[int, list] = {}
     for plan in plans:
-        by_field.setdefault(plan.group.field_id, []).extend(plan.group.data_desc_ids)
-    several = {field: ids for field, ids in by_field.items() if len(ids) > 1}
-    if not apart or not several:
+        by_field.setdefault(plan.group.field_id, []).append(plan.group)
+    several = {field: groups for field, groups in by_field.items() if len(groups) > 1}
+    if not several:
         return
-    where = ", ".join(f"{'+'.join(map(str, ids))} of field {field}" for field, ids in list(several.items())[:3])
-    log(
-        f"note: each spectral window ({where}) has a solution of its own of {', '.join(t.name for t in apart)}; with "
-        f'"all windows" ("{apart[0]}, all windows") there is one for all of them'
+    delays = [term for term in terms if term.kind.name in ("delay", "tec")]
+    term = (delays or terms)[0]
+    how = f'; with the option "all windows" ("{term}, all windows") there is one for all of them'
+    names = "; ".join(
+        f"field {field}: {', '.join(str(group.data_desc_ids[0]) for group in groups)}"
+        for field, groups in list(several.items())[:3]
     )
+    if delays:
+        log(f"note: each spectral window ({names}) has a solution of its own of {term.name}{how}")
+    elif any(_overlap(groups) for groups in several.values()):
+        log(
+            f"note: spectral windows ({names}) overlap in frequency, as those of baseline-dependent averaging do, and "
+            f"each has a solution of its own of {term.name}{how}"
+        )
+
+
+def _overlap(groups) -> bool:
+    bands = sorted(group.frequency_hz for group in groups)
+    return any(above[0] < below[1] for below, above in itertools.pairwise(bands))
 
 
 def _log_columns(model, plans) -> None:
