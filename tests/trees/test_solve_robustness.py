@@ -202,12 +202,42 @@ def test_mistakes_are_errors():
 
 def test_too_many_unknowns_for_the_memory_is_an_error_beforehand():
     ns = rt.NodeScope()
+    for k in range(1500):
+        ns.x(k) << rt.Parm(0.0, solvable=True)
+    ns.solver << rt.Solver(rt.Condeq(rt.Constant(1.0), rt.Add(*(ns.x(k) for k in range(1500)))))
+    forest = rt.Forest(ns, memory_bytes=20_000_000)
+    with pytest.raises(rt.Error, match="1500, take 51 MiB, more than the memory budget of 19 MiB"):
+        forest.solve(ns.solver)
+
+
+def test_many_unknowns_that_hardly_share_data_need_little_memory():
+    """2000 unknowns of a time slot each, and two that all times share: a dense matrix would need 91 MiB."""
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=2000), np.array([0.3, -0.2])
+    data = x[:, None] + y + 0.1 * random.normal(size=(2000, 2))
+    ns = rt.NodeScope()
     ns.x << rt.Parm(0.0, solvable=True, time_edges_s=np.arange(2001.0))
     ns.y << rt.Parm(0.0, solvable=True, freq_edges_hz=[0.0, 1.0, 2.0])
-    ns.solver << rt.Solver(rt.Condeq(rt.Constant(1.0), ns.x + ns.y))
+    ns.solver << rt.Solver(
+        rt.Condeq(rt.Constant(data, cells_rank=2), ns.x + ns.y, weight_factor=100.0), sigma_tolerance=1e-9
+    )
     forest = rt.Forest(ns, memory_bytes=20_000_000)
-    with pytest.raises(rt.Error, match="2002, take 91 MiB, more than the memory budget of 19 MiB"):
-        forest.solve(ns.solver, rt.Cells(np.arange(2000.0) + 0.5, [0.5, 1.5]))
+    report = forest.solve(ns.solver, rt.Cells(np.arange(2000.0) + 0.5, [0.5, 1.5]))
+    (group,) = report.groups
+    assert group.converged and group.unknowns == 2002 and group.rank == 2001
+    # A constant can go from x to y: differences of y are the mean differences of the data.
+    difference = np.diff(report.parms["y"].value.ravel())[0]
+    assert difference == pytest.approx(np.mean(data[:, 1] - data[:, 0]), abs=1e-9)
+    np.testing.assert_allclose(np.diff(report.parms["x"].value.ravel()), np.diff(data.mean(axis=1)), atol=1e-9)
+    # The pseudo-inverse by NumPy, of the scaled matrix as the Solver has it.
+    normal = np.zeros((2002, 2002))
+    normal[:2000, :2000], normal[2000:, 2000:] = 200 * np.eye(2000), 200000 * np.eye(2)
+    normal[:2000, 2000:] = 100
+    normal[2000:, :2000] = 100
+    scale = 1 / np.sqrt(np.diag(normal))
+    sigma = scale * np.sqrt(np.diag(np.linalg.pinv(normal * np.outer(scale, scale), rcond=1e-12, hermitian=True)))
+    np.testing.assert_allclose(report.parms["x"].sigma.ravel(), sigma[:2000], rtol=1e-9)
+    np.testing.assert_allclose(report.parms["y"].sigma.ravel(), sigma[2000:], rtol=1e-9)
 
 
 def test_progress_is_told_and_its_exception_ends_the_solve():
