@@ -21,6 +21,7 @@ struct NormalEquations {
   double chi_square = 0;         ///< sum of w r^2 with the weights of the matrix, without priors
   double data_power = 0;         ///< sum of w d^2 of the data d: what rounding errors of the sums are relative to
   std::size_t equations = 0;     ///< real equations
+  double information = 0;        ///< their Fisher information relative to the matrix: less than one each if robust
   std::shared_ptr<const Sparsity> sparsity;  ///< which elements the matrix has; none: all of them
 
   NormalEquations() = default;
@@ -62,6 +63,7 @@ inline void add_priors(NormalEquations& equations, const std::vector<double>& x,
     equations.objective += weight * difference * difference;
     equations.data_power += weight * mean[k] * mean[k];
     ++equations.equations;
+    ++equations.information;
   }
 }
 
