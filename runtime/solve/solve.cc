@@ -6,6 +6,7 @@
 
 #include "runtime/error.h"
 #include "runtime/fit/acceleration.h"
+#include "runtime/solve/complex_unknowns.h"
 #include "runtime/solve/generic_source.h"
 #include "runtime/solve/jones_source.h"
 #include "runtime/solve/report.h"
@@ -62,7 +63,8 @@ class Solve {
  private:
   bool in_turns() const { return options_.successive && terms_.size() > 1; }
 
-  LevenbergMarquardt new_fit(std::size_t g, const fit::FitOptions& options) const {
+  LevenbergMarquardt new_fit(std::size_t g, const fit::FitOptions& options,
+                             std::vector<fit::ComplexMatrix> matrices) const {
     std::vector<double> start, minimum, maximum;
     for (const std::uint32_t u : problem_.group(g)) {
       const auto [parm, k] = parm_and_coefficient(problem_, u);
@@ -70,7 +72,7 @@ class Solve {
       minimum.push_back(parm->limits.minimum[k]);
       maximum.push_back(parm->limits.maximum[k]);
     }
-    return {options, std::move(start), std::move(minimum), std::move(maximum)};
+    return {options, std::move(start), std::move(minimum), std::move(maximum), std::move(matrices)};
   }
 
   void add_priors(std::size_t g, const std::vector<double>& x, fit::NormalEquations& equations) const {
@@ -88,18 +90,20 @@ class Solve {
     std::vector<GroupEquations> groups(problem_.n_group());
     for (std::size_t g = 0; g < groups.size(); ++g) {
       groups[g].wanted = wanted[g];
-      if (wanted[g]) groups[g].equations = fit::NormalEquations(problem_.group(g).size());
+      if (wanted[g]) groups[g].equations = fit::NormalEquations(problem_.group(g).size(), sparsities_[g]);
     }
     source_->add_to(groups, cancellation_);
     return groups;
   }
 
-  // Matrices of all groups: at the solution, at the trial, and of a step.
+  // Matrices of all groups: at the solution, at the trial, and of a step. Factors of sparse ones are counted as four
+  // times as many elements, with their places.
   void check_memory() const {
     std::uint64_t bytes = 0, largest = 0;
     for (std::size_t g = 0; g < problem_.n_group(); ++g) {
       const std::uint64_t n = problem_.group(g).size();
-      bytes += 3 * n * n * sizeof(double);
+      bytes +=
+          sparsities_[g] ? sparsities_[g]->n_element() * (4 * sizeof(double) + 4 * 12) : 3 * n * n * sizeof(double);
       largest = std::max(largest, n);
     }
     if (bytes <= evaluator_.memory_budget()) return;
@@ -112,9 +116,11 @@ class Solve {
   // Fits all groups side by side; leaves the solution in values_ (and trial values in the forest).
   std::vector<Outcome> fit(const fit::FitOptions& options) {
     const std::size_t n = problem_.n_group();
+    sparsities_ = problem_.sparsities();
     check_memory();
+    auto matrices = complex_unknowns(evaluator_.forest(), problem_);
     std::vector<LevenbergMarquardt> fits;
-    for (std::size_t g = 0; g < n; ++g) fits.push_back(new_fit(g, options));
+    for (std::size_t g = 0; g < n; ++g) fits.push_back(new_fit(g, options, std::move(matrices[g])));
     std::vector<Excluded> excluded(n);
     std::vector<bool> running(n, true);
     for (std::size_t left = n; left > 0;) {
@@ -244,6 +250,7 @@ class Solve {
   Cancellation& cancellation_;
   Problem problem_;
   std::vector<double> values_;
+  std::vector<std::shared_ptr<const fit::Sparsity>> sparsities_;  // by group
   std::unique_ptr<EquationSource> source_;
   std::vector<std::vector<bool>> terms_;
   SolveReport report_;
