@@ -57,8 +57,8 @@ struct Alternatives {
 };
 
 template <class T>
-std::string solve(const DeviceProblem& p, std::span<const std::unique_ptr<DeviceContext>> devices, ThreadPool& threads,
-                  Cancellation& cancellation) {
+DeviceSolution solve(const DeviceProblem& p, std::span<const std::unique_ptr<DeviceContext>> devices,
+                     ThreadPool& threads, Cancellation& cancellation) {
   constexpr bool kSingle = sizeof(T) == 4;
   const std::size_t n_channel = p.channels.frequency_hz.size();
   Alternatives alternatives(p, kSingle);
@@ -72,12 +72,12 @@ std::string solve(const DeviceProblem& p, std::span<const std::unique_ptr<Device
   if (choice.is_matrix) {
     MatrixMethod<T> method(p, std::move(alternatives.plan), choice.variant, threads);
     const DeviceOutcome done = run_on_devices(method, p.output, n_channel, devices, threads, cancellation);
-    return report(p, done, "matrix product" + where(devices, kSingle), choice);
+    return {true, report(p, done, "matrix product" + where(devices, kSingle), choice)};
   }
-  DirectMethod<T> method(p, tuning.direct[kSingle].threads, threads);
+  DirectMethod<T> method(p, p.direct_threads > 0 ? p.direct_threads : tuning.direct[kSingle].threads, threads);
   const DeviceOutcome done = run_on_devices(method, p.output, n_channel, devices, threads, cancellation);
-  return report(p, done, (method.regular() ? "direct" : "direct, irregular channels,") + where(devices, kSingle),
-                choice);
+  const std::string what = method.regular() ? "direct" : "direct, irregular channels,";
+  return {false, report(p, done, what + where(devices, kSingle), choice)};
 }
 
 /// The plan for all baselines of an array in one time slot, as cells, rates and fluxes would usually have it.
@@ -114,8 +114,8 @@ std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> 
          where(devices, work.single) + ": per time slot " + choice.reason;
 }
 
-std::string solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
-                             ThreadPool& threads, Cancellation& cancellation) {
+DeviceSolution solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
+                                ThreadPool& threads, Cancellation& cancellation) {
   if (problem.tolerance >= kSingleBound) return solve<float>(problem, devices, threads, cancellation);
   return solve<double>(problem, devices, threads, cancellation);
 }

@@ -30,7 +30,8 @@ struct DeviceProblem {
   SkyVersion version;        ///< what is on the device in this version is not copied again
   BaselineEnds ends = {};    ///< the antennas of the baselines, where they are known: for the matrix product
   DeviceWish wish = DeviceWish::kCheapest;
-  MatrixVariant variant = {};  ///< of kMatrix
+  MatrixVariant variant = {};       ///< of kMatrix
+  std::int32_t direct_threads = 0;  ///< of kDirect; 0: as tuned
 };
 
 /// What is known before there are data.
@@ -42,10 +43,14 @@ struct DeviceOutlook {
 /// In words: the method to expect where the baselines are those of an array, and where it runs.
 std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceOutlook& outlook);
 
+struct DeviceSolution {
+  bool is_matrix = false;  ///< the method that was taken
+  std::string report;      ///< what was done, and why so
+};
+
 /// Deals the rows out to all devices. Where memory is short it cuts smaller chunks; throws memory::OutOfMemory where
-/// not even the smallest fits, and Cancelled. Returns what was done, for reports. Same input, devices and budget: same
-/// bits.
-std::string solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
-                             ThreadPool& threads, Cancellation& cancellation);
+/// not even the smallest fits, and Cancelled. Same input, devices, budget and tuning: same bits.
+DeviceSolution solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
+                                ThreadPool& threads, Cancellation& cancellation);
 
 }  // namespace rimetree::psv

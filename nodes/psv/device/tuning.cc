@@ -40,8 +40,8 @@ double efficiency_in(const Tree& tree) {
 
 DirectTuning direct_in(const Tree& tree) {
   const auto threads = tree.get<std::int32_t>("threads");
-  if (std::find(std::begin(DeviceShape::kThreadVariants), std::end(DeviceShape::kThreadVariants), threads) ==
-      std::end(DeviceShape::kThreadVariants))
+  const auto is_known = [threads](std::int32_t one) { return one == threads; };
+  if (std::none_of(std::begin(DeviceShape::kThreadVariants), std::end(DeviceShape::kThreadVariants), is_known))
     throw Error("the direct kernel has no variant of " + std::to_string(threads) + " threads");
   return {threads, efficiency_in(tree), true};
 }
