@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "nodes/psv/delay.h"
+#include "nodes/psv/delay/delay.h"
 #include "nodes/psv/kernel.h"
 
 namespace rimetree::psv {

@@ -14,12 +14,12 @@
 #include <tuple>
 #include <vector>
 
-#include "nodes/psv/device_solve.h"
+#include "nodes/psv/adjoint/pull_back.h"
+#include "nodes/psv/device/solve.h"
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
 #include "nodes/psv/operands.h"
 #include "nodes/psv/packed_skies.h"
-#include "nodes/psv/pull_back.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/solve_group.h"
 #include "nodes/psv/verify.h"

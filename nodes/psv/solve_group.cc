@@ -1,7 +1,7 @@
 #include "nodes/psv/solve_group.h"
 
-#include "nodes/psv/device_solve.h"
-#include "nodes/psv/device_tuning.h"
+#include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/tuning.h"
 
 namespace rimetree::psv {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "nodes/psv/delay.h"
+#include "nodes/psv/delay/delay.h"
 #include "runtime/evaluator.h"
 #include "runtime/registry.h"
 #include "tests/support/many_node_tree.h"

@@ -13,7 +13,7 @@
 #include <random>
 #include <string>
 
-#include "nodes/psv/delay.h"
+#include "nodes/psv/delay/delay.h"
 #include "nodes/psv/kernel.h"
 #include "runtime/multiply_add_peak.h"
 #include "tests/support/psv_case.h"

@@ -7,7 +7,7 @@
 // with the same bodies. `Unit` is what multiplies (unit.h).
 #pragma once
 
-#include "nodes/psv/device_block.h"
+#include "nodes/psv/device/block.h"
 #include "nodes/psv/matrix/stage.h"
 
 namespace rimetree::psv {

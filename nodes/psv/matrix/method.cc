@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "nodes/psv/delay.h"
+#include "nodes/psv/delay/delay.h"
 #include "nodes/psv/matrix/launch.h"
 #include "runtime/math/double_double.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "nodes/psv/delay.h"
+#include "nodes/psv/delay/delay.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv {

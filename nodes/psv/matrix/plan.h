@@ -5,9 +5,9 @@
 
 #include <span>
 
-#include "nodes/psv/device_jones.h"
-#include "nodes/psv/device_rates.h"
-#include "nodes/psv/device_solve.h"
+#include "nodes/psv/device/jones.h"
+#include "nodes/psv/device/rates.h"
+#include "nodes/psv/device/solve.h"
 #include "nodes/psv/matrix/antennas.h"
 #include "nodes/psv/matrix/job.h"
 

@@ -4,7 +4,7 @@
 // from the middle.
 #pragma once
 
-#include "nodes/psv/device_stage.h"
+#include "nodes/psv/device/stage.h"
 #include "nodes/psv/matrix/job.h"
 
 namespace rimetree::psv {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "memory/cuda_device.h"
-#include "nodes/psv/device_solve.h"
+#include "nodes/psv/device/solve.h"
 #include "nodes/psv/matrix/plan.h"
 #include "tests/benchmarks/cuda/baselines.h"
 #include "tests/support/psv_array_case.h"

@@ -12,6 +12,8 @@ from .calibrate import calibrate, check
 from .errors import CalibrationError
 from .h5parm import read_h5parm, write_h5parm
 from .kinds import KINDS, Kind
+from .memory import MemoryNeed
+from .models import ModelColumns
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .reports import CalibrationReport, ChunkReport
 from .solutions import Solutions
@@ -30,6 +32,8 @@ __all__ = [
     "GroupPlan",
     "Interval",
     "Kind",
+    "MemoryNeed",
+    "ModelColumns",
     "Solutions",
     "SolverOptions",
     "Term",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 
@@ -14,7 +15,8 @@ from .quantities import Quantity, frequency_text, utc_text
 from .selection import (
     centre_option,
     evaluation_options,
-    read_sky,
+    model_column_option,
+    read_model,
     require_ms,
     rows_options,
     sky_options,
@@ -54,7 +56,8 @@ def _solver_options(function):
 @click.option("--term", "terms", multiple=True, required=True, metavar="TEXT", help='E.g. "G: diag, 2min, 8chan".')
 @click.option("--out", required=True, metavar="FILE", help="H5parm file for the solutions.")
 @click.option("--data-column", default="DATA", show_default=True, help="To solve on.")
-@sky_options(required=True)
+@sky_options(required=False)
+@model_column_option
 @_solver_options
 @click.option("--apply", "apply_", is_flag=True, help="Then write corrected data.")
 @click.option("--subtract", is_flag=True, help="Then subtract the model with the solutions.")
@@ -66,19 +69,23 @@ def _solver_options(function):
 @evaluation_options
 @rows_options
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would be solved, write nothing.")
-def command(ms, terms, out, sky, sky_format, skip_unsupported, field, ddid, dry_run, **given):
-    """Solve for Jones terms of Measurement Set MS with a sky model, and write them to an H5parm file.
+def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, field, ddid, dry_run, **given):
+    """Solve for Jones terms of Measurement Set MS, and write them to an H5parm file.
+
+    The model is a sky model (--sky), which is predicted, or columns of the set (--model-column).
 
     \b
     A term is NAME: KIND, then options: how much one solution covers, and whether each patch has its own:
       scalar diag full phase amplitude delay tec rotation leakage
-      2min 10s 3slots   8chan 1.5MHz   "per patch"   "per source"   scalar
-    Terms stand in the measurement equation from the left to the right, those of patches inside the others.
+      2min 10s 3slots   8chan 1.5MHz   "per patch"   "per source"   scalar   "all windows"
+    Terms stand in the measurement equation from the left to the right, those of patches inside the others. A term of
+    "all windows" has one solution for all spectral windows of a field, which are then solved together.
 
     \b
       rimetree calibrate obs.ms --sky field.skymodel --term "G: diag, 2min, 8chan" --out sol.h5 --apply
       rimetree calibrate obs.ms --sky field.skymodel --term "G: phase, 10s" --term "dE: scalar, 10min, per patch" \\
                --out sol.h5 --subtract
+      rimetree calibrate obs.ms --model-column MODEL_DATA --term "G: full, 10s" --out sol.h5
 
     With --apply CORRECTED_DATA = J_p^-1 DATA J_q^-H for the terms of the whole sky; with --subtract the model with all
     terms is subtracted first. A run that was killed goes on with --resume.
@@ -88,20 +95,26 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, field, ddid, dry_
 
     require_ms(ms)
     parsed = calibration.parse_terms(terms)
-    model = read_sky(sky, sky_format, skip_unsupported)
+    model = read_model(sky, sky_format, skip_unsupported, model_columns)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    options = _options(given, field, ddid, sky, summary)
+    options = _options(given, field, ddid, sky or " ".join(model_columns), summary)
     plans = calibration.plan_groups(ms, parsed, options)
-    if given["phase_centre"] is None:
-        warn_of_directions(summary, [plan.group.field_id for plan in plans])
-    warn_of_sky(model, [plan.group for plan in plans], given["phase_centre"])
-    log(f"{sky}: {len(model)} sources, {model.total_flux_jy:.6g} Jy")
+    _log_windows(plans, parsed)
+    if sky is None:
+        _log_columns(model, plans)
+    else:
+        if given["phase_centre"] is None:
+            warn_of_directions(summary, [plan.group.field_id for plan in plans])
+        warn_of_sky(model, [plan.group for plan in plans], given["phase_centre"])
+        log(f"{sky}: {len(model)} sources, {model.total_flux_jy:.6g} Jy")
     if dry_run:
         click.echo(_plan_text(plans, parsed))
-        calibration.check(model, parsed, options, plans)
+        for plan, need in zip(plans, calibration.check(model, parsed, options, plans), strict=True):
+            windows = _joined(plan.group.data_desc_ids)
+            click.echo(f"field {plan.group.field_id}, window {windows}: a chunk takes about {need}")
         click.echo("dry run: nothing was solved or written")
         return
-    show = _Progress()
+    show = _Progress(options.solver.successive)
     try:
         report = calibration.calibrate(
             ms, model, parsed, out, options, on_chunk=show.chunk, on_iteration=show.iteration, plans=plans
@@ -114,6 +127,41 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, field, ddid, dry_
     log(f"wrote {out}")
     if given["apply_"] or given["subtract"]:
         _use(ms, model, report.solutions, field, ddid, given)
+
+
+def _log_windows(plans, terms) -> None:
+    """Says so where windows of a field are solved one by one and together would tell more."""
+    by_field: dict[int, list] = {}
+    for plan in plans:
+        by_field.setdefault(plan.group.field_id, []).append(plan.group)
+    several = {field: groups for field, groups in by_field.items() if len(groups) > 1}
+    if not several:
+        return
+    delays = [term for term in terms if term.kind.name in ("delay", "tec")]
+    term = (delays or terms)[0]
+    how = f'; with the option "all windows" ("{term}, all windows") there is one for all of them'
+    names = "; ".join(
+        f"field {field}: {', '.join(str(group.data_desc_ids[0]) for group in groups)}"
+        for field, groups in list(several.items())[:3]
+    )
+    if delays:
+        log(f"note: each spectral window ({names}) has a solution of its own of {term.name}{how}")
+    elif any(_overlap(groups) for groups in several.values()):
+        log(
+            f"note: spectral windows ({names}) overlap in frequency, as those of baseline-dependent averaging do, and "
+            f"each has a solution of its own of {term.name}{how}"
+        )
+
+
+def _overlap(groups) -> bool:
+    bands = sorted(group.frequency_hz for group in groups)
+    return any(above[0] < below[1] for below, above in itertools.pairwise(bands))
+
+
+def _log_columns(model, plans) -> None:
+    for group in (plan.group for plan in plans):
+        means = [f"{name} {flux:.6g}" for name, flux in model.fluxes_jy("patch", group).items()]
+        log(f"field {group.field_id}: mean magnitude of the parallel hands of the model: {', '.join(means)}")
 
 
 def _options(given: dict, field, ddid, sky: str, summary: dict):
@@ -171,7 +219,8 @@ def _use(ms, model, sets, field, ddid, given) -> None:
 class _Progress:
     """Chi-square of each iteration, on a terminal as it goes, and a line for each chunk."""
 
-    def __init__(self):
+    def __init__(self, successive: bool):
+        self._successive = successive
         self._live = sys.stderr.isatty()
         self.done = 0
 
@@ -183,12 +232,15 @@ class _Progress:
         if self._live:
             click.echo("\r" + " " * 60 + "\r", err=True, nl=False)
         self.done = report.index + 1
+        if self._successive and report.method and not report.in_turns:
+            log("warning: --successive has no effect: the model is no sum of terms that have unknowns of their own")
+            self._successive = False
         log(_chunk_text(report))
 
 
 def _chunk_text(report) -> str:
     head = (
-        f"[{report.index + 1}/{report.count}] field {report.field_id}, window {report.data_desc_id}, "
+        f"[{report.index + 1}/{report.count}] field {report.field_id}, window {_joined(report.data_desc_ids)}, "
         f"{utc_text(report.time_s[0])[:19]}: "
     )
     if report.resumed:
@@ -200,12 +252,17 @@ def _chunk_text(report) -> str:
         values = [*values[:3], "...", *values[-2:]]
     flagged = f", flagged: {_counts(report.flagged)}" if report.flagged else ""
     others = [f"{count} {status}" for status, count in report.statuses.items() if status != "converged"]
+    steps = f"{report.iterations} {'turns' if report.in_turns else 'iterations'}"
     return (
         head
-        + f"chi-square {' > '.join(values)}, {report.iterations} iterations, {report.converged} of {report.solves} "
-        + f"solves converged{' (' + ', '.join(others) + ')' if others else ''}, residual/noise "
-        + f"{report.noise_ratio:.4g}{flagged}, {report.seconds:.2f} s"
+        + f"chi-square {' > '.join(values)}, {steps}, {report.converged} of {report.solves} solves converged"
+        + f"{' (' + ', '.join(others) + ')' if others else ''}, residual/noise {report.noise_ratio:.4g}{flagged}, "
+        + f"{report.seconds:.2f} s"
     )
+
+
+def _joined(data_desc_ids) -> str:
+    return "+".join(map(str, data_desc_ids))
 
 
 def _counts(found: dict[str, int]) -> str:

@@ -1,0 +1,250 @@
+// The adjoint kernel (adjoint.h): vectors of rows through all runs of channels and blocks of sources. Included once per
+// instruction set.
+#if defined(RIMETREE_NODES_PSV_ADJOINT_ADJOINT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_ADJOINT_ADJOINT_ROWS_INL_H_
+#undef RIMETREE_NODES_PSV_ADJOINT_ADJOINT_ROWS_INL_H_
+#else
+#define RIMETREE_NODES_PSV_ADJOINT_ADJOINT_ROWS_INL_H_
+#endif
+
+#include "nodes/psv/adjoint/adjoint-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The conjugate adjoint of a plane (the transpose of add_plane) for all lanes of a channel: re, then im.
+inline void plane_adjoint(Plane plane, const double* HWY_RESTRICT a, std::size_t lanes, double* HWY_RESTRICT h) {
+  std::fill_n(h, 2 * lanes, 0.0);
+  const auto real = [&](int i, double sign) {
+    for (std::size_t k = 0; k < lanes; ++k) {
+      h[k] += sign * a[2 * i * lanes + k];
+      h[lanes + k] -= sign * a[(2 * i + 1) * lanes + k];
+    }
+  };
+  const auto imaginary = [&](int i, double sign) {
+    for (std::size_t k = 0; k < lanes; ++k) {
+      h[k] += sign * a[(2 * i + 1) * lanes + k];
+      h[lanes + k] += sign * a[2 * i * lanes + k];
+    }
+  };
+  switch (plane) {
+    case Plane::kI:
+      return real(0, 1), real(3, 1);
+    case Plane::kQ:
+      return real(0, 1), real(3, -1);
+    case Plane::kU:
+      return real(1, 1), real(2, 1);
+    case Plane::kV:
+      return imaginary(1, 1), imaginary(2, -1);
+    default: {
+      const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
+      return i % 2 == 0 ? real(i / 2, 1) : imaginary(i / 2, 1);
+    }
+  }
+}
+
+/// Conjugate adjoints of all planes on a run, for rows [first, first + lanes) as far as they are below `end`.
+inline HWY_NOINLINE void load_adjoints(const AdjointJob& job, const Run& run, std::size_t first, std::size_t end,
+                                       AdjointScratch& own) {
+  const std::size_t lanes = own.lanes, n_plane = own.n_plane;
+  std::fill_n(own.h.get(), run.n_tile * kTileChannels * n_plane * 2 * lanes, 0.0);
+  double a[8 * kMaxLanes];
+  for (std::size_t k = 0; k < run.count; ++k) {
+    std::fill_n(a, 8 * lanes, 0.0);
+    for (std::size_t row = first; row < std::min(first + lanes, end); ++row) {
+      const Complex<double>* from = job.adjoints.row[row] + run.first + k;
+      for (int i = 0; i < 4; ++i) {
+        const Complex<double> z = from[i * job.adjoints.plane_stride];
+        a[2 * i * lanes + row - first] = z.re, a[(2 * i + 1) * lanes + row - first] = z.im;
+      }
+    }
+    for (std::size_t p = 0; p < n_plane; ++p)
+      plane_adjoint(job.sky.planes[p], a, lanes, own.h.get() + (k * n_plane + p) * 2 * lanes);
+  }
+  for (std::size_t k = 0; k < run.n_tile * kTileChannels; ++k) {
+    const double nu = run.first_hz + double(k) * run.spacing_hz;
+    own.wave[k] = nu / kSpeedOfLight_m_s, own.square_hz2[k] = nu * nu;
+  }
+}
+
+/// Sums and differences of channels at equal distances from the middle of a tile, as pull_plain reads them.
+inline HWY_NOINLINE void fold_adjoints(const Run& run, AdjointScratch& own, std::vector<double>& from) {
+  const std::size_t lanes = own.lanes, width = 2 * own.n_plane * lanes;
+  from.assign(own.h.get(), own.h.get() + run.n_tile * kTileChannels * width);
+  double* to = own.h.get();
+  for (std::size_t number = 0; number < run.n_tile; ++number)
+    for (std::size_t k = 0; k < kTilePairs; ++k) {
+      const double* below = from.data() + (number * kTileChannels + kTilePairs - 1 - k) * width;
+      const double* above = from.data() + (number * kTileChannels + kTilePairs + k) * width;
+      for (std::size_t p = 0; p < own.n_plane; ++p, to += 4 * lanes)
+        for (std::size_t i = 0; i < 2 * lanes; ++i) {
+          to[i] = above[2 * p * lanes + i] + below[2 * p * lanes + i];
+          to[2 * lanes + i] = above[2 * p * lanes + i] - below[2 * p * lanes + i];
+        }
+    }
+}
+
+/// From derivatives with respect to the brightness that a source shows behind its Jones terms, X = .. J_p B J_q^H ..,
+/// to those with respect to B: J_p^H dL/dX J_q, pair by pair from the outermost. `planes`: XX XY YX YY, each re, im.
+inline HWY_NOINLINE void pull_through_jones(const Sky<double>& sky, const JonesTerms& jones, const LaneRows& rows,
+                                            std::size_t source, std::size_t channel, const Scratch<double>& to,
+                                            AdjointVec* planes) {
+  const std::size_t lanes = hn::Lanes(AdjointTag());
+  Matrix<AdjointVec> x;
+  for (int i = 0; i < 4; ++i) x.re[i] = planes[2 * i], x.im[i] = planes[2 * i + 1];
+  for (int k = jones.n_pair; k-- > 0;) {
+    const JonesPair<double>* pair = nullptr;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      pair = jones.pairs + std::ptrdiff_t{rows.baseline[lane]} * jones.n_pair + k;
+      gather(pair->p, pair->p_is_matrix, sky.order[source], rows.time[lane], channel, lanes, to.gathered + lane);
+      gather(pair->q, pair->q_is_matrix, sky.order[source], rows.time[lane], channel, lanes,
+             to.gathered + 8 * lanes + lane);
+    }
+    const Matrix<AdjointVec> p = load_matrix<AdjointVec>(to.gathered, lanes, pair->p_is_matrix);
+    Matrix<AdjointVec> q = load_matrix<AdjointVec>(to.gathered + 8 * lanes, lanes, pair->q_is_matrix);
+    if (pair->q_is_adjoint) q = adjoint(q);
+    if (pair->p_is_matrix)
+      x = product(adjoint(p), x);
+    else
+      scale(x, p.re[0], hn::Neg(p.im[0]));
+    if (pair->q_is_matrix)
+      x = product(x, q);
+    else
+      scale(x, q.re[0], q.im[0]);
+  }
+  for (int i = 0; i < 4; ++i) planes[2 * i] = x.re[i], planes[2 * i + 1] = x.im[i];
+}
+
+/// One block of sources over one run.
+template <int P, bool kJones>
+void pull_block(const AdjointJob& job, const Block<double>& block, const Run& run, const Method& m, bool plain,
+                const LaneRows& lane_rows, AdjointScratch& own, const Scratch<double>& to, double* sums,
+                double* channel_sums) {
+  const AdjointTag d;
+  const std::size_t lanes = own.lanes, n_weight = job.sky.n_weight_channel;
+  seed_block(block, run, m, to);
+  if constexpr (kJones) corrupt_block(block, job.jones, lane_rows, run.first, to);
+  for (std::size_t s = 0; s < block.count; ++s) {
+    const Place<double> place(block, to, s, lanes, 0);
+    const std::size_t source = block.begin + s;
+    const double* weights = kJones
+                                ? to.jones_weight + s * P * lanes
+                                : job.sky.weights.data() + source * n_weight * P + (n_weight > 1 ? run.first * P : 0);
+    const SourceOnRun at{to, own, run, s, lanes, weights, n_weight > 1 ? std::size_t{P} : 0};
+    RunSums of_run;
+    for (auto& w : of_run.weight) w = hn::Zero(d);
+    of_run.phase = of_run.real = of_run.cosine = of_run.square = hn::Zero(d);
+    if (plain)
+      pull_plain<P, kJones>(at, of_run);
+    else if (n_weight == 1)
+      pull_shaped<P, false, kJones>(at, m, place.change(), of_run, nullptr);
+    else if constexpr (!kJones)
+      pull_shaped<P, true, false>(at, m, place.change(), of_run, channel_sums + (source * n_weight + run.first) * P);
+    if constexpr (kJones)
+      if (job.wish.weights) pull_through_jones(job.sky, job.jones, lane_rows, source, run.first, to, of_run.weight);
+    add_source(place, run, m, job.wish, n_weight == 1 ? P : 0, of_run, sums + s * kSourceSums * lanes);
+  }
+}
+
+/// The longest runs on which derivatives may take channels as regular.
+inline const RunLevel& choose_adjoint_level(const AdjointJob& job, const Reach& reach) {
+  for (std::size_t i = 0; i + 1 < kLevels; ++i)
+    if (2 * kPi * reach.path * job.channels.level[i].largest_residual <= kIgnoredTurn) return job.channels.level[i];
+  return job.channels.level[kLevels - 1];
+}
+
+template <int P, bool kJones = false>
+void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const AdjointPart& part, AdjointScratch& own,
+               SourceAdjoints& out) {
+  const std::size_t lanes = own.lanes;
+  std::vector<double> unfolded;
+  LaneRows lane_rows;
+  for (std::size_t first = part.row_begin; first < part.row_end; first += lanes) {
+    load_rows(rows, first, lanes, lane_rows);
+    const RunLevel& level = choose_adjoint_level(job, reach_of(rows.scratch.rows, lanes, job.sky.extent));
+    for (const Run& run : level.runs) {
+      scale_rows(run, lanes, rows.scratch.rows, rows.scratch.scaled);
+      bool folded = false;
+      load_adjoints(job, run, first, part.row_end, own);
+      double* sums = own.sums.get();
+      for_each_block<double>(
+          job.sky.n_source, job.sky.n_point, [&](std::size_t number, std::size_t begin, std::size_t end) {
+            if (number < part.block_begin || number >= part.block_end) return;
+            const Block<double> block{&job.sky, begin, end - begin, begin >= job.sky.n_point};
+            const Reach reach = reach_of(rows.scratch.rows, lanes, job.sky.block_extent[number]);
+            Method m = choose_method(rows, run, level, reach, block.shaped);
+            m.single = m.residual = m.weighted = false;
+            const bool plain = !m.smear && !m.taper && job.sky.n_weight_channel == 1;
+            if (plain != folded) {
+              if (plain)
+                fold_adjoints(run, own, unfolded);
+              else
+                std::copy(unfolded.begin(), unfolded.end(), own.h.get());
+              folded = plain;
+            }
+            if (m.smear)
+              for (std::size_t t = 0; t < run.n_tile; ++t)
+                smear_scale(run, t, tile_band(run, 0).third_hz, own.scale.data() + t * kTileChannels);
+            pull_block<P, kJones>(job, block, run, m, plain, lane_rows, own, rows.scratch, sums, out.weights.data());
+            sums += block.count * kSourceSums * lanes;
+          });
+    }
+  }
+}
+
+inline void pull_part(const AdjointJob& job, const AdjointPart& part, Workspace<double>& workspace,
+                      SourceAdjoints& out) {
+  const AdjointTag d;
+  const RowsJob<double> rows{job.sky, job.channels, job.rows, job.jones, workspace.scratch()};
+  AdjointScratch own{hn::Lanes(d), job.sky.planes.size(), nullptr, nullptr, {}, {}, {}};
+  constexpr std::size_t kRun = kMaxTiles * kTileChannels;
+  own.h = hwy::AllocateAligned<double>(kRun * own.n_plane * 2 * own.lanes);
+  own.scale.resize(kRun), own.wave.resize(kRun), own.square_hz2.resize(kRun);
+  std::size_t n_source = 0, first_source = 0;
+  for_each_block<double>(job.sky.n_source, job.sky.n_point,
+                         [&](std::size_t number, std::size_t begin, std::size_t end) {
+                           if (number == part.block_begin) first_source = begin;
+                           if (number >= part.block_begin && number < part.block_end) n_source += end - begin;
+                         });
+  const std::size_t n_sum = n_source * kSourceSums * own.lanes;
+  own.sums = hwy::AllocateAligned<double>(std::max<std::size_t>(n_sum, 1));
+  if (!own.h || !own.sums) throw std::bad_alloc();
+  std::fill_n(own.sums.get(), n_sum, 0.0);
+  if (job.jones.n_pair > 0)
+    pull_rows<8, true>(job, rows, part, own, out);
+  else
+    switch (own.n_plane) {
+      case 1:
+        pull_rows<1>(job, rows, part, own, out);
+        break;
+      case 2:
+        pull_rows<2>(job, rows, part, own, out);
+        break;
+      case 4:
+        pull_rows<4>(job, rows, part, own, out);
+        break;
+      default:
+        pull_rows<8>(job, rows, part, own, out);
+    }
+  for (std::size_t s = 0; s < n_source; ++s) {
+    const std::size_t source = first_source + s;
+    const auto total = [&](std::size_t i) HWY_ATTR {
+      return hn::GetLane(hn::SumOfLanes(d, hn::Load(d, own.sums.get() + (s * kSourceSums + i) * own.lanes)));
+    };
+    if (job.wish.weights && job.sky.n_weight_channel == 1)
+      for (std::size_t p = 0; p < own.n_plane; ++p) out.weights[source * own.n_plane + p] += total(p);
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (job.wish.positions) out.positions[3 * source + i] += total(kPositionSum + i);
+      if (job.wish.shapes && source >= job.sky.n_point)
+        out.shapes[3 * (source - job.sky.n_point) + i] += total(kShapeSum + i);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv
+HWY_AFTER_NAMESPACE();
+
+#endif  // RIMETREE_NODES_PSV_ADJOINT_ADJOINT_ROWS_INL_H_

@@ -1,0 +1,293 @@
+// Plans the delay method: is the band regular, which grids are needed, how wide a kernel, which step for which row.
+#include "nodes/psv/delay/delay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <new>
+
+#include "runtime/math/conventions.h"
+
+namespace rimetree::psv {
+namespace {
+
+// What series and rules may take of the tolerance; their errors fall quickly with one more term. The kernel, whose
+// error falls in coarse steps of its width, gets what is left.
+constexpr double kSeriesShare = 0.01, kTaperShare = 0.01, kExposureShare = 0.005;
+/// Rounding in double precision: of phases and positions (1e-15 each), and of the transform, which grows by up to
+/// GriddingKernel::growth twice.
+constexpr double kRounding = 5e-14;
+
+/// |u l + v m + w (n - 1)| at most over the exposure, and the share of the change.
+struct RowReach {
+  double path = 0;    ///< metres, at any moment of the exposure
+  double change = 0;  ///< metres over the exposure
+};
+
+RowReach reach_of(const Rows& rows, std::size_t i, const Extent& extent) {
+  RowReach reach;
+  if (rows.du != nullptr && rows.smear_time && rows.exposure_s != nullptr)
+    reach.change = extent.bound(rows.du[i], rows.dv[i], rows.dw[i]) * std::abs(rows.exposure_s[i]);
+  reach.path = extent.bound(rows.u[i], rows.v[i], rows.w[i]) + 0.5 * reach.change;
+  return reach;
+}
+
+/// How many terms the tapers of the Gaussians need on each row. Rows are many and the bound is slow to find, so that
+/// rows with nearly the same largest E of exp(-E nu^2) share it: that of the largest E among them, which serves them
+/// all.
+class TaperTerms {
+ public:
+  TaperTerms(const DelaySky& sky, const Band& band, double error) : band_(band), error_(error) {
+    double widest = 0;
+    for (const double major : sky.major_rad) widest = std::max(widest, std::abs(major));
+    for (const double minor : sky.minor_rad) widest = std::max(widest, std::abs(minor));
+    constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
+    scale_ = kScale * widest * widest / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+  }
+  /// 0 if there is no short series.
+  int of(double u, double v) {
+    const double e = scale_ * (u * u + v * v);
+    if (e == 0) return 1;
+    const int step = static_cast<int>(std::ceil(kStepsPerOctave * std::log2(e)));
+    const auto [it, inserted] = known_.try_emplace(step);
+    if (inserted) it->second = taper_terms(std::exp2(step / kStepsPerOctave), band_.low_hz, band_.high_hz, error_);
+    return it->second;
+  }
+
+ private:
+  static constexpr double kStepsPerOctave = 16;
+  const Band& band_;
+  double error_, scale_ = 0;
+  std::map<int, int> known_;  // by logarithm of E
+};
+
+/// The fewest nodes of the exposure's rule for each row, and the largest error of all rows.
+class ExposureNodes {
+ public:
+  explicit ExposureNodes(double error) {
+    for (int n = 1; n <= kMaxExposureNodes; ++n) limit_[n - 1] = exposure_rule_limit(n, error);
+  }
+  /// `half_change`: of the phase over the exposure, radians. The most there are if even these are too few.
+  int of(double half_change) {
+    int n = 1;
+    while (n < kMaxExposureNodes && !(half_change <= limit_[n - 1])) ++n;
+    largest_[n - 1] = std::max(largest_[n - 1], half_change);
+    enough_ = enough_ && half_change <= limit_[n - 1];
+    return n;
+  }
+  bool enough() const { return enough_; }
+  double largest_error() const {
+    double error = 0;
+    for (int n = 1; n <= kMaxExposureNodes; ++n) error = std::max(error, exposure_rule_error(n, largest_[n - 1]));
+    return error;
+  }
+
+ private:
+  double limit_[kMaxExposureNodes], largest_[kMaxExposureNodes] = {};
+  bool enough_ = true;
+};
+
+DoubleDouble<double> times(DoubleDouble<double> a, double b) {
+  const DoubleDouble<double> p = exact::product(a.hi, b);
+  return exact::sum(p.hi, p.lo + a.lo * b);
+}
+
+/// The largest D at which these delays (turns per channel) can be interpolated.
+int level_of(double turns, std::size_t n_channel) {
+  int level = 0;
+  for (std::size_t step = 2; step <= kLargestStep && 8 * step <= n_channel && turns * double(step) <= kLargestKappa;
+       step *= 2)
+    ++level;
+  return level;
+}
+
+DelayLevel outline(std::size_t step, std::size_t n_channel, int width) {
+  DelayLevel level;
+  level.step = step;
+  level.block = step == 1 ? 1 : std::max<std::size_t>(step, 16);
+  level.middle = n_channel / 2 / level.block * level.block;
+  const std::size_t n_block = (n_channel + level.block - 1) / level.block;
+  level.n_window = step == 1 ? 1 : static_cast<std::size_t>(width) + level.block / step - 1;
+  level.first_mode = -static_cast<std::ptrdiff_t>(level.middle / step) - (step == 1 ? 0 : width / 2 - 1);
+  level.n_sample = (n_block - 1) * (level.block / step) + level.n_window;
+  return level;
+}
+
+/// Cells of the transform: enough for the kernel to serve all modes.
+std::size_t transform_length(const DelayLevel& level) {
+  const std::ptrdiff_t last = level.first_mode + static_cast<std::ptrdiff_t>(level.n_sample) - 1;
+  const auto largest = static_cast<std::size_t>(std::max(std::abs(level.first_mode), std::abs(last)));
+  return good_transform_length(
+      std::max<std::size_t>(64, static_cast<std::size_t>(std::ceil(double(largest) / kLargestKappa))));
+}
+
+void finish_level(DelayLevel& level, const Band& band, const GriddingKernel& kernel) {
+  const std::size_t n_cell = transform_length(level);
+  level.transform = FourierTransform::of_length(n_cell);
+  const DoubleDouble<double> light{kSpeedOfLight_m_s, 0.0};
+  const DoubleDouble<double> gone = times(band.spacing_hz, double(level.middle));
+  DoubleDouble<double> k0_hz = exact::sum(band.first_hz, gone.hi);
+  k0_hz.lo += gone.lo;
+  level.k0 = exact::quotient(k0_hz, light);
+  // A path of p metres is p spacing/c turns per channel; with M cells for one turn per D channels, M D times as many.
+  level.cells_per_metre = times(exact::quotient(band.spacing_hz, light), double(n_cell * level.step));
+
+  level.correction.resize(level.n_sample);
+  for (std::size_t i = 0; i < level.n_sample; ++i) {
+    // The grid is stored with delay zero in its middle: half a turn per mode.
+    const std::ptrdiff_t mode = level.first_mode + static_cast<std::ptrdiff_t>(i);
+    const long double kappa = static_cast<long double>(mode) / static_cast<long double>(n_cell);
+    level.correction[i] = static_cast<double>((mode % 2 == 0 ? 1 : -1) / kernel.transform(kappa));
+  }
+  if (level.step == 1) return;
+  level.window.assign(level.n_window * level.block, 0.0);
+  for (std::size_t channel = 0; channel < level.block; ++channel)
+    for (int j = 0; j < kernel.width; ++j) {
+      const long double x = static_cast<long double>(channel % level.step) / level.step - (j - kernel.width / 2 + 1);
+      level.window[(channel / level.step + j) * level.block + channel] = static_cast<double>(kernel.value(x));
+    }
+}
+
+/// What each row needs; `irregular` is the phase, in radians, by which rounded frequencies miss the regular grid. False
+/// where a row cannot be done.
+bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double tolerance, double& irregular) {
+  const Band& band = plan.band;
+  ExposureNodes exposure_nodes(kExposureShare * tolerance);
+  TaperTerms taper_terms_of_row(plan.sky, band, kTaperShare * tolerance);
+  plan.rows.resize(rows.n_row);
+  for (std::size_t i = 0; i < rows.n_row; ++i) {
+    DelayRow& row = plan.rows[i];
+    const RowReach reach = reach_of(rows, i, extent);
+    if (!std::isfinite(reach.path)) {
+      plan.obstacle = "baselines or directions are not finite";
+      return false;
+    }
+    irregular = std::max(irregular, 2 * kPi * reach.path * band.largest_residual);
+    row.level = static_cast<std::uint8_t>(
+        level_of(reach.path * std::abs(band.spacing_hz.hi) / kSpeedOfLight_m_s, band.n_channel));
+    row.n_node = static_cast<std::uint8_t>(exposure_nodes.of(kPi * reach.change * band.high_hz / kSpeedOfLight_m_s));
+    if (plan.sky.n_point < plan.sky.n_source) {
+      const int terms = taper_terms_of_row.of(rows.u[i], rows.v[i]);
+      plan.n_term = std::max(plan.n_term, plan.sky.n_term + static_cast<std::size_t>(terms) - 1);
+      if (terms == 0 || plan.n_term > static_cast<std::size_t>(kMaxTerms)) {
+        plan.obstacle = "the Gaussians change too much over the band for a short series";
+        return false;
+      }
+      row.n_taper_term = static_cast<std::uint8_t>(terms);
+      plan.bound = kTaperShare * tolerance;
+    }
+  }
+  if (!exposure_nodes.enough()) plan.obstacle = "phases turn too far within an exposure";
+  plan.bound += exposure_nodes.largest_error() + irregular;
+  return plan.obstacle.empty();
+}
+
+}  // namespace
+
+Band analyse_band(const Channels& c) {
+  Band band;
+  const std::vector<double>& nu = c.frequency_hz;
+  band.n_channel = nu.size();
+  if (nu.size() < 2) {
+    band.obstacle = "there are too few channels";
+    return band;
+  }
+  band.first_hz = nu.front();
+  band.width_hz = std::abs(c.width_hz.front());
+  band.low_hz = std::min(nu.front(), nu.back());
+  band.high_hz = std::max(nu.front(), nu.back());
+  band.spacing_hz =
+      exact::quotient(exact::sum(nu.back(), -nu.front()), DoubleDouble<double>{double(nu.size() - 1), 0.0});
+  for (std::size_t k = 0; k < nu.size(); ++k) {
+    const DoubleDouble<double> gone = times(band.spacing_hz, double(k)), come = exact::sum(nu[k], -band.first_hz);
+    const double residual = ((come.hi - gone.hi) + (come.lo - gone.lo)) / kSpeedOfLight_m_s;
+    band.largest_residual = std::max(band.largest_residual, std::abs(residual));
+    if (std::abs(c.width_hz[k]) != band.width_hz) band.obstacle = "the channels are not all of one width";
+  }
+  if (!(band.low_hz > 0)) band.obstacle = "frequencies are not positive";
+  if (!(band.largest_residual * kSpeedOfLight_m_s < 1e-3 * std::abs(band.spacing_hz.hi)))
+    band.obstacle = "the channels are not regularly spaced";
+  return band;
+}
+
+DelayPlan plan_delay(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
+                     double tolerance) {
+  DelayPlan plan;
+  plan.band = analyse_band(channels);
+  plan.obstacle = plan.band.obstacle;
+  if (jones.n_pair > 0) plan.obstacle = "there are Jones terms";
+  if (!plan.obstacle.empty()) return plan;
+  plan.sky = expand_sky(sky, kSeriesShare * tolerance);
+  plan.obstacle = plan.sky.obstacle;
+  plan.n_term = plan.sky.n_term;
+  double irregular = 0;
+  if (!plan.obstacle.empty() || !plan_rows(plan, sky.extent, rows, tolerance, irregular)) return plan;
+  plan.bound += plan.sky.series_error + kRounding;
+  const int width = kernel_width_for(tolerance - plan.bound);
+  if (width == 0) {
+    plan.obstacle = irregular > 0.5 * tolerance
+                        ? "the frequencies are rounded too coarsely to count as regular at these delays"
+                        : "the tolerance is beyond its kernels";
+    return plan;
+  }
+  plan.kernel = &gridding_kernel(width);
+  plan.bound += two_step_bound(*plan.kernel);
+  int highest = 0;
+  for (const DelayRow& row : plan.rows) highest = std::max<int>(highest, row.level);
+  for (int i = 0; i <= highest; ++i)
+    plan.levels.push_back(outline(std::size_t{1} << i, plan.band.n_channel, plan.kernel->width));
+  return plan;
+}
+
+void finish_delay_plan(DelayPlan& plan) {
+  for (std::size_t i = 0; i < plan.levels.size(); ++i) {
+    const bool used =
+        std::any_of(plan.rows.begin(), plan.rows.end(), [i](const DelayRow& row) { return row.level == i; });
+    if (used) finish_level(plan.levels[i], plan.band, *plan.kernel);
+  }
+}
+
+void DelayWorkspace::Free::operator()(unsigned char* p) const { std::free(p); }
+
+DelayWorkspace::DelayWorkspace(const DelayPlan& plan) {
+  std::size_t n_cell = 0, n_sample = 0;
+  for (const DelayLevel& level : plan.levels) {
+    if (!level.transform) continue;
+    n_cell = std::max(n_cell, level.transform->length());
+    n_sample = std::max(n_sample, level.n_sample);
+  }
+  const std::size_t n_grid = plan.sky.planes.size() * plan.n_term;
+  arrays_.grid_stride = n_cell + 2 * kGridPad;
+  // Whole vectors are read at the end of the samples.
+  arrays_.sample_stride = (n_sample + 16 + 15) / 16 * 16;
+  std::size_t bytes = 0;
+  const auto place = [&bytes](std::size_t size) {
+    const std::size_t at = bytes;
+    bytes += (size + 127) / 128 * 128;
+    return at;
+  };
+  const std::size_t block = place(4 * kDelayBlock * sizeof(double)),
+                    weight = place(kDelayBlock * n_grid * sizeof(Complex<double>));
+  const std::size_t grid = place(n_grid * arrays_.grid_stride * sizeof(Complex<double>));
+  const std::size_t spectrum = place(n_cell * sizeof(Complex<double>));
+  const std::size_t sample = place(2 * n_grid * arrays_.sample_stride * sizeof(double));
+  const std::size_t tile = place(22 * kDelayTile * sizeof(double));
+  storage_.reset(static_cast<unsigned char*>(std::aligned_alloc(128, bytes)));
+  if (!storage_) throw std::bad_alloc();
+  std::memset(storage_.get(), 0, bytes);
+  const auto doubles = [&](std::size_t at) { return reinterpret_cast<double*>(storage_.get() + at); };
+  const auto complexes = [&](std::size_t at) { return reinterpret_cast<Complex<double>*>(storage_.get() + at); };
+  arrays_.cell = doubles(block);
+  arrays_.place = arrays_.cell + kDelayBlock;
+  arrays_.re = arrays_.place + kDelayBlock;
+  arrays_.im = arrays_.re + kDelayBlock;
+  arrays_.weight = complexes(weight);
+  arrays_.grid = complexes(grid);
+  arrays_.spectrum = complexes(spectrum);
+  arrays_.sample = doubles(sample);
+  arrays_.tile = doubles(tile);
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,199 @@
+// The sky as the delay method reads it: which planes need a grid, and spectra as short Chebyshev series in frequency.
+#include <algorithm>
+#include <cmath>
+
+#include "nodes/psv/delay/delay.h"
+
+namespace rimetree::psv {
+namespace {
+
+/// Where a plane of the kernel's sky goes: which grid's plane, and whether as its real or its imaginary part.
+struct Target {
+  Plane plane;
+  bool imaginary;
+};
+
+Target target_of(Plane plane) {
+  if (plane <= Plane::kV) return {plane, false};
+  const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
+  return {static_cast<Plane>(static_cast<int>(Plane::kXxRe) + i / 2 * 2), i % 2 == 1};
+}
+
+/// Weights of one plane of the kernel's sky: [source][weight channel].
+struct Values {
+  const Sky<double>* sky;
+  std::size_t plane;
+  double at(std::size_t s, std::size_t f) const {
+    return sky->weights[(s * sky->n_weight_channel + f) * sky->planes.size() + plane];
+  }
+};
+
+bool is_zero(const Values& values) {
+  for (std::size_t s = 0; s < values.sky->n_source; ++s)
+    for (std::size_t f = 0; f < values.sky->n_weight_channel; ++f)
+      if (!(values.at(s, f) == 0)) return false;
+  return true;
+}
+
+/// Chebyshev coefficients of the polynomial through a spectrum's values at the channels nearest to the Chebyshev
+/// points.
+class SpectrumFit {
+ public:
+  SpectrumFit(std::size_t n_term, std::size_t n_channel) : n_term_(n_term) {
+    std::vector<long double> a;
+    for (std::size_t i = 0; i < n_term; ++i) {
+      const double x = chebyshev_point(static_cast<int>(i), static_cast<int>(n_term));
+      channel_.push_back(static_cast<std::size_t>(std::lround(0.5 * (x + 1) * double(n_channel - 1))));
+      const long double at = 2.0L * channel_.back() / (n_channel - 1) - 1;
+      long double before = at, now = 1;
+      for (std::size_t j = 0; j < n_term; ++j) {
+        a.push_back(now);
+        const long double next = 2 * at * now - before;
+        before = now;
+        now = next;
+      }
+    }
+    invert(a);
+  }
+
+  template <class F>
+  void coefficients(F&& value, double* c) const {
+    for (std::size_t j = 0; j < n_term_; ++j) {
+      c[j] = 0;
+      for (std::size_t i = 0; i < n_term_; ++i) c[j] += inverse_[j * n_term_ + i] * value(channel_[i]);
+    }
+  }
+
+ private:
+  /// Gauss-Jordan with pivots; the matrix is close to an orthogonal one.
+  void invert(std::vector<long double> a) {
+    const std::size_t n = n_term_;
+    std::vector<long double> b(n * n, 0.0L);
+    for (std::size_t i = 0; i < n; ++i) b[i * n + i] = 1;
+    for (std::size_t column = 0; column < n; ++column) {
+      std::size_t pivot = column;
+      for (std::size_t i = column; i < n; ++i)
+        if (std::abs(a[i * n + column]) > std::abs(a[pivot * n + column])) pivot = i;
+      for (std::size_t j = 0; j < n; ++j) {
+        std::swap(a[column * n + j], a[pivot * n + j]);
+        std::swap(b[column * n + j], b[pivot * n + j]);
+      }
+      const long double scale = 1 / a[column * n + column];
+      for (std::size_t j = 0; j < n; ++j) a[column * n + j] *= scale, b[column * n + j] *= scale;
+      for (std::size_t i = 0; i < n; ++i) {
+        const long double factor = a[i * n + column];
+        if (i == column || factor == 0) continue;
+        for (std::size_t j = 0; j < n; ++j) {
+          a[i * n + j] -= factor * a[column * n + j];
+          b[i * n + j] -= factor * b[column * n + j];
+        }
+      }
+    }
+    inverse_.assign(b.begin(), b.end());
+  }
+
+  std::size_t n_term_;
+  std::vector<std::size_t> channel_;
+  std::vector<double> inverse_;
+};
+
+/// Sum over sources of the largest misfit over every `stride`-th channel, all planes added: a bound (for stride 1) of
+/// what any correlation is wrong by.
+double largest_misfit(const Sky<double>& sky, const std::vector<double>& c, std::size_t n_term, std::size_t stride) {
+  const std::size_t n_channel = sky.n_weight_channel, n_plane = sky.planes.size();
+  std::vector<double> basis((n_term + 1) * n_channel), misfit(n_channel);
+  std::size_t n = 0;
+  for (std::size_t f = 0; f < n_channel; f += stride, ++n) {
+    const double x = 2.0 * double(f) / double(n_channel - 1) - 1;
+    for (std::size_t j = 0; j < n_term; ++j)
+      basis[j * n_channel + n] = j == 0   ? 1
+                                 : j == 1 ? x
+                                          : 2 * x * basis[(j - 1) * n_channel + n] - basis[(j - 2) * n_channel + n];
+  }
+  double total = 0;
+  for (std::size_t s = 0; s < sky.n_source; ++s) {
+    double worst = 0;
+    for (std::size_t p = 0; p < n_plane; ++p) {
+      const double* w = sky.weights.data() + s * n_channel * n_plane + p;
+      const double* coefficient = c.data() + (s * n_plane + p) * n_term;
+      for (std::size_t i = 0; i < n; ++i) misfit[i] = w[i * stride * n_plane];
+      for (std::size_t j = 0; j < n_term; ++j)
+        for (std::size_t i = 0; i < n; ++i) misfit[i] -= coefficient[j] * basis[j * n_channel + i];
+      double largest = 0;
+      for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(misfit[i]));
+      worst += largest;
+    }
+    total += worst;
+  }
+  return total;
+}
+
+/// The shortest series for all spectra, [source][plane][term]; empty if none is good enough. The number of terms is
+/// found on a few channels and proven on all.
+std::vector<double> fit_spectra(const Sky<double>& sky, double error, DelaySky& to) {
+  const std::size_t n_channel = sky.n_weight_channel, n_plane = sky.planes.size();
+  const std::size_t sparse = std::max<std::size_t>(1, n_channel / 97);
+  std::vector<double> c;
+  for (to.n_term = 1; to.n_term <= static_cast<std::size_t>(kMaxTerms) && 4 * to.n_term <= n_channel; ++to.n_term) {
+    const SpectrumFit fit(to.n_term, n_channel);
+    c.resize(sky.n_source * n_plane * to.n_term);
+    for (std::size_t s = 0; s < sky.n_source; ++s)
+      for (std::size_t p = 0; p < n_plane; ++p)
+        fit.coefficients(
+            [&](std::size_t f) {
+              return Values{&sky, p}.at(s, f);
+            },
+            c.data() + (s * n_plane + p) * to.n_term);
+    if (!(largest_misfit(sky, c, to.n_term, sparse) <= error * sky.total_flux)) continue;
+    const double misfit = largest_misfit(sky, c, to.n_term, 1);
+    to.series_error = sky.total_flux > 0 ? misfit / sky.total_flux : 0;
+    if (to.series_error <= error) return c;
+  }
+  return {};
+}
+
+}  // namespace
+
+DelaySky expand_sky(const Sky<double>& sky, double error) {
+  DelaySky to;
+  to.n_source = sky.n_source;
+  to.n_point = sky.n_point;
+  const auto padded = [&](const std::vector<double>& values) {
+    std::vector<double> copy = values;
+    copy.resize(values.size() + kDelayBlock, 0.0);
+    return copy;
+  };
+  to.l = padded(sky.l), to.m = padded(sky.m), to.n_high = padded(sky.n_high), to.n_low = padded(sky.n_low);
+  to.major_rad = sky.major_rad, to.minor_rad = sky.minor_rad;
+  to.sin_angle = sky.sin_angle, to.cos_angle = sky.cos_angle;
+
+  const std::size_t n_plane = sky.planes.size();
+  std::vector<double> c = sky.weights;  // constant spectra: one term
+  if (sky.n_weight_channel > 1) c = fit_spectra(sky, error, to);
+  if (c.empty() && n_plane > 0 && sky.n_source > 0) {
+    to.obstacle = "the spectra need too many terms";
+    return to;
+  }
+  to.stokes = n_plane == 0 || sky.planes.front() <= Plane::kV;
+  for (std::size_t p = 0; p < n_plane; ++p) {
+    const Target target = target_of(sky.planes[p]);
+    if (is_zero({&sky, p})) continue;
+    if (std::find(to.planes.begin(), to.planes.end(), target.plane) == to.planes.end())
+      to.planes.push_back(target.plane);
+  }
+  to.weight.assign(sky.n_source * to.planes.size() * to.n_term, {});
+  for (std::size_t p = 0; p < n_plane; ++p) {
+    const Target target = target_of(sky.planes[p]);
+    const auto found = std::find(to.planes.begin(), to.planes.end(), target.plane);
+    if (found == to.planes.end()) continue;
+    const auto q = static_cast<std::size_t>(found - to.planes.begin());
+    for (std::size_t s = 0; s < sky.n_source; ++s)
+      for (std::size_t j = 0; j < to.n_term; ++j) {
+        Complex<double>& w = to.weight[(s * to.planes.size() + q) * to.n_term + j];
+        (target.imaginary ? w.im : w.re) = c[(s * n_plane + p) * to.n_term + j];
+      }
+  }
+  return to;
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,218 @@
+// First half of a row by the delay method: its sources, moved to the grids of delays. Included once per instruction
+// set.
+#if defined(RIMETREE_NODES_PSV_DELAY_SPREAD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_DELAY_SPREAD_INL_H_
+#undef RIMETREE_NODES_PSV_DELAY_SPREAD_INL_H_
+#else
+#define RIMETREE_NODES_PSV_DELAY_SPREAD_INL_H_
+#endif
+
+#include <algorithm>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "nodes/psv/delay/job.h"
+#include "nodes/psv/simd_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DelayTag = hn::CappedTag<double, 8>;
+using DelayVec = hn::Vec<DelayTag>;
+
+/// A number as the nearest whole number and the rest.
+struct Split {
+  DelayVec whole, rest;
+};
+
+/// path * k without rounding errors that matter, however large it is.
+HWY_INLINE Split split_product(const Pair<DelayVec>& path, const DoubleDouble<double>& k) {
+  const DelayTag d;
+  const Pair<DelayVec> t = exact_product(path.high, hn::Set(d, k.hi));
+  const DelayVec low = hn::MulAdd(path.high, hn::Set(d, k.lo), hn::MulAdd(path.low, hn::Set(d, k.hi), t.low));
+  const DelayVec whole = hn::Round(t.high);
+  return {whole, hn::Add(hn::Sub(t.high, whole), low)};
+}
+
+/// sin(pi h)/(pi h). The caller promises |pi h| <= 1 where `small`.
+HWY_INLINE DelayVec sinc_of_half_turns(DelayVec h, bool small) {
+  const DelayTag d;
+  const DelayVec x = hn::Mul(h, hn::Set(d, kPi));
+  if (small) {
+    // The first term left out, x^18/19!, is 1e-17.
+    constexpr double kTaylor[9] = {1.0,
+                                   -1.0 / 6,
+                                   1.0 / 120,
+                                   -1.0 / 5040,
+                                   1.0 / 362880,
+                                   -1.0 / 39916800,
+                                   1.0 / 6227020800,
+                                   -1.0 / 1307674368000,
+                                   1.0 / 355687428096000};
+    const DelayVec x2 = hn::Mul(x, x);
+    DelayVec y = hn::Set(d, kTaylor[8]);
+    for (int i = 7; i >= 0; --i) y = hn::MulAdd(y, x2, hn::Set(d, kTaylor[i]));
+    return y;
+  }
+  const DelayVec half = hn::Mul(h, hn::Set(d, 0.5));
+  DelayVec c, s;
+  phasor_of_turns(hn::Sub(half, hn::Round(half)), c, s);
+  const auto zero = hn::Eq(x, hn::Zero(d));
+  return hn::IfThenElse(zero, hn::Set(d, 1.0), hn::Div(s, hn::IfThenElse(zero, hn::Set(d, 1.0), x)));
+}
+
+/// 1 / transform of the kernel at the delay of a source, in turns per step of the level.
+HWY_INLINE DelayVec inverse_transform(const GriddingKernel& kernel, DelayVec kappa) {
+  const DelayTag d;
+  constexpr double kScale = 2 / (kLargestKappa * kLargestKappa);
+  const DelayVec t = hn::MulSub(hn::Mul(kappa, kappa), hn::Set(d, kScale), hn::Set(d, 1.0));
+  DelayVec y = hn::Set(d, kernel.inverse.back());
+  for (std::size_t p = kernel.inverse.size() - 1; p-- > 0;) y = hn::MulAdd(y, t, hn::Set(d, kernel.inverse[p]));
+  return y;
+}
+
+/// First cell, place in it and amplitude of the sources `first` .. of a block at one node of the exposure.
+inline HWY_NOINLINE void place_sources(const DelayJob& job, std::size_t first, std::size_t count, double node,
+                                       double rule_weight) {
+  const DelayTag d;
+  const DelaySky& sky = job.plan.sky;
+  const GriddingKernel& kernel = *job.plan.kernel;
+  const DelayLevel& level = job.level;
+  const double n_cell = double(level.transform->length());
+  const double highest = n_cell + 2 * double(kGridPad) - 0.5 * kernel.stride;
+  const DelayVec to_first = hn::Set(d, 0.5 * n_cell + double(kGridPad) - 0.5 * kernel.width);
+  for (std::size_t s = 0; s < count; s += hn::Lanes(d)) {
+    const auto load = [&](const std::vector<double>& values)
+                          HWY_ATTR { return hn::LoadU(d, values.data() + first + s); };
+    const DelayVec l = load(sky.l), m = load(sky.m), n = load(sky.n_high);
+    Pair<DelayVec> path = exact_path(hn::Set(d, job.u), hn::Set(d, job.v), hn::Set(d, job.w), l, m, n, load(sky.n_low));
+    DelayVec scale = hn::Set(d, rule_weight);
+    if (job.width_per_metre != 0)
+      scale = hn::Mul(scale, sinc_of_half_turns(hn::Mul(path.high, hn::Set(d, job.width_per_metre)), job.small_width));
+    if (node != 0) {
+      const DelayVec change =
+          hn::MulAdd(hn::Set(d, job.du), l, hn::MulAdd(hn::Set(d, job.dv), m, hn::Mul(hn::Set(d, job.dw), n)));
+      const Pair<DelayVec> moved = exact_sum(path.high, hn::Mul(change, hn::Set(d, 0.5 * node)));
+      path = {moved.high, hn::Add(moved.low, path.low)};
+    }
+    Split at = split_product(path, level.cells_per_metre);
+    if (level.step == 1) {
+      // Whole turns per channel make no difference.
+      const DelayVec turns = hn::Round(hn::Mul(at.whole, hn::Set(d, 1 / n_cell)));
+      at.whole = hn::NegMulAdd(turns, hn::Set(d, n_cell), at.whole);
+    } else {
+      const DelayVec kappa = hn::Mul(hn::Add(at.whole, at.rest), hn::Set(d, 1 / n_cell));
+      scale = hn::Mul(scale, inverse_transform(kernel, kappa));
+    }
+    const DelayVec up = hn::Ceil(at.rest);
+    const DelayVec cell = hn::Add(hn::Add(at.whole, up), to_first);
+    // Directions that are not finite must not be written anywhere; their amplitude carries the news.
+    const auto inside = hn::And(hn::Ge(cell, hn::Zero(d)), hn::Le(cell, hn::Set(d, highest)));
+    hn::Store(hn::IfThenElseZero(inside, cell), d, job.arrays.cell + s);
+    hn::Store(hn::MulSub(hn::Sub(up, at.rest), hn::Set(d, 2.0), hn::Set(d, 1.0)), d, job.arrays.place + s);
+    DelayVec re, im;
+    phasor_of_turns(split_product(path, level.k0).rest, re, im);
+    hn::Store(hn::Mul(re, scale), d, job.arrays.re + s);
+    hn::Store(hn::Mul(im, scale), d, job.arrays.im + s);
+  }
+}
+
+/// The kernel on the cells around a source, each value twice.
+HWY_INLINE void kernel_values(const GriddingKernel& kernel, double place, double* HWY_RESTRICT to) {
+  const DelayTag d;
+  const DelayVec t = hn::Set(d, place);
+  const auto stride = static_cast<std::size_t>(kernel.stride);
+  for (std::size_t v = 0; v < stride; v += hn::Lanes(d)) {
+    const double* c = kernel.coefficient.data() + v + static_cast<std::size_t>(kernel.degree) * stride;
+    DelayVec y = hn::LoadU(d, c);
+    for (int p = kernel.degree; p > 0; --p) y = hn::MulAdd(y, t, hn::LoadU(d, c -= stride));
+    hn::Store(y, d, to + v);
+  }
+}
+
+/// Adds one source to the grids [plane][term < n_term] among those of the row. Weights are [plane][term].
+HWY_INLINE void spread_source(const DelayJob& job, std::size_t s, const Complex<double>* weight, std::size_t n_term) {
+  const DelayTag d;
+  const GriddingKernel& kernel = *job.plan.kernel;
+  alignas(64) double psi[2 * kMaxKernelWidth];
+  kernel_values(kernel, job.arrays.place[s], psi);
+  const double re = job.arrays.re[s], im = job.arrays.im[s];
+  Complex<double>* cells = job.arrays.grid + static_cast<std::ptrdiff_t>(job.arrays.cell[s]);
+  for (std::size_t p = 0; p < job.plan.sky.planes.size(); ++p)
+    for (std::size_t j = 0; j < n_term; ++j) {
+      const Complex<double> w = weight[p * n_term + j];
+      const DelayVec even = hn::Set(d, re * w.re - im * w.im), odd = hn::Set(d, re * w.im + im * w.re);
+      const DelayVec both = hn::OddEven(odd, even);
+      auto* to = reinterpret_cast<double*>(cells + (p * job.n_term + j) * job.arrays.grid_stride);
+      for (int v = 0; v < kernel.stride; v += static_cast<int>(hn::Lanes(d)))
+        // Where a vector is one number, even and odd ones take turns.
+        hn::StoreU(hn::MulAdd(hn::Lanes(d) > 1 ? both
+                              : v % 2 == 0     ? even
+                                               : odd,
+                              hn::Load(d, psi + v), hn::LoadU(d, to + v)),
+                   d, to + v);
+    }
+}
+
+/// Weights of Gaussians [first, first + count): their spectra times the series of their tapers on this row.
+inline HWY_NOINLINE void weigh_gaussians(const DelayJob& job, std::size_t first, std::size_t count) {
+  const DelayTag d;
+  const DelaySky& sky = job.plan.sky;
+  const auto n_taper = static_cast<std::size_t>(job.how.n_taper_term);
+  const std::vector<double>& matrix = chebyshev_matrix(job.how.n_taper_term);
+  for (std::size_t s = 0; s < count; ++s) {
+    const std::size_t shape = first + s - sky.n_point;
+    const double sine = sky.sin_angle[shape], cosine = sky.cos_angle[shape];
+    const double along = sky.major_rad[shape] * (job.u * sine + job.v * cosine);
+    const double across = sky.minor_rad[shape] * (job.u * cosine - job.v * sine);
+    const double exponent = job.taper_scale * (along * along + across * across);
+    alignas(64) double value[kMaxTerms + 8], taper[kMaxTerms];
+    for (std::size_t i = 0; i < n_taper; i += hn::Lanes(d))
+      hn::Store(hn::Exp(d, hn::Mul(hn::Load(d, job.square_hz + i), hn::Set(d, -exponent))), d, value + i);
+    for (std::size_t j = 0; j < n_taper; ++j) {
+      taper[j] = 0;
+      for (std::size_t i = 0; i < n_taper; ++i) taper[j] += matrix[j * n_taper + i] * value[i];
+    }
+    const std::size_t n_plane = sky.planes.size();
+    const Complex<double>* from = sky.weight.data() + (first + s) * n_plane * sky.n_term;
+    Complex<double>* to = job.arrays.weight + s * n_plane * job.n_term;
+    std::fill(to, to + n_plane * job.n_term, Complex<double>());
+    for (std::size_t p = 0; p < n_plane; ++p)
+      for (std::size_t i = 0; i < sky.n_term; ++i)
+        for (std::size_t j = 0; j < n_taper; ++j) {
+          // T_i T_j = (T_(i+j) + T_|i-j|) / 2.
+          const Complex<double> half = (0.5 * taper[j]) * from[p * sky.n_term + i];
+          to[p * job.n_term + i + j] = to[p * job.n_term + i + j] + half;
+          const std::size_t low = i > j ? i - j : j - i;
+          to[p * job.n_term + low] = to[p * job.n_term + low] + half;
+        }
+  }
+}
+
+/// All sources of a row onto its grids, which are cleared first.
+inline void spread_row(const DelayJob& job) {
+  const DelaySky& sky = job.plan.sky;
+  const std::size_t n_plane = sky.planes.size(), used = job.level.transform->length() + 2 * kGridPad;
+  for (std::size_t g = 0; g < n_plane * job.n_term; ++g)
+    std::fill_n(job.arrays.grid + g * job.arrays.grid_stride, used, Complex<double>());
+  const ExposureRule& rule = exposure_rule(job.how.n_node);
+  for (std::size_t first = 0; first < sky.n_source;) {
+    const bool gaussian = first >= sky.n_point;
+    const std::size_t end = gaussian ? sky.n_source : sky.n_point, count = std::min(kDelayBlock, end - first);
+    const std::size_t n_term = gaussian ? job.n_term : sky.n_term;
+    if (gaussian) weigh_gaussians(job, first, count);
+    const Complex<double>* weight = gaussian ? job.arrays.weight : sky.weight.data() + first * n_plane * n_term;
+    for (int node = 0; node < job.how.n_node; ++node) {
+      place_sources(job, first, count, rule.node[node], rule.weight[node]);
+      for (std::size_t s = 0; s < count; ++s) spread_source(job, s, weight + s * n_plane * n_term, n_term);
+    }
+    first += count;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv
+HWY_AFTER_NAMESPACE();
+
+#endif  // RIMETREE_NODES_PSV_DELAY_SPREAD_INL_H_

@@ -1,0 +1,293 @@
+// The work of a block of threads of the PSV kernel, in steps between which the threads of a block wait for each other:
+//
+//   for each stage of sources:  stage_pair (stage.h) | accumulate |
+//   at the end:                 store
+//
+// A GPU runs each step on all threads at once; the host one thread after the other, with the same bodies. A thread
+// keeps the sums of its channels in registers, and nothing else is kept.
+#pragma once
+
+#include "nodes/psv/device/stage.h"
+
+namespace rimetree::psv {
+
+/// Sums of a thread. kPlanes of 1, 2 or 4: planes with real weights; 8: four correlations with complex ones.
+template <class T, int kPlanes>
+struct Sums {
+  static constexpr int kCount = kPlanes == 8 ? 4 : kPlanes;
+  Complex<T> sum[DeviceShape::kChannels][kCount] = {};
+};
+/// Singles over a block of sources, doubles over all of them.
+template <int kPlanes>
+struct Sums<float, kPlanes> {
+  static constexpr int kCount = kPlanes == 8 ? 4 : kPlanes;
+  Complex<float> sum[DeviceShape::kChannels][kCount] = {};
+  Complex<double> total[DeviceShape::kChannels][kCount] = {};
+  int n_added = 0;
+};
+
+/// A tile of a run, from its middle: outer rotation number and direction.
+struct TilePlace {
+  int outer;
+  bool below;
+};
+RT_HD inline TilePlace tile_place(int n_tile, int tile) {
+  const int half_tiles = 2 * tile + 1 - n_tile;
+  return {(half_tiles < 0 ? -half_tiles : half_tiles) / 2, half_tiles < 0};
+}
+
+/// Phasors at the channels of a tile.
+template <class T, bool kGeneral, int kThreads>
+RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int n_tile, int tile,
+                        Complex<T> (&z)[DeviceShape::kChannels]) {
+  constexpr int kHalf = DeviceShape::kChannels / 2;
+  Complex<T> middle{from.middle[0][pair], from.middle[1][pair]};
+  if (n_tile > 1) {
+    const TilePlace place = tile_place(n_tile, tile);
+    const T re = from.outer[place.outer][0][pair], im = from.outer[place.outer][1][pair];
+    middle = middle * Complex<T>{re, place.below ? -im : im};
+  }
+  if constexpr (sizeof(T) == 8) {
+    const Complex<T> half{from.inner[0][0][pair], from.inner[0][1][pair]};
+    z[kHalf] = middle * half;
+    z[kHalf - 1] = middle * conj(half);
+    // z_{k+1} = 2 cos(step) z_k - z_{k-1}: three steps from the middle lose less than ten units in the last place.
+    const T cosine = T(2) - T(4) * half.im * half.im;
+    RT_UNROLL
+    for (int k = 1; k < kHalf; ++k) {
+      z[kHalf + k] = {cosine * z[kHalf + k - 1].re - z[kHalf + k - 2].re,
+                      cosine * z[kHalf + k - 1].im - z[kHalf + k - 2].im};
+      z[kHalf - 1 - k] = {cosine * z[kHalf - k].re - z[kHalf + 1 - k].re,
+                          cosine * z[kHalf - k].im - z[kHalf + 1 - k].im};
+    }
+  } else {
+    RT_UNROLL
+    for (int k = 0; k < kHalf; ++k) {
+      const Complex<T> inner{from.inner[k][0][pair], from.inner[k][1][pair]};
+      z[kHalf + k] = middle * inner;
+      z[kHalf - 1 - k] = middle * conj(inner);
+    }
+  }
+}
+
+/// Smearing at the channels of a tile, times nu / middle; by the recurrence of sines.
+template <class T, int kThreads>
+RT_HD void tile_smearing(const Staged<T, true, kThreads>& from, int pair, int n_tile, int tile,
+                         double (&a)[DeviceShape::kChannels]) {
+  constexpr int kHalf = DeviceShape::kChannels / 2;
+  double s = from.sine[0][pair], c = from.sine[1][pair];
+  if (n_tile > 1) {
+    const TilePlace place = tile_place(n_tile, tile);
+    const double cosine = from.sine_outer[place.outer][0][pair];
+    const double sine = place.below ? -from.sine_outer[place.outer][1][pair] : from.sine_outer[place.outer][1][pair];
+    const double turned = s * cosine + c * sine;
+    c = c * cosine - s * sine;
+    s = turned;
+  }
+  const double cosine = from.sine_inner[0][pair], sine = from.sine_inner[1][pair];
+  a[kHalf] = s * cosine + c * sine;
+  a[kHalf - 1] = s * cosine - c * sine;
+  const double step = 2 - 4 * sine * sine;
+  RT_UNROLL
+  for (int k = 1; k < kHalf; ++k) {
+    a[kHalf + k] = step * a[kHalf + k - 1] - a[kHalf + k - 2];
+    a[kHalf - 1 - k] = step * a[kHalf - k] - a[kHalf + 1 - k];
+  }
+}
+
+/// Multiplies by the taper exp(-E nu^2), whose ratio from channel to channel itself has a constant ratio.
+RT_HD inline void taper_tile(const DeviceRun& run, int tile, double exponent, double (&a)[DeviceShape::kChannels]) {
+  const double step = run.spacing_hz, nu = run.first_hz + (tile * DeviceShape::kChannels) * step;
+  double taper = exp(-exponent * nu * nu), ratio = exp(-exponent * step * (2 * nu + step));
+  const double change = exp(-2 * exponent * step * step);
+  RT_UNROLL
+  for (int k = 0; k < DeviceShape::kChannels; ++k) {
+    a[k] *= taper;
+    taper *= ratio;
+    ratio *= change;
+  }
+}
+
+/// Phasor with all amplitudes at one channel, from nothing but the path: where channels are irregular.
+template <class T, int kThreads>
+RT_HD Complex<T> channel_phasor(const DeviceJob<T>& job, const Staged<T, true, kThreads>& from, int pair, int channel) {
+  const DeviceChannel& c = job.channel[channel];
+  const DoubleDouble<double> path{from.path[0][pair], from.path[1][pair]};
+  Complex<double> z = turn(reduced_turns(path, DoubleDouble<double>{c.turns_high, c.turns_low}));
+  if (job.smear_frequency) z = z * smearing(2 * kPi * c.width_per_metre * path.hi);
+  if (job.smear_time) z = z * smearing(2 * kPi * c.frequency_hz * from.change[pair]);
+  if (job.taper) z = z * exp(-from.taper[pair] * c.frequency_hz * c.frequency_hz);
+  return {static_cast<T>(z.re), static_cast<T>(z.im)};
+}
+
+template <class T, int kThreads>
+RT_HD void general_phasors(const DeviceJob<T>& job, const DeviceRun& run, const Staged<T, true, kThreads>& from,
+                           int pair, int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
+  const int first = tile * DeviceShape::kChannels;
+  if (!job.regular) {
+    // With the weight of a single plane, which stage_pair puts into the phasor of regular runs, left to add_source.
+    for (int k = 0; k < DeviceShape::kChannels; ++k)
+      z[k] = first + k < run.count ? channel_phasor(job, from, pair, run.first + first + k) : Complex<T>();
+    return;
+  }
+  tile_phasors(from, pair, run.n_tile, tile, z);
+  if (job.residual) {
+    // A rotation so small that it is 1 + i x.
+    for (int k = 0; k < DeviceShape::kChannels && first + k < run.count; ++k) {
+      const T x = static_cast<T>(2 * kPi * from.path[0][pair] * job.channel[run.first + first + k].residual);
+      z[k] = {z[k].re - x * z[k].im, z[k].im + x * z[k].re};
+    }
+  }
+  if (!job.smear_time && !job.taper) return;
+  double a[DeviceShape::kChannels];
+  if (job.smear_time) {
+    tile_smearing(from, pair, run.n_tile, tile, a);
+  } else {
+    for (double& one : a) one = 1;
+  }
+  if (job.taper) taper_tile(run, tile, from.taper[pair], a);
+  RT_UNROLL
+  for (int k = 0; k < DeviceShape::kChannels; ++k) z[k] = z[k] * static_cast<T>(a[k]);
+}
+
+/// sum[k] += weights * z, with real weights of planes or complex ones of correlations.
+template <class T, int kPlanes>
+RT_HD void add_weighted(const T* weight, Complex<T> z, Complex<T>* sum) {
+  RT_UNROLL
+  for (int i = 0; i < Sums<T, kPlanes>::kCount; ++i) {
+    if constexpr (kPlanes == 8) {
+      sum[i].re += weight[2 * i] * z.re - weight[2 * i + 1] * z.im;
+      sum[i].im += weight[2 * i] * z.im + weight[2 * i + 1] * z.re;
+    } else {
+      sum[i].re += weight[i] * z.re;
+      sum[i].im += weight[i] * z.im;
+    }
+  }
+}
+
+/// Adds a staged source to a thread's sums.
+template <class T, int kPlanes, bool kGeneral, int kThreads>
+RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const DeviceRow& row, int source, int pair,
+                      int tile, const Staged<T, kGeneral, kThreads>& from, Sums<T, kPlanes>& sums) {
+  Complex<T> z[DeviceShape::kChannels];
+  if constexpr (kGeneral)
+    general_phasors(job, run, from, pair, tile, z);
+  else
+    tile_phasors(from, pair, run.n_tile, tile, z);
+
+  if constexpr (kGeneral) {
+    const bool jones = job.left.value != nullptr;
+    if (jones ? jones_varies(job) : job.n_weight_channel > 1) {  // weights of their own for each channel
+      const int first = tile * DeviceShape::kChannels;
+      RT_UNROLL
+      for (int k = 0; k < DeviceShape::kChannels; ++k) {
+        if (first + k >= run.count) break;
+        const int channel = run.first + first + k;
+        if (jones) {
+          const Jones<T> b = corrupted(job, row, channel - job.first_channel, source);
+          const T weight[8] = {b.xx.re, b.xx.im, b.xy.re, b.xy.im, b.yx.re, b.yx.im, b.yy.re, b.yy.im};
+          add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
+        } else {
+          add_weighted<T, kPlanes>(job.weight + (std::int64_t{source} * job.n_weight_channel + channel) * job.n_plane,
+                                   z[k], sums.sum[k]);
+        }
+      }
+      return;
+    }
+  }
+  T weight[8] = {T(1)};
+  if constexpr (kGeneral)
+    if (job.left.value != nullptr)
+      for (int i = 0; i < 8; ++i) weight[i] = from.jones[i][pair];
+  // The weight of a single plane is part of the phasor already, but where channels are irregular.
+  if (job.weight != nullptr && (kPlanes > 1 || !job.regular))
+    for (int i = 0; i < kPlanes; ++i) weight[i] = job.weight[source * kPlanes + i];
+  RT_UNROLL
+  for (int k = 0; k < DeviceShape::kChannels; ++k) add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
+}
+
+template <int kPlanes>
+RT_HD void flush(Sums<double, kPlanes>&, int, bool) {}
+/// Moves the sums of a block of sources on to the totals.
+template <int kPlanes>
+RT_HD void flush(Sums<float, kPlanes>& sums, int n_source, bool last) {
+  sums.n_added += n_source;
+  if (!last && sums.n_added < DeviceShape::kBlockSources) return;
+  sums.n_added = 0;
+  RT_UNROLL
+  for (int k = 0; k < DeviceShape::kChannels; ++k)
+    for (int i = 0; i < Sums<float, kPlanes>::kCount; ++i) {
+      sums.total[k][i] += Complex<double>(sums.sum[k][i].re, sums.sum[k][i].im);
+      sums.sum[k][i] = {};
+    }
+}
+
+/// Adds the staged sources to the thread's sums.
+template <class T, int kPlanes, bool kGeneral, int kThreads>
+RT_HD void accumulate(const DeviceJob<T>& job, const BlockPlace& block, int thread, int first_source,
+                      const Staged<T, kGeneral, kThreads>& from, Sums<T, kPlanes>& sums) {
+  const ThreadPlace place = place_of(job, thread);
+  const DeviceRun& run = job.run[block.run];
+  const int row = block.first_row + place.row;
+  if (row >= job.n_row || place.tile >= run.n_tile) return;
+  const int left = job.n_source - first_source, n_staged = left < job.tiles ? left : job.tiles;
+  for (int s = 0; s < n_staged; ++s)
+    add_source<T, kPlanes, kGeneral>(job, run, job.row[row], first_source + s, pair_of(job, place.row, s), place.tile,
+                                     from, sums);
+  flush(sums, n_staged, false);
+}
+
+/// Adds a plane to the correlations XX XY YX YY.
+RT_HD inline void add_plane(Plane plane, Complex<double> s, Complex<double>* e) {
+  const Complex<double> turned{-s.im, s.re};
+  if (plane == Plane::kI || plane == Plane::kQ) {
+    e[0] += s;
+    e[3] += plane == Plane::kI ? s : -s;
+  } else if (plane == Plane::kU) {
+    e[1] += s;
+    e[2] += s;
+  } else if (plane == Plane::kV) {
+    e[1] += turned;
+    e[2] -= turned;
+  } else {
+    const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
+    e[i / 2] += i % 2 == 0 ? s : turned;
+  }
+}
+
+template <int kPlanes>
+RT_HD Complex<double> total_of(const Sums<double, kPlanes>& sums, int k, int i) {
+  return sums.sum[k][i];
+}
+template <int kPlanes>
+RT_HD Complex<double> total_of(const Sums<float, kPlanes>& sums, int k, int i) {
+  return sums.total[k][i];
+}
+
+/// Writes the thread's visibilities.
+template <class T, int kPlanes>
+RT_HD void store(const DeviceJob<T>& job, const BlockPlace& block, int thread, Sums<T, kPlanes>& sums) {
+  const ThreadPlace place = place_of(job, thread);
+  const DeviceRun& run = job.run[block.run];
+  const int row = block.first_row + place.row, first = place.tile * DeviceShape::kChannels;
+  if (row >= job.n_row || place.tile >= run.n_tile) return;
+  flush(sums, 0, true);
+  RT_UNROLL
+  for (int k = 0; k < DeviceShape::kChannels; ++k) {
+    if (first + k >= run.count) break;
+    Complex<double> e[4];
+    for (int i = 0; i < Sums<T, kPlanes>::kCount; ++i) {
+      if constexpr (kPlanes == 8)
+        e[i] = total_of(sums, k, i);
+      else
+        add_plane(job.plane[i], total_of(sums, k, i), e);
+    }
+    const int channel = run.first + first + k;
+    const bool scaled = job.regular && job.smear_time;
+    const double scale = scaled ? run.middle_hz / job.channel[channel].frequency_hz : 1.0;
+    Complex<double>* to = job.out + std::int64_t{row} * 4 * job.n_out_channel + (channel - job.first_channel);
+    for (int i = 0; i < 4; ++i, to += job.n_out_channel) *to = job.accumulate ? *to + scale * e[i] : scale * e[i];
+  }
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,44 @@
+// The direct sum as a method of the pipeline for devices (device_pipeline.h).
+#pragma once
+
+#include "nodes/psv/device/pipeline.h"
+#include "nodes/psv/device/sky.h"
+
+namespace rimetree::psv {
+
+/// The direct sum: a launch for points and one for Gaussians, each in chunks of sources that add to each other.
+template <class T>
+class DirectMethod final : public DeviceMethod {
+ public:
+  /// `block_threads`: per block of the kernel.
+  DirectMethod(const DeviceProblem& problem, std::int32_t block_threads, ThreadPool& threads)
+      : p_(problem),
+        block_threads_(block_threads),
+        threads_(threads),
+        packed_(problem, device_channels(problem.channels, reach_of(problem.sky, problem.rows))) {}
+
+  DeviceCosts costs() const override {
+    DeviceCosts costs = packed_.costs<T>(p_);
+    costs.row = sizeof(DeviceRow);
+    costs.rows_per_block = static_cast<std::size_t>(block_threads_ / packed_.channels.tiles);
+    return costs;
+  }
+  std::span<const DeviceRun> runs() const override { return packed_.channels.runs; }
+  void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
+            bool channels_are_cut) override;
+  std::size_t fill(DeviceSlot& slot) override;
+  void compute(std::size_t device, DeviceSlot& slot) override;
+  bool regular() const { return packed_.channels.regular; }
+
+ private:
+  void launch_sources(DeviceSky<T>& sky, DeviceSlot& slot, std::size_t begin, std::size_t end, bool accumulate);
+
+  const DeviceProblem& p_;
+  std::int32_t block_threads_;
+  ThreadPool& threads_;
+  PackedProblem packed_;
+  std::vector<std::unique_ptr<DeviceSky<T>>> skies_;  // [device]
+  std::size_t chunk_sources_ = 0;
+};
+
+}  // namespace rimetree::psv

@@ -1,0 +1,65 @@
+#include "nodes/psv/device/launch.h"
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "memory/device.h"
+#include "nodes/psv/device/block.h"
+
+namespace rimetree::psv {
+namespace {
+
+GpuLauncher gpu_launcher;
+
+template <class T, int kPlanes, bool kGeneral, int kThreads>
+void run_block(const DeviceJob<T>& job, const BlockPlace& block, Staged<T, kGeneral, kThreads>& staged) {
+  std::vector<Sums<T, kPlanes>> sums(kThreads);
+  for (int first = 0; first < job.n_source; first += job.tiles) {
+    for (int thread = 0; thread < kThreads; ++thread) stage_pair(job, block, thread, first, staged);
+    for (int thread = 0; thread < kThreads; ++thread)
+      accumulate(job, block, thread, first, staged, sums[static_cast<std::size_t>(thread)]);
+  }
+  for (int thread = 0; thread < kThreads; ++thread)
+    store<T, kPlanes>(job, block, thread, sums[static_cast<std::size_t>(thread)]);
+}
+
+/// All blocks of a job whose arrays the host can reach.
+template <class T>
+void run_on_host(const DeviceJob<T>& job) {
+  with_instance(job, [&]<int kPlanes, bool kGeneral, int kThreads>() {
+    const auto staged = std::make_unique<Staged<T, kGeneral, kThreads>>();
+    BlockPlace block;
+    for (; block.first_row < job.n_row; block.first_row += job.rows_per_block())
+      for (block.run = 0; block.run < job.n_run; ++block.run)
+        run_block<T, kPlanes, kGeneral, kThreads>(job, block, *staged);
+  });
+}
+
+template <class T>
+void launch_emulated(memory::Queue& queue, DeviceJob<T> job) {
+  queue.run([job, &device = queue.device()]() mutable {
+    for_each_array(job, [&device](auto*& array, std::int64_t count) {
+      using Array = std::remove_reference_t<decltype(array)>;
+      array = static_cast<Array>(device.resolve(array, static_cast<std::size_t>(count) * sizeof *array));
+    });
+    run_on_host(job);
+  });
+}
+
+template <class T>
+void launch_anywhere(memory::Queue& queue, const DeviceJob<T>& job, void (*gpu)(memory::Queue&, const DeviceJob<T>&)) {
+  if (job.n_row == 0 || job.n_run == 0) return;
+  if (queue.device().is_emulated()) return launch_emulated(queue, job);
+  if (gpu == nullptr) throw std::logic_error("PSV: no kernel for " + queue.device().name());
+  gpu(queue, job);
+}
+
+}  // namespace
+
+void set_gpu_launcher(GpuLauncher launcher) { gpu_launcher = launcher; }
+
+void launch(memory::Queue& queue, const DeviceJob<float>& job) { launch_anywhere(queue, job, gpu_launcher.single); }
+void launch(memory::Queue& queue, const DeviceJob<double>& job) { launch_anywhere(queue, job, gpu_launcher.double_); }
+
+}  // namespace rimetree::psv

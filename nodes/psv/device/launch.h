@@ -1,0 +1,50 @@
+// Starts the PSV kernel on whatever device a queue belongs to: a GPU by the launcher that the plugin for GPUs brings,
+// an emulated device by host code that runs the same bodies, block by block and thread by thread.
+#pragma once
+
+#include "memory/queue.h"
+#include "nodes/psv/device/job.h"
+
+namespace rimetree::psv {
+
+/// Queues one launch. The arrays that the job names must stay until it is done. Throws std::logic_error on a GPU
+/// without the plugin.
+void launch(memory::Queue& queue, const DeviceJob<float>& job);
+void launch(memory::Queue& queue, const DeviceJob<double>& job);
+
+struct GpuLauncher {
+  void (*single)(memory::Queue& queue, const DeviceJob<float>& job) = nullptr;
+  void (*double_)(memory::Queue& queue, const DeviceJob<double>& job) = nullptr;
+};
+void set_gpu_launcher(GpuLauncher launcher);
+
+/// Calls f.template operator()<kPlanes, kGeneral, kThreads>() with the instance that a job needs.
+template <class T, class F>
+void with_instance(const DeviceJob<T>& job, F&& f) {
+  const auto with_threads = [&]<int kPlanes, bool kGeneral>() {
+    switch (job.threads) {
+      case 64:
+        return f.template operator()<kPlanes, kGeneral, 64>();
+      case 256:
+        return f.template operator()<kPlanes, kGeneral, 256>();
+      default:
+        return f.template operator()<kPlanes, kGeneral, 128>();
+    }
+  };
+  const auto with_planes = [&]<int kPlanes>() {
+    job.general() ? with_threads.template operator()<kPlanes, true>()
+                  : with_threads.template operator()<kPlanes, false>();
+  };
+  switch (job.n_plane) {
+    case 1:
+      return with_planes.template operator()<1>();
+    case 2:
+      return with_planes.template operator()<2>();
+    case 4:
+      return with_planes.template operator()<4>();
+    default:
+      return with_planes.template operator()<8>();
+  }
+}
+
+}  // namespace rimetree::psv

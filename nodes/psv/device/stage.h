@@ -1,0 +1,178 @@
+// What a block of threads stages for one (source, row) pair: the phasor in the middle of a run of channels, the
+// rotations from there to the middles of tiles and on to channels, and the beginnings of amplitudes. One body for a
+// GPU's threads and for the host. Phases are reduced in twice double precision.
+#pragma once
+
+#include "nodes/psv/device/job.h"
+#include "runtime/math/double_double.h"
+#include "runtime/math/jones.h"
+
+namespace rimetree::psv {
+
+/// exp(2 pi i turns), for turns within about [-1/2, 1/2].
+RT_HD inline Complex<double> turn(double turns) {
+#ifdef __CUDA_ARCH__
+  double s, c;
+  sincospi(2 * turns, &s, &c);
+  return {c, s};
+#else
+  return polar(1.0, 2 * kPi * turns);
+#endif
+}
+
+RT_HD inline Complex<double> square(Complex<double> z) { return {(z.re - z.im) * (z.re + z.im), 2 * z.re * z.im}; }
+
+inline constexpr int kHalfTiles = DeviceShape::kMostTiles / 2;
+
+/// Staged pairs, each array [..][pair]. kGeneral: with amplitudes, irregular channels and Jones terms.
+template <class T, bool kGeneral, int kThreads = DeviceShape::kThreads>
+struct Staged {
+  static constexpr int kPairs = DeviceShape::pairs(kThreads);
+  // Doubles step from channel to channel by the cosine of a step, singles turn by a rotation of their own for each.
+  static constexpr int kSteps = sizeof(T) == 8 ? 1 : DeviceShape::kChannels / 2;
+  T middle[2][kPairs];
+  T outer[kHalfTiles][2][kPairs];
+  T inner[kSteps][2][kPairs];
+};
+template <class T, int kThreads>
+struct Staged<T, true, kThreads> : Staged<T, false, kThreads> {
+  static constexpr int kPairs = DeviceShape::pairs(kThreads);
+  double path[2][kPairs];  ///< metres, high and low part
+  double change[kPairs];   ///< of the path over the exposure, over c: turns per hertz
+  double taper[kPairs];    ///< E of exp(-E nu^2)
+  double sine[2][kPairs];  ///< sin and cos of the smearing's argument in the middle, over that argument
+  double sine_outer[kHalfTiles][2][kPairs], sine_inner[2][kPairs];
+  T jones[8][kPairs];  ///< re and im of J_p B J_q^H, where it does not vary along channels
+};
+
+/// Which rows and channels a block has.
+struct BlockPlace {
+  std::int32_t first_row = 0;
+  std::int32_t run = 0;
+};
+struct ThreadPlace {
+  std::int32_t row;   ///< within the block
+  std::int32_t tile;  ///< of the run; when staging, the source of the stage
+};
+template <class T>
+RT_HD ThreadPlace place_of(const DeviceJob<T>& job, int thread) {
+  return {thread / job.tiles, thread % job.tiles};
+}
+/// Rows side by side, so that threads of neighbouring rows read without conflict; one more per source, so that they
+/// write without.
+template <class T>
+RT_HD int pair_of(const DeviceJob<T>& job, int row, int source) {
+  return source * (job.rows_per_block() + 1) + row;
+}
+
+/// Rotations by an odd (n_tile even) or even number of half tiles, from those of one half tile.
+template <class T, int kPairs>
+RT_HD void stage_outer(Complex<double> half_tile, int n_tile, T (*to)[2][kPairs], int pair) {
+  const Complex<double> tile = square(half_tile);
+  Complex<double> r = n_tile % 2 == 0 ? half_tile : Complex<double>(1.0);
+  for (int j = 0; 2 * j < n_tile; ++j) {
+    to[j][0][pair] = static_cast<T>(r.re);
+    to[j][1][pair] = static_cast<T>(r.im);
+    r = r * tile;
+  }
+}
+
+template <class T, bool kGeneral, int kThreads>
+RT_HD void stage_phasor(const DeviceRun& run, DoubleDouble<double> path, double amplitude, int pair,
+                        Staged<T, kGeneral, kThreads>& to) {
+  const Complex<double> middle =
+      amplitude * turn(reduced_turns(path, DoubleDouble<double>{run.middle_high, run.middle_low}));
+  to.middle[0][pair] = static_cast<T>(middle.re);
+  to.middle[1][pair] = static_cast<T>(middle.im);
+  const Complex<double> half_step =
+      turn(reduced_turns(path, DoubleDouble<double>{run.half_step_high, run.half_step_low}));
+  const Complex<double> step = square(half_step);
+  Complex<double> inner = half_step;
+  for (int j = 0; j < Staged<T, false, kThreads>::kSteps; ++j) {
+    to.inner[j][0][pair] = static_cast<T>(inner.re);
+    to.inner[j][1][pair] = static_cast<T>(inner.im);
+    if (j + 1 < Staged<T, false, kThreads>::kSteps) inner = inner * step;
+  }
+  // Half a tile is four steps.
+  if (run.n_tile > 1) stage_outer(square(square(step)), run.n_tile, to.outer, pair);
+}
+
+/// Time smearing sinc(x), x = pi change nu: sines of x at the channels, over x in the middle of the run. What is left,
+/// a factor of middle / nu, is common to all sources.
+template <class T, int kThreads>
+RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<T, true, kThreads>& to) {
+  // Sinc is even, and 1 to the last bit for arguments as small as this: no smearing needs no case of its own.
+  const double x = fmax(abs(kPi * change * run.middle_hz), 1e-9);
+  const double half = 0.5 * x * (run.spacing_hz / run.middle_hz);
+  to.sine[0][pair] = sin(x) / x;
+  to.sine[1][pair] = cos(x) / x;
+  const Complex<double> inner{cos(half), sin(half)};
+  to.sine_inner[0][pair] = inner.re;
+  to.sine_inner[1][pair] = inner.im;
+  if (run.n_tile > 1) stage_outer(square(square(square(inner))), run.n_tile, to.sine_outer, pair);
+}
+
+/// E of the taper exp(-E nu^2) of a Gaussian, nu in hertz.
+RT_HD inline double taper_exponent(const DeviceSource& s, double u, double v, double lowest_hz) {
+  const double along = s.major_rad * (u * s.sin_angle + v * s.cos_angle);
+  const double across = s.minor_rad * (u * s.cos_angle - v * s.sin_angle);
+  constexpr double kScale =
+      kPi * kPi / (4 * 0.693147180559945309417232121458) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+  const double e = kScale * (along * along + across * across);
+  // Beyond exp(-80) nothing is left to lose, and ratios of neighbouring channels stay within range.
+  return lowest_hz > 0 ? fmin(e, 80 / (lowest_hz * lowest_hz)) : e;
+}
+
+template <class T>
+RT_HD Jones<T> jones_at(const DeviceJones<T>& side, int product, int time, int channel, int source) {
+  const Complex<T>* e = side.value + product * side.product + time * side.time + channel * side.channel + 4 * source;
+  return {e[0], e[1], e[2], e[3]};
+}
+/// J_p B J_q^H of a row, at a channel of the launch.
+template <class T>
+RT_HD Jones<T> corrupted(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {
+  return jones_at(job.left, row.left, row.time, channel, source) *
+         jones_at(job.right, row.right, row.time, channel, source);
+}
+template <class T>
+RT_HD bool jones_varies(const DeviceJob<T>& job) {
+  return job.left.channel != 0 || job.right.channel != 0;
+}
+
+/// Stages the pair of a thread: row place.row of the block, source first_source + place.tile.
+template <class T, bool kGeneral, int kThreads>
+RT_HD void stage_pair(const DeviceJob<T>& job, const BlockPlace& block, int thread, int first_source,
+                      Staged<T, kGeneral, kThreads>& to) {
+  const ThreadPlace place = place_of(job, thread);
+  const int source = first_source + place.tile, row_number = block.first_row + place.row;
+  if (source >= job.n_source || row_number >= job.n_row) return;
+  const int pair = pair_of(job, place.row, place.tile);
+  const DeviceSource& s = job.source[source];
+  const DeviceRow& row = job.row[row_number];
+  const DeviceRun& run = job.run[block.run];
+  const DoubleDouble<double> path =
+      path_difference_exact(row.u, row.v, row.w, s.l, s.m, DoubleDouble<double>{s.n_high, s.n_low});
+
+  double amplitude = 1;
+  if (job.regular && job.smear_frequency) amplitude = smearing(2 * kPi * run.width_per_metre * path.hi);
+  if (job.n_plane == 1 && job.n_weight_channel == 1) amplitude *= static_cast<double>(job.weight[source]);
+  if (!kGeneral || job.regular) stage_phasor(run, path, amplitude, pair, to);
+  if constexpr (kGeneral) {
+    const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
+    if (job.taper) to.taper[pair] = taper_exponent(s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
+    if (job.regular && job.smear_time) stage_smearing(run, change, pair, to);
+    to.path[0][pair] = path.hi;
+    to.path[1][pair] = path.lo;
+    to.change[pair] = change;
+    if (job.left.value != nullptr && !jones_varies(job)) {
+      const Jones<T> b = corrupted(job, row, 0, source);
+      const Complex<T> e[4] = {b.xx, b.xy, b.yx, b.yy};
+      for (int i = 0; i < 4; ++i) {
+        to.jones[2 * i][pair] = e[i].re;
+        to.jones[2 * i + 1][pair] = e[i].im;
+      }
+    }
+  }
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,150 @@
+// Real amplitudes that change slowly from channel to channel, time smearing and the taper of a Gaussian, formed by
+// recurrences in double precision for one tile of channels at a time. Included once per instruction set.
+#if defined(RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_
+#undef RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_
+#else
+#define RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_
+#endif
+
+#include "hwy/contrib/math/math-inl.h"
+#include "nodes/psv/direct/tile-inl.h"
+#include "nodes/psv/kernel.h"
+#include "nodes/psv/simd_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Stores doubles as T.
+template <class D>
+HWY_INLINE void store_as(D d, hn::Vec<D> v, double* to) {
+  hn::Store(v, d, to);
+}
+template <class D>
+HWY_INLINE void store_as(D, hn::Vec<D> v, float* to) {
+  const hn::Rebind<float, D> df;
+  hn::Store(hn::DemoteTo(df, v), df, to);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_as(D d, const double* from) {
+  return hn::Load(d, from);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_as(D d, const float* from) {
+  return hn::PromoteTo(d, hn::Load(hn::Rebind<float, D>(), from));
+}
+
+/// Time smearing sinc(x_k), x_k = pi change nu_k, times nu_k/nu_3. This is a sine, S_k = sin(x_k)/x_3, and obeys
+///   S_{k+1} - S_k = D_k,   D_{k+1} - D_k = -4 sin^2(a/2) S_{k+1},   a = x_{k+1} - x_k.
+/// In this form (Reinsch's of Goertzel's recurrence) errors grow with the number of steps, not with its square. Nothing
+/// cancels in D_3 = r cos((x_3 + x_4)/2) sinc(a/2), r = (nu_4 - nu_3)/nu_3. It holds for smearing of any strength.
+template <class V>
+struct Smearing {
+  V value, difference, curvature;  ///< S and D at the channel below the middle of a tile, 4 sin^2(a/2)
+};
+
+/// From the change of path over an exposure, over c; kTerms is for the largest x_k of the tile.
+template <int kTerms, class V>
+HWY_INLINE Smearing<V> start_smearing(V change, const TileBand& band) {
+  using T = hn::TFromD<hn::DFromV<V>>;
+  const hn::DFromV<V> d;
+  const auto times = [&](V v, double by) HWY_ATTR { return hn::Mul(v, hn::Set(d, static_cast<T>(by))); };
+  const double step = kPi * band.spacing_hz, r = band.third_hz != 0 ? band.spacing_hz / band.third_hz : 0.0;
+  const V half = sinc_of<kTerms>(change, 0.5 * step), sine = times(hn::Mul(change, half), step);
+  const V cosine = cos_of<kTerms>(change, kPi * band.third_hz + 0.5 * step);
+  return {sinc_of<kTerms>(change, kPi * band.third_hz), hn::Mul(cosine, times(half, r)), hn::Mul(sine, sine)};
+}
+
+/// S at the channels of a tile, outwards from the middle, and if asked for on to the next tile.
+template <bool kAdvance, class V>
+HWY_INLINE void smear_tile(Smearing<V>& s, V (&a)[kTileChannels]) {
+  V down = s.value, down_step = s.difference;
+  a[kTilePairs - 1] = down;
+#pragma GCC unroll 4
+  for (std::size_t k = 2; k <= kTilePairs; ++k) {
+    down_step = hn::MulAdd(s.curvature, down, down_step);
+    down = hn::Sub(down, down_step);
+    a[kTilePairs - k] = down;
+  }
+#pragma GCC unroll 8
+  for (std::size_t k = kTilePairs; k < kTileChannels + (kAdvance ? kTilePairs : 0); ++k) {
+    s.value = hn::Add(s.value, s.difference);
+    s.difference = hn::NegMulAdd(s.curvature, s.value, s.difference);
+    if (k < kTileChannels) a[k] = s.value;
+  }
+}
+
+/// The taper exp(-E nu^2) of a Gaussian, e = E.
+template <class V, class T>
+HWY_INLINE V taper_exponent(const Sky<T>& sky, std::size_t shape, const Run& run, V u, V v) {
+  const hn::DFromV<V> d;
+  const V s = hn::Set(d, sky.sin_angle[shape]), c = hn::Set(d, sky.cos_angle[shape]);
+  const V along = hn::Mul(hn::Set(d, sky.major_rad[shape]), hn::MulAdd(u, s, hn::Mul(v, c)));
+  const V across = hn::Mul(hn::Set(d, sky.minor_rad[shape]), hn::MulSub(u, c, hn::Mul(v, s)));
+  constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
+  const V e = hn::Mul(hn::Set(d, kScale / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)),
+                      hn::MulAdd(along, along, hn::Mul(across, across)));
+  // Beyond exp(-80) (exp(-30) in single precision) everywhere on the run nothing is left to lose, and the ratios of
+  // neighbours would leave the range of the numbers.
+  const double low = std::min(std::abs(run.low_hz), std::abs(run.high_hz));
+  return low > 0 ? hn::Min(e, hn::Set(d, (sizeof(T) == 8 ? 80.0 : 30.0) / (low * low))) : e;
+}
+
+template <class V>
+HWY_INLINE V taper_at(V e, double nu) {
+  const hn::DFromV<V> d;
+  return hn::Exp(d, hn::Mul(e, hn::Set(d, -nu * nu)));
+}
+
+/// The taper's state: its value, the ratio of the next channel's to it less one, and by how much (in units of itself)
+/// the ratio changes from channel to channel.
+struct TaperState {
+  static constexpr std::size_t kValue = 0, kRatio = 1, kChange = 2;
+};
+
+template <class V>
+HWY_INLINE void start_taper(V e, const Run& run, std::size_t lanes, double* slow) {
+  const hn::DFromV<V> d;
+  const double nu = run.first_hz, step = run.spacing_hz;
+  hn::Store(taper_at(e, nu), d, slow + TaperState::kValue * lanes);
+  hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -step * (2 * nu + step)))), d, slow + TaperState::kRatio * lanes);
+  hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -2 * step * step))), d, slow + TaperState::kChange * lanes);
+}
+
+/// The taper at the channels of a tile; moves its state to the next.
+template <class V>
+HWY_INLINE void taper_tile(std::size_t lanes, double* slow, V (&a)[kTileChannels]) {
+  const hn::DFromV<V> d;
+  V taper = hn::Load(d, slow + TaperState::kValue * lanes), ratio = hn::Load(d, slow + TaperState::kRatio * lanes);
+  const V change = hn::Load(d, slow + TaperState::kChange * lanes);
+#pragma GCC unroll 8
+  for (std::size_t k = 0; k < kTileChannels; ++k) {
+    a[k] = taper;
+    taper = hn::MulAdd(taper, ratio, taper);
+    ratio = hn::MulAdd(ratio, change, hn::Add(ratio, change));  // (1 + ratio)(1 + change) - 1
+  }
+  hn::Store(taper, d, slow + TaperState::kValue * lanes);
+  hn::Store(ratio, d, slow + TaperState::kRatio * lanes);
+}
+
+/// Tapers of the next tile for singles, made in double precision.
+inline HWY_NOINLINE void advance_tapers(std::size_t n_source, const Scratch<float>& to) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
+  for (std::size_t s = 0; s < n_source; ++s)
+    for (std::size_t lane = 0; lane < lanes; lane += hn::Lanes(d)) {
+      hn::Vec<decltype(d)> a[kTileChannels];
+      taper_tile(lanes, to.taper + s * kTaperState * lanes + lane, a);
+      for (std::size_t k = 0; k < kTileChannels; ++k)
+        store_as(d, a[k], to.single_taper + (s * kTileChannels + k) * lanes + lane);
+    }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv
+HWY_AFTER_NAMESPACE();
+
+#endif  // RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_

@@ -1,0 +1,144 @@
+// Jones terms in the PSV kernel: the corrupted brightness J_n .. J_1 B J_1^H .. J_n^H of a block of sources, for a
+// vector of rows, as weights of eight real planes. Included once per instruction set.
+#if defined(RIMETREE_NODES_PSV_DIRECT_JONES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_DIRECT_JONES_INL_H_
+#undef RIMETREE_NODES_PSV_DIRECT_JONES_INL_H_
+#else
+#define RIMETREE_NODES_PSV_DIRECT_JONES_INL_H_
+#endif
+
+#include "nodes/psv/direct/seed-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// 2x2 complex matrices, one per lane: XX XY YX YY.
+template <class V>
+struct Matrix {
+  V re[4], im[4];
+};
+
+template <class V>
+HWY_INLINE Matrix<V> product(const Matrix<V>& a, const Matrix<V>& b) {
+  Matrix<V> c;
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i)
+#pragma GCC unroll 2
+    for (int j = 0; j < 2; ++j) {
+      const int p = 2 * i, q = p + 1, r = j, s = 2 + j;
+      V re = hn::Mul(a.re[p], b.re[r]);
+      re = hn::NegMulAdd(a.im[p], b.im[r], re);
+      re = hn::MulAdd(a.re[q], b.re[s], re);
+      c.re[2 * i + j] = hn::NegMulAdd(a.im[q], b.im[s], re);
+      V im = hn::Mul(a.re[p], b.im[r]);
+      im = hn::MulAdd(a.im[p], b.re[r], im);
+      im = hn::MulAdd(a.re[q], b.im[s], im);
+      c.im[2 * i + j] = hn::MulAdd(a.im[q], b.re[s], im);
+    }
+  return c;
+}
+
+template <class V>
+HWY_INLINE void scale(Matrix<V>& a, V re, V im) {
+  for (int i = 0; i < 4; ++i) multiply(a.re[i], a.im[i], re, im);
+}
+
+template <class V>
+HWY_INLINE Matrix<V> adjoint(const Matrix<V>& a) {
+  Matrix<V> c;
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const int j = i == 1 ? 2 : i == 2 ? 1 : i;
+    c.re[i] = a.re[j];
+    c.im[i] = hn::Neg(a.im[j]);
+  }
+  return c;
+}
+
+/// One side of a pair for all lanes: element i's parts to gathered[2 i] and gathered[2 i + 1].
+HWY_INLINE void gather(const Strided<Complex<double>> (&view)[4], bool is_matrix, std::ptrdiff_t source,
+                       std::ptrdiff_t time, std::ptrdiff_t channel, std::size_t lanes, double* gathered) {
+  for (int i = 0; i < (is_matrix ? 4 : 1); ++i) {
+    const Complex<double> z = view[i] ? view[i].at(source, time, channel) : Complex<double>{};
+    gathered[2 * i * lanes] = z.re;
+    gathered[(2 * i + 1) * lanes] = z.im;
+  }
+}
+
+/// The rows of a vector: which baseline and time each lane is.
+struct LaneRows {
+  std::int32_t baseline[kMaxLanes], time[kMaxLanes];
+};
+
+template <class V>
+HWY_INLINE Matrix<V> load_matrix(const double* gathered, std::size_t lanes, bool is_matrix) {
+  const hn::DFromV<V> d;
+  Matrix<V> a;
+  for (int i = 0; i < 4; ++i) {
+    a.re[i] = is_matrix || i == 0 ? hn::Load(d, gathered + 2 * i * lanes) : hn::Zero(d);
+    a.im[i] = is_matrix || i == 0 ? hn::Load(d, gathered + (2 * i + 1) * lanes) : hn::Zero(d);
+  }
+  return a;
+}
+
+/// Applies one pair to x. Which sides are matrices is the same for all baselines of a batch.
+template <class V>
+HWY_INLINE void apply_pair(const JonesPair<double>& shape, const double* gathered, std::size_t lanes, std::size_t lane,
+                           Matrix<V>& x) {
+  const double *at_p = gathered + lane, *at_q = gathered + 8 * lanes + lane;
+  const Matrix<V> p = load_matrix<V>(at_p, lanes, shape.p_is_matrix);
+  Matrix<V> q = load_matrix<V>(at_q, lanes, shape.q_is_matrix);
+  if (!shape.q_is_adjoint) q = adjoint(q);
+  if (shape.p_is_matrix)
+    x = product(p, x);
+  else
+    scale(x, p.re[0], p.im[0]);
+  if (shape.q_is_matrix)
+    x = product(x, q);
+  else
+    scale(x, q.re[0], q.im[0]);
+}
+
+/// Weights [source][plane][lane] of a block at one channel.
+template <class T>
+HWY_NOINLINE void corrupt_block(const Block<T>& block, const JonesTerms& jones, const LaneRows& rows,
+                                std::size_t channel, const Scratch<T>& to) {
+  const hn::ScalableTag<double> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  const Sky<T>& sky = *block.sky;
+  const std::size_t weight_channel = sky.n_weight_channel == 1 ? 0 : channel;
+  for (std::size_t s = 0; s < block.count; ++s) {
+    const std::size_t source = block.begin + s;
+    const double* b = &sky.brightness[(source * sky.n_weight_channel + weight_channel) * 8];
+    // The products of all vectors of doubles in one of T; two at most.
+    Matrix<V> x[2];
+    for (auto& half : x)
+      for (int i = 0; i < 4; ++i) half.re[i] = hn::Set(d, b[2 * i]), half.im[i] = hn::Set(d, b[2 * i + 1]);
+    for (int k = 0; k < jones.n_pair; ++k) {
+      const JonesPair<double>* pair = nullptr;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        pair = jones.pairs + std::ptrdiff_t{rows.baseline[lane]} * jones.n_pair + k;
+        gather(pair->p, pair->p_is_matrix, sky.order[source], rows.time[lane], channel, lanes, to.gathered + lane);
+        gather(pair->q, pair->q_is_matrix, sky.order[source], rows.time[lane], channel, lanes,
+               to.gathered + 8 * lanes + lane);
+      }
+      for (std::size_t half = 0; half * hn::Lanes(d) < lanes; ++half)
+        apply_pair(*pair, to.gathered, lanes, half * hn::Lanes(d), x[half]);
+    }
+    for (std::size_t half = 0; half * hn::Lanes(d) < lanes; ++half)
+      for (int i = 0; i < 4; ++i) {
+        T* weight = to.jones_weight + (s * 8 + 2 * i) * lanes + half * hn::Lanes(d);
+        store_as(d, x[half].re[i], weight);
+        store_as(d, x[half].im[i], weight + lanes);
+      }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv
+HWY_AFTER_NAMESPACE();
+
+#endif  // RIMETREE_NODES_PSV_DIRECT_JONES_INL_H_

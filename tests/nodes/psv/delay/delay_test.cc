@@ -1,0 +1,244 @@
+// The delay method against an extended-precision direct sum, at tolerances from 1e-3 to 1e-12.
+#include "nodes/psv/delay/delay.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "hwy/targets.h"
+#include "tests/support/psv_case.h"
+
+namespace rimetree::testing {
+namespace {
+
+/// A case, its plan and the rows it gives.
+struct Delayed {
+  Delayed(const CaseOptions& options, double tolerance) : c(options) {
+    sky = psv::pack_sky<double>(c.sky_input());
+    channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
+    rows = c.psv_rows();
+    jones = {c.n_pair, c.jones_pairs.data(), options.jones == JonesKind::kVarying};
+    plan = psv::plan_delay(sky, channels, rows, jones, tolerance);
+  }
+
+  std::vector<Complex<double>> evaluate(std::vector<std::size_t> cuts = {}) {
+    cuts.push_back(c.n_row());
+    psv::finish_delay_plan(plan);
+    return evaluate_parts(cuts);
+  }
+
+  std::vector<Complex<double>> evaluate_first(std::size_t n_row) { return evaluate_parts({n_row}); }
+
+  Case c;
+  psv::Sky<double> sky;
+  psv::Channels channels;
+  psv::Rows rows;
+  psv::JonesTerms jones;
+  psv::DelayPlan plan;
+
+ private:
+  /// Rows up to the last cut, a call for each part.
+  std::vector<Complex<double>> evaluate_parts(const std::vector<std::size_t>& cuts) {
+    std::vector<Complex<double>> out(cuts.back() * 4 * c.n_channel(), {-12345, -12345});
+    std::vector<Complex<double>*> row;
+    for (std::size_t r = 0; r < cuts.back(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
+    std::size_t begin = 0;
+    for (const std::size_t end : cuts) {
+      const psv::DelayWorkspace workspace(plan);
+      psv::evaluate_delay_rows(plan, rows, begin, end, workspace, {row.data(), std::ptrdiff_t(c.n_channel())});
+      begin = end;
+    }
+    return out;
+  }
+};
+
+/// Largest error over some channels of all rows, relative to the total flux.
+double worst_error(const Case& c, const std::vector<Complex<double>>& got) {
+  std::vector<std::size_t> some{0, 1, 2, c.n_channel() / 2, c.n_channel() - 2, c.n_channel() - 1};
+  for (std::size_t f = 7; f < c.n_channel(); f += 1 + c.n_channel() / 61) some.push_back(f);
+  double worst = 0;
+  for (std::size_t r = 0; r < c.n_row(); ++r)
+    for (const std::size_t f : some) {
+      oracle::Channel channel = c.channels[f];
+      if (!c.options.smearing) channel.width = 0;
+      const oracle::Matrix v = oracle::visibility(c.sources, c.rows[r], channel, f, {}, {});
+      for (std::size_t e = 0; e < 4; ++e) {
+        const Complex<double> z = got[(r * 4 + e) * c.n_channel() + f];
+        const double error = static_cast<double>(std::abs(oracle::Number(z.re, z.im) - v.e[e]));
+        if (!(error <= worst)) worst = error;
+      }
+    }
+  return worst / c.total_flux();
+}
+
+void check(const CaseOptions& o, double tolerance) {
+  SCOPED_TRACE(::testing::Message() << "tolerance " << tolerance << " channels " << o.n_channel << " phase "
+                                    << o.phase_rad << " spacing " << o.spacing_hz << " grid " << int(o.grid)
+                                    << " polarisation " << int(o.polarisation) << " smearing " << o.smearing
+                                    << " gaussians " << o.gaussians << " spectra " << o.spectra);
+  Delayed delayed(o, tolerance);
+  ASSERT_EQ(delayed.plan.obstacle, "");
+  EXPECT_LE(delayed.plan.bound, tolerance);
+  EXPECT_LE(worst_error(delayed.c, delayed.evaluate()), tolerance);
+}
+
+constexpr double kTolerances[] = {1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12};
+
+CaseOptions many_channels(std::size_t n_channel) {
+  CaseOptions o;
+  o.n_channel = n_channel;
+  // 800 MHz, as a wide-band receiver has.
+  o.spacing_hz = 25000.0 * double(32768 / n_channel > 0 ? 32768 / n_channel : 1);
+  o.n_source = 12;
+  o.n_baseline = 3;
+  o.n_time = 2;
+  return o;
+}
+
+TEST(Delay, MeetsEveryToleranceAtEveryNumberOfChannels) {
+  for (const std::size_t n_channel : {1024, 1000, 4096, 4099, 32768, 30011})
+    for (const double tolerance : kTolerances) {
+      CaseOptions o = many_channels(n_channel);
+      o.polarisation = Polarisation::kFull;
+      check(o, tolerance);
+    }
+}
+
+TEST(Delay, HoldsFromNoDelayToManyTurnsPerChannel) {
+  // Phases in radians at the band's centre; the last ones pass Nyquist's delay many times.
+  for (const double phase : {0.0, 1e1, 1e3, 3e4, 1e5, 3e5, 1e6})
+    for (const double tolerance : {1e-3, 1e-6, 1e-12}) {
+      CaseOptions o = many_channels(4096);
+      o.phase_rad = phase + 1e-9;
+      check(o, tolerance);
+      o.n_source = 1;  // nothing averages its error away
+      check(o, tolerance);
+    }
+}
+
+TEST(Delay, TakesEveryPolarisationAndDirectionOfTheBand) {
+  for (const Polarisation polarisation :
+       {Polarisation::kUnpolarised, Polarisation::kCircular, Polarisation::kFull, Polarisation::kGeneral})
+    for (const Grid grid : {Grid::kRegular, Grid::kDescending, Grid::kWide}) {
+      CaseOptions o = many_channels(1500);
+      o.polarisation = polarisation;
+      o.grid = grid;
+      if (grid == Grid::kDescending) o.spacing_hz = 2e5;
+      check(o, 1e-8);
+    }
+}
+
+TEST(Delay, SmearsOverTimeAndBandwidth) {
+  for (const double exposure : {1e-2, 1.0, 10.0})
+    for (const double phase : {1e3, 1e5, 1e6})
+      for (const double tolerance : kTolerances) {
+        CaseOptions o = many_channels(2048);
+        o.smearing = true;
+        o.exposure_s = exposure;
+        o.phase_rad = phase;
+        const double half_change = phase * 7.3e-5 * exposure;
+        if (half_change < 1) check(o, tolerance);
+        if (half_change > 60) {
+          EXPECT_NE(Delayed(o, tolerance).plan.obstacle, "");
+        }
+      }
+}
+
+TEST(Delay, SeriesFollowSpectraAndGaussians) {
+  for (int bits = 1; bits < 8; ++bits)
+    for (const double tolerance : {1e-3, 1e-6, 1e-9}) {
+      CaseOptions o = many_channels(1024);
+      o.spectra = o.smooth = bits & 1;
+      o.gaussians = bits & 2;
+      o.smearing = bits & 4;
+      o.polarisation = bits & 4 ? Polarisation::kGeneral : Polarisation::kFull;
+      o.exposure_s = 0.5;
+      o.n_source = 9;
+      check(o, tolerance);
+    }
+}
+
+TEST(Delay, TakesAnyNumberOfSources) {
+  for (const std::size_t n_source : {1, 63, 64, 65, 130}) {
+    CaseOptions o = many_channels(512);
+    o.n_source = n_source;
+    o.gaussians = n_source % 2 == 1;
+    o.n_baseline = o.n_time = 1;
+    check(o, 1e-9);
+  }
+}
+
+TEST(Delay, GivesTheSameBitsHoweverRowsAreShared) {
+  CaseOptions o = many_channels(1024);
+  o.smearing = o.gaussians = true;
+  o.n_baseline = 4;
+  o.n_time = 3;
+  Delayed delayed(o, 1e-6);
+  const auto whole = delayed.evaluate();
+  for (const std::vector<std::size_t>& cuts : {std::vector<std::size_t>{1}, {0, 5, 6}, {3, 4, 11}}) {
+    const auto parts = delayed.evaluate(cuts);
+    EXPECT_EQ(std::memcmp(whole.data(), parts.data(), whole.size() * sizeof(whole[0])), 0);
+  }
+}
+
+TEST(Delay, GivesTheSameBitsWhereResultsAreTooManyForCaches) {
+  CaseOptions o = many_channels(30011);  // an odd number: rows and planes begin at every alignment
+  o.n_time = 4;
+  o.polarisation = Polarisation::kFull;
+  Delayed delayed(o, 1e-6);
+  const std::vector<Complex<double>> all = delayed.evaluate();
+  ASSERT_GT(all.size() * sizeof(Complex<double>), std::size_t{16} << 20);
+  constexpr std::size_t kFew = 3;
+  delayed.plan.rows.resize(kFew);
+  const std::vector<Complex<double>> few = delayed.evaluate_first(kFew);
+  EXPECT_EQ(std::memcmp(all.data(), few.data(), few.size() * sizeof few[0]), 0);
+}
+
+TEST(Delay, SaysWhatStandsInItsWay) {
+  const auto obstacle = [](const CaseOptions& o, double tolerance = 1e-6) {
+    return Delayed(o, tolerance).plan.obstacle;
+  };
+  CaseOptions o = many_channels(1024);
+  EXPECT_EQ(obstacle(o), "");
+  EXPECT_NE(obstacle(o, 1e-14).find("tolerance"), std::string::npos);
+  o.grid = Grid::kIrregular;
+  EXPECT_NE(obstacle(o).find("regularly"), std::string::npos);
+  o.grid = Grid::kGapped;
+  EXPECT_NE(obstacle(o).find("regularly"), std::string::npos);
+  o.grid = Grid::kRounded;
+  o.phase_rad = 1e6;
+  EXPECT_EQ(obstacle(o, 1e-6), "");
+  EXPECT_NE(obstacle(o, 1e-12).find("rounded"), std::string::npos);
+  o = many_channels(1024);
+  o.spectra = true;
+  EXPECT_NE(obstacle(o).find("spectra"), std::string::npos);
+  o.spectra = false;
+  o.jones = JonesKind::kMatrix;
+  EXPECT_NE(obstacle(o).find("Jones"), std::string::npos);
+}
+
+TEST(Delay, ADirectionThatIsNoNumberReachesTheResultAndNothingElse) {
+  CaseOptions o = many_channels(1024);
+  Delayed delayed(o, 1e-6);
+  delayed.plan.sky.l[3] = std::nan("");
+  for (const Complex<double> z : delayed.evaluate()) EXPECT_TRUE(std::isnan(z.re) || z.re == 0);
+}
+
+TEST(Delay, IsAsAccurateOnEveryInstructionSet) {
+  for (std::int64_t bits = hwy::SupportedTargets(); bits != 0; bits &= bits - 1) {
+    hwy::SetSupportedTargetsForTest(bits);
+    hwy::GetChosenTarget().DeInit();
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    SCOPED_TRACE(psv::instruction_set());
+    CaseOptions o = many_channels(1024);
+    o.smearing = o.gaussians = true;
+    o.polarisation = Polarisation::kFull;
+    o.exposure_s = 0.3;
+    check(o, 1e-12);
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().DeInit();
+}
+
+}  // namespace
+}  // namespace rimetree::testing
