@@ -1,0 +1,92 @@
+// The sky of a problem on a device: sources with their weights, or with the products of their Jones terms, in chunks
+// that stay there between evaluations for as long as there is room.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "nodes/psv/device/chunks.h"
+#include "nodes/psv/device/jones.h"
+#include "nodes/psv/device/pack.h"
+#include "nodes/psv/device/solve.h"
+#include "runtime/fingerprint.h"
+
+namespace rimetree::psv {
+
+/// What an array of a sky is; with the owner and the chunk it makes the key.
+enum class DeviceRole : std::uint64_t { kSources, kWeights, kRuns, kChannels, kLeft, kRight };
+
+/// The parts of a problem that are the same for all rows, on the host.
+struct PackedProblem {
+  PackedProblem(const DeviceProblem& p, DeviceChannels channels_as_cut);
+  bool jones_vary() const { return left.n_channel > 1 || jones.right_axes.n_channel > 1; }
+  /// What sources, runs and channels take.
+  template <class T>
+  DeviceCosts costs(const DeviceProblem& p) const;
+
+  JonesChains jones;
+  std::size_t weights_per_source;
+  DeviceChannels channels;
+  JonesAxes left;
+};
+/// Largest path difference of any source and row.
+double reach_of(const Sky<double>& sky, const Rows& rows);
+
+/// A chunk of sources on a device.
+template <class T>
+struct SourceArrays {
+  memory::ResidentArrays::Handle sources, weights, left_values, right_values;
+  DeviceJones<T> left, right;
+};
+
+/// What one device has of the sky.
+template <class T>
+class DeviceSky {
+ public:
+  using Handle = memory::ResidentArrays::Handle;
+  /// `keep`: all sources fit at a time.
+  DeviceSky(const DeviceProblem& problem, const PackedProblem& packed, DeviceContext& context, ThreadPool& threads,
+            bool keep)
+      : p_(problem), packed_(packed), context_(context), threads_(threads), keep_(keep) {
+    runs_ = resident(DeviceRole::kRuns, 0, packed.channels.runs);
+    channels_ = resident(DeviceRole::kChannels, 0, packed.channels.channels);
+  }
+  /// Sources on the device. They stay in use there if all fit, else until the next ones are asked for; what the queue
+  /// still does with the last ones comes before their memory is used again.
+  const SourceArrays<T>& sources(const ProductRange& range);
+  const DeviceRun* runs() const { return runs_.as<const DeviceRun>(); }
+  const DeviceChannel* channels() const { return channels_.as<const DeviceChannel>(); }
+  memory::Queue& queue() const { return context_.compute(); }
+
+ private:
+  DeviceJones<T> jones_side(DeviceRole role, const ProductRange& range, Handle& handle);
+  /// An array of sources [begin, end), or of something else that `version` and these numbers tell from others; made by
+  /// make() if it is not there.
+  template <class F>
+  Handle resident(DeviceRole role, std::uint64_t version, std::size_t begin, std::size_t end, F&& make) {
+    memory::ResidentArrays& arrays = context_.arrays();
+    const std::uint64_t owner =
+        mix(mix(mix(p_.owner, static_cast<std::uint64_t>(role)), std::uint64_t{begin}), sizeof(T));
+    const memory::ArrayKey key{owner, mix(version, std::uint64_t{end})};
+    if (Handle there = arrays.get_if_there(key)) return there;
+    const auto& values = make();
+    return arrays.get(key, std::as_bytes(std::span(values)));
+  }
+  template <class U>
+  Handle resident(DeviceRole role, std::size_t begin, const std::vector<U>& values) {
+    const std::uint64_t version = fingerprint(std::as_bytes(std::span(values)));
+    return resident(role, version, begin, 0, [&]() -> const std::vector<U>& { return values; });
+  }
+
+  const DeviceProblem& p_;
+  const PackedProblem& packed_;
+  DeviceContext& context_;
+  ThreadPool& threads_;
+  bool keep_;
+  Handle runs_, channels_;
+  // By first source and, where Jones terms vary along channels, first channel; all of them where there is room.
+  std::map<std::pair<std::size_t, std::int32_t>, SourceArrays<T>> sources_;
+};
+
+}  // namespace rimetree::psv
