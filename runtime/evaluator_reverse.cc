@@ -219,6 +219,7 @@ void Evaluator::pull_batch(Pass& pass, std::span<const int> nodes) {
   ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
   if (!ready.empty()) {
     BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
+    context.devices = devices_;
     const auto start = std::chrono::steady_clock::now();
     ready.front()->inputs.node.pull_back_batch(context, ready);
     timing.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

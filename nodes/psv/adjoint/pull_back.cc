@@ -4,7 +4,9 @@
 #include <tuple>
 
 #include "nodes/psv/adjoint/adjoint.h"
+#include "nodes/psv/device/adjoint_solve.h"
 #include "nodes/psv/group_rows.h"
+#include "nodes/psv/jones_operands.h"
 #include "nodes/psv/reference.h"
 
 namespace rimetree::psv {
@@ -93,6 +95,37 @@ SkyInput sky_input(const ChildLayout& layout, const Evaluation& evaluation, cons
   return input;
 }
 
+/// What a sum is over.
+struct Summed {
+  const Sky<double>& sky;
+  const Channels& channels;
+  const Rows& rows;
+  const JonesTerms& jones;
+};
+
+/// On the devices of the context, or where their memory is too small on the host.
+SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const Summed& of,
+                                  const ResultAdjoints& adjoints, SourceWish wish) {
+  if (!context.devices.empty()) try {
+      const Output none;
+      const DeviceProblem problem{.sky = of.sky,
+                                  .channels = of.channels,
+                                  .rows = of.rows,
+                                  .jones = of.jones,
+                                  .output = none,
+                                  .owner = static_cast<std::uint64_t>(node.index()),
+                                  .version = version_of(of.sky)};
+      DeviceAdjoints done =
+          pull_back_on_devices(problem, adjoints, wish, context.devices, context.threads, context.cancellation);
+      if (!done.report.empty()) context.notes.add("psv-device-adjoint", "PSV: " + done.report);
+      return std::move(done.sums);
+    } catch (const memory::OutOfMemory& error) {
+      context.warnings.add("psv-device-memory",
+                           "node \"" + node.name() + "\" is differentiated on the host: " + error.what());
+    }
+  return pull_back_rows(of.sky, of.channels, of.rows, of.jones, adjoints, wish, context.threads, context.cancellation);
+}
+
 void pull_back_group(BatchContext& context, const ChildLayout& layout, const std::vector<PullBack*>& group) {
   const PullBack& first = *group.front();
   const Evaluation& evaluation = first.inputs;
@@ -110,18 +143,13 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
 
   GroupRows<const Complex<double>> group_rows;
   const std::size_t plane = first.adjoint.cells_per_element();
-  std::vector<BaselineOperands<double>> baselines;
-  baselines.reserve(group.size());  // views point into them
-  std::vector<JonesPair<double>> pairs;
+  JonesOperands jones_operands(layout);
   for (std::size_t i = 0; i < group.size(); ++i) {
-    if (input.with_jones) {
-      baselines.push_back(baseline_operands<double>(layout, group[i]->inputs, {}));
-      pairs.insert(pairs.end(), baselines.back().pairs.begin(), baselines.back().pairs.end());
-    }
+    if (input.with_jones) jones_operands.add(group[i]->inputs.children().subspan(kFirstJones));
     group_rows.add(group[i]->inputs.child(kUvw).value, layout.has_rates ? 6 : 3, static_cast<std::int32_t>(i),
                    n_time(layout, evaluation), evaluation.cells(), group[i]->adjoint.complex(), n_channel);
   }
-  const JonesTerms jones{static_cast<int>(layout.jones_elements.size() / 2), pairs.data(), false};
+  const JonesTerms jones = jones_operands.terms();
   // Rows on which nothing depends (flagged ones, say) are left out, be their coordinates NaN.
   group_rows.keep_if([&](const Complex<double>* row) {
     for (std::size_t e = 0; e < 4; ++e)
@@ -131,9 +159,10 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
   });
   const SourceWish wish{first.child(kBrightness) != nullptr, first.child(kLmn) != nullptr,
                         evaluation.has_child(kShape) && first.child(kShape) != nullptr};
-  const SourceAdjoints found = pull_back_rows(
-      sky, channels, group_rows.finish(layout.smear_time, layout.smear_frequency), jones,
-      {group_rows.output.data(), static_cast<std::ptrdiff_t>(plane)}, wish, context.threads, context.cancellation);
+  const Rows& rows = group_rows.finish(layout.smear_time, layout.smear_frequency);
+  const ResultAdjoints adjoints{group_rows.output.data(), static_cast<std::ptrdiff_t>(plane)};
+  const SourceAdjoints found =
+      pull_back_anywhere(context, evaluation.node, {sky, channels, rows, jones}, adjoints, wish);
   if (wish.positions) add_positions(layout, sky, found, evaluation.child(kLmn).value.real(), first.child(kLmn)->real());
   if (wish.weights) add_brightness(layout, sky, found, *first.child(kBrightness));
   if (wish.shapes) add_shapes(sky, found, first.child(kShape)->real());

@@ -15,12 +15,14 @@
 namespace rimetree::psv {
 
 /// What an array of a sky is; with the owner and the chunk it makes the key.
-enum class DeviceRole : std::uint64_t { kSources, kWeights, kRuns, kChannels, kLeft, kRight };
+enum class DeviceRole : std::uint64_t { kSources, kWeights, kRuns, kChannels, kLeft, kRight, kBrightness };
 
 /// The parts of a problem that are the same for all rows, on the host.
 struct PackedProblem {
   PackedProblem(const DeviceProblem& p, DeviceChannels channels_as_cut);
   bool jones_vary() const { return left.n_channel > 1 || jones.right_axes.n_channel > 1; }
+  /// Whether the brightness is a factor by itself: terms that vary along channels would need one product more for each.
+  bool brightness_apart() const { return !jones.empty() && !jones_vary(); }
   /// What sources, runs and channels take.
   template <class T>
   DeviceCosts costs(const DeviceProblem& p) const;
@@ -36,7 +38,7 @@ double reach_of(const Sky<double>& sky, const Rows& rows);
 /// A chunk of sources on a device.
 template <class T>
 struct SourceArrays {
-  memory::ResidentArrays::Handle sources, weights, left_values, right_values;
+  memory::ResidentArrays::Handle sources, weights, left_values, right_values, brightness;
   DeviceJones<T> left, right;
 };
 
