@@ -6,9 +6,10 @@
 namespace rimetree::psv {
 namespace {
 
-/// Rows per range: whole vectors, and several ranges per thread, so that no thread waits long for the last.
+/// Rows per range: whole vectors, and many ranges per thread, so that no thread waits long for the last: at most for
+/// 1/32 of its share. A range costs no more than a call.
 std::size_t rows_per_range(std::size_t n_row, std::size_t vector, const ThreadPool& threads) {
-  const std::size_t share = n_row / (8 * static_cast<std::size_t>(threads.size()) * vector);
+  const std::size_t share = n_row / (32 * static_cast<std::size_t>(threads.size()) * vector);
   return vector * std::clamp<std::size_t>(share, 1, 64);
 }
 

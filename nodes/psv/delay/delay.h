@@ -108,7 +108,7 @@ class DelayWorkspace {
     Complex<double>* grid;                   ///< [plane][term][pad, cells, pad]
     Complex<double>* spectrum;               ///< [cell]
     double* sample;                          ///< [plane][term][re, im][sample]
-    double* tile;                            ///< [16][channel of a tile]
+    double* tile;                            ///< [22][channel of a tile]
     std::size_t grid_stride, sample_stride;  ///< per grid; per part
   };
   const Arrays& arrays() const { return arrays_; }

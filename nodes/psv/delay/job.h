@@ -10,6 +10,7 @@ struct DelayJob {
   const DelayLevel& level;
   const DelayRow& how;
   const DelayWorkspace::Arrays& arrays;
+  bool past_caches = false;       ///< results are too many for caches
   std::size_t n_term = 1;         ///< of this row: spectra times tapers
   double u = 0, v = 0, w = 0;     ///< metres
   double du = 0, dv = 0, dw = 0;  ///< change over the exposure, metres

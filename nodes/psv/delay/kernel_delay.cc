@@ -25,9 +25,13 @@ namespace rimetree::psv {
 
 HWY_EXPORT(evaluate_delay_row);
 
+/// Results of a batch that are fewer are likely to be read from a cache by the node above.
+constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
+
 DelayJob delay_job(const DelayPlan& plan, const Rows& rows, std::size_t row, const DelayWorkspace::Arrays& arrays) {
   const DelayRow& how = plan.rows[row];
   DelayJob job{.plan = plan, .level = plan.levels[how.level], .how = how, .arrays = arrays};
+  job.past_caches = plan.rows.size() * plan.band.n_channel * 4 * sizeof(Complex<double>) > kCachedBytes;
   job.n_term = plan.sky.n_term;
   job.u = rows.u[row], job.v = rows.v[row], job.w = rows.w[row];
   if (rows.du != nullptr && rows.smear_time && rows.exposure_s != nullptr) {

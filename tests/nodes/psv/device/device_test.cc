@@ -13,18 +13,10 @@
 #include "nodes/psv/device/solve.h"
 #include "runtime/error.h"
 #include "tests/support/forest_fixture.h"
-#include "tests/support/psv_case.h"
+#include "tests/support/psv_combinations.h"
 
 namespace rimetree::testing {
 namespace {
-
-// As for the host's kernel (kernel_test.cc): rotations and recurrences of a few units in the last place each.
-constexpr double kDouble = 1e-12, kSingle = 1e-6;
-
-constexpr Polarisation kPolarisations[] = {Polarisation::kUnpolarised, Polarisation::kCircular, Polarisation::kFull,
-                                           Polarisation::kGeneral};
-constexpr Grid kGrids[] = {Grid::kRegular,   Grid::kRounded, Grid::kDescending, Grid::kGapped,
-                           Grid::kIrregular, Grid::kSingle,  Grid::kWide};
 
 /// Devices, and a case's visibilities as they give them.
 struct Devices {
@@ -69,11 +61,7 @@ bool same_bits(const std::vector<Complex<double>>& a, const std::vector<Complex<
 }
 
 void check(const CaseOptions& o, Devices& devices) {
-  SCOPED_TRACE(::testing::Message() << "polarisation " << int(o.polarisation) << " grid " << int(o.grid) << " jones "
-                                    << int(o.jones) << " spectra " << o.spectra << " gaussians " << o.gaussians
-                                    << " smearing " << o.smearing << " phase " << o.phase_rad << " sources "
-                                    << o.n_source << " rows " << o.n_baseline * o.n_time << " channels "
-                                    << o.n_channel);
+  SCOPED_TRACE(::testing::Message() << o);
   const Case c(o);
   const std::vector<oracle::Number> expected = c.expected();
   EXPECT_LT(largest_error(devices.solve(c, false), expected, c.total_flux()), kDouble);
@@ -82,66 +70,24 @@ void check(const CaseOptions& o, Devices& devices) {
 
 TEST(PsvDevice, AgreesWithExtendedPrecisionOnAllCombinations) {
   Devices devices = Devices::chosen();
-  unsigned seed = 1;
-  for (const Polarisation polarisation : kPolarisations)
-    for (const Grid grid : kGrids)
-      for (int bits = 0; bits < 8; ++bits) {
-        CaseOptions o;
-        o.polarisation = polarisation;
-        o.grid = grid;
-        o.spectra = bits & 1;
-        o.gaussians = bits & 2;
-        o.smearing = bits & 4;
-        o.seed = ++seed;
-        check(o, devices);
-      }
+  for (const CaseOptions& o : combinations()) check(o, devices);
 }
 
 TEST(PsvDevice, HoldsForPhasesOfAMillionRadians) {
   Devices devices = Devices::chosen();
-  for (const Grid grid : kGrids)
-    for (const bool smearing : {false, true})
-      for (const std::size_t n : {std::size_t{1}, std::size_t{30}}) {
-        CaseOptions o;
-        o.polarisation = Polarisation::kFull;
-        o.grid = grid;
-        o.smearing = o.gaussians = smearing;
-        o.phase_rad = 1e6;
-        o.n_source = n;
-        check(o, devices);
-      }
+  for (const CaseOptions& o : long_phases()) check(o, devices);
 }
 
 TEST(PsvDevice, HoldsForSmearingOfAnyStrength) {
   Devices devices = Devices::chosen();
-  for (const Grid grid : {Grid::kRegular, Grid::kRounded, Grid::kWide, Grid::kDescending})
-    for (const double exposure : {0.0, 1e-4, 1e-2, 1.0, 10.0, 100.0, 1000.0})
-      for (const bool gaussians : {false, true}) {
-        CaseOptions o;
-        o.grid = grid;
-        o.smearing = true;
-        o.gaussians = gaussians;
-        o.exposure_s = exposure;
-        o.n_channel = 150;
-        o.n_source = 5;
-        check(o, devices);
-      }
+  for (const CaseOptions& o : strong_smearing()) check(o, devices);
 }
 
 TEST(PsvDevice, AppliesJonesTerms) {
   Devices devices = Devices::chosen();
-  for (const JonesKind jones : {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs, JonesKind::kVarying})
-    for (const Polarisation polarisation : {Polarisation::kUnpolarised, Polarisation::kGeneral})
-      for (int bits = 0; bits < 8; ++bits) {
-        CaseOptions o;
-        o.jones = jones;
-        o.polarisation = polarisation;
-        o.grid = bits & 1 ? Grid::kIrregular : Grid::kRegular;
-        o.spectra = bits & 2;
-        o.gaussians = o.smearing = bits & 4;
-        o.n_source = 7;
-        check(o, devices);
-      }
+  for (const CaseOptions& o :
+       jones_terms({JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs, JonesKind::kVarying}))
+    check(o, devices);
 }
 
 TEST(PsvDevice, TakesAnyNumberOfRowsSourcesAndChannels) {

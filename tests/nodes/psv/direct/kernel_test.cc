@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "hwy/targets.h"
-#include "tests/support/psv_case.h"
+#include "tests/support/psv_combinations.h"
 
 namespace rimetree::testing {
 namespace {
@@ -14,18 +14,9 @@ namespace {
 // of smearing, 2e-13 for that of a Gaussian's taper (64 steps squared over two). In single precision: 2e-7 for the
 // phasor in the middle of a run, 1.2e-7 for each of two rotations and an amplitude, and the rounding errors of sums of
 // 48, which are of either sign.
-constexpr double kDouble = 1e-12, kSingle = 1e-6;
-
-constexpr Polarisation kPolarisations[] = {Polarisation::kUnpolarised, Polarisation::kCircular, Polarisation::kFull,
-                                           Polarisation::kGeneral};
-constexpr Grid kGrids[] = {Grid::kRegular,   Grid::kRounded, Grid::kDescending, Grid::kGapped,
-                           Grid::kIrregular, Grid::kSingle,  Grid::kWide};
 
 void check(const CaseOptions& o) {
-  SCOPED_TRACE(::testing::Message() << "polarisation " << int(o.polarisation) << " grid " << int(o.grid) << " jones "
-                                    << int(o.jones) << " spectra " << o.spectra << " gaussians " << o.gaussians
-                                    << " smearing " << o.smearing << " phase " << o.phase_rad << " sources "
-                                    << o.n_source << " rows " << o.n_baseline * o.n_time);
+  SCOPED_TRACE(::testing::Message() << o);
   const Case c(o);
   const std::vector<oracle::Number> expected = c.expected();
   EXPECT_LT(largest_error(c.fast<double>(), expected, c.total_flux()), kDouble);
@@ -34,52 +25,15 @@ void check(const CaseOptions& o) {
 }
 
 TEST(PsvKernel, AgreesWithExtendedPrecisionOnAllCombinations) {
-  unsigned seed = 1;
-  for (const Polarisation polarisation : kPolarisations)
-    for (const Grid grid : kGrids)
-      for (int bits = 0; bits < 8; ++bits) {
-        CaseOptions o;
-        o.polarisation = polarisation;
-        o.grid = grid;
-        o.spectra = bits & 1;
-        o.gaussians = bits & 2;
-        o.smearing = bits & 4;
-        o.seed = ++seed;
-        check(o);
-      }
+  for (const CaseOptions& o : combinations()) check(o);
 }
 
 TEST(PsvKernel, HoldsForPhasesOfAMillionRadians) {
-  for (const Grid grid : kGrids)
-    for (const bool smearing : {false, true})
-      for (const bool gaussians : {false, true}) {
-        CaseOptions o;
-        o.polarisation = Polarisation::kFull;
-        o.grid = grid;
-        o.smearing = smearing;
-        o.gaussians = gaussians;
-        o.phase_rad = 1e6;
-        // A single source: nothing averages its error away.
-        for (const std::size_t n : {std::size_t{1}, std::size_t{30}}) {
-          o.n_source = n;
-          check(o);
-        }
-      }
+  for (const CaseOptions& o : long_phases()) check(o);
 }
 
 TEST(PsvKernel, HoldsForSmearingOfAnyStrength) {
-  for (const Grid grid : {Grid::kRegular, Grid::kRounded, Grid::kWide})
-    for (const double exposure : {1e-4, 1e-2, 1.0, 10.0, 100.0, 1000.0})
-      for (const bool gaussians : {false, true}) {
-        CaseOptions o;
-        o.grid = grid;
-        o.smearing = true;
-        o.gaussians = gaussians;
-        o.exposure_s = exposure;
-        o.n_channel = 150;
-        o.n_source = 5;
-        check(o);
-      }
+  for (const CaseOptions& o : strong_smearing()) check(o);
 }
 
 TEST(PsvKernel, HoldsForSmearingOfAllPlanes) {
@@ -102,19 +56,9 @@ TEST(PsvKernel, HoldsForSmearingOfAllPlanes) {
 }
 
 TEST(PsvKernel, AppliesJonesTerms) {
-  for (const JonesKind jones :
-       {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs, JonesKind::kVarying, JonesKind::kAntennas})
-    for (const Polarisation polarisation : {Polarisation::kUnpolarised, Polarisation::kGeneral})
-      for (int bits = 0; bits < 8; ++bits) {
-        CaseOptions o;
-        o.jones = jones;
-        o.polarisation = polarisation;
-        o.grid = bits & 1 ? Grid::kIrregular : Grid::kRegular;
-        o.spectra = bits & 2;
-        o.gaussians = o.smearing = bits & 4;
-        o.n_source = 7;
-        check(o);
-      }
+  for (const CaseOptions& o : jones_terms(
+           {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs, JonesKind::kVarying, JonesKind::kAntennas}))
+    check(o);
 }
 
 TEST(PsvKernel, SharesTheTermsOfAntennas) {
