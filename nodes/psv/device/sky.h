@@ -68,8 +68,10 @@ class DeviceSky {
   template <class F>
   Handle resident(DeviceRole role, std::uint64_t version, std::size_t begin, std::size_t end, F&& make) {
     memory::ResidentArrays& arrays = context_.arrays();
-    const std::uint64_t owner =
-        mix(mix(mix(p_.owner, static_cast<std::uint64_t>(role)), std::uint64_t{begin}), sizeof(T));
+    // Directions, runs and channels are the same in both precisions.
+    const bool in_double = role == DeviceRole::kSources || role == DeviceRole::kRuns || role == DeviceRole::kChannels;
+    const std::uint64_t owner = mix(mix(mix(p_.owner, static_cast<std::uint64_t>(role)), std::uint64_t{begin}),
+                                    in_double ? sizeof(double) : sizeof(T));
     const memory::ArrayKey key{owner, mix(version, std::uint64_t{end})};
     if (Handle there = arrays.get_if_there(key)) return there;
     const auto& values = make();
