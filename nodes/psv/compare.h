@@ -1,6 +1,7 @@
 // The PSV node's models compared with data where they are computed; see runtime/comparison.h.
 #pragma once
 
+#include <algorithm>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -17,26 +18,34 @@ struct ComparedRows {
   std::vector<unsigned char> wanted;                 ///< [comparison][time]: whether there is any datum
   ResidualSums weights;                              ///< but for chi-square
   std::vector<GroupRows<const unsigned char>> rows;  ///< by term
+
+  std::size_t bytes() const {
+    constexpr std::size_t kRow = 7 * sizeof(double) + 2 * sizeof(std::int32_t) + sizeof(void*);
+    return wanted.size() * (1 + rows.size() * kRow);
+  }
 };
 
-/// Those of the comparisons that a node was last the first of, by version.
+/// Those of the comparisons that a node was lately the first of, by version: of one time-slot group, or of several.
 class ComparedRowsCache {
  public:
   template <class Make>
   std::shared_ptr<const ComparedRows> get(std::uint64_t version, Make&& make) {
     const std::lock_guard lock(mutex_);
-    for (auto it = entries_.begin(); it != entries_.end(); ++it)
-      if (it->first == version) {
-        entries_.splice(entries_.begin(), entries_, it);
-        return it->second;
-      }
+    const auto known =
+        std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e.first == version; });
+    if (known != entries_.end()) {
+      entries_.splice(entries_.begin(), entries_, known);
+      return known->second;
+    }
     entries_.emplace_front(version, make());
-    if (entries_.size() > kMost) entries_.pop_back();
+    std::size_t bytes = 0;
+    for (const auto& [of, rows] : entries_) bytes += rows->bytes();
+    for (; bytes > kMostBytes && entries_.size() > 1; entries_.pop_back()) bytes -= entries_.back().second->bytes();
     return entries_.front().second;
   }
 
  private:
-  static constexpr std::size_t kMost = 4;
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
   std::mutex mutex_;
   std::list<std::pair<std::uint64_t, std::shared_ptr<const ComparedRows>>> entries_;  // the last used one first
 };

@@ -22,6 +22,9 @@ inline constexpr std::size_t kBlockSources = sizeof(T) == 8 ? 48 : 48;
 /// Sources whose phasors at all channels of a tile are stored at a time, in the first-level cache too.
 inline constexpr std::size_t kStoredSources = 16;
 
+/// Sources seeded at a time in single precision.
+inline constexpr std::size_t kSeedSources = 12;
+
 /// With Jones terms that vary along channels: channels per window, the widest vector's at least and whole tiles;
 /// sources per block, few enough that the sides of all antennas stay in a nearby cache and, for singles, enough that
 /// sums are not widened too often; rows that share their antennas' sides.

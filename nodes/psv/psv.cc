@@ -206,6 +206,16 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
   return target;
 }
 
+namespace {
+
+psv::DeviceOutlook on_devices(const psv::Outlook& outlook, std::size_t n_baseline, std::size_t n_channel,
+                              bool may_have_gaussians) {
+  return {outlook.n_source,   n_baseline,       n_channel,          outlook.n_pair > 0,
+          outlook.jones_vary, outlook.smearing, may_have_gaussians, outlook.tolerance};
+}
+
+}  // namespace
+
 void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const {
   Stopwatch watch;
   const Evaluation& first = *group.front();
@@ -236,12 +246,14 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   psv::GroupRows<Complex<double>> group_rows;
   std::vector<Vells> targets;
   psv::JonesOperands jones_operands(layout_);
+  psv::BaselineEnds ends;
   for (std::size_t i = 0; i < n_group; ++i) {
     const Evaluation& evaluation = *group[i];
     targets.push_back(evaluation.make(NumberType::complex, shape));
     group_rows.add(evaluation.child(kUvw).value, layout_.has_rates ? 6 : 3, static_cast<std::int32_t>(i), n_times,
                    evaluation.cells(), targets.back().complex(), n_channel);
     if (input.with_jones) jones_operands.add(evaluation.children().subspan(kFirstJones));
+    if (!context.devices.empty()) psv::add_ends(context.forest, evaluation.node, i == 0, ends);
   }
   const psv::JonesTerms jones = jones_operands.terms();
   const psv::Rows& rows = group_rows.finish(layout_.smear_time, layout_.smear_frequency);
@@ -250,7 +262,7 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
   context.split.changed_seconds += watch.lap();
   psv::solve_group(context, first.node, {input, sky, channels, rows, jones, output}, packed->version,
-                   tolerance_of(first.request));
+                   tolerance_of(first.request), ends);
   for (std::size_t i = 0; i < n_group; ++i) group[i]->set(std::move(targets[i]));
   verify(context, group, &operands, input.with_jones ? 0 : sky.total_flux);
 }
@@ -291,7 +303,6 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   const auto varies = [&](std::size_t slot) { return children[slot][Axis::frequency] > 1; };
   if (varies(kLmn) || varies(kUvw) || children[kLmn][Axis::time] > 1 || children[kBrightness][Axis::time] > 1)
     return {"PSV: cell by cell, since directions or brightness vary in time or frequency", 0};
-  if (!devices.empty()) return {"PSV: " + psv::method_on_devices(devices, tolerance_of(request)), 0};
   psv::Outlook outlook;
   outlook.n_source = static_cast<std::size_t>(layout_.n_source);
   const bool all_times = layout_.has_rates && layout_.smear_time;
@@ -302,6 +313,11 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   outlook.spectra = varies(kBrightness);
   outlook.smearing = layout_.has_rates;
   outlook.tolerance = tolerance_of(request);
+  if (!devices.empty())
+    return {"PSV: " + psv::expected_on_devices(
+                          devices, on_devices(outlook, n_node, frequency.centre.size(),
+                                              children.size() > kShape && children[kShape][Axis::frequency] > 0)),
+            0};
   const psv::Channels channels =
       psv::analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());
   const psv::Choice choice = psv::expected_choice(outlook, channels);

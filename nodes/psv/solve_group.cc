@@ -12,7 +12,7 @@ namespace {
 constexpr double kSmearingErrorToWarnOf = 1e-3;
 
 bool solve_group_on_devices(BatchContext& context, const Node& node, const RowsProblem& problem,
-                            const SkyVersion& version, double tolerance) {
+                            const SkyVersion& version, double tolerance, const BaselineEnds& ends) {
   if (context.devices.empty()) return false;
   check_tolerance(tolerance);
   const DeviceProblem on_devices{problem.sky,
@@ -22,7 +22,8 @@ bool solve_group_on_devices(BatchContext& context, const Node& node, const RowsP
                                  problem.output,
                                  tolerance,
                                  static_cast<std::uint64_t>(node.index()),
-                                 version};
+                                 version,
+                                 ends};
   try {
     const std::string done = solve_on_devices(on_devices, context.devices, context.threads, context.cancellation);
     context.notes.add("psv-device", "PSV: " + done);
@@ -36,8 +37,8 @@ bool solve_group_on_devices(BatchContext& context, const Node& node, const RowsP
 }  // namespace
 
 void solve_group(BatchContext& context, const Node& node, const RowsProblem& problem, const SkyVersion& version,
-                 double tolerance) {
-  if (solve_group_on_devices(context, node, problem, version, tolerance)) return;
+                 double tolerance, const BaselineEnds& ends) {
+  if (solve_group_on_devices(context, node, problem, version, tolerance, ends)) return;
   Choice choice = choose_method(problem.sky, problem.channels, problem.rows, problem.jones, tolerance);
   context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   solve_rows(problem, std::move(choice), context.threads, context.cancellation);

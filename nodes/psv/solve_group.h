@@ -2,6 +2,7 @@
 // that the planner chooses.
 #pragma once
 
+#include "nodes/psv/matrix/antennas.h"
 #include "nodes/psv/packed_skies.h"
 #include "nodes/psv/solve.h"
 #include "runtime/node.h"
@@ -9,10 +10,10 @@
 namespace rimetree::psv {
 
 /// Evaluates to `tolerance`, a fraction of the total flux, and notes how. Where the memory of the devices is too small
-/// it warns and takes the host. `node` and `version`: whose sky it is, and which. Throws Cancelled, and Error for a
-/// tolerance that nobody meets.
+/// it warns and takes the host. `node` and `version`: whose sky it is, and which; `ends`: the antennas of its
+/// baselines, where known. Throws Cancelled, and Error for a tolerance that nobody meets.
 void solve_group(BatchContext& context, const Node& node, const RowsProblem& problem, const SkyVersion& version,
-                 double tolerance);
+                 double tolerance, const BaselineEnds& ends);
 
 /// Warns of cells over which smearing is no product of sincs.
 void warn_of_large_cells(BatchContext& context, const Node& node, const SmearingLimits& limits);

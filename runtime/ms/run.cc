@@ -1,7 +1,6 @@
 #include "runtime/ms/run.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <future>
 #include <map>
@@ -10,6 +9,8 @@
 #include <set>
 
 #include "runtime/ms/error.h"
+#include "runtime/ms/join_windows.h"
+#include "runtime/ms/tile_request.h"
 #include "runtime/ms/tile_writer.h"
 
 namespace rimetree::ms {
@@ -17,16 +18,9 @@ namespace rimetree::ms {
 namespace {
 
 // The classes that mean something to a run. Their children and state are documented with the nodes.
-constexpr std::string_view kSpigot = "Spigot", kSink = "Sink", kVisDataMux = "VisDataMux";
+constexpr std::string_view kSink = "Sink", kVisDataMux = "VisDataMux";
 constexpr std::size_t kDefaultTimeSlots = 64;
 constexpr std::size_t kTilesInFlight = 3;  // one being read, one evaluated, one written
-
-// Identifies the data of one tile within this process, so that no result of another tile or run is mistaken for its
-// own.
-std::uint64_t next_data_id() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
 
 class Stopwatch {
  public:
@@ -38,36 +32,12 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::vector<std::string> column_states(const Forest& forest, std::string_view node_class, const std::string& field) {
-  std::vector<std::string> columns;
-  for (std::size_t i = 0; i < forest.size(); ++i) {
-    const Node& node = forest.node(static_cast<int>(i));
-    if (node.node_class().name != node_class) continue;
-    const std::string& column = node.state().text(field);
-    if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
-  }
-  return columns;
-}
-
 bool any_sink_writes_flags(const Forest& forest) {
   for (std::size_t i = 0; i < forest.size(); ++i) {
     const Node& node = forest.node(static_cast<int>(i));
     if (node.node_class().name == kSink && node.state().boolean("write_flags")) return true;
   }
   return false;
-}
-
-[[noreturn]] void report_failures(const std::vector<Failure>& failures, const TileKey& key) {
-  std::string text = "evaluation failed in the tile of DATA_DESC_ID " + std::to_string(key.data_desc_id) +
-                     ", FIELD_ID " + std::to_string(key.field_id) + ":";
-  constexpr std::size_t kMost = 10;
-  for (std::size_t i = 0; i < std::min(failures.size(), kMost); ++i) {
-    const Failure& failure = failures[i];
-    text += "\n  " + (failure.origin.empty() ? "" : failure.origin + ": ") + "node \"" + failure.node + "\" (" +
-            failure.node_class + "): " + failure.message;
-  }
-  if (failures.size() > kMost) text += "\n  and " + std::to_string(failures.size() - kMost) + " more";
-  throw Error(text);
 }
 
 // Memory of visibilities between tiles; taken by the thread that reads, given back by the one that writes.
@@ -95,21 +65,21 @@ class Run {
  public:
   Run(MeasurementSet& ms, Evaluator& evaluator, const RunOptions& options)
       : ms_(ms), evaluator_(evaluator), options_(options), stages_(sink_stages(evaluator.forest())) {
-    ReadSelection selection;
-    selection.rows = options.rows;
-    if (selection.rows.time_slots == 0) selection.rows.time_slots = 1;
-    for (const std::string& column : columns_read(evaluator.forest()))
-      if (column != "UVW" && column != "WEIGHT") selection.columns.push_back(column);
-    selection.channels = options.channels;
-    // What nobody looks at is not read.
     writes_flags_ = any_sink_writes_flags(evaluator.forest());
-    selection.flags = !selection.columns.empty() || writes_flags_;
-    const auto inputs = columns_read(evaluator.forest());
-    selection.weights = std::find(inputs.begin(), inputs.end(), "WEIGHT") != inputs.end();
+    ReadSelection selection = reads_of(evaluator.forest(), options.rows, writes_flags_);
+    if (selection.rows.time_slots == 0) selection.rows.time_slots = 1;
+    selection.channels = options.channels;
     reader_ = std::make_unique<TileReader>(ms, selection);
     outputs_ = columns_written(evaluator.forest());
     if (options.rows.time_slots == 0)
       reader_->fit(evaluator.memory_budget() / (2 * kTilesInFlight), kDefaultTimeSlots, outputs_.size());
+    if (options.join_windows && !outputs_.empty())
+      throw Error("spectral windows are joined for solving only: the forest has Sinks, which would write to " +
+                  outputs_.front());
+    if (options.join_windows)
+      parts_ = windows_together(reader_->plan());
+    else
+      for (std::size_t i = 0; i < reader_->tiles().size(); ++i) parts_.push_back({i});
     report_.time_slots = reader_->selection().rows.time_slots;
     report_.columns = outputs_;
   }
@@ -142,7 +112,7 @@ class Run {
   // Tile k + 1 is read and tile k - 1 written while tile k is evaluated. Futures wait where they go out of scope, so a
   // failure leaves no task behind, and what had been evaluated before it is written.
   void pipeline(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
-    const std::size_t n_tile = reader_->tiles().size();
+    const std::size_t n_tile = parts_.size();
     const auto read = [this](std::size_t index) {
       return std::async(std::launch::async, [this, index] { return read_tile(index); });
     };
@@ -155,10 +125,11 @@ class Run {
         report_.rows_written += writing.get();
       }
       ++report_.tiles;
-      report_.rows += static_cast<std::int64_t>(reader_->tiles()[index].n_row);
+      for (const std::size_t part : parts_[index])
+        report_.rows += static_cast<std::int64_t>(reader_->tiles()[part].n_row);
       if (progress)
         progress({index + 1, n_tile, report_.rows, static_cast<std::int64_t>(reader_->n_row()),
-                  reader_->tiles()[index].last_time_s});
+                  reader_->tiles()[parts_[index].back()].last_time_s});
     };
     for (std::size_t i = 0; i < n_tile; ++i) {
       auto tile = [&] {
@@ -166,7 +137,7 @@ class Run {
         return std::make_shared<InFlight>(reading.get());
       }();
       if (i + 1 < n_tile) reading = read(i + 1);
-      evaluate(*tile, reader_->tiles()[i], cancellation);
+      evaluate(*tile, reader_->tiles()[parts_[i].front()], cancellation);
       if (i > 0) finish_writing(i - 1);
       writing = std::async(std::launch::async, [this, tile] { return write_tile(*tile); });
     }
@@ -174,7 +145,9 @@ class Run {
   }
 
   InFlight read_tile(std::size_t index) {
-    InFlight read{reader_->read(index), {}};
+    std::vector<Tile> windows;
+    for (const std::size_t part : parts_[index]) windows.push_back(reader_->read(part));
+    InFlight read{join_windows(std::move(windows)), {}};
     for (const std::string& column : outputs_) {
       if (read.tile.columns.contains(column)) continue;
       // The memory of an earlier tile serves again. What no Sink fills is not written, so it need not be cleared.
@@ -191,8 +164,7 @@ class Run {
       return;
     cells_time_ = tile.time_s, cells_interval_ = tile.interval_s;
     cells_frequency_ = tile.frequency_hz, cells_width_ = tile.channel_width_hz;
-    cells_ = std::make_shared<const Cells>(
-        Cells::time_frequency({tile.time_s, tile.interval_s}, {tile.frequency_hz, tile.channel_width_hz}));
+    cells_ = cells_of(tile);
   }
 
   void evaluate(InFlight& in_flight, const TileKey& key, Cancellation* cancellation) {
@@ -220,7 +192,7 @@ class Run {
 
   // The share of a tile: together exactly what was asked for.
   int results_to_verify(std::size_t tile) const {
-    const auto n = static_cast<std::uint64_t>(options_.verify), n_tile = reader_->tiles().size();
+    const auto n = static_cast<std::uint64_t>(options_.verify), n_tile = parts_.size();
     return static_cast<int>(n * (tile + 1) / n_tile - n * tile / n_tile);
   }
 
@@ -270,6 +242,7 @@ class Run {
   const RunOptions& options_;
   std::vector<std::vector<int>> stages_;
   std::unique_ptr<TileReader> reader_;
+  std::vector<std::vector<std::size_t>> parts_;  // by tile evaluated: tiles of the reader
   std::vector<std::string> outputs_;
   std::vector<std::unique_ptr<TileWriter>> writers_;
   std::shared_ptr<const Cells> cells_;
@@ -301,9 +274,6 @@ std::vector<std::vector<int>> sink_stages(const Forest& forest) {
         "child \"pre\" is a Solver)");
   return stages;
 }
-
-std::vector<std::string> columns_read(const Forest& forest) { return column_states(forest, kSpigot, "input_column"); }
-std::vector<std::string> columns_written(const Forest& forest) { return column_states(forest, kSink, "output_column"); }
 
 RunReport run(MeasurementSet& ms, Evaluator& evaluator, const RunOptions& options, Cancellation* cancellation,
               const std::function<void(const RunProgress&)>& progress) {

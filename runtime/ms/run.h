@@ -19,7 +19,9 @@ struct RunOptions {
   std::optional<ChannelRange> channels;  ///< all if not given
   Precision precision = Precision::double_;
   double tolerance = 0;  ///< Request::tolerance
-  int verify = 0;        ///< results to compute again in extended precision, spread over the tiles (Request::verify)
+  /// Spectral windows that are observed at the same times make one tile (join_windows.h): for solving, not for writing.
+  bool join_windows = false;
+  int verify = 0;  ///< results to compute again in extended precision, spread over the tiles (Request::verify)
   /// Where several runs fill a column together, one for each field: all but the first continue, after all but the last
   /// more follow, and `rows_expected` counts the rows of all (0: of this run). The journal stays until the last ends.
   bool continues = false, more_follow = false;
@@ -48,10 +50,6 @@ struct RunReport {
 /// What a run evaluates, in order: the children of the VisDataMux nodes (pre, sinks, post), or all Sinks where there is
 /// none. Throws Error if that is nothing.
 std::vector<std::vector<int>> sink_stages(const Forest& forest);
-
-/// Columns that the forest's Spigots read and its Sinks write.
-std::vector<std::string> columns_read(const Forest& forest);
-std::vector<std::string> columns_written(const Forest& forest);
 
 /// Runs. `progress` is called after every tile. A node that fails ends the run with an Error that names the node, its
 /// script line and the tile; tiles written until then are complete, and the journal of the column says so (as it does

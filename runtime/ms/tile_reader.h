@@ -39,6 +39,8 @@ class TileReader {
   const std::vector<TileKey>& tiles() const { return plan_.tiles; }
   /// Baselines that have a row in any tile, ascending.
   std::vector<Baseline> baselines() const;
+  /// Channels of a data description that are read.
+  std::size_t n_channel(int data_desc_id) const { return part(data_desc_id).n_channel; }
   /// Rows in all tiles.
   std::size_t n_row() const { return plan_.row_order.size(); }
 

@@ -29,6 +29,18 @@ Ref per_unknown(const std::vector<double>& of_coefficient, const SolutionTiles& 
 
 }  // namespace
 
+Ref gradient_vector(const Forest& forest, Gradient& gradient) {
+  std::vector<double> vector;
+  for (const int parm : solvable_parms(forest)) {
+    const std::span<double> own = gradient.of(parm);
+    if (own.empty())  // not below the node
+      vector.insert(vector.end(), forest.node(parm).n_unknown(), 0.0);
+    else
+      vector.insert(vector.end(), own.begin(), own.end());
+  }
+  return make_array(vector);
+}
+
 PyObject* forest_parameters(PyObject*, PyObject* arguments) {
   return guarded([&] {
     PyObject* object;
@@ -92,15 +104,7 @@ PyObject* forest_gradient(PyObject*, PyObject* arguments) {
       found = evaluator->value_and_gradient(request, root, &cancellation);
     }
     if (!found.value->ok()) return tuple(result_to_python(forest, *found.value), none());
-    std::vector<double> vector;
-    for (const int parm : solvable_parms(forest)) {
-      const std::span<double> own = found.gradient.of(parm);
-      if (own.empty())  // not below the node
-        vector.insert(vector.end(), forest.node(parm).n_unknown(), 0.0);
-      else
-        vector.insert(vector.end(), own.begin(), own.end());
-    }
-    return tuple(result_to_python(forest, *found.value), make_array(vector));
+    return tuple(result_to_python(forest, *found.value), gradient_vector(forest, found.gradient));
   });
 }
 

@@ -1,6 +1,8 @@
 // Unknowns as one vector, gradients with respect to it, and the check of derivatives, for Python.
 #pragma once
 
+#include "runtime/forest.h"
+#include "runtime/pull_back.h"
 #include "runtime/python/python.h"
 
 namespace rimetree::python {
@@ -15,5 +17,8 @@ PyObject* forest_gradient(PyObject* self, PyObject* arguments);
 /// check_forest_derivatives(forest, node, cells, precision, tolerance)
 ///   -> ([(node, class, difference, noise, extended)], [(parm, coefficient, forward, reverse)])
 PyObject* check_forest_derivatives(PyObject* self, PyObject* arguments);
+
+/// As one vector, in the order of set_forest_parameters; 0 for unknowns that it has not.
+Ref gradient_vector(const Forest& forest, Gradient& gradient);
 
 }  // namespace rimetree::python

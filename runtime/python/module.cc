@@ -7,6 +7,7 @@
 #include "runtime/python/forest_object.h"
 #include "runtime/python/gradient_functions.h"
 #include "runtime/python/ms_functions.h"
+#include "runtime/python/ms_objective_object.h"
 #include "runtime/python/py_node.h"
 #include "runtime/python/python.h"
 #include "runtime/python/registry_functions.h"
@@ -56,6 +57,7 @@ PyMethodDef functions[] = {
     {"create_ms", create_ms, METH_VARARGS, "create_ms(path, description)"},
     {"inspect_ms", inspect_ms, METH_VARARGS, "inspect_ms(path, scan_cells=True) -> JSON text"},
     {"open_tiles", open_tiles, METH_VARARGS, "open_tiles(path, options) -> TileReader"},
+    {"open_objective", open_objective, METH_VARARGS, "open_objective(forest, path, node, options) -> MsObjective"},
     {"machine", machine, METH_NOARGS, "machine() -> dict"},
     {"multiply_add_peak", measure_peak, METH_NOARGS, "multiply_add_peak() -> dict: of one core, measured now"},
     {nullptr, nullptr, 0, nullptr}};
@@ -91,6 +93,7 @@ Ref make_module() {
   add(module.get(), "Array", make_array_type());
   add(module.get(), "Forest", make_forest_type());
   add(module.get(), "TileReader", make_tile_reader_type());
+  add(module.get(), "MsObjective", make_ms_objective_type());
   Registry::instance().add(library_node_classes(), "rimetree._core");
   return module;
 }

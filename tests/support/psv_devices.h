@@ -1,37 +1,61 @@
-// Devices for tests of what PSV does on them.
+// Devices that PSV is tested on.
 #pragma once
 
 #include <cstdlib>
+#include <cstring>
+#include <functional>
 #include <memory>
-#include <vector>
+#include <string>
 
 #include "memory/simulated_device.h"
-#include "runtime/device_context.h"
-#include "runtime/thread_pool.h"
+#include "nodes/psv/device/solve.h"
 #include "tests/support/forest_fixture.h"
+#include "tests/support/psv_case.h"
 
 namespace rimetree::testing {
 
-struct PsvDevices {
+/// Devices, and a case's visibilities as they give them.
+struct Devices {
   /// Those that RIMETREE_DEVICE names; without it a simulated one.
-  static PsvDevices chosen() {
+  static Devices chosen() {
     test::registry();  // the plugin for GPUs
     const char* names = std::getenv("RIMETREE_DEVICE");
-    PsvDevices devices(0, 0);
+    Devices devices(std::size_t{1} << 28, 0);
     if (names != nullptr) devices.contexts = open_devices({names, 0});
     if (devices.contexts.empty()) devices.contexts = open_devices({"simulated", 0});
     return devices;
   }
-  /// `n` simulated ones.
-  explicit PsvDevices(std::size_t capacity = std::size_t{1} << 28, std::size_t n = 1, std::size_t budget = 0) {
+  explicit Devices(std::size_t capacity = std::size_t{1} << 28, std::size_t n = 1, std::size_t budget = 0) {
     for (std::size_t i = 0; i < n; ++i) {
       simulated.push_back(std::make_shared<memory::SimulatedDevice>(capacity));
       contexts.push_back(std::make_unique<DeviceContext>(simulated.back(), budget));
     }
   }
+  /// `tell`: changes the problem before it is solved, e.g. the method that is taken.
+  std::vector<Complex<double>> solve(const Case& c, bool single,
+                                     const std::function<void(psv::DeviceProblem&)>& tell = nullptr) {
+    const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
+    const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
+    const psv::JonesTerms jones{c.n_pair, c.jones_pairs.data(), c.options.jones >= JonesKind::kVarying};
+    std::vector<Complex<double>> out(c.n_row() * 4 * c.n_channel(), {-12345, -12345});
+    std::vector<Complex<double>*> row;
+    for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
+    const psv::Output output{row.data(), std::ptrdiff_t(c.n_channel())};
+    const psv::Rows rows = c.psv_rows();
+    Cancellation cancellation;
+    psv::DeviceProblem problem{sky, channels, rows, jones, output, single ? 1e-6 : 1e-12, 1, psv::version_of(sky)};
+    if (tell) tell(problem);
+    report = psv::solve_on_devices(problem, contexts, *threads, cancellation);
+    return out;
+  }
   std::vector<std::shared_ptr<memory::SimulatedDevice>> simulated;
   DeviceContexts contexts;
   std::unique_ptr<ThreadPool> threads = std::make_unique<ThreadPool>(1);
+  std::string report;
 };
+
+inline bool same_bits(const std::vector<Complex<double>>& a, const std::vector<Complex<double>>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0;
+}
 
 }  // namespace rimetree::testing

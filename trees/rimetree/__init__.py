@@ -20,6 +20,7 @@ from . import ms, nodes, sky, telescopes
 from ._core import Error, ForestError
 from .cells import Cells
 from .forest import Forest, Result
+from .ms_objective import MsObjective
 from .nodes import *  # noqa: F403 - the node classes; their names are in nodes.__all__
 from .nodes import PyNode
 from .parameters import DerivativeCheck, Parameter
@@ -41,6 +42,7 @@ __all__ = [
     "Error",
     "Forest",
     "ForestError",
+    "MsObjective",
     "NodeDef",
     "NodeScope",
     "NodeStub",

@@ -231,12 +231,35 @@ class Forest:
         return float(np.asarray(raw["value"]).item()), np.array(gradient)
 
     def chi_square(
-        self, node: NodeStub | str, cells: Cells | None = None, x: np.ndarray | None = None, **options
+        self,
+        node: NodeStub | str | None = None,
+        cells: Cells | None = None,
+        x: np.ndarray | None = None,
+        *,
+        ms: str | None = None,
+        **options,
     ) -> tuple[float, np.ndarray]:
-        """`value_and_gradient` of a ChiSquare node."""
-        if self._classes.get(_name(node)) != "ChiSquare":
-            raise Error(f"node {_name(node)!r} is no ChiSquare")
+        """`value_and_gradient` of a ChiSquare node: on cells, or with `ms` over a whole Measurement Set.
+
+        Over a set, options are those of `MsObjective`, and `node` may be left out where there is only one. The data are
+        read at each call: make an `MsObjective` to keep them.
+        """
+        if ms is not None:
+            from .ms_objective import MsObjective
+
+            if cells is not None:
+                raise Error("give cells or a Measurement Set, not both: a set has cells of its own")
+            objective = MsObjective(self, ms, node, **options)
+            self._require_chi_square(objective.node)
+            return objective(x)
+        if node is None:
+            raise Error("say which ChiSquare node")
+        self._require_chi_square(_name(node))
         return self.value_and_gradient(node, cells, x, **options)
+
+    def _require_chi_square(self, name: str) -> None:
+        if self._classes.get(name) != "ChiSquare":
+            raise Error(f"node {name!r} is no ChiSquare")
 
     def check_derivatives(
         self,

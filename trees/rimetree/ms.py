@@ -29,6 +29,7 @@ __all__ = [
     "groups",
     "inspect",
     "run_options",
+    "sample_tiles",
     "slot_times",
     "tiles",
 ]
@@ -112,16 +113,18 @@ def run_options(
     tolerance: float | None = None,
     verify: int = 0,
     part: tuple[int, int, int] | None = None,
+    join_windows: bool = False,
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
     `data_desc_id`, `field_id`: only these rows (None: all). `time_slots`: per time-slot group (None: as many as fit in
     memory). `channels`: (first, stop). `time_range_s`: (first, last) TIME (MJD, seconds) of the rows to take.
-    `precision`: "double" or "single"; `tolerance`: what may be
-    wrong instead, as a fraction of the total flux. `verify`: so many visibilities, chosen at random, are computed again
-    in extended precision (those of each batch of nodes that can be). `part`: (index, count, rows) where this run
-    is one of several that fill a column together, one for each field, with so many rows in all: if one of them is
-    interrupted, the set says so until the last has ended.
+    `precision`: "double" or "single"; `tolerance`: what may be wrong instead, as a fraction of the total flux.
+    `verify`: so many visibilities, chosen at random, are computed again in extended precision (those of each batch of
+    nodes that can be). `part`: (index, count, rows) where this run is one of several that fill a column together, one
+    for each field, with so many rows in all: if one of them is interrupted, the set says so until the last has ended.
+    `join_windows`: the spectral windows of a field at the same times make one time-slot group, channel after channel;
+    for trees that solve and write nothing.
     """
     tolerance_of(precision, tolerance)
     if verify < 0:
@@ -141,6 +144,7 @@ def run_options(
         "continues": part is not None and part[0] > 0,
         "more_follow": part is not None and part[0] < part[1] - 1,
         "rows_expected": 0 if part is None else part[2],
+        "join_windows": join_windows,
     }
 
 
@@ -174,9 +178,19 @@ def tiles(path: str | os.PathLike, columns: Sequence[str] = (), **options) -> It
     """
     reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "columns": list(columns)})
     for index in range(len(reader)):
-        tile = reader.read(index)
-        tile["columns"] = {name: np.asarray(values) for name, values in tile["columns"].items()}
-        yield {name: np.asarray(value) if isinstance(value, _core.Array) else value for name, value in tile.items()}
+        yield _tile(reader.read(index))
+
+
+def sample_tiles(path: str | os.PathLike, columns: Sequence[str], count: int, **options) -> Iterator[dict]:
+    """As `tiles`, but of one time slot each and `count` of them at most, spread evenly over the set."""
+    reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "time_slots": 1, "columns": list(columns)})
+    for index in np.unique(np.linspace(0, len(reader) - 1, min(count, len(reader))).round().astype(int)):
+        yield _tile(reader.read(int(index)))
+
+
+def _tile(tile: dict) -> dict:
+    tile["columns"] = {name: np.asarray(values) for name, values in tile["columns"].items()}
+    return {name: np.asarray(value) if isinstance(value, _core.Array) else value for name, value in tile.items()}
 
 
 def feed_of(correlations: Sequence[int]) -> str:

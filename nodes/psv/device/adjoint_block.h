@@ -19,7 +19,7 @@ namespace rimetree::psv {
 /// its derivative with respect to the path by themselves.
 template <bool kGeneral>
 struct StagedAdjoint : Staged<double, kGeneral> {
-  double band[2][DeviceShape::kPairs];
+  double band[2][Staged<double, kGeneral>::kPairs];
 };
 
 /// Sums of a thread over rows. kSpectra: weights have derivatives for each channel.
@@ -124,9 +124,8 @@ RT_HD void load_weights(const DeviceAdjointJob& job, int source, int pair, int c
 }
 
 /// cos of the time smearing's arguments over the argument in the middle of the run, by the recurrence of sines.
-template <class T>
-RT_HD void tile_cosines(const Staged<T, true>& from, int pair, int n_tile, int tile,
-                        double (&a)[DeviceShape::kChannels]) {
+RT_HD inline void tile_cosines(const Staged<double, true>& from, int pair, int n_tile, int tile,
+                               double (&a)[DeviceShape::kChannels]) {
   constexpr int kHalf = DeviceShape::kChannels / 2;
   double s = from.sine[0][pair], c = from.sine[1][pair];
   if (n_tile > 1) {

@@ -6,7 +6,7 @@
 
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/device/adjoint_job.h"
-#include "nodes/psv/device/direct.h"
+#include "nodes/psv/device/direct_launch.h"
 
 namespace rimetree::psv {
 

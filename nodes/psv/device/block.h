@@ -37,8 +37,8 @@ RT_HD inline TilePlace tile_place(int n_tile, int tile) {
 }
 
 /// Phasors at the channels of a tile.
-template <class T, bool kGeneral>
-RT_HD void tile_phasors(const Staged<T, kGeneral>& from, int pair, int n_tile, int tile,
+template <class T, bool kGeneral, int kThreads>
+RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int n_tile, int tile,
                         Complex<T> (&z)[DeviceShape::kChannels]) {
   constexpr int kHalf = DeviceShape::kChannels / 2;
   Complex<T> middle{from.middle[0][pair], from.middle[1][pair]};
@@ -71,8 +71,8 @@ RT_HD void tile_phasors(const Staged<T, kGeneral>& from, int pair, int n_tile, i
 }
 
 /// Smearing at the channels of a tile, times nu / middle; by the recurrence of sines.
-template <class T>
-RT_HD void tile_smearing(const Staged<T, true>& from, int pair, int n_tile, int tile,
+template <class T, int kThreads>
+RT_HD void tile_smearing(const Staged<T, true, kThreads>& from, int pair, int n_tile, int tile,
                          double (&a)[DeviceShape::kChannels]) {
   constexpr int kHalf = DeviceShape::kChannels / 2;
   double s = from.sine[0][pair], c = from.sine[1][pair];
@@ -109,8 +109,8 @@ RT_HD inline void taper_tile(const DeviceRun& run, int tile, double exponent, do
 }
 
 /// Phasor with all amplitudes at one channel, from nothing but the path: where channels are irregular.
-template <class T>
-RT_HD Complex<T> channel_phasor(const DeviceJob<T>& job, const Staged<T, true>& from, int pair, int channel) {
+template <class T, int kThreads>
+RT_HD Complex<T> channel_phasor(const DeviceJob<T>& job, const Staged<T, true, kThreads>& from, int pair, int channel) {
   const DeviceChannel& c = job.channel[channel];
   const DoubleDouble<double> path{from.path[0][pair], from.path[1][pair]};
   Complex<double> z = turn(reduced_turns(path, DoubleDouble<double>{c.turns_high, c.turns_low}));
@@ -131,9 +131,9 @@ RT_HD void turn_by_residuals(const DeviceJob<T>& job, const DeviceRun& run, doub
   }
 }
 
-template <class T>
-RT_HD void general_phasors(const DeviceJob<T>& job, const DeviceRun& run, const Staged<T, true>& from, int pair,
-                           int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
+template <class T, int kThreads>
+RT_HD void general_phasors(const DeviceJob<T>& job, const DeviceRun& run, const Staged<T, true, kThreads>& from,
+                           int pair, int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
   const int first = tile * DeviceShape::kChannels;
   if (!job.regular) {
     // With the weight of a single plane, which stage_pair puts into the phasor of regular runs, left to add_source.
@@ -171,9 +171,9 @@ RT_HD void add_weighted(const T* weight, Complex<T> z, Complex<T>* sum) {
 }
 
 /// Adds a staged source to a thread's sums.
-template <class T, int kPlanes, bool kGeneral>
+template <class T, int kPlanes, bool kGeneral, int kThreads>
 RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const DeviceRow& row, int source, int pair,
-                      int tile, const Staged<T, kGeneral>& from, Sums<T, kPlanes>& sums) {
+                      int tile, const Staged<T, kGeneral, kThreads>& from, Sums<T, kPlanes>& sums) {
   Complex<T> z[DeviceShape::kChannels];
   if constexpr (kGeneral)
     general_phasors(job, run, from, pair, tile, z);
@@ -228,9 +228,9 @@ RT_HD void flush(Sums<float, kPlanes>& sums, int n_source, bool last) {
 }
 
 /// Adds the staged sources to the thread's sums.
-template <class T, int kPlanes, bool kGeneral>
+template <class T, int kPlanes, bool kGeneral, int kThreads>
 RT_HD void accumulate(const DeviceJob<T>& job, const BlockPlace& block, int thread, int first_source,
-                      const Staged<T, kGeneral>& from, Sums<T, kPlanes>& sums) {
+                      const Staged<T, kGeneral, kThreads>& from, Sums<T, kPlanes>& sums) {
   const ThreadPlace place = place_of(job, thread);
   const DeviceRun& run = job.run[block.run];
   const int row = block.first_row + place.row;

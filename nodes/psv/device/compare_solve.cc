@@ -123,10 +123,11 @@ template <class Make>
 Handle CompareMethod<T>::resident(DeviceContext& context, ComparedRole role, const DeviceSlot& slot, std::size_t term,
                                   Make&& make) {
   const auto first_channel = static_cast<std::uint64_t>(slot.range->first_channel);
-  const std::uint64_t whose = mix(terms_.front().problem.owner, static_cast<std::uint64_t>(role) + (term << 8));
-  const std::uint64_t owner = mix(mix(whose, std::uint64_t{slot.first_row}), first_channel);
-  const auto count = static_cast<std::uint64_t>(slot.range->count);
-  const memory::ArrayKey key{owner, mix(mix(data_.version, std::uint64_t{slot.n_row}), count)};
+  // The data of one time-slot group do not replace those of another: in a fit to several they are all looked at again.
+  const std::uint64_t whose = mix(data_.version, static_cast<std::uint64_t>(role) + (term << 8));
+  const std::uint64_t owner =
+      mix(mix(mix(whose, terms_.front().problem.owner), std::uint64_t{slot.first_row}), first_channel);
+  const memory::ArrayKey key{owner, mix(std::uint64_t{slot.n_row}, static_cast<std::uint64_t>(slot.range->count))};
   if (Handle there = context.arrays().get_if_there(key)) return there;
   const auto values = make();
   return context.arrays().get(key, std::as_bytes(std::span(values)));

@@ -6,9 +6,10 @@
 namespace rimetree::psv {
 namespace {
 
-template <class T, int kPlanes, bool kGeneral>
-__global__ void __launch_bounds__(DeviceShape::kThreads) psv_kernel(const __grid_constant__ DeviceJob<T> job) {
-  __shared__ Staged<T, kGeneral> staged;
+template <class T, int kPlanes, bool kGeneral, int kThreads>
+__global__ void __launch_bounds__(kThreads) psv_kernel(const __grid_constant__ DeviceJob<T> job) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  auto& staged = *reinterpret_cast<Staged<T, kGeneral, kThreads>*>(shared);
   const int thread = static_cast<int>(threadIdx.x);
   const BlockPlace block{static_cast<std::int32_t>(blockIdx.x) * job.rows_per_block(),
                          static_cast<std::int32_t>(blockIdx.y)};
@@ -16,7 +17,7 @@ __global__ void __launch_bounds__(DeviceShape::kThreads) psv_kernel(const __grid
   for (int first = 0; first < job.n_source; first += job.tiles) {
     stage_pair(job, block, thread, first, staged);
     __syncthreads();
-    accumulate<T, kPlanes, kGeneral>(job, block, thread, first, staged, sums);
+    accumulate(job, block, thread, first, staged, sums);
     __syncthreads();
   }
   store<T, kPlanes>(job, block, thread, sums);
@@ -27,13 +28,17 @@ void launch_on_gpu(memory::Queue& queue, const DeviceJob<T>& job) {
   const cudaStream_t stream = memory::cuda_stream(queue);
   const int rows = job.rows_per_block();
   constexpr int kMostRuns = 65535;  // blocks along y
-  with_instance(job, [&]<int kPlanes, bool kGeneral>() {
+  with_instance(job, [&]<int kPlanes, bool kGeneral, int kThreads>() {
+    const auto kernel = psv_kernel<T, kPlanes, kGeneral, kThreads>;
+    constexpr int kBytes = static_cast<int>(sizeof(Staged<T, kGeneral, kThreads>));
+    memory::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+                       "shared memory of the PSV kernel");
     for (int run = 0; run < job.n_run; run += kMostRuns) {
       DeviceJob<T> part = job;
       part.run = job.run + run;
       part.n_run = std::min(job.n_run - run, kMostRuns);
       const dim3 grid(static_cast<unsigned>((job.n_row + rows - 1) / rows), static_cast<unsigned>(part.n_run));
-      psv_kernel<T, kPlanes, kGeneral><<<grid, DeviceShape::kThreads, 0, stream>>>(part);
+      kernel<<<grid, kThreads, kBytes, stream>>>(part);
       memory::check_cuda(cudaGetLastError(), "launch of the PSV kernel");
     }
   });

@@ -1,41 +1,42 @@
-// Launches of the direct sum on a device: of points and of Gaussians by themselves, each in chunks of sources.
+// The direct sum as a method of the pipeline for devices (device_pipeline.h).
 #pragma once
-
-#include <algorithm>
 
 #include "nodes/psv/device/pipeline.h"
 #include "nodes/psv/device/sky.h"
 
 namespace rimetree::psv {
 
-DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r);
+/// The direct sum: a launch for points and one for Gaussians, each in chunks of sources that add to each other.
+template <class T>
+class DirectMethod final : public DeviceMethod {
+ public:
+  /// `block_threads`: per block of the kernel.
+  DirectMethod(const DeviceProblem& problem, std::int32_t block_threads, ThreadPool& threads)
+      : p_(problem),
+        block_threads_(block_threads),
+        threads_(threads),
+        packed_(problem, device_channels(problem.channels, reach_of(problem.sky, problem.rows))) {}
 
-/// Calls f(begin, end) for each chunk of so many sources at most; points and Gaussians never share one.
-template <class F>
-void for_each_chunk(const Sky<double>& sky, std::size_t most, F&& f) {
-  for (std::size_t begin = 0; begin < sky.n_source;) {
-    const std::size_t end = std::min(begin + most, begin < sky.n_point ? sky.n_point : sky.n_source);
-    f(begin, end);
-    begin = end;
+  DeviceCosts costs() const override {
+    DeviceCosts costs = packed_.costs<T>(p_);
+    costs.row = sizeof(DeviceRow);
+    costs.rows_per_block = static_cast<std::size_t>(block_threads_ / packed_.channels.tiles);
+    return costs;
   }
-}
+  std::span<const DeviceRun> runs() const override { return packed_.channels.runs; }
+  void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
+            bool channels_are_cut) override;
+  std::size_t fill(DeviceSlot& slot) override;
+  void compute(std::size_t device, DeviceSlot& slot) override;
+  bool regular() const { return packed_.channels.regular; }
 
-/// Rows on a device, and the channels of which their visibilities are there.
-struct DirectRows {
-  const DeviceRow* d_rows = nullptr;
-  std::size_t n_row = 0;
-  const RunRange* range = nullptr;
-  Complex<double>* d_out = nullptr;  ///< [row][XX XY YX YY][channel of the range]
+ private:
+  const DeviceProblem& p_;
+  std::int32_t block_threads_;
+  ThreadPool& threads_;
+  PackedProblem packed_;
+  std::vector<std::unique_ptr<DeviceSky<T>>> skies_;  // [device]
+  std::size_t chunk_sources_ = 0;
 };
-
-/// A launch of sources [begin, end), which the sky has on the device until the next ones are asked for.
-template <class T>
-DeviceJob<T> direct_job(const DeviceProblem& problem, const PackedProblem& packed, DeviceSky<T>& sky,
-                        const DirectRows& rows, std::size_t begin, std::size_t end);
-
-/// Queues the sum over all sources, in chunks of so many; `accumulate`: it is added to what is there.
-template <class T>
-void launch_sum(const DeviceProblem& problem, const PackedProblem& packed, DeviceSky<T>& sky, const DirectRows& rows,
-                std::size_t chunk_sources, bool accumulate);
 
 }  // namespace rimetree::psv

@@ -10,13 +10,17 @@
 
 namespace rimetree::psv {
 
-/// Sizes of the kernel. A thread has `kChannels` channels of one row; a block has kThreads of them: several tiles of
-/// channels of several rows. They stage as many (source, row) pairs at a time as there are threads.
+/// Sizes of the direct kernel. A thread has `kChannels` channels of one row; a block has some threads: several tiles of
+/// channels of several rows. They stage as many (source, row) pairs at a time as there are threads. How many threads is
+/// chosen at run time among kThreadVariants, which are instantiated: by default, or as `rimetree bench tune` has found
+/// fastest on the device.
 struct DeviceShape {
   static constexpr int kChannels = kTileChannels;  ///< accumulators of a thread stay in registers
-  static constexpr int kThreads = 128;
-  static constexpr int kMostTiles = kMaxTiles;          ///< threads side by side along a run
-  static constexpr int kPairs = kThreads + kMostTiles;  ///< room for staged pairs, padded against bank conflicts
+  static constexpr int kThreads = 128;             ///< by default
+  static constexpr int kThreadVariants[] = {128, 64, 256};
+  static constexpr int kMostTiles = kMaxTiles;  ///< threads side by side along a run
+  /// Room for staged pairs, padded against bank conflicts.
+  static constexpr int pairs(int threads) { return threads + kMostTiles; }
   static constexpr int kBlockSources = psv::kBlockSources<float>;  ///< singles are summed over so many, then doubles
 };
 
@@ -72,10 +76,11 @@ struct DeviceJob {
   std::int32_t n_channel = 0;                         ///< of the channel array
   std::int32_t first_channel = 0, n_out_channel = 0;  ///< of this launch, those of its runs
   std::int32_t n_weight_channel = 1;                  ///< 1 or n_channel
-  std::int32_t n_plane = 1;  ///< 1, 2 or 4 Stokes-like ones, or 8: the parts of four correlations
-  Plane plane[4] = {};       ///< of up to four
-  std::int32_t tiles = 1;    ///< threads per row: a power of two, kMostTiles at most
-  bool regular = true;       ///< runs are regular: phasors advance from channel to channel
+  std::int32_t n_plane = 1;                      ///< 1, 2 or 4 Stokes-like ones, or 8: the parts of four correlations
+  Plane plane[4] = {};                           ///< of up to four
+  std::int32_t threads = DeviceShape::kThreads;  ///< per block, one of DeviceShape::kThreadVariants
+  std::int32_t tiles = 1;                        ///< threads per row: a power of two, kMostTiles at most
+  bool regular = true;                           ///< runs are regular: phasors advance from channel to channel
   bool smear_time = false, smear_frequency = false;
   bool taper = false;       ///< sources are Gaussians
   bool residual = false;    ///< channels are turned by their residuals
@@ -84,7 +89,7 @@ struct DeviceJob {
   RT_HD bool with_jones() const { return left.value != nullptr; }
   /// Whether anything but constant weights and phasors is needed.
   bool general() const { return !regular || smear_time || taper || residual || n_weight_channel > 1 || with_jones(); }
-  RT_HD int rows_per_block() const { return DeviceShape::kThreads / tiles; }
+  RT_HD int rows_per_block() const { return threads / tiles; }
 };
 
 /// Calls f(array, number of elements) for each array that is there.

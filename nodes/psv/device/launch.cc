@@ -12,26 +12,27 @@ namespace {
 
 GpuLauncher gpu_launcher;
 
-template <class T, int kPlanes, bool kGeneral>
-void run_block(const DeviceJob<T>& job, const BlockPlace& block, Staged<T, kGeneral>& staged) {
-  std::vector<Sums<T, kPlanes>> sums(DeviceShape::kThreads);
+template <class T, int kPlanes, bool kGeneral, int kThreads>
+void run_block(const DeviceJob<T>& job, const BlockPlace& block, Staged<T, kGeneral, kThreads>& staged) {
+  std::vector<Sums<T, kPlanes>> sums(kThreads);
   for (int first = 0; first < job.n_source; first += job.tiles) {
-    for (int thread = 0; thread < DeviceShape::kThreads; ++thread) stage_pair(job, block, thread, first, staged);
-    for (int thread = 0; thread < DeviceShape::kThreads; ++thread)
-      accumulate<T, kPlanes, kGeneral>(job, block, thread, first, staged, sums[static_cast<std::size_t>(thread)]);
+    for (int thread = 0; thread < kThreads; ++thread) stage_pair(job, block, thread, first, staged);
+    for (int thread = 0; thread < kThreads; ++thread)
+      accumulate(job, block, thread, first, staged, sums[static_cast<std::size_t>(thread)]);
   }
-  for (int thread = 0; thread < DeviceShape::kThreads; ++thread)
+  for (int thread = 0; thread < kThreads; ++thread)
     store<T, kPlanes>(job, block, thread, sums[static_cast<std::size_t>(thread)]);
 }
 
 /// All blocks of a job whose arrays the host can reach.
 template <class T>
 void run_on_host(const DeviceJob<T>& job) {
-  with_instance(job, [&]<int kPlanes, bool kGeneral>() {
-    const auto staged = std::make_unique<Staged<T, kGeneral>>();
+  with_instance(job, [&]<int kPlanes, bool kGeneral, int kThreads>() {
+    const auto staged = std::make_unique<Staged<T, kGeneral, kThreads>>();
     BlockPlace block;
     for (; block.first_row < job.n_row; block.first_row += job.rows_per_block())
-      for (block.run = 0; block.run < job.n_run; ++block.run) run_block<T, kPlanes, kGeneral>(job, block, *staged);
+      for (block.run = 0; block.run < job.n_run; ++block.run)
+        run_block<T, kPlanes, kGeneral, kThreads>(job, block, *staged);
   });
 }
 

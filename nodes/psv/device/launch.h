@@ -18,11 +18,22 @@ struct GpuLauncher {
 };
 void set_gpu_launcher(GpuLauncher launcher);
 
-/// Calls f.template operator()<kPlanes, kGeneral>() with the instance that a job needs.
+/// Calls f.template operator()<kPlanes, kGeneral, kThreads>() with the instance that a job needs.
 template <class T, class F>
 void with_instance(const DeviceJob<T>& job, F&& f) {
+  const auto with_threads = [&]<int kPlanes, bool kGeneral>() {
+    switch (job.threads) {
+      case 64:
+        return f.template operator()<kPlanes, kGeneral, 64>();
+      case 256:
+        return f.template operator()<kPlanes, kGeneral, 256>();
+      default:
+        return f.template operator()<kPlanes, kGeneral, 128>();
+    }
+  };
   const auto with_planes = [&]<int kPlanes>() {
-    job.general() ? f.template operator()<kPlanes, true>() : f.template operator()<kPlanes, false>();
+    job.general() ? with_threads.template operator()<kPlanes, true>()
+                  : with_threads.template operator()<kPlanes, false>();
   };
   switch (job.n_plane) {
     case 1:

@@ -32,6 +32,7 @@ struct DeviceSlot {
   memory::EventPtr down;            // its visibilities have arrived
   std::size_t first_row = 0, n_row = 0;
   const RunRange* range = nullptr;
+  std::size_t part[2] = {}, count[2] = {};  ///< of what the method has filled `rows` with: bytes before, elements
 };
 
 /// How a method computes rows on a device. Rows are numbered in the order in which the method takes them.

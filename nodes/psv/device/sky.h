@@ -10,24 +10,26 @@
 #include "nodes/psv/device/jones.h"
 #include "nodes/psv/device/pack.h"
 #include "nodes/psv/device/solve.h"
+#include "nodes/psv/matrix/job.h"
 #include "runtime/fingerprint.h"
 
 namespace rimetree::psv {
 
 /// What an array of a sky is; with the owner and the chunk it makes the key.
-enum class DeviceRole : std::uint64_t { kSources, kWeights, kRuns, kChannels, kLeft, kRight, kBrightness };
+enum class DeviceRole : std::uint64_t { kSources, kWeights, kRuns, kChannels, kLeft, kRight, kBrightness, kMatrixRuns };
 
 /// The parts of a problem that are the same for all rows, on the host.
 struct PackedProblem {
   PackedProblem(const DeviceProblem& p, DeviceChannels channels_as_cut);
   bool jones_vary() const { return left.n_channel > 1 || jones.right_axes.n_channel > 1; }
   /// Whether the brightness is a factor by itself: terms that vary along channels would need one product more for each.
-  bool brightness_apart() const { return !jones.empty() && !jones_vary(); }
+  bool brightness_apart() const { return !jones.empty() && !jones_vary() && !brightness_in_products; }
   /// What sources, runs and channels take.
   template <class T>
   DeviceCosts costs(const DeviceProblem& p) const;
 
   JonesChains jones;
+  bool brightness_in_products = false;  ///< in any case: the method knows no other factor
   std::size_t weights_per_source;
   DeviceChannels channels;
   JonesAxes left;
@@ -59,6 +61,11 @@ class DeviceSky {
   const SourceArrays<T>& sources(const ProductRange& range);
   const DeviceRun* runs() const { return runs_.as<const DeviceRun>(); }
   const DeviceChannel* channels() const { return channels_.as<const DeviceChannel>(); }
+  /// Those of the matrix product.
+  void set_matrix_runs(const std::vector<MatrixRun>& runs) {
+    matrix_runs_ = resident(DeviceRole::kMatrixRuns, 0, runs);
+  }
+  const MatrixRun* matrix_runs() const { return matrix_runs_.as<const MatrixRun>(); }
   memory::Queue& queue() const { return context_.compute(); }
 
  private:
@@ -88,7 +95,7 @@ class DeviceSky {
   DeviceContext& context_;
   ThreadPool& threads_;
   bool keep_;
-  Handle runs_, channels_;
+  Handle runs_, channels_, matrix_runs_;
   // By first source and, where Jones terms vary along channels, first channel; all of them where there is room.
   std::map<std::pair<std::size_t, std::int32_t>, SourceArrays<T>> sources_;
 };

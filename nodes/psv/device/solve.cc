@@ -1,104 +1,123 @@
 #include "nodes/psv/device/solve.h"
 
-#include <algorithm>
 #include <cstdio>
 
+#include "nodes/psv/delay/delay.h"
 #include "nodes/psv/device/direct.h"
 #include "nodes/psv/device/pipeline.h"
+#include "nodes/psv/device/planner.h"
+#include "nodes/psv/device/sky.h"
+#include "nodes/psv/matrix/method.h"
 #include "nodes/psv/planner.h"
+#include "runtime/error.h"
+#include "runtime/math/conventions.h"
 
 namespace rimetree::psv {
 namespace {
 
-/// The direct sum: a launch for points and one for Gaussians, each in chunks of sources that add to each other.
-template <class T>
-class DirectMethod final : public DeviceMethod {
- public:
-  DirectMethod(const DeviceProblem& problem, ThreadPool& threads)
-      : p_(problem),
-        threads_(threads),
-        packed_(problem, device_channels(problem.channels, reach_of(problem.sky, problem.rows))) {}
-
-  DeviceCosts costs() const override {
-    DeviceCosts costs = packed_.costs<T>(p_);
-    costs.row = sizeof(DeviceRow);
-    costs.rows_per_block = static_cast<std::size_t>(DeviceShape::kThreads / packed_.channels.tiles);
-    return costs;
-  }
-  std::span<const DeviceRun> runs() const override { return packed_.channels.runs; }
-  void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
-            bool channels_are_cut) override;
-  std::size_t fill(DeviceSlot& slot) override;
-  void compute(std::size_t device, DeviceSlot& slot) override;
-  bool regular() const { return packed_.channels.regular; }
-
- private:
-  const DeviceProblem& p_;
-  ThreadPool& threads_;
-  PackedProblem packed_;
-  std::vector<std::unique_ptr<DeviceSky<T>>> skies_;  // [device]
-  std::size_t chunk_sources_ = 0;
-};
-
-template <class T>
-void DirectMethod<T>::open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
-                           bool channels_are_cut) {
-  chunk_sources_ = chunks.sources;
-  const bool keep = chunks.sources >= p_.sky.n_source && !(channels_are_cut && packed_.jones_vary());
-  skies_.clear();
-  for (const auto& device : devices)
-    skies_.push_back(std::make_unique<DeviceSky<T>>(p_, packed_, *device, threads_, keep));
-}
-
-template <class T>
-std::size_t DirectMethod<T>::fill(DeviceSlot& slot) {
-  auto* rows = static_cast<DeviceRow*>(slot.rows.get());
-  for (std::size_t r = 0; r < slot.n_row; ++r) rows[r] = device_row(p_.rows, packed_.jones, slot.first_row + r);
-  return slot.n_row * sizeof(DeviceRow);
-}
-
-template <class T>
-void DirectMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
-  const DirectRows rows{slot.d_rows.template as<const DeviceRow>(), slot.n_row, slot.range,
-                        slot.d_out.template as<Complex<double>>()};
-  launch_sum(p_, packed_, *skies_[device], rows, chunk_sources_, false);
-}
-
-std::string report(const DeviceProblem& p, const DeviceOutcome& done, const std::string& method, bool regular) {
-  char text[400];
-  std::snprintf(
-      text, sizeof text,
-      "%zu sources, %zu rows, %zu channels to %.3g of the total flux: %s, in chunks of %zu sources, %zu rows and "
-      "%zu channels%s%s",
-      p.sky.n_source, p.rows.n_row, p.channels.frequency_hz.size(), p.tolerance, method.c_str(), done.chunks.sources,
-      done.chunks.rows, done.chunks.channels, regular ? "" : "; irregular channels",
-      done.n_retry > 0 ? "; memory was short" : "");
-  return text;
-}
-
-template <class T>
-std::string solve_directly(const DeviceProblem& p, std::span<const std::unique_ptr<DeviceContext>> devices,
-                           ThreadPool& threads, Cancellation& cancellation) {
-  DirectMethod<T> method(p, threads);
-  const DeviceOutcome done =
-      run_on_devices(method, p.output, p.channels.frequency_hz.size(), devices, threads, cancellation);
-  return report(p, done, method_on_devices(devices, p.tolerance), method.regular());
-}
-
-}  // namespace
-
-std::string method_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, double tolerance) {
-  const bool single = tolerance >= kSingleBound;
-  std::string text = single ? "direct in single precision on " : "direct in double precision on ";
+std::string where(std::span<const std::unique_ptr<DeviceContext>> devices, bool single) {
+  std::string text = single ? " in single precision on " : " in double precision on ";
   text += devices.front()->device().name();
   if (devices.size() > 1) text += " and " + std::to_string(devices.size() - 1) + " more";
   return text + (single ? " (error below 1e-06)" : " (error below 1e-12)");
 }
 
+std::string report(const DeviceProblem& p, const DeviceOutcome& done, const std::string& method,
+                   const DeviceMethodChoice& choice) {
+  char text[600];
+  std::snprintf(text, sizeof text,
+                "%zu sources, %zu rows, %zu channels to %.3g of the total flux: %s, in chunks of %zu sources, %zu rows "
+                "and %zu channels%s",
+                p.sky.n_source, p.rows.n_row, p.channels.frequency_hz.size(), p.tolerance, method.c_str(),
+                done.chunks.sources, done.chunks.rows, done.chunks.channels,
+                done.n_retry > 0 ? "; memory was short" : "");
+  return text + (choice.reason.empty() ? std::string() : " (" + choice.reason + ")");
+}
+
+/// Everything that a choice of method is made from, the same for all devices.
+struct Alternatives {
+  Alternatives(const DeviceProblem& p, bool single) {
+    const JonesChains jones = jones_chains(p.jones, p.rows, p.channels.frequency_hz.size());
+    if (p.wish == DeviceWish::kDirect)
+      plan.obstacle = "not asked for";
+    else
+      plan = matrix_plan(p, jones, p.tolerance);
+    work.n_source = double(p.sky.n_source), work.n_row = double(p.rows.n_row);
+    work.n_channel = double(p.channels.frequency_hz.size());
+    work.n_plane = jones.empty() ? static_cast<int>(p.sky.planes.size()) : 8;
+    work.jones = !jones.empty();
+    work.jones_vary =
+        jones.left_axes.n_channel > 1 || jones.right_axes.n_channel > 1 || (work.jones && p.sky.n_weight_channel > 1);
+    work.smear_time = p.rows.du != nullptr && p.rows.exposure_s != nullptr && p.rows.smear_time;
+    work.regular = device_channels(p.channels, reach_of(p.sky, p.rows)).regular;
+    work.single = single;
+  }
+  MatrixPlan plan;
+  DeviceWork work;
+};
+
+template <class T>
+std::string solve(const DeviceProblem& p, std::span<const std::unique_ptr<DeviceContext>> devices, ThreadPool& threads,
+                  Cancellation& cancellation) {
+  constexpr bool kSingle = sizeof(T) == 4;
+  const std::size_t n_channel = p.channels.frequency_hz.size();
+  Alternatives alternatives(p, kSingle);
+  const memory::Device& device = devices.front()->device();
+  const DeviceTuning tuning = tuning_of(device.name());
+  DeviceMethodChoice choice = choose_on_device(alternatives.work, alternatives.plan, rates_of(device), tuning);
+  if (p.wish == DeviceWish::kMatrix) {
+    if (!alternatives.plan.obstacle.empty()) throw Error("matrix product: " + alternatives.plan.obstacle);
+    choice = {true, p.variant, ""};
+  }
+  if (choice.is_matrix) {
+    MatrixMethod<T> method(p, std::move(alternatives.plan), choice.variant, threads);
+    const DeviceOutcome done = run_on_devices(method, p.output, n_channel, devices, threads, cancellation);
+    return report(p, done, "matrix product" + where(devices, kSingle), choice);
+  }
+  DirectMethod<T> method(p, tuning.direct[kSingle].threads, threads);
+  const DeviceOutcome done = run_on_devices(method, p.output, n_channel, devices, threads, cancellation);
+  return report(p, done, (method.regular() ? "direct" : "direct, irregular channels,") + where(devices, kSingle),
+                choice);
+}
+
+/// The plan for all baselines of an array in one time slot, as cells, rates and fluxes would usually have it.
+MatrixPlan expected_plan(const DeviceOutlook& outlook) {
+  MatrixPlan plan;
+  std::int32_t n = 1;
+  while (std::size_t(n) * std::size_t(n - 1) / 2 < outlook.n_baseline) ++n;
+  plan.with_jones = outlook.jones;
+  for (std::int32_t p = 0; p < n; ++p) {
+    plan.left.push_back({p, 0});
+    for (std::int32_t q = p + 1; q < n; ++q) plan.entries.push_back({0, p, q, false, 0});
+  }
+  plan.right = plan.left;
+  // A tenth of a radian, as the planner of the host supposes.
+  if (outlook.smearing)
+    while (exposure_rule_error(plan.n_time_node, 0.05) > outlook.tolerance / 8) ++plan.n_time_node;
+  plan.n_frequency_node = plan.n_time_node;
+  return plan;
+}
+
+}  // namespace
+
+std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceOutlook& o) {
+  DeviceWork work;
+  work.n_source = double(o.n_source), work.n_row = double(o.n_baseline), work.n_channel = double(o.n_channel);
+  work.n_plane = o.jones ? 8 : 4;
+  work.jones = o.jones, work.jones_vary = o.jones_vary, work.smear_time = o.smearing;
+  work.single = o.tolerance >= kSingleBound;
+  MatrixPlan plan = expected_plan(o);
+  if (o.may_have_gaussians) plan.obstacle = "the shapes of Gaussians depend on the baseline, should there be any";
+  const memory::Device& device = devices.front()->device();
+  const DeviceMethodChoice choice = choose_on_device(work, plan, rates_of(device), tuning_of(device.name()));
+  return (choice.is_matrix ? "matrix product, where UVW are differences of one vector per antenna," : "direct") +
+         where(devices, work.single) + ": per time slot " + choice.reason;
+}
+
 std::string solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
                              ThreadPool& threads, Cancellation& cancellation) {
-  if (problem.tolerance >= kSingleBound) return solve_directly<float>(problem, devices, threads, cancellation);
-  return solve_directly<double>(problem, devices, threads, cancellation);
+  if (problem.tolerance >= kSingleBound) return solve<float>(problem, devices, threads, cancellation);
+  return solve<double>(problem, devices, threads, cancellation);
 }
 
 }  // namespace rimetree::psv

@@ -7,11 +7,16 @@
 #include <string>
 
 #include "nodes/psv/kernel.h"
+#include "nodes/psv/matrix/antennas.h"
+#include "nodes/psv/matrix/shape.h"
 #include "nodes/psv/packed_skies.h"
 #include "runtime/device_context.h"
 #include "runtime/thread_pool.h"
 
 namespace rimetree::psv {
+
+/// Which method is to be taken: tests and tuning leave nothing to the planner.
+enum class DeviceWish : std::uint8_t { kCheapest, kDirect, kMatrix };
 
 /// One sky on one set of channels, seen by many rows.
 struct DeviceProblem {
@@ -23,10 +28,19 @@ struct DeviceProblem {
   double tolerance = 1e-12;  ///< from 1e-6 of the total flux on: phases in double, the rest in single precision
   std::uint64_t owner = 0;   ///< tells the skies of different nodes apart
   SkyVersion version;        ///< what is on the device in this version is not copied again
+  BaselineEnds ends = {};    ///< the antennas of the baselines, where they are known: for the matrix product
+  DeviceWish wish = DeviceWish::kCheapest;
+  MatrixVariant variant = {};  ///< of kMatrix
 };
 
-/// In words: the method that a tolerance takes, and where.
-std::string method_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, double tolerance);
+/// What is known before there are data.
+struct DeviceOutlook {
+  std::size_t n_source = 0, n_baseline = 0, n_channel = 0;
+  bool jones = false, jones_vary = false, smearing = false, may_have_gaussians = false;
+  double tolerance = 1e-12;
+};
+/// In words: the method to expect where the baselines are those of an array, and where it runs.
+std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceOutlook& outlook);
 
 /// Deals the rows out to all devices. Where memory is short it cuts smaller chunks; throws memory::OutOfMemory where
 /// not even the smallest fits, and Cancelled. Returns what was done, for reports. Same input, devices and budget: same

@@ -25,22 +25,24 @@ RT_HD inline Complex<double> square(Complex<double> z) { return {(z.re - z.im) *
 inline constexpr int kHalfTiles = DeviceShape::kMostTiles / 2;
 
 /// Staged pairs, each array [..][pair]. kGeneral: with amplitudes, irregular channels and Jones terms.
-template <class T, bool kGeneral>
+template <class T, bool kGeneral, int kThreads = DeviceShape::kThreads>
 struct Staged {
+  static constexpr int kPairs = DeviceShape::pairs(kThreads);
   // Doubles step from channel to channel by the cosine of a step, singles turn by a rotation of their own for each.
   static constexpr int kSteps = sizeof(T) == 8 ? 1 : DeviceShape::kChannels / 2;
-  T middle[2][DeviceShape::kPairs];
-  T outer[kHalfTiles][2][DeviceShape::kPairs];
-  T inner[kSteps][2][DeviceShape::kPairs];
+  T middle[2][kPairs];
+  T outer[kHalfTiles][2][kPairs];
+  T inner[kSteps][2][kPairs];
 };
-template <class T>
-struct Staged<T, true> : Staged<T, false> {
-  double path[2][DeviceShape::kPairs];  ///< metres, high and low part
-  double change[DeviceShape::kPairs];   ///< of the path over the exposure, over c: turns per hertz
-  double taper[DeviceShape::kPairs];    ///< E of exp(-E nu^2)
-  double sine[2][DeviceShape::kPairs];  ///< sin and cos of the smearing's argument in the middle, over that argument
-  double sine_outer[kHalfTiles][2][DeviceShape::kPairs], sine_inner[2][DeviceShape::kPairs];
-  T jones[8][DeviceShape::kPairs];  ///< re and im of J_p B J_q^H, where it does not vary along channels
+template <class T, int kThreads>
+struct Staged<T, true, kThreads> : Staged<T, false, kThreads> {
+  static constexpr int kPairs = DeviceShape::pairs(kThreads);
+  double path[2][kPairs];  ///< metres, high and low part
+  double change[kPairs];   ///< of the path over the exposure, over c: turns per hertz
+  double taper[kPairs];    ///< E of exp(-E nu^2)
+  double sine[2][kPairs];  ///< sin and cos of the smearing's argument in the middle, over that argument
+  double sine_outer[kHalfTiles][2][kPairs], sine_inner[2][kPairs];
+  T jones[8][kPairs];  ///< re and im of J_p B J_q^H, where it does not vary along channels
 };
 
 /// Which rows and channels a block has.
@@ -64,8 +66,8 @@ RT_HD int pair_of(const DeviceJob<T>& job, int row, int source) {
 }
 
 /// Rotations by an odd (n_tile even) or even number of half tiles, from those of one half tile.
-template <class T>
-RT_HD void stage_outer(Complex<double> half_tile, int n_tile, T (*to)[2][DeviceShape::kPairs], int pair) {
+template <class T, int kPairs>
+RT_HD void stage_outer(Complex<double> half_tile, int n_tile, T (*to)[2][kPairs], int pair) {
   const Complex<double> tile = square(half_tile);
   Complex<double> r = n_tile % 2 == 0 ? half_tile : Complex<double>(1.0);
   for (int j = 0; 2 * j < n_tile; ++j) {
@@ -75,9 +77,9 @@ RT_HD void stage_outer(Complex<double> half_tile, int n_tile, T (*to)[2][DeviceS
   }
 }
 
-template <class T, bool kGeneral>
+template <class T, bool kGeneral, int kThreads>
 RT_HD void stage_phasor(const DeviceRun& run, DoubleDouble<double> path, double amplitude, int pair,
-                        Staged<T, kGeneral>& to) {
+                        Staged<T, kGeneral, kThreads>& to) {
   const Complex<double> middle =
       amplitude * turn(reduced_turns(path, DoubleDouble<double>{run.middle_high, run.middle_low}));
   to.middle[0][pair] = static_cast<T>(middle.re);
@@ -86,10 +88,10 @@ RT_HD void stage_phasor(const DeviceRun& run, DoubleDouble<double> path, double 
       turn(reduced_turns(path, DoubleDouble<double>{run.half_step_high, run.half_step_low}));
   const Complex<double> step = square(half_step);
   Complex<double> inner = half_step;
-  for (int j = 0; j < Staged<T, false>::kSteps; ++j) {
+  for (int j = 0; j < Staged<T, false, kThreads>::kSteps; ++j) {
     to.inner[j][0][pair] = static_cast<T>(inner.re);
     to.inner[j][1][pair] = static_cast<T>(inner.im);
-    if (j + 1 < Staged<T, false>::kSteps) inner = inner * step;
+    if (j + 1 < Staged<T, false, kThreads>::kSteps) inner = inner * step;
   }
   // Half a tile is four steps.
   if (run.n_tile > 1) stage_outer(square(square(step)), run.n_tile, to.outer, pair);
@@ -97,8 +99,8 @@ RT_HD void stage_phasor(const DeviceRun& run, DoubleDouble<double> path, double 
 
 /// Time smearing sinc(x), x = pi change nu: sines of x at the channels, over x in the middle of the run. What is left,
 /// a factor of middle / nu, is common to all sources.
-template <class T>
-RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<T, true>& to) {
+template <class T, int kThreads>
+RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<T, true, kThreads>& to) {
   // Sinc is even, and 1 to the last bit for arguments as small as this: no smearing needs no case of its own.
   const double x = fmax(abs(kPi * change * run.middle_hz), 1e-9);
   const double half = 0.5 * x * (run.spacing_hz / run.middle_hz);
@@ -143,9 +145,10 @@ RT_HD bool jones_varies(const DeviceJob<T>& job) {
 
 /// Stages a source as a row sees it: its phasor times `amplitude`, and what the amplitudes that vary along channels
 /// start from.
-template <class T, bool kGeneral>
+template <class T, bool kGeneral, int kThreads>
 RT_HD void stage_source(const DeviceJob<T>& job, const DeviceRun& run, const DeviceRow& row, const DeviceSource& s,
-                        const DoubleDouble<double>& path, double amplitude, int pair, Staged<T, kGeneral>& to) {
+                        const DoubleDouble<double>& path, double amplitude, int pair,
+                        Staged<T, kGeneral, kThreads>& to) {
   if (!kGeneral || job.regular) stage_phasor(run, path, amplitude, pair, to);
   if constexpr (kGeneral) {
     const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
@@ -157,8 +160,8 @@ RT_HD void stage_source(const DeviceJob<T>& job, const DeviceRun& run, const Dev
   }
 }
 
-template <class T>
-RT_HD void stage_jones(const Jones<T>& b, int pair, Staged<T, true>& to) {
+template <class T, int kThreads>
+RT_HD void stage_jones(const Jones<T>& b, int pair, Staged<T, true, kThreads>& to) {
   const Complex<T> e[4] = {b.xx, b.xy, b.yx, b.yy};
   for (int i = 0; i < 4; ++i) {
     to.jones[2 * i][pair] = e[i].re;
@@ -171,9 +174,9 @@ RT_HD inline DoubleDouble<double> path_of(const DeviceSource& s, const DeviceRow
 }
 
 /// Stages the pair of a thread: row place.row of the block, source first_source + place.tile.
-template <class T, bool kGeneral>
+template <class T, bool kGeneral, int kThreads>
 RT_HD void stage_pair(const DeviceJob<T>& job, const BlockPlace& block, int thread, int first_source,
-                      Staged<T, kGeneral>& to) {
+                      Staged<T, kGeneral, kThreads>& to) {
   const ThreadPlace place = place_of(job, thread);
   const int source = first_source + place.tile, row_number = block.first_row + place.row;
   if (source >= job.n_source || row_number >= job.n_row) return;

@@ -7,6 +7,8 @@
 #define RIMETREE_NODES_PSV_DIRECT_SEED_SINGLE_INL_H_
 #endif
 
+#include <algorithm>
+
 #include "nodes/psv/direct/place-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -14,8 +16,8 @@ namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What is left in double precision goes through memory, all sources of a block before the first is read again: a vector
-// of singles that two vectors of doubles have just been stored to could not be forwarded to its load.
+// What is left in double precision goes through memory, many sources before the first is read again: a vector of
+// singles that two vectors of doubles have just been stored to could not be forwarded to its load.
 
 /// Turns at the middle of the run, from double precision alone: right to 1e-7 radians for phases up to 1e8.
 inline HWY_NOINLINE void store_turns(const Block<float>& block, const Method& method, const Scratch<float>& to) {
@@ -139,12 +141,19 @@ inline HWY_NOINLINE void seed_single_rotations(const Block<float>& block, const 
   }
 }
 
-/// The middle of a run of several channels, and the rotations from there.
+/// The middle of a run of several channels, and the rotations from there: some sources at a time, so that what goes
+/// through memory does not drive what it becomes from the first-level cache.
 inline void seed_single(const Block<float>& block, const Run& run, const Method& method, const Scratch<float>& to) {
-  with_terms(method.bandwidth ? method.bandwidth_terms : 5,
-             [&](auto terms) { seed_single_middles<decltype(terms)::value>(block, run, method, to); });
-  with_terms(method.step_terms, [&](auto terms) { store_powers<decltype(terms)::value>(block, run, to); });
-  seed_single_rotations(block, run, to);
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
+  for (std::size_t first = 0; first < block.count; first += kSeedSources) {
+    const Block<float> some{block.sky, block.begin + first, std::min(kSeedSources, block.count - first), block.shaped};
+    Scratch<float> at = to;
+    at.middle += 2 * first * lanes, at.inner += 2 * first * lanes, at.outer += 2 * first * lanes;
+    with_terms(method.bandwidth ? method.bandwidth_terms : 5,
+               [&](auto terms) { seed_single_middles<decltype(terms)::value>(some, run, method, at); });
+    with_terms(method.step_terms, [&](auto terms) { store_powers<decltype(terms)::value>(some, run, at); });
+    seed_single_rotations(some, run, at);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -42,3 +42,12 @@ def test_without_two_channels_there_is_nothing_to_find():
     one[3] = 1j
     assert search(one, rate, any_phase=False) == 0
     assert search(np.ones(2, complex), np.ones(2), any_phase=True) == 0
+
+
+@pytest.mark.parametrize("delay", [27.13e-9, -21.07e-9, 15.01e-9])
+def test_two_windows_far_apart(delay):
+    """Peaks every 5 ns are within 1 % of each other; their highest is found between the points that are tried."""
+    frequency = np.concatenate([1.3e9 + 2e6 * np.arange(4), 1.5e9 + 2e6 * np.arange(4)])
+    rate = phase_rate("clock", frequency)
+    found = search(np.exp(1j * rate * delay), rate, any_phase=True)
+    assert found == pytest.approx(delay, abs=0.1 / 200e6)

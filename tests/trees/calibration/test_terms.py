@@ -25,6 +25,7 @@ def test_a_full_description():
         ("1chan", "frequency", Interval(count=1)),
         ("per patch", "per", "patch"),
         ("per  source", "per", "source"),
+        ("all  windows", "all_windows", True),
     ],
 )
 def test_options(option, key, value):
@@ -55,6 +56,7 @@ def test_scalar_makes_one_of_two():
         ("G: diag, scalar", "is the kind scalar"),
         ("G: diag, -2min", "no option"),
         ("G: diag,", "no option"),
+        ("G: diag, all window", "no option"),
         ("G: diag, min", "no option 'min'"),
         ("G:", "no kind ''"),
     ],

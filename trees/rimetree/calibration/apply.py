@@ -22,7 +22,8 @@ from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
 from ..sky_trees import sink_nodes
 from .errors import CalibrationError
-from .model_trees import SkyPart, model_nodes, sky_parts
+from .model_trees import SkyPart, model_nodes
+from .models import ModelColumns, as_model
 from .solutions import Solutions
 
 _NO_SOLUTION_BIT = 2
@@ -82,7 +83,7 @@ def apply_tree(
     solutions: Solutions,
     *,
     correct: bool = True,
-    subtract: SkyModel | None = None,
+    subtract: SkyModel | ModelColumns | None = None,
     direction: str | None = None,
     interpolation: str = "nearest",
     data_column: str = "DATA",
@@ -92,8 +93,9 @@ def apply_tree(
 ) -> NodeStub:
     """The tree that corrects the data of a group and subtracts a model with the solutions. Returns the VisDataMux.
 
-    `correct`: whether J is taken out. `subtract`: sources to subtract. `direction`: a patch or source whose terms count
-    in J. Raises `CalibrationError` where solutions and data do not fit together.
+    `correct`: whether J is taken out. `subtract`: sources to subtract, or columns with their visibilities.
+    `direction`: a patch or source whose terms count in J. Raises `CalibrationError` where solutions and data do not fit
+    together.
     """
     if direction is not None and direction not in solutions.directions:
         raise CalibrationError(
@@ -141,9 +143,13 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
     """`ns.model(p, q)` of the sources to subtract, with all terms of the solutions, which are added to `used`."""
     per: set[str | None] = {None}
     if solutions.directions:
-        in_patches = set(sky.patches) <= set(solutions.directions)
-        per = {"patch" if in_patches and all(source.patch for source in sky) else "source"}
-    parts = sky_parts(sky, per)
+        per = {"source"}
+        if isinstance(sky, SkyModel) and all(source.patch for source in sky):
+            per = {"patch"} if set(sky.patches) <= set(solutions.directions) else per
+    model = as_model(sky)
+    if isinstance(model, ModelColumns):
+        model.check(group)
+    parts = model.parts(per)
     unknown = [part.name for part in parts if per != {None} and part.name not in solutions.directions]
     if unknown:
         raise CalibrationError(
@@ -153,7 +159,7 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
 
     def jones(p: int, part: SkyPart | None) -> list[NodeStub]:
         terms = "whole sky" if part is None else "direction"
-        if part is not None and not part.name:
+        if part is not None and (not part.name or per == {None}):
             return []
         key = (p, part.name if part else None)
         if key not in made:
@@ -169,9 +175,11 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
 def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
     """The solution set for a group: that of its own window, if it was made from this set, else that with the nearest
     frequencies."""
-    own = (os.path.realpath(group.path), float(group.data_desc_ids[0]))
     for solutions in sets:
-        if (solutions.provenance.get("measurement_set"), solutions.provenance.get("data_desc_id")) == own:
+        made_from = solutions.provenance
+        # One set may be of several windows that were solved together.
+        windows = str(made_from.get("data_desc_ids") or f"{made_from.get('data_desc_id', -1):.0f}").split()
+        if made_from.get("measurement_set") == os.path.realpath(group.path) and str(group.data_desc_ids[0]) in windows:
             return solutions
 
     def distance(solutions: Solutions) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +13,7 @@ from .collected import Collected
 from .errors import CalibrationError
 from .grid import Chunk
 from .h5parm import write_h5parm
+from .models import Model, ModelColumns, as_model
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .progress_file import ProgressFile
 from .reports import CalibrationReport, ChunkReport
@@ -26,7 +26,7 @@ _SECONDS_BETWEEN_FILES = 60.0
 
 def calibrate(
     path: str | os.PathLike,
-    sky: SkyModel,
+    sky: SkyModel | ModelColumns,
     terms: Sequence[Term],
     out: str | os.PathLike,
     options: CalibrationOptions | None = None,
@@ -35,7 +35,7 @@ def calibrate(
     on_iteration: Callable[[int, float], None] | None = None,
     plans: list[GroupPlan] | None = None,
 ) -> CalibrationReport:
-    """Solve for the terms and write the solutions (H5parm) to `out`.
+    """Solve for the terms against a sky model or model columns, and write the solutions (H5parm) to `out`.
 
     `plans`: what `plan_groups` said, if it was asked already. `on_chunk` is called after each chunk,
     `on_iteration(iteration, chi_square)` within it. After each chunk its solutions are on the disk (`out`.progress);
@@ -45,10 +45,11 @@ def calibrate(
     options = options or CalibrationOptions()
     path = os.fspath(path)
     plans = plan_groups(path, terms, options) if plans is None else plans
-    sessions = [Session(plan, sky, terms, options, on_iteration) for plan in plans]
+    model = as_model(sky)
+    sessions = [Session(plan, model, terms, options, on_iteration) for plan in plans]
     if sessions:
         sessions[0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
-    progress = ProgressFile(out, _task(path, sky, terms, options, plans))
+    progress = ProgressFile(out, _task(path, model, terms, options, plans))
     done = _begin(progress, os.fspath(out), options)
     windows = _windows(sessions, terms)
     count = sum(len(plan.chunks) for plan in plans)
@@ -93,12 +94,12 @@ def _begin(progress: ProgressFile, out: str, options: CalibrationOptions) -> lis
     return []
 
 
-def _task(path: str, sky: SkyModel, terms: Sequence[Term], options: CalibrationOptions, plans) -> dict:
+def _task(path: str, model: Model, terms: Sequence[Term], options: CalibrationOptions, plans) -> dict:
     """What decides the solutions, as JSON: a run that is resumed must agree in all of it."""
     return {
         "Measurement Set": os.path.realpath(path),
         "rows": [[plan.group.field_id, *plan.group.data_desc_ids, plan.group.n_row] for plan in plans],
-        "sky model": hashlib.sha256(repr(sky.sources).encode()).hexdigest(),
+        "sky model": model.fingerprint,
         "terms": [str(term) for term in terms],
         "data": {key: str(value) for key, value in asdict(options.data).items()},
         "solver options": asdict(options.solver),
@@ -109,10 +110,12 @@ def _task(path: str, sky: SkyModel, terms: Sequence[Term], options: CalibrationO
     }
 
 
-def check(sky: SkyModel, terms: Sequence[Term], options: CalibrationOptions, plans: Sequence[GroupPlan]) -> None:
+def check(
+    sky: SkyModel | ModelColumns, terms: Sequence[Term], options: CalibrationOptions, plans: Sequence[GroupPlan]
+) -> None:
     """Build every tree that would be solved. Raises `Error` where something does not fit together."""
     for plan in plans:
-        Session(plan, sky, terms, options).forest()
+        Session(plan, as_model(sky), terms, options).forest()
 
 
 class _Window:
@@ -150,6 +153,7 @@ class _Window:
                 "program": f"RimeTree {__version__}",
                 "measurement_set": os.path.realpath(group.path),
                 "data_desc_id": float(group.data_desc_ids[0]),
+                "data_desc_ids": " ".join(map(str, group.data_desc_ids)),
                 "data_column": options.data.column,
                 "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
                 **options.provenance,

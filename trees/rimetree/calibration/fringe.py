@@ -19,6 +19,8 @@ from .kinds import TEC_PHASE_HZ
 from .model_trees import SkyPart, model_nodes
 
 _POINTS = 200_000  # most that are tried
+_PEAKS = 500  # most that are looked at closely
+_MEMORY_BYTES = 256 << 20  # for data and model at a time
 _FEEDS = {"XX": 0, "YY": 1, "RR": 0, "LL": 1}
 
 
@@ -44,8 +46,9 @@ def search(spectrum: NDArray[np.complex128], rate: NDArray[np.float64], *, any_p
     step = math.pi / (4 * span)
     half = min(math.ceil(math.pi / gap[gap > 0].min() / step), _POINTS // 2)
     middle = np.average(h, weights=np.abs(value))
-    best = _largest(value, h - middle, step * np.arange(-half, half + 1))
-    best = _largest(value, h - middle, best + step * np.linspace(-1, 1, 65))
+    x = step * np.arange(-half, half + 1)
+    near = _highest(_magnitudes(value, h - middle, x))
+    best = _largest(value, h - middle, (x[near][:, None] + step * np.linspace(-1, 1, 65)).ravel())
     return best if any_phase else _turn(value, h, middle, best, 1 + math.ceil(2 * step * abs(middle)))
 
 
@@ -60,16 +63,27 @@ def _turn(value, h, middle: float, near: float, turns: int) -> float:
     return float(x[np.argmax((value * np.exp(-1j * x[:, None] * h)).sum(axis=1).real)])
 
 
+def _magnitudes(value, h, x) -> NDArray[np.float64]:
+    parts = np.split(x, range(4096, len(x), 4096))
+    return np.concatenate([np.abs(np.exp(-1j * some[:, None] * h) @ value) for some in parts])
+
+
+def _highest(magnitude: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Peaks of a curve that is sampled so finely that the highest has 95 % of its height: where it may be.
+
+    Spectral windows far from each other make many that are nearly as high.
+    """
+    padded = np.concatenate([[-1.0], magnitude, [-1.0]])
+    peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
+    peaks = peaks[magnitude[peaks] >= 0.95 * magnitude.max()]
+    return peaks[np.argsort(-magnitude[peaks], kind="stable")[:_PEAKS]]
+
+
 def _largest(value, h, x) -> float:
-    best, where = -math.inf, 0.0
-    for begin in range(0, len(x), 4096):
-        some = x[begin : begin + 4096]
-        total = np.abs(np.exp(-1j * some[:, None] * h) @ value)
-        at = int(np.argmax(total))
-        # Of equal ones the smallest: aliases of a regular band have the same magnitude.
-        if total[at] > best * (1 + 1e-9) or (total[at] > best * (1 - 1e-9) and abs(some[at]) < abs(where)):
-            best, where = float(total[at]), float(some[at])
-    return where
+    magnitude = _magnitudes(value, h, x)
+    # Of equal ones the smallest: aliases of a regular band have the same magnitude.
+    equal = x[magnitude >= magnitude.max() * (1 - 1e-9)]
+    return float(equal[np.argmin(np.abs(equal))])
 
 
 def reference_spectra(
@@ -79,56 +93,89 @@ def reference_spectra(
     column: str,
     reference: int,
     time_range_s: tuple[float, float],
+    memory_bytes: int = _MEMORY_BYTES,
 ) -> tuple[dict[int, NDArray[np.complex128]], NDArray[np.float64]]:
     """({antenna: [feed, channel] sum over time of weight V conj(model)}, [channel] Hz) of baselines to the reference.
 
     Spectra are those of V_(antenna, reference), whichever way the baseline is stored; feeds without data are 0.
+    Channels of several spectral windows stand one after the other. Data and model are taken so many time slots at a
+    time that they stay within `memory_bytes`, or one.
     """
     baselines = [pair for pair in group.baselines if reference in pair]
-    models = _models(group, parts, phase_centre_rad, baselines, time_range_s)
-    spectra: dict[int, NDArray[np.complex128]] = {}
-    frequency = np.zeros(0)
-    for index, tile in enumerate(tiles(group.path, [column], time_range_s=time_range_s, **_whole(group))):
-        frequency = tile["frequency_hz"]
+    options = {
+        **group.selection,
+        "time_range_s": time_range_s,
+        "time_slots": _slots_within(group, len(baselines), memory_bytes),
+    }
+    reading = tiles(group.path, [column], **options)
+    spectra: dict[int, dict[int, NDArray[np.complex128]]] = {}
+    frequency: dict[int, NDArray[np.float64]] = {}
+    models: dict[tuple[int, int], NDArray[np.complex128]] = {}
+
+    def add_tile() -> None:
+        """The next tile has been predicted: the data of the same."""
+        tile = next(reading)
+        window = int(tile["data_desc_id"])
+        frequency[window] = tile["frequency_hz"]
         hands = [_FEEDS.get(CORRELATION_NAMES.get(kind)) for kind in tile["correlation_type"]]
-        value = tile["columns"][column].astype(complex)
-        good = (tile["flag"] == 0) & (tile["row"] >= 0)[..., None, None] & (tile["weight"] > 0) & np.isfinite(value)
-        value = np.where(good, value * np.where(good, tile["weight"], 0), 0)
         for k, pair in enumerate(tile["baselines"]):
-            model = models.get((*pair, index))
+            model = models.pop(pair, None)
             if model is None:
                 continue
             antenna = pair[0] if pair[1] == reference else pair[1]
-            spectrum = spectra.setdefault(antenna, np.zeros((2, len(frequency)), complex))
+            empty = np.zeros((2, len(frequency[window])), complex)
+            spectrum = spectra.setdefault(antenna, {}).setdefault(window, empty)
             for c, feed in enumerate(hands):
-                for own in () if feed is None else (feed,):
-                    total = (value[k, ..., c] * np.conj(model[own, own])).sum(axis=0)
-                    spectrum[own] += total if pair[1] == reference else np.conj(total)
-    return spectra, frequency
+                if feed is not None:
+                    total = _sum(tile, column, k, c, model[feed, feed])
+                    spectrum[feed] += total if pair[1] == reference else np.conj(total)
+
+    _predict(group, parts, phase_centre_rad, baselines, options, models, add_tile)
+    windows = sorted(frequency)
+    joined = {
+        antenna: np.concatenate([own.get(w, np.zeros((2, len(frequency[w])), complex)) for w in windows], axis=1)
+        for antenna, own in spectra.items()
+    }
+    return joined, np.concatenate([frequency[w] for w in windows] or [np.zeros(0)])
 
 
-def _whole(group: MsGroup) -> dict:
-    return {**group.selection, "time_slots": 1_000_000}
+def _sum(tile: dict, column: str, k: int, c: int, model: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """[channel] sum over time of weight V conj(model) of a baseline and a correlation, over good data."""
+    value = tile["columns"][column][k, ..., c].astype(complex) * np.conj(model)
+    weight = tile["weight"][k, ..., c]
+    good = (tile["flag"][k, ..., c] == 0) & (tile["row"][k] >= 0)[:, None] & (weight > 0) & np.isfinite(value)
+    return np.where(good, value * np.where(good, weight, 0), 0).sum(axis=0)
 
 
-def _models(group, parts, phase_centre_rad, baselines, time_range_s) -> dict[tuple, NDArray[np.complex128]]:
-    """{(p, q, tile): [2, 2, time, channel]} visibilities of the sky, without any terms."""
-    found: dict[tuple, NDArray[np.complex128]] = {}
+def _slots_within(group: MsGroup, n_baseline: int, memory_bytes: int) -> int:
+    """Time slots whose data, of all baselines, and models, of some, take so much."""
+    visibilities = group.n_channel * len(group.correlations)
+    data = len(group.baselines) * visibilities * (8 + 4 + 1)  # column, weight, flag
+    models = n_baseline * group.n_channel * 4 * 16 * 2  # as computed and as kept
+    return max(1, int(memory_bytes / (2 * (data + models))))
+
+
+def _predict(group, parts, phase_centre_rad, baselines, options, models, tile_done) -> None:
+    """Of each tile fills models[p, q] with [2, 2, time, channel] visibilities without any terms, then tile_done()."""
     ns = NodeScope()
     model_nodes(ns, parts, baselines, phase_centre_rad, lambda *_: [], feed=group.feed)
-    seen: dict[tuple[int, int], int] = dict.fromkeys(baselines, 0)
 
     def keeper(pair):
         def keep(cells, value):
             shape = (2, 2, len(cells.time_s), len(cells.freq_hz))
-            found[*pair, seen[pair]] = np.broadcast_to(value, shape).copy()
-            seen[pair] += 1
+            models[pair] = np.broadcast_to(value, shape).copy()
             return 0.0
 
         return keep
 
+    def done(_cells):
+        tile_done()
+        models.clear()
+        return 0.0
+
+    when = {"depends_on": ["domain", "data"]}
     for p, q in baselines:
-        ns.keep(p, q) << rt.PyNode(ns.model(p, q), evaluate=keeper((p, q)), depends_on=["domain", "data"])
-    ns.VisDataMux << rt.VisDataMux(None, None, *(ns.keep(p, q) for p, q in baselines))
-    Forest(ns).run(group.path, time_range_s=time_range_s, **_whole(group))
-    return found
+        ns.keep(p, q) << rt.PyNode(ns.model(p, q), evaluate=keeper((p, q)), **when)
+    ns.done << rt.PyNode(evaluate=done, **when)
+    ns.VisDataMux << rt.VisDataMux(None, ns.done, *(ns.keep(p, q) for p, q in baselines))
+    Forest(ns).run(group.path, **options)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import CalibrationError
 from .terms import Interval, Term
 
 Float64Array = NDArray[np.float64]
@@ -54,6 +55,34 @@ def chunks_of(slot_s: Sequence[float], slot_width_s: float, terms: Sequence[Term
         times = {term.name: _axis(own, slot_width_s, _labels(own, slot_width_s, term.time)) for term in terms}
         chunks.append(Chunk(own, times))
     return chunks
+
+
+def channels_of_windows(
+    windows: Sequence[tuple[Sequence[float], Sequence[float]]], interval: Interval | None, *, together: bool
+) -> Axis:
+    """As `channels_of`, of several windows (frequencies, widths): `together` as if they were one, else each by itself.
+
+    Raises `CalibrationError` where windows that are to have solutions of their own overlap.
+    """
+    if together or len(windows) == 1:
+        frequency, width = (np.concatenate([np.asarray(window[i], dtype=float) for window in windows]) for i in (0, 1))
+        return channels_of(frequency, width, interval)
+    axes = sorted((channels_of(*window, interval) for window in windows), key=lambda axis: axis.edges[0])
+    for below, above in itertools.pairwise(axes):
+        if above.edges[0] < below.edges[-1] - 1e-6 * (below.edges[-1] - below.edges[0]):
+            raise CalibrationError(
+                f"spectral windows overlap ({below.edges[0] / 1e6:.6g} to {below.edges[-1] / 1e6:.6g} MHz and "
+                f"{above.edges[0] / 1e6:.6g} to {above.edges[-1] / 1e6:.6g} MHz): a term of each window by itself "
+                'cannot be solved beside one of "all windows"; choose one window'
+            )
+    # An edge between two windows is half-way, as edges between channels are.
+    inner = [(below.edges[-1] + above.edges[0]) / 2 for below, above in itertools.pairwise(axes)]
+    edges = [axes[0].edges[:1]]
+    for axis, edge in zip(axes, [*inner, axes[-1].edges[-1]], strict=True):
+        edges += [axis.edges[1:-1], [edge]]
+    return Axis(
+        np.concatenate(edges), np.concatenate([a.centre for a in axes]), np.concatenate([a.width for a in axes])
+    )
 
 
 def channels_of(frequency_hz: Sequence[float], width_hz: Sequence[float], interval: Interval | None) -> Axis:

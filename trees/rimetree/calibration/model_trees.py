@@ -16,11 +16,13 @@ from .errors import CalibrationError
 
 @dataclass(frozen=True)
 class SkyPart:
-    """Sources that share all Jones terms; `directions`: {"patch": name, "source": name} of those it is in."""
+    """Sources that share all Jones terms, or a column of the set with their visibilities; `directions`: {"patch": name,
+    "source": name} of those it is in."""
 
     name: str
-    sky: SkyModel
+    sky: SkyModel | None
     directions: dict[str, str]
+    column: str = ""
 
 
 def sky_parts(sky: SkyModel, per: Iterable[str | None]) -> list[SkyPart]:
@@ -67,12 +69,20 @@ def model_nodes(
     `jones(antenna, part)` gives the matrices of an antenna from the left to the right: those of a part of the sky, or
     with None those of the whole sky.
     """
-    uvw_nodes(ns, baselines, smearing=smearing)
-    seen = [sky_nodes(ns.Subscope(f"sky{k}"), part.sky, phase_centre_rad, feed=feed) for k, part in enumerate(parts)]
+    if any(part.sky is not None for part in parts):
+        uvw_nodes(ns, baselines, smearing=smearing)
+    seen = [
+        None if part.sky is None else sky_nodes(ns.Subscope(f"sky{k}"), part.sky, phase_centre_rad, feed=feed)
+        for k, part in enumerate(parts)
+    ]
     for p, q in baselines:
         coherencies = []
         for k, (part, sky) in enumerate(zip(parts, seen, strict=True)):
-            node = ns.coherency(p, q, k) << rt.PSV(sky.lmn, sky.brightness, ns.uvw(p, q), sky.shape)
+            node = ns.coherency(p, q, k)
+            if sky is None:
+                node << rt.Spigot(station_1_index=p, station_2_index=q, input_column=part.column)
+            else:
+                node << rt.PSV(sky.lmn, sky.brightness, ns.uvw(p, q), sky.shape)
             coherencies.append(_corrupted(ns, ("corrupted", p, q, k), node, jones(p, part), jones(q, part)))
         total = coherencies[0]
         if len(coherencies) > 1:

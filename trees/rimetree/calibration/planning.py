@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import ms
-from ..ms import MsGroup
+from ..ms import MsGroup, groups
 from .apply import groups_by_window
-from .grid import Axis, Chunk, channels_of, chunks_of
+from .grid import Axis, Chunk, channels_of_windows, chunks_of
 from .solve_trees import DataSelection, SolverOptions
 from .terms import Term
 
@@ -55,21 +55,39 @@ class GroupPlan:
 
 
 def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[GroupPlan]:
-    """What would be solved; reads no visibilities. Raises `Error` where nothing is selected."""
+    """What would be solved; reads no visibilities. Raises `Error` where nothing is selected.
+
+    Each field and spectral window is a group of its own; the windows of a field are one where a term asks for that.
+    """
+    cut = groups if any(term.all_windows for term in terms) else groups_by_window
     plans = []
-    for group in groups_by_window(path, data_desc_id=options.data_desc_id, field_id=options.field_id):
-        slots = [slot for _, _, slot in ms.slot_times(path, **_rows(group))]
-        first = next(ms.tiles(path, [], time_slots=1, **_rows(group)))
-        width_s = float(np.median(first["interval_s"]))
+    for group in cut(path, data_desc_id=options.data_desc_id, field_id=options.field_id):
+        first = [
+            next(ms.tiles(path, [], time_slots=1, **{**_rows(group), "data_desc_id": one}))
+            for one in group.data_desc_ids
+        ]
+        width_s = float(np.median(np.concatenate([tile["interval_s"] for tile in first])))
+        slots = _distinct([slot for _, _, slot in ms.slot_times(path, **_rows(group))], width_s)
+        windows = [(tile["frequency_hz"], tile["channel_width_hz"]) for tile in first]
         plans.append(
             GroupPlan(
                 group,
-                {t.name: channels_of(first["frequency_hz"], first["channel_width_hz"], t.frequency) for t in terms},
+                {t.name: channels_of_windows(windows, t.frequency, together=t.all_windows) for t in terms},
                 chunks_of(slots, width_s, terms),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
             )
         )
     return plans
+
+
+def _distinct(slots: list[float], width_s: float) -> list[float]:
+    """Times that ascend, those of several windows that are one slot once."""
+    tolerance_s = min(0.1, 0.25 * width_s) if width_s > 0 else 1e-3
+    found: list[float] = []
+    for slot in slots:
+        if not found or slot - found[-1] > tolerance_s:
+            found.append(slot)
+    return found
 
 
 def _rows(group: MsGroup) -> dict:

@@ -17,17 +17,17 @@ from .solutions import Solutions
 class ChunkReport:
     """One solve.
 
-    `index`, `count`: of the chunks of all fields and windows; `time_s`: first and last slot; `reference`: name of the
-    antenna that phases refer to; `chi_square`: before each iteration and at the end; `equations`: real ones; `rank`:
-    number of parameters that they determine; `statuses`: how many groups of unknowns ended how; `flagged`: how many
-    values are flagged for which reason; `method`: how it was solved; `seconds`: wall time; `resumed`: it was read, not
-    solved.
+    `index`, `count`: of the chunks of all fields and windows; `data_desc_ids`: of the windows solved together;
+    `time_s`: first and last slot; `reference`: name of the antenna that phases refer to; `chi_square`: before each
+    iteration and at the end; `equations`: real ones; `rank`: number of parameters that they determine; `statuses`: how
+    many groups of unknowns ended how; `flagged`: how many values are flagged for which reason; `method`: how it was
+    solved; `seconds`: wall time; `resumed`: it was read, not solved.
     """
 
     index: int
     count: int
     field_id: int
-    data_desc_id: int
+    data_desc_ids: tuple[int, ...]
     time_s: tuple[float, float]
     reference: str
     chi_square: list[float]
@@ -57,12 +57,13 @@ class ChunkReport:
 
     def to_json(self) -> dict:
         """As a dict of JSON types."""
-        return {**self.__dict__, "time_s": list(self.time_s)}
+        return {**self.__dict__, "time_s": list(self.time_s), "data_desc_ids": list(self.data_desc_ids)}
 
     @classmethod
     def from_json(cls, saved: dict) -> ChunkReport:
         """As `to_json` made it, marked as resumed."""
-        return cls(**{**saved, "time_s": tuple(saved["time_s"]), "resumed": True})
+        axes = {"time_s": tuple(saved["time_s"]), "data_desc_ids": tuple(saved["data_desc_ids"])}
+        return cls(**{**saved, **axes, "resumed": True})
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Solving one field and spectral window, chunk after chunk."""
+"""Solving one field and spectral window, or several windows together, chunk after chunk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from ..forest import Forest
 from ..scope import NodeScope
-from ..sky import SkyModel
 from ..solving import SolvedParm, SolveReport
 from .collected import chunk_arrays, flag_reasons
 from .data_counts import count_data, starting_amplitudes
@@ -17,7 +16,7 @@ from .errors import CalibrationError
 from .fringe import phase_rate, reference_spectra, search
 from .gauge import reference_antenna
 from .grid import Chunk
-from .model_trees import SkyPart
+from .models import Model
 from .planning import CalibrationOptions, GroupPlan
 from .reports import ChunkReport
 from .signs import make_references_positive
@@ -28,12 +27,12 @@ _SEARCHED = ("delay", "tec")
 
 
 class Session:
-    """Solving one field and spectral window: its forest is made once, for all chunks."""
+    """Solving one field and its spectral window or windows: the forest is made once, for all chunks."""
 
     def __init__(
         self,
         plan: GroupPlan,
-        sky: SkyModel,
+        model: Model,
         terms: Sequence[Term],
         options: CalibrationOptions,
         on_iteration: Callable[[int, float], None] | None = None,
@@ -46,7 +45,7 @@ class Session:
         self.tree: SolveTree = solve_tree(
             ns,
             plan.group,
-            sky,
+            model,
             terms,
             data=options.data,
             options=options.solver,
@@ -57,8 +56,7 @@ class Session:
         self._forest: Forest | None = None
         self._preferred = self._antenna_index(options.reference)
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
-        self._sky = sky
-        self._flux_jy = abs(sky.total_flux_jy)
+        self._model = model
 
     def _antenna_index(self, name: str | None) -> int | None:
         if name is None:
@@ -87,7 +85,7 @@ class Session:
         counts = count_data(group, self._options.data.column, span)
         good = counts.good
         if not self._values and good.any():
-            self._begin_with_amplitudes(starting_amplitudes(counts.magnitude, self._flux_jy))
+            self._begin_with_amplitudes(starting_amplitudes(counts.magnitude, self._model.flux_jy(group)))
         if self._preferred is None:
             self._preferred = reference_antenna(good, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
@@ -107,7 +105,7 @@ class Session:
             index=index,
             count=count,
             field_id=group.field_id,
-            data_desc_id=group.data_desc_ids[0],
+            data_desc_ids=group.data_desc_ids,
             time_s=(float(chunk.slot_s[0]), float(chunk.slot_s[-1])),
             reference=group.antenna_names[reference],
             chi_square=[] if solved is None else [float(value) for value in solved.chi_square],
@@ -135,7 +133,7 @@ class Session:
             return
         group = self.plan.group
         centre = self._options.phase_centre_rad or group.phase_centre_rad
-        parts = [SkyPart("", self._sky, {})]
+        parts = self._model.parts([None])
         spectra, frequency = reference_spectra(group, parts, centre, self._options.data.column, reference, span)
         # The same phase at all frequencies may be that of another term.
         any_phase = any(t.per is None and "phase" in t.kind.quantities for t in self._terms)
@@ -183,6 +181,7 @@ class Session:
             self.plan.group.path,
             solve_progress=None if show is None else lambda _, iteration, chi_square, *__: show(iteration, chi_square),
             time_slots=len(chunk.slot_s),
+            join_windows=len(self.plan.group.data_desc_ids) > 1,
             time_range_s=span,
             precision=self._options.precision,
             tolerance=self._options.tolerance,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from .. import nodes as rt
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
-from ..sky import SkyModel
-from .gauge import has_two_sides, held_parameters, polarisation_of, reference_direction
-from .model_trees import SkyPart, direction_of_patch, model_nodes, sky_parts
+from .gauge import has_two_sides, held_parameters, reference_direction
+from .model_trees import SkyPart, model_nodes
+from .models import Model
 from .term_trees import Parameter, jones_nodes
 from .terms import Term
 
@@ -65,7 +65,7 @@ class SolveTree:
 def solve_tree(
     ns: NodeScope,
     group: MsGroup,
-    sky: SkyModel,
+    model: Model,
     terms: Sequence[Term],
     *,
     data: DataSelection,
@@ -74,13 +74,10 @@ def solve_tree(
     smearing: bool = True,
 ) -> SolveTree:
     """The tree for one field and spectral window."""
-    parts = sky_parts(sky, [term.per for term in terms])
-    polarisation = polarisation_of(sky, group.feed)
+    parts = model.parts([term.per for term in terms])
+    polarisation = model.polarisation(group)
     two_sides = has_two_sides(group.baselines)
-    fluxes = {
-        per: {name: float(some.stokes_jy[:, 0].sum()) for name, some in _directions(sky, per).items()}
-        for per in {term.per for term in terms} - {None}
-    }
+    fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in terms} - {None}}
     parameters: list[Parameter] = []
     made: dict[tuple, NodeStub] = {}
 
@@ -103,15 +100,9 @@ def solve_tree(
     condeqs = [_condeq(ns, p, q, data) for p, q in group.baselines]
     solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options))
     mux = ns.VisDataMux << rt.VisDataMux(solver, None)
-    names = {term.name: ("",) if term.per is None else tuple(_directions(sky, term.per)) for term in terms}
-    radec = {name: direction_of_patch(some) for per in fluxes for name, some in _directions(sky, per).items()}
+    names = {term.name: ("",) if term.per is None else tuple(model.directions(term.per)) for term in terms}
+    radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
     return SolveTree(solver, mux, parameters, names, radec, len(parts))
-
-
-def _directions(sky: SkyModel, per: str) -> dict[str, SkyModel]:
-    if per == "source":
-        return {name: sky.select(names=[name]) for name in sky.names}
-    return {name: sky.select(patches=[name]) for name in sky.patches}
 
 
 def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection) -> NodeStub:

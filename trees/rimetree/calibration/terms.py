@@ -7,6 +7,7 @@
              | "per patch"               one for each patch of the sky model
              | "per source"              one for each source
              | "scalar"                  the same for both feeds (phase, amplitude, delay)
+             | "all windows"             the same in all spectral windows, which are then solved together
     time-unit      = ms | s | min | h | slot | slots
     frequency-unit = Hz | kHz | MHz | GHz | chan | chans
 
@@ -31,6 +32,7 @@ _FREQUENCY = {"hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 _SLOTS = ("slot", "slots")
 _CHANNELS = ("chan", "chans", "channel", "channels")
 _DIRECTIONS = ("patch", "source")
+_ALL_WINDOWS = "all windows"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Term:
 
     `text`: as it was given; `time`, `frequency`: how much one solution covers (None: everything); `per`: "patch" or
     "source" for a term of each direction, None for one that is the same for the whole sky; `scalar`: whether it acts
-    on both feeds alike.
+    on both feeds alike; `all_windows`: whether a solution holds for all spectral windows together.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Term:
     frequency: Interval | None = None
     per: str | None = None
     scalar: bool = False
+    all_windows: bool = False
     text: str = ""
 
     @property
@@ -107,6 +110,8 @@ def _option(text: str, option: str, kind_name: str) -> tuple[str, object]:
         if len(words) != 2 or words[1] not in _DIRECTIONS:
             raise CalibrationError(f'term {text!r}: expected "per patch" or "per source", found {option!r}')
         return "per", words[1]
+    if option.split() == _ALL_WINDOWS.split():
+        return "all_windows", True
     if option == "scalar":
         if kind_name not in CAN_BE_SCALAR:
             raise CalibrationError(
@@ -123,11 +128,13 @@ def _interval(text: str, option: str) -> tuple[str, Interval]:
     if not match:
         raise CalibrationError(
             f"term {text!r}: {option!r} is no option; expected an interval (a number and {', '.join(units)}), "
-            '"per patch", "per source" or "scalar"'
+            '"per patch", "per source", "scalar" or "all windows"'
         )
     unit = match[2].lower()
     if match[1] is None and unit not in _SLOTS + _CHANNELS:
-        raise CalibrationError(f"term {text!r}: {_unknown('option', option, [*units, 'per patch', 'scalar'])}")
+        raise CalibrationError(
+            f"term {text!r}: {_unknown('option', option, [*units, 'per patch', 'scalar', _ALL_WINDOWS])}"
+        )
     amount = float(match[1] or 1)
     if not amount > 0:
         raise CalibrationError(f"term {text!r}: the interval {option!r} must be positive")

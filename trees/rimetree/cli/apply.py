@@ -9,8 +9,9 @@ from .output import log
 from .selection import (
     centre_option,
     evaluation_options,
+    model_column_option,
     outcome_options,
-    read_sky,
+    read_model,
     require_ms,
     rows_options,
     sky_options,
@@ -40,10 +41,15 @@ def solutions_options(function):
 @click.option("--solutions", required=True, metavar="FILE", help="H5parm file, of `rimetree calibrate` or others.")
 @click.option("--data-column", default="DATA", show_default=True, help="To read.")
 @solutions_options
-@click.option("--subtract", is_flag=True, help="First subtract the model --sky with all terms of the solutions.")
-@click.option("--keep", multiple=True, metavar="PATCH", help="Do not subtract this patch; may be repeated.")
+@click.option(
+    "--subtract",
+    is_flag=True,
+    help="First subtract the model with all terms of the solutions.",
+)
+@click.option("--keep", multiple=True, metavar="PATCH", help="Do not subtract this patch or column; may be repeated.")
 @click.option("--no-correct", is_flag=True, help="Only subtract; do not take the solutions out.")
 @sky_options(required=False)
+@model_column_option
 @centre_option
 @evaluation_options
 @rows_options
@@ -61,6 +67,7 @@ def command(
     sky,
     sky_format,
     skip_unsupported,
+    model_columns,
     phase_centre,
     precision,
     tolerance,
@@ -76,25 +83,21 @@ def command(
     """Apply solutions to Measurement Set MS: CORRECTED_DATA = J_p^-1 DATA J_q^-H.
 
     J is the product of the terms that hold for the whole sky. Data without a solution are flagged in FLAG; weights are
-    not changed. With --subtract the sources of --sky are subtracted before, each with all its terms.
+    not changed. With --subtract the model of --sky or --model-column is subtracted before, each direction with all its
+    terms.
     """
     from rimetree import calibration
 
     from .running import print_reports
 
-    if subtract != (sky is not None):
-        raise click.UsageError("--subtract and --sky go together: give both or none")
+    if subtract != (sky is not None or bool(model_columns)):
+        raise click.UsageError("--subtract and --sky (or --model-column) go together: give both or none")
     if no_correct and not subtract:
         raise click.UsageError("with --no-correct and without --subtract there is nothing to do")
     require_ms(ms)
     model = None
-    if sky is not None:
-        model = read_sky(sky, sky_format, skip_unsupported)
-        if keep:
-            model.select(patches=keep)  # raises for a patch that there is not
-            model = model.select(lambda source: source.patch not in keep)
-        if len(model) == 0:
-            raise Failed("nothing is left to subtract")
+    if subtract:
+        model = _without(read_model(sky, sky_format, skip_unsupported, model_columns), keep)
     options = {
         "correct": not no_correct,
         "subtract": model,
@@ -112,6 +115,25 @@ def command(
         print_reports(reports, report)
 
 
+def _without(model, keep):
+    """The model without the patches or directions to keep."""
+    from rimetree import calibration
+
+    if isinstance(model, calibration.ModelColumns):
+        if unknown := [name for name in keep if name not in model.columns]:
+            raise Failed(f"there is no direction {unknown[0]!r} to keep; there are {', '.join(model.columns)}")
+        model = model.select(lambda name: name not in keep)
+        left = len(model.columns)
+    else:
+        if keep:
+            model.select(patches=keep)  # raises for a patch that there is not
+            model = model.select(lambda source: source.patch not in keep)
+        left = len(model)
+    if left == 0:
+        raise Failed("nothing is left to subtract")
+    return model
+
+
 def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: dict, dry_run: bool = False) -> list:
     """Write corrected data; `options` as of `calibration.apply_tree`. Returns [(group, RunReport)]."""
     import rimetree as rt
@@ -121,7 +143,7 @@ def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: di
 
     summary = rt.ms.inspect(ms, scan_cells=False)
     groups = calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"])
-    if options["subtract"] is not None and options["phase_centre_rad"] is None:
+    if isinstance(options["subtract"], rt.sky.SkyModel) and options["phase_centre_rad"] is None:
         warn_of_directions(summary, [group.field_id for group in groups])
     _warn_of_family(summary, sets)
 

@@ -14,7 +14,8 @@ from .quantities import Quantity, frequency_text, utc_text
 from .selection import (
     centre_option,
     evaluation_options,
-    read_sky,
+    model_column_option,
+    read_model,
     require_ms,
     rows_options,
     sky_options,
@@ -54,7 +55,8 @@ def _solver_options(function):
 @click.option("--term", "terms", multiple=True, required=True, metavar="TEXT", help='E.g. "G: diag, 2min, 8chan".')
 @click.option("--out", required=True, metavar="FILE", help="H5parm file for the solutions.")
 @click.option("--data-column", default="DATA", show_default=True, help="To solve on.")
-@sky_options(required=True)
+@sky_options(required=False)
+@model_column_option
 @_solver_options
 @click.option("--apply", "apply_", is_flag=True, help="Then write corrected data.")
 @click.option("--subtract", is_flag=True, help="Then subtract the model with the solutions.")
@@ -66,8 +68,10 @@ def _solver_options(function):
 @evaluation_options
 @rows_options
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would be solved, write nothing.")
-def command(ms, terms, out, sky, sky_format, skip_unsupported, field, ddid, dry_run, **given):
-    """Solve for Jones terms of Measurement Set MS with a sky model, and write them to an H5parm file.
+def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, field, ddid, dry_run, **given):
+    """Solve for Jones terms of Measurement Set MS, and write them to an H5parm file.
+
+    The model is a sky model (--sky), which is predicted, or columns of the set (--model-column).
 
     \b
     A term is NAME: KIND, then options: how much one solution covers, and whether each patch has its own:
@@ -79,6 +83,7 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, field, ddid, dry_
       rimetree calibrate obs.ms --sky field.skymodel --term "G: diag, 2min, 8chan" --out sol.h5 --apply
       rimetree calibrate obs.ms --sky field.skymodel --term "G: phase, 10s" --term "dE: scalar, 10min, per patch" \\
                --out sol.h5 --subtract
+      rimetree calibrate obs.ms --model-column MODEL_DATA --term "G: full, 10s" --out sol.h5
 
     With --apply CORRECTED_DATA = J_p^-1 DATA J_q^-H for the terms of the whole sky; with --subtract the model with all
     terms is subtracted first. A run that was killed goes on with --resume.
@@ -88,14 +93,17 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, field, ddid, dry_
 
     require_ms(ms)
     parsed = calibration.parse_terms(terms)
-    model = read_sky(sky, sky_format, skip_unsupported)
+    model = read_model(sky, sky_format, skip_unsupported, model_columns)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    options = _options(given, field, ddid, sky, summary)
+    options = _options(given, field, ddid, sky or " ".join(model_columns), summary)
     plans = calibration.plan_groups(ms, parsed, options)
-    if given["phase_centre"] is None:
-        warn_of_directions(summary, [plan.group.field_id for plan in plans])
-    warn_of_sky(model, [plan.group for plan in plans], given["phase_centre"])
-    log(f"{sky}: {len(model)} sources, {model.total_flux_jy:.6g} Jy")
+    if sky is None:
+        _log_columns(model, plans)
+    else:
+        if given["phase_centre"] is None:
+            warn_of_directions(summary, [plan.group.field_id for plan in plans])
+        warn_of_sky(model, [plan.group for plan in plans], given["phase_centre"])
+        log(f"{sky}: {len(model)} sources, {model.total_flux_jy:.6g} Jy")
     if dry_run:
         click.echo(_plan_text(plans, parsed))
         calibration.check(model, parsed, options, plans)
@@ -114,6 +122,12 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, field, ddid, dry_
     log(f"wrote {out}")
     if given["apply_"] or given["subtract"]:
         _use(ms, model, report.solutions, field, ddid, given)
+
+
+def _log_columns(model, plans) -> None:
+    for group in (plan.group for plan in plans):
+        means = [f"{name} {flux:.6g}" for name, flux in model.fluxes_jy("patch", group).items()]
+        log(f"field {group.field_id}: mean magnitude of the parallel hands of the model: {', '.join(means)}")
 
 
 def _options(given: dict, field, ddid, sky: str, summary: dict):
@@ -188,7 +202,7 @@ class _Progress:
 
 def _chunk_text(report) -> str:
     head = (
-        f"[{report.index + 1}/{report.count}] field {report.field_id}, window {report.data_desc_id}, "
+        f"[{report.index + 1}/{report.count}] field {report.field_id}, window {_joined(report.data_desc_ids)}, "
         f"{utc_text(report.time_s[0])[:19]}: "
     )
     if report.resumed:
@@ -206,6 +220,10 @@ def _chunk_text(report) -> str:
         + f"solves converged{' (' + ', '.join(others) + ')' if others else ''}, residual/noise "
         + f"{report.noise_ratio:.4g}{flagged}, {report.seconds:.2f} s"
     )
+
+
+def _joined(data_desc_ids) -> str:
+    return "+".join(map(str, data_desc_ids))
 
 
 def _counts(found: dict[str, int]) -> str:

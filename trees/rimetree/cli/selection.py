@@ -38,6 +38,29 @@ def sky_options(required: bool) -> Callable:
     return add
 
 
+def model_column_option(function: Callable) -> Callable:
+    """--model-column."""
+    return click.option(
+        "--model-column",
+        "model_columns",
+        multiple=True,
+        metavar="[NAME=]COLUMN",
+        help="A column of the set as the model instead of --sky; may be repeated. Each is a direction (NAME, else "
+        'COLUMN) to terms "per patch"; else the model is their sum.',
+    )(function)
+
+
+def read_model(sky: str | None, sky_format: str | None, skip_unsupported: bool, model_columns: Sequence[str]):
+    """The sky model, or the columns, that were asked for; raises `UsageError` where it is not one of them."""
+    from rimetree import calibration
+
+    if (sky is None) == (not model_columns):
+        raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
+    if sky is not None:
+        return read_sky(sky, sky_format, skip_unsupported)
+    return calibration.ModelColumns.parse(model_columns)
+
+
 def evaluation_options(function: Callable) -> Callable:
     """--precision, --tolerance, --device, --threads, --memory and --time-slots."""
     function = click.option(

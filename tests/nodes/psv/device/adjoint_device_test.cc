@@ -42,7 +42,7 @@ struct AdjointCase : Case {
     Cancellation cancellation;
     return psv::pull_back_rows(sky, channels_, rows_, jones, given(), wish, threads, cancellation);
   }
-  psv::SourceAdjoints on(PsvDevices& devices, psv::SourceWish wish = {true, true, true}) const {
+  psv::SourceAdjoints on(Devices& devices, psv::SourceWish wish = {true, true, true}) const {
     const psv::Output none;
     Cancellation cancellation;
     return psv::pull_back_on_devices({sky, channels_, rows_, jones, none, 1e-12, 1, psv::version_of(sky)}, given(),
@@ -135,7 +135,7 @@ void move_along(psv::Plane plane, oracle::Matrix& b, Real amount) {
 }
 
 /// Against finite differences.
-void check_differences(CaseOptions o, PsvDevices& devices) {
+void check_differences(CaseOptions o, Devices& devices) {
   SCOPED_TRACE(described(o));
   const AdjointCase c(o);
   const psv::SourceAdjoints got = c.on(devices);
@@ -181,14 +181,14 @@ void expect_equal(const psv::SourceAdjoints& got, const psv::SourceAdjoints& exp
 }
 
 /// Against the host's kernel: sums of random signs, of which as many cancel as in adjoint_test.cc.
-void check_host(const CaseOptions& o, PsvDevices& devices) {
+void check_host(const CaseOptions& o, Devices& devices) {
   SCOPED_TRACE(described(o));
   const AdjointCase c(o);
   expect_equal(c.on(devices), c.on_host(), 1e-11);
 }
 
 TEST(PsvAdjointDevice, AgreesWithDifferencesInExtendedPrecision) {
-  PsvDevices devices = PsvDevices::chosen();
+  Devices devices = Devices::chosen();
   CaseOptions o;
   o.n_source = 3, o.n_baseline = 2, o.n_time = 3, o.n_channel = 19;
   for (const auto polarisation : {Polarisation::kUnpolarised, Polarisation::kFull})
@@ -205,7 +205,7 @@ TEST(PsvAdjointDevice, AgreesWithDifferencesInExtendedPrecision) {
 }
 
 TEST(PsvAdjointDevice, AgreesWithDifferencesWithJonesTerms) {
-  PsvDevices devices = PsvDevices::chosen();
+  Devices devices = Devices::chosen();
   for (const auto jones : {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs})
     for (const bool extended : {false, true}) {
       CaseOptions o;
@@ -218,7 +218,7 @@ TEST(PsvAdjointDevice, AgreesWithDifferencesWithJonesTerms) {
 }
 
 TEST(PsvAdjointDevice, AgreesWithTheHost) {
-  PsvDevices devices = PsvDevices::chosen();
+  Devices devices = Devices::chosen();
   for (const auto polarisation :
        {Polarisation::kUnpolarised, Polarisation::kCircular, Polarisation::kFull, Polarisation::kGeneral})
     for (const Grid grid : {Grid::kRegular, Grid::kRounded, Grid::kDescending, Grid::kGapped, Grid::kIrregular,
@@ -234,7 +234,7 @@ TEST(PsvAdjointDevice, AgreesWithTheHost) {
 }
 
 TEST(PsvAdjointDevice, AgreesWithTheHostForSmearingOfAnyStrength) {
-  PsvDevices devices = PsvDevices::chosen();
+  Devices devices = Devices::chosen();
   for (const double spacing_hz : {1e2, 2.5e5, 2e7})
     for (const double exposure_s : {0.0, 1e-4, 1e-2, 4.0, 400.0}) {
       SCOPED_TRACE(::testing::Message() << spacing_hz << " Hz, " << exposure_s << " s");
@@ -243,7 +243,7 @@ TEST(PsvAdjointDevice, AgreesWithTheHostForSmearingOfAnyStrength) {
 }
 
 TEST(PsvAdjointDevice, TakesAnyNumberOfRowsSourcesAndChannels) {
-  PsvDevices devices = PsvDevices::chosen();
+  Devices devices = Devices::chosen();
   for (const std::size_t n_source : {1, 2, 7, 16, 17, 130})
     for (const std::size_t n_row : {1, 15, 16, 17, 131})
       for (const std::size_t n_channel : {1, 9, 64, 65}) {
@@ -258,7 +258,7 @@ TEST(PsvAdjointDevice, TakesAnyNumberOfRowsSourcesAndChannels) {
 }
 
 TEST(PsvAdjointDevice, GivesWhatIsAskedForOnly) {
-  PsvDevices devices;
+  Devices devices;
   const AdjointCase c({.polarisation = Polarisation::kFull, .gaussians = true, .smearing = true});
   const psv::SourceAdjoints all = c.on(devices);
   for (int bits = 1; bits < 8; ++bits) {
@@ -274,7 +274,7 @@ TEST(PsvAdjointDevice, GivesWhatIsAskedForOnly) {
 }
 
 TEST(PsvAdjointDevice, RowsAndAdjointsOfPlanesGoUpAndDerivativesComeDown) {
-  PsvDevices devices;
+  Devices devices;
   memory::SimulatedDevice& device = *devices.simulated.front();
   AdjointCase c({.n_source = 40, .n_baseline = 10, .polarisation = Polarisation::kCircular, .spectra = true});
   const psv::SourceAdjoints first = c.on(devices);
@@ -301,7 +301,7 @@ TEST(PsvAdjointDevice, AProblemOfAnySizeRunsWithinTheBudget) {
     const psv::SourceAdjoints expected = c.on_host();
     int solved = 0;
     for (std::size_t budget = std::size_t{1} << 24; budget >= 40000; budget /= 4) {
-      PsvDevices devices(std::size_t{1} << 28, 1, budget);
+      Devices devices(std::size_t{1} << 28, 1, budget);
       try {
         expect_equal(c.on(devices), expected, 1e-11);
         ++solved;
@@ -321,13 +321,13 @@ TEST(PsvAdjointDevice, EveryAllocationMayFail) {
                        .polarisation = Polarisation::kFull,
                        .spectra = true,
                        .gaussians = true});
-  PsvDevices undisturbed;
+  Devices undisturbed;
   const psv::SourceAdjoints expected = c.on(undisturbed);
   const std::size_t n_allocation = undisturbed.simulated.front()->allocations_tried();
   ASSERT_GT(n_allocation, 15u);
   for (std::size_t n = 1; n <= n_allocation; ++n)
     for (const std::size_t count : {std::size_t{1}, std::size_t{5}, std::size_t{100000}}) {
-      PsvDevices devices;
+      Devices devices;
       devices.simulated.front()->fail_allocations(n, count);
       try {
         expect_equal(c.on(devices), expected, 1e-11);
@@ -344,7 +344,7 @@ TEST(PsvAdjointDevice, EveryAllocationMayFail) {
 
 TEST(PsvAdjointDevice, SeveralDevicesShareTheRows) {
   const AdjointCase c({.n_source = 3, .n_baseline = 700, .n_time = 20, .n_channel = 2});
-  PsvDevices one, three(std::size_t{1} << 28, 3);
+  Devices one, three(std::size_t{1} << 28, 3);
   const psv::SourceAdjoints got = c.on(three);
   expect_equal(got, c.on(one), 1e-11);
   EXPECT_EQ(got.positions, c.on(three).positions) << "the same bits again";
@@ -358,7 +358,7 @@ TEST(PsvAdjointDevice, SeveralDevicesShareTheRows) {
 
 TEST(PsvAdjointDevice, CanBeStopped) {
   const AdjointCase c(CaseOptions{});
-  PsvDevices devices;
+  Devices devices;
   const psv::Output none;
   Cancellation cancellation;
   cancellation.request();

@@ -306,6 +306,30 @@ TEST(PsvCompareDevice, ChangedDataGoUpOnce) {
             n_row * (sizeof(psv::DeviceRow) + 4 * kChannels * 3 * sizeof(double)));
 }
 
+TEST(PsvCompareDevice, TheDataOfSeveralTimeSlotGroupsStay) {
+  const Options options{.smearing = true};
+  Scene scene(options, "simulated"), host(options, "none");
+  const auto scale = magnitudes(host, options.n_baseline);
+  const auto one = scene.forest.request.cells;
+  const auto other = cells({6e9, 6e9 + 10, 6e9 + 20}, {1.00e9, 1.01e9, 1.02e9, 1.03e9, 1.05e9}, 12, 1e7);
+  const auto evaluate_both = [&] {
+    std::vector<ValueAndGradient> both;
+    for (const auto& group : {one, other}) {
+      scene.forest.request.cells = group;
+      both.push_back(scene.evaluate());
+    }
+    return both;
+  };
+  evaluate_both();
+  const auto before = scene.device().statistics();
+  for (int k = 0; k < 5; ++k) {
+    const auto both = evaluate_both();
+    expect_equal(both[0], host.evaluate(), scale, *host.built, 2e-12);
+    EXPECT_NE(both[0].value->value.real()[0], both[1].value->value.real()[0]);
+  }
+  EXPECT_EQ(scene.device().statistics().bytes_to_device, before.bytes_to_device);
+}
+
 TEST(PsvCompareDevice, RunsWithinAnyBudget) {
   const Options options{.n_source = 40, .n_baseline = 12, .shapes = true, .smearing = true, .n_term = 2};
   Scene host(options, "none");

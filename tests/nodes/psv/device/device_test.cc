@@ -7,58 +7,15 @@
 #include <cstring>
 #include <memory>
 
-#include "memory/simulated_device.h"
 #include "nodes/psv/device/chunks.h"
 #include "nodes/psv/device/job.h"
-#include "nodes/psv/device/solve.h"
 #include "runtime/error.h"
 #include "tests/support/forest_fixture.h"
 #include "tests/support/psv_combinations.h"
+#include "tests/support/psv_devices.h"
 
 namespace rimetree::testing {
 namespace {
-
-/// Devices, and a case's visibilities as they give them.
-struct Devices {
-  /// Those that RIMETREE_DEVICE names; without it a simulated one.
-  static Devices chosen() {
-    test::registry();  // the plugin for GPUs
-    const char* names = std::getenv("RIMETREE_DEVICE");
-    Devices devices(std::size_t{1} << 28, 0);
-    if (names != nullptr) devices.contexts = open_devices({names, 0});
-    if (devices.contexts.empty()) devices.contexts = open_devices({"simulated", 0});
-    return devices;
-  }
-  explicit Devices(std::size_t capacity = std::size_t{1} << 28, std::size_t n = 1, std::size_t budget = 0) {
-    for (std::size_t i = 0; i < n; ++i) {
-      simulated.push_back(std::make_shared<memory::SimulatedDevice>(capacity));
-      contexts.push_back(std::make_unique<DeviceContext>(simulated.back(), budget));
-    }
-  }
-  std::vector<Complex<double>> solve(const Case& c, bool single) {
-    const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
-    const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
-    const psv::JonesTerms jones{c.n_pair, c.jones_pairs.data(), c.options.jones == JonesKind::kVarying};
-    std::vector<Complex<double>> out(c.n_row() * 4 * c.n_channel(), {-12345, -12345});
-    std::vector<Complex<double>*> row;
-    for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
-    const psv::Output output{row.data(), std::ptrdiff_t(c.n_channel())};
-    const psv::Rows rows = c.psv_rows();
-    Cancellation cancellation;
-    report =
-        psv::solve_on_devices({sky, channels, rows, jones, output, single ? kSingle : kDouble, 1, psv::version_of(sky)},
-                              contexts, *threads, cancellation);
-    return out;
-  }
-  std::vector<std::shared_ptr<memory::SimulatedDevice>> simulated;
-  DeviceContexts contexts;
-  std::unique_ptr<ThreadPool> threads = std::make_unique<ThreadPool>(1);
-  std::string report;
-};
-
-bool same_bits(const std::vector<Complex<double>>& a, const std::vector<Complex<double>>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0;
-}
 
 void check(const CaseOptions& o, Devices& devices) {
   SCOPED_TRACE(::testing::Message() << o);

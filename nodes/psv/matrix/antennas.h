@@ -1,0 +1,62 @@
+// Rows as pairs of antennas: the UVW of a time slot as differences of one vector per antenna, where they are that.
+// Who the antennas of a baseline are is only a hint, taken from the nodes that give its UVW; whether they explain the
+// values is checked for every row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nodes/psv/kernel.h"
+
+namespace rimetree {
+class Forest;
+class Node;
+}  // namespace rimetree
+
+namespace rimetree::psv {
+
+/// Names of the two antennas of each baseline, [baseline]; any numbers. Empty where nothing is known.
+struct BaselineEnds {
+  std::vector<std::int64_t> p, q;
+  bool empty() const { return p.empty(); }
+};
+/// Adds the antennas of a PSV node's baseline: stations of the Spigot that gives its UVW, or the two nodes of which
+/// they are the difference. `ends` is emptied if a baseline has neither, and stays empty: `first` says that there were
+/// none before.
+void add_ends(const Forest& forest, const Node& psv, bool first, BaselineEnds& ends);
+
+/// An antenna in a layer: its position, and how it moves.
+struct AntennaPlace {
+  double x = 0, y = 0, z = 0, dx = 0, dy = 0, dz = 0;  ///< metres, metres per second
+};
+
+/// Rows of one time slot whose UVW are differences of the same vectors. A slot has several layers where it has several
+/// rows of a baseline that differ, or rows of different exposures.
+struct AntennaLayer {
+  std::int32_t time = 0;
+  double exposure_s = 0;
+  std::vector<AntennaPlace> place;  ///< [antenna]
+};
+
+struct AntennaRow {
+  std::int32_t layer = 0, p = 0, q = 0;  ///< UVW are place[p] - place[q]
+};
+
+struct AntennaPlan {
+  std::string obstacle;  ///< why rows are no pairs of antennas; empty if they are
+  std::size_t n_antenna = 0;
+  std::vector<AntennaLayer> layers;
+  std::vector<AntennaRow> rows;
+  double misfit_m = 0;       ///< by which a source's path may differ from that of the row's UVW
+  double rate_misfit_m = 0;  ///< the same of the change of path over the exposure
+  double reach_m = 0;        ///< largest path of an antenna
+};
+
+/// `limit_m`: by how much paths, and their changes over the exposure, may be off. `extent`: of the sky.
+/// `zero_is_one_antenna`: rows of no length, which missing rows of a Measurement Set have, are taken as
+/// autocorrelations; right where nothing but the path depends on the antennas.
+AntennaPlan antenna_plan(const Rows& rows, const BaselineEnds& ends, const Extent& extent, double limit_m,
+                         bool zero_is_one_antenna);
+
+}  // namespace rimetree::psv

@@ -1,0 +1,73 @@
+#include "nodes/psv/matrix/launch.h"
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "memory/device.h"
+#include "nodes/psv/matrix/block.h"
+#include "nodes/psv/matrix/unit.h"
+
+namespace rimetree::psv {
+namespace {
+
+GpuMatrixLauncher gpu_launcher;
+
+template <class T, class Shape, class Unit, int kPlanes>
+void run_block(const MatrixJob<T>& job, const MatrixPlace& place, MatrixStaged<T, Shape, kPlanes>& staged) {
+  std::vector<MatrixSums<T, Shape, Unit, kPlanes>> sums(Shape::kWarps);
+  const auto each_thread = [](auto&& step) {
+    for (int thread = 0; thread < Shape::kThreads; ++thread) step(thread);
+  };
+  const int terms = job.with_jones() ? Shape::kDepth / 2 : Shape::kDepth;
+  for (std::int32_t first = 0; first < job.n_term(); first += terms) {
+    each_thread([&](int thread) { stage(job, place, thread, first, staged); });
+    for (int warp = 0; warp < Shape::kWarps; ++warp)
+      multiply(job, place, warp, 0, staged, sums[static_cast<std::size_t>(warp)]);
+  }
+  each_thread([&](int thread) { clear_rows(thread, staged); });
+  each_thread([&](int thread) { find_rows(job, place, thread, staged); });
+  for (int warp = 0; warp < Shape::kWarps; ++warp)
+    store(job, place, warp, 0, staged, sums[static_cast<std::size_t>(warp)]);
+}
+
+/// All blocks of a job whose arrays the host can reach.
+template <class T>
+void run_on_host(const MatrixJob<T>& job) {
+  with_matrix_instance(job.variant, job.n_plane, [&]<MatrixUnitKind kUnit, int kTile, int kWarps, int kPlanes>() {
+    using Shape = MatrixShape<T, kTile, kWarps, kPlanes>;
+    const auto staged = std::make_unique<MatrixStaged<T, Shape, kPlanes>>();
+    MatrixPlace place;
+    for (; place.tile < job.n_tile; ++place.tile)
+      for (place.run = 0; place.run < job.n_run; ++place.run)
+        run_block<T, Shape, HostUnit<T, kUnit>, kPlanes>(job, place, *staged);
+  });
+}
+
+template <class T>
+void launch_emulated(memory::Queue& queue, MatrixJob<T> job) {
+  queue.run([job, &device = queue.device()]() mutable {
+    for_each_array(job, [&device](auto*& array, std::int64_t count) {
+      using Array = std::remove_reference_t<decltype(array)>;
+      array = static_cast<Array>(device.resolve(array, static_cast<std::size_t>(count) * sizeof *array));
+    });
+    run_on_host(job);
+  });
+}
+
+template <class T>
+void launch_anywhere(memory::Queue& queue, const MatrixJob<T>& job, void (*gpu)(memory::Queue&, const MatrixJob<T>&)) {
+  if (job.n_tile == 0 || job.n_run == 0) return;
+  if (queue.device().is_emulated()) return launch_emulated(queue, job);
+  if (gpu == nullptr) throw std::logic_error("PSV: no matrix kernel for " + queue.device().name());
+  gpu(queue, job);
+}
+
+}  // namespace
+
+void set_gpu_launcher(GpuMatrixLauncher launcher) { gpu_launcher = launcher; }
+
+void launch(memory::Queue& queue, const MatrixJob<float>& job) { launch_anywhere(queue, job, gpu_launcher.single); }
+void launch(memory::Queue& queue, const MatrixJob<double>& job) { launch_anywhere(queue, job, gpu_launcher.double_); }
+
+}  // namespace rimetree::psv

@@ -1,0 +1,212 @@
+#include "nodes/psv/matrix/method.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "nodes/psv/delay/delay.h"
+#include "nodes/psv/matrix/launch.h"
+#include "runtime/math/double_double.h"
+
+namespace rimetree::psv {
+namespace {
+
+/// Runs of the kernel: those of the channels, cut to what a block has.
+std::vector<MatrixRun> matrix_runs(const DeviceChannels& channels, int most) {
+  std::vector<MatrixRun> runs;
+  for (const DeviceRun& run : channels.runs)
+    for (std::int32_t first = 0; first < run.count; first += most) {
+      MatrixRun to{};
+      to.first = run.first + first;
+      to.count = std::min(most, run.count - first);
+      to.half_step_high = run.half_step_high, to.half_step_low = run.half_step_low;
+      to.width_per_metre = run.width_per_metre;
+      // From the middle of the run's tiles to the middle of the block's channels, which may lie beyond the last one.
+      const double steps = 2.0 * first + most - run.n_tile * DeviceShape::kChannels;  // half ones
+      const DoubleDouble<double> come = exact::product(steps, run.half_step_high);
+      DoubleDouble<double> middle = exact::sum(run.middle_high, come.hi);
+      middle.lo += come.lo + (steps * run.half_step_low + run.middle_low);
+      to.middle_high = middle.hi, to.middle_low = middle.lo;
+      runs.push_back(to);
+    }
+  return runs;
+}
+
+/// As DeviceRuns, which the pipeline does not divide: a run of its own for each.
+DeviceChannels cut_channels(DeviceChannels channels, const std::vector<MatrixRun>& runs) {
+  channels.runs.clear();
+  for (const MatrixRun& run : runs) {
+    DeviceRun to{};
+    to.first = run.first, to.count = run.count;
+    channels.runs.push_back(to);
+  }
+  return channels;
+}
+
+/// Copies to a place behind what is there already; returns where.
+template <class U>
+std::size_t append(unsigned char* to, std::size_t& bytes, const std::vector<U>& values) {
+  static_assert(sizeof(U) % 8 == 0, "what follows stays aligned");
+  const std::size_t at = bytes;
+  if (!values.empty()) std::memcpy(to + at, values.data(), values.size() * sizeof(U));
+  bytes += values.size() * sizeof(U);
+  return at;
+}
+
+}  // namespace
+
+template <class T>
+MatrixMethod<T>::MatrixMethod(const DeviceProblem& problem, MatrixPlan plan, const MatrixVariant& variant,
+                              ThreadPool& threads)
+    : p_(problem), plan_(std::move(plan)), variant_(variant), threads_(threads), packed_(problem, {}) {
+  packed_.brightness_in_products = true;
+  sort_into_tiles(plan_, antennas_per_tile(plan_, variant_));
+  DeviceChannels channels = device_channels(p_.channels, plan_.antennas.reach_m);
+  // The direct kernel turns channels by what a nearly regular grid is off; here each is made from its paths.
+  regular_ = channels.regular && !channels.residual;
+  const int n_plane = packed_.jones.empty() ? static_cast<int>(p_.sky.planes.size()) : 1;
+  runs_ = matrix_runs(channels, channels_per_block<T>(variant_, n_plane));
+  packed_.channels = cut_channels(std::move(channels), runs_);
+}
+
+template <class T>
+DeviceCosts MatrixMethod<T>::costs() const {
+  DeviceCosts costs = packed_.costs<T>(p_);
+  costs.fixed += runs_.size() * sizeof(MatrixRun);
+  // At the most: a tile and two antennas of its own for each row.
+  costs.row = sizeof(MatrixRow) + sizeof(MatrixTile) + 2 * sizeof(MatrixAntenna);
+  const auto side = static_cast<std::size_t>(antennas_per_tile(plan_, variant_));
+  costs.rows_per_block = std::min(side * side, costs.n_row);
+  return costs;
+}
+
+template <class T>
+void MatrixMethod<T>::open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
+                           bool channels_are_cut) {
+  chunk_sources_ = chunks.sources;
+  const bool keep = chunks.sources >= p_.sky.n_source && !(channels_are_cut && packed_.jones_vary());
+  skies_.clear();
+  for (const auto& device : devices) {
+    skies_.push_back(std::make_unique<DeviceSky<T>>(p_, packed_, *device, threads_, keep));
+    skies_.back()->set_matrix_runs(runs_);
+  }
+}
+
+/// Tiles of the slot's rows, each with the antennas that it needs: a tile that two chunks share is computed by both.
+template <class T>
+std::size_t MatrixMethod<T>::fill(DeviceSlot& slot) {
+  tiles_.clear(), antennas_.clear(), rows_.clear();
+  const std::int32_t side = antennas_per_tile(plan_, variant_);
+  const auto entries = std::span(plan_.entries).subspan(slot.first_row, slot.n_row);
+  const auto same_tile = [side](const MatrixEntry& a, const MatrixEntry& b) {
+    return a.layer == b.layer && a.left / side == b.left / side && a.right / side == b.right / side;
+  };
+  for (std::size_t begin = 0, end = 0; begin < entries.size(); begin = end) {
+    while (end < entries.size() && same_tile(entries[begin], entries[end])) ++end;
+    add_tile(entries.subspan(begin, end - begin), begin);
+  }
+  auto* to = static_cast<unsigned char*>(slot.rows.get());
+  std::size_t bytes = 0;
+  append(to, bytes, tiles_);
+  slot.part[0] = append(to, bytes, antennas_);
+  slot.part[1] = append(to, bytes, rows_);
+  slot.count[0] = tiles_.size(), slot.count[1] = antennas_.size();
+  return bytes;
+}
+
+template <class T>
+void MatrixMethod<T>::add_tile(std::span<const MatrixEntry> entries, std::size_t first_row) {
+  const MatrixEntry& first = entries.front();
+  const std::int32_t side = antennas_per_tile(plan_, variant_);
+  const AntennaLayer& layer = plan_.antennas.layers[static_cast<std::size_t>(first.layer)];
+  MatrixTile tile{};
+  tile.first_row = static_cast<std::int32_t>(first_row);
+  tile.n_row = static_cast<std::int32_t>(entries.size());
+  tile.time = layer.time;
+  tile.diagonal = !plan_.with_jones && first.left / side == first.right / side;
+  // Numbers within the tile: where each antenna is among those that are there.
+  std::vector<std::int16_t> place[2];
+  for (auto& one : place) one.assign(static_cast<std::size_t>(side), -1);
+  for (const MatrixEntry& e : entries) {
+    place[kLeftSide][static_cast<std::size_t>(e.left % side)] = 0;
+    place[tile.diagonal ? kLeftSide : kRightSide][static_cast<std::size_t>(e.right % side)] = 0;
+  }
+  const auto add_antennas = [&](MatrixSide which, const std::vector<MatrixEnd>& ends, std::int32_t first_end) {
+    std::int16_t n = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(side); ++i) {
+      if (place[which][i] < 0) continue;
+      place[which][i] = n++;
+      const MatrixEnd& end = ends[static_cast<std::size_t>(first_end) + i];
+      const AntennaPlace& a = layer.place[static_cast<std::size_t>(end.antenna)];
+      const double half = 0.5 * layer.exposure_s;
+      antennas_.push_back({a.x, a.y, a.z, half * a.dx, half * a.dy, half * a.dz, end.product, 0});
+    }
+    return n;
+  };
+  tile.first_left = static_cast<std::int32_t>(antennas_.size());
+  tile.n_left = add_antennas(kLeftSide, plan_.left, first.left / side * side);
+  tile.first_right = tile.diagonal ? tile.first_left : static_cast<std::int32_t>(antennas_.size());
+  tile.n_right = tile.diagonal ? tile.n_left : add_antennas(kRightSide, plan_.right, first.right / side * side);
+  if (tile.diagonal) place[kRightSide] = place[kLeftSide];
+  tiles_.push_back(tile);
+  for (const MatrixEntry& e : entries)
+    rows_.push_back({place[kLeftSide][static_cast<std::size_t>(e.left % side)],
+                     place[kRightSide][static_cast<std::size_t>(e.right % side)],
+                     static_cast<std::int16_t>(e.conjugate), 0});
+}
+
+template <class T>
+MatrixJob<T> MatrixMethod<T>::job_of(const DeviceSky<T>& sky, const DeviceSlot& slot) const {
+  const auto* rows = slot.d_rows.template as<const unsigned char>();
+  MatrixJob<T> job;
+  job.tile = reinterpret_cast<const MatrixTile*>(rows);
+  job.antenna = reinterpret_cast<const MatrixAntenna*>(rows + slot.part[0]);
+  job.row = reinterpret_cast<const MatrixRow*>(rows + slot.part[1]);
+  job.run = sky.matrix_runs() + slot.range->begin;
+  job.channel = sky.channels();
+  job.out = slot.d_out.template as<Complex<double>>();
+  job.n_tile = static_cast<std::int32_t>(slot.count[0]);
+  job.n_antenna = static_cast<std::int32_t>(slot.count[1]);
+  job.n_row = static_cast<std::int32_t>(slot.n_row);
+  job.n_run = static_cast<std::int32_t>(slot.range->end - slot.range->begin);
+  job.n_channel = static_cast<std::int32_t>(packed_.channels.channels.size());
+  job.first_channel = slot.range->first_channel;
+  job.n_out_channel = slot.range->count;
+  if (packed_.jones.empty()) {
+    job.n_weight_channel = static_cast<std::int32_t>(p_.sky.n_weight_channel);
+    job.n_plane = static_cast<std::int32_t>(p_.sky.planes.size());
+    std::copy(p_.sky.planes.begin(), p_.sky.planes.end(), job.plane);
+  }
+  job.variant = variant_;
+  job.regular = regular_;
+  job.n_time_node = plan_.n_time_node, job.n_frequency_node = plan_.n_frequency_node;
+  const ExposureRule &time = exposure_rule(plan_.n_time_node), &frequency = exposure_rule(plan_.n_frequency_node);
+  for (int i = 0; i < kMostSmearingNodes; ++i) {
+    if (i < plan_.n_time_node) job.time_node[i] = time.node[i], job.time_weight[i] = time.weight[i];
+    if (i < plan_.n_frequency_node)
+      job.frequency_node[i] = frequency.node[i], job.frequency_weight[i] = frequency.weight[i];
+  }
+  return job;
+}
+
+template <class T>
+void MatrixMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
+  DeviceSky<T>& sky = *skies_[device];
+  MatrixJob<T> job = job_of(sky, slot);
+  std::size_t begin = 0;
+  do {  // an empty sky has visibilities too: zeros
+    const std::size_t end = std::min(begin + chunk_sources_, p_.sky.n_source);
+    const SourceArrays<T>& arrays = sky.sources({begin, end, slot.range->first_channel, slot.range->count});
+    job.source = arrays.sources.template as<const DeviceSource>();
+    if (arrays.weights) job.weight = arrays.weights.template as<const T>();
+    job.left = arrays.left, job.right = arrays.right;
+    job.n_source = static_cast<std::int32_t>(end - begin);
+    launch(sky.queue(), job);
+    job.accumulate = true;
+    begin = end;
+  } while (begin < p_.sky.n_source);
+}
+
+template class MatrixMethod<float>;
+template class MatrixMethod<double>;
+
+}  // namespace rimetree::psv

@@ -1,0 +1,58 @@
+// Whether and how the matrix product computes some rows, V = A B A^H over the phasors A of antennas, and what that
+// costs. Whatever depends on a baseline and a source together is in its way, but for smearing: the mean over a cell is
+// replaced by a Gauss-Legendre rule in time and one in frequency, which makes each source a few terms of the sum.
+#pragma once
+
+#include <span>
+
+#include "nodes/psv/device/jones.h"
+#include "nodes/psv/device/rates.h"
+#include "nodes/psv/device/solve.h"
+#include "nodes/psv/matrix/antennas.h"
+#include "nodes/psv/matrix/job.h"
+
+namespace rimetree::psv {
+
+/// A row as an entry between two lists of antennas. Without Jones terms an antenna has one number on both sides, and
+/// rows of the other order are conjugate ones; with them, each number is that of an antenna with its Jones products on
+/// this side of a baseline.
+struct MatrixEntry {
+  std::int32_t layer = 0, left = 0, right = 0;
+  bool conjugate = false;
+  std::size_t row = 0;  ///< the caller's number
+};
+/// What a number on one side stands for.
+struct MatrixEnd {
+  std::int32_t antenna = 0, product = 0;
+};
+
+struct MatrixPlan {
+  std::string obstacle;  ///< why the method is out of the question; empty if it is not
+  AntennaPlan antennas;
+  std::vector<MatrixEntry> entries;  ///< by layer
+  std::vector<MatrixEnd> left, right;
+  bool with_jones = false;
+  int n_time_node = 1, n_frequency_node = 1;
+  double bound = 0;  ///< of what UVW and smearing nodes leave, as a fraction of the total flux
+  std::size_t terms_per_source() const { return static_cast<std::size_t>(n_time_node * n_frequency_node); }
+};
+
+/// `tolerance`: of the total flux; half of it is for rounding errors.
+MatrixPlan matrix_plan(const DeviceProblem& problem, const JonesChains& jones, double tolerance);
+
+/// Sorts the entries of a plan into tiles of so many antennas a side: they are then in the order in which rows are
+/// computed.
+void sort_into_tiles(MatrixPlan& plan, std::int32_t antennas_per_tile);
+
+/// Which tiles have rows.
+struct TileCount {
+  std::size_t tiles = 0;
+  std::size_t pairs = 0;     ///< of antennas that are multiplied, those for which there is no row included
+  std::size_t antennas = 0;  ///< staged, those of both sides
+};
+TileCount count_tiles(const MatrixPlan& plan, std::int32_t antennas_per_tile);
+
+/// Antennas a side of a tile.
+std::int32_t antennas_per_tile(const MatrixPlan& plan, const MatrixVariant& variant);
+
+}  // namespace rimetree::psv

@@ -1,0 +1,21 @@
+// Spectral windows that are observed at the same times as one tile, so that what is solved for may be one quantity in
+// all of them: a delay, say. Their channels stand one after the other along the frequency axis.
+#pragma once
+
+#include <vector>
+
+#include "runtime/ms/tile_plan.h"
+#include "runtime/tile.h"
+
+namespace rimetree::ms {
+
+/// Tiles of the plan, by index, that go together: of one field and layer, the n-th of each data description. Throws
+/// MsError where the time slots of the windows do not fit into each other that way.
+std::vector<std::vector<std::size_t>> windows_together(const TilePlan& plan);
+
+/// One tile of all, with the baselines and time slots that any has; what one does not have is flagged and without
+/// weight. Slots whose times agree within slot tolerance are one. `row` is that of the first that has it: such a tile
+/// is not for writing. Its data_desc_id is that of the first. Throws MsError where correlations differ.
+Tile join_windows(std::vector<Tile> tiles);
+
+}  // namespace rimetree::ms

@@ -1,0 +1,120 @@
+#include "runtime/ms/ms_objective.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+#include "runtime/ms/tile_request.h"
+#include "runtime/objective.h"
+
+namespace rimetree::ms {
+
+namespace {
+
+constexpr std::size_t kDefaultTimeSlots = 64;
+constexpr std::size_t kTilesInFlight = 2;  // one being read, one evaluated
+
+const Objective& objective_of(const Forest& forest, int root) {
+  const Node& node = forest.node(root);
+  if (const auto* objective = dynamic_cast<const Objective*>(&node)) return *objective;
+  throw Error("node \"" + node.name() + "\" is a " + node.node_class().name +
+              "; what is summed over a Measurement Set is a ChiSquare or a LogLikelihood");
+}
+
+}  // namespace
+
+MsObjective::MsObjective(std::unique_ptr<MeasurementSet> ms, Evaluator& evaluator, int root, const Options& options)
+    : ms_(std::move(ms)), root_(root), options_(options) {
+  objective_of(evaluator.forest(), root_);
+  if (options_.memory_bytes == 0) options_.memory_bytes = evaluator.memory_budget() / 2;
+  ReadSelection selection = reads_of(evaluator.forest(), options_.rows);
+  selection.channels = options_.channels;
+  selection.rows.time_slots = std::max<std::size_t>(1, selection.rows.time_slots);
+  reader_ = std::make_unique<TileReader>(*ms_, std::move(selection));
+  if (options_.rows.time_slots == 0) fit(evaluator);
+  kept_.resize(reader_->tiles().size());
+  for (std::size_t i = 0; i < kept_.size(); ++i) data_id_.push_back(next_data_id());
+}
+
+/// Tiles such that their data and what is evaluated on one at a time stay within the budget.
+void MsObjective::fit(Evaluator& evaluator) {
+  const std::uint64_t budget = evaluator.memory_budget();
+  std::size_t slots = reader_->fit(budget / (2 * kTilesInFlight), kDefaultTimeSlots);
+  const int roots[] = {root_};
+  const auto peak_bytes = [&](const TileKey& key) {
+    rimetree::CellShape cells;
+    cells[Axis::time] = static_cast<int>(key.n_slot);
+    cells[Axis::frequency] = static_cast<int>(reader_->n_channel(key.data_desc_id));
+    return evaluator.plan().peak_bytes(roots, cells);
+  };
+  const auto too_large = [&](const TileKey& key) { return peak_bytes(key) > budget; };
+  while (slots > 1 && std::any_of(reader_->tiles().begin(), reader_->tiles().end(), too_large))
+    slots = reader_->fit(budget / (2 * kTilesInFlight), slots / 2);
+}
+
+std::size_t MsObjective::n_kept() const {
+  return static_cast<std::size_t>(
+      std::count_if(kept_.begin(), kept_.end(), [](const DataPtr& data) { return data != nullptr; }));
+}
+
+MsObjective::DataPtr MsObjective::read(std::size_t index) const {
+  auto data = std::make_shared<Data>();
+  data->tile = reader_->read(index);
+  data->cells = cells_of(data->tile);
+  return data;
+}
+
+MsObjective::Outcome MsObjective::evaluate(Evaluator& evaluator, bool gradient, Cancellation* cancellation) {
+  Outcome outcome;
+  std::future<DataPtr> reading;
+  const auto begin_reading = [&](std::size_t index) {
+    if (index < kept_.size() && kept_[index] == nullptr)
+      reading = std::async(std::launch::async, [this, index] { return read(index); });
+  };
+  begin_reading(0);
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    DataPtr data = kept_[i];
+    if (data == nullptr) {
+      data = reading.get();
+      const std::uint64_t bytes = reader_->bytes(i);
+      if (kept_bytes_ + bytes <= options_.memory_bytes) {
+        kept_[i] = data;
+        kept_bytes_ += bytes;
+      }
+    }
+    begin_reading(i + 1);
+    add_tile(evaluator, *data, i, gradient, cancellation, outcome);
+  }
+  // What does not depend on data, a prior, is in the value of each tile, and belongs into the sum once.
+  if (outcome.n_tiles > 1) {
+    const double more = -static_cast<double>(outcome.n_tiles - 1);
+    const Objective& objective = objective_of(evaluator.forest(), root_);
+    outcome.value += more * objective.value_of({}, evaluator.forest(), gradient ? &outcome.gradient : nullptr, more);
+  }
+  return outcome;
+}
+
+void MsObjective::add_tile(Evaluator& evaluator, Data& data, std::size_t index, bool gradient,
+                           Cancellation* cancellation, Outcome& outcome) {
+  Request request;
+  request.cells = data.cells;
+  request.precision = options_.precision;
+  request.tolerance = options_.tolerance;
+  request.tile = &data.tile;
+  request.data_id = data_id_[index];
+  ValueAndGradient found;
+  if (gradient)
+    found = evaluator.value_and_gradient(request, root_, cancellation);
+  else
+    found.value = evaluator.evaluate_step(request, {root_}, cancellation).front();
+  if (found.value->status == Result::Status::missing) return;
+  if (!found.value->ok()) report_failures(found.value->failures, reader_->tiles()[index]);
+  ++outcome.n_tiles;
+  outcome.value += found.value->value.real()[0];
+  for (const auto& [node, slope] : found.gradient.by_node()) {
+    if (outcome.gradient.of(node).empty()) outcome.gradient.include(node, slope.size());
+    const std::span<double> total = outcome.gradient.of(node);
+    for (std::size_t k = 0; k < slope.size(); ++k) total[k] += slope[k];
+  }
+}
+
+}  // namespace rimetree::ms

@@ -1,0 +1,64 @@
+// Chi-square or a likelihood of a whole Measurement Set: the sum over its tiles of what a node gives on each of them,
+// with its gradient. Made for loops that ask for it again and again: data stay in memory between calls.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/evaluator.h"
+#include "runtime/ms/tile_reader.h"
+
+namespace rimetree::ms {
+
+class MsObjective {
+ public:
+  struct Options {
+    RowSelection rows;  ///< time_slots = 0: chosen from the evaluator's memory budget
+    std::optional<ChannelRange> channels;
+    Precision precision = Precision::double_;
+    double tolerance = 0;            ///< Request::tolerance
+    std::uint64_t memory_bytes = 0;  ///< for data kept between calls; 0: half of the evaluator's memory budget
+  };
+  struct Outcome {
+    double value = 0;
+    Gradient gradient;        ///< with respect to all unknowns below the node; empty if it was not asked for
+    std::size_t n_tiles = 0;  ///< that had data; without any there is no value
+  };
+
+  /// `root`: a ChiSquare or LogLikelihood of the evaluator's forest. Throws Error if it is something else, MsError for
+  /// what the set cannot give. Reads no visibilities yet.
+  MsObjective(std::unique_ptr<MeasurementSet> ms, Evaluator& evaluator, int root, const Options& options);
+
+  /// At the present values of the unknowns; the evaluator is that of the constructor. Tiles are summed in a fixed
+  /// order. Throws Error where a node failed, Cancelled.
+  Outcome evaluate(Evaluator& evaluator, bool gradient, Cancellation* cancellation);
+
+  const TileReader& reader() const { return *reader_; }
+  /// Tiles in memory, and bytes that they take.
+  std::size_t n_kept() const;
+  std::uint64_t kept_bytes() const { return kept_bytes_; }
+
+ private:
+  struct Data {
+    Tile tile;
+    std::shared_ptr<const Cells> cells;
+  };
+  using DataPtr = std::shared_ptr<Data>;
+  void fit(Evaluator& evaluator);
+  DataPtr read(std::size_t index) const;
+  void add_tile(Evaluator& evaluator, Data& data, std::size_t index, bool gradient, Cancellation* cancellation,
+                Outcome& outcome);
+
+  std::unique_ptr<MeasurementSet> ms_;
+  int root_;
+  Options options_;
+  std::unique_ptr<TileReader> reader_;
+  std::vector<DataPtr> kept_;           // by tile, null where it did not fit
+  std::vector<std::uint64_t> data_id_;  // by tile
+  std::uint64_t kept_bytes_ = 0;
+};
+
+}  // namespace rimetree::ms

@@ -1,0 +1,59 @@
+#include "runtime/python/ms_options.h"
+
+#include "runtime/python/convert.h"
+
+namespace rimetree::python {
+
+std::int64_t integer_item(PyObject* dict, const char* key, std::int64_t otherwise) {
+  PyObject* value = item(dict, key);
+  return value == nullptr ? otherwise : integer_of(value);
+}
+bool flag_item(PyObject* dict, const char* key) {
+  PyObject* value = item(dict, key);
+  return value != nullptr && PyObject_IsTrue(value) == 1;
+}
+std::string text_item(PyObject* dict, const char* key) {
+  PyObject* value = item(dict, key);
+  return value == nullptr ? std::string() : string_of(value);
+}
+std::vector<double> doubles_item(PyObject* dict, const char* key) {
+  PyObject* value = item(dict, key);
+  return value == nullptr ? std::vector<double>() : doubles_of(value);
+}
+std::vector<int> integers_item(PyObject* dict, const char* key) {
+  std::vector<int> result;
+  if (PyObject* value = item(dict, key))
+    for_each(value, [&](PyObject* one) { result.push_back(static_cast<int>(integer_of(one))); });
+  return result;
+}
+
+ms::RowSelection rows_of(PyObject* options) {
+  ms::RowSelection rows;
+  rows.data_desc_id = static_cast<int>(integer_item(options, "data_desc_id", -1));
+  rows.field_id = static_cast<int>(integer_item(options, "field_id", -1));
+  rows.autocorrelations = flag_item(options, "autocorrelations");
+  rows.time_slots = static_cast<std::size_t>(integer_item(options, "time_slots", 0));
+  const std::vector<double> range_s = doubles_item(options, "time_range_s");
+  if (range_s.size() == 2) {
+    rows.first_time_s = range_s[0];
+    rows.last_time_s = range_s[1];
+  }
+  return rows;
+}
+
+std::optional<ms::ChannelRange> channels_of(PyObject* options) {
+  const std::vector<int> range = integers_item(options, "channels");
+  if (range.size() != 2) return std::nullopt;
+  return ms::ChannelRange{static_cast<std::size_t>(range[0]), static_cast<std::size_t>(range[1])};
+}
+
+Precision precision_of(PyObject* options) {
+  return text_item(options, "precision") == "single" ? Precision::single : Precision::double_;
+}
+
+double requested_tolerance(PyObject* options) {
+  PyObject* tolerance = item(options, "tolerance");
+  return tolerance == nullptr ? 0 : number_of(tolerance);
+}
+
+}  // namespace rimetree::python
