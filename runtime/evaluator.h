@@ -17,6 +17,7 @@
 namespace rimetree {
 
 class Objective;
+struct ResidualSums;
 
 /// Where the time went, accumulated over evaluations.
 struct ClassTiming {
@@ -113,6 +114,18 @@ class Evaluator {
   void start_reverse(Pass& pass, int root);
   std::vector<std::vector<int>> reverse_waves(const Pass& pass, std::span<const int> roots) const;
   ResultPtr sum_objective(Pass& pass, int root, const Objective& objective);
+  /// Compares with data where the models are computed, as far as there are devices for it; gives the other children.
+  std::vector<int> compare_where_computed(Pass& pass, int root, const Objective& objective, ResidualSums& sums,
+                                          bool& any);
+  struct Compared;
+  Compared find_terms(const Pass& pass, int node) const;
+  std::vector<int> inputs_of(const Compared& compared) const;
+  bool prepare_comparison(const Pass& pass, Compared& compared) const;
+  ResultPtr residual_without(const Pass& pass, const Compared& compared, BatchContext& context,
+                             std::span<PullBack* const> terms) const;
+  bool compare_group(Pass& pass, const Objective& objective, std::vector<Compared>& group, ResidualSums& sums,
+                     bool& any);
+  void finish_comparison(Pass& pass, const Compared& compared);
   void pull_wave(Pass& pass, std::span<const int> roots);
   void pull_batch(Pass& pass, std::span<const int> nodes);
   std::vector<Vells*> child_adjoints(Pass& pass, const Evaluation& evaluation, const std::vector<int>& children);

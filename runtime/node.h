@@ -19,6 +19,8 @@ class DeviceContext;
 class Evaluator;
 class Forest;
 class PullBack;
+struct Comparison;
+struct ResidualSums;
 class ThreadPool;
 
 /// Values [element][cell] in extended precision.
@@ -114,6 +116,22 @@ class Node {
   /// threads; a class overrides it where one call for all is faster. Adjoints are added in an order that does not
   /// depend on the threads.
   virtual void pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const;
+
+  // Comparison with data where a model is computed (see runtime/comparison.h).
+
+  /// The slot of a child that is subtracted: the result is a function of the other children, less that child. -1: none.
+  virtual int subtracted_slot() const { return -1; }
+  /// Whether the result is the sum of the children.
+  virtual bool is_sum() const { return false; }
+  /// Whether compare_batch() does something where there are devices.
+  virtual bool compares() const { return false; }
+  /// Subtracts the terms of each comparison, nodes of the same batches, from its rest; adds up chi-square, and adds to
+  /// the adjoints of the terms' children those of `slope` times it. Called on the first term of the first one. False:
+  /// it cannot be done so; nothing has been added.
+  virtual bool compare_batch(BatchContext&, std::span<Comparison> /*batch*/, double /*slope*/,
+                             ResidualSums& /*sums*/) const {
+    return false;
+  }
 
  protected:
   /// The mathematics: reads evaluation.child(...), calls set(...). Any exception becomes a Failure of this node, but

@@ -1,11 +1,16 @@
 #include "nodes/psv/solve_group.h"
 
+#include <cstdio>
+
 #include "nodes/psv/device/solve.h"
 #include "nodes/psv/device/tuning.h"
 
 namespace rimetree::psv {
 
 namespace {
+
+/// Beyond this part of the total flux the product of sincs is worth a warning.
+constexpr double kSmearingErrorToWarnOf = 1e-3;
 
 bool solve_group_on_devices(BatchContext& context, const Node& node, const RowsProblem& problem,
                             const SkyVersion& version, double tolerance, const BaselineEnds& ends) {
@@ -41,6 +46,17 @@ void solve_group(BatchContext& context, const Node& node, const RowsProblem& pro
   Choice choice = choose_method(problem.sky, problem.channels, problem.rows, problem.jones, tolerance);
   context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   solve_rows(problem, std::move(choice), context.threads, context.cancellation);
+}
+
+void warn_of_large_cells(BatchContext& context, const Node& node, const SmearingLimits& limits) {
+  if (limits.error <= kSmearingErrorToWarnOf) return;
+  char text[400];
+  std::snprintf(text, sizeof text,
+                "node \"%s\": cells are large for time and bandwidth smearing as a product of sincs: phases change by "
+                "up to %.3g rad over an exposure and %.3g rad across a channel, and the visibilities of the farthest "
+                "sources may be wrong by %.2g of the total flux; use shorter exposures or narrower channels",
+                node.name().c_str(), limits.time_rad, limits.frequency_rad, limits.error);
+  context.warnings.add("psv-large-cells", text);
 }
 
 }  // namespace rimetree::psv

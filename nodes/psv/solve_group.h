@@ -15,4 +15,7 @@ namespace rimetree::psv {
 void solve_group(BatchContext& context, const Node& node, const RowsProblem& problem, const SkyVersion& version,
                  double tolerance, const BaselineEnds& ends);
 
+/// Warns of cells over which smearing is no product of sincs.
+void warn_of_large_cells(BatchContext& context, const Node& node, const SmearingLimits& limits);
+
 }  // namespace rimetree::psv

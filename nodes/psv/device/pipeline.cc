@@ -6,7 +6,6 @@
 #include "runtime/error.h"
 
 namespace rimetree::psv {
-namespace {
 
 std::vector<RunRange> run_ranges(std::span<const DeviceRun> runs, std::size_t most_channels) {
   std::vector<RunRange> ranges;
@@ -19,16 +18,18 @@ std::vector<RunRange> run_ranges(std::span<const DeviceRun> runs, std::size_t mo
   return ranges;
 }
 
+namespace {
+
 /// One device with its slots.
 struct Lane {
-  Lane(DeviceContext& device, const DeviceCosts& costs, const DeviceChunks& chunks, std::size_t widest)
+  Lane(DeviceContext& device, const DeviceCosts& costs, const DeviceChunks& chunks, std::size_t widest, bool comes_down)
       : context(device) {
-    const std::size_t rows = chunks.rows * costs.row, out = chunks.rows * costs.visibility * widest;
+    const std::size_t rows = chunks.rows * (costs.row + costs.visibility_up * widest),
+                      out = chunks.rows * costs.visibility * widest;
     for (DeviceSlot& slot : slots) {
-      slot.d_rows = context.arrays().scratch(rows);
-      slot.d_out = context.arrays().scratch(out);
-      slot.rows = context.staging().take(rows);
-      slot.out = context.staging().take(out);
+      if (rows > 0) slot.d_rows = context.arrays().scratch(rows), slot.rows = context.staging().take(rows);
+      if (out > 0) slot.d_out = context.arrays().scratch(out);
+      if (out > 0 && comes_down) slot.out = context.staging().take(out);
     }
     // The memory is there, and no longer in use by whoever had it before, once the computing queue gets here.
     const auto ready = context.compute().record();
@@ -71,6 +72,7 @@ class Pipeline {
         run(*chunks);
         return {*chunks, n_retry};
       } catch (const memory::OutOfMemory&) {
+        if (!method_.gives_visibilities()) rows_done_ = 0;
         ++n_retry;
       }
     }
@@ -98,7 +100,8 @@ void Pipeline::run(const DeviceChunks& chunks) {
   method_.open(devices_, chunks, ranges.size() > 1);
   std::vector<std::unique_ptr<Lane>> lanes;
   for (const auto& device : devices_)
-    lanes.push_back(std::make_unique<Lane>(*device, costs_, chunks, static_cast<std::size_t>(widest)));
+    lanes.push_back(std::make_unique<Lane>(*device, costs_, chunks, static_cast<std::size_t>(widest),
+                                           method_.gives_visibilities()));
   // Chunks go round the devices, and on each round its slots; a slot is emptied just before it is filled again.
   std::size_t turn = 0;
   const auto place = [&](std::size_t k) { return std::pair(k % lanes.size(), k / lanes.size() % kSlots); };
@@ -122,12 +125,13 @@ void Pipeline::run(const DeviceChunks& chunks) {
 void Pipeline::start(std::size_t device, Lane& lane, DeviceSlot& slot) {
   const std::size_t bytes = method_.fill(slot);
   DeviceContext& c = lane.context;
-  c.up().copy_to_device(slot.d_rows.data(), slot.rows.get(), bytes);
+  if (bytes > 0) c.up().copy_to_device(slot.d_rows.data(), slot.rows.get(), bytes);
   c.compute().wait_for(c.up().record());
   method_.compute(device, slot);
   c.down().wait_for(c.compute().record());
-  c.down().copy_to_host(slot.out.get(), slot.d_out.data(),
-                        slot.n_row * costs_.visibility * static_cast<std::size_t>(slot.range->count));
+  if (method_.gives_visibilities())
+    c.down().copy_to_host(slot.out.get(), slot.d_out.data(),
+                          slot.n_row * costs_.visibility * static_cast<std::size_t>(slot.range->count));
   slot.down = c.down().record();
 }
 
@@ -136,9 +140,12 @@ void Pipeline::finish(DeviceSlot& slot) {
   if (!slot.down) return;
   slot.down->wait();
   slot.down = nullptr;
-  const auto* from = static_cast<const Complex<double>*>(slot.out.get());
   const auto count = static_cast<std::size_t>(slot.range->count),
              first = static_cast<std::size_t>(slot.range->first_channel);
+  const bool last_range = first + count == n_channel_;
+  if (last_range) rows_done_ = slot.first_row + slot.n_row;
+  if (!method_.gives_visibilities()) return;
+  const auto* from = static_cast<const Complex<double>*>(slot.out.get());
   const auto plane = static_cast<std::size_t>(output_.plane_stride);
   threads_.parallel_for(slot.n_row, 256, [&](std::size_t begin, std::size_t end, int) {
     for (std::size_t r = begin; r < end; ++r)
@@ -146,8 +153,6 @@ void Pipeline::finish(DeviceSlot& slot) {
         std::memcpy(output_.row[method_.row_number(slot.first_row + r)] + i * plane + first, from + (r * 4 + i) * count,
                     count * sizeof(Complex<double>));
   });
-  const bool last_range = first + count == n_channel_;
-  if (last_range) rows_done_ = slot.first_row + slot.n_row;
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ struct RunRange {
   std::int32_t first_channel = 0, count = 0;  ///< channels
 };
 
+std::vector<RunRange> run_ranges(std::span<const DeviceRun> runs, std::size_t most_channels);
+
 /// A part of the rows and channels on its way: up, through the kernel, and down again.
 struct DeviceSlot {
   using Handle = memory::ResidentArrays::Handle;
@@ -48,8 +50,11 @@ class DeviceMethod {
   /// Prepares devices for chunks of this size, each one known by its number. What was there before is let go.
   virtual void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
                     bool channels_are_cut) = 0;
-  /// Writes what the device needs of the slot's rows to its staging memory of costs().row bytes per row; returns how
-  /// many bytes it took.
+  /// Whether visibilities come down. Where they do not, rows are no more done than the method is: all of them are
+  /// computed anew when memory was short.
+  virtual bool gives_visibilities() const { return true; }
+  /// Writes what the device needs of the slot's rows to its staging memory of costs().row bytes per row and
+  /// costs().visibility_up per visibility; returns how many bytes it took.
   virtual std::size_t fill(DeviceSlot& slot) = 0;
   /// Queues what computes the slot's visibilities, [row][XX XY YX YY][channel of the range].
   virtual void compute(std::size_t device, DeviceSlot& slot) = 0;
