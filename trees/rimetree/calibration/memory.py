@@ -15,7 +15,7 @@ from .terms import Term
 
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
 _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
-_MARGIN = 1.2  # what was taken in trials was 0.9 to 1.2 times the estimate
+_MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _FREQUENCY_DEPENDENT = ("delay", "tec")
 
