@@ -251,10 +251,17 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   psv::warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
 
   const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
+  psv::DeviceTarget stays = psv::device_target(context, first.node, rows, n_times, n_channel);
   context.split.changed_seconds += watch.lap();
   psv::solve_group(context, first.node, {input, sky, channels, rows, jones, output}, packed->version,
-                   tolerance_of(first.request), ends);
-  for (std::size_t i = 0; i < n_group; ++i) group[i]->set(std::move(targets[i]));
+                   tolerance_of(first.request), ends, stays);
+  for (std::size_t i = 0; i < n_group; ++i) {
+    const std::size_t bytes = targets[i].bytes();
+    if (stays.is_filled)
+      targets[i] = {std::make_shared<const memory::DeviceSlice>(stays.block, i * bytes, bytes), NumberType::complex,
+                    dims(), shape};
+    group[i]->set(std::move(targets[i]));
+  }
   verify(context, group, &operands, input.with_jones ? 0 : sky.total_flux);
 }
 

@@ -10,6 +10,7 @@
 
 #include "nodes/psv/device/chunks.h"
 #include "nodes/psv/device/job.h"
+#include "nodes/psv/device/place.h"
 #include "nodes/psv/kernel.h"
 #include "runtime/device_context.h"
 #include "runtime/thread_pool.h"
@@ -33,6 +34,13 @@ struct DeviceSlot {
   std::size_t first_row = 0, n_row = 0;
   const RunRange* range = nullptr;
   std::size_t part[2] = {}, count[2] = {};  ///< of what the method has filled `rows` with: bytes before, elements
+};
+
+/// Where visibilities go: to the host, or to results that stay on the device if there is only one.
+struct DeviceOutput {
+  DeviceOutput(const Output& on_host, DeviceTarget* on_device = nullptr) : host(on_host), device(on_device) {}
+  const Output& host;
+  DeviceTarget* device;
 };
 
 /// How a method computes rows on a device. Rows are numbered in the order in which the method takes them.
@@ -67,7 +75,7 @@ struct DeviceOutcome {
 
 /// Throws memory::OutOfMemory where not even the smallest chunk fits, and Cancelled. Same rows, devices and budget:
 /// same bits.
-DeviceOutcome run_on_devices(DeviceMethod& method, const Output& output, std::size_t n_channel,
+DeviceOutcome run_on_devices(DeviceMethod& method, const DeviceOutput& output, std::size_t n_channel,
                              std::span<const std::unique_ptr<DeviceContext>> devices, ThreadPool& threads,
                              Cancellation& cancellation);
 
