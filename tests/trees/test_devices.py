@@ -76,7 +76,7 @@ def test_visibilities_come_down_once_at_the_sinks(small_ms, small_sky):
     assert device["bytes_down"] == N_BASELINE * N_TIME * N_CHANNEL * VISIBILITY_BYTES
     for name in ("MatrixMultiply", "Multiply", "Add"):
         timing = report.timing.classes[name]
-        assert timing["on_devices"] == timing["evaluations"] == 3 * N_BASELINE  # of three groups
+        assert timing["on_devices"] == timing["evaluations"] >= 3 * N_BASELINE, name  # of three groups
     assert any(note == "Add: on simulated device" for note in report.notes)
 
 
