@@ -16,6 +16,7 @@
 namespace rimetree {
 
 class DeviceContext;
+class DevicePath;
 class Evaluator;
 class Forest;
 class PullBack;
@@ -43,6 +44,8 @@ struct BatchContext {
   BatchSplit split = {};
   /// Devices that may be used; none: the host only.
   std::span<const std::unique_ptr<DeviceContext>> devices = {};
+  /// Whether some consumer reads the results on a device: a class that computes there leaves them there.
+  bool feeds_devices = false;
 };
 
 /// What a class would do with a batch of nodes, before there are data.
@@ -79,8 +82,13 @@ class Node {
   virtual bool skips_missing() const { return false; }
   /// Whether the result must be computed anew for every request (side effects: Sink).
   virtual bool always_evaluates() const { return false; }
+  /// Whether values of children are passed on, if anything, but never read.
+  virtual bool reads_no_values() const { return false; }
   /// Nodes that must run on the calling thread (Python code).
   virtual bool single_threaded() const { return false; }
+
+  /// How the class is evaluated on devices; nullptr: on the host only.
+  virtual const DevicePath* device_path() const { return nullptr; }
 
   /// Whether evaluating the node is a loop over evaluations of what is below it (Solver). The evaluator then calls
   /// control() before all other nodes of a request, instead of evaluating its children and it.

@@ -100,6 +100,7 @@ class Psv final : public Node {
     if (children[kShape] != nullptr && (children[kShape]->size() != static_cast<std::size_t>(3 * layout_.n_source)))
       throw ShapeError("child \"shape\" has dimensions " + to_string(*children[kShape]) + "; expected [" +
                        std::to_string(layout_.n_source) + ",3]");
+    layout_.has_shape = children[kShape] != nullptr;
     for (std::size_t i = kFirstJones; i < children.size(); ++i)
       layout_.jones_elements.push_back(psv::elements_per_source(*children[i], layout_.n_source, "jones"));
     if (layout_.jones_elements.size() % 2 != 0)
@@ -206,16 +207,6 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
   return target;
 }
 
-namespace {
-
-psv::DeviceOutlook on_devices(const psv::Outlook& outlook, std::size_t n_baseline, std::size_t n_channel,
-                              bool may_have_gaussians) {
-  return {outlook.n_source,   n_baseline,       n_channel,          outlook.n_pair > 0,
-          outlook.jones_vary, outlook.smearing, may_have_gaussians, outlook.tolerance};
-}
-
-}  // namespace
-
 void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const {
   Stopwatch watch;
   const Evaluation& first = *group.front();
@@ -260,10 +251,17 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   psv::warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
 
   const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
+  psv::DeviceTarget stays = psv::device_target(context, first.node, rows, n_times, n_channel);
   context.split.changed_seconds += watch.lap();
   psv::solve_group(context, first.node, {input, sky, channels, rows, jones, output}, packed->version,
-                   tolerance_of(first.request), ends);
-  for (std::size_t i = 0; i < n_group; ++i) group[i]->set(std::move(targets[i]));
+                   tolerance_of(first.request), ends, stays);
+  for (std::size_t i = 0; i < n_group; ++i) {
+    const std::size_t bytes = targets[i].bytes();
+    if (stays.is_filled)
+      targets[i] = {std::make_shared<const memory::DeviceSlice>(stays.block, i * bytes, bytes), NumberType::complex,
+                    dims(), shape};
+    group[i]->set(std::move(targets[i]));
+  }
   verify(context, group, &operands, input.with_jones ? 0 : sky.total_flux);
 }
 
@@ -314,9 +312,7 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   outlook.smearing = layout_.has_rates;
   outlook.tolerance = tolerance_of(request);
   if (!devices.empty())
-    return {"PSV: " + psv::expected_on_devices(
-                          devices, on_devices(outlook, n_node, frequency.centre.size(),
-                                              children.size() > kShape && children[kShape][Axis::frequency] > 0)),
+    return {"PSV: " + psv::expected_on_devices(devices, outlook, n_node, frequency.centre.size(), layout_.has_shape),
             0};
   const psv::Channels channels =
       psv::analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());

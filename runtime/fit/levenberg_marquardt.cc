@@ -1,6 +1,5 @@
 #include "runtime/fit/levenberg_marquardt.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 
 namespace rimetree::fit {
@@ -14,15 +13,31 @@ constexpr double kLeastDamping = 1e-9, kMostDamping = 1e12;
 constexpr double kSlightDamping = 1e-6;
 // Sums over observations are good to this fraction of the power of the data, residuals to its square.
 constexpr double kRounding = 1e-13;
+// Steps that change the model by less than this part of the data's power are close to the solution.
+constexpr double kClose = 1e-3;
+// A prediction of the decrease that is off by more than this part is bad.
+constexpr double kGoodPrediction = 0.25;
+// A decrease of twice the prediction is that of an objective without curvature, as near a saddle: steps are stretched.
+constexpr double kStraight = 1.6, kMostStretch = 256;
+// No turn is longer (rad).
+constexpr double kLongest = 1;
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
+  return sum;
+}
 
 }  // namespace
 
 LevenbergMarquardt::LevenbergMarquardt(const FitOptions& options, std::vector<double> start,
-                                       std::vector<double> minimum, std::vector<double> maximum)
+                                       std::vector<double> minimum, std::vector<double> maximum,
+                                       std::vector<ComplexMatrix> matrices)
     : options_(options),
       x_(std::move(start)),
       minimum_(std::move(minimum)),
       maximum_(std::move(maximum)),
+      matrices_(std::move(matrices)),
       damping_(std::max(options.damping, kLeastDamping)) {
   for (std::size_t k = 0; k < x_.size(); ++k) x_[k] = std::clamp(x_[k], minimum_[k], maximum_[k]);
   trial_ = x_;
@@ -58,13 +73,18 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
   const double decrease = current_.objective - at_trial.objective;
   // A model that ceases to be finite somewhere has fewer equations, which is no improvement.
   const bool complete = at_trial.equations >= current_.equations;
-  if (finite && complete && decrease >= 1e-4 * predicted_ - rounding()) {
-    const double gain = predicted_ > rounding() ? decrease / predicted_ : 1;
+  const double noise = rounding();
+  if (close_ && finite && complete) learn(at_trial, decrease);
+  if (finite && complete && decrease >= 1e-4 * predicted_ - noise) {
+    const double gain = predicted_ > noise ? decrease / predicted_ : 1;
     x_ = trial_;
     current_ = std::move(at_trial);
     growth_ = 2;
     if (gain > 0.75) damping_ = std::max(damping_ / 10, kLeastDamping);
     if (gain < 0.25) damping_ *= 4;
+    stretch_ = close_ && gain > kStraight ? std::min(2 * stretch_, kMostStretch) : 1;
+  } else if (stretch_ > 1) {
+    stretch_ = 1;
   } else {
     damping_ *= growth_ * 2;  // grows faster at each failure in a row (Nielsen 1999)
     growth_ *= 2;
@@ -72,32 +92,100 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
   propose();
 }
 
-void LevenbergMarquardt::propose() {
-  std::vector<double> step(x_.size());
-  for (;;) {
-    if (damping_ > kMostDamping) return finish(FitStatus::stalled);
-    if (solve_damped(damping_, step)) break;
-    damping_ *= 10;
-  }
-  // A small step may be so because it is damped: convergence is judged by the step without damping.
-  if (converged(model_change(step))) {
-    std::vector<double> full(x_.size());
-    if (damping_ <= kSlightDamping || (solve_damped(kLeastDamping, full) && converged(model_change(full))))
-      return finish(FitStatus::converged);
-  }
-  if (iterations_ >= options_.iterations) return finish(FitStatus::exhausted);
+// From a step that was tried, and from what it was expected to bring.
+void LevenbergMarquardt::learn(const NormalEquations& at_trial, double decrease) {
+  const Frames there(matrices_, trial_);
+  const std::vector<double> local = frames_.step_to_local(step_);
+  // Half of the change of the gradient that normal matrices at both ends give, in local coordinates of each end.
+  std::vector<double> difference = frames_.gradient_to_local(current_.gradient);
+  const std::vector<double> gradient = there.gradient_to_local(at_trial.gradient),
+                            here_change = frames_.gradient_to_local(current_.times(step_)),
+                            there_change = there.gradient_to_local(at_trial.times(there.step_from_local(local)));
+  std::vector<double> scale(x_.size(), 0.0);
   for (std::size_t k = 0; k < x_.size(); ++k) {
-    trial_[k] = std::clamp(x_[k] + step[k], minimum_[k], maximum_[k]);
-    step[k] = trial_[k] - x_[k];
+    difference[k] -= gradient[k] + 0.5 * (here_change[k] + there_change[k]);
+    if (current_.diagonal(k) > 0) scale[k] = 1 / std::sqrt(current_.diagonal(k));
   }
-  predicted_ = predicted_decrease(step);
+  missing_.learn(local, std::move(difference), scale);
+  if (predicted_ <= rounding()) return;
+  const bool bad = std::abs(decrease - predicted_) > kGoodPrediction * predicted_;
+  if (!corrected_ || std::abs(decrease - predicted_gauss_) < std::abs(decrease - predicted_corrected_))
+    corrected_ = bad;
+}
+
+void LevenbergMarquardt::prepare_solver() {
+  std::vector<bool> free(x_.size());
+  for (std::size_t k = 0; k < x_.size(); ++k) free[k] = !held(k);
+  std::vector<MissingCurvature::Update> missing;
+  if (corrected_) missing = missing_.updates();
+  for (MissingCurvature::Update& update : missing)
+    update.vector = frames_.gradient_from_local(std::move(update.vector));
+  solver_.set(current_, free, missing);
+}
+
+// With as much damping as is needed for a matrix that is positive; empty if there is none.
+std::vector<double> LevenbergMarquardt::damped_step() {
+  constexpr int kTries = 3;
+  const double before = damping_;
+  for (int tries = 0; damping_ <= kMostDamping; ++tries) {
+    std::vector<double> step = solver_.step(damping_, current_.gradient);
+    if (!step.empty()) return step;
+    if (!corrected_ || tries < kTries) {
+      damping_ *= 4;
+      continue;
+    }
+    missing_.forget();  // what was learnt is of no use here
+    corrected_ = false;
+    damping_ = before;
+    prepare_solver();
+  }
+  return {};
+}
+
+void LevenbergMarquardt::propose() {
+  if (close_) frames_ = Frames(matrices_, x_);
+  prepare_solver();
+  step_ = damped_step();
+  if (step_.empty()) {
+    finish(FitStatus::stalled);
+  } else if (step_converged(step_)) {
+    finish(FitStatus::converged);
+  } else if (iterations_ >= options_.iterations) {
+    finish(FitStatus::exhausted);
+  }
+  solver_.release();
+  if (!running()) return;
+  const auto predict = [&] { return 2 * dot(step_, current_.gradient) - dot(step_, current_.times(step_)); };
+  predicted_gauss_ = predict();
+  if (!close_ && predicted_gauss_ < kClose * current_.data_power) {
+    close_ = true;
+    frames_ = Frames(matrices_, x_);
+  }
+  if (corrected_) stretch_ = 1;
+  const double shrink = std::min(1.0, kLongest / frames_.longest_turn(step_) / stretch_);
+  for (double& s : step_) s *= stretch_ * shrink;
+  trial_ = frames_.move(x_, step_);
+  for (std::size_t k = 0; k < x_.size(); ++k) {
+    const double bounded = std::clamp(x_[k] + step_[k], minimum_[k], maximum_[k]);
+    if (bounded != x_[k] + step_[k]) trial_[k] = bounded, step_[k] = bounded - x_[k];
+  }
+  const double unstretched = predicted_gauss_;
+  predicted_gauss_ = predict();
+  predicted_corrected_ = predicted_gauss_ - missing_.along(frames_.step_to_local(step_));
+  predicted_ = corrected_ ? predicted_corrected_ : stretch_ > 1 ? stretch_ * shrink * unstretched : predicted_gauss_;
+}
+
+// A small step may be so because it is damped: convergence is judged by the step without damping.
+bool LevenbergMarquardt::step_converged(const std::vector<double>& step) {
+  if (!converged(model_change(step))) return false;
+  if (damping_ <= kSlightDamping) return true;
+  const std::vector<double> full = solver_.step(kLeastDamping, current_.gradient);
+  return !full.empty() && converged(model_change(full));
 }
 
 // step^T matrix step = step^T gradient, but for the damping: the sum of w |change of the model|^2.
 double LevenbergMarquardt::model_change(const std::vector<double>& step) const {
-  double change = 0;
-  for (std::size_t k = 0; k < x_.size(); ++k) change += step[k] * current_.gradient[k];
-  return std::max(change, 0.0);
+  return std::max(dot(step, current_.gradient), 0.0);
 }
 
 bool LevenbergMarquardt::converged(double model_change) const {
@@ -107,44 +195,6 @@ bool LevenbergMarquardt::converged(double model_change) const {
   const double variance = current_.chi_square / freedom;  // of a residual, in units of what its weight says
   return model_change <= options_.tolerance * options_.tolerance * current_.data_power &&
          model_change <= options_.sigma_tolerance * options_.sigma_tolerance * variance;
-}
-
-bool LevenbergMarquardt::solve_damped(double damping, std::vector<double>& step) const {
-  std::vector<Eigen::Index> free;
-  for (std::size_t k = 0; k < x_.size(); ++k)
-    if (current_.diagonal(k) > 0 && !held(k)) free.push_back(static_cast<Eigen::Index>(k));
-  const auto m = static_cast<Eigen::Index>(free.size()), n = static_cast<Eigen::Index>(x_.size());
-  Eigen::VectorXd scale(m), right(m);
-  for (Eigen::Index i = 0; i < m; ++i) {
-    const auto k = static_cast<std::size_t>(free[i]);
-    scale[i] = 1 / std::sqrt(current_.diagonal(k));
-    right[i] = scale[i] * current_.gradient[k];
-  }
-  Eigen::MatrixXd matrix(m, m);
-  for (Eigen::Index j = 0; j < m; ++j) {
-    for (Eigen::Index i = j + 1; i < m; ++i) {
-      matrix(i, j) = scale[i] * scale[j] * current_.matrix[static_cast<std::size_t>(free[i] * n + free[j])];
-    }
-    matrix(j, j) = 1 + damping;
-  }
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(matrix);
-  if (factor.info() != Eigen::Success) return false;
-  factor.solveInPlace(right);
-  if (!right.allFinite()) return false;
-  std::fill(step.begin(), step.end(), 0.0);
-  for (Eigen::Index i = 0; i < m; ++i) step[static_cast<std::size_t>(free[i])] = scale[i] * right[i];
-  return true;
-}
-
-double LevenbergMarquardt::predicted_decrease(const std::vector<double>& step) const {
-  const std::size_t n = x_.size();
-  double decrease = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    double row = 0;
-    for (std::size_t j = 0; j < i; ++j) row += current_.matrix[i * n + j] * step[j];
-    decrease += step[i] * (2 * current_.gradient[i] - 2 * row - current_.matrix[i * n + i] * step[i]);
-  }
-  return decrease;
 }
 
 }  // namespace rimetree::fit

@@ -1,12 +1,18 @@
 // Levenberg-Marquardt by asking and telling: the fit says where it wants the normal equations, whoever can compute them
 // does, and the fit judges the step. So any number of fits go on side by side, whatever their equations are made from.
-// Marquardt 1963, J. SIAM 11, 431; damping relative to the diagonal, as there.
+// Marquardt 1963, J. SIAM 11, 431; damping relative to the diagonal, as there. Close to the solution, where steps
+// hardly change the model any more, two things help that far from it would harm: steps of complex numbers and matrices
+// turn instead of going straight (Frames), and what the normal matrix leaves out of the curvature is learnt as soon as
+// it predicts badly (MissingCurvature).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "runtime/fit/frames.h"
+#include "runtime/fit/missing_curvature.h"
 #include "runtime/fit/normal_equations.h"
+#include "runtime/fit/normal_solver.h"
 
 namespace rimetree::fit {
 
@@ -28,9 +34,10 @@ enum class FitStatus : std::uint8_t {
 
 class LevenbergMarquardt {
  public:
-  /// Bounds are -inf and +inf where there are none; a start outside is moved to the nearest bound.
+  /// Bounds are -inf and +inf where there are none; a start outside is moved to the nearest bound. `matrices`: unknowns
+  /// that are complex numbers or matrices and have no bounds.
   LevenbergMarquardt(const FitOptions& options, std::vector<double> start, std::vector<double> minimum,
-                     std::vector<double> maximum);
+                     std::vector<double> maximum, std::vector<ComplexMatrix> matrices = {});
 
   bool running() const { return status_ == FitStatus::running; }
   FitStatus status() const { return status_; }
@@ -50,18 +57,26 @@ class LevenbergMarquardt {
  private:
   void finish(FitStatus status);
   void propose();
-  bool solve_damped(double damping, std::vector<double>& step) const;
-  double model_change(const std::vector<double>& step) const;
-  double predicted_decrease(const std::vector<double>& step) const;
+  std::vector<double> damped_step();
+  void prepare_solver();
+  void learn(const NormalEquations& at_trial, double decrease);
+  bool step_converged(const std::vector<double>& step);
   bool converged(double model_change) const;
+  double model_change(const std::vector<double>& step) const;
   double rounding() const;
 
   FitOptions options_;
-  std::vector<double> x_, trial_, minimum_, maximum_;
+  std::vector<double> x_, trial_, step_, minimum_, maximum_;
+  std::vector<ComplexMatrix> matrices_;
   NormalEquations current_, first_;
-  double damping_, growth_ = 2, predicted_ = 0;
+  NormalSolver solver_;
+  Frames frames_;  // at x_, once close
+  MissingCurvature missing_;
+  double damping_, growth_ = 2, stretch_ = 1;
+  double predicted_ = 0;                                  // decrease of the objective, by what the step was made from
+  double predicted_gauss_ = 0, predicted_corrected_ = 0;  // ... without and with the missing curvature
   int iterations_ = 0;
-  bool started_ = false;
+  bool started_ = false, close_ = false, corrected_ = false;
   FitStatus status_ = FitStatus::running;
 };
 

@@ -22,6 +22,7 @@ void add(const Problem& problem, const Contribution& contribution, GroupEquation
   to.chi_square += from.chi_square;
   to.data_power += from.data_power;
   to.equations += from.equations;
+  to.information += from.information;
   group.excluded += contribution.excluded;
 }
 
@@ -34,6 +35,7 @@ void Contribution::reset(std::size_t n_unknown) {
   equations.gradient.assign(n_unknown, 0.0);
   equations.objective = equations.chi_square = equations.data_power = 0;
   equations.equations = 0;
+  equations.information = 0;
   excluded = {};
 }
 

@@ -127,6 +127,7 @@ void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution
         const double square = weight * (residual.re * residual.re + residual.im * residual.im);
         const double factor = errors_.weight_factor(square, dimensions), used = weight * factor;
         to.equations += static_cast<std::size_t>(dimensions);
+        to.information += dimensions / errors_.variance_factor(dimensions);
         to.objective += errors_.objective(square, dimensions);
         to.chi_square += square * factor;
         to.data_power += used * (datum.re * datum.re + datum.im * datum.im);

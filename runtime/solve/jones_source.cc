@@ -329,6 +329,7 @@ void JonesSource::contribute(const Item& item, Contribution& contribution) const
                                   ? scalars.chi_square
                                   : std::max(0.0, scalars.power - conj_product(c, b) - conj_product(c, misfit.data()));
     to.equations += scalars.equations;
+    to.information += static_cast<double>(scalars.equations) / errors_.variance_factor(complex_[item.equation] ? 2 : 1);
     to.data_power += scalars.data_power;
     to.chi_square += chi_square;
     to.objective += robust ? scalars.objective : chi_square;

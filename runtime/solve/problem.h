@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "runtime/fit/sparsity.h"
 #include "runtime/forest.h"
 #include "runtime/request.h"
 #include "runtime/solution_tiles.h"
@@ -75,6 +77,9 @@ class Problem {
   std::int32_t group_of(const Item& item) const;
   /// First and last segment in time, then in frequency, on which a group has unknowns.
   const std::array<std::uint32_t, 4>& extent(std::size_t g) const { return extents_[g]; }
+
+  /// Which elements the normal matrix of each group has, for groups where that saves much; nothing for others.
+  std::vector<std::shared_ptr<const fit::Sparsity>> sparsities() const;
 
   /// Values of all unknowns, from the forest.
   std::vector<double> values(const Forest& forest) const;

@@ -99,9 +99,11 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
       const fit::Covariance covariance = fit::covariance(outcome.equations, outcome.held, combinations);
       report.groups[g].rank = covariance.rank;
       report.groups[g].condition = covariance.condition;
-      double variance = options.errors.variance_factor(2);
-      const auto freedom = static_cast<double>(outcome.equations.equations) - static_cast<double>(covariance.rank);
-      if (options.errors_from_residuals) variance *= freedom > 0 ? outcome.equations.chi_square / freedom : NAN;
+      const fit::NormalEquations& equations = outcome.equations;
+      double variance =
+          equations.information > 0 ? static_cast<double>(equations.equations) / equations.information : 1;
+      const auto freedom = static_cast<double>(equations.equations) - static_cast<double>(covariance.rank);
+      if (options.errors_from_residuals) variance *= freedom > 0 ? equations.chi_square / freedom : NAN;
       for (std::size_t k = 0; k < problem.group(g).size(); ++k) {
         const std::uint32_t u = problem.group(g)[k];
         sigma[u] = covariance.sigma[k] * std::sqrt(variance);

@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "runtime/error.h"
+#include "runtime/fit/acceleration.h"
+#include "runtime/solve/complex_unknowns.h"
 #include "runtime/solve/generic_source.h"
 #include "runtime/solve/jones_source.h"
 #include "runtime/solve/report.h"
@@ -42,7 +44,7 @@ class Solve {
     const std::vector<double> before = values_;
     std::vector<Outcome> outcomes;
     try {
-      outcomes = options_.successive && terms_.size() > 1 ? successively() : fit(options_.fit);
+      outcomes = in_turns() ? successively() : fit(options_.fit);
       problem_.set_values(evaluator_.forest(), values_);
       replace_chi_square(outcomes);
     } catch (...) {
@@ -50,7 +52,7 @@ class Solve {
       throw;
     }
     describe(problem_, source_->essential(), request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
-    report_.method = source_->method();
+    report_.method = source_->method() + (in_turns() ? ", one term after the other" : "");
     report_.statistics_bytes = source_->statistics_bytes();
     report_.evaluate_seconds = evaluator_.timing().total_seconds - evaluated;
     report_.algebra_seconds =
@@ -59,7 +61,10 @@ class Solve {
   }
 
  private:
-  LevenbergMarquardt new_fit(std::size_t g, const fit::FitOptions& options) const {
+  bool in_turns() const { return options_.successive && terms_.size() > 1; }
+
+  LevenbergMarquardt new_fit(std::size_t g, const fit::FitOptions& options,
+                             std::vector<fit::ComplexMatrix> matrices) const {
     std::vector<double> start, minimum, maximum;
     for (const std::uint32_t u : problem_.group(g)) {
       const auto [parm, k] = parm_and_coefficient(problem_, u);
@@ -67,7 +72,7 @@ class Solve {
       minimum.push_back(parm->limits.minimum[k]);
       maximum.push_back(parm->limits.maximum[k]);
     }
-    return {options, std::move(start), std::move(minimum), std::move(maximum)};
+    return {options, std::move(start), std::move(minimum), std::move(maximum), std::move(matrices)};
   }
 
   void add_priors(std::size_t g, const std::vector<double>& x, fit::NormalEquations& equations) const {
@@ -85,18 +90,20 @@ class Solve {
     std::vector<GroupEquations> groups(problem_.n_group());
     for (std::size_t g = 0; g < groups.size(); ++g) {
       groups[g].wanted = wanted[g];
-      if (wanted[g]) groups[g].equations = fit::NormalEquations(problem_.group(g).size());
+      if (wanted[g]) groups[g].equations = fit::NormalEquations(problem_.group(g).size(), sparsities_[g]);
     }
     source_->add_to(groups, cancellation_);
     return groups;
   }
 
-  // Matrices of all groups: at the solution, at the trial, and of a step.
+  // Matrices of all groups: at the solution, at the trial, and of a step. Factors of sparse ones are counted as four
+  // times as many elements, with their places.
   void check_memory() const {
     std::uint64_t bytes = 0, largest = 0;
     for (std::size_t g = 0; g < problem_.n_group(); ++g) {
       const std::uint64_t n = problem_.group(g).size();
-      bytes += 3 * n * n * sizeof(double);
+      bytes +=
+          sparsities_[g] ? sparsities_[g]->n_element() * (4 * sizeof(double) + 4 * 12) : 3 * n * n * sizeof(double);
       largest = std::max(largest, n);
     }
     if (bytes <= evaluator_.memory_budget()) return;
@@ -109,9 +116,11 @@ class Solve {
   // Fits all groups side by side; leaves the solution in values_ (and trial values in the forest).
   std::vector<Outcome> fit(const fit::FitOptions& options) {
     const std::size_t n = problem_.n_group();
+    sparsities_ = problem_.sparsities();
     check_memory();
+    auto matrices = complex_unknowns(evaluator_.forest(), problem_);
     std::vector<LevenbergMarquardt> fits;
-    for (std::size_t g = 0; g < n; ++g) fits.push_back(new_fit(g, options));
+    for (std::size_t g = 0; g < n; ++g) fits.push_back(new_fit(g, options, std::move(matrices[g])));
     std::vector<Excluded> excluded(n);
     std::vector<bool> running(n, true);
     for (std::size_t left = n; left > 0;) {
@@ -172,8 +181,10 @@ class Solve {
     options.iterations = kStepsPerTerm;
     bool settled = false;
     int round = 0;
+    std::vector<fit::Acceleration> accelerations(before.size());
     for (; round < options_.fit.iterations && !settled; ++round) {
       settled = true;
+      const std::vector<double> start = values_;
       for (const std::vector<bool>& term : terms_) {
         problem_.activate(term);
         for (const Outcome& outcome : fit(options)) {
@@ -182,6 +193,8 @@ class Solve {
         }
       }
       options.damping = 0;  // close by now: full steps, so that a round without change is seen as such
+      problem_.activate({});
+      if (!settled && round > 0) extrapolate(start, accelerations, none);
     }
     problem_.activate({});
     std::vector<Outcome> outcomes = fit(none);
@@ -191,6 +204,29 @@ class Solve {
       outcomes[g].chi_square_before = before[g].chi_square_before;
     }
     return outcomes;
+  }
+
+  // From the last rounds to where they lead; a group for which that is no better stays where it is.
+  void extrapolate(const std::vector<double>& start, std::vector<fit::Acceleration>& accelerations,
+                   const fit::FitOptions& none) {
+    const std::vector<double> reached = values_;
+    const std::vector<Outcome> before = fit(none);
+    for (std::size_t g = 0; g < accelerations.size(); ++g) {
+      std::vector<double> from, to;
+      for (const std::uint32_t u : problem_.group(g)) from.push_back(start[u]), to.push_back(reached[u]);
+      const std::vector<double> place = accelerations[g].next(from, to);
+      for (std::size_t k = 0; k < place.size(); ++k) {
+        const auto [parm, coefficient] = parm_and_coefficient(problem_, problem_.group(g)[k]);
+        values_[problem_.group(g)[k]] =
+            std::clamp(place[k], parm->limits.minimum[coefficient], parm->limits.maximum[coefficient]);
+      }
+    }
+    const std::vector<Outcome> after = fit(none);
+    for (std::size_t g = 0; g < accelerations.size(); ++g) {
+      if (after[g].equations.chi_square <= before[g].equations.chi_square) continue;
+      for (const std::uint32_t u : problem_.group(g)) values_[u] = reached[u];
+      accelerations[g].forget();
+    }
   }
 
   void replace_chi_square(std::vector<Outcome>& outcomes) {
@@ -214,6 +250,7 @@ class Solve {
   Cancellation& cancellation_;
   Problem problem_;
   std::vector<double> values_;
+  std::vector<std::shared_ptr<const fit::Sparsity>> sparsities_;  // by group
   std::unique_ptr<EquationSource> source_;
   std::vector<std::vector<bool>> terms_;
   SolveReport report_;

@@ -177,6 +177,41 @@ def test_fast_and_general_robust_solutions_agree():
         assert float(parm.sigma) == pytest.approx(float(found[1].parms[name].sigma), rel=1e-4)
 
 
+@METHODS
+@pytest.mark.parametrize("kind", ["real", "complex", "mixed"])
+def test_robust_errors_of_real_and_of_complex_data(kind, method):
+    """A factor on a constant model, in many tiles: errors from the Fisher information of Student's t in d dimensions,
+    (nu + d)/(nu + d + 2), and pulls that are as many as they should be. In a mixed group the average counts."""
+    random = np.random.default_rng(8)
+    dof, n_tile, n = 3.0, 1500, 20
+    shape = (n_tile, n)
+    parts = {"real": [1], "complex": [2], "mixed": [1, 2]}[kind]
+    ns = rt.NodeScope()
+    ns.g << rt.Parm(0.9, solvable=True, time_edges_s=np.arange(n_tile + 1.0))
+    information, condeqs = np.zeros(n_tile), []
+    for d in parts:
+        noise = random.normal(size=(d, *shape)) * np.sqrt(dof / random.chisquare(dof, shape))
+        noise = noise[0] + 1j * noise[1] if d == 2 else noise[0]
+        data = 2.0 + 0.1 * noise
+        model = 2.0 * np.ones(shape, complex if d == 2 else float)
+        ns.c(d) << rt.Condeq(
+            rt.Constant(data, cells_rank=2), ns.g * rt.Constant(model, cells_rank=2), weight_factor=100.0
+        )
+        condeqs.append((ns.c(d), data))
+    ns.solver << rt.Solver(*(node for node, _ in condeqs), robust_dof=dof, method=method)
+    report = rt.Forest(ns).solve(ns.solver, rt.Cells(np.arange(n_tile) + 0.5, 1e9 + 1e6 * np.arange(n)))
+    assert report.converged and ("sums over" in report.method) == (method == "auto")
+    found, sigma = report.parms["g"].value.ravel(), report.parms["g"].sigma.ravel()
+    for d, (_, data) in zip(parts, condeqs, strict=True):
+        square = 100 * np.abs(data - 2 * found[:, None]) ** 2
+        information += 400 * np.sum((dof + d) / (dof + square), axis=1)
+    dimensions = sum(parts)
+    variance = dimensions / sum(d * (dof + d) / (dof + d + 2) for d in parts)
+    np.testing.assert_allclose(sigma, np.sqrt(variance / information), rtol=1e-6)
+    # 1500 pulls, whose mean square scatters by 3.7 %; tails of t make the errors of 20 to 60 data a little too small.
+    assert np.mean(((found - 1) / sigma) ** 2) == pytest.approx(1.04, abs=0.15)
+
+
 def test_mistakes_are_errors():
     ns = rt.NodeScope()
     ns.x << rt.Parm(1.0)
@@ -202,12 +237,42 @@ def test_mistakes_are_errors():
 
 def test_too_many_unknowns_for_the_memory_is_an_error_beforehand():
     ns = rt.NodeScope()
+    for k in range(1500):
+        ns.x(k) << rt.Parm(0.0, solvable=True)
+    ns.solver << rt.Solver(rt.Condeq(rt.Constant(1.0), rt.Add(*(ns.x(k) for k in range(1500)))))
+    forest = rt.Forest(ns, memory_bytes=20_000_000)
+    with pytest.raises(rt.Error, match="1500, take 51 MiB, more than the memory budget of 19 MiB"):
+        forest.solve(ns.solver)
+
+
+def test_many_unknowns_that_hardly_share_data_need_little_memory():
+    """2000 unknowns of a time slot each, and two that all times share: a dense matrix would need 91 MiB."""
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=2000), np.array([0.3, -0.2])
+    data = x[:, None] + y + 0.1 * random.normal(size=(2000, 2))
+    ns = rt.NodeScope()
     ns.x << rt.Parm(0.0, solvable=True, time_edges_s=np.arange(2001.0))
     ns.y << rt.Parm(0.0, solvable=True, freq_edges_hz=[0.0, 1.0, 2.0])
-    ns.solver << rt.Solver(rt.Condeq(rt.Constant(1.0), ns.x + ns.y))
+    ns.solver << rt.Solver(
+        rt.Condeq(rt.Constant(data, cells_rank=2), ns.x + ns.y, weight_factor=100.0), sigma_tolerance=1e-9
+    )
     forest = rt.Forest(ns, memory_bytes=20_000_000)
-    with pytest.raises(rt.Error, match="2002, take 91 MiB, more than the memory budget of 19 MiB"):
-        forest.solve(ns.solver, rt.Cells(np.arange(2000.0) + 0.5, [0.5, 1.5]))
+    report = forest.solve(ns.solver, rt.Cells(np.arange(2000.0) + 0.5, [0.5, 1.5]))
+    (group,) = report.groups
+    assert group.converged and group.unknowns == 2002 and group.rank == 2001
+    # A constant can go from x to y: differences of y are the mean differences of the data.
+    difference = np.diff(report.parms["y"].value.ravel())[0]
+    assert difference == pytest.approx(np.mean(data[:, 1] - data[:, 0]), abs=1e-9)
+    np.testing.assert_allclose(np.diff(report.parms["x"].value.ravel()), np.diff(data.mean(axis=1)), atol=1e-9)
+    # The pseudo-inverse by NumPy, of the scaled matrix as the Solver has it.
+    normal = np.zeros((2002, 2002))
+    normal[:2000, :2000], normal[2000:, 2000:] = 200 * np.eye(2000), 200000 * np.eye(2)
+    normal[:2000, 2000:] = 100
+    normal[2000:, :2000] = 100
+    scale = 1 / np.sqrt(np.diag(normal))
+    sigma = scale * np.sqrt(np.diag(np.linalg.pinv(normal * np.outer(scale, scale), rcond=1e-12, hermitian=True)))
+    np.testing.assert_allclose(report.parms["x"].sigma.ravel(), sigma[:2000], rtol=1e-9)
+    np.testing.assert_allclose(report.parms["y"].sigma.ravel(), sigma[2000:], rtol=1e-9)
 
 
 def test_progress_is_told_and_its_exception_ends_the_solve():

@@ -116,6 +116,52 @@ TEST(Covariance, OfManyMayLeaveNothingUndetermined) {
   }
 }
 
+// Phases of tiles with a common offset each, and an unknown that all tiles share. As the dense matrix has it.
+NormalEquations tiles_of_phases(std::size_t tiles, std::size_t each, bool sparse) {
+  const std::size_t n = 1 + tiles * each;
+  SparsityBuilder builder(n);
+  for (std::uint32_t t = 0; t < tiles; ++t) {
+    std::vector<std::uint32_t> unknowns{0};
+    for (std::uint32_t i = 0; i < each; ++i) unknowns.push_back(1 + t * static_cast<std::uint32_t>(each) + i);
+    builder.connect(unknowns);
+  }
+  NormalEquations of(n, sparse ? builder.finish() : nullptr);
+  // Observations x_i - x_j + c_ij x_0 of one weight.
+  for (std::size_t t = 0; t < tiles; ++t)
+    for (std::size_t i = 0; i < each; ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        const std::size_t a = 1 + t * each + i, b = 1 + t * each + j;
+        const double c = std::sin(static_cast<double>(7 * i + 3 * j + t));
+        of.at(a, a) += 1, of.at(b, b) += 1, of.at(a, b) -= 1;
+        of.at(0, 0) += c * c, of.at(a, 0) += c, of.at(b, 0) -= c;
+      }
+  return of;
+}
+
+TEST(Covariance, OfASparseMatrixIsThatOfTheDenseOne) {
+  constexpr std::size_t kTiles = 20, kEach = 12, n = 1 + kTiles * kEach;
+  std::vector<bool> held(n, false);
+  held[5] = true;
+  const std::vector<Combination> combinations{{{1, 1.0}, {2, 1.0}}, {{13, 1.0}, {14, -1.0}}, {{0, 1.0}}};
+  const Covariance sparse = covariance(tiles_of_phases(kTiles, kEach, true), held, combinations),
+                   dense = covariance(tiles_of_phases(kTiles, kEach, false), held, combinations);
+  EXPECT_EQ(dense.rank, n - 1 - (kTiles - 1));  // the held one fixes the offset of its tile
+  EXPECT_EQ(sparse.rank, dense.rank);
+  EXPECT_EQ(sparse.combination_determined, dense.combination_determined);
+  EXPECT_EQ(sparse.combination_determined, (std::vector<bool>{true, true, true}));
+  EXPECT_NEAR(sparse.condition, dense.condition, 0.02 * dense.condition);
+  for (std::size_t k = 0; k < n; ++k) {
+    if (k == 5) {
+      EXPECT_TRUE(std::isnan(sparse.sigma[k]));
+      continue;
+    }
+    EXPECT_NEAR(sparse.sigma[k], dense.sigma[k], 1e-11);
+    EXPECT_NEAR(sparse.determined[k], dense.determined[k], 1e-9);
+  }
+  // Without the unknown that is shared: (I - 11^T/n)/n, as above.
+  EXPECT_NEAR(dense.sigma[n - 1], std::sqrt((1 - 1.0 / kEach) / kEach), 1e-3);
+}
+
 TEST(Covariance, OfNothing) {
   const Covariance covariance = fit::covariance(equations(2, {0, 0, 0, 0}), {false, false}, {{{0, 1.0}}});
   EXPECT_EQ(covariance.rank, 0u);

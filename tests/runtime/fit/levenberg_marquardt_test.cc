@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <functional>
 #include <limits>
 
@@ -146,6 +147,93 @@ TEST(LevenbergMarquardt, StallsWhereDerivativesAreWrong) {
     j = {{x[0] > 0 ? -1.0 : 1.0}};  // points uphill on both sides
   };
   EXPECT_EQ(run(wrong, {0.5}, {.iterations = 1000}).status(), FitStatus::stalled);
+}
+
+// Two gains of each of four antennas on a sky of which the second feed's product with the first is weak: the phase
+// between the feeds is a curved valley. With residuals that stay, of which the noise is stronger than the weak product.
+void weakly_polarised(const Vector& x, Vector& r, std::vector<Vector>& j) {
+  using Number = std::complex<double>;
+  r.clear(), j.clear();
+  const auto add = [&](Number datum, double sky, std::size_t a, std::size_t b) {  // sky g_a conj(g_b)
+    const Number ga(x[2 * a], x[2 * a + 1]), gb(x[2 * b], x[2 * b + 1]), i(0, 1);
+    const Number residual = datum - sky * ga * std::conj(gb);
+    Vector re(x.size(), 0.0), im(x.size(), 0.0);
+    const auto slope = [&](std::size_t k, Number d) { re[k] -= d.real(), im[k] -= d.imag(); };
+    slope(2 * a, sky * std::conj(gb)), slope(2 * a + 1, sky * i * std::conj(gb));
+    slope(2 * b, sky * ga), slope(2 * b + 1, -sky * i * ga);
+    r.push_back(residual.real()), r.push_back(residual.imag());
+    j.push_back(re), j.push_back(im);
+  };
+  const auto gain = [](std::size_t k) { return std::polar(1 + 0.1 * std::sin(3.0 * double(k)), k % 2 ? 0.8 : 0.0); };
+  for (std::size_t p = 0; p < 4; ++p)
+    for (std::size_t q = p + 1; q < 4; ++q)
+      for (std::size_t f = 0; f < 2; ++f)
+        for (std::size_t h = 0; h < 2; ++h) {
+          const std::size_t a = 2 * p + f, b = 2 * q + h;
+          const double sky = f == h ? 1 : 1e-3;
+          const std::complex<double> noise(std::sin(11.0 * double(a) + 5.0 * double(b)), std::cos(7.0 * double(a * b)));
+          add(sky * gain(a) * std::conj(gain(b)) + 3e-3 * noise, sky, a, b);
+        }
+}
+
+TEST(LevenbergMarquardt, FollowsACurvedValleyAndLearnsWhatNoiseDoesThere) {
+  Vector start(16, 0.0);
+  for (std::size_t k = 0; k < 16; k += 2) start[k] = 1;
+  std::vector<ComplexMatrix> numbers;
+  for (std::uint32_t k = 0; k < 8; ++k) numbers.push_back({1, {2 * k, 2 * k + 1}});
+  const Vector none(16, -kInf), all(16, kInf);
+  const auto fit = [&](const std::vector<ComplexMatrix>& matrices) {
+    LevenbergMarquardt fit({.iterations = 500}, start, none, all, matrices);
+    while (fit.running()) fit.take(equations_of(weakly_polarised, fit.trial(), 24));
+    return fit;
+  };
+  const auto turning = fit(numbers), straight = fit({});
+  EXPECT_EQ(turning.status(), FitStatus::converged);
+  EXPECT_LE(turning.iterations(), 12);
+  EXPECT_GT(straight.iterations(), 40);
+  EXPECT_LE(turning.equations().objective, straight.equations().objective * (1 + 1e-6));
+}
+
+TEST(LevenbergMarquardt, OfASparseMatrixGoesTheSameWay) {
+  // Unknown 0 is the common slope of curves of which each has an offset and a rate of its own.
+  constexpr std::size_t kCurves = 30, n = 1 + 2 * kCurves;
+  const Problem curves = [](const Vector& x, Vector& r, std::vector<Vector>& j) {
+    r.clear(), j.clear();
+    for (std::size_t c = 0; c < kCurves; ++c)
+      for (int i = 0; i < 6; ++i) {
+        const double t = 0.3 * i, e = std::exp(x[2 + 2 * c] * t);
+        r.push_back(std::exp(0.1 * static_cast<double>(c % 5) * t) + 2 * t +
+                    0.01 * std::sin(static_cast<double>(c) + i) - x[1 + 2 * c] * e - x[0] * t);
+        Vector slope(n, 0.0);
+        slope[0] = -t, slope[1 + 2 * c] = -e, slope[2 + 2 * c] = -x[1 + 2 * c] * t * e;
+        j.push_back(slope);
+      }
+  };
+  SparsityBuilder builder(n);
+  for (std::uint32_t c = 0; c < kCurves; ++c) builder.connect(std::vector<std::uint32_t>{0, 1 + 2 * c, 2 + 2 * c});
+  const auto elements = builder.finish();
+  const auto sparse_of = [&](const NormalEquations& dense) {
+    NormalEquations sparse(n, elements);
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t e = elements->begin(k); e < elements->begin(k + 1); ++e)
+        sparse.matrix[e] = dense.matrix[elements->row(e) * n + k];
+    sparse.gradient = dense.gradient;
+    sparse.objective = dense.objective, sparse.chi_square = dense.chi_square;
+    sparse.data_power = dense.data_power, sparse.equations = dense.equations;
+    return sparse;
+  };
+  const auto fit = [&](bool sparse) {
+    LevenbergMarquardt fit({.tolerance = 1e-9}, Vector(n, 0.5), Vector(n, -kInf), Vector(n, kInf));
+    while (fit.running()) {
+      const NormalEquations dense = equations_of(curves, fit.trial(), 1000);
+      fit.take(sparse ? sparse_of(dense) : dense);
+    }
+    return fit;
+  };
+  const auto sparse = fit(true), dense = fit(false);
+  EXPECT_EQ(sparse.status(), FitStatus::converged);
+  EXPECT_EQ(sparse.iterations(), dense.iterations());
+  for (std::size_t k = 0; k < n; ++k) EXPECT_NEAR(sparse.solution()[k], dense.solution()[k], 1e-9);
 }
 
 TEST(NormalEquations, PriorsPullAndCount) {

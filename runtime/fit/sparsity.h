@@ -1,0 +1,48 @@
+// Which elements of a large normal matrix may differ from zero: those of unknowns that occur in one equation together.
+// Gains of different time tiles never do, though a term that is constant in time connects them all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace rimetree::fit {
+
+/// The lower triangle of a symmetric matrix, column after column, rows ascending; the diagonal is always there.
+class Sparsity {
+ public:
+  std::size_t n() const { return begin_.size() - 1; }
+  std::size_t n_element() const { return row_.size(); }
+  /// Elements of column k: [begin(k), begin(k + 1)); the first is the diagonal.
+  std::size_t begin(std::size_t column) const { return begin_[column]; }
+  std::uint32_t row(std::size_t element) const { return row_[element]; }
+  /// Where an element is kept; row >= column. Throws std::out_of_range where the matrix has none.
+  std::size_t find(std::size_t row, std::size_t column) const;
+  /// Elements over those of a full triangle.
+  double density() const {
+    return static_cast<double>(n_element()) / (0.5 * static_cast<double>(n()) * static_cast<double>(n() + 1));
+  }
+
+ private:
+  friend class SparsityBuilder;
+  std::vector<std::size_t> begin_;
+  std::vector<std::uint32_t> row_;
+};
+
+/// Collects which unknowns occur together.
+class SparsityBuilder {
+ public:
+  explicit SparsityBuilder(std::size_t n);
+  void connect(std::span<const std::uint32_t> unknowns);
+  std::shared_ptr<const Sparsity> finish();
+
+ private:
+  void tidy();
+
+  std::size_t n_, tidied_ = 0;
+  std::vector<std::uint64_t> elements_;  // column, row
+};
+
+}  // namespace rimetree::fit

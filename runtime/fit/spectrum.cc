@@ -1,0 +1,85 @@
+#include "runtime/fit/spectrum.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+#include <random>
+
+namespace rimetree::fit {
+
+namespace {
+
+/// The same numbers everywhere.
+Eigen::MatrixXd any(Eigen::Index n, Eigen::Index columns) {
+  std::mt19937 random(1);
+  return Eigen::MatrixXd::NullaryExpr(n, columns, [&] { return static_cast<double>(random()) / 4294967296.0 - 0.5; });
+}
+
+}  // namespace
+
+Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix) {
+  Spectrum result;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix);
+  if (eigen.info() != Eigen::Success || !eigen.eigenvalues().allFinite()) return result;
+  const Eigen::VectorXd& values = eigen.eigenvalues();  // ascending
+  const Eigen::Index n = values.size();
+  const auto nulls = static_cast<Eigen::Index>((values.array() <= kRankTolerance * values[n - 1]).count());
+  result.good = true;
+  result.null = eigen.eigenvectors().leftCols(nulls);
+  result.largest = values[n - 1];
+  result.smallest = nulls < n ? values[nulls] : 0;
+  result.inverse =
+      eigen.eigenvectors().rightCols(n - nulls).array().square().matrix() * values.tail(n - nulls).cwiseInverse();
+  return result;
+}
+
+double largest_eigenvalue(Eigen::Index n, const Multiply& matrix) {
+  Eigen::MatrixXd power = any(n, 1);
+  for (int i = 0; i < 30; ++i) power = matrix(power.normalized());
+  return power.norm();
+}
+
+bool find_null_space(Eigen::Index n, const Multiply& matrix, const Multiply& solve, Spectrum& spectrum) {
+  for (Eigen::Index columns = std::min<Eigen::Index>(8, n);; columns = std::min(2 * columns, n)) {
+    Eigen::MatrixXd x = any(n, columns);
+    for (int i = 0; i < 6; ++i)
+      x = Eigen::HouseholderQR<Eigen::MatrixXd>(solve(x)).householderQ() * Eigen::MatrixXd::Identity(n, columns);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz(x.transpose() * matrix(x));
+    const Eigen::VectorXd& values = ritz.eigenvalues();
+    if (!values.allFinite()) return false;
+    const auto nulls = static_cast<Eigen::Index>((values.array() <= kRankTolerance * spectrum.largest).count());
+    if (nulls == columns && columns < n) continue;  // there may be more
+    spectrum.null = x * ritz.eigenvectors().leftCols(nulls);
+    spectrum.smallest = nulls < columns ? values[nulls] : 0;
+    return true;
+  }
+}
+
+Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix) {
+  Spectrum result;
+  const Eigen::Index n = matrix.rows();
+  const Multiply multiply = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
+    return matrix.selfadjointView<Eigen::Lower>() * x;
+  };
+  result.largest = largest_eigenvalue(n, multiply);
+  Eigen::MatrixXd shifted = matrix;
+  shifted.diagonal().array() += 10 * kRankTolerance * result.largest;
+  const Eigen::LLT<Eigen::MatrixXd> factor(shifted);
+  if (factor.info() != Eigen::Success) return result;
+  if (!find_null_space(
+          n, multiply, [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd { return factor.solve(x); }, result))
+    return result;
+  shifted = matrix;
+  // Eigen divides by the number of columns.
+  if (result.null.cols() > 0) shifted.selfadjointView<Eigen::Lower>().rankUpdate(result.null);
+  const Eigen::LLT<Eigen::MatrixXd> filled(shifted);
+  if (filled.info() != Eigen::Success) return result;
+  Eigen::MatrixXd root = Eigen::MatrixXd::Identity(n, n);
+  filled.matrixL().solveInPlace(root);  // the inverse is root^T root
+  result.inverse = root.colwise().squaredNorm().transpose() - result.null.rowwise().squaredNorm();
+  result.inverse = result.inverse.cwiseMax(0.0);
+  result.good = result.inverse.allFinite();
+  return result;
+}
+
+}  // namespace rimetree::fit

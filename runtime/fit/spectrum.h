@@ -1,0 +1,36 @@
+// What is asked of a symmetric matrix that is not negative: its null space, and the inverse of the rest. For the
+// sources of this folder that include Eigen.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/SparseCore>
+#include <functional>
+
+namespace rimetree::fit {
+
+/// Eigenvalues below this fraction of the largest are what rounding leaves of zero.
+inline constexpr double kRankTolerance = 1e-12;
+
+struct Spectrum {
+  bool good = false;
+  Eigen::MatrixXd null;              ///< [n, number of null vectors], orthonormal
+  Eigen::VectorXd inverse;           ///< diagonal of the pseudo-inverse
+  double largest = 0, smallest = 0;  ///< eigenvalues outside the null space
+};
+
+/// Of unit diagonal, only lower triangles are looked at. By all eigenvalues: 9 n^3 operations, and few at a time.
+Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix);
+/// By inverse iteration on more vectors than the null space has, and the inverse of the matrix with its null space
+/// filled (Golub & Van Loan, "Matrix Computations", 4th ed., section 8.2.4). `smallest` is an estimate from above.
+Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix);
+/// Likewise, of a sparse matrix; of the inverse only those elements are made that its factors have.
+Spectrum spectrum_of_sparse(const Eigen::SparseMatrix<double>& matrix);
+
+/// The null space of a matrix by inverse iteration; `smallest` of what is returned as above. `solve` multiplies by the
+/// inverse of matrix + 10 kRankTolerance largest.
+using Multiply = std::function<Eigen::MatrixXd(const Eigen::MatrixXd&)>;
+bool find_null_space(Eigen::Index n, const Multiply& matrix, const Multiply& solve, Spectrum& spectrum);
+/// Its largest eigenvalue, roughly.
+double largest_eigenvalue(Eigen::Index n, const Multiply& matrix);
+
+}  // namespace rimetree::fit
