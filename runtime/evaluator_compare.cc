@@ -69,6 +69,8 @@ bool Evaluator::prepare_comparison(const Pass& pass, Compared& compared) const {
       compared.missing |= pass.result[child]->status == Result::Status::missing;
   compared.version = stamp_own(compared.node, pass.request);
   if (!compared.model_is_term()) compared.version = mix(compared.version, stamp_own(compared.model, pass.request));
+  // How terms see their rows may follow from their state.
+  for (const int term : compared.terms) compared.version = mix(compared.version, stamp_own(term, pass.request));
   for (const int input : inputs_of(compared)) {
     const Result& result = *pass.result[input];
     if (!result.ok() && !(compared.missing && result.status == Result::Status::missing)) return false;

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import rimetree as rt
 
@@ -150,3 +151,57 @@ def test_predict_on_a_device():
     assert np.abs(rt.predict(*arguments, device="simulated") - on_cpu).max() < 2e-12 * flux
     single = rt.predict(*arguments, device="simulated", precision="single", verify=50)
     assert 1e-12 * flux < np.abs(single - on_cpu).max() < 1e-6 * flux
+
+
+def fitting_tree(device):
+    """Two sources whose fluxes and places are unknown, seen by six baselines, and the data that they would give."""
+    rng = np.random.default_rng(5)
+    cells = rt.Cells(time_s=5.0e9 + 10 * np.arange(4.0), freq_hz=1.0e9 + 1e7 * np.arange(8.0))
+    truth = np.array([0.01, -0.005, 2.0, -0.008, 0.012, 1.0])  # l, m and flux of each
+    ns = rt.NodeScope()
+    for s in range(2):
+        ns.l(s) << rt.Parm(truth[3 * s], solvable=True)
+        ns.m(s) << rt.Parm(truth[3 * s + 1], solvable=True)
+        ns.flux(s) << rt.Parm(truth[3 * s + 2], solvable=True)
+    ns.lmn << rt.Composer(*(node for s in range(2) for node in (ns.l(s), ns.m(s), 0.9999)), dims=[2, 3])
+    ns.fluxes << rt.Composer(ns.flux(0), ns.flux(1))
+    for b in range(6):
+        ns.V(b) << rt.PSV(ns.lmn, ns.fluxes, rt.Constant(rng.normal(scale=200, size=(3, 4, 1)), cells_rank=2))
+    model = rt.Forest(ns, device="none")
+    for b in range(6):
+        data = model.evaluate(f"V:{b}", cells)
+        data += rng.normal(scale=0.1, size=data.shape) + 1j * rng.normal(scale=0.1, size=data.shape)
+        ns.R(b) << rt.Condeq(rt.Constant(data, cells_rank=2), ns.V(b), weight_factor=100.0)
+    ns.chi2 << rt.ChiSquare(*(ns.R(b) for b in range(6)))
+    return rt.Forest(ns, device=device), cells, truth
+
+
+def test_a_fit_with_scipy_sends_parameters_up_and_takes_chi_square_and_its_gradient_down():
+    forest, cells, truth = fitting_tree("simulated")
+    on_host, _, _ = fitting_tree("none")
+    scale = np.array([1e-4, 1e-4, 0.05] * 2)
+    n_call = 0
+
+    def chi_square(z):
+        nonlocal n_call
+        n_call += 1
+        value, gradient = forest.chi_square("chi2", cells, truth + scale * z)
+        return value, gradient * scale
+
+    rng = np.random.default_rng(1)
+    start = chi_square(rng.normal(size=6))[0]
+    (before,) = forest.device_statistics()
+    n_call = 0
+    while n_call < 200:
+        fit = scipy.optimize.minimize(chi_square, rng.normal(size=6), jac=True, method="L-BFGS-B")
+        # 6 x 4 x 8 cells of four complex data, each part of variance 1 / weight.
+        assert fit.success and fit.fun < start and 0.8 < fit.fun / (6 * 4 * 8 * 8) < 1.2
+        n_call += 1  # where the gradients are compared
+        value, gradient = forest.chi_square("chi2", cells, truth + scale * fit.x + 1e-3 * scale)
+        other, expected = on_host.chi_square("chi2", cells, truth + scale * fit.x + 1e-3 * scale)
+        assert value == pytest.approx(other, rel=1e-12)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-9)
+    (after,) = forest.device_statistics()
+    # Two directions of 64 bytes, two fluxes; the sum in two parts, and a flux and three coordinates for each source.
+    assert after["bytes_up"] - before["bytes_up"] == n_call * (2 * 64 + 2 * 8)
+    assert after["bytes_down"] - before["bytes_down"] == n_call * 8 * (2 + 2 * 4)
