@@ -102,6 +102,7 @@ class Psv final : public Node {
     if (children[kShape] != nullptr && (children[kShape]->size() != static_cast<std::size_t>(3 * layout_.n_source)))
       throw ShapeError("child \"shape\" has dimensions " + to_string(*children[kShape]) + "; expected [" +
                        std::to_string(layout_.n_source) + ",3]");
+    layout_.has_shape = children[kShape] != nullptr;
     for (std::size_t i = kFirstJones; i < children.size(); ++i)
       layout_.jones_elements.push_back(psv::elements_per_source(*children[i], layout_.n_source, "jones"));
     if (layout_.jones_elements.size() % 2 != 0)
@@ -197,12 +198,6 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
 }
 
 namespace {
-
-psv::DeviceOutlook on_devices(const psv::Outlook& outlook, std::size_t n_baseline, std::size_t n_channel,
-                              bool may_have_gaussians) {
-  return {outlook.n_source,   n_baseline,       n_channel,          outlook.n_pair > 0,
-          outlook.jones_vary, outlook.smearing, may_have_gaussians, outlook.tolerance};
-}
 
 void warn_of_large_cells(BatchContext& context, const Node& node, const psv::SmearingLimits& limits) {
   if (limits.error <= kSmearingErrorToWarnOf) return;
@@ -315,9 +310,7 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   outlook.smearing = layout_.has_rates;
   outlook.tolerance = tolerance_of(request);
   if (!devices.empty())
-    return {"PSV: " + psv::expected_on_devices(
-                          devices, on_devices(outlook, n_node, frequency.centre.size(),
-                                              children.size() > kShape && children[kShape][Axis::frequency] > 0)),
+    return {"PSV: " + psv::expected_on_devices(devices, outlook, n_node, frequency.centre.size(), layout_.has_shape),
             0};
   const psv::Channels channels =
       psv::analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());

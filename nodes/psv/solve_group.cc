@@ -1,6 +1,7 @@
 #include "nodes/psv/solve_group.h"
 
 #include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/tuning.h"
 
 namespace rimetree::psv {
 
@@ -10,6 +11,9 @@ bool solve_group_on_devices(BatchContext& context, const Node& node, const RowsP
                             const SkyVersion& version, double tolerance, const BaselineEnds& ends) {
   if (context.devices.empty()) return false;
   check_tolerance(tolerance);
+  std::string not_used;
+  tuning_of(context.devices.front()->device().name(), &not_used);
+  if (!not_used.empty()) context.warnings.add("psv-device-tuning", not_used);
   const DeviceProblem on_devices{problem.sky,
                                  problem.channels,
                                  problem.rows,
@@ -20,8 +24,8 @@ bool solve_group_on_devices(BatchContext& context, const Node& node, const RowsP
                                  version,
                                  ends};
   try {
-    const std::string done = solve_on_devices(on_devices, context.devices, context.threads, context.cancellation);
-    context.notes.add("psv-device", "PSV: " + done);
+    const DeviceSolution done = solve_on_devices(on_devices, context.devices, context.threads, context.cancellation);
+    context.notes.add(done.is_matrix ? "psv-device-matrix" : "psv-device-direct", "PSV: " + done.report);
     return true;
   } catch (const memory::OutOfMemory& error) {
     context.warnings.add("psv-device-memory", "node \"" + node.name() + "\" is evaluated on the host: " + error.what());

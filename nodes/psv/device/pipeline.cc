@@ -102,15 +102,17 @@ void Pipeline::run(const DeviceChunks& chunks) {
   // Chunks go round the devices, and on each round its slots; a slot is emptied just before it is filled again.
   std::size_t turn = 0;
   const auto place = [&](std::size_t k) { return std::pair(k % lanes.size(), k / lanes.size() % kSlots); };
-  for (std::size_t begin = rows_done_; begin < costs_.n_row; begin += std::min(chunks.rows, costs_.n_row - begin))
+  for (std::size_t begin = rows_done_, end = begin; begin < costs_.n_row; begin = end) {
+    end = method_.chunk_end(begin, std::min(begin + chunks.rows, costs_.n_row));
     for (const RunRange& range : ranges) {
       if (cancellation_.check()) throw Cancelled();
       const auto [device, number] = place(turn++);
       DeviceSlot& slot = lanes[device]->slots[number];
       finish(slot);
-      slot.first_row = begin, slot.n_row = std::min(chunks.rows, costs_.n_row - begin), slot.range = &range;
+      slot.first_row = begin, slot.n_row = end - begin, slot.range = &range;
       start(device, *lanes[device], slot);
     }
+  }
   for (std::size_t k = 0; k < kSlots * lanes.size(); ++k) {
     const auto [device, number] = place(turn + k);
     finish(lanes[device]->slots[number]);

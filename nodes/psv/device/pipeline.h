@@ -43,6 +43,8 @@ class DeviceMethod {
   virtual std::span<const DeviceRun> runs() const = 0;
   /// The caller's number of a row.
   virtual std::size_t row_number(std::size_t row) const { return row; }
+  /// Where a chunk that begins at row `begin` had best end: at `end`, or before.
+  virtual std::size_t chunk_end(std::size_t /*begin*/, std::size_t end) const { return end; }
   /// Prepares devices for chunks of this size, each one known by its number. What was there before is let go.
   virtual void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
                     bool channels_are_cut) = 0;
