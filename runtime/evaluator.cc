@@ -66,6 +66,10 @@ void Evaluator::forget() {
   pool_->trim();
 }
 
+void Evaluator::forget(std::span<const int> nodes) {
+  for (const int node : nodes) kept_[node] = nullptr;
+}
+
 // What identifies a node's result, but for its children, which come in by their stamps.
 std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   std::uint64_t stamp = mix(static_cast<std::uint64_t>(node), forest_->state_version(node));

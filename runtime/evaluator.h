@@ -70,6 +70,8 @@ class Evaluator {
 
   /// Lets go of all kept results.
   void forget();
+  /// Of those of some nodes.
+  void forget(std::span<const int> nodes);
   const TimingReport& timing() const { return timing_; }
   void reset_timing() { timing_ = {}; }
   /// What nodes had to say so far, each message once.
