@@ -30,6 +30,7 @@ class Add final : public ElementwiseNode<AddBody> {
             .minimum_children = 1};
   }
   bool skips_missing() const override { return true; }
+  bool is_sum() const override { return true; }
 };
 
 RIMETREE_REGISTER_NODE(Add);

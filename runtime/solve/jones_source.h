@@ -59,7 +59,8 @@ class JonesSource final : public EquationSource {
   Complex<double>* sums_of(const Item& item, std::size_t element);
   const Complex<double>* sums_of(const Item& item, std::size_t element) const;
   const Sums& scalars_of(const Item& item, std::size_t element) const;
-  std::vector<Item> items() const;
+  std::vector<Item> items() const { return items(0, models_.size()); }
+  std::vector<Item> items(std::size_t first, std::size_t last) const;
 
   using Products = std::vector<std::array<Product, 2>>;  ///< by solvable term: left, right
   /// A derivative of the coefficients of one element: place of the unknown in the contribution, and values.
@@ -77,6 +78,10 @@ class JonesSource final : public EquationSource {
                             const std::vector<std::uint32_t>& unknowns) const;
   void contribute(const Item& item, Contribution& contribution) const;
   void sweep(Sweep what, Cancellation& cancellation);
+  /// [first, last) equations whose data and fixed visibilities are looked at together.
+  std::vector<std::pair<std::size_t, std::size_t>> portions() const;
+  std::vector<int> fixed_nodes(std::size_t equation) const;
+  Planes planes_of(std::size_t equation, std::span<const ResultPtr> results);
   struct Chunk;  ///< some cells of one element, gathered
   void sum_block(const Planes& planes, const Item& item, Sweep what);
   void append_row(const Planes& planes, const Item& item, std::size_t element, std::array<std::size_t, 3> row,

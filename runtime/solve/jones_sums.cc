@@ -1,32 +1,10 @@
-// The part of JonesSource that looks at the data: one pass over all cells.
+// The part of JonesSource that sums over the cells of a block.
 #include <algorithm>
+#include <limits>
 
-#include "runtime/solve/generic_source.h"
-#include "runtime/solve/jones_source.h"
-#include "runtime/solve/operand.h"
+#include "runtime/solve/jones_planes.h"
 
 namespace rimetree::solve {
-
-struct JonesSource::Planes {
-  Operand data, weight;
-  bool weighted = false;
-  FlagOperand data_flags, weight_flags;
-  struct Core {
-    Operand value;
-    FlagOperand flags;
-    bool flags_merge = false, solvable = false;
-  };
-  std::vector<Core> cores;
-  bool any_flags = false;
-
-  bool flagged(std::size_t element, std::size_t t, std::size_t f) const {
-    if (!any_flags) return false;
-    if (data_flags.at(element, t, f) || weight_flags.at(element, t, f)) return true;
-    for (const Core& core : cores)
-      if (core.flags_merge ? core.flags.any(t, f) : core.flags.at(element, t, f)) return true;
-    return false;
-  }
-};
 
 std::size_t JonesSource::n_basis(std::uint32_t equation) const {
   const JonesModel& model = models_[equation];
@@ -49,67 +27,12 @@ const JonesSource::Sums& JonesSource::scalars_of(const Item& item, std::size_t e
   return scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element];
 }
 
-std::vector<Item> JonesSource::items() const {
+std::vector<Item> JonesSource::items(std::size_t first, std::size_t last) const {
   std::vector<Item> items;
-  for (std::uint32_t e = 0; e < models_.size(); ++e)
+  for (auto e = static_cast<std::uint32_t>(first); e < last; ++e)
     for (std::uint32_t t = 0; has_data_[e] && n_basis(e) > 0 && t < problem_.time_segments().size(); ++t)
       for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f) items.push_back({e, t, f});
   return items;
-}
-
-void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
-  std::vector<int> roots;
-  for (std::size_t e = 0; e < models_.size(); ++e) {
-    roots.push_back(problem_.equations[e].data);
-    if (problem_.equations[e].weight >= 0) roots.push_back(problem_.equations[e].weight);
-    for (const JonesTerm& term : models_[e].terms) roots.push_back(term.core);
-  }
-  // Fixed, all of them: after the first time this gives what has been kept.
-  const auto results = evaluator_.evaluate_step(request_, roots, &cancellation);
-  check_failures(results);
-  std::vector<Planes> planes(models_.size());
-  std::size_t next = 0;
-  for (std::size_t e = 0; e < models_.size(); ++e) {
-    const std::size_t begin = next;
-    const auto take = [&]() -> const Result& { return *results[next++]; };
-    const bool weighted = problem_.equations[e].weight >= 0;
-    const std::size_t end = begin + 1 + (weighted ? 1 : 0) + models_[e].terms.size();
-    has_data_[e] =
-        std::all_of(results.begin() + static_cast<std::ptrdiff_t>(begin),
-                    results.begin() + static_cast<std::ptrdiff_t>(end), [](const auto& r) { return r->ok(); });
-    next = has_data_[e] ? begin : end;
-    if (!has_data_[e]) continue;
-    Planes& of = planes[e];
-    const Result& data = take();
-    of.data = Operand(data.value);
-    of.data_flags = FlagOperand(data.flags);
-    bool is_complex = data.value.is_complex();
-    of.weighted = weighted;
-    if (weighted) {
-      const Result& weight = take();
-      of.weight = Operand(weight.value);
-      of.weight_flags = FlagOperand(weight.flags);
-    }
-    for (const JonesTerm& term : models_[e].terms) {
-      const Result& core = take();
-      of.cores.push_back({Operand(core.value), FlagOperand(core.flags), term.flags_merge, term.solvable()});
-      is_complex = is_complex || core.value.is_complex();
-      for (const auto* factors : {&term.left, &term.right})
-        for (const int node : *factors) is_complex = is_complex || factors_[node]->value.is_complex();
-    }
-    complex_[e] = is_complex;
-    of.any_flags = !of.data_flags.empty() || !of.weight_flags.empty() ||
-                   std::any_of(of.cores.begin(), of.cores.end(), [](const auto& core) { return !core.flags.empty(); });
-  }
-  values_.resize(first_.back());
-  scalars_.resize(models_.size() * problem_.n_block() * elements_);
-  const std::vector<Item> all = items();
-  evaluator_.thread_pool().parallel_for(
-      all.size(), 4,
-      [&](std::size_t begin, std::size_t end, int) {
-        for (std::size_t i = begin; i < end; ++i) sum_block(planes[all[i].equation], all[i], what);
-      },
-      &cancellation);
 }
 
 // Cells are gathered into short arrays first, which takes care of strides, flags, weights and what is not finite; the
@@ -145,6 +68,32 @@ Complex<double> weighted_product(std::size_t n, const double* w, const double* a
     for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
   for (; i < n; ++i) add(i, i % kLanes);
   return {(re[0] + re[1]) + (re[2] + re[3]), (im[0] + im[1]) + (im[2] + im[3])};
+}
+
+/// Sum of w |a|^2.
+double weighted_power(std::size_t n, const double* w, const double* re, const double* im) {
+  double sum[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      sum[lane] += w[i + lane] * (re[i + lane] * re[i + lane] + im[i + lane] * im[i + lane]);
+  for (; i < n; ++i) sum[i % kLanes] += w[i] * (re[i] * re[i] + im[i] * im[i]);
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/// Whether all weights are good and all of `zero` are.
+bool all_good(std::size_t n, const double* w, const double* zero) {
+  double sum[kLanes] = {}, least[kLanes];
+  std::fill_n(least, kLanes, std::numeric_limits<double>::max());
+  const auto add = [&](std::size_t i, std::size_t lane) {
+    sum[lane] += zero[i] + 0 * w[i];
+    least[lane] = w[i] < least[lane] ? w[i] : least[lane];
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
+  for (; i < n; ++i) add(i, i % kLanes);
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0 && *std::min_element(least, least + kLanes) > 0;
 }
 
 }  // namespace
@@ -198,11 +147,13 @@ void JonesSource::append_row(const Planes& planes, const Item& item, std::size_t
     planes.weight.copy_row(element, t, first, n, w, im.data());
   else
     std::fill_n(w, n, 1.0);
+  const double factor = problem_.equations[item.equation].weight_factor;
+  for (std::size_t i = 0; i < n; ++i) w[i] *= factor;
   // Zero times what is finite is zero; times anything else it is NaN.
-  std::fill_n(re.data(), n, 0.0);
-  for (std::size_t i = 0; i < n; ++i) re[i] += 0 * chunk.power[at + i] + 0 * d_re[i] + 0 * d_im[i];
+  for (std::size_t i = 0; i < n; ++i) re[i] = 0 * chunk.power[at + i] + 0 * d_re[i] + 0 * d_im[i];
   for (std::size_t l = 0; l < k; ++l)
     for (std::size_t i = 0; i < n; ++i) re[i] += 0 * chunk.re(l)[at + i] + 0 * chunk.im(l)[at + i];
+  if (!planes.any_flags && all_good(n, w, re.data())) return;
   for (std::size_t i = 0; i < n; ++i) {
     std::uint64_t* reason = nullptr;
     if (planes.flagged(element, t, first + i))
@@ -211,7 +162,6 @@ void JonesSource::append_row(const Planes& planes, const Item& item, std::size_t
       reason = &excluded.bad_weight;
     else if (re[i] != 0)
       reason = &excluded.not_finite;
-    w[i] *= problem_.equations[item.equation].weight_factor;
     if (reason == nullptr) continue;
     ++*reason;
     w[i] = d_re[i] = d_im[i] = chunk.power[at + i] = 0;
@@ -243,27 +193,22 @@ void JonesSource::add_chunk(const Item& item, std::size_t element, Sweep what, c
     }
   }
   const double* w = chunk.weight.data();
-  for (std::size_t i = 0; i < n; ++i) sums.data_power += w[i] * chunk.power[i];
-  sums.power += weighted_product(n, w, chunk.d_re.data(), chunk.d_im.data(), chunk.d_re.data(), chunk.d_im.data()).re;
+  const double power = weighted_power(n, w, chunk.d_re.data(), chunk.d_im.data());
+  sums.power += power;
+  const std::vector<JonesTerm>& terms = models_[item.equation].terms;
+  if (std::all_of(terms.begin(), terms.end(), [](const JonesTerm& term) { return term.solvable(); }))
+    sums.data_power += power;
+  else
+    for (std::size_t i = 0; i < n; ++i) sums.data_power += w[i] * chunk.power[i];
   chunk.n = 0;
   if (what == Sweep::exact) return;
   Complex<double>*b = sums_of(item, element), *h = b + n_basis;
   for (std::size_t k = 0; k < n_basis; ++k) {
     b[k] += weighted_product(n, w, chunk.re(k), chunk.im(k), chunk.d_re.data(), chunk.d_im.data());
-    for (std::size_t l = 0; l <= k; ++l)
+    for (std::size_t l = 0; l < k; ++l)
       h[k * (k + 1) / 2 + l] += weighted_product(n, w, chunk.re(k), chunk.im(k), chunk.re(l), chunk.im(l));
+    h[k * (k + 1) / 2 + k] += weighted_power(n, w, chunk.re(k), chunk.im(k));
   }
-}
-
-void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
-  evaluate_factors(cancellation);
-  sweep(Sweep::exact, cancellation);
-  for (const Item& item : items()) {
-    const std::int32_t g = problem_.group_of(item);
-    for (std::size_t element = 0; g >= 0 && element < elements_; ++element)
-      groups[static_cast<std::size_t>(g)].equations.chi_square += scalars_of(item, element).chi_square;
-  }
-  summed_ = false;  // what follows would begin anew
 }
 
 }  // namespace rimetree::solve

@@ -21,7 +21,10 @@ class Operand {
     const std::size_t first = (scalar_ ? 0 : element) * values_->cells_per_element() + t * stride_[0] + f * stride_[1];
     if (values_->is_complex()) {
       const Complex<double>* from = values_->complex() + first;
-      for (std::size_t i = 0; i < n; ++i) re[i] = from[i * stride_[1]].re, im[i] = from[i * stride_[1]].im;
+      if (stride_[1] == 1)  // the compiler has vectors for this
+        for (std::size_t i = 0; i < n; ++i) re[i] = from[i].re, im[i] = from[i].im;
+      else
+        for (std::size_t i = 0; i < n; ++i) re[i] = from[i * stride_[1]].re, im[i] = from[i * stride_[1]].im;
     } else {
       const double* from = values_->real() + first;
       for (std::size_t i = 0; i < n; ++i) re[i] = from[i * stride_[1]], im[i] = 0;

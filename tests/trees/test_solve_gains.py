@@ -174,3 +174,28 @@ def test_known_gains_among_unknown_ones(method):
         found = [float(report.parms[f"G:{p}:{part}"].value) for part in ("xxr", "xxi", "yyr", "yyi")]
         wanted = [gains[p, 0, 0].real, gains[p, 0, 0].imag, gains[p, 1, 1].real, gains[p, 1, 1].imag]
         np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("robust_dof", [0.0, 4.0])
+def test_data_that_do_not_fit_into_memory_are_looked_at_in_portions(robust_dof):
+    """The sums over the data are made of some baselines at a time, whose results then are let go: the same bits."""
+    random = np.random.default_rng(9)
+    sky, gains = planted.fixed_sky(random, N, (40, 4)), planted.gains_of(random, "diag", N)
+    data = planted.with_noise(random, planted.apply(gains, sky), 0.3)
+    flags = {pq: random.random(v.shape) < 0.3 for pq, v in data.items()}
+    times = planted.TIMES_S[0] + 10.0 * np.arange(40)
+    reports = []
+    for memory_bytes in (100_000_000, 200_000):
+        forest = planted.gain_forest(
+            "diag", data, sky, ONES, flags=flags, solver={"robust_dof": robust_dof}, memory_bytes=memory_bytes
+        )
+        reports.append(forest.solve("solver", planted.cells(times)))
+        # 15 data and 15 models, of 10 kB each, and what the flags are made from.
+        peak = forest.timing().peak_result_bytes
+        assert (peak > 300_000) if memory_bytes > 1_000_000 else (peak < 150_000)
+    whole, portions = reports
+    assert whole.converged and "sums over the data" in portions.method
+    assert whole.groups[0].flagged == portions.groups[0].flagged > 0
+    assert whole.chi_square == portions.chi_square
+    for name, parm in whole.parms.items():
+        assert (parm.value, parm.sigma) == (portions.parms[name].value, portions.parms[name].sigma)

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "nodes/psv/device/pipeline.h"
 #include "nodes/psv/kernel.h"
 #include "nodes/psv/matrix/antennas.h"
 #include "nodes/psv/matrix/shape.h"
@@ -25,7 +26,7 @@ struct DeviceProblem {
   const Channels& channels;
   const Rows& rows;
   const JonesTerms& jones;
-  const Output& output;
+  DeviceOutput output;
   double tolerance = 1e-12;  ///< from 1e-6 of the total flux on: phases in double, the rest in single precision
   std::uint64_t owner = 0;   ///< tells the skies of different nodes apart
   SkyVersion version;        ///< what is on the device in this version is not copied again

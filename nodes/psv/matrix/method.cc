@@ -62,6 +62,7 @@ template <class T>
 MatrixMethod<T>::MatrixMethod(const DeviceProblem& problem, MatrixPlan plan, const MatrixVariant& variant,
                               ThreadPool& threads)
     : p_(problem), plan_(std::move(plan)), variant_(variant), threads_(threads), packed_(problem, {}) {
+  packed_.brightness_in_products = true;
   sort_into_tiles(plan_, antennas_per_tile(plan_, variant_), threads);
   DeviceChannels channels = device_channels(p_.channels, plan_.antennas.reach_m);
   for (std::size_t i = 0; i < plan_.entries.size(); ++i)

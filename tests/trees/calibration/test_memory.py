@@ -56,6 +56,15 @@ def test_equations_are_those_of_what_is_connected(needs):
     assert whole.equations < channels.equations
 
 
+def test_matrices_that_are_mostly_empty_are_kept_so(needs):
+    """A leakage connects the gains of 64 slots, which have nothing to do with each other: not a matrix of all pairs."""
+    gains, both = needs(64, 4, "G: diag, 1slot"), needs(64, 4, "G: diag, 1slot", "D: leakage")
+    unknowns = 64 * 28 + 28
+    assert gains.equations < both.equations < 0.2 * 3 * 8 * unknowns**2
+    elements = 64 * (28**2 / 2 + 28 * 28) + 28**2 / 2
+    assert both.equations > 80 * elements
+
+
 def test_what_is_too_much_is_refused(needs):
     need = needs(8, 16, "G: diag")
     needs(8, 16, "G: diag", memory_bytes=2 * need.total)

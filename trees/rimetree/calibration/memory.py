@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from .terms import Term
 
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
 _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
-_MARGIN = 1.2  # what was taken in trials was 0.9 to 1.2 times the estimate
+_MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
+_FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _FREQUENCY_DEPENDENT = ("delay", "tec")
 
 
@@ -54,18 +56,31 @@ def memory_need(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[
 
 def _equations(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[Term]) -> int:
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
-    unknowns = sum(tiles[one.term][0] * tiles[one.term][1] for one in tree.parameters if not one.fixed)
-    # Unknowns of intervals that share no data are solved apart, those of the longest interval connect the others.
-    apart = [min(count[axis] for count in tiles.values()) for axis in (0, 1)]
-    groups = apart[0] * apart[1]
-    matrices = 3 * 8 * groups * (unknowns / groups) ** 2
+    counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
     # Sums over the data of each block on which no solution changes (Jones terms; see the Solver).
     blocks = [max(count[axis] for count in tiles.values()) for axis in (0, 1)]
     if any(term.kind.name in _FREQUENCY_DEPENDENT for term in terms):
         blocks[1] = plan.n_channel
     basis = tree.n_part if all(term.kind.diagonal for term in terms) else 4 * tree.n_part
     sums = len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * _COMPLEX * (basis + basis * (basis + 1) // 2)
-    return int(matrices + sums)
+    return _matrices(list(tiles.values()), list(counts.values())) + sums
+
+
+def _matrices(tiles: Sequence[tuple[int, int]], counts: Sequence[int]) -> int:
+    """Normal matrices, of terms with so many solutions in time and frequency and so many unknowns in each of these.
+
+    Solutions that share no data are solved apart; those of the longest intervals connect the others.
+    """
+    groups = min(count[0] for count in tiles) * min(count[1] for count in tiles)
+    unknowns = sum(n * t * f for n, (t, f) in zip(counts, tiles, strict=True)) / groups
+    elements = 0.0
+    for i, j in itertools.combinations_with_replacement(range(len(tiles)), 2):
+        overlaps = max(tiles[i][0], tiles[j][0]) * max(tiles[i][1], tiles[j][1])
+        elements += counts[i] * counts[j] * overlaps / (2 if i == j else 1) / groups
+    # As the Solver: large matrices that are mostly empty are kept so, and their factors take some times as much.
+    if unknowns > _FEW_UNKNOWNS and elements < _MOST_DENSITY * unknowns**2 / 2:
+        return int(groups * elements * _SPARSE_ELEMENT)
+    return int(groups * 3 * _REAL * unknowns**2)
 
 
 def check_memory(plan: GroupPlan, tree: SolveTree, terms: Sequence[Term], options: CalibrationOptions) -> MemoryNeed:

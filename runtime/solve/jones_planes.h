@@ -1,0 +1,33 @@
+// What JonesSource sees of one equation while it looks at the data.
+#pragma once
+
+#include <vector>
+
+#include "runtime/solve/jones_source.h"
+#include "runtime/solve/operand.h"
+
+namespace rimetree::solve {
+
+/// Results of the nodes of an equation that depend on no unknown.
+struct JonesSource::Planes {
+  Operand data, weight;
+  bool weighted = false;
+  FlagOperand data_flags, weight_flags;
+  struct Core {
+    Operand value;
+    FlagOperand flags;
+    bool flags_merge = false, solvable = false;
+  };
+  std::vector<Core> cores;
+  bool any_flags = false;
+
+  bool flagged(std::size_t element, std::size_t t, std::size_t f) const {
+    if (!any_flags) return false;
+    if (data_flags.at(element, t, f) || weight_flags.at(element, t, f)) return true;
+    for (const Core& core : cores)
+      if (core.flags_merge ? core.flags.any(t, f) : core.flags.at(element, t, f)) return true;
+    return false;
+  }
+};
+
+}  // namespace rimetree::solve

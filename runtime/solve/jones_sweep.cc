@@ -1,0 +1,110 @@
+// The part of JonesSource that passes over the data, in portions of the equations.
+#include <algorithm>
+
+#include "runtime/solve/generic_source.h"
+#include "runtime/solve/jones_planes.h"
+
+namespace rimetree::solve {
+
+std::vector<int> JonesSource::fixed_nodes(std::size_t equation) const {
+  std::vector<int> nodes{problem_.equations[equation].data};
+  if (problem_.equations[equation].weight >= 0) nodes.push_back(problem_.equations[equation].weight);
+  for (const JonesTerm& term : models_[equation].terms) nodes.push_back(term.core);
+  return nodes;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
+  // Results of all equations are kept if that leaves room. If not nothing is won by large portions.
+  constexpr std::uint64_t kPortion = 512u << 20;
+  const std::uint64_t budget = evaluator_.memory_budget();
+  std::vector<std::uint64_t> bytes;
+  std::uint64_t all = 0;
+  for (std::size_t e = 0; e < models_.size(); ++e) {
+    bytes.push_back(0);
+    for (const int node : fixed_nodes(e)) bytes.back() += evaluator_.plan().result_bytes(node, request_.cells->shape());
+    all += bytes.back();
+  }
+  if (all <= budget / 2) return {{0, models_.size()}};
+  std::vector<std::pair<std::size_t, std::size_t>> portions;
+  std::uint64_t sum = 0;
+  for (std::size_t e = 0; e < models_.size(); ++e) {
+    if (portions.empty() || sum + bytes[e] > std::min(budget / 8, kPortion)) {
+      portions.emplace_back(e, e);
+      sum = 0;
+    }
+    portions.back().second = e + 1;
+    sum += bytes[e];
+  }
+  return portions;
+}
+
+JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const ResultPtr> results) {
+  Planes of;
+  const Result& data = *results[0];
+  of.data = Operand(data.value);
+  of.data_flags = FlagOperand(data.flags);
+  bool is_complex = data.value.is_complex();
+  of.weighted = problem_.equations[equation].weight >= 0;
+  if (of.weighted) {
+    of.weight = Operand(results[1]->value);
+    of.weight_flags = FlagOperand(results[1]->flags);
+  }
+  std::size_t next = of.weighted ? 2 : 1;
+  for (const JonesTerm& term : models_[equation].terms) {
+    const Result& core = *results[next++];
+    of.cores.push_back({Operand(core.value), FlagOperand(core.flags), term.flags_merge, term.solvable()});
+    is_complex = is_complex || core.value.is_complex();
+    for (const auto* factors : {&term.left, &term.right})
+      for (const int node : *factors) is_complex = is_complex || factors_[node]->value.is_complex();
+  }
+  complex_[equation] = is_complex;
+  of.any_flags = !of.data_flags.empty() || !of.weight_flags.empty() ||
+                 std::any_of(of.cores.begin(), of.cores.end(), [](const auto& core) { return !core.flags.empty(); });
+  return of;
+}
+
+void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
+  values_.resize(first_.back());
+  scalars_.resize(models_.size() * problem_.n_block() * elements_);
+  const auto portions = this->portions();
+  for (const auto& [first, last] : portions) {
+    std::vector<int> roots;
+    std::vector<std::size_t> begin;
+    for (std::size_t e = first; e < last; ++e) {
+      const std::vector<int> nodes = fixed_nodes(e);
+      begin.push_back(roots.size());
+      roots.insert(roots.end(), nodes.begin(), nodes.end());
+    }
+    begin.push_back(roots.size());
+    // Fixed, all of them: of a single portion this gives what has been kept, after the first time.
+    const auto results = evaluator_.evaluate_step(request_, roots, &cancellation);
+    check_failures(results);
+    std::vector<Planes> planes(last - first);
+    for (std::size_t e = first; e < last; ++e) {
+      const auto own = std::span(results).subspan(begin[e - first], begin[e - first + 1] - begin[e - first]);
+      has_data_[e] = std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); });
+      if (has_data_[e]) planes[e - first] = planes_of(e, own);
+    }
+    const std::vector<Item> items = this->items(first, last);
+    evaluator_.thread_pool().parallel_for(
+        items.size(), 4,
+        [&](std::size_t from, std::size_t to, int) {
+          for (std::size_t i = from; i < to; ++i) sum_block(planes[items[i].equation - first], items[i], what);
+        },
+        &cancellation);
+    if (portions.size() > 1) evaluator_.forget(roots);
+  }
+}
+
+void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
+  evaluate_factors(cancellation);
+  sweep(Sweep::exact, cancellation);
+  for (const Item& item : items()) {
+    const std::int32_t g = problem_.group_of(item);
+    for (std::size_t element = 0; g >= 0 && element < elements_; ++element)
+      groups[static_cast<std::size_t>(g)].equations.chi_square += scalars_of(item, element).chi_square;
+  }
+  summed_ = false;  // what follows would begin anew
+}
+
+}  // namespace rimetree::solve
