@@ -31,6 +31,18 @@ class Add final : public ElementwiseNode<AddBody> {
   }
   bool skips_missing() const override { return true; }
   bool is_sum() const override { return true; }
+
+  /// A sum passes its adjoint on as it is, unless a child is spread over cells or is real where the sum is complex.
+  void pull_back(PullBack& pull) const override {
+    const auto like_the_sum = [&](const Vells* child) {
+      return child == nullptr || (child->type() == pull.adjoint.type() && child->dims() == pull.adjoint.dims() &&
+                                  child->cells() == pull.adjoint.cells());
+    };
+    const std::size_t n = pull.inputs.children().size();
+    for (std::size_t slot = 0; slot < n; ++slot)
+      if (!like_the_sum(pull.child(slot))) return ElementwiseNode::pull_back(pull);
+    for (std::size_t slot = 0; slot < n; ++slot) pull.pass_on(slot);
+  }
 };
 
 RIMETREE_REGISTER_NODE(Add);

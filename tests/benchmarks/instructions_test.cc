@@ -6,14 +6,19 @@
 // Where a change makes one of them larger for a good reason, or smaller: store what the test prints.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
+#include "tests/benchmarks/programs.h"
+
 namespace rimetree {
 namespace {
+
+using testing::after;
+using testing::Output;
+using testing::run;
 
 constexpr double kTolerance = 0.12;
 
@@ -24,28 +29,6 @@ struct Stored {
 constexpr Stored kStored[] = {
     {"psv-double", 7.79}, {"psv-single", 4.52}, {"psv-smearing", 12.07}, {"psv-delay", 374600}, {"tree", 1923},
 };
-
-struct Output {
-  int status = 0;
-  std::string text;
-};
-Output run(const std::string& command) {
-  Output output;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return {1, "popen failed"};
-  std::array<char, 4096> part;
-  while (const std::size_t n = std::fread(part.data(), 1, part.size(), pipe)) output.text.append(part.data(), n);
-  output.status = pclose(pipe);
-  return output;
-}
-
-/// What follows a label in the text.
-std::string after(const std::string& text, const std::string& label) {
-  const auto at = text.find(label);
-  if (at == text.npos) return "";
-  const auto begin = text.find_first_not_of(" :", at + label.size());
-  return text.substr(begin, text.find_first_of("\r\n", begin) - begin);
-}
 
 /// Why instructions cannot be compared here; empty if they can.
 std::string obstacle() {
@@ -81,13 +64,13 @@ std::optional<Count> count(const std::string& work, double share = 0) {
 
 bool too_many(double per_unit, const Stored& stored) { return per_unit > stored.per_unit * (1 + kTolerance); }
 
-class Instructions : public testing::TestWithParam<Stored> {
+class Instructions : public ::testing::TestWithParam<Stored> {
  protected:
   void SetUp() override {
     if (const std::string reason = obstacle(); !reason.empty()) GTEST_SKIP() << reason;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Work, Instructions, testing::ValuesIn(kStored), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Work, Instructions, ::testing::ValuesIn(kStored), [](const auto& info) {
   std::string name = info.param.work;
   for (char& c : name)
     if (c == '-') c = '_';

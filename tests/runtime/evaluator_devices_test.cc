@@ -1,11 +1,10 @@
 // Trees of many nodes on the simulated device: the host's bits, every byte counted, every allocation failing.
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "memory/simulated_device.h"
 #include "tests/support/forest_fixture.h"
 #include "tests/support/many_node_tree.h"
+#include "tests/support/same_bits.h"
 
 namespace rimetree::test {
 namespace {
@@ -49,10 +48,8 @@ struct Trial {
 void expect_same_bits(const std::vector<ResultPtr>& got, const std::vector<ResultPtr>& expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
-    expect_ok(got[i]);
-    ASSERT_TRUE(got[i]->value.dims() == expected[i]->value.dims());
-    ASSERT_EQ(got[i]->value.bytes(), expected[i]->value.bytes());
-    EXPECT_EQ(std::memcmp(got[i]->value.host(), expected[i]->value.host(), got[i]->value.bytes()), 0) << "root " << i;
+    expect_ok(expected[i]);
+    test::expect_same_bits(*got[i], *expected[i]);
   }
 }
 

@@ -52,6 +52,50 @@ def test_a_run_copies_the_sky_once_and_reports_it(small_ms, small_sky):
     assert any("on simulated device" in note for note in report.notes)
 
 
+def jones_forest(path, sky, device):
+    """V = G_p M G_q^H + leak M, with M from PSV: visibilities that three nodes on top of PSV work on."""
+    ns = rt.NodeScope()
+    baselines = rt.ms.baselines(path)
+    seen = rt.sky_trees.sky_nodes(ns, sky, CENTRE)
+    rt.sky_trees.uvw_nodes(ns, baselines, smearing=True)
+    for antenna in sorted({one for pair in baselines for one in pair}):
+        ns.G(antenna) << rt.Constant(np.diag([1 + 0.1j * antenna, 1 - 0.2 * antenna]))
+    for p, q in baselines:
+        ns.M(p, q) << rt.PSV(seen.lmn, seen.brightness, ns.uvw(p, q), seen.shape)
+        ns.V(p, q) << ns.G(p) @ ns.M(p, q) @ ns.G(q).H + 0.01 * ns.M(p, q)
+    rt.sky_trees.sink_nodes(ns, baselines)
+    return rt.Forest(ns, device=device)
+
+
+def test_visibilities_come_down_once_at_the_sinks(small_ms, small_sky):
+    on_host, on_device = small_ms("a.ms", n_time=N_TIME), small_ms("b.ms", n_time=N_TIME)
+    jones_forest(on_host, small_sky, "none").run(on_host)
+    forest = jones_forest(on_device, small_sky, "simulated")
+    report = forest.run(on_device, time_slots=2)
+    np.testing.assert_allclose(model(on_device), model(on_host), atol=1e-7 * small_sky.total_flux_jy)
+    (device,) = forest.device_statistics()
+    assert device["bytes_down"] == N_BASELINE * N_TIME * N_CHANNEL * VISIBILITY_BYTES
+    for name in ("MatrixMultiply", "Multiply", "Add"):
+        timing = report.timing.classes[name]
+        assert timing["on_devices"] == timing["evaluations"] >= 3 * N_BASELINE, name  # of three groups
+    assert any(note == "Add: on simulated device" for note in report.notes)
+
+
+def test_many_nodes_on_a_device(small_ms, small_sky):
+    on_host, on_device = small_ms("a.ms", n_time=N_TIME), small_ms("b.ms", n_time=N_TIME)
+    for path, device in ((on_host, "none"), (on_device, "simulated")):
+        ns = rt.NodeScope()
+        rt.many_node_tree(ns, small_sky, CENTRE, rt.ms.baselines(path), smearing=True)
+        forest = rt.Forest(ns, device=device)
+        forest.run(path, time_slots=2)
+    np.testing.assert_array_equal(model(on_device), model(on_host))
+    described = forest.describe(rt.Cells([5e9], [1.4e9, 1.5e9]))
+    assert any("on simulated device" in one["text"] and "VisPhaseShift" in one["text"] for one in described)
+    (statistics,) = forest.device_statistics()
+    visibilities = N_BASELINE * N_TIME * N_CHANNEL * VISIBILITY_BYTES
+    assert visibilities <= statistics["bytes_down"] < 1.1 * visibilities
+
+
 def test_the_device_memory_node_gives_statistics_as_a_result(small_ms, small_sky):
     path = small_ms(n_time=N_TIME)
     forest = forest_on(path, small_sky, node="simulated", budget_bytes=10**6)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 class TimingReport:
     """Accumulated wall times in seconds.
 
-    `classes`: per node class a dict of `evaluations` (nodes), `reused` (results still valid), `batches` (calls) and
-    `seconds` inside the class; of these, as far as the class tells, `unchanged_seconds` went into preparing or copying
-    what had not changed since the last call, `changed_seconds` what had; the rest is arithmetic. `overhead_seconds`:
-    what the framework itself took of `total_seconds`. `processor_seconds`: processor time of the process meanwhile, all
-    threads together.
+    `classes`: per node class a dict of `evaluations` (nodes; of these `on_devices` by launches of one program for
+    many nodes, on a device), `reused` (results still valid), `batches` (calls) and `seconds` inside the class; of
+    these, as far as the class tells, `unchanged_seconds` went into preparing or copying what had not changed since
+    the last call, `changed_seconds` what had; the rest is arithmetic. `overhead_seconds`: what the framework itself
+    took of `total_seconds`. `processor_seconds`: processor time of the process meanwhile, all threads together.
     `devices`: as `Forest.device_statistics`, since the forest was built.
     """
 

@@ -55,7 +55,7 @@ double matrix_seconds(const DeviceWork& w, const MatrixPlan& plan, const MatrixV
   const double terms = w.n_source * double(plan.terms_per_source());
   // Four real products for a complex one; with Jones terms eight complex ones for each pair of antennas.
   const double products = double(tiles.pairs) * (w.jones ? 32 : 4 * n_plane) * w.n_channel;
-  const double advance = w.regular ? 4 : Counts::kPhasor;
+  const double advance = w.regular ? 2 : Counts::kPhasor;
   double staged = Counts::kPath + 2 * Counts::kPhasor + channels * (advance + (w.jones ? 16 : 2));
   staged *= double(tiles.antennas) * std::ceil(w.n_channel / channels);
   return terms * (products / rate + staged / rates.double_plain);

@@ -35,12 +35,12 @@ std::string report(const DeviceProblem& p, const DeviceOutcome& done, const std:
 
 /// Everything that a choice of method is made from, the same for all devices.
 struct Alternatives {
-  Alternatives(const DeviceProblem& p, bool single) {
+  Alternatives(const DeviceProblem& p, bool single, ThreadPool& threads) {
     const JonesChains jones = jones_chains(p.jones, p.rows, p.channels.frequency_hz.size());
     if (p.wish == DeviceWish::kDirect)
       plan.obstacle = "not asked for";
     else
-      plan = matrix_plan(p, jones, p.tolerance);
+      plan = matrix_plan(p, jones, p.tolerance, threads);
     work.n_source = double(p.sky.n_source), work.n_row = double(p.rows.n_row);
     work.n_channel = double(p.channels.frequency_hz.size());
     work.n_plane = jones.empty() ? static_cast<int>(p.sky.planes.size()) : 8;
@@ -60,7 +60,7 @@ DeviceSolution solve(const DeviceProblem& p, std::span<const std::unique_ptr<Dev
                      ThreadPool& threads, Cancellation& cancellation) {
   constexpr bool kSingle = sizeof(T) == 4;
   const std::size_t n_channel = p.channels.frequency_hz.size();
-  Alternatives alternatives(p, kSingle);
+  Alternatives alternatives(p, kSingle, threads);
   const memory::Device& device = devices.front()->device();
   const DeviceTuning tuning = tuning_of(device.name());
   DeviceMethodChoice choice = choose_on_device(alternatives.work, alternatives.plan, rates_of(device), tuning);

@@ -167,10 +167,11 @@ class Tuner {
       const double taken = time(problem);
       scene->check(single, one.text);
       seconds *= taken;
-      of_model *= (one.wish == DeviceWish::kDirect
-                       ? direct_seconds(work, rates_)
-                       : matrix_seconds(work, matrix_plan(problem, {}, problem.tolerance), one.variant, rates_)) /
-                  taken;
+      of_model *=
+          (one.wish == DeviceWish::kDirect
+               ? direct_seconds(work, rates_)
+               : matrix_seconds(work, matrix_plan(problem, {}, problem.tolerance, threads_), one.variant, rates_)) /
+          taken;
     }
     line.seconds = std::sqrt(seconds);
     line.of_model = std::sqrt(of_model);

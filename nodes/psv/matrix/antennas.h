@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nodes/psv/kernel.h"
+#include "runtime/thread_pool.h"
 
 namespace rimetree {
 class Forest;
@@ -47,16 +48,18 @@ struct AntennaPlan {
   std::string obstacle;  ///< why rows are no pairs of antennas; empty if they are
   std::size_t n_antenna = 0;
   std::vector<AntennaLayer> layers;
-  std::vector<AntennaRow> rows;
-  double misfit_m = 0;       ///< by which a source's path may differ from that of the row's UVW
-  double rate_misfit_m = 0;  ///< the same of the change of path over the exposure
-  double reach_m = 0;        ///< largest path of an antenna
+  std::vector<AntennaRow> rows;        ///< [row]
+  std::vector<std::size_t> by_layer;   ///< numbers of rows, a layer after the other
+  std::vector<std::size_t> layer_end;  ///< [layer]: how many of these belong to it and those before
+  double misfit_m = 0;                 ///< by which a source's path may differ from that of the row's UVW
+  double rate_misfit_m = 0;            ///< the same of the change of path over the exposure
+  double reach_m = 0;                  ///< largest path of an antenna
 };
 
 /// `limit_m`: by how much paths, and their changes over the exposure, may be off. `extent`: of the sky.
 /// `zero_is_one_antenna`: rows of no length, which missing rows of a Measurement Set have, are taken as
 /// autocorrelations; right where nothing but the path depends on the antennas.
 AntennaPlan antenna_plan(const Rows& rows, const BaselineEnds& ends, const Extent& extent, double limit_m,
-                         bool zero_is_one_antenna);
+                         bool zero_is_one_antenna, ThreadPool& threads);
 
 }  // namespace rimetree::psv

@@ -1,5 +1,6 @@
 #include "nodes/psv/matrix/launch.h"
 
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -13,8 +14,12 @@ namespace {
 
 GpuMatrixLauncher gpu_launcher;
 
+/// Shared memory of a GPU holds whatever was there before: not-a-numbers, here.
+constexpr int kPoison = 0xff;
+
 template <class T, class Shape, class Unit, int kPlanes>
 void run_block(const MatrixJob<T>& job, const MatrixPlace& place, MatrixStaged<T, Shape, kPlanes>& staged) {
+  std::memset(static_cast<void*>(&staged), kPoison, sizeof staged);
   std::vector<MatrixSums<T, Shape, Unit, kPlanes>> sums(Shape::kWarps);
   const auto each_thread = [](auto&& step) {
     for (int thread = 0; thread < Shape::kThreads; ++thread) step(thread);

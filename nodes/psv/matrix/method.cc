@@ -63,7 +63,7 @@ MatrixMethod<T>::MatrixMethod(const DeviceProblem& problem, MatrixPlan plan, con
                               ThreadPool& threads)
     : p_(problem), plan_(std::move(plan)), variant_(variant), threads_(threads), packed_(problem, {}) {
   packed_.brightness_in_products = true;
-  sort_into_tiles(plan_, antennas_per_tile(plan_, variant_));
+  sort_into_tiles(plan_, antennas_per_tile(plan_, variant_), threads);
   DeviceChannels channels = device_channels(p_.channels, plan_.antennas.reach_m);
   for (std::size_t i = 0; i < plan_.entries.size(); ++i)
     if (i == 0 || !same_tile(plan_.entries[i - 1], plan_.entries[i], antennas_per_tile(plan_, variant_)))

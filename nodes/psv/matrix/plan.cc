@@ -13,6 +13,10 @@ namespace {
 
 /// Parts of the tolerance: half for rounding, an eighth for each of the four approximations.
 constexpr double kShare = 0.125;
+/// Antennas, or antennas with Jones products, so that sorting needs one word per row.
+constexpr std::size_t kMostEnds = 65535;
+/// Rows that a thread takes at a time.
+constexpr std::size_t kRowsPerRange = 4096;
 
 /// The fewest nodes whose rule leaves at most `error` of a mean over phases that change by up to `change_rad`; 0 if
 /// that is more than there may be.
@@ -27,44 +31,53 @@ int smearing_nodes(double change_rad, double error) {
   return 0;
 }
 
-/// Number of (antenna, product) on one side, in the order of the antennas.
-void number_ends(std::vector<MatrixEntry>& entries, std::int32_t MatrixEntry::*side,
-                 const std::vector<MatrixEnd>& end_of_row, std::vector<MatrixEnd>& ends) {
+/// Numbers the (antenna, product) of one side of the baselines, in the order of the antennas; returns that of each
+/// baseline.
+std::vector<std::int32_t> number_ends(const std::vector<MatrixEnd>& of_baseline, std::vector<MatrixEnd>& ends) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> number;
-  for (const MatrixEnd& end : end_of_row) number[{end.antenna, end.product}] = 0;
+  for (const MatrixEnd& end : of_baseline) number[{end.antenna, end.product}] = 0;
   std::int32_t n = 0;
   for (auto& [name, index] : number) {
     index = n++;
     ends.push_back({name.first, name.second});
   }
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    entries[i].*side = number.at({end_of_row[i].antenna, end_of_row[i].product});
+  std::vector<std::int32_t> numbers;
+  for (const MatrixEnd& end : of_baseline) numbers.push_back(number.at({end.antenna, end.product}));
+  return numbers;
 }
 
-void make_entries(const DeviceProblem& p, const JonesChains& jones, MatrixPlan& plan) {
-  std::vector<MatrixEnd> left_of, right_of;
-  for (std::size_t r = 0; r < p.rows.n_row; ++r) {
-    const AntennaRow& row = plan.antennas.rows[r];
-    MatrixEntry entry{row.layer, row.p, row.q, false, r};
-    if (jones.empty()) {
-      entry.conjugate = entry.left > entry.right;
-      if (entry.conjugate) std::swap(entry.left, entry.right);
-    } else {
-      const auto baseline = static_cast<std::size_t>(p.rows.baseline[r]);
-      left_of.push_back({row.p, jones.left_of[baseline]});
-      right_of.push_back({row.q, jones.right_of[baseline]});
+/// Without Jones terms: antennas themselves.
+void make_entries(MatrixPlan& plan, ThreadPool& threads) {
+  for (std::size_t a = 0; a < plan.antennas.n_antenna; ++a) plan.left.push_back({static_cast<std::int32_t>(a), 0});
+  plan.right = plan.left;
+  threads.parallel_for(plan.entries.size(), kRowsPerRange, [&plan](std::size_t begin, std::size_t end, int) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t r = plan.antennas.by_layer[i];
+      const AntennaRow& row = plan.antennas.rows[r];
+      const bool turned = row.p > row.q;
+      plan.entries[i] = {row.layer, turned ? row.q : row.p, turned ? row.p : row.q, turned, r};
     }
-    plan.entries.push_back(entry);
+  });
+}
+
+/// With Jones terms: antennas with their products on either side.
+void make_entries(const Rows& rows, const JonesChains& jones, MatrixPlan& plan, ThreadPool& threads) {
+  const std::size_t n_baseline = jones.left_of.size();
+  std::vector<MatrixEnd> left(n_baseline), right(n_baseline);
+  for (std::size_t r = 0; r < rows.n_row; ++r) {
+    const AntennaRow& row = plan.antennas.rows[r];
+    const auto baseline = static_cast<std::size_t>(rows.baseline[r]);
+    left[baseline] = {row.p, jones.left_of[baseline]};
+    right[baseline] = {row.q, jones.right_of[baseline]};
   }
-  if (jones.empty()) {
-    for (std::size_t a = 0; a < plan.antennas.n_antenna; ++a) plan.left.push_back({static_cast<std::int32_t>(a), 0});
-    plan.right = plan.left;
-  } else {
-    number_ends(plan.entries, &MatrixEntry::left, left_of, plan.left);
-    number_ends(plan.entries, &MatrixEntry::right, right_of, plan.right);
-  }
-  std::stable_sort(plan.entries.begin(), plan.entries.end(),
-                   [](const MatrixEntry& a, const MatrixEntry& b) { return a.layer < b.layer; });
+  const std::vector<std::int32_t> left_of = number_ends(left, plan.left), right_of = number_ends(right, plan.right);
+  threads.parallel_for(plan.entries.size(), kRowsPerRange, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t r = plan.antennas.by_layer[i];
+      const auto baseline = static_cast<std::size_t>(rows.baseline[r]);
+      plan.entries[i] = {plan.antennas.rows[r].layer, left_of[baseline], right_of[baseline], false, r};
+    }
+  });
 }
 
 std::string first_obstacle(const DeviceProblem& p) {
@@ -75,7 +88,7 @@ std::string first_obstacle(const DeviceProblem& p) {
 
 }  // namespace
 
-MatrixPlan matrix_plan(const DeviceProblem& p, const JonesChains& jones, double tolerance) {
+MatrixPlan matrix_plan(const DeviceProblem& p, const JonesChains& jones, double tolerance, ThreadPool& threads) {
   MatrixPlan plan;
   plan.with_jones = !jones.empty();
   plan.obstacle = first_obstacle(p);
@@ -96,42 +109,71 @@ MatrixPlan matrix_plan(const DeviceProblem& p, const JonesChains& jones, double 
   const double wave_number = 2 * kPi * p.channels.highest_hz / kSpeedOfLight_m_s;
   // What a path is off by shows as a phase; what its change over the exposure is off by, at half of that at most.
   const double limit_m = wave_number > 0 ? kShare * tolerance / wave_number : 0;
-  plan.antennas = antenna_plan(p.rows, p.ends, p.sky.extent, limit_m, jones.empty());
+  plan.antennas = antenna_plan(p.rows, p.ends, p.sky.extent, limit_m, jones.empty(), threads);
   plan.obstacle = plan.antennas.obstacle;
   if (!plan.obstacle.empty()) return plan;
   plan.bound = wave_number * (plan.antennas.misfit_m + 0.5 * plan.antennas.rate_misfit_m);
   if (smear_time) plan.bound += exposure_rule_error(plan.n_time_node, 0.5 * limits.time_rad);
   if (smear_frequency) plan.bound += exposure_rule_error(plan.n_frequency_node, 0.5 * limits.frequency_rad);
-  make_entries(p, jones, plan);
+  if (plan.antennas.n_antenna > kMostEnds || jones.left.size() > kMostEnds || jones.right.size() > kMostEnds) {
+    plan.obstacle = "there are too many antennas";
+    return plan;
+  }
+  plan.entries.resize(p.rows.n_row);
+  if (jones.empty())
+    make_entries(plan, threads);
+  else
+    make_entries(p.rows, jones, plan, threads);
   return plan;
 }
 
-void sort_into_tiles(MatrixPlan& plan, std::int32_t n) {
-  const auto key = [n](const MatrixEntry& e) { return std::tuple(e.layer, e.left / n, e.right / n, e.left, e.right); };
-  std::stable_sort(plan.entries.begin(), plan.entries.end(),
-                   [&](const MatrixEntry& a, const MatrixEntry& b) { return key(a) < key(b); });
+void sort_into_tiles(MatrixPlan& plan, std::int32_t n, ThreadPool& threads) {
+  // Numbers are below 2^16: tiles, then entries.
+  const auto key = [n](const MatrixEntry& e) {
+    const auto word = [](std::int32_t number) { return static_cast<std::uint64_t>(number); };
+    return word(e.left / n) << 48 | word(e.right / n) << 32 | word(e.left) << 16 | word(e.right);
+  };
+  threads.parallel_for(plan.antennas.layer_end.size(), 1, [&](std::size_t begin, std::size_t end, int) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> order;
+    std::vector<MatrixEntry> sorted;
+    for (std::size_t layer = begin; layer < end; ++layer) {
+      const std::size_t from = layer == 0 ? 0 : plan.antennas.layer_end[layer - 1], to = plan.antennas.layer_end[layer];
+      order.clear(), sorted.clear();
+      for (std::size_t i = from; i < to; ++i) order.emplace_back(key(plan.entries[i]), i);
+      std::sort(order.begin(), order.end());
+      for (const auto& [unused, i] : order) sorted.push_back(plan.entries[i]);
+      std::copy(sorted.begin(), sorted.end(), plan.entries.begin() + static_cast<std::ptrdiff_t>(from));
+    }
+  });
 }
 
 TileCount count_tiles(const MatrixPlan& plan, std::int32_t n) {
   TileCount count;
   const auto size = static_cast<std::size_t>(n);
   const std::size_t n_left = (plan.left.size() + size - 1) / size, n_right = (plan.right.size() + size - 1) / size;
+  std::vector<std::size_t> left_tile, right_tile;
+  for (std::size_t i = 0; i < plan.left.size(); ++i) left_tile.push_back(i / size * n_right);
+  for (std::size_t i = 0; i < plan.right.size(); ++i) right_tile.push_back(i / size);
   std::vector<std::int32_t> seen(n_left * n_right, -1);
+  std::vector<std::size_t> times(n_left * n_right, 0);
   for (const MatrixEntry& e : plan.entries) {
-    const auto left = static_cast<std::size_t>(e.left / n), right = static_cast<std::size_t>(e.right / n);
-    std::int32_t& last = seen[left * n_right + right];
-    if (last == e.layer) continue;
-    last = e.layer;
-    const bool diagonal = !plan.with_jones && left == right;
-    const auto of_side = [size](std::size_t tile, std::size_t all) { return std::min(size, all - tile * size); };
-    // What multiplies has eight rows and columns, antennas or with Jones terms half as many.
-    const std::size_t unit = plan.with_jones ? 4 : 8;
-    const auto whole_units = [unit](std::size_t length) { return (length + unit - 1) / unit * unit; };
-    const std::size_t rows = of_side(left, plan.left.size()), columns = of_side(right, plan.right.size());
-    ++count.tiles;
-    count.pairs +=
-        diagonal ? whole_units(rows) * (whole_units(rows) + unit) / 2 : whole_units(rows) * whole_units(columns);
-    count.antennas += rows + (diagonal ? 0 : columns);
+    const std::size_t tile =
+        left_tile[static_cast<std::size_t>(e.left)] + right_tile[static_cast<std::size_t>(e.right)];
+    if (seen[tile] == e.layer) continue;
+    seen[tile] = e.layer;
+    ++times[tile];
+  }
+  // What multiplies has eight rows and columns, antennas or with Jones terms half as many.
+  const std::size_t unit = plan.with_jones ? 4 : 8;
+  const auto whole_units = [unit](std::size_t length) { return (length + unit - 1) / unit * unit; };
+  const auto of_side = [size](std::size_t tile, std::size_t all) { return std::min(size, all - tile * size); };
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const bool diagonal = !plan.with_jones && i / n_right == i % n_right;
+    const std::size_t rows = of_side(i / n_right, plan.left.size()), columns = of_side(i % n_right, plan.right.size());
+    const std::size_t all = whole_units(rows) * whole_units(columns);
+    count.tiles += times[i];
+    count.pairs += times[i] * (diagonal ? (all + whole_units(rows) * unit) / 2 : all);
+    count.antennas += times[i] * (rows + (diagonal ? 0 : columns));
   }
   return count;
 }

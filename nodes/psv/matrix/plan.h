@@ -29,7 +29,7 @@ struct MatrixEnd {
 struct MatrixPlan {
   std::string obstacle;  ///< why the method is out of the question; empty if it is not
   AntennaPlan antennas;
-  std::vector<MatrixEntry> entries;  ///< by layer
+  std::vector<MatrixEntry> entries;  ///< as antennas.by_layer
   std::vector<MatrixEnd> left, right;
   bool with_jones = false;
   int n_time_node = 1, n_frequency_node = 1;
@@ -38,11 +38,11 @@ struct MatrixPlan {
 };
 
 /// `tolerance`: of the total flux; half of it is for rounding errors.
-MatrixPlan matrix_plan(const DeviceProblem& problem, const JonesChains& jones, double tolerance);
+MatrixPlan matrix_plan(const DeviceProblem& problem, const JonesChains& jones, double tolerance, ThreadPool& threads);
 
 /// Sorts the entries of a plan into tiles of so many antennas a side: they are then in the order in which rows are
 /// computed.
-void sort_into_tiles(MatrixPlan& plan, std::int32_t antennas_per_tile);
+void sort_into_tiles(MatrixPlan& plan, std::int32_t antennas_per_tile, ThreadPool& threads);
 
 /// Which tiles have rows.
 struct TileCount {

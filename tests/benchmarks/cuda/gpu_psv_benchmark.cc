@@ -39,8 +39,9 @@ double time_ours(DeviceContexts& devices, const testing::ArrayCase& c, bool sing
   const psv::Rows rows = c.psv_rows();
   psv::DeviceProblem problem{sky, channels, rows, jones, output, single ? 1e-6 : 1e-12, 1, psv::version_of(sky)};
   problem.ends = c.ends, problem.wish = wish, problem.variant = variant;
-  if (wish == psv::DeviceWish::kMatrix && !psv::matrix_plan(problem, {}, problem.tolerance).obstacle.empty()) return 0;
   ThreadPool threads;
+  if (wish == psv::DeviceWish::kMatrix && !psv::matrix_plan(problem, {}, problem.tolerance, threads).obstacle.empty())
+    return 0;
   Cancellation cancellation;
   psv::solve_on_devices(problem, devices, threads, cancellation);
   const double start = benchmarks::seconds_now();

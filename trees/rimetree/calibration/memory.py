@@ -16,6 +16,7 @@ from .terms import Term
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
 _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
 _MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
+_PORTION = 512 << 20
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _FREQUENCY_DEPENDENT = ("delay", "tec")
 
@@ -23,7 +24,8 @@ _FREQUENCY_DEPENDENT = ("delay", "tec")
 @dataclass(frozen=True)
 class MemoryNeed:
     """Bytes for one chunk. `data`: visibilities, weights and flags as read; `results`: the same and the model as nodes
-    have them, which stay for all iterations; `equations`: matrices of the unknowns, and sums over the data."""
+    have them, of all baselines, or of some at a time where that is too much; `equations`: matrices of the unknowns, and
+    sums over the data."""
 
     data: int
     results: int
@@ -40,8 +42,11 @@ class MemoryNeed:
         )
 
 
-def memory_need(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[Term]) -> MemoryNeed:
-    """An estimate for one chunk of a plan: what is large, without small change such as UVW."""
+def memory_need(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[Term], budget: int) -> MemoryNeed:
+    """An estimate for one chunk of a plan: what is large, without small change such as UVW.
+
+    `budget`: what results may take (0: anything), as of the forest.
+    """
     group = plan.group
     n_baseline = len(group.baselines)
     cells = n_baseline * len(chunk.slot_s) * plan.n_channel
@@ -51,19 +56,22 @@ def memory_need(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[
         data *= 2  # windows are read one by one and then joined
     per_cell = 4 * (_COMPLEX + _FLAG) + 4 * (_REAL + _FLAG)  # data and weights [2,2]
     per_cell += 4 * (_COMPLEX * tree.n_part + _FLAG * tree.n_column)
-    return MemoryNeed(data, cells * per_cell, _equations(plan, chunk, tree, terms))
-
-
-def _equations(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[Term]) -> int:
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
     counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
+    sums = _sums(plan, tiles, tree, terms)
+    results = cells * per_cell
+    if budget and results > budget // 2 and sums <= budget // 2:  # as the Solver: so many baselines at a time
+        results = max(min(budget // 8, _PORTION), results // n_baseline)
+    return MemoryNeed(data, results, _matrices(list(tiles.values()), list(counts.values())) + sums)
+
+
+def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], tree: SolveTree, terms: Sequence[Term]) -> int:
     # Sums over the data of each block on which no solution changes (Jones terms; see the Solver).
     blocks = [max(count[axis] for count in tiles.values()) for axis in (0, 1)]
     if any(term.kind.name in _FREQUENCY_DEPENDENT for term in terms):
         blocks[1] = plan.n_channel
     basis = tree.n_part if all(term.kind.diagonal for term in terms) else 4 * tree.n_part
-    sums = len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * _COMPLEX * (basis + basis * (basis + 1) // 2)
-    return _matrices(list(tiles.values()), list(counts.values())) + sums
+    return len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * _COMPLEX * (basis + basis * (basis + 1) // 2)
 
 
 def _matrices(tiles: Sequence[tuple[int, int]], counts: Sequence[int]) -> int:
@@ -89,8 +97,9 @@ def check_memory(plan: GroupPlan, tree: SolveTree, terms: Sequence[Term], option
     Raises `CalibrationError`, with what to do, where that is more than there is: `memory_bytes` of the options, else
     what is free.
     """
-    need = max((memory_need(plan, chunk, tree, terms) for chunk in plan.chunks), key=lambda one: one.total)
     there_is = options.memory_bytes or free_memory_bytes()
+    budget = options.memory_bytes or there_is // 2
+    need = max((memory_need(plan, chunk, tree, terms, budget) for chunk in plan.chunks), key=lambda one: one.total)
     if there_is and _MARGIN * need.total > there_is:
         group = plan.group
         longest = max(plan.chunks, key=lambda chunk: len(chunk.slot_s))

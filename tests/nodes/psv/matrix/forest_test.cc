@@ -131,7 +131,8 @@ struct Line {
     rows.baseline = baseline.data(), rows.time = time.data();
     psv::Extent extent;
     extent.include(1, 1, 1);
-    return psv::antenna_plan(rows, ends, extent, limit_m, zero_is_one_antenna);
+    ThreadPool threads(2);
+    return psv::antenna_plan(rows, ends, extent, limit_m, zero_is_one_antenna, threads);
   }
 };
 

@@ -157,8 +157,9 @@ Smeared smearing_of(const ArrayCase& c, double tolerance) {
   const psv::Rows rows = c.psv_rows();
   const psv::JonesTerms jones;
   const psv::Output output;
+  ThreadPool threads(1);
   const psv::MatrixPlan plan =
-      psv::matrix_plan({sky, channels, rows, jones, output, tolerance, 1, {}, c.ends}, {}, tolerance);
+      psv::matrix_plan({sky, channels, rows, jones, output, tolerance, 1, {}, c.ends}, {}, tolerance, threads);
   if (!plan.obstacle.empty()) return {};
   return {plan.n_time_node, plan.n_frequency_node, plan.bound};
 }
