@@ -169,7 +169,7 @@ def fitting_tree(device):
         ns.V(b) << rt.PSV(ns.lmn, ns.fluxes, rt.Constant(rng.normal(scale=200, size=(3, 4, 1)), cells_rank=2))
     model = rt.Forest(ns, device="none")
     for b in range(6):
-        data = model.evaluate(f"V:{b}", cells)
+        data = np.array(model.evaluate(f"V:{b}", cells))
         data += rng.normal(scale=0.1, size=data.shape) + 1j * rng.normal(scale=0.1, size=data.shape)
         ns.R(b) << rt.Condeq(rt.Constant(data, cells_rank=2), ns.V(b), weight_factor=100.0)
     ns.chi2 << rt.ChiSquare(*(ns.R(b) for b in range(6)))
