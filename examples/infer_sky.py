@@ -1,14 +1,17 @@
-"""Infers a small sky model from visibilities: positions, fluxes and a Gaussian's shape, with error bars, and how much
-more probable a Gaussian is than a point.
+"""Infers a small sky model from a Measurement Set: positions, fluxes and a Gaussian's shape, with error bars, and how
+much more probable a Gaussian is than a point.
 
-The data are simulated: two sources seen by six antennas, with noise. The forest gives the logarithm of the
-likelihood and its gradient in reverse mode; scipy climbs to its maximum, where the curvature gives error bars; dynesty
-samples the posterior without such an approximation and integrates it to the evidence of each model.
+The data are simulated: two sources seen by the six antennas of ATCA, with noise. `MsObjective` gives the logarithm of
+the likelihood of the whole set and its gradient in reverse mode, from data that stay in memory; scipy climbs to its
+maximum, where the curvature gives error bars; dynesty samples the posterior without such an approximation and
+integrates it to the evidence of each model.
 
-Run it: python examples/infer_sky.py [--short]     (needs: pip install rimetree[inference])
+Run it: python examples/infer_sky.py [--short] [new.ms]     (needs: pip install rimetree[inference])
 """
 
 import sys
+import tempfile
+from pathlib import Path
 
 import dynesty
 import numpy as np
@@ -17,29 +20,10 @@ from scipy.optimize import minimize
 import rimetree as rt
 
 short = "--short" in sys.argv
+named = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
 rng = np.random.default_rng(5)
 arcsec = np.radians(1 / 3600)
 noise_jy = 0.2  # of the real and of the imaginary part of each visibility
-
-# Six antennas in an irregular array of 2 km, observed for some hours: UVW in metres.
-n_antenna = 6
-east, north = rng.uniform(-1000, 1000, (2, n_antenna))
-hour_angle, dec = np.linspace(-0.8, 0.8, 5), np.radians(-40)
-cells = rt.Cells(time_s=5.24e9 + hour_angle / 7.292115e-5, freq_hz=[1.2e9, 1.4e9])
-baselines = [(p, q) for p in range(n_antenna) for q in range(p + 1, n_antenna)]
-uvw_m = {}
-for p, q in baselines:
-    x, y = -np.sin(np.radians(-30)) * (north[q] - north[p]), east[q] - east[p]
-    z = np.cos(np.radians(-30)) * (north[q] - north[p])
-    sine, cosine = np.sin(hour_angle), np.cos(hour_angle)
-    uvw_m[p, q] = np.array(
-        [
-            sine * x + cosine * y,
-            -np.sin(dec) * cosine * x + np.sin(dec) * sine * y + np.cos(dec) * z,
-            np.cos(dec) * cosine * x - np.cos(dec) * sine * y + np.sin(dec) * z,
-        ]
-    )
-
 
 # Unknowns, each with the range that is possible a priori: l and m in arcseconds, flux in Jy, full widths at half
 # maximum in arcseconds, position angle in radians.
@@ -48,8 +32,8 @@ shape = {"major:1": 22.0, "minor:1": 12.0, "angle:1": 0.7}
 ranges = {"l": 2.0, "m": 2.0, "flux": 0.4}
 
 
-def tree(ns: rt.NodeScope, gaussian: bool, data: dict | None) -> None:
-    """Nodes `ns.V(p, q)`; with data also `ns.log_likelihood`, whose unknowns start away from the truth."""
+def sky_tree(ns: rt.NodeScope, path: str, gaussian: bool, known: bool) -> list[tuple[int, int]]:
+    """Nodes `ns.V(p, q)` of the baselines of a set, which are returned; what is not `known` starts elsewhere."""
 
     def unknown(name: str, unit: float = 1.0):
         kind = name.split(":")[0]
@@ -57,7 +41,7 @@ def tree(ns: rt.NodeScope, gaussian: bool, data: dict | None) -> None:
         low, high = {"major": (15, 35), "minor": (4, 20), "angle": (0, np.pi / 2)}.get(
             kind, (true - ranges.get(kind, 0), true + ranges.get(kind, 0))
         )
-        start = true if data is None else true + 0.2 * (high - low) * rng.uniform(-1, 1)
+        start = true if known else true + 0.2 * (high - low) * rng.uniform(-1, 1)
         parm = rt.Parm(start, solvable=True, minimum=low, maximum=high)
         node = getattr(ns, kind)(int(name[-1])) << parm
         return node * unit if unit != 1 else node
@@ -72,38 +56,49 @@ def tree(ns: rt.NodeScope, gaussian: bool, data: dict | None) -> None:
     if gaussian:
         shapes = [unknown("major:1", arcsec), unknown("minor:1", arcsec), unknown("angle:1")]
         ns.shape << rt.Composer(0.0, 0.0, 0.0, *shapes, dims=[2, 3])
+    baselines = rt.ms.baselines(path)
     for p, q in baselines:
-        ns.V(p, q) << rt.PSV(
-            ns.lmn, ns.flux, rt.Constant(uvw_m[p, q][:, :, None], cells_rank=2), *([ns.shape] if gaussian else [])
-        )
-        if data is not None:
-            observed = rt.Constant(data[p, q], cells_rank=2)
-            ns.residual(p, q) << rt.Condeq(observed, ns.V(p, q), weight_factor=1 / noise_jy**2)
-    if data is not None:
-        ns.log_likelihood << rt.LogLikelihood(*(ns.residual(p, q) for p, q in baselines))
+        uvw = rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW")
+        ns.V(p, q) << rt.PSV(ns.lmn, ns.flux, uvw, *([ns.shape] if gaussian else []))
+    return baselines
 
 
-def simulate() -> dict:
+def simulate(path: str) -> None:
+    """A set of six hours with visibilities of the true sky and noise."""
+    rt.ms.create(
+        path,
+        "atca-6a",
+        phase_centre_rad=np.radians([60.0, -40.0]),
+        duration_s=6 * 3600,
+        integration_s=3600,
+        bands=rt.ms.Band.regular(1.3e9, 0.2e9, 2),
+    )
     ns = rt.NodeScope()
-    tree(ns, gaussian=True, data=None)
-    forest = rt.Forest(ns)
-    data = {}
+    for p, q in sky_tree(ns, path, gaussian=True, known=True):
+        noise = rt.GaussNoise(stddev=noise_jy, seed=1, dims=[2, 2], complex=True)
+        ns.sink(p, q) << rt.Sink(ns.V(p, q) + noise, station_1_index=p, station_2_index=q, output_column="DATA")
+    rt.Forest(ns).run(path)
+
+
+def objective_of(path: str, gaussian: bool) -> rt.MsObjective:
+    """The logarithm of the likelihood of DATA."""
+    ns = rt.NodeScope()
+    baselines = sky_tree(ns, path, gaussian, known=False)
     for p, q in baselines:
-        visibilities = forest.evaluate(ns.V(p, q), cells)
-        data[p, q] = visibilities + noise_jy * (
-            rng.normal(size=visibilities.shape) + 1j * rng.normal(size=visibilities.shape)
-        )
-    return data
+        data = rt.Spigot(station_1_index=p, station_2_index=q, input_column="DATA")
+        ns.residual(p, q) << rt.Condeq(data, ns.V(p, q), weight_factor=1 / noise_jy**2)
+    ns.log_likelihood << rt.LogLikelihood(*(ns.residual(p, q) for p, q in baselines))
+    return rt.MsObjective(rt.Forest(ns, threads=1), path)
 
 
-def climb(forest, low, high):
+def climb(objective, low, high):
     """The most probable unknowns and their errors, from the curvature there. Unknowns are scaled to their ranges."""
 
     def minus_log_likelihood(x):
-        value, gradient = forest.value_and_gradient("log_likelihood", cells, low + x * (high - low))
+        value, gradient = objective(low + x * (high - low))
         return -value, -gradient * (high - low)
 
-    start = (forest.parameter_vector() - low) / (high - low)
+    start = (objective.forest.parameter_vector() - low) / (high - low)
     found = minimize(
         minus_log_likelihood,
         start,
@@ -126,15 +121,10 @@ def climb(forest, low, high):
     return low + found.x * scale, np.sqrt(np.diag(covariance)) * scale, log_evidence, found.nfev
 
 
-def sample(forest, low, high):
+def sample(objective, low, high):
     """Posterior samples with equal weights, and the evidence with its error."""
-
-    def log_likelihood(x):
-        forest.set_parameters(x)
-        return forest.evaluate("log_likelihood", cells).item()
-
     sampler = dynesty.NestedSampler(
-        log_likelihood,
+        objective.value,
         lambda u: low + u * (high - low),
         len(low),
         nlive=40 if short else 400,
@@ -146,25 +136,25 @@ def sample(forest, low, high):
     return results.samples_equal(rstate=rng), results.logz[-1], results.logzerr[-1]
 
 
-data = simulate()
-evidence = {}
-for model, gaussian in (("point", False), ("Gaussian", True)):
-    ns = rt.NodeScope()
-    tree(ns, gaussian, data)
-    forest = rt.Forest(ns, threads=1)
-    parameters = forest.parameters()
-    low, high = (np.concatenate([getattr(one, bound) for one in parameters]) for bound in ("minimum", "maximum"))
-    if gaussian:
-        check = forest.check_derivatives("log_likelihood", cells)
-        print(f"derivatives: forward and reverse mode differ by {check.reverse_difference:.1e}")
-    best, sigma, laplace, calls = climb(forest, low, high)
-    samples, evidence[model], error = sample(forest, low, high)
-    print(
-        f"{model}: {calls} evaluations with gradient; "
-        f"ln evidence {evidence[model]:.1f} +- {error:.1f} (Laplace {laplace:.1f})"
-    )
-    for one, x, dx in zip(parameters, best, sigma, strict=True):
-        drawn = samples[:, one.unknowns]
-        true = {**truth, **shape}[one.name]
-        print(f"  {one.name:8} {x:9.4f} +- {dx:.4f}   sampled {drawn.mean():9.4f} +- {drawn.std():.4f}   true {true:g}")
-print(f"ln evidence ratio, Gaussian to point: {evidence['Gaussian'] - evidence['point']:.1f}")
+with tempfile.TemporaryDirectory() as folder:
+    ms = named[0] if named else str(Path(folder) / "infer.ms")
+    simulate(ms)
+    evidence = {}
+    for model, gaussian in (("point", False), ("Gaussian", True)):
+        objective = objective_of(ms, gaussian)
+        parameters = objective.forest.parameters()
+        low, high = (np.concatenate([getattr(one, bound) for one in parameters]) for bound in ("minimum", "maximum"))
+        best, sigma, laplace, calls = climb(objective, low, high)
+        samples, evidence[model], error = sample(objective, low, high)
+        print(
+            f"{model}: {calls} evaluations with gradient; "
+            f"ln evidence {evidence[model]:.1f} +- {error:.1f} (Laplace {laplace:.1f})"
+        )
+        for one, x, dx in zip(parameters, best, sigma, strict=True):
+            drawn = samples[:, one.unknowns]
+            true = {**truth, **shape}[one.name]
+            print(
+                f"  {one.name:8} {x:9.4f} +- {dx:.4f}   sampled {drawn.mean():9.4f} +- {drawn.std():.4f}   "
+                f"true {true:g}"
+            )
+    print(f"ln evidence ratio, Gaussian to point: {evidence['Gaussian'] - evidence['point']:.1f}")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 #include "memory/staging.h"
 
@@ -203,12 +204,32 @@ void ResidentArrays::download(const Handle& array, std::span<std::byte> target) 
   array.entry_->dirty = false;
 }
 
+void ResidentArrays::read(ArrayKey key, std::size_t offset, std::span<std::byte> target) {
+  const std::lock_guard lock(mutex_);
+  const Entry* entry = entry_of(key.owner);
+  if (entry == nullptr || entry->key.version != key.version || target.size() > entry->bytes ||
+      offset > entry->bytes - target.size())
+    throw std::out_of_range("resident array: nothing to read there");
+  if (target.empty()) return;
+  if (entry->d_data == nullptr) {
+    std::memcpy(target.data(), entry->spill.data() + offset, target.size());
+    return;
+  }
+  queue_.copy_to_host(target.data(), static_cast<const std::byte*>(entry->d_data) + offset, target.size());
+  queue_.synchronize();
+}
+
+void ResidentArrays::drop(std::uint64_t owner) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (Entry* entry = entry_of(owner)) remove(entry);
+}
+
 void ResidentArrays::clear() {
   const std::lock_guard lock(mutex_);
   for (auto it = arrays_.begin(); it != arrays_.end();) {
     Entry* entry = it->second.get();
     ++it;
-    if (entry->holders == 0) remove(entry);
+    if (entry->holders == 0 && !entry->dirty) remove(entry);
   }
 }
 

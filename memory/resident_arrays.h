@@ -83,7 +83,12 @@ class ResidentArrays {
   Handle scratch(std::size_t bytes);
   /// Copies an array to the host and waits for it. Its owner then has a copy: the array is clean.
   void download(const Handle& array, std::span<std::byte> target);
-  /// Lets go of all arrays that nobody holds. Dirty ones are lost.
+  /// Copies a part of what make() has made, from `offset` on, wherever it is now, and waits for it. The array stays
+  /// dirty. Throws std::out_of_range if it is unknown or shorter.
+  void read(ArrayKey key, std::size_t offset, std::span<std::byte> target);
+  /// Lets go of an owner's array, dirty or not; while somebody holds it, it lives on without a name.
+  void drop(std::uint64_t owner) noexcept;
+  /// Lets go of all clean arrays that nobody holds.
   void clear();
 
   Queue& queue() { return queue_; }

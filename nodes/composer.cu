@@ -10,6 +10,16 @@
 
 namespace rimetree {
 
+struct ComposerBody {
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    for (std::size_t child = 0; child < in.n_children(); ++child) {
+      const std::size_t elements = in.dims(child).size();
+      for (std::size_t e = 0; e < elements; ++e) *out++ = in(child, e);
+    }
+  }
+};
+
 class Composer final : public CellNode<Composer> {
  public:
   explicit Composer(const State& state) : CellNode(state), wanted_(state.integers("dims")) {}
@@ -54,17 +64,9 @@ class Composer final : public CellNode<Composer> {
     return dims;
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    for (std::size_t child = 0; child < in.n_children(); ++child) {
-      const std::size_t elements = in.dims(child).size();
-      for (std::size_t e = 0; e < elements; ++e) *out++ = in(child, e);
-    }
-  }
+  ComposerBody body() const { return {}; }
 
- protected:
-  void evaluate(Evaluation& evaluation) const override {
-    CellNode::evaluate(evaluation);
+  void combine_flags(Evaluation& evaluation) const override {
     Flags flags;
     std::size_t first = 0;
     for (const Result* child : evaluation.children()) {

@@ -61,6 +61,8 @@ class Condeq final : public CellNode<Condeq> {
     return dims;
   }
 
+  int subtracted_slot() const override { return 1; }
+
   template <class N, class Out>
   void cell(const CellInput<N>& in, Out* out) const {
     const std::size_t elements = dims().size();

@@ -8,6 +8,30 @@
 
 namespace rimetree {
 
+struct ConjTransposeBody {
+  TensorShape dims;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    const std::size_t elements = dims.size();
+    for (std::size_t e = 0; e < elements; ++e) {
+      const auto x = in(0, source_of(e));
+      if constexpr (requires { x.im; })
+        out[e] = conj(x);
+      else
+        out[e] = x;
+    }
+  }
+  /// The child's element that becomes element e.
+  RT_HD std::size_t source_of(std::size_t e) const {
+    const int rank = dims.rank;
+    if (rank < 2) return e;
+    const auto rows = static_cast<std::size_t>(dims[rank - 2]), columns = static_cast<std::size_t>(dims[rank - 1]);
+    const std::size_t matrix = e / (rows * columns), i = e / columns % rows, j = e % columns;
+    return matrix * rows * columns + j * rows + i;
+  }
+};
+
 class ConjTranspose final : public CellNode<ConjTranspose> {
  public:
   using CellNode::CellNode;
@@ -31,36 +55,14 @@ class ConjTranspose final : public CellNode<ConjTranspose> {
     return dims;
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    const std::size_t elements = dims().size();
-    for (std::size_t e = 0; e < elements; ++e) {
-      const N x = in(0, source_of(e));
-      if constexpr (requires { x.im; })
-        out[e] = conj(x);
-      else
-        out[e] = x;
-    }
-  }
+  ConjTransposeBody body() const { return {dims()}; }
 
- protected:
-  void evaluate(Evaluation& evaluation) const override {
-    CellNode::evaluate(evaluation);
+  void combine_flags(Evaluation& evaluation) const override {
     const Flags& of_child = evaluation.child(0).flags;
     if (of_child.planes() < 2) return;  // the default rule gives the same
     Flags flags(evaluation.pool, dims().size(), of_child.cells());
-    for (std::size_t e = 0; e < dims().size(); ++e) merge_flags(flags, e, of_child, source_of(e), 1);
+    for (std::size_t e = 0; e < dims().size(); ++e) merge_flags(flags, e, of_child, body().source_of(e), 1);
     evaluation.set_flags(std::move(flags));
-  }
-
- private:
-  /// The child's element that becomes element e.
-  std::size_t source_of(std::size_t e) const {
-    const int rank = dims().rank;
-    if (rank < 2) return e;
-    const auto rows = static_cast<std::size_t>(dims()[rank - 2]), columns = static_cast<std::size_t>(dims()[rank - 1]);
-    const std::size_t matrix = e / (rows * columns), i = e / columns % rows, j = e % columns;
-    return matrix * rows * columns + j * rows + i;
   }
 };
 

@@ -11,6 +11,19 @@
 
 namespace rimetree {
 
+struct GaussianShapeBody {
+  std::size_t sources;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    using N = typename In::Number;
+    const N per_metre = N(in.frequency_hz / kSpeedOfLight_m_s);
+    const N u = in(1, 0) * per_metre, v = in(1, 1) * per_metre;
+    for (std::size_t s = 0; s < sources; ++s)
+      out[s] = gaussian_taper(u, v, in(0, 3 * s), in(0, 3 * s + 1), in(0, 3 * s + 2));
+  }
+};
+
 class GaussianShape final : public CellNode<GaussianShape> {
  public:
   using CellNode::CellNode;
@@ -49,14 +62,7 @@ class GaussianShape final : public CellNode<GaussianShape> {
     return shape.rank == 1 ? TensorShape{} : TensorShape{shape[0]};
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    const N per_metre = N(in.frequency_hz / kSpeedOfLight_m_s);
-    const N u = in(1, 0) * per_metre, v = in(1, 1) * per_metre;
-    const std::size_t sources = dims().size();
-    for (std::size_t s = 0; s < sources; ++s)
-      out[s] = gaussian_taper(u, v, in(0, 3 * s), in(0, 3 * s + 1), in(0, 3 * s + 2));
-  }
+  GaussianShapeBody body() const { return {dims().size()}; }
 };
 
 RIMETREE_REGISTER_NODE(GaussianShape);

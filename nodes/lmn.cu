@@ -14,9 +14,16 @@
 namespace rimetree {
 
 struct LmnBody {
+  std::size_t sources;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    for (std::size_t s = 0; s < sources; ++s)
+      direction(in(0, 2 * s), in(0, 2 * s + 1), in(1, 0), in(1, 1), out + 3 * s);
+  }
   /// m and n are written with dec - dec0 and sin^2(a/2), so that nothing cancels close to the centre.
-  template <class T>
-  RT_HD static void apply(T ra, T dec, T ra0, T dec0, T* lmn) {
+  template <class T, class Out>
+  RT_HD static void direction(T ra, T dec, T ra0, T dec0, Out lmn) {
     const T half = sin((ra - ra0) / T(2));
     const T versine = T(2) * half * half;  // 1 - cos a
     lmn[0] = cos(dec) * sin(ra - ra0);
@@ -57,12 +64,7 @@ class LMN final : public CellNode<LMN> {
     return radec.rank == 1 ? TensorShape{3} : TensorShape{radec[0], 3};
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    const std::size_t sources = dims().size() / 3;
-    for (std::size_t s = 0; s < sources; ++s)
-      LmnBody::apply(in(0, 2 * s), in(0, 2 * s + 1), in(1, 0), in(1, 1), out + 3 * s);
-  }
+  LmnBody body() const { return {dims().size() / 3}; }
 };
 
 RIMETREE_REGISTER_NODE(LMN);

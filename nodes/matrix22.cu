@@ -8,6 +8,13 @@
 
 namespace rimetree {
 
+struct Matrix22Body {
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    for (std::size_t i = 0; i < 4; ++i) out[i] = in(i);
+  }
+};
+
 class Matrix22 final : public CellNode<Matrix22> {
  public:
   using CellNode::CellNode;
@@ -34,14 +41,9 @@ class Matrix22 final : public CellNode<Matrix22> {
     return {2, 2};
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    for (std::size_t i = 0; i < 4; ++i) out[i] = in(i);
-  }
+  Matrix22Body body() const { return {}; }
 
- protected:
-  void evaluate(Evaluation& evaluation) const override {
-    CellNode::evaluate(evaluation);
+  void combine_flags(Evaluation& evaluation) const override {
     Flags flags;
     for (std::size_t i = 0; i < 4; ++i) {
       if (evaluation.child(i).flags.empty()) continue;

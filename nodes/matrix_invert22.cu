@@ -9,6 +9,24 @@
 
 namespace rimetree {
 
+struct MatrixInvert22Body {
+  TensorShape dims;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    using T = typename In::Real;
+    const std::size_t elements = dims.size();
+    if (dims.rank < 2) {
+      for (std::size_t e = 0; e < elements; ++e) out[e] = Complex<T>(T(1)) / in(0, e);
+      return;
+    }
+    for (std::size_t e = 0; e < elements; e += 4) {
+      const Jones<T> r = inverse(Jones<T>{in(0, e), in(0, e + 1), in(0, e + 2), in(0, e + 3)});
+      out[e] = r.xx, out[e + 1] = r.xy, out[e + 2] = r.yx, out[e + 3] = r.yy;
+    }
+  }
+};
+
 class MatrixInvert22 final : public CellNode<MatrixInvert22> {
  public:
   using CellNode::CellNode;
@@ -33,19 +51,7 @@ class MatrixInvert22 final : public CellNode<MatrixInvert22> {
     return x;
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    using T = typename CellInput<N>::Real;
-    const std::size_t elements = dims().size();
-    if (dims().rank < 2) {
-      for (std::size_t e = 0; e < elements; ++e) out[e] = Complex<T>(T(1)) / in(0, e);
-      return;
-    }
-    for (std::size_t e = 0; e < elements; e += 4) {
-      const Jones<T> r = inverse(Jones<T>{in(0, e), in(0, e + 1), in(0, e + 2), in(0, e + 3)});
-      out[e] = r.xx, out[e + 1] = r.xy, out[e + 2] = r.yx, out[e + 3] = r.yy;
-    }
-  }
+  MatrixInvert22Body body() const { return {dims()}; }
 };
 
 RIMETREE_REGISTER_NODE(MatrixInvert22);

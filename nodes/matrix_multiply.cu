@@ -14,6 +14,103 @@
 
 namespace rimetree {
 
+/// One matrix of a factor, or of the product so far. A vector is its `rows` (or columns) numbers in either place.
+struct MatrixFactor {
+  int rank = 0;
+  std::int32_t rows = 1, columns = 1;
+  std::int32_t stack = -1;  ///< length of the stack, -1: not a stack
+
+  MatrixFactor() = default;
+  RT_HD MatrixFactor(const TensorShape& dims, bool stacked) {
+    const bool in_stack = dims.rank == 3 || (dims.rank == 1 && stacked);
+    if (in_stack) stack = dims[0];
+    rank = dims.rank - (in_stack ? 1 : 0);
+    if (rank >= 1) rows = dims[dims.rank - rank];
+    if (rank == 2) columns = dims[dims.rank - 1];
+  }
+  RT_HD std::size_t elements() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+  /// Where the elements of matrix s begin.
+  RT_HD std::size_t first(std::size_t s) const { return stack >= 0 ? s * elements() : 0; }
+  /// The length that a factor on the right must have.
+  RT_HD std::int32_t inner() const { return rank == 2 ? columns : rows; }
+
+  RT_HD friend MatrixFactor operator*(const MatrixFactor& a, const MatrixFactor& b) {
+    MatrixFactor product = a.rank == 0 ? b : a;
+    product.stack = a.stack > b.stack ? a.stack : b.stack;
+    if (a.rank == 0 || b.rank == 0) return product;
+    product.rank = a.rank + b.rank - 2;
+    const std::int32_t rows = a.rank == 2 ? a.rows : 1, columns = b.rank == 2 ? b.columns : 1;
+    product.rows = product.rank == 1 && a.rank == 1 ? columns : rows;
+    product.columns = product.rank == 2 ? columns : 1;
+    return product;
+  }
+};
+
+struct MatrixMultiplyBody {
+  /// Elements of a product that need no memory of their own.
+  static constexpr std::size_t kSmall = 4;
+
+  std::size_t matrices;
+  std::size_t room;  ///< elements of the largest product on the way; on a device at most kSmall
+  bool stacked;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    using N = typename In::Number;
+    N small[2 * kSmall];
+    if constexpr (In::kOnHost)
+      if (room > kSmall) {
+        std::vector<N> large(2 * room);
+        return products(in, out, large.data(), large.data() + room);
+      }
+    products(in, out, small, small + kSmall);
+  }
+
+ private:
+  template <class In, class Out, class N>
+  RT_HD void products(const In& in, Out out, N* current, N* next) const {
+    for (std::size_t s = 0; s < matrices; ++s) {
+      MatrixFactor product(in.dims(0), stacked);
+      for (std::size_t e = 0; e < product.elements(); ++e) current[e] = in(0, product.first(s) + e);
+      for (std::size_t i = 1; i < in.n_children(); ++i) {
+        const MatrixFactor factor(in.dims(i), stacked);
+        const std::size_t first = factor.first(s);
+        multiply(
+            product, current, factor, [&in, i, first](std::size_t e) { return in(i, first + e); }, next);
+        product = product * factor;
+        N* const done = next;
+        next = current;
+        current = done;
+      }
+      for (std::size_t e = 0; e < product.elements(); ++e) out[s * product.elements() + e] = current[e];
+    }
+  }
+
+ public:
+  template <class N, class Element>
+  RT_HD static void multiply(const MatrixFactor& a, const N* a_values, const MatrixFactor& b, const Element& b_value,
+                             N* out) {
+    if (a.rank == 0) {
+      for (std::size_t e = 0; e < b.elements(); ++e) out[e] = a_values[0] * b_value(e);
+      return;
+    }
+    if (b.rank == 0) {
+      const N scale = b_value(0);
+      for (std::size_t e = 0; e < a.elements(); ++e) out[e] = a_values[e] * scale;
+      return;
+    }
+    const auto inner = static_cast<std::size_t>(a.inner());
+    const std::size_t rows = a.rank == 2 ? static_cast<std::size_t>(a.rows) : 1;
+    const std::size_t columns = static_cast<std::size_t>(b.columns);
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j) {
+        N sum{};
+        for (std::size_t k = 0; k < inner; ++k) sum += a_values[i * inner + k] * b_value(k * columns + j);
+        out[i * columns + j] = sum;
+      }
+  }
+};
+
 class MatrixMultiply final : public CellNode<MatrixMultiply> {
  public:
   using CellNode::CellNode;
@@ -38,7 +135,12 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
     const bool stacked =
         std::any_of(children.begin(), children.end(), [](const auto* dims) { return dims->rank == 3; });
+    for (const TensorShape* child : children)
+      if (child->rank > 3)
+        throw ShapeError("a factor has dimensions " + to_string(*child) + ", expected [], [n], [n,m] or [source,n,m]");
     Factor product(*children[0], stacked);
+    largest_ = product.elements();
+    stacked_ = stacked;
     for (std::size_t i = 1; i < children.size(); ++i) {
       const Factor factor(*children[i], stacked);
       const std::string what =
@@ -49,6 +151,7 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
       if (product.stack >= 0 && factor.stack >= 0 && product.stack != factor.stack)
         throw ShapeError(what + "those before it are stacks of length " + std::to_string(product.stack));
       product = product * factor;
+      largest_ = std::max(largest_, product.elements());
     }
     TensorShape dims;
     if (stacked) dims.append(product.stack);
@@ -57,32 +160,13 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
     return dims;
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    bool stacked = false;
-    for (std::size_t i = 0; i < in.n_children(); ++i) stacked = stacked || in.dims(i).rank == 3;
-    const std::size_t matrices = stacked ? static_cast<std::size_t>(dims()[0]) : 1;
-    std::array<N, 8> small;  // room for two 2x2 matrices, so that these need no memory of their own
-    std::vector<N> large;
-    for (std::size_t s = 0; s < matrices; ++s) {
-      Factor product(in.dims(0), stacked);
-      const std::size_t room = largest(in, stacked);
-      if (2 * room > small.size()) large.resize(2 * room);
-      N* current = large.empty() ? small.data() : large.data();
-      N* next = current + room;
-      for (std::size_t e = 0; e < product.elements(); ++e) current[e] = in(0, product.first(s) + e);
-      for (std::size_t i = 1; i < in.n_children(); ++i) {
-        const Factor factor(in.dims(i), stacked);
-        multiply(
-            product, current, factor, [&](std::size_t e) { return in(i, factor.first(s) + e); }, next);
-        product = product * factor;
-        std::swap(current, next);
-      }
-      std::copy_n(current, product.elements(), out + s * product.elements());
-    }
+  MatrixMultiplyBody body() const {
+    return {dims().rank == 0 || !stacked_ ? 1 : static_cast<std::size_t>(dims()[0]), largest_, stacked_};
   }
 
  protected:
+  bool fits_device() const override { return largest_ <= MatrixMultiplyBody::kSmall; }
+
   // The general way would do, but this is where trees of Jones matrices spend their time.
   void pull_back(PullBack& pull) const override {
     with_numbers(pull.inputs, [&]<class N, class Out>(Choice<N, Out>) {
@@ -92,39 +176,7 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
   }
 
  private:
-  /// One matrix of a factor, or of the product so far. A vector is its `rows` (or columns) numbers in either place.
-  struct Factor {
-    int rank = 0;
-    std::int32_t rows = 1, columns = 1;
-    std::int32_t stack = -1;  ///< length of the stack, -1: not a stack
-
-    Factor() = default;
-    Factor(const TensorShape& dims, bool stacked) {
-      if (dims.rank > 3)
-        throw ShapeError("a factor has dimensions " + to_string(dims) + ", expected [], [n], [n,m] or [source,n,m]");
-      const bool in_stack = dims.rank == 3 || (dims.rank == 1 && stacked);
-      if (in_stack) stack = dims[0];
-      rank = dims.rank - (in_stack ? 1 : 0);
-      if (rank >= 1) rows = dims[dims.rank - rank];
-      if (rank == 2) columns = dims[dims.rank - 1];
-    }
-    std::size_t elements() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
-    /// Where the elements of matrix s begin.
-    std::size_t first(std::size_t s) const { return stack >= 0 ? s * elements() : 0; }
-    /// The length that a factor on the right must have.
-    std::int32_t inner() const { return rank == 2 ? columns : rows; }
-
-    friend Factor operator*(const Factor& a, const Factor& b) {
-      Factor product = a.rank == 0 ? b : a;
-      product.stack = std::max(a.stack, b.stack);
-      if (a.rank == 0 || b.rank == 0) return product;
-      product.rank = a.rank + b.rank - 2;
-      const std::int32_t rows = a.rank == 2 ? a.rows : 1, columns = b.rank == 2 ? b.columns : 1;
-      product.rows = product.rank == 1 && a.rank == 1 ? columns : rows;
-      product.columns = product.rank == 2 ? columns : 1;
-      return product;
-    }
-  };
+  using Factor = MatrixFactor;
 
   /// The products of the first one, two ... factors of one cell, and the adjoint of one of them.
   template <class N>
@@ -156,7 +208,8 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
         if (i == 0)
           for (std::size_t e = 0; e < factor.elements(); ++e) p.values[0][e] = in(0, factor.first(s) + e);
         else if (i + 1 < n)  // the last product is the result
-          multiply(p.shape[i - 1], p.values[i - 1].data(), factor, element(i, factor), p.values[i].data());
+          MatrixMultiplyBody::multiply(p.shape[i - 1], p.values[i - 1].data(), factor, element(i, factor),
+                                       p.values[i].data());
       }
       const std::size_t elements = p.shape[n - 1].elements();
       p.adjoint.resize(elements);
@@ -214,39 +267,8 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
       }
   }
 
-  /// Elements of the largest product on the way.
-  template <class N>
-  static std::size_t largest(const CellInput<N>& in, bool stacked) {
-    Factor product(in.dims(0), stacked);
-    std::size_t elements = product.elements();
-    for (std::size_t i = 1; i < in.n_children(); ++i) {
-      product = product * Factor(in.dims(i), stacked);
-      elements = std::max(elements, product.elements());
-    }
-    return elements;
-  }
-
-  template <class N, class Element>
-  static void multiply(const Factor& a, const N* a_values, const Factor& b, const Element& b_value, N* out) {
-    if (a.rank == 0) {
-      for (std::size_t e = 0; e < b.elements(); ++e) out[e] = a_values[0] * b_value(e);
-      return;
-    }
-    if (b.rank == 0) {
-      const N scale = b_value(0);
-      for (std::size_t e = 0; e < a.elements(); ++e) out[e] = a_values[e] * scale;
-      return;
-    }
-    const auto inner = static_cast<std::size_t>(a.inner());
-    const std::size_t rows = a.rank == 2 ? static_cast<std::size_t>(a.rows) : 1;
-    const std::size_t columns = static_cast<std::size_t>(b.columns);
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < columns; ++j) {
-        N sum{};
-        for (std::size_t k = 0; k < inner; ++k) sum += a_values[i * inner + k] * b_value(k * columns + j);
-        out[i * columns + j] = sum;
-      }
-  }
+  mutable std::size_t largest_ = 0;  // elements of the largest product on the way
+  mutable bool stacked_ = false;
 };
 
 RIMETREE_REGISTER_NODE(MatrixMultiply);

@@ -33,6 +33,7 @@ class MergeFlags final : public Node {
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
   bool skips_missing() const override { return true; }
+  bool reads_no_values() const override { return true; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

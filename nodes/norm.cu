@@ -7,6 +7,16 @@
 
 namespace rimetree {
 
+struct NormBody {
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    using Real = typename In::Real;
+    Real norm = Real(0);  // hypot neither overflows nor loses its derivative at 0
+    for (std::size_t e = 0; e < in.dims(0).size(); ++e) norm = hypot(norm, Real(abs(in(0, e))));
+    out[0] = norm;
+  }
+};
+
 class Norm final : public CellNode<Norm> {
  public:
   using CellNode::CellNode;
@@ -21,13 +31,7 @@ class Norm final : public CellNode<Norm> {
             .children = {{.label = "x", .shape = "any", .unit = "any", .doc = "vector, matrix or any tensor"}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    Out norm = Out(0);  // hypot neither overflows nor loses its derivative at 0
-    for (std::size_t e = 0; e < in.dims(0).size(); ++e) norm = hypot(norm, Out(abs(in(0, e))));
-    out[0] = norm;
-  }
+  NormBody body() const { return {}; }
 };
 
 RIMETREE_REGISTER_NODE(Norm);

@@ -6,10 +6,44 @@
 // that become a vector.
 // Result: a scalar, or a tensor of the dimensions that are taken whole, or with multi a vector; unit and type of the
 // child. Flags: they stay with their element. Derivative: exact. MeqTrees: Selector.
+#include <algorithm>
+
 #include "runtime/cell_node.h"
 #include "runtime/plugin_api.h"
 
 namespace rimetree {
+
+struct SelectorBody {
+  static constexpr std::size_t kFew = 8;
+
+  std::size_t elements;
+  const std::int64_t* index;  ///< on the host
+  std::int64_t few[kFew];     ///< the same, if there are so few: only then does the body go to a device
+  std::size_t n_index;
+  bool multi;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    const std::int64_t* numbers = In::kOnHost ? index : few;
+    for (std::size_t e = 0; e < elements; ++e) out[e] = in(0, source_of(e, in.dims(0), numbers));
+  }
+  /// The child's element that becomes element e.
+  RT_HD std::size_t source_of(std::size_t e, const TensorShape& from, const std::int64_t* numbers) const {
+    if (multi || (n_index == 1 && from.rank != 1)) return static_cast<std::size_t>(numbers[e]);
+    std::size_t source = 0, step = 1;
+    for (int i = from.rank - 1; i >= 0; --i) {
+      const auto extent = static_cast<std::size_t>(from[i]);
+      std::size_t k = static_cast<std::size_t>(numbers[i]);
+      if (numbers[i] == -1) {
+        k = e % extent;
+        e /= extent;
+      }
+      source += k * step;
+      step *= extent;
+    }
+    return source;
+  }
+};
 
 class Selector final : public CellNode<Selector> {
  public:
@@ -55,42 +89,25 @@ class Selector final : public CellNode<Selector> {
     return dims;
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    const TensorShape& from = in.dims(0);
-    const std::size_t elements = dims().size();
-    for (std::size_t e = 0; e < elements; ++e) out[e] = in(0, source_of(e, from));
+  SelectorBody body() const {
+    SelectorBody body{dims().size(), index_.data(), {}, index_.size(), multi_};
+    if (fits_device()) std::copy(index_.begin(), index_.end(), body.few);
+    return body;
   }
 
- protected:
-  void evaluate(Evaluation& evaluation) const override {
-    CellNode::evaluate(evaluation);
+  void combine_flags(Evaluation& evaluation) const override {
     const Flags& of_child = evaluation.child(0).flags;
     if (of_child.planes() < 2) return;  // the default rule gives the same
     Flags flags(evaluation.pool, dims().size(), of_child.cells());
     for (std::size_t e = 0; e < dims().size(); ++e)
-      merge_flags(flags, e, of_child, source_of(e, evaluation.child(0).value.dims()), 1);
+      merge_flags(flags, e, of_child, body().source_of(e, evaluation.child(0).value.dims(), index_.data()), 1);
     evaluation.set_flags(std::move(flags));
   }
 
- private:
-  /// The child's element that becomes element e.
-  std::size_t source_of(std::size_t e, const TensorShape& from) const {
-    if (multi_ || (index_.size() == 1 && from.rank != 1)) return static_cast<std::size_t>(index_[e]);
-    std::size_t source = 0, step = 1;
-    for (int i = from.rank - 1; i >= 0; --i) {
-      const auto extent = static_cast<std::size_t>(from[i]);
-      std::size_t k = static_cast<std::size_t>(index_[i]);
-      if (index_[i] == -1) {
-        k = e % extent;
-        e /= extent;
-      }
-      source += k * step;
-      step *= extent;
-    }
-    return source;
-  }
+ protected:
+  bool fits_device() const override { return index_.size() <= SelectorBody::kFew; }
 
+ private:
   std::vector<std::int64_t> index_;
   bool multi_;
 };

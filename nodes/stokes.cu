@@ -11,9 +11,17 @@
 namespace rimetree {
 
 struct StokesBody {
+  std::size_t sources;
+  bool circular;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    for (std::size_t s = 0; s < sources; ++s)
+      brightness(in(0, 4 * s), in(0, 4 * s + 1), in(0, 4 * s + 2), in(0, 4 * s + 3), out + 4 * s);
+  }
   /// Row-major: XX XY YX YY or RR RL LR LL.
-  template <class T>
-  RT_HD static void apply(T i, T q, T u, T v, bool circular, Complex<T>* b) {
+  template <class T, class Out>
+  RT_HD void brightness(T i, T q, T u, T v, Out b) const {
     const T diagonal = circular ? v : q, real = circular ? q : u, imaginary = circular ? u : v;
     b[0] = {i + diagonal, T(0)};
     b[1] = {real, imaginary};
@@ -53,12 +61,7 @@ class Stokes final : public CellNode<Stokes> {
     return stokes.rank == 1 ? TensorShape{2, 2} : TensorShape{stokes[0], 2, 2};
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    const std::size_t sources = dims().size() / 4;
-    for (std::size_t s = 0; s < sources; ++s)
-      StokesBody::apply(in(0, 4 * s), in(0, 4 * s + 1), in(0, 4 * s + 2), in(0, 4 * s + 3), circular_, out + 4 * s);
-  }
+  StokesBody body() const { return {dims().size() / 4, circular_}; }
 
  private:
   bool circular_;

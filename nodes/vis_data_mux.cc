@@ -44,6 +44,7 @@ class VisDataMux final : public Node {
   DependencySet own_dependencies() const override { return kData; }
   bool skips_missing() const override { return true; }
   bool always_evaluates() const override { return true; }
+  bool reads_no_values() const override { return true; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -12,8 +12,16 @@
 namespace rimetree {
 
 struct VisPhaseShiftBody {
+  std::size_t sources;
+  int n_minus;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    for (std::size_t s = 0; s < sources; ++s)
+      out[s] = phasor(in(0, 3 * s), in(0, 3 * s + 1), in(0, 3 * s + 2), in(1, 0), in(1, 1), in(1, 2), in.frequency_hz);
+  }
   template <class T>
-  RT_HD static Complex<T> apply(T l, T m, T n, T u, T v, T w, double frequency_hz, int n_minus) {
+  RT_HD Complex<T> phasor(T l, T m, T n, T u, T v, T w, double frequency_hz) const {
     return fringe_exact(path_difference_exact(u, v, w, l, m, n_offset_exact(l, m, n, n_minus)),
                         turns_per_metre(Plain<T>(frequency_hz)));
   }
@@ -57,13 +65,7 @@ class VisPhaseShift final : public CellNode<VisPhaseShift> {
     return lmn.rank == 1 ? TensorShape{} : TensorShape{lmn[0]};
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    const std::size_t sources = dims().size();
-    for (std::size_t s = 0; s < sources; ++s)
-      out[s] = VisPhaseShiftBody::apply(in(0, 3 * s), in(0, 3 * s + 1), in(0, 3 * s + 2), in(1, 0), in(1, 1), in(1, 2),
-                                        in.frequency_hz, n_minus_);
-  }
+  VisPhaseShiftBody body() const { return {dims().size(), n_minus_}; }
 
  private:
   int n_minus_;

@@ -1,13 +1,15 @@
 // Nodes whose result on a cell depends on their children on that cell only: nearly all of them. A class writes one
-// function of one cell, templated on the number type; this file gives it broadcasting, real and complex numbers, and
-// exact derivatives, forward (the same function on dual numbers) and in reverse (on traced ones).
+// function of one cell, templated on the number type; this file gives it broadcasting, real and complex numbers, exact
+// derivatives, forward (the same function on dual numbers) and in reverse (on traced ones), and devices.
 #pragma once
 
 #include <optional>
 #include <type_traits>
 #include <vector>
 
+#include "runtime/cell_launch.h"
 #include "runtime/cell_operand.h"
+#include "runtime/device_path.h"
 #include "runtime/error.h"
 #include "runtime/flag_rules.h"
 #include "runtime/node.h"
@@ -29,6 +31,8 @@ enum class Numbers {
 template <class N>
 class CellInput {
  public:
+  using Number = N;
+  static constexpr bool kOnHost = true;
   using Real = typename cell_detail::NumberTraits<N>::Real;
 
   /// Value of an element of a child on this cell.
@@ -54,9 +58,13 @@ class CellInput {
 /// Derived declares
 ///   static constexpr Numbers kNumbers;
 ///   static constexpr bool kVariesInTime, kVariesInFrequency;  (beyond the children; gives access to the coordinates)
-///   template <class N, class Out> void cell(const CellInput<N>& in, Out* out) const;   (out: all elements, row-major)
+/// and, to run on devices too, what goes there by its bytes and computes one cell (out: all elements, row-major):
+///   struct Body { template <class In, class Out> RT_HD void cell(const In& in, Out out) const; };
+///   Body body() const;
+/// where In is like CellInput<N> and Out like a pointer to numbers. A class for the host only writes
+///   template <class N, class Out> void cell(const CellInput<N>& in, Out* out) const;
 template <class Derived>
-class CellNode : public Node {
+class CellNode : public Node, public DevicePath {
  public:
   using Node::Node;
   static constexpr bool kVariesInTime = false;
@@ -72,7 +80,54 @@ class CellNode : public Node {
     return axes;
   }
 
+  const DevicePath* device_path() const override {
+    if constexpr (requires(const Derived& derived) { derived.body(); }) return this;
+    return nullptr;
+  }
+  std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
+    if (evaluation.has_derivatives() || !fits_device()) return {};
+    DevicePlan plan;
+    with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
+      plan.type = number_type<Out>();
+      plan.variant = cell_detail::NumberTraits<N>::is_complex;
+    });
+    plan.cells = result_cells(evaluation);
+    plan.n_thread = plan.cells.size();
+    plan.wants_time = Derived::kVariesInTime;
+    plan.wants_frequency = Derived::kVariesInFrequency;
+    return plan;
+  }
+  void launch([[maybe_unused]] memory::Queue& queue, [[maybe_unused]] const CellJob& job,
+              [[maybe_unused]] int variant) const override {
+    if constexpr (requires(const Derived& derived) { derived.body(); }) {
+      const auto body = static_cast<const Derived&>(*this).body();
+      for_each_program([&]<class N, class Out>(Choice<N, Out>) {
+        using Body = std::remove_const_t<decltype(body)>;
+        if (variant == cell_detail::NumberTraits<N>::is_complex)
+          launch_program<Out>(queue, this->node_class().name, variant, CellProgram<Body, N, Out>{body}, job);
+      });
+    }
+  }
+
+  template <class N, class Out>
+  struct Choice {};
+
+  /// Calls f(Choice<N, Out>()) with all numbers that may go in and come out.
+  template <class F>
+  static void for_each_program(const F& f) {
+    using C = Complex<double>;
+    constexpr Numbers numbers = Derived::kNumbers;
+    if constexpr (numbers != Numbers::any_to_complex)
+      f(Choice<double, std::conditional_t<numbers == Numbers::real_to_complex, C, double>>());
+    if constexpr (numbers == Numbers::same || numbers == Numbers::any_to_complex) f(Choice<C, C>());
+    if constexpr (numbers == Numbers::any_to_real) f(Choice<C, double>());
+  }
+
  protected:
+  /// Whether the body may go to a device as it is.
+  virtual bool fits_device() const { return true; }
+
+#ifndef __CUDACC__  // which wants bodies only, but would instantiate these and all that they call
   void evaluate(Evaluation& evaluation) const override {
     with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
       const CellShape shape = result_cells(evaluation);
@@ -80,6 +135,7 @@ class CellNode : public Node {
       for (const ParameterId& parameter : evaluation.parameters())
         evaluation.add(parameter, fill<Over<N, Dual<double>>, Over<Out, Dual<double>>>(evaluation, shape, &parameter));
     });
+    combine_flags(evaluation);
   }
 
   bool evaluate_moved(const Evaluation& evaluation, long double step, MovedValues& values) const override {
@@ -91,8 +147,9 @@ class CellNode : public Node {
       for (auto& operand : in.operands_)
         if (operand) operand->step = step;
       std::vector<Over<Out, long double>> out(elements);
+      const auto& body = of_one_cell();
       for_each_cell(evaluation.cells(), shape, in, [&](std::size_t i) {
-        static_cast<const Derived&>(*this).template cell<Over<N, long double>, Over<Out, long double>>(in, out.data());
+        body.cell(in, out.data());
         for (std::size_t e = 0; e < elements; ++e) values[e * plane + i] = out[e];
       });
     });
@@ -104,13 +161,12 @@ class CellNode : public Node {
       pull_cells<Over<N, Traced<double>>, Over<Out, Traced<double>>>(pull);
     });
   }
-
-  template <class N, class Out>
-  struct Choice {};
+#endif
 
   /// Calls f(Choice<N, Out>()) with the numbers that go in and come out.
   template <class F>
-  static void with_numbers(const Evaluation& evaluation, const F& f) {
+  static void with_numbers([[maybe_unused]] const Evaluation& evaluation, [[maybe_unused]] const F& f) {
+#ifndef __CUDACC__
     bool any_complex = false;
     for (const Result* child : evaluation.children())
       any_complex = any_complex || (child != nullptr && child->value.is_complex());
@@ -127,6 +183,7 @@ class CellNode : public Node {
       else
         f(Choice<double, double>());
     }
+#endif
   }
 
   /// Calls body(in, i) for every cell i on which the result's adjoint is not zero, for classes that pull back by a
@@ -142,6 +199,18 @@ class CellNode : public Node {
   }
 
  private:
+  /// What has the function of one cell: the body, or the node itself.
+  decltype(auto) of_one_cell() const {
+    if constexpr (requires(const Derived& derived) { derived.body(); })
+      return static_cast<const Derived&>(*this).body();
+    else
+      return static_cast<const Derived&>(*this);
+  }
+  template <class Out>
+  static constexpr NumberType number_type() {
+    return cell_detail::NumberTraits<Out>::is_complex ? NumberType::complex : NumberType::real;
+  }
+
   /// Real or complex like N, of another type of number.
   template <class N, class Real>
   using Over = std::conditional_t<cell_detail::NumberTraits<N>::is_complex, Complex<Real>, Real>;
@@ -172,13 +241,13 @@ class CellNode : public Node {
 
   template <class N, class Out>
   Vells fill(Evaluation& evaluation, const CellShape& shape, const ParameterId* parameter) const {
-    constexpr NumberType type = cell_detail::NumberTraits<Out>::is_complex ? NumberType::complex : NumberType::real;
-    Vells target = evaluation.make(type, shape);
+    Vells target = evaluation.make(number_type<Out>(), shape);
     CellInput<N> in = inputs<N>(evaluation, parameter);
     const std::size_t elements = target.dims().size(), plane = target.cells_per_element();
     std::vector<Out> out(elements);
+    const auto& body = of_one_cell();
     for_each_cell(evaluation.cells(), shape, in, [&](std::size_t i) {
-      static_cast<const Derived&>(*this).template cell<N, Out>(in, out.data());
+      body.cell(in, out.data());
       for (std::size_t e = 0; e < elements; ++e) cell_detail::store(target, e * plane + i, out[e]);
     });
     return target;
@@ -197,12 +266,13 @@ class CellNode : public Node {
     }
     const std::size_t elements = pull.adjoint.dims().size(), plane = pull.adjoint.cells_per_element();
     std::vector<Out> out(elements);
+    const auto& body = of_one_cell();
     for_each_cell(pull.inputs.cells(), pull.adjoint.cells(), in, [&](std::size_t i) {
       // Where nothing depends on the result (flagged cells, say) its derivatives are of no concern, NaN or not.
       bool any = false;
       for (std::size_t e = 0; e < elements && !any; ++e) any = !cell_detail::is_zero(pull.adjoint, e * plane + i);
       if (!any) return;
-      static_cast<const Derived&>(*this).template cell<N, Out>(in, out.data());
+      body.cell(in, out.data());
       for (std::size_t e = 0; e < elements; ++e) cell_detail::seed(tape, pull.adjoint, e * plane + i, out[e]);
       tape.flush();
     });
@@ -235,13 +305,38 @@ class CellNode : public Node {
   }
 };
 
-/// Every element by itself: scalars apply to all elements of a tensor, tensors must have equal dimensions. Body is a
-/// host+device functor with `static N apply(N)` or `static N apply(N, N)`; with more than two children the second is
-/// folded from left to right. Flags stay with their element.
-template <class Body, Numbers kRule = Numbers::same>
-class ElementwiseNode : public CellNode<ElementwiseNode<Body, kRule>> {
+/// The function of one cell that applies a functor to every element by itself.
+template <class Functor>
+struct ElementwiseBody {
+  std::size_t elements;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    using N = typename In::Number;
+    for (std::size_t e = 0; e < elements; ++e) {
+      const auto argument = [&in, e](std::size_t child) { return in(child, in.dims(child).is_scalar() ? 0 : e); };
+      if constexpr (requires(N a) { Functor::apply(a); }) {
+        out[e] = Functor::apply(argument(0));
+      } else {
+        auto value = argument(0);
+        if constexpr (std::is_same_v<decltype(Functor::apply(value, value)), N>) {
+          for (std::size_t child = 1; child < in.n_children(); ++child) value = Functor::apply(value, argument(child));
+          out[e] = value;
+        } else {  // gives another type than it takes: two children exactly
+          out[e] = Functor::apply(value, argument(1));
+        }
+      }
+    }
+  }
+};
+
+/// Every element by itself: scalars apply to all elements of a tensor, tensors must have equal dimensions. Functor is
+/// host+device with `static N apply(N)` or `static N apply(N, N)`; with more than two children the second is folded
+/// from left to right. Flags stay with their element.
+template <class Functor, Numbers kRule = Numbers::same>
+class ElementwiseNode : public CellNode<ElementwiseNode<Functor, kRule>> {
  public:
-  using CellNode<ElementwiseNode<Body, kRule>>::CellNode;
+  using CellNode<ElementwiseNode<Functor, kRule>>::CellNode;
   static constexpr Numbers kNumbers = kRule;
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
@@ -256,28 +351,9 @@ class ElementwiseNode : public CellNode<ElementwiseNode<Body, kRule>> {
     return dims;
   }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    const std::size_t elements = this->dims().size();
-    for (std::size_t e = 0; e < elements; ++e) {
-      const auto argument = [&](std::size_t child) { return in(child, in.dims(child).is_scalar() ? 0 : e); };
-      if constexpr (requires(N a) { Body::apply(a); }) {
-        out[e] = Body::apply(argument(0));
-      } else {
-        auto value = argument(0);
-        if constexpr (std::is_same_v<decltype(Body::apply(value, value)), N>) {
-          for (std::size_t child = 1; child < in.n_children(); ++child) value = Body::apply(value, argument(child));
-          out[e] = value;
-        } else {  // gives another type than it takes: two children exactly
-          out[e] = Body::apply(value, argument(1));
-        }
-      }
-    }
-  }
+  ElementwiseBody<Functor> body() const { return {this->dims().size()}; }
 
- protected:
-  void evaluate(Evaluation& evaluation) const override {
-    CellNode<ElementwiseNode<Body, kRule>>::evaluate(evaluation);
+  void combine_flags(Evaluation& evaluation) const override {
     const std::size_t elements = this->dims().size();
     bool any = false, per_element = false;
     for (const Result* child : evaluation.children()) {

@@ -34,6 +34,7 @@ inline constexpr bool is_traced<Traced<T>> = true;
 /// where its adjoint is to be added to.
 struct Operand {
   const Vells* value = nullptr;
+  const void* numbers = nullptr;      ///< those of the value
   const Vells* derivative = nullptr;  ///< nullptr: zero
   long double step = 0;               ///< for extended precision: the value is moved by so much of the derivative
   Vells* adjoint = nullptr;           ///< nullptr: not wanted
@@ -44,6 +45,7 @@ struct Operand {
 
   Operand(const Result& child, const ParameterId* parameter)
       : value(&child.value),
+        numbers(child.value.host()),
         derivative(parameter ? child.derivative(*parameter) : nullptr),
         stride(broadcast_strides(child.value.cells())),
         plane(child.value.cells_per_element()) {
@@ -65,13 +67,14 @@ struct Operand {
   template <class N>
   N load(std::size_t element) const {
     using Real = typename NumberTraits<N>::Real;
-    const auto number = [](const Vells& vells, std::size_t i) {
+    const auto number = [](bool is_complex, const void* all, std::size_t i) {
       if constexpr (NumberTraits<N>::is_complex)
-        return vells.is_complex() ? vells.complex()[i] : Complex<double>(vells.real()[i]);
+        return is_complex ? static_cast<const Complex<double>*>(all)[i]
+                          : Complex<double>(static_cast<const double*>(all)[i]);
       else
-        return vells.real()[i];
+        return static_cast<const double*>(all)[i];
     };
-    const auto v = number(*value, offset + element * plane);
+    const auto v = number(value->is_complex(), numbers, offset + element * plane);
     if constexpr (is_traced<Real>) {
       if (adjoint == nullptr) return promoted<N>(v);
       const std::size_t at = offset + element * plane;
@@ -85,8 +88,9 @@ struct Operand {
     } else if constexpr (std::is_same_v<Real, double>) {
       return v;
     } else {
-      decltype(number(*value, 0)) d{};
-      if (derivative != nullptr) d = number(*derivative, derivative_offset + element * derivative_plane);
+      decltype(number(false, nullptr, 0)) d{};
+      if (derivative != nullptr)
+        d = number(derivative->is_complex(), derivative->host(), derivative_offset + element * derivative_plane);
       if constexpr (NumberTraits<N>::is_complex)
         return {along(v.re, d.re, Real()), along(v.im, d.im, Real())};
       else

@@ -12,12 +12,13 @@ namespace rimetree {
 
 /// Body declares
 ///   static constexpr bool kRealOnly;
-///   template <class N> static void add(N& outcome, N value, std::size_t count);   (count: values taken before)
-///   template <class N> static N finish(N outcome, std::size_t count);
+///   template <class N> RT_HD static void add(N& outcome, N value, std::size_t count);   (count: values taken before)
+///   template <class N> RT_HD static N finish(N outcome, std::size_t count);
 /// and the class has the state fields of reduction_state().
 template <class Body>
-class CellReduction : public Node {
+class CellReduction : public Node, public DevicePath {
  public:
+  using Reduced = Body;
   explicit CellReduction(const State& state)
       : Node(state), tensor_axis_(static_cast<int>(state.integer("tensor_axis"))) {
     for (const std::string& name : state.text_list("reduction_axes"))
@@ -48,17 +49,51 @@ class CellReduction : public Node {
       throw ShapeError("state field \"tensor_axis\" is " + std::to_string(tensor_axis_) +
                        ", but the children have dimensions " + to_string(dims));
     TensorShape result;
-    for (int i = 0; i < dims.rank; ++i)
+    length_ = inner_elements_ = 1;
+    for (int i = 0; i < dims.rank; ++i) {
       if (i != tensor_axis_) result.append(dims[i]);
+      const auto extent = static_cast<std::size_t>(dims[i]);
+      if (i == tensor_axis_) length_ = extent;
+      if (tensor_axis_ >= 0 && i > tensor_axis_) inner_elements_ *= extent;
+    }
     return result;
   }
   /// A constant counts once for each cell of the request.
   DependencySet own_dependencies() const override { return kDomain; }
 
+  const DevicePath* device_path() const override { return this; }
+  std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
+    if (evaluation.has_derivatives()) return {};
+    DevicePlan plan;
+    for (const Result* child : evaluation.children()) {
+      if (!child->flags.empty()) return {};  // what is flagged is left out
+      if (child->value.is_complex()) plan.type = NumberType::complex, plan.variant = 1;
+    }
+    if (Body::kRealOnly && plan.variant == 1) return {};
+    const Extents cells = extents(evaluation);
+    plan.cells = cells.kept;
+    plan.inner = cells.inner;
+    plan.n_thread = dims().size() * cells.kept.size();
+    return plan;
+  }
+  void launch(memory::Queue& queue, const CellJob& job, int variant) const override {
+    for_each_program([&]<class N>(std::type_identity<N>) {
+      if (variant == cell_detail::NumberTraits<N>::is_complex)
+        launch_program<N>(queue, node_class().name, variant, ReductionProgram<Body, N>{length_, inner_elements_}, job);
+    });
+  }
+  /// Calls f(std::type_identity<N>()) with all numbers that may be reduced.
+  template <class F>
+  static void for_each_program(const F& f) {
+    f(std::type_identity<double>());
+    if constexpr (!Body::kRealOnly) f(std::type_identity<Complex<double>>());
+  }
+
  protected:
   /// Whether an axis is reduced, given how many children there are.
   virtual bool reduces(Axis axis, std::size_t /*children*/) const { return reduced_[static_cast<int>(axis)]; }
 
+#ifndef __CUDACC__  // which wants bodies only, but would instantiate these and all that they call
   void evaluate(Evaluation& evaluation) const override {
     bool any_complex = false;
     for (const Result* child : evaluation.children()) any_complex = any_complex || child->value.is_complex();
@@ -85,6 +120,7 @@ class CellReduction : public Node {
       if (pull.adjoint.is_complex()) return pull_cells<Complex<Traced<double>>>(pull);
     pull_cells<Traced<double>>(pull);
   }
+#endif
 
  private:
   /// The cells of the result, and those that go into each of them.
@@ -171,15 +207,9 @@ class CellReduction : public Node {
     std::vector<std::array<std::size_t, kAxes>> flag_stride;
     for (const Result* child : evaluation.children())
       flag_stride.push_back(broadcast_strides(child->flags.empty() ? CellShape{} : child->flags.cells()));
-    const TensorShape& from = evaluation.child(0).value.dims();
-    std::size_t length = 1, inner_elements = 1;
-    if (tensor_axis_ >= 0) {
-      length = static_cast<std::size_t>(from[tensor_axis_]);
-      for (int i = tensor_axis_ + 1; i < from.rank; ++i) inner_elements *= static_cast<std::size_t>(from[i]);
-    }
     std::size_t i = 0;
     for (std::size_t e = 0; e < dims().size(); ++e) {
-      const std::size_t first = e / inner_elements * length * inner_elements + e % inner_elements;
+      const std::size_t first = e / inner_elements_ * length_ * inner_elements_ + e % inner_elements_;
       for_each_cell(cells.kept, [&](const std::array<int, kAxes>& outer) {
         const std::size_t at = i++;
         if (!wanted(at)) return;
@@ -187,10 +217,10 @@ class CellReduction : public Node {
         std::size_t count = 0;
         std::int32_t bits = 0;
         for (std::size_t c = 0; c < operands.size(); ++c)
-          for (std::size_t k = 0; k < length; ++k)
+          for (std::size_t k = 0; k < length_; ++k)
             for_each_cell(cells.inner, [&](std::array<int, kAxes> cell) {
               for (int axis = 0; axis < kAxes; ++axis) cell[axis] += outer[axis];
-              const std::size_t element = first + k * inner_elements;
+              const std::size_t element = first + k * inner_elements_;
               const Flags& of_child = evaluation.child(c).flags;
               const std::int32_t flag = of_child.empty() ? 0 : of_child.plane(element)[offset_of(cell, flag_stride[c])];
               if (flag != 0) {
@@ -207,6 +237,8 @@ class CellReduction : public Node {
 
   std::array<bool, kAxes> reduced_{};
   int tensor_axis_;
+  // Of the dimension that is reduced: its length, and the elements between its entries.
+  mutable std::size_t length_ = 1, inner_elements_ = 1;
 };
 
 }  // namespace rimetree

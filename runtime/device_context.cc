@@ -15,24 +15,25 @@ namespace {
 constexpr std::string_view kDeviceMemory = "DeviceMemory";
 }  // namespace
 
+DeviceContext::Shared::Shared(std::shared_ptr<memory::Device> device)
+    : device_(std::move(device)), staging_(*device_), compute_(device_->make_queue()) {}
+
 DeviceContext::DeviceContext(std::shared_ptr<memory::Device> device, std::size_t budget_bytes)
-    : device_(std::move(device)),
-      before_(device_->statistics()),
-      staging_(*device_),
-      compute_(device_->make_queue()),
-      up_(device_->make_queue()),
-      down_(device_->make_queue()) {
-  if (budget_bytes == 0) budget_bytes = device_->free_bytes() / 5 * 4;
-  arrays_ = std::make_unique<memory::ResidentArrays>(*compute_, budget_bytes);
+    : before_(device->statistics()),
+      shared_(std::make_shared<Shared>(device)),
+      up_(device->make_queue()),
+      down_(device->make_queue()) {
+  if (budget_bytes == 0) budget_bytes = device->free_bytes() / 5 * 4;
+  shared_->arrays_ = std::make_unique<memory::ResidentArrays>(compute(), budget_bytes);
 }
 
 DeviceContext::~DeviceContext() = default;
 
 DeviceReport DeviceContext::report() const {
-  const memory::DeviceStatistics now = device_->statistics();
-  return {device_->name(),
-          arrays_->budget_bytes(),
-          arrays_->statistics(),
+  const memory::DeviceStatistics now = shared_->device_->statistics();
+  return {shared_->device_->name(),
+          shared_->arrays_->budget_bytes(),
+          shared_->arrays_->statistics(),
           now.bytes_to_device - before_.bytes_to_device,
           now.bytes_to_host - before_.bytes_to_host,
           now.copy_seconds - before_.copy_seconds};

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "memory/device.h"
-#include "memory/resident_arrays.h"
-#include "memory/staging.h"
+#include "memory/device_block.h"
 
 namespace rimetree {
 
@@ -28,22 +27,34 @@ class DeviceContext {
   explicit DeviceContext(std::shared_ptr<memory::Device> device, std::size_t budget_bytes = 0);
   ~DeviceContext();
 
-  memory::Device& device() { return *device_; }
+  memory::Device& device() const { return *shared_->device_; }
   /// Kernels, and the memory and copies of resident arrays.
-  memory::Queue& compute() { return *compute_; }
+  memory::Queue& compute() { return *shared_->compute_; }
   /// Copies to and from the device while other work is computed.
   memory::Queue& up() { return *up_; }
   memory::Queue& down() { return *down_; }
-  memory::ResidentArrays& arrays() { return *arrays_; }
-  memory::StagingPool& staging() { return staging_; }
+  memory::ResidentArrays& arrays() { return *shared_->arrays_; }
+  memory::StagingPool& staging() { return shared_->staging_; }
+  /// Results that were made here: they may outlive the context.
+  std::shared_ptr<memory::DeviceBlock> make_block(std::size_t bytes) {
+    return std::make_shared<memory::DeviceBlock>(shared_, bytes);
+  }
   DeviceReport report() const;
 
  private:
-  std::shared_ptr<memory::Device> device_;
+  /// What results on the device need as long as somebody has them.
+  struct Shared final : memory::BlockSource {
+    explicit Shared(std::shared_ptr<memory::Device> device);
+    memory::ResidentArrays& arrays() override { return *arrays_; }
+    memory::StagingPool& staging() override { return staging_; }
+    std::shared_ptr<memory::Device> device_;
+    memory::StagingPool staging_;
+    std::unique_ptr<memory::Queue> compute_;
+    std::unique_ptr<memory::ResidentArrays> arrays_;
+  };
   memory::DeviceStatistics before_;  // what others had done to the device
-  memory::StagingPool staging_;
-  std::unique_ptr<memory::Queue> compute_, up_, down_;
-  std::unique_ptr<memory::ResidentArrays> arrays_;
+  std::shared_ptr<Shared> shared_;
+  std::unique_ptr<memory::Queue> up_, down_;
 };
 using DeviceContexts = std::vector<std::unique_ptr<DeviceContext>>;
 

@@ -42,6 +42,10 @@ class Evaluation {
   /// There is no data for this node in this request.
   void set_missing() { is_missing = true; }
 
+  /// The values of all children.
+  std::vector<const Vells*> child_values() const;
+  /// Whether any child depends on a parameter.
+  bool has_derivatives() const;
   /// The parameters on which any child depends, ascending.
   std::vector<ParameterId> parameters() const;
 

@@ -55,14 +55,16 @@ Evaluator::Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options)
 void Evaluator::choose_devices() {
   const DeviceChoice choice = device_choice(*forest_, options_.device);
   if (choice == device_choice_) return;
-  devices_.clear();  // before the new ones ask what is free
+  // What the old ones have goes before the new ones ask what is free: kept results may be there.
+  std::fill(kept_.begin(), kept_.end(), nullptr);
+  devices_.clear();
   devices_ = open_devices(choice);
   device_choice_ = choice;
 }
 
 void Evaluator::forget() {
-  for (const auto& device : devices_) device->arrays().clear();
   std::fill(kept_.begin(), kept_.end(), nullptr);
+  for (const auto& device : devices_) device->arrays().clear();
   pool_->trim();
 }
 
@@ -184,8 +186,13 @@ std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const s
   }
 
   std::vector<ResultPtr> results;
+  std::vector<const Vells*> values;
   results.reserve(roots.size());
-  for (const int root : roots) results.push_back(pass.result[root]);
+  for (const int root : roots) {
+    results.push_back(pass.result[root]);
+    if (!devices_.empty()) values.push_back(&results.back()->value);
+  }
+  bring_to_host(values);
   timing_.total_seconds += seconds_since(start);
   timing_.processor_seconds += processor_seconds() - processor_start;
   return results;
@@ -193,19 +200,6 @@ std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const s
 
 ResultPtr Evaluator::evaluate(const Request& request, const std::string& node) {
   return evaluate(request, std::vector<int>{forest_->find(node)}).front();
-}
-
-std::vector<std::pair<int, Description>> Evaluator::describe(const Request& request) const {
-  std::vector<std::pair<int, Description>> all;
-  for (const Batch& batch : plan_->batches()) {
-    const int first = batch.nodes.front();
-    std::vector<CellShape> children;
-    for (const int child : forest_->children(first))
-      children.push_back(child < 0 ? CellShape{} : plan_->result_cells(child, request.cells->shape()));
-    Description description = forest_->node(first).describe(request, children, batch.nodes.size(), devices_);
-    if (!description.text.empty()) all.emplace_back(first, std::move(description));
-  }
-  return all;
 }
 
 void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
@@ -263,9 +257,18 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   if (!ready.empty()) {
     BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
     context.devices = devices_;
+    context.feeds_devices = !devices_.empty() && pass.active.empty() && feeds_devices(nodes);
     ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
     const auto start = std::chrono::steady_clock::now();
-    Contract::evaluate_batch(context, ready);
+    if (run_on_device(pass, nodes)) {
+      timing.on_devices += ready.size();
+    } else {
+      if (!devices_.empty()) {
+        bring_inputs_to_host(pass, forest_->node(nodes[0]));
+        context.split.changed_seconds += seconds_since(start);
+      }
+      Contract::evaluate_batch(context, ready);
+    }
     timing.seconds += seconds_since(start);
     timing.split.unchanged_seconds += context.split.unchanged_seconds;
     timing.split.changed_seconds += context.split.changed_seconds;
@@ -275,6 +278,8 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const int node = nodes[i];
+    made[i]->node = node;
+    made[i]->stamp = pass.stamp[node];
     pass.bytes_alive += result_bytes(*made[i]);
     // Failures are not kept: what caused one (a Python node, say) may have been mended.
     if (keeps(pass, node) && !forest_->node(node).always_evaluates() && made[i]->status != Result::Status::failed) {

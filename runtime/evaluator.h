@@ -5,10 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/device_context.h"
+#include "runtime/device_path.h"
 #include "runtime/plan.h"
 #include "runtime/pull_back.h"
 #include "runtime/solve_report.h"
@@ -17,6 +19,7 @@
 namespace rimetree {
 
 class Objective;
+struct ResidualSums;
 
 /// Where the time went, accumulated over evaluations.
 struct ClassTiming {
@@ -24,6 +27,7 @@ struct ClassTiming {
   std::uint64_t reused = 0;       ///< nodes whose kept result was still valid
   std::uint64_t pulled_back = 0;  ///< nodes pulled back in reverse passes
   std::uint64_t batches = 0;      ///< calls
+  std::uint64_t on_devices = 0;   ///< of the nodes evaluated, those that were on a device
   double seconds = 0;             ///< wall time inside the class
   BatchSplit split;               ///< what of it was no arithmetic
 };
@@ -36,10 +40,21 @@ struct TimingReport {
   std::uint64_t peak_result_bytes = 0;  ///< largest sum of results alive
 };
 
+/// When a batch whose inputs are all on the host is evaluated on a device all the same, if its class can be. One that
+/// has an input on a device is evaluated there in any case. What decides is the same in every run: so are the bits.
+struct PlacementRule {
+  /// Fewer numbers than this are computed on the host faster than a launch and its copies are on their way.
+  std::size_t least_values = 16384;
+  /// Only where the inputs take no more memory than the results.
+  bool weigh_bytes = true;
+};
+
 struct EvaluatorOptions {
   int threads = 0;                  ///< 0: default_threads()
   std::uint64_t memory_budget = 0;  ///< bytes for results; 0: half of the memory that is free when it starts
   DeviceChoice device;              ///< where no DeviceMemory node chooses
+  /// Nothing: PlacementRule's defaults on devices, and whatever can be on emulated ones, which are there for tests.
+  std::optional<PlacementRule> placement;
 };
 
 /// A real number and its derivatives.
@@ -110,11 +125,31 @@ class Evaluator {
   Pass prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation);
   void run_wave(Pass& pass, std::span<const int> roots);
   void run_batch(Pass& pass, std::span<const int> nodes);
+  DeviceContext* place(const Pass& pass, std::span<const int> nodes, std::vector<DevicePlan>& plans) const;
+  bool feeds_devices(std::span<const int> nodes) const;
+  PlacementRule placement_rule(const DeviceContext& device) const;
+  bool is_expected_on_device(const Batch& batch, const CellShape& cells) const;
+  bool is_worth_a_launch(const DeviceContext& device, std::span<Evaluation* const> batch,
+                         std::span<const DevicePlan> plans) const;
+  bool run_on_device(const Pass& pass, std::span<const int> nodes);
+  void bring_inputs_to_host(const Pass& pass, const Node& node);
   void release_children(Pass& pass, int node);
   std::map<int, ResultPtr> evaluate_tangents(const Request& request, int root, Cancellation* cancellation);
   void start_reverse(Pass& pass, int root);
   std::vector<std::vector<int>> reverse_waves(const Pass& pass, std::span<const int> roots) const;
   ResultPtr sum_objective(Pass& pass, int root, const Objective& objective);
+  /// Compares with data where the models are computed, as far as there are devices for it; gives the other children.
+  std::vector<int> compare_where_computed(Pass& pass, int root, const Objective& objective, ResidualSums& sums,
+                                          bool& any);
+  struct Compared;
+  Compared find_terms(const Pass& pass, int node) const;
+  std::vector<int> inputs_of(const Compared& compared) const;
+  bool prepare_comparison(const Pass& pass, Compared& compared) const;
+  ResultPtr residual_without(const Pass& pass, const Compared& compared, BatchContext& context,
+                             std::span<PullBack* const> terms) const;
+  bool compare_group(Pass& pass, const Objective& objective, std::vector<Compared>& group, ResidualSums& sums,
+                     bool& any);
+  void finish_comparison(Pass& pass, const Compared& compared);
   void pull_wave(Pass& pass, std::span<const int> roots);
   void pull_batch(Pass& pass, std::span<const int> nodes);
   std::vector<Vells*> child_adjoints(Pass& pass, const Evaluation& evaluation, const std::vector<int>& children);

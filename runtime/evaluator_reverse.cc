@@ -131,10 +131,11 @@ std::vector<std::vector<int>> Evaluator::reverse_waves(const Pass& pass, std::sp
 }
 
 ResultPtr Evaluator::sum_objective(Pass& pass, int root, const Objective& objective) {
-  const std::vector<int>& children = forest_->children(root);
   ResidualSums all;
   bool any = false;
+  const std::vector<int> children = compare_where_computed(pass, root, objective, all, any);
   for (const std::vector<int>& wave : reverse_waves(pass, children)) {
+    if (wave.empty()) break;
     pass.nodes = plan_->below(wave);
     run_wave(pass, wave);
     std::vector<const Result*> present;
@@ -159,6 +160,7 @@ ResultPtr Evaluator::sum_objective(Pass& pass, int root, const Objective& object
     }
     pull_wave(pass, wave);
   }
+  objective.warn_of_bad_weights(all, warnings_);
   if (!any) return std::make_shared<const Result>();
   return scalar_result(*pool_, objective.value_of(all, *forest_, &pass.gradient, 1));
 }
@@ -219,6 +221,7 @@ void Evaluator::pull_batch(Pass& pass, std::span<const int> nodes) {
   ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
   if (!ready.empty()) {
     BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
+    context.devices = devices_;
     const auto start = std::chrono::steady_clock::now();
     ready.front()->inputs.node.pull_back_batch(context, ready);
     timing.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

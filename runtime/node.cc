@@ -9,6 +9,18 @@ namespace rimetree {
 
 Vells Evaluation::make(NumberType type, const CellShape& cells) const { return {pool, type, node.dims(), cells}; }
 
+std::vector<const Vells*> Evaluation::child_values() const {
+  std::vector<const Vells*> values;
+  for (const Result* child : children_)
+    if (child != nullptr) values.push_back(&child->value);
+  return values;
+}
+
+bool Evaluation::has_derivatives() const {
+  return std::any_of(children_.begin(), children_.end(),
+                     [](const Result* child) { return child != nullptr && !child->derivatives.empty(); });
+}
+
 std::vector<ParameterId> Evaluation::parameters() const {
   std::vector<ParameterId> ids;
   for (const Result* child : children_) {

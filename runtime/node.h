@@ -16,9 +16,12 @@
 namespace rimetree {
 
 class DeviceContext;
+class DevicePath;
 class Evaluator;
 class Forest;
 class PullBack;
+struct Comparison;
+struct ResidualSums;
 class ThreadPool;
 
 /// Values [element][cell] in extended precision.
@@ -41,6 +44,8 @@ struct BatchContext {
   BatchSplit split = {};
   /// Devices that may be used; none: the host only.
   std::span<const std::unique_ptr<DeviceContext>> devices = {};
+  /// Whether some consumer reads the results on a device: a class that computes there leaves them there.
+  bool feeds_devices = false;
 };
 
 /// What a class would do with a batch of nodes, before there are data.
@@ -77,8 +82,13 @@ class Node {
   virtual bool skips_missing() const { return false; }
   /// Whether the result must be computed anew for every request (side effects: Sink).
   virtual bool always_evaluates() const { return false; }
+  /// Whether values of children are passed on, if anything, but never read.
+  virtual bool reads_no_values() const { return false; }
   /// Nodes that must run on the calling thread (Python code).
   virtual bool single_threaded() const { return false; }
+
+  /// How the class is evaluated on devices; nullptr: on the host only.
+  virtual const DevicePath* device_path() const { return nullptr; }
 
   /// Whether evaluating the node is a loop over evaluations of what is below it (Solver). The evaluator then calls
   /// control() before all other nodes of a request, instead of evaluating its children and it.
@@ -114,6 +124,22 @@ class Node {
   /// threads; a class overrides it where one call for all is faster. Adjoints are added in an order that does not
   /// depend on the threads.
   virtual void pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const;
+
+  // Comparison with data where a model is computed (see runtime/comparison.h).
+
+  /// The slot of a child that is subtracted: the result is a function of the other children, less that child. -1: none.
+  virtual int subtracted_slot() const { return -1; }
+  /// Whether the result is the sum of the children.
+  virtual bool is_sum() const { return false; }
+  /// Whether compare_batch() does something where there are devices.
+  virtual bool compares() const { return false; }
+  /// Subtracts the terms of each comparison, nodes of the same batches, from its rest; adds up chi-square, and adds to
+  /// the adjoints of the terms' children those of `slope` times it. Called on the first term of the first one. False:
+  /// it cannot be done so; nothing has been added.
+  virtual bool compare_batch(BatchContext&, std::span<Comparison> /*batch*/, double /*slope*/,
+                             ResidualSums& /*sums*/) const {
+    return false;
+  }
 
  protected:
   /// The mathematics: reads evaluation.child(...), calls set(...). Any exception becomes a Failure of this node, but

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/cell_loop.h"
 #include "runtime/error.h"
 #include "runtime/forest.h"
 #include "runtime/thread_pool.h"
@@ -19,47 +18,40 @@ void add_exactly(double& sum, double& lost, double x) {
   sum = s;
 }
 
-/// Calls good(element, index of the value, weight) for each residual that counts. `bad_weights` counts those that are
-/// left out because their weight is negative or not a number.
+/// Calls good(index of the value, weight) for each residual that has a weight that is not 0.
 template <class Good>
-void for_each_residual(const Result& residual, const CellShape& cells, std::uint64_t& bad_weights, const Good& good) {
-  const Vells &value = residual.value, &weight = residual.weight;
-  const Flags& flags = residual.flags;
+void for_each_residual(const Result& residual, const CellShape& cells, const Good& good) {
+  const Vells& value = residual.value;
+  const ResidualWeights weights(residual);
   const auto value_stride = broadcast_strides(value.cells());
-  const auto flag_stride = broadcast_strides(flags.empty() ? CellShape{} : flags.cells());
-  const auto weight_stride = broadcast_strides(weight.empty() ? CellShape{} : weight.cells());
   const std::size_t plane = value.cells_per_element();
-  for (std::size_t e = 0; e < value.dims().size(); ++e) {
-    const std::int32_t* flag = flags.empty() ? nullptr : flags.plane(e);
-    const double* weights = weight.empty() ? nullptr : weight.real();
-    if (weights != nullptr && !weight.dims().is_scalar()) weights += e * weight.cells_per_element();
+  for (std::size_t e = 0; e < value.dims().size(); ++e)
     for_each_cell(cells, [&](const std::array<int, kAxes>& cell) {
-      if (flag != nullptr && flag[offset_of(cell, flag_stride)] != 0) return;
-      const double w = weights == nullptr ? 1 : weights[offset_of(cell, weight_stride)];
-      if (w > 0 && std::isfinite(w))
-        good(e * plane + offset_of(cell, value_stride), w);
-      else if (w != 0)
-        ++bad_weights;
+      if (const double w = weights.at(e, cell); w != 0) good(e * plane + offset_of(cell, value_stride), w);
     });
-  }
+}
+/// The same for sound weights only.
+template <class Good>
+void for_each_sound_residual(const Result& residual, const CellShape& cells, const Good& good) {
+  for_each_residual(residual, cells, [&](std::size_t i, double w) {
+    if (ResidualWeights::is_sound(w)) good(i, w);
+  });
 }
 
-ResidualSums sums_of(const Result& residual, const CellShape& cells, std::uint64_t& bad_weights) {
+ResidualSums sums_of(const Result& residual, const CellShape& cells) {
   ResidualSums sums;
   const std::uint64_t parts = residual.value.is_complex() ? 2 : 1;
-  for_each_residual(residual, cells, bad_weights, [&](std::size_t i, double w) {
+  for_each_residual(residual, cells, [&](std::size_t i, double w) {
+    if (!sums.add_weight(w, parts)) return;
     const Vells& value = residual.value;
     const double square = parts == 2 ? squared_modulus(value.complex()[i]) : value.real()[i] * value.real()[i];
     add_exactly(sums.chi_square, sums.lost[0], w * square);
-    add_exactly(sums.log_weight, sums.lost[1], static_cast<double>(parts) * std::log(w));
-    sums.n_real += parts;
   });
   return sums;
 }
 
 void pull_residual(const Result& residual, const CellShape& cells, double scale, Vells& adjoint) {
-  std::uint64_t bad_weights = 0;
-  for_each_residual(residual, cells, bad_weights, [&](std::size_t i, double w) {
+  for_each_sound_residual(residual, cells, [&](std::size_t i, double w) {
     if (adjoint.is_complex())
       adjoint.complex()[i] += (2 * scale * w) * residual.value.complex()[i];
     else
@@ -75,6 +67,17 @@ void ResidualSums::add(const ResidualSums& more) {
   lost[0] += more.lost[0];
   lost[1] += more.lost[1];
   n_real += more.n_real;
+  n_bad_weight += more.n_bad_weight;
+}
+
+bool ResidualSums::add_weight(double weight, std::uint64_t parts) {
+  if (!ResidualWeights::is_sound(weight)) {
+    ++n_bad_weight;
+    return false;
+  }
+  add_exactly(log_weight, lost[1], static_cast<double>(parts) * std::log(weight));
+  n_real += parts;
+  return true;
 }
 
 TensorShape Objective::result_dims(std::span<const TensorShape* const>) const { return {}; }
@@ -82,18 +85,19 @@ TensorShape Objective::result_dims(std::span<const TensorShape* const>) const { 
 void Objective::add_residuals(BatchContext& context, const Evaluation& evaluation, ResidualSums& sums) const {
   const std::size_t n = evaluation.children().size();
   std::vector<ResidualSums> parts(n);
-  std::vector<std::uint64_t> bad_weights(n, 0);
   context.threads.parallel_for(
       n, 1,
       [&](std::size_t begin, std::size_t end, int) {
-        for (std::size_t i = begin; i < end; ++i)
-          parts[i] = sums_of(evaluation.child(i), evaluation.cells().shape(), bad_weights[i]);
+        for (std::size_t i = begin; i < end; ++i) parts[i] = sums_of(evaluation.child(i), evaluation.cells().shape());
       },
       &context.cancellation);
   for (const ResidualSums& part : parts) sums.add(part);
-  if (std::any_of(bad_weights.begin(), bad_weights.end(), [](std::uint64_t count) { return count > 0; }))
-    context.warnings.add("bad-weights-" + name(),
-                         "node \"" + name() + "\": data whose weight is negative or not a number are left out");
+}
+
+void Objective::warn_of_bad_weights(const ResidualSums& sums, Warnings& warnings) const {
+  if (sums.n_bad_weight == 0) return;
+  warnings.add("bad-weights-" + name(),
+               "node \"" + name() + "\": data whose weight is negative or not a number are left out");
 }
 
 void Objective::pull_residuals(BatchContext& context, PullBack& pull, double weight) const {
@@ -119,6 +123,7 @@ void Objective::evaluate_batch(BatchContext& context, std::span<Evaluation* cons
     const auto& node = static_cast<const Objective&>(evaluation->node);
     ResidualSums sums;
     node.add_residuals(context, *evaluation, sums);
+    node.warn_of_bad_weights(sums, context.warnings);
     Vells value = evaluation->make(NumberType::real, CellShape{});
     value.real()[0] = node.value_of(sums, context.forest, nullptr, 1);
     evaluation->set(std::move(value));
@@ -149,15 +154,15 @@ void Objective::add_derivatives(Evaluation& evaluation, const Forest& forest) co
     for (const Result* residual : evaluation.children()) {
       const Vells* derivative = residual->derivative(parameter);
       if (derivative == nullptr) continue;
-      std::uint64_t bad_weights = 0;
       const Vells along = on_cells(evaluation.pool, *derivative, residual->value);
-      for_each_residual(*residual, evaluation.cells().shape(), bad_weights, [&](std::size_t i, double w) {
+      const auto add = [&](std::size_t i, double w) {
         const Vells& value = residual->value;
         const double product = value.is_complex() ? value.complex()[i].re * along.complex()[i].re +
                                                         value.complex()[i].im * along.complex()[i].im
                                                   : value.real()[i] * along.real()[i];
         add_exactly(sum, lost, 2 * w * product);
-      });
+      };
+      for_each_sound_residual(*residual, evaluation.cells().shape(), add);
     }
     Vells derivative = evaluation.make(NumberType::real, CellShape{});
     derivative.real()[0] = slope() * (sum + lost);

@@ -45,11 +45,14 @@ Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size()) {
     for (const Axis axis : forest.node(i).own_axes()) varies_[i][axis] = 2;
   }
   keeps_.resize(forest.size());
+  feeds_devices_.resize(forest.size());
   for (std::size_t i = 0; i < forest.size(); ++i) {
     const auto& parents = forest.parents(static_cast<int>(i));
     keeps_[i] = parents.empty() || std::any_of(parents.begin(), parents.end(), [&](int parent) {
                   return (forest.dependencies(parent) & ~forest.dependencies(static_cast<int>(i))) != 0;
                 });
+    feeds_devices_[i] = std::any_of(parents.begin(), parents.end(),
+                                    [&](int parent) { return forest.node(parent).device_path() != nullptr; });
   }
 }
 

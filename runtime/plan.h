@@ -28,6 +28,9 @@ class Plan {
   /// root.
   bool keeps(int node) const { return keeps_[node]; }
 
+  /// Whether some consumer of a result can read it on a device.
+  bool feeds_devices(int node) const { return feeds_devices_[node]; }
+
   /// Expected bytes of a node's result on the cells (values only, complex numbers assumed).
   std::uint64_t result_bytes(int node, const CellShape& cells) const;
   /// Cells on which a node's result may vary; extent 1 where it cannot.
@@ -44,7 +47,7 @@ class Plan {
   std::vector<Batch> batches_;
   bool has_controls_ = false;
   std::vector<int> batch_of_;
-  std::vector<bool> keeps_;
+  std::vector<bool> keeps_, feeds_devices_;
   std::vector<CellShape> varies_;  // extent 1 where the result cannot vary along an axis, 2 where it may
 };
 

@@ -63,6 +63,9 @@ class Result {
   Vells weight;                         ///< of a residual (Condeq): real, 1/variance of each real part; empty: 1
   std::vector<Derivative> derivatives;  ///< ascending by parameter; only those on which the value depends
   std::vector<Failure> failures;
+  int node = -1;  ///< whose result it is
+  std::uint64_t stamp =
+      0;  ///< what it was made from (runtime/evaluator.cc): tells it from others of the node; 0: nothing
 
   bool ok() const { return status == Status::ok; }
   /// The derivative with respect to a parameter, nullptr if the value does not depend on it.

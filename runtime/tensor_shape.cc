@@ -14,12 +14,6 @@ void TensorShape::append(std::int32_t length) {
   extent[rank++] = length;
 }
 
-std::size_t TensorShape::size() const {
-  std::size_t n = 1;
-  for (int i = 0; i < rank; ++i) n *= static_cast<std::size_t>(extent[i]);
-  return n;
-}
-
 std::string to_string(const TensorShape& shape) {
   std::string text = "[";
   for (int i = 0; i < shape.rank; ++i) text += (i ? "," : "") + std::to_string(shape.extent[i]);

@@ -1,28 +1,33 @@
 // The shape of a tensor of quantities, e.g. [] a scalar, [2,2] a Jones matrix, [source,3] directions.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 
+#include "runtime/math/host_device.h"
+
 namespace rimetree {
 
 struct TensorShape {
   static constexpr int kMaxRank = 4;
-  std::array<std::int32_t, kMaxRank> extent{};
+  std::int32_t extent[kMaxRank] = {};
   int rank = 0;
 
   TensorShape() = default;
   TensorShape(std::initializer_list<std::int32_t> extents);
 
-  std::int32_t operator[](int dimension) const { return extent[dimension]; }
+  RT_HD std::int32_t operator[](int dimension) const { return extent[dimension]; }
   /// Throws ShapeError beyond kMaxRank.
   void append(std::int32_t length);
   /// Number of elements; 1 for a scalar.
-  std::size_t size() const;
-  bool is_scalar() const { return rank == 0; }
+  RT_HD std::size_t size() const {
+    std::size_t n = 1;
+    for (int i = 0; i < rank; ++i) n *= static_cast<std::size_t>(extent[i]);
+    return n;
+  }
+  RT_HD bool is_scalar() const { return rank == 0; }
   friend bool operator==(const TensorShape& a, const TensorShape& b) {
     if (a.rank != b.rank) return false;
     for (int i = 0; i < a.rank; ++i)

@@ -1,10 +1,19 @@
 #include "runtime/vells.h"
 
+#include <vector>
+
 namespace rimetree {
 
 Vells::Vells(memory::Pool& pool, NumberType type, const TensorShape& dims, const CellShape& cells)
     : dims_(dims), cells_(cells), type_(type) {
   data_ = pool.allocate(bytes());
+}
+
+void bring_to_host(std::span<const Vells* const> values) {
+  std::vector<const memory::DeviceSlice*> slices;
+  for (const Vells* one : values)
+    if (one->device() != nullptr && !one->is_on_host()) slices.push_back(one->device().get());
+  memory::DeviceSlice::fetch(slices);
 }
 
 std::array<std::size_t, kAxes> broadcast_strides(const CellShape& shape) {

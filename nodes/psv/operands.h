@@ -133,7 +133,7 @@ void set_brightness(const Operand<T>& operand, int per_source, Strided<Complex<T
 /// What all evaluations of one node class instance have in common, from state and dimensions.
 struct ChildLayout {
   int n_source = 0, brightness_elements = 1;
-  bool has_rates = false;
+  bool has_rates = false, has_shape = false;
   std::vector<int> jones_elements;
   int n_minus = 1;
   bool smear_time = true, smear_frequency = true;

@@ -22,6 +22,7 @@ SkyVersion version_of(const Sky<double>& sky) {
     add(version.places, *values);
   add(version.fluxes, sky.planes);
   add(version.fluxes, sky.weights);
+  add(version.fluxes, sky.brightness);
   return version;
 }
 

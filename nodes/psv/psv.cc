@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "nodes/psv/adjoint/pull_back.h"
+#include "nodes/psv/compare.h"
 #include "nodes/psv/device/solve.h"
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
@@ -33,9 +34,6 @@ namespace rimetree {
 namespace {
 
 using psv::kBrightness, psv::kFirstJones, psv::kLmn, psv::kShape, psv::kUvw;
-
-/// Beyond this part of the total flux the product of sincs is worth a warning.
-constexpr double kSmearingErrorToWarnOf = 1e-3;
 
 }  // namespace
 
@@ -102,6 +100,7 @@ class Psv final : public Node {
     if (children[kShape] != nullptr && (children[kShape]->size() != static_cast<std::size_t>(3 * layout_.n_source)))
       throw ShapeError("child \"shape\" has dimensions " + to_string(*children[kShape]) + "; expected [" +
                        std::to_string(layout_.n_source) + ",3]");
+    layout_.has_shape = children[kShape] != nullptr;
     for (std::size_t i = kFirstJones; i < children.size(); ++i)
       layout_.jones_elements.push_back(psv::elements_per_source(*children[i], layout_.n_source, "jones"));
     if (layout_.jones_elements.size() % 2 != 0)
@@ -148,6 +147,17 @@ class Psv final : public Node {
     std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch);
     if (!general.empty()) Node::pull_back_batch(context, general);
   }
+  bool compares() const override { return true; }
+  bool compare_batch(BatchContext& context, std::span<Comparison> batch, double slope,
+                     ResidualSums& sums) const override {
+    std::vector<const psv::ChildLayout*> layouts;
+    for (const PullBack* term : batch.front().terms) {
+      const auto* node = dynamic_cast<const Psv*>(&term->inputs.node);
+      if (node == nullptr || context.devices.empty()) return false;
+      layouts.push_back(&node->layout_);
+    }
+    return psv::compare_batch(context, layouts, batch, slope, sums, compared_);
+  }
 
  protected:
   /// The general path: one cell at a time through the scalar body, whatever varies along whatever axis.
@@ -173,8 +183,9 @@ class Psv final : public Node {
   void verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
               double total_flux) const;
 
-  mutable psv::PackedSkies skies_;   // of batches that this node is the first of
-  mutable psv::ChildLayout layout_;  // set by result_dims, which the forest calls once, before any evaluation
+  mutable psv::PackedSkies skies_;           // of batches that this node is the first of
+  mutable psv::ComparedRowsCache compared_;  // the same
+  mutable psv::ChildLayout layout_;          // set by result_dims, which the forest calls once, before any evaluation
 };
 
 template <class T>
@@ -195,27 +206,6 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
   }
   return target;
 }
-
-namespace {
-
-psv::DeviceOutlook on_devices(const psv::Outlook& outlook, std::size_t n_baseline, std::size_t n_channel,
-                              bool may_have_gaussians) {
-  return {outlook.n_source,   n_baseline,       n_channel,          outlook.n_pair > 0,
-          outlook.jones_vary, outlook.smearing, may_have_gaussians, outlook.tolerance};
-}
-
-void warn_of_large_cells(BatchContext& context, const Node& node, const psv::SmearingLimits& limits) {
-  if (limits.error <= kSmearingErrorToWarnOf) return;
-  char text[400];
-  std::snprintf(text, sizeof text,
-                "node \"%s\": cells are large for time and bandwidth smearing as a product of sincs: phases change by "
-                "up to %.3g rad over an exposure and %.3g rad across a channel, and the visibilities of the farthest "
-                "sources may be wrong by %.2g of the total flux; use shorter exposures or narrower channels",
-                node.name().c_str(), limits.time_rad, limits.frequency_rad, limits.error);
-  context.warnings.add("psv-large-cells", text);
-}
-
-}  // namespace
 
 void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const {
   Stopwatch watch;
@@ -258,13 +248,20 @@ void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& 
   }
   const psv::JonesTerms jones = jones_operands.terms();
   const psv::Rows& rows = group_rows.finish(layout_.smear_time, layout_.smear_frequency);
-  warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
+  psv::warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
 
   const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
+  psv::DeviceTarget stays = psv::device_target(context, first.node, rows, n_times, n_channel);
   context.split.changed_seconds += watch.lap();
   psv::solve_group(context, first.node, {input, sky, channels, rows, jones, output}, packed->version,
-                   tolerance_of(first.request), ends);
-  for (std::size_t i = 0; i < n_group; ++i) group[i]->set(std::move(targets[i]));
+                   tolerance_of(first.request), ends, stays);
+  for (std::size_t i = 0; i < n_group; ++i) {
+    const std::size_t bytes = targets[i].bytes();
+    if (stays.is_filled)
+      targets[i] = {std::make_shared<const memory::DeviceSlice>(stays.block, i * bytes, bytes), NumberType::complex,
+                    dims(), shape};
+    group[i]->set(std::move(targets[i]));
+  }
   verify(context, group, &operands, input.with_jones ? 0 : sky.total_flux);
 }
 
@@ -315,9 +312,7 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   outlook.smearing = layout_.has_rates;
   outlook.tolerance = tolerance_of(request);
   if (!devices.empty())
-    return {"PSV: " + psv::expected_on_devices(
-                          devices, on_devices(outlook, n_node, frequency.centre.size(),
-                                              children.size() > kShape && children[kShape][Axis::frequency] > 0)),
+    return {"PSV: " + psv::expected_on_devices(devices, outlook, n_node, frequency.centre.size(), layout_.has_shape),
             0};
   const psv::Channels channels =
       psv::analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());

@@ -2,6 +2,7 @@
 // that the planner chooses.
 #pragma once
 
+#include "nodes/psv/device/place.h"
 #include "nodes/psv/matrix/antennas.h"
 #include "nodes/psv/packed_skies.h"
 #include "nodes/psv/solve.h"
@@ -9,10 +10,19 @@
 
 namespace rimetree::psv {
 
+/// Where the results of nodes that share these rows may stay on the device: without a block where no consumer reads
+/// them there, where several devices share the work, or for want of memory.
+DeviceTarget device_target(BatchContext& context, const Node& node, const Rows& rows, std::int32_t n_time,
+                           std::size_t n_channel);
+
 /// Evaluates to `tolerance`, a fraction of the total flux, and notes how. Where the memory of the devices is too small
 /// it warns and takes the host. `node` and `version`: whose sky it is, and which; `ends`: the antennas of its
-/// baselines, where known. Throws Cancelled, and Error for a tolerance that nobody meets.
+/// baselines, where known. `target` says afterwards whether the results are there; if not they are in problem.output.
+/// Throws Cancelled, and Error for a tolerance that nobody meets.
 void solve_group(BatchContext& context, const Node& node, const RowsProblem& problem, const SkyVersion& version,
-                 double tolerance, const BaselineEnds& ends);
+                 double tolerance, const BaselineEnds& ends, DeviceTarget& target);
+
+/// Warns of cells over which smearing is no product of sincs.
+void warn_of_large_cells(BatchContext& context, const Node& node, const SmearingLimits& limits);
 
 }  // namespace rimetree::psv

@@ -188,6 +188,7 @@ PyObject* timing(PyObject* self, PyObject*) {
     for (const auto& [name, timing] : report.classes) {
       Dict one;
       one.set("evaluations", integer(static_cast<std::int64_t>(timing.evaluations)));
+      one.set("on_devices", integer(static_cast<std::int64_t>(timing.on_devices)));
       one.set("reused", integer(static_cast<std::int64_t>(timing.reused)));
       one.set("batches", integer(static_cast<std::int64_t>(timing.batches))).set("seconds", number(timing.seconds));
       one.set("unchanged_seconds", number(timing.split.unchanged_seconds));

@@ -1,5 +1,6 @@
 // rimetree._core: what the Python package stands on.
 #include "memory/devices.h"
+#include "runtime/device_tuner.h"
 #include "runtime/multiply_add_peak.h"
 #include "runtime/plugin_api.h"
 #include "runtime/python/array.h"
@@ -41,6 +42,29 @@ PyObject* measure_peak(PyObject*, PyObject*) {
   });
 }
 
+PyObject* tune(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    const char* device = nullptr;
+    double seconds = 0;
+    if (!PyArg_ParseTuple(arguments, "sd", &device, &seconds)) throw PythonError();
+    TuningReport report;
+    {
+      const WithoutGil without;
+      Cancellation cancellation = interruptible();
+      report = tune_device(device, seconds, cancellation);
+    }
+    Ref variants = list_of(report.variants, [](const TunedVariant& one) {
+      Dict line;
+      line.set("kernel", text(one.kernel)).set("variant", text(one.variant)).set("seconds", number(one.seconds));
+      line.set("source_visibilities_per_second", number(one.rate)).set("of_model", number(one.of_model));
+      return line.set("best", boolean(one.is_best)).take();
+    });
+    Dict dict;
+    dict.set("device", text(report.device)).set("variants", std::move(variants));
+    return dict.set("path", text(report.path)).take();
+  });
+}
+
 PyMethodDef functions[] = {
     {"load_plugin", load_plugin, METH_O, "load_plugin(path) -> dict"},
     {"node_classes", node_classes, METH_NOARGS, "node_classes() -> list of dicts"},
@@ -59,6 +83,7 @@ PyMethodDef functions[] = {
     {"open_tiles", open_tiles, METH_VARARGS, "open_tiles(path, options) -> TileReader"},
     {"open_objective", open_objective, METH_VARARGS, "open_objective(forest, path, node, options) -> MsObjective"},
     {"machine", machine, METH_NOARGS, "machine() -> dict"},
+    {"tune_device", tune, METH_VARARGS, "tune_device(name, seconds) -> dict: variants of kernels, timed now"},
     {"multiply_add_peak", measure_peak, METH_NOARGS, "multiply_add_peak() -> dict: of one core, measured now"},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/error.h"
+#include "runtime/fit/acceleration.h"
 #include "runtime/solve/complex_unknowns.h"
 #include "runtime/solve/generic_source.h"
 #include "runtime/solve/jones_source.h"
@@ -43,7 +44,7 @@ class Solve {
     const std::vector<double> before = values_;
     std::vector<Outcome> outcomes;
     try {
-      outcomes = options_.successive && terms_.size() > 1 ? successively() : fit(options_.fit);
+      outcomes = in_turns() ? successively() : fit(options_.fit);
       problem_.set_values(evaluator_.forest(), values_);
       replace_chi_square(outcomes);
     } catch (...) {
@@ -51,7 +52,7 @@ class Solve {
       throw;
     }
     describe(problem_, source_->essential(), request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
-    report_.method = source_->method();
+    report_.method = source_->method() + (in_turns() ? ", one term after the other" : "");
     report_.statistics_bytes = source_->statistics_bytes();
     report_.evaluate_seconds = evaluator_.timing().total_seconds - evaluated;
     report_.algebra_seconds =
@@ -60,6 +61,8 @@ class Solve {
   }
 
  private:
+  bool in_turns() const { return options_.successive && terms_.size() > 1; }
+
   LevenbergMarquardt new_fit(std::size_t g, const fit::FitOptions& options,
                              std::vector<fit::ComplexMatrix> matrices) const {
     std::vector<double> start, minimum, maximum;
@@ -178,8 +181,10 @@ class Solve {
     options.iterations = kStepsPerTerm;
     bool settled = false;
     int round = 0;
+    std::vector<fit::Acceleration> accelerations(before.size());
     for (; round < options_.fit.iterations && !settled; ++round) {
       settled = true;
+      const std::vector<double> start = values_;
       for (const std::vector<bool>& term : terms_) {
         problem_.activate(term);
         for (const Outcome& outcome : fit(options)) {
@@ -188,6 +193,8 @@ class Solve {
         }
       }
       options.damping = 0;  // close by now: full steps, so that a round without change is seen as such
+      problem_.activate({});
+      if (!settled && round > 0) extrapolate(start, accelerations, none);
     }
     problem_.activate({});
     std::vector<Outcome> outcomes = fit(none);
@@ -197,6 +204,29 @@ class Solve {
       outcomes[g].chi_square_before = before[g].chi_square_before;
     }
     return outcomes;
+  }
+
+  // From the last rounds to where they lead; a group for which that is no better stays where it is.
+  void extrapolate(const std::vector<double>& start, std::vector<fit::Acceleration>& accelerations,
+                   const fit::FitOptions& none) {
+    const std::vector<double> reached = values_;
+    const std::vector<Outcome> before = fit(none);
+    for (std::size_t g = 0; g < accelerations.size(); ++g) {
+      std::vector<double> from, to;
+      for (const std::uint32_t u : problem_.group(g)) from.push_back(start[u]), to.push_back(reached[u]);
+      const std::vector<double> place = accelerations[g].next(from, to);
+      for (std::size_t k = 0; k < place.size(); ++k) {
+        const auto [parm, coefficient] = parm_and_coefficient(problem_, problem_.group(g)[k]);
+        values_[problem_.group(g)[k]] =
+            std::clamp(place[k], parm->limits.minimum[coefficient], parm->limits.maximum[coefficient]);
+      }
+    }
+    const std::vector<Outcome> after = fit(none);
+    for (std::size_t g = 0; g < accelerations.size(); ++g) {
+      if (after[g].equations.chi_square <= before[g].equations.chi_square) continue;
+      for (const std::uint32_t u : problem_.group(g)) values_[u] = reached[u];
+      accelerations[g].forget();
+    }
   }
 
   void replace_chi_square(std::vector<Outcome>& outcomes) {

@@ -1,7 +1,8 @@
 // The contract that every node class keeps, checked on every class of the project's plugin: broadcasting along axes of
 // length 1, flags, failed and missing children, cells without axes, stacks of no sources, exact derivatives, and the
-// same bits from any number of threads. A new class needs a recipe in
-// tests/support/node_recipes.h that says what children it takes.
+// same bits from any number of threads and, where it can be evaluated on devices, from the simulated device. A new
+// class needs a recipe in tests/support/node_recipes.h that says what children it takes.
+#include <cstring>
 #include <random>
 
 #include "tests/support/forest_fixture.h"
@@ -247,6 +248,46 @@ TEST_P(ContractTest, SameBitsFromAnyNumberOfThreads) {
     expect_ok(results[threads - 1]);
   }
   expect_same(*results[0], *results[1]);
+}
+
+/// Equal bits, flags included.
+void expect_same_bits(const Result& a, const Result& b) {
+  ASSERT_EQ(a.value.type(), b.value.type());
+  ASSERT_TRUE(a.value.dims() == b.value.dims());
+  ASSERT_TRUE(a.value.cells() == b.value.cells());
+  EXPECT_EQ(std::memcmp(a.value.host(), b.value.host(), a.value.bytes()), 0);
+  ASSERT_EQ(a.flags.planes(), b.flags.planes());
+  ASSERT_TRUE(a.flags.cells() == b.flags.cells());
+  for (std::size_t i = 0; i < a.flags.size(); ++i) EXPECT_EQ(a.flags.data()[i], b.flags.data()[i]);
+}
+
+TEST_P(ContractTest, SameBitsFromADevice) {
+  // Without flags, and with flags of the last child.
+  for (const auto& [in_time, in_frequency] : {std::pair(false, false), {true, false}, {false, true}, {true, true}})
+    for (const bool flagged : {false, true}) {
+      TestForest tree = with_children(in_time, in_frequency);
+      TestForest::Children names = children();
+      if (flagged && !names.empty()) {
+        tree.flagged("flagged", names.back(), array({1, 2, 3}, {0, 0, 0, 4, 0, 0}));
+        names.back() = "flagged";
+      }
+      tree.node("x", GetParam(), names, recipe_.state).evaluate("x");
+      if (tree.built->node(tree.built->find("x")).device_path() == nullptr) return;
+      ResultPtr results[2];
+      for (const char* device : {"none", "simulated"}) {
+        EvaluatorOptions options;
+        options.threads = 1;
+        options.device.devices = device;
+        options.placement = PlacementRule{1, false};
+        Evaluator evaluator(tree.built, options);
+        const bool simulated = std::string(device) == "simulated";
+        results[simulated] = evaluator.evaluate(tree.request, "x");
+        expect_ok(results[simulated]);
+        const bool to_the_host = flagged && recipe_.flags == FlagRule::own;  // flagged values are left out
+        EXPECT_EQ(evaluator.timing().classes.at(GetParam()).on_devices, simulated && !to_the_host ? 1u : 0u);
+      }
+      expect_same_bits(*results[1], *results[0]);
+    }
 }
 
 /// The result as a function of one parameter p, which moves one child along a random direction: base + p * direction.

@@ -63,14 +63,15 @@ struct Trial {
   std::vector<int> roots;
 };
 
-void expect_equal(const std::vector<ResultPtr>& got, const std::vector<ResultPtr>& expected) {
+/// `scale`: by which visibilities are multiplied.
+void expect_equal(const std::vector<ResultPtr>& got, const std::vector<ResultPtr>& expected, double scale = 1) {
   const double total_flux = 1.1 * kSources * (kSources + 1) / 2;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     expect_ok(got[i]);
     ASSERT_EQ(got[i]->value.size(), expected[i]->value.size());
     // Each is within 1e-12 of the truth.
     for (std::size_t k = 0; k < expected[i]->value.size(); ++k)
-      EXPECT_LT(abs(got[i]->value.complex()[k] - expected[i]->value.complex()[k]), 2e-12 * total_flux);
+      EXPECT_LT(abs(got[i]->value.complex()[k] - expected[i]->value.complex()[k]), 2e-12 * scale * total_flux);
   }
 }
 
@@ -137,6 +138,57 @@ TEST(DeviceMemoryNode, EveryAllocationOnTheDeviceMayFail) {
       run.device().fail_allocations(n, count);
       expect_equal(run.evaluate(), expected);
     }
+}
+
+/// For each baseline r = v + v, which a device can add.
+Trial doubled(const char* device, std::int64_t budget_bytes, bool with_jones) {
+  TestForest forest = scene(device, budget_bytes, with_jones);
+  for (int i = 0; i < kBaselines; ++i) {
+    const std::string n = std::to_string(i);
+    forest.node("r" + n, "Add", {"v" + n, "v" + n});
+  }
+  Trial trial(std::move(forest));
+  for (int i = 0; i < kBaselines; ++i) trial.roots[i] = trial.built->find("r" + std::to_string(i));
+  return trial;
+}
+
+TEST(DeviceMemoryNode, VisibilitiesStayOnTheDeviceWhereAConsumerReadsThemThere) {
+  for (const bool with_jones : {false, true})
+    // Room for all rows at once, and for few at a time.
+    for (const std::int64_t budget : {0, 30000}) {
+      Trial alone(scene("simulated", 0, with_jones)), run = doubled("simulated", budget, with_jones);
+      const auto expected = alone.evaluate(), got = run.evaluate();
+      for (int i = 0; i < kBaselines; ++i) {
+        expect_ok(got[i]);
+        for (std::size_t k = 0; k < got[i]->value.size(); ++k)
+          EXPECT_EQ(got[i]->value.complex()[k], 2.0 * expected[i]->value.complex()[k]);
+      }
+      EXPECT_EQ(run.evaluator->timing().classes.at("Add").on_devices, std::uint64_t(kBaselines));
+      EXPECT_EQ(run.field(kDown), kBaselines * 2 * 3 * 4 * sizeof(Complex<double>)) << "each sum once, nothing else";
+      EXPECT_TRUE(run.evaluator->warnings().list().empty());
+    }
+}
+
+TEST(DeviceMemoryNode, WithVisibilitiesThatStayEveryAllocationMayFailToo) {
+  Trial host = doubled("none", 0, true);
+  const auto expected = host.evaluate();
+  std::size_t n_allocation = 0;
+  {
+    Trial run = doubled("simulated", 0, true);
+    run.evaluate();
+    n_allocation = run.device().allocations_tried();
+  }
+  for (std::size_t n = 1; n <= n_allocation; ++n)
+    for (const std::size_t count : {1, 3, 1000000}) {
+      Trial run = doubled("simulated", 0, true);
+      run.device().fail_allocations(n, count);
+      expect_equal(run.evaluate(), expected, 2);
+    }
+  for (std::int64_t budget = 200; budget < 60000; budget += budget / 3) {
+    Trial run = doubled("simulated", budget, true);
+    expect_equal(run.evaluate(), expected, 2);
+    EXPECT_LE(run.field(kPeak), double(budget));
+  }
 }
 
 TEST(DeviceMemoryNode, MayBeChangedBetweenEvaluations) {

@@ -26,7 +26,7 @@ MAY_INCLUDE = {
 WALLS = {
     r"casacore/": {"runtime/ms"},
     r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
-    r"boost/": {"runtime"},
+    r"boost/": {"runtime", "nodes/psv"},
     r"hwy/": {"runtime", "nodes/psv"},
     r"fftw3": {"nodes/psv"},
     r"Eigen/": {"runtime/fit"},

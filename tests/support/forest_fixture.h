@@ -65,6 +65,7 @@ class TestFlags final : public Node {
     return {.name = "TestFlags", .children = {{.label = "x"}}, .state = {{.name = "bits", .type = StateType::array}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
+  bool reads_no_values() const override { return true; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -69,7 +69,8 @@ void Case::make_sources() {
     oracle::Source source;
     source.l = 0.3 * random.next();
     source.m = 0.3 * random.next();
-    source.n = std::sqrt(1 - source.l * source.l - source.m * source.m);
+    // As the doubles that the code under test is given.
+    source.n = double(std::sqrt(1 - source.l * source.l - source.m * source.m));
     for (std::size_t f = 0; f < n_spectrum; ++f)
       source.brightness.push_back(random_brightness(random, options.polarisation));
     if (options.smooth) {
@@ -77,7 +78,6 @@ void Case::make_sources() {
       const double index = -0.8 + 0.5 * random.next();
       for (std::size_t f = 0; f < n_spectrum; ++f)
         for (int e = 0; e < 4; ++e)
-          // As the doubles that the code under test is given.
           source.brightness[f].e[e] = {double(first.e[e].real() * std::pow(frequency[f] / 1.4e9, index)),
                                        double(first.e[e].imag() * std::pow(frequency[f] / 1.4e9, index))};
     }
@@ -87,7 +87,7 @@ void Case::make_sources() {
       // From hardly to hopelessly resolved.
       const double size = std::pow(10.0, random.next()) / options.phase_rad;
       source.major = size;
-      source.minor = 0.4 * size;
+      source.minor = double(0.4 * size);
       source.position_angle = 3 * random.next();
     }
     sources.push_back(source);

@@ -45,7 +45,7 @@ struct Devices {
     Cancellation cancellation;
     psv::DeviceProblem problem{sky, channels, rows, jones, output, single ? 1e-6 : 1e-12, 1, psv::version_of(sky)};
     if (tell) tell(problem);
-    report = psv::solve_on_devices(problem, contexts, *threads, cancellation);
+    report = psv::solve_on_devices(problem, contexts, *threads, cancellation).report;
     return out;
   }
   std::vector<std::shared_ptr<memory::SimulatedDevice>> simulated;

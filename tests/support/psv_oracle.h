@@ -19,9 +19,9 @@ Matrix operator*(const Matrix& a, const Matrix& b);
 Matrix adjoint(const Matrix& a);
 
 struct Source {
-  double l = 0, m = 0, n = 1;
+  Real l = 0, m = 0, n = 1;
   std::vector<Matrix> brightness;  ///< [channel] or [1]
-  double major = 0, minor = 0, position_angle = 0;
+  Real major = 0, minor = 0, position_angle = 0;
 };
 
 struct Row {

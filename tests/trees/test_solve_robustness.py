@@ -180,8 +180,8 @@ def test_fast_and_general_robust_solutions_agree():
 @METHODS
 @pytest.mark.parametrize("kind", ["real", "complex", "mixed"])
 def test_robust_errors_of_real_and_of_complex_data(kind, method):
-    """A factor on a constant model, in many tiles: errors from the Fisher information of Student's t, (nu + d)/(nu + d +
-    2) in d dimensions, and pulls that are as many as they should be. In a mixed group the average counts."""
+    """A factor on a constant model, in many tiles: errors from the Fisher information of Student's t in d dimensions,
+    (nu + d)/(nu + d + 2), and pulls that are as many as they should be. In a mixed group the average counts."""
     random = np.random.default_rng(8)
     dof, n_tile, n = 3.0, 1500, 20
     shape = (n_tile, n)

@@ -24,3 +24,32 @@ def memory_bytes() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return 0
+
+
+def free_memory_bytes() -> int:
+    """What this process can still take of the main memory, within the limit of its control group; 0 where the system
+    does not tell."""
+    free = _field("/proc/meminfo", "MemAvailable:") * 1024
+    limit = _number("/sys/fs/cgroup/memory.max")
+    if limit:
+        # Cached files that are not in use make room when room is needed.
+        used = _number("/sys/fs/cgroup/memory.current") - _field("/sys/fs/cgroup/memory.stat", "inactive_file")
+        free = min(free or limit, max(0, limit - used))
+    return free
+
+
+def _field(file: str, name: str) -> int:
+    try:
+        with open(file, encoding="utf-8") as stream:
+            return next((int(line.split()[1]) for line in stream if line.startswith(name)), 0)
+    except (OSError, ValueError):
+        return 0
+
+
+def _number(file: str) -> int:
+    """0 where the file does not exist or holds no number ("max")."""
+    try:
+        with open(file, encoding="utf-8") as stream:
+            return int(stream.read())
+    except (OSError, ValueError):
+        return 0

@@ -8,6 +8,8 @@ namespace {
 /// Parts that keep many threads busy, and what their results may take together.
 constexpr std::size_t kParts = 64, kPartBytes = std::size_t{64} << 20, kLeastRows = 128;
 
+}  // namespace
+
 SourceAdjoints zero_adjoints(const Sky<double>& sky, SourceWish wish) {
   SourceAdjoints zero;
   // Weights that vary along channels are always summed; see pull_shaped().
@@ -18,11 +20,14 @@ SourceAdjoints zero_adjoints(const Sky<double>& sky, SourceWish wish) {
   return zero;
 }
 
-void add(std::vector<double>& to, const std::vector<double>& from) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+void add(SourceAdjoints& to, const SourceAdjoints& from) {
+  const auto add_values = [](std::vector<double>& sum, const std::vector<double>& values) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+  };
+  add_values(to.weights, from.weights);
+  add_values(to.positions, from.positions);
+  add_values(to.shapes, from.shapes);
 }
-
-}  // namespace
 
 // Rows are cut into portions with results of their own, which are added up in order; where that does not give enough
 // parts, or would take too much memory, sources are cut as well. Nothing of this depends on the threads.
@@ -55,11 +60,7 @@ SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, 
         }
       },
       &cancellation);
-  for (const SourceAdjoints& one : portions) {
-    add(sum.weights, one.weights);
-    add(sum.positions, one.positions);
-    add(sum.shapes, one.shapes);
-  }
+  for (const SourceAdjoints& one : portions) add(sum, one);
   return sum;
 }
 

@@ -31,6 +31,11 @@ struct SourceAdjoints {
   std::vector<double> shapes;     ///< [source - n_point][major, minor, position angle]
 };
 
+/// No derivatives yet.
+SourceAdjoints zero_adjoints(const Sky<double>& sky, SourceWish wish);
+/// Derivatives of the same sky with respect to the same quantities.
+void add(SourceAdjoints& to, const SourceAdjoints& from);
+
 /// Jones terms and, where there are any, the brightness must not vary along channels; with them, derivatives with
 /// respect to weights are those with respect to the eight real parts of the brightness before the first term. Bits do
 /// not depend on the number of threads. Throws Cancelled.

@@ -120,6 +120,17 @@ RT_HD Complex<T> channel_phasor(const DeviceJob<T>& job, const Staged<T, true, k
   return {static_cast<T>(z.re), static_cast<T>(z.im)};
 }
 
+/// Turns phasors on a regular run by what frequencies are off, rotations so small that they are 1 + i x.
+template <class T>
+RT_HD void turn_by_residuals(const DeviceJob<T>& job, const DeviceRun& run, double path, int tile,
+                             Complex<T> (&z)[DeviceShape::kChannels]) {
+  const int first = tile * DeviceShape::kChannels;
+  for (int k = 0; k < DeviceShape::kChannels && first + k < run.count; ++k) {
+    const T x = static_cast<T>(2 * kPi * path * job.channel[run.first + first + k].residual);
+    z[k] = {z[k].re - x * z[k].im, z[k].im + x * z[k].re};
+  }
+}
+
 template <class T, int kThreads>
 RT_HD void general_phasors(const DeviceJob<T>& job, const DeviceRun& run, const Staged<T, true, kThreads>& from,
                            int pair, int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
@@ -131,13 +142,7 @@ RT_HD void general_phasors(const DeviceJob<T>& job, const DeviceRun& run, const 
     return;
   }
   tile_phasors(from, pair, run.n_tile, tile, z);
-  if (job.residual) {
-    // A rotation so small that it is 1 + i x.
-    for (int k = 0; k < DeviceShape::kChannels && first + k < run.count; ++k) {
-      const T x = static_cast<T>(2 * kPi * from.path[0][pair] * job.channel[run.first + first + k].residual);
-      z[k] = {z[k].re - x * z[k].im, z[k].im + x * z[k].re};
-    }
-  }
+  if (job.residual) turn_by_residuals(job, run, from.path[0][pair], tile, z);
   if (!job.smear_time && !job.taper) return;
   double a[DeviceShape::kChannels];
   if (job.smear_time) {
@@ -283,8 +288,7 @@ RT_HD void store(const DeviceJob<T>& job, const BlockPlace& block, int thread, S
         add_plane(job.plane[i], total_of(sums, k, i), e);
     }
     const int channel = run.first + first + k;
-    const bool scaled = job.regular && job.smear_time;
-    const double scale = scaled ? run.middle_hz / job.channel[channel].frequency_hz : 1.0;
+    const double scale = job.regular && job.smear_time ? job.channel[channel].middle_over_frequency : 1.0;
     Complex<double>* to = job.out + std::int64_t{row} * 4 * job.n_out_channel + (channel - job.first_channel);
     for (int i = 0; i < 4; ++i, to += job.n_out_channel) *to = job.accumulate ? *to + scale * e[i] : scale * e[i];
   }

@@ -7,7 +7,8 @@ namespace rimetree::psv {
 std::optional<DeviceChunks> device_chunks(const DeviceCosts& costs, std::size_t budget) {
   // Sources may have half of the memory, or all but what the smallest chunk of rows takes if then all of them fit.
   const auto rows_bytes = [&](std::size_t rows, std::size_t channels) {
-    return kSlots * rows * (costs.row + costs.visibility * channels);
+    return rows * (kSlots * (costs.row + (costs.visibility + costs.visibility_up) * channels) + costs.row_beside +
+                   costs.visibility_beside * channels);
   };
   DeviceChunks chunks{std::max<std::size_t>(costs.n_source, 1), 0, std::max<std::size_t>(costs.n_channel, 1)};
   const std::size_t least_rows = std::min(costs.n_row, costs.rows_per_block);
@@ -29,7 +30,8 @@ std::optional<DeviceChunks> device_chunks(const DeviceCosts& costs, std::size_t 
   if (most_rows == 0) return std::nullopt;
   const std::size_t useful = std::max((costs.n_row + kChunksToOverlap - 1) / kChunksToOverlap, kBusyRows);
   const std::size_t staged =
-      std::max(kMostStaged / std::max<std::size_t>(costs.visibility * chunks.channels, 1), costs.rows_per_block);
+      std::max(kMostStaged / std::max<std::size_t>((costs.visibility + costs.visibility_up) * chunks.channels, 1),
+               costs.rows_per_block);
   chunks.rows = std::min({most_rows, useful, staged, costs.n_row});
   // Whole blocks, where there is a choice.
   if (chunks.rows > costs.rows_per_block) chunks.rows -= chunks.rows % costs.rows_per_block;

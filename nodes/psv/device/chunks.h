@@ -13,8 +13,11 @@ struct DeviceCosts {
   std::size_t source = 0;          ///< a source with its weights
   std::size_t source_channel = 0;  ///< the same, for each channel: Jones products that vary along them
   std::size_t row = 0;             ///< a row without its visibilities
-  std::size_t visibility = 0;      ///< a row's correlations of one channel
-  std::size_t longest_run = 1;     ///< channels; runs are not divided
+  std::size_t visibility = 0;      ///< a row's correlations of one channel, as they come out
+  std::size_t visibility_up = 0;   ///< what goes up of them
+  // What a method has on the device besides, of the chunk that is being computed.
+  std::size_t row_beside = 0, visibility_beside = 0;
+  std::size_t longest_run = 1;  ///< channels; runs are not divided
   std::size_t rows_per_block = 1;
 };
 

@@ -1,27 +1,8 @@
 #include "nodes/psv/device/direct.h"
 
-#include <algorithm>
-
-#include "nodes/psv/device/launch.h"
-#include "runtime/math/conventions.h"
+#include "nodes/psv/device/direct_launch.h"
 
 namespace rimetree::psv {
-namespace {
-
-DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r) {
-  DeviceRow row{rows.u[r], rows.v[r], rows.w[r], 0, 0, 0, 0, 0, 0, 0};
-  if (rows.du != nullptr) row.du = rows.du[r], row.dv = rows.dv[r], row.dw = rows.dw[r];
-  if (rows.exposure_s != nullptr) row.exposure = rows.exposure_s[r] / kSpeedOfLight_m_s;
-  if (jones.empty()) return row;
-  const auto baseline = static_cast<std::size_t>(rows.baseline[r]);
-  row.left = jones.left_of[baseline];
-  row.right = jones.right_of[baseline];
-  row.time = rows.time[r];
-  return row;
-}
-
-}  // namespace
-
 template <class T>
 void DirectMethod<T>::open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
                            bool channels_are_cut) {
@@ -41,50 +22,9 @@ std::size_t DirectMethod<T>::fill(DeviceSlot& slot) {
 
 template <class T>
 void DirectMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
-  DeviceSky<T>& sky = *skies_[device];
-  bool accumulate = false;
-  const auto launch_range = [&](std::size_t from, std::size_t to) {
-    for (std::size_t begin = from; begin < to; begin += std::min(chunk_sources_, to - begin)) {
-      launch_sources(sky, slot, begin, std::min(begin + chunk_sources_, to), accumulate);
-      accumulate = true;
-    }
-  };
-  launch_range(0, p_.sky.n_point);
-  launch_range(p_.sky.n_point, p_.sky.n_source);
-  if (!accumulate) launch_sources(sky, slot, 0, 0, false);  // an empty sky has visibilities too: zeros
-}
-
-template <class T>
-void DirectMethod<T>::launch_sources(DeviceSky<T>& sky, DeviceSlot& slot, std::size_t begin, std::size_t end,
-                                     bool accumulate) {
-  const SourceArrays<T>& arrays = sky.sources({begin, end, slot.range->first_channel, slot.range->count});
-  DeviceJob<T> job;
-  job.source = arrays.sources.template as<const DeviceSource>();
-  if (arrays.weights) job.weight = arrays.weights.template as<const T>();
-  job.left = arrays.left;
-  job.right = arrays.right;
-  job.row = slot.d_rows.template as<const DeviceRow>();
-  job.run = sky.runs() + slot.range->begin;
-  job.channel = sky.channels();
-  job.out = slot.d_out.template as<Complex<double>>();
-  job.n_source = static_cast<std::int32_t>(end - begin);
-  job.n_row = static_cast<std::int32_t>(slot.n_row);
-  job.n_run = static_cast<std::int32_t>(slot.range->end - slot.range->begin);
-  job.n_channel = static_cast<std::int32_t>(packed_.channels.channels.size());
-  job.first_channel = slot.range->first_channel;
-  job.n_out_channel = slot.range->count;
-  job.n_weight_channel = packed_.jones.empty() ? static_cast<std::int32_t>(p_.sky.n_weight_channel) : 1;
-  job.n_plane = packed_.jones.empty() ? static_cast<std::int32_t>(p_.sky.planes.size()) : 8;
-  if (job.n_plane <= 4) std::copy(p_.sky.planes.begin(), p_.sky.planes.end(), job.plane);
-  job.threads = block_threads_;
-  job.tiles = packed_.channels.tiles;
-  job.regular = packed_.channels.regular;
-  job.smear_time = p_.rows.du != nullptr && p_.rows.exposure_s != nullptr && p_.rows.smear_time;
-  job.smear_frequency = p_.rows.du != nullptr && p_.rows.smear_frequency;
-  job.taper = begin >= p_.sky.n_point && end > begin;
-  job.residual = packed_.channels.residual;
-  job.accumulate = accumulate;
-  launch(sky.queue(), job);
+  const DirectRows rows{slot.d_rows.template as<const DeviceRow>(), slot.n_row, slot.range,
+                        slot.d_out.template as<Complex<double>>(), block_threads_};
+  launch_sum(p_, packed_, *skies_[device], rows, chunk_sources_, false);
 }
 
 template class DirectMethod<float>;

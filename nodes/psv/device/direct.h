@@ -31,8 +31,6 @@ class DirectMethod final : public DeviceMethod {
   bool regular() const { return packed_.channels.regular; }
 
  private:
-  void launch_sources(DeviceSky<T>& sky, DeviceSlot& slot, std::size_t begin, std::size_t end, bool accumulate);
-
   const DeviceProblem& p_;
   std::int32_t block_threads_;
   ThreadPool& threads_;

@@ -41,7 +41,8 @@ struct DeviceRun {
 struct DeviceChannel {
   double turns_high, turns_low;  ///< nu / c, turns per metre
   double frequency_hz, width_per_metre;
-  double residual;  ///< actual minus regular frequency, over c
+  double residual;               ///< actual minus regular frequency, over c
+  double middle_over_frequency;  ///< that of the middle of its regular run over its own
 };
 
 struct DeviceRow {
@@ -51,7 +52,7 @@ struct DeviceRow {
 };
 
 /// Products of all Jones terms of one side, [product][time][channel of the launch][source][XX XY YX YY]; an axis on
-/// which none varies has stride 0. The brightness is part of the left ones.
+/// which none varies has stride 0.
 template <class T>
 struct DeviceJones {
   const Complex<T>* value = nullptr;
@@ -68,7 +69,8 @@ struct DeviceJob {
   const DeviceRun* run = nullptr;
   const DeviceChannel* channel = nullptr;
   DeviceJones<T> left, right;
-  Complex<double>* out = nullptr;  ///< [row][XX XY YX YY][channel of this launch]
+  const Complex<T>* brightness = nullptr;  ///< [source][XX XY YX YY]; null where it is part of the products on the left
+  Complex<double>* out = nullptr;          ///< [row][XX XY YX YY][channel of this launch]
 
   std::int32_t n_source = 0, n_row = 0, n_run = 0;
   std::int32_t n_channel = 0;                         ///< of the channel array
@@ -84,7 +86,7 @@ struct DeviceJob {
   bool residual = false;    ///< channels are turned by their residuals
   bool accumulate = false;  ///< adds to `out`
 
-  bool with_jones() const { return left.value != nullptr; }
+  RT_HD bool with_jones() const { return left.value != nullptr; }
   /// Whether anything but constant weights and phasors is needed.
   bool general() const { return !regular || smear_time || taper || residual || n_weight_channel > 1 || with_jones(); }
   RT_HD int rows_per_block() const { return threads / tiles; }
@@ -100,6 +102,7 @@ void for_each_array(DeviceJob<T>& job, F&& f) {
   f(job.channel, job.n_channel);
   if (job.left.value != nullptr) f(job.left.value, job.left.count);
   if (job.right.value != nullptr) f(job.right.value, job.right.count);
+  if (job.brightness != nullptr) f(job.brightness, std::int64_t{4} * job.n_source);
   f(job.out, std::int64_t{4} * job.n_row * job.n_out_channel);
 }
 

@@ -107,10 +107,11 @@ JonesAxes left_axes(const JonesChains& chains, const Sky<double>& sky) {
 
 template <class T>
 std::vector<Complex<T>> left_products(const JonesChains& chains, const Sky<double>& sky, const ProductRange& range,
-                                      ThreadPool& threads) {
+                                      bool with_brightness, ThreadPool& threads) {
   return products<T>(chains.left.size(), left_axes(chains, sky), range, threads,
                      [&](std::size_t chain, std::size_t s, std::int32_t t, std::int32_t f) {
-                       Jones<double> j = brightness_of(sky, s, f);
+                       Jones<double> j{1.0, 0.0, 0.0, 1.0};
+                       if (with_brightness) j = brightness_of(sky, s, f);
                        for (const JonesFactor& one : chains.left[chain]) j = jones_of(one, sky.order[s], t, f) * j;
                        return j;
                      });
@@ -128,11 +129,11 @@ std::vector<Complex<T>> right_products(const JonesChains& chains, const Sky<doub
 }
 
 template std::vector<Complex<float>> left_products<float>(const JonesChains&, const Sky<double>&, const ProductRange&,
-                                                          ThreadPool&);
+                                                          bool, ThreadPool&);
 template std::vector<Complex<float>> right_products<float>(const JonesChains&, const Sky<double>&, const ProductRange&,
                                                            ThreadPool&);
 template std::vector<Complex<double>> left_products<double>(const JonesChains&, const Sky<double>&, const ProductRange&,
-                                                            ThreadPool&);
+                                                            bool, ThreadPool&);
 template std::vector<Complex<double>> right_products<double>(const JonesChains&, const Sky<double>&,
                                                              const ProductRange&, ThreadPool&);
 

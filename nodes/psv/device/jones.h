@@ -34,7 +34,7 @@ struct JonesChains {
 /// Chains of the baselines of some rows; sides with the same views are one. `n_channel`: where terms vary along them.
 JonesChains jones_chains(const JonesTerms& jones, const Rows& rows, std::size_t n_channel);
 
-/// Those of the products on the left, which contain the brightness.
+/// Those of the products on the left with the brightness.
 JonesAxes left_axes(const JonesChains& chains, const Sky<double>& sky);
 
 /// Sources [source_begin, source_end) of the packed sky, and channels [first_channel, first_channel + n_channel).
@@ -43,10 +43,10 @@ struct ProductRange {
   std::int32_t first_channel = 0, n_channel = 1;
 };
 /// Products of the chains of one side, each multiplied once: [chain][time][channel][source][4]; one channel only where
-/// none varies. Left: J_n .. J_1 B; right: J_1^H .. J_n^H.
+/// none varies. Left: J_n .. J_1 B, or without B; right: J_1^H .. J_n^H.
 template <class T>
 std::vector<Complex<T>> left_products(const JonesChains& chains, const Sky<double>& sky, const ProductRange& range,
-                                      ThreadPool& threads);
+                                      bool with_brightness, ThreadPool& threads);
 template <class T>
 std::vector<Complex<T>> right_products(const JonesChains& chains, const Sky<double>& sky, const ProductRange& range,
                                        ThreadPool& threads);

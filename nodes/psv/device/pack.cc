@@ -14,7 +14,8 @@ constexpr double kNoTurn = 1e-13, kSmallTurn = 1e-7;
 
 DeviceChannel device_channel(const Channels& c, std::size_t i) {
   const DoubleDouble<double> turns = turns_per_metre(c.frequency_hz[i]);
-  return {turns.hi, turns.lo, c.frequency_hz[i], std::abs(c.width_hz[i]) / kSpeedOfLight_m_s, c.level[0].residual[i]};
+  return {turns.hi, turns.lo, c.frequency_hz[i], std::abs(c.width_hz[i]) / kSpeedOfLight_m_s, c.level[0].residual[i],
+          1};
 }
 
 DeviceRun device_run(const Run& run) {
@@ -65,6 +66,17 @@ std::vector<T> device_weights(const Sky<double>& sky, std::size_t begin, std::si
 template std::vector<float> device_weights<float>(const Sky<double>&, std::size_t, std::size_t);
 template std::vector<double> device_weights<double>(const Sky<double>&, std::size_t, std::size_t);
 
+template <class T>
+std::vector<Complex<T>> device_brightness(const Sky<double>& sky, std::size_t begin, std::size_t end) {
+  std::vector<Complex<T>> brightness;
+  for (std::size_t i = 4 * begin; i < 4 * end; ++i)
+    brightness.push_back({static_cast<T>(sky.brightness[2 * i]), static_cast<T>(sky.brightness[2 * i + 1])});
+  return brightness;
+}
+
+template std::vector<Complex<float>> device_brightness<float>(const Sky<double>&, std::size_t, std::size_t);
+template std::vector<Complex<double>> device_brightness<double>(const Sky<double>&, std::size_t, std::size_t);
+
 DeviceChannels device_channels(const Channels& c, double reach_m) {
   DeviceChannels d;
   const RunLevel& level = c.level[0];
@@ -74,7 +86,11 @@ DeviceChannels device_channels(const Channels& c, double reach_m) {
   const std::size_t n_channel = c.frequency_hz.size();
   for (std::size_t i = 0; i < n_channel; ++i) d.channels.push_back(device_channel(c, i));
   if (d.regular) {
-    for (const Run& run : level.runs) d.runs.push_back(device_run(run));
+    for (const Run& run : level.runs) {
+      d.runs.push_back(device_run(run));
+      for (std::size_t i = run.first; i < run.first + run.count; ++i)
+        d.channels[i].middle_over_frequency = d.runs.back().middle_hz / c.frequency_hz[i];
+    }
   } else {
     constexpr std::size_t kMost = kMaxTiles * kTileChannels;
     for (std::size_t first = 0; first < n_channel; first += kMost) {

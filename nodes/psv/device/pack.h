@@ -15,6 +15,10 @@ std::vector<DeviceSource> device_sources(const Sky<double>& sky, std::size_t beg
 template <class T>
 std::vector<T> device_weights(const Sky<double>& sky, std::size_t begin, std::size_t end);
 
+/// Their brightness where Jones terms follow, [source][XX XY YX YY]; it must not vary along channels.
+template <class T>
+std::vector<Complex<T>> device_brightness(const Sky<double>& sky, std::size_t begin, std::size_t end);
+
 struct DeviceChannels {
   std::vector<DeviceRun> runs;
   std::vector<DeviceChannel> channels;

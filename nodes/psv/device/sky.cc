@@ -29,6 +29,7 @@ DeviceCosts PackedProblem::costs(const DeviceProblem& p) const {
     (axes.n_channel > 1 ? costs.source_channel : costs.source) +=
         n_chain * static_cast<std::size_t>(axes.n_time) * 4 * sizeof(Complex<T>);
   };
+  if (brightness_apart()) costs.source += 4 * sizeof(Complex<T>);
   add_jones(jones.left.size(), left);
   add_jones(jones.right.size(), jones.right_axes);
   costs.visibility = 4 * sizeof(Complex<double>);
@@ -41,8 +42,9 @@ template <class T>
 DeviceJones<T> DeviceSky<T>::jones_side(DeviceRole role, const ProductRange& range, Handle& handle) {
   const bool left = role == DeviceRole::kLeft;
   const JonesAxes& axes = left ? packed_.left : packed_.jones.right_axes;
-  const std::vector<Complex<T>> values = left ? left_products<T>(packed_.jones, p_.sky, range, threads_)
-                                              : right_products<T>(packed_.jones, p_.sky, range, threads_);
+  const std::vector<Complex<T>> values =
+      left ? left_products<T>(packed_.jones, p_.sky, range, !packed_.brightness_apart(), threads_)
+           : right_products<T>(packed_.jones, p_.sky, range, threads_);
   handle = resident(role, range.source_begin, values);
   DeviceJones<T> side;
   side.value = handle.template as<const Complex<T>>();
@@ -71,6 +73,9 @@ const SourceArrays<T>& DeviceSky<T>::sources(const ProductRange& range) {
   } else {
     arrays.left = jones_side(DeviceRole::kLeft, range, arrays.left_values);
     arrays.right = jones_side(DeviceRole::kRight, range, arrays.right_values);
+    if (packed_.brightness_apart())
+      arrays.brightness = resident(DeviceRole::kBrightness, p_.version.fluxes, begin, end,
+                                   [&] { return device_brightness<T>(p_.sky, begin, end); });
   }
   return sources_.emplace(name, std::move(arrays)).first->second;
 }

@@ -16,17 +16,20 @@
 namespace rimetree::psv {
 
 /// What an array of a sky is; with the owner and the chunk it makes the key.
-enum class DeviceRole : std::uint64_t { kSources, kWeights, kRuns, kChannels, kLeft, kRight, kMatrixRuns };
+enum class DeviceRole : std::uint64_t { kSources, kWeights, kRuns, kChannels, kLeft, kRight, kBrightness, kMatrixRuns };
 
 /// The parts of a problem that are the same for all rows, on the host.
 struct PackedProblem {
   PackedProblem(const DeviceProblem& p, DeviceChannels channels_as_cut);
   bool jones_vary() const { return left.n_channel > 1 || jones.right_axes.n_channel > 1; }
+  /// Whether the brightness is a factor by itself: terms that vary along channels would need one product more for each.
+  bool brightness_apart() const { return !jones.empty() && !jones_vary() && !brightness_in_products; }
   /// What sources, runs and channels take.
   template <class T>
   DeviceCosts costs(const DeviceProblem& p) const;
 
   JonesChains jones;
+  bool brightness_in_products = false;  ///< in any case: the method knows no other factor
   std::size_t weights_per_source;
   DeviceChannels channels;
   JonesAxes left;
@@ -37,7 +40,7 @@ double reach_of(const Sky<double>& sky, const Rows& rows);
 /// A chunk of sources on a device.
 template <class T>
 struct SourceArrays {
-  memory::ResidentArrays::Handle sources, weights, left_values, right_values;
+  memory::ResidentArrays::Handle sources, weights, left_values, right_values, brightness;
   DeviceJones<T> left, right;
 };
 
@@ -72,8 +75,10 @@ class DeviceSky {
   template <class F>
   Handle resident(DeviceRole role, std::uint64_t version, std::size_t begin, std::size_t end, F&& make) {
     memory::ResidentArrays& arrays = context_.arrays();
-    const std::uint64_t owner =
-        mix(mix(mix(p_.owner, static_cast<std::uint64_t>(role)), std::uint64_t{begin}), sizeof(T));
+    // Directions, runs and channels are the same in both precisions.
+    const bool in_double = role == DeviceRole::kSources || role == DeviceRole::kRuns || role == DeviceRole::kChannels;
+    const std::uint64_t owner = mix(mix(mix(p_.owner, static_cast<std::uint64_t>(role)), std::uint64_t{begin}),
+                                    in_double ? sizeof(double) : sizeof(T));
     const memory::ArrayKey key{owner, mix(version, std::uint64_t{end})};
     if (Handle there = arrays.get_if_there(key)) return there;
     const auto& values = make();

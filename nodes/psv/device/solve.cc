@@ -8,7 +8,6 @@
 #include "nodes/psv/device/planner.h"
 #include "nodes/psv/device/sky.h"
 #include "nodes/psv/matrix/method.h"
-#include "nodes/psv/planner.h"
 #include "runtime/error.h"
 #include "runtime/math/conventions.h"
 
@@ -57,8 +56,8 @@ struct Alternatives {
 };
 
 template <class T>
-std::string solve(const DeviceProblem& p, std::span<const std::unique_ptr<DeviceContext>> devices, ThreadPool& threads,
-                  Cancellation& cancellation) {
+DeviceSolution solve(const DeviceProblem& p, std::span<const std::unique_ptr<DeviceContext>> devices,
+                     ThreadPool& threads, Cancellation& cancellation) {
   constexpr bool kSingle = sizeof(T) == 4;
   const std::size_t n_channel = p.channels.frequency_hz.size();
   Alternatives alternatives(p, kSingle);
@@ -72,20 +71,20 @@ std::string solve(const DeviceProblem& p, std::span<const std::unique_ptr<Device
   if (choice.is_matrix) {
     MatrixMethod<T> method(p, std::move(alternatives.plan), choice.variant, threads);
     const DeviceOutcome done = run_on_devices(method, p.output, n_channel, devices, threads, cancellation);
-    return report(p, done, "matrix product" + where(devices, kSingle), choice);
+    return {true, report(p, done, "matrix product" + where(devices, kSingle), choice)};
   }
-  DirectMethod<T> method(p, tuning.direct[kSingle].threads, threads);
+  DirectMethod<T> method(p, p.direct_threads > 0 ? p.direct_threads : tuning.direct[kSingle].threads, threads);
   const DeviceOutcome done = run_on_devices(method, p.output, n_channel, devices, threads, cancellation);
-  return report(p, done, (method.regular() ? "direct" : "direct, irregular channels,") + where(devices, kSingle),
-                choice);
+  const std::string what = method.regular() ? "direct" : "direct, irregular channels,";
+  return {false, report(p, done, what + where(devices, kSingle), choice)};
 }
 
 /// The plan for all baselines of an array in one time slot, as cells, rates and fluxes would usually have it.
-MatrixPlan expected_plan(const DeviceOutlook& outlook) {
+MatrixPlan expected_plan(const Outlook& outlook, std::size_t n_baseline) {
   MatrixPlan plan;
   std::int32_t n = 1;
-  while (std::size_t(n) * std::size_t(n - 1) / 2 < outlook.n_baseline) ++n;
-  plan.with_jones = outlook.jones;
+  while (std::size_t(n) * std::size_t(n - 1) / 2 < n_baseline) ++n;
+  plan.with_jones = outlook.n_pair > 0;
   for (std::int32_t p = 0; p < n; ++p) {
     plan.left.push_back({p, 0});
     for (std::int32_t q = p + 1; q < n; ++q) plan.entries.push_back({0, p, q, false, 0});
@@ -100,22 +99,23 @@ MatrixPlan expected_plan(const DeviceOutlook& outlook) {
 
 }  // namespace
 
-std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceOutlook& o) {
+std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, const Outlook& o,
+                                std::size_t n_baseline, std::size_t n_channel, bool may_have_gaussians) {
   DeviceWork work;
-  work.n_source = double(o.n_source), work.n_row = double(o.n_baseline), work.n_channel = double(o.n_channel);
-  work.n_plane = o.jones ? 8 : 4;
-  work.jones = o.jones, work.jones_vary = o.jones_vary, work.smear_time = o.smearing;
+  work.n_source = double(o.n_source), work.n_row = double(n_baseline), work.n_channel = double(n_channel);
+  work.jones = o.n_pair > 0, work.jones_vary = o.jones_vary, work.smear_time = o.smearing;
+  work.n_plane = work.jones ? 8 : 4;
   work.single = o.tolerance >= kSingleBound;
-  MatrixPlan plan = expected_plan(o);
-  if (o.may_have_gaussians) plan.obstacle = "the shapes of Gaussians depend on the baseline, should there be any";
+  MatrixPlan plan = expected_plan(o, n_baseline);
+  if (may_have_gaussians) plan.obstacle = "the shapes of Gaussians depend on the baseline, should there be any";
   const memory::Device& device = devices.front()->device();
   const DeviceMethodChoice choice = choose_on_device(work, plan, rates_of(device), tuning_of(device.name()));
   return (choice.is_matrix ? "matrix product, where UVW are differences of one vector per antenna," : "direct") +
          where(devices, work.single) + ": per time slot " + choice.reason;
 }
 
-std::string solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
-                             ThreadPool& threads, Cancellation& cancellation) {
+DeviceSolution solve_on_devices(const DeviceProblem& problem, std::span<const std::unique_ptr<DeviceContext>> devices,
+                                ThreadPool& threads, Cancellation& cancellation) {
   if (problem.tolerance >= kSingleBound) return solve<float>(problem, devices, threads, cancellation);
   return solve<double>(problem, devices, threads, cancellation);
 }

@@ -131,12 +131,46 @@ RT_HD Jones<T> jones_at(const DeviceJones<T>& side, int product, int time, int c
 /// J_p B J_q^H of a row, at a channel of the launch.
 template <class T>
 RT_HD Jones<T> corrupted(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {
-  return jones_at(job.left, row.left, row.time, channel, source) *
-         jones_at(job.right, row.right, row.time, channel, source);
+  Jones<T> left = jones_at(job.left, row.left, row.time, channel, source);
+  if (job.brightness != nullptr) {
+    const Complex<T>* b = job.brightness + 4 * source;
+    left = left * Jones<T>{b[0], b[1], b[2], b[3]};
+  }
+  return left * jones_at(job.right, row.right, row.time, channel, source);
 }
 template <class T>
 RT_HD bool jones_varies(const DeviceJob<T>& job) {
   return job.left.channel != 0 || job.right.channel != 0;
+}
+
+/// Stages a source as a row sees it: its phasor times `amplitude`, and what the amplitudes that vary along channels
+/// start from.
+template <class T, bool kGeneral, int kThreads>
+RT_HD void stage_source(const DeviceJob<T>& job, const DeviceRun& run, const DeviceRow& row, const DeviceSource& s,
+                        const DoubleDouble<double>& path, double amplitude, int pair,
+                        Staged<T, kGeneral, kThreads>& to) {
+  if (!kGeneral || job.regular) stage_phasor(run, path, amplitude, pair, to);
+  if constexpr (kGeneral) {
+    const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
+    if (job.taper) to.taper[pair] = taper_exponent(s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
+    if (job.regular && job.smear_time) stage_smearing(run, change, pair, to);
+    to.path[0][pair] = path.hi;
+    to.path[1][pair] = path.lo;
+    to.change[pair] = change;
+  }
+}
+
+template <class T, int kThreads>
+RT_HD void stage_jones(const Jones<T>& b, int pair, Staged<T, true, kThreads>& to) {
+  const Complex<T> e[4] = {b.xx, b.xy, b.yx, b.yy};
+  for (int i = 0; i < 4; ++i) {
+    to.jones[2 * i][pair] = e[i].re;
+    to.jones[2 * i + 1][pair] = e[i].im;
+  }
+}
+
+RT_HD inline DoubleDouble<double> path_of(const DeviceSource& s, const DeviceRow& row) {
+  return path_difference_exact(row.u, row.v, row.w, s.l, s.m, DoubleDouble<double>{s.n_high, s.n_low});
 }
 
 /// Stages the pair of a thread: row place.row of the block, source first_source + place.tile.
@@ -150,29 +184,14 @@ RT_HD void stage_pair(const DeviceJob<T>& job, const BlockPlace& block, int thre
   const DeviceSource& s = job.source[source];
   const DeviceRow& row = job.row[row_number];
   const DeviceRun& run = job.run[block.run];
-  const DoubleDouble<double> path =
-      path_difference_exact(row.u, row.v, row.w, s.l, s.m, DoubleDouble<double>{s.n_high, s.n_low});
+  const DoubleDouble<double> path = path_of(s, row);
 
   double amplitude = 1;
   if (job.regular && job.smear_frequency) amplitude = smearing(2 * kPi * run.width_per_metre * path.hi);
   if (job.n_plane == 1 && job.n_weight_channel == 1) amplitude *= static_cast<double>(job.weight[source]);
-  if (!kGeneral || job.regular) stage_phasor(run, path, amplitude, pair, to);
-  if constexpr (kGeneral) {
-    const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
-    if (job.taper) to.taper[pair] = taper_exponent(s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
-    if (job.regular && job.smear_time) stage_smearing(run, change, pair, to);
-    to.path[0][pair] = path.hi;
-    to.path[1][pair] = path.lo;
-    to.change[pair] = change;
-    if (job.left.value != nullptr && !jones_varies(job)) {
-      const Jones<T> b = corrupted(job, row, 0, source);
-      const Complex<T> e[4] = {b.xx, b.xy, b.yx, b.yy};
-      for (int i = 0; i < 4; ++i) {
-        to.jones[2 * i][pair] = e[i].re;
-        to.jones[2 * i + 1][pair] = e[i].im;
-      }
-    }
-  }
+  stage_source(job, run, row, s, path, amplitude, pair, to);
+  if constexpr (kGeneral)
+    if (job.with_jones() && !jones_varies(job)) stage_jones(corrupted(job, row, 0, source), pair, to);
 }
 
 }  // namespace rimetree::psv

@@ -1,11 +1,10 @@
 // Block and tile sizes of the kernels for devices, as `rimetree bench tune` has found them fastest, by device and
-// precision. They are read from a file in the user's cache folder once per process; without it, constants serve.
+// precision. They are read from a file in the user's cache folder (runtime/tuning_file.h) once per process; without it,
+// constants serve.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "nodes/psv/matrix/shape.h"
 
@@ -26,19 +25,6 @@ struct DeviceTuning {
   DirectTuning direct[2];
   MatrixTuning matrix[2];
 };
-
-/// By the device's name without its number.
-using DeviceTunings = std::map<std::string, DeviceTuning>;
-
-/// The name by which a device is tuned: all cards of one type are alike.
-std::string tuning_name(const std::string& device_name);
-
-/// $XDG_CACHE_HOME/rimetree/tuning.json, or the same in ~/.cache.
-std::string tuning_path();
-
-/// What a file holds. Throws Error saying what is wrong with it.
-DeviceTunings parse_tuning(const std::string& json);
-std::string tuning_text(const DeviceTunings& tunings);
 
 /// Of a device, as the file has it. `warning` says why a file that is there is not used.
 DeviceTuning tuning_of(const std::string& device_name, std::string* warning = nullptr);

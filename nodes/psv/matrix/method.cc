@@ -42,6 +42,10 @@ DeviceChannels cut_channels(DeviceChannels channels, const std::vector<MatrixRun
   return channels;
 }
 
+bool same_tile(const MatrixEntry& a, const MatrixEntry& b, std::int32_t side) {
+  return a.layer == b.layer && a.left / side == b.left / side && a.right / side == b.right / side;
+}
+
 /// Copies to a place behind what is there already; returns where.
 template <class U>
 std::size_t append(unsigned char* to, std::size_t& bytes, const std::vector<U>& values) {
@@ -58,8 +62,12 @@ template <class T>
 MatrixMethod<T>::MatrixMethod(const DeviceProblem& problem, MatrixPlan plan, const MatrixVariant& variant,
                               ThreadPool& threads)
     : p_(problem), plan_(std::move(plan)), variant_(variant), threads_(threads), packed_(problem, {}) {
+  packed_.brightness_in_products = true;
   sort_into_tiles(plan_, antennas_per_tile(plan_, variant_));
   DeviceChannels channels = device_channels(p_.channels, plan_.antennas.reach_m);
+  for (std::size_t i = 0; i < plan_.entries.size(); ++i)
+    if (i == 0 || !same_tile(plan_.entries[i - 1], plan_.entries[i], antennas_per_tile(plan_, variant_)))
+      tile_begin_.push_back(i);
   // The direct kernel turns channels by what a nearly regular grid is off; here each is made from its paths.
   regular_ = channels.regular && !channels.residual;
   const int n_plane = packed_.jones.empty() ? static_cast<int>(p_.sky.planes.size()) : 1;
@@ -73,8 +81,6 @@ DeviceCosts MatrixMethod<T>::costs() const {
   costs.fixed += runs_.size() * sizeof(MatrixRun);
   // At the most: a tile and two antennas of its own for each row.
   costs.row = sizeof(MatrixRow) + sizeof(MatrixTile) + 2 * sizeof(MatrixAntenna);
-  const auto side = static_cast<std::size_t>(antennas_per_tile(plan_, variant_));
-  costs.rows_per_block = std::min(side * side, costs.n_row);
   return costs;
 }
 
@@ -90,17 +96,22 @@ void MatrixMethod<T>::open(std::span<const std::unique_ptr<DeviceContext>> devic
   }
 }
 
+/// Between tiles, where there are several: one that is cut is computed twice.
+template <class T>
+std::size_t MatrixMethod<T>::chunk_end(std::size_t begin, std::size_t end) const {
+  if (end == plan_.entries.size()) return end;
+  const auto after = std::upper_bound(tile_begin_.begin(), tile_begin_.end(), end);
+  return after == tile_begin_.begin() || *(after - 1) <= begin ? end : *(after - 1);
+}
+
 /// Tiles of the slot's rows, each with the antennas that it needs: a tile that two chunks share is computed by both.
 template <class T>
 std::size_t MatrixMethod<T>::fill(DeviceSlot& slot) {
   tiles_.clear(), antennas_.clear(), rows_.clear();
   const std::int32_t side = antennas_per_tile(plan_, variant_);
   const auto entries = std::span(plan_.entries).subspan(slot.first_row, slot.n_row);
-  const auto same_tile = [side](const MatrixEntry& a, const MatrixEntry& b) {
-    return a.layer == b.layer && a.left / side == b.left / side && a.right / side == b.right / side;
-  };
   for (std::size_t begin = 0, end = 0; begin < entries.size(); begin = end) {
-    while (end < entries.size() && same_tile(entries[begin], entries[end])) ++end;
+    while (end < entries.size() && same_tile(entries[begin], entries[end], side)) ++end;
     add_tile(entries.subspan(begin, end - begin), begin);
   }
   auto* to = static_cast<unsigned char*>(slot.rows.get());

@@ -16,6 +16,7 @@ class MatrixMethod final : public DeviceMethod {
   DeviceCosts costs() const override;
   std::span<const DeviceRun> runs() const override { return packed_.channels.runs; }
   std::size_t row_number(std::size_t row) const override { return plan_.entries[row].row; }
+  std::size_t chunk_end(std::size_t begin, std::size_t end) const override;
   void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
             bool channels_are_cut) override;
   std::size_t fill(DeviceSlot& slot) override;
@@ -31,6 +32,7 @@ class MatrixMethod final : public DeviceMethod {
   ThreadPool& threads_;
   PackedProblem packed_;
   bool regular_ = true;
+  std::vector<std::size_t> tile_begin_;               // the first row of each tile
   std::vector<MatrixRun> runs_;                       // as many as packed_.channels.runs
   std::vector<std::unique_ptr<DeviceSky<T>>> skies_;  // [device]
   // Of the slot filled last; kept for their memory.

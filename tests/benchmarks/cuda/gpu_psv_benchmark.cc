@@ -1,17 +1,19 @@
 // PSV on a GPU, and the baselines on the same card: source-visibilities per second (one source, baseline, time and
 // channel, all correlations), end to end and by the kernel alone.
 //
-//   gpu_psv_benchmark [sources [baselines [times [channels]]]]      default: 1000 2016 10 64
+//   gpu_psv_benchmark [sources [antennas [times [channels]]]]      default: 1000 64 10 64
 //
 // Without a GPU it says so and measures nothing.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 
 #include "memory/cuda_device.h"
 #include "nodes/psv/device/solve.h"
+#include "nodes/psv/matrix/plan.h"
 #include "tests/benchmarks/cuda/baselines.h"
-#include "tests/support/psv_case.h"
+#include "tests/support/psv_array_case.h"
 
 namespace {
 
@@ -23,8 +25,10 @@ void print(const char* what, double source_visibilities, double seconds) {
   std::printf("%-58s %10.3f ms  %10.3g source-visibilities/s\n", what, 1e3 * seconds, source_visibilities / seconds);
 }
 
-/// Seconds per time-slot group: rows from host memory, visibilities to host memory, the sky on the device already.
-double time_ours(DeviceContexts& devices, const testing::Case& c, bool single) {
+/// Seconds per time-slot group: rows from host memory, visibilities to host memory, the sky on the device already. 0
+/// where the matrix product is not possible.
+double time_ours(DeviceContexts& devices, const testing::ArrayCase& c, bool single, psv::DeviceWish wish,
+                 const psv::MatrixVariant& variant = {}) {
   const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
   const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
   const psv::JonesTerms jones;
@@ -33,13 +37,35 @@ double time_ours(DeviceContexts& devices, const testing::Case& c, bool single) {
   for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
   const psv::Output output{row.data(), static_cast<std::ptrdiff_t>(c.n_channel())};
   const psv::Rows rows = c.psv_rows();
-  const psv::DeviceProblem problem{sky, channels, rows, jones, output, single ? 1e-6 : 1e-12, 1, psv::version_of(sky)};
+  psv::DeviceProblem problem{sky, channels, rows, jones, output, single ? 1e-6 : 1e-12, 1, psv::version_of(sky)};
+  problem.ends = c.ends, problem.wish = wish, problem.variant = variant;
+  if (wish == psv::DeviceWish::kMatrix && !psv::matrix_plan(problem, {}, problem.tolerance).obstacle.empty()) return 0;
   ThreadPool threads;
   Cancellation cancellation;
   psv::solve_on_devices(problem, devices, threads, cancellation);
   const double start = benchmarks::seconds_now();
   for (int i = 0; i < kRepeats; ++i) psv::solve_on_devices(problem, devices, threads, cancellation);
   return (benchmarks::seconds_now() - start) / kRepeats;
+}
+
+/// Direct and, by every variant, matrix product.
+void ours_on(DeviceContexts& devices, const testing::ArrayCase& c, bool single) {
+  const double work = double(c.options.n_source) * double(c.n_row()) * double(c.n_channel());
+  const std::string what =
+      std::string(c.options.polarisation == testing::Polarisation::kFull ? "all Stokes" : "Stokes I") +
+      (c.options.smearing ? ", smearing, " : ", ") + (single ? "single, " : "double, ");
+  print((what + "direct, end to end").c_str(), work, time_ours(devices, c, single, psv::DeviceWish::kDirect));
+  for (const psv::MatrixVariant& variant : psv::kMatrixVariants) {
+    const double seconds = time_ours(devices, c, single, psv::DeviceWish::kMatrix, variant);
+    if (seconds == 0) {
+      std::printf("%smatrix product: not possible\n", what.c_str());
+      return;
+    }
+    char text[60];
+    std::snprintf(text, sizeof text, "matrix %s %d x %d warps",
+                  variant.unit == psv::MatrixUnitKind::kTensor ? "tensor" : "plain", variant.tile, variant.warps);
+    print((what + text).c_str(), work, seconds);
+  }
 }
 
 void thesis_on(memory::Device& device, const testing::Case& c) {
@@ -89,24 +115,21 @@ int main(int argc, char** argv) {
     return argc > i ? static_cast<std::size_t>(std::strtoull(argv[i], nullptr, 10)) : otherwise;
   };
   testing::CaseOptions o;
-  o.n_source = argument(1, 1000), o.n_baseline = argument(2, 2016), o.n_time = argument(3, 10);
+  testing::ArrayOptions array;
+  o.n_source = argument(1, 1000), array.n_antenna = static_cast<int>(argument(2, 64)), o.n_time = argument(3, 10);
   o.n_channel = argument(4, 64);
+  o.exposure_s = 0.5, o.spacing_hz = 5e4;  // phases change by a few tenths of a radian over a cell
   DeviceContexts devices = open_devices({"cuda:0", 0});
-  std::printf("%s: %zu sources, %zu baselines, %zu times, %zu channels\n", devices[0]->device().name().c_str(),
-              o.n_source, o.n_baseline, o.n_time, o.n_channel);
-  const double work = double(o.n_source) * double(o.n_baseline * o.n_time) * double(o.n_channel);
+  std::printf("%s: %zu sources, %d antennas, %zu times, %zu channels\n", devices[0]->device().name().c_str(),
+              o.n_source, array.n_antenna, o.n_time, o.n_channel);
   for (const auto polarisation : {testing::Polarisation::kUnpolarised, testing::Polarisation::kFull})
     for (const bool smearing : {false, true})
       for (const bool single : {false, true}) {
         o.polarisation = polarisation, o.smearing = smearing;
-        char what[80];
-        std::snprintf(what, sizeof what, "PSV end to end, %s%s, %s",
-                      polarisation == testing::Polarisation::kFull ? "all Stokes" : "Stokes I",
-                      smearing ? ", smearing" : "", single ? "single" : "double");
-        print(what, work, time_ours(devices, testing::Case(o), single));
+        ours_on(devices, testing::ArrayCase(o, array), single);
       }
   o.smearing = false;
-  const testing::Case c(o);
+  const testing::ArrayCase c(o, array);
   cub_on(devices[0]->device(), c);
   thesis_on(devices[0]->device(), c);
 }

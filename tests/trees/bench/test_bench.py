@@ -1,6 +1,9 @@
 """The benchmark: its grid, that wrong answers have no speed, and what it records."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -201,3 +204,38 @@ def test_list_and_what_is_not_there(tmp_path):
     result = run("--quick", "--compare", tmp_path / "x.json")
     assert result.exit_code == 1
     assert "is not a file that rimetree bench wrote" in result.output
+
+
+def test_tuning_stores_the_best_variants_and_says_where(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    done = CliRunner().invoke(cli, ["bench", "tune", "--device", "simulated", "--seconds", "0"])
+    assert done.exit_code == 0, done.output
+    path = tmp_path / "rimetree" / "tuning.json"
+    assert str(path) in done.output
+    (device,) = json.loads(path.read_text())["devices"].values()
+    assert set(device) == {
+        f"{kernel} {precision}" for kernel in ("direct", "matrix") for precision in ("double", "single")
+    }
+    assert done.output.count("  best") == 4
+    assert all(0 < entry["efficiency"] < 10 for entry in device.values())
+
+
+def test_without_a_device_there_is_nothing_to_tune(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(bench, "device_names", list)
+    done = CliRunner().invoke(cli, ["bench", "tune"])
+    assert done.exit_code == 1 and "no GPU here" in done.output
+    assert not (tmp_path / "rimetree").exists()
+
+
+def test_a_spoilt_tuning_file_is_left_alone_with_a_warning(tmp_path):
+    """In a process of its own: the file is read once."""
+    (tmp_path / "rimetree").mkdir()
+    (tmp_path / "rimetree" / "tuning.json").write_text("{")
+    script = (
+        "import rimetree as rt; "
+        "rt.predict([[1.0, 2.0, 3.0]], [1e9], [[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0, 0.0]], device='simulated')"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert "tuning.json is not used" in done.stderr

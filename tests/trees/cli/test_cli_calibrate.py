@@ -215,3 +215,113 @@ def test_killed_anywhere_the_file_is_whole_or_absent(process, command, observed,
     else:
         command(*arguments, "--out", out, "--resume")
     assert not calibration.read_h5parm(out)[0]["G"].flag.any()
+
+
+def test_columns_as_the_model(command, observed, sky_file, tmp_path):
+    """Predicted into a column, the sky gives the solutions that it gives itself; two columns are two directions."""
+    command("simulate", observed, "--sky", sky_file, "--column", "MODEL_DATA")
+    term = ("--term", "G: diag, 2min", "--reference", "ANT-1")
+    command("calibrate", observed, "--sky", sky_file, *term, "--out", tmp_path / "sky.h5")
+    result = command(
+        *("calibrate", observed, "--model-column", "MODEL_DATA", *term, "--out", tmp_path / "col.h5"),
+        *("--apply", "--subtract"),
+    )
+    assert "mean magnitude of the parallel hands of the model: MODEL_DATA" in result.stderr
+    (one,), (other,) = (calibration.read_h5parm(tmp_path / name) for name in ("sky.h5", "col.h5"))
+    np.testing.assert_allclose(other["G"].gain(), one["G"].gain(), atol=1e-6)
+    assert visibilities(observed, "CORRECTED_DATA")[1].std() == pytest.approx(0.05 * 2**0.5, rel=0.1)
+    both = ("--model-column", "MODEL_DATA", "--model-column", "raw=DATA")
+    text = command(
+        *("calibrate", observed, *both, "--term", "dE: scalar, per patch", "--out", tmp_path / "x.h5", "--dry-run")
+    )
+    assert "MODEL_DATA" in text.stderr and "raw" in text.stderr and "a chunk takes about" in text.stdout
+    again = ("apply", observed, "--solutions", tmp_path / "col.h5", "--subtract", "--model-column", "MODEL_DATA")
+    command(*again, "--output-column", "AGAIN")
+    np.testing.assert_array_equal(visibilities(observed, "AGAIN")[1], visibilities(observed, "CORRECTED_DATA")[1])
+    assert "no direction 'b' to keep" in command(*again, "--keep", "b", code=1).stderr
+    assert "nothing is left to subtract" in command(*again, "--keep", "MODEL_DATA", code=1).stderr
+
+
+def test_there_is_one_model(command, observed, sky_file, tmp_path):
+    what = ("calibrate", observed, "--term", "G: diag", "--out", tmp_path / "sol.h5")
+    assert "either --sky or --model-column" in command(*what, code=2).stderr
+    both = ("--sky", sky_file, "--model-column", "DATA")
+    assert "either --sky or --model-column" in command(*what, *both, code=2).stderr
+    assert "no column 'NONE' to take the model from" in command(*what, "--model-column", "NONE", code=1).stderr
+    assert not list(tmp_path.glob("sol*"))
+
+
+def test_what_does_not_fit_into_memory_is_refused(command, observed, sky_file, tmp_path):
+    what = ("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "sol.h5")
+    result = command(*what, "--dry-run")
+    assert "field 0, window 0: a chunk takes about" in result.stdout and "results of nodes" in result.stdout
+    for more in ((), ("--dry-run",)):
+        refused = command(*what, "--memory", "100KiB", *more, code=1)
+        assert "5 time slots of 21 baselines and 4 channels are solved together" in refused.stderr
+        assert "there may be 100 KiB" in refused.stderr and "a shorter one ('G: diag')" in refused.stderr
+    assert not list(tmp_path.glob("sol*"))
+    shorter = ("--term", "G: diag, 1slot")
+    command("calibrate", observed, "--sky", sky_file, *shorter, "--memory", "100KiB", "--out", tmp_path / "sol.h5")
+
+
+def test_windows_of_a_field(command, sky_file, tmp_path):
+    """Each window has its own delay unless "all windows" is asked for; the command says so."""
+    path = tmp_path / "two.ms"
+    bands = [rt.ms.Band.regular(1.4e9, 4e6, 4), rt.ms.Band.regular(1.5e9, 4e6, 4)]
+    centre = (np.radians(53.125), np.radians(-27.8))
+    rt.ms.create(path, "kat-7", phase_centre_rad=centre, duration_s=60, integration_s=20, bands=bands)
+    command("simulate", path, "--sky", sky_file, "--column", "DATA")
+    what = ("calibrate", path, "--sky", sky_file, "--overwrite", "--out", tmp_path / "sol.h5", "--term")
+    alone = command(*what, "K: delay")
+    assert "each spectral window (field 0: 0, 1) has a solution of its own of K" in alone.stderr
+    assert '"K: delay, all windows"' in alone.stderr and "window 1" in alone.stderr
+    assert len(calibration.read_h5parm(tmp_path / "sol.h5")) == 2
+    together = command(*what, "K: delay, all windows")
+    assert "note:" not in together.stderr and "window 0+1" in together.stderr
+    (found,) = calibration.read_h5parm(tmp_path / "sol.h5")
+    assert found.provenance["data_desc_ids"] == "0 1"
+    assert "note:" not in command(*what, "G: diag").stderr  # nothing is amiss with gains of each window
+
+
+PATCHES = """# (Name, Type, Patch, Ra, Dec, I, Q, U, V, ReferenceFrequency='1.4e9', SpectralIndex='[]') = format
+, , near, 03:32:30.0, -27.48.00
+, , far, 03:34:30.0, -27.20.00
+a, POINT, near, 03:32:30.0, -27.48.00, 10.0, 0, 0, 0, , []
+b, POINT, far, 03:34:30.0, -27.20.00, 6.0, 0, 0, 0, , []
+"""
+
+
+def test_one_direction_after_the_other(command, kat7, tmp_path):
+    """--successive: gains that were planted for two patches are found, in turns, as they are together."""
+    file = tmp_path / "patches.skymodel"
+    file.write_text(PATCHES)
+    sky = rt.sky.read(str(file))
+    rng = np.random.default_rng(8)
+    gain = {name: rng.uniform(0.8, 1.2, 7) * np.exp(1j * rng.uniform(-0.6, 0.6, 7)) for name in sky.patches}
+    (group,) = rt.ms.groups(kat7)
+    ns = rt.NodeScope()
+    for name in sky.patches:
+        rt.sky_nodes(ns.Subscope(name), sky.select(patches=[name]), group.phase_centre_rad)
+    for p, q in group.baselines:
+        uvw = rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW", include_deriv=True)
+        seen = []
+        for name in sky.patches:
+            own = ns.Subscope(name)
+            seen.append(rt.PSV(own.lmn, own.brightness, uvw) * complex(gain[name][p] * np.conj(gain[name][q])))
+        ns.V(p, q) << rt.Add(*seen)
+        ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q, output_column="DATA")
+    rt.Forest(ns).run(kat7)
+    what = ("calibrate", kat7, "--sky", file, "--term", "dE: scalar, per patch", "--reference", "ANT-0", "--overwrite")
+    found = {}
+    for way in ((), ("--successive",)):
+        result = command(*what, "--out", tmp_path / "sol.h5", *way)
+        assert "1 of 1 solves converged" in result.stdout
+        (solutions,) = calibration.read_h5parm(tmp_path / "sol.h5")
+        found[way] = solutions["dE"].gain()[0, 0, :, :, 0, 0]
+        assert ("turns" in result.stderr) == bool(way)
+    for d, name in enumerate(solutions["dE"].directions):
+        planted = gain[name] * np.exp(-1j * np.angle(gain[name][0]))
+        np.testing.assert_allclose(found[("--successive",)][:, d], planted, atol=1e-4)
+        np.testing.assert_allclose(found[()][:, d], planted, atol=1e-5)  # data are in single precision
+    alone = command(*what[:4], "--term", "G: diag", "--out", tmp_path / "one.h5", "--successive")
+    assert "--successive has no effect" in alone.stderr and "turns" not in alone.stderr

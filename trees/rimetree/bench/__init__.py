@@ -9,11 +9,17 @@ print(bench.measure(case, peak=peak).rate)
 `rimetree bench psv` is the same on the command line.
 """
 
-from .._core import multiply_add_peak
+from .._core import machine, multiply_add_peak, tune_device
 from .cases import PsvCase, grid, quick, select
 from .figure import write_figure
 from .measuring import Clocks, Measurement, WrongAnswerError, measure
 from .record import Record, mean_ratio, new_record, read_record, speed_ups
+
+
+def device_names() -> list[str]:
+    """The GPUs of this machine."""
+    return list(machine()["devices"])
+
 
 __all__ = [
     "Clocks",
@@ -21,6 +27,7 @@ __all__ = [
     "PsvCase",
     "Record",
     "WrongAnswerError",
+    "device_names",
     "grid",
     "mean_ratio",
     "measure",
@@ -30,5 +37,6 @@ __all__ = [
     "read_record",
     "select",
     "speed_ups",
+    "tune_device",
     "write_figure",
 ]

@@ -12,6 +12,7 @@ from .calibrate import calibrate, check
 from .errors import CalibrationError
 from .h5parm import read_h5parm, write_h5parm
 from .kinds import KINDS, Kind
+from .memory import MemoryNeed
 from .models import ModelColumns
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .reports import CalibrationReport, ChunkReport
@@ -31,6 +32,7 @@ __all__ = [
     "GroupPlan",
     "Interval",
     "Kind",
+    "MemoryNeed",
     "ModelColumns",
     "Solutions",
     "SolverOptions",

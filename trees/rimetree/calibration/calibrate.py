@@ -13,6 +13,7 @@ from .collected import Collected
 from .errors import CalibrationError
 from .grid import Chunk
 from .h5parm import write_h5parm
+from .memory import MemoryNeed, check_memory
 from .models import Model, ModelColumns, as_model
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .progress_file import ProgressFile
@@ -47,6 +48,8 @@ def calibrate(
     plans = plan_groups(path, terms, options) if plans is None else plans
     model = as_model(sky)
     sessions = [Session(plan, model, terms, options, on_iteration) for plan in plans]
+    for session in sessions:
+        check_memory(session.plan, session.tree, terms, options)
     if sessions:
         sessions[0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
     progress = ProgressFile(out, _task(path, model, terms, options, plans))
@@ -112,10 +115,17 @@ def _task(path: str, model: Model, terms: Sequence[Term], options: CalibrationOp
 
 def check(
     sky: SkyModel | ModelColumns, terms: Sequence[Term], options: CalibrationOptions, plans: Sequence[GroupPlan]
-) -> None:
-    """Build every tree that would be solved. Raises `Error` where something does not fit together."""
+) -> list[MemoryNeed]:
+    """Build every tree that would be solved; what the largest chunk of each plan takes.
+
+    Raises `Error` where something does not fit together, or not into memory.
+    """
+    needs = []
     for plan in plans:
-        Session(plan, as_model(sky), terms, options).forest()
+        session = Session(plan, as_model(sky), terms, options)
+        needs.append(check_memory(plan, session.tree, terms, options))
+        session.forest()
+    return needs
 
 
 class _Window:

@@ -73,7 +73,7 @@ def channels_of_windows(
             raise CalibrationError(
                 f"spectral windows overlap ({below.edges[0] / 1e6:.6g} to {below.edges[-1] / 1e6:.6g} MHz and "
                 f"{above.edges[0] / 1e6:.6g} to {above.edges[-1] / 1e6:.6g} MHz): a term of each window by itself "
-                'cannot be solved beside one of "all windows"; choose one window'
+                'cannot be solved beside one of "all windows"; make it one of all windows too, or choose one window'
             )
     # An edge between two windows is half-way, as edges between channels are.
     inner = [(below.edges[-1] + above.edges[0]) / 2 for below, above in itertools.pairwise(axes)]

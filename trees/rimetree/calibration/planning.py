@@ -11,6 +11,7 @@ import numpy as np
 from .. import ms
 from ..ms import MsGroup, groups
 from .apply import groups_by_window
+from .errors import CalibrationError
 from .grid import Axis, Chunk, channels_of_windows, chunks_of
 from .solve_trees import DataSelection, SolverOptions
 from .terms import Term
@@ -52,6 +53,7 @@ class GroupPlan:
     frequencies: dict[str, Axis]
     chunks: list[Chunk]
     margin_s: float  # rows of a slot are this near to its time
+    n_channel: int  # of all its windows
 
 
 def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[GroupPlan]:
@@ -75,9 +77,24 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
                 {t.name: channels_of_windows(windows, t.frequency, together=t.all_windows) for t in terms},
                 chunks_of(slots, width_s, terms),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
+                sum(len(frequency) for frequency, _ in windows),
             )
         )
+    _require_same_windows(plans)
     return plans
+
+
+def _require_same_windows(plans: Sequence[GroupPlan]) -> None:
+    """Solutions of windows that are solved together are one set, which the fields share."""
+    for one in plans:
+        for other in plans:
+            mine, others = one.group.data_desc_ids, other.group.data_desc_ids
+            if mine != others and set(mine) & set(others):
+                raise CalibrationError(
+                    f"field {one.group.field_id} has the spectral windows {', '.join(map(str, mine))}, field "
+                    f'{other.group.field_id} {", ".join(map(str, others))}: with a term of "all windows" they cannot '
+                    "be solved in one run; choose a field"
+                )
 
 
 def _distinct(slots: list[float], width_s: float) -> list[float]:

@@ -21,7 +21,8 @@ class ChunkReport:
     `time_s`: first and last slot; `reference`: name of the antenna that phases refer to; `chi_square`: before each
     iteration and at the end; `equations`: real ones; `rank`: number of parameters that they determine; `statuses`: how
     many groups of unknowns ended how; `flagged`: how many values are flagged for which reason; `method`: how it was
-    solved; `seconds`: wall time; `resumed`: it was read, not solved.
+    solved; `seconds`: wall time; `resumed`: it was read, not solved. Where directions were solved one after the other
+    (`in_turns`), iterations are turns over all of them.
     """
 
     index: int
@@ -43,6 +44,10 @@ class ChunkReport:
     @property
     def solves(self) -> int:
         return sum(self.statuses.values())
+
+    @property
+    def in_turns(self) -> bool:
+        return self.method.endswith("one term after the other")
 
     @property
     def converged(self) -> int:

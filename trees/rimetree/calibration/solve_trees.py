@@ -46,8 +46,8 @@ class SolveTree:
     """What a solve is about.
 
     `solver`: the Solver node; `mux`: the VisDataMux that drives it; `parameters`: of all terms; `directions`: {term
-    name: directions, ("",) for the whole sky}; `radec_rad`: {direction: (ra, dec)}; `n_part`: parts of the sky that are
-    predicted separately.
+    name: directions, ("",) for the whole sky}; `radec_rad`: {direction: (ra, dec)}; `n_part`: parts of the model,
+    of which `n_column` are columns of the set.
     """
 
     solver: NodeStub
@@ -56,6 +56,7 @@ class SolveTree:
     directions: dict[str, tuple[str, ...]]
     radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
     n_part: int = 1
+    n_column: int = 0
 
     def solved(self, reference: int) -> list[Parameter]:
         """The parameters to solve for, if phases refer to this antenna."""
@@ -102,7 +103,8 @@ def solve_tree(
     mux = ns.VisDataMux << rt.VisDataMux(solver, None)
     names = {term.name: ("",) if term.per is None else tuple(model.directions(term.per)) for term in terms}
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
-    return SolveTree(solver, mux, parameters, names, radec, len(parts))
+    n_column = sum(bool(part.column) for part in parts)
+    return SolveTree(solver, mux, parameters, names, radec, len(parts), n_column)
 
 
 def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection) -> NodeStub:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 
@@ -76,8 +77,9 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
     \b
     A term is NAME: KIND, then options: how much one solution covers, and whether each patch has its own:
       scalar diag full phase amplitude delay tec rotation leakage
-      2min 10s 3slots   8chan 1.5MHz   "per patch"   "per source"   scalar
-    Terms stand in the measurement equation from the left to the right, those of patches inside the others.
+      2min 10s 3slots   8chan 1.5MHz   "per patch"   "per source"   scalar   "all windows"
+    Terms stand in the measurement equation from the left to the right, those of patches inside the others. A term of
+    "all windows" has one solution for all spectral windows of a field, which are then solved together.
 
     \b
       rimetree calibrate obs.ms --sky field.skymodel --term "G: diag, 2min, 8chan" --out sol.h5 --apply
@@ -97,6 +99,7 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
     summary = rt.ms.inspect(ms, scan_cells=False)
     options = _options(given, field, ddid, sky or " ".join(model_columns), summary)
     plans = calibration.plan_groups(ms, parsed, options)
+    _log_windows(plans, parsed)
     if sky is None:
         _log_columns(model, plans)
     else:
@@ -106,10 +109,12 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
         log(f"{sky}: {len(model)} sources, {model.total_flux_jy:.6g} Jy")
     if dry_run:
         click.echo(_plan_text(plans, parsed))
-        calibration.check(model, parsed, options, plans)
+        for plan, need in zip(plans, calibration.check(model, parsed, options, plans), strict=True):
+            windows = _joined(plan.group.data_desc_ids)
+            click.echo(f"field {plan.group.field_id}, window {windows}: a chunk takes about {need}")
         click.echo("dry run: nothing was solved or written")
         return
-    show = _Progress()
+    show = _Progress(options.solver.successive)
     try:
         report = calibration.calibrate(
             ms, model, parsed, out, options, on_chunk=show.chunk, on_iteration=show.iteration, plans=plans
@@ -122,6 +127,35 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
     log(f"wrote {out}")
     if given["apply_"] or given["subtract"]:
         _use(ms, model, report.solutions, field, ddid, given)
+
+
+def _log_windows(plans, terms) -> None:
+    """Says so where windows of a field are solved one by one and together would tell more."""
+    by_field: dict[int, list] = {}
+    for plan in plans:
+        by_field.setdefault(plan.group.field_id, []).append(plan.group)
+    several = {field: groups for field, groups in by_field.items() if len(groups) > 1}
+    if not several:
+        return
+    delays = [term for term in terms if term.kind.name in ("delay", "tec")]
+    term = (delays or terms)[0]
+    how = f'; with the option "all windows" ("{term}, all windows") there is one for all of them'
+    names = "; ".join(
+        f"field {field}: {', '.join(str(group.data_desc_ids[0]) for group in groups)}"
+        for field, groups in list(several.items())[:3]
+    )
+    if delays:
+        log(f"note: each spectral window ({names}) has a solution of its own of {term.name}{how}")
+    elif any(_overlap(groups) for groups in several.values()):
+        log(
+            f"note: spectral windows ({names}) overlap in frequency, as those of baseline-dependent averaging do, and "
+            f"each has a solution of its own of {term.name}{how}"
+        )
+
+
+def _overlap(groups) -> bool:
+    bands = sorted(group.frequency_hz for group in groups)
+    return any(above[0] < below[1] for below, above in itertools.pairwise(bands))
 
 
 def _log_columns(model, plans) -> None:
@@ -185,7 +219,8 @@ def _use(ms, model, sets, field, ddid, given) -> None:
 class _Progress:
     """Chi-square of each iteration, on a terminal as it goes, and a line for each chunk."""
 
-    def __init__(self):
+    def __init__(self, successive: bool):
+        self._successive = successive
         self._live = sys.stderr.isatty()
         self.done = 0
 
@@ -197,6 +232,9 @@ class _Progress:
         if self._live:
             click.echo("\r" + " " * 60 + "\r", err=True, nl=False)
         self.done = report.index + 1
+        if self._successive and report.method and not report.in_turns:
+            log("warning: --successive has no effect: the model is no sum of terms that have unknowns of their own")
+            self._successive = False
         log(_chunk_text(report))
 
 
@@ -214,11 +252,12 @@ def _chunk_text(report) -> str:
         values = [*values[:3], "...", *values[-2:]]
     flagged = f", flagged: {_counts(report.flagged)}" if report.flagged else ""
     others = [f"{count} {status}" for status, count in report.statuses.items() if status != "converged"]
+    steps = f"{report.iterations} {'turns' if report.in_turns else 'iterations'}"
     return (
         head
-        + f"chi-square {' > '.join(values)}, {report.iterations} iterations, {report.converged} of {report.solves} "
-        + f"solves converged{' (' + ', '.join(others) + ')' if others else ''}, residual/noise "
-        + f"{report.noise_ratio:.4g}{flagged}, {report.seconds:.2f} s"
+        + f"chi-square {' > '.join(values)}, {steps}, {report.converged} of {report.solves} solves converged"
+        + f"{' (' + ', '.join(others) + ')' if others else ''}, residual/noise {report.noise_ratio:.4g}{flagged}, "
+        + f"{report.seconds:.2f} s"
     )
 
 

@@ -1,0 +1,115 @@
+#include "nodes/psv/adjoint/sky_adjoints.h"
+
+namespace rimetree::psv {
+namespace {
+
+/// Derivatives with respect to l, m and n, n - n_minus being a function of the three.
+void add_positions(const ChildLayout& layout, const Sky<double>& sky, const SourceAdjoints& found, const double* lmn,
+                   double* adjoint) {
+  for (std::size_t k = 0; k < sky.n_source; ++k) {
+    const std::size_t s = sky.order[k];
+    for (std::size_t i = 0; i < 3; ++i) {
+      Dual<double> x[3] = {lmn[3 * s], lmn[3 * s + 1], lmn[3 * s + 2]};
+      x[i].d = 1;
+      const double slope = n_offset(x[0], x[1], x[2], layout.n_minus).d;
+      adjoint[3 * s + i] += found.positions[3 * k + 2] * slope + (i < 2 ? found.positions[3 * k + i] : 0);
+    }
+  }
+}
+
+/// From derivatives with respect to a source's weight in each plane (see plane_weight in sky.cc) to those with respect
+/// to the brightness matrix. Those of Hermitian planes hold for changes that keep it Hermitian: there are no others.
+void add_plane(Plane plane, double a, Complex<double>* b) {
+  switch (plane) {
+    case Plane::kI:
+      b[0].re += 0.5 * a, b[3].re += 0.5 * a;
+      return;
+    case Plane::kQ:
+      b[0].re += 0.5 * a, b[3].re -= 0.5 * a;
+      return;
+    case Plane::kU:
+      b[1].re += a;
+      return;
+    case Plane::kV:
+      b[1].im += a;
+      return;
+    default: {
+      const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
+      (i % 2 == 0 ? b[i / 2].re : b[i / 2].im) += a;
+    }
+  }
+}
+
+void add_brightness(const ChildLayout& layout, const Sky<double>& sky, const SourceAdjoints& found, Vells& adjoint) {
+  const std::size_t n_channel = sky.n_weight_channel, n_plane = sky.planes.size();
+  for (std::size_t k = 0; k < sky.n_source; ++k)
+    for (std::size_t f = 0; f < n_channel; ++f) {
+      Complex<double> b[4];
+      for (std::size_t p = 0; p < n_plane; ++p)
+        add_plane(sky.planes[p], found.weights[(k * n_channel + f) * n_plane + p], b);
+      const auto n_element = static_cast<std::size_t>(layout.brightness_elements);
+      if (n_element == 1) b[0] += b[3];  // a scalar is both XX and YY
+      for (std::size_t e = 0; e < n_element; ++e) {
+        const std::size_t at = (sky.order[k] * n_element + e) * n_channel + f;
+        if (adjoint.is_complex())
+          adjoint.complex()[at] += b[e];
+        else
+          adjoint.real()[at] += b[e].re;
+      }
+    }
+}
+
+void add_shapes(const Sky<double>& sky, const SourceAdjoints& found, double* adjoint) {
+  for (std::size_t k = sky.n_point; k < sky.n_source; ++k)
+    for (std::size_t i = 0; i < 3; ++i) adjoint[3 * sky.order[k] + i] += found.shapes[3 * (k - sky.n_point) + i];
+}
+
+SkyInput sky_input(const ChildLayout& layout, const Evaluation& evaluation, const SkyOperands<double>& operands) {
+  SkyInput input;
+  input.n_source = layout.n_source;
+  input.n_channel = static_cast<std::ptrdiff_t>(evaluation.cells().axis(Axis::frequency).centre.size());
+  input.n_minus = layout.n_minus;
+  const Problem<double> views = problem_of(layout, operands, {});
+  input.l = views.l, input.m = views.m, input.n = views.n;
+  std::copy(views.brightness, views.brightness + 4, input.brightness);
+  input.brightness_varies = evaluation.child(kBrightness).value.cells()[Axis::frequency] > 1;
+  input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
+  input.with_jones = !layout.jones_elements.empty();
+  return input;
+}
+
+}  // namespace
+
+bool has_kernel(const ChildLayout& layout, const PullBack& pull) {
+  const Evaluation& evaluation = pull.inputs;
+  const auto varies = [&](std::size_t slot) { return evaluation.child(slot).value.cells()[Axis::frequency] > 1; };
+  for (std::size_t k = 0; k < layout.jones_elements.size(); ++k)
+    if (pull.child(kFirstJones + k) != nullptr || varies(kFirstJones + k) || varies(kBrightness)) return false;
+  return pull.child(kUvw) == nullptr && is_constant_in_time(evaluation) && !evaluation.child(kLmn).value.is_complex();
+}
+
+Sky<double> sky_with_tangent(const ChildLayout& layout, const PullBack& pull) {
+  const auto operands = sky_operands<double>(pull.inputs, {});
+  SkyInput input = sky_input(layout, pull.inputs, operands);
+  Operand<double> tangent;
+  if (const Vells* known = pull.tangent(kBrightness); pull.child(kBrightness) != nullptr && known != nullptr) {
+    tangent = Operand<double>(*known);
+    set_brightness(tangent, layout.brightness_elements, input.brightness_tangent);
+  }
+  return pack_sky<double>(input);
+}
+
+SourceWish wish_of(const PullBack& pull) {
+  return {pull.child(kBrightness) != nullptr, pull.child(kLmn) != nullptr,
+          pull.inputs.has_child(kShape) && pull.child(kShape) != nullptr};
+}
+
+void add_to_children(const ChildLayout& layout, const Sky<double>& sky, const SourceAdjoints& found,
+                     const PullBack& pull) {
+  const SourceWish wish = wish_of(pull);
+  if (wish.positions) add_positions(layout, sky, found, pull.inputs.child(kLmn).value.real(), pull.child(kLmn)->real());
+  if (wish.weights) add_brightness(layout, sky, found, *pull.child(kBrightness));
+  if (wish.shapes) add_shapes(sky, found, pull.child(kShape)->real());
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,24 @@
+// The children of a PSV node that make its sky, in reverse: the sky as the adjoint kernels read it, and what they give
+// back as adjoints of the children.
+#pragma once
+
+#include "nodes/psv/adjoint/adjoint.h"
+#include "nodes/psv/operands.h"
+
+namespace rimetree::psv {
+
+/// Whether the adjoint kernels take a node: its sky does not vary in time, (u, v, w) and Jones terms depend on no
+/// unknowns, and with Jones terms these and the brightness do not vary along channels.
+bool has_kernel(const ChildLayout& layout, const PullBack& pull);
+
+/// The sky, with all planes of the brightness that depend on an unknown.
+Sky<double> sky_with_tangent(const ChildLayout& layout, const PullBack& pull);
+
+/// Which children's adjoints are asked for.
+SourceWish wish_of(const PullBack& pull);
+
+/// Adds what a kernel found to them.
+void add_to_children(const ChildLayout& layout, const Sky<double>& sky, const SourceAdjoints& found,
+                     const PullBack& pull);
+
+}  // namespace rimetree::psv

@@ -1,0 +1,192 @@
+#include "nodes/psv/compare.h"
+
+#include <algorithm>
+#include <map>
+
+#include "nodes/psv/adjoint/sky_adjoints.h"
+#include "nodes/psv/device/compare_solve.h"
+#include "nodes/psv/jones_operands.h"
+#include "nodes/psv/solve_group.h"
+#include "runtime/fingerprint.h"
+
+namespace rimetree::psv {
+namespace {
+
+/// Comparisons whose terms see the same skies.
+class ComparedGroup {
+ public:
+  ComparedGroup(BatchContext& context, std::span<const ChildLayout* const> layouts,
+                std::vector<const Comparison*> comparisons, ComparedRowsCache& cache)
+      : context_(context), layouts_(layouts), comparisons_(std::move(comparisons)), rests_(comparisons_.size()) {
+    version_ = layouts.size();
+    for (const Comparison* one : comparisons_) version_ = mix(version_, one->version);
+    rows_ = cache.get(version_, [this] { return make_rows(); });
+  }
+  ComparedGroup(const ComparedGroup&) = delete;
+
+  /// Throws memory::OutOfMemory.
+  void evaluate(double slope);
+  /// Adds what evaluate() found.
+  void add(ResidualSums& sums) const;
+
+ private:
+  const PullBack& first(std::size_t term) const { return *comparisons_.front()->terms[term]; }
+  const Cells& cells() const { return first(0).inputs.cells(); }
+  std::size_t n_time() const { return static_cast<std::size_t>(cells().shape()[Axis::time]); }
+  const Result& rest(std::size_t i) {
+    if (!rests_[i]) rests_[i] = comparisons_[i]->rest();
+    return *rests_[i];
+  }
+  std::shared_ptr<const ComparedRows> make_rows();
+  void write(std::size_t first_row, std::size_t n_row, std::size_t first_channel, std::size_t n_channel,
+             Complex<double>* data, double* weight);
+
+  BatchContext& context_;
+  std::span<const ChildLayout* const> layouts_;
+  std::vector<const Comparison*> comparisons_;
+  std::vector<ResultPtr> rests_;  // made where they are needed
+  std::uint64_t version_ = 0;
+  std::shared_ptr<const ComparedRows> rows_;
+  std::vector<Sky<double>> skies_;  // by term
+  ComparisonResult found_;
+};
+
+std::shared_ptr<const ComparedRows> ComparedGroup::make_rows() {
+  auto made = std::make_shared<ComparedRows>();
+  const std::size_t n_channel = cells().axis(Axis::frequency).centre.size();
+  made->wanted.assign(comparisons_.size() * n_time(), 0);
+  for (std::size_t i = 0; i < comparisons_.size(); ++i) {
+    const ResidualWeights weights(rest(i));
+    for (std::size_t e = 0; e < 4; ++e)
+      for (std::size_t t = 0; t < n_time(); ++t)
+        for (std::size_t f = 0; f < n_channel; ++f) {
+          const double w = weights.at(e, {static_cast<int>(t), static_cast<int>(f), 0, 0});
+          if (w != 0 && made->weights.add_weight(w, 2)) made->wanted[i * n_time() + t] = 1;
+        }
+  }
+  made->rows.resize(layouts_.size());
+  for (std::size_t k = 0; k < layouts_.size(); ++k) {
+    GroupRows<const unsigned char>& rows = made->rows[k];
+    for (std::size_t i = 0; i < comparisons_.size(); ++i)
+      rows.add(comparisons_[i]->terms[k]->inputs.child(kUvw).value, layouts_[k]->has_rates ? 6 : 3,
+               static_cast<std::int32_t>(i), static_cast<std::int32_t>(n_time()), cells(),
+               made->wanted.data() + i * n_time(), 1);
+    rows.keep_if([](const unsigned char* wanted) { return *wanted != 0; });
+    rows.finish(layouts_[k]->smear_time, layouts_[k]->smear_frequency);
+  }
+  return made;
+}
+
+void ComparedGroup::write(std::size_t first_row, std::size_t n_row, std::size_t first_channel, std::size_t n_channel,
+                          Complex<double>* data, double* weight) {
+  const GroupRows<const unsigned char>& rows = rows_->rows.front();
+  for (std::size_t r = first_row; r < first_row + n_row; ++r) {
+    const Result& residual = rest(static_cast<std::size_t>(rows.baseline[r]));
+    const ResidualWeights weights(residual);
+    const auto stride = broadcast_strides(residual.value.cells());
+    for (std::size_t e = 0; e < 4; ++e)
+      for (std::size_t f = first_channel; f < first_channel + n_channel; ++f, ++data, ++weight) {
+        const double w = weights.at(e, {rows.time[r], static_cast<int>(f), 0, 0});
+        *weight = ResidualWeights::is_sound(w) ? w : 0;
+        *data = residual.value.at(e, static_cast<std::size_t>(rows.time[r]) * stride[0] + f * stride[1]);
+      }
+  }
+}
+
+void ComparedGroup::evaluate(double slope) {
+  const std::size_t n_term = layouts_.size();
+  const AxisGrid& frequency = cells().axis(Axis::frequency);
+  const Channels channels = analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());
+  std::vector<JonesOperands> operands;
+  std::vector<JonesTerms> jones;
+  for (std::size_t k = 0; k < n_term; ++k) {
+    skies_.push_back(sky_with_tangent(*layouts_[k], first(k)));
+    operands.emplace_back(*layouts_[k]);
+    if (!layouts_[k]->jones_elements.empty())
+      for (const Comparison* one : comparisons_)
+        operands.back().add(one->terms[k]->inputs.children().subspan(kFirstJones));
+  }
+  for (const JonesOperands& one : operands) jones.push_back(one.terms());
+  if (rows_->rows.front().rows.n_row == 0) {
+    for (std::size_t k = 0; k < n_term; ++k) found_.adjoint.push_back(zero_adjoints(skies_[k], wish_of(first(k))));
+    return;
+  }
+  const Output none;
+  std::vector<ComparedTerm> terms;
+  for (std::size_t k = 0; k < n_term; ++k) {
+    const Node& node = first(k).inputs.node;
+    warn_of_large_cells(context_, node, largest_phase_change(skies_[k].extent, channels, rows_->rows[k].rows));
+    const DeviceProblem problem{.sky = skies_[k],
+                                .channels = channels,
+                                .rows = rows_->rows[k].rows,
+                                .jones = jones[k],
+                                .output = none,
+                                .owner = static_cast<std::uint64_t>(node.index()),
+                                .version = version_of(skies_[k])};
+    terms.push_back({problem, wish_of(first(k))});
+  }
+  const ComparedData data{version_, [this](auto... arguments) { write(arguments...); }};
+  found_ = compare_on_devices(terms, data, slope, tolerance_of(first(0).inputs.request), context_.devices,
+                              context_.threads, context_.cancellation);
+  context_.notes.add("psv-device-chi-square", "PSV: " + found_.report);
+}
+
+void ComparedGroup::add(ResidualSums& sums) const {
+  ResidualSums own = rows_->weights;
+  own.chi_square = found_.chi_square;
+  own.lost[0] = found_.lost;
+  sums.add(own);
+  for (std::size_t k = 0; k < layouts_.size(); ++k)
+    add_to_children(*layouts_[k], skies_[k], found_.adjoint[k], first(k));
+}
+
+/// Whether all of a comparison's terms are sums that the kernels take, on all cells of the request.
+bool is_comparable(std::span<const ChildLayout* const> layouts, const Comparison& comparison) {
+  for (std::size_t k = 0; k < layouts.size(); ++k) {
+    const PullBack& term = *comparison.terms[k];
+    if (!has_kernel(*layouts[k], term)) return false;
+    const CellShape& cells = term.inputs.cells().shape();
+    if (n_time(*layouts[k], term.inputs) != cells[Axis::time] || cells.extent[2] != 1 || cells.extent[3] != 1)
+      return false;
+  }
+  return true;
+}
+
+/// The skies of its terms.
+std::vector<const Result*> skies_of(const Comparison& comparison) {
+  std::vector<const Result*> skies;
+  for (const PullBack* term : comparison.terms)
+    for (const std::size_t slot : {kLmn, kBrightness, kShape})
+      skies.push_back(term->inputs.has_child(slot) ? &term->inputs.child(slot) : nullptr);
+  return skies;
+}
+
+}  // namespace
+
+bool compare_batch(BatchContext& context, std::span<const ChildLayout* const> layouts, std::span<Comparison> batch,
+                   double slope, ResidualSums& sums, ComparedRowsCache& cache) {
+  std::map<std::vector<const Result*>, std::size_t> index;
+  std::vector<std::vector<const Comparison*>> same;  // in the order of the batch
+  for (const Comparison& comparison : batch) {
+    if (!is_comparable(layouts, comparison)) return false;
+    const auto [at, is_new] = index.try_emplace(skies_of(comparison), same.size());
+    if (is_new) same.emplace_back();
+    same[at->second].push_back(&comparison);
+  }
+  std::vector<std::unique_ptr<ComparedGroup>> groups;
+  const Node& node = batch.front().terms.front()->inputs.node;
+  try {
+    for (auto& comparisons : same) {
+      groups.push_back(std::make_unique<ComparedGroup>(context, layouts, std::move(comparisons), cache));
+      groups.back()->evaluate(slope);
+    }
+  } catch (const memory::OutOfMemory& error) {
+    context.warnings.add("psv-device-memory",
+                         "node \"" + node.name() + "\" is compared with data on the host: " + error.what());
+    return false;
+  }
+  for (const auto& group : groups) group->add(sums);
+  return true;
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,47 @@
+// Starts the adjoint kernel and those that go with it on whatever device a queue belongs to; see launch.h.
+#pragma once
+
+#include "memory/queue.h"
+#include "nodes/psv/device/adjoint_job.h"
+
+namespace rimetree::psv {
+
+/// Each queues its work. The arrays that a job names must stay until it is done. Throws std::logic_error on a GPU
+/// without the plugin.
+void launch(memory::Queue& queue, const DeviceAdjointJob& job);
+void launch(memory::Queue& queue, const DeviceAddJob& job);
+void launch(memory::Queue& queue, const DeviceCompareJob& job);
+void launch(memory::Queue& queue, const DevicePlanesJob& job);
+
+struct GpuAdjointLauncher {
+  void (*adjoint)(memory::Queue& queue, const DeviceAdjointJob& job) = nullptr;
+  void (*add)(memory::Queue& queue, const DeviceAddJob& job) = nullptr;
+  void (*compare)(memory::Queue& queue, const DeviceCompareJob& job) = nullptr;
+  void (*planes)(memory::Queue& queue, const DevicePlanesJob& job) = nullptr;
+};
+void set_gpu_adjoint_launcher(const GpuAdjointLauncher& launcher);
+
+/// Calls f.template operator()<kPlanes, kGeneral, kSpectra>() with the instance that a job needs.
+template <class F>
+void with_adjoint_instance(const DeviceAdjointJob& job, F&& f) {
+  const auto with_planes = [&]<int kPlanes>() {
+    if (job.spectra())
+      f.template operator()<kPlanes, true, true>();
+    else if (job.sum.general())
+      f.template operator()<kPlanes, true, false>();
+    else
+      f.template operator()<kPlanes, false, false>();
+  };
+  switch (job.sum.n_plane) {
+    case 1:
+      return with_planes.template operator()<1>();
+    case 2:
+      return with_planes.template operator()<2>();
+    case 4:
+      return with_planes.template operator()<4>();
+    default:
+      return with_planes.template operator()<8>();
+  }
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,75 @@
+#include "nodes/psv/device/direct_launch.h"
+
+#include "nodes/psv/device/launch.h"
+#include "runtime/math/conventions.h"
+
+namespace rimetree::psv {
+
+DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r) {
+  DeviceRow row{rows.u[r], rows.v[r], rows.w[r], 0, 0, 0, 0, 0, 0, 0};
+  if (rows.du != nullptr) row.du = rows.du[r], row.dv = rows.dv[r], row.dw = rows.dw[r];
+  if (rows.exposure_s != nullptr) row.exposure = rows.exposure_s[r] / kSpeedOfLight_m_s;
+  if (jones.empty()) return row;
+  const auto baseline = static_cast<std::size_t>(rows.baseline[r]);
+  row.left = jones.left_of[baseline];
+  row.right = jones.right_of[baseline];
+  row.time = rows.time[r];
+  return row;
+}
+
+template <class T>
+DeviceJob<T> direct_job(const DeviceProblem& p, const PackedProblem& packed, DeviceSky<T>& sky, const DirectRows& rows,
+                        std::size_t begin, std::size_t end) {
+  const SourceArrays<T>& arrays = sky.sources({begin, end, rows.range->first_channel, rows.range->count});
+  DeviceJob<T> job;
+  job.source = arrays.sources.template as<const DeviceSource>();
+  if (arrays.weights) job.weight = arrays.weights.template as<const T>();
+  job.left = arrays.left;
+  job.right = arrays.right;
+  if (arrays.brightness) job.brightness = arrays.brightness.template as<const Complex<T>>();
+  job.row = rows.d_rows;
+  job.run = sky.runs() + rows.range->begin;
+  job.channel = sky.channels();
+  job.out = rows.d_out;
+  job.n_source = static_cast<std::int32_t>(end - begin);
+  job.n_row = static_cast<std::int32_t>(rows.n_row);
+  job.n_run = static_cast<std::int32_t>(rows.range->end - rows.range->begin);
+  job.n_channel = static_cast<std::int32_t>(packed.channels.channels.size());
+  job.first_channel = rows.range->first_channel;
+  job.n_out_channel = rows.range->count;
+  job.n_weight_channel = packed.jones.empty() ? static_cast<std::int32_t>(p.sky.n_weight_channel) : 1;
+  job.n_plane = packed.jones.empty() ? static_cast<std::int32_t>(p.sky.planes.size()) : 8;
+  if (job.n_plane <= 4) std::copy(p.sky.planes.begin(), p.sky.planes.end(), job.plane);
+  job.threads = rows.block_threads;
+  job.tiles = packed.channels.tiles;
+  job.regular = packed.channels.regular;
+  job.smear_time = p.rows.du != nullptr && p.rows.exposure_s != nullptr && p.rows.smear_time;
+  job.smear_frequency = p.rows.du != nullptr && p.rows.smear_frequency;
+  job.taper = begin >= p.sky.n_point && end > begin;
+  job.residual = packed.channels.residual;
+  return job;
+}
+
+template <class T>
+void launch_sum(const DeviceProblem& p, const PackedProblem& packed, DeviceSky<T>& sky, const DirectRows& rows,
+                std::size_t chunk_sources, bool accumulate) {
+  const auto launch_range = [&](std::size_t begin, std::size_t end) {
+    DeviceJob<T> job = direct_job(p, packed, sky, rows, begin, end);
+    job.accumulate = accumulate;
+    launch(sky.queue(), job);
+    accumulate = true;
+  };
+  for_each_chunk(p.sky, chunk_sources, launch_range);
+  if (!accumulate) launch_range(0, 0);  // an empty sky has visibilities too: zeros
+}
+
+template DeviceJob<float> direct_job(const DeviceProblem&, const PackedProblem&, DeviceSky<float>&, const DirectRows&,
+                                     std::size_t, std::size_t);
+template DeviceJob<double> direct_job(const DeviceProblem&, const PackedProblem&, DeviceSky<double>&, const DirectRows&,
+                                      std::size_t, std::size_t);
+template void launch_sum(const DeviceProblem&, const PackedProblem&, DeviceSky<float>&, const DirectRows&, std::size_t,
+                         bool);
+template void launch_sum(const DeviceProblem&, const PackedProblem&, DeviceSky<double>&, const DirectRows&, std::size_t,
+                         bool);
+
+}  // namespace rimetree::psv

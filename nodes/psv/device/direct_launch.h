@@ -1,0 +1,42 @@
+// Launches of the direct sum on a device: of points and of Gaussians by themselves, each in chunks of sources.
+#pragma once
+
+#include <algorithm>
+
+#include "nodes/psv/device/pipeline.h"
+#include "nodes/psv/device/sky.h"
+
+namespace rimetree::psv {
+
+DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r);
+
+/// Calls f(begin, end) for each chunk of so many sources at most; points and Gaussians never share one.
+template <class F>
+void for_each_chunk(const Sky<double>& sky, std::size_t most, F&& f) {
+  for (std::size_t begin = 0; begin < sky.n_source;) {
+    const std::size_t end = std::min(begin + most, begin < sky.n_point ? sky.n_point : sky.n_source);
+    f(begin, end);
+    begin = end;
+  }
+}
+
+/// Rows on a device, and the channels of which their visibilities are there.
+struct DirectRows {
+  const DeviceRow* d_rows = nullptr;
+  std::size_t n_row = 0;
+  const RunRange* range = nullptr;
+  Complex<double>* d_out = nullptr;  ///< [row][XX XY YX YY][channel of the range]
+  std::int32_t block_threads = DeviceShape::kThreads;
+};
+
+/// A launch of sources [begin, end), which the sky has on the device until the next ones are asked for.
+template <class T>
+DeviceJob<T> direct_job(const DeviceProblem& problem, const PackedProblem& packed, DeviceSky<T>& sky,
+                        const DirectRows& rows, std::size_t begin, std::size_t end);
+
+/// Queues the sum over all sources, in chunks of so many; `accumulate`: it is added to what is there.
+template <class T>
+void launch_sum(const DeviceProblem& problem, const PackedProblem& packed, DeviceSky<T>& sky, const DirectRows& rows,
+                std::size_t chunk_sources, bool accumulate);
+
+}  // namespace rimetree::psv

@@ -1,0 +1,285 @@
+// Trees of many nodes on the simulated device: the host's bits, every byte counted, every allocation failing.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "memory/simulated_device.h"
+#include "tests/support/forest_fixture.h"
+#include "tests/support/many_node_tree.h"
+
+namespace rimetree::test {
+namespace {
+
+using testing::ManyNodeTree;
+
+constexpr PlacementRule kAlways{1, false};
+
+struct Trial {
+  Trial(const std::vector<NodeSpec>& specs, const std::string& device, std::vector<std::string> names,
+        PlacementRule rule = kAlways, std::size_t budget_bytes = 0)
+      : forest(Forest::build(specs, registry())) {
+    EvaluatorOptions options;
+    options.threads = 1;
+    options.device = {device, budget_bytes};
+    options.placement = rule;
+    evaluator = std::make_unique<Evaluator>(forest, options);
+    for (const std::string& name : names) roots.push_back(forest->find(name));
+  }
+  static Trial of(const ManyNodeTree& tree, const std::string& device, std::size_t budget_bytes = 0) {
+    std::vector<std::string> names;
+    for (std::size_t b = 0; b < tree.n_baseline; ++b) names.push_back(ManyNodeTree::root(b));
+    return {tree.specs(), device, names, kAlways, budget_bytes};
+  }
+  std::vector<ResultPtr> evaluate(std::shared_ptr<const Cells> cells) {
+    request.cells = std::move(cells);
+    return evaluator->evaluate(request, roots);
+  }
+  ClassTiming timing(const std::string& class_name) { return evaluator->timing().classes.at(class_name); }
+  DeviceReport report() { return evaluator->devices().front()->report(); }
+  memory::SimulatedDevice& device() {
+    return dynamic_cast<memory::SimulatedDevice&>(evaluator->devices().front()->device());
+  }
+
+  std::shared_ptr<Forest> forest;
+  std::unique_ptr<Evaluator> evaluator;
+  std::vector<int> roots;
+  Request request;
+};
+
+void expect_same_bits(const std::vector<ResultPtr>& got, const std::vector<ResultPtr>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    expect_ok(got[i]);
+    ASSERT_TRUE(got[i]->value.dims() == expected[i]->value.dims());
+    ASSERT_EQ(got[i]->value.bytes(), expected[i]->value.bytes());
+    EXPECT_EQ(std::memcmp(got[i]->value.host(), expected[i]->value.host(), got[i]->value.bytes()), 0) << "root " << i;
+  }
+}
+
+TEST(EvaluatorDevices, ATreeOfManyNodesHasTheHostsBits) {
+  const ManyNodeTree tree{.n_baseline = 6, .n_source = 3, .n_time = 4, .n_channel = 5};
+  Trial host = Trial::of(tree, "none"), device = Trial::of(tree, "simulated");
+  for (const std::size_t tile : {0, 1}) {
+    expect_same_bits(device.evaluate(tree.cells(tile)), host.evaluate(tree.cells(tile)));
+    for (const char* name : {"VisPhaseShift", "TFSmearFactor", "MatrixMultiply", "Add"}) {
+      EXPECT_EQ(device.timing(name).on_devices, device.timing(name).evaluations) << name;
+      EXPECT_EQ(device.timing(name).batches, tile + 1) << "one launch: " << name;
+      EXPECT_EQ(host.timing(name).on_devices, 0u) << name;
+    }
+  }
+  EXPECT_EQ(device.evaluator->notes().list().size(), 5u) << "these and Stokes";
+  EXPECT_TRUE(host.evaluator->notes().list().empty());
+}
+
+TEST(EvaluatorDevices, OverHundredsOfEvaluationsOnlyWhatHasChangedGoesUp) {
+  const ManyNodeTree tree{.n_baseline = 5, .n_source = 3, .n_time = 4, .n_channel = 6};
+  Trial run = Trial::of(tree, "simulated");
+  run.evaluate(tree.cells(0));
+  const DeviceReport before = run.report();
+  const std::size_t result_bytes = tree.n_baseline * 4 * tree.n_time * tree.n_channel * sizeof(Complex<double>);
+  EXPECT_EQ(before.bytes_to_host, result_bytes);
+  constexpr std::size_t kTiles = 300;
+  for (std::size_t tile = 1; tile <= kTiles; ++tile) run.evaluate(tree.cells(tile));
+  const DeviceReport after = run.report();
+  EXPECT_EQ(after.bytes_to_device - before.bytes_to_device, kTiles * 2 * tree.n_time * sizeof(double))
+      << "centres and widths of the times, which smearing asks for";
+  EXPECT_EQ(after.bytes_to_host - before.bytes_to_host, kTiles * result_bytes);
+  EXPECT_EQ(after.arrays.evictions, 0u);
+  EXPECT_EQ(after.arrays.resident_bytes, before.arrays.resident_bytes) << "nothing is left behind";
+
+  // One baseline's coordinates change: those of all go up, as they go together; nothing else.
+  StateArray uvw = run.forest->node(run.forest->find("uvw:1")).state().array("value");
+  uvw.data[0] += 1;
+  run.forest->set_state(run.forest->find("uvw:1"), {{"value", uvw}});
+  run.evaluate(tree.cells(kTiles + 1));
+  EXPECT_EQ(run.report().bytes_to_device - after.bytes_to_device,
+            (tree.n_baseline * 6 + 2) * tree.n_time * sizeof(double));
+}
+
+TEST(EvaluatorDevices, EveryAllocationMayFail) {
+  const ManyNodeTree tree{.n_baseline = 3, .n_source = 2, .n_time = 2, .n_channel = 3};
+  Trial host = Trial::of(tree, "none");
+  const auto first = host.evaluate(tree.cells(0)), second = host.evaluate(tree.cells(1));
+  std::size_t n_allocation = 0;
+  {
+    Trial run = Trial::of(tree, "simulated");
+    run.evaluate(tree.cells(0));
+    run.evaluate(tree.cells(1));
+    n_allocation = run.device().allocations_tried();
+  }
+  ASSERT_GT(n_allocation, 20u);
+  for (std::size_t n = 1; n <= n_allocation; ++n)
+    for (const std::size_t count : {std::size_t{1}, std::size_t{2}, n_allocation}) {
+      Trial run = Trial::of(tree, "simulated");
+      run.device().fail_allocations(n, count);
+      expect_same_bits(run.evaluate(tree.cells(0)), first);
+      expect_same_bits(run.evaluate(tree.cells(1)), second);
+    }
+}
+
+TEST(EvaluatorDevices, ABatchThatFindsNoRoomIsDoneByTheHostAndSaysSo) {
+  const ManyNodeTree tree{.n_baseline = 3, .n_source = 2, .n_time = 2, .n_channel = 3};
+  Trial host = Trial::of(tree, "none"), tiny = Trial::of(tree, "simulated", 2000);
+  expect_same_bits(tiny.evaluate(tree.cells()), host.evaluate(tree.cells()));
+  EXPECT_LE(tiny.report().arrays.peak_bytes, 2000u);
+  ASSERT_FALSE(tiny.evaluator->warnings().list().empty());
+  EXPECT_NE(tiny.evaluator->warnings().list()[0].find("is evaluated on the host"), std::string::npos);
+}
+
+TEST(EvaluatorDevices, WhereRoomIsShortResultsAreSavedToTheHostAndBroughtBack) {
+  // All of a level is alive before the next one begins; half of it fits.
+  const ManyNodeTree tree{.n_baseline = 8, .n_source = 4, .n_time = 4, .n_channel = 8};
+  Trial host = Trial::of(tree, "none"), roomy = Trial::of(tree, "simulated");
+  const auto expected = host.evaluate(tree.cells());
+  expect_same_bits(roomy.evaluate(tree.cells()), expected);
+  const std::size_t needed = roomy.report().arrays.peak_bytes;
+  bool spilled = false;
+  for (const std::size_t part : {9, 8, 7, 6, 5, 4, 3, 2, 1}) {
+    Trial run = Trial::of(tree, "simulated", needed * part / 10);
+    expect_same_bits(run.evaluate(tree.cells()), expected);
+    EXPECT_LE(run.report().arrays.peak_bytes, needed * part / 10);
+    spilled = spilled || run.report().arrays.spills > 0;
+  }
+  EXPECT_TRUE(spilled);
+}
+
+/// root = host class (a + b), where a and b are large enough.
+TestForest small_tree() {
+  TestForest tree;
+  tree.constant("a", array({2, 3}, {1, 2, 3, 4, 5, 6}), 2).constant("b", array({2, 3}, {6, 5, 4, 3, 2, 1}), 2);
+  tree.node("sum", "Add", {"a", "b"}).node("product", "Multiply", {"sum", "a"});
+  return tree;
+}
+
+TEST(EvaluatorDevices, SmallBatchesStayOnTheHostUnlessTheirInputsAreThere) {
+  TestForest tree = small_tree();
+  const auto placed = [&](PlacementRule rule, const std::string& class_name) {
+    Trial run(tree.specs(), "simulated", {"product"}, rule);
+    expect_ok(run.evaluate(tree.request.cells).front());
+    return run.timing(class_name).on_devices;
+  };
+  EXPECT_EQ(placed({1, false}, "Add"), 1u);
+  EXPECT_EQ(placed({6, false}, "Add"), 1u);
+  EXPECT_EQ(placed({7, false}, "Add"), 0u) << "it has six values";
+  EXPECT_EQ(placed({7, false}, "Multiply"), 0u);
+  EXPECT_EQ(placed({6, true}, "Add"), 0u) << "what it gives is less than what it is given";
+  tree.node("outer", "Add", {"sum", "row"}).constant("row", array({1, 3}, {1, 2, 3}), 2);
+  EXPECT_EQ(placed({6, false}, "Multiply"), 1u);
+}
+
+TEST(EvaluatorDevices, WhatNoDeviceReadsIsNotMadeThere) {
+  TestForest tree = small_tree();
+  tree.node("difference", "Condeq", {"data=product", "model=a"});  // of which only the host knows how
+  Trial run(tree.specs(), "simulated", {"difference"});
+  expect_ok(run.evaluate(tree.request.cells).front());
+  EXPECT_EQ(run.timing("Add").on_devices, 1u);
+  EXPECT_EQ(run.timing("Multiply").on_devices, 1u) << "its input is there";
+  EXPECT_EQ(run.timing("Condeq").on_devices, 0u);
+  EXPECT_EQ(run.report().bytes_to_host, 6 * sizeof(double)) << "only the product";
+  TestForest direct = small_tree();
+  direct.node("other", "Add", {"a", "b"}).node("difference", "Condeq", {"data=other", "model=a"});
+  Trial other(direct.specs(), "simulated", {"difference"});
+  expect_ok(other.evaluate(direct.request.cells).front());
+  EXPECT_EQ(other.timing("Add").on_devices, 0u);
+}
+
+TEST(EvaluatorDevices, SeveralHostConsumersShareOneCopy) {
+  TestForest tree = small_tree();
+  tree.node("d0", "Condeq", {"data=sum", "model=a"}).node("d1", "Condeq", {"data=sum", "model=b"});
+  tree.node("same", "Identity", {"sum"});
+  Trial run(tree.specs(), "simulated", {"d0", "d1", "product"});
+  for (const ResultPtr& result : run.evaluate(tree.request.cells)) expect_ok(result);
+  EXPECT_EQ(run.timing("Add").on_devices, 1u);
+  EXPECT_EQ(run.report().bytes_to_host, 2 * 6 * sizeof(double)) << "the sum, and the product as it is a root";
+  Trial passed_on(tree.specs(), "simulated", {"same"});
+  expect_ok(passed_on.evaluate(tree.request.cells).front());
+  EXPECT_EQ(passed_on.report().bytes_to_host, 6 * sizeof(double));
+}
+
+TEST(EvaluatorDevices, MissingChildrenLeaveHoles) {
+  TestForest tree = small_tree();
+  tree.node("none", "TestMissing", {}, {{"dims", array({0}, {})}});
+  tree.node("left", "Add", {"sum", "none", "product"}).node("all", "Add", {"sum", "b", "product"});
+  tree.node("both", "Composer", {"left", "all"});
+  Trial host(tree.specs(), "none", {"both"}), run(tree.specs(), "simulated", {"both"});
+  expect_same_bits(run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
+  EXPECT_EQ(run.timing("Add").on_devices, 3u);
+}
+
+TEST(EvaluatorDevices, RealAndComplexNodesOfABatchAreLaunchedByThemselves) {
+  TestForest tree = small_tree();
+  tree.constant("z", complex_array({1, 3}, {{1, 2}, {3, 4}, {5, 6}}), 2);
+  tree.node("x0", "Multiply", {"sum", "z"}).node("x1", "Multiply", {"sum", "b"}).node("x2", "Multiply", {"z", "z"});
+  tree.node("both", "Composer", {"x0", "x1", "x2"});
+  Trial host(tree.specs(), "none", {"both"}), run(tree.specs(), "simulated", {"both"});
+  expect_same_bits(run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
+}
+
+TEST(EvaluatorDevices, ManyArraysOfOneJob) {
+  // Each result is a block of its own, as it is evaluated by itself; all go into one sum.
+  TestForest tree = small_tree();
+  TestForest::Children terms;
+  std::vector<std::string> names;
+  for (int i = 0; i < 2 * CellJob::kFewArrays; ++i) {
+    names.push_back("term" + std::to_string(i));
+    tree.parm("p" + std::to_string(i), i).node(names.back(), "Multiply", {"a", "p" + std::to_string(i)});
+  }
+  tree.node("all", "Add", names);
+  Trial host(tree.specs(), "none", {"all"}), run(tree.specs(), "simulated", {"all"});
+  host.request.cells = run.request.cells = tree.request.cells;
+  for (const std::string& name : names) run.evaluator->evaluate(run.request, std::vector<int>{run.forest->find(name)});
+  expect_same_bits(run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
+}
+
+TEST(EvaluatorDevices, WithDerivativesTheHostComputesWhatDependsOnUnknowns) {
+  TestForest tree = small_tree();
+  tree.parm("p", 2).node("scaled", "Multiply", {"product", "p"});
+  Trial host(tree.specs(), "none", {"scaled"}), run(tree.specs(), "simulated", {"scaled"});
+  host.request.derivatives = run.request.derivatives = true;
+  const auto expected = host.evaluate(tree.request.cells), got = run.evaluate(tree.request.cells);
+  expect_same_bits(got, expected);
+  ASSERT_EQ(got[0]->derivatives.size(), 1u);
+  EXPECT_EQ(got[0]->derivatives[0].value.at(0, 5), expected[0]->derivatives[0].value.at(0, 5));
+  EXPECT_EQ(run.timing("Add").on_devices, 1u);
+  EXPECT_EQ(run.timing("Multiply").on_devices, 1u) << "the fixed product, not the scaled one";
+}
+
+TEST(EvaluatorDevices, TheGradientIsTheHosts) {
+  TestForest tree = small_tree();
+  tree.parm("p", 2).node("scaled", "Multiply", {"product", "p"});
+  tree.node("residual", "Condeq", {"data=a", "model=scaled"}).node("chi", "ChiSquare", {"residual"});
+  Trial host(tree.specs(), "none", {"chi"}), run(tree.specs(), "simulated", {"chi"});
+  host.request.cells = run.request.cells = tree.request.cells;
+  auto expected = host.evaluator->value_and_gradient(host.request, host.roots[0]);
+  auto got = run.evaluator->value_and_gradient(run.request, run.roots[0]);
+  expect_same_bits({got.value}, {expected.value});
+  const int p = run.forest->find("p");
+  ASSERT_EQ(got.gradient.of(p).size(), 1u);
+  EXPECT_EQ(got.gradient.of(p)[0], expected.gradient.of(p)[0]);
+  EXPECT_EQ(run.timing("Add").on_devices, 1u);
+}
+
+TEST(EvaluatorDevices, ResultsOutliveTheEvaluator) {
+  TestForest tree = small_tree();
+  ResultPtr result;
+  {
+    Trial run(tree.specs(), "simulated", {"product"});
+    result = run.evaluate(tree.request.cells).front();
+  }
+  ASSERT_NE(result->value.device(), nullptr);
+  EXPECT_EQ(result->value.real()[5], 42);
+  EXPECT_TRUE(result->value.device()->block().on_device());
+}
+
+TEST(EvaluatorDevices, ForgettingLetsGoOfEverything) {
+  const ManyNodeTree tree{.n_baseline = 2, .n_source = 2, .n_time = 2, .n_channel = 3};
+  Trial run = Trial::of(tree, "simulated");
+  run.evaluate(tree.cells());
+  EXPECT_GT(run.report().arrays.resident_bytes, 0u);
+  run.evaluator->forget();
+  EXPECT_EQ(run.report().arrays.resident_bytes, 0u);
+  run.evaluate(tree.cells());
+}
+
+}  // namespace
+}  // namespace rimetree::test

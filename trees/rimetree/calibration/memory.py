@@ -1,0 +1,116 @@
+"""What solving a chunk takes in memory, before anything is read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..machine import free_memory_bytes
+from .errors import CalibrationError
+from .grid import Chunk
+from .planning import CalibrationOptions, GroupPlan
+from .solve_trees import SolveTree
+from .terms import Term
+
+_COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
+_FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
+_MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
+_FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
+_FREQUENCY_DEPENDENT = ("delay", "tec")
+_PORTION = 2**30  # about: results of so many baselines at a time, where those of all do not fit
+
+
+@dataclass(frozen=True)
+class MemoryNeed:
+    """Bytes that one chunk needs at least.
+
+    `data`: visibilities, weights and flags as read; `results`: the same and the model as nodes have them, of some
+    baselines at a time if need be; `equations`: matrices of the unknowns, and sums over the data.
+    """
+
+    data: int
+    results: int
+    equations: int
+
+    @property
+    def total(self) -> int:
+        return self.data + self.results + self.equations
+
+    def __str__(self) -> str:
+        return (
+            f"{_text(self.total)} (data {_text(self.data)}, results of nodes {_text(self.results)}, equations "
+            f"{_text(self.equations)})"
+        )
+
+
+def memory_need(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[Term]) -> MemoryNeed:
+    """An estimate for one chunk of a plan: what is large, without small change such as UVW."""
+    group = plan.group
+    n_baseline = len(group.baselines)
+    cells = n_baseline * len(chunk.slot_s) * plan.n_channel
+    columns = 1 + tree.n_column
+    data = cells * len(group.correlations) * (_FROM_SET + 8 * (columns - 1))
+    if len(group.data_desc_ids) > 1:
+        data *= 2  # windows are read one by one and then joined
+    per_cell = 4 * (_COMPLEX + _FLAG) + 4 * (_REAL + _FLAG)  # data and weights [2,2]
+    per_cell += 4 * (_COMPLEX * tree.n_part + _FLAG * tree.n_column)
+    results = min(cells * per_cell, max(_PORTION, cells * per_cell // n_baseline))
+    return MemoryNeed(data, results, _equations(plan, chunk, tree, terms))
+
+
+def _equations(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[Term]) -> int:
+    tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
+    counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
+    # Sums over the data of each block on which no solution changes (Jones terms; see the Solver).
+    blocks = [max(count[axis] for count in tiles.values()) for axis in (0, 1)]
+    if any(term.kind.name in _FREQUENCY_DEPENDENT for term in terms):
+        blocks[1] = plan.n_channel
+    basis = tree.n_part if all(term.kind.diagonal for term in terms) else 4 * tree.n_part
+    sums = len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * _COMPLEX * (basis + basis * (basis + 1) // 2)
+    return _matrices(list(tiles.values()), list(counts.values())) + sums
+
+
+def _matrices(tiles: Sequence[tuple[int, int]], counts: Sequence[int]) -> int:
+    """Normal matrices, of terms with so many solutions in time and frequency and so many unknowns in each of these.
+
+    Solutions that share no data are solved apart; those of the longest intervals connect the others.
+    """
+    groups = min(count[0] for count in tiles) * min(count[1] for count in tiles)
+    unknowns = sum(n * t * f for n, (t, f) in zip(counts, tiles, strict=True)) / groups
+    elements = 0.0
+    for i, j in itertools.combinations_with_replacement(range(len(tiles)), 2):
+        overlaps = max(tiles[i][0], tiles[j][0]) * max(tiles[i][1], tiles[j][1])
+        elements += counts[i] * counts[j] * overlaps / (2 if i == j else 1) / groups
+    # As the Solver: large matrices that are mostly empty are kept so, and their factors take some times as much.
+    if unknowns > _FEW_UNKNOWNS and elements < _MOST_DENSITY * unknowns**2 / 2:
+        return int(groups * elements * _SPARSE_ELEMENT)
+    return int(groups * 3 * _REAL * unknowns**2)
+
+
+def check_memory(plan: GroupPlan, tree: SolveTree, terms: Sequence[Term], options: CalibrationOptions) -> MemoryNeed:
+    """What the largest chunk of a plan needs.
+
+    Raises `CalibrationError`, with what to do, where that is more than there is: `memory_bytes` of the options, else
+    what is free.
+    """
+    need = max((memory_need(plan, chunk, tree, terms) for chunk in plan.chunks), key=lambda one: one.total)
+    there_is = options.memory_bytes or free_memory_bytes()
+    if there_is and _MARGIN * need.total > there_is:
+        group = plan.group
+        longest = max(plan.chunks, key=lambda chunk: len(chunk.slot_s))
+        raise CalibrationError(
+            f"field {group.field_id}: {len(longest.slot_s)} time slots of {len(group.baselines)} baselines and "
+            f"{plan.n_channel} channels are solved together, which takes about {need}; there "
+            f"{'may be' if options.memory_bytes else 'is'} {_text(there_is)}. Give the term of the longest "
+            f"interval a shorter one ({', '.join(repr(str(t)) for t in terms)}), or average the data"
+        )
+    return need
+
+
+def _text(n_bytes: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024 or unit == "GiB":
+            return f"{n_bytes:.4g} {unit}"
+        n_bytes /= 1024
+    raise AssertionError
