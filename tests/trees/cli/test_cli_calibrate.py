@@ -101,12 +101,19 @@ def test_uv_limits_leave_data_out(command, observed, sky_file, tmp_path):
     assert all(count > 0 for count in counts.values())
     length = np.hypot(*np.moveaxis(tile["uvw_m"][..., :2], -1, 0))
     assert (length < 60).any() and (length > 100).any()
-    # An antenna of which all baselines are too short has no solution.
+
+
+def test_where_nothing_is_solved_the_command_fails(command, observed, sky_file, tmp_path):
+    out = tmp_path / "none.h5"
     result = command(
-        *("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "none.h5"),
+        *("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", out, "--apply"),
         *("--uvmin", "10km"),
+        code=1,
     )
-    assert "0 of" in result.stdout and calibration.read_h5parm(tmp_path / "none.h5")[0]["G"].flag.all()
+    assert "0 of" in result.stdout
+    assert f"no solve converged: all solutions in {out} are flagged; the set is left as it is" in result.stderr
+    assert calibration.read_h5parm(out)[0]["G"].flag.all()
+    assert "CORRECTED_DATA" not in [column["name"] for column in rt.ms.inspect(observed)["columns"]]
 
 
 def test_apply_needs_what_belongs_together(command, observed, sky_file, tmp_path):

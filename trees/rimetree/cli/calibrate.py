@@ -9,7 +9,7 @@ import sys
 import click
 
 from .apply import run_apply, solutions_options
-from .errors import Interrupted
+from .errors import Failed, Interrupted
 from .output import log, table
 from .quantities import Quantity, frequency_text, utc_text
 from .selection import (
@@ -125,6 +125,9 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
         raise Interrupted(message) from None
     click.echo(_report_text(report, parsed))
     log(f"wrote {out}")
+    if report.converged == 0:
+        untouched = "; the set is left as it is" if given["apply_"] or given["subtract"] else ""
+        raise Failed(f"no solve converged: all solutions in {out} are flagged{untouched}")
     if given["apply_"] or given["subtract"]:
         _use(ms, model, report.solutions, field, ddid, given)
 
