@@ -1,5 +1,6 @@
 #include "runtime/tuning_file.h"
 
+#define BOOST_BIND_GLOBAL_PLACEHOLDERS  // for Boost's parser, which includes what warns without it
 #include <boost/property_tree/json_parser.hpp>
 #include <cstdlib>
 #include <filesystem>
