@@ -127,13 +127,13 @@ Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int
 std::vector<ResultPtr> Evaluator::evaluate(const Request& request, const std::vector<int>& roots,
                                            Cancellation* cancellation) {
   Cancellation none;
-  return evaluate_roots(request, roots, cancellation ? *cancellation : none, false);
+  return evaluate_roots(request, roots, cancellation ? *cancellation : none, false, Placing::roots_on_host);
 }
 
 std::vector<ResultPtr> Evaluator::evaluate_step(const Request& request, const std::vector<int>& roots,
-                                                Cancellation* cancellation) {
+                                                Cancellation* cancellation, Placing placing) {
   Cancellation none;
-  return evaluate_roots(request, roots, cancellation ? *cancellation : none, true);
+  return evaluate_roots(request, roots, cancellation ? *cancellation : none, true, placing);
 }
 
 std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const std::vector<int>& roots,
@@ -173,12 +173,13 @@ std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const s
 }
 
 std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const std::vector<int>& roots,
-                                                 Cancellation& cancellation, bool step) {
+                                                 Cancellation& cancellation, bool step, Placing placing) {
   const auto controlled = run_controls(request, roots, cancellation);
   const auto start = std::chrono::steady_clock::now();
   const double processor_start = processor_seconds();
   Pass pass = prepare(request, roots, cancellation);
   pass.step = step;
+  pass.placing = placing;
   for (const auto& [node, result] : controlled) pass.result[node] = result;
   for (const auto& wave : waves_) {
     if (waves_.size() > 1) pass.nodes = plan_->below(wave);
@@ -190,7 +191,7 @@ std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const s
   results.reserve(roots.size());
   for (const int root : roots) {
     results.push_back(pass.result[root]);
-    if (!devices_.empty()) values.push_back(&results.back()->value);
+    if (!devices_.empty() && placing != Placing::roots_where_made) values.push_back(&results.back()->value);
   }
   bring_to_host(values);
   timing_.total_seconds += seconds_since(start);
@@ -257,7 +258,9 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   if (!ready.empty()) {
     BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
     context.devices = devices_;
-    context.feeds_devices = !devices_.empty() && pass.active.empty() && feeds_devices(nodes);
+    const bool stays = pass.placing == Placing::roots_where_made &&
+                       std::any_of(nodes.begin(), nodes.end(), [&](int node) { return pass.is_root[node]; });
+    context.feeds_devices = !devices_.empty() && pass.active.empty() && (stays || feeds_devices(nodes));
     ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
     const auto start = std::chrono::steady_clock::now();
     if (run_on_device(pass, nodes)) {

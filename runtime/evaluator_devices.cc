@@ -75,7 +75,8 @@ DeviceContext* Evaluator::place(const Pass& pass, std::span<const int> nodes, st
   const auto& ready = pass.batch.ready;
   const Node& node = forest_->node(nodes[0]);
   const DevicePath* path = node.device_path();
-  if (devices_.empty() || path == nullptr || node.dims().size() == 0 || !are_known(ready)) return nullptr;
+  if (devices_.empty() || pass.placing == Placing::on_host) return nullptr;
+  if (path == nullptr || node.dims().size() == 0 || !are_known(ready)) return nullptr;
   // In a reverse pass the host goes back through what it has computed.
   if (std::any_of(nodes.begin(), nodes.end(), [&](int one) { return pass.pulls_back(one); })) return nullptr;
   if (!plan_on_device(*path, ready, plans)) return nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/solve/cell_sums.h"
 #include "runtime/solve/operand.h"
 
 namespace rimetree::solve {
@@ -23,8 +24,7 @@ struct GenericSource::Inputs {
   const Result* weight = nullptr;
 };
 
-GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request,
-                             fit::ErrorModel errors)
+GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request, ErrorModel errors)
     : evaluator_(evaluator), problem_(problem), request_(request), errors_(errors) {
   request_.derivatives = true;
   request_.verify = 0;
@@ -114,7 +114,7 @@ void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution
           continue;
         }
         const double given = inputs.weight != nullptr ? weights.at(element, t, f).re : 1;
-        if (!good_weight(given)) {
+        if (!is_good_weight(given)) {
           ++contribution.excluded.bad_weight;
           continue;
         }

@@ -8,7 +8,7 @@ namespace rimetree::solve {
 
 class GenericSource final : public EquationSource {
  public:
-  GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request, fit::ErrorModel errors);
+  GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request, ErrorModel errors);
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   std::string method() const override { return "derivatives of every Condeq"; }
 
@@ -21,7 +21,7 @@ class GenericSource final : public EquationSource {
   Evaluator& evaluator_;
   const Problem& problem_;
   Request request_;
-  fit::ErrorModel errors_;
+  ErrorModel errors_;
 };
 
 /// Throws Error with the first failure among the results, if there is one.

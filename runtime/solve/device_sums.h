@@ -1,0 +1,81 @@
+// Sums over the cells of consecutive equations, made on a device: what they are made of goes up once and stays, sums
+// come down.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/device_context.h"
+#include "runtime/result.h"
+#include "runtime/solve/problem.h"
+#include "runtime/solve/sums_job.h"
+
+namespace rimetree::solve {
+
+/// Values, and what identifies them.
+struct SumOperand {
+  const Vells* values = nullptr;  ///< nullptr: none
+  memory::ArrayKey key;
+  int element = -1;  ///< as in SumVector
+
+  SumOperand() = default;
+  /// The values of a result, or of its k-th derivative.
+  explicit SumOperand(const Result& result, int element = -1);
+  SumOperand(const Result& result, std::size_t derivative);
+};
+
+/// What one equation's sums are made of; see SumEquation.
+struct SumInput {
+  SumOperand data, residual, weight;
+  std::vector<SumOperand> fixed, vectors;
+  std::function<bool(std::size_t element, std::size_t t, std::size_t f)> flagged;  ///< empty: nothing is
+  memory::ArrayKey flags_key;
+  double weight_factor = 1;
+  int dimensions = 2;
+
+  /// Of everything that must be on the device, flags included.
+  std::uint64_t bytes(const CellShape& cells, std::size_t n_element) const;
+};
+
+/// How equations are divided.
+struct SumBlocks {
+  Segments time, frequency;
+  std::size_t n_element = 1;
+  bool is_real = false;  ///< see SumsJob
+  std::size_t size() const { return time.size() * frequency.size(); }
+};
+
+/// What of sums is wanted at some values of the unknowns.
+struct SumsWanted {
+  ErrorModel errors;
+  bool products = true;
+  std::span<const Complex<double>> coefficients;  ///< as in SumEquation; empty: no residuals
+};
+
+class DeviceSums {
+ public:
+  /// Brings up what is not there, and keeps it there as long as this lives. Throws memory::OutOfMemory.
+  DeviceSums(DeviceContext& device, const SumBlocks& blocks, std::span<const SumInput> inputs);
+  DeviceSums(DeviceSums&&) = default;
+
+  /// Queues everything. Throws memory::OutOfMemory.
+  void start(const SumsWanted& wanted);
+  /// The sums, by equation, block and element: ScalarSums, then products (SumsJob::n_number). Waits for them.
+  std::vector<double> finish();
+  /// Of the last start().
+  std::size_t n_number() const { return static_cast<std::size_t>(job_.n_number()); }
+
+ private:
+  using Handle = memory::ResidentArrays::Handle;
+  class Arrays;
+  void describe(const SumBlocks& blocks, std::span<const SumInput> inputs, Arrays& arrays, const CellShape& cells);
+
+  DeviceContext* device_;
+  std::uint64_t owner_;
+  std::vector<Handle> held_;
+  Handle d_coefficients_, d_partial_, d_sums_;
+  SumsJob job_;
+};
+
+}  // namespace rimetree::solve
