@@ -109,11 +109,12 @@ class DeviceSums::Arrays {
                n_frequency = static_cast<std::size_t>(cells[Axis::frequency]);
     array.frequency = 1, array.time = n_frequency, array.element = n_time * n_frequency;
     array.bytes = n_element * array.element;
-    place(array, {mix(kFlags, input.flags_key.owner), input.flags_key.version}, [&, n_element](std::byte* to) {
-      for (std::size_t e = 0; e < n_element; ++e)
-        for (std::size_t t = 0; t < n_time; ++t)
-          for (std::size_t f = 0; f < n_frequency; ++f) *to++ = std::byte{input.flagged(e, t, f)};
-    });
+    place(array, {mix(kFlags, input.flags_key.owner), input.flags_key.version},
+          [&flagged = input.flagged, n_element, n_time, n_frequency](std::byte* to) {
+            for (std::size_t e = 0; e < n_element; ++e)
+              for (std::size_t t = 0; t < n_time; ++t)
+                for (std::size_t f = 0; f < n_frequency; ++f) *to++ = std::byte{flagged(e, t, f)};
+          });
     return array;
   }
 

@@ -13,6 +13,8 @@ namespace {
 
 /// So many derivatives make as many tiles of products as a launch may have.
 constexpr std::size_t kMostDerivatives = 1000;
+/// Lists of more sources than this are divided: they take eight bytes each on the device, and for a moment more here.
+constexpr std::size_t kMostSources = 8 << 20;
 
 /// The device's arrays, if values and derivatives are on one device, and not on the host.
 const memory::ResidentArrays* where_made(const Result& condeq) {
@@ -61,14 +63,22 @@ const GenericSource::Assembly& GenericSource::assembly(const SumShare& share, st
       version = mix(mix(version, static_cast<std::uint64_t>(derivative.parameter.parm)),
                     static_cast<std::uint64_t>(derivative.parameter.coefficient));
   }
-  for (const GroupEquations& group : groups) version = mix(version, std::uint64_t{group.wanted});
   const auto [known, is_new] = assemblies_.try_emplace(version);
   Assembly& made = known->second;
-  if (!is_new) return made;
+  // Groups that have ended do no harm.
+  const bool serves = !is_new && std::equal(groups.begin(), groups.end(), made.wanted.begin(),
+                                            [](const auto& group, bool had) { return had || !group.wanted; });
+  if (serves) return made;
+  made = {};
+  for (const GroupEquations& group : groups) {
+    made.wanted.push_back(group.wanted);
+    version = mix(version, std::uint64_t{group.wanted});
+  }
   made.lists.version = version;
 
   // Which number of which total each source adds to.
-  std::vector<std::size_t> first_of(groups.size(), 0);
+  constexpr std::size_t kNone = ~std::size_t{0};
+  std::vector<std::size_t> first_of(groups.size(), kNone);
   std::size_t n_total = 0;
   std::vector<std::pair<std::size_t, std::int64_t>> entries;  // total, source
   const auto n_time = static_cast<std::uint32_t>(problem_.time_segments().size());
@@ -82,7 +92,7 @@ const GenericSource::Assembly& GenericSource::assembly(const SumShare& share, st
         if (number < 0 || !groups[static_cast<std::size_t>(number)].wanted) continue;
         const fit::NormalEquations& equations = groups[static_cast<std::size_t>(number)].equations;
         std::size_t& first = first_of[static_cast<std::size_t>(number)];
-        if (std::find(made.groups.begin(), made.groups.end(), number) == made.groups.end()) {
+        if (first == kNone) {
           made.groups.push_back(number);
           made.first.push_back(first = n_total);
           n_total += SumsJob::kScalars + equations.n + equations.matrix.size();
@@ -123,6 +133,7 @@ void GenericSource::add_totals(const Assembly& assembly, std::span<const double>
                                std::vector<GroupEquations>& groups) const {
   for (std::size_t i = 0; i < assembly.groups.size(); ++i) {
     GroupEquations& group = groups[static_cast<std::size_t>(assembly.groups[i])];
+    if (!group.wanted) continue;
     fit::NormalEquations& to = group.equations;
     const double* from = totals.data() + assembly.first[i];
     const ScalarSums sums{from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7]};
@@ -143,6 +154,7 @@ void GenericSource::add_on_devices(std::size_t begin, std::span<Inputs> inputs, 
                                    Cancellation& cancellation) {
   const DeviceContexts& devices = evaluator_.devices();
   std::vector<std::deque<SumShare>> waiting(devices.size());
+  std::vector<std::size_t> sources(devices.size(), 0);  // of each device's last share
   SumBlocks blocks{problem_.time_segments(), problem_.frequency_segments(), 0, true};
   int dimensions = 0;
   for (std::size_t i = 0; i < inputs.size() && !devices.empty(); ++i) {
@@ -157,8 +169,11 @@ void GenericSource::add_on_devices(std::size_t begin, std::span<Inputs> inputs, 
     if (dimensions == 0) blocks.n_element = n_element, dimensions = condeq.value.is_complex() ? 2 : 1;
     if (n_element != blocks.n_element || dimensions != (condeq.value.is_complex() ? 2 : 1)) continue;
     auto& shares = waiting[static_cast<std::size_t>(device - devices.begin())];
-    if (shares.empty()) shares.emplace_back();
-    shares.front().push_back(static_cast<std::uint32_t>(begin + i));
+    const std::size_t k = condeq.derivatives.size(), n_source = blocks.size() * (SumsJob::kScalars + k * (k + 3) / 2);
+    std::size_t& before = sources[static_cast<std::size_t>(device - devices.begin())];
+    if (shares.empty() || before + n_source > kMostSources) shares.emplace_back(), before = 0;
+    shares.back().push_back(static_cast<std::uint32_t>(begin + i));
+    before += n_source;
   }
   SumShareSteps steps;
   steps.start = [&](DeviceContext& device, const SumShare& share) {

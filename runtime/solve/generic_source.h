@@ -33,6 +33,7 @@ class GenericSource final : public EquationSource {
     SumLists lists;
     std::vector<std::int32_t> groups;
     std::vector<std::size_t> first;  ///< by group: of its numbers among the totals
+    std::vector<bool> wanted;        ///< groups that were when this was made
   };
   void add_on_devices(std::size_t begin, std::span<Inputs> inputs, std::vector<GroupEquations>& groups,
                       Cancellation& cancellation);
