@@ -13,7 +13,7 @@ namespace rimetree::solve {
 namespace {
 
 /// What an array is, for its key.
-enum Role : std::uint64_t { kResult = 301, kDerivative, kFlags, kGroup, kTables, kPlaces, kCoefficients };
+enum Role : std::uint64_t { kResult = 301, kDerivative, kFlags, kGroup, kTables, kPlaces, kCoefficients, kLists };
 
 /// Arrays up to this size go up together: a copy of a few numbers takes as long as one of this many bytes.
 constexpr std::size_t kSmallBytes = 64 << 10, kGroupBytes = 8 << 20;
@@ -47,6 +47,31 @@ std::uint64_t SumInput::bytes(const CellShape& cells, std::size_t n_element) con
     for (std::size_t k = 0; k < operands->size(); ++k)
       if (k == 0 || (*operands)[k].values != (*operands)[k - 1].values) add((*operands)[k]);
   return bytes;
+}
+
+void sum_by_shares(const DeviceContexts& devices, std::vector<std::deque<SumShare>> waiting,
+                   const SumShareSteps& steps) {
+  while (std::any_of(waiting.begin(), waiting.end(), [](const auto& queue) { return !queue.empty(); })) {
+    std::vector<std::pair<SumShare, std::unique_ptr<DeviceSums>>> running;
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      if (waiting[d].empty()) continue;
+      SumShare share = std::move(waiting[d].front());
+      waiting[d].pop_front();
+      try {
+        auto sums = steps.start(*devices[d], share);
+        running.emplace_back(std::move(share), std::move(sums));
+      } catch (const memory::OutOfMemory& error) {
+        const auto half = static_cast<std::ptrdiff_t>(share.size() / 2);
+        if (half == 0) {
+          steps.give_up(share.front(), error);
+          continue;
+        }
+        waiting[d].emplace_front(share.begin() + half, share.end());
+        waiting[d].emplace_front(share.begin(), share.begin() + half);
+      }
+    }
+    for (auto& [share, sums] : running) steps.finish(share, std::move(sums));
+  }
 }
 
 /// Finds a place on the device for everything that equations are made of.
@@ -84,11 +109,12 @@ class DeviceSums::Arrays {
                n_frequency = static_cast<std::size_t>(cells[Axis::frequency]);
     array.frequency = 1, array.time = n_frequency, array.element = n_time * n_frequency;
     array.bytes = n_element * array.element;
-    place(array, {mix(kFlags, input.flags_key.owner), input.flags_key.version}, [&, n_element](std::byte* to) {
-      for (std::size_t e = 0; e < n_element; ++e)
-        for (std::size_t t = 0; t < n_time; ++t)
-          for (std::size_t f = 0; f < n_frequency; ++f) *to++ = std::byte{input.flagged(e, t, f)};
-    });
+    place(array, {mix(kFlags, input.flags_key.owner), input.flags_key.version},
+          [&flagged = input.flagged, n_element, n_time, n_frequency](std::byte* to) {
+            for (std::size_t e = 0; e < n_element; ++e)
+              for (std::size_t t = 0; t < n_time; ++t)
+                for (std::size_t f = 0; f < n_frequency; ++f) *to++ = std::byte{flagged(e, t, f)};
+          });
     return array;
   }
 
@@ -277,11 +303,33 @@ void DeviceSums::start(const SumsWanted& wanted) {
   launch(device_->compute(), job_);
 }
 
+void DeviceSums::add_up(const SumLists& lists) {
+  memory::ResidentArrays& arrays = device_->arrays();
+  const memory::ArrayKey key{mix(kLists, owner_), lists.version};
+  d_lists_ = arrays.get_if_there(key);
+  if (!d_lists_) {
+    std::vector<std::byte> all;
+    append(all, lists.first);
+    append(all, lists.source);
+    d_lists_ = arrays.get(key, std::span<const std::byte>(all));
+  }
+  SumListsJob job;
+  job.n_total = static_cast<std::int64_t>(lists.first.size()) - 1;
+  job.n_source = static_cast<std::int64_t>(lists.source.size());
+  d_totals_ = arrays.scratch(static_cast<std::size_t>(job.n_total) * sizeof(double));
+  job.d_first = d_lists_.as<const std::int64_t>();
+  job.d_source = job.d_first + lists.first.size();
+  job.d_sums = job_.d_sums;
+  job.n_sum = job_.n_sum() * job_.n_number();
+  job.d_total = d_totals_.as<double>();
+  launch(device_->compute(), job);
+}
+
 std::vector<double> DeviceSums::finish() {
-  std::vector<double> sums(static_cast<std::size_t>(job_.n_sum() * job_.n_number()));
-  device_->arrays().download(d_sums_, std::as_writable_bytes(std::span(sums)));
-  d_partial_ = {};
-  d_sums_ = {};
+  const Handle& from = d_totals_ ? d_totals_ : d_sums_;
+  std::vector<double> sums(from.bytes() / sizeof(double));
+  device_->arrays().download(from, std::as_writable_bytes(std::span(sums)));
+  for (Handle* handle : {&d_partial_, &d_sums_, &d_lists_, &d_totals_}) *handle = {};
   return sums;
 }
 
