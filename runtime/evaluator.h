@@ -139,7 +139,7 @@ class Evaluator {
   bool is_expected_on_device(const Batch& batch, const CellShape& cells) const;
   bool is_worth_a_launch(const DeviceContext& device, std::span<Evaluation* const> batch,
                          std::span<const DevicePlan> plans) const;
-  bool run_on_device(const Pass& pass, std::span<const int> nodes);
+  std::size_t run_on_device(Pass& pass, std::span<const int> nodes);
   void bring_inputs_to_host(const Pass& pass, const Node& node);
   void release_children(Pass& pass, int node);
   std::map<int, ResultPtr> evaluate_tangents(const Request& request, int root, Cancellation* cancellation);

@@ -8,37 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "runtime/device_context.h"
-#include "runtime/result.h"
 #include "runtime/solve/problem.h"
-#include "runtime/solve/sums_job.h"
+#include "runtime/solve/sum_inputs.h"
 
 namespace rimetree::solve {
-
-/// Values, and what identifies them.
-struct SumOperand {
-  const Vells* values = nullptr;  ///< nullptr: none
-  memory::ArrayKey key;
-  int element = -1;  ///< as in SumVector
-
-  SumOperand() = default;
-  /// The values of a result, or of its k-th derivative.
-  explicit SumOperand(const Result& result, int element = -1);
-  SumOperand(const Result& result, std::size_t derivative);
-};
-
-/// What one equation's sums are made of; see SumEquation.
-struct SumInput {
-  SumOperand data, residual, weight;
-  std::vector<SumOperand> fixed, vectors;
-  std::function<bool(std::size_t element, std::size_t t, std::size_t f)> flagged;  ///< empty: nothing is
-  memory::ArrayKey flags_key;
-  double weight_factor = 1;
-  int dimensions = 2;
-
-  /// Of everything that must be on the device, flags included.
-  std::uint64_t bytes(const CellShape& cells, std::size_t n_element) const;
-};
 
 /// How equations are divided.
 struct SumBlocks {
@@ -78,8 +51,7 @@ class DeviceSums {
 
  private:
   using Handle = memory::ResidentArrays::Handle;
-  class Arrays;
-  void describe(const SumBlocks& blocks, std::span<const SumInput> inputs, Arrays& arrays, const CellShape& cells);
+  void set_tables(const SumTables& tables, const SumBlocks& blocks);
 
   DeviceContext* device_;
   std::uint64_t owner_;

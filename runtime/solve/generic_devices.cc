@@ -52,6 +52,69 @@ SumInput GenericSource::sum_input(std::size_t equation, const Inputs& inputs) co
   return input;
 }
 
+/// Collects what adds up to which number of the groups' equations.
+class GenericSource::AssemblyBuilder {
+ public:
+  AssemblyBuilder(const Problem& problem, const std::vector<GroupEquations>& groups, Assembly& made)
+      : problem_(problem), groups_(groups), made_(made), first_(groups.size(), kNone) {}
+
+  /// `source`: of the first number of the item's sums.
+  void add(const Item& item, const std::vector<Derivative>& derivatives, std::int64_t source) {
+    const std::int32_t number = problem_.group_of(item);
+    if (number < 0 || !groups_[static_cast<std::size_t>(number)].wanted) return;
+    const fit::NormalEquations& equations = groups_[static_cast<std::size_t>(number)].equations;
+    const std::size_t first = first_of(number), gradient = first + SumsJob::kScalars, matrix = gradient + equations.n;
+    for (std::size_t k = 0; k < SumsJob::kScalars; ++k)
+      entries_.emplace_back(first + k, source + static_cast<std::int64_t>(k));
+    source += SumsJob::kScalars;
+    std::vector<std::pair<std::int64_t, std::size_t>> places;  // derivative, place of the unknown
+    for (std::size_t k = 0; k < derivatives.size(); ++k) {
+      const std::int64_t unknown = problem_.unknown(derivatives[k].parameter, item);
+      if (unknown >= 0)
+        places.emplace_back(static_cast<std::int64_t>(k), problem_.place_in_group(static_cast<std::size_t>(unknown)));
+    }
+    const auto n_vector = static_cast<std::int64_t>(derivatives.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto [k, row] = places[i];
+      entries_.emplace_back(gradient + row, source + k);
+      for (std::size_t j = 0; j <= i; ++j) {
+        const auto [l, column] = places[j];
+        entries_.emplace_back(matrix + equations.place(row, column), source + sum_value(n_vector, k + 1, l + 1));
+      }
+    }
+  }
+  /// Each list in the order of the items, as the host adds.
+  void finish() {
+    std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::size_t at = 0;
+    for (std::size_t total = 0; total < n_total_; ++total) {
+      for (; at < entries_.size() && entries_[at].first == total; ++at)
+        made_.lists.source.push_back(entries_[at].second);
+      made_.lists.first.push_back(static_cast<std::int64_t>(at));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  std::size_t first_of(std::int32_t number) {
+    std::size_t& first = first_[static_cast<std::size_t>(number)];
+    if (first != kNone) return first;
+    const fit::NormalEquations& equations = groups_[static_cast<std::size_t>(number)].equations;
+    first = n_total_;
+    made_.groups.push_back(number);
+    made_.first.push_back(first);
+    n_total_ += SumsJob::kScalars + equations.n + equations.matrix.size();
+    return first;
+  }
+
+  const Problem& problem_;
+  const std::vector<GroupEquations>& groups_;
+  Assembly& made_;
+  std::vector<std::size_t> first_;  // by group, as Assembly::first
+  std::size_t n_total_ = 0;
+  std::vector<std::pair<std::size_t, std::int64_t>> entries_;  // total, source
+};
+
 /// Made once for the same equations: which of their derivatives is which unknown does not change.
 const GenericSource::Assembly& GenericSource::assembly(const SumShare& share, std::size_t begin,
                                                        std::span<const Inputs> inputs, std::size_t n_number,
@@ -75,57 +138,15 @@ const GenericSource::Assembly& GenericSource::assembly(const SumShare& share, st
     version = mix(version, std::uint64_t{group.wanted});
   }
   made.lists.version = version;
-
-  // Which number of which total each source adds to.
-  constexpr std::size_t kNone = ~std::size_t{0};
-  std::vector<std::size_t> first_of(groups.size(), kNone);
-  std::size_t n_total = 0;
-  std::vector<std::pair<std::size_t, std::int64_t>> entries;  // total, source
+  AssemblyBuilder builder(problem_, groups, made);
   const auto n_time = static_cast<std::uint32_t>(problem_.time_segments().size());
   const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
-  std::int64_t source = 0;  // first number of the sum of an item
+  std::int64_t source = 0;
   for (const std::uint32_t e : share)
     for (std::uint32_t t = 0; t < n_time; ++t)
-      for (std::uint32_t f = 0; f < n_frequency; ++f, source += static_cast<std::int64_t>(n_number)) {
-        const Item item{e, t, f};
-        const std::int32_t number = problem_.group_of(item);
-        if (number < 0 || !groups[static_cast<std::size_t>(number)].wanted) continue;
-        const fit::NormalEquations& equations = groups[static_cast<std::size_t>(number)].equations;
-        std::size_t& first = first_of[static_cast<std::size_t>(number)];
-        if (first == kNone) {
-          made.groups.push_back(number);
-          made.first.push_back(first = n_total);
-          n_total += SumsJob::kScalars + equations.n + equations.matrix.size();
-        }
-        for (std::size_t k = 0; k < SumsJob::kScalars; ++k)
-          entries.emplace_back(first + k, source + static_cast<std::int64_t>(k));
-        const auto& derivatives = inputs[e - begin].condeq->derivatives;
-        const auto n_vector = static_cast<std::int64_t>(derivatives.size());
-        std::vector<std::pair<std::int64_t, std::size_t>> places;  // derivative, place of the unknown
-        for (std::size_t k = 0; k < derivatives.size(); ++k) {
-          const std::int64_t unknown = problem_.unknown(derivatives[k].parameter, item);
-          if (unknown >= 0)
-            places.emplace_back(static_cast<std::int64_t>(k),
-                                problem_.place_in_group(static_cast<std::size_t>(unknown)));
-        }
-        const std::size_t gradient = first + SumsJob::kScalars, matrix = gradient + equations.n;
-        for (std::size_t i = 0; i < places.size(); ++i) {
-          const auto [k, row] = places[i];
-          entries.emplace_back(gradient + row, source + SumsJob::kScalars + k);
-          for (std::size_t j = 0; j <= i; ++j) {
-            const auto [l, column] = places[j];
-            entries.emplace_back(matrix + equations.place(row, column),
-                                 source + SumsJob::kScalars + sum_value(n_vector, k + 1, l + 1));
-          }
-        }
-      }
-  // Stable: each list in the order of the items, as the host adds.
-  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::size_t at = 0;
-  for (std::size_t total = 0; total < n_total; ++total) {
-    for (; at < entries.size() && entries[at].first == total; ++at) made.lists.source.push_back(entries[at].second);
-    made.lists.first.push_back(static_cast<std::int64_t>(at));
-  }
+      for (std::uint32_t f = 0; f < n_frequency; ++f, source += static_cast<std::int64_t>(n_number))
+        builder.add({e, t, f}, inputs[e - begin].condeq->derivatives, source);
+  builder.finish();
   return made;
 }
 

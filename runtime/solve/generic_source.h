@@ -35,6 +35,7 @@ class GenericSource final : public EquationSource {
     std::vector<std::size_t> first;  ///< by group: of its numbers among the totals
     std::vector<bool> wanted;        ///< groups that were when this was made
   };
+  class AssemblyBuilder;
   void add_on_devices(std::size_t begin, std::span<Inputs> inputs, std::vector<GroupEquations>& groups,
                       Cancellation& cancellation);
   SumInput sum_input(std::size_t equation, const Inputs& inputs) const;
