@@ -27,10 +27,12 @@ struct NormalEquations {
   explicit NormalEquations(std::size_t unknowns) : n(unknowns), matrix(n * n, 0.0), gradient(n, 0.0) {}
   NormalEquations(std::size_t unknowns, std::shared_ptr<const Sparsity> elements)
       : n(unknowns), matrix(elements ? elements->n_element() : n * n, 0.0), gradient(n, 0.0), sparsity(elements) {}
-  double& at(std::size_t row, std::size_t column) {
+  /// Where an element is in `matrix`.
+  std::size_t place(std::size_t row, std::size_t column) const {
     if (row < column) std::swap(row, column);
-    return matrix[sparsity ? sparsity->find(row, column) : row * n + column];
+    return sparsity ? sparsity->find(row, column) : row * n + column;
   }
+  double& at(std::size_t row, std::size_t column) { return matrix[place(row, column)]; }
   double diagonal(std::size_t k) const { return matrix[sparsity ? sparsity->begin(k) : k * n + k]; }
   /// matrix * x
   std::vector<double> times(const std::vector<double>& x) const;

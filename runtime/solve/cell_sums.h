@@ -27,7 +27,8 @@ RT_HD inline double weighted_product_re(double w, Complex<double> a, Complex<dou
 RT_HD inline double weighted_product_im(double w, Complex<double> a, Complex<double> b) {
   return w * (a.re * b.im - a.im * b.re);
 }
-RT_HD inline double weighted_power(double w, Complex<double> a) { return w * (a.re * a.re + a.im * a.im); }
+RT_HD inline double weighted_power(double w, double re, double im) { return w * (re * re + im * im); }
+RT_HD inline double weighted_power(double w, Complex<double> a) { return weighted_power(w, a.re, a.im); }
 
 /// Whether a cell counts, or why not.
 enum class CellUse : std::uint8_t { counted, flagged, bad_weight, not_finite };

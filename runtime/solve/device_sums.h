@@ -2,41 +2,16 @@
 // come down.
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "runtime/device_context.h"
-#include "runtime/result.h"
 #include "runtime/solve/problem.h"
-#include "runtime/solve/sums_job.h"
+#include "runtime/solve/sum_inputs.h"
 
 namespace rimetree::solve {
-
-/// Values, and what identifies them.
-struct SumOperand {
-  const Vells* values = nullptr;  ///< nullptr: none
-  memory::ArrayKey key;
-  int element = -1;  ///< as in SumVector
-
-  SumOperand() = default;
-  /// The values of a result, or of its k-th derivative.
-  explicit SumOperand(const Result& result, int element = -1);
-  SumOperand(const Result& result, std::size_t derivative);
-};
-
-/// What one equation's sums are made of; see SumEquation.
-struct SumInput {
-  SumOperand data, residual, weight;
-  std::vector<SumOperand> fixed, vectors;
-  std::function<bool(std::size_t element, std::size_t t, std::size_t f)> flagged;  ///< empty: nothing is
-  memory::ArrayKey flags_key;
-  double weight_factor = 1;
-  int dimensions = 2;
-
-  /// Of everything that must be on the device, flags included.
-  std::uint64_t bytes(const CellShape& cells, std::size_t n_element) const;
-};
 
 /// How equations are divided.
 struct SumBlocks {
@@ -53,6 +28,12 @@ struct SumsWanted {
   std::span<const Complex<double>> coefficients;  ///< as in SumEquation; empty: no residuals
 };
 
+/// Sums of sums, on the device too: see SumListsJob.
+struct SumLists {
+  std::vector<std::int64_t> first{0}, source;
+  std::uint64_t version = 0;  ///< identifies the lists
+};
+
 class DeviceSums {
  public:
   /// Brings up what is not there, and keeps it there as long as this lives. Throws memory::OutOfMemory.
@@ -61,6 +42,8 @@ class DeviceSums {
 
   /// Queues everything. Throws memory::OutOfMemory.
   void start(const SumsWanted& wanted);
+  /// Queues sums of the sums, which finish() then gives instead. Throws memory::OutOfMemory.
+  void add_up(const SumLists& lists);
   /// The sums, by equation, block and element: ScalarSums, then products (SumsJob::n_number). Waits for them.
   std::vector<double> finish();
   /// Of the last start().
@@ -68,14 +51,28 @@ class DeviceSums {
 
  private:
   using Handle = memory::ResidentArrays::Handle;
-  class Arrays;
-  void describe(const SumBlocks& blocks, std::span<const SumInput> inputs, Arrays& arrays, const CellShape& cells);
+  void set_tables(const SumTables& tables, const SumBlocks& blocks);
 
   DeviceContext* device_;
   std::uint64_t owner_;
   std::vector<Handle> held_;
-  Handle d_coefficients_, d_partial_, d_sums_;
+  Handle d_coefficients_, d_partial_, d_sums_, d_lists_, d_totals_;
   SumsJob job_;
 };
+
+/// Equations that a device sums up together.
+using SumShare = std::vector<std::uint32_t>;
+
+struct SumShareSteps {
+  std::function<std::unique_ptr<DeviceSums>(DeviceContext& device, const SumShare& share)> start;
+  std::function<void(const SumShare& share, std::unique_ptr<DeviceSums> sums)> finish;
+  /// For this one there is no room, even by itself.
+  std::function<void(std::uint32_t equation, const memory::OutOfMemory& error)> give_up;
+};
+
+/// Has each device sum up its shares, one after the other; all devices at a time. A share for which memory does not
+/// suffice is halved.
+void sum_by_shares(const DeviceContexts& devices, std::vector<std::deque<SumShare>> waiting,
+                   const SumShareSteps& steps);
 
 }  // namespace rimetree::solve

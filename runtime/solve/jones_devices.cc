@@ -1,7 +1,6 @@
 // The part of JonesSource that has devices sum over the cells: data, weights, flags and fixed visibilities stay there
 // (where a device has predicted them they never leave), so that another sweep sends coefficients only.
 #include <algorithm>
-#include <deque>
 
 #include "runtime/fingerprint.h"
 #include "runtime/solve/jones_planes.h"
@@ -53,18 +52,17 @@ bool JonesSource::is_worth_devices(std::span<const Planes> planes) const {
   return values >= rule.least_values && (!rule.weigh_bytes || errors_.degrees_of_freedom > 0);
 }
 
-void JonesSource::start(Share& share, Sweep what) {
+void JonesSource::start(const SumShare& share, DeviceSums& sums, Sweep what) const {
   SumsWanted wanted{errors_, what == Sweep::sums, {}};
   std::vector<Complex<double>> all;
   if (what == Sweep::exact || errors_.degrees_of_freedom > 0) {
     std::vector<std::size_t> first{0};
-    for (const std::uint32_t e : share.equations)
-      first.push_back(first.back() + problem_.n_block() * elements_ * n_basis(e));
+    for (const std::uint32_t e : share) first.push_back(first.back() + problem_.n_block() * elements_ * n_basis(e));
     all.resize(first.back());
-    evaluator_.thread_pool().parallel_for(share.equations.size(), 4, [&](std::size_t from, std::size_t to, int) {
+    evaluator_.thread_pool().parallel_for(share.size(), 4, [&](std::size_t from, std::size_t to, int) {
       for (std::size_t i = from; i < to; ++i) {
         auto put = all.begin() + static_cast<std::ptrdiff_t>(first[i]);
-        for (const Item& item : items(share.equations[i], share.equations[i] + 1)) {
+        for (const Item& item : items(share[i], share[i] + 1)) {
           const Products products = this->products(item);
           for (std::size_t element = 0; element < elements_; ++element) {
             const auto c = coefficients(item.equation, element, products);
@@ -75,14 +73,14 @@ void JonesSource::start(Share& share, Sweep what) {
     });
     wanted.coefficients = all;
   }
-  share.sums.start(wanted);
+  sums.start(wanted);
 }
 
-void JonesSource::finish(Share& share) {
-  const std::vector<double> sums = share.sums.finish();
-  const std::size_t n_number = share.sums.n_number();
+void JonesSource::finish(const SumShare& share, DeviceSums& on_device) {
+  const std::vector<double> sums = on_device.finish();
+  const std::size_t n_number = on_device.n_number();
   const double* from = sums.data();
-  for (const std::uint32_t e : share.equations) {
+  for (const std::uint32_t e : share) {
     const std::size_t k = n_basis(e), n_value = n_number > SumsJob::kScalars ? k + k * (k + 1) / 2 : 0;
     for (std::size_t sum = 0; sum < problem_.n_block() * elements_; ++sum, from += n_number) {
       scalars_[e * problem_.n_block() * elements_ + sum] = {from[0], from[1], from[2], from[3],
@@ -106,8 +104,7 @@ void JonesSource::sweep_on_devices(std::size_t first, std::span<const Planes> pl
     if (has_data_[first + i] && n_basis(static_cast<std::uint32_t>(first + i)) > 0)
       wanted.push_back(static_cast<std::uint32_t>(first + i));
   // Consecutive ones to each device, as many at a time as should fit.
-  using Equations = std::vector<std::uint32_t>;
-  std::vector<std::deque<Equations>> waiting(devices.size());
+  std::vector<std::deque<SumShare>> waiting(devices.size());
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const std::uint64_t most = devices[d]->arrays().budget_bytes() / 4 * 3;
     std::uint64_t bytes = 0;
@@ -119,52 +116,42 @@ void JonesSource::sweep_on_devices(std::size_t first, std::span<const Planes> pl
     }
     keep = keep && waiting[d].size() <= 1;
   }
-  const auto begin = [&](std::size_t d, const Equations& equations) {
-    std::vector<SumInput> inputs;
-    for (const std::uint32_t e : equations) inputs.push_back(sum_input(e, planes[e - first]));
-    auto share = std::make_unique<Share>(Share{equations, DeviceSums(*devices[d], blocks, inputs)});
-    start(*share, what);
-    return share;
-  };
-  while (std::any_of(waiting.begin(), waiting.end(), [](const auto& queue) { return !queue.empty(); })) {
+  SumShareSteps steps;
+  steps.start = [&](DeviceContext& device, const SumShare& share) {
     if (cancellation.check()) throw Cancelled();
-    std::vector<std::unique_ptr<Share>> running;
-    for (std::size_t d = 0; d < devices.size(); ++d) {
-      if (waiting[d].empty()) continue;
-      const Equations equations = std::move(waiting[d].front());
-      waiting[d].pop_front();
-      try {
-        running.push_back(begin(d, equations));
-      } catch (const memory::OutOfMemory& error) {
-        keep = false;
-        const auto half = static_cast<std::ptrdiff_t>(equations.size() / 2);
-        if (half == 0) {
-          evaluator_.warnings().add("solver-device-memory",
-                                    std::string("Solver: sums over data are made on the host where the device has no "
-                                                "room for those of a baseline: ") +
-                                        error.what());
-          continue;
-        }
-        waiting[d].emplace_front(equations.begin() + half, equations.end());
-        waiting[d].emplace_front(equations.begin(), equations.begin() + half);
-      }
+    std::vector<SumInput> inputs;
+    for (const std::uint32_t e : share) inputs.push_back(sum_input(e, planes[e - first]));
+    try {
+      auto sums = std::make_unique<DeviceSums>(device, blocks, inputs);
+      start(share, *sums, what);
+      return sums;
+    } catch (const memory::OutOfMemory&) {
+      keep = false;  // there is no room for all
+      shares_.clear();
+      throw;
     }
-    for (auto& share : running) {
-      finish(*share);
-      for (const std::uint32_t e : share->equations) done[e - first] = true;
-      evaluator_.notes().add("solver-device", "Solver: sums over data on " + devices.front()->device().name());
-      if (keep) shares_.push_back(std::move(share));
-    }
-  }
-  if (!keep) shares_.clear();
+  };
+  steps.finish = [&](const SumShare& share, std::unique_ptr<DeviceSums> sums) {
+    finish(share, *sums);
+    for (const std::uint32_t e : share) done[e - first] = true;
+    evaluator_.notes().add("solver-device", "Solver: sums over data on " + devices.front()->device().name());
+    if (keep) shares_.emplace_back(share, std::move(sums));
+  };
+  steps.give_up = [&](std::uint32_t, const memory::OutOfMemory& error) {
+    evaluator_.warnings().add("solver-device-memory",
+                              std::string("Solver: sums over data are made on the host where the device has no room "
+                                          "for those of a baseline: ") +
+                                  error.what());
+  };
+  sum_by_shares(devices, std::move(waiting), steps);
 }
 
 /// Once more, from what is there. False: it is not.
 bool JonesSource::sweep_again(Sweep what) {
   if (shares_.empty()) return false;
   try {
-    for (auto& share : shares_) start(*share, what);
-    for (auto& share : shares_) finish(*share);
+    for (auto& [share, sums] : shares_) start(share, *sums, what);
+    for (auto& [share, sums] : shares_) finish(share, *sums);
     return true;
   } catch (const memory::OutOfMemory&) {
     shares_.clear();

@@ -81,15 +81,11 @@ class JonesSource final : public EquationSource {
   Planes planes_of(std::size_t equation, std::span<const ResultPtr> results);
 
   // On devices, which keep what they have been sent; see jones_devices.cc.
-  struct Share {
-    std::vector<std::uint32_t> equations;  ///< consecutive ones
-    DeviceSums sums;
-  };
   bool is_worth_devices(std::span<const Planes> planes) const;
   SumInput sum_input(std::size_t equation, const Planes& planes) const;
   SumBlocks sum_blocks() const;
-  void start(Share& share, Sweep what);
-  void finish(Share& share);
+  void start(const SumShare& share, DeviceSums& sums, Sweep what) const;
+  void finish(const SumShare& share, DeviceSums& on_device);
   void sweep_on_devices(std::size_t first, std::span<const Planes> planes, Sweep what, bool keep,
                         std::vector<bool>& done, Cancellation& cancellation);
   bool sweep_again(Sweep what);
@@ -113,7 +109,8 @@ class JonesSource final : public EquationSource {
   std::vector<ResultPtr> factors_;                ///< by node of the forest
   std::vector<std::uint8_t> has_data_, complex_;  ///< by equation
   bool summed_ = false;
-  std::vector<std::unique_ptr<Share>> shares_;  ///< of the last sweep, if devices had room for all of it
+  /// Of the last sweep, if devices had room for all of it.
+  std::vector<std::pair<SumShare, std::unique_ptr<DeviceSums>>> shares_;
 };
 
 }  // namespace rimetree::solve

@@ -74,10 +74,14 @@ Complex<double> sum_of_products(std::size_t n, const double* w, const double* a_
   return {sum_of_lanes(re), sum_of_lanes(im)};
 }
 
-/// Sum of w |a|^2.
+/// Sum of w |a|^2. (Written out: so the compiler finds its vectors.)
 double sum_of_powers(std::size_t n, const double* w, const double* re, const double* im) {
   double sum[kLanes] = {};
-  for_each_cell(n, [&](std::size_t i, std::size_t lane) { sum[lane] += weighted_power(w[i], {re[i], im[i]}); });
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      sum[lane] += weighted_power(w[i + lane], re[i + lane], im[i + lane]);
+  for (; i < n; ++i) sum[i % kLanes] += weighted_power(w[i], re[i], im[i]);
   return sum_of_lanes(sum);
 }
 

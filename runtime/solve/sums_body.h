@@ -201,4 +201,12 @@ RT_HD inline void add_lanes(const SumsJob& job, std::int64_t thread) {
   job.d_sums[thread] = total;
 }
 
+/// One sum of sums.
+RT_HD inline void add_list(const SumListsJob& job, std::int64_t thread) {
+  if (thread >= job.n_total) return;
+  double total = 0;
+  for (std::int64_t i = job.d_first[thread]; i < job.d_first[thread + 1]; ++i) total += job.d_sums[job.d_source[i]];
+  job.d_total[thread] = total;
+}
+
 }  // namespace rimetree::solve

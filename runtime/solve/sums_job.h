@@ -87,6 +87,15 @@ struct SumsJob {
   static constexpr int kTile = 4, kScalars = sizeof(ScalarSums) / sizeof(double);
 };
 
+/// Sums of sums: each of `n_total` adds up, in their order, those that its list names.
+struct SumListsJob {
+  const std::int64_t* d_first = nullptr;   ///< [n_total + 1]: where lists begin
+  const std::int64_t* d_source = nullptr;  ///< places in d_sums
+  const double* d_sums = nullptr;
+  double* d_total = nullptr;
+  std::int64_t n_total = 0, n_source = 0, n_sum = 0;
+};
+
 /// Threads of a block of so many cells, for one element.
 RT_HD inline std::int32_t sum_slots(std::size_t cells) {
   return static_cast<std::int32_t>(cells < kLanes ? cells : (cells + kChunkCells - 1) / kChunkCells * kLanes);

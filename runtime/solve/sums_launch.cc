@@ -11,7 +11,12 @@ namespace rimetree::solve {
 
 namespace {
 
-GpuSumsLauncher gpu_launcher = nullptr;
+GpuSumsLauncher gpu_launcher;
+
+template <class T>
+void resolve(const memory::Device& device, T*& array, std::int64_t count) {
+  if (array != nullptr) array = static_cast<T*>(device.resolve(array, static_cast<std::size_t>(count) * sizeof(T)));
+}
 
 /// A job with all its arrays where the host finds them.
 class ResolvedJob {
@@ -38,7 +43,7 @@ class ResolvedJob {
  private:
   template <class T>
   void resolve(T*& array, std::int64_t count) const {
-    if (array != nullptr) array = static_cast<T*>(device_.resolve(array, static_cast<std::size_t>(count) * sizeof(T)));
+    solve::resolve(device_, array, count);
   }
   /// Each of them becomes an array of its own.
   void move(SumArray& array) {
@@ -72,13 +77,26 @@ void run_on_host(const SumsJob& job) {
 
 }  // namespace
 
-void set_gpu_sums_launcher(GpuSumsLauncher launcher) { gpu_launcher = launcher; }
+void set_gpu_sums_launcher(const GpuSumsLauncher& launcher) { gpu_launcher = launcher; }
 
 void launch(memory::Queue& queue, const SumsJob& job) {
   if (queue.device().is_emulated())
     return queue.run([job, &device = queue.device()] { run_on_host(ResolvedJob(device, job).job); });
-  if (gpu_launcher == nullptr) throw std::logic_error("Solver: no sums for " + queue.device().name());
-  gpu_launcher(queue, job);
+  if (gpu_launcher.sums == nullptr) throw std::logic_error("Solver: no sums for " + queue.device().name());
+  gpu_launcher.sums(queue, job);
+}
+
+void launch(memory::Queue& queue, const SumListsJob& job) {
+  if (queue.device().is_emulated())
+    return queue.run([own = job, &device = queue.device()]() mutable {
+      resolve(device, own.d_first, own.n_total + 1);
+      resolve(device, own.d_source, own.n_source);
+      resolve(device, own.d_sums, own.n_sum);
+      resolve(device, own.d_total, own.n_total);
+      for (std::int64_t thread = 0; thread < own.n_total; ++thread) add_list(own, thread);
+    });
+  if (gpu_launcher.lists == nullptr) throw std::logic_error("Solver: no sums for " + queue.device().name());
+  gpu_launcher.lists(queue, job);
 }
 
 }  // namespace rimetree::solve

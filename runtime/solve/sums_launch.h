@@ -6,11 +6,15 @@
 
 namespace rimetree::solve {
 
-/// Queues both launches. The arrays that a job names must stay until they are done. Throws std::logic_error on a GPU
-/// without the plugin.
+/// Queues both launches that sums take. The arrays that a job names must stay until they are done. Throws
+/// std::logic_error on a GPU without the plugin.
 void launch(memory::Queue& queue, const SumsJob& job);
+void launch(memory::Queue& queue, const SumListsJob& job);
 
-using GpuSumsLauncher = void (*)(memory::Queue& queue, const SumsJob& job);
-void set_gpu_sums_launcher(GpuSumsLauncher launcher);
+struct GpuSumsLauncher {
+  void (*sums)(memory::Queue& queue, const SumsJob& job) = nullptr;
+  void (*lists)(memory::Queue& queue, const SumListsJob& job) = nullptr;
+};
+void set_gpu_sums_launcher(const GpuSumsLauncher& launcher);
 
 }  // namespace rimetree::solve
