@@ -57,6 +57,15 @@ class ConjTranspose final : public CellNode<ConjTranspose> {
 
   ConjTransposeBody body() const { return {dims()}; }
 
+  /// Adjoints go back to where their elements came from, conjugated.
+  void pull_back(PullBack& pull) const override {
+    if (pull.child(0) == nullptr) return;
+    const std::size_t plane = pull.adjoint.cells_per_element();
+    for (std::size_t e = 0; e < dims().size(); ++e)
+      for (std::size_t i = 0, to = body().source_of(e) * plane; i < plane; ++i)
+        pull.add(0, to + i, conj(pull.adjoint.at(e, i)));
+  }
+
   void combine_flags(Evaluation& evaluation) const override {
     const Flags& of_child = evaluation.child(0).flags;
     if (of_child.planes() < 2) return;  // the default rule gives the same
