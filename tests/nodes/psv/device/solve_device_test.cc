@@ -196,6 +196,25 @@ TEST(SolverDevice, ChangedDataGoUpOnce) {
   EXPECT_EQ(bytes_of(device).up - before.up, static_cast<std::uint64_t>(device.n_baseline()) * 4 * kCells * (16 + 8));
 }
 
+TEST(SolverDevice, ChangedFlagsAreSeen) {
+  for (const std::string method : {"auto", "generic"}) {
+    const GainOptions options{.flags = true, .method = method};
+    GainScene host(options, "none"), device(options, "simulated");
+    const SolveReport before = host.solve();
+    expect_equal(device.solve(), before, kError);
+    for (GainScene* scene : {&host, &device}) {
+      std::vector<double> bits(4 * kCells, 0);
+      for (std::size_t i = 0; i < kCells; ++i) bits[i] = 1;
+      scene->built->set_state(scene->built->find("flagged0:1"),
+                              {{"bits", array({4, GainScene::kTimes, GainScene::kChannels}, bits)}});
+      scene->restart();
+    }
+    const SolveReport after = host.solve();
+    EXPECT_NE(after.groups[0].flagged, before.groups[0].flagged);
+    expect_equal(device.solve(), after, kError);
+  }
+}
+
 TEST(SolverDevice, RunsWithinAnyBudget) {
   const GainOptions options{.full = true, .tiles = true, .weights = true, .flags = true, .known_model = true};
   GainScene host(options, "none");
@@ -211,6 +230,21 @@ TEST(SolverDevice, RunsWithinAnyBudget) {
   EXPECT_GE(all_there, 3);
   EXPECT_LT(all_there, 8);
   EXPECT_GE(on_device, all_there);
+}
+
+TEST(SolverDevice, RunsWithinAnyBudgetWithDerivatives) {
+  const GainOptions options{
+      .full = true, .tiles = true, .weights = true, .flags = true, .method = "generic", .iterations = 4};
+  GainScene host(options, "none");
+  const SolveReport expected = host.solve();
+  int on_device = 0;
+  for (std::int64_t budget = 1 << 23; budget >= 2000; budget /= 4) {
+    GainScene device(options, "simulated", budget);
+    expect_equal(device.solve(), expected, kError);
+    EXPECT_LE(device.evaluator->devices().front()->arrays().statistics().peak_bytes, std::uint64_t(budget));
+    on_device += device.was_summed_on_devices();
+  }
+  EXPECT_GE(on_device, 2);
 }
 
 TEST(SolverDevice, EveryAllocationMayFail) {
