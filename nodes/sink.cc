@@ -7,8 +7,8 @@
 // not vary along time or freq are written to all cells. Missing (and nothing is written) if the child is missing or the
 // group has no row of the baseline. Of data with Stokes I only, I = (XX+YY)/2.
 // Flags: written to FLAG, not passed on. Derivative: none. MeqTrees: Sink.
-#include "nodes/ms_baseline.h"
 #include "runtime/error.h"
+#include "runtime/ms_baseline.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
 #include "runtime/pull_back.h"

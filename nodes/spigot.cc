@@ -9,8 +9,8 @@
 // the row over the time width of the cell, so that rate times cell width is the change over what the row was averaged
 // over. Flags: flag_bit where FLAG or FLAG_ROW is set, the row is absent, or the correlation is. Missing if the group
 // has no row of the baseline. Derivative: none. MeqTrees: Spigot.
-#include "nodes/ms_baseline.h"
 #include "runtime/error.h"
+#include "runtime/ms_baseline.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
 
