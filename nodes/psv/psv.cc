@@ -130,7 +130,10 @@ class Psv final : public Node {
 
   Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
                        std::span<const std::unique_ptr<DeviceContext>> devices) const override;
-  std::vector<std::size_t> tangent_slots() const override { return {kBrightness}; }
+  // With Jones terms all planes are summed anyway.
+  std::vector<std::size_t> tangent_slots() const override {
+    return layout_.jones_elements.empty() ? std::vector<std::size_t>{kBrightness} : std::vector<std::size_t>();
+  }
   void pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const override {
     std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch);
     if (!general.empty()) Node::pull_back_batch(context, general);
