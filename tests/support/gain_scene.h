@@ -14,7 +14,7 @@ namespace rimetree::test {
 
 /// What there is to solve.
 struct GainOptions {
-  int n_antenna = 5;
+  int n_antenna = 5, n_channel = 9;
   bool full = false;         ///< matrices with eight real unknowns, or diagonal ones with four
   int n_term = 1;            ///< directions, each with gains of its own
   bool fixed_term = false;   ///< and one without
@@ -37,7 +37,7 @@ class GainScene {
       : options_(options) {
     std::vector<double> times, channels;
     for (int t = 0; t < kTimes; ++t) times.push_back(5e9 + 10 * t);
-    for (int f = 0; f < kChannels; ++f) channels.push_back(1e9 + 1e7 * f);
+    for (int f = 0; f < options.n_channel; ++f) channels.push_back(1e9 + 1e7 * f);
     forest.request.cells = cells(times, channels, 10, 1e7);
     forest.constant("zero", 0.0);
     for (int d = 0; d < n_direction(); ++d) direction(std::to_string(d), d < options.n_term);
@@ -80,6 +80,7 @@ class GainScene {
   std::vector<std::string> unknowns;
 
  private:
+  std::size_t n_cell() const { return kTimes * static_cast<std::size_t>(options_.n_channel); }
   double random(double centre, double spread) { return centre + spread * uniform_(engine_); }
   /// Real parts on the diagonal begin at 1, all else at 0.
   static double start(const std::string& name) { return name.ends_with("_0r") || name.ends_with("_3r") ? 1 : 0; }
@@ -132,7 +133,7 @@ class GainScene {
     for (int d = 0; d < n_direction(); ++d) {
       const std::string k = std::to_string(d), m = "M" + k + ":" + pq, v = "V" + k + ":" + pq;
       if (options_.known_model)
-        forest.constant(m, complex_array({2, 2, kTimes, kChannels}, visibilities()), 2);
+        forest.constant(m, complex_array({2, 2, kTimes, options_.n_channel}, visibilities()), 2);
       else
         forest.node(m, "PSV", {"lmn" + k, "B" + k, "uvw" + pq});
       terms.push_back(d < options_.n_term ? v : m);
@@ -145,9 +146,9 @@ class GainScene {
     TestForest::Children equation{data(pq, p, q), model};
     if (options_.weights) {
       std::vector<double> weights;
-      for (std::size_t i = 0; i < 4 * kCells; ++i) weights.push_back(random(1, 0.5));
+      for (std::size_t i = 0; i < 4 * n_cell(); ++i) weights.push_back(random(1, 0.5));
       weights[0] = 0, weights[1] = -1, weights[7] = std::nan("");
-      forest.constant("weight" + pq, array({2, 2, kTimes, kChannels}, weights), 2);
+      forest.constant("weight" + pq, array({2, 2, kTimes, options_.n_channel}, weights), 2);
       equation.push_back("weight" + pq);
     }
     forest.node("c:" + pq, "Condeq", equation, {{"weight_factor", p == 0 ? 2.0 : 1.0}});
@@ -156,8 +157,8 @@ class GainScene {
 
   std::vector<Complex<double>> visibilities() {
     std::vector<Complex<double>> values;
-    for (std::size_t i = 0; i < 4 * kCells; ++i) {
-      const bool parallel = i / kCells == 0 || i / kCells == 3;
+    for (std::size_t i = 0; i < 4 * n_cell(); ++i) {
+      const bool parallel = i / n_cell() == 0 || i / n_cell() == 3;
       values.push_back({random(parallel ? 15 : 1, 1), random(0, 3)});
     }
     return values;
@@ -166,19 +167,19 @@ class GainScene {
   /// Gains near 1 times a visibility near that of the sky's, and noise. The name of the node.
   std::string data(const std::string& pq, int p, int q) {
     std::vector<Complex<double>> values;
-    for (std::size_t i = 0; i < 4 * kCells; ++i) {
-      const std::size_t e = i / kCells;
+    for (std::size_t i = 0; i < 4 * n_cell(); ++i) {
+      const std::size_t e = i / n_cell();
       const Complex<double> gain{1 + 0.05 * p - 0.03 * q, 0.1 * p - 0.08 * q};
       values.push_back(gain * Complex<double>((e == 0 || e == 3 ? 15.0 : 1.0) * n_direction()) +
                        Complex<double>(random(0, 1), random(0, 1)));
     }
     std::string name = "data" + pq;
     if (options_.flags && p == 0) values[2] = {std::nan(""), 0};
-    forest.constant(name, complex_array({2, 2, kTimes, kChannels}, values), 2);
+    forest.constant(name, complex_array({2, 2, kTimes, options_.n_channel}, values), 2);
     if (!options_.flags) return name;
-    std::vector<double> bits(4 * kCells, 0);
+    std::vector<double> bits(4 * n_cell(), 0);
     for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = random(0, 1) > 0.6 ? 4 : 0;
-    forest.flagged("flagged" + pq, name, array({4, kTimes, kChannels}, bits));
+    forest.flagged("flagged" + pq, name, array({4, kTimes, options_.n_channel}, bits));
     if (p != 1 || q != 2) return "flagged" + pq;
     forest.node("nothing", "TestMissing", {}, {{"dims", array({2}, {2, 2})}});
     return "nothing";
