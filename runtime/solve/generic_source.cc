@@ -23,16 +23,12 @@ struct GenericSource::Inputs {
   const Result* weight = nullptr;
 };
 
-GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request,
-                             fit::ErrorModel errors)
-    : evaluator_(evaluator), problem_(problem), request_(request), errors_(errors) {
-  request_.derivatives = true;
-  request_.verify = 0;
-}
+GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, RequestParts& parts, fit::ErrorModel errors)
+    : evaluator_(evaluator), problem_(problem), parts_(parts), errors_(errors) {}
 
-std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const {
+std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions(const RequestPart& part) const {
   const Plan& plan = evaluator_.plan();
-  const CellShape& cells = request_.cells->shape();
+  const CellShape& cells = part.request.cells->shape();
   std::vector<std::pair<std::size_t, std::size_t>> portions;
   std::uint64_t bytes = 0;
   for (std::size_t e = 0; e < problem_.equations.size(); ++e) {
@@ -52,10 +48,20 @@ std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const
 }
 
 void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
-  const auto n_time = static_cast<std::uint32_t>(problem_.time_segments().size());
+  ++iteration_;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    RequestPart part = parts_.part(i);
+    part.request.derivatives = true;
+    part.request.verify = 0;
+    part.request.iteration += iteration_;
+    add_part(part, groups, cancellation);
+  }
+}
+
+void GenericSource::add_part(const RequestPart& part, std::vector<GroupEquations>& groups, Cancellation& cancellation) {
+  const auto [first_time, last_time] = problem_.time_segments().within(part.first_time, part.n_time());
   const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
-  ++request_.iteration;
-  for (const auto& [begin, end] : portions()) {
+  for (const auto& [begin, end] : portions(part)) {
     std::vector<int> roots;
     for (std::size_t e = begin; e < end; ++e) {
       const Equation& equation = problem_.equations[e];
@@ -63,7 +69,7 @@ void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& ca
       roots.push_back(equation.data);
       roots.push_back(equation.weight >= 0 ? equation.weight : equation.data);
     }
-    const std::vector<ResultPtr> results = evaluator_.evaluate_step(request_, roots, &cancellation);
+    const std::vector<ResultPtr> results = evaluator_.evaluate_step(part.request, roots, &cancellation);
     check_failures(results);
     std::vector<Inputs> inputs(end - begin);
     std::vector<Item> items;
@@ -71,19 +77,20 @@ void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& ca
       const ResultPtr* of = &results[3 * (e - begin)];
       if (!of[0]->ok()) continue;  // no data of this baseline
       inputs[e - begin] = {of[0].get(), of[1].get(), problem_.equations[e].weight >= 0 ? of[2].get() : nullptr};
-      for (std::uint32_t t = 0; t < n_time; ++t)
+      for (std::uint32_t t = first_time; t < last_time; ++t)
         for (std::uint32_t f = 0; f < n_frequency; ++f) items.push_back({static_cast<std::uint32_t>(e), t, f});
     }
     assemble(
         problem_, items,
         [&](const Item& item, Contribution& contribution) {
-          compute(inputs[item.equation - begin], item, contribution);
+          compute(part, inputs[item.equation - begin], item, contribution);
         },
         groups, evaluator_.thread_pool(), cancellation);
   }
 }
 
-void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution& contribution) const {
+void GenericSource::compute(const RequestPart& part, const Inputs& inputs, const Item& item,
+                            Contribution& contribution) const {
   const Result& condeq = *inputs.condeq;
   std::vector<Operand> derivatives;
   std::vector<std::uint32_t> unknowns;
@@ -103,11 +110,12 @@ void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution
   const bool is_complex = condeq.value.is_complex();
   const int dimensions = is_complex ? 2 : 1;
   const double weight_factor = problem_.equations[item.equation].weight_factor;
-  const auto& times = problem_.time_segments().begin;
+  const auto [first_time, last_time] =
+      problem_.time_segments().overlap(item.time_segment, part.first_time, part.n_time());
   const auto& frequencies = problem_.frequency_segments().begin;
   std::vector<double> re(n), im(n, 0.0);
   for (std::size_t element = 0; element < condeq.value.dims().size(); ++element)
-    for (std::size_t t = times[item.time_segment]; t < times[item.time_segment + 1]; ++t)
+    for (std::size_t t = first_time; t < last_time; ++t)
       for (std::size_t f = frequencies[item.frequency_segment]; f < frequencies[item.frequency_segment + 1]; ++f) {
         if (flags.at(element, t, f)) {
           ++contribution.excluded.flagged;

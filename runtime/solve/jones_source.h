@@ -11,6 +11,7 @@
 #include "runtime/evaluator.h"
 #include "runtime/solve/assembly.h"
 #include "runtime/solve/jones_terms.h"
+#include "runtime/solver_node.h"
 
 namespace rimetree::solve {
 
@@ -18,7 +19,7 @@ class JonesSource final : public EquationSource {
  public:
   /// The source for a problem if all of its models are sums of Jones terms and the sums fit into memory; divides the
   /// problem's cells into the blocks that it needs. Nothing otherwise.
-  static std::unique_ptr<JonesSource> recognise(Evaluator& evaluator, Problem& problem, const Request& request,
+  static std::unique_ptr<JonesSource> recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
                                                 fit::ErrorModel errors, Cancellation& cancellation);
 
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
@@ -48,19 +49,20 @@ class JonesSource final : public EquationSource {
     double objective = 0, chi_square = 0;
     std::uint64_t equations = 0;
     Excluded excluded;
+    Sums& operator+=(const Sums& other);
   };
   struct Planes;  // results of one equation's nodes
   enum class Sweep { sums, exact };
 
-  JonesSource(Evaluator& evaluator, Problem& problem, const Request& request, fit::ErrorModel errors,
+  JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& parts, fit::ErrorModel errors,
               std::vector<JonesModel> models);
   std::size_t n_basis(std::uint32_t equation) const;
   std::size_t block_of(const Item& item) const;
   Complex<double>* sums_of(const Item& item, std::size_t element);
   const Complex<double>* sums_of(const Item& item, std::size_t element) const;
   const Sums& scalars_of(const Item& item, std::size_t element) const;
-  std::vector<Item> items() const { return items(0, models_.size()); }
-  std::vector<Item> items(std::size_t first, std::size_t last) const;
+  std::vector<Item> items() const;
+  bool solves(std::uint32_t equation) const { return has_data_[equation] && n_basis(equation) > 0; }
 
   using Products = std::vector<std::array<Product, 2>>;  ///< by solvable term: left, right
   /// A derivative of the coefficients of one element: place of the unknown in the contribution, and values.
@@ -78,12 +80,13 @@ class JonesSource final : public EquationSource {
                             const std::vector<std::uint32_t>& unknowns) const;
   void contribute(const Item& item, Contribution& contribution) const;
   void sweep(Sweep what, Cancellation& cancellation);
+  void sweep_part(const RequestPart& part, Sweep what, Cancellation& cancellation);
   /// [first, last) equations whose data and fixed visibilities are looked at together.
-  std::vector<std::pair<std::size_t, std::size_t>> portions() const;
+  std::vector<std::pair<std::size_t, std::size_t>> portions(const RequestPart& part) const;
   std::vector<int> fixed_nodes(std::size_t equation) const;
   Planes planes_of(std::size_t equation, std::span<const ResultPtr> results);
   struct Chunk;  ///< some cells of one element, gathered
-  void sum_block(const Planes& planes, const Item& item, Sweep what);
+  void sum_block(const Planes& planes, const RequestPart& part, const Item& item, Sweep what);
   void append_row(const Planes& planes, const Item& item, std::size_t element, std::array<std::size_t, 3> row,
                   Chunk& chunk, Excluded& excluded) const;
   void add_chunk(const Item& item, std::size_t element, Sweep what, const std::vector<Complex<double>>& c, Chunk& chunk,
@@ -91,7 +94,8 @@ class JonesSource final : public EquationSource {
 
   Evaluator& evaluator_;
   Problem& problem_;
-  Request request_, factor_request_;
+  RequestParts& parts_;
+  Request factor_request_;
   fit::ErrorModel errors_;
   std::vector<JonesModel> models_;
   std::size_t elements_, side_;          ///< of a visibility: 4 and 2, or 1 and 1

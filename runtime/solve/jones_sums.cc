@@ -27,10 +27,10 @@ const JonesSource::Sums& JonesSource::scalars_of(const Item& item, std::size_t e
   return scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element];
 }
 
-std::vector<Item> JonesSource::items(std::size_t first, std::size_t last) const {
+std::vector<Item> JonesSource::items() const {
   std::vector<Item> items;
-  for (auto e = static_cast<std::uint32_t>(first); e < last; ++e)
-    for (std::uint32_t t = 0; has_data_[e] && n_basis(e) > 0 && t < problem_.time_segments().size(); ++t)
+  for (std::uint32_t e = 0; e < models_.size(); ++e)
+    for (std::uint32_t t = 0; solves(e) && t < problem_.time_segments().size(); ++t)
       for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f) items.push_back({e, t, f});
   return items;
 }
@@ -98,19 +98,27 @@ bool all_good(std::size_t n, const double* w, const double* zero) {
 
 }  // namespace
 
-void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) {
+JonesSource::Sums& JonesSource::Sums::operator+=(const Sums& other) {
+  power += other.power, data_power += other.data_power;
+  objective += other.objective, chi_square += other.chi_square;
+  equations += other.equations;
+  excluded += other.excluded;
+  return *this;
+}
+
+void JonesSource::sum_block(const Planes& planes, const RequestPart& part, const Item& item, Sweep what) {
   // Residuals are wanted for exact values, and where weights depend on them.
   const bool residuals = what == Sweep::exact || errors_.degrees_of_freedom > 0;
   const Products products = residuals ? this->products(item) : Products{};
   const std::size_t n = n_basis(item.equation);
-  const auto& times = problem_.time_segments().begin;
+  const auto [first_time, last_time] =
+      problem_.time_segments().overlap(item.time_segment, part.first_time, part.n_time());
   const auto& frequencies = problem_.frequency_segments().begin;
   Chunk chunk(n);
   for (std::size_t element = 0; element < elements_; ++element) {
     const auto c = residuals ? coefficients(item.equation, element, products) : std::vector<Complex<double>>{};
     Sums sums;
-    if (what == Sweep::sums) std::fill_n(sums_of(item, element), n + n * (n + 1) / 2, Complex<double>{});
-    for (std::size_t t = times[item.time_segment]; t < times[item.time_segment + 1]; ++t)
+    for (std::size_t t = first_time; t < last_time; ++t)
       for (std::size_t f = frequencies[item.frequency_segment], end; f < frequencies[item.frequency_segment + 1];
            f = end) {
         if (chunk.n == Chunk::kMost) add_chunk(item, element, what, c, chunk, sums);
@@ -118,7 +126,7 @@ void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) 
         append_row(planes, item, element, {t, f, end - f}, chunk, sums.excluded);
       }
     add_chunk(item, element, what, c, chunk, sums);
-    scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element] = sums;
+    scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element] += sums;
   }
 }
 

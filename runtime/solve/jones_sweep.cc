@@ -13,7 +13,7 @@ std::vector<int> JonesSource::fixed_nodes(std::size_t equation) const {
   return nodes;
 }
 
-std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
+std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions(const RequestPart& part) const {
   // Results of all equations are kept if that leaves room. If not nothing is won by large portions.
   constexpr std::uint64_t kPortion = 512u << 20;
   const std::uint64_t budget = evaluator_.memory_budget();
@@ -21,7 +21,8 @@ std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
   std::uint64_t all = 0;
   for (std::size_t e = 0; e < models_.size(); ++e) {
     bytes.push_back(0);
-    for (const int node : fixed_nodes(e)) bytes.back() += evaluator_.plan().result_bytes(node, request_.cells->shape());
+    for (const int node : fixed_nodes(e))
+      bytes.back() += evaluator_.plan().result_bytes(node, part.request.cells->shape());
     all += bytes.back();
   }
   if (all <= budget / 2) return {{0, models_.size()}};
@@ -64,9 +65,20 @@ JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const
 }
 
 void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
-  values_.resize(first_.back());
-  scalars_.resize(models_.size() * problem_.n_block() * elements_);
-  const auto portions = this->portions();
+  if (what == Sweep::sums) values_.assign(first_.back(), {});
+  scalars_.assign(models_.size() * problem_.n_block() * elements_, {});
+  std::fill(has_data_.begin(), has_data_.end(), 0);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    RequestPart part = parts_.part(i);
+    part.request.derivatives = false;
+    sweep_part(part, what, cancellation);
+  }
+}
+
+void JonesSource::sweep_part(const RequestPart& part, Sweep what, Cancellation& cancellation) {
+  const auto portions = this->portions(part);
+  const auto [first_time, last_time] = problem_.time_segments().within(part.first_time, part.n_time());
+  const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
   for (const auto& [first, last] : portions) {
     std::vector<int> roots;
     std::vector<std::size_t> begin;
@@ -76,23 +88,26 @@ void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
       roots.insert(roots.end(), nodes.begin(), nodes.end());
     }
     begin.push_back(roots.size());
-    // Fixed, all of them: of a single portion this gives what has been kept, after the first time.
-    const auto results = evaluator_.evaluate_step(request_, roots, &cancellation);
+    // Fixed, all of them: of a single part and portion this gives what has been kept, after the first time.
+    const auto results = evaluator_.evaluate_step(part.request, roots, &cancellation);
     check_failures(results);
     std::vector<Planes> planes(last - first);
-    for (std::size_t e = first; e < last; ++e) {
+    std::vector<Item> items;
+    for (auto e = static_cast<std::uint32_t>(first); e < last; ++e) {
       const auto own = std::span(results).subspan(begin[e - first], begin[e - first + 1] - begin[e - first]);
-      has_data_[e] = std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); });
-      if (has_data_[e]) planes[e - first] = planes_of(e, own);
+      if (!std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); })) continue;
+      has_data_[e] = 1;
+      planes[e - first] = planes_of(e, own);
+      for (std::uint32_t t = first_time; solves(e) && t < last_time; ++t)
+        for (std::uint32_t f = 0; f < n_frequency; ++f) items.push_back({e, t, f});
     }
-    const std::vector<Item> items = this->items(first, last);
     evaluator_.thread_pool().parallel_for(
         items.size(), 4,
         [&](std::size_t from, std::size_t to, int) {
-          for (std::size_t i = from; i < to; ++i) sum_block(planes[items[i].equation - first], items[i], what);
+          for (std::size_t i = from; i < to; ++i) sum_block(planes[items[i].equation - first], part, items[i], what);
         },
         &cancellation);
-    if (portions.size() > 1) evaluator_.forget(roots);
+    if (portions.size() > 1 || parts_.size() > 1) evaluator_.forget(roots);
   }
 }
 

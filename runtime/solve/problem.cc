@@ -8,6 +8,18 @@
 
 namespace rimetree::solve {
 
+std::pair<std::uint32_t, std::uint32_t> Segments::within(std::size_t first_cell, std::size_t n) const {
+  const auto after = std::upper_bound(begin.begin(), begin.end(), first_cell);
+  const auto last = std::lower_bound(after, begin.end(), first_cell + n);
+  return {static_cast<std::uint32_t>(after - begin.begin() - 1), static_cast<std::uint32_t>(last - begin.begin())};
+}
+
+std::pair<std::size_t, std::size_t> Segments::overlap(std::size_t segment, std::size_t first_cell,
+                                                      std::size_t n) const {
+  const std::size_t first = std::max(begin[segment], first_cell), last = std::min(begin[segment + 1], first_cell + n);
+  return {first - first_cell, last - first_cell};
+}
+
 std::vector<int> solvable_below(const Forest& forest, int root) {
   std::vector<int> stack{root}, seen, parms;
   while (!stack.empty()) {

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
+from ..ms import OpenSet
 from ..sky import SkyModel
 from .collected import Collected
 from .errors import CalibrationError
@@ -47,7 +48,8 @@ def calibrate(
     path = os.fspath(path)
     plans = plan_groups(path, terms, options) if plans is None else plans
     model = as_model(sky)
-    sessions = [Session(plan, model, terms, options, on_iteration) for plan in plans]
+    opened = OpenSet(path)
+    sessions = [Session(plan, model, terms, options, on_iteration, opened) for plan in plans]
     for session in sessions:
         check_memory(session.plan, session.tree, terms, options)
     if sessions:

@@ -50,10 +50,7 @@ def memory_need(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[
     group = plan.group
     n_baseline = len(group.baselines)
     cells = n_baseline * len(chunk.slot_s) * plan.n_channel
-    columns = 1 + tree.n_column
-    data = cells * len(group.correlations) * (_FROM_SET + 8 * (columns - 1))
-    if len(group.data_desc_ids) > 1:
-        data *= 2  # windows are read one by one and then joined
+    data = data_bytes(plan, chunk, tree.n_column)
     per_cell = 4 * (_COMPLEX + _FLAG) + 4 * (_REAL + _FLAG)  # data and weights [2,2]
     per_cell += 4 * (_COMPLEX * tree.n_part + _FLAG * tree.n_column)
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
@@ -63,6 +60,13 @@ def memory_need(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[
     if budget and results > budget // 2 and sums <= budget // 2:  # as the Solver: so many baselines at a time
         results = max(min(budget // 8, _PORTION), results // n_baseline)
     return MemoryNeed(data, results, _matrices(list(tiles.values()), list(counts.values())) + sums)
+
+
+def data_bytes(plan: GroupPlan, chunk: Chunk, n_column: int) -> int:
+    """What the data of a chunk and the columns of the model take as they are read."""
+    cells = len(plan.group.baselines) * len(chunk.slot_s) * plan.n_channel
+    data = cells * len(plan.group.correlations) * (_FROM_SET + 8 * n_column)
+    return 2 * data if len(plan.group.data_desc_ids) > 1 else data  # windows are read one by one and then joined
 
 
 def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], tree: SolveTree, terms: Sequence[Term]) -> int:
