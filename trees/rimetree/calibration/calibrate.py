@@ -12,6 +12,7 @@ from ..ms import OpenSet
 from ..sky import SkyModel
 from .collected import Collected
 from .errors import CalibrationError
+from .fingerprint import data_fingerprints
 from .grid import Chunk
 from .h5parm import write_h5parm
 from .memory import MemoryNeed, check_memory
@@ -54,7 +55,7 @@ def calibrate(
         check_memory(session.plan, session.tree, terms, options)
     if sessions:
         sessions[0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
-    progress = ProgressFile(out, _task(path, model, terms, options, plans))
+    progress = ProgressFile(out, _task(opened, model, terms, options, plans))
     done = _begin(progress, os.fspath(out), options)
     windows = _windows(sessions, terms)
     count = sum(len(plan.chunks) for plan in plans)
@@ -99,10 +100,15 @@ def _begin(progress: ProgressFile, out: str, options: CalibrationOptions) -> lis
     return []
 
 
-def _task(path: str, model: Model, terms: Sequence[Term], options: CalibrationOptions, plans) -> dict:
+def _task(opened: OpenSet, model: Model, terms: Sequence[Term], options: CalibrationOptions, plans) -> dict:
     """What decides the solutions, as JSON: a run that is resumed must agree in all of it."""
+    columns = list(dict.fromkeys([options.data.column, *model.column_names]))
+    data: dict[str, list[str]] = {}
+    for plan in plans:
+        for what, digest in data_fingerprints(opened, plan.group, columns).items():
+            data.setdefault(what, []).append(digest)
     return {
-        "Measurement Set": os.path.realpath(path),
+        "Measurement Set": os.path.realpath(opened.path),
         "rows": [[plan.group.field_id, *plan.group.data_desc_ids, plan.group.n_row] for plan in plans],
         "sky model": model.fingerprint,
         "terms": [str(term) for term in terms],
@@ -112,6 +118,7 @@ def _task(path: str, model: Model, terms: Sequence[Term], options: CalibrationOp
         "phase centre": None if options.phase_centre_rad is None else list(options.phase_centre_rad),
         "smearing": options.smearing,
         "precision": [options.precision, options.tolerance],
+        **data,
     }
 
 

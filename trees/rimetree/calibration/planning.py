@@ -74,7 +74,7 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
         plans.append(
             GroupPlan(
                 group,
-                {t.name: channels_of_windows(windows, t.frequency, together=t.all_windows) for t in terms},
+                {term.name: _channels(windows, term) for term in terms},
                 chunks_of(slots, width_s, terms),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
                 sum(len(frequency) for frequency, _ in windows),
@@ -82,6 +82,13 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
         )
     _require_same_windows(plans)
     return plans
+
+
+def _channels(windows: Sequence[tuple], term: Term) -> Axis:
+    try:
+        return channels_of_windows(windows, term.frequency, together=term.all_windows)
+    except CalibrationError as error:
+        raise CalibrationError(f'term "{term}": {error}') from None
 
 
 def _require_same_windows(plans: Sequence[GroupPlan]) -> None:
