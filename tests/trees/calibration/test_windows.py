@@ -121,7 +121,7 @@ def test_intervals_of_windows():
 
 
 def test_windows_that_overlap_share_all_terms(observe, tmp_path):
-    """A term of each by itself is refused; the way out that the message names is one: intervals in MHz of all windows."""
+    """A term of each by itself is refused; the way out that the message names is one: intervals in MHz."""
     path = str(tmp_path / "b.ms")
     bands = [rt.ms.Band.regular(1.300e9, 32e6, 4, "coarse"), rt.ms.Band.regular(1.312e9, 32e6, 8, "fine")]
     rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=60.0, integration_s=10.0, bands=bands)
