@@ -15,7 +15,7 @@ from .errors import CalibrationError
 from .fingerprint import data_fingerprints
 from .grid import Chunk
 from .h5parm import write_h5parm
-from .memory import MemoryNeed, check_memory
+from .memory import MemoryNeed
 from .models import Model, ModelColumns, as_model
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .progress_file import ProgressFile
@@ -51,8 +51,6 @@ def calibrate(
     model = as_model(sky)
     opened = OpenSet(path)
     sessions = [Session(plan, model, terms, options, on_iteration, opened) for plan in plans]
-    for session in sessions:
-        check_memory(session.plan, session.tree, terms, options)
     if sessions:
         sessions[0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
     progress = ProgressFile(out, _task(opened, model, terms, options, plans))
@@ -132,8 +130,8 @@ def check(
     needs = []
     for plan in plans:
         session = Session(plan, as_model(sky), terms, options)
-        needs.append(check_memory(plan, session.tree, terms, options))
         session.forest()
+        needs.append(session.need)
     return needs
 
 

@@ -17,7 +17,7 @@ from .errors import CalibrationError
 from .fringe import phase_rate, reference_spectra, search
 from .gauge import reference_antenna
 from .grid import Chunk
-from .memory import data_bytes
+from .memory import check_memory, data_bytes
 from .models import Model
 from .planning import CalibrationOptions, GroupPlan
 from .reports import ChunkReport
@@ -58,6 +58,7 @@ class Session:
             phase_centre_rad=options.phase_centre_rad,
             smearing=options.smearing,
         )
+        self.need = check_memory(plan, self.tree, terms, options)
         self._scope = ns
         self._forest: Forest | None = None
         self._preferred = self._antenna_index(options.reference)
@@ -132,14 +133,14 @@ class Session:
         return chunk.slot_s[0] - self.plan.margin_s, chunk.slot_s[-1] + self.plan.margin_s
 
     def _tiles(self, number: int) -> Tiles:
-        """The data of a chunk: its time slots in one tile, all windows joined."""
+        """The data of a chunk, all windows joined: in one tile if that fits into memory."""
         if self._ahead is not None and self._ahead[0] == number:
             found, self._ahead = self._ahead[1], None
             return found
         chunk, group = self.plan.chunks[number], self.plan.group
         columns = dict.fromkeys([self._options.data.column, *self.tree.columns])
         options = run_options(
-            time_slots=len(chunk.slot_s),
+            time_slots=min(len(chunk.slot_s), self.need.slots),
             join_windows=len(group.data_desc_ids) > 1,
             time_range_s=self._span(chunk),
             **group.selection,
@@ -153,7 +154,7 @@ class Session:
             self._ahead[1].begin()
 
     def _chunk_bytes(self, number: int) -> int:
-        return data_bytes(self.plan, self.plan.chunks[number], self.tree.n_column)
+        return data_bytes(self.plan, len(self.plan.chunks[number].slot_s), self.tree.n_column)
 
     def _count(self, chunk: Chunk, data: Tiles) -> DataCounts:
         # Joined windows do not say any more what the rows of each were.
