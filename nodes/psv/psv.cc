@@ -17,6 +17,7 @@
 #include "nodes/psv/adjoint/pull_back.h"
 #include "nodes/psv/compare.h"
 #include "nodes/psv/device/solve.h"
+#include "nodes/psv/general/devices.h"
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
 #include "nodes/psv/operands.h"
@@ -112,6 +113,8 @@ class Psv final : public Node {
   DependencySet own_dependencies() const override { return kDomain; }
   std::vector<Axis> own_axes() const override { return {Axis::frequency}; }
 
+  /// The general path reads them where they are.
+  bool reads_no_values() const override { return true; }
   void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const override {
     // Baselines that see the same sky form one sum; others (a sky that varies in time, derivatives) go one by one.
     std::map<std::tuple<const Result*, const Result*, const Result*, std::int32_t>, std::vector<Evaluation*>> groups;
@@ -125,6 +128,7 @@ class Psv final : public Node {
         general.push_back(evaluation);
     }
     for (const auto& [sky, evaluations] : groups) {
+      bring_inputs_to_host(context, evaluations);
       try {
         evaluate_group(context, evaluations);
       } catch (const Cancelled&) {
@@ -136,7 +140,9 @@ class Psv final : public Node {
       }
     }
     if (general.empty()) return;
-    Node::evaluate_batch(context, general);
+    const std::vector<Evaluation*> on_host = psv::evaluate_on_devices(context, layout_, general);
+    bring_inputs_to_host(context, on_host);
+    if (!on_host.empty()) Node::evaluate_batch(context, on_host);
     verify(context, general, nullptr, 0);
   }
 
@@ -177,6 +183,7 @@ class Psv final : public Node {
     return evaluation.parameters().empty() && psv::is_constant_in_time(evaluation);
   }
 
+  static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
   void evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const;
   template <class T>
   Vells general(const Evaluation& evaluation, const ParameterId* parameter) const;
@@ -187,6 +194,17 @@ class Psv final : public Node {
   mutable psv::ComparedRowsCache compared_;  // the same
   mutable psv::ChildLayout layout_;          // set by result_dims, which the forest calls once, before any evaluation
 };
+
+/// What the host reads, by as few copies as possible.
+void Psv::bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations) {
+  if (context.devices.empty()) return;
+  std::vector<const Vells*> inputs;
+  for (const Evaluation* evaluation : evaluations) {
+    const auto own = evaluation->child_values();
+    inputs.insert(inputs.end(), own.begin(), own.end());
+  }
+  bring_to_host(inputs);
+}
 
 template <class T>
 Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) const {
@@ -299,8 +317,10 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   if (!request.cells->has(Axis::frequency)) return {};
   const AxisGrid& frequency = request.cells->axis(Axis::frequency);
   const auto varies = [&](std::size_t slot) { return children[slot][Axis::frequency] > 1; };
-  if (varies(kLmn) || varies(kUvw) || children[kLmn][Axis::time] > 1 || children[kBrightness][Axis::time] > 1)
-    return {"PSV: cell by cell, since directions or brightness vary in time or frequency", 0};
+  if (const std::string obstacle = psv::obstacle_to_kernels(children); !obstacle.empty())
+    return {"PSV: on " + (devices.empty() ? "the host" : devices.front()->device().name()) + ", cell by cell, as " +
+                obstacle,
+            0};
   psv::Outlook outlook;
   outlook.n_source = static_cast<std::size_t>(layout_.n_source);
   const bool all_times = layout_.has_rates && layout_.smear_time;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/solve/cell_sums.h"
 #include "runtime/solve/operand.h"
 
 namespace rimetree::solve {
@@ -16,28 +17,23 @@ void check_failures(std::span<const ResultPtr> results) {
   }
 }
 
-/// Results of one equation's nodes; nullptr where there are no data.
-struct GenericSource::Inputs {
-  const Result* condeq = nullptr;
-  const Result* data = nullptr;
-  const Result* weight = nullptr;
-};
-
-GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, RequestParts& parts, fit::ErrorModel errors)
+GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, RequestParts& parts, ErrorModel errors)
     : evaluator_(evaluator), problem_(problem), parts_(parts), errors_(errors) {}
 
-std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions(const RequestPart& part) const {
+std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const {
   const Plan& plan = evaluator_.plan();
-  const CellShape& cells = part.request.cells->shape();
+  const CellShape& cells = part_.cells();
   std::vector<std::pair<std::size_t, std::size_t>> portions;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, budget = evaluator_.memory_budget();
+  for (const auto& device : evaluator_.devices())
+    budget = std::min<std::uint64_t>(budget, device->arrays().budget_bytes());
   for (std::size_t e = 0; e < problem_.equations.size(); ++e) {
     const Equation& equation = problem_.equations[e];
     std::uint64_t derivatives = 0;
     for (const int p : equation.parms) derivatives += problem_.parms[p].tiles.n_coefficient();
     // The Condeq and the model at most are alive with all their derivatives at a time.
     const std::uint64_t of_this = 2 * (1 + derivatives) * plan.result_bytes(equation.condeq, cells);
-    if (portions.empty() || bytes + of_this > evaluator_.memory_budget() / 4) {
+    if (portions.empty() || bytes + of_this > budget / 4) {
       portions.emplace_back(e, e);
       bytes = 0;
     }
@@ -47,21 +43,32 @@ std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions(const R
   return portions;
 }
 
+/// What is left for the host, by few copies.
+void GenericSource::bring_to_host(std::span<const Inputs> inputs) {
+  std::vector<const Vells*> values;
+  for (const Inputs& of : inputs) {
+    if (of.condeq == nullptr) continue;
+    for (const Result* result : {of.condeq, of.data, of.weight})
+      if (result != nullptr) values.push_back(&result->value);
+    for (const Derivative& derivative : of.condeq->derivatives) values.push_back(&derivative.value);
+  }
+  rimetree::bring_to_host(values);
+}
+
 void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
   ++iteration_;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    RequestPart part = parts_.part(i);
-    part.request.derivatives = true;
-    part.request.verify = 0;
-    part.request.iteration += iteration_;
-    add_part(part, groups, cancellation);
+    part_ = PartView(parts_.part(i), problem_);
+    part_.request.derivatives = true;
+    part_.request.verify = 0;
+    part_.request.iteration += iteration_;
+    add_part(groups, cancellation);
   }
 }
 
-void GenericSource::add_part(const RequestPart& part, std::vector<GroupEquations>& groups, Cancellation& cancellation) {
-  const auto [first_time, last_time] = problem_.time_segments().within(part.first_time, part.n_time());
+void GenericSource::add_part(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
   const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
-  for (const auto& [begin, end] : portions(part)) {
+  for (const auto& [begin, end] : portions()) {
     std::vector<int> roots;
     for (std::size_t e = begin; e < end; ++e) {
       const Equation& equation = problem_.equations[e];
@@ -69,28 +76,33 @@ void GenericSource::add_part(const RequestPart& part, std::vector<GroupEquations
       roots.push_back(equation.data);
       roots.push_back(equation.weight >= 0 ? equation.weight : equation.data);
     }
-    const std::vector<ResultPtr> results = evaluator_.evaluate_step(part.request, roots, &cancellation);
+    const std::vector<ResultPtr> results =
+        evaluator_.evaluate_step(part_.request, roots, &cancellation, Placing::roots_where_made);
     check_failures(results);
     std::vector<Inputs> inputs(end - begin);
-    std::vector<Item> items;
     for (std::size_t e = begin; e < end; ++e) {
       const ResultPtr* of = &results[3 * (e - begin)];
       if (!of[0]->ok()) continue;  // no data of this baseline
       inputs[e - begin] = {of[0].get(), of[1].get(), problem_.equations[e].weight >= 0 ? of[2].get() : nullptr};
-      for (std::uint32_t t = first_time; t < last_time; ++t)
+    }
+    add_on_devices(begin, inputs, groups, cancellation);
+    bring_to_host(inputs);
+    std::vector<Item> items;
+    for (std::size_t e = begin; e < end; ++e) {
+      if (inputs[e - begin].condeq == nullptr) continue;
+      for (std::uint32_t t = part_.first_segment; t < part_.end_segment(); ++t)
         for (std::uint32_t f = 0; f < n_frequency; ++f) items.push_back({static_cast<std::uint32_t>(e), t, f});
     }
     assemble(
         problem_, items,
         [&](const Item& item, Contribution& contribution) {
-          compute(part, inputs[item.equation - begin], item, contribution);
+          compute(inputs[item.equation - begin], item, contribution);
         },
         groups, evaluator_.thread_pool(), cancellation);
   }
 }
 
-void GenericSource::compute(const RequestPart& part, const Inputs& inputs, const Item& item,
-                            Contribution& contribution) const {
+void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution& contribution) const {
   const Result& condeq = *inputs.condeq;
   std::vector<Operand> derivatives;
   std::vector<std::uint32_t> unknowns;
@@ -110,8 +122,7 @@ void GenericSource::compute(const RequestPart& part, const Inputs& inputs, const
   const bool is_complex = condeq.value.is_complex();
   const int dimensions = is_complex ? 2 : 1;
   const double weight_factor = problem_.equations[item.equation].weight_factor;
-  const auto [first_time, last_time] =
-      problem_.time_segments().overlap(item.time_segment, part.first_time, part.n_time());
+  const auto [first_time, last_time] = part_.slots(item.time_segment);
   const auto& frequencies = problem_.frequency_segments().begin;
   std::vector<double> re(n), im(n, 0.0);
   for (std::size_t element = 0; element < condeq.value.dims().size(); ++element)
@@ -122,7 +133,7 @@ void GenericSource::compute(const RequestPart& part, const Inputs& inputs, const
           continue;
         }
         const double given = inputs.weight != nullptr ? weights.at(element, t, f).re : 1;
-        if (!good_weight(given)) {
+        if (!is_good_weight(given)) {
           ++contribution.excluded.bad_weight;
           continue;
         }

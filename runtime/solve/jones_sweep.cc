@@ -13,7 +13,7 @@ std::vector<int> JonesSource::fixed_nodes(std::size_t equation) const {
   return nodes;
 }
 
-std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions(const RequestPart& part) const {
+std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
   // Results of all equations are kept if that leaves room. If not nothing is won by large portions.
   constexpr std::uint64_t kPortion = 512u << 20;
   const std::uint64_t budget = evaluator_.memory_budget();
@@ -21,8 +21,7 @@ std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions(const Req
   std::uint64_t all = 0;
   for (std::size_t e = 0; e < models_.size(); ++e) {
     bytes.push_back(0);
-    for (const int node : fixed_nodes(e))
-      bytes.back() += evaluator_.plan().result_bytes(node, part.request.cells->shape());
+    for (const int node : fixed_nodes(e)) bytes.back() += evaluator_.plan().result_bytes(node, part_.cells());
     all += bytes.back();
   }
   if (all <= budget / 2) return {{0, models_.size()}};
@@ -41,6 +40,7 @@ std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions(const Req
 
 JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const ResultPtr> results) {
   Planes of;
+  for (const ResultPtr& result : results) of.results.push_back(result.get());
   const Result& data = *results[0];
   of.data = Operand(data.value);
   of.data_flags = FlagOperand(data.flags);
@@ -65,20 +65,25 @@ JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const
 }
 
 void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
-  if (what == Sweep::sums) values_.assign(first_.back(), {});
-  scalars_.assign(models_.size() * problem_.n_block() * elements_, {});
+  const auto begin_at_zero = [&] {
+    if (what == Sweep::sums) values_.assign(first_.back(), {});
+    scalars_.assign(models_.size() * problem_.n_block() * elements_, {});
+  };
+  if (!shares_.empty()) {
+    begin_at_zero();
+    if (sweep_again(what)) return;
+  }
+  begin_at_zero();
   std::fill(has_data_.begin(), has_data_.end(), 0);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    RequestPart part = parts_.part(i);
-    part.request.derivatives = false;
-    sweep_part(part, what, cancellation);
+    part_ = PartView(parts_.part(i), problem_);
+    part_.request.derivatives = false;
+    sweep_part(what, cancellation);
   }
 }
 
-void JonesSource::sweep_part(const RequestPart& part, Sweep what, Cancellation& cancellation) {
-  const auto portions = this->portions(part);
-  const auto [first_time, last_time] = problem_.time_segments().within(part.first_time, part.n_time());
-  const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
+void JonesSource::sweep_part(Sweep what, Cancellation& cancellation) {
+  const auto portions = this->portions();
   for (const auto& [first, last] : portions) {
     std::vector<int> roots;
     std::vector<std::size_t> begin;
@@ -89,26 +94,40 @@ void JonesSource::sweep_part(const RequestPart& part, Sweep what, Cancellation& 
     }
     begin.push_back(roots.size());
     // Fixed, all of them: of a single part and portion this gives what has been kept, after the first time.
-    const auto results = evaluator_.evaluate_step(part.request, roots, &cancellation);
+    const auto results = evaluator_.evaluate_step(part_.request, roots, &cancellation, Placing::roots_where_made);
     check_failures(results);
     std::vector<Planes> planes(last - first);
-    std::vector<Item> items;
-    for (auto e = static_cast<std::uint32_t>(first); e < last; ++e) {
+    for (std::size_t e = first; e < last; ++e) {
       const auto own = std::span(results).subspan(begin[e - first], begin[e - first + 1] - begin[e - first]);
       if (!std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); })) continue;
       has_data_[e] = 1;
       planes[e - first] = planes_of(e, own);
-      for (std::uint32_t t = first_time; solves(e) && t < last_time; ++t)
-        for (std::uint32_t f = 0; f < n_frequency; ++f) items.push_back({e, t, f});
     }
-    evaluator_.thread_pool().parallel_for(
-        items.size(), 4,
-        [&](std::size_t from, std::size_t to, int) {
-          for (std::size_t i = from; i < to; ++i) sum_block(planes[items[i].equation - first], part, items[i], what);
-        },
-        &cancellation);
+    std::vector<bool> done(last - first, false);
+    sweep_on_devices(first, planes, what, portions.size() == 1 && parts_.size() == 1, done, cancellation);
+    sweep_on_host(first, planes, what, done, cancellation);
     if (portions.size() > 1 || parts_.size() > 1) evaluator_.forget(roots);
   }
+}
+
+/// What devices have not done.
+void JonesSource::sweep_on_host(std::size_t first, std::span<const Planes> planes, Sweep what,
+                                const std::vector<bool>& done, Cancellation& cancellation) {
+  std::vector<Item> items = this->items(first, first + planes.size());
+  std::erase_if(items, [&](const Item& item) {
+    return done[item.equation - first] || planes[item.equation - first].results.empty();  // has no data
+  });
+  std::vector<const Vells*> values;
+  for (std::size_t i = 0; i < planes.size(); ++i)
+    for (const Result* result : planes[i].results)
+      if (!done[i]) values.push_back(&result->value);
+  bring_to_host(values);
+  evaluator_.thread_pool().parallel_for(
+      items.size(), 4,
+      [&](std::size_t from, std::size_t to, int) {
+        for (std::size_t i = from; i < to; ++i) sum_block(planes[items[i].equation - first], items[i], what);
+      },
+      &cancellation);
 }
 
 void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) {

@@ -8,16 +8,13 @@
 
 namespace rimetree::solve {
 
-std::pair<std::uint32_t, std::uint32_t> Segments::within(std::size_t first_cell, std::size_t n) const {
-  const auto after = std::upper_bound(begin.begin(), begin.end(), first_cell);
-  const auto last = std::lower_bound(after, begin.end(), first_cell + n);
-  return {static_cast<std::uint32_t>(after - begin.begin() - 1), static_cast<std::uint32_t>(last - begin.begin())};
-}
-
-std::pair<std::size_t, std::size_t> Segments::overlap(std::size_t segment, std::size_t first_cell,
-                                                      std::size_t n) const {
-  const std::size_t first = std::max(begin[segment], first_cell), last = std::min(begin[segment + 1], first_cell + n);
-  return {first - first_cell, last - first_cell};
+std::pair<std::uint32_t, Segments> Segments::part(std::size_t first_cell, std::size_t n) const {
+  auto next = std::upper_bound(begin.begin(), begin.end(), first_cell);
+  const auto first = static_cast<std::uint32_t>(next - begin.begin() - 1);
+  Segments segments{{0}};
+  for (; next != begin.end() && *next < first_cell + n; ++next) segments.begin.push_back(*next - first_cell);
+  segments.begin.push_back(n);
+  return {first, std::move(segments)};
 }
 
 std::vector<int> solvable_below(const Forest& forest, int root) {

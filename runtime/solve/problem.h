@@ -36,10 +36,8 @@ struct SolvableParm {
 struct Segments {
   std::vector<std::size_t> begin;
   std::size_t size() const { return begin.size() - 1; }
-  /// [first, last) segments that have cells among the `n` from `first_cell` on.
-  std::pair<std::uint32_t, std::uint32_t> within(std::size_t first_cell, std::size_t n) const;
-  /// [first, last) of these cells, counted from `first_cell`, that are in a segment.
-  std::pair<std::size_t, std::size_t> overlap(std::size_t segment, std::size_t first_cell, std::size_t n) const;
+  /// Those that the `n` cells from `first_cell` on are in: the number of the first, and segments of these cells.
+  std::pair<std::uint32_t, Segments> part(std::size_t first_cell, std::size_t n) const;
 };
 
 /// One equation on the cells of one block (time segment, frequency segment), where all solution tiles stay the same.
