@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/cell_node.h"
+#include "runtime/pull_back.h"
 
 namespace rimetree {
 
@@ -46,6 +47,18 @@ class Transposition : public CellNode<Derived> {
   }
 
   TransposeBody body() const { return {this->dims(), static_cast<const Derived*>(this)->conjugates()}; }
+
+  /// Adjoints go back to where their elements came from.
+  void pull_back(PullBack& pull) const override {
+    if (pull.child(0) == nullptr) return;
+    const TransposeBody transposed = body();
+    const std::size_t plane = pull.adjoint.cells_per_element();
+    for (std::size_t e = 0; e < transposed.dims.size(); ++e)
+      for (std::size_t i = 0, to = transposed.source_of(e) * plane; i < plane; ++i) {
+        const auto adjoint = pull.adjoint.at(e, i);
+        pull.add(0, to + i, transposed.conjugate ? conj(adjoint) : adjoint);
+      }
+  }
 
   void combine_flags(Evaluation& evaluation) const override {
     const Flags& of_child = evaluation.child(0).flags;

@@ -21,9 +21,6 @@ using Handle = memory::ResidentArrays::Handle;
 /// What an array is, for its key.
 enum Role : std::uint64_t { kOneResult = 101, kOneDerivative, kGroup, kDerivativeGroup, kItems, kArrays, kAxisGrid };
 
-/// Results up to this size go up together with others of their group: a copy of a few numbers takes as long as one of
-/// this many bytes.
-constexpr std::size_t kSmallBytes = 64 << 10;
 constexpr std::size_t kAlignment = 2 * sizeof(double);
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -34,8 +31,8 @@ struct Input {
   const Vells& values() const { return derivative != nullptr ? derivative->value : of->value; }
   /// Tells arrays of one node from each other.
   std::uint64_t name() const {
+    if (derivative == nullptr) return resident_key(*of).owner;
     const auto node = static_cast<std::uint64_t>(of->node);
-    if (derivative == nullptr) return mix(kOneResult, node);
     return mix(mix(mix(kOneDerivative, node), static_cast<std::uint64_t>(derivative->parameter.parm)),
                static_cast<std::uint64_t>(derivative->parameter.coefficient));
   }
@@ -91,7 +88,7 @@ class JobArrays {
     const auto& slice = values.device();
     if (slice != nullptr && &slice->block().arrays() == &device_.arrays())
       at_[&values] = {on_block(slice->block()), slice->offset()};
-    else if (values.bytes() > kSmallBytes)
+    else if (values.bytes() > kSmallArrayBytes)
       bring_up(input);
     else
       groups[{input.derivative != nullptr ? kDerivativeGroup : kGroup, batch.group_of(input.of->node)}].push_back(
@@ -256,6 +253,10 @@ struct Items {
 };
 
 }  // namespace
+
+memory::ArrayKey resident_key(const Result& result) {
+  return {mix(kOneResult, static_cast<std::uint64_t>(result.node)), result.stamp};
+}
 
 void evaluate_on_device(DeviceContext& device, const DeviceBatch& batch) {
   JobArrays arrays(device, batch);

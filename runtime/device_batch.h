@@ -14,6 +14,11 @@
 
 namespace rimetree {
 
+/// Values larger than this go up by themselves, and are found under this key by whoever wants them there; smaller ones
+/// go up together: a copy of a few numbers takes as long as one of this many bytes.
+inline constexpr std::size_t kSmallArrayBytes = 64 << 10;
+memory::ArrayKey resident_key(const Result& result);
+
 struct DeviceBatch {
   const DevicePath& path;                    ///< of their class
   std::span<Evaluation* const> evaluations;  ///< of nodes of one batch

@@ -282,7 +282,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   for (Evaluation& evaluation : evaluations) ready.push_back(&evaluation);
   if (!ready.empty()) {
     BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
-    context.devices = devices_;
+    if (pass.placing != Placing::on_host) context.devices = devices_;
     const bool stays = pass.placing == Placing::roots_where_made &&
                        std::any_of(nodes.begin(), nodes.end(), [&](int node) { return pass.is_root[node]; });
     context.feeds_devices = !devices_.empty() && pass.active.empty() && (stays || feeds_devices(nodes));

@@ -80,6 +80,9 @@ DeviceContext* Evaluator::place(const Pass& pass, std::span<const int> nodes, st
   if (path == nullptr || node.dims().size() == 0 || !are_known(ready)) return nullptr;
   // In a reverse pass the host goes back through what it has computed.
   if (std::any_of(nodes.begin(), nodes.end(), [&](int one) { return pass.pulls_back(one); })) return nullptr;
+  // And it reads derivatives along one direction, which belong to reverse mode.
+  const auto moves = [](const Evaluation* evaluation) { return evaluation->has_derivatives(); };
+  if (pass.request.along_direction && std::any_of(ready.begin(), ready.end(), moves)) return nullptr;
   if (!plan_on_device(*path, ready, plans)) return nullptr;
   DeviceContext* device = nullptr;
   if (const memory::ResidentArrays* arrays = where_inputs_are(ready)) {

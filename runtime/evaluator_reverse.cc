@@ -95,7 +95,8 @@ std::map<int, ResultPtr> Evaluator::evaluate_tangents(const Request& request, in
   along.verify = 0;
   std::map<int, ResultPtr> tangents;
   if (wanted.empty()) return tangents;
-  const std::vector<ResultPtr> results = evaluate(along, wanted, cancellation);
+  Cancellation none;  // the host reads them
+  const auto results = evaluate_roots(along, wanted, cancellation ? *cancellation : none, false, Placing::on_host);
   for (std::size_t i = 0; i < wanted.size(); ++i) tangents[wanted[i]] = results[i];
   return tangents;
 }

@@ -136,6 +136,7 @@ WRITTEN_ARGUMENTS = {
     "PyNode": [
         "*children: Child",
         "evaluate: Callable[..., ArrayLike] | object",
+        "pull_back: Callable[..., object] | None = None",
         "dims: Sequence[int] = ()",
         'depends_on: Sequence[str] = ("domain",)',
         "origin: str | None = None",

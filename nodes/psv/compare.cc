@@ -144,7 +144,7 @@ void ComparedGroup::add(ResidualSums& sums) const {
 bool is_comparable(std::span<const ChildLayout* const> layouts, const Comparison& comparison) {
   for (std::size_t k = 0; k < layouts.size(); ++k) {
     const PullBack& term = *comparison.terms[k];
-    if (!has_kernel(*layouts[k], term)) return false;
+    if (!has_device_kernel(*layouts[k], term)) return false;
     const CellShape& cells = term.inputs.cells().shape();
     if (n_time(*layouts[k], term.inputs) != cells[Axis::time] || cells.extent[2] != 1 || cells.extent[3] != 1)
       return false;

@@ -1,6 +1,8 @@
 // The rows of many baselines as the kernels read them.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "nodes/psv/kernel.h"
@@ -49,6 +51,19 @@ struct GroupRows {
     };
     for (auto& coordinate : uvw) cut(coordinate);
     cut(exposure_s), cut(baseline), cut(time), cut(output);
+  }
+  /// Brings rows into the order of their times.
+  void order_by_time() {
+    std::vector<std::size_t> order(output.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) { return time[a] < time[b]; });
+    const auto reorder = [&order](auto& of_row) {
+      if (of_row.empty()) return;
+      const auto old = of_row;
+      for (std::size_t row = 0; row < order.size(); ++row) of_row[row] = old[order[row]];
+    };
+    for (auto& coordinate : uvw) reorder(coordinate);
+    reorder(exposure_s), reorder(baseline), reorder(output), reorder(time);
   }
   const Rows& finish(bool smear_time, bool smear_frequency) {
     const auto data = [](const std::vector<double>& values) { return values.empty() ? nullptr : values.data(); };

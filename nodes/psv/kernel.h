@@ -110,11 +110,25 @@ struct Rows {
   const std::int32_t *baseline = nullptr, *time = nullptr;   ///< [row]; read only where there are Jones terms
 };
 
+/// Where derivatives with respect to the elements of Jones terms go: to places in one array that lie to each other as
+/// the elements themselves do.
+struct JonesTargets {
+  const std::ptrdiff_t* first = nullptr;   ///< [baseline][pair][p, q]: the first element's; -1: is not asked for
+  std::size_t n_moving = 0, n_steady = 0;  ///< places, first those of terms that vary in time
+  bool any() const { return first != nullptr; }
+};
+
 /// Jones pairs of every baseline, innermost first.
 struct JonesTerms {
   int n_pair = 0;
   const JonesPair<double>* pairs = nullptr;  ///< [baseline][pair]
   bool varies_in_frequency = true;
+  JonesTargets targets;  ///< derivatives only
+
+  /// Of the side p or q of a pair in `pairs`.
+  std::ptrdiff_t target_of(const JonesPair<double>* pair, bool is_q) const {
+    return targets.any() ? targets.first[2 * (pair - pairs) + (is_q ? 1 : 0)] : -1;
+  }
 };
 
 /// Whether matrices are to be applied channel by channel. What the terms of either end of a baseline come to is then

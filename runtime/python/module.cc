@@ -70,7 +70,7 @@ PyMethodDef functions[] = {
     {"load_plugin", load_plugin, METH_O, "load_plugin(path) -> dict"},
     {"node_classes", node_classes, METH_NOARGS, "node_classes() -> list of dicts"},
     {"build_forest", build_forest, METH_VARARGS, "build_forest(specs, threads, memory_budget, device) -> Forest"},
-    {"set_py_node_call", set_py_node_call, METH_O, "set_py_node_call(function)"},
+    {"set_py_node_calls", set_py_node_calls, METH_VARARGS, "set_py_node_calls(evaluate, pull_back)"},
     {"register_py_object", register_py_object, METH_O, "register_py_object(object) -> int"},
     {"forest_parameters", forest_parameters, METH_VARARGS, "forest_parameters(forest) -> list of dicts"},
     {"set_forest_parameters", set_forest_parameters, METH_VARARGS, "set_forest_parameters(forest, vector)"},

@@ -3,6 +3,7 @@
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
+#include "runtime/pull_back.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 
@@ -10,7 +11,8 @@ namespace rimetree::python {
 
 namespace {
 
-PyObject* call_function = nullptr;    // owned; see set_py_node_call
+PyObject* call_function = nullptr;    // owned; see set_py_node_calls
+PyObject* pull_function = nullptr;    // the same
 PyObject* registered_list = nullptr;  // owned list of the objects; an index is an object's number
 
 Ref cells_to_python(const Cells& cells) {
@@ -38,6 +40,16 @@ Vells vells_of(PyObject* object, const Evaluation& evaluation) {
   double* target = array.type == NumberType::complex ? &values.complex()->re : values.real();
   std::copy(array.data.begin(), array.data.end(), target);
   return values;
+}
+
+/// Adds an array in the form and type of a child's values.
+void add_to_adjoint(PyObject* object, Vells& adjoint) {
+  const StateArray array = array_of(object);
+  if (array.data.size() * sizeof(double) != adjoint.bytes() ||
+      (array.type == NumberType::complex) != adjoint.is_complex())
+    throw Error("an adjoint does not have the form of its child");
+  double* target = adjoint.is_complex() ? &adjoint.complex()->re : adjoint.real();
+  for (std::size_t i = 0; i < array.data.size(); ++i) target[i] += array.data[i];
 }
 
 Ref array_or_none(const Vells* vells) { return vells == nullptr ? none() : make_array(*vells); }
@@ -83,18 +95,50 @@ class PyNode final : public Node {
 
  protected:
   void evaluate(Evaluation& evaluation) const override {
+    guarded_call([&] { call(evaluation); });
+  }
+  void pull_back(PullBack& pull) const override {
+    guarded_call([&] { call_pull_back(pull); });
+  }
+
+ private:
+  template <class Body>
+  static void guarded_call(const Body& body) {
     const WithGil gil;
     try {
-      call(evaluation);
+      body();
     } catch (const PythonError&) {
       throw Error("Python node failed: " + take_python_error());
     }
   }
 
- private:
-  void call(Evaluation& evaluation) const {
-    PyObject* object = PyList_GetItem(registered_list, state().integer("object"));  // borrowed
+  /// What the node's number stands for, borrowed.
+  PyObject* object() const {
+    PyObject* object = PyList_GetItem(registered_list, state().integer("object"));
     if (object == nullptr) throw PythonError();
+    return object;
+  }
+
+  void call_pull_back(PullBack& pull) const {
+    const auto& children = pull.inputs.children();
+    std::vector<std::int64_t> wanted;
+    for (std::size_t i = 0; i < children.size(); ++i) wanted.push_back(pull.child(i) != nullptr);
+    const Ref values = list_of(children, [](const Result* child) { return make_array(child->value); });
+    const Ref flags = list_of(wanted, [](std::int64_t want) { return boolean(want != 0); });
+    const Ref cells = cells_to_python(pull.inputs.cells());
+    const Ref adjoint = make_array(pull.adjoint);
+    const Ref arguments = tuple(Ref::borrowed(object()), Ref::borrowed(cells.get()), Ref::borrowed(values.get()),
+                                Ref::borrowed(flags.get()), Ref::borrowed(adjoint.get()),
+                                integer(static_cast<std::int64_t>(pull.inputs.node.dims().rank)));
+    const Ref adjoints = check(PyObject_CallObject(pull_function, arguments.get()));
+    std::size_t slot = 0;
+    for_each(adjoints.get(), [&](PyObject* one) {
+      if (Vells* child = pull.child(slot++); child != nullptr && one != Py_None) add_to_adjoint(one, *child);
+    });
+  }
+
+  void call(Evaluation& evaluation) const {
+    PyObject* object = this->object();
     const auto& children = evaluation.children();
     const auto run = [&](const ParameterId* parameter) {
       const Ref values = list_of(children, [](const Result* child) { return make_array(child->value); });
@@ -120,11 +164,18 @@ RIMETREE_REGISTER_NODE(PyNode);
 
 }  // namespace
 
-PyObject* set_py_node_call(PyObject*, PyObject* function) {
-  Py_INCREF(function);
-  Py_XDECREF(call_function);
-  call_function = function;
-  return none().release();
+PyObject* set_py_node_calls(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *evaluate, *pull_back;
+    if (!PyArg_ParseTuple(arguments, "OO", &evaluate, &pull_back)) throw PythonError();
+    const auto keep = [](PyObject*& kept, PyObject* function) {
+      Py_INCREF(function);
+      Py_XDECREF(kept);
+      kept = function;
+    };
+    keep(call_function, evaluate), keep(pull_function, pull_back);
+    return none();
+  });
 }
 
 PyObject* register_py_object(PyObject*, PyObject* object) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/device_batch.h"
 #include "runtime/fingerprint.h"
 
 namespace rimetree::solve {
@@ -10,19 +11,17 @@ namespace rimetree::solve {
 namespace {
 
 /// What an array is, for its key.
-enum Role : std::uint64_t { kResult = 301, kDerivative, kFlags, kGroup, kPlaces };
+enum Role : std::uint64_t { kDerivative = 301, kFlags, kGroup, kPlaces };
 
-/// Arrays up to this size go up together: a copy of a few numbers takes as long as one of this many bytes.
-constexpr std::size_t kSmallBytes = 64 << 10, kGroupBytes = 8 << 20;
+/// Small arrays go up together, as many as make this.
+constexpr std::size_t kGroupBytes = 8 << 20;
 constexpr std::size_t kAlignment = sizeof(Complex<double>);
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
 
 SumOperand::SumOperand(const Result& result, int element)
-    : values(&result.value),
-      key{mix(kResult, static_cast<std::uint64_t>(result.node)), result.stamp},
-      element(element) {}
+    : values(&result.value), key(resident_key(result)), element(element) {}
 
 SumOperand::SumOperand(const Result& result, std::size_t derivative)
     : values(&result.derivatives[derivative].value),
@@ -109,7 +108,7 @@ std::int64_t SumArrays::hold(Handle array) {
 
 void SumArrays::place(SumArray& array, memory::ArrayKey key, Fill fill) {
   const auto [known, is_new] = known_.try_emplace(key.owner, 0);
-  if (is_new && array.bytes > kSmallBytes) {
+  if (is_new && array.bytes > kSmallArrayBytes) {
     known->second = hold(resident(key, array.bytes, fill));
   } else if (is_new) {
     small_.push_back({key, array.bytes, std::move(fill)});

@@ -35,12 +35,14 @@ class GradientCost : public ::testing::TestWithParam<const char*> {
     if (const std::string reason = obstacle(); !reason.empty()) GTEST_SKIP() << reason;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Work, GradientCost, ::testing::Values("psv", "psv-smearing", "tree"), [](const auto& info) {
-  std::string name = info.param;
-  for (char& c : name)
-    if (c == '-') c = '_';
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Work, GradientCost,
+                         ::testing::Values("psv", "psv-smearing", "psv-jones", "psv-bandpass", "tree"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& c : name)
+                             if (c == '-') c = '_';
+                           return name;
+                         });
 
 TEST_P(GradientCost, IsAtMostFourEvaluations) {
   const double value = count(GetParam(), "value"), gradient = count(GetParam(), "gradient");

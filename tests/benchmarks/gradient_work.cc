@@ -1,7 +1,8 @@
 // One evaluation of a chi-square, or of it and its gradient, at unknowns that have all changed, whose machine
 // instructions gradient_cost_test.cc counts: what is counted happens inside measured().
 //
-//   gradient_work psv|psv-smearing|tree value|gradient [TIMES]     TIMES: how often it is done, as a slowdown would
+//   gradient_work WORK value|gradient [TIMES]     TIMES: how often it is done, as a slowdown would
+//   WORK: psv, psv-smearing, psv-jones (terms that are the same at all channels), psv-bandpass (that vary), tree
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -56,35 +57,72 @@ class Specs {
 
 const testing::ManyNodeTree kSmall{.n_baseline = 40, .n_source = 10, .n_time = 4, .n_channel = 16};
 
-/// Positions and fluxes of 100 sources.
-Specs psv(bool smearing) {
-  constexpr std::size_t kSources = 100, kBaselines = 16;
-  Specs specs;
-  std::vector<std::string> lmn, stokes, models;
+/// Positions and fluxes of sources, in nodes lmn and B.
+void add_sky(Specs& specs, std::size_t n_source) {
+  std::vector<std::string> lmn, stokes;
   const std::string n = specs.number("n", 0.999), zero = specs.number("zero", 0);
-  for (std::size_t s = 0; s < kSources; ++s) {
+  for (std::size_t s = 0; s < n_source; ++s) {
     const std::string k = std::to_string(s);
     lmn.insert(lmn.end(), {specs.unknown("l" + k, 0.01 * std::sin(1.0 + 3.0 * double(s))),
                            specs.unknown("m" + k, 0.01 * std::cos(2.0 + 5.0 * double(s))), n});
     stokes.insert(stokes.end(), {specs.unknown("I" + k, 1 + 0.1 * double(s % 7)), zero, zero, zero});
   }
-  const auto dims = [](double columns) {
-    return std::map<std::string, StateValue>{{"dims", StateArray{{2}, NumberType::real, {double(kSources), columns}}}};
+  const auto dims = [n_source](double columns) {
+    return std::map<std::string, StateValue>{{"dims", StateArray{{2}, NumberType::real, {double(n_source), columns}}}};
   };
   specs.add("lmn", "Composer", lmn, dims(3));
   specs.add("stokes", "Composer", stokes, dims(4));
   specs.add("B", "Stokes", {"stokes"});
-  for (std::size_t b = 0; b < kBaselines; ++b) {
-    const std::string k = std::to_string(b);
-    std::vector<double> uvw;
-    for (int part = 0; part < (smearing ? 6 : 3); ++part)
-      for (int t = 0; t < 4; ++t) uvw.push_back((part < 3 ? 3000.0 : 0.2) * std::sin(double(7 * b) + part + 0.001 * t));
-    StateArray value{{3, 4, 1}, NumberType::real, uvw};
-    if (smearing) value.shape = {2, 3, 4, 1};
-    specs.constant("uvw" + k, std::move(value), 2);
-    specs.add("V" + k, "PSV", {"lmn", "B", "uvw" + k});
-    models.push_back("V" + k);
+}
+
+/// The coordinates of baseline `b`, in a node of this name.
+std::string add_uvw(Specs& specs, std::size_t b, bool smearing) {
+  std::vector<double> uvw;
+  for (int part = 0; part < (smearing ? 6 : 3); ++part)
+    for (int t = 0; t < 4; ++t) uvw.push_back((part < 3 ? 3000.0 : 0.2) * std::sin(double(7 * b) + part + 0.001 * t));
+  StateArray value{{3, 4, 1}, NumberType::real, uvw};
+  if (smearing) value.shape = {2, 3, 4, 1};
+  const std::string name = "uvw" + std::to_string(b);
+  specs.constant(name, std::move(value), 2);
+  return name;
+}
+
+Specs psv(bool smearing) {
+  Specs specs;
+  std::vector<std::string> models;
+  add_sky(specs, 100);
+  for (std::size_t b = 0; b < 16; ++b) {
+    models.push_back("V" + std::to_string(b));
+    specs.add(models.back(), "PSV", {"lmn", "B", add_uvw(specs, b, smearing)});
   }
+  specs.chi_square(models, 4, 64);
+  return specs;
+}
+
+/// Sources behind a matrix for each antenna and source, times an unknown gain of the antenna.
+Specs psv_jones(bool bandpass) {
+  constexpr std::size_t kAntennas = 8, kSources = 40;
+  Specs specs;
+  std::vector<std::string> models;
+  add_sky(specs, kSources);
+  for (std::size_t p = 0; p < kAntennas; ++p) {
+    const std::string k = std::to_string(p);
+    StateArray term{{kSources, 2, 2}, NumberType::complex, {}};
+    if (bandpass) term.shape.insert(term.shape.end(), {1, 64});
+    for (std::size_t i = 0; i < 8 * kSources * (bandpass ? 64 : 1); ++i)
+      term.data.push_back(std::sin(1.0 + 0.7 * double(p) + 0.1 * double(i)));
+    specs.constant("term" + k, std::move(term), bandpass ? 2 : 0);
+    specs.add("gain" + k, "ToComplex", {specs.unknown("re" + k, 1.0), specs.unknown("im" + k, 0.1)});
+    specs.add("J" + k, "Multiply", {"term" + k, "gain" + k});
+    specs.add("JH" + k, "ConjTranspose", {"J" + k});
+  }
+  for (std::size_t p = 0; p < kAntennas; ++p)
+    for (std::size_t q = p + 1; q < kAntennas; ++q) {
+      models.push_back("V" + std::to_string(models.size()));
+      specs.add(
+          models.back(), "PSV",
+          {"lmn", "B", add_uvw(specs, models.size(), true), "", "J" + std::to_string(p), "JH" + std::to_string(q)});
+    }
   specs.chi_square(models, 4, 64);
   return specs;
 }
@@ -116,7 +154,8 @@ int main(int argc, char** argv) {
   const bool gradient = std::string(argv[2]) == "gradient";
   const int times = argc > 3 ? std::atoi(argv[3]) : 1;
   Registry::instance().load(RIMETREE_NODES_PLUGIN);
-  const Specs specs = work == "tree" ? tree() : psv(work == "psv-smearing");
+  const bool jones = work == "psv-jones" || work == "psv-bandpass";
+  const Specs specs = work == "tree" ? tree() : jones ? psv_jones(work == "psv-bandpass") : psv(work == "psv-smearing");
   const auto forest = Forest::build(specs.all);
   Evaluator evaluator(forest, {.threads = 1});
   testing::ManyNodeTree cells = kSmall;

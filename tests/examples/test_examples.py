@@ -44,12 +44,16 @@ def test_tree_script():
 
 
 def test_python_node():
-    one, two = (numbers(line) for line in run(EXAMPLES / "python_node.py").splitlines())
+    one, two, (chi_square, *gradient) = (numbers(line) for line in run(EXAMPLES / "python_node.py").splitlines())
     # Phase 8.44797245e-7 * 5e14 / frequency, and twice that, in turns.
     degrees = np.degrees(8.44797245e-7 * 5e14 / np.array([120e6, 150e6, 180e6]))
     for factor, got in ((1, one), (2, two)):
         difference = (got - factor * degrees + 180) % 360 - 180
         np.testing.assert_allclose(difference, 0, atol=6e-4)  # printed to 3 decimals
+    # |1 - exp(i phase)|^2 at two times and three channels of XX and YY, and its slope by 0.1 TECU.
+    phases = 2 * np.radians(degrees)
+    assert chi_square == pytest.approx(4 * np.sum(2 - 2 * np.cos(phases)), abs=6e-4)
+    np.testing.assert_allclose(gradient, np.array([-1, 1]) * 4 * np.sum(2 * np.sin(phases) * phases / 0.1), atol=6e-4)
 
 
 def test_many_nodes(tmp_path):

@@ -86,12 +86,3 @@ def test_check_derivatives():
     assert {("gain", 0), ("gain", 1), ("l", 0), ("flux", 0)} == set(check.forward)
     assert "forward and reverse mode differ" in str(check)
     assert {node.node_class for node in check.nodes if not node.extended} == {"ChiSquare"}
-
-
-def test_python_nodes_have_no_reverse_mode():
-    ns = rt.NodeScope()
-    ns.p << rt.Parm(1.0, solvable=True)
-    ns.double << rt.PyNode(ns.p, evaluate=lambda cells, x: 2 * x)
-    ns.chi2 << rt.ChiSquare(ns.double)
-    with pytest.raises(rt.Error, match=r"double.*PyNode.*reverse mode"):
-        rt.Forest(ns).value_and_gradient("chi2")

@@ -95,3 +95,146 @@ def test_mistakes_in_the_definition():
         rt.PyNode()
     with pytest.raises(TypeError, match="expected a function"):
         rt.PyNode(evaluate=3)
+
+
+CELLS = rt.Cells([1.0, 2.0, 3.0], [1e8, 1.1e8])
+
+
+def objective(node, dims=()):
+    """A chi-square of a node against numbers that it is not close to."""
+    data = np.full((*dims, 1, 1), 0.3 - 0.2j)
+    return rt.ChiSquare(rt.Condeq(rt.Constant(data, cells_rank=2), node))
+
+
+def phases(cells, delay, amplitude):
+    phase = 2e-8 * cells.freq_hz * delay * (1 + cells.time_s[:, None])
+    return np.stack([amplitude * np.exp(1j * phase), amplitude**2 * np.conj(amplitude) + 0 * phase])
+
+
+def phases_back(cells, adjoint, delay, amplitude):
+    per_delay = 2e-8 * cells.freq_hz * (1 + cells.time_s[:, None])
+    fringe = np.exp(1j * per_delay * delay)
+    of_delay = np.real(np.conj(adjoint[0]) * 1j * per_delay * amplitude * fringe)
+    # The second is no analytic function of the amplitude: d(a^2 a*) = 2 |a|^2 da + a^2 da*.
+    of_amplitude = np.conj(fringe) * adjoint[0] + 2 * np.abs(amplitude) ** 2 * adjoint[1]
+    return of_delay, of_amplitude + amplitude**2 * np.conj(adjoint[1])
+
+
+class Phases:
+    """Has the mistake that is asked for."""
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    evaluate = staticmethod(phases)
+
+    def pull_back(self, cells, adjoint, *children):
+        of_delay, of_amplitude = phases_back(cells, adjoint, *children)
+        return of_delay, self.factor * of_amplitude
+
+
+def phase_forest(**functions):
+    ns = rt.NodeScope()
+    ns.delay << rt.Parm(0.4, solvable=True)
+    ns.amplitude << rt.ToComplex(rt.Parm(1.2, solvable=True), rt.Parm(-0.3, solvable=True))
+    ns.y << rt.PyNode(ns.delay, ns.amplitude, dims=[2], **functions)
+    ns.chi2 << objective(ns.y, [2])
+    return rt.Forest(ns)
+
+
+def chi_square_of_phases(x):
+    """In extended precision."""
+    time, freq = np.array([1, 2, 3], np.longdouble), np.array([1e8, 1.1e8], np.longdouble)
+    amplitude = x[1] + 1j * x[2]
+    phase = 2e-8 * freq * x[0] * (1 + time[:, None])
+    model = np.stack([amplitude * np.exp(1j * phase), np.full((3, 2), amplitude**2 * np.conj(amplitude))])
+    return np.sum(np.abs(np.longdouble(0.3) - np.longdouble(0.2) * 1j - model) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("functions", "error"),
+    [
+        ({"evaluate": Phases()}, 1e-12),
+        ({"evaluate": phases, "pull_back": phases_back}, 1e-12),
+        ({"evaluate": phases}, 1e-8),
+    ],
+)
+def test_gradients(functions, error):
+    forest = phase_forest(**functions)
+    value, gradient = forest.value_and_gradient("chi2", CELLS)
+    x, h = forest.parameter_vector().astype(np.longdouble), np.longdouble(1e-5)
+    assert value == pytest.approx(float(chi_square_of_phases(x)), rel=1e-14)
+    for i, step in enumerate(h * np.eye(3)):
+        at = [chi_square_of_phases(x + k * step) for k in (-2, -1, 1, 2)]
+        slope = (8 * (at[2] - at[1]) - (at[3] - at[0])) / (12 * h)  # right to h^4
+        assert gradient[i] == pytest.approx(float(slope), rel=error)
+    check = forest.check_derivatives("chi2", CELLS)
+    assert check.good()
+    assert check.reverse_difference < 1e-8  # forward mode is by differences
+
+
+def test_check_derivatives_finds_a_wrong_pull_back():
+    assert not phase_forest(evaluate=Phases(1.001)).check_derivatives("chi2", CELLS).good()
+
+
+def smoothed(cells, x):
+    """Each time sees its neighbours."""
+    return x**2 + np.roll(x, 1, axis=-2) * x
+
+
+def test_gradients_where_cells_depend_on_each_other():
+    ns = rt.NodeScope()
+    ns.x << rt.Parm(1.0, solvable=True) + rt.Parm(0.3, solvable=True) * rt.Time() * rt.Time()
+    ns.y << rt.PyNode(ns.x, evaluate=smoothed)
+    ns.chi2 << objective(ns.y)
+    check = rt.Forest(ns).check_derivatives("chi2", CELLS)
+    assert len(check.forward) == 2
+    assert check.reverse_difference < 1e-8
+
+
+def test_gradients_where_a_node_averages():
+    ns = rt.NodeScope()
+    ns.p << rt.Parm(0.7, solvable=True)
+    ns.y << rt.PyNode(ns.p * rt.Time(), evaluate=lambda cells, x: np.mean(x**3, axis=0, keepdims=True))
+    ns.chi2 << objective(ns.y)
+    _, gradient = rt.Forest(ns).value_and_gradient("chi2", CELLS)
+    # |0.3 - 0.2i - 12 p^3|^2 in each of six cells, the mean of the cubes of 1, 2, 3 being 12.
+    assert gradient[0] == pytest.approx(-6 * 2 * (0.3 - 12 * 0.343) * 36 * 0.49, rel=1e-9)
+
+
+def test_gradients_through_too_many_numbers_that_depend_on_each_other():
+    ns = rt.NodeScope()
+    ns.y << rt.PyNode(rt.Parm(0.7, solvable=True) * rt.Time(), evaluate=smoothed)
+    ns.chi2 << objective(ns.y)
+    with pytest.raises(rt.Error, match=r'test_py_node.py:\d+: node "y" \(PyNode\): .*needs a pull_back'):
+        rt.Forest(ns).value_and_gradient("chi2", rt.Cells(np.arange(5000.0), [1e8]))
+
+
+def test_flagged_cells_do_not_spoil_gradients():
+    def evaluate(cells, x):
+        return np.sqrt(x - 2.5 * cells.time_s[:, None] + 5.0)  # not a number at the last time
+
+    def pull_back(cells, adjoint, x):
+        return np.conj(adjoint) / (2 * evaluate(cells, x))
+
+    for functions in ({"evaluate": evaluate}, {"evaluate": evaluate, "pull_back": pull_back}):
+        ns = rt.NodeScope()
+        ns.p << rt.Parm(1.0, solvable=True)
+        ns.flagged << rt.MergeFlags(rt.PyNode(ns.p, **functions), rt.ZeroFlagger(rt.Time() - 2.5, oper="GT"))
+        ns.chi2 << objective(ns.flagged)
+        with np.errstate(invalid="ignore"):
+            _, gradient = rt.Forest(ns).value_and_gradient("chi2", CELLS)
+        # Two channels at two times, of sqrt(p + 2.5) and sqrt(p): 2 (sqrt(x) - 0.3)/(2 sqrt(x)) each.
+        assert gradient[0] == pytest.approx(2 * sum(1 - 0.3 / np.sqrt(x) for x in (3.5, 1.0)), rel=1e-9)
+
+
+def test_mistakes_in_pull_back():
+    mistakes = {
+        "returned 1 adjoints for 2 children": lambda cells, adjoint, a, b: [a],
+        r"of shape \(5, 1, 1, 1\)": lambda cells, adjoint, a, b: (np.zeros(5), b),
+    }
+    for message, pull_back in mistakes.items():
+        with pytest.raises(rt.Error, match=message):
+            phase_forest(evaluate=phases, pull_back=pull_back).value_and_gradient("chi2", CELLS)
+    with pytest.raises(TypeError, match="pull_back to be a function"):
+        rt.PyNode(evaluate=phases, pull_back=3)

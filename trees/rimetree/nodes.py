@@ -18,20 +18,28 @@ from .state import STATE_TYPES
 _functions: dict[str, object] = {}
 
 
-def PyNode(*children, evaluate=None, dims=(), depends_on=("domain",)) -> NodeDef:  # noqa: N802 - a node class
+def PyNode(*children, evaluate=None, pull_back=None, dims=(), depends_on=("domain",)) -> NodeDef:  # noqa: N802
     """A node whose mathematics is Python.
 
     `evaluate(cells, *children) -> array` is a function, or an object with a method of that name. It gets the request's
     `Cells` and one array per child, shaped [tensor dimensions..., time, freq], where axes along which a child does not
     vary have length 1, and returns an array of the same form with tensor dimensions `dims` (trailing axes may be left
-    out). `depends_on` says what else it depends on, of "domain" (the cells; the default), "data" and "iteration".
-    Derivatives are central differences of it. It runs on the calling thread, with the interpreter held.
+    out). `depends_on` says what else it depends on, of "domain" (the cells; the default), "data" and "iteration". It
+    runs on the calling thread, with the interpreter held.
+
+    Derivatives in forward mode are central differences of it. So are those in reverse mode (gradients), one for each
+    tensor element of a child, unless there is `pull_back(cells, adjoint, *children)`, a function or a method of the
+    same object. `adjoint` has the form of the result and holds dL/dRe + i dL/dIm, the derivatives of a real number L
+    with respect to the result's real and imaginary parts; what is returned is the same for each child, an array or None
+    (the result does not depend on it), as a sequence if there are several. It may be given on all cells, also where a
+    child is shorter: then it is summed over them. Where the result is flagged the adjoint is zero.
     """
     from .py_node import register
 
     if evaluate is None:
         raise TypeError("PyNode needs evaluate=, a function (cells, *children) -> array")
-    return _functions["PyNode"](*children, object=register(evaluate), dims=list(dims), depends_on=list(depends_on))
+    number = register(evaluate, pull_back)
+    return _functions["PyNode"](*children, object=number, dims=list(dims), depends_on=list(depends_on))
 
 
 _WRITTEN = {"PyNode": PyNode}

@@ -28,13 +28,15 @@ inline constexpr double kFlatSinc = 1e-8;
 /// l, m, n, then major axis, minor axis and position angle.
 inline constexpr std::size_t kSourceSums = 8 + 3 + 3, kPositionSum = 8, kShapeSum = 11;
 
-/// Arrays of one part.
+/// Arrays of one part. A component is a plane, or behind Jones terms, where weights are complex, a correlation.
 struct AdjointScratch {
-  std::size_t lanes, n_plane;
-  hwy::AlignedFreeUniquePtr<double[]> h;        ///< [channel of the run][plane][re, im][lane]; where plain:
-                                                ///< [pair of the run][plane][sum, difference][re, im][lane]
-  hwy::AlignedFreeUniquePtr<double[]> sums;     ///< [source of the part][kSourceSums][lane]
-  std::vector<double> scale, wave, square_hz2;  ///< [channel of the run]: see smear_scale; nu/c; nu^2
+  std::size_t lanes = 0, n_component = 0;
+  bool correlations = false;
+  hwy::AlignedFreeUniquePtr<double[]> h;         ///< [channel of the run][component][re, im][lane]; where plain:
+                                                 ///< [pair of the run][component][sum, difference][re, im][lane]
+  hwy::AlignedFreeUniquePtr<double[]> sums;      ///< [source of the part][kSourceSums][lane]
+  hwy::AlignedFreeUniquePtr<double[]> gathered;  ///< [pair][p, q][element][re, im][lane]: Jones terms of a source
+  std::vector<double> scale, wave, square_hz2;   ///< [channel of the run]: see smear_scale; nu/c; nu^2
 };
 
 /// One source on one run, and what its sums over the run's channels are.
@@ -66,15 +68,32 @@ HWY_INLINE void tile_phasor(const SourceOnRun& at, std::size_t number, AdjointVe
   multiply(zr, zi, er, below ? hn::Neg(sine) : sine);
 }
 
-/// A source's weight in a plane; with Jones terms it differs from lane to lane.
+/// A source's weight in a component: a real number, or behind Jones terms a complex one that differs from lane to lane.
 template <bool kJones>
-HWY_INLINE AdjointVec weight_of(const double* weights, std::size_t plane, std::size_t lanes) {
-  const AdjointTag d;
-  if constexpr (kJones)
-    return hn::Load(d, weights + plane * lanes);
-  else
-    return hn::Set(d, weights[plane]);
-}
+struct Weight {
+  AdjointVec re, im;
+
+  HWY_INLINE Weight(const double* weights, std::size_t component, std::size_t lanes) {
+    const AdjointTag d;
+    re = kJones ? hn::Load(d, weights + 2 * component * lanes) : hn::Set(d, weights[component]);
+    im = kJones ? hn::Load(d, weights + (2 * component + 1) * lanes) : hn::Zero(d);
+  }
+  /// z += weight x.
+  HWY_INLINE void add_product(AdjointVec xr, AdjointVec xi, AdjointVec& zr, AdjointVec& zi) const {
+    zr = hn::MulAdd(re, xr, zr), zi = hn::MulAdd(re, xi, zi);
+    if constexpr (kJones) zr = hn::NegMulAdd(im, xi, zr), zi = hn::MulAdd(im, xr, zi);
+  }
+  /// What h K times `factor` is to the derivatives with respect to it.
+  static HWY_INLINE void add_slope(std::size_t component, AdjointVec hk_re, AdjointVec hk_im, AdjointVec factor,
+                                   RunSums& sums) {
+    if constexpr (kJones) {
+      sums.weight[2 * component] = hn::MulAdd(hk_re, factor, sums.weight[2 * component]);
+      sums.weight[2 * component + 1] = hn::NegMulAdd(hk_im, factor, sums.weight[2 * component + 1]);
+    } else {
+      sums.weight[component] = hn::MulAdd(hk_re, factor, sums.weight[component]);
+    }
+  }
+};
 
 /// Weights and amplitudes that do not vary along the run. The two channels at equal distances x from the middle of a
 /// tile, of phasors z (c +- i s), need the sum and the difference of their adjoints only: one product by each of c and
@@ -108,11 +127,12 @@ HWY_INLINE void pull_plain(const SourceOnRun& at, RunSums& sums) {
     AdjointVec zr, zi;
     tile_phasor(at, number, zr, zi);
     AdjointVec ar = hn::Zero(d), ai = ar, br = ar, bi = ar;
-    for (int p = 0; p < P; ++p) {
-      const AdjointVec w = weight_of<kJones>(at.weights, static_cast<std::size_t>(p), lanes);
-      sums.weight[p] = hn::Add(sums.weight[p], hn::MulSub(zr, xr[p], hn::Mul(zi, xi[p])));
-      ar = hn::MulAdd(w, xr[p], ar), ai = hn::MulAdd(w, xi[p], ai);
-      br = hn::MulAdd(w, yr[p], br), bi = hn::MulAdd(w, yi[p], bi);
+    for (std::size_t p = 0; p < P; ++p) {
+      const Weight<kJones> w(at.weights, p, lanes);
+      w.add_slope(p, hn::MulSub(zr, xr[p], hn::Mul(zi, xi[p])), hn::MulAdd(zr, xi[p], hn::Mul(zi, xr[p])),
+                  hn::Set(d, 1.0), sums);
+      w.add_product(xr[p], xi[p], ar, ai);
+      w.add_product(yr[p], yi[p], br, bi);
     }
     const double middle =
         at.own.wave[number * kTileChannels] + 0.5 * (kTileChannels - 1) * at.run.spacing_hz / kSpeedOfLight_m_s;
@@ -165,18 +185,17 @@ HWY_INLINE void pull_shaped(const SourceOnRun& at, const Method& m, AdjointVec c
       const double* h = at.own.h.get() + channel * 2 * P * lanes;
       const double* w = at.weights + (kVary ? channel * at.weight_stride : 0);
       AdjointVec re = hn::Zero(d), im = re;
-      for (int p = 0; p < P; ++p, h += 2 * lanes) {
+      for (std::size_t p = 0; p < P; ++p, h += 2 * lanes) {
         const AdjointVec hr = hn::Load(d, h), hi = hn::Load(d, h + lanes);
-        const AdjointVec weight = weight_of<kJones>(w, static_cast<std::size_t>(p), lanes);
-        const AdjointVec product = hn::MulSub(hr, kr, hn::Mul(hi, ki));
+        const Weight<kJones> weight(w, p, lanes);
+        const AdjointVec hk_re = hn::MulSub(hr, kr, hn::Mul(hi, ki)), hk_im = hn::MulAdd(hr, ki, hn::Mul(hi, kr));
         if constexpr (kVary) {
           if (channel < at.run.count)
-            channel_sums[channel * P + p] += hn::GetLane(hn::SumOfLanes(d, hn::Mul(product, a)));
+            channel_sums[channel * P + p] += hn::GetLane(hn::SumOfLanes(d, hn::Mul(hk_re, a)));
         } else {
-          sums.weight[p] = hn::MulAdd(product, a, sums.weight[p]);
+          weight.add_slope(p, hk_re, hk_im, a, sums);
         }
-        re = hn::MulAdd(weight, product, re);
-        im = hn::MulAdd(weight, hn::MulAdd(hr, ki, hn::Mul(hi, kr)), im);
+        weight.add_product(hk_re, hk_im, re, im);
       }
       const AdjointVec seen = hn::Mul(re, a);
       sums.phase = hn::MulAdd(hn::Mul(im, a), hn::Set(d, at.own.wave[channel]), sums.phase);

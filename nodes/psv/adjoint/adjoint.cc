@@ -5,62 +5,101 @@
 namespace rimetree::psv {
 namespace {
 
-/// Parts that keep many threads busy, and what their results may take together.
-constexpr std::size_t kParts = 64, kPartBytes = std::size_t{64} << 20, kLeastRows = 128;
+/// Parts that keep many threads busy, and what their results may take together. Rows that share the sides of their
+/// Jones terms should be many.
+constexpr std::size_t kParts = 64, kPartBytes = std::size_t{64} << 20, kLeastRows = 128, kLeastSharing = kJonesRows;
+/// So many times are parts enough by themselves.
+constexpr std::size_t kManyTimes = 8;
+constexpr std::size_t kRowUnit = 16;  ///< a multiple of all vector lengths
+
+/// How the rows are cut: into portions with results of their own, which are added up in order. If they end where times
+/// end, all can share one array for terms that vary in time.
+struct Portions {
+  std::vector<std::size_t> edge;
+  bool share_moving = false;
+  std::size_t size() const { return edge.size() - 1; }
+};
+
+Portions cut_rows(const Sky<double>& sky, const Rows& rows, const JonesTerms& jones, const SourceAdjoints& zero) {
+  Portions portions;
+  const auto starts_time = [&rows](std::size_t row) { return row == 0 || rows.time[row] != rows.time[row - 1]; };
+  if (!zero.moving_jones.empty()) {
+    std::size_t n_time = 0;
+    for (std::size_t row = 0; row < rows.n_row; ++row) n_time += starts_time(row) ? 1 : 0;
+    portions.share_moving = n_time >= kManyTimes;
+  }
+  const std::size_t bytes = 8 * (zero.weights.size() + zero.positions.size() + zero.shapes.size()) +
+                            16 * (zero.steady_jones.size() + (portions.share_moving ? 0 : zero.moving_jones.size()));
+  const std::size_t least = matrices_vary(sky, jones) ? kLeastSharing : kLeastRows;
+  const std::size_t n = std::clamp<std::size_t>(std::min(rows.n_row / least, kPartBytes / (bytes + 1)), 1, kParts);
+  const std::size_t portion = (rows.n_row / n + kRowUnit) / kRowUnit * kRowUnit;
+  for (std::size_t i = 0; i <= n; ++i) {
+    std::size_t row = std::min(i * portion, rows.n_row);
+    while (portions.share_moving && row < rows.n_row && !starts_time(row)) ++row;
+    portions.edge.push_back(row);
+  }
+  return portions;
+}
 
 }  // namespace
 
-SourceAdjoints zero_adjoints(const Sky<double>& sky, SourceWish wish) {
+SourceAdjoints zero_adjoints(const Sky<double>& sky, SourceWish wish, const JonesTargets& jones) {
   SourceAdjoints zero;
-  // Weights that vary along channels are always summed; see pull_shaped().
+  // Weights that vary along channels are always summed, but for those behind Jones terms; see pull_shaped().
   if (wish.weights || sky.n_weight_channel > 1)
     zero.weights.assign(sky.n_source * sky.n_weight_channel * sky.planes.size(), 0.0);
   if (wish.positions) zero.positions.assign(3 * sky.n_source, 0.0);
   if (wish.shapes) zero.shapes.assign(3 * (sky.n_source - sky.n_point), 0.0);
+  zero.moving_jones.resize(jones.n_moving);
+  zero.steady_jones.resize(jones.n_steady);
   return zero;
 }
 
 void add(SourceAdjoints& to, const SourceAdjoints& from) {
-  const auto add_values = [](std::vector<double>& sum, const std::vector<double>& values) {
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+  const auto add_values = [](auto& sum, const auto& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
   };
   add_values(to.weights, from.weights);
   add_values(to.positions, from.positions);
   add_values(to.shapes, from.shapes);
+  add_values(to.moving_jones, from.moving_jones);
+  add_values(to.steady_jones, from.steady_jones);
 }
 
-// Rows are cut into portions with results of their own, which are added up in order; where that does not give enough
-// parts, or would take too much memory, sources are cut as well. Nothing of this depends on the threads.
+// Where portions of rows do not give enough parts, or would take too much memory, sources are cut as well. Nothing of
+// this depends on the threads.
 SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, const Rows& rows,
                               const JonesTerms& jones, const ResultAdjoints& adjoints, SourceWish wish,
                               ThreadPool& threads, Cancellation& cancellation) {
-  SourceAdjoints sum = zero_adjoints(sky, wish);
+  SourceAdjoints sum = zero_adjoints(sky, wish, jones.targets);
   if (sky.n_source == 0 || rows.n_row == 0) return sum;
   std::size_t n_block = 0;
   for_each_block<double>(sky.n_source, sky.n_point, [&](std::size_t, std::size_t, std::size_t) { ++n_block; });
-  const std::size_t bytes = 8 * (sum.weights.size() + sum.positions.size() + sum.shapes.size());
-  const std::size_t n_portion =
-      std::clamp<std::size_t>(std::min(rows.n_row / kLeastRows, kPartBytes / (bytes + 1)), 1, kParts);
-  const std::size_t n_cut = std::min(n_block, (kParts + n_portion - 1) / n_portion);
-  constexpr std::size_t kRowUnit = 16;  // a multiple of all vector lengths
-  const std::size_t portion = (rows.n_row / n_portion + kRowUnit) / kRowUnit * kRowUnit;
+  const Portions portions = cut_rows(sky, rows, jones, sum);
+  const std::size_t n_cut = std::min(n_block, (kParts + portions.size() - 1) / portions.size());
 
+  // The first portion adds to the sum itself.
+  JonesTargets own = jones.targets;
+  if (portions.share_moving) own.n_moving = 0;
+  std::vector<SourceAdjoints> others;
+  for (std::size_t p = 1; p < portions.size(); ++p) others.push_back(zero_adjoints(sky, wish, own));
   const AdjointJob job{sky, channels, rows, jones, adjoints, wish};
-  std::vector<SourceAdjoints> portions(n_portion, sum);
   std::vector<Workspace<double>> workspaces;
   for (int i = 0; i < threads.size(); ++i) workspaces.emplace_back(sky, channels, jones);
   threads.parallel_for(
-      n_portion * n_cut, 1,
+      portions.size() * n_cut, 1,
       [&](std::size_t begin, std::size_t end, int worker) {
         for (std::size_t i = begin; i < end; ++i) {
           const std::size_t p = i / n_cut, cut = i % n_cut;
-          const AdjointPart part{std::min(p * portion, rows.n_row), std::min((p + 1) * portion, rows.n_row),
-                                 n_block * cut / n_cut, n_block * (cut + 1) / n_cut};
-          pull_back_part(job, part, workspaces[static_cast<std::size_t>(worker)], portions[p]);
+          SourceAdjoints& out = p == 0 ? sum : others[p - 1];
+          const AdjointPart part{portions.edge[p], portions.edge[p + 1], n_block * cut / n_cut,
+                                 n_block * (cut + 1) / n_cut,
+                                 portions.share_moving ? sum.moving_jones.data() : out.moving_jones.data()};
+          pull_back_part(job, part, workspaces[static_cast<std::size_t>(worker)], out);
         }
       },
       &cancellation);
-  for (const SourceAdjoints& one : portions) add(sum, one);
+  for (const SourceAdjoints& one : others) add(sum, one);
   return sum;
 }
 

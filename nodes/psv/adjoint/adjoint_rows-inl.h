@@ -7,7 +7,8 @@
 #define RIMETREE_NODES_PSV_ADJOINT_ADJOINT_ROWS_INL_H_
 #endif
 
-#include "nodes/psv/adjoint/adjoint-inl.h"
+#include "nodes/psv/adjoint/jones_adjoint-inl.h"
+#include "nodes/psv/adjoint/varying-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv {
@@ -45,11 +46,11 @@ inline void plane_adjoint(Plane plane, const double* HWY_RESTRICT a, std::size_t
   }
 }
 
-/// Conjugate adjoints of all planes on a run, for rows [first, first + lanes) as far as they are below `end`.
+/// Conjugate adjoints of all components on a run, for rows [first, first + lanes) as far as they are below `end`.
 inline HWY_NOINLINE void load_adjoints(const AdjointJob& job, const Run& run, std::size_t first, std::size_t end,
                                        AdjointScratch& own) {
-  const std::size_t lanes = own.lanes, n_plane = own.n_plane;
-  std::fill_n(own.h.get(), run.n_tile * kTileChannels * n_plane * 2 * lanes, 0.0);
+  const std::size_t lanes = own.lanes, n = own.n_component;
+  std::fill_n(own.h.get(), run.n_tile * kTileChannels * n * 2 * lanes, 0.0);
   double a[8 * kMaxLanes];
   for (std::size_t k = 0; k < run.count; ++k) {
     std::fill_n(a, 8 * lanes, 0.0);
@@ -60,8 +61,8 @@ inline HWY_NOINLINE void load_adjoints(const AdjointJob& job, const Run& run, st
         a[2 * i * lanes + row - first] = z.re, a[(2 * i + 1) * lanes + row - first] = z.im;
       }
     }
-    for (std::size_t p = 0; p < n_plane; ++p)
-      plane_adjoint(job.sky.planes[p], a, lanes, own.h.get() + (k * n_plane + p) * 2 * lanes);
+    for (std::size_t p = 0; p < n; ++p)
+      plane_adjoint(job.sky.planes[own.correlations ? 2 * p : p], a, lanes, own.h.get() + (k * n + p) * 2 * lanes);
   }
   for (std::size_t k = 0; k < run.n_tile * kTileChannels; ++k) {
     const double nu = run.first_hz + double(k) * run.spacing_hz;
@@ -71,14 +72,14 @@ inline HWY_NOINLINE void load_adjoints(const AdjointJob& job, const Run& run, st
 
 /// Sums and differences of channels at equal distances from the middle of a tile, as pull_plain reads them.
 inline HWY_NOINLINE void fold_adjoints(const Run& run, AdjointScratch& own, std::vector<double>& from) {
-  const std::size_t lanes = own.lanes, width = 2 * own.n_plane * lanes;
+  const std::size_t lanes = own.lanes, width = 2 * own.n_component * lanes;
   from.assign(own.h.get(), own.h.get() + run.n_tile * kTileChannels * width);
   double* to = own.h.get();
   for (std::size_t number = 0; number < run.n_tile; ++number)
     for (std::size_t k = 0; k < kTilePairs; ++k) {
       const double* below = from.data() + (number * kTileChannels + kTilePairs - 1 - k) * width;
       const double* above = from.data() + (number * kTileChannels + kTilePairs + k) * width;
-      for (std::size_t p = 0; p < own.n_plane; ++p, to += 4 * lanes)
+      for (std::size_t p = 0; p < own.n_component; ++p, to += 4 * lanes)
         for (std::size_t i = 0; i < 2 * lanes; ++i) {
           to[i] = above[2 * p * lanes + i] + below[2 * p * lanes + i];
           to[2 * lanes + i] = above[2 * p * lanes + i] - below[2 * p * lanes + i];
@@ -86,42 +87,11 @@ inline HWY_NOINLINE void fold_adjoints(const Run& run, AdjointScratch& own, std:
     }
 }
 
-/// From derivatives with respect to the brightness that a source shows behind its Jones terms, X = .. J_p B J_q^H ..,
-/// to those with respect to B: J_p^H dL/dX J_q, pair by pair from the outermost. `planes`: XX XY YX YY, each re, im.
-inline HWY_NOINLINE void pull_through_jones(const Sky<double>& sky, const JonesTerms& jones, const LaneRows& rows,
-                                            std::size_t source, std::size_t channel, const Scratch<double>& to,
-                                            AdjointVec* planes) {
-  const std::size_t lanes = hn::Lanes(AdjointTag());
-  Matrix<AdjointVec> x;
-  for (int i = 0; i < 4; ++i) x.re[i] = planes[2 * i], x.im[i] = planes[2 * i + 1];
-  for (int k = jones.n_pair; k-- > 0;) {
-    const JonesPair<double>* pair = nullptr;
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      pair = jones.pairs + std::ptrdiff_t{rows.baseline[lane]} * jones.n_pair + k;
-      gather(pair->p, pair->p_is_matrix, sky.order[source], rows.time[lane], channel, lanes, to.gathered + lane);
-      gather(pair->q, pair->q_is_matrix, sky.order[source], rows.time[lane], channel, lanes,
-             to.gathered + 8 * lanes + lane);
-    }
-    const Matrix<AdjointVec> p = load_matrix<AdjointVec>(to.gathered, lanes, pair->p_is_matrix);
-    Matrix<AdjointVec> q = load_matrix<AdjointVec>(to.gathered + 8 * lanes, lanes, pair->q_is_matrix);
-    if (pair->q_is_adjoint) q = adjoint(q);
-    if (pair->p_is_matrix)
-      x = product(adjoint(p), x);
-    else
-      scale(x, p.re[0], hn::Neg(p.im[0]));
-    if (pair->q_is_matrix)
-      x = product(x, q);
-    else
-      scale(x, q.re[0], q.im[0]);
-  }
-  for (int i = 0; i < 4; ++i) planes[2 * i] = x.re[i], planes[2 * i + 1] = x.im[i];
-}
-
 /// One block of sources over one run.
 template <int P, bool kJones>
 void pull_block(const AdjointJob& job, const Block<double>& block, const Run& run, const Method& m, bool plain,
                 const LaneRows& lane_rows, AdjointScratch& own, const Scratch<double>& to, double* sums,
-                double* channel_sums) {
+                const JonesPlaces& jones_out, double* channel_sums) {
   const AdjointTag d;
   const std::size_t lanes = own.lanes, n_weight = job.sky.n_weight_channel;
   seed_block(block, run, m, to);
@@ -130,7 +100,7 @@ void pull_block(const AdjointJob& job, const Block<double>& block, const Run& ru
     const Place<double> place(block, to, s, lanes, 0);
     const std::size_t source = block.begin + s;
     const double* weights = kJones
-                                ? to.jones_weight + s * P * lanes
+                                ? to.jones_weight + s * 2 * P * lanes
                                 : job.sky.weights.data() + source * n_weight * P + (n_weight > 1 ? run.first * P : 0);
     const SourceOnRun at{to, own, run, s, lanes, weights, n_weight > 1 ? std::size_t{P} : 0};
     RunSums of_run;
@@ -143,8 +113,10 @@ void pull_block(const AdjointJob& job, const Block<double>& block, const Run& ru
     else if constexpr (!kJones)
       pull_shaped<P, true, false>(at, m, place.change(), of_run, channel_sums + (source * n_weight + run.first) * P);
     if constexpr (kJones)
-      if (job.wish.weights) pull_through_jones(job.sky, job.jones, lane_rows, source, run.first, to, of_run.weight);
-    add_source(place, run, m, job.wish, n_weight == 1 ? P : 0, of_run, sums + s * kSourceSums * lanes);
+      if (job.wish.weights || job.jones.targets.any())
+        pull_through_jones(job.sky, job.jones, lane_rows, source, jones_out, own.gathered.get(), of_run.weight);
+    add_source(place, run, m, job.wish, n_weight == 1 ? (kJones ? 2 * P : P) : 0, of_run,
+               sums + s * kSourceSums * lanes);
   }
 }
 
@@ -161,8 +133,10 @@ void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const Adjoint
   const std::size_t lanes = own.lanes;
   std::vector<double> unfolded;
   LaneRows lane_rows;
+  JonesPlaces jones_out{part.moving_jones, out.steady_jones.data(), job.jones.targets.n_moving, 0};
   for (std::size_t first = part.row_begin; first < part.row_end; first += lanes) {
     load_rows(rows, first, lanes, lane_rows);
+    jones_out.n_row = std::min(lanes, part.row_end - first);
     const RunLevel& level = choose_adjoint_level(job, reach_of(rows.scratch.rows, lanes, job.sky.extent));
     for (const Run& run : level.runs) {
       scale_rows(run, lanes, rows.scratch.rows, rows.scratch.scaled);
@@ -187,7 +161,8 @@ void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const Adjoint
             if (m.smear)
               for (std::size_t t = 0; t < run.n_tile; ++t)
                 smear_scale(run, t, tile_band(run, 0).third_hz, own.scale.data() + t * kTileChannels);
-            pull_block<P, kJones>(job, block, run, m, plain, lane_rows, own, rows.scratch, sums, out.weights.data());
+            pull_block<P, kJones>(job, block, run, m, plain, lane_rows, own, rows.scratch, sums, jones_out,
+                                  out.weights.data());
             sums += block.count * kSourceSums * lanes;
           });
     }
@@ -198,9 +173,14 @@ inline void pull_part(const AdjointJob& job, const AdjointPart& part, Workspace<
                       SourceAdjoints& out) {
   const AdjointTag d;
   const RowsJob<double> rows{job.sky, job.channels, job.rows, job.jones, workspace.scratch()};
-  AdjointScratch own{hn::Lanes(d), job.sky.planes.size(), nullptr, nullptr, {}, {}, {}};
+  AdjointScratch own;
+  own.lanes = hn::Lanes(d);
+  own.correlations = job.jones.n_pair > 0;
+  own.n_component = own.correlations ? 4 : job.sky.planes.size();
+  const bool varying = matrices_vary(job.sky, job.jones);
   constexpr std::size_t kRun = kMaxTiles * kTileChannels;
-  own.h = hwy::AllocateAligned<double>(kRun * own.n_plane * 2 * own.lanes);
+  own.h = hwy::AllocateAligned<double>(varying ? 1 : kRun * own.n_component * 2 * own.lanes);
+  own.gathered = hwy::AllocateAligned<double>(static_cast<std::size_t>(job.jones.n_pair) * 16 * own.lanes + 1);
   own.scale.resize(kRun), own.wave.resize(kRun), own.square_hz2.resize(kRun);
   std::size_t n_source = 0, first_source = 0;
   for_each_block<double>(job.sky.n_source, job.sky.n_point,
@@ -210,12 +190,14 @@ inline void pull_part(const AdjointJob& job, const AdjointPart& part, Workspace<
                          });
   const std::size_t n_sum = n_source * kSourceSums * own.lanes;
   own.sums = hwy::AllocateAligned<double>(std::max<std::size_t>(n_sum, 1));
-  if (!own.h || !own.sums) throw std::bad_alloc();
+  if (!own.h || !own.sums || !own.gathered) throw std::bad_alloc();
   std::fill_n(own.sums.get(), n_sum, 0.0);
-  if (job.jones.n_pair > 0)
-    pull_rows<8, true>(job, rows, part, own, out);
+  if (varying)
+    pull_varying(job, rows, part, own, out);
+  else if (own.correlations)
+    pull_rows<4, true>(job, rows, part, own, out);
   else
-    switch (own.n_plane) {
+    switch (own.n_component) {
       case 1:
         pull_rows<1>(job, rows, part, own, out);
         break;
@@ -234,7 +216,8 @@ inline void pull_part(const AdjointJob& job, const AdjointPart& part, Workspace<
       return hn::GetLane(hn::SumOfLanes(d, hn::Load(d, own.sums.get() + (s * kSourceSums + i) * own.lanes)));
     };
     if (job.wish.weights && job.sky.n_weight_channel == 1)
-      for (std::size_t p = 0; p < own.n_plane; ++p) out.weights[source * own.n_plane + p] += total(p);
+      for (std::size_t p = 0; p < job.sky.planes.size(); ++p)
+        out.weights[source * job.sky.planes.size() + p] += total(p);
     for (std::size_t i = 0; i < 3; ++i) {
       if (job.wish.positions) out.positions[3 * source + i] += total(kPositionSum + i);
       if (job.wish.shapes && source >= job.sky.n_point)

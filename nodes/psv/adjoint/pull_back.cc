@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "nodes/psv/adjoint/jones_targets.h"
 #include "nodes/psv/adjoint/sky_adjoints.h"
 #include "nodes/psv/device/adjoint_solve.h"
 #include "nodes/psv/group_rows.h"
@@ -20,10 +21,14 @@ struct Summed {
   const JonesTerms& jones;
 };
 
-/// On the devices of the context, or where their memory is too small on the host.
-SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const Summed& of,
+/// On the devices of the context if they can do it, or where their memory is too small on the host.
+SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, bool takes_device, const Summed& of,
                                   const ResultAdjoints& adjoints, SourceWish wish) {
-  if (!context.devices.empty()) try {
+  if (!context.devices.empty() && !takes_device)
+    context.notes.add(
+        "psv-host-adjoint",
+        "PSV: derivatives are computed on the host: Jones terms depend on unknowns or vary along channels");
+  if (!context.devices.empty() && takes_device) try {
       const Output none;
       const DeviceProblem problem{.sky = of.sky,
                                   .channels = of.channels,
@@ -54,12 +59,17 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
   GroupRows<const Complex<double>> group_rows;
   const std::size_t plane = first.adjoint.cells_per_element();
   JonesOperands jones_operands(layout);
+  JonesCollector collector(layout);
+  bool takes_device = true;
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (!layout.jones_elements.empty()) jones_operands.add(group[i]->inputs.children().subspan(kFirstJones));
+    collector.add(*group[i]);
+    takes_device = takes_device && has_device_kernel(layout, *group[i]);
     group_rows.add(group[i]->inputs.child(kUvw).value, layout.has_rates ? 6 : 3, static_cast<std::int32_t>(i),
                    n_time(layout, evaluation), evaluation.cells(), group[i]->adjoint.complex(), n_channel);
   }
-  const JonesTerms jones = jones_operands.terms();
+  JonesTerms jones = jones_operands.terms();
+  jones.targets = collector.targets();
   // Rows on which nothing depends (flagged ones, say) are left out, be their coordinates NaN.
   group_rows.keep_if([&](const Complex<double>* row) {
     for (std::size_t e = 0; e < 4; ++e)
@@ -67,12 +77,14 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
         if (!(row[e * plane + f] == Complex<double>())) return true;
     return false;
   });
+  if (jones.targets.any() || matrices_vary(sky, jones)) group_rows.order_by_time();
   const SourceWish wish = wish_of(first);
   const Rows& rows = group_rows.finish(layout.smear_time, layout.smear_frequency);
   const ResultAdjoints adjoints{group_rows.output.data(), static_cast<std::ptrdiff_t>(plane)};
   const SourceAdjoints found =
-      pull_back_anywhere(context, evaluation.node, {sky, channels, rows, jones}, adjoints, wish);
+      pull_back_anywhere(context, evaluation.node, takes_device, {sky, channels, rows, jones}, adjoints, wish);
   add_to_children(layout, sky, found, first);
+  collector.add_to_children(found);
 }
 
 }  // namespace
@@ -83,7 +95,7 @@ std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout
   std::vector<std::vector<PullBack*>*> groups;  // in the order of the batch
   std::vector<PullBack*> others;
   for (PullBack* pull : batch) {
-    if (!has_kernel(layout, *pull)) {
+    if (!has_kernel(*pull)) {
       others.push_back(pull);
       continue;
     }

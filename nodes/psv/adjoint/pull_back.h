@@ -7,9 +7,8 @@
 
 namespace rimetree::psv {
 
-/// Pulls back what the adjoint kernel takes: baselines whose sky does not vary in time and whose (u, v, w) and Jones
-/// terms, if any, depend on no unknowns; with Jones terms, they and the brightness must not vary along channels. Gives
-/// the others. Throws Cancelled.
+/// Pulls back what the adjoint kernel takes: baselines whose sky does not vary in time and whose (u, v, w) depend on no
+/// unknowns. Gives the others. Throws Cancelled.
 std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout& layout,
                                         std::span<PullBack* const> batch);
 

@@ -80,12 +80,16 @@ SkyInput sky_input(const ChildLayout& layout, const Evaluation& evaluation, cons
 
 }  // namespace
 
-bool has_kernel(const ChildLayout& layout, const PullBack& pull) {
+bool has_kernel(const PullBack& pull) {
   const Evaluation& evaluation = pull.inputs;
-  const auto varies = [&](std::size_t slot) { return evaluation.child(slot).value.cells()[Axis::frequency] > 1; };
+  return pull.child(kUvw) == nullptr && is_constant_in_time(evaluation) && !evaluation.child(kLmn).value.is_complex();
+}
+
+bool has_device_kernel(const ChildLayout& layout, const PullBack& pull) {
+  const auto varies = [&](std::size_t slot) { return pull.inputs.child(slot).value.cells()[Axis::frequency] > 1; };
   for (std::size_t k = 0; k < layout.jones_elements.size(); ++k)
     if (pull.child(kFirstJones + k) != nullptr || varies(kFirstJones + k) || varies(kBrightness)) return false;
-  return pull.child(kUvw) == nullptr && is_constant_in_time(evaluation) && !evaluation.child(kLmn).value.is_complex();
+  return has_kernel(pull);
 }
 
 Sky<double> sky_with_tangent(const ChildLayout& layout, const PullBack& pull) {

@@ -30,6 +30,17 @@ struct Span {
   bool singles = false;
 };
 
+template <class F>
+void for_each_span(const RunLevel& level, F&& f) {
+  const std::vector<Run>& runs = level.runs;
+  for (std::size_t i = 0; i < runs.size();) {
+    Span span{&runs[i], runs[i].first, runs[i].count, runs[i].count == 1};
+    ++i;
+    for (; span.singles && i < runs.size() && runs[i].count == 1 && span.count < kWindowChannels; ++i) ++span.count;
+    f(span);
+  }
+}
+
 /// Rows that share their sides, with the numbers of these.
 struct RowGroup {
   std::size_t first = 0, last = 0;  ///< whole vectors of rows
@@ -104,23 +115,39 @@ HWY_INLINE Matrix<hn::Vec<D>> load_term(D d, const JonesSide& side, int pair, st
   return side.is_q && !side.pairs[pair].q_is_adjoint ? adjoint(a) : a;
 }
 
-/// All terms of a side for a vector of channels, with the brightness if it is p's.
+/// Zero for what is not finite.
+template <class V>
+HWY_INLINE Matrix<V> finite_part(Matrix<V> a) {
+  const auto keep = [](V& x) HWY_ATTR { x = hn::IfThenElseZero(hn::IsFinite(x), x); };
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) keep(a.re[i]), keep(a.im[i]);
+  return a;
+}
+
+/// All terms of a side, or the first `n_pair`, for a vector of channels, with the brightness if it is p's. `finite`:
+/// see finite_part().
 template <class D, class T>
-HWY_INLINE Matrix<hn::Vec<D>> chain(D d, const Sky<T>& sky, const JonesTerms& jones, const JonesSide& side,
-                                    std::size_t source, std::size_t channel, std::size_t limit) {
+HWY_INLINE Matrix<hn::Vec<D>> chain(D d, const Sky<T>& sky, int n_pair, const JonesSide& side, std::size_t source,
+                                    std::size_t channel, std::size_t limit, bool finite) {
+  using M = Matrix<hn::Vec<D>>;
   const auto order = static_cast<std::ptrdiff_t>(sky.order[source]);
-  const auto term = [&](int pair) HWY_ATTR { return load_term(d, side, pair, order, channel, limit); };
-  const auto x = [&]() HWY_ATTR {
-    return side.is_q ? term(0) : product(term(0), load_brightness(d, sky, source, channel, limit));
+  const auto term = [&](int pair) HWY_ATTR {
+    const M a = load_term(d, side, pair, order, channel, limit);
+    return finite ? finite_part(a) : a;
   };
-  Matrix<hn::Vec<D>> y = x();
-  for (int k = 1; k < jones.n_pair; ++k) y = side.is_q ? product(y, term(k)) : product(term(k), y);
+  const auto brightness = [&]() HWY_ATTR {
+    const M b = load_brightness(d, sky, source, channel, limit);
+    return finite ? finite_part(b) : b;
+  };
+  M y = side.is_q ? term(0) : brightness();
+  for (int k = side.is_q ? 1 : 0; k < n_pair; ++k) y = side.is_q ? product(y, term(k)) : product(term(k), y);
   return y;
 }
 
 /// Chains of all sides of a group: [side][vector of channels][source][element][re, im][channel].
 template <class T>
-HWY_NOINLINE void fill_sides(const RowsJob<T>& job, const RowGroup& group, const Block<T>& block, const Span& span) {
+HWY_NOINLINE void fill_sides(const RowsJob<T>& job, const RowGroup& group, const Block<T>& block, const Span& span,
+                             bool finite = false) {
   const hn::ScalableTag<double> d;
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), n_channel = windows_of(span.count) * kWindowChannels;
   const std::size_t limit = span.first + span.count;
@@ -128,7 +155,8 @@ HWY_NOINLINE void fill_sides(const RowsJob<T>& job, const RowGroup& group, const
   for (std::size_t i = 0; i < group.sides.size(); ++i, to += kJonesSources<T> * 8 * n_channel)
     for (std::size_t s = 0; s < block.count; ++s)
       for (std::size_t k = 0; k < n_channel; k += hn::Lanes(d)) {
-        const auto x = chain(d, job.sky, job.jones, group.sides[i], block.begin + s, span.first + k, limit);
+        const auto x =
+            chain(d, job.sky, job.jones.n_pair, group.sides[i], block.begin + s, span.first + k, limit, finite);
         T* at = to + (k / lanes * kJonesSources<T> + s) * 8 * lanes + k % lanes;
 #pragma GCC unroll 4
         for (std::size_t e = 0; e < 4; ++e) {
@@ -224,6 +252,9 @@ class SpanPhasors {
       if (method_.taper) advance_tapers(block_.count, job_.scratch);
     choose_shaped_tile<false, Weights::kOne>(t, method_);
   }
+
+  /// Of a regular run.
+  const Method& method() const { return method_; }
 
  private:
   void seed(const Run& run) {
@@ -348,13 +379,7 @@ void evaluate_varying(const RowsJob<T>& job, std::size_t begin, std::size_t end,
   for (std::size_t first = begin / lanes * lanes; first < end; first = group.last) {
     collect_group(job, first, end, group);
     group.set_order(lanes);
-    const std::vector<Run>& runs = group.level->runs;
-    for (std::size_t i = 0; i < runs.size();) {
-      Span span{&runs[i], runs[i].first, runs[i].count, runs[i].count == 1};
-      ++i;
-      for (; span.singles && i < runs.size() && runs[i].count == 1 && span.count < kWindowChannels; ++i) ++span.count;
-      evaluate_span(job, group, span, begin, end, out);
-    }
+    for_each_span(*group.level, [&](const Span& span) { evaluate_span(job, group, span, begin, end, out); });
   }
 }
 

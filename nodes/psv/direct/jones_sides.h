@@ -21,7 +21,7 @@ struct JonesSide {
   bool is_matrix(int pair) const { return is_q ? pairs[pair].q_is_matrix : pairs[pair].p_is_matrix; }
 };
 
-/// The different sides among some rows: ends whose views are the same are one side.
+/// The different sides among some rows: ends whose views are the same, and their derivatives' places, are one side.
 class SideTable {
  public:
   void clear() {
@@ -43,7 +43,7 @@ class SideTable {
         sides_[n_side_] = side;
         return slots_[slot] = static_cast<std::uint16_t>(n_side_++);
       }
-      if (same(sides_[slots_[slot]], side, jones.n_pair)) return slots_[slot];
+      if (same(sides_[slots_[slot]], side, jones)) return slots_[slot];
     }
   }
 
@@ -57,10 +57,11 @@ class SideTable {
   }
   static_assert(kSlots == std::size_t{1} << 10);
 
-  static bool same(const JonesSide& a, const JonesSide& b, int n_pair) {
+  static bool same(const JonesSide& a, const JonesSide& b, const JonesTerms& jones) {
     if (a.is_q != b.is_q || a.time != b.time) return false;
-    for (int k = 0; k < n_pair; ++k) {
+    for (int k = 0; k < jones.n_pair; ++k) {
       if (a.is_matrix(k) != b.is_matrix(k)) return false;
+      if (jones.target_of(a.pairs + k, a.is_q) != jones.target_of(b.pairs + k, b.is_q)) return false;
       if (a.is_q && a.pairs[k].q_is_adjoint != b.pairs[k].q_is_adjoint) return false;
       for (int e = 0; e < (a.is_matrix(k) ? 4 : 1); ++e) {
         const Strided<Complex<double>>&x = a.views(k)[e], &y = b.views(k)[e];

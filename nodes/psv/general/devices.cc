@@ -95,9 +95,14 @@ std::string obstacle_to_kernels(const Evaluation& evaluation) {
   for (const Result* child : evaluation.children())
     children.push_back(child == nullptr ? CellShape{} : child->value.cells());
   std::string what = obstacle_to_kernels(children);
-  const std::size_t n_parameter = evaluation.parameters().size();
-  if (n_parameter > 0)
-    what += (what.empty() ? "" : ", ") + std::string("there are derivatives with respect to unknowns");
+  const auto note = [&](const char* text) { what += (what.empty() ? "" : ", ") + std::string(text); };
+  const auto moves = [&](Slot slot) {
+    return evaluation.has_child(slot) && !evaluation.child(slot).derivatives.empty();
+  };
+  if (moves(kLmn)) note("directions depend on unknowns");
+  if (moves(kUvw)) note("(u, v, w) depend on unknowns");
+  if (moves(kShape)) note("shapes depend on unknowns");
+  if (what.empty()) note("several children depend on one unknown");
   return what;
 }
 

@@ -1,6 +1,7 @@
-// What no kernel of PSV takes, on devices: skies or shapes that vary in time or along channels, unknown Jones terms,
-// derivatives with respect to whatever a child depends on. One thread computes one visibility, or one derivative of it,
-// by the scalar body that the host runs, from the children's values where they are; results stay on the device.
+// What no kernel of PSV takes, on devices: skies that vary in time, directions or shapes that vary along channels or
+// depend on unknowns, several Jones terms that depend on one unknown. One thread computes one visibility, or one
+// derivative of it, by the scalar body that the host runs, from the children's values where they are; results stay on
+// the device.
 #pragma once
 
 #include <string>

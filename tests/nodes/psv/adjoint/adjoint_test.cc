@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "nodes/psv/body.h"
@@ -19,14 +21,22 @@ using T = Traced<double>;
 struct Expected {
   std::vector<double> lmn, shape;           // [source][3]
   std::vector<Complex<double>> brightness;  // [element][source][channel or 1]
+  std::vector<Complex<double>> jones;       // as Case::jones_values
 };
+
+/// The same places in another array, from time `time` on.
+psv::Strided<Complex<T>> same_place(const Case& c, const psv::Strided<Complex<double>>& view, std::int32_t time,
+                                    const std::vector<Complex<T>>& values) {
+  return {values.data() + (view.data - c.jones_values.data()) + time * view.time, view.source, 0, view.channel};
+}
 
 /// `adjoint`: [row][XX XY YX YY][channel].
 Expected expected_adjoints(const Case& c, const std::vector<Complex<double>>& adjoint) {
   const std::size_t n_source = c.sources.size(), n_channel = c.n_channel();
   const std::size_t n_weight = c.options.spectra ? n_channel : 1;
   Expected found{std::vector<double>(3 * n_source), std::vector<double>(3 * n_source),
-                 std::vector<Complex<double>>(4 * n_source * n_weight)};
+                 std::vector<Complex<double>>(4 * n_source * n_weight),
+                 std::vector<Complex<double>>(c.jones_values.size())};
   Tape<double> tape;
   const auto input = [&](double x, double& target) { return T(x, tape.input(&target), &tape); };
   std::vector<T> lmn(3 * n_source), shape(3 * n_source);
@@ -40,6 +50,9 @@ Expected expected_adjoints(const Case& c, const std::vector<Complex<double>>& ad
   for (std::size_t i = 0; i < c.brightness.size(); ++i)
     brightness.emplace_back(input(c.brightness[i].re, found.brightness[i].re),
                             input(c.brightness[i].im, found.brightness[i].im));
+  std::vector<Complex<T>> jones;
+  for (std::size_t i = 0; i < c.jones_values.size(); ++i)
+    jones.emplace_back(input(c.jones_values[i].re, found.jones[i].re), input(c.jones_values[i].im, found.jones[i].im));
   const std::size_t mark = tape.size();
   for (std::size_t row = 0; row < c.n_row(); ++row) {
     psv::Problem<T> problem;
@@ -52,26 +65,15 @@ Expected expected_adjoints(const Case& c, const std::vector<Complex<double>>& ad
     }
     for (std::size_t e = 0; e < 4; ++e)
       problem.brightness[e] = {brightness.data() + e * n_source * n_weight, count, 0, n_weight > 1 ? 1 : 0};
-    // Jones terms as constants, at this row's time.
-    std::vector<psv::JonesPair<T>> pairs(static_cast<std::size_t>(c.n_pair));
-    std::vector<std::vector<Complex<T>>> terms;
-    terms.reserve(pairs.size() * 8);
-    for (std::size_t k = 0; k < pairs.size(); ++k) {
-      const psv::JonesPair<double>& from =
-          c.jones_pairs[static_cast<std::size_t>(c.row_baseline[row]) * pairs.size() + k];
-      pairs[k].p_is_matrix = from.p_is_matrix, pairs[k].q_is_matrix = from.q_is_matrix;
-      pairs[k].q_is_adjoint = from.q_is_adjoint;
-      for (const bool q : {false, true})
-        for (int e = 0; e < 4; ++e) {
-          const auto& view = q ? from.q[e] : from.p[e];
-          if (!view) continue;
-          auto& values = terms.emplace_back();
-          for (std::size_t s = 0; s < n_source; ++s) {
-            const Complex<double> z = view.at(static_cast<std::ptrdiff_t>(s), c.row_time[row], 0);
-            values.push_back({z.re, z.im});
-          }
-          (q ? pairs[k].q[e] : pairs[k].p[e]) = {values.data(), 1, 0, 0};
-        }
+    std::vector<psv::JonesPair<T>> pairs;
+    for (int k = 0; k < c.n_pair; ++k) {
+      const auto& from = c.jones_pairs[static_cast<std::size_t>(c.row_baseline[row] * c.n_pair + k)];
+      auto& pair = pairs.emplace_back();
+      pair.p_is_matrix = from.p_is_matrix, pair.q_is_matrix = from.q_is_matrix, pair.q_is_adjoint = from.q_is_adjoint;
+      for (int e = 0; e < 4; ++e) {
+        pair.p[e] = same_place(c, from.p[e], c.row_time[row], jones);
+        pair.q[e] = same_place(c, from.q[e], c.row_time[row], jones);
+      }
     }
     problem.jones = pairs.data();
     problem.n_jones = c.n_pair;
@@ -131,8 +133,64 @@ double relative_error(const std::vector<double>& got, const std::vector<double>&
   return scale > 0 ? error / scale : error;
 }
 
-void check(const CaseOptions& options) {
-  const Case c(options);
+/// A case's rows in the order of their times.
+struct OrderedRows {
+  explicit OrderedRows(const Case& c) {
+    std::vector<std::size_t> order(c.n_row());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return c.row_time[a] < c.row_time[b]; });
+    rows = c.psv_rows();
+    const double** column[] = {&rows.u, &rows.v, &rows.w, &rows.du, &rows.dv, &rows.dw, &rows.exposure_s};
+    for (std::size_t i = 0; i < std::size(column); ++i) {
+      if (*column[i] == nullptr) continue;
+      for (const std::size_t r : order) values[i].push_back((*column[i])[r]);
+      *column[i] = values[i].data();
+    }
+    for (const std::size_t r : order) {
+      from.push_back(r), baseline.push_back(c.row_baseline[r]), time.push_back(c.row_time[r]);
+    }
+    rows.baseline = baseline.data(), rows.time = time.data();
+  }
+  OrderedRows(const OrderedRows&) = delete;
+
+  psv::Rows rows;
+  std::vector<std::size_t> from;  // [row]: its number in the case
+  std::vector<double> values[7];
+  std::vector<std::int32_t> baseline, time;
+};
+
+/// Where the derivatives with respect to a case's Jones terms go: all that move, or none.
+struct Targets {
+  explicit Targets(const Case& c) {
+    for (const auto& pair : c.jones_pairs)
+      for (const auto* side : {&pair.p, &pair.q}) {
+        first.push_back(side[0]->data - c.jones_values.data());
+        moving = moving || side[0]->time != 0;
+      }
+  }
+  psv::JonesTargets of(const Case& c) const {
+    if (c.n_pair == 0) return {};
+    return {first.data(), moving ? c.jones_values.size() : 0, moving ? 0 : c.jones_values.size()};
+  }
+  std::vector<std::ptrdiff_t> first;
+  bool moving = false;
+};
+
+std::vector<double> parts_of(const std::vector<Complex<double>>& values) {
+  std::vector<double> parts;
+  for (const auto& z : values) parts.insert(parts.end(), {z.re, z.im});
+  return parts;
+}
+
+void expect_same_bits(const psv::SourceAdjoints& a, const psv::SourceAdjoints& b) {
+  EXPECT_EQ(a.weights, b.weights);
+  EXPECT_EQ(a.positions, b.positions);
+  EXPECT_EQ(a.shapes, b.shapes);
+  EXPECT_EQ(parts_of(a.moving_jones), parts_of(b.moving_jones));
+  EXPECT_EQ(parts_of(a.steady_jones), parts_of(b.steady_jones));
+}
+
+void check(const Case& c) {
   const std::size_t n_channel = c.n_channel();
   std::vector<Complex<double>> adjoint(c.n_row() * 4 * n_channel);
   std::mt19937_64 random(7);
@@ -142,19 +200,33 @@ void check(const CaseOptions& options) {
 
   const auto sky = psv::pack_sky<double>(c.sky_input());
   const auto channels = psv::analyse_channels(c.frequency.data(), c.width.data(), n_channel);
+  const OrderedRows ordered(c);
   std::vector<const Complex<double>*> row;
-  for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(adjoint.data() + r * 4 * n_channel);
-  const psv::JonesTerms jones{c.n_pair, c.jones_pairs.data(), false};
+  for (const std::size_t r : ordered.from) row.push_back(adjoint.data() + r * 4 * n_channel);
+  const Targets targets(c);
+  const auto varies = [](const psv::JonesPair<double>& pair) { return pair.p[0].channel != 0; };
+  const bool vary = std::any_of(c.jones_pairs.begin(), c.jones_pairs.end(), varies);
+  psv::JonesTerms jones{c.n_pair, c.jones_pairs.data(), vary, targets.of(c)};
   Cancellation cancellation;
-  ThreadPool one(1), three(3);
   const psv::ResultAdjoints given{row.data(), static_cast<std::ptrdiff_t>(n_channel)};
-  const psv::SourceAdjoints got =
-      psv::pull_back_rows(sky, channels, c.psv_rows(), jones, given, {true, true, true}, one, cancellation);
-  const psv::SourceAdjoints again =
-      psv::pull_back_rows(sky, channels, c.psv_rows(), jones, given, {true, true, true}, three, cancellation);
-  EXPECT_EQ(got.weights, again.weights);
-  EXPECT_EQ(got.positions, again.positions);
-  EXPECT_EQ(got.shapes, again.shapes);
+  const auto pull = [&](int n_thread, psv::SourceWish wish) {
+    ThreadPool threads(n_thread);
+    return psv::pull_back_rows(sky, channels, ordered.rows, jones, given, wish, threads, cancellation);
+  };
+  const psv::SourceAdjoints got = pull(1, {true, true, true});
+  expect_same_bits(got, pull(3, {true, true, true}));
+  EXPECT_LT(relative_error(parts_of(targets.moving ? got.moving_jones : got.steady_jones), parts_of(expected.jones)),
+            1e-11);
+  // What is not asked for changes nothing of the rest.
+  psv::SourceAdjoints only_jones = pull(1, {});
+  EXPECT_EQ(parts_of(only_jones.moving_jones), parts_of(got.moving_jones));
+  EXPECT_EQ(parts_of(only_jones.steady_jones), parts_of(got.steady_jones));
+  EXPECT_TRUE(only_jones.positions.empty());
+  jones.targets = {};
+  const psv::SourceAdjoints without_jones = pull(1, {true, true, true});
+  EXPECT_TRUE(without_jones.moving_jones.empty() && without_jones.steady_jones.empty());
+  EXPECT_LT(relative_error(without_jones.weights, got.weights), 1e-12);
+  EXPECT_LT(relative_error(without_jones.positions, got.positions), 1e-12);
 
   std::vector<double> weights, lmn_got, lmn, shapes;
   const std::size_t n_source = sky.n_source, n_weight = sky.n_weight_channel;
@@ -179,6 +251,8 @@ void check(const CaseOptions& options) {
   EXPECT_LT(relative_error(lmn_got, lmn), 1e-11);
   EXPECT_LT(relative_error(got.shapes, shapes), 1e-11);
 }
+
+void check(const CaseOptions& options) { check(Case(options)); }
 
 TEST(PsvAdjoint, EveryPolarisation) {
   for (const auto polarisation :
@@ -223,6 +297,101 @@ TEST(PsvAdjoint, JonesTerms) {
       SCOPED_TRACE(static_cast<int>(jones));
       check({.polarisation = Polarisation::kGeneral, .jones = jones, .gaussians = extended, .smearing = extended});
     }
+}
+
+TEST(PsvAdjoint, JonesTermsThatVaryAlongChannels) {
+  for (const auto jones : {JonesKind::kVarying, JonesKind::kAntennas})
+    for (const bool extended : {false, true})
+      for (const std::size_t n_channel : {3, 24, 70}) {
+        SCOPED_TRACE(::testing::Message() << int(jones) << ", " << n_channel << " channels");
+        check({.n_source = 11,
+               .n_baseline = 6,
+               .n_channel = n_channel,
+               .polarisation = Polarisation::kGeneral,
+               .jones = jones,
+               .gaussians = extended,
+               .smearing = extended});
+      }
+}
+
+TEST(PsvAdjoint, JonesTermsAndSpectra) {
+  for (const auto jones : {JonesKind::kScalar, JonesKind::kTwoPairs, JonesKind::kAntennas})
+    check({.n_source = 11, .polarisation = Polarisation::kFull, .jones = jones, .spectra = true});
+}
+
+TEST(PsvAdjoint, JonesTermsOnEveryGrid) {
+  for (const auto jones : {JonesKind::kTwoPairs, JonesKind::kAntennas})
+    for (const auto grid :
+         {Grid::kRounded, Grid::kDescending, Grid::kGapped, Grid::kIrregular, Grid::kSingle, Grid::kWide}) {
+      SCOPED_TRACE(static_cast<int>(grid));
+      check({.n_source = 9,
+             .n_channel = 37,
+             .polarisation = Polarisation::kFull,
+             .grid = grid,
+             .jones = jones,
+             .gaussians = true,
+             .smearing = true});
+    }
+}
+
+TEST(PsvAdjoint, SmearingWeakAndStrongBehindJonesTermsThatVary) {
+  for (const double spacing_hz : {1e2, 2.5e5, 2e7})
+    for (const double exposure_s : {1e-4, 4.0, 400.0}) {
+      SCOPED_TRACE(::testing::Message() << spacing_hz << " Hz, " << exposure_s << " s");
+      check({.n_source = 9,
+             .jones = JonesKind::kAntennas,
+             .spacing_hz = spacing_hz,
+             .smearing = true,
+             .exposure_s = exposure_s});
+    }
+}
+
+TEST(PsvAdjoint, AnAntennaOnBothEndsOfABaseline) {
+  Case c({.n_source = 5, .n_baseline = 6, .jones = JonesKind::kAntennas});
+  for (int e = 0; e < 4; ++e) c.jones_pairs[2].q[e] = c.jones_pairs[2].p[e];
+  check(c);
+}
+
+TEST(PsvAdjoint, TermsThatVaryInFrequencyButNotInTime) {
+  Case c({.n_source = 5, .n_baseline = 6, .jones = JonesKind::kAntennas});
+  for (auto& pair : c.jones_pairs)
+    for (int e = 0; e < 4; ++e) pair.p[e].time = pair.q[e].time = 0;
+  check(c);
+}
+
+TEST(PsvAdjoint, ManyTimesShareOneArray) {
+  check({.n_source = 2, .n_baseline = 36, .n_time = 60, .n_channel = 2, .jones = JonesKind::kAntennas});
+  check({.n_source = 2, .n_baseline = 36, .n_time = 12, .n_channel = 2, .jones = JonesKind::kTwoPairs});
+  check({.n_source = 2, .n_baseline = 300, .n_time = 4, .n_channel = 2, .jones = JonesKind::kMatrix});
+}
+
+/// Channels that are flagged may hold anything; here in the terms of one antenna.
+TEST(PsvAdjoint, NotANumberWhereNothingDependsOnIt) {
+  const CaseOptions options{.n_source = 5, .n_baseline = 6, .jones = JonesKind::kAntennas};
+  const std::size_t dead = 7;
+  std::vector<psv::SourceAdjoints> found;
+  for (const bool poisoned : {false, true}) {
+    Case c(options);
+    const std::size_t n_channel = c.n_channel();
+    if (poisoned)
+      for (std::size_t i = 0; i < c.jones_values.size() / 4; ++i)  // the first of four antennas
+        if (i % n_channel == dead) c.jones_values[i] = {std::nan(""), std::nan("")};
+    std::vector<Complex<double>> adjoint(c.n_row() * 4 * n_channel, {0.3, -0.2});
+    for (std::size_t i = 0; i < adjoint.size(); ++i)
+      if (i % n_channel == dead) adjoint[i] = {};
+    const auto sky = psv::pack_sky<double>(c.sky_input());
+    const auto channels = psv::analyse_channels(c.frequency.data(), c.width.data(), n_channel);
+    const OrderedRows ordered(c);
+    std::vector<const Complex<double>*> row;
+    for (const std::size_t r : ordered.from) row.push_back(adjoint.data() + r * 4 * n_channel);
+    const Targets targets(c);
+    ThreadPool one(1);
+    Cancellation cancellation;
+    found.push_back(psv::pull_back_rows(
+        sky, channels, ordered.rows, {c.n_pair, c.jones_pairs.data(), true, targets.of(c)},
+        {row.data(), static_cast<std::ptrdiff_t>(n_channel)}, {true, true, true}, one, cancellation));
+  }
+  expect_same_bits(found[0], found[1]);
 }
 
 TEST(PsvAdjoint, ManyRowsInPortions) { check({.n_source = 55, .n_baseline = 40, .n_time = 11, .n_channel = 9}); }

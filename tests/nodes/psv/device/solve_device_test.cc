@@ -90,7 +90,17 @@ TEST(SolverDevice, HasTheHostsBitsFromTheSameModel) {
     }
 }
 
+TEST(SolverDevice, GivesWhatTheHostGivesFromDerivatives) {
+  check({.method = "generic"}, kError);
+  check({.full = true, .weights = true, .flags = true, .method = "generic"}, kError);
+  check({.n_term = 2, .fixed_term = true, .tiles = true, .weights = true, .flags = true, .method = "generic"}, 1e-6);
+  check({.tiles = true, .weights = true, .flags = true, .robust_dof = 3, .method = "generic"}, kError);
+}
+
 constexpr std::size_t kCells = GainScene::kCells;
+
+/// Small arrays go together, at multiples of this.
+std::uint64_t aligned(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 struct Bytes {
   std::uint64_t up, down, in_use;
@@ -113,7 +123,6 @@ TEST(SolverDevice, DataWeightsFlagsAndModelGoUpOnceAndSumsComeDownOnce) {
   const Bytes total = bytes_of(fit);
   // One baseline has no data.
   const std::uint64_t n = static_cast<std::uint64_t>(fit.n_baseline()) - 1;
-  const auto aligned = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
   const std::uint64_t arrays = n * (4 * kCells * (16 + 8) + aligned(4 * kCells)),
                       tables = n * (sizeof(solve::SumEquation) + sizeof(solve::SumVector)) + 6 * sizeof(std::int32_t);
   EXPECT_EQ(total.up - bytes_of(model).up, arrays + tables);
@@ -145,6 +154,31 @@ TEST(SolverDevice, RobustIterationsSendCoefficientsAndBringSums) {
   EXPECT_EQ(after.in_use, before.in_use);
 }
 
+TEST(SolverDevice, WithDerivativesParametersGoUpAndMatricesOfGroupsComeDown) {
+  for (const bool tiles : {false, true}) {
+    const GainOptions options{.tiles = tiles, .weights = true, .flags = true, .method = "generic", .iterations = 3};
+    GainScene fit(options, "simulated");
+    fit.solve();
+    const Bytes before = bytes_of(fit);
+    constexpr int kSolves = 60;
+    std::uint64_t n_evaluation = 0, n_group = 0;
+    for (int k = 0; k < kSolves; ++k) {
+      fit.restart();
+      const SolveReport report = fit.solve();
+      n_evaluation += report.chi_square.size();
+      n_group = report.groups.size();
+    }
+    const Bytes after = bytes_of(fit);
+    ASSERT_EQ(n_evaluation, kSolves * 4u);
+    ASSERT_EQ(n_group, tiles ? 3u : 1u);
+    const std::uint64_t n = fit.unknowns.size();  // of each group
+    EXPECT_EQ(after.down - before.down, n_evaluation * n_group * 8 * (8 + n + n * n));
+    EXPECT_EQ(after.up - before.up, n_evaluation * n * aligned(8 * (tiles ? GainScene::kTimes : 1)))
+        << "values of the Parms";
+    EXPECT_EQ(after.in_use, before.in_use);
+  }
+}
+
 TEST(SolverDevice, ChangedDataGoUpOnce) {
   const GainOptions options{.weights = true};
   GainScene host(options, "none"), device(options, "simulated");
@@ -162,6 +196,25 @@ TEST(SolverDevice, ChangedDataGoUpOnce) {
   EXPECT_EQ(bytes_of(device).up - before.up, static_cast<std::uint64_t>(device.n_baseline()) * 4 * kCells * (16 + 8));
 }
 
+TEST(SolverDevice, ChangedFlagsAreSeen) {
+  for (const std::string method : {"auto", "generic"}) {
+    const GainOptions options{.flags = true, .method = method};
+    GainScene host(options, "none"), device(options, "simulated");
+    const SolveReport before = host.solve();
+    expect_equal(device.solve(), before, kError);
+    for (GainScene* scene : {&host, &device}) {
+      std::vector<double> bits(4 * kCells, 0);
+      for (std::size_t i = 0; i < kCells; ++i) bits[i] = 1;
+      scene->built->set_state(scene->built->find("flagged0:1"),
+                              {{"bits", array({4, GainScene::kTimes, GainScene::kChannels}, bits)}});
+      scene->restart();
+    }
+    const SolveReport after = host.solve();
+    EXPECT_NE(after.groups[0].flagged, before.groups[0].flagged);
+    expect_equal(device.solve(), after, kError);
+  }
+}
+
 TEST(SolverDevice, RunsWithinAnyBudget) {
   const GainOptions options{.full = true, .tiles = true, .weights = true, .flags = true, .known_model = true};
   GainScene host(options, "none");
@@ -177,6 +230,21 @@ TEST(SolverDevice, RunsWithinAnyBudget) {
   EXPECT_GE(all_there, 3);
   EXPECT_LT(all_there, 8);
   EXPECT_GE(on_device, all_there);
+}
+
+TEST(SolverDevice, RunsWithinAnyBudgetWithDerivatives) {
+  const GainOptions options{
+      .full = true, .tiles = true, .weights = true, .flags = true, .method = "generic", .iterations = 4};
+  GainScene host(options, "none");
+  const SolveReport expected = host.solve();
+  int on_device = 0;
+  for (std::int64_t budget = 1 << 23; budget >= 2000; budget /= 4) {
+    GainScene device(options, "simulated", budget);
+    expect_equal(device.solve(), expected, kError);
+    EXPECT_LE(device.evaluator->devices().front()->arrays().statistics().peak_bytes, std::uint64_t(budget));
+    on_device += device.was_summed_on_devices();
+  }
+  EXPECT_GE(on_device, 2);
 }
 
 TEST(SolverDevice, EveryAllocationMayFail) {
@@ -205,21 +273,23 @@ TEST(SolverDevice, EveryAllocationMayFail) {
 }
 
 TEST(SolverDevice, EveryAllocationMayFailWhilePredicting) {
-  const GainOptions options{.n_antenna = 3, .fixed_term = true, .iterations = 4};
-  GainScene host(options, "none");
-  const SolveReport expected = host.solve();
-  std::size_t n_allocation = 0;
-  {
-    GainScene undisturbed(options, "simulated");
-    undisturbed.solve();
-    n_allocation = undisturbed.device().allocations_tried();
-  }
-  for (std::size_t n = 1; n <= n_allocation; ++n)
-    for (const std::size_t count : {1, 3, 1000000}) {
-      GainScene device(options, "simulated");
-      device.device().fail_allocations(n, count);
-      expect_equal(device.solve(), expected, kError);
+  for (const std::string method : {"auto", "generic"}) {
+    const GainOptions options{.n_antenna = 3, .fixed_term = true, .flags = true, .method = method, .iterations = 3};
+    GainScene host(options, "none");
+    const SolveReport expected = host.solve();
+    std::size_t n_allocation = 0;
+    {
+      GainScene undisturbed(options, "simulated");
+      undisturbed.solve();
+      n_allocation = undisturbed.device().allocations_tried();
     }
+    for (std::size_t n = 1; n <= n_allocation; ++n)
+      for (const std::size_t count : {1, 3, 1000000}) {
+        GainScene device(options, "simulated");
+        device.device().fail_allocations(n, count);
+        expect_equal(device.solve(), expected, kError);
+      }
+  }
 }
 
 }  // namespace

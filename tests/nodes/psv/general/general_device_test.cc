@@ -1,127 +1,9 @@
-// What no kernel of PSV takes, on the simulated device: skies that vary in time, unknowns in every child. The host's
-// bits, extended precision, what is copied, and every allocation failing.
-#include <random>
+// What no kernel of PSV takes, on the simulated device: skies that vary in time, unknowns in what results are not
+// linear in. The host's bits, extended precision, what is copied, and every allocation failing.
+#include "tests/support/psv_unknowns.h"
 
-#include "memory/simulated_device.h"
-#include "tests/support/forest_fixture.h"
-#include "tests/support/same_bits.h"
-
-namespace rimetree::test {
+namespace rimetree::test::psv_unknowns {
 namespace {
-
-constexpr int kSources = 4, kTimes = 2, kChannels = 3, kAntennas = 3;
-
-/// Random numbers base + spread * (-1 .. 1), [dims][time or 1][channel or 1].
-struct Random {
-  double base, spread;
-  bool complex = false;
-  StateArray operator()(unsigned seed, std::vector<std::int64_t> dims, bool in_time = false,
-                        bool in_frequency = false) const {
-    std::mt19937_64 random(seed);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    dims.push_back(in_time ? kTimes : 1);
-    dims.push_back(in_frequency ? kChannels : 1);
-    StateArray values{dims, complex ? NumberType::complex : NumberType::real, {}};
-    std::int64_t n = complex ? 2 : 1;
-    for (const std::int64_t extent : dims) n *= extent;
-    for (std::int64_t i = 0; i < n; ++i) values.data.push_back(base + spread * uniform(random));
-    return values;
-  }
-};
-
-enum class Unknown { kNone, kFluxes, kDirections, kShapes, kJones, kBaselines };
-enum class Varies { kNothing, kDirections, kFluxes, kShapes, kJones };
-
-/// The baselines of an array that sees four sources, Gaussians among them, through antennas' Jones terms. Of the
-/// unknowns each moves one source or one antenna.
-struct Scene {
-  explicit Scene(Unknown unknown, Varies varies = Varies::kNothing, bool jones = true) {
-    const bool lmn_in_time = varies == Varies::kDirections, flux_in_time = varies == Varies::kFluxes;
-    stack("lmn", Random{0.3, 0.05}(1, {kSources, 3}, lmn_in_time), Random{0, 1e-3}, unknown == Unknown::kDirections);
-    stack("b", Random{1, 0.5, true}(2, {kSources, 2, 2}, flux_in_time, flux_in_time), Random{0, 1, true},
-          unknown == Unknown::kFluxes);
-    stack("shape", Random{1e-3, 5e-4}(3, {kSources, 3}, varies == Varies::kShapes), Random{0, 1e-4},
-          unknown == Unknown::kShapes);
-    for (int a = 0; a < kAntennas; ++a) {
-      const std::string own = std::to_string(a);
-      stack("e" + own, Random{0.5, 0.5, true}(10 + a, {kSources, 2, 2}, varies == Varies::kJones), Random{0, 1, true},
-            unknown == Unknown::kJones);
-      tree.constant("s" + own, Random{1, 0.2}(20 + a, {kSources}), 2);
-      tree.node("eh" + own, "ConjTranspose", {"e" + own});
-    }
-    for (int p = 0; p < kAntennas; ++p)
-      for (int q = p + 1; q < kAntennas; ++q) {
-        const std::string own = std::to_string(p) + std::to_string(q), left = std::to_string(p);
-        StateArray uvw = Random{0, 100}(30 + 10 * p + q, {2, 3}, true);
-        for (std::size_t i = 3 * kTimes; i < uvw.data.size(); ++i) uvw.data[i] *= 1e-4;  // rates
-        tree.constant("uvw0" + own, uvw, 2);
-        tree.parm("stretch" + own, 1);
-        tree.node("uvw" + own, unknown == Unknown::kBaselines ? "Multiply" : "Identity",
-                  unknown == Unknown::kBaselines ? TestForest::Children{"uvw0" + own, "stretch" + own}
-                                                 : TestForest::Children{"uvw0" + own});
-        TestForest::Children children{"lmn", "b", "uvw" + own, "shape"};
-        if (jones)
-          children.insert(children.end(), {"s" + left, "s" + std::to_string(q), "e" + left, "eh" + std::to_string(q)});
-        tree.node("v" + own, "PSV", children);
-        roots.push_back("v" + own);
-      }
-    tree.request.derivatives = unknown != Unknown::kNone;
-  }
-  /// A child that unknowns may move: two of its sources by one each.
-  void stack(const std::string& name, const StateArray& values, const Random& direction, bool moves) {
-    tree.constant(name + "_fixed", values, 2);
-    TestForest::Children sum{name + "_fixed"};
-    for (const int source : {0, 2}) {
-      const std::string own = name + "_" + std::to_string(source);
-      std::vector<std::int64_t> dims(values.shape.begin(), values.shape.end() - 2);
-      StateArray along = direction(static_cast<unsigned>(100 + source), dims);
-      const std::size_t per_source = along.data.size() / kSources;
-      for (std::size_t i = 0; i < along.data.size(); ++i)
-        if (i / per_source != static_cast<std::size_t>(source)) along.data[i] = 0;
-      tree.constant(own + "_along", along, 2).parm("p_" + own, 0.1);
-      tree.node(own + "_shift", "Multiply", {own + "_along", "p_" + own});
-      sum.push_back(own + "_shift");
-    }
-    tree.node(name, moves ? "Add" : "Identity", moves ? sum : TestForest::Children{sum.front()});
-  }
-
-  TestForest tree;
-  std::vector<std::string> roots;
-};
-
-struct Trial {
-  Trial(const Scene& scene, const std::string& device, std::size_t budget_bytes = 0)
-      : forest(Forest::build(scene.tree.specs(), registry())), request(scene.tree.request) {
-    EvaluatorOptions options;
-    options.threads = 1;
-    options.device = {device, budget_bytes};
-    evaluator = std::make_unique<Evaluator>(forest, options);
-    for (const std::string& name : scene.roots) roots.push_back(forest->find(name));
-  }
-  std::vector<ResultPtr> evaluate() { return evaluator->evaluate(request, roots); }
-  DeviceReport report() { return evaluator->devices().front()->report(); }
-  memory::SimulatedDevice& device(std::size_t i = 0) {
-    return dynamic_cast<memory::SimulatedDevice&>(evaluator->devices()[i]->device());
-  }
-  bool notes(const std::string& text) const { return has(evaluator->notes().list(), text); }
-  bool warns(const std::string& text) const { return has(evaluator->warnings().list(), text); }
-  static bool has(const std::vector<std::string>& list, const std::string& text) {
-    return std::any_of(list.begin(), list.end(), [&](const auto& one) { return one.find(text) != std::string::npos; });
-  }
-
-  std::shared_ptr<Forest> forest;
-  std::unique_ptr<Evaluator> evaluator;
-  std::vector<int> roots;
-  Request request;
-};
-
-void expect_same(const std::vector<ResultPtr>& got, const std::vector<ResultPtr>& expected) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    expect_ok(expected[i]);
-    expect_same_bits(*got[i], *expected[i]);
-  }
-}
 
 TEST(PsvGeneralDevice, SkiesThatVaryAreTheHostsBitsAndExact) {
   for (const auto& [varies, reason] : {std::pair(Varies::kDirections, "directions vary in time"),
@@ -145,12 +27,15 @@ TEST(PsvGeneralDevice, SkiesThatVaryAreTheHostsBitsAndExact) {
 
 TEST(PsvGeneralDevice, DerivativesAreTheHostsBitsAndStayThere) {
   constexpr std::size_t kBytes = 4 * kTimes * kChannels * sizeof(Complex<double>);
-  for (const auto& [unknown, n_derivative] : {std::pair(Unknown::kFluxes, 2u),
-                                              {Unknown::kDirections, 2u},
-                                              {Unknown::kShapes, 2u},
-                                              {Unknown::kJones, 4u},
-                                              {Unknown::kBaselines, 1u}})
+  for (const auto& [unknown, n_derivative, reason] : {std::tuple(Unknown::kFluxes, 2u, "the brightness varies in time"),
+                                                      {Unknown::kJones, 4u, "the brightness varies in time"},
+                                                      {Unknown::kDirections, 2u, "directions depend on unknowns"},
+                                                      {Unknown::kShapes, 2u, "shapes depend on unknowns"},
+                                                      {Unknown::kBaselines, 1u, "(u, v, w) depend on unknowns"},
+                                                      {Unknown::kGains, 1u, "several children depend on one unknown"}})
     for (const Varies varies : {Varies::kNothing, Varies::kFluxes, Varies::kJones}) {
+      const bool linear = unknown == Unknown::kFluxes || unknown == Unknown::kJones;
+      if (linear && varies != Varies::kFluxes) continue;  // by kernels
       const Scene scene(unknown, varies);
       Trial host(scene, "none"), run(scene, "simulated");
       const auto got = run.evaluate(), expected = host.evaluate();
@@ -167,7 +52,7 @@ TEST(PsvGeneralDevice, DerivativesAreTheHostsBitsAndStayThere) {
         }
       }
       EXPECT_EQ(run.report().bytes_to_host, got.size() * (1 + n_derivative) * kBytes) << "the roots, and nothing else";
-      EXPECT_TRUE(run.notes("there are derivatives with respect to unknowns"));
+      EXPECT_TRUE(run.notes(varies == Varies::kFluxes ? "the brightness varies in time" : reason)) << reason;
       expect_same(run.evaluate(), expected);
       Trial verified(scene, "simulated");
       verified.request.verify = 20;
@@ -178,7 +63,7 @@ TEST(PsvGeneralDevice, DerivativesAreTheHostsBitsAndStayThere) {
 }
 
 TEST(PsvGeneralDevice, InAFitOnlyWhatHasChangedGoesUp) {
-  const Scene scene(Unknown::kJones);
+  const Scene scene(Unknown::kJones, Varies::kDirections);
   Trial host(scene, "none"), run(scene, "simulated");
   const auto step_to = [&](double value) {
     for (Trial* trial : {&host, &run}) trial->forest->set_state(trial->forest->find("p_e1_2"), {{"value", value}});
@@ -223,7 +108,7 @@ TEST(PsvGeneralDevice, EveryAllocationMayFailAndLittleMemoryDoes) {
 }
 
 TEST(PsvGeneralDevice, SeveralDevicesShareTheBaselines) {
-  const Scene scene(Unknown::kFluxes);
+  const Scene scene(Unknown::kFluxes, Varies::kShapes);
   Trial host(scene, "none"), run(scene, "simulated,simulated");
   expect_same(run.evaluate(), host.evaluate());
   EXPECT_TRUE(run.notes("PSV: on simulated device, simulated device"));
@@ -231,7 +116,7 @@ TEST(PsvGeneralDevice, SeveralDevicesShareTheBaselines) {
 }
 
 TEST(PsvGeneralDevice, ConsumersReadDerivativesWhereTheyAre) {
-  Scene scene(Unknown::kFluxes);
+  Scene scene(Unknown::kDirections);
   TestForest::Children residuals;
   for (const std::string& name : scene.roots) {
     scene.tree.node("r" + name, "Condeq", {"data=v_data", "model=" + name});
@@ -246,8 +131,8 @@ TEST(PsvGeneralDevice, ConsumersReadDerivativesWhereTheyAre) {
 }
 
 TEST(PsvGeneralDevice, SomeBaselinesOfABatchHaveKernelsAndOthersNot) {
-  Scene scene(Unknown::kJones);
-  scene.tree.node("fixed", "PSV", {"lmn", "b", "uvw01", "shape", "s0", "s1", "e0_fixed", "e1_fixed"});
+  Scene scene(Unknown::kDirections);
+  scene.tree.node("fixed", "PSV", {"lmn_fixed", "b", "uvw01", "shape", "s0", "s1", "e0", "eh1"});
   scene.roots.push_back("fixed");
   Trial host(scene, "none"), run(scene, "simulated");
   const auto got = run.evaluate(), expected = host.evaluate();
@@ -259,4 +144,4 @@ TEST(PsvGeneralDevice, SomeBaselinesOfABatchHaveKernelsAndOthersNot) {
 }
 
 }  // namespace
-}  // namespace rimetree::test
+}  // namespace rimetree::test::psv_unknowns
