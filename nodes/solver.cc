@@ -18,7 +18,7 @@
 
 namespace rimetree {
 
-class Solver final : public Node {
+class Solver final : public Node, public SolverNode {
  public:
   explicit Solver(const State& state) : Node(state) {
     const auto require = [](bool good, const char* what) {
@@ -97,12 +97,8 @@ class Solver final : public Node {
   bool controls() const override { return true; }
 
   void control(Evaluator& evaluator, Evaluation& evaluation, Cancellation& cancellation) const override {
-    const Forest& forest = evaluator.forest();
-    for (const int child : forest.children(index()))
-      if (forest.node(child).node_class().name != "Condeq")
-        throw Error("child \"" + forest.node(child).name() + "\" is a " + forest.node(child).node_class().name +
-                    "; children of a Solver must be Condeq nodes");
-    SolveReport report = solve::solve(evaluator, index(), evaluation.request, options_, cancellation);
+    OnePart all(evaluation.request);
+    const SolveReport report = solve(evaluator, all, cancellation);
     Vells value = evaluation.make(NumberType::real, CellShape{});
     double* out = value.real();
     std::fill(out, out + 5, 0.0);
@@ -115,8 +111,18 @@ class Solver final : public Node {
     }
     evaluation.set(std::move(value));
     evaluation.set_flags({});
+  }
+
+  SolveReport solve(Evaluator& evaluator, RequestParts& parts, Cancellation& cancellation) const override {
+    const Forest& forest = evaluator.forest();
+    for (const int child : forest.children(index()))
+      if (forest.node(child).node_class().name != "Condeq")
+        throw Error("child \"" + forest.node(child).name() + "\" is a " + forest.node(child).node_class().name +
+                    "; children of a Solver must be Condeq nodes");
+    SolveReport report = solve::solve(evaluator, index(), parts, options_, cancellation);
     warn_of_tiles_solved_twice(evaluator, report);
-    evaluator.solves().reports.push_back(std::move(report));
+    evaluator.solves().reports.push_back(report);
+    return report;
   }
 
  protected:

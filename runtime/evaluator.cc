@@ -82,6 +82,25 @@ void Evaluator::forget(std::span<const int> nodes) {
   for (const int node : nodes) kept_[node] = nullptr;
 }
 
+KeptResults Evaluator::take_kept() {
+  KeptResults kept;
+  for (int node = 0; node < static_cast<int>(kept_.size()); ++node) {
+    const DependencySet on = forest_->dependencies(node);
+    if (!kept_[node] || (on & (kDomain | kData)) == 0 || (on & (kSolvable | kIteration)) != 0) continue;
+    if (kept_[node]->value.device() != nullptr) continue;
+    const std::uint64_t bytes = result_bytes(*kept_[node]);
+    kept.all.push_back({node, kept_stamp_[node], std::move(kept_[node]), bytes});
+  }
+  return kept;
+}
+
+void Evaluator::put_back(KeptResults kept) {
+  for (KeptResults::One& one : kept.all) {
+    kept_[one.node] = std::move(one.result);
+    kept_stamp_[one.node] = one.stamp;
+  }
+}
+
 // What identifies a node's result, but for its children, which come in by their stamps.
 std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   std::uint64_t stamp = mix(static_cast<std::uint64_t>(node), forest_->state_version(node));

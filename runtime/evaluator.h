@@ -70,6 +70,17 @@ struct ValueAndGradient {
   Gradient gradient;  ///< with respect to all unknowns below
 };
 
+/// Results that were kept, outside the evaluator that made them; see Evaluator::take_kept().
+struct KeptResults {
+  struct One {
+    int node = 0;
+    std::uint64_t stamp = 0;
+    ResultPtr result;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<One> all;
+};
+
 class Evaluator {
  public:
   /// Throws Error where a device cannot be used.
@@ -94,6 +105,11 @@ class Evaluator {
   void forget();
   /// Of those of some nodes.
   void forget(std::span<const int> nodes);
+  /// Takes out what is kept of nodes that depend on the cells or the data, but on no unknown, and is on the host. One
+  /// who goes over several tiles again and again may hold it for each of them: an evaluator keeps the last one's only.
+  KeptResults take_kept();
+  /// Puts back what was taken out; it serves where cells, data and states are the same as then, and else is let go.
+  void put_back(KeptResults kept);
   const TimingReport& timing() const { return timing_; }
   void reset_timing() { timing_ = {}; }
   /// What nodes had to say so far, each message once.
@@ -113,8 +129,9 @@ class Evaluator {
   void reset_verification() { verification_.reset(); }
   /// What each batch with something to choose would do for a request, in order of evaluation; nothing is evaluated.
   std::vector<std::pair<int, Description>> describe(const Request& request) const;
-  /// As of the last evaluation; a change of state may make another one necessary.
+  /// As of the last evaluation or update_plan(); a change of state may make another one necessary.
   const Plan& plan() const { return *plan_; }
+  void update_plan();
   memory::Pool& pool() { return *pool_; }
   const DeviceContexts& devices() const { return devices_; }
   PlacementRule placement_rule(const DeviceContext& device) const;
@@ -125,7 +142,6 @@ class Evaluator {
   struct Pass;  // one evaluate() call
   void choose_devices();
   std::uint64_t stamp_own(int node, const Request& request) const;
-  void update_plan();
   std::vector<ResultPtr> evaluate_roots(const Request& request, const std::vector<int>& roots,
                                         Cancellation& cancellation, bool step, Placing placing);
   std::map<int, ResultPtr> run_controls(const Request& request, const std::vector<int>& roots,

@@ -119,8 +119,7 @@ std::vector<std::vector<std::size_t>> windows_together(const TilePlan& plan) {
   return together;
 }
 
-Tile join_windows(std::vector<Tile> tiles) {
-  if (tiles.size() == 1) return std::move(tiles.front());
+Tile join_outlines(const std::vector<Tile>& tiles) {
   Tile joined;
   const Tile& first = tiles.front();
   joined.data_desc_id = first.data_desc_id;
@@ -140,6 +139,13 @@ Tile join_windows(std::vector<Tile> tiles) {
   std::sort(joined.baselines.begin(), joined.baselines.end());
   joined.baselines.erase(std::unique(joined.baselines.begin(), joined.baselines.end()), joined.baselines.end());
   join_times(tiles, &joined);
+  return joined;
+}
+
+Tile join_windows(std::vector<Tile> tiles) {
+  if (tiles.size() == 1) return std::move(tiles.front());
+  Tile joined = join_outlines(tiles);
+  const Tile& first = tiles.front();
   joined.row.assign(joined.n_row(), -1);
   joined.uvw_m.assign(3 * joined.n_row(), 0);
   joined.uvw_rate_m_s.assign(3 * joined.n_row(), 0);

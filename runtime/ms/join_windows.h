@@ -13,6 +13,9 @@ namespace rimetree::ms {
 /// MsError where the time slots of the windows do not fit into each other that way.
 std::vector<std::vector<std::size_t>> windows_together(const TilePlan& plan);
 
+/// The axes of the tile that join_windows() makes, from those of the tiles (TileReader::outline). Throws as it does.
+Tile join_outlines(const std::vector<Tile>& tiles);
+
 /// One tile of all, with the baselines and time slots that any has; what one does not have is flagged and without
 /// weight. Slots whose times agree within slot tolerance are one. `row` is that of the first that has it: such a tile
 /// is not for writing. Its data_desc_id is that of the first. Throws MsError where correlations differ.

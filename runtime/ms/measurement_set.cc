@@ -45,6 +45,12 @@ MeasurementSet::MeasurementSet(const std::string& path, Access access) : access_
   metadata_ = read_metadata(table_);
 }
 
+std::shared_ptr<const RowIndex> MeasurementSet::rows() const {
+  const std::lock_guard lock(rows_->mutex);
+  if (!rows_->index) rows_->index = std::make_shared<const RowIndex>(read_row_index(*this));
+  return rows_->index;
+}
+
 const DataDescription& MeasurementSet::data_description(int data_desc_id) const {
   const auto& all = metadata_.data_descriptions;
   if (data_desc_id < 0 || static_cast<std::size_t>(data_desc_id) >= all.size()) {

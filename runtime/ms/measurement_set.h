@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "runtime/ms/casacore_table.h"
 #include "runtime/ms/error.h"
 #include "runtime/ms/metadata.h"
+#include "runtime/ms/row_index.h"
 
 namespace rimetree::ms {
 
@@ -22,6 +25,8 @@ class MeasurementSet {
   const std::string& path() const { return table_.path(); }
   bool writable() const { return access_ == Access::kUpdate; }
   std::int64_t n_row() const { return table_.n_row(); }
+  /// What each row is: read when it is first asked for, and held as long as the set is open or anybody has it.
+  std::shared_ptr<const RowIndex> rows() const;
   const Metadata& metadata() const { return metadata_; }
 
   /// Channels and correlations of rows with this DATA_DESC_ID. Throws MsError if there is no such id.
@@ -45,6 +50,11 @@ class MeasurementSet {
   Access access_;
   CasacoreTable table_;
   Metadata metadata_;
+  struct HeldRows {
+    std::mutex mutex;
+    std::shared_ptr<const RowIndex> index;
+  };
+  std::unique_ptr<HeldRows> rows_ = std::make_unique<HeldRows>();
 };
 
 }  // namespace rimetree::ms

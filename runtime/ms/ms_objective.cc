@@ -1,6 +1,8 @@
 #include "runtime/ms/ms_objective.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "runtime/error.h"
 #include "runtime/ms/tile_request.h"
@@ -31,8 +33,9 @@ MsObjective::MsObjective(std::unique_ptr<MeasurementSet> ms, Evaluator& evaluato
   selection.rows.time_slots = std::max<std::size_t>(1, selection.rows.time_slots);
   reader_ = std::make_unique<TileReader>(*ms_, std::move(selection));
   if (options_.rows.time_slots == 0) fit(evaluator);
-  kept_.resize(reader_->tiles().size());
-  for (std::size_t i = 0; i < kept_.size(); ++i) data_id_.push_back(next_data_id());
+  tiles_ = std::make_unique<TileStream>(*reader_, TileStream::Options{false, options_.memory_bytes});
+  results_.resize(tiles_->size());
+  for (std::size_t i = 0; i < tiles_->size(); ++i) data_id_.push_back(next_data_id());
 }
 
 /// Tiles such that their data and what is evaluated on one at a time stay within the budget.
@@ -51,38 +54,15 @@ void MsObjective::fit(Evaluator& evaluator) {
     slots = reader_->fit(budget / (2 * kTilesInFlight), slots / 2);
 }
 
-std::size_t MsObjective::n_kept() const {
-  return static_cast<std::size_t>(
-      std::count_if(kept_.begin(), kept_.end(), [](const DataPtr& data) { return data != nullptr; }));
-}
-
-MsObjective::DataPtr MsObjective::read(std::size_t index) const {
-  auto data = std::make_shared<Data>();
-  data->tile = reader_->read(index);
-  data->cells = cells_of(data->tile);
-  return data;
-}
-
 MsObjective::Outcome MsObjective::evaluate(Evaluator& evaluator, bool gradient, Cancellation* cancellation) {
   Outcome outcome;
-  std::future<DataPtr> reading;
-  const auto begin_reading = [&](std::size_t index) {
-    if (index < kept_.size() && kept_[index] == nullptr)
-      reading = std::async(std::launch::async, [this, index] { return read(index); });
-  };
-  begin_reading(0);
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    DataPtr data = kept_[i];
-    if (data == nullptr) {
-      data = reading.get();
-      const std::uint64_t bytes = reader_->bytes(i);
-      if (kept_bytes_ + bytes <= options_.memory_bytes) {
-        kept_[i] = data;
-        kept_bytes_ += bytes;
-      }
-    }
-    begin_reading(i + 1);
-    add_tile(evaluator, *data, i, gradient, cancellation, outcome);
+  for (std::size_t i = 0; i < tiles_->size(); ++i) {
+    const std::shared_ptr<Tile> tile = tiles_->get(i);
+    tiles_->read_ahead(i + 1);
+    for (const KeptResults::One& one : results_[i].all) kept_result_bytes_ -= one.bytes;
+    evaluator.put_back(std::exchange(results_[i], {}));
+    add_tile(evaluator, *tile, i, gradient, cancellation, outcome);
+    if (tiles_->size() > 1) keep_results(evaluator.forest(), i, evaluator.take_kept());  // of one the evaluator does
   }
   // What does not depend on data, a prior, is in the value of each tile, and belongs into the sum once.
   if (outcome.n_tiles > 1) {
@@ -93,13 +73,33 @@ MsObjective::Outcome MsObjective::evaluate(Evaluator& evaluator, bool gradient, 
   return outcome;
 }
 
-void MsObjective::add_tile(Evaluator& evaluator, Data& data, std::size_t index, bool gradient,
+/// Keeps what fits beside all data. Results of leaves, which are but data in another form, are worth the least: they
+/// are kept only where everything can be.
+void MsObjective::keep_results(const Forest& forest, std::size_t index, KeptResults results) {
+  const std::uint64_t all_data = tiles_->all_bytes();
+  const std::uint64_t budget = options_.memory_bytes - std::min(options_.memory_bytes, all_data);
+  const auto is_leaf = [&](const KeptResults::One& one) { return forest.children(one.node).empty(); };
+  const auto bytes = [&] {
+    return std::accumulate(results.all.begin(), results.all.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const KeptResults::One& one) { return sum + one.bytes; });
+  };
+  if (!keeps_leaves_) {
+    const double share = static_cast<double>(tiles_->bytes(index)) / static_cast<double>(all_data);
+    keeps_leaves_ = static_cast<double>(bytes()) <= share * static_cast<double>(budget);
+  }
+  if (!*keeps_leaves_) std::erase_if(results.all, is_leaf);
+  if (kept_result_bytes_ + bytes() > budget) return;
+  kept_result_bytes_ += bytes();
+  results_[index] = std::move(results);
+}
+
+void MsObjective::add_tile(Evaluator& evaluator, Tile& tile, std::size_t index, bool gradient,
                            Cancellation* cancellation, Outcome& outcome) {
   Request request;
-  request.cells = data.cells;
+  request.cells = cells_of(tile);
   request.precision = options_.precision;
   request.tolerance = options_.tolerance;
-  request.tile = &data.tile;
+  request.tile = &tile;
   request.data_id = data_id_[index];
   ValueAndGradient found;
   if (gradient)

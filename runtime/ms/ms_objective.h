@@ -1,15 +1,15 @@
 // Chi-square or a likelihood of a whole Measurement Set: the sum over its tiles of what a node gives on each of them,
-// with its gradient. Made for loops that ask for it again and again: data stay in memory between calls.
+// with its gradient. Made for loops that ask for it again and again: data, and what of the models does not depend on
+// the unknowns, stay in memory between calls.
 #pragma once
 
 #include <cstdint>
-#include <future>
 #include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "runtime/evaluator.h"
-#include "runtime/ms/tile_reader.h"
+#include "runtime/ms/tile_stream.h"
 
 namespace rimetree::ms {
 
@@ -19,8 +19,9 @@ class MsObjective {
     RowSelection rows;  ///< time_slots = 0: chosen from the evaluator's memory budget
     std::optional<ChannelRange> channels;
     Precision precision = Precision::double_;
-    double tolerance = 0;            ///< Request::tolerance
-    std::uint64_t memory_bytes = 0;  ///< for data kept between calls; 0: half of the evaluator's memory budget
+    double tolerance = 0;  ///< Request::tolerance
+    /// For what is kept between calls: data, and results if there is room left; 0: half of the evaluator's budget.
+    std::uint64_t memory_bytes = 0;
   };
   struct Outcome {
     double value = 0;
@@ -38,27 +39,26 @@ class MsObjective {
 
   const TileReader& reader() const { return *reader_; }
   /// Tiles in memory, and bytes that they take.
-  std::size_t n_kept() const;
-  std::uint64_t kept_bytes() const { return kept_bytes_; }
+  std::size_t n_kept() const { return tiles_->n_kept(); }
+  std::uint64_t kept_bytes() const { return tiles_->kept_bytes(); }
+  /// Bytes of results of nodes in memory.
+  std::uint64_t kept_result_bytes() const { return kept_result_bytes_; }
 
  private:
-  struct Data {
-    Tile tile;
-    std::shared_ptr<const Cells> cells;
-  };
-  using DataPtr = std::shared_ptr<Data>;
   void fit(Evaluator& evaluator);
-  DataPtr read(std::size_t index) const;
-  void add_tile(Evaluator& evaluator, Data& data, std::size_t index, bool gradient, Cancellation* cancellation,
+  void add_tile(Evaluator& evaluator, Tile& tile, std::size_t index, bool gradient, Cancellation* cancellation,
                 Outcome& outcome);
+  void keep_results(const Forest& forest, std::size_t index, KeptResults results);
 
   std::unique_ptr<MeasurementSet> ms_;
   int root_;
   Options options_;
   std::unique_ptr<TileReader> reader_;
-  std::vector<DataPtr> kept_;           // by tile, null where it did not fit
+  std::unique_ptr<TileStream> tiles_;
   std::vector<std::uint64_t> data_id_;  // by tile
-  std::uint64_t kept_bytes_ = 0;
+  std::vector<KeptResults> results_;    // by tile
+  std::uint64_t kept_result_bytes_ = 0;
+  std::optional<bool> keeps_leaves_;
 };
 
 }  // namespace rimetree::ms

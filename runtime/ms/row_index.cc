@@ -1,5 +1,6 @@
 #include "runtime/ms/row_index.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -40,7 +41,14 @@ RowIndex read_row_index(const MeasurementSet& ms) {
     if (std::isfinite(index.time_s[row])) continue;
     throw MsError("column TIME of " + ms.path() + ", row " + std::to_string(row) + " is not a finite number");
   }
+  index.times_ascend = std::is_sorted(index.time_s.begin(), index.time_s.end());
   return index;
+}
+
+std::pair<std::int64_t, std::int64_t> RowIndex::rows_within(double first_time_s, double last_time_s) const {
+  if (!times_ascend) return {0, n_row()};
+  const auto first = std::lower_bound(time_s.begin(), time_s.end(), first_time_s);
+  return {first - time_s.begin(), std::upper_bound(first, time_s.end(), last_time_s) - time_s.begin()};
 }
 
 }  // namespace rimetree::ms

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace rimetree::ms {
 
 class MeasurementSet;
 
-/// [row] each; 40 bytes per row.
+/// [row] each; 32 bytes per row.
 struct RowIndex {
   std::vector<double> time_s;      ///< TIME, MJD in seconds
   std::vector<double> exposure_s;  ///< EXPOSURE
@@ -16,7 +17,10 @@ struct RowIndex {
   std::vector<int> antenna2;
   std::vector<int> data_desc_id;
   std::vector<int> field_id;
+  bool times_ascend = false;  ///< time_s does, as in most sets: what is in a range of times is then quick to find
   std::int64_t n_row() const { return static_cast<std::int64_t>(time_s.size()); }
+  /// [first, last) rows outside which no TIME is in [first_time_s, last_time_s].
+  std::pair<std::int64_t, std::int64_t> rows_within(double first_time_s, double last_time_s) const;
 };
 
 /// Reads and checks them. Throws MsError naming the row if an id is outside its table or a time is not finite.

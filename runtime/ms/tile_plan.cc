@@ -20,7 +20,8 @@ struct Placed {
 
 Rows select(const RowIndex& index, const RowSelection& selection) {
   Rows rows;
-  for (std::int64_t row = 0; row < index.n_row(); ++row) {
+  const auto [first, last] = index.rows_within(selection.first_time_s, selection.last_time_s);
+  for (std::int64_t row = first; row < last; ++row) {
     if (selection.data_desc_id >= 0 && index.data_desc_id[row] != selection.data_desc_id) continue;
     if (selection.field_id >= 0 && index.field_id[row] != selection.field_id) continue;
     if (index.time_s[row] < selection.first_time_s || index.time_s[row] > selection.last_time_s) continue;

@@ -36,7 +36,7 @@ void read_rows(const CasacoreTable& table, const std::string& column, const std:
 }  // namespace
 
 TileReader::TileReader(const MeasurementSet& ms, ReadSelection selection)
-    : ms_(ms), selection_(std::move(selection)), index_(read_row_index(ms)) {
+    : ms_(ms), selection_(std::move(selection)), index_(ms.rows()) {
   for (const std::string& column : selection_.columns) ms.require_visibilities(column);
   const RowSelection& rows = selection_.rows;
   if (rows.data_desc_id >= 0) ms.cell_shape(rows.data_desc_id);  // throws if there is none
@@ -44,7 +44,7 @@ TileReader::TileReader(const MeasurementSet& ms, ReadSelection selection)
     throw MsError(ms.path() + " has no FIELD_ID " + std::to_string(rows.field_id) + ": expected 0 to " +
                   std::to_string(static_cast<int>(ms.metadata().fields.size()) - 1));
   }
-  plan_ = plan_tiles(index_, rows);
+  plan_ = plan_tiles(*index_, rows);
   for (const TileKey& key : plan_.tiles) channels(key.data_desc_id);  // throws if out of range
 }
 
@@ -62,7 +62,7 @@ CellPart TileReader::part(int data_desc_id) const {
   return {ms_.cell_shape(data_desc_id), range.first, range.stop - range.first};
 }
 
-Tile TileReader::read(std::size_t index) const {
+Tile TileReader::outline(std::size_t index) const {
   const TileKey& key = plan_.tiles.at(index);
   const CellPart part = this->part(key.data_desc_id);
   const SpectralWindow& window = ms_.spectral_window(key.data_desc_id);
@@ -80,7 +80,14 @@ Tile TileReader::read(std::size_t index) const {
     tile.time_s.push_back(plan_.slot_time_s[slot]);
     tile.interval_s.push_back(plan_.slot_interval_s[slot]);
   }
-  tile.baselines = unique_baselines(index_, plan_, key);
+  tile.baselines = unique_baselines(*index_, plan_, key);
+  return tile;
+}
+
+Tile TileReader::read(std::size_t index) const {
+  const TileKey& key = plan_.tiles.at(index);
+  const CellPart part = this->part(key.data_desc_id);
+  Tile tile = outline(index);
   place_rows(key, &tile);
 
   std::vector<std::size_t> positions;
@@ -106,10 +113,10 @@ void TileReader::place_rows(const TileKey& key, Tile* tile) const {
     const std::size_t slot = key.first_slot + time;
     for (std::size_t i = plan_.slot_begin[slot]; i < plan_.slot_begin[slot + 1]; ++i) {
       const std::int64_t row = plan_.row_order[i];
-      const std::ptrdiff_t baseline = tile->find({index_.antenna1[row], index_.antenna2[row]});
+      const std::ptrdiff_t baseline = tile->find({index_->antenna1[row], index_->antenna2[row]});
       const std::size_t position = static_cast<std::size_t>(baseline) * key.n_slot + time;
       tile->row[position] = row;
-      tile->exposure_s[position] = index_.exposure_s[row];
+      tile->exposure_s[position] = index_->exposure_s[row];
     }
   }
 }
@@ -176,7 +183,7 @@ std::vector<Baseline> TileReader::baselines() const {
   std::vector<Baseline> result;
   for (const std::int64_t row : plan_.row_order) {
     const auto i = static_cast<std::size_t>(row);
-    result.push_back({index_.antenna1[i], index_.antenna2[i]});
+    result.push_back({index_->antenna1[i], index_->antenna2[i]});
   }
   std::sort(result.begin(), result.end());
   result.erase(std::unique(result.begin(), result.end()), result.end());
@@ -195,7 +202,7 @@ std::size_t TileReader::fit(std::size_t budget_bytes, std::size_t most, std::siz
   std::size_t slots = std::max<std::size_t>(1, most);
   while (true) {
     selection_.rows.time_slots = slots;
-    plan_ = plan_tiles(index_, selection_.rows);
+    plan_ = plan_tiles(*index_, selection_.rows);
     const std::size_t largest = largest_bytes(more_columns);
     if (largest <= budget_bytes) return slots;
     if (slots == 1) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ class TileReader {
   /// Rows in all tiles.
   std::size_t n_row() const { return plan_.row_order.size(); }
 
+  /// The axes of tile `index`: cells, correlations and baselines, without rows and arrays; reads nothing.
+  Tile outline(std::size_t index) const;
   /// Reads tile `index`; rows absent have row -1, zero values and weight, and set flags. Throws MsError.
   Tile read(std::size_t index) const;
 
@@ -68,7 +71,7 @@ class TileReader {
 
   const MeasurementSet& ms_;
   ReadSelection selection_;
-  RowIndex index_;
+  std::shared_ptr<const RowIndex> index_;
   TilePlan plan_;
 };
 

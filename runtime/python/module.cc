@@ -9,6 +9,7 @@
 #include "runtime/python/gradient_functions.h"
 #include "runtime/python/ms_functions.h"
 #include "runtime/python/ms_objective_object.h"
+#include "runtime/python/open_set_object.h"
 #include "runtime/python/py_node.h"
 #include "runtime/python/python.h"
 #include "runtime/python/registry_functions.h"
@@ -80,7 +81,9 @@ PyMethodDef functions[] = {
     {"run_forest", run_forest, METH_VARARGS, "run_forest(forest, path, options, progress) -> dict"},
     {"create_ms", create_ms, METH_VARARGS, "create_ms(path, description)"},
     {"inspect_ms", inspect_ms, METH_VARARGS, "inspect_ms(path, scan_cells=True) -> JSON text"},
-    {"open_tiles", open_tiles, METH_VARARGS, "open_tiles(path, options) -> TileReader"},
+    {"open_set", open_set, METH_O, "open_set(path) -> OpenSet"},
+    {"open_tiles", open_tiles, METH_VARARGS, "open_tiles(path or OpenSet, options) -> TileReader"},
+    {"solve_tiles", solve_tiles, METH_VARARGS, "solve_tiles(forest, reader, options): all its tiles in one solve"},
     {"open_objective", open_objective, METH_VARARGS, "open_objective(forest, path, node, options) -> MsObjective"},
     {"machine", machine, METH_NOARGS, "machine() -> dict"},
     {"tune_device", tune, METH_VARARGS, "tune_device(name, seconds) -> dict: variants of kernels, timed now"},
@@ -117,6 +120,7 @@ Ref make_module() {
   add(module.get(), "ForestError", Ref::borrowed(forest_error_type));
   add(module.get(), "Array", make_array_type());
   add(module.get(), "Forest", make_forest_type());
+  add(module.get(), "OpenSet", make_open_set_type());
   add(module.get(), "TileReader", make_tile_reader_type());
   add(module.get(), "MsObjective", make_ms_objective_type());
   Registry::instance().add(library_node_classes(), "rimetree._core");

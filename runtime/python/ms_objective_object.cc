@@ -54,7 +54,8 @@ PyObject* state(PyObject* self, PyObject*) {
     Dict dict;
     dict.set("n_tile", count(objective.reader().tiles().size())).set("n_row", count(objective.reader().n_row()));
     dict.set("time_slots", count(objective.reader().selection().rows.time_slots));
-    return dict.set("n_tile_kept", count(objective.n_kept())).set("kept_bytes", count(objective.kept_bytes())).take();
+    dict.set("n_tile_kept", count(objective.n_kept())).set("kept_bytes", count(objective.kept_bytes()));
+    return dict.set("kept_result_bytes", count(objective.kept_result_bytes())).take();
   });
 }
 

@@ -52,6 +52,14 @@ struct ScalarSums {
   double power = 0, data_power = 0;  ///< of what is compared with the model's unknown terms, and of the data
   double objective = 0, chi_square = 0;
   double equations = 0, flagged = 0, bad_weight = 0, not_finite = 0;  ///< counts
+
+  ScalarSums& operator+=(const ScalarSums& other) {
+    power += other.power, data_power += other.data_power;
+    objective += other.objective, chi_square += other.chi_square;
+    equations += other.equations, flagged += other.flagged;
+    bad_weight += other.bad_weight, not_finite += other.not_finite;
+    return *this;
+  }
 };
 
 }  // namespace rimetree::solve

@@ -119,7 +119,8 @@ class GenericSource::AssemblyBuilder {
 const GenericSource::Assembly& GenericSource::assembly(const SumShare& share, std::size_t begin,
                                                        std::span<const Inputs> inputs, std::size_t n_number,
                                                        const std::vector<GroupEquations>& groups) {
-  std::uint64_t version = mix(1, std::uint64_t{n_number});
+  std::uint64_t version = mix(mix(1, std::uint64_t{n_number}), std::uint64_t{part_.first_segment});
+  for (const std::size_t begin_of_segment : part_.time.begin) version = mix(version, std::uint64_t{begin_of_segment});
   for (const std::uint32_t e : share) {
     version = mix(version, std::uint64_t{e});
     for (const Derivative& derivative : inputs[e - begin].condeq->derivatives)
@@ -139,11 +140,10 @@ const GenericSource::Assembly& GenericSource::assembly(const SumShare& share, st
   }
   made.lists.version = version;
   AssemblyBuilder builder(problem_, groups, made);
-  const auto n_time = static_cast<std::uint32_t>(problem_.time_segments().size());
   const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
   std::int64_t source = 0;
   for (const std::uint32_t e : share)
-    for (std::uint32_t t = 0; t < n_time; ++t)
+    for (std::uint32_t t = part_.first_segment; t < part_.end_segment(); ++t)
       for (std::uint32_t f = 0; f < n_frequency; ++f, source += static_cast<std::int64_t>(n_number))
         builder.add({e, t, f}, inputs[e - begin].condeq->derivatives, source);
   builder.finish();
@@ -176,7 +176,7 @@ void GenericSource::add_on_devices(std::size_t begin, std::span<Inputs> inputs, 
   const DeviceContexts& devices = evaluator_.devices();
   std::vector<std::deque<SumShare>> waiting(devices.size());
   std::vector<std::size_t> sources(devices.size(), 0);  // of each device's last share
-  SumBlocks blocks{problem_.time_segments(), problem_.frequency_segments(), 0, true};
+  SumBlocks blocks{part_.time, problem_.frequency_segments(), 0, true};
   int dimensions = 0;
   for (std::size_t i = 0; i < inputs.size() && !devices.empty(); ++i) {
     if (inputs[i].condeq == nullptr) continue;

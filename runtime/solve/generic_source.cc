@@ -17,15 +17,12 @@ void check_failures(std::span<const ResultPtr> results) {
   }
 }
 
-GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request, ErrorModel errors)
-    : evaluator_(evaluator), problem_(problem), request_(request), errors_(errors) {
-  request_.derivatives = true;
-  request_.verify = 0;
-}
+GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, RequestParts& parts, ErrorModel errors)
+    : evaluator_(evaluator), problem_(problem), parts_(parts), errors_(errors) {}
 
 std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const {
   const Plan& plan = evaluator_.plan();
-  const CellShape& cells = request_.cells->shape();
+  const CellShape& cells = part_.cells();
   std::vector<std::pair<std::size_t, std::size_t>> portions;
   std::uint64_t bytes = 0, budget = evaluator_.memory_budget();
   for (const auto& device : evaluator_.devices())
@@ -59,9 +56,18 @@ void GenericSource::bring_to_host(std::span<const Inputs> inputs) {
 }
 
 void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
-  const auto n_time = static_cast<std::uint32_t>(problem_.time_segments().size());
+  ++iteration_;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    part_ = PartView(parts_.part(i), problem_);
+    part_.request.derivatives = true;
+    part_.request.verify = 0;
+    part_.request.iteration += iteration_;
+    add_part(groups, cancellation);
+  }
+}
+
+void GenericSource::add_part(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
   const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
-  ++request_.iteration;
   for (const auto& [begin, end] : portions()) {
     std::vector<int> roots;
     for (std::size_t e = begin; e < end; ++e) {
@@ -71,7 +77,7 @@ void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& ca
       roots.push_back(equation.weight >= 0 ? equation.weight : equation.data);
     }
     const std::vector<ResultPtr> results =
-        evaluator_.evaluate_step(request_, roots, &cancellation, Placing::roots_where_made);
+        evaluator_.evaluate_step(part_.request, roots, &cancellation, Placing::roots_where_made);
     check_failures(results);
     std::vector<Inputs> inputs(end - begin);
     for (std::size_t e = begin; e < end; ++e) {
@@ -84,7 +90,7 @@ void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& ca
     std::vector<Item> items;
     for (std::size_t e = begin; e < end; ++e) {
       if (inputs[e - begin].condeq == nullptr) continue;
-      for (std::uint32_t t = 0; t < n_time; ++t)
+      for (std::uint32_t t = part_.first_segment; t < part_.end_segment(); ++t)
         for (std::uint32_t f = 0; f < n_frequency; ++f) items.push_back({static_cast<std::uint32_t>(e), t, f});
     }
     assemble(
@@ -116,11 +122,11 @@ void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution
   const bool is_complex = condeq.value.is_complex();
   const int dimensions = is_complex ? 2 : 1;
   const double weight_factor = problem_.equations[item.equation].weight_factor;
-  const auto& times = problem_.time_segments().begin;
+  const auto [first_time, last_time] = part_.slots(item.time_segment);
   const auto& frequencies = problem_.frequency_segments().begin;
   std::vector<double> re(n), im(n, 0.0);
   for (std::size_t element = 0; element < condeq.value.dims().size(); ++element)
-    for (std::size_t t = times[item.time_segment]; t < times[item.time_segment + 1]; ++t)
+    for (std::size_t t = first_time; t < last_time; ++t)
       for (std::size_t f = frequencies[item.frequency_segment]; f < frequencies[item.frequency_segment + 1]; ++f) {
         if (flags.at(element, t, f)) {
           ++contribution.excluded.flagged;

@@ -6,12 +6,13 @@
 #include "runtime/evaluator.h"
 #include "runtime/solve/assembly.h"
 #include "runtime/solve/device_sums.h"
+#include "runtime/solve/part_view.h"
 
 namespace rimetree::solve {
 
 class GenericSource final : public EquationSource {
  public:
-  GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request, ErrorModel errors);
+  GenericSource(Evaluator& evaluator, const Problem& problem, RequestParts& parts, ErrorModel errors);
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   std::string method() const override { return "derivatives of every Condeq"; }
 
@@ -22,6 +23,7 @@ class GenericSource final : public EquationSource {
     const Result* data = nullptr;
     const Result* weight = nullptr;
   };
+  void add_part(std::vector<GroupEquations>& groups, Cancellation& cancellation);
   static void bring_to_host(std::span<const Inputs> inputs);
   void compute(const Inputs& inputs, const Item& item, Contribution& contribution) const;
   /// Consecutive equations whose results with derivatives fit into the memory budget together.
@@ -46,7 +48,9 @@ class GenericSource final : public EquationSource {
 
   Evaluator& evaluator_;
   const Problem& problem_;
-  Request request_;
+  RequestParts& parts_;
+  PartView part_;  ///< that is looked at
+  std::uint64_t iteration_ = 0;
   ErrorModel errors_;
   std::map<std::uint64_t, Assembly> assemblies_;  ///< by what identifies the share and its derivatives
 };

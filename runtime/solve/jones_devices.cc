@@ -7,9 +7,7 @@
 
 namespace rimetree::solve {
 
-SumBlocks JonesSource::sum_blocks() const {
-  return {problem_.time_segments(), problem_.frequency_segments(), elements_, false};
-}
+SumBlocks JonesSource::sum_blocks() const { return {part_.time, problem_.frequency_segments(), elements_, false}; }
 
 SumInput JonesSource::sum_input(std::size_t equation, const Planes& planes) const {
   SumInput input;
@@ -57,7 +55,7 @@ void JonesSource::start(const SumShare& share, DeviceSums& sums, Sweep what) con
   std::vector<Complex<double>> all;
   if (what == Sweep::exact || errors_.degrees_of_freedom > 0) {
     std::vector<std::size_t> first{0};
-    for (const std::uint32_t e : share) first.push_back(first.back() + problem_.n_block() * elements_ * n_basis(e));
+    for (const std::uint32_t e : share) first.push_back(first.back() + sum_blocks().size() * elements_ * n_basis(e));
     all.resize(first.back());
     evaluator_.thread_pool().parallel_for(share.size(), 4, [&](std::size_t from, std::size_t to, int) {
       for (std::size_t i = from; i < to; ++i) {
@@ -80,14 +78,16 @@ void JonesSource::finish(const SumShare& share, DeviceSums& on_device) {
   const std::vector<double> sums = on_device.finish();
   const std::size_t n_number = on_device.n_number();
   const double* from = sums.data();
+  const std::size_t first_sum = part_.first_segment * problem_.frequency_segments().size() * elements_;
+  const std::size_t end_sum = first_sum + sum_blocks().size() * elements_;
   for (const std::uint32_t e : share) {
     const std::size_t k = n_basis(e), n_value = n_number > SumsJob::kScalars ? k + k * (k + 1) / 2 : 0;
-    for (std::size_t sum = 0; sum < problem_.n_block() * elements_; ++sum, from += n_number) {
-      scalars_[e * problem_.n_block() * elements_ + sum] = {from[0], from[1], from[2], from[3],
-                                                            from[4], from[5], from[6], from[7]};
+    for (std::size_t sum = first_sum; sum < end_sum; ++sum, from += n_number) {
+      scalars_[e * problem_.n_block() * elements_ + sum] +=
+          {from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7]};
       Complex<double>* to = &values_[first_[e] + sum * n_value];
       for (std::size_t i = 0; i < n_value; ++i)
-        to[i] = {from[SumsJob::kScalars + 2 * i], from[SumsJob::kScalars + 2 * i + 1]};
+        to[i] += {from[SumsJob::kScalars + 2 * i], from[SumsJob::kScalars + 2 * i + 1]};
     }
   }
 }
@@ -98,10 +98,10 @@ void JonesSource::sweep_on_devices(std::size_t first, std::span<const Planes> pl
   if (!is_worth_devices(planes)) return;
   const DeviceContexts& devices = evaluator_.devices();
   const SumBlocks blocks = sum_blocks();
-  const CellShape& cells = request_.cells->shape();
+  const CellShape& cells = part_.cells();
   std::vector<std::uint32_t> wanted;
   for (std::size_t i = 0; i < planes.size(); ++i)
-    if (has_data_[first + i] && n_basis(static_cast<std::uint32_t>(first + i)) > 0)
+    if (!planes[i].results.empty() && n_basis(static_cast<std::uint32_t>(first + i)) > 0)
       wanted.push_back(static_cast<std::uint32_t>(first + i));
   // Consecutive ones to each device, as many at a time as should fit.
   std::vector<std::deque<SumShare>> waiting(devices.size());

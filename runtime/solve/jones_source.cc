@@ -31,9 +31,10 @@ std::size_t n_solvable(const JonesModel& model) {
 
 }  // namespace
 
-std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Problem& problem, const Request& request,
+std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
                                                     ErrorModel errors, Cancellation& cancellation) {
   const Forest& forest = evaluator.forest();
+  const Request& request = parts.whole();
   const CellShape& cells = request.cells->shape();
   if (cells[Axis::l] != 1 || cells[Axis::m] != 1) return nullptr;
   std::vector<JonesModel> models;
@@ -51,19 +52,19 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
   if (std::none_of(models.begin(), models.end(), [](const auto& model) { return n_solvable(model) > 0; }))
     return nullptr;
   problem.divide(*request.cells, varies_within_tiles(forest, problem, models));
-  std::unique_ptr<JonesSource> source(new JonesSource(evaluator, problem, request, errors, std::move(models)));
+  std::unique_ptr<JonesSource> source(new JonesSource(evaluator, problem, parts, errors, std::move(models)));
   if (source->statistics_bytes() <= evaluator.memory_budget() / 2 && source->evaluate_factors(cancellation))
     return source;
   problem.divide(*request.cells, {false, false});
   return nullptr;
 }
 
-JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, const Request& request, ErrorModel errors,
+JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& parts, ErrorModel errors,
                          std::vector<JonesModel> models)
     : evaluator_(evaluator),
       problem_(problem),
-      request_(request),
-      factor_request_(request),
+      parts_(parts),
+      factor_request_(parts.whole()),
       errors_(errors),
       models_(std::move(models)),
       elements_(evaluator.forest().node(problem.equations[0].model).dims().size()),
@@ -71,11 +72,10 @@ JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, const Request& 
       factors_(evaluator.forest().size()),
       has_data_(models_.size(), 0),
       complex_(models_.size(), 0) {
-  request_.derivatives = false;
   factor_request_.derivatives = true;
   factor_request_.verify = 0;
   factor_request_.tile = nullptr;
-  factor_request_.cells = block_cells(*request.cells, problem);
+  factor_request_.cells = block_cells(*parts.whole().cells, problem);
   first_.push_back(0);
   for (std::uint32_t e = 0; e < models_.size(); ++e) {
     const std::size_t k = n_basis(e);

@@ -13,6 +13,7 @@
 #include "runtime/solve/cell_sums.h"
 #include "runtime/solve/device_sums.h"
 #include "runtime/solve/jones_terms.h"
+#include "runtime/solve/part_view.h"
 
 namespace rimetree::solve {
 
@@ -20,7 +21,7 @@ class JonesSource final : public EquationSource {
  public:
   /// The source for a problem if all of its models are sums of Jones terms and the sums fit into memory; divides the
   /// problem's cells into the blocks that it needs. Nothing otherwise.
-  static std::unique_ptr<JonesSource> recognise(Evaluator& evaluator, Problem& problem, const Request& request,
+  static std::unique_ptr<JonesSource> recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
                                                 ErrorModel errors, Cancellation& cancellation);
 
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
@@ -47,15 +48,18 @@ class JonesSource final : public EquationSource {
   struct Planes;  // results of one equation's nodes
   enum class Sweep { sums, exact };
 
-  JonesSource(Evaluator& evaluator, Problem& problem, const Request& request, ErrorModel errors,
+  JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& parts, ErrorModel errors,
               std::vector<JonesModel> models);
   std::size_t n_basis(std::uint32_t equation) const;
   std::size_t block_of(const Item& item) const;
   Complex<double>* sums_of(const Item& item, std::size_t element);
   const Complex<double>* sums_of(const Item& item, std::size_t element) const;
   const ScalarSums& scalars_of(const Item& item, std::size_t element) const;
-  std::vector<Item> items() const { return items(0, models_.size()); }
+  std::vector<Item> items() const;
+  /// Those of some equations in the part that is looked at.
   std::vector<Item> items(std::size_t first, std::size_t last) const;
+  void append_items(std::uint32_t equation, std::uint32_t first_segment, std::uint32_t end_segment,
+                    std::vector<Item>& items) const;
 
   using Products = std::vector<std::array<Product, 2>>;  ///< by solvable term: left, right
   /// A derivative of the coefficients of one element: place of the unknown in the contribution, and values.
@@ -73,6 +77,7 @@ class JonesSource final : public EquationSource {
                             const std::vector<std::uint32_t>& unknowns) const;
   void contribute(const Item& item, Contribution& contribution) const;
   void sweep(Sweep what, Cancellation& cancellation);
+  void sweep_part(Sweep what, Cancellation& cancellation);
   void sweep_on_host(std::size_t first, std::span<const Planes> planes, Sweep what, const std::vector<bool>& done,
                      Cancellation& cancellation);
   /// [first, last) equations whose data and fixed visibilities are looked at together.
@@ -98,7 +103,9 @@ class JonesSource final : public EquationSource {
 
   Evaluator& evaluator_;
   Problem& problem_;
-  Request request_, factor_request_;
+  RequestParts& parts_;
+  PartView part_;  ///< that is looked at
+  Request factor_request_;
   ErrorModel errors_;
   std::vector<JonesModel> models_;
   std::size_t elements_, side_;          ///< of a visibility: 4 and 2, or 1 and 1

@@ -27,11 +27,24 @@ const ScalarSums& JonesSource::scalars_of(const Item& item, std::size_t element)
   return scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element];
 }
 
+void JonesSource::append_items(std::uint32_t equation, std::uint32_t first_segment, std::uint32_t end_segment,
+                               std::vector<Item>& items) const {
+  if (n_basis(equation) == 0) return;
+  for (std::uint32_t t = first_segment; t < end_segment; ++t)
+    for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f) items.push_back({equation, t, f});
+}
+
+std::vector<Item> JonesSource::items() const {
+  std::vector<Item> items;
+  for (std::uint32_t e = 0; e < models_.size(); ++e)
+    if (has_data_[e]) append_items(e, 0, static_cast<std::uint32_t>(problem_.time_segments().size()), items);
+  return items;
+}
+
 std::vector<Item> JonesSource::items(std::size_t first, std::size_t last) const {
   std::vector<Item> items;
   for (auto e = static_cast<std::uint32_t>(first); e < last; ++e)
-    for (std::uint32_t t = 0; has_data_[e] && n_basis(e) > 0 && t < problem_.time_segments().size(); ++t)
-      for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f) items.push_back({e, t, f});
+    append_items(e, part_.first_segment, part_.end_segment(), items);
   return items;
 }
 
@@ -103,14 +116,13 @@ void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) 
   const bool residuals = what == Sweep::exact || errors_.degrees_of_freedom > 0;
   const Products products = residuals ? this->products(item) : Products{};
   const std::size_t n = n_basis(item.equation);
-  const auto& times = problem_.time_segments().begin;
+  const auto [first_time, last_time] = part_.slots(item.time_segment);
   const auto& frequencies = problem_.frequency_segments().begin;
   Chunk chunk(n);
   for (std::size_t element = 0; element < elements_; ++element) {
     const auto c = residuals ? coefficients(item.equation, element, products) : std::vector<Complex<double>>{};
     ScalarSums sums;
-    if (what == Sweep::sums) std::fill_n(sums_of(item, element), n + n * (n + 1) / 2, Complex<double>{});
-    for (std::size_t t = times[item.time_segment]; t < times[item.time_segment + 1]; ++t)
+    for (std::size_t t = first_time; t < last_time; ++t)
       for (std::size_t f = frequencies[item.frequency_segment], end; f < frequencies[item.frequency_segment + 1];
            f = end) {
         if (chunk.n == Chunk::kMost) add_chunk(item, element, what, c, chunk, sums);
@@ -118,7 +130,7 @@ void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) 
         append_row(planes, item, element, {t, f, end - f}, chunk, sums);
       }
     add_chunk(item, element, what, c, chunk, sums);
-    scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element] = sums;
+    scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element] += sums;
   }
 }
 

@@ -21,7 +21,7 @@ std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
   std::uint64_t all = 0;
   for (std::size_t e = 0; e < models_.size(); ++e) {
     bytes.push_back(0);
-    for (const int node : fixed_nodes(e)) bytes.back() += evaluator_.plan().result_bytes(node, request_.cells->shape());
+    for (const int node : fixed_nodes(e)) bytes.back() += evaluator_.plan().result_bytes(node, part_.cells());
     all += bytes.back();
   }
   if (all <= budget / 2) return {{0, models_.size()}};
@@ -65,9 +65,24 @@ JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const
 }
 
 void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
-  values_.resize(first_.back());
-  scalars_.resize(models_.size() * problem_.n_block() * elements_);
-  if (sweep_again(what)) return;
+  const auto begin_at_zero = [&] {
+    if (what == Sweep::sums) values_.assign(first_.back(), {});
+    scalars_.assign(models_.size() * problem_.n_block() * elements_, {});
+  };
+  if (!shares_.empty()) {
+    begin_at_zero();
+    if (sweep_again(what)) return;
+  }
+  begin_at_zero();
+  std::fill(has_data_.begin(), has_data_.end(), 0);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    part_ = PartView(parts_.part(i), problem_);
+    part_.request.derivatives = false;
+    sweep_part(what, cancellation);
+  }
+}
+
+void JonesSource::sweep_part(Sweep what, Cancellation& cancellation) {
   const auto portions = this->portions();
   for (const auto& [first, last] : portions) {
     std::vector<int> roots;
@@ -78,19 +93,20 @@ void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
       roots.insert(roots.end(), nodes.begin(), nodes.end());
     }
     begin.push_back(roots.size());
-    // Fixed, all of them: of a single portion this gives what has been kept, after the first time.
-    const auto results = evaluator_.evaluate_step(request_, roots, &cancellation, Placing::roots_where_made);
+    // Fixed, all of them: of a single part and portion this gives what has been kept, after the first time.
+    const auto results = evaluator_.evaluate_step(part_.request, roots, &cancellation, Placing::roots_where_made);
     check_failures(results);
     std::vector<Planes> planes(last - first);
     for (std::size_t e = first; e < last; ++e) {
       const auto own = std::span(results).subspan(begin[e - first], begin[e - first + 1] - begin[e - first]);
-      has_data_[e] = std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); });
-      if (has_data_[e]) planes[e - first] = planes_of(e, own);
+      if (!std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); })) continue;
+      has_data_[e] = 1;
+      planes[e - first] = planes_of(e, own);
     }
     std::vector<bool> done(last - first, false);
-    sweep_on_devices(first, planes, what, portions.size() == 1, done, cancellation);
+    sweep_on_devices(first, planes, what, portions.size() == 1 && parts_.size() == 1, done, cancellation);
     sweep_on_host(first, planes, what, done, cancellation);
-    if (portions.size() > 1) evaluator_.forget(roots);
+    if (portions.size() > 1 || parts_.size() > 1) evaluator_.forget(roots);
   }
 }
 
@@ -98,7 +114,9 @@ void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
 void JonesSource::sweep_on_host(std::size_t first, std::span<const Planes> planes, Sweep what,
                                 const std::vector<bool>& done, Cancellation& cancellation) {
   std::vector<Item> items = this->items(first, first + planes.size());
-  std::erase_if(items, [&](const Item& item) { return done[item.equation - first]; });
+  std::erase_if(items, [&](const Item& item) {
+    return done[item.equation - first] || planes[item.equation - first].results.empty();  // has no data
+  });
   std::vector<const Vells*> values;
   for (std::size_t i = 0; i < planes.size(); ++i)
     for (const Result* result : planes[i].results)

@@ -8,6 +8,15 @@
 
 namespace rimetree::solve {
 
+std::pair<std::uint32_t, Segments> Segments::part(std::size_t first_cell, std::size_t n) const {
+  auto next = std::upper_bound(begin.begin(), begin.end(), first_cell);
+  const auto first = static_cast<std::uint32_t>(next - begin.begin() - 1);
+  Segments segments{{0}};
+  for (; next != begin.end() && *next < first_cell + n; ++next) segments.begin.push_back(*next - first_cell);
+  segments.begin.push_back(n);
+  return {first, std::move(segments)};
+}
+
 std::vector<int> solvable_below(const Forest& forest, int root) {
   std::vector<int> stack{root}, seen, parms;
   while (!stack.empty()) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/fit/sparsity.h"
@@ -35,6 +36,8 @@ struct SolvableParm {
 struct Segments {
   std::vector<std::size_t> begin;
   std::size_t size() const { return begin.size() - 1; }
+  /// Those that the `n` cells from `first_cell` on are in: the number of the first, and segments of these cells.
+  std::pair<std::uint32_t, Segments> part(std::size_t first_cell, std::size_t n) const;
 };
 
 /// One equation on the cells of one block (time segment, frequency segment), where all solution tiles stay the same.

@@ -20,22 +20,21 @@ using fit::LevenbergMarquardt;
 // One solve, from the values that the Parms have to those that fit best.
 class Solve {
  public:
-  Solve(Evaluator& evaluator, int solver, const Request& request, const SolveOptions& options,
-        Cancellation& cancellation)
+  Solve(Evaluator& evaluator, int solver, RequestParts& parts, const SolveOptions& options, Cancellation& cancellation)
       : evaluator_(evaluator),
-        request_(request),
+        request_(parts.whole()),
         options_(options),
         cancellation_(cancellation),
-        problem_(evaluator.forest(), solver, request, options.parms),
+        problem_(evaluator.forest(), solver, request_, options.parms),
         values_(problem_.values(evaluator.forest())) {
     report_.solver = evaluator.forest().node(solver).name();
-    report_.data_id = request.data_id;
+    report_.data_id = request_.data_id;
     if (!options.generic) {
-      auto jones = JonesSource::recognise(evaluator, problem_, request, options.errors, cancellation);
+      auto jones = JonesSource::recognise(evaluator, problem_, parts, options.errors, cancellation);
       terms_ = jones ? jones->unknowns_of_terms() : std::vector<std::vector<bool>>{};
       source_ = std::move(jones);
     }
-    if (!source_) source_ = std::make_unique<GenericSource>(evaluator, problem_, request, options.errors);
+    if (!source_) source_ = std::make_unique<GenericSource>(evaluator, problem_, parts, options.errors);
   }
 
   SolveReport go() {
@@ -273,9 +272,9 @@ class Solve {
 
 }  // namespace
 
-SolveReport solve(Evaluator& evaluator, int solver, const Request& request, const SolveOptions& options,
+SolveReport solve(Evaluator& evaluator, int solver, RequestParts& parts, const SolveOptions& options,
                   Cancellation& cancellation) {
-  return Solve(evaluator, solver, request, options, cancellation).go();
+  return Solve(evaluator, solver, parts, options, cancellation).go();
 }
 
 }  // namespace rimetree::solve

@@ -4,6 +4,7 @@
 #include "runtime/evaluator.h"
 #include "runtime/fit/levenberg_marquardt.h"
 #include "runtime/math/error_model.h"
+#include "runtime/solver_node.h"
 
 namespace rimetree::solve {
 
@@ -18,7 +19,7 @@ struct SolveOptions {
 
 /// Solves for the Parms below a Solver's Condeqs, sets their values to the solution, and reports. Throws Error where
 /// there is nothing to solve for or a node failed, and Cancelled; the Parms then have the values from before.
-SolveReport solve(Evaluator& evaluator, int solver, const Request& request, const SolveOptions& options,
+SolveReport solve(Evaluator& evaluator, int solver, RequestParts& parts, const SolveOptions& options,
                   Cancellation& cancellation);
 
 }  // namespace rimetree::solve

@@ -189,7 +189,8 @@ def test_fields_are_summed_or_chosen(small_ms):
 def test_data_stay_in_memory_as_far_as_they_may(observed):
     forest = tree(observed)
     whole = rt.MsObjective(forest, observed, "chi2", time_slots=3)
-    assert whole.statistics() == {"n_tile": 6, "n_row": 2 * 9 * 21, "time_slots": 3, "n_tile_kept": 0, "kept_bytes": 0}
+    nothing = dict.fromkeys(("n_tile_kept", "kept_bytes", "kept_result_bytes"), 0)
+    assert whole.statistics() == {"n_tile": 6, "n_row": 2 * 9 * 21, "time_slots": 3, **nothing}
     wanted = whole(TRUTH)
     kept = whole.statistics()
     assert kept["n_tile_kept"] == 6
@@ -203,6 +204,70 @@ def test_data_stay_in_memory_as_far_as_they_may(observed):
     small = rt.MsObjective(tree(observed, memory_bytes=300_000), observed, "chi2")
     assert small.statistics()["time_slots"] < 9
     assert small(TRUTH)[0] == pytest.approx(wanted[0], rel=1e-12)
+
+
+def gains_tree():
+    """A forest with `chi2` of gains before a sky that is known."""
+    ns = rt.NodeScope()
+    for p in range(N_ANTENNA):
+        ns.g(p) << rt.Parm(START[3 + p], solvable=True)
+    ns.flux << rt.Parm(2.0)
+    ns.lmn << rt.Composer(TRUTH[2], 0.0, np.sqrt(1 - TRUTH[2] ** 2), dims=[1, 3])
+    ns.B << rt.Composer(ns.flux)
+    for p, q in PAIRS:
+        station = {"station_1_index": p, "station_2_index": q}
+        ns.seen(p, q) << rt.PSV(ns.lmn, ns.B, rt.Spigot(**station, input_column="UVW"))
+        ns.V(p, q) << rt.Multiply(ns.g(p), ns.g(q), ns.seen(p, q))
+        ns.r(p, q) << rt.Condeq(rt.Spigot(**station), ns.V(p, q), rt.Spigot(**station, input_column="WEIGHT"))
+    ns.chi2 << rt.ChiSquare(*(ns.r(p, q) for p, q in PAIRS))
+    return rt.Forest(ns)
+
+
+def test_what_no_unknown_changes_is_evaluated_once(observed):
+    """Within the budget for it; values are the same bits however much is kept."""
+    forest, times = gains_tree(), rt.ms.slot_times(observed)
+    n_tile, n_baseline, n_visibility = 6, len(PAIRS), len(PAIRS) * 9 * (3 + 5) * 4
+    assert len(times) == 18
+    gains = [TRUTH[3:], START[3:], 1.1 * TRUTH[3:]]
+
+    def called(memory_bytes):
+        """Values and gradients, PSV and Spigots evaluated in each call, and what is kept at the end."""
+        forest.forget()
+        forest.reset_timing()
+        objective = rt.MsObjective(forest, observed, time_slots=3, memory_bytes=memory_bytes)
+        outcomes, counts = [], []
+        for x in gains:
+            outcomes.append((*objective(x), objective.value(x)))
+            reached = forest.timing().classes
+            counts.append(tuple(reached[name]["evaluations"] if name in reached else 0 for name in ("PSV", "Spigot")))
+            forest.reset_timing()
+        return outcomes, counts, objective.statistics()
+
+    everything, counts, kept = called(None)
+    assert counts == [(n_tile * n_baseline, 3 * n_tile * n_baseline), (0, 0), (0, 0)]
+    assert kept["n_tile_kept"] == n_tile
+    assert kept["kept_result_bytes"] > n_visibility * (16 + 16 + 8)  # model, data, weights
+    assert all(value == alone for value, _, alone in everything)
+    # Half of what results take: the models of all tiles, but not the data in double precision.
+    models, counts, some = called(kept["kept_bytes"] + kept["kept_result_bytes"] // 2)
+    assert [count[0] for count in counts] == [n_tile * n_baseline, 0, 0]
+    assert all(count[1] > n_tile * n_baseline for count in counts)
+    assert n_visibility * 16 <= some["kept_result_bytes"] <= kept["kept_result_bytes"] // 2
+    nothing, counts, none = called(kept["kept_bytes"])
+    assert none["kept_result_bytes"] == 0 and [count[0] for count in counts] == 3 * [2 * n_tile * n_baseline]
+    for other in (models, nothing):
+        for (a, slope_a, c), (b, slope_b, d) in zip(everything, other, strict=True):
+            assert (a, c) == (b, d) and (slope_a == slope_b).all()
+
+
+def test_what_is_kept_is_let_go_when_the_sky_changes(observed):
+    forest = gains_tree()
+    objective = rt.MsObjective(forest, observed, time_slots=3)
+    for flux in (2.0, 3.0, 3.0):
+        forest.set_state("flux", value=flux)
+        wanted, _ = chi_square_of_rows(observed, [flux, flux, *TRUTH[2:]])
+        assert objective.value(TRUTH[3:]) == pytest.approx(wanted, rel=1e-11)
+        assert objective(TRUTH[3:])[0] == pytest.approx(wanted, rel=1e-11)
 
 
 def test_a_prior_counts_once(observed):

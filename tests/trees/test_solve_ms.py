@@ -118,6 +118,74 @@ def test_tiles_of_parms_are_filled_group_by_group(small_ms):
     assert sum("reaches over" in warning for warning in divided.warnings) == 1
 
 
+@pytest.mark.parametrize("slots", [1, 4])
+@pytest.mark.parametrize("solver", [{}, {"method": "generic"}, {"robust_dof": 4.0}], ids=["sums", "generic", "robust"])
+def test_tiles_that_are_looked_at_one_by_one_are_one_solve(small_ms, solver, slots):
+    """Intervals of three slots that reach over tiles: what is found in one tile of all slots, and what was planted."""
+    path, gains = small_ms(n_time=N_TIME), np.repeat(planted()[:2], 3, axis=0)
+    simulate(path, gains, noise_jy=0.01)
+    flag_some(path)
+    reports, peaks, evaluations = [], [], []
+    for n in (N_TIME, slots):
+        forest = calibrating(path, sinks=False, solver=solver, time_edges_s=START_S - 5 + 30.0 * np.arange(3))
+        tiles = rt.ms.Tiles(path, ["DATA"], rt.ms.run_options(time_slots=n))
+        assert len(tiles) == -(-N_TIME // n)
+        reports += forest.solve_tiles(tiles)
+        peaks.append(forest.timing().peak_result_bytes)
+        evaluations.append(forest.timing().classes["PSV"]["evaluations"] / len(tiles))
+    whole, parts = reports
+    assert parts.converged and len(parts.groups) == 2 and parts.method == whole.method
+    for one, other in zip(whole.groups, parts.groups, strict=True):
+        assert other.chi_square == pytest.approx(one.chi_square, rel=1e-10)
+        for key in ("unknowns", "rank", "equations", "flagged", "iterations", "time_s", "freq_hz"):
+            assert getattr(other, key) == getattr(one, key)
+        assert one.flagged > 0
+    for name, one in whole.parms.items():
+        np.testing.assert_allclose(parts.parms[name].value, one.value, atol=1e-10)
+        np.testing.assert_allclose(parts.parms[name].sigma, one.sigma, rtol=1e-8)
+        np.testing.assert_array_equal(parts.parms[name].flag, one.flag)
+    found = parts.parms["g:1:2"].value.ravel() + 1j * parts.parms["g:1:3"].value.ravel()
+    np.testing.assert_allclose(np.abs(found), np.abs(gains[::3, 1, 1]), atol=0.02)
+    if slots == 1:
+        assert peaks[1] < 0.5 * peaks[0]
+    if not solver:
+        assert evaluations == [6, 6]  # each baseline once in each tile
+
+
+def flag_some(path):
+    """Every fifth channel of the odd slots, by writing DATA again."""
+    (tile,) = rt.ms.tiles(path, ["DATA"], time_slots=1000)
+    bad = np.zeros(tile["flag"].shape[1:3])
+    bad[1::2, ::5] = 1
+    ns = rt.NodeScope()
+    for p, q in tile["baselines"]:
+        station = {"station_1_index": p, "station_2_index": q}
+        flagged = rt.MergeFlags(rt.Spigot(**station), rt.ZeroFlagger(rt.Constant(bad, cells_rank=2), oper="NE"))
+        ns.sink(p, q) << rt.Sink(flagged, **station, output_column="DATA", write_flags=True)
+    rt.Forest(ns).run(path, time_slots=1000)
+
+
+def test_tiles_need_a_solver_and_one_only(small_ms):
+    path = small_ms(n_time=2)
+    tiles = rt.ms.Tiles(path, [], rt.ms.run_options(time_slots=1))
+    ns = rt.NodeScope()
+    ns.x << rt.Parm(1.0)
+    with pytest.raises(rt.Error, match="by the Solver of a forest; this one has 0"):
+        rt.Forest(ns).solve_tiles(tiles)
+    ns.y << rt.Parm(1.0, solvable=True)
+    for k in range(2):
+        ns.solver(k) << rt.Solver(rt.Condeq(ns.x, ns.y))
+    with pytest.raises(rt.Error, match='this one has 2, "solver:0" and others'):
+        rt.Forest(ns).solve_tiles(tiles)
+
+
+def test_what_fails_in_a_tile_is_said(small_ms):
+    path = small_ms(n_time=2)
+    forest = calibrating(path, sinks=False)
+    with pytest.raises(rt.Error, match=r'tile of DATA_DESC_ID 0, FIELD_ID 0:\n.*"solver" .Solver.: .*"DATA" was not'):
+        forest.solve_tiles(rt.ms.Tiles(path, [], rt.ms.run_options(time_slots=1)))
+
+
 def test_several_groups_at_once_are_those_one_by_one(small_ms):
     path, gains = small_ms(n_time=N_TIME), planted()
     simulate(path, gains, noise_jy=0.2)

@@ -19,13 +19,14 @@ import importlib
 from . import ms, nodes, sky, telescopes
 from ._core import Error, ForestError
 from .cells import Cells
-from .forest import Forest, Result
+from .forest import Forest
 from .ms_objective import MsObjective
 from .nodes import *  # noqa: F403 - the node classes; their names are in nodes.__all__
 from .nodes import PyNode
 from .parameters import DerivativeCheck, Parameter
 from .plugins import load_plugin
 from .predict import predict
+from .result import Result
 from .scope import NodeDef, NodeScope, NodeStub
 from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
 from .solving import SolutionFlag, SolveReport

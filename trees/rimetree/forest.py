@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from . import _core, py_node  # noqa: F401 - py_node installs what evaluates Python nodes
 from ._core import Error, ForestError
 from .cells import Cells
-from .ms import RunReport, run_options
+from .ms import OpenSet, RunReport, Tiles, run_options
+from .ms_reading import source_of
 from .nodes import class_infos
 from .parameters import DerivativeCheck, NodeCheck, Parameter
+from .result import Result, failure_text, result_from_runtime
 from .scope import NodeScope, NodeStub
 from .solving import SolveReport, report_from_runtime
 from .state import from_runtime, to_runtime
 from .timing import TimingReport
 from .verification import Verification, tolerance_of
-
-
-@dataclass(frozen=True)
-class Result:
-    """A node's values on cells.
-
-    `value`: [tensor dimensions..., time, freq], length 1 along axes on which it does not vary; None if there is no
-    data. `flags`: int32 [planes, time, freq], one plane for all tensor elements or one for each, 0 where good; None if
-    nothing is flagged. `derivatives`: {(Parm's name, coefficient): array like `value`}.
-    """
-
-    value: np.ndarray | None
-    flags: np.ndarray | None = None
-    derivatives: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
 
 
 class Forest:
@@ -117,7 +106,7 @@ class Forest:
         cells = cells or Cells()
         names = [_name(node) for node in nodes]
         raw = self._core.evaluate(names, cells.to_runtime(), precision, tolerance or 0.0, derivatives, int(verify))
-        return [_result(one, cells.rank) for one in raw]
+        return [result_from_runtime(one, cells.rank) for one in raw]
 
     def solve(
         self,
@@ -134,19 +123,52 @@ class Forest:
         that it raises (or Ctrl-C) ends the solve, and the Parms keep the values they had before. Raises `Error` where
         there is nothing to solve for or a node failed; what could not be solved is no error but in the report.
         """
-        self._core.take_solve_reports()
-        self._core.set_solve_progress(progress)
-        try:
+        with self._reports(progress) as reports:
             self.result(solver, cells, precision=precision, tolerance=tolerance)
-        finally:
-            self._core.set_solve_progress(None)
-        reports = [report_from_runtime(raw) for raw in self._core.take_solve_reports()]
         if not reports:
             raise Error(f"node {_name(solver)!r} is no Solver")
         return reports[-1]
 
+    def solve_tiles(
+        self,
+        tiles: Tiles,
+        *,
+        precision: str = "double",
+        tolerance: float | None = None,
+        progress: Callable | None = None,
+    ) -> list[SolveReport]:
+        """Run the only Solver of the forest on all tiles together: one solve, for what is the same in all of them.
+
+        It looks at one tile after the other, so that only one need be in memory: Jones terms are solved on sums over
+        the data, which are made once; of other trees each iteration reads all tiles again. The tiles must follow each
+        other in time and be of one field and data description (or of windows that are joined). Rows that a baseline has
+        twice in a time slot are solved by themselves: there is a report for each such layer. `progress` and errors: as
+        of `solve`.
+        """
+        self._tolerance = tolerance_of(precision, tolerance)
+        with self._reports(progress) as reports:
+            _core.solve_tiles(self._core, tiles._core, {"precision": precision, "tolerance": tolerance})
+        return reports
+
+    @contextlib.contextmanager
+    def _reports(self, progress: Callable | None) -> Iterator[list[SolveReport]]:
+        """A list which at the end has the reports of the Solvers that ran inside."""
+        found: list[SolveReport] = []
+        self._core.take_solve_reports()
+        self._core.set_solve_progress(progress)
+        try:
+            yield found
+        finally:
+            self._core.set_solve_progress(None)
+        found += [report_from_runtime(raw) for raw in self._core.take_solve_reports()]
+
     def run(
-        self, path, *, progress: Callable | None = None, solve_progress: Callable | None = None, **options
+        self,
+        path: str | os.PathLike | OpenSet,
+        *,
+        progress: Callable | None = None,
+        solve_progress: Callable | None = None,
+        **options,
     ) -> RunReport:
         """Evaluate the Sinks over a Measurement Set and write what they produce.
 
@@ -157,13 +179,8 @@ class Forest:
         """
         chosen = run_options(**options)
         self._tolerance = tolerance_of(chosen["precision"], chosen["tolerance"])
-        self._core.take_solve_reports()
-        self._core.set_solve_progress(solve_progress)
-        try:
-            raw = _core.run_forest(self._core, str(path), chosen, progress)
-        finally:
-            self._core.set_solve_progress(None)
-        solves = [report_from_runtime(one) for one in self._core.take_solve_reports()]
+        with self._reports(solve_progress) as solves:
+            raw = _core.run_forest(self._core, source_of(path), chosen, progress)
         verification = self.verification() if chosen["verify"] else None
         return RunReport(
             **raw,
@@ -225,7 +242,7 @@ class Forest:
             self._core, _name(node), (cells or Cells()).to_runtime(), precision, tolerance or 0.0
         )
         if raw["status"] == "failed":
-            raise Error(_failure_text(raw["failures"]))
+            raise Error(failure_text(raw["failures"]))
         if gradient is None:
             raise Error(f"node {_name(node)!r} has no data for this request")
         return float(np.asarray(raw["value"]).item()), np.array(gradient)
@@ -334,23 +351,6 @@ class Forest:
         return self._core.warnings()
 
 
-def _result(raw: dict, rank: int) -> Result:
-    if raw["status"] == "failed":
-        raise Error(_failure_text(raw["failures"]))
-    if raw["status"] == "missing":
-        return Result(None)
-
-    def trimmed(array):
-        array = np.asarray(array)
-        return array.reshape(array.shape[: array.ndim - (4 - rank)])
-
-    return Result(
-        trimmed(raw["value"]),
-        trimmed(raw["flags"]) if "flags" in raw else None,
-        {(parm, k): trimmed(value) for parm, k, value in raw["derivatives"]},
-    )
-
-
 @functools.cache
 def _state_types(class_name: str) -> dict[str, str]:
     """{state field: type} of a node class."""
@@ -362,13 +362,6 @@ def _state_types(class_name: str) -> dict[str, str]:
 
 def _name(node: NodeStub | str) -> str:
     return node if isinstance(node, str) else node.name
-
-
-def _failure_text(failures) -> str:
-    return "\n".join(
-        f"{origin + ': ' if origin else ''}node {name!r} ({class_name}): {message}"
-        for name, class_name, origin, message in failures
-    )
 
 
 def _forest_error(errors: list[tuple[str, str, str]]) -> ForestError:

@@ -12,6 +12,7 @@ import numpy as np
 from . import _core
 from ._core import Error
 from .make_ms import Band, Created, create
+from .ms_reading import OpenSet, Tiles
 from .solving import SolveReport
 from .timing import TimingReport
 from .verification import Verification, tolerance_of
@@ -22,7 +23,9 @@ __all__ = [
     "Band",
     "Created",
     "MsGroup",
+    "OpenSet",
     "RunReport",
+    "Tiles",
     "baselines",
     "create",
     "feed_of",
@@ -155,20 +158,20 @@ def inspect(path: str | os.PathLike, *, scan_cells: bool = True) -> dict:
     return json.loads(_core.inspect_ms(os.fspath(path), scan_cells))
 
 
-def baselines(path: str | os.PathLike, **options) -> list[tuple[int, int]]:
+def baselines(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int]]:
     """(ANTENNA1, ANTENNA2) pairs that have rows, ascending. Options as `run_options`."""
-    return _core.open_tiles(os.fspath(path), {**run_options(**options), "columns": []}).baselines()
+    return Tiles(path, [], {**run_options(**options), "time_slots": 1}).baselines()
 
 
-def slot_times(path: str | os.PathLike, **options) -> list[tuple[int, int, float]]:
+def slot_times(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int, float]]:
     """(DATA_DESC_ID, FIELD_ID, TIME) of every time slot, by time; TIME is in seconds of MJD. Options as `run_options`;
     no cells are read."""
-    reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "time_slots": 1, "columns": []})
-    found = {(key["data_desc_id"], key["field_id"], key["first_time_s"]) for key in reader.tiles() if not key["layer"]}
+    keys = Tiles(path, [], {**run_options(**options), "time_slots": 1}).keys()
+    found = {(key["data_desc_id"], key["field_id"], key["first_time_s"]) for key in keys if not key["layer"]}
     return sorted(found, key=lambda slot: (slot[2], slot[0], slot[1]))
 
 
-def tiles(path: str | os.PathLike, columns: Sequence[str] = (), **options) -> Iterator[dict]:
+def tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str] = (), **options) -> Iterator[dict]:
     """Read a Measurement Set in time-slot groups; options as `run_options`.
 
     Each is a dict of read-only arrays: `time_s` [time], `interval_s` [time], `frequency_hz` and `channel_width_hz`
@@ -176,21 +179,14 @@ def tiles(path: str | os.PathLike, columns: Sequence[str] = (), **options) -> It
     no such row), `uvw_m` and `uvw_rate_m_s` [baseline, time, 3], `exposure_s` [baseline, time], `flag` and `weight`
     [baseline, time, channel, correlation], and `columns`, a dict of complex64 arrays of that shape.
     """
-    reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "columns": list(columns)})
-    for index in range(len(reader)):
-        yield _tile(reader.read(index))
+    yield from Tiles(path, columns, run_options(**options))
 
 
-def sample_tiles(path: str | os.PathLike, columns: Sequence[str], count: int, **options) -> Iterator[dict]:
+def sample_tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str], count: int, **options) -> Iterator[dict]:
     """As `tiles`, but of one time slot each and `count` of them at most, spread evenly over the set."""
-    reader = _core.open_tiles(os.fspath(path), {**run_options(**options), "time_slots": 1, "columns": list(columns)})
-    for index in np.unique(np.linspace(0, len(reader) - 1, min(count, len(reader))).round().astype(int)):
-        yield _tile(reader.read(int(index)))
-
-
-def _tile(tile: dict) -> dict:
-    tile["columns"] = {name: np.asarray(values) for name, values in tile["columns"].items()}
-    return {name: np.asarray(value) if isinstance(value, _core.Array) else value for name, value in tile.items()}
+    found = Tiles(path, columns, {**run_options(**options), "time_slots": 1})
+    for index in np.unique(np.linspace(0, len(found) - 1, min(count, len(found))).round().astype(int)):
+        yield found[int(index)]
 
 
 def feed_of(correlations: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ._core import Error
 from .ms import CORRELATION_NUMBERS, baselines, feed_of, inspect
+from .ms_reading import OpenSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +90,13 @@ def groups(
     if not found:
         raise Error(f"{path} has no rows {'' if autocorrelations else 'between different antennas '}that are selected")
     all_rows = field_id is None and data_desc_id is None and len(found) == 1
+    opened = OpenSet(path)
     result = []
     for field, parts in sorted(found.items()):
         feeds = {_feed(summary, part["data_desc_id"]) for part in parts}
         together = len(feeds) == 1 and data_desc_id is None
         for some in [parts] if together else [[part] for part in parts]:
-            result.append(_group(path, summary, field, some, together, all_rows, autocorrelations))
+            result.append(_group(opened, summary, field, some, together, all_rows, autocorrelations))
     return result
 
 
@@ -123,7 +125,13 @@ def _feed(summary: dict, data_desc_id: int) -> str:
 
 
 def _group(
-    path: str, summary: dict, field: int, parts: list[dict], together: bool, all_rows: bool, autocorrelations: bool
+    opened: OpenSet,
+    summary: dict,
+    field: int,
+    parts: list[dict],
+    together: bool,
+    all_rows: bool,
+    autocorrelations: bool,
 ) -> MsGroup:
     ids = tuple(part["data_desc_id"] for part in parts)
     selection = {"autocorrelations": autocorrelations}
@@ -134,14 +142,14 @@ def _group(
     windows = [summary["spectral_windows"][summary["data_descriptions"][i]["spectral_window_id"]] for i in ids]
     about = summary["fields"][field]
     return MsGroup(
-        path=path,
+        path=opened.path,
         field_id=field,
         field_name=about["name"],
         phase_centre_rad=(about["ra_rad"], about["dec_rad"]),
         data_desc_ids=ids,
         feed=_feed(summary, ids[0]),
         correlations=tuple(_correlations(summary, ids[0])),
-        baselines=baselines(path, **selection),
+        baselines=baselines(opened, **selection),
         antenna_names={antenna["id"]: antenna["name"] for antenna in summary["antennas"]},
         antenna_xyz_m={antenna["id"]: np.array(antenna["position_m"], dtype=float) for antenna in summary["antennas"]},
         n_row=sum(part["n_row"] - (0 if autocorrelations else part["n_autocorrelation"]) for part in parts),

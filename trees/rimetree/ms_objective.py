@@ -27,14 +27,15 @@ class MsObjective:
     directions in the tree do not depend on the phase centre.
 
     Data are read at the first call and stay in memory, as far as `memory_bytes` goes; the rest is read anew at every
-    call. A set that changes must be opened again.
+    call. If there is room beside the data, what of the models depends on no unknown stays as well, and is not evaluated
+    again. A set that changes must be opened again.
 
     Parameters
     ----------
     forest : the compiled tree
     path : of the Measurement Set, which is only read
     node : the ChiSquare or LogLikelihood; None: the only one that the forest has
-    memory_bytes : for data kept between calls; None: half of what the forest's results may take
+    memory_bytes : for what is kept between calls; None: half of what the forest's results may take
     options : as of `rimetree.ms.run_options`: data_desc_id, field_id, time_slots, channels, time_range_s, ...
 
     Raises `Error` where node and set do not fit together.
@@ -86,7 +87,7 @@ class MsObjective:
 
     def statistics(self) -> dict:
         """`n_tile`, `n_row`: what is summed over; `time_slots`: per tile at most; `n_tile_kept`, `kept_bytes`: of
-        data in memory now."""
+        data in memory now; `kept_result_bytes`: of results of nodes."""
         return self._core.state()
 
     def __repr__(self) -> str:

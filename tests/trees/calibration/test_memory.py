@@ -1,5 +1,6 @@
 """What a chunk takes in memory: the estimate grows as the problem does, and is that of the arrays that there are."""
 
+import numpy as np
 import pytest
 
 import rimetree as rt
@@ -66,14 +67,52 @@ def test_matrices_that_are_mostly_empty_are_kept_so(needs):
 
 
 def test_what_is_too_much_is_refused(needs):
-    """Results are taken of some baselines at a time where they are half of what there is; data are one piece."""
+    """Results are taken of some baselines at a time where they are half of what there is; then data of some slots."""
     need = needs(8, 16, "G: diag")
     assert needs(8, 16, "G: diag", memory_bytes=2 * need.total).results == need.results
     some = needs(8, 16, "G: diag", memory_bytes=need.total)
     assert some.results == need.total // 8 and (some.data, some.equations) == (need.data, need.equations)
-    with pytest.raises(CalibrationError, match="8 time slots of 21 baselines and 16 channels are solved together"):
-        needs(8, 16, "G: diag", memory_bytes=need.data + need.equations)
-    assert needs(8, 16, "G: diag, 1slot", memory_bytes=need.data + need.equations).total < need.total / 3
+    assert some.slots == need.slots == need.all_slots == 8
+    less = need.data + need.equations
+    few = needs(8, 16, "G: diag", memory_bytes=less)
+    assert few.slots in (2, 4) and few.data == 2 * few.slots * need.data // 8 and few.equations == need.equations
+    assert 1.2 * few.total < less and f"{few.slots} of 8 time slots at a time" in str(few)
+    assert needs(8, 16, "G: diag, 1slot", memory_bytes=less).slots == 1
+    with pytest.raises(CalibrationError, match=r"on 8 time slots, 21 baselines and 16 channels takes about .* 1 of 8"):
+        needs(8, 16, "G: diag", memory_bytes=need.equations)
+
+
+def test_what_does_not_fit_is_solved_a_few_slots_at_a_time(tmp_path, observe):
+    """A term of all slots, and one of 30 s, whose intervals reach over what is read at a time."""
+    path, rng = str(tmp_path / "a.ms"), np.random.default_rng(2)
+    bands = rt.ms.Band.regular(1.3e9, 16e6, 16)
+    rt.ms.create(path, "kat-7", phase_centre_rad=(0.93, -0.485), duration_s=120, integration_s=10, bands=bands)
+    phase, amplitude = rng.uniform(-1, 1, (7, 4)), rng.uniform(0.5, 1.5, 7)
+
+    def jones(antenna, patch, time_s, frequency_hz):
+        if patch is not None:
+            return np.eye(2)
+        turn = np.exp(1j * phase[antenna, ((time_s - time_s[0] + 1e-3) // 30).astype(int)])
+        return amplitude[antenna] * turn[:, None, None, None] * np.ones((1, len(frequency_hz), 1, 1)) * np.eye(2)
+
+    observe(path, SKY, (0.93, -0.485), jones, noise_jy=0.1, flag=rng.random((21, 12, 16)) < 0.1)
+    terms, found = parse_terms(["A: amplitude", "P: phase, 30s"]), []
+    plans = calibration.plan_groups(path, terms, CalibrationOptions())
+    (need,) = calibration.check(SKY, terms, CalibrationOptions(), plans)
+    for limit in (None, int(1.3 * (need.equations + need.data))):
+        options = CalibrationOptions(overwrite=True, memory_bytes=limit)
+        (used,) = calibration.check(SKY, terms, options, plans)
+        assert used.slots == (12 if limit is None else 2)
+        report = calibration.calibrate(path, SKY, terms, tmp_path / "sol.h5", options)
+        assert report.converged == report.solves == 1
+        assert report.chunks[0].method.startswith("sums over the data")
+        found.append((report.solutions[0], report))
+    (whole, one), (parts, other) = found
+    assert other.flagged == one.flagged and other.good_fraction == one.good_fraction
+    assert other.noise_ratio == pytest.approx(one.noise_ratio, rel=1e-9)
+    np.testing.assert_allclose(parts["A"].value["amplitude"], whole["A"].value["amplitude"], rtol=1e-9)
+    np.testing.assert_allclose(parts["P"].value["phase"], whole["P"].value["phase"], atol=1e-9)
+    np.testing.assert_allclose(parts["A"].value["amplitude"][0, 0, :, 0, 0], amplitude, rtol=1e-2)
 
 
 def test_free_memory_is_some_of_the_memory():

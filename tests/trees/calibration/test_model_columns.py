@@ -145,3 +145,46 @@ def test_mistakes(kat7, tmp_path):
         ModelColumns.parse(["=A"])
     with pytest.raises(CalibrationError, match="two model columns are for the direction 'A'"):
         ModelColumns.parse(["A", "A=B"])
+
+
+class StoppedError(Exception):
+    pass
+
+
+def test_a_run_is_not_resumed_on_other_data(kat7, observe, tmp_path):
+    """On the same ones it is, with the same result as a run that was not interrupted."""
+    observe(kat7, SKY, CENTRE, planted, noise_jy=0.5)
+    predict_into(kat7, SKY, "MODEL_DATA")
+    model, terms = ModelColumns({"all": "MODEL_DATA"}), ["G: diag, 20s"]
+    whole = solve(kat7, model, terms, tmp_path)
+
+    def stop(report):
+        if report.index == 1:
+            raise StoppedError
+
+    def resume():
+        return calibration.calibrate(
+            kat7, model, parse_terms(terms), tmp_path / "part.h5", CalibrationOptions(resume=True, reference="ANT-0")
+        )
+
+    with pytest.raises(StoppedError):
+        start = CalibrationOptions(reference="ANT-0")
+        calibration.calibrate(kat7, model, parse_terms(terms), tmp_path / "part.h5", start, on_chunk=stop)
+    predict_into(kat7, rt.sky.SkyModel([MIDDLE]), "MODEL_DATA")
+    with pytest.raises(CalibrationError, match="a calibration with other visibilities in MODEL_DATA; resume it with"):
+        resume()
+    predict_into(kat7, SKY, "MODEL_DATA")
+    observe(kat7, SKY, CENTRE, planted, noise_jy=0.5, seed=1)
+    with pytest.raises(CalibrationError, match="a calibration with other visibilities in DATA; resume it with"):
+        resume()
+    observe(kat7, SKY, CENTRE, planted, noise_jy=0.5)
+    progress = (tmp_path / "part.h5.progress").read_bytes()
+    report = resume()
+    assert [chunk.resumed for chunk in report.chunks] == [True, True, False]
+    np.testing.assert_array_equal(report.solutions[0]["G"].gain(), whole["G"].gain())
+    (tmp_path / "part.h5.progress").write_bytes(progress)
+    flag = np.zeros((21, 6, 4), dtype=bool)
+    flag[3, 4, 2] = True
+    observe(kat7, SKY, CENTRE, planted, noise_jy=0.5, flag=flag)
+    with pytest.raises(CalibrationError, match="a calibration with other flags"):
+        resume()

@@ -59,7 +59,7 @@ def test_cut_before_the_task_was_written_it_begins_anew(three):
 
 def test_another_task_is_refused(three, tmp_path):
     other = ProgressFile(tmp_path / "sol.h5", {**TASK, "terms": ["G: full"]})
-    with pytest.raises(CalibrationError, match="other terms; give the same options"):
+    with pytest.raises(CalibrationError, match="other terms; resume it with the same options"):
         other.resume()
     (tmp_path / "x.h5.progress").write_bytes(b"something else")
     with pytest.raises(CalibrationError, match="not written by a calibration"):

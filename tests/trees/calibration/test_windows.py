@@ -120,6 +120,30 @@ def test_intervals_of_windows():
     assert channels_of_windows([low, (np.array([3.0, 4.0]), np.ones(2))], None, together=True).width[0] == 4.0
 
 
+def test_windows_that_overlap_share_all_terms(observe, tmp_path):
+    """A term of each by itself is refused; the way out that the message names is one: intervals in MHz."""
+    path = str(tmp_path / "b.ms")
+    bands = [rt.ms.Band.regular(1.300e9, 32e6, 4, "coarse"), rt.ms.Band.regular(1.312e9, 32e6, 8, "fine")]
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=60.0, integration_s=10.0, bands=bands)
+    amplitude = np.random.default_rng(6).uniform(0.5, 1.5, (7, 3))  # antenna, 16 MHz from 1284 MHz on
+
+    def jones(antenna, patch, time_s, frequency_hz):
+        gain = amplitude[antenna, ((frequency_hz - 1.284e9) // 16e6).astype(int)]
+        return gain[:, None, None] * delays(antenna, patch, time_s, frequency_hz)
+
+    for window in (0, 1):
+        observe(path, SKY, CENTRE, jones, data_desc_id=window)
+    message = (
+        r'term "B: amplitude, 2chan": spectral windows overlap \(1284 to 1316 MHz and 1296 to 1328 MHz\).*Add "all'
+    )
+    with pytest.raises(CalibrationError, match=message):
+        solve(path, ["K: delay, all windows", "B: amplitude, 2chan"], tmp_path)
+    _, (found,) = solve(path, ["K: delay, all windows", "B: amplitude, 16MHz, all windows"], tmp_path)
+    for feed in (0, 1):
+        np.testing.assert_allclose(found["B"].value["amplitude"][0, :, :, 0, feed].T, amplitude, rtol=1e-6)
+        np.testing.assert_allclose(found["K"].value["clock"][0, 0, :, 0, feed], DELAY_S, atol=1e-14)
+
+
 def test_joined_windows_are_for_solving(kat7):
     ns = rt.NodeScope()
     ns.sink << rt.Sink(rt.Constant(np.eye(2)), station_1_index=0, station_2_index=1, output_column="DATA")

@@ -267,12 +267,13 @@ def test_what_does_not_fit_into_memory_is_refused(command, observed, sky_file, t
     result = command(*what, "--dry-run")
     assert "field 0, window 0: a chunk takes about" in result.stdout and "results of nodes" in result.stdout
     for more in ((), ("--dry-run",)):
-        refused = command(*what, "--memory", "50KiB", *more, code=1)
-        assert "5 time slots of 21 baselines and 4 channels are solved together" in refused.stderr
-        assert "there may be 50 KiB" in refused.stderr and "a shorter one ('G: diag')" in refused.stderr
+        refused = command(*what, "--memory", "20KiB", *more, code=1)
+        assert "'G: diag' on 5 time slots, 21 baselines and 4 channels takes about" in refused.stderr
+        assert "there may be 20 KiB" in refused.stderr and "interval a shorter one" in refused.stderr
     assert not list(tmp_path.glob("sol*"))
-    shorter = ("--term", "G: diag, 1slot")
-    command("calibrate", observed, "--sky", sky_file, *shorter, "--memory", "50KiB", "--out", tmp_path / "sol.h5")
+    few = ("--memory", "54KiB")
+    assert "of 5 time slots at a time" in command(*what, *few, "--dry-run").stdout
+    command(*what, *few)
 
 
 def test_windows_of_a_field(command, sky_file, tmp_path):

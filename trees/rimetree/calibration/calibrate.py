@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
+from ..ms import OpenSet
 from ..sky import SkyModel
 from .collected import Collected
 from .errors import CalibrationError
+from .fingerprint import data_fingerprints
 from .grid import Chunk
 from .h5parm import write_h5parm
-from .memory import MemoryNeed, check_memory
+from .memory import MemoryNeed
 from .models import Model, ModelColumns, as_model
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .progress_file import ProgressFile
@@ -47,12 +49,11 @@ def calibrate(
     path = os.fspath(path)
     plans = plan_groups(path, terms, options) if plans is None else plans
     model = as_model(sky)
-    sessions = [Session(plan, model, terms, options, on_iteration) for plan in plans]
-    for session in sessions:
-        check_memory(session.plan, session.tree, terms, options)
+    opened = OpenSet(path)
+    sessions = [Session(plan, model, terms, options, on_iteration, opened) for plan in plans]
     if sessions:
         sessions[0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
-    progress = ProgressFile(out, _task(path, model, terms, options, plans))
+    progress = ProgressFile(out, _task(opened, model, terms, options, plans))
     done = _begin(progress, os.fspath(out), options)
     windows = _windows(sessions, terms)
     count = sum(len(plan.chunks) for plan in plans)
@@ -97,10 +98,15 @@ def _begin(progress: ProgressFile, out: str, options: CalibrationOptions) -> lis
     return []
 
 
-def _task(path: str, model: Model, terms: Sequence[Term], options: CalibrationOptions, plans) -> dict:
+def _task(opened: OpenSet, model: Model, terms: Sequence[Term], options: CalibrationOptions, plans) -> dict:
     """What decides the solutions, as JSON: a run that is resumed must agree in all of it."""
+    columns = list(dict.fromkeys([options.data.column, *model.column_names]))
+    data: dict[str, list[str]] = {}
+    for plan in plans:
+        for what, digest in data_fingerprints(opened, plan.group, columns).items():
+            data.setdefault(what, []).append(digest)
     return {
-        "Measurement Set": os.path.realpath(path),
+        "Measurement Set": os.path.realpath(opened.path),
         "rows": [[plan.group.field_id, *plan.group.data_desc_ids, plan.group.n_row] for plan in plans],
         "sky model": model.fingerprint,
         "terms": [str(term) for term in terms],
@@ -110,6 +116,7 @@ def _task(path: str, model: Model, terms: Sequence[Term], options: CalibrationOp
         "phase centre": None if options.phase_centre_rad is None else list(options.phase_centre_rad),
         "smearing": options.smearing,
         "precision": [options.precision, options.tolerance],
+        **data,
     }
 
 
@@ -123,8 +130,8 @@ def check(
     needs = []
     for plan in plans:
         session = Session(plan, as_model(sky), terms, options)
-        needs.append(check_memory(plan, session.tree, terms, options))
         session.forest()
+        needs.append(session.need)
     return needs
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ms import CORRELATION_NAMES, MsGroup, tiles
+from ..ms import CORRELATION_NAMES, MsGroup
 
 _PARALLEL = {"I", "XX", "YY", "RR", "LL"}
+_VISIBILITIES = 1 << 21  # that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,23 +24,32 @@ class DataCounts:
     magnitude: NDArray[np.float64]
 
 
-def count_data(group: MsGroup, column: str, time_range_s: tuple[float, float]) -> DataCounts:
-    """Reads a column of visibilities, flags and weights."""
+def count_data(group: MsGroup, column: str, tiles: Iterable[dict], *, magnitudes: bool = True) -> DataCounts:
+    """Of tiles with this column, flags and weights; without `magnitudes`, which take longest, these are 0."""
     number = {antenna: index for index, antenna in enumerate(group.antennas)}
     good, every = np.zeros(len(number), dtype=np.int64), np.zeros(len(number), dtype=np.int64)
     total, count = np.zeros(len(number)), np.zeros(len(number))
-    for tile in tiles(group.path, [column], time_range_s=time_range_s, **group.selection):
-        present = np.broadcast_to((tile["row"] >= 0)[..., None, None], tile["flag"].shape)
-        usable = present & (tile["flag"] == 0) & (tile["weight"] > 0) & np.isfinite(tile["weight"])
-        value = np.abs(tile["columns"][column])
-        usable &= np.isfinite(value)
+    for tile in tiles:
         hands = [CORRELATION_NAMES.get(kind) in _PARALLEL for kind in tile["correlation_type"]]
-        parallel = usable[..., hands]
-        magnitude = np.where(parallel, value[..., hands], 0)
         antenna = np.array([[number[a] for a in pair] for pair in tile["baselines"]])
-        for table, cells in ((good, usable), (every, present), (total, magnitude), (count, parallel)):
-            np.add.at(table, antenna, cells.sum(axis=(1, 2, 3), dtype=table.dtype)[:, None])
+        for some in _baselines_at_a_time(tile):
+            present = np.broadcast_to((tile["row"][some] >= 0)[..., None, None], tile["flag"][some].shape)
+            weight, value = tile["weight"][some], tile["columns"][column][some]
+            usable = present & (tile["flag"][some] == 0) & (weight > 0) & np.isfinite(weight) & np.isfinite(value)
+            sums = [(good, usable), (every, present)]
+            if magnitudes:
+                parallel = usable[..., hands]
+                sums += [(total, np.where(parallel, np.abs(value[..., hands]), 0)), (count, parallel)]
+            for table, cells in sums:
+                np.add.at(table, antenna[some], cells.sum(axis=(1, 2, 3), dtype=table.dtype)[:, None])
     return DataCounts(good, every, np.divide(total, count, out=np.zeros(len(total)), where=count > 0))
+
+
+def _baselines_at_a_time(tile: dict) -> Iterator[slice]:
+    """Such that what is made of them takes some tens of MiB."""
+    of_one = max(1, tile["flag"][0].size)
+    step = max(1, _VISIBILITIES // of_one)
+    return (slice(first, first + step) for first in range(0, len(tile["baselines"]), step))
 
 
 def starting_amplitudes(magnitude: NDArray[np.float64], flux_jy: float) -> NDArray[np.float64]:

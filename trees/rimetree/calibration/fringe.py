@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import nodes as rt
 from ..forest import Forest
-from ..ms import CORRELATION_NAMES, MsGroup, tiles
+from ..ms import CORRELATION_NAMES, MsGroup, OpenSet, tiles
 from ..scope import NodeScope
 from .kinds import TEC_PHASE_HZ
 from .model_trees import SkyPart, model_nodes
@@ -94,20 +94,22 @@ def reference_spectra(
     reference: int,
     time_range_s: tuple[float, float],
     memory_bytes: int = _MEMORY_BYTES,
+    opened: OpenSet | None = None,
 ) -> tuple[dict[int, NDArray[np.complex128]], NDArray[np.float64]]:
     """({antenna: [feed, channel] sum over time of weight V conj(model)}, [channel] Hz) of baselines to the reference.
 
     Spectra are those of V_(antenna, reference), whichever way the baseline is stored; feeds without data are 0.
     Channels of several spectral windows stand one after the other. Data and model are taken so many time slots at a
-    time that they stay within `memory_bytes`, or one.
+    time that they stay within `memory_bytes`, or one. `opened`: the set, if it is open already.
     """
+    opened = opened or OpenSet(group.path)
     baselines = [pair for pair in group.baselines if reference in pair]
     options = {
         **group.selection,
         "time_range_s": time_range_s,
         "time_slots": _slots_within(group, len(baselines), memory_bytes),
     }
-    reading = tiles(group.path, [column], **options)
+    reading = tiles(opened, [column], **options)
     spectra: dict[int, dict[int, NDArray[np.complex128]]] = {}
     frequency: dict[int, NDArray[np.float64]] = {}
     models: dict[tuple[int, int], NDArray[np.complex128]] = {}
@@ -130,7 +132,7 @@ def reference_spectra(
                     total = _sum(tile, column, k, c, model[feed, feed])
                     spectrum[feed] += total if pair[1] == reference else np.conj(total)
 
-    _predict(group, parts, phase_centre_rad, baselines, options, models, add_tile)
+    _predict(opened, group, parts, phase_centre_rad, baselines, options, models, add_tile)
     windows = sorted(frequency)
     joined = {
         antenna: np.concatenate([own.get(w, np.zeros((2, len(frequency[w])), complex)) for w in windows], axis=1)
@@ -155,7 +157,7 @@ def _slots_within(group: MsGroup, n_baseline: int, memory_bytes: int) -> int:
     return max(1, int(memory_bytes / (2 * (data + models))))
 
 
-def _predict(group, parts, phase_centre_rad, baselines, options, models, tile_done) -> None:
+def _predict(opened, group, parts, phase_centre_rad, baselines, options, models, tile_done) -> None:
     """Of each tile fills models[p, q] with [2, 2, time, channel] visibilities without any terms, then tile_done()."""
     ns = NodeScope()
     model_nodes(ns, parts, baselines, phase_centre_rad, lambda *_: [], feed=group.feed)
@@ -178,4 +180,4 @@ def _predict(group, parts, phase_centre_rad, baselines, options, models, tile_do
         ns.keep(p, q) << rt.PyNode(ns.model(p, q), evaluate=keeper((p, q)), **when)
     ns.done << rt.PyNode(evaluate=done, **when)
     ns.VisDataMux << rt.VisDataMux(None, ns.done, *(ns.keep(p, q) for p, q in baselines))
-    Forest(ns).run(group.path, **options)
+    Forest(ns).run(opened, **options)

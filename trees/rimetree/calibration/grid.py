@@ -72,8 +72,9 @@ def channels_of_windows(
         if above.edges[0] < below.edges[-1] - 1e-6 * (below.edges[-1] - below.edges[0]):
             raise CalibrationError(
                 f"spectral windows overlap ({below.edges[0] / 1e6:.6g} to {below.edges[-1] / 1e6:.6g} MHz and "
-                f"{above.edges[0] / 1e6:.6g} to {above.edges[-1] / 1e6:.6g} MHz): a term of each window by itself "
-                'cannot be solved beside one of "all windows"; make it one of all windows too, or choose one window'
+                f"{above.edges[0] / 1e6:.6g} to {above.edges[-1] / 1e6:.6g} MHz); where they do, solutions that each "
+                'has of its own cannot be solved for beside those of a term of "all windows". Add "all windows" to '
+                "this term too, with an interval in MHz if it has one in channels; or solve one window at a time"
             )
     # An edge between two windows is half-way, as edges between channels are.
     inner = [(below.edges[-1] + above.edges[0]) / 2 for below, above in itertools.pairwise(axes)]

@@ -25,35 +25,39 @@ _FREQUENCY_DEPENDENT = ("delay", "tec")
 class MemoryNeed:
     """Bytes for one chunk. `data`: visibilities, weights and flags as read; `results`: the same and the model as nodes
     have them, of all baselines, or of some at a time where that is too much; `equations`: matrices of the unknowns, and
-    sums over the data."""
+    sums over the data. `slots`: time slots that are in memory at a time, of so many (`all_slots`) in the chunk."""
 
     data: int
     results: int
     equations: int
+    slots: int = 1
+    all_slots: int = 1
 
     @property
     def total(self) -> int:
         return self.data + self.results + self.equations
 
     def __str__(self) -> str:
+        some = f", {self.slots} of {self.all_slots} time slots at a time" if self.slots < self.all_slots else ""
         return (
             f"{_text(self.total)} (data {_text(self.data)}, results of nodes {_text(self.results)}, equations "
-            f"{_text(self.equations)})"
+            f"{_text(self.equations)}{some})"
         )
 
 
-def memory_need(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[Term], budget: int) -> MemoryNeed:
+def memory_need(
+    plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[Term], budget: int, slots: int | None = None
+) -> MemoryNeed:
     """An estimate for one chunk of a plan: what is large, without small change such as UVW.
 
-    `budget`: what results may take (0: anything), as of the forest.
+    `budget`: what results may take (0: anything), as of the forest. `slots`: that are looked at at a time; None: all.
     """
-    group = plan.group
-    n_baseline = len(group.baselines)
-    cells = n_baseline * len(chunk.slot_s) * plan.n_channel
-    columns = 1 + tree.n_column
-    data = cells * len(group.correlations) * (_FROM_SET + 8 * (columns - 1))
-    if len(group.data_desc_ids) > 1:
-        data *= 2  # windows are read one by one and then joined
+    n_baseline, all_slots = len(plan.group.baselines), len(chunk.slot_s)
+    slots = all_slots if slots is None else min(slots, all_slots)
+    cells = n_baseline * slots * plan.n_channel
+    data = data_bytes(plan, slots, tree.n_column)
+    if slots < all_slots:
+        data *= 2  # the next are read meanwhile
     per_cell = 4 * (_COMPLEX + _FLAG) + 4 * (_REAL + _FLAG)  # data and weights [2,2]
     per_cell += 4 * (_COMPLEX * tree.n_part + _FLAG * tree.n_column)
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
@@ -62,7 +66,15 @@ def memory_need(plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[
     results = cells * per_cell
     if budget and results > budget // 2 and sums <= budget // 2:  # as the Solver: so many baselines at a time
         results = max(min(budget // 8, _PORTION), results // n_baseline)
-    return MemoryNeed(data, results, _matrices(list(tiles.values()), list(counts.values())) + sums)
+    equations = _matrices(list(tiles.values()), list(counts.values())) + sums
+    return MemoryNeed(data, results, equations, slots, all_slots)
+
+
+def data_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
+    """What the data of so many time slots and the columns of the model take as they are read."""
+    cells = len(plan.group.baselines) * slots * plan.n_channel
+    data = cells * len(plan.group.correlations) * (_FROM_SET + 8 * n_column)
+    return 2 * data if len(plan.group.data_desc_ids) > 1 else data  # windows are read one by one and then joined
 
 
 def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], tree: SolveTree, terms: Sequence[Term]) -> int:
@@ -92,23 +104,29 @@ def _matrices(tiles: Sequence[tuple[int, int]], counts: Sequence[int]) -> int:
 
 
 def check_memory(plan: GroupPlan, tree: SolveTree, terms: Sequence[Term], options: CalibrationOptions) -> MemoryNeed:
-    """What the largest chunk of a plan needs.
+    """What the largest chunk of a plan needs: with all its time slots in memory if they fit, else with as many as do.
 
-    Raises `CalibrationError`, with what to do, where that is more than there is: `memory_bytes` of the options, else
-    what is free.
+    Raises `CalibrationError`, with what to do, where one slot at a time is more than there is: `memory_bytes` of the
+    options, else what is free.
     """
     there_is = options.memory_bytes or free_memory_bytes()
     budget = options.memory_bytes or there_is // 2
-    need = max((memory_need(plan, chunk, tree, terms, budget) for chunk in plan.chunks), key=lambda one: one.total)
-    if there_is and _MARGIN * need.total > there_is:
-        group = plan.group
-        longest = max(plan.chunks, key=lambda chunk: len(chunk.slot_s))
-        raise CalibrationError(
-            f"field {group.field_id}: {len(longest.slot_s)} time slots of {len(group.baselines)} baselines and "
-            f"{plan.n_channel} channels are solved together, which takes about {need}; there "
-            f"{'may be' if options.memory_bytes else 'is'} {_text(there_is)}. Give the term of the longest "
-            f"interval a shorter one ({', '.join(repr(str(t)) for t in terms)}), or average the data"
-        )
+
+    def needed(slots: int | None) -> MemoryNeed:
+        needs = (memory_need(plan, chunk, tree, terms, budget, slots) for chunk in plan.chunks)
+        return max(needs, key=lambda one: one.total)
+
+    need = needed(None)
+    while there_is and _MARGIN * need.total > there_is:
+        if need.slots == 1:
+            group = plan.group
+            raise CalibrationError(
+                f"field {group.field_id}: solving for {', '.join(repr(str(t)) for t in terms)} on {need.all_slots} "
+                f"time slots, {len(group.baselines)} baselines and {plan.n_channel} channels takes about {need}; there "
+                f"{'may be' if options.memory_bytes else 'is'} {_text(there_is)}. Give the term of the longest "
+                "interval a shorter one, or average the data"
+            )
+        need = needed((need.slots + 1) // 2)
     return need
 
 

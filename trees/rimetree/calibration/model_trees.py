@@ -94,4 +94,10 @@ def _corrupted(ns: NodeScope, name: tuple, inner: NodeStub, left: Sequence, righ
     if not left:
         return inner
     first, *quals = name
-    return ns[first](*quals) << rt.MatrixMultiply(*left, inner, *(rt.ConjTranspose(node) for node in reversed(right)))
+    return ns[first](*quals) << rt.MatrixMultiply(*left, inner, *(_conjugate(ns, node) for node in reversed(right)))
+
+
+def _conjugate(ns: NodeScope, node: NodeStub) -> NodeStub:
+    """One for each node, however many baselines it is in."""
+    found = ns.conjugate(node.name)
+    return found if found.initialized() else found << rt.ConjTranspose(node)

@@ -27,6 +27,11 @@ class PredictedSky:
 
     sky: SkyModel
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Columns of the set that the model is made of."""
+        return ()
+
     def parts(self, per: Iterable[str | None]) -> list[SkyPart]:
         """As `sky_parts`."""
         return sky_parts(self.sky, per)
@@ -84,6 +89,11 @@ class ModelColumns:
     def select(self, keep) -> ModelColumns:
         """Those directions for which keep(name) is true."""
         return ModelColumns({name: column for name, column in self.columns.items() if keep(name)})
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Columns of the set that the model is made of."""
+        return tuple(self.columns.values())
 
     def check(self, group: MsGroup) -> None:
         """Raises `CalibrationError` for a column that the set does not have."""

@@ -62,19 +62,19 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
     Each field and spectral window is a group of its own; the windows of a field are one where a term asks for that.
     """
     cut = groups if any(term.all_windows for term in terms) else groups_by_window
-    plans = []
+    plans, opened = [], ms.OpenSet(path)
     for group in cut(path, data_desc_id=options.data_desc_id, field_id=options.field_id):
         first = [
-            next(ms.tiles(path, [], time_slots=1, **{**_rows(group), "data_desc_id": one}))
+            next(ms.tiles(opened, [], time_slots=1, **{**_rows(group), "data_desc_id": one}))
             for one in group.data_desc_ids
         ]
         width_s = float(np.median(np.concatenate([tile["interval_s"] for tile in first])))
-        slots = _distinct([slot for _, _, slot in ms.slot_times(path, **_rows(group))], width_s)
+        slots = _distinct([slot for _, _, slot in ms.slot_times(opened, **_rows(group))], width_s)
         windows = [(tile["frequency_hz"], tile["channel_width_hz"]) for tile in first]
         plans.append(
             GroupPlan(
                 group,
-                {t.name: channels_of_windows(windows, t.frequency, together=t.all_windows) for t in terms},
+                {term.name: _channels(windows, term) for term in terms},
                 chunks_of(slots, width_s, terms),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
                 sum(len(frequency) for frequency, _ in windows),
@@ -82,6 +82,13 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
         )
     _require_same_windows(plans)
     return plans
+
+
+def _channels(windows: Sequence[tuple], term: Term) -> Axis:
+    try:
+        return channels_of_windows(windows, term.frequency, together=term.all_windows)
+    except CalibrationError as error:
+        raise CalibrationError(f'term "{term}": {error}') from None
 
 
 def _require_same_windows(plans: Sequence[GroupPlan]) -> None:

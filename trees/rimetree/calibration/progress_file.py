@@ -54,7 +54,7 @@ class ProgressFile:
         if records[0].decode() != self._task:
             raise CalibrationError(
                 f"{self.path} is of a calibration with other {_difference(records[0].decode(), self._task)}; "
-                "give the same options to resume it, or --overwrite to begin anew"
+                "resume it with the same options and data, or give --overwrite to begin anew"
             )
         if good < len(content):
             with open(self.path, "rb+") as file:

@@ -8,14 +8,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..forest import Forest
+from ..ms import OpenSet, Tiles, run_options, tiles
 from ..scope import NodeScope
 from ..solving import SolvedParm, SolveReport
 from .collected import chunk_arrays, flag_reasons
-from .data_counts import count_data, starting_amplitudes
+from .data_counts import DataCounts, count_data, starting_amplitudes
 from .errors import CalibrationError
 from .fringe import phase_rate, reference_spectra, search
 from .gauge import reference_antenna
 from .grid import Chunk
+from .memory import check_memory, data_bytes
 from .models import Model
 from .planning import CalibrationOptions, GroupPlan
 from .reports import ChunkReport
@@ -24,6 +26,7 @@ from .solve_trees import SolveTree, solve_tree
 from .terms import Term
 
 _SEARCHED = ("delay", "tec")
+_AHEAD_BYTES = 64 << 20  # chunks up to this are read while the one before is solved
 
 
 class Session:
@@ -36,8 +39,11 @@ class Session:
         terms: Sequence[Term],
         options: CalibrationOptions,
         on_iteration: Callable[[int, float], None] | None = None,
+        opened: OpenSet | None = None,
     ):
         self.plan = plan
+        self._set = opened or OpenSet(plan.group.path)
+        self._ahead: tuple[int, Tiles] | None = None  # a chunk that is being read
         self._terms = list(terms)
         self._options = options
         self._on_iteration = on_iteration
@@ -52,6 +58,7 @@ class Session:
             phase_centre_rad=options.phase_centre_rad,
             smearing=options.smearing,
         )
+        self.need = check_memory(plan, self.tree, terms, options)
         self._scope = ns
         self._forest: Forest | None = None
         self._preferred = self._antenna_index(options.reference)
@@ -81,8 +88,10 @@ class Session:
         """The report and the arrays of one chunk."""
         group, chunk = self.plan.group, self.plan.chunks[number]
         began = time.monotonic()
-        span = (chunk.slot_s[0] - self.plan.margin_s, chunk.slot_s[-1] + self.plan.margin_s)
-        counts = count_data(group, self._options.data.column, span)
+        span = self._span(chunk)
+        data = self._tiles(number)
+        counts = self._count(chunk, data)
+        self._read_ahead(number + 1)
         good = counts.good
         if not self._values and good.any():
             self._begin_with_amplitudes(starting_amplitudes(counts.magnitude, self._model.flux_jy(group)))
@@ -91,7 +100,7 @@ class Session:
         reference = group.antennas[reference_antenna(good, self._preferred)]
         if good.any():
             self._begin_with_delays(span, reference)
-        solved = self._run(chunk, span, reference) if good.any() else None
+        solved = self._run(chunk, data, reference) if good.any() else None
         tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
         asked = {one.node for one in self.tree.solved(reference)}
@@ -119,6 +128,41 @@ class Session:
         )
         return report, arrays
 
+    def _span(self, chunk: Chunk) -> tuple[float, float]:
+        """The times (MJD, seconds) between which the rows of a chunk are."""
+        return chunk.slot_s[0] - self.plan.margin_s, chunk.slot_s[-1] + self.plan.margin_s
+
+    def _tiles(self, number: int) -> Tiles:
+        """The data of a chunk, all windows joined: in one tile if that fits into memory."""
+        if self._ahead is not None and self._ahead[0] == number:
+            found, self._ahead = self._ahead[1], None
+            return found
+        chunk, group = self.plan.chunks[number], self.plan.group
+        columns = dict.fromkeys([self._options.data.column, *self.tree.columns])
+        options = run_options(
+            time_slots=min(len(chunk.slot_s), self.need.slots),
+            join_windows=len(group.data_desc_ids) > 1,
+            time_range_s=self._span(chunk),
+            **group.selection,
+        )
+        return Tiles(self._set, list(columns), options, ahead=True)
+
+    def _read_ahead(self, number: int) -> None:
+        """Begin to read a chunk while another is solved, if it is small."""
+        if number < len(self.plan.chunks) and self._chunk_bytes(number) < _AHEAD_BYTES:
+            self._ahead = (number, self._tiles(number))
+            self._ahead[1].begin()
+
+    def _chunk_bytes(self, number: int) -> int:
+        return data_bytes(self.plan, len(self.plan.chunks[number].slot_s), self.tree.n_column)
+
+    def _count(self, chunk: Chunk, data: Tiles) -> DataCounts:
+        # Joined windows do not say any more what the rows of each were.
+        group, column = self.plan.group, self._options.data.column
+        if len(group.data_desc_ids) > 1:
+            data = tiles(self._set, [column], time_range_s=self._span(chunk), **group.selection)
+        return count_data(group, column, data, magnitudes=not self._values)
+
     def _begin_with_amplitudes(self, amplitudes: np.ndarray) -> None:
         """Starting values with these amplitudes, for the first term of the whole sky that has any."""
         name = next((t.name for t in self._terms if t.per is None and "amplitude" in t.kind.quantities), None)
@@ -134,7 +178,9 @@ class Session:
         group = self.plan.group
         centre = self._options.phase_centre_rad or group.phase_centre_rad
         parts = self._model.parts([None])
-        spectra, frequency = reference_spectra(group, parts, centre, self._options.data.column, reference, span)
+        spectra, frequency = reference_spectra(
+            group, parts, centre, self._options.data.column, reference, span, opened=self._set
+        )
         # The same phase at all frequencies may be that of another term.
         any_phase = any(t.per is None and "phase" in t.kind.quantities for t in self._terms)
         # Of a delay and a TEC together each would be taken for the other: the search is for the first.
@@ -161,7 +207,7 @@ class Session:
             )
         return self._forest
 
-    def _run(self, chunk: Chunk, span: tuple[float, float], reference: int) -> SolveReport | None:
+    def _run(self, chunk: Chunk, data: Tiles, reference: int) -> SolveReport | None:
         """The Solver's report on a chunk; None if it solved nothing."""
         forest = self.forest()
         shapes = self._shapes(chunk)
@@ -177,18 +223,14 @@ class Session:
             )
         forest.set_state(self.tree.solver, parms=sorted(asked))
         show = self._on_iteration
-        report = forest.run(
-            self.plan.group.path,
-            solve_progress=None if show is None else lambda _, iteration, chi_square, *__: show(iteration, chi_square),
-            time_slots=len(chunk.slot_s),
-            join_windows=len(self.plan.group.data_desc_ids) > 1,
-            time_range_s=span,
+        solves = forest.solve_tiles(
+            data,
             precision=self._options.precision,
             tolerance=self._options.tolerance,
-            **self.plan.group.selection,
+            progress=None if show is None else lambda _, iteration, chi_square, *__: show(iteration, chi_square),
         )
         # Rows of a baseline that a slot has twice are in a tile of their own: the one with most data counts.
-        return max(report.solves, key=lambda one: sum(g.equations for g in one.groups), default=None)
+        return max(solves, key=lambda one: sum(g.equations for g in one.groups), default=None)
 
 
 def _tables(parm: SolvedParm) -> dict[str, np.ndarray]:

@@ -45,18 +45,21 @@ class SolverOptions:
 class SolveTree:
     """What a solve is about.
 
-    `solver`: the Solver node; `mux`: the VisDataMux that drives it; `parameters`: of all terms; `directions`: {term
-    name: directions, ("",) for the whole sky}; `radec_rad`: {direction: (ra, dec)}; `n_part`: parts of the model,
-    of which `n_column` are columns of the set.
+    `solver`: the Solver node; `parameters`: of all terms; `directions`: {term
+    name: directions, ("",) for the whole sky}; `radec_rad`: {direction: (ra, dec)}; `n_part`: parts of the model;
+    `columns`: of the set, those that are parts of the model.
     """
 
     solver: NodeStub
-    mux: NodeStub
     parameters: list[Parameter]
     directions: dict[str, tuple[str, ...]]
     radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
     n_part: int = 1
-    n_column: int = 0
+    columns: tuple[str, ...] = ()
+
+    @property
+    def n_column(self) -> int:
+        return len(self.columns)
 
     def solved(self, reference: int) -> list[Parameter]:
         """The parameters to solve for, if phases refer to this antenna."""
@@ -100,11 +103,10 @@ def solve_tree(
     model_nodes(ns, parts, group.baselines, centre, jones, feed=group.feed, smearing=smearing)
     condeqs = [_condeq(ns, p, q, data) for p, q in group.baselines]
     solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options))
-    mux = ns.VisDataMux << rt.VisDataMux(solver, None)
     names = {term.name: ("",) if term.per is None else tuple(model.directions(term.per)) for term in terms}
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
-    n_column = sum(bool(part.column) for part in parts)
-    return SolveTree(solver, mux, parameters, names, radec, len(parts), n_column)
+    columns = tuple(part.column for part in parts if part.column)
+    return SolveTree(solver, parameters, names, radec, len(parts), columns)
 
 
 def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection) -> NodeStub:

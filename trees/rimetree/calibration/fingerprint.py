@@ -1,0 +1,24 @@
+"""What the data of a set were like when a calibration began, in a few digits: one that is resumed on others refuses."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from ..ms import MsGroup, OpenSet, sample_tiles
+
+_SAMPLED_SLOTS = 32
+_ARRAYS = {"flags": "flag", "weights": "weight", "UVW": "uvw_m"}
+
+
+def data_fingerprints(opened: OpenSet, group: MsGroup, columns: Sequence[str]) -> dict[str, str]:
+    """{what: digest} of columns of visibilities, of flags, weights and UVW, in 32 time slots spread over the rows of a
+    group: what changes in none of these slots is not noticed."""
+    digests = {name: hashlib.sha256() for name in (*(f"visibilities in {one}" for one in columns), *_ARRAYS)}
+    for tile in sample_tiles(opened, list(columns), _SAMPLED_SLOTS, **group.selection):
+        there = tile["row"] >= 0
+        arrays = {f"visibilities in {one}": tile["columns"][one] for one in columns}
+        arrays |= {name: tile[key] for name, key in _ARRAYS.items()}
+        for name, array in arrays.items():
+            digests[name].update(array[there])
+    return {name: digest.hexdigest() for name, digest in digests.items()}
