@@ -17,6 +17,16 @@
 
 namespace rimetree {
 
+struct CondeqBody {
+  std::size_t elements;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    for (std::size_t e = 0; e < elements; ++e)
+      out[e] = in(0, in.dims(0).is_scalar() ? 0 : e) - in(1, in.dims(1).is_scalar() ? 0 : e);
+  }
+};
+
 class Condeq final : public CellNode<Condeq> {
  public:
   explicit Condeq(const State& state) : CellNode(state) {
@@ -63,22 +73,19 @@ class Condeq final : public CellNode<Condeq> {
 
   int subtracted_slot() const override { return 1; }
 
-  template <class N, class Out>
-  void cell(const CellInput<N>& in, Out* out) const {
-    const std::size_t elements = dims().size();
-    for (std::size_t e = 0; e < elements; ++e)
-      out[e] = in(0, in.dims(0).is_scalar() ? 0 : e) - in(1, in.dims(1).is_scalar() ? 0 : e);
-  }
+  CondeqBody body() const { return {dims().size()}; }
 
- protected:
-  void evaluate(Evaluation& evaluation) const override {
-    if (evaluation.has_child(2)) {
-      if (evaluation.child(2).value.is_complex()) throw ShapeError("weights must be real, but are complex");
-      if (!evaluation.child(2).derivatives.empty())
-        throw Error("the weight depends on a solvable parameter; give that Parm solvable=False");
-    }
-    CellNode::evaluate(evaluation);
+  std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
+    check_weight(evaluation);
+    auto plan = CellNode::plan_on_device(evaluation);
+    plan->n_child = 2;
+    return plan;
+  }
+  void complete(Evaluation& evaluation) const override {
+    combine_flags(evaluation);
     evaluation.result.weight = weights(evaluation);
+  }
+  void combine_flags(Evaluation& evaluation) const override {
     bool any = false;
     for (const Result* child : evaluation.children()) any = any || (child != nullptr && !child->flags.empty());
     if (!any) return;
@@ -89,7 +96,19 @@ class Condeq final : public CellNode<Condeq> {
     evaluation.set_flags(std::move(flags));
   }
 
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    check_weight(evaluation);
+    CellNode::evaluate(evaluation);
+  }
+
  private:
+  static void check_weight(const Evaluation& evaluation) {
+    if (!evaluation.has_child(2)) return;
+    if (evaluation.child(2).value.is_complex()) throw ShapeError("weights must be real, but are complex");
+    if (!evaluation.child(2).derivatives.empty())
+      throw Error("the weight depends on a solvable parameter; give that Parm solvable=False");
+  }
   /// The weights times weight_factor, and 0 where the datum is not finite; empty if all are 1.
   Vells weights(const Evaluation& evaluation) const {
     const Vells& data = evaluation.child(0).value;

@@ -7,6 +7,7 @@
 // not vary along time or freq are written to all cells. Missing (and nothing is written) if the child is missing or the
 // group has no row of the baseline. Of data with Stokes I only, I = (XX+YY)/2.
 // Flags: written to FLAG, not passed on. Derivative: none. MeqTrees: Sink.
+#include "nodes/ms_baseline.h"
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
@@ -18,43 +19,34 @@ class Sink final : public Node {
  public:
   explicit Sink(const State& state)
       : Node(state),
-        baseline_{static_cast<int>(state.integer("station_1_index")),
-                  static_cast<int>(state.integer("station_2_index"))},
+        baseline_(baseline_of(state)),
         column_(state.text("output_column")),
         write_flags_(state.boolean("write_flags")),
         flag_mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {}
 
   static NodeClass info() {
-    return {
-        .name = "Sink",
-        .summary = "Writes its child as the visibilities of one baseline of the Measurement Set.",
-        .result = "scalar: number of rows written",
-        .reference = "MeqTrees Sink; correlation types as in the POLARIZATION table of a Measurement Set",
-        .children = {{.label = "x",
-                      .shape = "[] or [2,2]",
-                      .unit = "Jy",
-                      .doc = "visibilities XX, XY, YX, YY (or RR, RL, LR, LL); a scalar is written to XX and YY"}},
-        .state = {{.name = "station_1_index",
-                   .type = StateType::integer,
-                   .doc = "ANTENNA1 of the baseline: row of the ANTENNA table, from 0",
-                   .per_node = true},
-                  {.name = "station_2_index",
-                   .type = StateType::integer,
-                   .doc = "ANTENNA2 of the baseline: row of the ANTENNA table, from 0",
-                   .per_node = true},
-                  {.name = "output_column",
-                   .type = StateType::text,
-                   .default_value = std::string("MODEL_DATA"),
-                   .doc = "column that is written, as single-precision complex numbers"},
-                  {.name = "write_flags",
-                   .type = StateType::boolean,
-                   .default_value = false,
-                   .doc = "whether data that the child flags are flagged in the Measurement Set as well; flags that "
-                          "are set there are never removed"},
-                  {.name = "flag_mask",
-                   .type = StateType::integer,
-                   .default_value = std::int64_t{-1},
-                   .doc = "bits of the child's flags that count; -1: all"}}};
+    return {.name = "Sink",
+            .summary = "Writes its child as the visibilities of one baseline of the Measurement Set.",
+            .result = "scalar: number of rows written",
+            .reference = "MeqTrees Sink; correlation types as in the POLARIZATION table of a Measurement Set",
+            .children = {{.label = "x",
+                          .shape = "[] or [2,2]",
+                          .unit = "Jy",
+                          .doc = "visibilities XX, XY, YX, YY (or RR, RL, LR, LL); a scalar is written to XX and YY"}},
+            .state = with_baseline(
+                {{.name = "output_column",
+                  .type = StateType::text,
+                  .default_value = std::string("MODEL_DATA"),
+                  .doc = "column that is written, as single-precision complex numbers"},
+                 {.name = "write_flags",
+                  .type = StateType::boolean,
+                  .default_value = false,
+                  .doc = "whether data that the child flags are flagged in the Measurement Set as well; flags that "
+                         "are set there are never removed"},
+                 {.name = "flag_mask",
+                  .type = StateType::integer,
+                  .default_value = std::int64_t{-1},
+                  .doc = "bits of the child's flags that count; -1: all"}})};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {

@@ -9,6 +9,7 @@
 // the row over the time width of the cell, so that rate times cell width is the change over what the row was averaged
 // over. Flags: flag_bit where FLAG or FLAG_ROW is set, the row is absent, or the correlation is. Missing if the group
 // has no row of the baseline. Derivative: none. MeqTrees: Spigot.
+#include "nodes/ms_baseline.h"
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
@@ -19,8 +20,7 @@ class Spigot final : public Node {
  public:
   explicit Spigot(const State& state)
       : Node(state),
-        baseline_{static_cast<int>(state.integer("station_1_index")),
-                  static_cast<int>(state.integer("station_2_index"))},
+        baseline_(baseline_of(state)),
         column_(state.text("input_column")),
         rates_(state.boolean("include_deriv")),
         flag_bit_(static_cast<std::int32_t>(state.integer("flag_bit"))) {
@@ -29,34 +29,26 @@ class Spigot final : public Node {
   }
 
   static NodeClass info() {
-    return {
-        .name = "Spigot",
-        .summary = "Data of one baseline from the Measurement Set: visibilities, weights or UVW.",
-        .result =
-            "visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL "
-            "(Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s",
-        .reference = "MeqTrees Spigot; correlation types as in the POLARIZATION table of a Measurement Set",
-        .state = {{.name = "station_1_index",
-                   .type = StateType::integer,
-                   .doc = "ANTENNA1 of the baseline: row of the ANTENNA table, from 0",
-                   .per_node = true},
-                  {.name = "station_2_index",
-                   .type = StateType::integer,
-                   .doc = "ANTENNA2 of the baseline: row of the ANTENNA table, from 0",
-                   .per_node = true},
-                  {.name = "input_column",
-                   .type = StateType::text,
-                   .default_value = std::string("DATA"),
-                   .doc = "DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW"},
-                  {.name = "include_deriv",
-                   .type = StateType::boolean,
-                   .default_value = false,
-                   .doc = "adds to UVW, as a second row, its rate of change times EXPOSURE over the time width of the "
-                          "cell, so that time smearing over the cell is that over EXPOSURE"},
-                  {.name = "flag_bit",
-                   .type = StateType::integer,
-                   .default_value = std::int64_t{1},
-                   .doc = "bits set where the Measurement Set flags, or has no datum"}}};
+    return {.name = "Spigot",
+            .summary = "Data of one baseline from the Measurement Set: visibilities, weights or UVW.",
+            .result =
+                "visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL "
+                "(Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s",
+            .reference = "MeqTrees Spigot; correlation types as in the POLARIZATION table of a Measurement Set",
+            .state = with_baseline(
+                {{.name = "input_column",
+                  .type = StateType::text,
+                  .default_value = std::string("DATA"),
+                  .doc = "DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW"},
+                 {.name = "include_deriv",
+                  .type = StateType::boolean,
+                  .default_value = false,
+                  .doc = "adds to UVW, as a second row, its rate of change times EXPOSURE over the time width of the "
+                         "cell, so that time smearing over the cell is that over EXPOSURE"},
+                 {.name = "flag_bit",
+                  .type = StateType::integer,
+                  .default_value = std::int64_t{1},
+                  .doc = "bits set where the Measurement Set flags, or has no datum"}})};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override {

@@ -32,10 +32,10 @@ struct ResolvedJob {
     const auto n_item = static_cast<std::size_t>(job.n_item);
     resolve(job.d_item, n_item);
     items.assign(job.d_item, job.d_item + n_item);
-    std::size_t n_child = 0;
+    std::int32_t n_child = 0;
     for (const CellItem& item : items)
-      n_child = std::max(n_child, static_cast<std::size_t>(item.first_child + item.n_child));
-    resolve(job.d_child, n_child);
+      n_child = std::max(n_child, std::max(item.first_child, item.first_derivative) + item.n_child);
+    resolve(job.d_child, static_cast<std::size_t>(n_child));
     children.assign(job.d_child, job.d_child + n_child);
     resolve(job.d_many, static_cast<std::size_t>(job.n_array));
     resolve(job.d_time_s, 2 * static_cast<std::size_t>(job.n_time));
@@ -47,13 +47,9 @@ struct ResolvedJob {
       array.base = static_cast<std::int32_t>(arrays.size() - 1);
       array.offset = 0;
     };
-    for (CellItem& item : items) {
-      for (std::int32_t c = 0; c < item.n_child; ++c) {
-        CellArray& child = children[static_cast<std::size_t>(item.first_child + c)];
-        move(child, child.plane * child.dims.size() * (child.is_complex != 0 ? 2 : 1) * sizeof(double));
-      }
-      move(item, item.n_value * bytes_per_value);
-    }
+    for (CellArray& child : children)
+      move(child, child.plane * child.dims.size() * (child.is_complex != 0 ? 2 : 1) * sizeof(double));
+    for (CellItem& item : items) move(item, item.n_value * bytes_per_value);
     job.d_item = items.data();
     job.d_child = children.data();
     job.d_many = arrays.data();

@@ -13,7 +13,7 @@ namespace rimetree {
 
 /// Queues a program, given by its bytes, on a GPU.
 using GpuLauncher = void (*)(memory::Queue& queue, const void* program, const CellJob& job);
-/// Brings the launcher of a class's program; `variant` as in DevicePlan.
+/// Brings the launcher of a class's program; `variant`: program_variant().
 void add_gpu_launcher(const std::string& class_name, int variant, GpuLauncher launcher);
 /// Whether programs of the class can run on the device: on a GPU the plugin must have been built with the class.
 bool has_launcher(const memory::Device& device, const std::string& class_name, int variant);

@@ -85,11 +85,11 @@ class CellNode : public Node, public DevicePath {
     return nullptr;
   }
   std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
-    if (evaluation.has_derivatives() || !fits_device()) return {};
-    DevicePlan plan;
+    if (!fits_device()) return {};
+    DevicePlan plan(evaluation);
     with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
       plan.type = number_type<Out>();
-      plan.variant = cell_detail::NumberTraits<N>::is_complex;
+      plan.is_complex = cell_detail::NumberTraits<N>::is_complex;
     });
     plan.cells = result_cells(evaluation);
     plan.n_thread = plan.cells.size();
@@ -101,26 +101,32 @@ class CellNode : public Node, public DevicePath {
               [[maybe_unused]] int variant) const override {
     if constexpr (requires(const Derived& derived) { derived.body(); }) {
       const auto body = static_cast<const Derived&>(*this).body();
-      for_each_program([&]<class N, class Out>(Choice<N, Out>) {
+      for_each_program([&]<class N, class Out, bool kDerivatives>(Choice<N, Out, kDerivatives>) {
         using Body = std::remove_const_t<decltype(body)>;
-        if (variant == cell_detail::NumberTraits<N>::is_complex)
-          launch_program<Out>(queue, this->node_class().name, variant, CellProgram<Body, N, Out>{body}, job);
+        if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
+          launch_program<Out>(queue, this->node_class().name, variant, CellProgram<Body, N, Out, kDerivatives>{body},
+                              job);
       });
     }
   }
 
-  template <class N, class Out>
+  template <class N, class Out, bool kDerivatives = false>
   struct Choice {};
 
-  /// Calls f(Choice<N, Out>()) with all numbers that may go in and come out.
+  /// Calls f(Choice<N, Out, kDerivatives>()) with all numbers that may go in and come out, without derivatives and
+  /// with.
   template <class F>
   static void for_each_program(const F& f) {
     using C = Complex<double>;
     constexpr Numbers numbers = Derived::kNumbers;
+    const auto both = [&f]<class N, class Out>(Choice<N, Out>) {
+      f(Choice<N, Out, false>());
+      f(Choice<N, Out, true>());
+    };
     if constexpr (numbers != Numbers::any_to_complex)
-      f(Choice<double, std::conditional_t<numbers == Numbers::real_to_complex, C, double>>());
-    if constexpr (numbers == Numbers::same || numbers == Numbers::any_to_complex) f(Choice<C, C>());
-    if constexpr (numbers == Numbers::any_to_real) f(Choice<C, double>());
+      both(Choice<double, std::conditional_t<numbers == Numbers::real_to_complex, C, double>>());
+    if constexpr (numbers == Numbers::same || numbers == Numbers::any_to_complex) both(Choice<C, C>());
+    if constexpr (numbers == Numbers::any_to_real) both(Choice<C, double>());
   }
 
  protected:
@@ -135,7 +141,7 @@ class CellNode : public Node, public DevicePath {
       for (const ParameterId& parameter : evaluation.parameters())
         evaluation.add(parameter, fill<Over<N, Dual<double>>, Over<Out, Dual<double>>>(evaluation, shape, &parameter));
     });
-    combine_flags(evaluation);
+    complete(evaluation);
   }
 
   bool evaluate_moved(const Evaluation& evaluation, long double step, MovedValues& values) const override {
@@ -206,14 +212,12 @@ class CellNode : public Node, public DevicePath {
     else
       return static_cast<const Derived&>(*this);
   }
+  template <class N, class Real>
+  using Over = cell_detail::Over<N, Real>;
   template <class Out>
   static constexpr NumberType number_type() {
     return cell_detail::NumberTraits<Out>::is_complex ? NumberType::complex : NumberType::real;
   }
-
-  /// Real or complex like N, of another type of number.
-  template <class N, class Real>
-  using Over = std::conditional_t<cell_detail::NumberTraits<N>::is_complex, Complex<Real>, Real>;
 
   static CellShape result_cells(const Evaluation& evaluation) {
     CellShape shape;

@@ -2,8 +2,7 @@
 // derivative, or on a tape.
 #pragma once
 
-#include <type_traits>
-
+#include "runtime/cell_numbers.h"
 #include "runtime/math/traced.h"
 #include "runtime/result.h"
 
@@ -11,20 +10,6 @@ namespace rimetree {
 
 namespace cell_detail {
 
-template <class N>
-struct NumberTraits {
-  using Real = N;
-  static constexpr bool is_complex = false;
-};
-template <class T>
-struct NumberTraits<Complex<T>> {
-  using Real = T;
-  static constexpr bool is_complex = true;
-};
-template <class T>
-inline constexpr bool is_dual = false;
-template <class T>
-inline constexpr bool is_dual<Dual<T>> = true;
 template <class T>
 inline constexpr bool is_traced = false;
 template <class T>
@@ -114,17 +99,12 @@ struct Operand {
 template <class Out>
 void store(Vells& target, std::size_t i, const Out& x) {
   using Real = typename NumberTraits<Out>::Real;
-  if constexpr (NumberTraits<Out>::is_complex) {
-    if constexpr (is_dual<Real>)
-      target.complex()[i] = {x.re.d, x.im.d};
-    else
-      target.complex()[i] = x;
-  } else {
-    if constexpr (is_dual<Real>)
-      target.real()[i] = x.d;
-    else
-      target.real()[i] = x;
-  }
+  if constexpr (is_dual<Real>)
+    store(target, i, derivative_of(x));
+  else if constexpr (NumberTraits<Out>::is_complex)
+    target.complex()[i] = x;
+  else
+    target.real()[i] = x;
 }
 
 /// Takes an outcome's adjoint from number i of `adjoint` to the tape.

@@ -63,13 +63,12 @@ class CellReduction : public Node, public DevicePath {
 
   const DevicePath* device_path() const override { return this; }
   std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
-    if (evaluation.has_derivatives()) return {};
-    DevicePlan plan;
+    DevicePlan plan(evaluation);
     for (const Result* child : evaluation.children()) {
       if (!child->flags.empty()) return {};  // what is flagged is left out
-      if (child->value.is_complex()) plan.type = NumberType::complex, plan.variant = 1;
+      if (child->value.is_complex()) plan.type = NumberType::complex, plan.is_complex = true;
     }
-    if (Body::kRealOnly && plan.variant == 1) return {};
+    if (Body::kRealOnly && plan.is_complex) return {};
     const Extents cells = extents(evaluation);
     plan.cells = cells.kept;
     plan.inner = cells.inner;
@@ -77,16 +76,23 @@ class CellReduction : public Node, public DevicePath {
     return plan;
   }
   void launch(memory::Queue& queue, const CellJob& job, int variant) const override {
-    for_each_program([&]<class N>(std::type_identity<N>) {
-      if (variant == cell_detail::NumberTraits<N>::is_complex)
-        launch_program<N>(queue, node_class().name, variant, ReductionProgram<Body, N>{length_, inner_elements_}, job);
+    for_each_program([&]<class N, bool kDerivatives>(Choice<N, kDerivatives>) {
+      if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
+        launch_program<N>(queue, node_class().name, variant,
+                          ReductionProgram<Body, N, kDerivatives>{length_, inner_elements_}, job);
     });
   }
-  /// Calls f(std::type_identity<N>()) with all numbers that may be reduced.
+  template <class N, bool kDerivatives>
+  struct Choice {};
+  /// Calls f(Choice<N, kDerivatives>()) with all numbers that may be reduced, without derivatives and with.
   template <class F>
   static void for_each_program(const F& f) {
-    f(std::type_identity<double>());
-    if constexpr (!Body::kRealOnly) f(std::type_identity<Complex<double>>());
+    f(Choice<double, false>());
+    f(Choice<double, true>());
+    if constexpr (!Body::kRealOnly) {
+      f(Choice<Complex<double>, false>());
+      f(Choice<Complex<double>, true>());
+    }
   }
 
  protected:

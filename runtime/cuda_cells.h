@@ -42,14 +42,16 @@ template <class Class>
 bool bring_launchers() {
   const std::string name = Class::info().name;
   if constexpr (requires(const Class& node) { node.body(); }) {
-    Class::for_each_program([&name]<class N, class Out>(typename Class::template Choice<N, Out>) {
-      using Body = decltype(std::declval<const Class&>().body());
-      add_gpu_launcher(name, cell_detail::NumberTraits<N>::is_complex, &launch_cells<CellProgram<Body, N, Out>>);
-    });
+    Class::for_each_program(
+        [&name]<class N, class Out, bool kDerivatives>(typename Class::template Choice<N, Out, kDerivatives>) {
+          using Body = decltype(std::declval<const Class&>().body());
+          add_gpu_launcher(name, program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives),
+                           &launch_cells<CellProgram<Body, N, Out, kDerivatives>>);
+        });
   } else if constexpr (requires { typename Class::Reduced; }) {
-    Class::for_each_program([&name]<class N>(std::type_identity<N>) {
-      add_gpu_launcher(name, cell_detail::NumberTraits<N>::is_complex,
-                       &launch_cells<ReductionProgram<typename Class::Reduced, N>>);
+    Class::for_each_program([&name]<class N, bool kDerivatives>(typename Class::template Choice<N, kDerivatives>) {
+      add_gpu_launcher(name, program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives),
+                       &launch_cells<ReductionProgram<typename Class::Reduced, N, kDerivatives>>);
     });
   }
   return true;

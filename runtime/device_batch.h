@@ -1,9 +1,11 @@
-// Evaluates nodes on a device: what they need and is not there goes up, one launch computes all of them (one for real
-// and one for complex children, where a batch has both), and results stay there as slices of one block.
+// Evaluates nodes on a device: what they need and is not there goes up, one launch computes all of them and their
+// derivatives (one for each program, where nodes differ: with real and with complex children, with derivatives and
+// without), and results stay there as slices of one block.
 #pragma once
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/device_context.h"
@@ -13,6 +15,7 @@
 namespace rimetree {
 
 struct DeviceBatch {
+  const DevicePath& path;                    ///< of their class
   std::span<Evaluation* const> evaluations;  ///< of nodes of one batch
   std::span<const DevicePlan> plans;         ///< of each
   std::uint64_t owner = 0;                   ///< tells arrays of this batch from those of others
@@ -20,8 +23,12 @@ struct DeviceBatch {
   std::function<std::uint64_t(int node)> group_of;
 };
 
-/// Queues everything and sets values and flags. Throws memory::OutOfMemory where there is no room; nothing is set then
-/// but flags.
+/// Queues everything and sets values, derivatives and what goes along with them. Throws memory::OutOfMemory where there
+/// is no room; what is set then is to be set anew.
 void evaluate_on_device(DeviceContext& device, const DeviceBatch& batch);
+
+/// Evaluates all nodes, in as many parts as memory makes necessary. Gives those for which there is no room even by
+/// themselves, as if nothing had happened to them; `why` then says what was missing.
+std::vector<Evaluation*> evaluate_as_fits(DeviceContext& device, const DeviceBatch& batch, std::string& why);
 
 }  // namespace rimetree

@@ -42,7 +42,7 @@ class Evaluation {
   /// There is no data for this node in this request.
   void set_missing() { is_missing = true; }
 
-  /// The values of all children.
+  /// The values of all children and their derivatives.
   std::vector<const Vells*> child_values() const;
   /// Whether any child depends on a parameter.
   bool has_derivatives() const;

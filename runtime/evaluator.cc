@@ -31,6 +31,16 @@ std::uint64_t free_memory_bytes() {
   return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 1u << 30;
 }
 
+/// What of results is on a device only, by as few copies as possible.
+void bring_results_to_host(std::span<const ResultPtr> results) {
+  std::vector<const Vells*> values;
+  for (const ResultPtr& result : results) {
+    values.push_back(&result->value);
+    for (const Derivative& derivative : result->derivatives) values.push_back(&derivative.value);
+  }
+  bring_to_host(values);
+}
+
 }  // namespace
 
 double TimingReport::overhead_seconds() const {
@@ -127,13 +137,13 @@ Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int
 std::vector<ResultPtr> Evaluator::evaluate(const Request& request, const std::vector<int>& roots,
                                            Cancellation* cancellation) {
   Cancellation none;
-  return evaluate_roots(request, roots, cancellation ? *cancellation : none, false);
+  return evaluate_roots(request, roots, cancellation ? *cancellation : none, false, Placing::roots_on_host);
 }
 
 std::vector<ResultPtr> Evaluator::evaluate_step(const Request& request, const std::vector<int>& roots,
-                                                Cancellation* cancellation) {
+                                                Cancellation* cancellation, Placing placing) {
   Cancellation none;
-  return evaluate_roots(request, roots, cancellation ? *cancellation : none, true);
+  return evaluate_roots(request, roots, cancellation ? *cancellation : none, true, placing);
 }
 
 std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const std::vector<int>& roots,
@@ -173,12 +183,13 @@ std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const s
 }
 
 std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const std::vector<int>& roots,
-                                                 Cancellation& cancellation, bool step) {
+                                                 Cancellation& cancellation, bool step, Placing placing) {
   const auto controlled = run_controls(request, roots, cancellation);
   const auto start = std::chrono::steady_clock::now();
   const double processor_start = processor_seconds();
   Pass pass = prepare(request, roots, cancellation);
   pass.step = step;
+  pass.placing = placing;
   for (const auto& [node, result] : controlled) pass.result[node] = result;
   for (const auto& wave : waves_) {
     if (waves_.size() > 1) pass.nodes = plan_->below(wave);
@@ -186,13 +197,9 @@ std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const s
   }
 
   std::vector<ResultPtr> results;
-  std::vector<const Vells*> values;
   results.reserve(roots.size());
-  for (const int root : roots) {
-    results.push_back(pass.result[root]);
-    if (!devices_.empty()) values.push_back(&results.back()->value);
-  }
-  bring_to_host(values);
+  for (const int root : roots) results.push_back(pass.result[root]);
+  if (!devices_.empty() && placing != Placing::roots_where_made) bring_results_to_host(results);
   timing_.total_seconds += seconds_since(start);
   timing_.processor_seconds += processor_seconds() - processor_start;
   return results;
@@ -257,12 +264,14 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   if (!ready.empty()) {
     BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
     context.devices = devices_;
-    context.feeds_devices = !devices_.empty() && pass.active.empty() && feeds_devices(nodes);
+    const bool stays = pass.placing == Placing::roots_where_made &&
+                       std::any_of(nodes.begin(), nodes.end(), [&](int node) { return pass.is_root[node]; });
+    context.feeds_devices = !devices_.empty() && pass.active.empty() && (stays || feeds_devices(nodes));
     ClassTiming& timing = timing_.classes[forest_->node(nodes[0]).node_class().name];
     const auto start = std::chrono::steady_clock::now();
-    if (run_on_device(pass, nodes)) {
-      timing.on_devices += ready.size();
-    } else {
+    timing.evaluations += ready.size();
+    timing.on_devices += run_on_device(pass, nodes);
+    if (!ready.empty()) {
       if (!devices_.empty()) {
         bring_inputs_to_host(pass, forest_->node(nodes[0]));
         context.split.changed_seconds += seconds_since(start);
@@ -272,7 +281,6 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     timing.seconds += seconds_since(start);
     timing.split.unchanged_seconds += context.split.unchanged_seconds;
     timing.split.changed_seconds += context.split.changed_seconds;
-    timing.evaluations += ready.size();
     ++timing.batches;
     for (Evaluation& evaluation : evaluations) Contract::finish(evaluation);
   }

@@ -49,6 +49,13 @@ struct PlacementRule {
   bool weigh_bytes = true;
 };
 
+/// Where an evaluation may take place, and where it leaves its roots.
+enum class Placing : std::uint8_t {
+  roots_on_host,     ///< anywhere; the roots come to the host
+  roots_where_made,  ///< anywhere; the roots stay where they are, for somebody who reads them there
+  on_host            ///< no batch of nodes goes to a device
+};
+
 struct EvaluatorOptions {
   int threads = 0;                  ///< 0: default_threads()
   std::uint64_t memory_budget = 0;  ///< bytes for results; 0: half of the memory that is free when it starts
@@ -74,7 +81,7 @@ class Evaluator {
                                   Cancellation* cancellation = nullptr);
   /// As above, for one step of a loop that changes solvable parameters: results that depend on these are not kept.
   std::vector<ResultPtr> evaluate_step(const Request& request, const std::vector<int>& roots,
-                                       Cancellation* cancellation = nullptr);
+                                       Cancellation* cancellation = nullptr, Placing placing = Placing::roots_on_host);
   /// One node by name, for tests and interactive use.
   ResultPtr evaluate(const Request& request, const std::string& node);
 
@@ -100,6 +107,7 @@ class Evaluator {
   SolveLog& solves() { return solves_; }
   /// How they did what they did, each message once.
   const Warnings& notes() const { return notes_; }
+  Warnings& notes() { return notes_; }
   /// What Request::verify has found since the last reset.
   VerificationReport verification() const { return verification_.report(); }
   void reset_verification() { verification_.reset(); }
@@ -109,6 +117,7 @@ class Evaluator {
   const Plan& plan() const { return *plan_; }
   memory::Pool& pool() { return *pool_; }
   const DeviceContexts& devices() const { return devices_; }
+  PlacementRule placement_rule(const DeviceContext& device) const;
   int threads() const { return threads_.size(); }
   std::uint64_t memory_budget() const { return options_.memory_budget; }
 
@@ -118,7 +127,7 @@ class Evaluator {
   std::uint64_t stamp_own(int node, const Request& request) const;
   void update_plan();
   std::vector<ResultPtr> evaluate_roots(const Request& request, const std::vector<int>& roots,
-                                        Cancellation& cancellation, bool step);
+                                        Cancellation& cancellation, bool step, Placing placing);
   std::map<int, ResultPtr> run_controls(const Request& request, const std::vector<int>& roots,
                                         Cancellation& cancellation);
   bool keeps(const Pass& pass, int node) const;
@@ -127,11 +136,10 @@ class Evaluator {
   void run_batch(Pass& pass, std::span<const int> nodes);
   DeviceContext* place(const Pass& pass, std::span<const int> nodes, std::vector<DevicePlan>& plans) const;
   bool feeds_devices(std::span<const int> nodes) const;
-  PlacementRule placement_rule(const DeviceContext& device) const;
   bool is_expected_on_device(const Batch& batch, const CellShape& cells) const;
   bool is_worth_a_launch(const DeviceContext& device, std::span<Evaluation* const> batch,
                          std::span<const DevicePlan> plans) const;
-  bool run_on_device(const Pass& pass, std::span<const int> nodes);
+  std::size_t run_on_device(Pass& pass, std::span<const int> nodes);
   void bring_inputs_to_host(const Pass& pass, const Node& node);
   void release_children(Pass& pass, int node);
   std::map<int, ResultPtr> evaluate_tangents(const Request& request, int root, Cancellation* cancellation);

@@ -24,8 +24,8 @@ bool plan_on_device(const DevicePath& path, std::span<Evaluation* const> batch, 
 /// The arrays of the device that has an input of which the host has no copy; nullptr if there is no such input.
 memory::ResidentArrays* where_inputs_are(std::span<Evaluation* const> batch) {
   for (const Evaluation* evaluation : batch)
-    for (const Result* child : evaluation->children())
-      if (child != nullptr && !child->value.is_on_host()) return &child->value.device()->block().arrays();
+    for (const Vells* values : evaluation->child_values())
+      if (!values->is_on_host()) return &values->device()->block().arrays();
   return nullptr;
 }
 
@@ -53,20 +53,21 @@ bool Evaluator::is_worth_a_launch(const DeviceContext& device, std::span<Evaluat
   const PlacementRule rule = placement_rule(device);
   std::size_t values = 0, result_bytes = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const std::size_t count = batch[i]->node.dims().size() * plans[i].cells.size();
+    const std::size_t count = batch[i]->node.dims().size() * plans[i].cells.size() * (1 + plans[i].parameters.size());
     values += count;
     result_bytes += count * (plans[i].type == NumberType::complex ? sizeof(Complex<double>) : sizeof(double));
   }
   if (values < std::max<std::size_t>(rule.least_values, 1)) return false;
   if (!rule.weigh_bytes) return true;
-  std::vector<const Result*> inputs;
-  for (const Evaluation* evaluation : batch)
-    for (const Result* child : evaluation->children())
-      if (child != nullptr) inputs.push_back(child);
+  std::vector<const Vells*> inputs;
+  for (const Evaluation* evaluation : batch) {
+    const auto own = evaluation->child_values();
+    inputs.insert(inputs.end(), own.begin(), own.end());
+  }
   std::sort(inputs.begin(), inputs.end());
   inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
   std::size_t input_bytes = 0;
-  for (const Result* input : inputs) input_bytes += input->value.bytes();
+  for (const Vells* input : inputs) input_bytes += input->bytes();
   return input_bytes <= result_bytes;
 }
 
@@ -75,9 +76,13 @@ DeviceContext* Evaluator::place(const Pass& pass, std::span<const int> nodes, st
   const auto& ready = pass.batch.ready;
   const Node& node = forest_->node(nodes[0]);
   const DevicePath* path = node.device_path();
-  if (devices_.empty() || path == nullptr || node.dims().size() == 0 || !are_known(ready)) return nullptr;
+  if (devices_.empty() || pass.placing == Placing::on_host) return nullptr;
+  if (path == nullptr || node.dims().size() == 0 || !are_known(ready)) return nullptr;
   // In a reverse pass the host goes back through what it has computed.
   if (std::any_of(nodes.begin(), nodes.end(), [&](int one) { return pass.pulls_back(one); })) return nullptr;
+  // And it reads derivatives along one direction, which belong to reverse mode.
+  const auto moves = [](const Evaluation* evaluation) { return evaluation->has_derivatives(); };
+  if (pass.request.along_direction && std::any_of(ready.begin(), ready.end(), moves)) return nullptr;
   if (!plan_on_device(*path, ready, plans)) return nullptr;
   DeviceContext* device = nullptr;
   if (const memory::ResidentArrays* arrays = where_inputs_are(ready)) {
@@ -92,26 +97,28 @@ DeviceContext* Evaluator::place(const Pass& pass, std::span<const int> nodes, st
     if (!(any_root || feeds_devices(nodes)) || !is_worth_a_launch(*device, ready, plans)) return nullptr;
   }
   for (const DevicePlan& plan : plans)
-    if (!has_launcher(device->device(), node.node_class().name, plan.variant)) return nullptr;
+    if (!has_launcher(device->device(), node.node_class().name, plan.variant())) return nullptr;
   return device;
 }
 
-bool Evaluator::run_on_device(const Pass& pass, std::span<const int> nodes) {
+/// Evaluates what it can of the batch that is ready, which is then no longer ready; gives how many nodes that were.
+std::size_t Evaluator::run_on_device(Pass& pass, std::span<const int> nodes) {
   std::vector<DevicePlan> plans;
   DeviceContext* device = place(pass, nodes, plans);
-  if (device == nullptr) return false;
+  if (device == nullptr) return 0;
   const std::string& class_name = forest_->node(nodes[0]).node_class().name;
-  const DeviceBatch batch{pass.batch.ready, plans, static_cast<std::uint64_t>(nodes[0]),
+  const std::size_t n_ready = pass.batch.ready.size();
+  const DeviceBatch batch{*forest_->node(nodes[0]).device_path(), pass.batch.ready, plans,
+                          static_cast<std::uint64_t>(nodes[0]),
                           [this](int node) { return static_cast<std::uint64_t>(plan_->batch_of(node)); }};
-  try {
-    evaluate_on_device(*device, batch);
-    notes_.add("device-" + class_name, class_name + ": on " + device->device().name());
-    return true;
-  } catch (const memory::OutOfMemory& error) {
-    warnings_.add("device-memory-" + class_name, class_name + " is evaluated on the host, from node \"" +
-                                                     forest_->node(nodes[0]).name() + "\" on: " + error.what());
-    return false;
-  }
+  std::string why;
+  std::vector<Evaluation*> left = evaluate_as_fits(*device, batch, why);
+  if (!left.empty())
+    warnings_.add("device-memory-" + class_name,
+                  class_name + " is evaluated on the host, from node \"" + left.front()->node.name() + "\" on: " + why);
+  if (left.size() < n_ready) notes_.add("device-" + class_name, class_name + ": on " + device->device().name());
+  pass.batch.ready = std::move(left);
+  return n_ready - pass.batch.ready.size();
 }
 
 /// Whether a batch would be evaluated on a device for its size, if all its inputs were on the host.

@@ -23,6 +23,7 @@ struct Evaluator::Pass {
   std::vector<bool> needed{};            // by node: to be computed in the current wave
   std::vector<bool> is_root{};
   bool step = false;  // see evaluate_step()
+  Placing placing = Placing::roots_on_host;
   std::uint64_t bytes_alive = 0;
   std::vector<int> nodes{};  // below the roots of the current wave, in evaluation order
   // Of the batch being evaluated; its arrays serve all batches, since large ones are slow to get and to give back.

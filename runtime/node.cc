@@ -11,8 +11,11 @@ Vells Evaluation::make(NumberType type, const CellShape& cells) const { return {
 
 std::vector<const Vells*> Evaluation::child_values() const {
   std::vector<const Vells*> values;
-  for (const Result* child : children_)
-    if (child != nullptr) values.push_back(&child->value);
+  for (const Result* child : children_) {
+    if (child == nullptr) continue;
+    values.push_back(&child->value);
+    for (const Derivative& derivative : child->derivatives) values.push_back(&derivative.value);
+  }
   return values;
 }
 

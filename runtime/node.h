@@ -82,7 +82,7 @@ class Node {
   virtual bool skips_missing() const { return false; }
   /// Whether the result must be computed anew for every request (side effects: Sink).
   virtual bool always_evaluates() const { return false; }
-  /// Whether values of children are passed on, if anything, but never read.
+  /// Whether children's values need not be brought to the host first: they are passed on, or read where they are.
   virtual bool reads_no_values() const { return false; }
   /// Nodes that must run on the calling thread (Python code).
   virtual bool single_threaded() const { return false; }

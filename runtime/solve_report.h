@@ -53,6 +53,7 @@ struct SolveReport {
   double evaluate_seconds = 0;         ///< evaluation of nodes
   double algebra_seconds = 0;          ///< making and solving normal equations
   std::uint64_t statistics_bytes = 0;  ///< what the fast path keeps of the data; 0: the generic one
+  std::uint64_t bytes_to_devices = 0, bytes_to_host = 0;  ///< copied meanwhile; 0 where there are no devices
 };
 
 /// One iteration of a Solver.

@@ -13,17 +13,24 @@ namespace rimetree::psv {
 
 class JonesOperands {
  public:
-  explicit JonesOperands(const ChildLayout& layout) : layout_(layout) {}
+  /// `first_source`: which all sums begin with.
+  explicit JonesOperands(const ChildLayout& layout, std::ptrdiff_t first_source = 0)
+      : layout_(layout), first_source_(first_source) {}
 
   /// Adds the next baseline: its children J_p, J_q^H, J_p, J_q^H .., the innermost pair first. Views of them are kept.
   void add(std::span<const Result* const> children) {
+    add([children](std::size_t i) -> const Vells& { return children[i]->value; });
+  }
+  /// The same of what child(i) gives for each.
+  template <class Child>
+  void add(const Child& child) {
     for (std::size_t i = 0; i < layout_.jones_elements.size(); ++i) {
       const bool is_matrix = layout_.jones_elements[i] == 4;
       if (i % 2 == 0) pairs_.emplace_back();
       JonesPair<double>& pair = pairs_.back();
       (i % 2 == 0 ? pair.p_is_matrix : pair.q_is_matrix) = is_matrix;
       pair.q_is_adjoint = true;
-      set_views(*children[i], is_matrix ? 4 : 1, i % 2 == 0 ? pair.p : pair.q);
+      set_views(child(i), is_matrix ? 4 : 1, i % 2 == 0 ? pair.p : pair.q);
     }
   }
 
@@ -33,29 +40,29 @@ class JonesOperands {
   }
 
  private:
-  void set_views(const Result& child, int per_source, Strided<Complex<double>>* views) {
-    const Vells& value = child.value;
+  void set_views(const Vells& value, int per_source, Strided<Complex<double>>* views) {
     const CellShape& cells = value.cells();
     const auto plane = static_cast<std::ptrdiff_t>(cells.size());
     const auto stride = broadcast_strides(cells);
-    const Complex<double>* data = value.is_complex() ? value.complex() : made_complex(child).data();
+    const Complex<double>* data = value.is_complex() ? value.complex() : made_complex(value).data();
     for (int e = 0; e < per_source; ++e)
-      views[e] = {data + e * plane, per_source * plane, static_cast<std::ptrdiff_t>(stride[0]),
-                  static_cast<std::ptrdiff_t>(stride[1])};
+      views[e] = {data + (first_source_ * per_source + e) * plane, per_source * plane,
+                  static_cast<std::ptrdiff_t>(stride[0]), static_cast<std::ptrdiff_t>(stride[1])};
     varies_in_frequency_ |= cells[Axis::frequency] > 1;
   }
 
   /// Terms of real numbers are copied, once each.
-  const std::vector<Complex<double>>& made_complex(const Result& child) {
-    std::vector<Complex<double>>& copy = copies_[&child];
-    const std::size_t size = child.value.size();
-    if (copy.empty()) copy.assign(child.value.real(), child.value.real() + size);
+  const std::vector<Complex<double>>& made_complex(const Vells& value) {
+    std::vector<Complex<double>>& copy = copies_[&value];
+    const std::size_t size = value.size();
+    if (copy.empty()) copy.assign(value.real(), value.real() + size);
     return copy;
   }
 
   const ChildLayout& layout_;
+  std::ptrdiff_t first_source_;
   std::vector<JonesPair<double>> pairs_;  ///< [baseline][pair]
-  std::map<const Result*, std::vector<Complex<double>>> copies_;
+  std::map<const Vells*, std::vector<Complex<double>>> copies_;
   bool varies_in_frequency_ = false;
 };
 

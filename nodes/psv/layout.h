@@ -16,8 +16,7 @@ inline constexpr std::size_t kMaxTiles = 8, kMaxTilePairs = kMaxTiles / 2;
 /// Sources per block: few enough that what a pass over them reads stays in the first-level cache and, in single
 /// precision, that the rounding errors of a block's sum (32 additions) stay under 1e-6 of its flux; larger sums are in
 /// double.
-template <class T>
-inline constexpr std::size_t kBlockSources = sizeof(T) == 8 ? 48 : 48;
+inline constexpr std::size_t kBlockSources = 48;
 
 /// Sources whose phasors at all channels of a tile are stored at a time, in the first-level cache too.
 inline constexpr std::size_t kStoredSources = 16;
@@ -38,8 +37,7 @@ constexpr std::size_t windows_of(std::size_t n_channel) { return (n_channel + kW
 inline constexpr std::size_t kSmearedSources = 24;
 
 /// From one pair to the next in `outer` and `inner`, in vectors: what a pass over the sources reads is contiguous.
-template <class T>
-inline constexpr std::size_t kPairStride = 2 * kBlockSources<T>;
+inline constexpr std::size_t kPairStride = 2 * kBlockSources;
 
 /// Vectors per source that recurrences keep from tile to tile: of the smearing, in double precision only, and of the
 /// taper.
@@ -51,7 +49,7 @@ void for_each_block(std::size_t n_source, std::size_t n_point, F&& f) {
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < n_source; ++number) {
     const std::size_t limit = begin < n_point ? n_point : n_source;
-    const std::size_t end = std::min(begin + kBlockSources<T>, limit);
+    const std::size_t end = std::min(begin + kBlockSources, limit);
     f(number, begin, end);
     begin = end;
   }
@@ -84,7 +82,7 @@ struct Layout {
 
   template <class T>
   static Layout of(std::size_t n_plane, std::size_t longest_run, Jones jones) {
-    constexpr std::size_t kB = kBlockSources<T> * kMaxLanes;
+    constexpr std::size_t kB = kBlockSources * kMaxLanes;
     Layout a;
     // Not a multiple of the page: what is read and written together must not fall on the same lines of the cache.
     const auto place = [&a](std::size_t bytes) {
@@ -95,9 +93,9 @@ struct Layout {
     a.rows = place(7 * kMaxLanes * sizeof(double));
     a.scaled = place(12 * kMaxLanes * sizeof(double));
     a.middle = place(2 * kB * sizeof(T));
-    a.outer = place(kMaxTilePairs * kPairStride<T> * kMaxLanes * sizeof(T));
-    a.inner = place(kTilePairs * kPairStride<T> * kMaxLanes * sizeof(T));
-    a.bracket = place(2 * kTilePairs * kPairStride<T> * kMaxLanes * sizeof(T));
+    a.outer = place(kMaxTilePairs * kPairStride * kMaxLanes * sizeof(T));
+    a.inner = place(kTilePairs * kPairStride * kMaxLanes * sizeof(T));
+    a.bracket = place(2 * kTilePairs * kPairStride * kMaxLanes * sizeof(T));
     a.tile_middle = place(2 * kB * sizeof(T));
     a.phasor = place(2 * kTileChannels * kB * sizeof(T));
     a.smearing = place((sizeof(T) == 8 ? kSmearingState : 1) * kB * sizeof(T));

@@ -28,13 +28,14 @@ class PackedSkies {
   /// packed sky is, so that nobody else gets it meanwhile.
   using Children = std::array<std::shared_ptr<void>, 3>;
 
-  /// pack_sky(input), from before if the children are the same.
+  /// pack_sky(input), from before if the children are the same, and the sources of them.
   std::shared_ptr<const PackedSky> get(const SkyInput& input, const Children& children);
 
  private:
   struct Entry {
     Children children;
-    std::ptrdiff_t n_channel;
+    std::ptrdiff_t n_channel, n_source;
+    const double* first_l;
     std::shared_ptr<const PackedSky> packed;
   };
   static constexpr std::size_t kMost = 4;  // skies that one batch sees in turn

@@ -14,6 +14,8 @@ struct Strided {
   std::ptrdiff_t source = 0, time = 0, channel = 0;
 
   RT_HD explicit operator bool() const { return data != nullptr; }
+  /// Whether its derivative, if it is of dual numbers, may be other than zero.
+  RT_HD bool moves() const { return data != nullptr; }
   RT_HD const T& at(std::ptrdiff_t s, std::ptrdiff_t t, std::ptrdiff_t f) const {
     return data[s * source + t * time + f * channel];
   }
@@ -32,6 +34,7 @@ struct JonesPair {
 /// seconds, radians; brightness in any unit of flux, which is that of the result.
 template <class T>
 struct Problem {
+  using Number = T;
   std::ptrdiff_t n_source = 0, n_time = 0, n_channel = 0;
   int n_minus = 1;  ///< 1: phase zero at the phase centre; 0: no fringe stopping
 

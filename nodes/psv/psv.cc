@@ -6,28 +6,25 @@
 // Children: lmn [S,3]; brightness [S,2,2] or [S] (Jy); uvw [3] (m), or [2,3] with rates (m/s), which turns smearing on;
 //           shape [S,3] (radians; optional); then pairs J_p, J_q^H, each [S] or [S,2,2], the innermost pair first.
 // State: n_minus, smear_time, smear_frequency. Result: [2,2] in the unit of the brightness.
-// Flags: the default rule. Derivative: exact, by dual numbers through the scalar body (body.h).
-// Smirnov 2011 (A&A 527, A106) eq. 14; conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
+// Flags: the default rule. Derivative: exact; with respect to what brightness and Jones terms depend on by the kernels
+// that give the value, else by dual numbers through the scalar body (body.h). Smirnov 2011 (A&A 527, A106) eq. 14;
+// conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
 #include <cstdio>
-#include <map>
 #include <random>
-#include <tuple>
 #include <vector>
 
 #include "nodes/psv/adjoint/pull_back.h"
 #include "nodes/psv/compare.h"
 #include "nodes/psv/device/solve.h"
-#include "nodes/psv/group_rows.h"
-#include "nodes/psv/jones_operands.h"
+#include "nodes/psv/general/devices.h"
+#include "nodes/psv/linear_sums.h"
 #include "nodes/psv/operands.h"
 #include "nodes/psv/packed_skies.h"
 #include "nodes/psv/reference.h"
-#include "nodes/psv/solve_group.h"
 #include "nodes/psv/verify.h"
 #include "runtime/error.h"
 #include "runtime/node.h"
 #include "runtime/plugin_api.h"
-#include "runtime/stopwatch.h"
 
 namespace rimetree {
 
@@ -112,31 +109,22 @@ class Psv final : public Node {
   DependencySet own_dependencies() const override { return kDomain; }
   std::vector<Axis> own_axes() const override { return {Axis::frequency}; }
 
+  /// The general path reads them where they are.
+  bool reads_no_values() const override { return true; }
   void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const override {
-    // Baselines that see the same sky form one sum; others (a sky that varies in time, derivatives) go one by one.
-    std::map<std::tuple<const Result*, const Result*, const Result*, std::int32_t>, std::vector<Evaluation*>> groups;
-    std::vector<Evaluation*> general;
+    std::vector<psv::LinearSum> sums;
+    std::vector<Evaluation*> with_kernels, general;
     for (Evaluation* evaluation : batch) {
-      const Result* shape = evaluation->has_child(kShape) ? &evaluation->child(kShape) : nullptr;
-      if (is_fast(*evaluation))
-        groups[{&evaluation->child(kLmn), &evaluation->child(kBrightness), shape, psv::n_time(layout_, *evaluation)}]
-            .push_back(evaluation);
-      else
-        general.push_back(evaluation);
+      const auto own = psv::linear_sums(*evaluation);
+      if (own) sums.insert(sums.end(), own->begin(), own->end());
+      (own ? with_kernels : general).push_back(evaluation);
     }
-    for (const auto& [sky, evaluations] : groups) {
-      try {
-        evaluate_group(context, evaluations);
-      } catch (const Cancelled&) {
-        throw;
-      } catch (const memory::OutOfMemory&) {
-        throw;
-      } catch (const std::exception& error) {
-        for (Evaluation* evaluation : evaluations) fail(*evaluation, error.what());
-      }
-    }
+    bring_inputs_to_host(context, with_kernels);
+    evaluate_sums(context, sums);
     if (general.empty()) return;
-    Node::evaluate_batch(context, general);
+    const std::vector<Evaluation*> on_host = psv::evaluate_on_devices(context, layout_, general);
+    bring_inputs_to_host(context, on_host);
+    if (!on_host.empty()) Node::evaluate_batch(context, on_host);
     verify(context, general, nullptr, 0);
   }
 
@@ -176,11 +164,8 @@ class Psv final : public Node {
   }
 
  private:
-  static bool is_fast(const Evaluation& evaluation) {
-    return evaluation.parameters().empty() && psv::is_constant_in_time(evaluation);
-  }
-
-  void evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const;
+  static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
+  void evaluate_sums(BatchContext& context, const std::vector<psv::LinearSum>& sums) const;
   template <class T>
   Vells general(const Evaluation& evaluation, const ParameterId* parameter) const;
   void verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
@@ -190,6 +175,36 @@ class Psv final : public Node {
   mutable psv::ComparedRowsCache compared_;  // the same
   mutable psv::ChildLayout layout_;          // set by result_dims, which the forest calls once, before any evaluation
 };
+
+/// What the host reads, by as few copies as possible.
+void Psv::bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations) {
+  if (context.devices.empty()) return;
+  std::vector<const Vells*> inputs;
+  for (const Evaluation* evaluation : evaluations) {
+    const auto own = evaluation->child_values();
+    inputs.insert(inputs.end(), own.begin(), own.end());
+  }
+  bring_to_host(inputs);
+}
+
+void Psv::evaluate_sums(BatchContext& context, const std::vector<psv::LinearSum>& sums) const {
+  for (const std::vector<psv::LinearSum>& group : psv::sums_of_one_sky(layout_, sums)) {
+    std::vector<Evaluation*> evaluations;
+    for (const psv::LinearSum& sum : group) evaluations.push_back(sum.evaluation);
+    try {
+      const double total_flux = psv::evaluate_group(context, layout_, group, skies_);
+      if (group.front().derivative != nullptr) continue;
+      const auto operands = psv::sky_operands<double>(*evaluations.front(), {});
+      verify(context, evaluations, &operands, layout_.jones_elements.empty() ? total_flux : 0);
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const memory::OutOfMemory&) {
+      throw;
+    } catch (const std::exception& error) {
+      for (Evaluation* evaluation : evaluations) fail(*evaluation, error.what());
+    }
+  }
+}
 
 template <class T>
 Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) const {
@@ -208,64 +223,6 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
     for (std::size_t i = 0; i < dual.size(); ++i) target.complex()[i] = {dual[i].re.d, dual[i].im.d};
   }
   return target;
-}
-
-void Psv::evaluate_group(BatchContext& context, const std::vector<Evaluation*>& group) const {
-  Stopwatch watch;
-  const Evaluation& first = *group.front();
-  const AxisGrid& frequency = first.cells().axis(Axis::frequency);
-  const std::size_t n_channel = frequency.centre.size(), n_group = group.size();
-  const std::int32_t n_times = psv::n_time(layout_, first);
-
-  const auto operands = psv::sky_operands<double>(first, {});
-  psv::SkyInput input;
-  input.n_source = layout_.n_source;
-  input.n_channel = static_cast<std::ptrdiff_t>(n_channel);
-  input.n_minus = layout_.n_minus;
-  const psv::Problem<double> views = psv::problem_of(layout_, operands, {});
-  input.l = views.l, input.m = views.m, input.n = views.n;
-  std::copy(views.brightness, views.brightness + 4, input.brightness);
-  input.brightness_varies = first.child(kBrightness).value.cells()[Axis::frequency] > 1;
-  input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
-  input.with_jones = !layout_.jones_elements.empty();
-  const auto packed = skies_.get(input, {first.child(kLmn).value.storage(), first.child(kBrightness).value.storage(),
-                                         first.has_child(kShape) ? first.child(kShape).value.storage() : nullptr});
-  const psv::Sky<double>& sky = packed->sky;
-  const psv::Channels channels = psv::analyse_channels(frequency.centre.data(), frequency.width.data(), n_channel);
-  context.split.unchanged_seconds += watch.lap();
-
-  CellShape shape;
-  shape[Axis::time] = n_times;
-  shape[Axis::frequency] = static_cast<std::int32_t>(n_channel);
-  psv::GroupRows<Complex<double>> group_rows;
-  std::vector<Vells> targets;
-  psv::JonesOperands jones_operands(layout_);
-  psv::BaselineEnds ends;
-  for (std::size_t i = 0; i < n_group; ++i) {
-    const Evaluation& evaluation = *group[i];
-    targets.push_back(evaluation.make(NumberType::complex, shape));
-    group_rows.add(evaluation.child(kUvw).value, layout_.has_rates ? 6 : 3, static_cast<std::int32_t>(i), n_times,
-                   evaluation.cells(), targets.back().complex(), n_channel);
-    if (input.with_jones) jones_operands.add(evaluation.children().subspan(kFirstJones));
-    if (!context.devices.empty()) psv::add_ends(context.forest, evaluation.node, i == 0, ends);
-  }
-  const psv::JonesTerms jones = jones_operands.terms();
-  const psv::Rows& rows = group_rows.finish(layout_.smear_time, layout_.smear_frequency);
-  psv::warn_of_large_cells(context, *this, psv::largest_phase_change(sky.extent, channels, rows));
-
-  const psv::Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
-  psv::DeviceTarget stays = psv::device_target(context, first.node, rows, n_times, n_channel);
-  context.split.changed_seconds += watch.lap();
-  psv::solve_group(context, first.node, {input, sky, channels, rows, jones, output}, packed->version,
-                   tolerance_of(first.request), ends, stays);
-  for (std::size_t i = 0; i < n_group; ++i) {
-    const std::size_t bytes = targets[i].bytes();
-    if (stays.is_filled)
-      targets[i] = {std::make_shared<const memory::DeviceSlice>(stays.block, i * bytes, bytes), NumberType::complex,
-                    dims(), shape};
-    group[i]->set(std::move(targets[i]));
-  }
-  verify(context, group, &operands, input.with_jones ? 0 : sky.total_flux);
 }
 
 /// Computes some of the visibilities just made again, in extended precision. `total_flux`: what errors are measured in;
@@ -302,8 +259,10 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   if (!request.cells->has(Axis::frequency)) return {};
   const AxisGrid& frequency = request.cells->axis(Axis::frequency);
   const auto varies = [&](std::size_t slot) { return children[slot][Axis::frequency] > 1; };
-  if (varies(kLmn) || varies(kUvw) || children[kLmn][Axis::time] > 1 || children[kBrightness][Axis::time] > 1)
-    return {"PSV: cell by cell, since directions or brightness vary in time or frequency", 0};
+  if (const std::string obstacle = psv::obstacle_to_kernels(children); !obstacle.empty())
+    return {"PSV: on " + (devices.empty() ? "the host" : devices.front()->device().name()) + ", cell by cell, as " +
+                obstacle,
+            0};
   psv::Outlook outlook;
   outlook.n_source = static_cast<std::size_t>(layout_.n_source);
   const bool all_times = layout_.has_rates && layout_.smear_time;

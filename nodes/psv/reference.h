@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nodes/psv/body.h"
+#include "runtime/cell_numbers.h"
 
 namespace rimetree::psv {
 
@@ -23,11 +24,15 @@ class CompensatedSum {
   T sum_{}, low_{};
 };
 
-/// One visibility: sources in ascending order, so that the same inputs give the same bits.
-template <class T>
-RT_HD Jones<T> visibility(const Problem<T>& x, std::ptrdiff_t t, std::ptrdiff_t f) {
+/// One visibility: sources in ascending order, so that the same inputs give the same bits. Of dual numbers only the
+/// derivative is meant: sources that do not move are left out.
+template <class X>
+RT_HD Jones<typename X::Number> visibility(const X& x, std::ptrdiff_t t, std::ptrdiff_t f) {
+  using T = typename X::Number;
   CompensatedSum<T> sum[8];
   for (std::ptrdiff_t s = 0; s < x.n_source; ++s) {
+    if constexpr (cell_detail::is_dual<T>)
+      if (is_fixed(x, s, t, f)) continue;
     const Jones<T> c = contribution(x, s, t, f);
     const Complex<T> element[4] = {c.xx, c.xy, c.yx, c.yy};
     for (int i = 0; i < 4; ++i) {

@@ -12,41 +12,34 @@ namespace {
 /// Beyond this part of the total flux the product of sincs is worth a warning.
 constexpr double kSmearingErrorToWarnOf = 1e-3;
 
-bool solve_group_on_devices(BatchContext& context, const Node& node, const RowsProblem& problem,
-                            const SkyVersion& version, double tolerance, const BaselineEnds& ends,
-                            DeviceTarget* target) {
+bool solve_group_on_devices(BatchContext& context, const SkyName& sky, const RowsProblem& problem, double tolerance,
+                            const BaselineEnds& ends, DeviceTarget* target) {
   if (context.devices.empty()) return false;
   check_tolerance(tolerance);
   std::string not_used;
   tuning_of(context.devices.front()->device().name(), &not_used);
   if (!not_used.empty()) context.warnings.add("psv-device-tuning", not_used);
-  const DeviceProblem on_devices{problem.sky,
-                                 problem.channels,
-                                 problem.rows,
-                                 problem.jones,
-                                 {problem.output, target},
-                                 tolerance,
-                                 static_cast<std::uint64_t>(node.index()),
-                                 version,
-                                 ends};
+  const DeviceProblem on_devices{problem.sky, problem.channels, problem.rows, problem.jones, {problem.output, target},
+                                 tolerance,   sky.owner,        sky.version,  ends};
   try {
     const DeviceSolution done = solve_on_devices(on_devices, context.devices, context.threads, context.cancellation);
     context.notes.add(done.is_matrix ? "psv-device-matrix" : "psv-device-direct", "PSV: " + done.report);
     return true;
   } catch (const memory::OutOfMemory& error) {
-    context.warnings.add("psv-device-memory", "node \"" + node.name() + "\" is evaluated on the host: " + error.what());
+    context.warnings.add("psv-device-memory",
+                         "node \"" + sky.node.name() + "\" is evaluated on the host: " + error.what());
     return false;
   }
 }
 
 }  // namespace
 
-DeviceTarget device_target(BatchContext& context, const Node& node, const Rows& rows, std::int32_t n_time,
+DeviceTarget device_target(BatchContext& context, std::uint64_t owner, const Rows& rows, std::int32_t n_time,
                            std::size_t n_channel) {
   DeviceTarget target;
   if (!context.feeds_devices || context.devices.size() != 1 || rows.n_row == 0) return target;
   target.plane = static_cast<std::int64_t>(static_cast<std::size_t>(n_time) * n_channel);
-  target.owner = static_cast<std::uint64_t>(node.index());
+  target.owner = owner;
   for (std::size_t r = 0; r < rows.n_row; ++r)
     target.row_offset.push_back(4 * rows.baseline[r] * target.plane +
                                 rows.time[r] * static_cast<std::int64_t>(n_channel));
@@ -58,10 +51,9 @@ DeviceTarget device_target(BatchContext& context, const Node& node, const Rows& 
   return target;
 }
 
-void solve_group(BatchContext& context, const Node& node, const RowsProblem& problem, const SkyVersion& version,
-                 double tolerance, const BaselineEnds& ends, DeviceTarget& target) {
-  if (solve_group_on_devices(context, node, problem, version, tolerance, ends, target.block ? &target : nullptr))
-    return;
+void solve_group(BatchContext& context, const SkyName& sky, const RowsProblem& problem, double tolerance,
+                 const BaselineEnds& ends, DeviceTarget& target) {
+  if (solve_group_on_devices(context, sky, problem, tolerance, ends, target.block ? &target : nullptr)) return;
   Choice choice = choose_method(problem.sky, problem.channels, problem.rows, problem.jones, tolerance);
   context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   solve_rows(problem, std::move(choice), context.threads, context.cancellation);

@@ -10,17 +10,24 @@
 
 namespace rimetree::psv {
 
+/// Whose sky it is, and which.
+struct SkyName {
+  const Node& node;
+  std::uint64_t owner = 0;  ///< tells the skies of a node, and of different ones, apart
+  SkyVersion version;
+};
+
 /// Where the results of nodes that share these rows may stay on the device: without a block where no consumer reads
 /// them there, where several devices share the work, or for want of memory.
-DeviceTarget device_target(BatchContext& context, const Node& node, const Rows& rows, std::int32_t n_time,
+DeviceTarget device_target(BatchContext& context, std::uint64_t owner, const Rows& rows, std::int32_t n_time,
                            std::size_t n_channel);
 
 /// Evaluates to `tolerance`, a fraction of the total flux, and notes how. Where the memory of the devices is too small
-/// it warns and takes the host. `node` and `version`: whose sky it is, and which; `ends`: the antennas of its
-/// baselines, where known. `target` says afterwards whether the results are there; if not they are in problem.output.
-/// Throws Cancelled, and Error for a tolerance that nobody meets.
-void solve_group(BatchContext& context, const Node& node, const RowsProblem& problem, const SkyVersion& version,
-                 double tolerance, const BaselineEnds& ends, DeviceTarget& target);
+/// it warns and takes the host. `ends`: the antennas of the baselines, where known. `target` says afterwards whether
+/// the results are there; if not they are in problem.output. Throws Cancelled, and Error for a tolerance that nobody
+/// meets.
+void solve_group(BatchContext& context, const SkyName& sky, const RowsProblem& problem, double tolerance,
+                 const BaselineEnds& ends, DeviceTarget& target);
 
 /// Warns of cells over which smearing is no product of sincs.
 void warn_of_large_cells(BatchContext& context, const Node& node, const SmearingLimits& limits);

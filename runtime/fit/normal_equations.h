@@ -1,7 +1,6 @@
 // Normal equations of a least-squares problem: what is left of all observations for one step of a fit.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -28,10 +27,12 @@ struct NormalEquations {
   explicit NormalEquations(std::size_t unknowns) : n(unknowns), matrix(n * n, 0.0), gradient(n, 0.0) {}
   NormalEquations(std::size_t unknowns, std::shared_ptr<const Sparsity> elements)
       : n(unknowns), matrix(elements ? elements->n_element() : n * n, 0.0), gradient(n, 0.0), sparsity(elements) {}
-  double& at(std::size_t row, std::size_t column) {
+  /// Where an element is in `matrix`.
+  std::size_t place(std::size_t row, std::size_t column) const {
     if (row < column) std::swap(row, column);
-    return matrix[sparsity ? sparsity->find(row, column) : row * n + column];
+    return sparsity ? sparsity->find(row, column) : row * n + column;
   }
+  double& at(std::size_t row, std::size_t column) { return matrix[place(row, column)]; }
   double diagonal(std::size_t k) const { return matrix[sparsity ? sparsity->begin(k) : k * n + k]; }
   /// matrix * x
   std::vector<double> times(const std::vector<double>& x) const;
@@ -66,29 +67,5 @@ inline void add_priors(NormalEquations& equations, const std::vector<double>& x,
     ++equations.information;
   }
 }
-
-/// How much an observation counts, by the square of its residual in units of its standard deviation: Gaussian errors,
-/// or Student's t, whose tails make outliers harmless (Lange, Little & Taylor 1989, J. Am. Stat. Assoc. 84, 881).
-struct ErrorModel {
-  double degrees_of_freedom = 0;  ///< 0: Gaussian
-
-  /// Factor of the weight; `dimensions` is 1 for a real observation, 2 for a complex one.
-  double weight_factor(double square, int dimensions) const {
-    if (degrees_of_freedom == 0) return 1;
-    return (degrees_of_freedom + dimensions) / (degrees_of_freedom + square);
-  }
-  /// -2 log likelihood but for a constant.
-  double objective(double square, int dimensions) const {
-    if (degrees_of_freedom == 0) return square;
-    return (degrees_of_freedom + dimensions) * std::log1p(square / degrees_of_freedom);
-  }
-  /// By how much the variance of an estimate exceeds the inverse of the reweighted normal matrix: the Fisher
-  /// information of the location of Student's t is (nu + d)/(nu + d + 2), while the expectation of the weight factor
-  /// is 1.
-  double variance_factor(int dimensions) const {
-    if (degrees_of_freedom == 0) return 1;
-    return (degrees_of_freedom + dimensions + 2) / (degrees_of_freedom + dimensions);
-  }
-};
 
 }  // namespace rimetree::fit

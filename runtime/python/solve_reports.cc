@@ -46,6 +46,8 @@ Ref report_to_python(const Owner& report) {
   dict.set("evaluate_seconds", number(report->evaluate_seconds));
   dict.set("algebra_seconds", number(report->algebra_seconds));
   dict.set("statistics_bytes", integer(static_cast<std::int64_t>(report->statistics_bytes)));
+  dict.set("bytes_to_devices", integer(static_cast<std::int64_t>(report->bytes_to_devices)));
+  dict.set("bytes_to_host", integer(static_cast<std::int64_t>(report->bytes_to_host)));
   return dict.take();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/fit/covariance.h"
+#include "runtime/solve/cell_sums.h"
 #include "runtime/solve/problem.h"
 #include "runtime/thread_pool.h"
 
@@ -20,6 +21,11 @@ struct Excluded {
     return *this;
   }
 };
+
+inline Excluded excluded_of(const ScalarSums& sums) {
+  const auto count = [](double n) { return static_cast<std::uint64_t>(n); };
+  return {count(sums.flagged), count(sums.bad_weight), count(sums.not_finite)};
+}
 
 /// What one item adds to its group.
 struct Contribution {

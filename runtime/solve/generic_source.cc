@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/solve/cell_sums.h"
 #include "runtime/solve/operand.h"
 
 namespace rimetree::solve {
@@ -16,15 +17,7 @@ void check_failures(std::span<const ResultPtr> results) {
   }
 }
 
-/// Results of one equation's nodes; nullptr where there are no data.
-struct GenericSource::Inputs {
-  const Result* condeq = nullptr;
-  const Result* data = nullptr;
-  const Result* weight = nullptr;
-};
-
-GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request,
-                             fit::ErrorModel errors)
+GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, const Request& request, ErrorModel errors)
     : evaluator_(evaluator), problem_(problem), request_(request), errors_(errors) {
   request_.derivatives = true;
   request_.verify = 0;
@@ -34,14 +27,16 @@ std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const
   const Plan& plan = evaluator_.plan();
   const CellShape& cells = request_.cells->shape();
   std::vector<std::pair<std::size_t, std::size_t>> portions;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, budget = evaluator_.memory_budget();
+  for (const auto& device : evaluator_.devices())
+    budget = std::min<std::uint64_t>(budget, device->arrays().budget_bytes());
   for (std::size_t e = 0; e < problem_.equations.size(); ++e) {
     const Equation& equation = problem_.equations[e];
     std::uint64_t derivatives = 0;
     for (const int p : equation.parms) derivatives += problem_.parms[p].tiles.n_coefficient();
     // The Condeq and the model at most are alive with all their derivatives at a time.
     const std::uint64_t of_this = 2 * (1 + derivatives) * plan.result_bytes(equation.condeq, cells);
-    if (portions.empty() || bytes + of_this > evaluator_.memory_budget() / 4) {
+    if (portions.empty() || bytes + of_this > budget / 4) {
       portions.emplace_back(e, e);
       bytes = 0;
     }
@@ -49,6 +44,18 @@ std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const
     bytes += of_this;
   }
   return portions;
+}
+
+/// What is left for the host, by few copies.
+void GenericSource::bring_to_host(std::span<const Inputs> inputs) {
+  std::vector<const Vells*> values;
+  for (const Inputs& of : inputs) {
+    if (of.condeq == nullptr) continue;
+    for (const Result* result : {of.condeq, of.data, of.weight})
+      if (result != nullptr) values.push_back(&result->value);
+    for (const Derivative& derivative : of.condeq->derivatives) values.push_back(&derivative.value);
+  }
+  rimetree::bring_to_host(values);
 }
 
 void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
@@ -63,14 +70,20 @@ void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& ca
       roots.push_back(equation.data);
       roots.push_back(equation.weight >= 0 ? equation.weight : equation.data);
     }
-    const std::vector<ResultPtr> results = evaluator_.evaluate_step(request_, roots, &cancellation);
+    const std::vector<ResultPtr> results =
+        evaluator_.evaluate_step(request_, roots, &cancellation, Placing::roots_where_made);
     check_failures(results);
     std::vector<Inputs> inputs(end - begin);
-    std::vector<Item> items;
     for (std::size_t e = begin; e < end; ++e) {
       const ResultPtr* of = &results[3 * (e - begin)];
       if (!of[0]->ok()) continue;  // no data of this baseline
       inputs[e - begin] = {of[0].get(), of[1].get(), problem_.equations[e].weight >= 0 ? of[2].get() : nullptr};
+    }
+    add_on_devices(begin, inputs, groups, cancellation);
+    bring_to_host(inputs);
+    std::vector<Item> items;
+    for (std::size_t e = begin; e < end; ++e) {
+      if (inputs[e - begin].condeq == nullptr) continue;
       for (std::uint32_t t = 0; t < n_time; ++t)
         for (std::uint32_t f = 0; f < n_frequency; ++f) items.push_back({static_cast<std::uint32_t>(e), t, f});
     }
@@ -114,7 +127,7 @@ void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution
           continue;
         }
         const double given = inputs.weight != nullptr ? weights.at(element, t, f).re : 1;
-        if (!good_weight(given)) {
+        if (!is_good_weight(given)) {
           ++contribution.excluded.bad_weight;
           continue;
         }

@@ -10,6 +10,7 @@ namespace rimetree::solve {
 
 /// Results of the nodes of an equation that depend on no unknown.
 struct JonesSource::Planes {
+  std::vector<const Result*> results;  ///< datum, weight if there is one, fixed visibilities
   Operand data, weight;
   bool weighted = false;
   FlagOperand data_flags, weight_flags;

@@ -32,7 +32,7 @@ std::size_t n_solvable(const JonesModel& model) {
 }  // namespace
 
 std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Problem& problem, const Request& request,
-                                                    fit::ErrorModel errors, Cancellation& cancellation) {
+                                                    ErrorModel errors, Cancellation& cancellation) {
   const Forest& forest = evaluator.forest();
   const CellShape& cells = request.cells->shape();
   if (cells[Axis::l] != 1 || cells[Axis::m] != 1) return nullptr;
@@ -58,7 +58,7 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
   return nullptr;
 }
 
-JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, const Request& request, fit::ErrorModel errors,
+JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, const Request& request, ErrorModel errors,
                          std::vector<JonesModel> models)
     : evaluator_(evaluator),
       problem_(problem),
@@ -90,7 +90,7 @@ JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, const Request& 
 }
 
 std::uint64_t JonesSource::statistics_bytes() const {
-  return first_.back() * sizeof(Complex<double>) + models_.size() * problem_.n_block() * elements_ * sizeof(Sums);
+  return first_.back() * sizeof(Complex<double>) + models_.size() * problem_.n_block() * elements_ * sizeof(ScalarSums);
 }
 
 std::string JonesSource::method() const {
@@ -140,7 +140,7 @@ std::vector<std::size_t> JonesSource::occurrences() const {
   std::vector<std::size_t> count(problem_.n_unknown(), 0);
   std::vector<std::uint32_t> last(problem_.n_unknown(), kNone);
   for (const Item& item : items()) {
-    std::uint64_t data = 0;
+    double data = 0;
     for (std::size_t element = 0; element < elements_; ++element) data += scalars_of(item, element).equations;
     if (data == 0) continue;
     for (const int p : problem_.equations[item.equation].parms)
@@ -189,7 +189,7 @@ std::vector<std::vector<Essential>> JonesSource::essential() const {
 
 // False if a factor has no value or flags, which only the general way can take account of.
 bool JonesSource::evaluate_factors(Cancellation& cancellation) {
-  const auto results = evaluator_.evaluate_step(factor_request_, factor_nodes_, &cancellation);
+  const auto results = evaluator_.evaluate_step(factor_request_, factor_nodes_, &cancellation, Placing::on_host);
   check_failures(results);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]->ok() || !results[i]->flags.empty()) return false;
@@ -308,8 +308,8 @@ void JonesSource::contribute(const Item& item, Contribution& contribution) const
     return sum;
   };
   for (std::size_t element = 0; element < elements_; ++element) {
-    const Sums& scalars = scalars_of(item, element);
-    contribution.excluded += scalars.excluded;
+    const ScalarSums& scalars = scalars_of(item, element);
+    contribution.excluded += excluded_of(scalars);
     if (scalars.equations == 0) continue;
     const Complex<double>*b = sums_of(item, element), *h = b + n;
     const auto apply = [&](const std::vector<Complex<double>>& x, std::vector<Complex<double>>& y) {
@@ -328,8 +328,8 @@ void JonesSource::contribute(const Item& item, Contribution& contribution) const
     const double chi_square = robust
                                   ? scalars.chi_square
                                   : std::max(0.0, scalars.power - conj_product(c, b) - conj_product(c, misfit.data()));
-    to.equations += scalars.equations;
-    to.information += static_cast<double>(scalars.equations) / errors_.variance_factor(complex_[item.equation] ? 2 : 1);
+    to.equations += static_cast<std::size_t>(scalars.equations);
+    to.information += scalars.equations / errors_.variance_factor(complex_[item.equation] ? 2 : 1);
     to.data_power += scalars.data_power;
     to.chi_square += chi_square;
     to.objective += robust ? scalars.objective : chi_square;

@@ -10,6 +10,8 @@
 
 #include "runtime/evaluator.h"
 #include "runtime/solve/assembly.h"
+#include "runtime/solve/cell_sums.h"
+#include "runtime/solve/device_sums.h"
 #include "runtime/solve/jones_terms.h"
 
 namespace rimetree::solve {
@@ -19,7 +21,7 @@ class JonesSource final : public EquationSource {
   /// The source for a problem if all of its models are sums of Jones terms and the sums fit into memory; divides the
   /// problem's cells into the blocks that it needs. Nothing otherwise.
   static std::unique_ptr<JonesSource> recognise(Evaluator& evaluator, Problem& problem, const Request& request,
-                                                fit::ErrorModel errors, Cancellation& cancellation);
+                                                ErrorModel errors, Cancellation& cancellation);
 
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   bool chi_square_cancels() const override { return errors_.degrees_of_freedom == 0; }
@@ -42,23 +44,16 @@ class JonesSource final : public EquationSource {
     std::array<Complex<double>, 4> value{};
     std::vector<std::pair<std::uint32_t, std::array<Complex<double>, 4>>> derivatives;
   };
-  /// Sums over one element of one block, in `sums_`: power, then b_k, then the lower triangle of H_kl = sum w m_k* m_l.
-  struct Sums {
-    double power = 0, data_power = 0;  ///< of the data less fixed terms, and of the data
-    double objective = 0, chi_square = 0;
-    std::uint64_t equations = 0;
-    Excluded excluded;
-  };
   struct Planes;  // results of one equation's nodes
   enum class Sweep { sums, exact };
 
-  JonesSource(Evaluator& evaluator, Problem& problem, const Request& request, fit::ErrorModel errors,
+  JonesSource(Evaluator& evaluator, Problem& problem, const Request& request, ErrorModel errors,
               std::vector<JonesModel> models);
   std::size_t n_basis(std::uint32_t equation) const;
   std::size_t block_of(const Item& item) const;
   Complex<double>* sums_of(const Item& item, std::size_t element);
   const Complex<double>* sums_of(const Item& item, std::size_t element) const;
-  const Sums& scalars_of(const Item& item, std::size_t element) const;
+  const ScalarSums& scalars_of(const Item& item, std::size_t element) const;
   std::vector<Item> items() const { return items(0, models_.size()); }
   std::vector<Item> items(std::size_t first, std::size_t last) const;
 
@@ -78,30 +73,44 @@ class JonesSource final : public EquationSource {
                             const std::vector<std::uint32_t>& unknowns) const;
   void contribute(const Item& item, Contribution& contribution) const;
   void sweep(Sweep what, Cancellation& cancellation);
+  void sweep_on_host(std::size_t first, std::span<const Planes> planes, Sweep what, const std::vector<bool>& done,
+                     Cancellation& cancellation);
   /// [first, last) equations whose data and fixed visibilities are looked at together.
   std::vector<std::pair<std::size_t, std::size_t>> portions() const;
   std::vector<int> fixed_nodes(std::size_t equation) const;
   Planes planes_of(std::size_t equation, std::span<const ResultPtr> results);
+
+  // On devices, which keep what they have been sent; see jones_devices.cc.
+  bool is_worth_devices(std::span<const Planes> planes) const;
+  SumInput sum_input(std::size_t equation, const Planes& planes) const;
+  SumBlocks sum_blocks() const;
+  void start(const SumShare& share, DeviceSums& sums, Sweep what) const;
+  void finish(const SumShare& share, DeviceSums& on_device);
+  void sweep_on_devices(std::size_t first, std::span<const Planes> planes, Sweep what, bool keep,
+                        std::vector<bool>& done, Cancellation& cancellation);
+  bool sweep_again(Sweep what);
   struct Chunk;  ///< some cells of one element, gathered
   void sum_block(const Planes& planes, const Item& item, Sweep what);
   void append_row(const Planes& planes, const Item& item, std::size_t element, std::array<std::size_t, 3> row,
-                  Chunk& chunk, Excluded& excluded) const;
+                  Chunk& chunk, ScalarSums& sums) const;
   void add_chunk(const Item& item, std::size_t element, Sweep what, const std::vector<Complex<double>>& c, Chunk& chunk,
-                 Sums& sums);
+                 ScalarSums& sums);
 
   Evaluator& evaluator_;
   Problem& problem_;
   Request request_, factor_request_;
-  fit::ErrorModel errors_;
+  ErrorModel errors_;
   std::vector<JonesModel> models_;
   std::size_t elements_, side_;          ///< of a visibility: 4 and 2, or 1 and 1
   std::vector<std::size_t> first_;       ///< by equation: where its sums begin
-  std::vector<Complex<double>> values_;  ///< b_k and H_kl of all equations, blocks and elements
-  std::vector<Sums> scalars_;            ///< [equation, block, element]
+  std::vector<Complex<double>> values_;  ///< of all equations, blocks and elements: b_k, the lower triangle of H_kl
+  std::vector<ScalarSums> scalars_;      ///< [equation, block, element]
   std::vector<int> factor_nodes_;
   std::vector<ResultPtr> factors_;                ///< by node of the forest
   std::vector<std::uint8_t> has_data_, complex_;  ///< by equation
   bool summed_ = false;
+  /// Of the last sweep, if devices had room for all of it.
+  std::vector<std::pair<SumShare, std::unique_ptr<DeviceSums>>> shares_;
 };
 
 }  // namespace rimetree::solve

@@ -23,7 +23,7 @@ const Complex<double>* JonesSource::sums_of(const Item& item, std::size_t elemen
 Complex<double>* JonesSource::sums_of(const Item& item, std::size_t element) {
   return const_cast<Complex<double>*>(std::as_const(*this).sums_of(item, element));
 }
-const JonesSource::Sums& JonesSource::scalars_of(const Item& item, std::size_t element) const {
+const ScalarSums& JonesSource::scalars_of(const Item& item, std::size_t element) const {
   return scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element];
 }
 
@@ -38,7 +38,7 @@ std::vector<Item> JonesSource::items(std::size_t first, std::size_t last) const 
 // Cells are gathered into short arrays first, which takes care of strides, flags, weights and what is not finite; the
 // sums over them then are plain loops.
 struct JonesSource::Chunk {
-  static constexpr std::size_t kMost = 512;
+  static constexpr std::size_t kMost = kChunkCells;
   explicit Chunk(std::size_t n_basis)
       : n_basis(n_basis), weight(kMost), d_re(kMost), d_im(kMost), power(kMost), m(2 * n_basis * kMost) {}
   double* re(std::size_t k) { return &m[2 * k * kMost]; }
@@ -53,47 +53,47 @@ struct JonesSource::Chunk {
 
 namespace {
 
-constexpr std::size_t kLanes = 4;  // independent sums, so that additions need not wait for each other
-
-/// Sum of w a* b.
-Complex<double> weighted_product(std::size_t n, const double* w, const double* a_re, const double* a_im,
-                                 const double* b_re, const double* b_im) {
-  double re[kLanes] = {}, im[kLanes] = {};
-  const auto add = [&](std::size_t i, std::size_t lane) {
-    re[lane] += w[i] * (a_re[i] * b_re[i] + a_im[i] * b_im[i]);
-    im[lane] += w[i] * (a_re[i] * b_im[i] - a_im[i] * b_re[i]);
-  };
+/// Calls add(i, lane) for all cells; lanes do not wait for each other.
+template <class Add>
+void for_each_cell(std::size_t n, const Add& add) {
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
   for (; i < n; ++i) add(i, i % kLanes);
-  return {(re[0] + re[1]) + (re[2] + re[3]), (im[0] + im[1]) + (im[2] + im[3])};
 }
 
-/// Sum of w |a|^2.
-double weighted_power(std::size_t n, const double* w, const double* re, const double* im) {
+/// Sum of w a* b.
+Complex<double> sum_of_products(std::size_t n, const double* w, const double* a_re, const double* a_im,
+                                const double* b_re, const double* b_im) {
+  double re[kLanes] = {}, im[kLanes] = {};
+  for_each_cell(n, [&](std::size_t i, std::size_t lane) {
+    const Complex<double> a{a_re[i], a_im[i]}, b{b_re[i], b_im[i]};
+    re[lane] += weighted_product_re(w[i], a, b);
+    im[lane] += weighted_product_im(w[i], a, b);
+  });
+  return {sum_of_lanes(re), sum_of_lanes(im)};
+}
+
+/// Sum of w |a|^2. (Written out: so the compiler finds its vectors.)
+double sum_of_powers(std::size_t n, const double* w, const double* re, const double* im) {
   double sum[kLanes] = {};
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (std::size_t lane = 0; lane < kLanes; ++lane)
-      sum[lane] += w[i + lane] * (re[i + lane] * re[i + lane] + im[i + lane] * im[i + lane]);
-  for (; i < n; ++i) sum[i % kLanes] += w[i] * (re[i] * re[i] + im[i] * im[i]);
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      sum[lane] += weighted_power(w[i + lane], re[i + lane], im[i + lane]);
+  for (; i < n; ++i) sum[i % kLanes] += weighted_power(w[i], re[i], im[i]);
+  return sum_of_lanes(sum);
 }
 
 /// Whether all weights are good and all of `zero` are.
 bool all_good(std::size_t n, const double* w, const double* zero) {
   double sum[kLanes] = {}, least[kLanes];
   std::fill_n(least, kLanes, std::numeric_limits<double>::max());
-  const auto add = [&](std::size_t i, std::size_t lane) {
+  for_each_cell(n, [&](std::size_t i, std::size_t lane) {
     sum[lane] += zero[i] + 0 * w[i];
     least[lane] = w[i] < least[lane] ? w[i] : least[lane];
-  };
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
-  for (; i < n; ++i) add(i, i % kLanes);
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0 && *std::min_element(least, least + kLanes) > 0;
+  });
+  return sum_of_lanes(sum) == 0 && *std::min_element(least, least + kLanes) > 0;
 }
 
 }  // namespace
@@ -108,14 +108,14 @@ void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) 
   Chunk chunk(n);
   for (std::size_t element = 0; element < elements_; ++element) {
     const auto c = residuals ? coefficients(item.equation, element, products) : std::vector<Complex<double>>{};
-    Sums sums;
+    ScalarSums sums;
     if (what == Sweep::sums) std::fill_n(sums_of(item, element), n + n * (n + 1) / 2, Complex<double>{});
     for (std::size_t t = times[item.time_segment]; t < times[item.time_segment + 1]; ++t)
       for (std::size_t f = frequencies[item.frequency_segment], end; f < frequencies[item.frequency_segment + 1];
            f = end) {
         if (chunk.n == Chunk::kMost) add_chunk(item, element, what, c, chunk, sums);
         end = std::min(frequencies[item.frequency_segment + 1], f + Chunk::kMost - chunk.n);
-        append_row(planes, item, element, {t, f, end - f}, chunk, sums.excluded);
+        append_row(planes, item, element, {t, f, end - f}, chunk, sums);
       }
     add_chunk(item, element, what, c, chunk, sums);
     scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element] = sums;
@@ -124,7 +124,7 @@ void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) 
 
 // `row`: time, first channel, number of channels.
 void JonesSource::append_row(const Planes& planes, const Item& item, std::size_t element,
-                             std::array<std::size_t, 3> row, Chunk& chunk, Excluded& excluded) const {
+                             std::array<std::size_t, 3> row, Chunk& chunk, ScalarSums& sums) const {
   const auto [t, first, n] = row;
   const std::size_t at = chunk.n;
   chunk.n += n;
@@ -155,59 +155,67 @@ void JonesSource::append_row(const Planes& planes, const Item& item, std::size_t
     for (std::size_t i = 0; i < n; ++i) re[i] += 0 * chunk.re(l)[at + i] + 0 * chunk.im(l)[at + i];
   if (!planes.any_flags && all_good(n, w, re.data())) return;
   for (std::size_t i = 0; i < n; ++i) {
-    std::uint64_t* reason = nullptr;
-    if (planes.flagged(element, t, first + i))
-      reason = &excluded.flagged;
-    else if (!good_weight(w[i]))
-      reason = &excluded.bad_weight;
-    else if (re[i] != 0)
-      reason = &excluded.not_finite;
-    if (reason == nullptr) continue;
-    ++*reason;
+    switch (use_of(planes.flagged(element, t, first + i), w[i], re[i] == 0)) {
+      case CellUse::counted:
+        continue;
+      case CellUse::flagged:
+        ++sums.flagged;
+        break;
+      case CellUse::bad_weight:
+        ++sums.bad_weight;
+        break;
+      case CellUse::not_finite:
+        ++sums.not_finite;
+    }
     w[i] = d_re[i] = d_im[i] = chunk.power[at + i] = 0;
     for (std::size_t l = 0; l < k; ++l) chunk.re(l)[at + i] = chunk.im(l)[at + i] = 0;
   }
 }
 
 void JonesSource::add_chunk(const Item& item, std::size_t element, Sweep what, const std::vector<Complex<double>>& c,
-                            Chunk& chunk, Sums& sums) {
+                            Chunk& chunk, ScalarSums& sums) {
   const std::size_t n = chunk.n, n_basis = chunk.n_basis;
-  const double dimensions = complex_[item.equation] ? 2 : 1;
-  for (std::size_t i = 0; i < n; ++i)
-    sums.equations += chunk.weight[i] > 0 ? static_cast<std::uint64_t>(dimensions) : 0;
+  const int dimensions = complex_[item.equation] ? 2 : 1;
+  double* w = chunk.weight.data();
+  for (std::size_t i = 0; i < n; ++i) sums.equations += w[i] > 0 ? dimensions : 0;
   if (!c.empty()) {
     std::array<double, Chunk::kMost> re, im;
     std::copy_n(chunk.d_re.data(), n, re.data());
     std::copy_n(chunk.d_im.data(), n, im.data());
     for (std::size_t k = 0; k < n_basis; ++k)
       for (std::size_t i = 0; i < n; ++i) {
-        re[i] -= c[k].re * chunk.re(k)[i] - c[k].im * chunk.im(k)[i];
-        im[i] -= c[k].re * chunk.im(k)[i] + c[k].im * chunk.re(k)[i];
+        const Complex<double> model = c[k] * Complex<double>{chunk.re(k)[i], chunk.im(k)[i]};
+        re[i] -= model.re, im[i] -= model.im;
       }
-    for (std::size_t i = 0; i < n; ++i) {
-      const double square = chunk.weight[i] * (re[i] * re[i] + im[i] * im[i]);
-      const double factor = errors_.weight_factor(square, static_cast<int>(dimensions));
-      sums.objective += chunk.weight[i] > 0 ? errors_.objective(square, static_cast<int>(dimensions)) : 0;
-      sums.chi_square += square * factor;
-      chunk.weight[i] *= factor;
-    }
+    double objective[kLanes] = {}, chi_square[kLanes] = {};
+    for_each_cell(n, [&](std::size_t i, std::size_t lane) {
+      if (w[i] == 0) return;
+      const CellMisfit misfit = misfit_of(errors_, w[i], {re[i], im[i]}, dimensions);
+      objective[lane] += misfit.objective;
+      chi_square[lane] += misfit.chi_square;
+      w[i] *= misfit.factor;
+    });
+    sums.objective += sum_of_lanes(objective);
+    sums.chi_square += sum_of_lanes(chi_square);
   }
-  const double* w = chunk.weight.data();
-  const double power = weighted_power(n, w, chunk.d_re.data(), chunk.d_im.data());
+  const double power = sum_of_powers(n, w, chunk.d_re.data(), chunk.d_im.data());
   sums.power += power;
   const std::vector<JonesTerm>& terms = models_[item.equation].terms;
-  if (std::all_of(terms.begin(), terms.end(), [](const JonesTerm& term) { return term.solvable(); }))
+  if (std::all_of(terms.begin(), terms.end(), [](const JonesTerm& term) { return term.solvable(); })) {
     sums.data_power += power;
-  else
-    for (std::size_t i = 0; i < n; ++i) sums.data_power += w[i] * chunk.power[i];
+  } else {
+    double data_power[kLanes] = {};
+    for_each_cell(n, [&](std::size_t i, std::size_t lane) { data_power[lane] += w[i] * chunk.power[i]; });
+    sums.data_power += sum_of_lanes(data_power);
+  }
   chunk.n = 0;
   if (what == Sweep::exact) return;
   Complex<double>*b = sums_of(item, element), *h = b + n_basis;
   for (std::size_t k = 0; k < n_basis; ++k) {
-    b[k] += weighted_product(n, w, chunk.re(k), chunk.im(k), chunk.d_re.data(), chunk.d_im.data());
+    b[k] += sum_of_products(n, w, chunk.re(k), chunk.im(k), chunk.d_re.data(), chunk.d_im.data());
     for (std::size_t l = 0; l < k; ++l)
-      h[k * (k + 1) / 2 + l] += weighted_product(n, w, chunk.re(k), chunk.im(k), chunk.re(l), chunk.im(l));
-    h[k * (k + 1) / 2 + k] += weighted_power(n, w, chunk.re(k), chunk.im(k));
+      h[k * (k + 1) / 2 + l] += sum_of_products(n, w, chunk.re(k), chunk.im(k), chunk.re(l), chunk.im(l));
+    h[k * (k + 1) / 2 + k] += sum_of_powers(n, w, chunk.re(k), chunk.im(k));
   }
 }
 

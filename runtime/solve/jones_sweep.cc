@@ -40,6 +40,7 @@ std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
 
 JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const ResultPtr> results) {
   Planes of;
+  for (const ResultPtr& result : results) of.results.push_back(result.get());
   const Result& data = *results[0];
   of.data = Operand(data.value);
   of.data_flags = FlagOperand(data.flags);
@@ -66,6 +67,7 @@ JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const
 void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
   values_.resize(first_.back());
   scalars_.resize(models_.size() * problem_.n_block() * elements_);
+  if (sweep_again(what)) return;
   const auto portions = this->portions();
   for (const auto& [first, last] : portions) {
     std::vector<int> roots;
@@ -77,7 +79,7 @@ void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
     }
     begin.push_back(roots.size());
     // Fixed, all of them: of a single portion this gives what has been kept, after the first time.
-    const auto results = evaluator_.evaluate_step(request_, roots, &cancellation);
+    const auto results = evaluator_.evaluate_step(request_, roots, &cancellation, Placing::roots_where_made);
     check_failures(results);
     std::vector<Planes> planes(last - first);
     for (std::size_t e = first; e < last; ++e) {
@@ -85,15 +87,29 @@ void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
       has_data_[e] = std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); });
       if (has_data_[e]) planes[e - first] = planes_of(e, own);
     }
-    const std::vector<Item> items = this->items(first, last);
-    evaluator_.thread_pool().parallel_for(
-        items.size(), 4,
-        [&](std::size_t from, std::size_t to, int) {
-          for (std::size_t i = from; i < to; ++i) sum_block(planes[items[i].equation - first], items[i], what);
-        },
-        &cancellation);
+    std::vector<bool> done(last - first, false);
+    sweep_on_devices(first, planes, what, portions.size() == 1, done, cancellation);
+    sweep_on_host(first, planes, what, done, cancellation);
     if (portions.size() > 1) evaluator_.forget(roots);
   }
+}
+
+/// What devices have not done.
+void JonesSource::sweep_on_host(std::size_t first, std::span<const Planes> planes, Sweep what,
+                                const std::vector<bool>& done, Cancellation& cancellation) {
+  std::vector<Item> items = this->items(first, first + planes.size());
+  std::erase_if(items, [&](const Item& item) { return done[item.equation - first]; });
+  std::vector<const Vells*> values;
+  for (std::size_t i = 0; i < planes.size(); ++i)
+    for (const Result* result : planes[i].results)
+      if (!done[i]) values.push_back(&result->value);
+  bring_to_host(values);
+  evaluator_.thread_pool().parallel_for(
+      items.size(), 4,
+      [&](std::size_t from, std::size_t to, int) {
+        for (std::size_t i = from; i < to; ++i) sum_block(planes[items[i].equation - first], items[i], what);
+      },
+      &cancellation);
 }
 
 void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) {

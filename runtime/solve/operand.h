@@ -1,8 +1,6 @@
 // Reading results cell by cell, whatever axes they vary on.
 #pragma once
 
-#include <cmath>
-
 #include "runtime/result.h"
 
 namespace rimetree::solve {
@@ -60,9 +58,5 @@ class FlagOperand {
   const Flags* flags_ = nullptr;
   std::array<std::size_t, kAxes> stride_{};
 };
-
-/// A weight that counts: positive and finite. Zero means no data; NaN and negative ones are no weights.
-inline bool good_weight(double weight) { return weight > 0 && std::isfinite(weight); }
-inline bool is_finite(Complex<double> x) { return std::isfinite(x.re) && std::isfinite(x.im); }
 
 }  // namespace rimetree::solve

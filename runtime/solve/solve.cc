@@ -41,6 +41,7 @@ class Solve {
   SolveReport go() {
     const auto start = std::chrono::steady_clock::now();
     const double evaluated = evaluator_.timing().total_seconds;
+    const auto [up, down] = bytes_copied();
     const std::vector<double> before = values_;
     std::vector<Outcome> outcomes;
     try {
@@ -54,6 +55,9 @@ class Solve {
     describe(problem_, source_->essential(), request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
     report_.method = source_->method() + (in_turns() ? ", one term after the other" : "");
     report_.statistics_bytes = source_->statistics_bytes();
+    const auto [up_now, down_now] = bytes_copied();
+    report_.bytes_to_devices = up_now - up;
+    report_.bytes_to_host = down_now - down;
     report_.evaluate_seconds = evaluator_.timing().total_seconds - evaluated;
     report_.algebra_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() - report_.evaluate_seconds;
@@ -61,6 +65,17 @@ class Solve {
   }
 
  private:
+  /// To devices, and from them, since there have been any.
+  std::pair<std::uint64_t, std::uint64_t> bytes_copied() const {
+    std::uint64_t up = 0, down = 0;
+    for (const auto& device : evaluator_.devices()) {
+      const DeviceReport report = device->report();
+      up += report.bytes_to_device;
+      down += report.bytes_to_host;
+    }
+    return {up, down};
+  }
+
   bool in_turns() const { return options_.successive && terms_.size() > 1; }
 
   LevenbergMarquardt new_fit(std::size_t g, const fit::FitOptions& options,

@@ -3,12 +3,13 @@
 
 #include "runtime/evaluator.h"
 #include "runtime/fit/levenberg_marquardt.h"
+#include "runtime/math/error_model.h"
 
 namespace rimetree::solve {
 
 struct SolveOptions {
   fit::FitOptions fit;
-  fit::ErrorModel errors;
+  ErrorModel errors;
   std::vector<std::string> parms;      ///< names of what to solve for; empty: all solvable Parms below the Condeqs
   bool generic = false;                ///< never the fast path for Jones terms
   bool successive = false;             ///< one additive term of the models after the other, instead of all together

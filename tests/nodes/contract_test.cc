@@ -112,6 +112,36 @@ class ContractTest : public testing::TestWithParam<std::string> {
     return result;
   }
 
+  /// Moves each child that may be moved along two directions, with a parameter each, whose names are given. The
+  /// children are then moved_children().
+  std::vector<std::string> move_children(TestForest& tree, bool in_time, bool in_frequency) {
+    std::vector<std::string> parms;
+    for (std::size_t slot = 0; slot < recipe_.children.size(); ++slot) {
+      ChildRecipe direction = recipe_.children[slot];
+      if (!direction.differentiable) continue;
+      direction.base = 0;
+      direction.spread = direction.step;
+      TestForest::Children sum{child(slot)};
+      for (const std::string suffix : {"a", "b"}) {
+        const std::string own = std::to_string(slot) + suffix;
+        parms.push_back("p" + own);
+        tree.parm(parms.back(), 1e-3)
+            .constant("direction" + own,
+                      child_values(slot + (suffix == "a" ? 100 : 200), direction, 2, in_time, in_frequency), 2);
+        tree.node("shift" + own, "Multiply", {"direction" + own, parms.back()});
+        sum.push_back("shift" + own);
+      }
+      tree.node("moved" + std::to_string(slot), "Add", sum);
+    }
+    return parms;
+  }
+  TestForest::Children moved_children() const {
+    TestForest::Children names = children();
+    for (std::size_t slot = 0; slot < recipe_.children.size(); ++slot)
+      if (recipe_.children[slot].differentiable) names[slot] = "moved" + std::to_string(slot);
+    return names;
+  }
+
   Recipe recipe_;
   Tile tile_;
 };
@@ -272,6 +302,30 @@ TEST_P(ContractTest, SameBitsFromADevice) {
     }
 }
 
+TEST_P(ContractTest, DerivativesHaveTheSameBitsFromADevice) {
+  // Each child moves along its own random directions, whose derivatives vary along other axes than the child.
+  for (const auto& [in_time, in_frequency] : {std::pair(false, false), {true, false}, {true, true}}) {
+    TestForest tree = with_children(in_time, in_frequency);
+    const std::vector<std::string> parms = move_children(tree, in_frequency, in_time);
+    tree.node("x", GetParam(), moved_children(), recipe_.state);
+    tree.request.derivatives = true;
+    tree.evaluate("x");
+    if (tree.built->node(tree.built->find("x")).device_path() == nullptr) return;
+    ResultPtr results[2];
+    for (const bool simulated : {false, true}) {
+      const DeviceChoice choice{simulated ? "simulated" : "none"};
+      Evaluator evaluator(tree.built, {.threads = 1, .device = choice, .placement = PlacementRule{1, false}});
+      results[simulated] = evaluator.evaluate(tree.request, "x");
+      const ClassTiming& timing = evaluator.timing().classes.at(GetParam());
+      EXPECT_EQ(timing.on_devices, simulated ? timing.evaluations : 0u);
+    }
+    expect_ok(results[0]);
+    EXPECT_EQ(results[0]->derivatives.size(), parms.size());
+    for (const Derivative& derivative : results[1]->derivatives) EXPECT_NE(derivative.value.device(), nullptr);
+    expect_same_bits(*results[1], *results[0]);
+  }
+}
+
 /// The result as a function of one parameter p, which moves one child along a random direction: base + p * direction.
 class Moved {
  public:
@@ -338,26 +392,8 @@ TEST_P(ContractTest, ReverseDerivativeAgreesWithForward) {
   // Every child moves along two directions, in time and frequency, each with a parameter of its own; what is compared
   // is the gradient of sum |x - c|^2 over all cells, whose adjoint is different for every number of the result.
   TestForest tree = with_children(true, true);
-  TestForest::Children names = children();
-  std::vector<std::string> parms;
-  for (std::size_t slot = 0; slot < recipe_.children.size(); ++slot) {
-    ChildRecipe direction = recipe_.children[slot];
-    if (!direction.differentiable) continue;
-    direction.base = 0;
-    direction.spread = direction.step;
-    TestForest::Children sum{names[slot]};
-    for (const std::string suffix : {"a", "b"}) {
-      const std::string own = std::to_string(slot) + suffix;
-      parms.push_back("p" + own);
-      tree.parm(parms.back(), 1e-3)
-          .constant("direction" + own, child_values(slot + (suffix == "a" ? 100 : 200), direction, 2, true, true), 2);
-      tree.node("shift" + own, "Multiply", {"direction" + own, parms.back()});
-      sum.push_back("shift" + own);
-    }
-    names[slot] = "moved" + std::to_string(slot);
-    tree.node(names[slot], "Add", sum);
-  }
-  tree.node("x", GetParam(), names, recipe_.state);
+  const std::vector<std::string> parms = move_children(tree, true, true);
+  tree.node("x", GetParam(), moved_children(), recipe_.state);
   const bool complex = tree.evaluate("x")->value.is_complex();
   tree.constant("c", complex ? StateValue(complex_array({}, {{0.3, 0.7}})) : StateValue(0.3));
   tree.node("residual", "Subtract", {"x", "c"}).node("objective", "ChiSquare", {"residual"});

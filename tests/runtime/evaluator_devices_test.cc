@@ -116,9 +116,9 @@ TEST(EvaluatorDevices, EveryAllocationMayFail) {
 
 TEST(EvaluatorDevices, ABatchThatFindsNoRoomIsDoneByTheHostAndSaysSo) {
   const ManyNodeTree tree{.n_baseline = 3, .n_source = 2, .n_time = 2, .n_channel = 3};
-  Trial host = Trial::of(tree, "none"), tiny = Trial::of(tree, "simulated", 2000);
+  Trial host = Trial::of(tree, "none"), tiny = Trial::of(tree, "simulated", 600);
   expect_same_bits(tiny.evaluate(tree.cells()), host.evaluate(tree.cells()));
-  EXPECT_LE(tiny.report().arrays.peak_bytes, 2000u);
+  EXPECT_LE(tiny.report().arrays.peak_bytes, 600u);
   ASSERT_FALSE(tiny.evaluator->warnings().list().empty());
   EXPECT_NE(tiny.evaluator->warnings().list()[0].find("is evaluated on the host"), std::string::npos);
 }
@@ -166,25 +166,25 @@ TEST(EvaluatorDevices, SmallBatchesStayOnTheHostUnlessTheirInputsAreThere) {
 
 TEST(EvaluatorDevices, WhatNoDeviceReadsIsNotMadeThere) {
   TestForest tree = small_tree();
-  tree.node("difference", "Condeq", {"data=product", "model=a"});  // of which only the host knows how
-  Trial run(tree.specs(), "simulated", {"difference"});
+  tree.node("zeros", "ZeroFlagger", {"product"});  // of which only the host knows how
+  Trial run(tree.specs(), "simulated", {"zeros"});
   expect_ok(run.evaluate(tree.request.cells).front());
   EXPECT_EQ(run.timing("Add").on_devices, 1u);
   EXPECT_EQ(run.timing("Multiply").on_devices, 1u) << "its input is there";
-  EXPECT_EQ(run.timing("Condeq").on_devices, 0u);
+  EXPECT_EQ(run.timing("ZeroFlagger").on_devices, 0u);
   EXPECT_EQ(run.report().bytes_to_host, 6 * sizeof(double)) << "only the product";
   TestForest direct = small_tree();
-  direct.node("other", "Add", {"a", "b"}).node("difference", "Condeq", {"data=other", "model=a"});
-  Trial other(direct.specs(), "simulated", {"difference"});
+  direct.node("other", "Add", {"a", "b"}).node("zeros", "ZeroFlagger", {"other"});
+  Trial other(direct.specs(), "simulated", {"zeros"});
   expect_ok(other.evaluate(direct.request.cells).front());
   EXPECT_EQ(other.timing("Add").on_devices, 0u);
 }
 
 TEST(EvaluatorDevices, SeveralHostConsumersShareOneCopy) {
   TestForest tree = small_tree();
-  tree.node("d0", "Condeq", {"data=sum", "model=a"}).node("d1", "Condeq", {"data=sum", "model=b"});
+  tree.node("z0", "ZeroFlagger", {"sum"}).node("z1", "ZeroFlagger", {"sum"}, {{"oper", std::string("NE")}});
   tree.node("same", "Identity", {"sum"});
-  Trial run(tree.specs(), "simulated", {"d0", "d1", "product"});
+  Trial run(tree.specs(), "simulated", {"z0", "z1", "product"});
   for (const ResultPtr& result : run.evaluate(tree.request.cells)) expect_ok(result);
   EXPECT_EQ(run.timing("Add").on_devices, 1u);
   EXPECT_EQ(run.report().bytes_to_host, 2 * 6 * sizeof(double)) << "the sum, and the product as it is a root";
@@ -228,17 +228,128 @@ TEST(EvaluatorDevices, ManyArraysOfOneJob) {
   expect_same_bits(run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
 }
 
-TEST(EvaluatorDevices, WithDerivativesTheHostComputesWhatDependsOnUnknowns) {
+/// Residuals of three baselines of three antennas whose gains are unknown: real g0, g1 and a complex one made of g2 and
+/// h2, each of the form c + d f with the coefficients c and d.
+struct GainTree {
+  static constexpr int kTimes = 2, kChannels = 3;
+
+  GainTree() {
+    for (const char* parm : {"g0", "g1", "g2", "h2"})
+      tree.node(parm, "Parm", {}, {{"value", line(0)}, {"freq_scale_hz", 1e9}, {"solvable", true}});
+    tree.node("z2", "ToComplex", {"g2", "h2"});
+    const std::pair<const char*, const char*> baselines[] = {{"g0", "g1"}, {"g0", "z2"}, {"g1", "z2"}};
+    for (const auto& [p, q] : baselines) {
+      const std::string own = std::to_string(roots.size());
+      const int seed = 1 + static_cast<int>(roots.size());
+      tree.constant("m" + own, matrix(seed), 2).constant("d" + own, matrix(seed + 10), 2);
+      tree.node("v" + own, "MatrixMultiply", {p, "m" + own, q});
+      tree.node("r" + own, "Condeq", {"data=d" + own, "model=v" + own}, {{"weight_factor", 0.5 + seed}});
+      roots.push_back("r" + own);
+    }
+  }
+  static StateValue line(double shift) { return array({1, 2}, {1.5 + shift, 0.25}); }
+  /// [2,2] on all cells.
+  static StateValue matrix(int seed) {
+    StateArray values{{2, 2, kTimes, kChannels}, NumberType::complex, {}};
+    for (int i = 0; i < 2 * 4 * kTimes * kChannels; ++i) values.data.push_back(std::sin(1.0 + i * seed));
+    return values;
+  }
+  Trial trial(const std::string& device, std::size_t budget_bytes = 0) const {
+    Trial trial(tree.specs(), device, roots, kAlways, budget_bytes);
+    trial.request.derivatives = true;
+    return trial;
+  }
+  std::vector<ResultPtr> evaluate(Trial& trial) const { return trial.evaluate(tree.request.cells); }
+
+  TestForest tree;
+  std::vector<std::string> roots;
+};
+
+TEST(EvaluatorDevices, DerivativesStayOnTheDeviceAndHaveTheHostsBits) {
+  const GainTree gains;
+  Trial host = gains.trial("none"), run = gains.trial("simulated");
+  const auto expected = gains.evaluate(host), got = gains.evaluate(run);
+  expect_same_bits(got, expected);
+  for (const ResultPtr& residual : got) {
+    EXPECT_EQ(residual->derivatives.size(), residual == got[0] ? 4u : 6u) << "of the unknowns of two antennas only";
+    for (const Derivative& derivative : residual->derivatives)
+      EXPECT_EQ(&derivative.value.device()->block(), &residual->value.device()->block());
+  }
+  for (const char* name : {"ToComplex", "MatrixMultiply", "Condeq"}) {
+    EXPECT_EQ(run.timing(name).on_devices, run.timing(name).evaluations) << name;
+    EXPECT_EQ(run.timing(name).batches, name == std::string("ToComplex") ? 1u : 2u) << name << ", of two levels";
+  }
+  const std::size_t n = 4 * GainTree::kTimes * GainTree::kChannels;
+  EXPECT_EQ(run.report().bytes_to_host, (3 + 4 + 6 + 6) * n * sizeof(Complex<double>)) << "of the residuals only";
+}
+
+TEST(EvaluatorDevices, InAFitOnlyTheUnknownsGoUp) {
+  const GainTree gains;
+  Trial host = gains.trial("none"), run = gains.trial("simulated");
+  const auto step_to = [&](double shift) {
+    for (Trial* trial : {&host, &run})
+      trial->forest->set_state(trial->forest->find("g1"), {{"value", GainTree::line(shift)}});
+    expect_same_bits(gains.evaluate(run), gains.evaluate(host));
+  };
+  gains.evaluate(run);
+  step_to(1);  // from here on the same nodes are evaluated each time
+  const DeviceReport before = run.report();
+  constexpr int kSteps = 50;
+  for (int step = 1; step <= kSteps; ++step) step_to(0.01 * step);
+  EXPECT_EQ(run.report().bytes_to_device - before.bytes_to_device, kSteps * 3 * 4 * sizeof(double))
+      << "g0 and g1 for one batch, g1 for the other, at three channels, aligned; derivatives are what they were";
+  EXPECT_EQ(run.report().arrays.resident_bytes, before.arrays.resident_bytes) << "nothing is left behind";
+}
+
+TEST(EvaluatorDevices, EveryAllocationMayFailWithDerivatives) {
+  const GainTree gains;
+  Trial host = gains.trial("none"), all = gains.trial("simulated");
+  const auto expected = gains.evaluate(host);
+  gains.evaluate(all);
+  const std::size_t n_allocation = all.device().allocations_tried();
+  ASSERT_GT(n_allocation, 10u);
+  bool any_on_host = false;
+  for (std::size_t n = 1; n <= n_allocation; ++n)
+    for (const std::size_t count : {std::size_t{1}, std::size_t{2}, n_allocation}) {
+      Trial run = gains.trial("simulated");
+      run.device().fail_allocations(n, count);
+      expect_same_bits(gains.evaluate(run), expected);
+      any_on_host = any_on_host || !run.evaluator->warnings().list().empty();
+    }
+  EXPECT_TRUE(any_on_host);
+  const std::size_t needed = all.report().arrays.peak_bytes;
+  for (const std::size_t part : {9, 7, 5, 3, 1}) {
+    Trial run = gains.trial("simulated", needed * part / 10);
+    expect_same_bits(gains.evaluate(run), expected);
+    EXPECT_LE(run.report().arrays.peak_bytes, needed * part / 10);
+  }
+}
+
+TEST(EvaluatorDevices, NodesWithAndWithoutDerivativesOfABatch) {
   TestForest tree = small_tree();
-  tree.parm("p", 2).node("scaled", "Multiply", {"product", "p"});
-  Trial host(tree.specs(), "none", {"scaled"}), run(tree.specs(), "simulated", {"scaled"});
+  tree.parm("p", 2).node("x0", "Multiply", {"product", "p"}).node("x1", "Multiply", {"product", "b"});
+  tree.node("both", "Composer", {"x0", "x1"});
+  Trial host(tree.specs(), "none", {"both"}), run(tree.specs(), "simulated", {"both"});
   host.request.derivatives = run.request.derivatives = true;
   const auto expected = host.evaluate(tree.request.cells), got = run.evaluate(tree.request.cells);
   expect_same_bits(got, expected);
   ASSERT_EQ(got[0]->derivatives.size(), 1u);
-  EXPECT_EQ(got[0]->derivatives[0].value.at(0, 5), expected[0]->derivatives[0].value.at(0, 5));
-  EXPECT_EQ(run.timing("Add").on_devices, 1u);
-  EXPECT_EQ(run.timing("Multiply").on_devices, 1u) << "the fixed product, not the scaled one";
+  EXPECT_EQ(run.timing("Multiply").on_devices, 3u);
+}
+
+TEST(EvaluatorDevices, DerivativesCountForWhatALaunchIsWorth) {
+  TestForest tree = small_tree();
+  tree.parm("p", 2).node("scaled", "Multiply", {"a", "p"});
+  const auto placed = [&](std::size_t least_values, bool derivatives) {
+    Trial run(tree.specs(), "simulated", {"scaled"}, {least_values, false});
+    run.request.derivatives = derivatives;
+    expect_ok(run.evaluate(tree.request.cells).front());
+    return run.timing("Multiply").on_devices;
+  };
+  EXPECT_EQ(placed(6, false), 1u);
+  EXPECT_EQ(placed(12, false), 0u);
+  EXPECT_EQ(placed(12, true), 1u);
+  EXPECT_EQ(placed(13, true), 0u);
 }
 
 TEST(EvaluatorDevices, TheGradientIsTheHosts) {

@@ -3,19 +3,37 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "runtime/result.h"
 
 namespace rimetree::test {
 
-/// Values and flags.
+inline void expect_same_bits(const Vells& a, const Vells& b) {
+  ASSERT_EQ(a.empty(), b.empty());
+  if (a.empty()) return;
+  ASSERT_EQ(a.type(), b.type());
+  ASSERT_TRUE(a.dims() == b.dims());
+  ASSERT_TRUE(a.cells() == b.cells());
+  const auto bits = [](const Vells& values) {
+    const auto* first = static_cast<const std::uint64_t*>(values.host());
+    return std::vector<std::uint64_t>(first, first + values.bytes() / sizeof *first);
+  };
+  EXPECT_EQ(bits(a), bits(b));
+}
+
+/// Values, weights, derivatives and flags.
 inline void expect_same_bits(const Result& a, const Result& b) {
   ASSERT_EQ(a.status, b.status);
-  ASSERT_EQ(a.value.type(), b.value.type());
-  ASSERT_TRUE(a.value.dims() == b.value.dims());
-  ASSERT_TRUE(a.value.cells() == b.value.cells());
-  EXPECT_EQ(std::memcmp(a.value.host(), b.value.host(), a.value.bytes()), 0);
+  expect_same_bits(a.value, b.value);
+  expect_same_bits(a.weight, b.weight);
+  ASSERT_EQ(a.derivatives.size(), b.derivatives.size());
+  for (std::size_t i = 0; i < a.derivatives.size(); ++i) {
+    EXPECT_EQ(a.derivatives[i].parameter, b.derivatives[i].parameter);
+    expect_same_bits(a.derivatives[i].value, b.derivatives[i].value);
+  }
   ASSERT_EQ(a.flags.size(), b.flags.size());
   ASSERT_TRUE(a.flags.cells() == b.flags.cells());
   if (!a.flags.empty()) {

@@ -1,6 +1,7 @@
 """Where forests are evaluated: devices by name, what is copied to and from them, and what reports say of it."""
 
 import numpy as np
+import planted
 import pytest
 import scipy.optimize
 
@@ -151,6 +152,38 @@ def test_predict_on_a_device():
     assert np.abs(rt.predict(*arguments, device="simulated") - on_cpu).max() < 2e-12 * flux
     single = rt.predict(*arguments, device="simulated", precision="single", verify=50)
     assert 1e-12 * flux < np.abs(single - on_cpu).max() < 1e-6 * flux
+
+
+@pytest.mark.parametrize("noise, robust_dof", [(0.1, 0.0), (0.1, 3.0), (0.0, 0.0)])
+def test_a_solve_sends_data_once_and_then_coefficients_at_most(noise, robust_dof):
+    random = np.random.default_rng(4)
+    n, shape = 6, (5, 4)
+    sky, gains = planted.fixed_sky(random, n, shape), planted.gains_of(random, "full", n)
+    data = planted.with_noise(random, planted.apply(gains, sky), noise)
+    weight = {pq: random.uniform(0.5, 2, v.shape) for pq, v in data.items()}
+    times, start = 5e9 + 10.0 * np.arange(shape[0]), np.broadcast_to(np.eye(2, dtype=complex), (n, 2, 2))
+    reports = {}
+    for device in ("none", "simulated"):
+        options = {"robust_dof": robust_dof}
+        forest = planted.gain_forest("full", data, sky, start, weight=weight, solver=options, device=device)
+        reports[device] = forest.solve("solver", planted.cells(times))
+    host, report = reports["none"], reports["simulated"]
+    assert report.converged and report.chi_square == host.chi_square  # to the last bit
+    for name, parm in host.parms.items():
+        np.testing.assert_array_equal(report.parms[name].value, parm.value)
+    assert host.bytes_to_devices == 0 and "bytes to devices" not in str(host)
+    assert f"{report.bytes_to_devices} bytes to devices, {report.bytes_to_host} bytes back" in str(report)
+    n_sum, n_cell = 4 * len(sky), shape[0] * len(planted.cells(times).freq_hz)
+    assert len(report.chi_square) > 4
+    passes = len(report.chi_square) if robust_dof else 1
+    exact = noise == 0  # then chi-square is summed up once more at the end, from residuals
+    # Data, model and weight of each cell; four coefficients of each sum. Descriptions are small.
+    arrays, coefficients = n_sum * n_cell * (16 + 16 + 8), (passes * bool(robust_dof) + exact) * n_sum * 4 * 16
+    assert 0 < report.bytes_to_devices - arrays - coefficients < 1500 * len(sky)
+    assert report.bytes_to_host == n_sum * 8 * (passes * (8 + 2 * (4 + 10)) + exact * 8)
+    (statistics,) = forest.device_statistics()
+    assert (statistics["bytes_up"], statistics["bytes_down"]) == (report.bytes_to_devices, report.bytes_to_host)
+    assert any(note.startswith("Solver: sums over data on simulated device") for note in forest.notes())
 
 
 def fitting_tree(device):

@@ -70,7 +70,8 @@ class SolvedGroup:
 @dataclass(frozen=True)
 class SolveReport:
     """One run of a Solver. `chi_square`: of all groups together, before each iteration and at the end. `method`: how
-    the normal equations were made; `statistics_bytes`: what was kept of the data for it, instead of the data."""
+    the normal equations were made; `statistics_bytes`: what was kept of the data for it, instead of the data.
+    `bytes_to_devices`, `bytes_to_host`: what was copied to and from devices meanwhile, where there are any."""
 
     solver: str
     method: str
@@ -80,6 +81,8 @@ class SolveReport:
     evaluate_seconds: float
     algebra_seconds: float
     statistics_bytes: int = field(default=0)
+    bytes_to_devices: int = field(default=0)
+    bytes_to_host: int = field(default=0)
 
     @property
     def converged(self) -> bool:
@@ -94,6 +97,8 @@ class SolveReport:
             f"{sum(g.equations for g in self.groups)} equations for {sum(g.unknowns for g in self.groups)} unknowns; "
             f"{self.method}; nodes {self.evaluate_seconds:.3f} s, solver {self.algebra_seconds:.3f} s"
         ]
+        if self.bytes_to_devices or self.bytes_to_host:
+            lines[0] += f"; {self.bytes_to_devices} bytes to devices, {self.bytes_to_host} bytes back"
         bad = [group for group in self.groups if not group.converged]
         lines += [
             f"  {group.status}: {group.unknowns} unknowns, {group.equations} equations, time {group.time_s[0]:.1f} to "

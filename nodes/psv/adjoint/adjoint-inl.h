@@ -61,7 +61,7 @@ HWY_INLINE void tile_phasor(const SourceOnRun& at, std::size_t number, AdjointVe
   const AdjointTag d;
   const bool below = 2 * number + 1 < at.run.n_tile;
   const std::size_t pair = (below ? at.run.n_tile - 1 - 2 * number : 2 * number + 1 - at.run.n_tile) / 2;
-  const double* outer = at.to.outer + (pair * kPairStride<double> + 2 * at.s) * at.lanes;
+  const double* outer = at.to.outer + (pair * kPairStride + 2 * at.s) * at.lanes;
   const double* middle = at.to.middle + 2 * at.s * at.lanes;
   zr = hn::Load(d, middle), zi = hn::Load(d, middle + at.lanes);
   const AdjointVec er = hn::Load(d, outer), sine = hn::Load(d, outer + at.lanes);
@@ -104,7 +104,7 @@ HWY_INLINE void pull_plain(const SourceOnRun& at, RunSums& sums) {
   const std::size_t lanes = at.lanes;
   AdjointVec c[kTilePairs], s[kTilePairs];
   for (std::size_t k = 0; k < kTilePairs; ++k) {
-    const double* inner = at.to.inner + (k * kPairStride<double> + 2 * at.s) * lanes;
+    const double* inner = at.to.inner + (k * kPairStride + 2 * at.s) * lanes;
     c[k] = hn::Load(d, inner), s[k] = hn::Load(d, inner + lanes);
   }
   const double* h = at.own.h.get();
@@ -176,7 +176,7 @@ HWY_INLINE void pull_shaped(const SourceOnRun& at, const Method& m, AdjointVec c
     for (std::size_t k = 0; k < kTileChannels; ++k) {
       const std::size_t pair = k < kTilePairs ? kTilePairs - 1 - k : k - kTilePairs;
       const std::size_t channel = number * kTileChannels + k;
-      const double* inner = at.to.inner + (pair * kPairStride<double> + 2 * at.s) * lanes;
+      const double* inner = at.to.inner + (pair * kPairStride + 2 * at.s) * lanes;
       AdjointVec kr = zr, ki = zi;
       const AdjointVec sine = hn::Load(d, inner + lanes);
       multiply(kr, ki, hn::Load(d, inner), k < kTilePairs ? hn::Neg(sine) : sine);

@@ -21,7 +21,7 @@ struct DeviceShape {
   static constexpr int kMostTiles = kMaxTiles;  ///< threads side by side along a run
   /// Room for staged pairs, padded against bank conflicts.
   static constexpr int pairs(int threads) { return threads + kMostTiles; }
-  static constexpr int kBlockSources = psv::kBlockSources<float>;  ///< singles are summed over so many, then doubles
+  static constexpr int kBlockSources = psv::kBlockSources;  ///< singles are summed over so many, then doubles
 };
 
 struct DeviceSource {

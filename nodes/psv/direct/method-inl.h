@@ -122,7 +122,7 @@ void place_tile_job(const RowsJob<T>& job, const Run& run, const RunLevel& level
   // Tiles are at -7/2, -5/2 .. 7/2 or at -3, -2 .. 3 tile lengths; the table has the ones that are not negative.
   const bool below = 2 * number + 1 < run.n_tile;
   const std::size_t pair = (below ? run.n_tile - 1 - 2 * number : 2 * number + 1 - run.n_tile) / 2;
-  t.outer = job.scratch.outer + pair * kPairStride<T> * lanes;
+  t.outer = job.scratch.outer + pair * kPairStride * lanes;
   t.outer_sign = below ? T(-1) : T(1);
   t.residual = level.residual.data() + run.first + number * kTileChannels;
   t.band = tile_band(run, number);

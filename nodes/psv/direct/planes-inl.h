@@ -31,6 +31,12 @@ void plain_tile(TileJob<T> t, const Method& m) {
         p == 0 && t.first_pair == 0 ? plane_tile<Weights::kSource, true>(t) : plane_tile<Weights::kSource, false>(t);
 }
 
+/// One plane of two tiles at equal distances from the middle of the run; `upper` is where the sums of the other are.
+template <class T>
+void mirrored_tiles(TileJob<T> t, double* upper) {
+  for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += kMirroredPairs) mirrored_pairs(t, upper);
+}
+
 /// Calls f(terms of the smearing or -1, taper, residual) with the method's switches as compile-time constants.
 template <class T, class F>
 void with_switches(const Method& m, F&& f) {

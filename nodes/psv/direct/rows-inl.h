@@ -36,13 +36,16 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
   TileJob<T> t = block_job<T, kPlanes, kVector>(job, block);
   double scale[kTileChannels];
   const bool plain = !kVector && t.weight_channel == 0 && !m.smear && !m.taper && !m.residual;
-  for (std::size_t number = 0; number < run.n_tile; ++number) {
+  const auto sum_of = [&](std::size_t number) { return to.sum + number * kTileChannels * kPlanes * 2 * lanes; };
+  // With a single plane, tiles above the middle are done together with those below.
+  const std::size_t n_tile = plain && kPlanes == 1 ? (run.n_tile + 1) / 2 : run.n_tile;
+  for (std::size_t number = 0; number < n_tile; ++number) {
     const std::size_t channel = run.first + number * kTileChannels;
     place_tile_job(job, run, level, m, number, t, scale);
     t.weight =
         kVector ? to.jones_weight : job.sky.weights.data() + block.begin * t.weight_source + channel * t.weight_channel;
     if (relative) t.weight = job.sky.relative_weights.data() + block.begin * t.weight_source;
-    t.sum = to.sum + number * kTileChannels * kPlanes * 2 * lanes;
+    t.sum = sum_of(number);
     if (kVector && number == 0) corrupt_block(block, job.jones, lane_rows, channel, to);
     if (m.single) {
       m.weighted ? sum_channel<kPlanes, Weights::kOne>(t, to.middle, 2, 1.0, t.sum)
@@ -59,6 +62,8 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
     }
     if constexpr (kVector)
       tile_with_shape<8, true>(t, m);
+    else if (plain && kPlanes == 1 && 2 * number + 1 != run.n_tile)
+      mirrored_tiles(t, sum_of(run.n_tile - 1 - number));
     else if (plain)
       plain_tile<kPlanes>(t, m);
     else
@@ -135,7 +140,7 @@ void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin,
                         const Reach reach = reach_of(job.scratch.rows, lanes, job.sky.block_extent[number]);
                         Method m = choose_method(job, run, level, reach, shaped);
                         m.narrow = takes_narrow<T, kPlanes, kVector>(m, job.sky.n_weight_channel);
-                        const std::size_t step = m.narrow && kPlanes == 1 ? kSmearedSources : kBlockSources<T>;
+                        const std::size_t step = m.narrow && kPlanes == 1 ? kSmearedSources : kBlockSources;
                         for (std::size_t s = source_begin; s < source_end; s += step) {
                           const Block<T> block{&job.sky, s, std::min(step, source_end - s), shaped};
                           run_block<T, kPlanes, kVector>(job, block, run, level, m, lane_rows);

@@ -34,7 +34,7 @@ HWY_INLINE void store_rotations(V hr, V hi, std::size_t n_tile, std::size_t lane
 #pragma GCC unroll 3
   for (std::size_t k = 1; k < kTilePairs; ++k) {
     const V c2 = hn::MulSub(twice, c1, c0), s2 = hn::MulSub(twice, s1, s0);
-    store(c2, s2, inner + k * kPairStride<T> * lanes);
+    store(c2, s2, inner + k * kPairStride * lanes);
     c0 = c1, s0 = s1, c1 = c2, s1 = s2;
   }
   if (n_tile == 1) return store(hn::Set(d, 1.0), hn::Zero(d), outer);
@@ -46,7 +46,7 @@ HWY_INLINE void store_rotations(V hr, V hi, std::size_t n_tile, std::size_t lane
   store(zr, zi, outer);
   for (std::size_t k = 1; 2 * k < n_tile; ++k) {
     multiply(zr, zi, er, ei);
-    store(zr, zi, outer + k * kPairStride<T> * lanes);
+    store(zr, zi, outer + k * kPairStride * lanes);
   }
 }
 

@@ -99,8 +99,8 @@ HWY_INLINE void store_odd(Rotation<V> one, Rotation<V> four, Rotation<V> eight, 
   const hn::DFromV<V> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto store = [&](std::size_t pair, V re, V im) HWY_ATTR {
-    hn::Store(re, d, to + pair * kPairStride<float> * lanes);
-    hn::Store(im, d, to + (pair * kPairStride<float> + 1) * lanes);
+    hn::Store(re, d, to + pair * kPairStride * lanes);
+    hn::Store(im, d, to + (pair * kPairStride + 1) * lanes);
   };
   const V rr = hn::Mul(four.re, one.re), ii = hn::Mul(four.im, one.im);
   const V ri = hn::Mul(four.re, one.im), ir = hn::Mul(four.im, one.re);
@@ -122,8 +122,8 @@ inline HWY_NOINLINE void seed_single_rotations(const Block<float>& block, const 
     };
     float *inner = to.inner + s * 2 * lanes, *outer = to.outer + s * 2 * lanes;
     const auto store_outer = [&](std::size_t pair, V re, V im) HWY_ATTR {
-      hn::Store(re, d, outer + pair * kPairStride<float> * lanes);
-      hn::Store(im, d, outer + (pair * kPairStride<float> + 1) * lanes);
+      hn::Store(re, d, outer + pair * kPairStride * lanes);
+      hn::Store(im, d, outer + (pair * kPairStride + 1) * lanes);
     };
     store_odd(power(Powers::kOne), power(Powers::kFour), power(Powers::kEight), inner);
     if (run.n_tile % 2 == 0) {

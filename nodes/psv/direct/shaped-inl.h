@@ -108,8 +108,7 @@ HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
     tile_amplitudes<Kind>(job, s, a);
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < kTilePairs; ++k) {
-      V c = hn::Load(d, inner + k * kPairStride<T> * lanes),
-        sine = hn::Load(d, inner + (k * kPairStride<T> + 1) * lanes);
+      V c = hn::Load(d, inner + k * kPairStride * lanes), sine = hn::Load(d, inner + (k * kPairStride + 1) * lanes);
       keep_in_register(c);
       keep_in_register(sine);
       const V rc = hn::Mul(zr, c), ic = hn::Mul(zi, c), rs = hn::Mul(zr, sine), is = hn::Mul(zi, sine);
@@ -198,13 +197,12 @@ HWY_NOINLINE void pair_tile(const TileJob<T>& job) {
 #pragma GCC unroll 2
       for (int c = 0; c < 2; ++c) sum[k][0][p][c] = sum[k][1][p][c] = hn::Zero(d);
 
-  const T* HWY_RESTRICT inner = job.inner + job.first_pair * kPairStride<T> * lanes;
+  const T* HWY_RESTRICT inner = job.inner + job.first_pair * kPairStride * lanes;
   for (std::size_t s = 0; s < job.n_source; ++s, inner += 2 * lanes) {
     const V zr = hn::Load(d, job.tile_middle + 2 * s * lanes), zi = hn::Load(d, job.tile_middle + (2 * s + 1) * lanes);
 #pragma GCC unroll 2
     for (int k = 0; k < K; ++k) {
-      V c = hn::Load(d, inner + k * kPairStride<T> * lanes),
-        sine = hn::Load(d, inner + (k * kPairStride<T> + 1) * lanes);
+      V c = hn::Load(d, inner + k * kPairStride * lanes), sine = hn::Load(d, inner + (k * kPairStride + 1) * lanes);
       keep_in_register(c);
       keep_in_register(sine);
       const V rc = hn::Mul(zr, c), ic = hn::Mul(zi, c), rs = hn::Mul(zr, sine), is = hn::Mul(zi, sine);

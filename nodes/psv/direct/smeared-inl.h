@@ -43,9 +43,9 @@ HWY_NOINLINE void seed_brackets(const Block<T>& block, const Run& run, const Scr
       const double k = double(pair) + 0.5;
       const auto x2 = hn::Mul(square, hn::Set(d, k * k));
       const auto even = series<kTerms>(kCosTaylor, x2), odd = hn::Mul(series<kTerms>(kSincTaylor, x2), hn::Set(d, k));
-      const T* rotation = to.inner + (pair * kPairStride<T> + 2 * at.s) * at.lanes + at.lane;
+      const T* rotation = to.inner + (pair * kPairStride + 2 * at.s) * at.lanes + at.lane;
       const auto c = load_as(d, rotation), s = load_as(d, rotation + at.lanes);
-      T* bracket = to.bracket + (2 * pair * kPairStride<T> + 4 * at.s) * at.lanes + at.lane;
+      T* bracket = to.bracket + (2 * pair * kPairStride + 4 * at.s) * at.lanes + at.lane;
       store_as(d, hn::Mul(even, c), bracket);
       store_as(d, hn::Mul(even, s), bracket + at.lanes);
       store_as(d, hn::Mul(odd, c), bracket + 2 * at.lanes);
@@ -139,7 +139,7 @@ HWY_NOINLINE void smeared_sums(const TileJob<T>& job, const T* HWY_RESTRICT plac
 #pragma GCC unroll 4
     for (int p = 0; p < P; ++p) sum[k][p][0] = sum[k][p][1] = sum[k][p][2] = sum[k][p][3] = hn::Zero(d);
 
-  const T* HWY_RESTRICT bracket = job.inner + 2 * job.first_pair * kPairStride<T> * lanes;
+  const T* HWY_RESTRICT bracket = job.inner + 2 * job.first_pair * kPairStride * lanes;
   const T* HWY_RESTRICT weight = job.weight;
   for (std::size_t s = 0; s < job.n_source;
        ++s, placed += 4 * lanes, bracket += 4 * lanes, weight += job.weight_source) {
@@ -147,7 +147,7 @@ HWY_NOINLINE void smeared_sums(const TileJob<T>& job, const T* HWY_RESTRICT plac
                     hn::Load(d, placed + 3 * lanes)};
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {
-      const T* at = bracket + 2 * k * kPairStride<T> * lanes;
+      const T* at = bracket + 2 * k * kPairStride * lanes;
       if constexpr (P == 1 && kUnit) {
         add_smeared(d, z, at, sum[k][0]);
         continue;

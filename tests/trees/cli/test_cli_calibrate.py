@@ -126,7 +126,11 @@ def test_devices_reach_the_forests(command, observed, sky_file, tmp_path):
     out = tmp_path / "sol.h5"
     what = ("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", out)
     assert "there is no device" in command(*what, "--device", "warp", code=1).stderr
-    command(*what, "--device", "simulated")
+    assert "1 of 1 solves converged" in command(*what, "--device", "simulated").stdout
+    on_host = tmp_path / "host.h5"
+    command(*what[:-1], on_host, "--device", "none")
+    found, expected = (calibration.read_h5parm(path)[0]["G"].gain() for path in (out, on_host))
+    np.testing.assert_allclose(found, expected, atol=1e-7)
     assert "there is no device" in command("apply", observed, "--solutions", out, "--device", "warp", code=1).stderr
 
 

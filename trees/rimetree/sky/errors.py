@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
+from ..placed_error import PlacedError
 
-class SkyModelError(ValueError):
-    """A sky model that cannot be read, written or built.
 
-    Attributes
-    ----------
-    message : the text without the place
-    file, line, column : where in a file (line and column count from 1), or None where there is no file
-    """
-
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None):
-        self.message = message
-        self.file = file
-        self.line = line
-        self.column = column
-        place = ":".join(str(part) for part in (file, line, column) if part is not None)
-        super().__init__(f"{place}: {message}" if place else message)
+class SkyModelError(PlacedError):
+    """A sky model that cannot be read, written or built."""
 
 
 class UnsupportedError(SkyModelError):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..placed_error import PlacedError
+
 if TYPE_CHECKING:  # importing astropy's coordinates takes half a second, which only locations need
     from astropy.coordinates import EarthLocation
 
@@ -18,22 +20,8 @@ FEEDS = ("linear", "circular")
 _RADIUS_M = (6.35e6, 6.39e6)
 
 
-class TelescopeError(ValueError):
-    """A telescope that is not known or whose file is wrong.
-
-    Attributes
-    ----------
-    message : the text without the place
-    file, line, column : where in a file (line and column count from 1), or None where there is no file
-    """
-
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None):
-        self.message = message
-        self.file = file
-        self.line = line
-        self.column = column
-        place = ":".join(str(part) for part in (file, line, column) if part is not None)
-        super().__init__(f"{place}: {message}" if place else message)
+class TelescopeError(PlacedError):
+    """A telescope that is not known or whose file is wrong."""
 
 
 @dataclass(frozen=True, eq=False)
