@@ -365,6 +365,37 @@ TEST(PsvAdjoint, ManyTimesShareOneArray) {
   check({.n_source = 2, .n_baseline = 300, .n_time = 4, .n_channel = 2, .jones = JonesKind::kMatrix});
 }
 
+/// The same values may be those of two nodes, with an adjoint each.
+TEST(PsvAdjoint, TermsThatAreStoredOnceButAskedForTwice) {
+  const Case c({.n_source = 5, .n_baseline = 6, .jones = JonesKind::kAntennas});
+  const std::size_t n_channel = c.n_channel(), size = c.jones_values.size();
+  const auto sky = psv::pack_sky<double>(c.sky_input());
+  const auto channels = psv::analyse_channels(c.frequency.data(), c.width.data(), n_channel);
+  const OrderedRows ordered(c);
+  const auto is_odd = [&](std::size_t row) { return c.row_baseline[row] % 2 == 1; };
+  const auto pull = [&](const std::vector<std::ptrdiff_t>& first, bool even, bool odd) {
+    const std::vector<Complex<double>> some(4 * n_channel, {0.3, -0.2}), none(4 * n_channel);
+    std::vector<const Complex<double>*> row;
+    for (const std::size_t r : ordered.from) row.push_back((is_odd(r) ? odd : even) ? some.data() : none.data());
+    ThreadPool one(1);
+    Cancellation cancellation;
+    return parts_of(psv::pull_back_rows(sky, channels, ordered.rows,
+                                        {c.n_pair, c.jones_pairs.data(), true, {first.data(), 2 * size, 0}},
+                                        {row.data(), static_cast<std::ptrdiff_t>(n_channel)}, {}, one, cancellation)
+                        .moving_jones);
+  };
+  std::vector<std::ptrdiff_t> together = Targets(c).first, apart = together;
+  for (std::size_t b = 1; b < 6; b += 2)
+    for (std::size_t side = 0; side < 2; ++side) apart[2 * b + side] += static_cast<std::ptrdiff_t>(size);
+  const std::vector<double> both = pull(apart, true, true);
+  const auto half = [size](const std::vector<double>& parts, std::size_t i) {
+    const auto begin = parts.begin() + static_cast<std::ptrdiff_t>(2 * size * i);
+    return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(2 * size));
+  };
+  EXPECT_LT(relative_error(half(both, 0), half(pull(together, true, false), 0)), 1e-13);
+  EXPECT_LT(relative_error(half(both, 1), half(pull(together, false, true), 0)), 1e-13);
+}
+
 /// Channels that are flagged may hold anything; here in the terms of one antenna.
 TEST(PsvAdjoint, NotANumberWhereNothingDependsOnIt) {
   const CaseOptions options{.n_source = 5, .n_baseline = 6, .jones = JonesKind::kAntennas};
