@@ -5,7 +5,8 @@
 
 namespace rimetree::python {
 
-/// set_py_node_calls(evaluate, pull_back): what evaluates a PyNode, evaluate(object, cells, children, derivatives, rank)
+/// set_py_node_calls(evaluate, pull_back): what evaluates a PyNode, evaluate(object, cells, children, derivatives,
+/// rank)
 /// -> array, and takes it backwards, pull_back(object, cells, children, wanted, adjoint, rank) -> arrays or None. The
 /// package sets them once (trees/rimetree/py_node.py).
 PyObject* set_py_node_calls(PyObject* self, PyObject* arguments);
