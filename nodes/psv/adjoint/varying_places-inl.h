@@ -82,9 +82,9 @@ class SpanPlaces {
     const double* from = job_.scratch.phasor + (s * kTileChannels + k) * 2 * hn::Lanes(d);
     re = hn::Load(d, from), im = hn::Neg(hn::Load(d, from + hn::Lanes(d)));
   }
-  HWY_INLINE void add_channel(AdjointVec re, AdjointVec im, double nu, double residual, RunSums& sums) const {
+  HWY_INLINE void add_channel(AdjointVec re, AdjointVec im, double nu, RunSums& sums) const {
     const AdjointTag d;
-    sums.phase = hn::MulAdd(im, hn::Set(d, nu / kSpeedOfLight_m_s + residual), sums.phase);
+    sums.phase = hn::MulAdd(im, hn::Set(d, nu / kSpeedOfLight_m_s), sums.phase);
     sums.real = hn::Add(re, sums.real);
     sums.square = hn::MulAdd(re, hn::Set(d, nu * nu), sums.square);
   }
@@ -94,7 +94,6 @@ class SpanPlaces {
     const Run& run = *span_.run;
     double scale[kTileChannels];
     if (method_.smear) smear_scale(run, number, tile_band(run, 0).third_hz, scale);
-    const double* residual = level_.residual.data() + run.first + number * kTileChannels;
     for (std::size_t s = 0; s < block_.count; ++s) {
       AdjointVec amplitude[kTileChannels], cos_x[kTileChannels];
       if (method_.smear) smear_tile<true>(sinc_[s], amplitude), smear_tile<true>(cosine_[s], cos_x);
@@ -102,7 +101,7 @@ class SpanPlaces {
         AdjointVec re, im;
         load(s, k, re, im);
         const double nu = run.first_hz + double(number * kTileChannels + k) * run.spacing_hz;
-        add_channel(re, im, nu, method_.residual ? residual[k] : 0.0, sums_[s]);
+        add_channel(re, im, nu, sums_[s]);
         // The phasor has the amplitude in it, which the cosine is to replace.
         if (method_.smear)
           sums_[s].cosine =
@@ -120,7 +119,7 @@ class SpanPlaces {
         AdjointVec re, im;
         load(s, k, re, im);
         clear(sums_[s]);
-        add_channel(re, im, run.first_hz, 0.0, sums_[s]);
+        add_channel(re, im, run.first_hz, sums_[s]);
         if (m.smear) {
           const AdjointVec change = Place<double>(block_, job_.scratch, s, hn::Lanes(d), 0).change();
           const double scale = kPi * run.first_hz;
