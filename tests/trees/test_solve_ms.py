@@ -50,7 +50,7 @@ def simulate(path, gains, noise_jy=0.0):
     rt.Forest(ns).run(path)
 
 
-def calibrating(path, *, sinks=True, solver=None, start=1.0, **parm):
+def calibrating(path, *, sinks=True, solver=None, start=1.0, device=None, **parm):
     """A forest that solves for G on DATA and writes corrected data."""
     ns = rt.NodeScope()
     baselines = predicted(ns, path)
@@ -65,7 +65,7 @@ def calibrating(path, *, sinks=True, solver=None, start=1.0, **parm):
             ns.sink(p, q) << rt.Sink(corrected, **station, output_column="CORRECTED_DATA")
     ns.solver << rt.Solver(*(ns.c(p, q) for p, q in baselines), **(solver or {}))
     ns.mux << rt.VisDataMux(ns.solver, None, *((ns.sink(p, q) for p, q in baselines) if sinks else ()))
-    return rt.Forest(ns)
+    return rt.Forest(ns, device=device)
 
 
 def planted(seed=1):
@@ -150,6 +150,28 @@ def test_tiles_that_are_looked_at_one_by_one_are_one_solve(small_ms, solver, slo
         assert peaks[1] < 0.5 * peaks[0]
     if not solver:
         assert evaluations == [6, 6]  # each baseline once in each tile
+
+
+@pytest.mark.parametrize("solver", [{}, {"method": "generic"}, {"robust_dof": 4.0}], ids=["sums", "generic", "robust"])
+def test_tiles_one_by_one_on_a_device_are_those_of_the_host(small_ms, solver):
+    path, gains = small_ms(n_time=N_TIME), np.repeat(planted()[:2], 3, axis=0)
+    simulate(path, gains, noise_jy=0.01)
+    flag_some(path)
+    reports = []
+    for device in ("none", "simulated"):
+        forest = calibrating(
+            path, sinks=False, solver=solver, time_edges_s=START_S - 5 + 30.0 * np.arange(3), device=device
+        )
+        reports += forest.solve_tiles(rt.ms.Tiles(path, ["DATA"], rt.ms.run_options(time_slots=2)))
+    host, there = reports
+    assert host.bytes_to_devices == 0 < there.bytes_to_devices
+    assert there.converged and there.method == host.method
+    for one, other in zip(host.groups, there.groups, strict=True):
+        assert other.chi_square == pytest.approx(one.chi_square, rel=1e-9)
+        assert (other.equations, other.flagged) == (one.equations, one.flagged)
+    for name, one in host.parms.items():
+        np.testing.assert_allclose(there.parms[name].value, one.value, atol=1e-8)
+        np.testing.assert_array_equal(there.parms[name].flag, one.flag)
 
 
 def flag_some(path):
