@@ -1,10 +1,8 @@
 #include "nodes/psv/device/adjoint_launch.h"
 
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
-#include "memory/device.h"
 #include "nodes/psv/device/adjoint_block.h"
 #include "nodes/psv/device/compare_block.h"
 
@@ -70,28 +68,17 @@ void run_on_host(const DevicePlanesJob& job) {
 }
 
 template <class Job>
-void launch_anywhere(memory::Queue& queue, const Job& job, void (*gpu)(memory::Queue&, const Job&)) {
-  if (queue.device().is_emulated()) {
-    queue.run([own = job, &device = queue.device()]() mutable {
-      for_each_array(own, [&device](auto*& array, std::int64_t count) {
-        using Array = std::remove_reference_t<decltype(array)>;
-        array = static_cast<Array>(device.resolve(array, static_cast<std::size_t>(count) * sizeof *array));
-      });
-      run_on_host(own);
-    });
-    return;
-  }
-  if (gpu == nullptr) throw std::logic_error("PSV: no adjoint kernel for " + queue.device().name());
-  gpu(queue, job);
+void launch_job(memory::Queue& queue, const Job& job, void (*gpu)(memory::Queue&, const Job&)) {
+  launch_anywhere(queue, job, gpu, [](const Job& own) { run_on_host(own); });
 }
 
 }  // namespace
 
 void set_gpu_adjoint_launcher(const GpuAdjointLauncher& launcher) { gpu_launcher = launcher; }
 
-void launch(memory::Queue& queue, const DeviceAdjointJob& job) { launch_anywhere(queue, job, gpu_launcher.adjoint); }
-void launch(memory::Queue& queue, const DeviceAddJob& job) { launch_anywhere(queue, job, gpu_launcher.add); }
-void launch(memory::Queue& queue, const DeviceCompareJob& job) { launch_anywhere(queue, job, gpu_launcher.compare); }
-void launch(memory::Queue& queue, const DevicePlanesJob& job) { launch_anywhere(queue, job, gpu_launcher.planes); }
+void launch(memory::Queue& queue, const DeviceAdjointJob& job) { launch_job(queue, job, gpu_launcher.adjoint); }
+void launch(memory::Queue& queue, const DeviceAddJob& job) { launch_job(queue, job, gpu_launcher.add); }
+void launch(memory::Queue& queue, const DeviceCompareJob& job) { launch_job(queue, job, gpu_launcher.compare); }
+void launch(memory::Queue& queue, const DevicePlanesJob& job) { launch_job(queue, job, gpu_launcher.planes); }
 
 }  // namespace rimetree::psv

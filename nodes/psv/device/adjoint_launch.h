@@ -1,8 +1,8 @@
-// Starts the adjoint kernel and those that go with it on whatever device a queue belongs to; see launch.h.
+// Starts the adjoint kernel and those that go with it on whatever device a queue belongs to; see launch_anywhere.h.
 #pragma once
 
-#include "memory/queue.h"
 #include "nodes/psv/device/adjoint_job.h"
+#include "nodes/psv/device/launch_anywhere.h"
 
 namespace rimetree::psv {
 
@@ -24,24 +24,14 @@ void set_gpu_adjoint_launcher(const GpuAdjointLauncher& launcher);
 /// Calls f.template operator()<kPlanes, kGeneral, kSpectra>() with the instance that a job needs.
 template <class F>
 void with_adjoint_instance(const DeviceAdjointJob& job, F&& f) {
-  const auto with_planes = [&]<int kPlanes>() {
+  with_planes(job.sum.n_plane, [&]<int kPlanes>() {
     if (job.spectra())
       f.template operator()<kPlanes, true, true>();
     else if (job.sum.general())
       f.template operator()<kPlanes, true, false>();
     else
       f.template operator()<kPlanes, false, false>();
-  };
-  switch (job.sum.n_plane) {
-    case 1:
-      return with_planes.template operator()<1>();
-    case 2:
-      return with_planes.template operator()<2>();
-    case 4:
-      return with_planes.template operator()<4>();
-    default:
-      return with_planes.template operator()<8>();
-  }
+  });
 }
 
 }  // namespace rimetree::psv

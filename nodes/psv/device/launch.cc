@@ -1,10 +1,8 @@
 #include "nodes/psv/device/launch.h"
 
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
-#include "memory/device.h"
 #include "nodes/psv/device/block.h"
 
 namespace rimetree::psv {
@@ -37,29 +35,15 @@ void run_on_host(const DeviceJob<T>& job) {
 }
 
 template <class T>
-void launch_emulated(memory::Queue& queue, DeviceJob<T> job) {
-  queue.run([job, &device = queue.device()]() mutable {
-    for_each_array(job, [&device](auto*& array, std::int64_t count) {
-      using Array = std::remove_reference_t<decltype(array)>;
-      array = static_cast<Array>(device.resolve(array, static_cast<std::size_t>(count) * sizeof *array));
-    });
-    run_on_host(job);
-  });
-}
-
-template <class T>
-void launch_anywhere(memory::Queue& queue, const DeviceJob<T>& job, void (*gpu)(memory::Queue&, const DeviceJob<T>&)) {
-  if (job.n_row == 0 || job.n_run == 0) return;
-  if (queue.device().is_emulated()) return launch_emulated(queue, job);
-  if (gpu == nullptr) throw std::logic_error("PSV: no kernel for " + queue.device().name());
-  gpu(queue, job);
+void launch_some(memory::Queue& queue, const DeviceJob<T>& job, void (*gpu)(memory::Queue&, const DeviceJob<T>&)) {
+  if (job.n_row > 0 && job.n_run > 0) launch_anywhere(queue, job, gpu, run_on_host<T>);
 }
 
 }  // namespace
 
 void set_gpu_launcher(GpuLauncher launcher) { gpu_launcher = launcher; }
 
-void launch(memory::Queue& queue, const DeviceJob<float>& job) { launch_anywhere(queue, job, gpu_launcher.single); }
-void launch(memory::Queue& queue, const DeviceJob<double>& job) { launch_anywhere(queue, job, gpu_launcher.double_); }
+void launch(memory::Queue& queue, const DeviceJob<float>& job) { launch_some(queue, job, gpu_launcher.single); }
+void launch(memory::Queue& queue, const DeviceJob<double>& job) { launch_some(queue, job, gpu_launcher.double_); }
 
 }  // namespace rimetree::psv

@@ -1,9 +1,8 @@
-// Starts the PSV kernel on whatever device a queue belongs to: a GPU by the launcher that the plugin for GPUs brings,
-// an emulated device by host code that runs the same bodies, block by block and thread by thread.
+// Starts the PSV kernel on whatever device a queue belongs to; see launch_anywhere.h.
 #pragma once
 
-#include "memory/queue.h"
 #include "nodes/psv/device/job.h"
+#include "nodes/psv/device/launch_anywhere.h"
 
 namespace rimetree::psv {
 
@@ -31,20 +30,10 @@ void with_instance(const DeviceJob<T>& job, F&& f) {
         return f.template operator()<kPlanes, kGeneral, 128>();
     }
   };
-  const auto with_planes = [&]<int kPlanes>() {
+  with_planes(job.n_plane, [&]<int kPlanes>() {
     job.general() ? with_threads.template operator()<kPlanes, true>()
                   : with_threads.template operator()<kPlanes, false>();
-  };
-  switch (job.n_plane) {
-    case 1:
-      return with_planes.template operator()<1>();
-    case 2:
-      return with_planes.template operator()<2>();
-    case 4:
-      return with_planes.template operator()<4>();
-    default:
-      return with_planes.template operator()<8>();
-  }
+  });
 }
 
 }  // namespace rimetree::psv

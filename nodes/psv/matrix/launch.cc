@@ -2,10 +2,9 @@
 
 #include <cstring>
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
-#include "memory/device.h"
+#include "nodes/psv/device/launch_anywhere.h"
 #include "nodes/psv/matrix/block.h"
 #include "nodes/psv/matrix/unit.h"
 
@@ -50,29 +49,15 @@ void run_on_host(const MatrixJob<T>& job) {
 }
 
 template <class T>
-void launch_emulated(memory::Queue& queue, MatrixJob<T> job) {
-  queue.run([job, &device = queue.device()]() mutable {
-    for_each_array(job, [&device](auto*& array, std::int64_t count) {
-      using Array = std::remove_reference_t<decltype(array)>;
-      array = static_cast<Array>(device.resolve(array, static_cast<std::size_t>(count) * sizeof *array));
-    });
-    run_on_host(job);
-  });
-}
-
-template <class T>
-void launch_anywhere(memory::Queue& queue, const MatrixJob<T>& job, void (*gpu)(memory::Queue&, const MatrixJob<T>&)) {
-  if (job.n_tile == 0 || job.n_run == 0) return;
-  if (queue.device().is_emulated()) return launch_emulated(queue, job);
-  if (gpu == nullptr) throw std::logic_error("PSV: no matrix kernel for " + queue.device().name());
-  gpu(queue, job);
+void launch_some(memory::Queue& queue, const MatrixJob<T>& job, void (*gpu)(memory::Queue&, const MatrixJob<T>&)) {
+  if (job.n_tile > 0 && job.n_run > 0) launch_anywhere(queue, job, gpu, run_on_host<T>);
 }
 
 }  // namespace
 
 void set_gpu_launcher(GpuMatrixLauncher launcher) { gpu_launcher = launcher; }
 
-void launch(memory::Queue& queue, const MatrixJob<float>& job) { launch_anywhere(queue, job, gpu_launcher.single); }
-void launch(memory::Queue& queue, const MatrixJob<double>& job) { launch_anywhere(queue, job, gpu_launcher.double_); }
+void launch(memory::Queue& queue, const MatrixJob<float>& job) { launch_some(queue, job, gpu_launcher.single); }
+void launch(memory::Queue& queue, const MatrixJob<double>& job) { launch_some(queue, job, gpu_launcher.double_); }
 
 }  // namespace rimetree::psv

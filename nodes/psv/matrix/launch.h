@@ -1,4 +1,4 @@
-// Starts the matrix-product kernel on whatever device a queue belongs to, as device_launch.h does for the direct one.
+// Starts the matrix-product kernel on whatever device a queue belongs to; see nodes/psv/device/launch_anywhere.h.
 #pragma once
 
 #include <iterator>
