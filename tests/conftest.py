@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import signal
 
 import numpy as np
 import pytest
 
 import rimetree as rt
 from rimetree import _core
+
+# A shell that starts tests in the background has them ignore SIGINT: what is said of Ctrl-C would then wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
