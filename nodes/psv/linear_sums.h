@@ -34,7 +34,7 @@ std::optional<std::vector<LinearSum>> linear_sums(Evaluation& evaluation);
 std::vector<std::vector<LinearSum>> sums_of_one_sky(const ChildLayout& layout, const std::vector<LinearSum>& sums);
 
 /// Evaluates a group and sets the results, values to the request's tolerance, derivatives to the smallest there is.
-/// Gives the total flux. Where there are devices it takes these, and notes how.
+/// Gives the total flux (Jy). Where there are devices it takes these, and notes how.
 double evaluate_group(BatchContext& context, const ChildLayout& layout, std::span<const LinearSum> group,
                       PackedSkies& skies);
 

@@ -130,7 +130,13 @@ PyMethodDef reader_methods[] = {
 
 PyMethodDef no_methods[] = {{nullptr, nullptr, 0, nullptr}};
 
-PyTypeObject* made(Ref& type) { return reinterpret_cast<PyTypeObject*>(type.get()); }
+/// Makes a type that Python cannot make objects of, and keeps it in `kept`.
+Ref make_type(const char* name, std::size_t size, PyType_Slot* slots, PyTypeObject*& kept) {
+  PyType_Spec spec{name, static_cast<int>(size), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  Ref type = check(PyType_FromSpec(&spec));
+  kept = reinterpret_cast<PyTypeObject*>(type.get());
+  return type;
+}
 
 }  // namespace
 
@@ -139,11 +145,7 @@ Ref make_open_set_type() {
                                 {Py_tp_methods, no_methods},
                                 {Py_tp_doc, const_cast<char*>("A Measurement Set that is open for reading.")},
                                 {0, nullptr}};
-  static PyType_Spec spec{"rimetree._core.OpenSet", sizeof(SetObject), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-  Ref type = check(PyType_FromSpec(&spec));
-  open_set_type = made(type);
-  return type;
+  return make_type("rimetree._core.OpenSet", sizeof(SetObject), slots, open_set_type);
 }
 
 Ref make_tile_reader_type() {
@@ -152,11 +154,7 @@ Ref make_tile_reader_type() {
                                 {Py_sq_length, reinterpret_cast<void*>(length)},
                                 {Py_tp_doc, const_cast<char*>("Reads a Measurement Set in time-slot groups.")},
                                 {0, nullptr}};
-  static PyType_Spec spec{"rimetree._core.TileReader", sizeof(ReaderObject), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-  Ref type = check(PyType_FromSpec(&spec));
-  tile_reader_type = made(type);
-  return type;
+  return make_type("rimetree._core.TileReader", sizeof(ReaderObject), slots, tile_reader_type);
 }
 
 std::shared_ptr<ms::MeasurementSet> SetSource::open(ms::Access access) const {
