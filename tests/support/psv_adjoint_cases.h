@@ -68,8 +68,13 @@ inline Case antenna_on_both_ends() {
   return c;
 }
 
-inline Case terms_constant_in_time() {
-  Case c({.n_source = 5, .n_baseline = 6, .jones = JonesKind::kAntennas});
+/// A side of three to twelve rows; or of up to 480, which devices cut into pieces.
+inline Case terms_constant_in_time(bool many_rows) {
+  Case c({.n_source = 5,
+          .n_baseline = many_rows ? 36u : 6u,
+          .n_time = many_rows ? 60u : 4u,
+          .n_channel = many_rows ? 9u : 24u,
+          .jones = JonesKind::kAntennas});
   for (auto& pair : c.jones_pairs)
     for (int e = 0; e < 4; ++e) pair.p[e].time = pair.q[e].time = 0;
   return c;

@@ -16,6 +16,7 @@ struct ReverseOptions {
   bool spectra = false, shapes = false, smearing = false;
   bool stokes_q = true;        ///< Q, U and V are unknowns, not zero
   std::string jones = "none";  ///< "fixed", "solvable"; "antennas": solvable, an antenna's on all of its baselines
+  int pairs = 1;               ///< of terms, but of antennas
   bool in_time = false, in_frequency = false;  ///< whether those of antennas vary
   bool scalars = false;                        ///< those of antennas are numbers per source, not matrices
   bool uncorrupted = false;                    ///< the same sources once more, without Jones terms
@@ -104,12 +105,14 @@ class ReverseTree {
       const std::string p[] = {"0", "0", "1", "2"}, q[] = {"1", "2", "2", "2"};
       children.insert(children.end(), {"J" + p[std::stoi(b)], "JH" + q[std::stoi(b)]});
     } else if (options_.jones != "none") {
-      for (const std::string side : {"p", "q"}) {
-        tree.constant("term" + side + b, random_complex({kReverseSources, 2, 2}, 0.5, 0.5));
-        if (options_.jones == "solvable")
-          tree.node(side + b, "Multiply", {"term" + side + b, unknown("gain" + side + b, random(1, 0.1))});
-        children.push_back(options_.jones == "solvable" ? side + b : "term" + side + b);
-      }
+      for (int pair = 0; pair < options_.pairs; ++pair)
+        for (const char* side : {"p", "q"}) {
+          const std::string name = side + b + std::string(static_cast<std::size_t>(pair), '\'');
+          tree.constant("term" + name, random_complex({kReverseSources, 2, 2}, 0.5, 0.5));
+          if (options_.jones == "solvable")
+            tree.node(name, "Multiply", {"term" + name, unknown("gain" + name, random(1, 0.1))});
+          children.push_back(options_.jones == "solvable" ? name : "term" + name);
+        }
     }
     tree.node("corrupted" + b, "PSV", children);
     children.resize(4);

@@ -73,6 +73,7 @@ TEST(PsvReverse, AgreesWithForwardModeWithJonesTerms) {
   for (const std::string jones : {"fixed", "solvable"}) {
     check({.jones = jones});
     check({.spectra = true, .shapes = true, .smearing = true, .jones = jones});
+    for (const bool spectra : {false, true}) check({.spectra = spectra, .jones = jones, .pairs = 3});
   }
 }
 

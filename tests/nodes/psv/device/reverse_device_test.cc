@@ -88,6 +88,7 @@ TEST(PsvReverseDevice, AgreesWithTheHostWithJonesTerms) {
   for (const std::string jones : {"none", "fixed", "solvable"}) {
     check({.jones = jones});
     check({.spectra = true, .shapes = true, .smearing = true, .jones = jones});
+    for (const bool spectra : {false, true}) check({.spectra = spectra, .jones = jones, .pairs = 3});
   }
 }
 
