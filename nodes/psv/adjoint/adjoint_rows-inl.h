@@ -15,35 +15,16 @@ namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The conjugate adjoint of a plane (the transpose of add_plane) for all lanes of a channel: re, then im.
+/// The conjugate adjoint of a plane, for all lanes of a channel: re, then im.
 inline void plane_adjoint(Plane plane, const double* HWY_RESTRICT a, std::size_t lanes, double* HWY_RESTRICT h) {
   std::fill_n(h, 2 * lanes, 0.0);
-  const auto real = [&](int i, double sign) {
+  for_each_share(plane, [&](int i, double sign, bool turned) HWY_ATTR {
+    const double *re = a + 2 * static_cast<std::size_t>(i) * lanes, *im = re + lanes;
     for (std::size_t k = 0; k < lanes; ++k) {
-      h[k] += sign * a[2 * i * lanes + k];
-      h[lanes + k] -= sign * a[(2 * i + 1) * lanes + k];
+      h[k] += turned ? sign * im[k] : sign * re[k];
+      h[lanes + k] += turned ? sign * re[k] : -sign * im[k];
     }
-  };
-  const auto imaginary = [&](int i, double sign) {
-    for (std::size_t k = 0; k < lanes; ++k) {
-      h[k] += sign * a[(2 * i + 1) * lanes + k];
-      h[lanes + k] += sign * a[2 * i * lanes + k];
-    }
-  };
-  switch (plane) {
-    case Plane::kI:
-      return real(0, 1), real(3, 1);
-    case Plane::kQ:
-      return real(0, 1), real(3, -1);
-    case Plane::kU:
-      return real(1, 1), real(2, 1);
-    case Plane::kV:
-      return imaginary(1, 1), imaginary(2, -1);
-    default: {
-      const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
-      return i % 2 == 0 ? real(i / 2, 1) : imaginary(i / 2, 1);
-    }
-  }
+  });
 }
 
 /// Conjugate adjoints of all components on a run, for rows [first, first + lanes) as far as they are below `end`.

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "nodes/psv/device/adjoint_sums.h"
-#include "nodes/psv/device/compare_block.h"
+#include "nodes/psv/plane_shares.h"
 
 namespace rimetree::psv {
 namespace {

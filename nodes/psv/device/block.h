@@ -8,6 +8,7 @@
 #pragma once
 
 #include "nodes/psv/device/stage.h"
+#include "nodes/psv/plane_shares.h"
 
 namespace rimetree::psv {
 
@@ -244,24 +245,6 @@ RT_HD void accumulate(const DeviceJob<T>& job, const BlockPlace& block, int thre
     add_source<T, kPlanes, kGeneral>(job, run, job.row[row], first_source + s, pair_of(job, place.row, s), place.tile,
                                      from, sums);
   flush(sums, n_staged, false);
-}
-
-/// Adds a plane to the correlations XX XY YX YY.
-RT_HD inline void add_plane(Plane plane, Complex<double> s, Complex<double>* e) {
-  const Complex<double> turned{-s.im, s.re};
-  if (plane == Plane::kI || plane == Plane::kQ) {
-    e[0] += s;
-    e[3] += plane == Plane::kI ? s : -s;
-  } else if (plane == Plane::kU) {
-    e[1] += s;
-    e[2] += s;
-  } else if (plane == Plane::kV) {
-    e[1] += turned;
-    e[2] -= turned;
-  } else {
-    const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
-    e[i / 2] += i % 2 == 0 ? s : turned;
-  }
 }
 
 template <int kPlanes>

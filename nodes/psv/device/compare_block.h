@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nodes/psv/device/adjoint_job.h"
+#include "nodes/psv/plane_shares.h"
 #include "runtime/math/double_double.h"
 
 namespace rimetree::psv {
@@ -71,26 +72,7 @@ RT_HD inline void collect_total(const DeviceCompareJob& job, int thread, const d
   job.total[1] = sum.lost;
 }
 
-/// The conjugate adjoints of the planes from those of the correlations, on one cell: the transpose of add_plane.
-RT_HD inline Complex<double> plane_adjoint(Plane plane, const Complex<double>* c, std::int64_t stride) {
-  switch (plane) {
-    case Plane::kI:
-      return c[0] + c[3 * stride];
-    case Plane::kQ:
-      return c[0] - c[3 * stride];
-    case Plane::kU:
-      return c[stride] + c[2 * stride];
-    case Plane::kV: {
-      const Complex<double> d = c[stride] - c[2 * stride];
-      return {-d.im, d.re};
-    }
-    default: {
-      const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
-      const Complex<double> d = c[i / 2 * stride];
-      return i % 2 == 0 ? d : Complex<double>{-d.im, d.re};
-    }
-  }
-}
+/// The conjugate adjoints of the planes from those of the correlations, on one cell.
 RT_HD inline void plane_adjoints(const DevicePlanesJob& job, std::int64_t cell) {
   if (cell >= std::int64_t{job.n_row} * job.n_channel) return;
   const std::int64_t row = cell / job.n_channel, channel = cell % job.n_channel;

@@ -9,6 +9,7 @@
 
 #include "nodes/psv/direct/jones_rows-inl.h"
 #include "nodes/psv/direct/method-inl.h"
+#include "nodes/psv/plane_shares.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv {
@@ -73,30 +74,13 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
 
 /// Adds plane `plane`, re and im for all lanes, to the correlations [XX XY YX YY][re, im][lane].
 inline void add_plane(Plane plane, const double* HWY_RESTRICT s, std::size_t lanes, double* HWY_RESTRICT e) {
-  // out += sign * s, or sign * i s.
-  const auto real = [&](int i, double sign) {
-    for (std::size_t k = 0; k < 2 * lanes; ++k) e[2 * i * lanes + k] += sign * s[k];
-  };
-  const auto imaginary = [&](int i, double sign) {
+  for_each_share(plane, [&](int i, double sign, bool turned) HWY_ATTR {
+    double *re = e + 2 * static_cast<std::size_t>(i) * lanes, *im = re + lanes;
     for (std::size_t k = 0; k < lanes; ++k) {
-      e[2 * i * lanes + k] -= sign * s[lanes + k];
-      e[(2 * i + 1) * lanes + k] += sign * s[k];
+      re[k] += turned ? -sign * s[lanes + k] : sign * s[k];
+      im[k] += turned ? sign * s[k] : sign * s[lanes + k];
     }
-  };
-  switch (plane) {
-    case Plane::kI:
-      return real(0, 1), real(3, 1);
-    case Plane::kQ:
-      return real(0, 1), real(3, -1);
-    case Plane::kU:
-      return real(1, 1), real(2, 1);
-    case Plane::kV:
-      return imaginary(1, 1), imaginary(2, -1);
-    default: {
-      const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
-      return i % 2 == 0 ? real(i / 2, 1) : imaginary(i / 2, 1);
-    }
-  }
+  });
 }
 
 /// Writes the sums of a run to the rows [begin, end) among those that start at `first`, some channels of a row at a
