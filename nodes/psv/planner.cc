@@ -38,11 +38,19 @@ struct Costs {
 
 double vector_factor() { return 8.0 / double(std::clamp<std::size_t>(rows_per_block<double>(), 1, 8)); }
 
+/// The mean over the sources of how many planes the kernel sums up for them.
+double planes_of_a_source(const Sky<double>& sky) {
+  double planes = 0;
+  for (const SourceBlock& block : sky.blocks)
+    planes += double((block.end - block.begin) * (block.one_plane ? 1 : sky.planes.size()));
+  return planes / double(std::max<std::size_t>(sky.n_source, 1));
+}
+
 double direct_seconds(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
                       bool single) {
   const double n_channel = double(channels.frequency_hz.size());
   const bool varying = sky.n_weight_channel > 1;
-  const double planes = jones.n_pair > 0 ? 8 : double(sky.planes.size());
+  const double planes = jones.n_pair > 0 ? 8 : planes_of_a_source(sky);
   const bool smeared = rows.du != nullptr, matrices = matrices_vary(sky, jones);
   const double n_run = std::ceil(n_channel / double(kRunLimits[0]));
   double each =
@@ -192,6 +200,7 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
 
   DelayPlan delay = plan_delay(sky, channels, rows, jones, outlook.tolerance);
   sky.n_source = sky.n_point = delay.sky.n_source = delay.sky.n_point = outlook.n_source;
+  sky.blocks = {{0, outlook.n_source, false, false, sky.extent}};
   return choose(sky, channels, rows, jones, outlook.tolerance, double(outlook.n_row), std::move(delay));
 }
 
