@@ -87,6 +87,7 @@ struct DeviceJob {
   bool accumulate = false;  ///< adds to `out`
 
   RT_HD bool with_jones() const { return left.value != nullptr; }
+  RT_HD bool jones_vary() const { return left.channel != 0 || right.channel != 0; }  ///< along channels
   /// Whether anything but constant weights and phasors is needed.
   bool general() const { return !regular || smear_time || taper || residual || n_weight_channel > 1 || with_jones(); }
   RT_HD int rows_per_block() const { return threads / tiles; }
