@@ -57,7 +57,8 @@ struct Sky {
   Extent extent;
   /// Where weights do not depend on the channel.
   T first_weight(std::size_t source) const { return weights[source * planes.size()]; }
-  double total_flux = 0;  ///< sum over sources of the largest |B| element over channels: the unit of tolerances
+  double total_flux = 0;          ///< sum over sources of the largest |B| element over channels: the unit of tolerances
+  double one_plane_part() const;  ///< of the sources: those of which one plane is summed up
 };
 
 struct SkyInput {

@@ -38,19 +38,12 @@ struct Costs {
 
 double vector_factor() { return 8.0 / double(std::clamp<std::size_t>(rows_per_block<double>(), 1, 8)); }
 
-/// The mean over the sources of how many planes the kernel sums up for them.
-double planes_of_a_source(const Sky<double>& sky) {
-  double planes = 0;
-  for (const SourceBlock& block : sky.blocks)
-    planes += double((block.end - block.begin) * (block.one_plane ? 1 : sky.planes.size()));
-  return planes / double(std::max<std::size_t>(sky.n_source, 1));
-}
-
 double direct_seconds(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
                       bool single) {
   const double n_channel = double(channels.frequency_hz.size());
   const bool varying = sky.n_weight_channel > 1;
-  const double planes = jones.n_pair > 0 ? 8 : planes_of_a_source(sky);
+  const double one_plane = sky.one_plane_part();
+  const double planes = jones.n_pair > 0 ? 8 : one_plane + (1 - one_plane) * double(sky.planes.size());
   const bool smeared = rows.du != nullptr, matrices = matrices_vary(sky, jones);
   const double n_run = std::ceil(n_channel / double(kRunLimits[0]));
   double each =

@@ -146,6 +146,15 @@ void Extent::include(double l_value, double m_value, double n_value) {
 }
 
 template <class T>
+double Sky<T>::one_plane_part() const {
+  std::size_t count = 0;
+  for (const SourceBlock& block : blocks) count += block.one_plane ? block.end - block.begin : 0;
+  return double(count) / double(std::max<std::size_t>(n_source, 1));
+}
+template double Sky<float>::one_plane_part() const;
+template double Sky<double>::one_plane_part() const;
+
+template <class T>
 Sky<T> pack_sky(const SkyInput& in) {
   Sky<T> sky;
   sky.n_source = static_cast<std::size_t>(in.n_source);
