@@ -198,8 +198,9 @@ RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const Devic
           const T weight[8] = {b.xx.re, b.xx.im, b.xy.re, b.xy.im, b.yx.re, b.yx.im, b.yy.re, b.yy.im};
           add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
         } else {
-          add_weighted<T, kPlanes>(job.weight + (std::int64_t{source} * job.n_weight_channel + channel) * job.n_plane,
-                                   z[k], sums.sum[k]);
+          add_weighted<T, kPlanes>(
+              job.weight + (std::int64_t{source} * job.n_weight_channel + channel) * job.n_weight_plane, z[k],
+              sums.sum[k]);
         }
       }
       return;
@@ -211,7 +212,7 @@ RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const Devic
       for (int i = 0; i < 8; ++i) weight[i] = from.jones[i][pair];
   // The weight of a single plane is part of the phasor already, but where channels are irregular.
   if (job.weight != nullptr && (kPlanes > 1 || !job.regular))
-    for (int i = 0; i < kPlanes; ++i) weight[i] = job.weight[source * kPlanes + i];
+    for (int i = 0; i < kPlanes; ++i) weight[i] = job.weight[source * job.n_weight_plane + i];
   RT_UNROLL
   for (int k = 0; k < DeviceShape::kChannels; ++k) add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
 }

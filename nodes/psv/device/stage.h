@@ -190,7 +190,8 @@ RT_HD void stage_pair(const DeviceJob<T>& job, const BlockPlace& block, int thre
 
   double amplitude = 1;
   if (job.regular && job.smear_frequency) amplitude = smearing(2 * kPi * run.width_per_metre * path.hi);
-  if (job.n_plane == 1 && job.n_weight_channel == 1) amplitude *= static_cast<double>(job.weight[source]);
+  if (job.n_plane == 1 && job.n_weight_channel == 1)
+    amplitude *= static_cast<double>(job.weight[source * job.n_weight_plane]);
   stage_source(job, run, row, s, path, amplitude, pair, to);
   if constexpr (kGeneral)
     if (job.with_jones() && !job.jones_vary()) stage_jones(corrupted(job, row, 0, source), pair, to);
