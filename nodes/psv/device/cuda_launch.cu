@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kThreads) psv_kernel(const __grid_constant__ D
     accumulate(job, block, thread, first, staged, sums);
     __syncthreads();
   }
-  store<T, kPlanes>(job, block, thread, sums);
+  store<T, kPlanes, kGeneral>(job, block, thread, sums);
 }
 
 template <class T>
