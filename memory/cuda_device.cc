@@ -21,6 +21,14 @@ int cuda_device_count() {
   return count;
 }
 
+std::string why_no_cuda_device() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  cudaGetLastError();
+  if (status != cudaSuccess) return cudaGetErrorString(status);
+  return count > 0 ? "" : "the driver knows of none";
+}
+
 CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
   check_cuda(cudaSetDevice(ordinal), "cudaSetDevice");
   cudaDeviceProp properties;
@@ -66,24 +74,25 @@ void* CudaDevice::allocate(std::size_t bytes) {
 
 void CudaDevice::deallocate(void* data, std::size_t bytes) noexcept { cuda_deallocate(*this, stream_, data, bytes); }
 
+void CudaDevice::copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind, const char* what) {
+  if (bytes == 0) return;
+  check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice");
+  check_cuda(cudaMemcpyAsync(target, source, bytes, kind, stream_), what);
+  check_cuda(cudaStreamSynchronize(stream_), what);
+}
+
 void CudaDevice::copy_to_device(void* d_target, const void* source, std::size_t bytes) {
-  cudaSetDevice(ordinal_);
-  check_cuda(cudaMemcpyAsync(d_target, source, bytes, cudaMemcpyHostToDevice, stream_), "copy to the device");
-  check_cuda(cudaStreamSynchronize(stream_), "copy to the device");
+  copy(d_target, source, bytes, cudaMemcpyHostToDevice, "copy to the device");
   counter_.copied(&DeviceStatistics::bytes_to_device, bytes);
 }
 
 void CudaDevice::copy_to_host(void* target, const void* d_source, std::size_t bytes) {
-  cudaSetDevice(ordinal_);
-  check_cuda(cudaMemcpyAsync(target, d_source, bytes, cudaMemcpyDeviceToHost, stream_), "copy to the host");
-  check_cuda(cudaStreamSynchronize(stream_), "copy to the host");
+  copy(target, d_source, bytes, cudaMemcpyDeviceToHost, "copy to the host");
   counter_.copied(&DeviceStatistics::bytes_to_host, bytes);
 }
 
 void CudaDevice::copy_within(void* d_target, const void* d_source, std::size_t bytes) {
-  cudaSetDevice(ordinal_);
-  check_cuda(cudaMemcpyAsync(d_target, d_source, bytes, cudaMemcpyDeviceToDevice, stream_), "copy on the device");
-  check_cuda(cudaStreamSynchronize(stream_), "copy on the device");
+  copy(d_target, d_source, bytes, cudaMemcpyDeviceToDevice, "copy on the device");
   counter_.copied(&DeviceStatistics::bytes_within, bytes);
 }
 

@@ -9,8 +9,10 @@
 
 namespace rimetree::memory {
 
-/// Number of GPUs that this process can use; 0 where there is no driver.
+/// Number of GPUs that this process can use; 0 where there is no driver, or one that is too old.
 int cuda_device_count();
+/// Why there are none, in the runtime's words; empty if there are.
+std::string why_no_cuda_device();
 
 class CudaDevice final : public Device {
  public:
@@ -37,6 +39,9 @@ class CudaDevice final : public Device {
   StatisticsCounter& counter() { return counter_; }
 
  private:
+  /// At once.
+  void copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind, const char* what);
+
   int ordinal_;
   std::string name_;
   cudaMemPool_t pool_ = nullptr;
@@ -48,7 +53,7 @@ class CudaDevice final : public Device {
 /// one.
 cudaStream_t cuda_stream(Queue& queue);
 
-/// Throws what a call of the CUDA runtime reports: OutOfMemory for want of memory, else std::runtime_error.
+/// Throws std::runtime_error with what a call of the CUDA runtime reports.
 void check_cuda(cudaError_t status, const char* what);
 
 }  // namespace rimetree::memory
