@@ -1,10 +1,25 @@
 #include "memory/cuda_device.h"
 
+#include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 #include "memory/cuda_queue.h"
 
 namespace rimetree::memory {
+
+namespace {
+
+/// Page-locked memory that is kept: single pieces up to the size in which large arrays are staged, and all together.
+constexpr std::size_t kLargestKept = std::size_t{8} << 20, kMostKept = std::size_t{64} << 20;
+
+/// Powers of two for what may be kept, so that it serves others.
+std::size_t staging_size(std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  return bytes <= kLargestKept ? std::bit_ceil(std::max(bytes, kPage)) : bytes;
+}
+
+}  // namespace
 
 void check_cuda(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
@@ -59,6 +74,7 @@ CudaDevice::~CudaDevice() {
   cudaStreamSynchronize(stream_);
   cudaStreamDestroy(stream_);
   cudaMemPoolDestroy(pool_);
+  free_idle_staging();
 }
 
 void* CudaDevice::allocate(std::size_t bytes) {
@@ -99,9 +115,24 @@ void CudaDevice::copy_within(void* d_target, const void* d_source, std::size_t b
 std::unique_ptr<Queue> CudaDevice::make_queue() { return std::make_unique<CudaQueue>(*this); }
 
 void* CudaDevice::allocate_staging(std::size_t bytes) {
-  cudaSetDevice(ordinal_);
+  const std::size_t size = staging_size(bytes);
+  {
+    const std::lock_guard lock(staging_mutex_);
+    if (const auto it = idle_staging_.find(size); it != idle_staging_.end()) {
+      void* const data = it->second;
+      idle_staging_.erase(it);
+      idle_staging_bytes_ -= size;
+      return data;
+    }
+  }
+  check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice");
   void* data = nullptr;
-  const cudaError_t status = cudaMallocHost(&data, bytes == 0 ? 1 : bytes);
+  cudaError_t status = cudaMallocHost(&data, size);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    free_idle_staging();
+    status = cudaMallocHost(&data, size);
+  }
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw OutOfMemory("page-locked memory of " + name_, bytes);
@@ -110,7 +141,27 @@ void* CudaDevice::allocate_staging(std::size_t bytes) {
   return data;
 }
 
-void CudaDevice::deallocate_staging(void* data, std::size_t) noexcept { cudaFreeHost(data); }
+void CudaDevice::deallocate_staging(void* data, std::size_t bytes) noexcept {
+  if (data == nullptr) return;
+  const std::size_t size = staging_size(bytes);
+  if (size <= kLargestKept) try {
+      const std::lock_guard lock(staging_mutex_);
+      if (idle_staging_bytes_ + size <= kMostKept) {
+        idle_staging_.emplace(size, data);
+        idle_staging_bytes_ += size;
+        return;
+      }
+    } catch (...) {  // no room for the list entry itself
+    }
+  cudaFreeHost(data);
+}
+
+void CudaDevice::free_idle_staging() {
+  const std::lock_guard lock(staging_mutex_);
+  for (const auto& [size, data] : idle_staging_) cudaFreeHost(data);
+  idle_staging_.clear();
+  idle_staging_bytes_ = 0;
+}
 
 void* CudaDevice::resolve(const void*, std::size_t) const {
   throw std::out_of_range("memory of " + name_ + " cannot be reached from the host");

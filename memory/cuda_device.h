@@ -4,6 +4,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <map>
+#include <mutex>
+
 #include "memory/device.h"
 #include "memory/statistics_counter.h"
 
@@ -41,12 +44,18 @@ class CudaDevice final : public Device {
  private:
   /// At once.
   void copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind, const char* what);
+  void free_idle_staging();
 
   int ordinal_;
   std::string name_;
   cudaMemPool_t pool_ = nullptr;
   cudaStream_t stream_ = nullptr;  // of what happens at once
   StatisticsCounter counter_;
+  // Small pieces are kept for the next copy: to lock and unlock pages takes longer than most copies, and waits for the
+  // whole device.
+  std::mutex staging_mutex_;
+  std::multimap<std::size_t, void*> idle_staging_;  // by size
+  std::size_t idle_staging_bytes_ = 0;
 };
 
 /// The stream behind a queue of a CudaDevice, for launching kernels. The device is made the calling thread's current

@@ -35,10 +35,26 @@ void SimulatedDevice::try_allocation(std::size_t bytes) {
   if (number >= fail_from_ && number < fail_to_) throw OutOfMemory(name(), bytes);
 }
 
+void SimulatedDevice::check_room(std::size_t bytes) const {
+  if (bytes > capacity_bytes_ - counter_.read().bytes_in_use) throw OutOfMemory(name(), bytes);
+}
+
+void SimulatedDevice::take_again(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  try_allocation(bytes);
+  check_room(bytes);
+  counter_.allocated(bytes);
+}
+
+void SimulatedDevice::pass_on(void* d_data, std::size_t bytes) {
+  if (bytes != 0) std::memset(resolve(d_data, bytes), kPoison, bytes);
+  counter_.deallocated(bytes);
+}
+
 void* SimulatedDevice::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   try_allocation(bytes);
-  if (bytes > capacity_bytes_ - counter_.read().bytes_in_use) throw OutOfMemory(name(), bytes);
+  check_room(bytes);
   const std::uintptr_t address = next_address_;
   // A guard gap between allocations: running off the end of one never lands in the next.
   next_address_ += (bytes / kAlignment + 2) * kAlignment;

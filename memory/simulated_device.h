@@ -34,6 +34,12 @@ class SimulatedDevice final : public Device {
   std::size_t free_bytes() const override;
   DeviceStatistics statistics() const override { return counter_.read(); }
 
+  /// Counts memory as allocated that a queue hands out again before it has been given back in its turn; throws like
+  /// allocate().
+  void take_again(std::size_t bytes);
+  /// In its turn: whoever has it now finds it poisoned.
+  void pass_on(void* d_data, std::size_t bytes);
+
   /// The n-th allocation from now on (1: the next) throws OutOfMemory; 0 cancels.
   void fail_allocation(std::size_t n);
   /// The same for `count` allocations in a row: a device that is full for a while.
@@ -47,6 +53,7 @@ class SimulatedDevice final : public Device {
  private:
   struct Allocation;
   void try_allocation(std::size_t bytes);
+  void check_room(std::size_t bytes) const;
   Allocation& find(const void* d_data, std::size_t bytes) const;
 
   mutable std::mutex mutex_;

@@ -1,5 +1,7 @@
-// Queues of the simulated device. Nothing is done before somebody waits: as late as a device may be. Host memory that
-// is changed too early, or read before its copy is done, thus gives wrong results in every test run, not in some.
+// Queues of the simulated device. Nothing is done before somebody waits: as late as a device may be. Memory that is
+// given back is handed out again at once, as by a stream-ordered pool, and poisoned in its turn; so is host memory that
+// is to be copied to, until it is. What is changed too early, read before it is there or used by one queue while
+// another has it thus gives wrong results in every test run, not in some.
 #pragma once
 
 #include <deque>
