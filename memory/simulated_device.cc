@@ -25,8 +25,8 @@ struct SimulatedDevice::Allocation {
   std::size_t size = 0;
 };
 
-SimulatedDevice::SimulatedDevice(std::size_t capacity_bytes)
-    : capacity_bytes_(capacity_bytes), next_address_(kFirstAddress) {}
+SimulatedDevice::SimulatedDevice(std::size_t capacity_bytes, bool queues_run_ahead)
+    : capacity_bytes_(capacity_bytes), next_address_(kFirstAddress), queues_run_ahead_(queues_run_ahead) {}
 
 SimulatedDevice::~SimulatedDevice() = default;
 
@@ -110,7 +110,12 @@ void SimulatedDevice::copy_within(void* d_target, const void* d_source, std::siz
   counter_.copied(&DeviceStatistics::bytes_within, bytes);
 }
 
-std::unique_ptr<Queue> SimulatedDevice::make_queue() { return std::make_unique<SimulatedQueue>(*this); }
+std::unique_ptr<Queue> SimulatedDevice::make_queue() {
+  const std::lock_guard lock(mutex_);
+  const bool runs_ahead = queues_run_ahead_ && has_queue_;
+  has_queue_ = true;
+  return std::make_unique<SimulatedQueue>(*this, runs_ahead);
+}
 
 void* SimulatedDevice::allocate_staging(std::size_t bytes) {
   {

@@ -13,8 +13,9 @@ namespace rimetree::memory {
 
 class SimulatedDevice final : public Device {
  public:
-  /// `capacity_bytes`: allocations beyond it fail, as on a card of that size.
-  explicit SimulatedDevice(std::size_t capacity_bytes);
+  /// `capacity_bytes`: allocations beyond it fail, as on a card of that size. `queues_run_ahead`: all queues but the
+  /// first do at once what they are given, as early as a device may.
+  explicit SimulatedDevice(std::size_t capacity_bytes, bool queues_run_ahead = false);
   ~SimulatedDevice() override;
 
   std::string name() const override { return "simulated device"; }
@@ -61,6 +62,7 @@ class SimulatedDevice final : public Device {
   std::size_t capacity_bytes_;
   std::size_t tried_ = 0, fail_from_ = 0, fail_to_ = 0;  // of the allocations by number: [from, to) fail
   std::uintptr_t next_address_ = 0;
+  bool queues_run_ahead_, has_queue_ = false;
   StatisticsCounter counter_;
 };
 

@@ -66,8 +66,18 @@ class SimulatedEvent final : public Event {
 
 }  // namespace
 
-SimulatedQueue::SimulatedQueue(SimulatedDevice& device)
-    : Queue(device), line_(std::make_shared<Line>()), simulated_(device) {}
+SimulatedQueue::SimulatedQueue(SimulatedDevice& device, bool runs_ahead)
+    : Queue(device), line_(std::make_shared<Line>()), simulated_(device), runs_ahead_(runs_ahead) {}
+
+void SimulatedQueue::add(std::function<void()> work) {
+  line_->add(std::move(work));
+  if (runs_ahead_) try {
+      synchronize();
+    } catch (...) {
+      // For whoever waits.
+      line_->add([error = std::current_exception()] { std::rethrow_exception(error); });
+    }
+}
 
 SimulatedQueue::~SimulatedQueue() {
   // What nobody waited for is done all the same, as on a device; what fails now has nobody to tell.
@@ -96,7 +106,7 @@ void SimulatedQueue::deallocate(void* d_data, std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex);
   const auto given = std::make_shared<Line::Given>(Line::Given{d_data, bytes});
   line_->given.push_back(given);
-  line_->add([this, given, line = line_.get()] {
+  add([this, given, line = line_.get()] {
     if (given->is_used_again) return simulated_.pass_on(given->d_data, given->bytes);
     std::erase(line->given, given);
     simulated_.deallocate(given->d_data, given->bytes);
@@ -104,26 +114,26 @@ void SimulatedQueue::deallocate(void* d_data, std::size_t bytes) noexcept {
 }
 
 void SimulatedQueue::copy_to_device(void* d_target, const void* source, std::size_t bytes) {
-  line_->add([this, d_target, source, bytes] { simulated_.copy_to_device(d_target, source, bytes); });
+  add([this, d_target, source, bytes] { simulated_.copy_to_device(d_target, source, bytes); });
 }
 
 void SimulatedQueue::copy_to_host(void* target, const void* d_source, std::size_t bytes) {
   if (bytes != 0) std::memset(target, SimulatedDevice::kPoison, bytes);
-  line_->add([this, target, d_source, bytes] { simulated_.copy_to_host(target, d_source, bytes); });
+  add([this, target, d_source, bytes] { simulated_.copy_to_host(target, d_source, bytes); });
 }
 
 void SimulatedQueue::zero(void* d_target, std::size_t bytes) {
-  line_->add([this, d_target, bytes] {
+  add([this, d_target, bytes] {
     if (bytes != 0) std::memset(simulated_.resolve(d_target, bytes), 0, bytes);
   });
 }
 
-void SimulatedQueue::run(std::function<void()> work) { line_->add(std::move(work)); }
+void SimulatedQueue::run(std::function<void()> work) { add(std::move(work)); }
 
 EventPtr SimulatedQueue::record() { return std::make_shared<SimulatedEvent>(line_); }
 
 void SimulatedQueue::wait_for(const EventPtr& event) {
-  line_->add([event] { event->wait(); });
+  add([event] { event->wait(); });
 }
 
 void SimulatedQueue::synchronize() { line_->catch_up(line_->end()); }

@@ -123,6 +123,31 @@ TEST(Queue, MemoryGivenBackIsHandedOutAgainAtOnceAndPoisonedInItsTurn) {
   EXPECT_EQ(device.statistics().bytes_in_use, 0u);
 }
 
+TEST(Queue, OthersMayRunAhead) {
+  SimulatedDevice device(1 << 16, true);
+  const auto queue = device.make_queue(), ahead = device.make_queue();
+  const double one = 1;
+  double unsafe = 0, safe = 0;
+  char byte = 0;
+  void* d = queue->allocate(8);
+  queue->deallocate(d, 8);
+  EXPECT_EQ(queue->allocate(8), d);
+  ahead->copy_to_device(d, &one, 8);  // before it has been passed on
+  queue->copy_to_host(&unsafe, d, 8);
+  queue->synchronize();
+  EXPECT_TRUE(std::isnan(unsafe));
+  queue->deallocate(d, 8);
+  EXPECT_EQ(queue->allocate(8), d);
+  ahead->wait_for(queue->record());
+  ahead->copy_to_device(d, &one, 8);
+  queue->copy_to_host(&safe, d, 8);
+  queue->synchronize();
+  EXPECT_EQ(safe, 1);
+  ahead->copy_to_host(&byte, reinterpret_cast<void*>(8), 1);
+  EXPECT_THROW(ahead->synchronize(), std::out_of_range) << "what went wrong is told to the one who waits";
+  queue->deallocate(d, 8);
+}
+
 TEST(Queue, ZeroesAndCopiesOnTheHostToo) {
   const auto queue = memory::host().make_queue();
   auto* d = static_cast<double*>(queue->allocate(2 * sizeof(double)));
