@@ -69,7 +69,7 @@ std::shared_ptr<Device> open_device(const std::string& name) {
   for (const auto& [one, brought] : kinds())
     if (brought.why_none && brought.count() == 0) why += " (" + one + ": " + brought.why_none() + ")";
   throw std::invalid_argument("there is no device \"" + name + "\"; there are " + known +
-                              "host, simulated and simulated:BYTES" + (known.empty() ? ", and no GPU" + why : ""));
+                              "host, simulated and simulated:BYTES" + (known.empty() ? ", and no GPU" : "") + why);
 }
 
 }  // namespace rimetree::memory

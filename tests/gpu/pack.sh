@@ -25,7 +25,7 @@ done
 benchmark=$(find "$BUILD" -name gpu_psv_benchmark -type f -print -quit)
 [[ -z $benchmark ]] || cp "$benchmark" "$FOLDER/"
 for file in "$FOLDER"/*; do
-  [[ -x $file ]] || continue
+  [[ -f $file && -x $file ]] || continue
   ldd "$file" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $3}'
 done | sort -u | grep -v -E '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' | while read -r library; do
   # Those of the compiler are used only where there are none, or older ones (check.sh): tools may need newer ones.
