@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "nodes/psv/adjoint/jones_targets.h"
 #include "nodes/psv/adjoint/sky_adjoints.h"
 #include "nodes/psv/device/compare_solve.h"
 #include "nodes/psv/jones_operands.h"
@@ -47,7 +48,8 @@ class ComparedGroup {
   std::vector<ResultPtr> rests_;  // made where they are needed
   std::uint64_t version_ = 0;
   std::shared_ptr<const ComparedRows> rows_;
-  std::vector<Sky<double>> skies_;  // by term
+  std::vector<Sky<double>> skies_;          // by term
+  std::vector<JonesCollector> collectors_;  // the same
   ComparisonResult found_;
 };
 
@@ -102,13 +104,20 @@ void ComparedGroup::evaluate(double slope) {
   for (std::size_t k = 0; k < n_term; ++k) {
     skies_.push_back(sky_with_tangent(*layouts_[k], first(k)));
     operands.emplace_back(*layouts_[k]);
-    if (!layouts_[k]->jones_elements.empty())
-      for (const Comparison* one : comparisons_)
+    collectors_.emplace_back(*layouts_[k]);
+    for (const Comparison* one : comparisons_) {
+      if (!layouts_[k]->jones_elements.empty())
         operands.back().add(one->terms[k]->inputs.children().subspan(kFirstJones));
+      collectors_.back().add(*one->terms[k]);
+    }
   }
-  for (const JonesOperands& one : operands) jones.push_back(one.terms());
+  for (std::size_t k = 0; k < n_term; ++k) {
+    jones.push_back(operands[k].terms());
+    jones.back().targets = collectors_[k].targets();
+  }
   if (rows_->rows.front().rows.n_row == 0) {
-    for (std::size_t k = 0; k < n_term; ++k) found_.adjoint.push_back(zero_adjoints(skies_[k], wish_of(first(k))));
+    for (std::size_t k = 0; k < n_term; ++k)
+      found_.adjoint.push_back(zero_adjoints(skies_[k], wish_of(first(k)), jones[k].targets));
     return;
   }
   const Output none;
@@ -136,15 +145,17 @@ void ComparedGroup::add(ResidualSums& sums) const {
   own.chi_square = found_.chi_square;
   own.lost[0] = found_.lost;
   sums.add(own);
-  for (std::size_t k = 0; k < layouts_.size(); ++k)
+  for (std::size_t k = 0; k < layouts_.size(); ++k) {
     add_to_children(*layouts_[k], skies_[k], found_.adjoint[k], first(k));
+    collectors_[k].add_to_children(found_.adjoint[k]);
+  }
 }
 
 /// Whether all of a comparison's terms are sums that the kernels take, on all cells of the request.
 bool is_comparable(std::span<const ChildLayout* const> layouts, const Comparison& comparison) {
   for (std::size_t k = 0; k < layouts.size(); ++k) {
     const PullBack& term = *comparison.terms[k];
-    if (!has_device_kernel(*layouts[k], term)) return false;
+    if (!has_kernel(term)) return false;
     const CellShape& cells = term.inputs.cells().shape();
     if (n_time(*layouts[k], term.inputs) != cells[Axis::time] || cells.extent[2] != 1 || cells.extent[3] != 1)
       return false;

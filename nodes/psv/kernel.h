@@ -32,7 +32,16 @@ struct Extent {
   void include(double l_value, double m_value, double n_value);
 };
 
-/// The sources as the kernel reads them. Points come before Gaussians, else the caller's order is kept.
+/// Sources that pass over a tile of channels together: all of one kind.
+struct SourceBlock {
+  std::size_t begin = 0, end = 0;
+  bool shaped = false;     ///< Gaussians
+  bool one_plane = false;  ///< no plane but the first has flux: sources are unpolarised
+  Extent extent;
+};
+
+/// The sources as the kernel reads them. Points come before Gaussians, and of either those of one plane before those of
+/// several; else the caller's order is kept.
 template <class T>
 struct Sky {
   std::size_t n_source = 0, n_point = 0;
@@ -44,11 +53,12 @@ struct Sky {
   std::vector<T> relative_weights;   ///< [source][plane]: of the first plane's; empty where that does not do
   std::vector<double> brightness;    ///< [source][weight channel][4][re, im]; only where Jones terms follow
   std::vector<std::size_t> order;    ///< [source]: the caller's number of each
-  std::vector<Extent> block_extent;  ///< [block of sources]
+  std::vector<SourceBlock> blocks;
   Extent extent;
   /// Where weights do not depend on the channel.
   T first_weight(std::size_t source) const { return weights[source * planes.size()]; }
-  double total_flux = 0;  ///< sum over sources of the largest |B| element over channels: the unit of tolerances
+  double total_flux = 0;          ///< sum over sources of the largest |B| element over channels: the unit of tolerances
+  double one_plane_part() const;  ///< of the sources: those of which one plane is summed up
 };
 
 struct SkyInput {

@@ -43,18 +43,6 @@ inline constexpr std::size_t kPairStride = 2 * kBlockSources;
 /// taper.
 inline constexpr std::size_t kSmearingState = 5, kTaperState = 3;
 
-/// Calls f(number, begin, end) for each block of sources; points and Gaussians never share one.
-template <class T, class F>
-void for_each_block(std::size_t n_source, std::size_t n_point, F&& f) {
-  std::size_t number = 0;
-  for (std::size_t begin = 0; begin < n_source; ++number) {
-    const std::size_t limit = begin < n_point ? n_point : n_source;
-    const std::size_t end = std::min(begin + kBlockSources, limit);
-    f(number, begin, end);
-    begin = end;
-  }
-}
-
 /// Byte offsets of the arrays in a workspace; [lane] is always the fastest axis, of kMaxLanes at most.
 struct Layout {
   std::size_t rows = 0;          ///< double [7][lane]: u v w du dv dw exposure/c

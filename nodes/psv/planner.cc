@@ -42,7 +42,8 @@ double direct_seconds(const Sky<double>& sky, const Channels& channels, const Ro
                       bool single) {
   const double n_channel = double(channels.frequency_hz.size());
   const bool varying = sky.n_weight_channel > 1;
-  const double planes = jones.n_pair > 0 ? 8 : double(sky.planes.size());
+  const double one_plane = sky.one_plane_part();
+  const double planes = jones.n_pair > 0 ? 8 : one_plane + (1 - one_plane) * double(sky.planes.size());
   const bool smeared = rows.du != nullptr, matrices = matrices_vary(sky, jones);
   const double n_run = std::ceil(n_channel / double(kRunLimits[0]));
   double each =
@@ -192,6 +193,7 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
 
   DelayPlan delay = plan_delay(sky, channels, rows, jones, outlook.tolerance);
   sky.n_source = sky.n_point = delay.sky.n_source = delay.sky.n_point = outlook.n_source;
+  sky.blocks = {{0, outlook.n_source, false, false, sky.extent}};
   return choose(sky, channels, rows, jones, outlook.tolerance, double(outlook.n_row), std::move(delay));
 }
 

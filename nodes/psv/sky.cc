@@ -1,6 +1,9 @@
 // Packs sources for the kernel: points first, real weights for the planes in use, n - 1 without cancellation.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
+#include <tuple>
 
 #include "nodes/psv/kernel.h"
 #include "nodes/psv/layout.h"
@@ -19,6 +22,16 @@ Brightness brightness_at(const Strided<Complex<double>> (&brightness)[4], std::p
   for (int i = 0; i < 4; ++i)
     if (brightness[i]) b.e[i] = brightness[i].at(s, 0, f);
   return b;
+}
+
+/// [source][channel], in the caller's order.
+std::vector<Brightness> every_brightness(const Strided<Complex<double>> (&brightness)[4], std::size_t n_source,
+                                         std::size_t n_channel) {
+  std::vector<Brightness> all;
+  all.reserve(n_source * n_channel);
+  for (std::size_t s = 0; s < n_source; ++s)
+    for (std::size_t f = 0; f < n_channel; ++f) all.push_back(brightness_at(brightness, s, f));
+  return all;
 }
 
 bool is_hermitian(const Brightness& b) { return b.e[0].im == 0 && b.e[3].im == 0 && b.e[1] == conj(b.e[2]); }
@@ -58,17 +71,27 @@ std::vector<Plane> planes_in_use(const std::vector<Brightness>& all) {
   return used;
 }
 
-template <class T>
-void pack_shape(const SkyInput& in, std::size_t s, Sky<T>& sky) {
-  const double angle = in.position_angle.at(s, 0, 0);
-  sky.major_rad.push_back(in.major.at(s, 0, 0));
-  sky.minor_rad.push_back(in.minor.at(s, 0, 0));
-  sky.sin_angle.push_back(std::sin(angle));
-  sky.cos_angle.push_back(std::cos(angle));
+/// Sources of one kind share blocks.
+struct Kind {
+  bool shaped = false, one_plane = false;
+  friend bool operator==(const Kind&, const Kind&) = default;
+};
+
+std::vector<Kind> kinds_of(const SkyInput& in, std::span<const Brightness> all, std::size_t n_channel,
+                           std::span<const Plane> planes) {
+  std::vector<Kind> kinds(static_cast<std::size_t>(in.n_source));
+  for (std::size_t s = 0; s < kinds.size(); ++s) {
+    kinds[s].shaped = in.major && (in.major.at(s, 0, 0) != 0 || in.minor.at(s, 0, 0) != 0);
+    const auto own = all.subspan(s * n_channel, n_channel);
+    kinds[s].one_plane = !in.with_jones && std::all_of(planes.begin() + 1, planes.end(), [own](Plane plane) {
+      return std::all_of(own.begin(), own.end(), [plane](const Brightness& b) { return plane_weight(b, plane) == 0; });
+    });
+  }
+  return kinds;
 }
 
 template <class T>
-void pack_positions(const SkyInput& in, Sky<T>& sky) {
+void pack_places(const SkyInput& in, Sky<T>& sky) {
   for (const std::size_t s : sky.order) {
     const double l = in.l.at(s, 0, 0), m = in.m.at(s, 0, 0), n = in.n.at(s, 0, 0);
     const DoubleDouble<double> offset = n_offset_exact(l, m, n, in.n_minus);
@@ -77,12 +100,24 @@ void pack_positions(const SkyInput& in, Sky<T>& sky) {
     sky.n_high.push_back(offset.hi);
     sky.n_low.push_back(offset.lo);
     sky.extent.include(l, m, offset.hi);
+    if (sky.l.size() <= sky.n_point) continue;
+    const double angle = in.position_angle.at(s, 0, 0);
+    sky.major_rad.push_back(in.major.at(s, 0, 0));
+    sky.minor_rad.push_back(in.minor.at(s, 0, 0));
+    sky.sin_angle.push_back(std::sin(angle));
+    sky.cos_angle.push_back(std::cos(angle));
   }
-  for_each_block<T>(sky.n_source, sky.n_point, [&sky](std::size_t, std::size_t begin, std::size_t end) {
-    Extent extent;
-    for (std::size_t s = begin; s < end; ++s) extent.include(sky.l[s], sky.m[s], sky.n_high[s]);
-    sky.block_extent.push_back(extent);
-  });
+}
+
+template <class T>
+void cut_into_blocks(const std::vector<Kind>& kinds, Sky<T>& sky) {
+  for (std::size_t s = 0; s < sky.n_source; ++s) {
+    const Kind kind = kinds[sky.order[s]];
+    const bool starts = s == 0 || kind != kinds[sky.order[s - 1]] || s - sky.blocks.back().begin == kBlockSources;
+    if (starts) sky.blocks.push_back({s, s, kind.shaped, kind.one_plane, {}});
+    sky.blocks.back().end = s + 1;
+    sky.blocks.back().extent.include(sky.l[s], sky.m[s], sky.n_high[s]);
+  }
 }
 
 /// Weights in units of the first plane's, which the phasors can then take along; none if some source has (next to) no
@@ -111,45 +146,52 @@ void Extent::include(double l_value, double m_value, double n_value) {
 }
 
 template <class T>
+double Sky<T>::one_plane_part() const {
+  std::size_t count = 0;
+  for (const SourceBlock& block : blocks) count += block.one_plane ? block.end - block.begin : 0;
+  return double(count) / double(std::max<std::size_t>(n_source, 1));
+}
+template double Sky<float>::one_plane_part() const;
+template double Sky<double>::one_plane_part() const;
+
+template <class T>
 Sky<T> pack_sky(const SkyInput& in) {
   Sky<T> sky;
   sky.n_source = static_cast<std::size_t>(in.n_source);
-  sky.n_weight_channel = in.brightness_varies ? static_cast<std::size_t>(in.n_channel) : 1;
-  std::vector<std::size_t> gaussians;
-  for (std::size_t s = 0; s < sky.n_source; ++s) {
-    const bool point = !in.major || (in.major.at(s, 0, 0) == 0 && in.minor.at(s, 0, 0) == 0);
-    (point ? sky.order : gaussians).push_back(s);
-  }
-  sky.n_point = sky.order.size();
-  for (const std::size_t s : gaussians) {
-    sky.order.push_back(s);
-    pack_shape(in, s, sky);
-  }
-  pack_positions(in, sky);
-
-  std::vector<Brightness> all;
-  all.reserve(sky.n_source * sky.n_weight_channel);
-  for (const std::size_t s : sky.order) {
-    double largest = 0;
-    for (std::size_t f = 0; f < sky.n_weight_channel; ++f) {
-      all.push_back(brightness_at(in.brightness, s, f));
-      for (const Complex<double>& e : all.back().e) largest = std::max(largest, abs(e));
-    }
-    sky.total_flux += largest;
-  }
+  const std::size_t n_channel = sky.n_weight_channel =
+      in.brightness_varies ? static_cast<std::size_t>(in.n_channel) : 1;
+  const std::vector<Brightness> all = every_brightness(in.brightness, sky.n_source, n_channel);
   std::vector<Brightness> used = all;
-  if (in.brightness_tangent[0])
-    for (const std::size_t s : sky.order)
-      for (std::size_t f = 0; f < sky.n_weight_channel; ++f) used.push_back(brightness_at(in.brightness_tangent, s, f));
+  if (in.brightness_tangent[0]) {
+    const std::vector<Brightness> tangents = every_brightness(in.brightness_tangent, sky.n_source, n_channel);
+    used.insert(used.end(), tangents.begin(), tangents.end());
+  }
   sky.planes = planes_in_use(used);
   if (in.with_jones)
     sky.planes = {Plane::kXxRe, Plane::kXxIm, Plane::kXyRe, Plane::kXyIm,
                   Plane::kYxRe, Plane::kYxIm, Plane::kYyRe, Plane::kYyIm};
-  for (const Brightness& b : all) {
-    if (in.with_jones)
-      for (const Complex<double>& e : b.e) sky.brightness.insert(sky.brightness.end(), {e.re, e.im});
-    else
-      for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(b, plane)));
+
+  const std::vector<Kind> kinds = kinds_of(in, all, n_channel, sky.planes);
+  sky.order.resize(sky.n_source);
+  std::iota(sky.order.begin(), sky.order.end(), std::size_t{0});
+  std::stable_sort(sky.order.begin(), sky.order.end(), [&kinds](std::size_t a, std::size_t b) {
+    return std::tuple(kinds[a].shaped, !kinds[a].one_plane) < std::tuple(kinds[b].shaped, !kinds[b].one_plane);
+  });
+  sky.n_point = static_cast<std::size_t>(
+      std::count_if(kinds.begin(), kinds.end(), [](const Kind& kind) { return !kind.shaped; }));
+  pack_places(in, sky);
+  cut_into_blocks(kinds, sky);
+
+  for (const std::size_t s : sky.order) {
+    double largest = 0;
+    for (const Brightness& b : std::span(all).subspan(s * n_channel, n_channel)) {
+      for (const Complex<double>& e : b.e) largest = std::max(largest, abs(e));
+      if (in.with_jones)
+        for (const Complex<double>& e : b.e) sky.brightness.insert(sky.brightness.end(), {e.re, e.im});
+      else
+        for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(b, plane)));
+    }
+    sky.total_flux += largest;
   }
   pack_relative_weights(sky);
   // A tile may read beyond the last channel of the last source; what it finds there is never used.

@@ -204,11 +204,17 @@ void add_grid_of(const std::string& stokes, const CaseOptions& base) {
 }
 
 void add_grid() {
+  CaseOptions base;
+  base.n_channel = 64;
   for (const bool full : {false, true}) {
-    CaseOptions base;
-    base.n_channel = 64;
     base.polarisation = full ? Polarisation::kFull : Polarisation::kUnpolarised;
     add_grid_of(full ? "IQUV" : "I", base);
+  }
+  base.polarisation = Polarisation::kFew;
+  base.n_source = 1000;
+  for (const bool smearing : {false, true}) {
+    base.smearing = smearing;
+    add(std::string("IQUV, one source in five polarised/") + (smearing ? "smearing" : "plain") + "/sources:1000", base);
   }
 }
 

@@ -1,126 +1,19 @@
-// The adjoint kernel of PSV held to the scalar body on traced numbers, for tests of it.
+// Adjoint kernels of PSV held to the scalar body on traced numbers, for tests of them.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <random>
 
 #include "nodes/psv/adjoint/adjoint.h"
-#include "nodes/psv/body.h"
-#include "runtime/math/traced.h"
-#include "tests/support/psv_case.h"
+#include "tests/support/psv_adjoint_oracle.h"
+#include "tests/support/psv_combinations.h"
 
 namespace rimetree::testing {
-
-using T = Traced<double>;
-
-/// Derivatives by source, in the case's order, as the body gives them.
-struct Expected {
-  std::vector<double> lmn, shape;           // [source][3]
-  std::vector<Complex<double>> brightness;  // [element][source][channel or 1]
-  std::vector<Complex<double>> jones;       // as Case::jones_values
-};
-
-/// The same places in another array, from time `time` on.
-inline psv::Strided<Complex<T>> same_place(const Case& c, const psv::Strided<Complex<double>>& view, std::int32_t time,
-                                           const std::vector<Complex<T>>& values) {
-  return {values.data() + (view.data - c.jones_values.data()) + time * view.time, view.source, 0, view.channel};
-}
-
-/// `adjoint`: [row][XX XY YX YY][channel].
-inline Expected expected_adjoints(const Case& c, const std::vector<Complex<double>>& adjoint) {
-  const std::size_t n_source = c.sources.size(), n_channel = c.n_channel();
-  const std::size_t n_weight = c.options.spectra ? n_channel : 1;
-  Expected found{std::vector<double>(3 * n_source), std::vector<double>(3 * n_source),
-                 std::vector<Complex<double>>(4 * n_source * n_weight),
-                 std::vector<Complex<double>>(c.jones_values.size())};
-  Tape<double> tape;
-  const auto input = [&](double x, double& target) { return T(x, tape.input(&target), &tape); };
-  std::vector<T> lmn(3 * n_source), shape(3 * n_source);
-  std::vector<Complex<T>> brightness;
-  const std::vector<double>* from[6] = {&c.l, &c.m, &c.n, &c.major, &c.minor, &c.angle};
-  for (std::size_t s = 0; s < n_source; ++s)
-    for (std::size_t i = 0; i < 3; ++i) {
-      lmn[3 * s + i] = input((*from[i])[s], found.lmn[3 * s + i]);
-      if (c.options.gaussians) shape[3 * s + i] = input((*from[3 + i])[s], found.shape[3 * s + i]);
-    }
-  for (std::size_t i = 0; i < c.brightness.size(); ++i)
-    brightness.emplace_back(input(c.brightness[i].re, found.brightness[i].re),
-                            input(c.brightness[i].im, found.brightness[i].im));
-  std::vector<Complex<T>> jones;
-  for (std::size_t i = 0; i < c.jones_values.size(); ++i)
-    jones.emplace_back(input(c.jones_values[i].re, found.jones[i].re), input(c.jones_values[i].im, found.jones[i].im));
-  const std::size_t mark = tape.size();
-  for (std::size_t row = 0; row < c.n_row(); ++row) {
-    psv::Problem<T> problem;
-    const auto count = static_cast<std::ptrdiff_t>(n_weight);
-    psv::Strided<T>* place[6] = {&problem.l,     &problem.m,     &problem.n,
-                                 &problem.major, &problem.minor, &problem.position_angle};
-    for (std::size_t i = 0; i < 3; ++i) {
-      *place[i] = {lmn.data() + i, 3, 0, 0};
-      if (c.options.gaussians) *place[3 + i] = {shape.data() + i, 3, 0, 0};
-    }
-    for (std::size_t e = 0; e < 4; ++e)
-      problem.brightness[e] = {brightness.data() + e * n_source * n_weight, count, 0, n_weight > 1 ? 1 : 0};
-    std::vector<psv::JonesPair<T>> pairs;
-    for (int k = 0; k < c.n_pair; ++k) {
-      const auto& from = c.jones_pairs[static_cast<std::size_t>(c.row_baseline[row] * c.n_pair + k)];
-      auto& pair = pairs.emplace_back();
-      pair.p_is_matrix = from.p_is_matrix, pair.q_is_matrix = from.q_is_matrix, pair.q_is_adjoint = from.q_is_adjoint;
-      for (int e = 0; e < 4; ++e) {
-        pair.p[e] = same_place(c, from.p[e], c.row_time[row], jones);
-        pair.q[e] = same_place(c, from.q[e], c.row_time[row], jones);
-      }
-    }
-    problem.jones = pairs.data();
-    problem.n_jones = c.n_pair;
-    std::vector<T> store;
-    store.reserve(6);
-    psv::Strided<T>* uvw[6] = {&problem.u, &problem.v, &problem.w, &problem.du, &problem.dv, &problem.dw};
-    for (std::size_t i = 0; i < (c.options.smearing ? 6u : 3u); ++i) {
-      store.push_back(i < 3 ? c.uvw[i][row] : c.duvw[i - 3][row]);
-      *uvw[i] = {&store.back(), 0, 0, 0};
-    }
-    problem.frequency_hz = c.frequency.data();
-    problem.width_hz = c.width.data();
-    problem.exposure_s = c.exposure.data() + row;
-    for (std::size_t f = 0; f < n_channel; ++f)
-      for (std::size_t s = 0; s < n_source; ++s) {
-        const Jones<T> v =
-            psv::contribution(problem, static_cast<std::ptrdiff_t>(s), 0, static_cast<std::ptrdiff_t>(f));
-        const Complex<T> element[4] = {v.xx, v.xy, v.yx, v.yy};
-        for (std::size_t e = 0; e < 4; ++e) {
-          const Complex<double> a = adjoint[(row * 4 + e) * n_channel + f];
-          tape.seed(element[e].re.number, a.re);
-          tape.seed(element[e].im.number, a.im);
-        }
-        tape.sweep(mark);
-      }
-  }
-  tape.flush();
-  return found;
-}
-
-/// dL/d(weight in a plane) from dL/d(brightness).
-inline double along_plane(psv::Plane plane, const Complex<double> (&b)[4]) {
-  switch (plane) {
-    case psv::Plane::kI:
-      return b[0].re + b[3].re;
-    case psv::Plane::kQ:
-      return b[0].re - b[3].re;
-    case psv::Plane::kU:
-      return b[1].re + b[2].re;
-    case psv::Plane::kV:
-      return b[1].im - b[2].im;
-    default: {
-      const int i = static_cast<int>(plane) - static_cast<int>(psv::Plane::kXxRe);
-      return i % 2 == 0 ? b[i / 2].re : b[i / 2].im;
-    }
-  }
-}
 
 /// Largest difference, as a fraction of the largest value.
 inline double relative_error(const std::vector<double>& got, const std::vector<double>& expected) {
@@ -190,44 +83,55 @@ inline void expect_same_bits(const psv::SourceAdjoints& a, const psv::SourceAdjo
   EXPECT_EQ(parts_of(a.steady_jones), parts_of(b.steady_jones));
 }
 
-inline void check(const Case& c) {
-  const std::size_t n_channel = c.n_channel();
-  std::vector<Complex<double>> adjoint(c.n_row() * 4 * n_channel);
-  std::mt19937_64 random(7);
-  std::normal_distribution<double> normal;
-  for (auto& a : adjoint) a = {normal(random), normal(random)};
-  const Expected expected = expected_adjoints(c, adjoint);
+/// A case with adjoints of its visibilities, as the kernels are given them. The case must outlive it.
+struct AdjointProblem {
+  explicit AdjointProblem(const Case& c) : AdjointProblem(c, random_adjoints(c)) {}
+  /// `given`: [row of the case][XX XY YX YY][channel]
+  AdjointProblem(const Case& c, std::vector<Complex<double>> given)
+      : adjoint(std::move(given)),
+        sky(psv::pack_sky<double>(c.sky_input())),
+        channels(psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel())),
+        ordered(c),
+        targets(c),
+        jones{c.n_pair, c.jones_pairs.data(), false, targets.of(c)} {
+    for (const std::size_t r : ordered.from) row.push_back(adjoint.data() + r * 4 * c.n_channel());
+    for (const auto& pair : c.jones_pairs) jones.varies_in_frequency |= pair.p[0].channel != 0;
+  }
+  AdjointProblem(const AdjointProblem&) = delete;
 
-  const auto sky = psv::pack_sky<double>(c.sky_input());
-  const auto channels = psv::analyse_channels(c.frequency.data(), c.width.data(), n_channel);
-  const OrderedRows ordered(c);
-  std::vector<const Complex<double>*> row;
-  for (const std::size_t r : ordered.from) row.push_back(adjoint.data() + r * 4 * n_channel);
-  const Targets targets(c);
-  const auto varies = [](const psv::JonesPair<double>& pair) { return pair.p[0].channel != 0; };
-  const bool vary = std::any_of(c.jones_pairs.begin(), c.jones_pairs.end(), varies);
-  psv::JonesTerms jones{c.n_pair, c.jones_pairs.data(), vary, targets.of(c)};
-  Cancellation cancellation;
-  const psv::ResultAdjoints given{row.data(), static_cast<std::ptrdiff_t>(n_channel)};
-  const auto pull = [&](int n_thread, psv::SourceWish wish) {
+  /// Of random signs.
+  static std::vector<Complex<double>> random_adjoints(const Case& c) {
+    std::vector<Complex<double>> adjoint(c.n_row() * 4 * c.n_channel());
+    std::mt19937_64 random(7);
+    std::normal_distribution<double> normal;
+    for (auto& a : adjoint) a = {normal(random), normal(random)};
+    return adjoint;
+  }
+  psv::ResultAdjoints given() const { return {row.data(), static_cast<std::ptrdiff_t>(channels.frequency_hz.size())}; }
+  psv::SourceAdjoints on_host(psv::SourceWish wish = {true, true, true}, int n_thread = 1) const {
     ThreadPool threads(n_thread);
-    return psv::pull_back_rows(sky, channels, ordered.rows, jones, given, wish, threads, cancellation);
-  };
-  const psv::SourceAdjoints got = pull(1, {true, true, true});
-  expect_same_bits(got, pull(3, {true, true, true}));
-  EXPECT_LT(relative_error(parts_of(targets.moving ? got.moving_jones : got.steady_jones), parts_of(expected.jones)),
-            1e-11);
-  // What is not asked for changes nothing of the rest.
-  psv::SourceAdjoints only_jones = pull(1, {});
-  EXPECT_EQ(parts_of(only_jones.moving_jones), parts_of(got.moving_jones));
-  EXPECT_EQ(parts_of(only_jones.steady_jones), parts_of(got.steady_jones));
-  EXPECT_TRUE(only_jones.positions.empty());
-  jones.targets = {};
-  const psv::SourceAdjoints without_jones = pull(1, {true, true, true});
-  EXPECT_TRUE(without_jones.moving_jones.empty() && without_jones.steady_jones.empty());
-  EXPECT_LT(relative_error(without_jones.weights, got.weights), 1e-12);
-  EXPECT_LT(relative_error(without_jones.positions, got.positions), 1e-12);
+    Cancellation cancellation;
+    return psv::pull_back_rows(sky, channels, ordered.rows, jones, given(), wish, threads, cancellation);
+  }
 
+  std::vector<Complex<double>> adjoint;
+  psv::Sky<double> sky;
+  psv::Channels channels;
+  OrderedRows ordered;
+  std::vector<const Complex<double>*> row;  ///< in their order
+  Targets targets;
+  psv::JonesTerms jones;
+};
+
+/// A kernel on so many threads.
+using Pull = std::function<psv::SourceAdjoints(const AdjointProblem&, psv::SourceWish, int n_thread)>;
+inline psv::SourceAdjoints pull_on_host(const AdjointProblem& problem, psv::SourceWish wish, int n_thread) {
+  return problem.on_host(wish, n_thread);
+}
+
+/// Derivatives with respect to the sky against the oracle's.
+inline void expect_sky(const Case& c, const psv::Sky<double>& sky, const psv::SourceAdjoints& got,
+                       const Expected& expected) {
   std::vector<double> weights, lmn_got, lmn, shapes;
   const std::size_t n_source = sky.n_source, n_weight = sky.n_weight_channel;
   for (std::size_t k = 0; k < n_source; ++k) {
@@ -250,6 +154,69 @@ inline void check(const Case& c) {
   EXPECT_LT(relative_error(got.weights, weights), 1e-11);
   EXPECT_LT(relative_error(lmn_got, lmn), 1e-11);
   EXPECT_LT(relative_error(got.shapes, shapes), 1e-11);
+}
+
+inline void check(const Case& c, const Pull& pull = pull_on_host) {
+  SCOPED_TRACE(c.options);
+  AdjointProblem problem(c);
+  const Expected expected = expected_adjoints(c, problem.adjoint);
+  const psv::SourceAdjoints got = pull(problem, {true, true, true}, 1);
+  expect_same_bits(got, pull(problem, {true, true, true}, 3));
+  const bool moving = problem.targets.moving;
+  EXPECT_LT(relative_error(parts_of(moving ? got.moving_jones : got.steady_jones), parts_of(expected.jones)), 1e-11);
+  expect_sky(c, problem.sky, got, expected);
+  // What is not asked for changes nothing of the rest.
+  const psv::SourceAdjoints only_jones = pull(problem, {}, 1);
+  EXPECT_EQ(parts_of(only_jones.moving_jones), parts_of(got.moving_jones));
+  EXPECT_EQ(parts_of(only_jones.steady_jones), parts_of(got.steady_jones));
+  EXPECT_TRUE(only_jones.positions.empty());
+  problem.jones.targets = {};
+  const psv::SourceAdjoints without_jones = pull(problem, {true, true, true}, 1);
+  EXPECT_TRUE(without_jones.moving_jones.empty() && without_jones.steady_jones.empty());
+  EXPECT_LT(relative_error(without_jones.weights, got.weights), 1e-12);
+  EXPECT_LT(relative_error(without_jones.positions, got.positions), 1e-12);
+}
+
+/// The same values may be those of two nodes, with an adjoint each.
+inline void check_terms_asked_for_twice(const Pull& pull) {
+  const Case c({.n_source = 5, .n_baseline = 6, .jones = JonesKind::kAntennas});
+  const std::size_t size = c.jones_values.size(), per_row = 4 * c.n_channel();
+  const auto of_baselines = [&](const std::vector<std::ptrdiff_t>& first, bool even, bool odd) {
+    std::vector<Complex<double>> adjoint(c.n_row() * per_row);
+    for (std::size_t i = 0; i < adjoint.size(); ++i)
+      if (c.row_baseline[i / per_row] % 2 == 1 ? odd : even) adjoint[i] = {0.3, -0.2};
+    AdjointProblem problem(c, adjoint);
+    problem.jones.targets = {first.data(), 2 * size, 0};
+    return parts_of(pull(problem, {}, 1).moving_jones);
+  };
+  std::vector<std::ptrdiff_t> together = Targets(c).first, apart = together;
+  for (std::size_t b = 1; b < 6; b += 2)
+    for (std::size_t side = 0; side < 2; ++side) apart[2 * b + side] += static_cast<std::ptrdiff_t>(size);
+  const std::vector<double> both = of_baselines(apart, true, true);
+  const auto half = [size](const std::vector<double>& parts, std::size_t i) {
+    const auto begin = parts.begin() + static_cast<std::ptrdiff_t>(2 * size * i);
+    return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(2 * size));
+  };
+  EXPECT_LT(relative_error(half(both, 0), half(of_baselines(together, true, false), 0)), 1e-13);
+  EXPECT_LT(relative_error(half(both, 1), half(of_baselines(together, false, true), 0)), 1e-13);
+}
+
+/// Channels that are flagged may hold anything; here in the terms of one antenna.
+inline void check_not_a_number(const Pull& pull) {
+  const std::size_t dead = 7;
+  std::vector<psv::SourceAdjoints> found;
+  for (const bool poisoned : {false, true}) {
+    Case c({.n_source = 5, .n_baseline = 6, .jones = JonesKind::kAntennas});
+    const std::size_t n_channel = c.n_channel();
+    if (poisoned)
+      for (std::size_t i = 0; i < c.jones_values.size() / 4; ++i)  // the first of four antennas
+        if (i % n_channel == dead) c.jones_values[i] = {std::nan(""), std::nan("")};
+    std::vector<Complex<double>> adjoint(c.n_row() * 4 * n_channel, {0.3, -0.2});
+    for (std::size_t i = 0; i < adjoint.size(); ++i)
+      if (i % n_channel == dead) adjoint[i] = {};
+    found.push_back(pull(AdjointProblem(c, adjoint), {true, true, true}, 1));
+  }
+  expect_same_bits(found[0], found[1]);
 }
 
 }  // namespace rimetree::testing

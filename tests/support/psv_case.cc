@@ -71,8 +71,9 @@ void Case::make_sources() {
     source.m = 0.3 * random.next();
     // As the doubles that the code under test is given.
     source.n = double(std::sqrt(1 - source.l * source.l - source.m * source.m));
-    for (std::size_t f = 0; f < n_spectrum; ++f)
-      source.brightness.push_back(random_brightness(random, options.polarisation));
+    Polarisation own = options.polarisation;
+    if (own == Polarisation::kFew) own = s % 5 == 2 ? Polarisation::kFull : Polarisation::kUnpolarised;
+    for (std::size_t f = 0; f < n_spectrum; ++f) source.brightness.push_back(random_brightness(random, own));
     if (options.smooth) {
       const oracle::Matrix first = source.brightness.front();
       const double index = -0.8 + 0.5 * random.next();

@@ -8,7 +8,8 @@
 
 namespace rimetree::testing {
 
-enum class Polarisation { kUnpolarised, kCircular, kFull, kGeneral };
+/// kFew: one source in five is polarised.
+enum class Polarisation { kUnpolarised, kCircular, kFull, kGeneral, kFew };
 enum class Grid { kRegular, kRounded, kDescending, kGapped, kIrregular, kSingle, kWide };
 /// kAntennas: one matrix per antenna, varying in time and frequency; baselines share their antennas' values.
 enum class JonesKind { kNone, kScalar, kMatrix, kTwoPairs, kVarying, kAntennas };

@@ -12,7 +12,7 @@ namespace rimetree::testing {
 inline constexpr double kDouble = 1e-12, kSingle = 1e-6;
 
 inline constexpr Polarisation kPolarisations[] = {Polarisation::kUnpolarised, Polarisation::kCircular,
-                                                  Polarisation::kFull, Polarisation::kGeneral};
+                                                  Polarisation::kFull, Polarisation::kGeneral, Polarisation::kFew};
 inline constexpr Grid kGrids[] = {Grid::kRegular,   Grid::kRounded, Grid::kDescending, Grid::kGapped,
                                   Grid::kIrregular, Grid::kSingle,  Grid::kWide};
 

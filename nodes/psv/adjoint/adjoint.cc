@@ -73,8 +73,7 @@ SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, 
                               ThreadPool& threads, Cancellation& cancellation) {
   SourceAdjoints sum = zero_adjoints(sky, wish, jones.targets);
   if (sky.n_source == 0 || rows.n_row == 0) return sum;
-  std::size_t n_block = 0;
-  for_each_block<double>(sky.n_source, sky.n_point, [&](std::size_t, std::size_t, std::size_t) { ++n_block; });
+  const std::size_t n_block = sky.blocks.size();
   const Portions portions = cut_rows(sky, rows, jones, sum);
   const std::size_t n_cut = std::min(n_block, (kParts + portions.size() - 1) / portions.size());
 

@@ -143,28 +143,27 @@ void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const Adjoint
       bool folded = false;
       load_adjoints(job, run, first, part.row_end, own);
       double* sums = own.sums.get();
-      for_each_block<double>(
-          job.sky.n_source, job.sky.n_point, [&](std::size_t number, std::size_t begin, std::size_t end) {
-            if (number < part.block_begin || number >= part.block_end) return;
-            const Block<double> block{&job.sky, begin, end - begin, begin >= job.sky.n_point};
-            const Reach reach = reach_of(rows.scratch.rows, lanes, job.sky.block_extent[number]);
-            Method m = choose_method(rows, run, level, reach, block.shaped);
-            m.single = m.residual = m.weighted = false;
-            const bool plain = !m.smear && !m.taper && job.sky.n_weight_channel == 1;
-            if (plain != folded) {
-              if (plain)
-                fold_adjoints(run, own, unfolded);
-              else
-                std::copy(unfolded.begin(), unfolded.end(), own.h.get());
-              folded = plain;
-            }
-            if (m.smear)
-              for (std::size_t t = 0; t < run.n_tile; ++t)
-                smear_scale(run, t, tile_band(run, 0).third_hz, own.scale.data() + t * kTileChannels);
-            pull_block<P, kJones>(job, block, run, m, plain, lane_rows, own, rows.scratch, sums, jones_out,
-                                  out.weights.data());
-            sums += block.count * kSourceSums * lanes;
-          });
+      for (std::size_t number = part.block_begin; number < part.block_end; ++number) {
+        const SourceBlock& sources = job.sky.blocks[number];
+        const Block<double> block{&job.sky, sources.begin, sources.end - sources.begin, sources.shaped};
+        const Reach reach = reach_of(rows.scratch.rows, lanes, sources.extent);
+        Method m = choose_method(rows, run, level, reach, block.shaped);
+        m.single = m.residual = m.weighted = false;
+        const bool plain = !m.smear && !m.taper && job.sky.n_weight_channel == 1;
+        if (plain != folded) {
+          if (plain)
+            fold_adjoints(run, own, unfolded);
+          else
+            std::copy(unfolded.begin(), unfolded.end(), own.h.get());
+          folded = plain;
+        }
+        if (m.smear)
+          for (std::size_t t = 0; t < run.n_tile; ++t)
+            smear_scale(run, t, tile_band(run, 0).third_hz, own.scale.data() + t * kTileChannels);
+        pull_block<P, kJones>(job, block, run, m, plain, lane_rows, own, rows.scratch, sums, jones_out,
+                              out.weights.data());
+        sums += block.count * kSourceSums * lanes;
+      }
     }
   }
 }
@@ -182,12 +181,8 @@ inline void pull_part(const AdjointJob& job, const AdjointPart& part, Workspace<
   own.h = hwy::AllocateAligned<double>(varying ? 1 : kRun * own.n_component * 2 * own.lanes);
   own.gathered = hwy::AllocateAligned<double>(static_cast<std::size_t>(job.jones.n_pair) * 16 * own.lanes + 1);
   own.scale.resize(kRun), own.wave.resize(kRun), own.square_hz2.resize(kRun);
-  std::size_t n_source = 0, first_source = 0;
-  for_each_block<double>(job.sky.n_source, job.sky.n_point,
-                         [&](std::size_t number, std::size_t begin, std::size_t end) {
-                           if (number == part.block_begin) first_source = begin;
-                           if (number >= part.block_begin && number < part.block_end) n_source += end - begin;
-                         });
+  const std::size_t first_source = job.sky.blocks[part.block_begin].begin;
+  const std::size_t n_source = job.sky.blocks[part.block_end - 1].end - first_source;
   const std::size_t n_sum = n_source * kSourceSums * own.lanes;
   own.sums = hwy::AllocateAligned<double>(std::max<std::size_t>(n_sum, 1));
   if (!own.h || !own.sums || !own.gathered) throw std::bad_alloc();

@@ -21,14 +21,10 @@ struct Summed {
   const JonesTerms& jones;
 };
 
-/// On the devices of the context if they can do it, or where their memory is too small on the host.
-SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, bool takes_device, const Summed& of,
+/// On the devices of the context, or where there are none, or their memory is too small, on the host.
+SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const Summed& of,
                                   const ResultAdjoints& adjoints, SourceWish wish) {
-  if (!context.devices.empty() && !takes_device)
-    context.notes.add(
-        "psv-host-adjoint",
-        "PSV: derivatives are computed on the host: Jones terms depend on unknowns or vary along channels");
-  if (!context.devices.empty() && takes_device) try {
+  if (!context.devices.empty()) try {
       const Output none;
       const DeviceProblem problem{.sky = of.sky,
                                   .channels = of.channels,
@@ -60,11 +56,9 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
   const std::size_t plane = first.adjoint.cells_per_element();
   JonesOperands jones_operands(layout);
   JonesCollector collector(layout);
-  bool takes_device = true;
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (!layout.jones_elements.empty()) jones_operands.add(group[i]->inputs.children().subspan(kFirstJones));
     collector.add(*group[i]);
-    takes_device = takes_device && has_device_kernel(layout, *group[i]);
     group_rows.add(group[i]->inputs.child(kUvw).value, layout.has_rates ? 6 : 3, static_cast<std::int32_t>(i),
                    n_time(layout, evaluation), evaluation.cells(), group[i]->adjoint.complex(), n_channel);
   }
@@ -82,7 +76,7 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
   const Rows& rows = group_rows.finish(layout.smear_time, layout.smear_frequency);
   const ResultAdjoints adjoints{group_rows.output.data(), static_cast<std::ptrdiff_t>(plane)};
   const SourceAdjoints found =
-      pull_back_anywhere(context, evaluation.node, takes_device, {sky, channels, rows, jones}, adjoints, wish);
+      pull_back_anywhere(context, evaluation.node, {sky, channels, rows, jones}, adjoints, wish);
   add_to_children(layout, sky, found, first);
   collector.add_to_children(found);
 }
@@ -106,6 +100,10 @@ std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout
     group.push_back(pull);
   }
   for (const auto* group : groups) pull_back_group(context, layout, *group);
+  if (!others.empty() && !context.devices.empty())
+    context.notes.add("psv-host-adjoint",
+                      "PSV: derivatives are computed on the host where the sky varies in time, directions or shapes "
+                      "along channels, or (u, v, w) depend on unknowns");
   return others;
 }
 

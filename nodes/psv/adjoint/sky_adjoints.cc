@@ -85,13 +85,6 @@ bool has_kernel(const PullBack& pull) {
   return pull.child(kUvw) == nullptr && is_constant_in_time(evaluation) && !evaluation.child(kLmn).value.is_complex();
 }
 
-bool has_device_kernel(const ChildLayout& layout, const PullBack& pull) {
-  const auto varies = [&](std::size_t slot) { return pull.inputs.child(slot).value.cells()[Axis::frequency] > 1; };
-  for (std::size_t k = 0; k < layout.jones_elements.size(); ++k)
-    if (pull.child(kFirstJones + k) != nullptr || varies(kFirstJones + k) || varies(kBrightness)) return false;
-  return has_kernel(pull);
-}
-
 Sky<double> sky_with_tangent(const ChildLayout& layout, const PullBack& pull) {
   const auto operands = sky_operands<double>(pull.inputs, {});
   SkyInput input = sky_input(layout, pull.inputs, operands);

@@ -7,11 +7,9 @@
 
 namespace rimetree::psv {
 
-/// Whether the adjoint kernel takes a node: its sky does not vary in time, and (u, v, w) depend on no unknowns.
+/// Whether the adjoint kernels, of the host and of devices, take a node: its sky does not vary in time, directions and
+/// shapes not along channels, and (u, v, w) depend on no unknowns.
 bool has_kernel(const PullBack& pull);
-/// Whether that of devices does: besides, Jones terms depend on no unknowns, and with Jones terms these and the
-/// brightness do not vary along channels.
-bool has_device_kernel(const ChildLayout& layout, const PullBack& pull);
 
 /// The sky, with all planes of the brightness that depend on an unknown.
 Sky<double> sky_with_tangent(const ChildLayout& layout, const PullBack& pull);

@@ -238,21 +238,21 @@ inline void pull_span(const VaryingJob& job, const RowGroup& group, const Span& 
   const std::size_t lanes = hn::Lanes(AdjointTag()), n_channel = windows_of(span.count) * kWindowChannels;
   const Sky<double>& sky = job.rows.sky;
   load_span(job, group, span);
-  for_each_block<double>(sky.n_source, sky.n_point, [&](std::size_t number, std::size_t begin, std::size_t end) {
-    if (number < job.part.block_begin || number >= job.part.block_end) return;
-    for (std::size_t s = begin; s < end; s += kJonesSources<double>) {
-      const Block<double> block{&sky, s, std::min(kJonesSources<double>, end - s), s >= sky.n_point};
+  for (std::size_t number = job.part.block_begin; number < job.part.block_end; ++number) {
+    const SourceBlock& sources = sky.blocks[number];
+    for (std::size_t s = sources.begin; s < sources.end; s += kJonesSources<double>) {
+      const Block<double> block{&sky, s, std::min(kJonesSources<double>, sources.end - s), sources.shaped};
       fill_sides(job.rows, group, block, span, true);
       std::fill_n(job.side_slopes, group.sides.size() * kJonesSources<double> * 8 * n_channel, 0.0);
       const auto pull = job.rows.jones.targets.any()
                             ? (job.places ? pull_vector<true, true> : pull_vector<true, false>)
                             : (job.places ? pull_vector<false, true> : pull_vector<false, false>);
       for (std::size_t i = 0; i < group.n_vector; ++i)
-        pull(job, group, block, sky.block_extent[number], span, group.first + group.order[i] * lanes, sums);
+        pull(job, group, block, sources.extent, span, group.first + group.order[i] * lanes, sums);
       pull_sides(job, group, block, span, out);
       sums += block.count * kSourceSums * lanes;
     }
-  });
+  }
 }
 
 /// All of a part. `own.sums` takes what places are.

@@ -9,30 +9,51 @@ namespace rimetree::psv {
 /// Complex numbers that hold the conjugate adjoints of so many planes: one each, or those of the four correlations.
 RT_HD constexpr int adjoint_components(int n_plane) { return n_plane == 8 ? 4 : n_plane; }
 
+/// Some of the rows that share a side, i.e. a product of Jones terms at a time.
+struct SidePiece {
+  std::int32_t first, end;  ///< in the order of rows by their sides
+  std::int32_t side;        ///< time * products + product
+};
+
 /// From conjugate adjoints of planes to sums over rows and channels for each source. A block has several sources (side
 /// by side among its threads) and goes through the rows of a portion; what blocks have summed is added up afterwards.
 struct DeviceAdjointJob {
   /// Sources, weights, rows, runs, channels and Jones terms of the sum whose adjoint this is; `out` and `accumulate`
-  /// mean nothing here, and the brightness is not part of the products on the left.
+  /// mean nothing here.
   DeviceJob<double> sum;
   /// Conjugate adjoints, [row][component][channel of the launch]: of planes, or with eight planes of correlations.
   const Complex<double>* adjoint = nullptr;
-  double* partial = nullptr;          ///< [portion][run][source][sum of a source]
-  double* channel_partial = nullptr;  ///< [portion][lane][source][channel of the launch][plane], if weights vary
+  double* partial = nullptr;  ///< [portion][run][source][sum of a source]
+  /// Of weights that vary along channels, [portion][lane][source][channel of the launch][plane]; of sides that do, the
+  /// same with XX XY YX YY, re and im; of sides that do not, [portion][run][source][XX XY YX YY, re and im].
+  double* channel_partial = nullptr;
+  /// Where the sums are those of one side of the Jones terms, in place of weights: the portions are pieces of it.
+  const std::int32_t* order = nullptr;  ///< [row]: rows by their sides
+  const SidePiece* piece = nullptr;     ///< [portion]
+  bool right = false;                   ///< which side
 
   std::int32_t sources = 1;  ///< side by side in a block: a power of two; sources * sum.tiles <= kThreads
   std::int32_t n_portion = 1, rows_per_portion = 0;
   std::int32_t row_stride = 0;  ///< of `adjoint`
-  std::int32_t n_sum = 0;       ///< per source: weights (unless they vary along channels), positions, shapes
+  std::int32_t n_sum = 0;       ///< of a source in `partial`: weights (unless in `channel_partial`), positions, shapes
   bool weights = false, positions = false, shapes = false;  ///< which are asked for
 
-  bool spectra() const { return sum.n_weight_channel > 1; }
-  RT_HD int weight_sums() const { return weights && sum.n_weight_channel == 1 ? sum.n_plane : 0; }
+  RT_HD bool sides() const { return piece != nullptr; }
+  RT_HD bool spectra() const { return sum.n_weight_channel > 1 || sum.jones_vary(); }
+  /// Of them, how many are in `partial`.
+  RT_HD int weight_sums() const { return weights && !sides() && !spectra() ? sum.n_plane : 0; }
   RT_HD int lanes() const { return DeviceShape::kThreads / (sources * sum.tiles); }
   /// Rows that a block stages at a time: as many pairs as there are threads.
   RT_HD int rows_per_stage() const { return DeviceShape::kThreads / sources; }
   std::int64_t partial_values() const { return std::int64_t{n_portion} * sum.n_run * sum.n_source * n_sum; }
-  RT_HD std::int64_t channel_values() const { return std::int64_t{sum.n_source} * sum.n_out_channel * sum.n_plane; }
+  void count_sums() { n_sum = weight_sums() + (positions ? 3 : 0) + (shapes ? 3 : 0); }
+  /// What `channel_partial` holds, so many groups of so many values.
+  bool has_channel_partial() const { return weights && (spectra() || sides()); }
+  std::int32_t channel_groups() const { return n_portion * parts(); }
+  std::int32_t parts() const { return spectra() ? lanes() : sum.n_run; }  ///< groups of a portion
+  RT_HD std::int64_t channel_values() const {
+    return std::int64_t{sum.n_source} * (spectra() ? sum.n_out_channel : 1) * sum.n_plane;
+  }
 };
 
 /// Adds up what blocks have summed, in order: total[i] (+)= sum over groups of partial[group][i].
@@ -42,6 +63,15 @@ struct DeviceAddJob {
   std::int32_t n_group = 0;
   std::int64_t n_value = 0;
   bool accumulate = false;
+};
+
+/// Adds up what blocks have summed of sides, piece by piece: total[side][value] += sum over its pieces and their parts.
+struct DeviceSideAddJob {
+  const double* partial = nullptr;  ///< [piece][part][value]
+  const SidePiece* piece = nullptr;
+  double* total = nullptr;  ///< [side][value]
+  std::int32_t n_piece = 0, n_part = 0, n_side = 0;
+  std::int64_t n_value = 0;
 };
 
 /// Compares visibilities with data: chi-square, and in place of the visibilities their conjugate adjoints.
@@ -85,7 +115,14 @@ void for_each_array(DeviceAdjointJob& job, F&& f) {
   if (sum.right.value != nullptr) f(sum.right.value, sum.right.count);
   f(job.adjoint, std::int64_t{sum.n_row} * job.row_stride);
   if (job.n_sum > 0) f(job.partial, job.partial_values());
-  if (job.spectra() && job.weights) f(job.channel_partial, job.n_portion * job.lanes() * job.channel_values());
+  if (job.has_channel_partial()) f(job.channel_partial, job.channel_groups() * job.channel_values());
+  if (job.sides()) f(job.order, sum.n_row), f(job.piece, job.n_portion);
+}
+template <class F>
+void for_each_array(DeviceSideAddJob& job, F&& f) {
+  f(job.partial, job.n_value * job.n_part * job.n_piece);
+  f(job.piece, job.n_piece);
+  f(job.total, job.n_value * job.n_side);
 }
 template <class F>
 void for_each_array(DeviceAddJob& job, F&& f) {

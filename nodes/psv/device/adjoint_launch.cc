@@ -28,10 +28,9 @@ void run_block(const DeviceAdjointJob& job, const AdjointBlock& block, StagedAdj
   }
   double shared[DeviceShape::kThreads];
   for (int sum = 0; sum < kSourceSums<kPlanes, kSpectra>; ++sum) {
-    const int i = sum_number<kPlanes, kSpectra>(job, sum);
-    if (i < 0) continue;
+    if (place_of_sum<kPlanes, kSpectra>(job, block, 0, sum) == nullptr) continue;
     for_each_thread([&](int thread) { put_sum(thread, sum, sums[static_cast<std::size_t>(thread)], shared); });
-    for_each_thread([&](int thread) { take_sum(job, block, thread, i, shared); });
+    for_each_thread([&](int thread) { take_sum<kPlanes, kSpectra>(job, block, thread, sum, shared); });
   }
   if constexpr (kSpectra)
     if (job.weights)
@@ -51,6 +50,10 @@ void run_on_host(const DeviceAdjointJob& job) {
 
 void run_on_host(const DeviceAddJob& job) {
   for (std::int64_t value = 0; value < job.n_value; ++value) add_groups(job, value);
+}
+
+void run_on_host(const DeviceSideAddJob& job) {
+  for (std::int64_t at = 0; at < job.n_piece * job.n_value; ++at) add_pieces(job, at);
 }
 
 void run_on_host(const DeviceCompareJob& job) {
@@ -78,6 +81,7 @@ void set_gpu_adjoint_launcher(const GpuAdjointLauncher& launcher) { gpu_launcher
 
 void launch(memory::Queue& queue, const DeviceAdjointJob& job) { launch_job(queue, job, gpu_launcher.adjoint); }
 void launch(memory::Queue& queue, const DeviceAddJob& job) { launch_job(queue, job, gpu_launcher.add); }
+void launch(memory::Queue& queue, const DeviceSideAddJob& job) { launch_job(queue, job, gpu_launcher.add_sides); }
 void launch(memory::Queue& queue, const DeviceCompareJob& job) { launch_job(queue, job, gpu_launcher.compare); }
 void launch(memory::Queue& queue, const DevicePlanesJob& job) { launch_job(queue, job, gpu_launcher.planes); }
 

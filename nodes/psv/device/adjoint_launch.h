@@ -10,12 +10,14 @@ namespace rimetree::psv {
 /// without the plugin.
 void launch(memory::Queue& queue, const DeviceAdjointJob& job);
 void launch(memory::Queue& queue, const DeviceAddJob& job);
+void launch(memory::Queue& queue, const DeviceSideAddJob& job);
 void launch(memory::Queue& queue, const DeviceCompareJob& job);
 void launch(memory::Queue& queue, const DevicePlanesJob& job);
 
 struct GpuAdjointLauncher {
   void (*adjoint)(memory::Queue& queue, const DeviceAdjointJob& job) = nullptr;
   void (*add)(memory::Queue& queue, const DeviceAddJob& job) = nullptr;
+  void (*add_sides)(memory::Queue& queue, const DeviceSideAddJob& job) = nullptr;
   void (*compare)(memory::Queue& queue, const DeviceCompareJob& job) = nullptr;
   void (*planes)(memory::Queue& queue, const DevicePlanesJob& job) = nullptr;
 };

@@ -1,6 +1,7 @@
 #include "nodes/psv/device/adjoint_solve.h"
 
 #include <cstdio>
+#include <cstring>
 
 #include "nodes/psv/device/adjoint_sums.h"
 #include "nodes/psv/device/compare_block.h"
@@ -17,11 +18,12 @@ class AdjointMethod final : public DeviceMethod {
         wish_(wish),
         threads_(threads),
         packed_(problem, device_channels(problem.channels, reach_of(problem.sky, problem.rows))),
-        components_(static_cast<std::size_t>(adjoint_components(static_cast<int>(problem.sky.planes.size())))) {}
+        components_(static_cast<std::size_t>(adjoint_components(static_cast<int>(problem.sky.planes.size())))),
+        by_sides_(goes_by_sides(problem, packed_)) {}
 
   DeviceCosts costs() const override {
     DeviceCosts costs = packed_.costs<double>(p_);
-    costs.row = sizeof(DeviceRow);
+    costs.row = sizeof(DeviceRow) + (by_sides_ ? kSideRowBytes : 0);
     costs.visibility = 0;
     costs.visibility_up = components_ * sizeof(Complex<double>);
     costs.rows_per_block = DeviceShape::kThreads;
@@ -30,26 +32,34 @@ class AdjointMethod final : public DeviceMethod {
   }
   std::span<const DeviceRun> runs() const override { return packed_.channels.runs; }
   bool gives_visibilities() const override { return false; }
-  void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks, bool) override {
-    const bool keep = chunks.sources >= p_.sky.n_source;
+  void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
+            bool channels_are_cut) override {
+    const bool keep = chunks.sources >= p_.sky.n_source && !(channels_are_cut && packed_.jones_vary());
     sums_.clear();
     skies_.clear();
     for (const auto& device : devices) {
       skies_.push_back(std::make_unique<DeviceSky<double>>(p_, packed_, *device, threads_, keep));
-      sums_.push_back(std::make_unique<AdjointSums>(p_, packed_, wish_, *skies_.back(), *device, chunks.sources, keep));
+      sums_.push_back(std::make_unique<AdjointSums>(*skies_.back(), wish_, chunks.sources));
     }
   }
   std::size_t fill(DeviceSlot& slot) override;
   void compute(std::size_t device, DeviceSlot& slot) override {
-    const DirectRows rows{slot.d_rows.as<const DeviceRow>(), slot.n_row, slot.range, nullptr};
-    const auto* d_adjoint = reinterpret_cast<const Complex<double>*>(rows.d_rows + slot.n_row);
-    sums_[device]->add(rows, d_adjoint, components_ * static_cast<std::size_t>(slot.range->count));
+    const auto* d_rows = slot.d_rows.as<const DeviceRow>();
+    const auto* d_adjoint = reinterpret_cast<const Complex<double>*>(d_rows + slot.n_row);
+    const std::size_t row_stride = components_ * static_cast<std::size_t>(slot.range->count);
+    AdjointRows rows{{d_rows, slot.n_row, slot.range, nullptr}, d_adjoint, row_stride, {}};
+    if (by_sides_) {
+      const auto* d_sides = reinterpret_cast<const std::byte*>(d_adjoint + slot.n_row * row_stride);
+      rows.sides[0] = {d_sides, slot.count[0], slot.n_row};
+      rows.sides[1] = {d_sides + slot.count[0], slot.count[1], slot.n_row};
+    }
+    sums_[device]->add(rows);
   }
   bool regular() const { return packed_.channels.regular; }
 
   /// Device by device, in their order.
   SourceAdjoints finish() {
-    SourceAdjoints all = zero_adjoints(p_.sky, wish_);
+    SourceAdjoints all = zero_adjoints(p_.sky, wish_, p_.jones.targets);
     for (const auto& sums : sums_) add(all, sums->finish());
     return all;
   }
@@ -61,6 +71,7 @@ class AdjointMethod final : public DeviceMethod {
   ThreadPool& threads_;
   PackedProblem packed_;
   std::size_t components_;
+  bool by_sides_;
   std::vector<std::unique_ptr<DeviceSky<double>>> skies_;  // [device]
   std::vector<std::unique_ptr<AdjointSums>> sums_;         // [device]
 };
@@ -83,7 +94,15 @@ std::size_t AdjointMethod::fill(DeviceSlot& slot) {
       }
     }
   });
-  return slot.n_row * (sizeof(DeviceRow) + components_ * count * sizeof(Complex<double>));
+  std::size_t bytes = slot.n_row * (sizeof(DeviceRow) + components_ * count * sizeof(Complex<double>));
+  if (!by_sides_) return bytes;
+  for (const bool right : {false, true}) {
+    const std::vector<std::int32_t> sides = side_rows({rows, slot.n_row}, packed_, right);
+    slot.count[right] = sides.size() * sizeof(std::int32_t);
+    std::memcpy(static_cast<std::byte*>(slot.rows.get()) + bytes, sides.data(), slot.count[right]);
+    bytes += slot.count[right];
+  }
+  return bytes;
 }
 
 std::string report(const DeviceProblem& p, const DeviceOutcome& done, DeviceContext& first, bool regular) {

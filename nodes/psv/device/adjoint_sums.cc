@@ -11,21 +11,32 @@ using Handle = memory::ResidentArrays::Handle;
 
 /// Blocks that keep any device busy.
 constexpr std::int64_t kBusyBlocks = 1024;
+/// Of a launch: what the third dimension of a grid may be.
+constexpr std::int64_t kMostPortions = 65535;
 
-/// How the rows of a launch are cut into portions: as many as keep a device busy, of several stages each, whose sums
-/// take no more than the visibilities do.
+/// How many sources a block has side by side.
+void choose_sources(DeviceAdjointJob& job) {
+  job.sources = static_cast<std::int32_t>(
+      std::min<unsigned>(std::bit_ceil(static_cast<unsigned>(job.sum.n_source)),
+                         unsigned{DeviceShape::kThreads} / static_cast<unsigned>(job.sum.tiles)));
+}
+
+/// So many portions whose sums take no more than the visibilities do, but one.
+std::int64_t most_portions(DeviceAdjointJob job) {
+  job.n_portion = 1;
+  std::int64_t bytes = std::int64_t{8} * job.partial_values();
+  if (job.has_channel_partial()) bytes += 8 * job.channel_groups() * job.channel_values();
+  const std::int64_t room = std::int64_t{64} * job.sum.n_row * job.sum.n_out_channel;
+  return std::max<std::int64_t>(room / std::max<std::int64_t>(bytes, 1), 1);
+}
+
+/// How the rows of a launch are cut into portions: as many as keep a device busy, of several stages each.
 void cut_into_portions(DeviceAdjointJob& job) {
   const DeviceJob<double>& sum = job.sum;
-  job.sources =
-      static_cast<std::int32_t>(std::min<unsigned>(std::bit_ceil(static_cast<unsigned>(sum.n_source)),
-                                                   unsigned{DeviceShape::kThreads} / static_cast<unsigned>(sum.tiles)));
   const std::int64_t n_block = std::int64_t{(sum.n_source + job.sources - 1) / job.sources} * sum.n_run;
-  std::int64_t bytes = std::int64_t{8} * sum.n_run * sum.n_source * job.n_sum;
-  if (job.spectra() && job.weights) bytes += 8 * job.lanes() * job.channel_values();
-  const std::int64_t room = std::int64_t{64} * sum.n_row * sum.n_out_channel / std::max<std::int64_t>(bytes, 1);
   const std::int64_t rows = job.rows_per_stage(), stages = (sum.n_row + rows - 1) / rows;
-  const std::int64_t wanted =
-      std::clamp<std::int64_t>(std::min({(kBusyBlocks + n_block - 1) / n_block, room, (stages + 1) / 2}), 1, 65535);
+  const std::int64_t wanted = std::clamp<std::int64_t>(
+      std::min({(kBusyBlocks + n_block - 1) / n_block, most_portions(job), (stages + 1) / 2}), 1, kMostPortions);
   job.rows_per_portion = static_cast<std::int32_t>((stages + wanted - 1) / wanted * rows);
   job.n_portion = (sum.n_row + job.rows_per_portion - 1) / job.rows_per_portion;
 }
@@ -43,33 +54,55 @@ std::vector<double> download(memory::ResidentArrays& arrays, const Handle& handl
   return values;
 }
 
-}  // namespace
+std::size_t bytes_of(std::int64_t n_double) { return sizeof(double) * static_cast<std::size_t>(n_double); }
 
-bool has_device_adjoint(const PackedProblem& packed) { return packed.jones.empty() || packed.brightness_apart(); }
+}  // namespace
 
 void add_adjoint_costs(const DeviceProblem& p, const PackedProblem& packed, DeviceCosts& costs) {
   const std::size_t n_plane = p.sky.planes.size(), n_run = packed.channels.runs.size();
-  const bool spectra = p.sky.n_weight_channel > 1;
+  costs.visibility_beside += 64;
   // Sums and those of at least one portion. Blocks have as many lanes as there is room for.
+  if (goes_by_sides(p, packed)) {
+    const auto n_total = static_cast<std::size_t>(n_side(packed, false) + n_side(packed, true));
+    const bool vary = packed.jones_vary();
+    costs.source += sizeof(double) * (1 + n_run) * 6;
+    (vary ? costs.source_channel : costs.source) += sizeof(double) * 8 * (n_total + (vary ? 1 : n_run));
+    // Lanes times sources are no more than threads, but where each source has one lane.
+    if (vary)
+      costs.fixed += sizeof(double) * 8 * (DeviceShape::kThreads / static_cast<std::size_t>(packed.channels.tiles)) *
+                     costs.n_channel;
+    return;
+  }
+  const bool spectra = p.sky.n_weight_channel > 1;
   costs.source += sizeof(double) * (1 + n_run) * ((spectra ? 0 : n_plane) + 6);
   if (spectra) costs.source_channel += sizeof(double) * n_plane * (1 + std::size_t{DeviceShape::kThreads});
-  costs.visibility_beside += 64;
+}
+
+DeviceAdjointJob AdjointSums::job_of(const AdjointRows& rows, std::size_t begin, std::size_t end) const {
+  DeviceAdjointJob job;
+  job.sum = direct_job(p_, sky_.packed(), sky_, rows.rows, begin, end);
+  job.adjoint = rows.d_adjoint;
+  job.row_stride = static_cast<std::int32_t>(rows.row_stride);
+  job.positions = wish_.positions;
+  job.shapes = wish_.shapes && job.sum.taper;
+  job.weights = wish_.weights || p_.jones.targets.any();
+  if (goes_by_sides(p_, sky_.packed())) job.piece = rows.sides[0].d_piece;
+  job.count_sums();
+  choose_sources(job);
+  return job;
 }
 
 AdjointSums::Totals& AdjointSums::totals_of(const DeviceAdjointJob& job, std::size_t begin) {
   // Sums that do not vary along channels are the same for all ranges of them.
   const bool spectra = job.spectra();
   Totals& totals = totals_[{begin, spectra ? job.sum.first_channel : 0}];
-  if (totals.end > 0) return totals;
-  totals.begin = begin, totals.end = begin + static_cast<std::size_t>(job.sum.n_source);
-  totals.n_sum = job.n_sum;
-  totals.first_channel = job.sum.first_channel, totals.n_channel = job.sum.n_out_channel;
+  if (totals.range.source_end > 0) return totals;
   totals.weights = job.weight_sums() > 0, totals.shapes = job.shapes;
-  memory::ResidentArrays& arrays = context_.arrays();
-  const auto n = static_cast<std::size_t>(job.sum.n_source);
-  if (job.n_sum > 0) totals.sums = arrays.scratch(sizeof(double) * n * static_cast<std::size_t>(job.n_sum));
-  if (spectra && job.weights)
-    totals.channel_sums = arrays.scratch(sizeof(double) * static_cast<std::size_t>(job.channel_values()));
+  totals.n_sum = job.n_sum;
+  if (totals.n_sum > 0) totals.sums = arrays().scratch(bytes_of(std::int64_t{job.sum.n_source} * totals.n_sum));
+  if (job.has_channel_partial() && !job.sides()) totals.channel_sums = arrays().scratch(bytes_of(job.channel_values()));
+  totals.range = {begin, begin + static_cast<std::size_t>(job.sum.n_source), job.sum.first_channel,
+                  job.sum.n_out_channel};
   return totals;
 }
 
@@ -81,39 +114,72 @@ void AdjointSums::add_up(const Handle& partial, std::int64_t n_group, std::int64
   job.n_group = static_cast<std::int32_t>(n_group);
   job.n_value = n_value;
   job.accumulate = accumulate;
-  launch(context_.compute(), job);
+  launch(sky_.queue(), job);
 }
 
-void AdjointSums::add(const DirectRows& rows, const Complex<double>* d_adjoint, std::size_t row_stride) {
-  if (rows.n_row == 0) return;
-  memory::ResidentArrays& arrays = context_.arrays();
+/// Queues a launch whose portions are chosen, and what adds up the sums of its blocks.
+void AdjointSums::pull(DeviceAdjointJob job, Totals& totals) {
+  Handle partial, channel_partial;
+  if (job.n_sum > 0) partial = arrays().scratch(bytes_of(job.partial_values()));
+  if (job.has_channel_partial())
+    channel_partial = arrays().scratch(bytes_of(job.channel_groups() * job.channel_values()));
+  if (partial) job.partial = partial.as<double>();
+  if (channel_partial) job.channel_partial = channel_partial.as<double>();
+  launch(sky_.queue(), job);
+  if (partial)
+    add_up(partial, std::int64_t{job.n_portion} * job.sum.n_run, std::int64_t{job.sum.n_source} * job.n_sum,
+           totals.sums, totals.any);
+  if (channel_partial && job.sides())
+    add_sides(job, totals.sides[job.right]);
+  else if (channel_partial)
+    add_up(channel_partial, job.channel_groups(), job.channel_values(), totals.channel_sums, totals.any);
+  totals.any = true;
+}
+
+void AdjointSums::add_sides(const DeviceAdjointJob& from, const Handle& total) {
+  DeviceSideAddJob job;
+  job.partial = from.channel_partial;
+  job.piece = from.piece;
+  job.total = total.as<double>();
+  job.n_piece = from.n_portion, job.n_part = from.parts(), job.n_side = n_side(sky_.packed(), from.right);
+  job.n_value = from.channel_values();
+  launch(sky_.queue(), job);
+}
+
+/// What one side gains, and places of sources with the left one.
+void AdjointSums::pull_side(DeviceAdjointJob job, const DeviceSideRows& rows, bool right, Totals& totals) {
+  job.order = rows.d_order, job.piece = rows.d_piece;
+  job.right = right;
+  job.weights = p_.jones.targets.any() || (wish_.weights && !right);
+  if (right) job.positions = job.shapes = false;
+  job.count_sums();
+  if (job.n_sum == 0 && !job.weights) return;
+  Handle& total = totals.sides[right];
+  if (job.weights && !total) {
+    total = arrays().scratch(bytes_of(n_side(sky_.packed(), right) * job.channel_values()));
+    sky_.queue().zero(total.data(), total.bytes());
+  }
+  const auto most = static_cast<std::size_t>(std::min<std::int64_t>(most_portions(job), kMostPortions));
+  for (std::size_t begin = 0; begin < rows.n_piece; begin += most) {
+    job.piece = rows.d_piece + begin;
+    job.n_portion = static_cast<std::int32_t>(std::min(most, rows.n_piece - begin));
+    pull(job, totals);
+  }
+}
+
+void AdjointSums::add(const AdjointRows& rows) {
+  if (rows.rows.n_row == 0) return;
   for_each_chunk(p_.sky, chunk_sources_, [&](std::size_t begin, std::size_t end) {
-    DeviceAdjointJob job;
-    job.sum = direct_job(p_, packed_, sky_, rows, begin, end);
-    job.adjoint = d_adjoint;
-    job.row_stride = static_cast<std::int32_t>(row_stride);
-    job.weights = wish_.weights, job.positions = wish_.positions;
-    job.shapes = wish_.shapes && job.sum.taper;
-    job.n_sum = job.weight_sums() + (job.positions ? 3 : 0) + (job.shapes ? 3 : 0);
-    const bool spectra = job.spectra() && job.weights;
-    if (job.n_sum == 0 && !spectra) return;
-    cut_into_portions(job);
-    Handle partial, channel_partial;
-    if (job.n_sum > 0) partial = arrays.scratch(sizeof(double) * static_cast<std::size_t>(job.partial_values()));
-    const std::int64_t channel_groups = std::int64_t{job.n_portion} * job.lanes();
-    if (spectra)
-      channel_partial =
-          arrays.scratch(sizeof(double) * static_cast<std::size_t>(channel_groups * job.channel_values()));
+    DeviceAdjointJob job = job_of(rows, begin, end);
+    if (job.n_sum == 0 && !job.weights) return;
     Totals& totals = totals_of(job, begin);
-    if (partial) job.partial = partial.as<double>();
-    if (channel_partial) job.channel_partial = channel_partial.as<double>();
-    launch(context_.compute(), job);
-    if (partial)
-      add_up(partial, std::int64_t{job.n_portion} * job.sum.n_run, std::int64_t{job.sum.n_source} * job.n_sum,
-             totals.sums, totals.any);
-    if (channel_partial) add_up(channel_partial, channel_groups, job.channel_values(), totals.channel_sums, totals.any);
-    totals.any = true;
-    if (keep_) return;
+    if (job.sides()) {
+      for (const bool right : {false, true}) pull_side(job, rows.sides[right], right, totals);
+    } else {
+      cut_into_portions(job);
+      pull(job, totals);
+    }
+    if (sky_.keeps()) return;
     collect(totals);
     totals_.clear();
   });
@@ -122,11 +188,12 @@ void AdjointSums::add(const DirectRows& rows, const Complex<double>* d_adjoint, 
 void AdjointSums::collect(const Totals& totals) {
   const Sky<double>& sky = p_.sky;
   const std::size_t n_plane = sky.planes.size(), n_channel = sky.n_weight_channel;
-  const std::vector<double> sums = download(context_.arrays(), totals.sums),
-                            channel_sums = download(context_.arrays(), totals.channel_sums);
+  const ProductRange& range = totals.range;
+  const std::vector<double> sums = download(arrays(), totals.sums),
+                            channel_sums = download(arrays(), totals.channel_sums);
   const auto n_sum = static_cast<std::size_t>(totals.n_sum);
-  for (std::size_t s = totals.begin; s < totals.end; ++s) {
-    const double* from = sums.data() + (s - totals.begin) * n_sum;
+  for (std::size_t s = range.source_begin; s < range.source_end; ++s) {
+    const double* from = sums.data() + (s - range.source_begin) * n_sum;
     if (totals.weights)
       for (std::size_t p = 0; p < n_plane; ++p) sums_.weights[s * n_plane + plane_of_sky(sky, p)] += *from++;
     if (wish_.positions)
@@ -134,10 +201,13 @@ void AdjointSums::collect(const Totals& totals) {
     if (totals.shapes)
       for (std::size_t i = 0; i < 3; ++i) sums_.shapes[3 * (s - sky.n_point) + i] += *from++;
   }
-  const double* from = channel_sums.data();
+  for (const bool right : {false, true})
+    if (totals.sides[right])
+      pull_through_terms(sky_, range, right, download(arrays(), totals.sides[right]), wish_, sums_);
   if (channel_sums.empty()) return;
-  const auto first = static_cast<std::size_t>(totals.first_channel), count = static_cast<std::size_t>(totals.n_channel);
-  for (std::size_t s = totals.begin; s < totals.end; ++s)
+  const double* from = channel_sums.data();
+  const auto first = static_cast<std::size_t>(range.first_channel), count = static_cast<std::size_t>(range.n_channel);
+  for (std::size_t s = range.source_begin; s < range.source_end; ++s)
     for (std::size_t f = first; f < first + count; ++f)
       for (std::size_t p = 0; p < n_plane; ++p)
         sums_.weights[(s * n_channel + f) * n_plane + plane_of_sky(sky, p)] += *from++;

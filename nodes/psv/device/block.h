@@ -36,6 +36,18 @@ RT_HD inline TilePlace tile_place(int n_tile, int tile) {
   return {(half_tiles < 0 ? -half_tiles : half_tiles) / 2, half_tiles < 0};
 }
 
+/// From the two in the middle of a tile to all of its channels, by x_{k+1} = step x_k - x_{k-1}: three steps lose less
+/// than ten units in the last place.
+template <class X, class T>
+RT_HD void step_outwards(T step, X (&x)[DeviceShape::kChannels]) {
+  constexpr int kHalf = DeviceShape::kChannels / 2;
+  RT_UNROLL
+  for (int k = 1; k < kHalf; ++k) {
+    x[kHalf + k] = step * x[kHalf + k - 1] - x[kHalf + k - 2];
+    x[kHalf - 1 - k] = step * x[kHalf - k] - x[kHalf + 1 - k];
+  }
+}
+
 /// Phasors at the channels of a tile.
 template <class T, bool kGeneral, int kThreads>
 RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int n_tile, int tile,
@@ -51,15 +63,7 @@ RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int
     const Complex<T> half{from.inner[0][0][pair], from.inner[0][1][pair]};
     z[kHalf] = middle * half;
     z[kHalf - 1] = middle * conj(half);
-    // z_{k+1} = 2 cos(step) z_k - z_{k-1}: three steps from the middle lose less than ten units in the last place.
-    const T cosine = T(2) - T(4) * half.im * half.im;
-    RT_UNROLL
-    for (int k = 1; k < kHalf; ++k) {
-      z[kHalf + k] = {cosine * z[kHalf + k - 1].re - z[kHalf + k - 2].re,
-                      cosine * z[kHalf + k - 1].im - z[kHalf + k - 2].im};
-      z[kHalf - 1 - k] = {cosine * z[kHalf - k].re - z[kHalf + 1 - k].re,
-                          cosine * z[kHalf - k].im - z[kHalf + 1 - k].im};
-    }
+    step_outwards(T(2) - T(4) * half.im * half.im, z);
   } else {
     RT_UNROLL
     for (int k = 0; k < kHalf; ++k) {
@@ -70,29 +74,29 @@ RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int
   }
 }
 
-/// Smearing at the channels of a tile, times nu / middle; by the recurrence of sines.
+/// The smearing's argument x at the two channels in the middle of a tile, as exp(i x) over the argument in the middle
+/// of the run, and what steps on from there.
+struct TileArguments {
+  Complex<double> above, below;
+  double step;
+};
 template <class T, int kThreads>
-RT_HD void tile_smearing(const Staged<T, true, kThreads>& from, int pair, int n_tile, int tile,
-                         double (&a)[DeviceShape::kChannels]) {
-  constexpr int kHalf = DeviceShape::kChannels / 2;
-  double s = from.sine[0][pair], c = from.sine[1][pair];
+RT_HD TileArguments tile_arguments(const Staged<T, true, kThreads>& from, int pair, int n_tile, int tile) {
+  Complex<double> middle{from.sine[1][pair], from.sine[0][pair]};
   if (n_tile > 1) {
     const TilePlace place = tile_place(n_tile, tile);
-    const double cosine = from.sine_outer[place.outer][0][pair];
-    const double sine = place.below ? -from.sine_outer[place.outer][1][pair] : from.sine_outer[place.outer][1][pair];
-    const double turned = s * cosine + c * sine;
-    c = c * cosine - s * sine;
-    s = turned;
+    const double sine = from.sine_outer[place.outer][1][pair];
+    middle = middle * Complex<double>{from.sine_outer[place.outer][0][pair], place.below ? -sine : sine};
   }
-  const double cosine = from.sine_inner[0][pair], sine = from.sine_inner[1][pair];
-  a[kHalf] = s * cosine + c * sine;
-  a[kHalf - 1] = s * cosine - c * sine;
-  const double step = 2 - 4 * sine * sine;
-  RT_UNROLL
-  for (int k = 1; k < kHalf; ++k) {
-    a[kHalf + k] = step * a[kHalf + k - 1] - a[kHalf + k - 2];
-    a[kHalf - 1 - k] = step * a[kHalf - k] - a[kHalf + 1 - k];
-  }
+  const Complex<double> inner{from.sine_inner[0][pair], from.sine_inner[1][pair]};
+  return {middle * inner, middle * conj(inner), 2 - 4 * inner.im * inner.im};
+}
+
+/// Smearing at the channels of a tile, times nu / middle; by the recurrence of sines.
+RT_HD inline void tile_smearing(const TileArguments& from, double (&a)[DeviceShape::kChannels]) {
+  constexpr int kHalf = DeviceShape::kChannels / 2;
+  a[kHalf] = from.above.im, a[kHalf - 1] = from.below.im;
+  step_outwards(from.step, a);
 }
 
 /// Multiplies by the taper exp(-E nu^2), whose ratio from channel to channel itself has a constant ratio.
@@ -146,7 +150,7 @@ RT_HD void general_phasors(const DeviceJob<T>& job, const DeviceRun& run, const 
   if (!job.smear_time && !job.taper) return;
   double a[DeviceShape::kChannels];
   if (job.smear_time) {
-    tile_smearing(from, pair, run.n_tile, tile, a);
+    tile_smearing(tile_arguments(from, pair, run.n_tile, tile), a);
   } else {
     for (double& one : a) one = 1;
   }
@@ -182,7 +186,7 @@ RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const Devic
 
   if constexpr (kGeneral) {
     const bool jones = job.left.value != nullptr;
-    if (jones ? jones_varies(job) : job.n_weight_channel > 1) {  // weights of their own for each channel
+    if (jones ? job.jones_vary() : job.n_weight_channel > 1) {  // weights of their own for each channel
       const int first = tile * DeviceShape::kChannels;
       RT_UNROLL
       for (int k = 0; k < DeviceShape::kChannels; ++k) {
@@ -193,8 +197,9 @@ RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const Devic
           const T weight[8] = {b.xx.re, b.xx.im, b.xy.re, b.xy.im, b.yx.re, b.yx.im, b.yy.re, b.yy.im};
           add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
         } else {
-          add_weighted<T, kPlanes>(job.weight + (std::int64_t{source} * job.n_weight_channel + channel) * job.n_plane,
-                                   z[k], sums.sum[k]);
+          add_weighted<T, kPlanes>(
+              job.weight + (std::int64_t{source} * job.n_weight_channel + channel) * job.n_weight_plane, z[k],
+              sums.sum[k]);
         }
       }
       return;
@@ -206,7 +211,7 @@ RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const Devic
       for (int i = 0; i < 8; ++i) weight[i] = from.jones[i][pair];
   // The weight of a single plane is part of the phasor already, but where channels are irregular.
   if (job.weight != nullptr && (kPlanes > 1 || !job.regular))
-    for (int i = 0; i < kPlanes; ++i) weight[i] = job.weight[source * kPlanes + i];
+    for (int i = 0; i < kPlanes; ++i) weight[i] = job.weight[source * job.n_weight_plane + i];
   RT_UNROLL
   for (int k = 0; k < DeviceShape::kChannels; ++k) add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
 }

@@ -99,6 +99,20 @@ RT_HD inline void plane_adjoints(const DevicePlanesJob& job, std::int64_t cell) 
   for (int p = 0; p < job.n_plane; ++p) to[p * job.n_channel] = plane_adjoint(job.plane[p], from, job.n_channel);
 }
 
+/// One value of a side that begins at a piece. `at`: [piece][value].
+RT_HD inline void add_pieces(const DeviceSideAddJob& job, std::int64_t at) {
+  const std::int64_t value = at % job.n_value;
+  std::int64_t piece = at / job.n_value;
+  if (piece >= job.n_piece) return;
+  const std::int32_t side = job.piece[piece].side;
+  if (piece > 0 && job.piece[piece - 1].side == side) return;
+  double sum = job.total[side * job.n_value + value];
+  for (; piece < job.n_piece && job.piece[piece].side == side; ++piece)
+    for (std::int64_t part = 0; part < job.n_part; ++part)
+      sum += job.partial[(piece * job.n_part + part) * job.n_value + value];
+  job.total[side * job.n_value + value] = sum;
+}
+
 /// One value of all groups.
 RT_HD inline void add_groups(const DeviceAddJob& job, std::int64_t value) {
   if (value >= job.n_value) return;

@@ -12,7 +12,7 @@ namespace {
 using Handle = memory::ResidentArrays::Handle;
 
 /// What an array that stays is; with the owner and the chunk it makes the key. Those of skies come before.
-enum class ComparedRole : std::uint64_t { kRows = 100, kData, kWeights };
+enum class ComparedRole : std::uint64_t { kRows = 100, kData, kWeights, kLeftSides, kRightSides };
 
 double largest_reach(std::span<const ComparedTerm> terms) {
   double reach = 0;
@@ -34,7 +34,8 @@ class CompareMethod final : public DeviceMethod {
   DeviceCosts costs() const override;
   std::span<const DeviceRun> runs() const override { return packed_.front().channels.runs; }
   bool gives_visibilities() const override { return false; }
-  void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks, bool) override;
+  void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
+            bool channels_are_cut) override;
   std::size_t fill(DeviceSlot&) override { return 0; }
   void compute(std::size_t device, DeviceSlot& slot) override;
   ComparisonResult finish();
@@ -62,6 +63,8 @@ class CompareMethod final : public DeviceMethod {
   template <class Make>
   Handle resident(DeviceContext& context, ComparedRole role, const DeviceSlot& slot, std::size_t term, Make&& make);
   Handle rows_of(DeviceContext& context, const DeviceSlot& slot, std::size_t term);
+  Handle sides_of(DeviceContext& context, const DeviceSlot& slot, std::size_t term, bool right);
+  std::vector<DeviceRow> make_rows(const DeviceSlot& slot, std::size_t term) const;
   void compare(Lane& lane, const DeviceSlot& slot);
   void pull(Lane& lane, const DeviceSlot& slot, std::size_t term, const DirectRows& rows);
 
@@ -87,7 +90,7 @@ DeviceCosts CompareMethod<T>::costs() const {
     all.fixed += costs.fixed;
     all.source += costs.source;
     all.source_channel += costs.source_channel;
-    all.row_beside += sizeof(DeviceRow);
+    all.row_beside += sizeof(DeviceRow) + (goes_by_sides(problem, packed_[i]) ? kSideRowBytes : 0);
     all.visibility_beside = std::max(all.visibility_beside, costs.visibility_beside + sizeof(Complex<double>) * 4);
   }
   all.fixed += 2 * sizeof(double);
@@ -98,20 +101,20 @@ DeviceCosts CompareMethod<T>::costs() const {
 }
 
 template <class T>
-void CompareMethod<T>::open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks, bool) {
+void CompareMethod<T>::open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
+                            bool channels_are_cut) {
   chunk_sources_ = chunks.sources;
   lanes_.clear();
   for (const auto& device : devices) {
     Lane& lane = lanes_.emplace_back(*device);
     for (std::size_t i = 0; i < terms_.size(); ++i) {
       const DeviceProblem& problem = terms_[i].problem;
-      const bool keep = chunks.sources >= problem.sky.n_source;
+      const bool keep = chunks.sources >= problem.sky.n_source && !(channels_are_cut && packed_[i].jones_vary());
       TermSky& sky = lane.terms.emplace_back();
       sky.wide = std::make_unique<DeviceSky<double>>(problem, packed_[i], *device, threads_, keep);
       if constexpr (!std::is_same_v<T, double>)
         sky.own = std::make_unique<DeviceSky<T>>(problem, packed_[i], *device, threads_, keep);
-      sky.sums =
-          std::make_unique<AdjointSums>(problem, packed_[i], terms_[i].wish, *sky.wide, *device, chunks.sources, keep);
+      sky.sums = std::make_unique<AdjointSums>(*sky.wide, terms_[i].wish, chunks.sources);
     }
     lane.total = device->arrays().scratch(2 * sizeof(double));
   }
@@ -135,12 +138,21 @@ Handle CompareMethod<T>::resident(DeviceContext& context, ComparedRole role, con
 
 template <class T>
 Handle CompareMethod<T>::rows_of(DeviceContext& context, const DeviceSlot& slot, std::size_t term) {
-  return resident(context, ComparedRole::kRows, slot, term, [&] {
-    std::vector<DeviceRow> rows;
-    for (std::size_t r = slot.first_row; r < slot.first_row + slot.n_row; ++r)
-      rows.push_back(device_row(terms_[term].problem.rows, packed_[term].jones, r));
-    return rows;
-  });
+  return resident(context, ComparedRole::kRows, slot, term, [&] { return make_rows(slot, term); });
+}
+
+template <class T>
+Handle CompareMethod<T>::sides_of(DeviceContext& context, const DeviceSlot& slot, std::size_t term, bool right) {
+  return resident(context, right ? ComparedRole::kRightSides : ComparedRole::kLeftSides, slot, term,
+                  [&] { return side_rows(make_rows(slot, term), packed_[term], right); });
+}
+
+template <class T>
+std::vector<DeviceRow> CompareMethod<T>::make_rows(const DeviceSlot& slot, std::size_t term) const {
+  std::vector<DeviceRow> rows;
+  for (std::size_t r = slot.first_row; r < slot.first_row + slot.n_row; ++r)
+    rows.push_back(device_row(terms_[term].problem.rows, packed_[term].jones, r));
+  return rows;
 }
 
 template <class T>
@@ -192,7 +204,14 @@ template <class T>
 void CompareMethod<T>::pull(Lane& lane, const DeviceSlot& slot, std::size_t term, const DirectRows& rows) {
   const Sky<double>& sky = terms_[term].problem.sky;
   const auto count = static_cast<std::size_t>(slot.range->count), n_plane = sky.planes.size();
-  if (n_plane == 8) return lane.terms[term].sums->add(rows, rows.d_out, 4 * count);
+  AdjointRows pulled{rows, rows.d_out, 4 * count, {}};
+  Handle sides[2];
+  if (goes_by_sides(terms_[term].problem, packed_[term]))
+    for (const bool right : {false, true}) {
+      sides[right] = sides_of(lane.context, slot, term, right);
+      pulled.sides[right] = {sides[right].data(), sides[right].bytes(), slot.n_row};
+    }
+  if (n_plane == 8) return lane.terms[term].sums->add(pulled);
   DevicePlanesJob job;
   job.correlations = rows.d_out;
   job.n_row = static_cast<std::int32_t>(slot.n_row);
@@ -202,14 +221,16 @@ void CompareMethod<T>::pull(Lane& lane, const DeviceSlot& slot, std::size_t term
   const Handle planes = lane.context.arrays().scratch(sizeof(Complex<double>) * n_plane * slot.n_row * count);
   job.planes = planes.template as<Complex<double>>();
   launch(lane.context.compute(), job);
-  lane.terms[term].sums->add(rows, job.planes, n_plane * count);
+  pulled.d_adjoint = job.planes, pulled.row_stride = n_plane * count;
+  lane.terms[term].sums->add(pulled);
 }
 
 /// Device by device, in their order.
 template <class T>
 ComparisonResult CompareMethod<T>::finish() {
   ComparisonResult result;
-  for (const ComparedTerm& term : terms_) result.adjoint.push_back(zero_adjoints(term.problem.sky, term.wish));
+  for (const auto& [problem, wish] : terms_)
+    result.adjoint.push_back(zero_adjoints(problem.sky, wish, problem.jones.targets));
   for (Lane& lane : lanes_) {
     if (!lane.any) continue;
     double total[2];

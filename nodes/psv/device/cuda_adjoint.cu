@@ -26,11 +26,10 @@ __global__ void __launch_bounds__(kThreads) adjoint_kernel(const __grid_constant
   }
   RT_UNROLL
   for (int sum = 0; sum < kSourceSums<kPlanes, kSpectra>; ++sum) {
-    const int i = sum_number<kPlanes, kSpectra>(job, sum);
-    if (i < 0) continue;
+    if (place_of_sum<kPlanes, kSpectra>(job, block, 0, sum) == nullptr) continue;
     put_sum(thread, sum, sums, shared);
     __syncthreads();
-    take_sum(job, block, thread, i, shared);
+    take_sum<kPlanes, kSpectra>(job, block, thread, sum, shared);
     __syncthreads();
   }
   if constexpr (kSpectra)
@@ -39,6 +38,10 @@ __global__ void __launch_bounds__(kThreads) adjoint_kernel(const __grid_constant
 
 __global__ void __launch_bounds__(kThreads) add_kernel(const DeviceAddJob job) {
   add_groups(job, std::int64_t{blockIdx.x} * kThreads + threadIdx.x);
+}
+
+__global__ void __launch_bounds__(kThreads) add_sides_kernel(const DeviceSideAddJob job) {
+  add_pieces(job, std::int64_t{blockIdx.x} * kThreads + threadIdx.x);
 }
 
 __global__ void __launch_bounds__(kThreads) compare_kernel(const DeviceCompareJob job) {
@@ -77,6 +80,11 @@ void launch_add(memory::Queue& queue, const DeviceAddJob& job) {
   memory::check_cuda(cudaGetLastError(), "launch of a sum");
 }
 
+void launch_add_sides(memory::Queue& queue, const DeviceSideAddJob& job) {
+  add_sides_kernel<<<blocks_of(job.n_piece * job.n_value), kThreads, 0, memory::cuda_stream(queue)>>>(job);
+  memory::check_cuda(cudaGetLastError(), "launch of a sum");
+}
+
 void launch_compare(memory::Queue& queue, const DeviceCompareJob& job) {
   compare_kernel<<<static_cast<unsigned>(job.n_block()), kThreads, 0, memory::cuda_stream(queue)>>>(job);
   memory::check_cuda(cudaGetLastError(), "launch of a comparison");
@@ -90,7 +98,7 @@ void launch_planes(memory::Queue& queue, const DevicePlanesJob& job) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  set_gpu_adjoint_launcher({&launch_adjoint, &launch_add, &launch_compare, &launch_planes});
+  set_gpu_adjoint_launcher({&launch_adjoint, &launch_add, &launch_add_sides, &launch_compare, &launch_planes});
   return true;
 }();
 

@@ -1,5 +1,7 @@
 #include "nodes/psv/device/direct_launch.h"
 
+#include <algorithm>
+
 #include "nodes/psv/device/launch.h"
 #include "runtime/math/conventions.h"
 
@@ -39,6 +41,7 @@ DeviceJob<T> direct_job(const DeviceProblem& p, const PackedProblem& packed, Dev
   job.n_out_channel = rows.range->count;
   job.n_weight_channel = packed.jones.empty() ? static_cast<std::int32_t>(p.sky.n_weight_channel) : 1;
   job.n_plane = packed.jones.empty() ? static_cast<std::int32_t>(p.sky.planes.size()) : 8;
+  job.n_weight_plane = job.n_plane;
   if (job.n_plane <= 4) std::copy(p.sky.planes.begin(), p.sky.planes.end(), job.plane);
   job.threads = rows.block_threads;
   job.tiles = packed.channels.tiles;
@@ -50,14 +53,49 @@ DeviceJob<T> direct_job(const DeviceProblem& p, const PackedProblem& packed, Dev
   return job;
 }
 
+namespace {
+
+/// So many unpolarised sources are worth a launch of their own, which reads and writes the visibilities once more: 128
+/// bytes, as long as three or four planes less take for about a hundred sources.
+constexpr std::size_t kLeastOnePlane = 128;
+
+/// How many of the sources [begin, end), all points or all Gaussians, come first and have one plane only.
+std::size_t count_of_one_plane(const Sky<double>& sky, std::size_t begin, std::size_t end) {
+  std::size_t last = begin;
+  for (const SourceBlock& block : sky.blocks)
+    if (block.one_plane && block.begin < end && block.end > begin) last = std::min(block.end, end);
+  return last - begin;
+}
+
+/// The sources of a job from number `first` on, `count` of them.
+template <class T>
+DeviceJob<T> part_of(DeviceJob<T> job, std::size_t first, std::size_t count) {
+  job.source += first;
+  if (job.weight != nullptr)
+    job.weight += first * static_cast<std::size_t>(job.n_weight_channel) * static_cast<std::size_t>(job.n_weight_plane);
+  job.n_source = static_cast<std::int32_t>(count);
+  return job;
+}
+
+}  // namespace
+
 template <class T>
 void launch_sum(const DeviceProblem& p, const PackedProblem& packed, DeviceSky<T>& sky, const DirectRows& rows,
                 std::size_t chunk_sources, bool accumulate) {
   const auto launch_range = [&](std::size_t begin, std::size_t end) {
-    DeviceJob<T> job = direct_job(p, packed, sky, rows, begin, end);
-    job.accumulate = accumulate;
-    launch(sky.queue(), job);
-    accumulate = true;
+    const DeviceJob<T> whole = direct_job(p, packed, sky, rows, begin, end);
+    const auto launch_part = [&](std::size_t first, std::size_t count, bool one_plane) {
+      DeviceJob<T> job = part_of(whole, first, count);
+      if (one_plane) job.n_plane = 1;
+      job.accumulate = accumulate;
+      launch(sky.queue(), job);
+      accumulate = true;
+    };
+    const bool has_planes = whole.n_plane > 1 && whole.n_plane <= 4;
+    const std::size_t count = end - begin, n_one_plane = has_planes ? count_of_one_plane(p.sky, begin, end) : 0;
+    if (n_one_plane < std::min(count, kLeastOnePlane) || n_one_plane == 0) return launch_part(0, count, false);
+    launch_part(0, n_one_plane, true);
+    if (n_one_plane < count) launch_part(n_one_plane, count - n_one_plane, false);
   };
   for_each_chunk(p.sky, chunk_sources, launch_range);
   if (!accumulate) launch_range(0, 0);  // an empty sky has visibilities too: zeros

@@ -64,7 +64,7 @@ struct DeviceJones {
 template <class T>
 struct DeviceJob {
   const DeviceSource* source = nullptr;
-  const T* weight = nullptr;  ///< [source][weight channel][plane]; null with Jones terms
+  const T* weight = nullptr;  ///< [source][weight channel][weight plane]; null with Jones terms
   const DeviceRow* row = nullptr;
   const DeviceRun* run = nullptr;
   const DeviceChannel* channel = nullptr;
@@ -77,6 +77,7 @@ struct DeviceJob {
   std::int32_t first_channel = 0, n_out_channel = 0;  ///< of this launch, those of its runs
   std::int32_t n_weight_channel = 1;                  ///< 1 or n_channel
   std::int32_t n_plane = 1;                      ///< 1, 2 or 4 Stokes-like ones, or 8: the parts of four correlations
+  std::int32_t n_weight_plane = 1;               ///< n_plane or, where the others have no flux, more
   Plane plane[4] = {};                           ///< of up to four
   std::int32_t threads = DeviceShape::kThreads;  ///< per block, one of DeviceShape::kThreadVariants
   std::int32_t tiles = 1;                        ///< threads per row: a power of two, kMostTiles at most
@@ -87,6 +88,7 @@ struct DeviceJob {
   bool accumulate = false;  ///< adds to `out`
 
   RT_HD bool with_jones() const { return left.value != nullptr; }
+  RT_HD bool jones_vary() const { return left.channel != 0 || right.channel != 0; }  ///< along channels
   /// Whether anything but constant weights and phasors is needed.
   bool general() const { return !regular || smear_time || taper || residual || n_weight_channel > 1 || with_jones(); }
   RT_HD int rows_per_block() const { return threads / tiles; }
@@ -96,7 +98,7 @@ struct DeviceJob {
 template <class T, class F>
 void for_each_array(DeviceJob<T>& job, F&& f) {
   f(job.source, job.n_source);
-  if (job.weight != nullptr) f(job.weight, std::int64_t{job.n_source} * job.n_weight_channel * job.n_plane);
+  if (job.weight != nullptr) f(job.weight, std::int64_t{job.n_source} * job.n_weight_channel * job.n_weight_plane);
   f(job.row, job.n_row);
   f(job.run, job.n_run);
   f(job.channel, job.n_channel);

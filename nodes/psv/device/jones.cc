@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/math/jones.h"
-
 namespace rimetree::psv {
-namespace {
 
-Jones<double> jones_of(const JonesFactor& side, std::size_t source, std::int32_t time, std::int32_t channel) {
+Jones<double> jones_of(const JonesFactor& factor, std::size_t source, std::int32_t time, std::int32_t channel) {
   const auto at = [&](int e) {
-    return side.view[e] ? side.view[e].at(static_cast<std::ptrdiff_t>(source), time, channel) : Complex<double>();
+    return factor.view[e] ? factor.view[e].at(static_cast<std::ptrdiff_t>(source), time, channel) : Complex<double>();
   };
   const Jones<double> j =
-      side.is_matrix ? Jones<double>{at(0), at(1), at(2), at(3)} : Jones<double>{at(0), {}, {}, at(0)};
-  return side.take_adjoint ? hermitian(j) : j;
+      factor.is_matrix ? Jones<double>{at(0), at(1), at(2), at(3)} : Jones<double>{at(0), {}, {}, at(0)};
+  return factor.take_adjoint ? hermitian(j) : j;
 }
 
 Jones<double> brightness_of(const Sky<double>& sky, std::size_t source, std::int32_t channel) {
@@ -22,6 +19,8 @@ Jones<double> brightness_of(const Sky<double>& sky, std::size_t source, std::int
   const double* b = &sky.brightness[(source * sky.n_weight_channel + f) * 8];
   return {{b[0], b[1]}, {b[2], b[3]}, {b[4], b[5]}, {b[6], b[7]}};
 }
+
+namespace {
 
 /// Fills [chain][time][channel][source] with product(chain, packed source, time, channel).
 template <class T, class F>
@@ -53,18 +52,20 @@ class ChainList {
       : is_q_(is_q), chains_(chains), axes_(axes) {}
 
   /// Number of the chain of a baseline.
-  std::int32_t add(const JonesPair<double>* pairs, int n_pair, const JonesAxes& longest) {
+  std::int32_t add(const JonesTerms& jones, std::int32_t baseline, const JonesAxes& longest) {
+    const JonesPair<double>* pairs = jones.pairs + std::ptrdiff_t{baseline} * jones.n_pair;
     JonesChains::Chain chain;
-    std::vector<const void*> name;
-    for (int k = 0; k < n_pair; ++k) {
+    std::vector<std::pair<const void*, std::ptrdiff_t>> name;
+    for (int k = 0; k < jones.n_pair; ++k) {
       JonesFactor factor;
       const auto& view = is_q_ ? pairs[k].q : pairs[k].p;
       std::copy(view, view + 4, factor.view);
       factor.is_matrix = is_q_ ? pairs[k].q_is_matrix : pairs[k].p_is_matrix;
       factor.take_adjoint = is_q_ && !pairs[k].q_is_adjoint;
+      factor.target = jones.target_of(pairs + k, is_q_);
       // Strides follow from the data within a batch: its baselines have children of the same dimensions.
       for (const auto& one : factor.view) {
-        name.push_back(one.data);
+        name.emplace_back(one.data, factor.target);
         if (one && one.time != 0) axes_.n_time = longest.n_time;
         if (one && one.channel != 0) axes_.n_channel = longest.n_channel;
       }
@@ -79,7 +80,7 @@ class ChainList {
   bool is_q_;
   std::vector<JonesChains::Chain>& chains_;
   JonesAxes& axes_;
-  std::map<std::vector<const void*>, std::int32_t> known_;
+  std::map<std::vector<std::pair<const void*, std::ptrdiff_t>>, std::int32_t> known_;  // by views and targets
 };
 
 }  // namespace
@@ -92,9 +93,8 @@ JonesChains jones_chains(const JonesTerms& jones, const Rows& rows, std::size_t 
                           static_cast<std::int32_t>(n_channel)};
   ChainList left(false, chains.left, chains.left_axes), right(true, chains.right, chains.right_axes);
   for (std::int32_t b = 0; b < n_baseline; ++b) {
-    const JonesPair<double>* pairs = jones.pairs + std::ptrdiff_t{b} * jones.n_pair;
-    chains.left_of.push_back(left.add(pairs, jones.n_pair, longest));
-    chains.right_of.push_back(right.add(pairs, jones.n_pair, longest));
+    chains.left_of.push_back(left.add(jones, b, longest));
+    chains.right_of.push_back(right.add(jones, b, longest));
   }
   return chains;
 }

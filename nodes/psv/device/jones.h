@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nodes/psv/kernel.h"
+#include "runtime/math/jones.h"
 #include "runtime/thread_pool.h"
 
 namespace rimetree::psv {
@@ -13,8 +14,11 @@ namespace rimetree::psv {
 struct JonesFactor {
   Strided<Complex<double>> view[4];
   bool is_matrix = false;
-  bool take_adjoint = false;  ///< what applies is the conjugate transpose
+  bool take_adjoint = false;   ///< what applies is the conjugate transpose
+  std::ptrdiff_t target = -1;  ///< where derivatives with respect to it go; see JonesTargets
 };
+/// What applies to a source, in the caller's order.
+Jones<double> jones_of(const JonesFactor& factor, std::size_t source, std::int32_t time, std::int32_t channel);
 
 /// Along which axes Jones terms vary: their lengths, 1 where they do not.
 struct JonesAxes {
@@ -31,8 +35,12 @@ struct JonesChains {
   bool empty() const { return left.empty(); }
 };
 
-/// Chains of the baselines of some rows; sides with the same views are one. `n_channel`: where terms vary along them.
+/// Chains of the baselines of some rows; sides with the same views, and the same targets, are one. `n_channel`: where
+/// terms vary along them.
 JonesChains jones_chains(const JonesTerms& jones, const Rows& rows, std::size_t n_channel);
+
+/// Of a source of the packed sky.
+Jones<double> brightness_of(const Sky<double>& sky, std::size_t source, std::int32_t channel);
 
 /// Those of the products on the left with the brightness.
 JonesAxes left_axes(const JonesChains& chains, const Sky<double>& sky);

@@ -37,7 +37,7 @@ double direct_seconds(const DeviceWork& w, const DeviceRates& rates) {
     own += w.n_channel * (w.single ? 4 : 2);
   else
     doubles += w.n_channel * Counts::kPhasor;
-  own += w.n_channel * (w.n_plane == 8 ? 16 : 2 * w.n_plane);
+  own += w.n_channel * (w.n_plane == 8 ? 16 : 2 * (w.one_plane + (1 - w.one_plane) * w.n_plane));
   if (w.jones_vary) own += w.n_channel * Counts::kProduct;
   const double pairs = w.n_source * w.n_row;
   return pairs * (doubles / rates.double_plain + own / pick(w.single, rates.double_plain, rates.single_plain));

@@ -15,7 +15,8 @@ namespace rimetree::psv {
 /// The shape of a problem, as far as costs depend on it.
 struct DeviceWork {
   double n_source = 0, n_row = 0, n_channel = 0;
-  int n_plane = 1;  ///< 1, 2, 4, or 8 for the parts of four correlations
+  int n_plane = 1;       ///< 1, 2, 4, or 8 for the parts of four correlations
+  double one_plane = 0;  ///< part of the sources that are unpolarised: the direct sum leaves out the other planes
   bool jones = false, jones_vary = false;
   bool smear_time = false, regular = true;
   bool single = false;

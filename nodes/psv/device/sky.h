@@ -67,6 +67,11 @@ class DeviceSky {
   }
   const MatrixRun* matrix_runs() const { return matrix_runs_.as<const MatrixRun>(); }
   memory::Queue& queue() const { return context_.compute(); }
+  const DeviceProblem& problem() const { return p_; }
+  const PackedProblem& packed() const { return packed_; }
+  DeviceContext& context() const { return context_; }
+  ThreadPool& threads() const { return threads_; }
+  bool keeps() const { return keep_; }
 
  private:
   DeviceJones<T> jones_side(DeviceRole role, const ProductRange& range, Handle& handle);

@@ -44,6 +44,7 @@ struct Alternatives {
     work.n_source = double(p.sky.n_source), work.n_row = double(p.rows.n_row);
     work.n_channel = double(p.channels.frequency_hz.size());
     work.n_plane = jones.empty() ? static_cast<int>(p.sky.planes.size()) : 8;
+    work.one_plane = p.sky.one_plane_part();
     work.jones = !jones.empty();
     work.jones_vary =
         jones.left_axes.n_channel > 1 || jones.right_axes.n_channel > 1 || (work.jones && p.sky.n_weight_channel > 1);

@@ -128,19 +128,21 @@ RT_HD Jones<T> jones_at(const DeviceJones<T>& side, int product, int time, int c
   const Complex<T>* e = side.value + product * side.product + time * side.time + channel * side.channel + 4 * source;
   return {e[0], e[1], e[2], e[3]};
 }
-/// J_p B J_q^H of a row, at a channel of the launch.
+/// The two factors J_p B and J_q^H of what a row sees of a source, at a channel of the launch.
 template <class T>
-RT_HD Jones<T> corrupted(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {
-  Jones<T> left = jones_at(job.left, row.left, row.time, channel, source);
-  if (job.brightness != nullptr) {
-    const Complex<T>* b = job.brightness + 4 * source;
-    left = left * Jones<T>{b[0], b[1], b[2], b[3]};
-  }
-  return left * jones_at(job.right, row.right, row.time, channel, source);
+RT_HD Jones<T> left_side(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {
+  const Jones<T> left = jones_at(job.left, row.left, row.time, channel, source);
+  if (job.brightness == nullptr) return left;
+  const Complex<T>* b = job.brightness + 4 * source;
+  return left * Jones<T>{b[0], b[1], b[2], b[3]};
 }
 template <class T>
-RT_HD bool jones_varies(const DeviceJob<T>& job) {
-  return job.left.channel != 0 || job.right.channel != 0;
+RT_HD Jones<T> right_side(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {
+  return jones_at(job.right, row.right, row.time, channel, source);
+}
+template <class T>
+RT_HD Jones<T> corrupted(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {
+  return left_side(job, row, channel, source) * right_side(job, row, channel, source);
 }
 
 /// Stages a source as a row sees it: its phasor times `amplitude`, and what the amplitudes that vary along channels
@@ -188,10 +190,11 @@ RT_HD void stage_pair(const DeviceJob<T>& job, const BlockPlace& block, int thre
 
   double amplitude = 1;
   if (job.regular && job.smear_frequency) amplitude = smearing(2 * kPi * run.width_per_metre * path.hi);
-  if (job.n_plane == 1 && job.n_weight_channel == 1) amplitude *= static_cast<double>(job.weight[source]);
+  if (job.n_plane == 1 && job.n_weight_channel == 1)
+    amplitude *= static_cast<double>(job.weight[source * job.n_weight_plane]);
   stage_source(job, run, row, s, path, amplitude, pair, to);
   if constexpr (kGeneral)
-    if (job.with_jones() && !jones_varies(job)) stage_jones(corrupted(job, row, 0, source), pair, to);
+    if (job.with_jones() && !job.jones_vary()) stage_jones(corrupted(job, row, 0, source), pair, to);
 }
 
 }  // namespace rimetree::psv

@@ -246,7 +246,7 @@ class SpanPhasors {
   /// To scratch.phasor; scale: what remains to be done to them, per channel.
   void make_tile(std::size_t number, double (&scale)[kTileChannels]) {
     if (span_.singles) return make_singles(number, scale);
-    TileJob<T> t = block_job<T, 8, true>(job_, block_);
+    TileJob<T> t = block_job<T, true>(job_, block_);
     place_tile_job(job_, *span_.run, level_, method_, number, t, scale);
     if constexpr (sizeof(T) == 4)
       if (method_.taper) advance_tapers(block_.count, job_.scratch);
@@ -336,14 +336,14 @@ void evaluate_span(const RowsJob<T>& job, const RowGroup& group, const Span& spa
                    const Output& out) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   std::fill_n(job.scratch.jones_sum, (group.last - group.first) * windows_of(span.count) * 8 * kWindowChannels, 0.0);
-  for_each_block<T>(job.sky.n_source, job.sky.n_point, [&](std::size_t number, std::size_t from, std::size_t to) {
-    for (std::size_t s = from; s < to; s += kJonesSources<T>) {
-      const Block<T> block{&job.sky, s, std::min(kJonesSources<T>, to - s), s >= job.sky.n_point};
+  for (const SourceBlock& sources : job.sky.blocks) {
+    for (std::size_t s = sources.begin; s < sources.end; s += kJonesSources<T>) {
+      const Block<T> block{&job.sky, s, std::min(kJonesSources<T>, sources.end - s), sources.shaped};
       fill_sides(job, group, block, span);
       for (std::size_t i = 0; i < group.n_vector; ++i)
-        add_block(job, group, block, job.sky.block_extent[number], span, group.first + group.order[i] * lanes);
+        add_block(job, group, block, sources.extent, span, group.first + group.order[i] * lanes);
     }
-  });
+  }
   store_span(job, group, span, begin, end, out);
 }
 

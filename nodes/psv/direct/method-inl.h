@@ -93,9 +93,10 @@ Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& leve
   return m;
 }
 
-template <class T, int kPlanes, bool kVector>
+template <class T, bool kVector>
 TileJob<T> block_job(const RowsJob<T>& job, const Block<T>& block) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), n_weight = job.sky.n_weight_channel;
+  const std::size_t n_plane = job.sky.planes.size();
   const Scratch<T>& to = job.scratch;
   TileJob<T> t;
   t.n_source = block.count;
@@ -107,9 +108,9 @@ TileJob<T> block_job(const RowsJob<T>& job, const Block<T>& block) {
   t.single_taper = to.single_taper;
   t.wave_number = to.wave_number;
   t.phasor = t.placed_amplitude = to.phasor;  // never both at a time
-  t.weight_channel = kVector || n_weight == 1 ? 0 : kPlanes;
-  t.weight_source = kVector ? 8 * lanes : n_weight * kPlanes;
-  t.sum_channel = 2 * kPlanes;
+  t.weight_channel = kVector || n_weight == 1 ? 0 : n_plane;
+  t.weight_source = kVector ? 8 * lanes : n_weight * n_plane;
+  t.sum_channel = 2 * n_plane;
   return t;
 }
 

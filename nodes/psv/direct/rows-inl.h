@@ -23,20 +23,21 @@ bool takes_narrow(const Method& m, std::size_t n_weight_channel) {
   return kFaster && n_weight_channel == 1 && m.smear && m.narrow_terms > 0 && !m.taper && !m.residual && !m.single;
 }
 
-/// One block of sources over one run: seeds, then tile after tile.
+/// One block of sources over one run: seeds, then tile after tile. kPlanes: all of the sky's, or its first.
 template <class T, int kPlanes, bool kVector>
 void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, const RunLevel& level, Method m,
                const LaneRows& lane_rows) {
-  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()),
+                    tile_sums = kTileChannels * job.sky.planes.size() * 2 * lanes;
   const Scratch<T>& to = job.scratch;
-  const bool relative = m.narrow && !job.sky.relative_weights.empty();
+  const bool relative = kPlanes > 1 && m.narrow && !job.sky.relative_weights.empty();
   m.weighted = !kVector && job.sky.n_weight_channel == 1 && (kPlanes == 1 || relative);
   seed_block(block, run, m, to);
 
-  TileJob<T> t = block_job<T, kPlanes, kVector>(job, block);
+  TileJob<T> t = block_job<T, kVector>(job, block);
   double scale[kTileChannels];
   const bool plain = !kVector && t.weight_channel == 0 && !m.smear && !m.taper && !m.residual;
-  const auto sum_of = [&](std::size_t number) { return to.sum + number * kTileChannels * kPlanes * 2 * lanes; };
+  const auto sum_of = [&](std::size_t number) { return to.sum + number * tile_sums; };
   // With a single plane, tiles above the middle are done together with those below.
   const std::size_t n_tile = plain && kPlanes == 1 ? (run.n_tile + 1) / 2 : run.n_tile;
   for (std::size_t number = 0; number < n_tile; ++number) {
@@ -125,6 +126,20 @@ void store_run(const RowsJob<T>& job, const Run& run, std::size_t first, std::si
   }
 }
 
+/// What the sources of a block add to the sums of a run.
+template <class T, int kPlanes, bool kVector>
+void add_sources(const RowsJob<T>& job, const SourceBlock& sources, const Run& run, const RunLevel& level,
+                 const LaneRows& lane_rows) {
+  const Reach reach = reach_of(job.scratch.rows, hn::Lanes(hn::ScalableTag<T>()), sources.extent);
+  Method m = choose_method(job, run, level, reach, sources.shaped);
+  m.narrow = takes_narrow<T, kPlanes, kVector>(m, job.sky.n_weight_channel);
+  const std::size_t step = m.narrow && kPlanes == 1 ? kSmearedSources : kBlockSources;
+  for (std::size_t s = sources.begin; s < sources.end; s += step) {
+    const Block<T> block{&job.sky, s, std::min(step, sources.end - s), sources.shaped};
+    run_block<T, kPlanes, kVector>(job, block, run, level, m, lane_rows);
+  }
+}
+
 template <class T, int kPlanes, bool kVector>
 void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin, std::size_t end, const Output& out) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
@@ -134,18 +149,12 @@ void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin,
   for (const Run& run : level.runs) {
     scale_rows(run, lanes, job.scratch.rows, job.scratch.scaled);
     std::fill_n(job.scratch.sum, run.n_tile * kTileChannels * kPlanes * 2 * lanes, 0.0);
-    for_each_block<T>(job.sky.n_source, job.sky.n_point,
-                      [&](std::size_t number, std::size_t source_begin, std::size_t source_end) {
-                        const bool shaped = source_begin >= job.sky.n_point;
-                        const Reach reach = reach_of(job.scratch.rows, lanes, job.sky.block_extent[number]);
-                        Method m = choose_method(job, run, level, reach, shaped);
-                        m.narrow = takes_narrow<T, kPlanes, kVector>(m, job.sky.n_weight_channel);
-                        const std::size_t step = m.narrow && kPlanes == 1 ? kSmearedSources : kBlockSources;
-                        for (std::size_t s = source_begin; s < source_end; s += step) {
-                          const Block<T> block{&job.sky, s, std::min(step, source_end - s), shaped};
-                          run_block<T, kPlanes, kVector>(job, block, run, level, m, lane_rows);
-                        }
-                      });
+    for (const SourceBlock& sources : job.sky.blocks) {
+      if (!kVector && sources.one_plane)
+        add_sources<T, 1, false>(job, sources, run, level, lane_rows);
+      else
+        add_sources<T, kPlanes, kVector>(job, sources, run, level, lane_rows);
+    }
     store_run(job, run, first, begin, end, out);
   }
 }

@@ -44,6 +44,7 @@ TEST(PackedSkies, AreForgottenWhenOthersCome) {
 TEST(PackedSkies, VersionsTellWhatHasChanged) {
   CaseOptions o;
   o.gaussians = true;
+  o.polarisation = Polarisation::kFull;  // one that becomes polarised is packed elsewhere
   Case c(o);
   const auto version = [&c] { return psv::version_of(psv::pack_sky<double>(c.sky_input())); };
   const psv::SkyVersion first = version();
@@ -57,6 +58,36 @@ TEST(PackedSkies, VersionsTellWhatHasChanged) {
     EXPECT_NE(moved.places, first.places);
     *value -= 1e-9;
   }
+}
+
+TEST(PackedSky, BlocksAreOfOneKind) {
+  CaseOptions o;
+  o.n_source = 303;
+  o.gaussians = true;
+  o.polarisation = Polarisation::kFew;
+  const Case c(o);
+  const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
+  ASSERT_EQ(sky.planes.size(), 4u);
+  std::size_t next = 0, n_one_plane = 0;
+  for (const psv::SourceBlock& block : sky.blocks) {
+    EXPECT_EQ(block.begin, next);
+    EXPECT_LE(block.end - block.begin, psv::kBlockSources);
+    for (std::size_t s = block.begin; s < block.end; ++s) {
+      const std::size_t source = sky.order[s];
+      EXPECT_EQ(block.shaped, s >= sky.n_point);
+      EXPECT_EQ(block.shaped, c.major[source] > 0);
+      const auto own = [&](std::size_t element) { return c.brightness[element * o.n_source + source]; };
+      const bool unpolarised = own(0) == own(3) && own(1) == Complex<double>() && own(2) == Complex<double>();
+      EXPECT_EQ(block.one_plane, unpolarised);
+      n_one_plane += block.one_plane;
+      if (s > block.begin) {
+        EXPECT_LT(sky.order[s - 1], source) << "the caller's order is kept";
+      }
+    }
+    next = block.end;
+  }
+  EXPECT_EQ(next, o.n_source);
+  EXPECT_EQ(n_one_plane, 242u);  // of 303 all but numbers 2, 7, ... 302
 }
 
 }  // namespace

@@ -7,11 +7,9 @@
 #include <cstring>
 #include <random>
 
-#include "nodes/psv/device/adjoint_solve.h"
 #include "nodes/psv/device/job.h"
 #include "runtime/error.h"
-#include "tests/support/psv_case.h"
-#include "tests/support/psv_devices.h"
+#include "tests/support/psv_adjoint_devices.h"
 
 namespace rimetree::testing {
 namespace {
@@ -22,40 +20,14 @@ using oracle::Real;
 /// 1e-16, and rotations and recurrences of a few units in the last place each.
 constexpr double kError = 1e-12;
 
-/// A case with adjoints of its visibilities, of random signs.
+/// A case with adjoints of its visibilities.
 struct AdjointCase : Case {
-  explicit AdjointCase(const CaseOptions& options) : Case(options), adjoint(n_row() * 4 * n_channel()) {
-    std::mt19937_64 random(7);
-    std::normal_distribution<double> normal;
-    for (auto& a : adjoint) a = {normal(random), normal(random)};
-    for (std::size_t r = 0; r < n_row(); ++r) row.push_back(adjoint.data() + r * 4 * n_channel());
-    sky = psv::pack_sky<double>(sky_input());
-    channels_ = psv::analyse_channels(frequency.data(), width.data(), n_channel());
-    rows_ = psv_rows();
-    jones = {n_pair, jones_pairs.data(), false};
-  }
-  AdjointCase(const AdjointCase&) = delete;
-
-  psv::ResultAdjoints given() const { return {row.data(), static_cast<std::ptrdiff_t>(n_channel())}; }
-  psv::SourceAdjoints on_host(psv::SourceWish wish = {true, true, true}) const {
-    ThreadPool threads(1);
-    Cancellation cancellation;
-    return psv::pull_back_rows(sky, channels_, rows_, jones, given(), wish, threads, cancellation);
-  }
+  explicit AdjointCase(const CaseOptions& options) : Case(options), problem(*this) {}
+  psv::SourceAdjoints on_host(psv::SourceWish wish = {true, true, true}) const { return problem.on_host(wish); }
   psv::SourceAdjoints on(Devices& devices, psv::SourceWish wish = {true, true, true}) const {
-    const psv::Output none;
-    Cancellation cancellation;
-    return psv::pull_back_on_devices({sky, channels_, rows_, jones, none, 1e-12, 1, psv::version_of(sky)}, given(),
-                                     wish, devices.contexts, *devices.threads, cancellation)
-        .sums;
+    return pull_on(devices, problem, wish);
   }
-
-  std::vector<Complex<double>> adjoint;  ///< [row][XX XY YX YY][channel]
-  std::vector<const Complex<double>*> row;
-  psv::Sky<double> sky;
-  psv::Channels channels_;
-  psv::Rows rows_;
-  psv::JonesTerms jones;
+  AdjointProblem problem;
 };
 
 /// A derivative with the sum of the magnitudes of what it adds up.
@@ -78,7 +50,7 @@ class Differences {
       if (s != source)
         for (auto& b : moved_.sources[s].brightness) b = {};
     const oracle::Source at = moved_.sources[source];
-    std::vector<oracle::Number> slope(c_.adjoint.size());
+    std::vector<oracle::Number> slope(c_.problem.adjoint.size());
     for (int k = 1; k <= 3; ++k)
       for (const int sign : {-1, 1}) {
         moved_.sources[source] = at;
@@ -88,7 +60,7 @@ class Differences {
       }
     Derived derived;
     for (std::size_t i = 0; i < slope.size(); ++i) {
-      const Complex<double> a = c_.adjoint[i];
+      const Complex<double> a = c_.problem.adjoint[i];
       derived.value += Real(a.re) * slope[i].real() + Real(a.im) * slope[i].imag();
       derived.magnitude += std::hypot(Real(a.re), Real(a.im)) * std::abs(slope[i]);
     }
@@ -103,14 +75,6 @@ class Differences {
 void expect_near(double got, const Derived& expected, const char* what) {
   // Sixth differences of steps of a hundredth of a radian are exact to 1e-14.
   EXPECT_LE(std::abs(got - expected.value), kError * expected.magnitude) << what << ": " << expected.value;
-}
-
-std::string described(const CaseOptions& o) {
-  return (::testing::Message() << "polarisation " << int(o.polarisation) << " grid " << int(o.grid) << " jones "
-                               << int(o.jones) << " spectra " << o.spectra << " gaussians " << o.gaussians
-                               << " smearing " << o.smearing << " sources " << o.n_source << " rows "
-                               << o.n_baseline * o.n_time << " channels " << o.n_channel)
-      .GetString();
 }
 
 /// Brightness of a source moved along a plane of the sky.
@@ -136,14 +100,15 @@ void move_along(psv::Plane plane, oracle::Matrix& b, Real amount) {
 
 /// Against finite differences.
 void check_differences(CaseOptions o, Devices& devices) {
-  SCOPED_TRACE(described(o));
-  const AdjointCase c(o);
+  SCOPED_TRACE(o);
+  AdjointCase c(o);
+  c.problem.jones.targets = {};  // known ones
   const psv::SourceAdjoints got = c.on(devices);
   Differences differences(c);
-  const std::size_t n_plane = c.sky.planes.size(), n_weight = c.sky.n_weight_channel;
+  const std::size_t n_plane = c.problem.sky.planes.size(), n_weight = c.problem.sky.n_weight_channel;
   const Real step = 0.01L * 0.02L / static_cast<Real>(o.phase_rad);  // directions are a few hundredths
-  for (std::size_t k = 0; k < c.sky.n_source; ++k) {
-    const std::size_t s = c.sky.order[k];
+  for (std::size_t k = 0; k < c.problem.sky.n_source; ++k) {
+    const std::size_t s = c.problem.sky.order[k];
     using oracle::Source;
     // n - 1 is -(l^2 + m^2)/(1 + n).
     const double l = c.l[s], m = c.m[s], n = c.n[s], *at = &got.positions[3 * k];
@@ -153,36 +118,21 @@ void check_differences(CaseOptions o, Devices& devices) {
                 differences.of(s, 1000 * step, [](Source& x, Real d) { x.n += d; }), "n");
     for (std::size_t p = 0; p < n_plane; ++p)
       for (const std::size_t f : {std::size_t{0}, n_weight - 1})
-        expect_near(got.weights[(k * n_weight + f) * n_plane + p],
-                    differences.of(s, 1, [&](Source& x, Real d) { move_along(c.sky.planes[p], x.brightness[f], d); }),
-                    "weight");
-    if (k < c.sky.n_point) continue;
-    const double* shape = got.shapes.data() + 3 * (k - c.sky.n_point);
+        expect_near(
+            got.weights[(k * n_weight + f) * n_plane + p],
+            differences.of(s, 1, [&](Source& x, Real d) { move_along(c.problem.sky.planes[p], x.brightness[f], d); }),
+            "weight");
+    if (k < c.problem.sky.n_point) continue;
+    const double* shape = got.shapes.data() + 3 * (k - c.problem.sky.n_point);
     expect_near(shape[0], differences.of(s, 1e-9L, [](Source& x, Real d) { x.major += d; }), "major axis");
     expect_near(shape[1], differences.of(s, 1e-9L, [](Source& x, Real d) { x.minor += d; }), "minor axis");
     expect_near(shape[2], differences.of(s, 1e-3L, [](Source& x, Real d) { x.position_angle += d; }), "angle");
   }
 }
 
-/// The sky with one derivative per number, magnitudes as bounds: those of the largest element of each kind.
-void expect_equal(const psv::SourceAdjoints& got, const psv::SourceAdjoints& expected, double error) {
-  const auto compare = [&](const std::vector<double>& a, const std::vector<double>& b, const char* what) {
-    ASSERT_EQ(a.size(), b.size()) << what;
-    double scale = 0, difference = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      scale = std::max(scale, std::abs(b[i]));
-      if (!(std::abs(a[i] - b[i]) <= difference)) difference = std::abs(a[i] - b[i]);
-    }
-    EXPECT_LE(difference, error * scale) << what;
-  };
-  compare(got.weights, expected.weights, "weights");
-  compare(got.positions, expected.positions, "positions");
-  compare(got.shapes, expected.shapes, "shapes");
-}
-
 /// Against the host's kernel: sums of random signs, of which as many cancel as in adjoint_test.cc.
 void check_host(const CaseOptions& o, Devices& devices) {
-  SCOPED_TRACE(described(o));
+  SCOPED_TRACE(o);
   const AdjointCase c(o);
   expect_equal(c.on(devices), c.on_host(), 1e-11);
 }
@@ -321,25 +271,7 @@ TEST(PsvAdjointDevice, EveryAllocationMayFail) {
                        .polarisation = Polarisation::kFull,
                        .spectra = true,
                        .gaussians = true});
-  Devices undisturbed;
-  const psv::SourceAdjoints expected = c.on(undisturbed);
-  const std::size_t n_allocation = undisturbed.simulated.front()->allocations_tried();
-  ASSERT_GT(n_allocation, 15u);
-  for (std::size_t n = 1; n <= n_allocation; ++n)
-    for (const std::size_t count : {std::size_t{1}, std::size_t{5}, std::size_t{100000}}) {
-      Devices devices;
-      devices.simulated.front()->fail_allocations(n, count);
-      try {
-        expect_equal(c.on(devices), expected, 1e-11);
-      } catch (const memory::OutOfMemory&) {
-        EXPECT_GT(count, 5u) << "a device that works again is used again";
-      }
-      devices.simulated.front()->fail_allocations(0, 0);
-      EXPECT_EQ(c.on(devices).weights, expected.weights) << "and all is well afterwards";
-      const auto simulated = devices.simulated.front();
-      devices.contexts.clear();
-      EXPECT_EQ(simulated->statistics().bytes_in_use, 0u);
-    }
+  expect_any_allocation_may_fail(c.problem, 15, 1e-11);
 }
 
 TEST(PsvAdjointDevice, SeveralDevicesShareTheRows) {
@@ -362,8 +294,9 @@ TEST(PsvAdjointDevice, CanBeStopped) {
   const psv::Output none;
   Cancellation cancellation;
   cancellation.request();
-  EXPECT_THROW(psv::pull_back_on_devices({c.sky, c.channels_, c.rows_, c.jones, none}, c.given(), {true, true, true},
-                                         devices.contexts, *devices.threads, cancellation),
+  const AdjointProblem& of = c.problem;
+  EXPECT_THROW(psv::pull_back_on_devices({of.sky, of.channels, of.ordered.rows, of.jones, none}, of.given(),
+                                         {true, true, true}, devices.contexts, *devices.threads, cancellation),
                Cancelled);
 }
 

@@ -68,6 +68,21 @@ TEST(PsvDevice, TakesAnyNumberOfRowsSourcesAndChannels) {
   }
 }
 
+TEST(PsvDevice, SumsUnpolarisedSourcesApart) {
+  CaseOptions o;
+  o.polarisation = Polarisation::kFew;
+  o.n_source = 400;
+  o.n_baseline = 2, o.n_time = 1, o.n_channel = 9;
+  Devices devices = Devices::chosen();
+  for (const Grid grid : {Grid::kRegular, Grid::kIrregular})
+    for (int bits = 0; bits < 4; ++bits) {
+      o.grid = grid;
+      o.gaussians = bits & 1;
+      o.spectra = bits & 2;
+      check(o, devices);
+    }
+}
+
 TEST(PsvDevice, SumsManySourcesInSinglePrecision) {
   CaseOptions o;
   o.n_source = 3000;

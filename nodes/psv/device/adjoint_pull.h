@@ -1,0 +1,285 @@
+// The arithmetic of a thread of the adjoint kernel: one source, one row, one tile of channels. With h_p the conjugate
+// adjoint of plane p, w_p the source's weight there and K its phasor times amplitudes, the weights gain sum Re(h_p K),
+// and with z = sum_p w_p h_p K the path gains -2 pi sum (nu/c) Im z and what follows from the amplitudes (see
+// nodes/psv/adjoint/adjoint.h). Behind Jones terms the weights are those of the matrix P Q, with P = J_p B and Q =
+// J_q^H: what they gain is a matrix X, of which P gains X Q^H, Q gains P^H X, and B gains J_p^H X J_q.
+#pragma once
+
+#include "nodes/psv/device/adjoint_stage.h"
+#include "nodes/psv/device/block.h"
+
+namespace rimetree::psv {
+
+/// Sums of a thread over rows. kSpectra: weights have derivatives for each channel.
+template <int kPlanes, bool kSpectra>
+struct SourceSums {
+  double weight[kSpectra ? DeviceShape::kChannels : 1][kPlanes] = {};  ///< or those of one side of the Jones terms
+  double position[3] = {};  ///< l, m, n, each as if independent of the others
+  double shape[3] = {};     ///< major, minor axis, position angle
+};
+
+/// Sums over the channels of a tile, for one source and row.
+template <int kPlanes>
+struct TileSums {
+  double weight[kPlanes] = {};
+  double phase = 0;   ///< sum nu Im z
+  double real = 0;    ///< sum Re z
+  double cosine = 0;  ///< sum Re z with the cosine, over its argument in the middle, in place of the sinc
+  double square = 0;  ///< sum nu^2 Re z
+  double path = 0;    ///< the amplitudes' share in the derivatives with respect to path and change
+  double change = 0;
+};
+
+/// What a thread takes next: a source as a row sees it, on a tile of a run.
+struct TileOfRow {
+  const DeviceRun& run;
+  const DeviceRow& row;
+  int source, pair, tile;
+  const Complex<double>* h;                                          ///< conjugate adjoints at the tile's first channel
+  RT_HD int first() const { return tile * DeviceShape::kChannels; }  ///< channel, within the run
+};
+
+RT_HD inline Jones<double> matrix_of(const double* x) {
+  return {{x[0], x[1]}, {x[2], x[3]}, {x[4], x[5]}, {x[6], x[7]}};
+}
+RT_HD inline void put_matrix(const Jones<double>& m, double* x) {
+  const Complex<double> e[4] = {m.xx, m.xy, m.yx, m.yy};
+  for (int i = 0; i < 4; ++i) x[2 * i] = e[i].re, x[2 * i + 1] = e[i].im;
+}
+
+/// One channel's share: z = sum_p w_p h_p K, and Re(h_p K) times an amplitude goes to the weights' sums.
+template <int kPlanes>
+RT_HD Complex<double> weigh(const Complex<double>* h, std::int64_t stride, const double* w, Complex<double> k,
+                            double amplitude, double* sums) {
+  Complex<double> z{};
+  RT_UNROLL
+  for (int i = 0; i < adjoint_components(kPlanes); ++i) {
+    const Complex<double> product = h[i * stride] * k;
+    if constexpr (kPlanes == 8) {
+      sums[2 * i] += product.re * amplitude;
+      sums[2 * i + 1] -= product.im * amplitude;
+      z += Complex<double>{w[2 * i], w[2 * i + 1]} * product;
+    } else {
+      sums[i] += product.re * amplitude;
+      z.re += w[i] * product.re;
+      z.im += w[i] * product.im;
+    }
+  }
+  return z;
+}
+
+/// What weighs the planes of a source, at a channel where weights vary along them. Weights that vary behind Jones terms
+/// are made where something asks for them only.
+template <int kPlanes, bool kGeneral, bool kSpectra>
+RT_HD void load_weights(const DeviceAdjointJob& job, const TileOfRow& at, int channel,
+                        const StagedAdjoint<kGeneral>& from, double* w) {
+  if constexpr (kGeneral && kPlanes == 8)
+    if (job.sum.with_jones()) {
+      for (int i = 0; i < kPlanes; ++i) w[i] = kSpectra ? 0 : from.jones[i][at.pair];
+      if (kSpectra && (job.positions || job.shapes))
+        put_matrix(corrupted(job.sum, at.row, channel - job.sum.first_channel, at.source), w);
+      return;
+    }
+  const double* weight =
+      job.sum.weight + (std::int64_t{at.source} * job.sum.n_weight_channel + channel) * job.sum.n_plane;
+  for (int i = 0; i < kPlanes; ++i) w[i] = weight[i];
+}
+
+/// Whether nothing depends on a channel. Its Jones terms may be anything then.
+RT_HD inline bool is_nothing(const Complex<double>* h, std::int64_t stride) {
+  for (int i = 0; i < 4; ++i)
+    if (h[i * stride].re != 0 || h[i * stride].im != 0) return false;
+  return true;
+}
+
+/// From X to what one side gains. `channel`: of the launch.
+RT_HD inline void pull_to_side(const DeviceAdjointJob& job, const DeviceRow& row, int channel, int source, double* x) {
+  if (job.right)
+    put_matrix(hermitian(left_side(job.sum, row, channel, source)) * matrix_of(x), x);
+  else
+    put_matrix(matrix_of(x) * hermitian(right_side(job.sum, row, channel, source)), x);
+}
+/// From X to what the brightness gains, where it is apart from the products on the left.
+RT_HD inline void pull_to_brightness(const DeviceAdjointJob& job, const DeviceRow& row, int source, double* x) {
+  const Jones<double> left = jones_at(job.sum.left, row.left, row.time, 0, source);
+  put_matrix(hermitian(left) * matrix_of(x) * hermitian(right_side(job.sum, row, 0, source)), x);
+}
+
+/// Adds what the weights gain at channel `i` of the tile to where it belongs, without an index that is not known when
+/// this is compiled.
+template <int kPlanes, bool kSpectra>
+RT_HD void add_weights(const DeviceAdjointJob& job, const TileOfRow& at, int i, double* gained, TileSums<kPlanes>& sums,
+                       SourceSums<kPlanes, kSpectra>& all) {
+  if constexpr (kSpectra && kPlanes == 8)
+    if (job.sides() && job.weights)
+      pull_to_side(job, at.row, at.run.first + at.first() + i - job.sum.first_channel, at.source, gained);
+  for (int p = 0; p < kPlanes; ++p) {
+    if constexpr (kSpectra) {
+      RT_UNROLL
+      for (int k = 0; k < DeviceShape::kChannels; ++k)
+        if (k == i) all.weight[k][p] += gained[p];
+    } else {
+      sums.weight[p] += gained[p];
+    }
+  }
+}
+
+/// cos of the time smearing's arguments over the argument in the middle of the run, by the recurrence of sines.
+RT_HD inline void tile_cosines(const TileArguments& from, double (&a)[DeviceShape::kChannels]) {
+  constexpr int kHalf = DeviceShape::kChannels / 2;
+  a[kHalf] = from.above.re, a[kHalf - 1] = from.below.re;
+  step_outwards(from.step, a);
+}
+
+/// A regular tile, without amplitudes.
+template <int kPlanes>
+RT_HD void pull_plain(const DeviceAdjointJob& job, const TileOfRow& at,
+                      const Complex<double> (&k)[DeviceShape::kChannels], const double* w, TileSums<kPlanes>& sums) {
+  RT_UNROLL
+  for (int i = 0; i < DeviceShape::kChannels; ++i) {
+    if (at.first() + i >= at.run.count) break;
+    const Complex<double> z = weigh<kPlanes>(at.h + i, job.sum.n_out_channel, w, k[i], 1.0, sums.weight);
+    sums.phase += (at.run.first_hz + (at.first() + i) * at.run.spacing_hz) * z.im;
+    sums.real += z.re;
+  }
+}
+
+/// The same with smearing in time, tapers, and weights that vary along channels.
+template <int kPlanes, bool kSpectra>
+RT_HD void pull_shaped(const DeviceAdjointJob& job, const TileOfRow& at, const StagedAdjoint<true>& from,
+                       const Complex<double> (&k)[DeviceShape::kChannels], TileSums<kPlanes>& sums,
+                       SourceSums<kPlanes, kSpectra>& all) {
+  double sine[DeviceShape::kChannels], cosine[DeviceShape::kChannels], taper[DeviceShape::kChannels];
+  if (job.sum.smear_time) {
+    const TileArguments x = tile_arguments(from, at.pair, at.run.n_tile, at.tile);
+    tile_smearing(x, sine);
+    tile_cosines(x, cosine);
+  }
+  RT_UNROLL
+  for (double& one : taper) one = 1;
+  if (job.sum.taper) taper_tile(at.run, at.tile, from.taper[at.pair], taper);
+  double w[kPlanes];
+  if constexpr (!kSpectra) load_weights<kPlanes, true, kSpectra>(job, at, 0, from, w);
+  RT_UNROLL
+  for (int i = 0; i < DeviceShape::kChannels; ++i) {
+    if (at.first() + i >= at.run.count) break;
+    if constexpr (kSpectra && kPlanes == 8)
+      if (is_nothing(at.h + i, job.sum.n_out_channel)) continue;
+    const int number = at.run.first + at.first() + i;
+    const DeviceChannel& channel = job.sum.channel[number];
+    if constexpr (kSpectra) load_weights<kPlanes, true, kSpectra>(job, at, number, from, w);
+    const double amplitude = job.sum.smear_time ? sine[i] * channel.middle_over_frequency : 1.0;
+    const double nu = channel.frequency_hz;
+    Complex<double> z;
+    if constexpr (kSpectra) {
+      double gained[kPlanes] = {};
+      z = weigh<kPlanes>(at.h + i, job.sum.n_out_channel, w, k[i] * taper[i], amplitude * from.band[0][at.pair],
+                         gained);
+      add_weights(job, at, i, gained, sums, all);
+    } else {
+      z = weigh<kPlanes>(at.h + i, job.sum.n_out_channel, w, k[i] * taper[i], amplitude, sums.weight);
+    }
+    sums.phase += nu * amplitude * z.im;
+    sums.real += amplitude * z.re;
+    sums.square += nu * nu * amplitude * z.re;
+    if (job.sum.smear_time) sums.cosine += cosine[i] * z.re;
+  }
+}
+
+/// The same where channels are irregular: phasor and amplitudes of each from its path.
+template <int kPlanes, bool kSpectra>
+RT_HD void pull_irregular(const DeviceAdjointJob& job, const TileOfRow& at, const StagedAdjoint<true>& from,
+                          TileSums<kPlanes>& sums, SourceSums<kPlanes, kSpectra>& all) {
+  const DoubleDouble<double> path{from.path[0][at.pair], from.path[1][at.pair]};
+  double w[kPlanes];
+  if constexpr (!kSpectra) load_weights<kPlanes, true, kSpectra>(job, at, 0, from, w);
+  // Not unrolled: it is long, and rare.
+  for (int i = 0; i < DeviceShape::kChannels && at.first() + i < at.run.count; ++i) {
+    if constexpr (kSpectra && kPlanes == 8)
+      if (is_nothing(at.h + i, job.sum.n_out_channel)) continue;
+    const int number = at.run.first + at.first() + i;
+    const DeviceChannel& c = job.sum.channel[number];
+    const double nu = c.frequency_hz;
+    if constexpr (kSpectra) load_weights<kPlanes, true, kSpectra>(job, at, number, from, w);
+    Complex<double> k = turn(reduced_turns(path, DoubleDouble<double>{c.turns_high, c.turns_low}));
+    if (job.sum.taper) k = k * exp(-from.taper[at.pair] * nu * nu);
+    Dual<double> band{1.0, 0.0}, smeared{1.0, 0.0};
+    const double b = kPi * c.width_per_metre;
+    if (job.sum.smear_frequency) band = sinc(Dual<double>{b * path.hi, b});
+    if (job.sum.smear_time) smeared = sinc(Dual<double>{kPi * nu * from.change[at.pair], kPi * nu});
+    const double amplitude = band.v * smeared.v;
+    double gained[kPlanes] = {};
+    const Complex<double> z = weigh<kPlanes>(at.h + i, job.sum.n_out_channel, w, k, amplitude, gained);
+    add_weights(job, at, i, gained, sums, all);
+    sums.phase += nu * amplitude * z.im;
+    sums.path += band.d * smeared.v * z.re;
+    sums.change += band.v * smeared.d * z.re;
+    sums.square += nu * nu * amplitude * z.re;
+  }
+}
+
+/// What the time smearing of a regular run adds to the derivative with respect to the change: (cos x - sinc x)/change.
+RT_HD inline double change_share(const DeviceRun& run, double change, double real, double cosine, double square) {
+  const double x = abs(kPi * change * run.middle_hz);
+  if (x < 1e-4) return -kPi * kPi / 3 * change * square;  // the next term is x^2 / 10 of it
+  return (cosine * x - real) / change;
+}
+
+/// From sums over channels to derivatives with respect to direction and shape.
+template <int kPlanes, bool kSpectra>
+RT_HD void add_row(const DeviceAdjointJob& job, const DeviceRow& row, const DeviceSource& s, TileSums<kPlanes>& of,
+                   SourceSums<kPlanes, kSpectra>& all) {
+  if constexpr (!kSpectra)
+    for (int p = 0; p < kPlanes; ++p) all.weight[0][p] += of.weight[p];
+  if (job.positions) {
+    const double of_path = of.path - 2 * kPi / kSpeedOfLight_m_s * of.phase, of_change = of.change * row.exposure;
+    all.position[0] += row.u * of_path + row.du * of_change;
+    all.position[1] += row.v * of_path + row.dv * of_change;
+    all.position[2] += row.w * of_path + row.dw * of_change;
+  }
+  if (job.shapes) {
+    constexpr double kScale =
+        kPi * kPi / (4 * 0.693147180559945309417232121458) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+    const double of_exponent = -2 * kScale * of.square;
+    const double along = row.u * s.sin_angle + row.v * s.cos_angle, across = row.u * s.cos_angle - row.v * s.sin_angle;
+    all.shape[0] += of_exponent * s.major_rad * along * along;
+    all.shape[1] += of_exponent * s.minor_rad * across * across;
+    all.shape[2] += of_exponent * (s.major_rad * s.major_rad - s.minor_rad * s.minor_rad) * along * across;
+  }
+}
+
+/// Adds what a source gains on a tile of a row.
+template <int kPlanes, bool kGeneral, bool kSpectra>
+RT_HD void pull_row(const DeviceAdjointJob& job, const TileOfRow& at, const StagedAdjoint<kGeneral>& from,
+                    SourceSums<kPlanes, kSpectra>& all) {
+  TileSums<kPlanes> sums;
+  if (!kGeneral || job.sum.regular) {
+    Complex<double> k[DeviceShape::kChannels];
+    tile_phasors(from, at.pair, at.run.n_tile, at.tile, k);
+    if constexpr (kGeneral) {
+      if (job.sum.residual) turn_by_residuals(job.sum, at.run, from.path[0][at.pair], at.tile, k);
+      pull_shaped<kPlanes, kSpectra>(job, at, from, k, sums, all);
+      if (job.sum.smear_time)
+        sums.change =
+            change_share(at.run, from.change[at.pair], sums.real, sums.cosine, sums.square) * from.band[0][at.pair];
+    } else {
+      double w[kPlanes];
+      load_weights<kPlanes, kGeneral, kSpectra>(job, at, 0, from, w);
+      pull_plain<kPlanes>(job, at, k, w, sums);
+    }
+    const double band = from.band[0][at.pair];
+    for (int p = 0; p < kPlanes; ++p) sums.weight[p] *= band;
+    sums.phase *= band;
+    sums.square *= band;
+    sums.path = from.band[1][at.pair] * sums.real;
+  } else if constexpr (kGeneral) {
+    pull_irregular<kPlanes, kSpectra>(job, at, from, sums, all);
+  }
+  if constexpr (kGeneral && kPlanes == 8 && !kSpectra)
+    if (job.sum.with_jones() && job.weights)
+      job.sides() ? pull_to_side(job, at.row, 0, at.source, sums.weight)
+                  : pull_to_brightness(job, at.row, at.source, sums.weight);
+  add_row(job, at.row, job.sum.source[at.source], sums, all);
+}
+
+}  // namespace rimetree::psv
