@@ -1,6 +1,7 @@
 // Matrix units of a GPU (see unit.h), by the instructions themselves: the layout of their fragments is documented (PTX
 // ISA, "Warp-level matrix instructions"), that of nvcuda::wmma is not, and without it planes could not be weighted, nor
-// sums scattered to their rows, without a detour through shared memory.
+// sums scattered to their rows, without a detour through shared memory. They are volatile: all threads of a warp must
+// come to each of them together, and a compiler must not move one into a branch that only some of them take.
 #pragma once
 
 #include "nodes/psv/matrix/unit.h"
@@ -37,9 +38,9 @@ struct GpuDoubleUnit : GpuSums {
   RT_HD static void multiply_add([[maybe_unused]] Sum& sum, [[maybe_unused]] const Left& left,
                                  [[maybe_unused]] const Right& right) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-        : "+d"(sum.x[0]), "+d"(sum.x[1])
-        : "d"(kMinus ? -left.x : left.x), "d"(right.x));
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(sum.x[0]), "+d"(sum.x[1])
+                 : "d"(kMinus ? -left.x : left.x), "d"(right.x));
 #endif
   }
   RT_HD static double value(const Sum& sum, int i) { return sum.x[i]; }
@@ -93,7 +94,8 @@ struct GpuSingleUnit : GpuSums {
   RT_HD static void product([[maybe_unused]] float (&c)[4], [[maybe_unused]] const std::uint32_t (&a)[4],
                             [[maybe_unused]] const std::uint32_t (&b)[2]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));

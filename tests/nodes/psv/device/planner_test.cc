@@ -180,8 +180,11 @@ TEST_F(PsvTuning, TunedVariantsAreTakenAndGiveTheSameVisibilities) {
   const auto expected = c.expected();
   for (const std::int32_t threads : psv::DeviceShape::kThreadVariants)
     for (const bool single : {false, true}) {
-      Devices devices;
-      const auto got = devices.solve(c, single, [&](psv::DeviceProblem& p) { p.direct_threads = threads; });
+      Devices devices = Devices::chosen();
+      const auto got = devices.solve(c, single, [&](psv::DeviceProblem& p) {
+        p.wish = psv::DeviceWish::kDirect;
+        p.direct_threads = threads;
+      });
       EXPECT_LT(largest_error(got, expected, c.total_flux()), single ? 1e-6 : 1e-12) << threads;
     }
 }
