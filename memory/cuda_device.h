@@ -4,13 +4,18 @@
 
 #include <cuda_runtime_api.h>
 
+#include <map>
+#include <mutex>
+
 #include "memory/device.h"
 #include "memory/statistics_counter.h"
 
 namespace rimetree::memory {
 
-/// Number of GPUs that this process can use; 0 where there is no driver.
+/// Number of GPUs that this process can use; 0 where there is no driver, or one that is too old.
 int cuda_device_count();
+/// Why there are none, in the runtime's words; empty if there are.
+std::string why_no_cuda_device();
 
 class CudaDevice final : public Device {
  public:
@@ -37,18 +42,27 @@ class CudaDevice final : public Device {
   StatisticsCounter& counter() { return counter_; }
 
  private:
+  /// At once.
+  void copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind, const char* what);
+  void free_idle_staging();
+
   int ordinal_;
   std::string name_;
   cudaMemPool_t pool_ = nullptr;
   cudaStream_t stream_ = nullptr;  // of what happens at once
   StatisticsCounter counter_;
+  // Small pieces are kept for the next copy: to lock and unlock pages takes longer than most copies, and waits for the
+  // whole device.
+  std::mutex staging_mutex_;
+  std::multimap<std::size_t, void*> idle_staging_;  // by size
+  std::size_t idle_staging_bytes_ = 0;
 };
 
 /// The stream behind a queue of a CudaDevice, for launching kernels. The device is made the calling thread's current
 /// one.
 cudaStream_t cuda_stream(Queue& queue);
 
-/// Throws what a call of the CUDA runtime reports: OutOfMemory for want of memory, else std::runtime_error.
+/// Throws std::runtime_error with what a call of the CUDA runtime reports.
 void check_cuda(cudaError_t status, const char* what);
 
 }  // namespace rimetree::memory

@@ -8,7 +8,7 @@ namespace rimetree::memory {
 namespace {
 
 /// Timers are read at the latest after so many copies.
-constexpr std::size_t kMostTimers = 1024;
+constexpr std::size_t kMostTimers = 512;
 
 class CudaEvent final : public Event {
  public:
@@ -40,9 +40,17 @@ cudaStream_t cuda_stream(Queue& queue) {
 }
 
 void* cuda_allocate(CudaDevice& device, cudaStream_t stream, std::size_t bytes) {
-  cudaSetDevice(device.ordinal());
+  check_cuda(cudaSetDevice(device.ordinal()), "cudaSetDevice");
   void* data = nullptr;
-  const cudaError_t status = cudaMallocFromPoolAsync(&data, bytes == 0 ? 1 : bytes, device.pool(), stream);
+  const auto allocate = [&] { return cudaMallocFromPoolAsync(&data, bytes == 0 ? 1 : bytes, device.pool(), stream); };
+  cudaError_t status = allocate();
+  if (status == cudaErrorMemoryAllocation) {
+    // Memory given back on other streams is free only once they are done.
+    cudaGetLastError();
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    check_cuda(cudaMemPoolTrimTo(device.pool(), 0), "cudaMemPoolTrimTo");
+    status = allocate();
+  }
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw OutOfMemory(device.name(), bytes);
@@ -67,60 +75,60 @@ CudaQueue::CudaQueue(CudaDevice& device) : Queue(device), cuda_(device) {
 CudaQueue::~CudaQueue() {
   cudaSetDevice(cuda_.ordinal());
   cudaStreamSynchronize(stream_);
-  for (const auto* events : {&running_, &idle_})
-    for (const cudaEvent_t event : *events) cudaEventDestroy(event);
+  for (const auto* timers : {&running_, &idle_})
+    for (const auto& [begin, end] : *timers) cudaEventDestroy(begin), cudaEventDestroy(end);
   cudaStreamDestroy(stream_);
 }
 
 void CudaQueue::make_current() const { check_cuda(cudaSetDevice(cuda_.ordinal()), "cudaSetDevice"); }
 
-void* CudaQueue::allocate(std::size_t bytes) {
-  try {
-    return cuda_allocate(cuda_, stream_, bytes);
-  } catch (const OutOfMemory&) {
-    // Memory given back on other streams is free only once they are done.
-    make_current();
-    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    check_cuda(cudaMemPoolTrimTo(cuda_.pool(), 0), "cudaMemPoolTrimTo");
-    return cuda_allocate(cuda_, stream_, bytes);
-  }
-}
+void* CudaQueue::allocate(std::size_t bytes) { return cuda_allocate(cuda_, stream_, bytes); }
 
 void CudaQueue::deallocate(void* d_data, std::size_t bytes) noexcept { cuda_deallocate(cuda_, stream_, d_data, bytes); }
 
-cudaEvent_t CudaQueue::timer() {
-  if (idle_.empty()) {
-    cudaEvent_t event = nullptr;
-    check_cuda(cudaEventCreate(&event), "cudaEventCreate");
-    idle_.push_back(event);
+CudaQueue::Timer CudaQueue::make_timer() {
+  Timer timer{};
+  if (!idle_.empty()) {
+    timer = idle_.back();
+    idle_.pop_back();
+    return timer;
   }
-  const cudaEvent_t event = idle_.back();
-  check_cuda(cudaEventRecord(event, stream_), "cudaEventRecord");
-  running_.push_back(event);
-  idle_.pop_back();
-  return event;
+  check_cuda(cudaEventCreate(&timer.first), "cudaEventCreate");
+  const cudaError_t status = cudaEventCreate(&timer.second);
+  if (status != cudaSuccess) cudaEventDestroy(timer.first);
+  check_cuda(status, "cudaEventCreate");
+  return timer;
 }
 
-// The stream must be done.
-void CudaQueue::read_timers() {
-  for (std::size_t i = 0; i + 1 < running_.size(); i += 2) {
+/// Of copies that are done.
+void CudaQueue::read(const std::vector<Timer>& timers) {
+  const std::lock_guard lock(mutex_);
+  idle_.insert(idle_.end(), timers.begin(), timers.end());
+  for (const auto& [begin, end] : timers) {
     float milliseconds = 0;
-    check_cuda(cudaEventElapsedTime(&milliseconds, running_[i], running_[i + 1]), "cudaEventElapsedTime");
+    check_cuda(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
     cuda_.counter().copied_for(1e-3 * milliseconds);
   }
-  idle_.insert(idle_.end(), running_.begin(), running_.end());
-  running_.clear();
 }
 
 void CudaQueue::copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind) {
+  if (bytes == 0) return;
   make_current();
-  if (running_.size() >= kMostTimers) synchronize();
-  timer();
-  const cudaError_t status = cudaMemcpyAsync(target, source, bytes, kind, stream_);
-  timer();
   const bool up = kind == cudaMemcpyHostToDevice;
-  check_cuda(status, up ? "copy to the device" : "copy to the host");
+  bool many = false;
+  {
+    const std::lock_guard lock(mutex_);
+    running_.reserve(running_.size() + 1);
+    const Timer timer = make_timer();
+    running_.push_back(timer);
+    check_cuda(cudaEventRecord(timer.first, stream_), "cudaEventRecord");
+    const cudaError_t status = cudaMemcpyAsync(target, source, bytes, kind, stream_);
+    check_cuda(cudaEventRecord(timer.second, stream_), "cudaEventRecord");
+    check_cuda(status, up ? "copy to the device" : "copy to the host");
+    many = running_.size() >= kMostTimers;
+  }
   cuda_.counter().copied(up ? &DeviceStatistics::bytes_to_device : &DeviceStatistics::bytes_to_host, bytes);
+  if (many) synchronize();
 }
 
 void CudaQueue::copy_to_device(void* d_target, const void* source, std::size_t bytes) {
@@ -132,6 +140,7 @@ void CudaQueue::copy_to_host(void* target, const void* d_source, std::size_t byt
 }
 
 void CudaQueue::zero(void* d_target, std::size_t bytes) {
+  if (bytes == 0) return;
   make_current();
   check_cuda(cudaMemsetAsync(d_target, 0, bytes, stream_), "cudaMemsetAsync");
 }
@@ -155,8 +164,13 @@ void CudaQueue::wait_for(const EventPtr& event) {
 
 void CudaQueue::synchronize() {
   make_current();
+  std::vector<Timer> timers;
+  {
+    const std::lock_guard lock(mutex_);
+    timers.swap(running_);
+  }
   check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-  read_timers();
+  read(timers);
 }
 
 }  // namespace rimetree::memory

@@ -1,13 +1,16 @@
 // A queue that is a CUDA stream. Copies are timed by events of the stream, read when it is waited for.
 #pragma once
 
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "memory/cuda_device.h"
 
 namespace rimetree::memory {
 
-/// Memory of the device's pool in the order of a stream; throws OutOfMemory.
+/// Memory of the device's pool in the order of a stream; throws OutOfMemory where there is none even when all streams
+/// are done.
 void* cuda_allocate(CudaDevice& device, cudaStream_t stream, std::size_t bytes);
 void cuda_deallocate(CudaDevice& device, cudaStream_t stream, void* d_data, std::size_t bytes) noexcept;
 
@@ -31,12 +34,14 @@ class CudaQueue final : public Queue {
  private:
   void copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind);
   void make_current() const;
-  cudaEvent_t timer();
-  void read_timers();
+  using Timer = std::pair<cudaEvent_t, cudaEvent_t>;  // when a copy began, and when it was done
+  Timer make_timer();
+  void read(const std::vector<Timer>& timers);
 
   CudaDevice& cuda_;
   cudaStream_t stream_ = nullptr;
-  std::vector<cudaEvent_t> running_, idle_;  // timers of copies: start, end, start, end ...
+  std::mutex mutex_;  // of timers: whoever reads results may be another thread
+  std::vector<Timer> running_, idle_;
 };
 
 }  // namespace rimetree::memory

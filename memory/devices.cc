@@ -65,8 +65,11 @@ std::shared_ptr<Device> open_device(const std::string& name) {
   }
   std::string known;
   for (const std::string& one : names_without_lock()) known += one + ", ";
+  std::string why;
+  for (const auto& [one, brought] : kinds())
+    if (brought.why_none && brought.count() == 0) why += " (" + one + ": " + brought.why_none() + ")";
   throw std::invalid_argument("there is no device \"" + name + "\"; there are " + known +
-                              "host, simulated and simulated:BYTES" + (known.empty() ? ", and no GPU" : ""));
+                              "host, simulated and simulated:BYTES" + (known.empty() ? ", and no GPU" : "") + why);
 }
 
 }  // namespace rimetree::memory

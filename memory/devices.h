@@ -16,6 +16,7 @@ struct DeviceKind {
   std::string name;
   std::function<int()> count;                        ///< how many there are now; 0 if they cannot be used
   std::function<std::shared_ptr<Device>(int)> open;  ///< the i-th
+  std::function<std::string()> why_none = {};        ///< why there is none, in words
 };
 
 /// Makes a kind known; one of the same name is replaced.

@@ -25,8 +25,8 @@ struct SimulatedDevice::Allocation {
   std::size_t size = 0;
 };
 
-SimulatedDevice::SimulatedDevice(std::size_t capacity_bytes)
-    : capacity_bytes_(capacity_bytes), next_address_(kFirstAddress) {}
+SimulatedDevice::SimulatedDevice(std::size_t capacity_bytes, bool queues_run_ahead)
+    : capacity_bytes_(capacity_bytes), next_address_(kFirstAddress), queues_run_ahead_(queues_run_ahead) {}
 
 SimulatedDevice::~SimulatedDevice() = default;
 
@@ -35,10 +35,26 @@ void SimulatedDevice::try_allocation(std::size_t bytes) {
   if (number >= fail_from_ && number < fail_to_) throw OutOfMemory(name(), bytes);
 }
 
+void SimulatedDevice::check_room(std::size_t bytes) const {
+  if (bytes > capacity_bytes_ - counter_.read().bytes_in_use) throw OutOfMemory(name(), bytes);
+}
+
+void SimulatedDevice::take_again(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  try_allocation(bytes);
+  check_room(bytes);
+  counter_.allocated(bytes);
+}
+
+void SimulatedDevice::pass_on(void* d_data, std::size_t bytes) {
+  if (bytes != 0) std::memset(resolve(d_data, bytes), kPoison, bytes);
+  counter_.deallocated(bytes);
+}
+
 void* SimulatedDevice::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   try_allocation(bytes);
-  if (bytes > capacity_bytes_ - counter_.read().bytes_in_use) throw OutOfMemory(name(), bytes);
+  check_room(bytes);
   const std::uintptr_t address = next_address_;
   // A guard gap between allocations: running off the end of one never lands in the next.
   next_address_ += (bytes / kAlignment + 2) * kAlignment;
@@ -94,7 +110,12 @@ void SimulatedDevice::copy_within(void* d_target, const void* d_source, std::siz
   counter_.copied(&DeviceStatistics::bytes_within, bytes);
 }
 
-std::unique_ptr<Queue> SimulatedDevice::make_queue() { return std::make_unique<SimulatedQueue>(*this); }
+std::unique_ptr<Queue> SimulatedDevice::make_queue() {
+  const std::lock_guard lock(mutex_);
+  const bool runs_ahead = queues_run_ahead_ && has_queue_;
+  has_queue_ = true;
+  return std::make_unique<SimulatedQueue>(*this, runs_ahead);
+}
 
 void* SimulatedDevice::allocate_staging(std::size_t bytes) {
   {

@@ -13,8 +13,9 @@ namespace rimetree::memory {
 
 class SimulatedDevice final : public Device {
  public:
-  /// `capacity_bytes`: allocations beyond it fail, as on a card of that size.
-  explicit SimulatedDevice(std::size_t capacity_bytes);
+  /// `capacity_bytes`: allocations beyond it fail, as on a card of that size. `queues_run_ahead`: all queues but the
+  /// first do at once what they are given, as early as a device may.
+  explicit SimulatedDevice(std::size_t capacity_bytes, bool queues_run_ahead = false);
   ~SimulatedDevice() override;
 
   std::string name() const override { return "simulated device"; }
@@ -34,6 +35,12 @@ class SimulatedDevice final : public Device {
   std::size_t free_bytes() const override;
   DeviceStatistics statistics() const override { return counter_.read(); }
 
+  /// Counts memory as allocated that a queue hands out again before it has been given back in its turn; throws like
+  /// allocate().
+  void take_again(std::size_t bytes);
+  /// In its turn: whoever has it now finds it poisoned.
+  void pass_on(void* d_data, std::size_t bytes);
+
   /// The n-th allocation from now on (1: the next) throws OutOfMemory; 0 cancels.
   void fail_allocation(std::size_t n);
   /// The same for `count` allocations in a row: a device that is full for a while.
@@ -47,6 +54,7 @@ class SimulatedDevice final : public Device {
  private:
   struct Allocation;
   void try_allocation(std::size_t bytes);
+  void check_room(std::size_t bytes) const;
   Allocation& find(const void* d_data, std::size_t bytes) const;
 
   mutable std::mutex mutex_;
@@ -54,6 +62,7 @@ class SimulatedDevice final : public Device {
   std::size_t capacity_bytes_;
   std::size_t tried_ = 0, fail_from_ = 0, fail_to_ = 0;  // of the allocations by number: [from, to) fail
   std::uintptr_t next_address_ = 0;
+  bool queues_run_ahead_, has_queue_ = false;
   StatisticsCounter counter_;
 };
 

@@ -1,5 +1,7 @@
-// Queues of the simulated device. Nothing is done before somebody waits: as late as a device may be. Host memory that
-// is changed too early, or read before its copy is done, thus gives wrong results in every test run, not in some.
+// Queues of the simulated device. Nothing is done before somebody waits, as late as a device may be; or at once, as
+// early as it may be. Memory that is given back is handed out again at once, as by a stream-ordered pool, and poisoned
+// in its turn; so is host memory that is to be copied to, until it is. What is changed too early, read before it is
+// there or used by one queue while another has it thus gives wrong results in every test run, not in some.
 #pragma once
 
 #include <deque>
@@ -14,7 +16,7 @@ class SimulatedDevice;
 
 class SimulatedQueue final : public Queue {
  public:
-  explicit SimulatedQueue(SimulatedDevice& device);
+  SimulatedQueue(SimulatedDevice& device, bool runs_ahead);
   ~SimulatedQueue() override;
 
   void* allocate(std::size_t bytes) override;
@@ -30,8 +32,11 @@ class SimulatedQueue final : public Queue {
   struct Line;  // what is queued; lives as long as an event of it
 
  private:
+  void add(std::function<void()> work);
+
   std::shared_ptr<Line> line_;
   SimulatedDevice& simulated_;
+  bool runs_ahead_;
 };
 
 }  // namespace rimetree::memory

@@ -4,11 +4,12 @@
 #
 #   check.sh RESULTS [STAGE ...]        stages: tests sanitizers benchmark profile; default: all
 #
-# Logs go to the folder RESULTS. The end is a summary: the device, the date, and how each stage ended. The exit status is
-# 0 only if all that ran was good; a tool that is not there is said to be skipped.
+# Logs go to the folder RESULTS. The end is a summary: the device, the date, and how each stage ended. The exit status
+# is 0 only if all that ran was good; a tool that is not there is said to be skipped. RIMETREE_DEVICE names the device
+# (by default cuda:0), RIMETREE_GPU_LIMIT_S the seconds that one command may take (900).
 set -uo pipefail
 
-(($# > 0)) || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+(($# > 0)) || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$1"
 RESULTS=$(cd "$1" && pwd)
@@ -16,43 +17,60 @@ shift
 STAGES=("$@")
 ((${#STAGES[@]} > 0)) || STAGES=(tests sanitizers benchmark profile)
 
-export LD_LIBRARY_PATH=$HERE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export RIMETREE_DEVICE=${RIMETREE_DEVICE:-auto}
-SUMMARY=$RESULTS/summary.txt FAILED=0
-device=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null) || {
-  echo "error: there is no GPU here (nvidia-smi finds none)" >&2
+# By its name, so that tests fail rather than take a simulated one where it cannot be used.
+export RIMETREE_DEVICE=${RIMETREE_DEVICE:-cuda:0}
+SUMMARY=$RESULTS/summary.txt FAILED=0 LIMIT_S=${RIMETREE_GPU_LIMIT_S:-900}
+
+# The libraries here are for programs that do not find them by themselves; tools had better not see them.
+starts() { "$HERE/memory_tests" --gtest_list_tests >/dev/null 2>&1; }
+inherited=${LD_LIBRARY_PATH:-}
+for libraries in "$HERE" "$HERE:$HERE/compiler"; do
+  starts || export LD_LIBRARY_PATH=$libraries${inherited:+:$inherited}
+done
+timeout 300 "$HERE/runtime_tests" --gtest_filter=ChosenDevice.CopiesAtOnce >"$RESULTS/start.log" 2>&1 || {
+  cat "$RESULTS/start.log" >&2
+  echo "error: $RIMETREE_DEVICE cannot be used" >&2
   exit 2
 }
+device=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null) || device="no nvidia-smi here"
 { echo "device: $device"; echo "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"; } >"$SUMMARY"
 
 # One line of the summary for a command, whose output goes to NAME.log.
 run() {
   local name=$1 status=0 start=$SECONDS
   shift
-  "$@" >"$RESULTS/$name.log" 2>&1 || status=$?
+  timeout --kill-after 10 "$LIMIT_S" "$@" >"$RESULTS/$name.log" 2>&1 || status=$?
   ((status == 0)) || FAILED=1
-  printf '%-32s status %d, %d s: %s\n' "$name" "$status" $((SECONDS - start)) \
-    "$(grep -E 'PASSED|FAILED|ERROR SUMMARY|source-visibilities/s' "$RESULTS/$name.log" | tail -n 1)" | tee -a "$SUMMARY"
+  ((status != 124)) || echo "stopped after $LIMIT_S s" >>"$RESULTS/$name.log"
+  local last
+  last=$(grep -E 'PASSED|FAILED|SUMMARY:|source-visibilities/s|^stopped' "$RESULTS/$name.log" | tail -n 1)
+  printf '%-32s status %d, %d s: %s\n' "$name" "$status" $((SECONDS - start)) "$last" | tee -a "$SUMMARY"
 }
 skip() { echo "$1: skipped, $2" | tee -a "$SUMMARY"; }
 
 tests() {
   local program
   # What loads plugins by the paths of the build folder is no matter of devices.
-  for program in memory_tests runtime_tests nodes_tests nodes_psv_device_tests; do
+  for program in memory_tests runtime_tests runtime_solve_tests nodes_tests nodes_psv_device_tests; do
     run "$program" "$HERE/$program" --gtest_filter=-Registry.*:Plugin.* --gtest_brief=1
   done
 }
 
+# Runs some tests of a program under one tool of the sanitizer.
+sanitize() {
+  run "$1" compute-sanitizer --tool "$tool" --error-exitcode 9 "$HERE/$2" "--gtest_filter=$3" --gtest_brief=1
+}
 sanitizers() {
   local tool
   command -v compute-sanitizer >/dev/null || { skip sanitizers "compute-sanitizer is not there"; return; }
   for tool in memcheck racecheck initcheck synccheck; do
-    # The sweeps over thousands of cases take hours there; each kernel is run by the others too.
-    run "psv-$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$HERE/nodes_psv_device_tests" \
-      --gtest_filter=-*EveryAllocationMayFail*:*ExtendedPrecision*:*AllCombinations* --gtest_brief=1
-    run "nodes-$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$HERE/nodes_tests" \
-      --gtest_filter=*SameBitsFromADevice* --gtest_brief=1
+    # The sweeps over thousands of cases take hours there; each kernel is run by the others too. What asks for more
+    # memory than there is makes the runtime report an error, as it should.
+    sanitize "psv-$tool" nodes_psv_device_tests \
+      '-*AllocationMayFail*:*FailedAllocations*:*ExtendedPrecision*:*AllCombinations*'
+    sanitize "nodes-$tool" nodes_tests '*OnADevice*'
+    sanitize "runtime-$tool" runtime_tests 'ChosenDevice*:EvaluatorDevices*-*NoRoom*:*AllocationMayFail*'
+    sanitize "solve-$tool" runtime_solve_tests 'DeviceSums*'
   done
 }
 
@@ -66,8 +84,9 @@ benchmark() {
 profile() {
   command -v ncu >/dev/null || { skip profile "ncu is not there"; return; }
   [[ -x $HERE/gpu_psv_benchmark ]] || { skip profile "there is no benchmark to look at"; return; }
-  run profile ncu --clock-control none --set full --launch-skip 2 --launch-count 40 \
-    "$HERE/gpu_psv_benchmark" 1000 64 2 64
+  # One launch of a kernel for each evaluation, and two evaluations of each case by each method and variant.
+  run profile ncu --clock-control none --set full --kernel-name 'regex:psv_kernel|matrix_kernel' --launch-count 120 \
+    "$HERE/gpu_psv_benchmark" 1000 64 1 64 1
 }
 
 for stage in "${STAGES[@]}"; do

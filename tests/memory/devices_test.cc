@@ -41,8 +41,8 @@ TEST(Devices, ALibraryBringsItsKind) {
   EXPECT_NE(message_for("test-kind:2").find("test-kind:1"), std::string::npos);
   const auto names = memory::device_names();
   EXPECT_NE(std::find(names.begin(), names.end(), "test-kind:1"), names.end());
-  memory::add_device_kind({"test-kind", [] { return 0; }, nullptr});
-  EXPECT_NE(message_for("test-kind:0"), "");
+  memory::add_device_kind({"test-kind", [] { return 0; }, nullptr, [] { return "there is no driver"; }});
+  EXPECT_NE(message_for("test-kind:0").find(" (test-kind: there is no driver)"), std::string::npos);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <vector>
@@ -25,7 +26,7 @@ TEST(Queue, OfTheSimulatedDeviceDoesNothingBeforeSomebodyWaits) {
   queue->copy_to_device(d, &value, sizeof value);
   value = 2;  // too early: the copy has not been made
   queue->copy_to_host(&back, d, sizeof back);
-  EXPECT_EQ(back, 0);
+  EXPECT_TRUE(std::isnan(back)) << "and nobody takes it for what is there";
   queue->synchronize();
   EXPECT_EQ(back, 2);
   queue->deallocate(d, 8);
@@ -93,6 +94,58 @@ TEST(Queue, MemoryGivenBackInTheQueueIsThereForTheNext) {
   void* b = queue->allocate(800);
   queue->deallocate(b, 800);
   EXPECT_THROW(queue->allocate(1001), OutOfMemory);
+}
+
+TEST(Queue, MemoryGivenBackIsHandedOutAgainAtOnceAndPoisonedInItsTurn) {
+  SimulatedDevice device(1 << 16);
+  const auto queue = device.make_queue(), other = device.make_queue();
+  const double one = 1;
+  double before = 0, after = 0, too_late = 0, in_time = 0;
+  void* d = queue->allocate(8);
+  queue->copy_to_device(d, &one, 8);
+  queue->copy_to_host(&before, d, 8);
+  other->wait_for(queue->record());
+  other->copy_to_host(&in_time, d, 8);
+  queue->wait_for(other->record());
+  other->copy_to_host(&too_late, d, 8);  // for which nobody waits
+  queue->deallocate(d, 8);
+  EXPECT_EQ(queue->allocate(8), d);
+  queue->copy_to_host(&after, d, 8);
+  queue->synchronize();
+  other->synchronize();
+  EXPECT_EQ(before, 1);
+  EXPECT_EQ(in_time, 1);
+  EXPECT_TRUE(std::isnan(after));
+  EXPECT_TRUE(std::isnan(too_late));
+  EXPECT_EQ(device.statistics().bytes_in_use, 8u);
+  queue->deallocate(d, 8);
+  queue->synchronize();
+  EXPECT_EQ(device.statistics().bytes_in_use, 0u);
+}
+
+TEST(Queue, OthersMayRunAhead) {
+  SimulatedDevice device(1 << 16, true);
+  const auto queue = device.make_queue(), ahead = device.make_queue();
+  const double one = 1;
+  double unsafe = 0, safe = 0;
+  char byte = 0;
+  void* d = queue->allocate(8);
+  queue->deallocate(d, 8);
+  EXPECT_EQ(queue->allocate(8), d);
+  ahead->copy_to_device(d, &one, 8);  // before it has been passed on
+  queue->copy_to_host(&unsafe, d, 8);
+  queue->synchronize();
+  EXPECT_TRUE(std::isnan(unsafe));
+  queue->deallocate(d, 8);
+  EXPECT_EQ(queue->allocate(8), d);
+  ahead->wait_for(queue->record());
+  ahead->copy_to_device(d, &one, 8);
+  queue->copy_to_host(&safe, d, 8);
+  queue->synchronize();
+  EXPECT_EQ(safe, 1);
+  ahead->copy_to_host(&byte, reinterpret_cast<void*>(8), 1);
+  EXPECT_THROW(ahead->synchronize(), std::out_of_range) << "what went wrong is told to the one who waits";
+  queue->deallocate(d, 8);
 }
 
 TEST(Queue, ZeroesAndCopiesOnTheHostToo) {

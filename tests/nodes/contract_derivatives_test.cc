@@ -1,12 +1,18 @@
-// The contract's second part, on every class: the host's bits from the simulated device, values and derivatives, and
-// exact derivatives in both modes. contract_test.cc says for which classes.
+// The contract's second part, on every class: what the host gives from a device (the one that RIMETREE_DEVICE names;
+// the host's bits from a simulated one), values and derivatives, and exact derivatives in both modes. contract_test.cc
+// says for which classes.
+#include "tests/support/chosen_device.h"
 #include "tests/support/contract_fixture.h"
-#include "tests/support/same_bits.h"
 
 namespace rimetree::test {
 namespace {
 
-TEST_P(ContractTest, SameBitsFromADevice) {
+/// However little there is to do.
+EvaluatorOptions on(const std::string& device) {
+  return {.threads = 1, .device = {device}, .placement = PlacementRule{1, false}};
+}
+
+TEST_P(ContractTest, GivesTheSameOnADevice) {
   for (const auto& [in_time, in_frequency] : {std::pair(false, false), {true, false}, {false, true}, {true, true}})
     for (const bool flagged : {false, true}) {
       TestForest tree = with_children(in_time, in_frequency);
@@ -15,20 +21,17 @@ TEST_P(ContractTest, SameBitsFromADevice) {
       if (flagged && !names.empty()) names.back() = "flagged";
       tree.node("x", GetParam(), names, recipe_.state).evaluate("x");
       if (tree.built->node(tree.built->find("x")).device_path() == nullptr) return;
-      ResultPtr results[2];
-      for (const bool simulated : {false, true}) {
-        const DeviceChoice choice{simulated ? "simulated" : "none"};
-        Evaluator evaluator(tree.built, {.threads = 1, .device = choice, .placement = PlacementRule{1, false}});
-        results[simulated] = evaluator.evaluate(tree.request, "x");
-        const bool left_out = flagged && recipe_.flags == FlagRule::own;  // by the host, then
-        EXPECT_EQ(evaluator.timing().classes.at(GetParam()).on_devices, simulated && !left_out ? 1u : 0u);
-      }
-      expect_ok(results[0]);
-      expect_same_bits(*results[1], *results[0]);
+      Evaluator host(tree.built, on("none")), device(tree.built, on(chosen_device()));
+      const ResultPtr expected = host.evaluate(tree.request, "x"), got = device.evaluate(tree.request, "x");
+      const bool left_out = flagged && recipe_.flags == FlagRule::own;  // by the host, then
+      EXPECT_EQ(host.timing().classes.at(GetParam()).on_devices, 0u);
+      EXPECT_EQ(device.timing().classes.at(GetParam()).on_devices, left_out ? 0u : 1u);
+      expect_ok(expected);
+      expect_as_on_the_host(device, *got, *expected);
     }
 }
 
-TEST_P(ContractTest, DerivativesHaveTheSameBitsFromADevice) {
+TEST_P(ContractTest, DerivativesAreTheSameOnADevice) {
   // Each child moves along its own random directions, whose derivatives vary along other axes than the child.
   for (const auto& [in_time, in_frequency] : {std::pair(false, false), {true, false}, {true, true}}) {
     TestForest tree = with_children(in_time, in_frequency);
@@ -37,18 +40,15 @@ TEST_P(ContractTest, DerivativesHaveTheSameBitsFromADevice) {
     tree.request.derivatives = true;
     tree.evaluate("x");
     if (tree.built->node(tree.built->find("x")).device_path() == nullptr) return;
-    ResultPtr results[2];
-    for (const bool simulated : {false, true}) {
-      const DeviceChoice choice{simulated ? "simulated" : "none"};
-      Evaluator evaluator(tree.built, {.threads = 1, .device = choice, .placement = PlacementRule{1, false}});
-      results[simulated] = evaluator.evaluate(tree.request, "x");
-      const ClassTiming& timing = evaluator.timing().classes.at(GetParam());
-      EXPECT_EQ(timing.on_devices, simulated ? timing.evaluations : 0u);
-    }
-    expect_ok(results[0]);
-    EXPECT_EQ(results[0]->derivatives.size(), parms.size());
-    for (const Derivative& derivative : results[1]->derivatives) EXPECT_NE(derivative.value.device(), nullptr);
-    expect_same_bits(*results[1], *results[0]);
+    Evaluator host(tree.built, on("none")), device(tree.built, on(chosen_device()));
+    const ResultPtr expected = host.evaluate(tree.request, "x"), got = device.evaluate(tree.request, "x");
+    const ClassTiming& timing = device.timing().classes.at(GetParam());
+    EXPECT_EQ(timing.on_devices, timing.evaluations);
+    EXPECT_EQ(host.timing().classes.at(GetParam()).on_devices, 0u);
+    expect_ok(expected);
+    EXPECT_EQ(expected->derivatives.size(), parms.size());
+    for (const Derivative& derivative : got->derivatives) EXPECT_NE(derivative.value.device(), nullptr);
+    expect_as_on_the_host(device, *got, *expected);
   }
 }
 

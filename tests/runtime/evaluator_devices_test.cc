@@ -1,10 +1,10 @@
-// Trees of many nodes on the simulated device: the host's bits, every byte counted, every allocation failing.
+// Trees of many nodes on the device that RIMETREE_DEVICE names: what the host gives. And on a simulated one: every byte
+// counted, every allocation failing.
 #include <gtest/gtest.h>
 
 #include "memory/simulated_device.h"
-#include "tests/support/forest_fixture.h"
+#include "tests/support/chosen_device.h"
 #include "tests/support/many_node_tree.h"
-#include "tests/support/same_bits.h"
 
 namespace rimetree::test {
 namespace {
@@ -53,11 +53,11 @@ void expect_same_bits(const std::vector<ResultPtr>& got, const std::vector<Resul
   }
 }
 
-TEST(EvaluatorDevices, ATreeOfManyNodesHasTheHostsBits) {
+TEST(EvaluatorDevices, ATreeOfManyNodesGivesWhatItGivesOnTheHost) {
   const ManyNodeTree tree{.n_baseline = 6, .n_source = 3, .n_time = 4, .n_channel = 5};
-  Trial host = Trial::of(tree, "none"), device = Trial::of(tree, "simulated");
+  Trial host = Trial::of(tree, "none"), device = Trial::of(tree, chosen_device());
   for (const std::size_t tile : {0, 1}) {
-    expect_same_bits(device.evaluate(tree.cells(tile)), host.evaluate(tree.cells(tile)));
+    expect_as_on_the_host(*device.evaluator, device.evaluate(tree.cells(tile)), host.evaluate(tree.cells(tile)));
     for (const char* name : {"VisPhaseShift", "TFSmearFactor", "MatrixMultiply", "Add"}) {
       EXPECT_EQ(device.timing(name).on_devices, device.timing(name).evaluations) << name;
       EXPECT_EQ(device.timing(name).batches, tile + 1) << "one launch: " << name;
@@ -198,8 +198,8 @@ TEST(EvaluatorDevices, MissingChildrenLeaveHoles) {
   tree.node("none", "TestMissing", {}, {{"dims", array({0}, {})}});
   tree.node("left", "Add", {"sum", "none", "product"}).node("all", "Add", {"sum", "b", "product"});
   tree.node("both", "Composer", {"left", "all"});
-  Trial host(tree.specs(), "none", {"both"}), run(tree.specs(), "simulated", {"both"});
-  expect_same_bits(run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
+  Trial host(tree.specs(), "none", {"both"}), run(tree.specs(), chosen_device(), {"both"});
+  expect_as_on_the_host(*run.evaluator, run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
   EXPECT_EQ(run.timing("Add").on_devices, 3u);
 }
 
@@ -208,8 +208,8 @@ TEST(EvaluatorDevices, RealAndComplexNodesOfABatchAreLaunchedByThemselves) {
   tree.constant("z", complex_array({1, 3}, {{1, 2}, {3, 4}, {5, 6}}), 2);
   tree.node("x0", "Multiply", {"sum", "z"}).node("x1", "Multiply", {"sum", "b"}).node("x2", "Multiply", {"z", "z"});
   tree.node("both", "Composer", {"x0", "x1", "x2"});
-  Trial host(tree.specs(), "none", {"both"}), run(tree.specs(), "simulated", {"both"});
-  expect_same_bits(run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
+  Trial host(tree.specs(), "none", {"both"}), run(tree.specs(), chosen_device(), {"both"});
+  expect_as_on_the_host(*run.evaluator, run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
 }
 
 TEST(EvaluatorDevices, ManyArraysOfOneJob) {
@@ -222,10 +222,10 @@ TEST(EvaluatorDevices, ManyArraysOfOneJob) {
     tree.parm("p" + std::to_string(i), i).node(names.back(), "Multiply", {"a", "p" + std::to_string(i)});
   }
   tree.node("all", "Add", names);
-  Trial host(tree.specs(), "none", {"all"}), run(tree.specs(), "simulated", {"all"});
+  Trial host(tree.specs(), "none", {"all"}), run(tree.specs(), chosen_device(), {"all"});
   host.request.cells = run.request.cells = tree.request.cells;
   for (const std::string& name : names) run.evaluator->evaluate(run.request, std::vector<int>{run.forest->find(name)});
-  expect_same_bits(run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
+  expect_as_on_the_host(*run.evaluator, run.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
 }
 
 /// Residuals of three baselines of three antennas whose gains are unknown: real g0, g1 and a complex one made of g2 and
@@ -265,11 +265,11 @@ struct GainTree {
   std::vector<std::string> roots;
 };
 
-TEST(EvaluatorDevices, DerivativesStayOnTheDeviceAndHaveTheHostsBits) {
+TEST(EvaluatorDevices, DerivativesStayOnTheDeviceAndAreThoseOfTheHost) {
   const GainTree gains;
-  Trial host = gains.trial("none"), run = gains.trial("simulated");
+  Trial host = gains.trial("none"), run = gains.trial(chosen_device());
   const auto expected = gains.evaluate(host), got = gains.evaluate(run);
-  expect_same_bits(got, expected);
+  expect_as_on_the_host(*run.evaluator, got, expected);
   for (const ResultPtr& residual : got) {
     EXPECT_EQ(residual->derivatives.size(), residual == got[0] ? 4u : 6u) << "of the unknowns of two antennas only";
     for (const Derivative& derivative : residual->derivatives)

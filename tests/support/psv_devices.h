@@ -25,9 +25,10 @@ struct Devices {
     if (devices.contexts.empty()) devices.contexts = open_devices({"simulated", 0});
     return devices;
   }
-  explicit Devices(std::size_t capacity = std::size_t{1} << 28, std::size_t n = 1, std::size_t budget = 0) {
+  explicit Devices(std::size_t capacity = std::size_t{1} << 28, std::size_t n = 1, std::size_t budget = 0,
+                   bool queues_run_ahead = false) {
     for (std::size_t i = 0; i < n; ++i) {
-      simulated.push_back(std::make_shared<memory::SimulatedDevice>(capacity));
+      simulated.push_back(std::make_shared<memory::SimulatedDevice>(capacity, queues_run_ahead));
       contexts.push_back(std::make_unique<DeviceContext>(simulated.back(), budget));
     }
   }

@@ -5,8 +5,7 @@
 #include <random>
 
 #include "memory/simulated_device.h"
-#include "tests/support/forest_fixture.h"
-#include "tests/support/same_bits.h"
+#include "tests/support/chosen_device.h"
 
 namespace rimetree::test::psv_unknowns {
 
@@ -104,6 +103,7 @@ struct Trial {
     EvaluatorOptions options;
     options.threads = 1;
     options.device = {device, budget_bytes};
+    options.placement = PlacementRule{1, false};
     evaluator = std::make_unique<Evaluator>(forest, options);
     for (const std::string& name : scene.roots) roots.push_back(forest->find(name));
   }
@@ -123,13 +123,5 @@ struct Trial {
   std::vector<int> roots;
   Request request;
 };
-
-inline void expect_same(const std::vector<ResultPtr>& got, const std::vector<ResultPtr>& expected) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    expect_ok(expected[i]);
-    expect_same_bits(*got[i], *expected[i]);
-  }
-}
 
 }  // namespace rimetree::test::psv_unknowns

@@ -24,6 +24,14 @@ inline void expect_same_bits(const Vells& a, const Vells& b) {
   EXPECT_EQ(bits(a), bits(b));
 }
 
+inline void expect_same_flags(const Flags& a, const Flags& b) {
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_TRUE(a.cells() == b.cells());
+  if (!a.empty()) {
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(std::int32_t)), 0);
+  }
+}
+
 /// Values, weights, derivatives and flags.
 inline void expect_same_bits(const Result& a, const Result& b) {
   ASSERT_EQ(a.status, b.status);
@@ -34,11 +42,7 @@ inline void expect_same_bits(const Result& a, const Result& b) {
     EXPECT_EQ(a.derivatives[i].parameter, b.derivatives[i].parameter);
     expect_same_bits(a.derivatives[i].value, b.derivatives[i].value);
   }
-  ASSERT_EQ(a.flags.size(), b.flags.size());
-  ASSERT_TRUE(a.flags.cells() == b.flags.cells());
-  if (!a.flags.empty()) {
-    EXPECT_EQ(std::memcmp(a.flags.data(), b.flags.data(), a.flags.size() * sizeof(std::int32_t)), 0);
-  }
+  expect_same_flags(a.flags, b.flags);
 }
 
 }  // namespace rimetree::test

@@ -49,29 +49,49 @@ RT_HD void step_outwards(T step, X (&x)[DeviceShape::kChannels]) {
   }
 }
 
+/// Phasor in the middle of a tile.
+template <class T, bool kGeneral, int kThreads>
+RT_HD Complex<T> tile_middle(const Staged<T, kGeneral, kThreads>& from, int pair, TilePlace place) {
+  const Complex<T> outer = from.outer[place.outer][pair];
+  return from.middle[pair] * Complex<T>{outer.re, place.below ? -outer.im : outer.im};
+}
+
 /// Phasors at the channels of a tile.
 template <class T, bool kGeneral, int kThreads>
 RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int n_tile, int tile,
                         Complex<T> (&z)[DeviceShape::kChannels]) {
   constexpr int kHalf = DeviceShape::kChannels / 2;
-  Complex<T> middle{from.middle[0][pair], from.middle[1][pair]};
-  if (n_tile > 1) {
-    const TilePlace place = tile_place(n_tile, tile);
-    const T re = from.outer[place.outer][0][pair], im = from.outer[place.outer][1][pair];
-    middle = middle * Complex<T>{re, place.below ? -im : im};
-  }
+  const Complex<T> middle = tile_middle(from, pair, tile_place(n_tile, tile));
   if constexpr (sizeof(T) == 8) {
-    const Complex<T> half{from.inner[0][0][pair], from.inner[0][1][pair]};
+    const Complex<T> half = from.inner[0][pair];
     z[kHalf] = middle * half;
     z[kHalf - 1] = middle * conj(half);
     step_outwards(T(2) - T(4) * half.im * half.im, z);
   } else {
     RT_UNROLL
     for (int k = 0; k < kHalf; ++k) {
-      const Complex<T> inner{from.inner[k][0][pair], from.inner[k][1][pair]};
+      const Complex<T> inner = from.inner[k][pair];
       z[kHalf + k] = middle * inner;
       z[kHalf - 1 - k] = middle * conj(inner);
     }
+  }
+}
+
+/// Rotations from the middle of a tile to its upper channels.
+template <class T, int kThreads>
+RT_HD void tile_rotations(const Staged<T, false, kThreads>& from, int pair,
+                          Complex<T> (&rotation)[DeviceShape::kChannels / 2]) {
+  constexpr int kHalf = DeviceShape::kChannels / 2;
+  if constexpr (sizeof(T) == 4) {
+    RT_UNROLL
+    for (int k = 0; k < kHalf; ++k) rotation[k] = from.inner[k][pair];
+  } else {
+    const Complex<T> half = from.inner[0][pair];
+    const T step = T(2) - T(4) * half.im * half.im;
+    rotation[0] = half;
+    rotation[1] = step * half - conj(half);
+    RT_UNROLL
+    for (int k = 2; k < kHalf; ++k) rotation[k] = step * rotation[k - 1] - rotation[k - 2];
   }
 }
 
@@ -83,13 +103,13 @@ struct TileArguments {
 };
 template <class T, int kThreads>
 RT_HD TileArguments tile_arguments(const Staged<T, true, kThreads>& from, int pair, int n_tile, int tile) {
-  Complex<double> middle{from.sine[1][pair], from.sine[0][pair]};
+  Complex<double> middle = from.sine[pair];
   if (n_tile > 1) {
     const TilePlace place = tile_place(n_tile, tile);
-    const double sine = from.sine_outer[place.outer][1][pair];
-    middle = middle * Complex<double>{from.sine_outer[place.outer][0][pair], place.below ? -sine : sine};
+    const Complex<double> outer = from.sine_outer[place.outer][pair];
+    middle = middle * (place.below ? conj(outer) : outer);
   }
-  const Complex<double> inner{from.sine_inner[0][pair], from.sine_inner[1][pair]};
+  const Complex<double> inner = from.sine_inner[pair];
   return {middle * inner, middle * conj(inner), 2 - 4 * inner.im * inner.im};
 }
 
@@ -175,46 +195,73 @@ RT_HD void add_weighted(const T* weight, Complex<T> z, Complex<T>* sum) {
   }
 }
 
-/// Adds a staged source to a thread's sums.
-template <class T, int kPlanes, bool kGeneral, int kThreads>
-RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const DeviceRow& row, int source, int pair,
-                      int tile, const Staged<T, kGeneral, kThreads>& from, Sums<T, kPlanes>& sums) {
-  Complex<T> z[DeviceShape::kChannels];
-  if constexpr (kGeneral)
-    general_phasors(job, run, from, pair, tile, z);
-  else
-    tile_phasors(from, pair, run.n_tile, tile, z);
+/// What a thread adds staged sources to, and from where.
+struct ThreadTile {
+  std::int32_t row, tile;
+  TilePlace place;
+};
 
-  if constexpr (kGeneral) {
-    const bool jones = job.left.value != nullptr;
-    if (jones ? job.jones_vary() : job.n_weight_channel > 1) {  // weights of their own for each channel
-      const int first = tile * DeviceShape::kChannels;
-      RT_UNROLL
-      for (int k = 0; k < DeviceShape::kChannels; ++k) {
-        if (first + k >= run.count) break;
-        const int channel = run.first + first + k;
-        if (jones) {
-          const Jones<T> b = corrupted(job, row, channel - job.first_channel, source);
-          const T weight[8] = {b.xx.re, b.xx.im, b.xy.re, b.xy.im, b.yx.re, b.yx.im, b.yy.re, b.yy.im};
-          add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
-        } else {
-          add_weighted<T, kPlanes>(
-              job.weight + (std::int64_t{source} * job.n_weight_channel + channel) * job.n_weight_plane, z[k],
-              sums.sum[k]);
-        }
+/// Adds a staged source, whatever amplitudes and weights it has.
+template <class T, int kPlanes, int kThreads>
+RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const ThreadTile& at, int source, int pair,
+                      const Staged<T, true, kThreads>& from, Sums<T, kPlanes>& sums) {
+  Complex<T> z[DeviceShape::kChannels];
+  general_phasors(job, run, from, pair, at.tile, z);
+  const bool jones = job.left.value != nullptr;
+  if (jones ? job.jones_vary() : job.n_weight_channel > 1) {  // weights of their own for each channel
+    const int first = at.tile * DeviceShape::kChannels;
+    RT_UNROLL
+    for (int k = 0; k < DeviceShape::kChannels; ++k) {
+      if (first + k >= run.count) break;
+      const int channel = run.first + first + k;
+      if (jones) {
+        const Jones<T> b = corrupted(job, job.row[at.row], channel - job.first_channel, source);
+        const T weight[8] = {b.xx.re, b.xx.im, b.xy.re, b.xy.im, b.yx.re, b.yx.im, b.yy.re, b.yy.im};
+        add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
+      } else {
+        add_weighted<T, kPlanes>(
+            job.weight + (std::int64_t{source} * job.n_weight_channel + channel) * job.n_weight_plane, z[k],
+            sums.sum[k]);
       }
-      return;
     }
+    return;
   }
   T weight[8] = {T(1)};
-  if constexpr (kGeneral)
-    if (job.left.value != nullptr)
-      for (int i = 0; i < 8; ++i) weight[i] = from.jones[i][pair];
+  if (jones)
+    for (int i = 0; i < 8; ++i) weight[i] = from.jones[i][pair];
   // The weight of a single plane is part of the phasor already, but where channels are irregular.
   if (job.weight != nullptr && (kPlanes > 1 || !job.regular))
     for (int i = 0; i < kPlanes; ++i) weight[i] = job.weight[source * job.n_weight_plane + i];
   RT_UNROLL
   for (int k = 0; k < DeviceShape::kChannels; ++k) add_weighted<T, kPlanes>(weight, z[k], sums.sum[k]);
+}
+
+/// The same where neither amplitudes nor weights depend on the channel. Phasors at equal distances from the middle of a
+/// tile are z (c +- i s): sums of z c and of z s are all that is needed (unfold()), two multiply-adds per channel. They
+/// take the places of the upper and the lower channel.
+template <class T, int kPlanes, int kThreads>
+RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun&, const ThreadTile& at, int source, int pair,
+                      const Staged<T, false, kThreads>& from, Sums<T, kPlanes>& sums) {
+  constexpr int kHalf = DeviceShape::kChannels / 2, kCount = Sums<T, kPlanes>::kCount;
+  const Complex<T> middle = tile_middle(from, pair, at.place);
+  Complex<T> weighted[kCount] = {};
+  if constexpr (kPlanes == 1)
+    weighted[0] = middle;
+  else
+    add_weighted<T, kPlanes>(job.weight + source * job.n_weight_plane, middle, weighted);
+  Complex<T> rotation[kHalf];
+  tile_rotations(from, pair, rotation);
+  RT_UNROLL
+  for (int k = 0; k < kHalf; ++k) {
+    RT_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      Complex<T>&even = sums.sum[kHalf + k][i], &odd = sums.sum[kHalf - 1 - k][i];
+      even.re += rotation[k].re * weighted[i].re;
+      even.im += rotation[k].re * weighted[i].im;
+      odd.re += rotation[k].im * weighted[i].re;
+      odd.im += rotation[k].im * weighted[i].im;
+    }
+  }
 }
 
 template <int kPlanes>
@@ -239,41 +286,59 @@ RT_HD void accumulate(const DeviceJob<T>& job, const BlockPlace& block, int thre
                       const Staged<T, kGeneral, kThreads>& from, Sums<T, kPlanes>& sums) {
   const ThreadPlace place = place_of(job, thread);
   const DeviceRun& run = job.run[block.run];
-  const int row = block.first_row + place.row;
-  if (row >= job.n_row || place.tile >= run.n_tile) return;
+  const int row = block.first_row + place.row, n_tile = run.n_tile;
+  if (row >= job.n_row || place.tile >= n_tile) return;
+  const ThreadTile at{row, place.tile, tile_place(n_tile, place.tile)};
   const int left = job.n_source - first_source, n_staged = left < job.tiles ? left : job.tiles;
-  for (int s = 0; s < n_staged; ++s)
-    add_source<T, kPlanes, kGeneral>(job, run, job.row[row], first_source + s, pair_of(job, place.row, s), place.tile,
-                                     from, sums);
+  const int first_pair = pair_of(job, place.row, 0), next_pair = pair_of(job, place.row, 1) - first_pair;
+  for (int s = 0, pair = first_pair; s < n_staged; ++s, pair += next_pair)
+    add_source(job, run, at, first_source + s, pair, from, sums);
   flush(sums, n_staged, false);
 }
 
 template <int kPlanes>
-RT_HD Complex<double> total_of(const Sums<double, kPlanes>& sums, int k, int i) {
-  return sums.sum[k][i];
+RT_HD auto& totals(Sums<double, kPlanes>& sums) {
+  return sums.sum;
 }
 template <int kPlanes>
-RT_HD Complex<double> total_of(const Sums<float, kPlanes>& sums, int k, int i) {
-  return sums.total[k][i];
+RT_HD auto& totals(Sums<float, kPlanes>& sums) {
+  return sums.total;
+}
+
+/// Makes channels of the sums of z c and of z s.
+template <class Sum, int kCount>
+RT_HD void unfold(Sum (&sum)[DeviceShape::kChannels][kCount]) {
+  constexpr int kHalf = DeviceShape::kChannels / 2;
+  RT_UNROLL
+  for (int k = 0; k < kHalf; ++k) {
+    RT_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      Sum &above = sum[kHalf + k][i], &below = sum[kHalf - 1 - k][i];
+      const Sum even = above, odd{-below.im, below.re};
+      above = even + odd;
+      below = even - odd;
+    }
+  }
 }
 
 /// Writes the thread's visibilities.
-template <class T, int kPlanes>
+template <class T, int kPlanes, bool kGeneral>
 RT_HD void store(const DeviceJob<T>& job, const BlockPlace& block, int thread, Sums<T, kPlanes>& sums) {
   const ThreadPlace place = place_of(job, thread);
   const DeviceRun& run = job.run[block.run];
   const int row = block.first_row + place.row, first = place.tile * DeviceShape::kChannels;
   if (row >= job.n_row || place.tile >= run.n_tile) return;
   flush(sums, 0, true);
+  if constexpr (!kGeneral) unfold(totals(sums));
   RT_UNROLL
   for (int k = 0; k < DeviceShape::kChannels; ++k) {
     if (first + k >= run.count) break;
     Complex<double> e[4];
     for (int i = 0; i < Sums<T, kPlanes>::kCount; ++i) {
       if constexpr (kPlanes == 8)
-        e[i] = total_of(sums, k, i);
+        e[i] = totals(sums)[k][i];
       else
-        add_plane(job.plane[i], total_of(sums, k, i), e);
+        add_plane(job.plane[i], totals(sums)[k][i], e);
     }
     const int channel = run.first + first + k;
     const double scale = job.regular && job.smear_time ? job.channel[channel].middle_over_frequency : 1.0;

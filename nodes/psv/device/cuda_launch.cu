@@ -20,7 +20,18 @@ __global__ void __launch_bounds__(kThreads) psv_kernel(const __grid_constant__ D
     accumulate(job, block, thread, first, staged, sums);
     __syncthreads();
   }
-  store<T, kPlanes>(job, block, thread, sums);
+  store<T, kPlanes, kGeneral>(job, block, thread, sums);
+}
+
+constexpr int kFewestThreads = 64;
+
+/// That a kernel may ask for, on the current device.
+int shared_memory_per_block() {
+  int device = 0, bytes = 0;
+  memory::check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  memory::check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                     "cudaDeviceGetAttribute");
+  return bytes;
 }
 
 template <class T>
@@ -31,6 +42,12 @@ void launch_on_gpu(memory::Queue& queue, const DeviceJob<T>& job) {
   with_instance(job, [&]<int kPlanes, bool kGeneral, int kThreads>() {
     const auto kernel = psv_kernel<T, kPlanes, kGeneral, kThreads>;
     constexpr int kBytes = static_cast<int>(sizeof(Staged<T, kGeneral, kThreads>));
+    if (kThreads > kFewestThreads && kBytes > shared_memory_per_block()) {
+      // Cards of compute capability 7.5 have 64 kB; what was tuned without smearing may take more with it.
+      DeviceJob<T> smaller = job;
+      smaller.threads = kThreads / 2;
+      return launch_on_gpu(queue, smaller);
+    }
     memory::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
                        "shared memory of the PSV kernel");
     for (int run = 0; run < job.n_run; run += kMostRuns) {

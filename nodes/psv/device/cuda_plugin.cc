@@ -8,16 +8,17 @@ namespace {
 
 std::string about() {
   const int count = rimetree::memory::cuda_device_count();
-  if (count == 0) return "no GPU here";
+  if (count == 0) return "no GPU here (" + rimetree::memory::why_no_cuda_device() + ")";
   cudaDeviceProp properties;
   if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return std::to_string(count) + " GPUs";
   return std::to_string(count) + (count == 1 ? " GPU, " : " GPUs, first ") + properties.name;
 }
 
 [[maybe_unused]] const bool registered = [] {
-  rimetree::memory::add_device_kind({"cuda", &rimetree::memory::cuda_device_count, [](int ordinal) {
-                                       return std::make_shared<rimetree::memory::CudaDevice>(ordinal);
-                                     }});
+  rimetree::memory::add_device_kind(
+      {"cuda", &rimetree::memory::cuda_device_count,
+       [](int ordinal) { return std::make_shared<rimetree::memory::CudaDevice>(ordinal); },
+       &rimetree::memory::why_no_cuda_device});
   return true;
 }();
 

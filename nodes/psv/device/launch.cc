@@ -19,7 +19,7 @@ void run_block(const DeviceJob<T>& job, const BlockPlace& block, Staged<T, kGene
       accumulate(job, block, thread, first, staged, sums[static_cast<std::size_t>(thread)]);
   }
   for (int thread = 0; thread < kThreads; ++thread)
-    store<T, kPlanes>(job, block, thread, sums[static_cast<std::size_t>(thread)]);
+    store<T, kPlanes, kGeneral>(job, block, thread, sums[static_cast<std::size_t>(thread)]);
 }
 
 /// All blocks of a job whose arrays the host can reach.

@@ -9,10 +9,12 @@
 namespace rimetree::psv {
 namespace {
 
-/// Double-precision multiply-adds, counted in the bodies.
+/// Double-precision multiply-adds, counted in the bodies and, for the direct sum, in the machine code for sm_90.
 struct Counts {
   static constexpr double kPath = 30;    ///< a path difference in twice double precision
   static constexpr double kPhasor = 35;  ///< a phase reduced, its sine and cosine
+  static constexpr double kSinglePhases = 15,
+                          kSinglePhasors = 200;  ///< all of a source and row; singles are the latter
   static constexpr double kSmearing = 60, kTaper = 60;
   static constexpr double kProduct = 64;  ///< of two 2x2 matrices, each entry complex, twice
 };
@@ -30,14 +32,18 @@ std::string seconds_text(double seconds) {
 double direct_seconds(const DeviceWork& w, const DeviceRates& rates) {
   const double n_run = std::ceil(w.n_channel / double(DeviceShape::kMostTiles * DeviceShape::kChannels));
   // Doubles: staging and whatever phases and smearing take. Of the working precision: the rest.
-  double doubles = n_run * (Counts::kPath + 2 * Counts::kPhasor), own = 0;
+  double doubles = n_run * (w.single ? Counts::kSinglePhases : Counts::kPath + 2 * Counts::kPhasor);
+  double own = w.single ? n_run * Counts::kSinglePhasors : 0;
   if (w.smear_time) doubles += n_run * Counts::kSmearing + 2 * w.n_channel;
   if (w.jones && !w.jones_vary) doubles += n_run * Counts::kProduct;
-  if (w.regular)
+  const bool plain = w.regular && !w.smear_time && !w.jones;  // no phasors but those in the middle of tiles
+  if (plain)
+    own += w.n_channel * (w.single ? 0.5 : 1.25);
+  else if (w.regular)
     own += w.n_channel * (w.single ? 4 : 2);
   else
     doubles += w.n_channel * Counts::kPhasor;
-  own += w.n_channel * (w.n_plane == 8 ? 16 : 2 * (w.one_plane + (1 - w.one_plane) * w.n_plane));
+  own += w.n_channel * (w.n_plane == 8 ? (plain ? 10 : 16) : 2 * (w.one_plane + (1 - w.one_plane) * w.n_plane));
   if (w.jones_vary) own += w.n_channel * Counts::kProduct;
   const double pairs = w.n_source * w.n_row;
   return pairs * (doubles / rates.double_plain + own / pick(w.single, rates.double_plain, rates.single_plain));

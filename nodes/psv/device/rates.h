@@ -10,7 +10,7 @@ namespace rimetree::psv {
 /// Multiply-adds per second at most; 0 where there are none.
 struct DeviceRates {
   double double_plain = 0, single_plain = 0;
-  double double_tensor = 0;  ///< m8n8k4
+  double double_tensor = 0;  ///< matrix units
   double tf32_tensor = 0;    ///< m16n8k8, of which single precision takes three
 };
 

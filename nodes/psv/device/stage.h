@@ -22,7 +22,35 @@ RT_HD inline Complex<double> turn(double turns) {
 
 RT_HD inline Complex<double> square(Complex<double> z) { return {(z.re - z.im) * (z.re + z.im), 2 * z.re * z.im}; }
 
+/// A phase in units of 2^-32 turns: multiples of it are exact, and whole turns fall off.
+RT_HD inline std::uint32_t fixed_turns(double turns) {
+  constexpr double kMost = 0x1p30;  // no phase, and none where a number is not one
+  return abs(turns) < kMost ? static_cast<std::uint32_t>(static_cast<std::int64_t>(rint(turns * 0x1p32))) : 0;
+}
+/// exp(2 pi i turns / 2^32) by the series of sine and cosine up to an eighth of a turn, to 1e-7.
+RT_HD inline Complex<float> turn_of(std::uint32_t turns) {
+  const std::uint32_t quarter = (turns + 0x20000000u) >> 30;
+  const float x =
+      static_cast<float>(static_cast<std::int32_t>(turns - (quarter << 30))) * static_cast<float>(kPi / 2 * 0x1p-30);
+  const float x2 = x * x;
+  const float sine = x + x * x2 * (-1.0f / 6 + x2 * (1.0f / 120 + x2 * (-1.0f / 5040 + x2 * (1.0f / 362880))));
+  const float cosine = 1.0f + x2 * (-0.5f + x2 * (1.0f / 24 + x2 * (-1.0f / 720 + x2 * (1.0f / 40320))));
+  const bool swapped = (quarter & 1) != 0;
+  const float re = swapped ? sine : cosine, im = swapped ? cosine : sine;
+  return {((quarter + 1) & 2) != 0 ? -re : re, (quarter & 2) != 0 ? -im : im};
+}
+
 inline constexpr int kHalfTiles = DeviceShape::kMostTiles / 2;
+
+/// Both parts are read and written at once.
+template <class T>
+struct alignas(2 * sizeof(T)) StagedComplex : Complex<T> {
+  template <class U>
+  RT_HD StagedComplex& operator=(Complex<U> z) {
+    this->re = static_cast<T>(z.re), this->im = static_cast<T>(z.im);
+    return *this;
+  }
+};
 
 /// Staged pairs, each array [..][pair]. kGeneral: with amplitudes, irregular channels and Jones terms.
 template <class T, bool kGeneral, int kThreads = DeviceShape::kThreads>
@@ -30,18 +58,18 @@ struct Staged {
   static constexpr int kPairs = DeviceShape::pairs(kThreads);
   // Doubles step from channel to channel by the cosine of a step, singles turn by a rotation of their own for each.
   static constexpr int kSteps = sizeof(T) == 8 ? 1 : DeviceShape::kChannels / 2;
-  T middle[2][kPairs];
-  T outer[kHalfTiles][2][kPairs];
-  T inner[kSteps][2][kPairs];
+  StagedComplex<T> middle[kPairs];
+  StagedComplex<T> outer[kHalfTiles][kPairs];
+  StagedComplex<T> inner[kSteps][kPairs];
 };
 template <class T, int kThreads>
 struct Staged<T, true, kThreads> : Staged<T, false, kThreads> {
   static constexpr int kPairs = DeviceShape::pairs(kThreads);
-  double path[2][kPairs];  ///< metres, high and low part
-  double change[kPairs];   ///< of the path over the exposure, over c: turns per hertz
-  double taper[kPairs];    ///< E of exp(-E nu^2)
-  double sine[2][kPairs];  ///< sin and cos of the smearing's argument in the middle, over that argument
-  double sine_outer[kHalfTiles][2][kPairs], sine_inner[2][kPairs];
+  double path[2][kPairs];              ///< metres, high and low part
+  double change[kPairs];               ///< of the path over the exposure, over c: turns per hertz
+  double taper[kPairs];                ///< E of exp(-E nu^2)
+  StagedComplex<double> sine[kPairs];  ///< cos and sin of the smearing's argument in the middle, over that argument
+  StagedComplex<double> sine_outer[kHalfTiles][kPairs], sine_inner[kPairs];
   T jones[8][kPairs];  ///< re and im of J_p B J_q^H, where it does not vary along channels
 };
 
@@ -67,34 +95,47 @@ RT_HD int pair_of(const DeviceJob<T>& job, int row, int source) {
 
 /// Rotations by an odd (n_tile even) or even number of half tiles, from those of one half tile.
 template <class T, int kPairs>
-RT_HD void stage_outer(Complex<double> half_tile, int n_tile, T (*to)[2][kPairs], int pair) {
+RT_HD void stage_outer(Complex<double> half_tile, int n_tile, StagedComplex<T> (*to)[kPairs], int pair) {
   const Complex<double> tile = square(half_tile);
   Complex<double> r = n_tile % 2 == 0 ? half_tile : Complex<double>(1.0);
   for (int j = 0; 2 * j < n_tile; ++j) {
-    to[j][0][pair] = static_cast<T>(r.re);
-    to[j][1][pair] = static_cast<T>(r.im);
+    to[j][pair] = r;
     r = r * tile;
   }
 }
 
-template <class T, bool kGeneral, int kThreads>
+/// Phasor in the middle of the run, and rotations from there.
+template <bool kGeneral, int kThreads>
 RT_HD void stage_phasor(const DeviceRun& run, DoubleDouble<double> path, double amplitude, int pair,
-                        Staged<T, kGeneral, kThreads>& to) {
-  const Complex<double> middle =
-      amplitude * turn(reduced_turns(path, DoubleDouble<double>{run.middle_high, run.middle_low}));
-  to.middle[0][pair] = static_cast<T>(middle.re);
-  to.middle[1][pair] = static_cast<T>(middle.im);
+                        Staged<double, kGeneral, kThreads>& to) {
+  to.middle[pair] = amplitude * turn(reduced_turns(path, DoubleDouble<double>{run.middle_high, run.middle_low}));
   const Complex<double> half_step =
       turn(reduced_turns(path, DoubleDouble<double>{run.half_step_high, run.half_step_low}));
-  const Complex<double> step = square(half_step);
-  Complex<double> inner = half_step;
-  for (int j = 0; j < Staged<T, false, kThreads>::kSteps; ++j) {
-    to.inner[j][0][pair] = static_cast<T>(inner.re);
-    to.inner[j][1][pair] = static_cast<T>(inner.im);
-    if (j + 1 < Staged<T, false, kThreads>::kSteps) inner = inner * step;
-  }
-  // Half a tile is four steps.
-  if (run.n_tile > 1) stage_outer(square(square(step)), run.n_tile, to.outer, pair);
+  to.inner[0][pair] = half_step;
+  // Half a tile is eight half steps.
+  stage_outer(square(square(square(half_step))), run.n_tile, to.outer, pair);
+}
+
+/// Over 1, 3, 5 and 7 units. Each is the product of two rotations at most, so that rounding errors do not add up.
+template <int kPairs>
+RT_HD void stage_odd(std::uint32_t unit, StagedComplex<float> (*to)[kPairs], int pair) {
+  const Complex<float> one = turn_of(unit), four = turn_of(4 * unit), eight = turn_of(8 * unit);
+  to[0][pair] = one;
+  to[1][pair] = four * conj(one);
+  to[2][pair] = four * one;
+  to[3][pair] = eight * conj(one);
+}
+
+/// Phases of singles are formed in double precision alone: they are right to 1e-9 for a million radians.
+template <bool kGeneral, int kThreads>
+RT_HD void stage_phasor(const DeviceRun& run, DoubleDouble<double> path, double amplitude, int pair,
+                        Staged<float, kGeneral, kThreads>& to) {
+  const double finite = 0 * path.hi;  // or not a number, which must show
+  to.middle[pair] = static_cast<float>(amplitude + finite) * turn_of(fixed_turns(path.hi * run.middle_high));
+  const std::uint32_t half_step = fixed_turns(path.hi * run.half_step_high), half_tile = 8 * half_step;
+  stage_odd(half_step, to.inner, pair);
+  if (run.n_tile % 2 == 0) return stage_odd(half_tile, to.outer, pair);
+  for (int j = 0; 2 * j < run.n_tile; ++j) to.outer[j][pair] = turn_of(2 * static_cast<std::uint32_t>(j) * half_tile);
 }
 
 /// Time smearing sinc(x), x = pi change nu: sines of x at the channels, over x in the middle of the run. What is left,
@@ -104,11 +145,9 @@ RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<
   // Sinc is even, and 1 to the last bit for arguments as small as this: no smearing needs no case of its own.
   const double x = fmax(abs(kPi * change * run.middle_hz), 1e-9);
   const double half = 0.5 * x * (run.spacing_hz / run.middle_hz);
-  to.sine[0][pair] = sin(x) / x;
-  to.sine[1][pair] = cos(x) / x;
+  to.sine[pair] = Complex<double>{cos(x) / x, sin(x) / x};
   const Complex<double> inner{cos(half), sin(half)};
-  to.sine_inner[0][pair] = inner.re;
-  to.sine_inner[1][pair] = inner.im;
+  to.sine_inner[pair] = inner;
   if (run.n_tile > 1) stage_outer(square(square(square(inner))), run.n_tile, to.sine_outer, pair);
 }
 
@@ -171,7 +210,10 @@ RT_HD void stage_jones(const Jones<T>& b, int pair, Staged<T, true, kThreads>& t
   }
 }
 
-RT_HD inline DoubleDouble<double> path_of(const DeviceSource& s, const DeviceRow& row) {
+/// Path difference: in twice double precision, for singles in double.
+template <class T = double>
+RT_HD DoubleDouble<double> path_of(const DeviceSource& s, const DeviceRow& row) {
+  if constexpr (sizeof(T) == 4) return {path_difference_m(row.u, row.v, row.w, s.l, s.m, s.n_high), 0.0};
   return path_difference_exact(row.u, row.v, row.w, s.l, s.m, DoubleDouble<double>{s.n_high, s.n_low});
 }
 
@@ -186,7 +228,7 @@ RT_HD void stage_pair(const DeviceJob<T>& job, const BlockPlace& block, int thre
   const DeviceSource& s = job.source[source];
   const DeviceRow& row = job.row[row_number];
   const DeviceRun& run = job.run[block.run];
-  const DoubleDouble<double> path = path_of(s, row);
+  const DoubleDouble<double> path = path_of<T>(s, row);
 
   double amplitude = 1;
   if (job.regular && job.smear_frequency) amplitude = smearing(2 * kPi * run.width_per_metre * path.hi);

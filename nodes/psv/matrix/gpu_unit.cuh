@@ -1,6 +1,7 @@
 // Matrix units of a GPU (see unit.h), by the instructions themselves: the layout of their fragments is documented (PTX
 // ISA, "Warp-level matrix instructions"), that of nvcuda::wmma is not, and without it planes could not be weighted, nor
-// sums scattered to their rows, without a detour through shared memory.
+// sums scattered to their rows, without a detour through shared memory. They are volatile: all threads of a warp must
+// come to each of them together, and a compiler must not move one into a branch that only some of them take.
 #pragma once
 
 #include "nodes/psv/matrix/unit.h"
@@ -14,32 +15,42 @@ struct GpuSums {
   __host__ __device__ static int column(int i, int lane) { return lane % 4 * 2 + i % 2; }
 };
 
-/// Double precision matrix unit, m8n8k4 (sm_80 and newer).
+/// Double precision matrix unit: m16n8k4, which sm_90 brought with twice the multiply-adds per clock, or its two halves
+/// m8n8k4 (sm_80), whose fragments are the same numbers.
 struct GpuDoubleUnit : GpuSums {
-  static constexpr int kRows = 8, kColumns = 8, kDepth = 4, kSums = 2;
+  static constexpr int kRows = 16, kColumns = 8, kDepth = 4, kSums = 4;
   struct Left {
-    double x;
+    double x[2];
   };
   struct Right {
     double x;
   };
   struct Sum {
-    double x[2] = {0, 0};
+    double x[4] = {0, 0, 0, 0};
   };
   RT_HD static void load(Left& left, const double* from, int stride, int lane) {
-    left.x = from[lane % 4 * stride + lane / 4];
+    const double* at = from + lane % 4 * stride + lane / 4;
+    left.x[0] = at[0], left.x[1] = at[8];
   }
   RT_HD static void load(Right& right, const double* from, int stride, int lane) {
     right.x = from[lane % 4 * stride + lane / 4];
   }
-  RT_HD static Left scaled(const Left& left, const double* weight, int lane) { return {left.x * weight[lane % 4]}; }
+  RT_HD static Left scaled(const Left& left, const double* weight, int lane) {
+    return {{left.x[0] * weight[lane % 4], left.x[1] * weight[lane % 4]}};
+  }
   template <bool kMinus>
   RT_HD static void multiply_add([[maybe_unused]] Sum& sum, [[maybe_unused]] const Left& left,
                                  [[maybe_unused]] const Right& right) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-        : "+d"(sum.x[0]), "+d"(sum.x[1])
-        : "d"(kMinus ? -left.x : left.x), "d"(right.x));
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+d"(sum.x[0]), "+d"(sum.x[1]), "+d"(sum.x[2]), "+d"(sum.x[3])
+                 : "d"(kMinus ? -left.x[0] : left.x[0]), "d"(kMinus ? -left.x[1] : left.x[1]), "d"(right.x));
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    RT_UNROLL
+    for (int half = 0; half < 2; ++half)
+      asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                   : "+d"(sum.x[2 * half]), "+d"(sum.x[2 * half + 1])
+                   : "d"(kMinus ? -left.x[half] : left.x[half]), "d"(right.x));
 #endif
   }
   RT_HD static double value(const Sum& sum, int i) { return sum.x[i]; }
@@ -93,7 +104,8 @@ struct GpuSingleUnit : GpuSums {
   RT_HD static void product([[maybe_unused]] float (&c)[4], [[maybe_unused]] const std::uint32_t (&a)[4],
                             [[maybe_unused]] const std::uint32_t (&b)[2]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
@@ -105,7 +117,7 @@ struct GpuSingleUnit : GpuSums {
 /// have nothing faster.
 template <class T>
 struct GpuPlainUnit : GpuSums {
-  static constexpr int kRows = sizeof(T) == 8 ? 8 : 16, kColumns = 8, kDepth = 2, kSums = kRows * kColumns / 32;
+  static constexpr int kRows = 16, kColumns = 8, kDepth = 2, kSums = kRows * kColumns / 32;
   static constexpr int kOwnRows = kRows / 8;
   struct Left {
     T x[kDepth][kOwnRows];

@@ -163,16 +163,21 @@ TileCount count_tiles(const MatrixPlan& plan, std::int32_t n) {
     seen[tile] = e.layer;
     ++times[tile];
   }
-  // What multiplies has eight rows and columns, antennas or with Jones terms half as many.
-  const std::size_t unit = plan.with_jones ? 4 : 8;
-  const auto whole_units = [unit](std::size_t length) { return (length + unit - 1) / unit * unit; };
+  // What multiplies has 16 rows and eight columns: antennas, with Jones terms twice as many.
+  const std::size_t unit_rows = plan.with_jones ? 8 : 16, unit_columns = unit_rows / 2;
+  const auto whole = [](std::size_t length, std::size_t unit) { return (length + unit - 1) / unit * unit; };
   const auto of_side = [size](std::size_t tile, std::size_t all) { return std::min(size, all - tile * size); };
   for (std::size_t i = 0; i < times.size(); ++i) {
     const bool diagonal = !plan.with_jones && i / n_right == i % n_right;
     const std::size_t rows = of_side(i / n_right, plan.left.size()), columns = of_side(i % n_right, plan.right.size());
-    const std::size_t all = whole_units(rows) * whole_units(columns);
+    std::size_t pairs = whole(rows, unit_rows) * whole(columns, unit_columns);
+    if (diagonal) {  // without units below it
+      pairs = 0;
+      for (std::size_t row = 0; row < rows; row += unit_rows)
+        pairs += unit_rows * (whole(columns, unit_columns) - row / unit_columns * unit_columns);
+    }
     count.tiles += times[i];
-    count.pairs += times[i] * (diagonal ? (all + whole_units(rows) * unit) / 2 : all);
+    count.pairs += times[i] * pairs;
     count.antennas += times[i] * (rows + (diagonal ? 0 : columns));
   }
   return count;

@@ -14,7 +14,7 @@
 
 namespace rimetree::psv {
 
-/// What multiplies: the card's matrix units (double precision: m8n8k4; single: three products of TF32, m16n8k8), or
+/// What multiplies: the card's matrix units (double precision: m16n8k4; single: three products of TF32, m16n8k8), or
 /// plain multiply-adds by each thread.
 enum class MatrixUnitKind : std::uint8_t { kTensor, kPlain };
 
@@ -38,7 +38,7 @@ struct MatrixShape {
   static constexpr bool kDouble = sizeof(T) == 8;
   static constexpr int kTile = kTileSize;
   /// Rows, columns and depth of what a matrix unit multiplies at a time.
-  static constexpr int kUnitRows = kDouble ? 8 : 16, kUnitColumns = 8, kUnitDepth = kDouble ? 4 : 8;
+  static constexpr int kUnitRows = 16, kUnitColumns = 8, kUnitDepth = kDouble ? 4 : 8;
   /// Complex numbers per thread and plane that the sums of a warp may take.
   static constexpr int kRoom = (kDouble ? 32 : 16) / kPlanes;
   static constexpr int kUnitSums = kUnitRows * kUnitColumns / 32;

@@ -2,7 +2,7 @@
 // that are read from shared memory as [term][row] and [term][column]. A GPU's threads hold a few entries each; the
 // host, which has no warps, has types that hold all of them, and does what a matrix unit does to the bits that matter:
 //
-// Double precision (m8n8k4): multiply-adds with one rounding each, which the host rounds twice.
+// Double precision (m16n8k4, or m8n8k4 twice): multiply-adds with one rounding each, which the host rounds twice.
 //
 // TF32 (m16n8k8): factors have 11 bits, products are exact, sums are singles. A single x = high + low, each of 11 bits,
 // leaves |x - high - low| <= 2^-22 |x|; of the four products low * low, <= 2^-22, is left out, so that a product is off
@@ -43,7 +43,7 @@ template <class T, MatrixUnitKind kKind>
 struct HostUnit {
   static constexpr bool kTf32 = sizeof(T) == 4 && kKind == MatrixUnitKind::kTensor;
   static constexpr int kLanes = 1;
-  static constexpr int kRows = sizeof(T) == 8 ? 8 : 16, kColumns = 8;
+  static constexpr int kRows = 16, kColumns = 8;
   static constexpr int kDepth = kKind == MatrixUnitKind::kPlain ? 2 : sizeof(T) == 8 ? 4 : 8;
   static constexpr int kSums = kRows * kColumns;
 

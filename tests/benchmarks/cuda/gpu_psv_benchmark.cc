@@ -1,9 +1,10 @@
 // PSV on a GPU, and the baselines on the same card: source-visibilities per second (one source, baseline, time and
 // channel, all correlations), end to end and by the kernel alone.
 //
-//   gpu_psv_benchmark [sources [antennas [times [channels]]]]      default: 1000 64 10 64
+//   gpu_psv_benchmark [sources [antennas [times [channels [repeats]]]]]      default: 1000 64 10 64 5
 //
-// Without a GPU it says so and measures nothing.
+// Without a GPU it says so, measures nothing and ends with status 1.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -19,7 +20,7 @@ namespace {
 
 using namespace rimetree;
 
-constexpr int kRepeats = 5;
+int n_repeat = 5;
 
 void print(const char* what, double source_visibilities, double seconds) {
   std::printf("%-58s %10.3f ms  %10.3g source-visibilities/s\n", what, 1e3 * seconds, source_visibilities / seconds);
@@ -45,8 +46,8 @@ double time_ours(DeviceContexts& devices, const testing::ArrayCase& c, bool sing
   Cancellation cancellation;
   psv::solve_on_devices(problem, devices, threads, cancellation);
   const double start = benchmarks::seconds_now();
-  for (int i = 0; i < kRepeats; ++i) psv::solve_on_devices(problem, devices, threads, cancellation);
-  return (benchmarks::seconds_now() - start) / kRepeats;
+  for (int i = 0; i < n_repeat; ++i) psv::solve_on_devices(problem, devices, threads, cancellation);
+  return (benchmarks::seconds_now() - start) / n_repeat;
 }
 
 /// Direct and, by every variant, matrix product.
@@ -109,8 +110,8 @@ void cub_on(memory::Device& device, const testing::Case& c) {
 
 int main(int argc, char** argv) {
   if (memory::cuda_device_count() == 0) {
-    std::printf("no GPU here: nothing measured\n");
-    return 0;
+    std::printf("no GPU here (%s): nothing measured\n", memory::why_no_cuda_device().c_str());
+    return 1;
   }
   const auto argument = [&](int i, std::size_t otherwise) {
     return argc > i ? static_cast<std::size_t>(std::strtoull(argv[i], nullptr, 10)) : otherwise;
@@ -118,7 +119,7 @@ int main(int argc, char** argv) {
   testing::CaseOptions o;
   testing::ArrayOptions array;
   o.n_source = argument(1, 1000), array.n_antenna = static_cast<int>(argument(2, 64)), o.n_time = argument(3, 10);
-  o.n_channel = argument(4, 64);
+  o.n_channel = argument(4, 64), n_repeat = std::max(1, static_cast<int>(argument(5, 5)));
   o.exposure_s = 0.5, o.spacing_hz = 5e4;  // phases change by a few tenths of a radian over a cell
   DeviceContexts devices = open_devices({"cuda:0", 0});
   std::printf("%s: %zu sources, %d antennas, %zu times, %zu channels\n", devices[0]->device().name().c_str(),

@@ -1,5 +1,5 @@
 // Derivatives with respect to unknowns in which visibilities are linear, by PSV's kernels: against the general path, on
-// the host and on the simulated device.
+// the host and on the device that RIMETREE_DEVICE names.
 #include "tests/support/psv_unknowns.h"
 
 namespace rimetree::test::psv_unknowns {
@@ -48,7 +48,7 @@ TEST(PsvLinearDevice, DerivativesAreThoseOfTheGeneralPath) {
         if (!jones && (unknown == Unknown::kJones || varies == Varies::kJones)) continue;
         const Scene scene(unknown, varies, jones);
         const auto expected = by_general_path(scene);
-        for (const std::string device : {"none", "simulated", "simulated,simulated"}) {
+        for (const std::string& device : {std::string("none"), chosen_device(), std::string("simulated,simulated")}) {
           Trial run(scene, device);
           expect_near_all(run.evaluate(), expected);
           EXPECT_FALSE(run.notes("cell by cell"));
@@ -69,7 +69,7 @@ TEST(PsvLinearDevice, TheyStayOnTheDeviceForThoseWhoReadThemThere) {
   }
   scene.tree.constant("no_data", Random{0, 0, true}(7, {2, 2}), 2);
   scene.roots = residuals;
-  Trial run(scene, "simulated");
+  Trial run(scene, chosen_device());
   const auto got = run.evaluate();
   for (std::size_t i = 0; i < got.size(); ++i)
     for (std::size_t k = 0; k < 2; ++k)

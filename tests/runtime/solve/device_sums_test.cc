@@ -1,4 +1,4 @@
-// Sums over cells on a simulated device, held to plain sums in extended precision.
+// Sums over cells on the device that RIMETREE_DEVICE names, held to plain sums in extended precision.
 #include "runtime/solve/device_sums.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 
 #include "memory/host_device.h"
 #include "memory/simulated_device.h"
+#include "tests/support/chosen_device.h"
 
 namespace rimetree::solve {
 namespace {
@@ -148,7 +149,7 @@ class Case {
 };
 
 void expect_sums(Case& of, const SumsWanted& wanted, std::size_t n_vector) {
-  DeviceContext device(std::make_shared<memory::SimulatedDevice>(64 << 20));
+  DeviceContext device(memory::open_device(test::chosen_device()));
   DeviceSums sums(device, of.blocks, of.inputs);
   sums.start(wanted);
   const std::vector<double> got = sums.finish();
@@ -190,7 +191,7 @@ TEST(DeviceSums, OfRealProductsTakeAllElementsTogether) {
 
 TEST(DeviceSums, ListsAddUpSums) {
   Case of(3, 2, true);
-  DeviceContext device(std::make_shared<memory::SimulatedDevice>(64 << 20));
+  DeviceContext device(memory::open_device(test::chosen_device()));
   DeviceSums sums(device, of.blocks, of.inputs);
   sums.start({{}, true, {}});
   const std::vector<double> each = sums.finish();

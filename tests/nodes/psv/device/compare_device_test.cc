@@ -1,8 +1,7 @@
 // Chi-square and its gradient where the model is computed: forests on the devices that RIMETREE_DEVICE names, or on a
 // simulated one, held to the same forests on the host; and what a fitting loop copies, byte by byte.
-#include <cstdlib>
-
 #include "nodes/psv/device/job.h"
+#include "tests/support/chosen_device.h"
 #include "tests/support/comparison_scene.h"
 
 namespace rimetree::test {
@@ -10,12 +9,6 @@ namespace {
 
 using Scene = ComparisonScene;
 constexpr int kTimes = Scene::kTimes, kChannels = Scene::kChannels;
-
-/// The device that RIMETREE_DEVICE names, or a simulated one.
-std::string chosen_device() {
-  const char* named = std::getenv("RIMETREE_DEVICE");
-  return named != nullptr && *named != 0 ? named : "simulated";
-}
 
 /// For each unknown the sum of the magnitudes of what its derivative adds up: 2 w |r| |dr/dp|, from forward
 /// derivatives.

@@ -228,6 +228,18 @@ TEST(PsvDevice, SeveralDevicesShareTheRows) {
   EXPECT_EQ(down, one.simulated.front()->statistics().bytes_to_host);
 }
 
+TEST(PsvDevice, CopiesThatRunAheadFindMemoryThatNobodyElseHas) {
+  CaseOptions o;
+  o.n_baseline = 700, o.n_time = 20, o.n_channel = 2, o.n_source = 2;
+  Case c(o);
+  Devices late, early(std::size_t{1} << 28, 1, 0, true);
+  for (int k = 0; k < 3; ++k) {
+    c.uvw[0][3] += 1;
+    EXPECT_TRUE(same_bits(early.solve(c, false), late.solve(c, false)));
+    EXPECT_TRUE(same_bits(early.solve(c, true), late.solve(c, true)));
+  }
+}
+
 TEST(PsvDevice, CanBeStopped) {
   const Case c(CaseOptions{});
   Devices devices;

@@ -1,18 +1,11 @@
 // Solver on devices: forests whose Jones matrices are solved for, on the devices that RIMETREE_DEVICE names, or on a
 // simulated one, held to the same forests on the host; and what a fit copies, byte by byte.
-#include <cstdlib>
-
 #include "runtime/solve/sums_job.h"
+#include "tests/support/chosen_device.h"
 #include "tests/support/gain_scene.h"
 
 namespace rimetree::test {
 namespace {
-
-/// The device that RIMETREE_DEVICE names, or a simulated one.
-std::string chosen_device() {
-  const char* named = std::getenv("RIMETREE_DEVICE");
-  return named != nullptr && *named != 0 ? named : "simulated";
-}
 
 /// `error`: of values, and of chi-square as a fraction of it; 0: the same bits.
 void expect_equal(const SolveReport& got, const SolveReport& expected, double error) {
@@ -41,7 +34,7 @@ void check(const GainOptions& options, double error) {
   const SolveReport expected = host.solve();
   EXPECT_GT(expected.chi_square.size(), 3u) << "nothing to solve";
   expect_equal(device.solve(), expected, error);
-  EXPECT_TRUE(device.was_summed_on_devices() || chosen_device() != "simulated");
+  EXPECT_TRUE(device.was_summed_on_devices());
   EXPECT_FALSE(host.was_summed_on_devices());
   EXPECT_TRUE(device.evaluator->warnings().list().empty());
   // From what stayed on the device.
@@ -81,8 +74,11 @@ TEST(SolverDevice, HasTheHostsBitsFromTheSameModel) {
                                 .flags = true,
                                 .known_model = true,
                                 .robust_dof = robust_dof};
-      GainScene host(options, "none"), one(options, "simulated"), three(options, "simulated,simulated,simulated", 0, 3);
+      GainScene host(options, "none"), one(options, "simulated"), three(options, "simulated,simulated,simulated", 0, 3),
+          chosen(options, chosen_device());
       const SolveReport expected = host.solve();
+      expect_equal(chosen.solve(), expected, gives_the_hosts_bits(*chosen.evaluator) ? 0 : kError);
+      EXPECT_TRUE(chosen.was_summed_on_devices());
       expect_equal(one.solve(), expected, 0);
       expect_equal(three.solve(), expected, 0);
       EXPECT_TRUE(one.was_summed_on_devices());

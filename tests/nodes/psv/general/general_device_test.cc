@@ -1,31 +1,32 @@
-// What no kernel of PSV takes, on the simulated device: skies that vary in time, unknowns in what results are not
-// linear in. The host's bits, extended precision, what is copied, and every allocation failing.
+// What no kernel of PSV takes, on the device that RIMETREE_DEVICE names: skies that vary in time, unknowns in what
+// results are not linear in. What the host gives, extended precision, what is copied, and every allocation failing.
 #include "tests/support/psv_unknowns.h"
 
 namespace rimetree::test::psv_unknowns {
 namespace {
 
-TEST(PsvGeneralDevice, SkiesThatVaryAreTheHostsBitsAndExact) {
+TEST(PsvGeneralDevice, SkiesThatVaryAreAsOnTheHostAndExact) {
   for (const auto& [varies, reason] : {std::pair(Varies::kDirections, "directions vary in time"),
                                        {Varies::kFluxes, "the brightness varies in time"},
                                        {Varies::kShapes, "shapes vary in time"}})
     for (const bool jones : {false, true}) {
       const Scene scene(Unknown::kNone, varies, jones);
-      Trial host(scene, "none"), run(scene, "simulated");
+      Trial host(scene, "none"), run(scene, chosen_device());
       run.request.verify = 20;
-      expect_same(run.evaluate(), host.evaluate());
-      EXPECT_TRUE(run.notes(std::string("PSV: on simulated device, cell by cell, as ") + reason)) << reason;
+      expect_as_on_the_host(*run.evaluator, run.evaluate(), host.evaluate());
+      const std::string where = "PSV: on " + run.evaluator->devices().front()->device().name();
+      EXPECT_TRUE(run.notes(where + ", cell by cell, as " + reason)) << reason;
       EXPECT_TRUE(host.notes("PSV: on the host, cell by cell, as ")) << reason;
       EXPECT_EQ(run.evaluator->verification().count, 20u);
       EXPECT_LE(run.evaluator->verification().largest_error, 1e-12);
       const auto described = run.evaluator->describe(run.request);
       EXPECT_TRUE(std::any_of(described.begin(), described.end(), [&](const auto& one) {
-        return one.second.text == "PSV: on simulated device, cell by cell, as " + std::string(reason);
+        return one.second.text == where + ", cell by cell, as " + reason;
       }));
     }
 }
 
-TEST(PsvGeneralDevice, DerivativesAreTheHostsBitsAndStayThere) {
+TEST(PsvGeneralDevice, DerivativesAreAsOnTheHostAndStayThere) {
   constexpr std::size_t kBytes = 4 * kTimes * kChannels * sizeof(Complex<double>);
   for (const auto& [unknown, n_derivative, reason] : {std::tuple(Unknown::kFluxes, 2u, "the brightness varies in time"),
                                                       {Unknown::kJones, 4u, "the brightness varies in time"},
@@ -37,9 +38,9 @@ TEST(PsvGeneralDevice, DerivativesAreTheHostsBitsAndStayThere) {
       const bool linear = unknown == Unknown::kFluxes || unknown == Unknown::kJones;
       if (linear && varies != Varies::kFluxes) continue;  // by kernels
       const Scene scene(unknown, varies);
-      Trial host(scene, "none"), run(scene, "simulated");
+      Trial host(scene, "none"), run(scene, chosen_device());
       const auto got = run.evaluate(), expected = host.evaluate();
-      expect_same(got, expected);
+      expect_as_on_the_host(*run.evaluator, got, expected);
       for (const ResultPtr& result : got) {
         ASSERT_EQ(result->derivatives.size(), n_derivative) << "unknowns of this baseline only";
         for (const Derivative& derivative : result->derivatives) {
@@ -53,8 +54,8 @@ TEST(PsvGeneralDevice, DerivativesAreTheHostsBitsAndStayThere) {
       }
       EXPECT_EQ(run.report().bytes_to_host, got.size() * (1 + n_derivative) * kBytes) << "the roots, and nothing else";
       EXPECT_TRUE(run.notes(varies == Varies::kFluxes ? "the brightness varies in time" : reason)) << reason;
-      expect_same(run.evaluate(), expected);
-      Trial verified(scene, "simulated");
+      expect_as_on_the_host(*run.evaluator, run.evaluate(), expected);
+      Trial verified(scene, chosen_device());
       verified.request.verify = 20;
       verified.evaluate();
       EXPECT_EQ(verified.evaluator->verification().count, 20u);
@@ -64,10 +65,10 @@ TEST(PsvGeneralDevice, DerivativesAreTheHostsBitsAndStayThere) {
 
 TEST(PsvGeneralDevice, InAFitOnlyWhatHasChangedGoesUp) {
   const Scene scene(Unknown::kJones, Varies::kDirections);
-  Trial host(scene, "none"), run(scene, "simulated");
+  Trial host(scene, "none"), run(scene, chosen_device());
   const auto step_to = [&](double value) {
     for (Trial* trial : {&host, &run}) trial->forest->set_state(trial->forest->find("p_e1_2"), {{"value", value}});
-    expect_same(run.evaluate(), host.evaluate());
+    expect_as_on_the_host(*run.evaluator, run.evaluate(), host.evaluate());
   };
   run.evaluate();
   step_to(0);  // from here on the same nodes are evaluated each time
@@ -91,14 +92,14 @@ TEST(PsvGeneralDevice, EveryAllocationMayFailAndLittleMemoryDoes) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{1000}}) {
       Trial run(scene, "simulated");
       run.device().fail_allocations(n, count);
-      expect_same(run.evaluate(), expected);
+      expect_as_on_the_host(*run.evaluator, run.evaluate(), expected);
       on_host = on_host || run.warns("is evaluated on the host");
     }
   const std::size_t needed = all.report().arrays.peak_bytes;
   for (const std::size_t part : {9, 8, 7, 6, 5, 4, 3, 2, 1}) {
     Trial run(scene, "simulated", needed * part / 10);
     const auto got = run.evaluate();
-    expect_same(got, expected);
+    expect_as_on_the_host(*run.evaluator, got, expected);
     EXPECT_LE(run.report().arrays.peak_bytes, needed * part / 10);
     in_parts = in_parts || (got[0]->value.device() != nullptr && got[1]->value.device() != nullptr &&
                             &got[0]->value.device()->block() != &got[1]->value.device()->block());
@@ -110,7 +111,7 @@ TEST(PsvGeneralDevice, EveryAllocationMayFailAndLittleMemoryDoes) {
 TEST(PsvGeneralDevice, SeveralDevicesShareTheBaselines) {
   const Scene scene(Unknown::kFluxes, Varies::kShapes);
   Trial host(scene, "none"), run(scene, "simulated,simulated");
-  expect_same(run.evaluate(), host.evaluate());
+  expect_as_on_the_host(*run.evaluator, run.evaluate(), host.evaluate());
   EXPECT_TRUE(run.notes("PSV: on simulated device, simulated device"));
   for (std::size_t i = 0; i < 2; ++i) EXPECT_GT(run.device(i).statistics().bytes_to_host, 0u);
 }
@@ -124,8 +125,8 @@ TEST(PsvGeneralDevice, ConsumersReadDerivativesWhereTheyAre) {
   }
   scene.tree.constant("v_data", Random{0, 1, true}(7, {2, 2}, true, true), 2);
   scene.roots = residuals;
-  Trial host(scene, "none"), run(scene, "simulated");
-  expect_same(run.evaluate(), host.evaluate());
+  Trial host(scene, "none"), run(scene, chosen_device());
+  expect_as_on_the_host(*run.evaluator, run.evaluate(), host.evaluate());
   EXPECT_EQ(run.report().bytes_to_host, 3 * (1 + 2) * 4 * kTimes * kChannels * sizeof(Complex<double>))
       << "residuals, and nothing of the model";
 }
@@ -134,9 +135,9 @@ TEST(PsvGeneralDevice, SomeBaselinesOfABatchHaveKernelsAndOthersNot) {
   Scene scene(Unknown::kDirections);
   scene.tree.node("fixed", "PSV", {"lmn_fixed", "b", "uvw01", "shape", "s0", "s1", "e0", "eh1"});
   scene.roots.push_back("fixed");
-  Trial host(scene, "none"), run(scene, "simulated");
+  Trial host(scene, "none"), run(scene, chosen_device());
   const auto got = run.evaluate(), expected = host.evaluate();
-  expect_same({got[0], got[1], got[2]}, {expected[0], expected[1], expected[2]});
+  expect_as_on_the_host(*run.evaluator, {got[0], got[1], got[2]}, {expected[0], expected[1], expected[2]});
   expect_ok(got[3]);
   EXPECT_TRUE(got[3]->derivatives.empty());
   for (std::size_t i = 0; i < got[3]->value.size(); ++i)
