@@ -7,39 +7,55 @@
 
 namespace rimetree::psv {
 
-/// Calls f(correlation, sign, turned) for each of XX XY YX YY, 0 to 3, that a plane is part of: with that sign, and
-/// times i if it is turned.
-template <class F>
-RT_HD inline void for_each_share(Plane plane, F&& f) {
+/// A correlation of XX XY YX YY, 0 to 3, that a plane is part of: with this sign, and times i if it is turned.
+struct PlaneShare {
+  int correlation = 0;
+  double sign = 1;
+  bool turned = false;
+};
+struct PlaneShares {
+  PlaneShare share[2];
+  int n;
+};
+RT_HD constexpr PlaneShares shares_of(Plane plane) {
   switch (plane) {
     case Plane::kI:
-      return f(0, 1.0, false), f(3, 1.0, false);
+      return {{{0, 1, false}, {3, 1, false}}, 2};
     case Plane::kQ:
-      return f(0, 1.0, false), f(3, -1.0, false);
+      return {{{0, 1, false}, {3, -1, false}}, 2};
     case Plane::kU:
-      return f(1, 1.0, false), f(2, 1.0, false);
+      return {{{1, 1, false}, {2, 1, false}}, 2};
     case Plane::kV:
-      return f(1, 1.0, true), f(2, -1.0, true);
+      return {{{1, 1, true}, {2, -1, true}}, 2};
     default: {
       const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
-      return f(i / 2, 1.0, i % 2 == 1);
+      return {{{i / 2, 1, i % 2 == 1}, {}}, 1};
     }
   }
 }
 
-/// Adds a plane to the correlations.
+/// Adds a plane to the correlations, without an index that is not known when this is compiled.
 RT_HD inline void add_plane(Plane plane, Complex<double> s, Complex<double>* e) {
-  const Complex<double> turned{-s.im, s.re};
-  for_each_share(plane, [&](int i, double sign, bool is_turned) { e[i] += sign * (is_turned ? turned : s); });
+  const PlaneShares shares = shares_of(plane);
+  RT_UNROLL
+  for (int k = 0; k < 2; ++k) {
+    if (k >= shares.n) break;
+    const double sign = shares.share[k].sign;
+    const Complex<double> part = shares.share[k].turned ? Complex<double>{-sign * s.im, sign * s.re} : sign * s;
+    RT_UNROLL
+    for (int i = 0; i < 4; ++i)
+      if (i == shares.share[k].correlation) e[i] += part;
+  }
 }
 
 /// The transpose: the conjugate adjoint of a plane from those of the correlations.
 RT_HD inline Complex<double> plane_adjoint(Plane plane, const Complex<double>* c, std::int64_t stride) {
+  const PlaneShares shares = shares_of(plane);
   Complex<double> h{};
-  for_each_share(plane, [&](int i, double sign, bool is_turned) {
-    const Complex<double> d = c[i * stride];
-    h += sign * (is_turned ? Complex<double>{-d.im, d.re} : d);
-  });
+  for (int k = 0; k < shares.n; ++k) {
+    const Complex<double> d = shares.share[k].sign * c[shares.share[k].correlation * stride];
+    h += shares.share[k].turned ? Complex<double>{-d.im, d.re} : d;
+  }
   return h;
 }
 

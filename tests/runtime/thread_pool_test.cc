@@ -6,6 +6,7 @@
 #include <atomic>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "runtime/error.h"
 
@@ -86,7 +87,9 @@ TEST_P(ThreadPoolOf, CancellationStopsAndIsThrown) {
   EXPECT_THROW(pool.parallel_for(
                    100000, 1,
                    [&](std::size_t, std::size_t, int) {
-                     if (++calls == 20) cancellation.request();
+                     const int call = ++calls;
+                     if (call == 20) cancellation.request();
+                     while (call > 20 && !cancellation.requested()) std::this_thread::yield();
                    },
                    &cancellation),
                Cancelled);

@@ -25,6 +25,23 @@ struct ReverseOptions {
   bool baselines = false;                      ///< (u, v, w) depend on an unknown
 };
 
+/// Every kind of terms of antennas, alone and with everything else.
+inline std::vector<ReverseOptions> terms_of_antennas() {
+  std::vector<ReverseOptions> all;
+  for (int bits = 0; bits < 8; ++bits) {
+    ReverseOptions options{.jones = "antennas"};
+    options.in_time = bits & 1, options.in_frequency = bits & 2, options.scalars = bits & 4;
+    all.push_back(options);
+    options.flags = options.uncorrupted = true;
+    all.push_back(options);
+    options.spectra = options.shapes = options.smearing = true;
+    all.push_back(options);
+    options.flags = false;
+    all.push_back(options);
+  }
+  return all;
+}
+
 /// Chi-square of the baselines of three antennas, "chi2", whose models are PSV nodes.
 class ReverseTree {
  public:

@@ -18,13 +18,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// The conjugate adjoint of a plane, for all lanes of a channel: re, then im.
 inline void plane_adjoint(Plane plane, const double* HWY_RESTRICT a, std::size_t lanes, double* HWY_RESTRICT h) {
   std::fill_n(h, 2 * lanes, 0.0);
-  for_each_share(plane, [&](int i, double sign, bool turned) HWY_ATTR {
-    const double *re = a + 2 * static_cast<std::size_t>(i) * lanes, *im = re + lanes;
-    for (std::size_t k = 0; k < lanes; ++k) {
-      h[k] += turned ? sign * im[k] : sign * re[k];
-      h[lanes + k] += turned ? sign * re[k] : -sign * im[k];
-    }
-  });
+  const PlaneShares shares = shares_of(plane);
+  for (int i = 0; i < shares.n; ++i) {
+    const double sign = shares.share[i].sign;
+    const double* from = a + 2 * static_cast<std::size_t>(shares.share[i].correlation) * lanes;
+    if (!shares.share[i].turned)
+      for (std::size_t k = 0; k < lanes; ++k) h[k] += sign * from[k], h[lanes + k] -= sign * from[lanes + k];
+    else
+      for (std::size_t k = 0; k < lanes; ++k) h[k] += sign * from[lanes + k], h[lanes + k] += sign * from[k];
+  }
 }
 
 /// Conjugate adjoints of all components on a run, for rows [first, first + lanes) as far as they are below `end`.

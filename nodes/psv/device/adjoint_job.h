@@ -32,7 +32,7 @@ struct DeviceAdjointJob {
   const SidePiece* piece = nullptr;     ///< [portion]
   bool right = false;                   ///< which side
 
-  std::int32_t sources = 1;  ///< side by side in a block: a power of two; sources * sum.tiles <= kThreads
+  std::int32_t sources = 1;  ///< side by side in a block: a power of two; sources * sum.tiles() <= kThreads
   std::int32_t n_portion = 1, rows_per_portion = 0;
   std::int32_t row_stride = 0;  ///< of `adjoint`
   std::int32_t n_sum = 0;       ///< of a source in `partial`: weights (unless in `channel_partial`), positions, shapes
@@ -42,7 +42,7 @@ struct DeviceAdjointJob {
   RT_HD bool spectra() const { return sum.n_weight_channel > 1 || sum.jones_vary(); }
   /// Of them, how many are in `partial`.
   RT_HD int weight_sums() const { return weights && !sides() && !spectra() ? sum.n_plane : 0; }
-  RT_HD int lanes() const { return DeviceShape::kThreads / (sources * sum.tiles); }
+  RT_HD int lanes() const { return DeviceShape::kThreads / (sources * sum.tiles()); }
   /// Rows that a block stages at a time: as many pairs as there are threads.
   RT_HD int rows_per_stage() const { return DeviceShape::kThreads / sources; }
   std::int64_t partial_values() const { return std::int64_t{n_portion} * sum.n_run * sum.n_source * n_sum; }

@@ -21,7 +21,7 @@ struct AdjointPlace {
 };
 RT_HD inline AdjointPlace place_of(const DeviceAdjointJob& job, int thread) {
   const int rest = thread / job.sources;
-  return {thread % job.sources, rest % job.sum.tiles, rest / job.sum.tiles};
+  return {thread % job.sources, rest % job.sum.tiles(), rest / job.sum.tiles()};
 }
 
 /// Which sources, channels and rows a block has.

@@ -18,7 +18,7 @@ constexpr std::int64_t kMostPortions = 65535;
 void choose_sources(DeviceAdjointJob& job) {
   job.sources = static_cast<std::int32_t>(
       std::min<unsigned>(std::bit_ceil(static_cast<unsigned>(job.sum.n_source)),
-                         unsigned{DeviceShape::kThreads} / static_cast<unsigned>(job.sum.tiles)));
+                         unsigned{DeviceShape::kThreads} / static_cast<unsigned>(job.sum.tiles())));
 }
 
 /// So many portions whose sums take no more than the visibilities do, but one.

@@ -289,7 +289,7 @@ RT_HD void accumulate(const DeviceJob<T>& job, const BlockPlace& block, int thre
   const int row = block.first_row + place.row, n_tile = run.n_tile;
   if (row >= job.n_row || place.tile >= n_tile) return;
   const ThreadTile at{row, place.tile, tile_place(n_tile, place.tile)};
-  const int left = job.n_source - first_source, n_staged = left < job.tiles ? left : job.tiles;
+  const int left = job.n_source - first_source, n_staged = left < job.tiles() ? left : job.tiles();
   const int first_pair = pair_of(job, place.row, 0), next_pair = pair_of(job, place.row, 1) - first_pair;
   for (int s = 0, pair = first_pair; s < n_staged; ++s, pair += next_pair)
     add_source(job, run, at, first_source + s, pair, from, sums);

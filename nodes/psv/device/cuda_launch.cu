@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(kThreads) psv_kernel(const __grid_constant__ D
   const BlockPlace block{static_cast<std::int32_t>(blockIdx.x) * job.rows_per_block(),
                          static_cast<std::int32_t>(blockIdx.y)};
   Sums<T, kPlanes> sums;
-  for (int first = 0; first < job.n_source; first += job.tiles) {
+  for (int first = 0; first < job.n_source; first += job.tiles()) {
     stage_pair(job, block, thread, first, staged);
     __syncthreads();
     accumulate(job, block, thread, first, staged, sums);

@@ -1,6 +1,7 @@
 #include "nodes/psv/device/direct_launch.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "nodes/psv/device/launch.h"
 #include "runtime/math/conventions.h"
@@ -44,7 +45,7 @@ DeviceJob<T> direct_job(const DeviceProblem& p, const PackedProblem& packed, Dev
   job.n_weight_plane = job.n_plane;
   if (job.n_plane <= 4) std::copy(p.sky.planes.begin(), p.sky.planes.end(), job.plane);
   job.threads = rows.block_threads;
-  job.tiles = packed.channels.tiles;
+  job.tile_bits = std::countr_zero(static_cast<unsigned>(packed.channels.tiles));
   job.regular = packed.channels.regular;
   job.smear_time = p.rows.du != nullptr && p.rows.exposure_s != nullptr && p.rows.smear_time;
   job.smear_frequency = p.rows.du != nullptr && p.rows.smear_frequency;

@@ -80,7 +80,7 @@ struct DeviceJob {
   std::int32_t n_weight_plane = 1;               ///< n_plane or, where the others have no flux, more
   Plane plane[4] = {};                           ///< of up to four
   std::int32_t threads = DeviceShape::kThreads;  ///< per block, one of DeviceShape::kThreadVariants
-  std::int32_t tiles = 1;                        ///< threads per row: a power of two, kMostTiles at most
+  std::int32_t tile_bits = 0;                    ///< 2^tile_bits threads per row, kMostTiles at most
   bool regular = true;                           ///< runs are regular: phasors advance from channel to channel
   bool smear_time = false, smear_frequency = false;
   bool taper = false;       ///< sources are Gaussians
@@ -91,7 +91,8 @@ struct DeviceJob {
   RT_HD bool jones_vary() const { return left.channel != 0 || right.channel != 0; }  ///< along channels
   /// Whether anything but constant weights and phasors is needed.
   bool general() const { return !regular || smear_time || taper || residual || n_weight_channel > 1 || with_jones(); }
-  RT_HD int rows_per_block() const { return threads / tiles; }
+  RT_HD int tiles() const { return 1 << tile_bits; }
+  RT_HD int rows_per_block() const { return threads >> tile_bits; }
 };
 
 /// Calls f(array, number of elements) for each array that is there.

@@ -13,7 +13,7 @@ GpuLauncher gpu_launcher;
 template <class T, int kPlanes, bool kGeneral, int kThreads>
 void run_block(const DeviceJob<T>& job, const BlockPlace& block, Staged<T, kGeneral, kThreads>& staged) {
   std::vector<Sums<T, kPlanes>> sums(kThreads);
-  for (int first = 0; first < job.n_source; first += job.tiles) {
+  for (int first = 0; first < job.n_source; first += job.tiles()) {
     for (int thread = 0; thread < kThreads; ++thread) stage_pair(job, block, thread, first, staged);
     for (int thread = 0; thread < kThreads; ++thread)
       accumulate(job, block, thread, first, staged, sums[static_cast<std::size_t>(thread)]);

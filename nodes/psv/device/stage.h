@@ -84,7 +84,7 @@ struct ThreadPlace {
 };
 template <class T>
 RT_HD ThreadPlace place_of(const DeviceJob<T>& job, int thread) {
-  return {thread / job.tiles, thread % job.tiles};
+  return {thread >> job.tile_bits, thread & (job.tiles() - 1)};
 }
 /// Rows side by side, so that threads of neighbouring rows read without conflict; one more per source, so that they
 /// write without.

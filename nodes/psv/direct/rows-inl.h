@@ -75,13 +75,15 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
 
 /// Adds plane `plane`, re and im for all lanes, to the correlations [XX XY YX YY][re, im][lane].
 inline void add_plane(Plane plane, const double* HWY_RESTRICT s, std::size_t lanes, double* HWY_RESTRICT e) {
-  for_each_share(plane, [&](int i, double sign, bool turned) HWY_ATTR {
-    double *re = e + 2 * static_cast<std::size_t>(i) * lanes, *im = re + lanes;
-    for (std::size_t k = 0; k < lanes; ++k) {
-      re[k] += turned ? -sign * s[lanes + k] : sign * s[k];
-      im[k] += turned ? sign * s[k] : sign * s[lanes + k];
-    }
-  });
+  const PlaneShares shares = shares_of(plane);
+  for (int i = 0; i < shares.n; ++i) {
+    const double sign = shares.share[i].sign;
+    double* to = e + 2 * static_cast<std::size_t>(shares.share[i].correlation) * lanes;
+    if (!shares.share[i].turned)
+      for (std::size_t k = 0; k < 2 * lanes; ++k) to[k] += sign * s[k];
+    else
+      for (std::size_t k = 0; k < lanes; ++k) to[k] -= sign * s[lanes + k], to[lanes + k] += sign * s[k];
+  }
 }
 
 /// Writes the sums of a run to the rows [begin, end) among those that start at `first`, some channels of a row at a

@@ -68,20 +68,10 @@ void check(ReverseOptions options) {
 }
 
 TEST(PsvReverseDevice, AgreesWithTheHostWithTermsOfAntennas) {
-  for (const bool in_time : {false, true})
-    for (const bool in_frequency : {false, true})
-      for (const bool scalars : {false, true}) {
-        SCOPED_TRACE(::testing::Message() << in_time << in_frequency << scalars);
-        ReverseOptions options{
-            .jones = "antennas", .in_time = in_time, .in_frequency = in_frequency, .scalars = scalars};
-        check(options);
-        options.flags = options.uncorrupted = true;
-        check(options);
-        options.spectra = options.shapes = options.smearing = true;
-        check(options);
-        options.flags = false;
-        check(options);
-      }
+  for (const ReverseOptions& options : terms_of_antennas()) {
+    SCOPED_TRACE(::testing::Message() << options.in_time << options.in_frequency << options.scalars << options.flags);
+    check(options);
+  }
 }
 
 TEST(PsvReverseDevice, AgreesWithTheHostWithJonesTerms) {
