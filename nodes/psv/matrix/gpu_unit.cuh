@@ -15,8 +15,8 @@ struct GpuSums {
   __host__ __device__ static int column(int i, int lane) { return lane % 4 * 2 + i % 2; }
 };
 
-/// Double precision matrix unit: m16n8k4, which sm_90 brought with twice the multiply-adds per clock, or its two halves
-/// m8n8k4 (sm_80), whose fragments are the same numbers.
+/// Double precision matrix unit: m16n8k4, which sm_90 brought, or its two halves m8n8k4 (sm_80), whose fragments are
+/// the same numbers. Whether sm_90 does the larger one faster is to be measured.
 struct GpuDoubleUnit : GpuSums {
   static constexpr int kRows = 16, kColumns = 8, kDepth = 4, kSums = 4;
   struct Left {
