@@ -50,15 +50,7 @@ inline void expect_close(const Vells& got, const Vells& expected) {
 /// What the devices of an evaluator gave, and the host.
 inline void expect_as_on_the_host(const Evaluator& evaluator, const Result& got, const Result& expected) {
   if (gives_the_hosts_bits(evaluator)) return expect_same_bits(got, expected);
-  ASSERT_EQ(got.status, expected.status);
-  expect_close(got.value, expected.value);
-  expect_close(got.weight, expected.weight);
-  ASSERT_EQ(got.derivatives.size(), expected.derivatives.size());
-  for (std::size_t i = 0; i < expected.derivatives.size(); ++i) {
-    EXPECT_EQ(got.derivatives[i].parameter, expected.derivatives[i].parameter);
-    expect_close(got.derivatives[i].value, expected.derivatives[i].value);
-  }
-  expect_same_flags(got.flags, expected.flags);
+  expect_alike(got, expected, expect_close);
 }
 inline void expect_as_on_the_host(const Evaluator& evaluator, const std::vector<ResultPtr>& got,
                                   const std::vector<ResultPtr>& expected) {

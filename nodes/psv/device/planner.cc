@@ -11,10 +11,10 @@ namespace {
 
 /// Double-precision multiply-adds, counted in the bodies and, for the direct sum, in the machine code for sm_90.
 struct Counts {
-  static constexpr double kPath = 30;    ///< a path difference in twice double precision
-  static constexpr double kPhasor = 35;  ///< a phase reduced, its sine and cosine
-  static constexpr double kSinglePhases = 15,
-                          kSinglePhasors = 200;  ///< all of a source and row; singles are the latter
+  static constexpr double kPath = 30;            ///< a path difference in twice double precision
+  static constexpr double kPhasor = 35;          ///< a phase reduced, its sine and cosine
+  static constexpr double kSinglePhases = 15;    ///< path and phases of a source and row, for singles
+  static constexpr double kSinglePhasors = 200;  ///< what is made of them, in single precision
   static constexpr double kSmearing = 60, kTaper = 60;
   static constexpr double kProduct = 64;  ///< of two 2x2 matrices, each entry complex, twice
 };

@@ -24,7 +24,7 @@ RT_HD inline Complex<double> square(Complex<double> z) { return {(z.re - z.im) *
 
 /// A phase in units of 2^-32 turns: multiples of it are exact, and whole turns fall off.
 RT_HD inline std::uint32_t fixed_turns(double turns) {
-  constexpr double kMost = 0x1p30;  // no phase, and none where a number is not one
+  constexpr double kMost = 0x1p30;  // beyond that a double has no phase left; nor has what is not a number
   return abs(turns) < kMost ? static_cast<std::uint32_t>(static_cast<std::int64_t>(rint(turns * 0x1p32))) : 0;
 }
 /// exp(2 pi i turns / 2^32) by the series of sine and cosine up to an eighth of a turn, to 1e-7.

@@ -3,8 +3,10 @@
 // happens where nothing does.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "nodes/psv/device/chunks.h"
@@ -81,6 +83,21 @@ TEST(PsvDevice, SumsUnpolarisedSourcesApart) {
       o.spectra = bits & 2;
       check(o, devices);
     }
+}
+
+TEST(PsvDevice, ADirectionThatIsNotANumberShows) {
+  CaseOptions o;
+  o.n_source = 3;
+  o.n_channel = 9;
+  Case c(o);
+  c.m[1] = std::numeric_limits<double>::quiet_NaN();
+  Devices devices = Devices::chosen();
+  for (const bool single : {false, true})
+    for (const Complex<double>& v : devices.solve(c, single)) {
+      EXPECT_TRUE(std::isnan(v.re) || v.re == 0) << v.re;  // XY and YX of unpolarised sources may be zero
+    }
+  EXPECT_TRUE(std::isnan(devices.solve(c, true).front().re));
+  EXPECT_TRUE(std::isnan(devices.solve(c, false).front().re));
 }
 
 TEST(PsvDevice, SumsManySourcesInSinglePrecision) {
