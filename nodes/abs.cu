@@ -5,8 +5,8 @@
 // for complex numbers.
 // Flags: those of the child. Derivative: exact, by dual numbers.
 // MeqTrees: Abs.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -5,8 +5,8 @@
 // no derivative there.
 // Flags: those of the child. Derivative: exact, by dual numbers.
 // MeqTrees: Arg.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

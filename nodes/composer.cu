@@ -5,8 +5,8 @@
 // new first dimension; the default, an empty list, gives a vector of all elements.
 // Result: the tensor, unit of the children; complex if any child is.
 // Flags: they stay with their element. Derivative: exact. MeqTrees: Composer.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/cell_loop.h"
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/cell_loop.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

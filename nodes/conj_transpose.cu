@@ -3,8 +3,8 @@
 // Child: x, matrix [n,m] or stack [source,n,m]; a scalar or stack of scalars [source] is conjugated. State: none.
 // Result: [m,n] or [source,m,n], unit and type of the child.
 // Flags: they stay with their element. Derivative: exact. MeqTrees: ConjTranspose, its name for Transpose(conj=True).
-#include "runtime/plugin_api.h"
-#include "runtime/transposition.h"
+#include "runtime/cell/transposition.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

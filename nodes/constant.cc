@@ -7,9 +7,9 @@
 // MeqTrees: Constant (its vells= is cells_rank here).
 #include <cstring>
 
-#include "runtime/error.h"
-#include "runtime/node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/core/error.h"
+#include "runtime/core/node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -5,8 +5,8 @@
 // NaN, as the arithmetic of the machine does.
 // Flags: per element, flagged where any child is. Derivative: exact, by dual numbers.
 // MeqTrees: Divide.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -4,8 +4,8 @@
 // Flags: none. Derivative: none. MeqTrees: Freq.
 #include <algorithm>
 
-#include "runtime/node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/core/node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

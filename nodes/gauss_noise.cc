@@ -10,11 +10,11 @@
 // Salmon et al. 2011, SC11 (Philox4x32-10). MeqTrees: GaussNoise.
 #include <cmath>
 
-#include "runtime/error.h"
-#include "runtime/fingerprint.h"
+#include "runtime/core/error.h"
+#include "runtime/core/fingerprint.h"
+#include "runtime/core/node.h"
+#include "runtime/core/plugin_api.h"
 #include "runtime/math/philox.h"
-#include "runtime/node.h"
-#include "runtime/plugin_api.h"
 
 namespace rimetree {
 

@@ -5,9 +5,9 @@
 // east (rad); all zero for a point. uvw [3], or [2,3] of which the first row counts (m); w is not used. State: none.
 // Result: scalar or [source], real, dimensionless, at most 1; varies along freq. Flags: union. Derivative: exact, by
 // dual numbers. runtime/math/conventions.h, gaussian_taper.
-#include "runtime/cell_node.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 #include "runtime/math/conventions.h"
-#include "runtime/plugin_api.h"
 
 namespace rimetree {
 

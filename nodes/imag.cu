@@ -4,8 +4,8 @@
 // State: none. Result: dimensions of the child; real; unit of the child.
 // Flags: those of the child. Derivative: exact, by dual numbers.
 // MeqTrees: Imag.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

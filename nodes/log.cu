@@ -5,8 +5,8 @@
 // gives -infinity, a negative real number NaN.
 // Flags: those of the child. Derivative: exact, by dual numbers.
 // MeqTrees: Log.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -10,11 +10,11 @@
 // Derivative: -sum w Re(conj(r) dr/dp); with priors in reverse mode only. Lochner et al. 2015, MNRAS 450, 1308.
 #include <cmath>
 
-#include "runtime/error.h"
-#include "runtime/forest.h"
+#include "runtime/core/error.h"
+#include "runtime/core/forest.h"
+#include "runtime/core/plugin_api.h"
+#include "runtime/evaluate/objective.h"
 #include "runtime/math/conventions.h"
-#include "runtime/objective.h"
-#include "runtime/plugin_api.h"
 
 namespace rimetree {
 

@@ -3,8 +3,8 @@
 // Children: xx, xy, yx, yy, scalars of one unit. State: none.
 // Result: [2,2], unit of the children; complex if any child is.
 // Flags: each element has those of its child. Derivative: exact. MeqTrees: Matrix22 (there a Composer).
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -3,9 +3,9 @@
 // Child: x, [2,2] or stack [source,2,2]; of a scalar or stack of scalars [source] the reciprocal. State: none.
 // Result: dimensions of the child, reciprocal unit, complex. A singular matrix gives infinities or NaN.
 // Flags: a cell is flagged where any element is. Derivative: exact, by dual numbers. MeqTrees: MatrixInvert22.
-#include "runtime/cell_node.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 #include "runtime/math/jones.h"
-#include "runtime/plugin_api.h"
 
 namespace rimetree {
 

@@ -9,8 +9,8 @@
 // MeqTrees: MatrixMultiply (stacks are added here). Smirnov 2011, A&A 527, A106, section 1.
 #include <algorithm>
 
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -4,10 +4,10 @@
 // element if they have the dimensions of x, otherwise those of all their elements; missing ones are left out.
 // State: flag_mask (integer mask of the bits taken from the further children, default -1: all).
 // Result and derivatives: those of x, unchanged. MeqTrees: MergeFlags.
-#include "runtime/flag_rules.h"
-#include "runtime/node.h"
-#include "runtime/plugin_api.h"
-#include "runtime/pull_back.h"
+#include "runtime/core/flag_rules.h"
+#include "runtime/core/node.h"
+#include "runtime/core/plugin_api.h"
+#include "runtime/core/pull_back.h"
 
 namespace rimetree {
 

@@ -7,8 +7,8 @@
 // Flags: flagged cells are left out; the result is flagged (and 0) where nothing is left. Not-a-number wins over
 // numbers. Derivative: that of the chosen value.
 // MeqTrees: Min.
-#include "runtime/cell_reduction.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_reduction.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -5,8 +5,8 @@
 // State: none. Result: the dimensions of the children; complex if any child is.
 // Flags: per element, flagged where any child is. Derivative: exact, by dual numbers; adjoints by the product rule.
 // MeqTrees: Multiply.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -13,12 +13,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/error.h"
+#include "runtime/core/error.h"
+#include "runtime/core/node.h"
+#include "runtime/core/plugin_api.h"
+#include "runtime/core/pull_back.h"
+#include "runtime/core/solution_tiles.h"
 #include "runtime/math/conventions.h"
-#include "runtime/node.h"
-#include "runtime/plugin_api.h"
-#include "runtime/pull_back.h"
-#include "runtime/solution_tiles.h"
 
 namespace rimetree {
 

@@ -5,8 +5,8 @@
 // with a fractional exponent gives NaN.
 // Flags: per element, flagged where any child is. Derivative: exact, by dual numbers.
 // MeqTrees: Pow.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -8,8 +8,8 @@
 // child. Flags: they stay with their element. Derivative: exact. MeqTrees: Selector.
 #include <algorithm>
 
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

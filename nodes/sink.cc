@@ -7,11 +7,11 @@
 // not vary along time or freq are written to all cells. Missing (and nothing is written) if the child is missing or the
 // group has no row of the baseline. Of data with Stokes I only, I = (XX+YY)/2.
 // Flags: written to FLAG, not passed on. Derivative: none. MeqTrees: Sink.
-#include "runtime/error.h"
-#include "runtime/ms_baseline.h"
-#include "runtime/node.h"
-#include "runtime/plugin_api.h"
-#include "runtime/pull_back.h"
+#include "runtime/core/error.h"
+#include "runtime/core/ms_baseline.h"
+#include "runtime/core/node.h"
+#include "runtime/core/plugin_api.h"
+#include "runtime/core/pull_back.h"
 
 namespace rimetree {
 

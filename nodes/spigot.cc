@@ -9,10 +9,10 @@
 // the row over the time width of the cell, so that rate times cell width is the change over what the row was averaged
 // over. Flags: flag_bit where FLAG or FLAG_ROW is set, the row is absent, or the correlation is. Missing if the group
 // has no row of the baseline. Derivative: none. MeqTrees: Spigot.
-#include "runtime/error.h"
-#include "runtime/ms_baseline.h"
-#include "runtime/node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/core/error.h"
+#include "runtime/core/ms_baseline.h"
+#include "runtime/core/node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -5,8 +5,8 @@
 // unit of the child; a negative real number gives NaN, a complex one its principal root.
 // Flags: those of the child. Derivative: exact, by dual numbers.
 // MeqTrees: Sqrt.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

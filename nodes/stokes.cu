@@ -5,8 +5,8 @@
 // Result: [2,2] or [source,2,2], complex, Jy; so that I = (XX+YY)/2.
 // Flags: union. Derivative: exact, by dual numbers.
 // Smirnov 2011, A&A 527, A106 (brightness matrix), with the factor 1/2 left out as in MeqTrees.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

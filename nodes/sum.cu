@@ -6,8 +6,8 @@
 // Result: dimensions without tensor_axis, unit of the children.
 // Flags: flagged cells are left out; the result is flagged (and 0) where nothing is left. Derivative: exact.
 // MeqTrees: Sum; tensor_axis and several children are added here.
-#include "runtime/cell_reduction.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_reduction.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

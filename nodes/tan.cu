@@ -4,8 +4,8 @@
 // State: none. Result: dimensions of the child; real for a real child, complex for a complex one; dimensionless.
 // Flags: those of the child. Derivative: exact, by dual numbers.
 // MeqTrees: Tan.
-#include "runtime/cell_node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

@@ -6,9 +6,9 @@
 // along time and freq. Flags: union. Derivative: exact, by dual numbers (that of the smearing included). Thompson,
 // Moran & Swenson 2017, eqs 6.67 and 6.80. MeqTrees' TFSmearFactor takes the phases of two stations and their rates by
 // finite differences, and takes one frequency for bands narrower than 5 %; here each channel has its own value.
-#include "runtime/cell_node.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 #include "runtime/math/conventions.h"
-#include "runtime/plugin_api.h"
 
 namespace rimetree {
 

@@ -3,8 +3,8 @@
 // Child: x, matrix [n,m] or stack [source,n,m]; of a scalar or stack of scalars [source] only the numbers change.
 // State: conj (default false). Result: [m,n] or [source,m,n], unit and type of the child.
 // Flags: they stay with their element. Derivative: exact. MeqTrees: Transpose.
-#include "runtime/plugin_api.h"
-#include "runtime/transposition.h"
+#include "runtime/cell/transposition.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

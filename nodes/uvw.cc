@@ -14,9 +14,9 @@
 #include <cmath>
 #include <map>
 
-#include "runtime/cell_node.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 #include "runtime/math/conventions.h"
-#include "runtime/plugin_api.h"
 
 namespace rimetree {
 

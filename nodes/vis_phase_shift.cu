@@ -5,9 +5,9 @@
 // freq. Flags: union. Derivative: exact, by dual numbers. The phase is formed in twice double precision, so that whole
 // turns cost no accuracy. Smirnov 2011, A&A 527, A106, eq. 14, with the sign that UVW as stored in Measurement Sets
 // need (MeqTrees' VisPhaseShift of a station has the opposite sign, and the opposite baseline).
-#include "runtime/cell_node.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 #include "runtime/math/double_double.h"
-#include "runtime/plugin_api.h"
 
 namespace rimetree {
 

@@ -3,9 +3,9 @@
 // Child: lmn [3] or [source,3], dimensionless. State: width_per_hz (default 65e-9, the 65 per GHz that is usual for the
 // WSRT at 1.4 GHz). Result: scalar or [source], real, dimensionless; varies along freq. Flags: those of the child.
 // Derivative: exact, by dual numbers. MeqTrees: the script WSRT_cos3_beam.
-#include "runtime/cell_node.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
 #include "runtime/math/conventions.h"
-#include "runtime/plugin_api.h"
 
 namespace {
 

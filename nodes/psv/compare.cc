@@ -8,7 +8,7 @@
 #include "nodes/psv/device/compare_solve.h"
 #include "nodes/psv/jones_operands.h"
 #include "nodes/psv/solve_group.h"
-#include "runtime/fingerprint.h"
+#include "runtime/core/fingerprint.h"
 
 namespace rimetree::psv {
 namespace {

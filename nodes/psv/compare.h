@@ -1,4 +1,4 @@
-// The PSV node's models compared with data where they are computed; see runtime/comparison.h.
+// The PSV node's models compared with data where they are computed; see runtime/core/comparison.h.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/operands.h"
-#include "runtime/comparison.h"
-#include "runtime/objective.h"
+#include "runtime/core/comparison.h"
+#include "runtime/evaluate/objective.h"
 
 namespace rimetree::psv {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "nodes/psv/kernel.h"
-#include "runtime/cells.h"
-#include "runtime/vells.h"
+#include "runtime/core/cells.h"
+#include "runtime/core/vells.h"
 
 namespace rimetree::psv {
 

@@ -7,8 +7,8 @@
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
 #include "nodes/psv/solve_group.h"
-#include "runtime/fingerprint.h"
-#include "runtime/stopwatch.h"
+#include "runtime/core/fingerprint.h"
+#include "runtime/core/stopwatch.h"
 
 namespace rimetree::psv {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "nodes/psv/problem.h"
-#include "runtime/error.h"
+#include "runtime/core/error.h"
+#include "runtime/core/node.h"
+#include "runtime/core/pull_back.h"
 #include "runtime/math/traced.h"
-#include "runtime/node.h"
-#include "runtime/pull_back.h"
 
 namespace rimetree::psv {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/fingerprint.h"
+#include "runtime/core/fingerprint.h"
 
 namespace rimetree::psv {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv {

@@ -22,9 +22,9 @@
 #include "nodes/psv/packed_skies.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/verify.h"
-#include "runtime/error.h"
-#include "runtime/node.h"
-#include "runtime/plugin_api.h"
+#include "runtime/core/error.h"
+#include "runtime/core/node.h"
+#include "runtime/core/plugin_api.h"
 
 namespace rimetree {
 

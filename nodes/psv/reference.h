@@ -3,7 +3,7 @@
 #pragma once
 
 #include "nodes/psv/body.h"
-#include "runtime/cell_numbers.h"
+#include "runtime/device/cell_numbers.h"
 
 namespace rimetree::psv {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "nodes/psv/planner.h"
-#include "runtime/thread_pool.h"
+#include "runtime/core/thread_pool.h"
 
 namespace rimetree::psv {
 

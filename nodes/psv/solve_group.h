@@ -6,7 +6,7 @@
 #include "nodes/psv/matrix/antennas.h"
 #include "nodes/psv/packed_skies.h"
 #include "nodes/psv/solve.h"
-#include "runtime/node.h"
+#include "runtime/core/node.h"
 
 namespace rimetree::psv {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "runtime/core/tile.h"
 #include "runtime/ms/tile_plan.h"
-#include "runtime/tile.h"
 
 namespace rimetree::ms {
 

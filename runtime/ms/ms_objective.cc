@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/core/error.h"
+#include "runtime/evaluate/objective.h"
 #include "runtime/ms/tile_request.h"
-#include "runtime/objective.h"
 
 namespace rimetree::ms {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/evaluator.h"
+#include "runtime/evaluate/evaluator.h"
 #include "runtime/ms/tile_stream.h"
 
 namespace rimetree::ms {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/evaluator.h"
+#include "runtime/evaluate/evaluator.h"
 #include "runtime/ms/measurement_set.h"
 #include "runtime/ms/tile_reader.h"
 

@@ -3,9 +3,9 @@
 #include <functional>
 #include <map>
 
-#include "runtime/error.h"
+#include "runtime/core/error.h"
+#include "runtime/core/solver_node.h"
 #include "runtime/ms/tile_request.h"
-#include "runtime/solver_node.h"
 
 namespace rimetree::ms {
 

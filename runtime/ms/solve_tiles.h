@@ -1,7 +1,7 @@
 // Runs the Solver of a forest on tiles of a Measurement Set that are solved together.
 #pragma once
 
-#include "runtime/evaluator.h"
+#include "runtime/evaluate/evaluator.h"
 #include "runtime/ms/tile_stream.h"
 
 namespace rimetree::ms {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/tile.h"
 #include "runtime/ms/measurement_set.h"
 #include "runtime/ms/tile_plan.h"
-#include "runtime/tile.h"
 
 namespace rimetree::ms {
 

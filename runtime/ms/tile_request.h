@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/forest.h"
+#include "runtime/core/forest.h"
+#include "runtime/core/request.h"
 #include "runtime/ms/tile_reader.h"
-#include "runtime/request.h"
 
 namespace rimetree::ms {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "runtime/core/tile.h"
 #include "runtime/ms/measurement_set.h"
 #include "runtime/ms/progress_journal.h"
-#include "runtime/tile.h"
 
 namespace rimetree::ms {
 

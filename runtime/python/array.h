@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "runtime/core/result.h"
+#include "runtime/core/state.h"
 #include "runtime/python/python.h"
-#include "runtime/result.h"
-#include "runtime/state.h"
 
 namespace rimetree::python {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/result.h"
+#include "runtime/core/state.h"
 #include "runtime/python/python.h"
-#include "runtime/result.h"
-#include "runtime/state.h"
 
 namespace rimetree::python {
 

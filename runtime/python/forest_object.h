@@ -1,7 +1,7 @@
 // The Python face of a forest with its evaluator.
 #pragma once
 
-#include "runtime/evaluator.h"
+#include "runtime/evaluate/evaluator.h"
 #include "runtime/python/python.h"
 
 namespace rimetree::python {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "runtime/derivative_check.h"
+#include "runtime/core/solution_tiles.h"
+#include "runtime/evaluate/derivative_check.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
-#include "runtime/solution_tiles.h"
 
 namespace rimetree::python {
 

@@ -1,8 +1,10 @@
 // rimetree._core: what the Python package stands on.
 #include "memory/devices.h"
-#include "runtime/device_tuner.h"
-#include "runtime/multiply_add_peak.h"
-#include "runtime/plugin_api.h"
+#include "runtime/core/plugin_api.h"
+#include "runtime/core/registry.h"
+#include "runtime/core/thread_limit.h"
+#include "runtime/device/device_tuner.h"
+#include "runtime/evaluate/multiply_add_peak.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
@@ -13,8 +15,6 @@
 #include "runtime/python/py_node.h"
 #include "runtime/python/python.h"
 #include "runtime/python/registry_functions.h"
-#include "runtime/registry.h"
-#include "runtime/thread_limit.h"
 
 namespace rimetree::python {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/request.h"
 #include "runtime/ms/tile_reader.h"
 #include "runtime/python/python.h"
-#include "runtime/request.h"
 
 namespace rimetree::python {
 

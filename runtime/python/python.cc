@@ -1,7 +1,7 @@
 #include "runtime/python/python.h"
 
 #include "memory/device.h"
-#include "runtime/forest.h"
+#include "runtime/core/forest.h"
 #include "runtime/python/convert.h"
 
 namespace rimetree::python {

@@ -1,7 +1,7 @@
 #include "runtime/python/registry_functions.h"
 
+#include "runtime/core/registry.h"
 #include "runtime/python/convert.h"
-#include "runtime/registry.h"
 
 namespace rimetree::python {
 

@@ -1,8 +1,8 @@
 // Reports of Solvers as Python objects.
 #pragma once
 
+#include "runtime/core/solve_report.h"
 #include "runtime/python/convert.h"
-#include "runtime/solve_report.h"
 
 namespace rimetree::python {
 

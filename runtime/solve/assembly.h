@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "runtime/core/thread_pool.h"
 #include "runtime/fit/covariance.h"
 #include "runtime/solve/cell_sums.h"
 #include "runtime/solve/problem.h"
-#include "runtime/thread_pool.h"
 
 namespace rimetree::solve {
 

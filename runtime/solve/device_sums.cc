@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/fingerprint.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/solve/sums_launch.h"
 
 namespace rimetree::solve {

@@ -2,7 +2,7 @@
 // products are summed over cells, sums of equations are added up to the matrices of groups, and these come down.
 #include <algorithm>
 
-#include "runtime/fingerprint.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/solve/generic_source.h"
 #include "runtime/solve/operand.h"
 #include "runtime/solve/sums_body.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 #include "runtime/solve/cell_sums.h"
 #include "runtime/solve/operand.h"
 

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "runtime/evaluator.h"
+#include "runtime/evaluate/evaluator.h"
 #include "runtime/solve/assembly.h"
 #include "runtime/solve/device_sums.h"
 #include "runtime/solve/part_view.h"

@@ -2,7 +2,7 @@
 // (where a device has predicted them they never leave), so that another sweep sends coefficients only.
 #include <algorithm>
 
-#include "runtime/fingerprint.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/solve/jones_planes.h"
 
 namespace rimetree::solve {

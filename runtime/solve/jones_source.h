@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "runtime/evaluator.h"
+#include "runtime/evaluate/evaluator.h"
 #include "runtime/solve/assembly.h"
 #include "runtime/solve/cell_sums.h"
 #include "runtime/solve/device_sums.h"

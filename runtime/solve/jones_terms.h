@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "runtime/evaluator.h"
+#include "runtime/evaluate/evaluator.h"
 #include "runtime/solve/problem.h"
 
 namespace rimetree::solve {

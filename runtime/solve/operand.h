@@ -1,7 +1,7 @@
 // Reading results cell by cell, whatever axes they vary on.
 #pragma once
 
-#include "runtime/result.h"
+#include "runtime/core/result.h"
 
 namespace rimetree::solve {
 

@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/core/solver_node.h"
 #include "runtime/solve/problem.h"
-#include "runtime/solver_node.h"
 
 namespace rimetree::solve {
 

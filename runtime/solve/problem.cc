@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 #include "runtime/fit/disjoint_sets.h"
 
 namespace rimetree::solve {

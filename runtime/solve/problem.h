@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/forest.h"
+#include "runtime/core/request.h"
+#include "runtime/core/solution_tiles.h"
 #include "runtime/fit/sparsity.h"
-#include "runtime/forest.h"
-#include "runtime/request.h"
-#include "runtime/solution_tiles.h"
 
 namespace rimetree::solve {
 

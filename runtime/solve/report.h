@@ -1,10 +1,10 @@
 // From the outcome of the fits to what a user is told.
 #pragma once
 
+#include "runtime/core/solve_report.h"
 #include "runtime/fit/levenberg_marquardt.h"
 #include "runtime/solve/assembly.h"
 #include "runtime/solve/solve.h"
-#include "runtime/solve_report.h"
 
 namespace rimetree::solve {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <memory>
 
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 #include "runtime/fit/acceleration.h"
 #include "runtime/solve/complex_unknowns.h"
 #include "runtime/solve/generic_source.h"

@@ -1,10 +1,10 @@
 // The loop of a Solver: evaluate, make normal equations, step, until every group of connected unknowns has ended.
 #pragma once
 
-#include "runtime/evaluator.h"
+#include "runtime/core/solver_node.h"
+#include "runtime/evaluate/evaluator.h"
 #include "runtime/fit/levenberg_marquardt.h"
 #include "runtime/math/error_model.h"
-#include "runtime/solver_node.h"
 
 namespace rimetree::solve {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/device_batch.h"
-#include "runtime/fingerprint.h"
+#include "runtime/core/fingerprint.h"
+#include "runtime/device/device_batch.h"
 
 namespace rimetree::solve {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/device_context.h"
-#include "runtime/result.h"
+#include "runtime/core/result.h"
+#include "runtime/device/device_context.h"
 #include "runtime/solve/sums_job.h"
 
 namespace rimetree::solve {

@@ -8,8 +8,8 @@
 #include <functional>
 #include <string>
 
-#include "runtime/evaluator.h"
-#include "runtime/registry.h"
+#include "runtime/core/registry.h"
+#include "runtime/evaluate/evaluator.h"
 #include "tests/support/many_node_tree.h"
 
 using namespace rimetree;

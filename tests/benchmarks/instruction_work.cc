@@ -9,8 +9,8 @@
 #include <string>
 
 #include "nodes/psv/delay/delay.h"
-#include "runtime/evaluator.h"
-#include "runtime/registry.h"
+#include "runtime/core/registry.h"
+#include "runtime/evaluate/evaluator.h"
 #include "tests/support/many_node_tree.h"
 #include "tests/support/psv_case.h"
 

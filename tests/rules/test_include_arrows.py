@@ -11,23 +11,28 @@ SOURCES = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 # Which folders of the project a folder may include, besides itself.
+CORE = {"memory", "runtime/math", "runtime/core"}
+EVALUATION = CORE | {"runtime/device", "runtime/cell", "runtime/evaluate"}
 MAY_INCLUDE = {
     "memory": set(),
     "runtime/math": set(),
-    "runtime": {"memory", "runtime/math"},
+    "runtime/core": CORE,
+    "runtime/device": CORE,
+    "runtime/cell": CORE | {"runtime/device"},
+    "runtime/evaluate": EVALUATION,
     "runtime/fit": set(),  # pure mathematics
-    "runtime/solve": {"memory", "runtime", "runtime/math", "runtime/fit"},
-    "runtime/ms": {"memory", "runtime", "runtime/math", "runtime/fit"},
-    "runtime/python": {"memory", "runtime", "runtime/math", "runtime/fit", "runtime/solve", "runtime/ms"},
-    "nodes": {"memory", "runtime", "runtime/math", "runtime/solve"},
-    "nodes/": {"memory", "runtime", "runtime/math"},  # the folder of a node with several files, e.g. nodes/psv
+    "runtime/solve": EVALUATION | {"runtime/fit"},
+    "runtime/ms": EVALUATION | {"runtime/fit"},
+    "runtime/python": EVALUATION | {"runtime/fit", "runtime/solve", "runtime/ms"},
+    "nodes": EVALUATION | {"runtime/solve"},
+    "nodes/": EVALUATION,  # the folder of a node with several files, e.g. nodes/psv
 }
 # Headers of other libraries, and the only folders that may include them.
 WALLS = {
     r"casacore/": {"runtime/ms"},
     r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
-    r"boost/": {"runtime", "nodes/psv"},
-    r"hwy/": {"runtime", "nodes/psv"},
+    r"boost/": {"runtime/core", "runtime/device", "nodes/psv"},
+    r"hwy/": {"runtime/evaluate", "nodes/psv"},
     r"fftw3": {"nodes/psv"},
     r"Eigen/": {"runtime/fit"},
     r"erfa\.h": {"nodes"},
@@ -96,14 +101,14 @@ def test_project_headers_are_found_from_the_root():
 @pytest.mark.parametrize(
     "path, header",
     [
-        ("memory/pool.cc", "runtime/error.h"),
-        ("runtime/plan.cc", "nodes/psv/kernel.h"),
-        ("runtime/plan.cc", "runtime/ms/run.h"),
-        ("runtime/plan.cc", "runtime/python/array.h"),
-        ("runtime/plan.cc", "runtime/solve/solve.h"),
-        ("runtime/fit/covariance.cc", "runtime/error.h"),
+        ("memory/pool.cc", "runtime/core/error.h"),
+        ("runtime/evaluate/plan.cc", "nodes/psv/kernel.h"),
+        ("runtime/evaluate/plan.cc", "runtime/ms/run.h"),
+        ("runtime/evaluate/plan.cc", "runtime/python/array.h"),
+        ("runtime/evaluate/plan.cc", "runtime/solve/solve.h"),
+        ("runtime/fit/covariance.cc", "runtime/core/error.h"),
         ("runtime/solve/solve.cc", "Eigen/Core"),
-        ("runtime/math/complex.h", "runtime/error.h"),
+        ("runtime/math/complex.h", "runtime/core/error.h"),
         ("runtime/math/complex.h", "memory/view.h"),
         ("runtime/ms/run.cc", "runtime/python/array.h"),
         ("runtime/python/module.cc", "nodes/psv/kernel.h"),
@@ -115,8 +120,8 @@ def test_project_headers_are_found_from_the_root():
         ("nodes/spigot.cc", "casacore/ms/MeasurementSets.h"),
         ("nodes/psv/device/solve.cc", "cuda_runtime.h"),
         ("nodes/add.cu", "boost/dll.hpp"),
-        ("runtime/evaluator.cc", "Python.h"),
-        ("runtime/plan.cc", "tests/support/test_nodes.h"),
+        ("runtime/evaluate/evaluator.cc", "Python.h"),
+        ("runtime/evaluate/plan.cc", "tests/support/test_nodes.h"),
     ],
 )
 def test_a_wrong_include_is_noticed(path, header):
@@ -126,12 +131,12 @@ def test_a_wrong_include_is_noticed(path, header):
 @pytest.mark.parametrize(
     "path, header",
     [
-        ("runtime/registry.cc", "boost/dll/shared_library.hpp"),
+        ("runtime/core/registry.cc", "boost/dll/shared_library.hpp"),
         ("runtime/ms/run.cc", "casacore/tables/Tables.h"),
         ("nodes/psv/psv.cc", "nodes/psv/kernel.h"),
         ("memory/cuda_device.h", "cuda_runtime_api.h"),
         ("nodes/add.cu", "runtime/math/complex.h"),
-        ("runtime/vells.h", "memory/pool.h"),
+        ("runtime/core/vells.h", "memory/pool.h"),
     ],
 )
 def test_a_right_include_passes(path, header):

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "memory/devices.h"
-#include "runtime/device_context.h"
+#include "runtime/device/device_context.h"
 #include "tests/support/forest_fixture.h"
 #include "tests/support/same_bits.h"
 

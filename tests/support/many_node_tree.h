@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/forest.h"
+#include "runtime/core/forest.h"
 
 namespace rimetree::testing {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/result.h"
+#include "runtime/core/result.h"
 
 namespace rimetree::test {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/cell_node.h"
-#include "runtime/error.h"
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/error.h"
 #include "runtime/math/complex.h"
 
 namespace rimetree::test {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/evaluator.h"
-#include "runtime/forest.h"
-#include "runtime/registry.h"
+#include "runtime/core/forest.h"
+#include "runtime/core/registry.h"
+#include "runtime/evaluate/evaluator.h"
 
 namespace rimetree::test {
 

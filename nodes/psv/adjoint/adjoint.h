@@ -12,7 +12,7 @@
 #pragma once
 
 #include "nodes/psv/kernel.h"
-#include "runtime/thread_pool.h"
+#include "runtime/core/thread_pool.h"
 
 namespace rimetree::psv {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <new>
 
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 
 namespace rimetree::psv {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "nodes/psv/kernel.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/math/jones.h"
-#include "runtime/thread_pool.h"
 
 namespace rimetree::psv {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/error.h"
-#include "runtime/fingerprint.h"
+#include "runtime/core/error.h"
+#include "runtime/core/fingerprint.h"
 
 namespace rimetree::psv {
 

@@ -12,8 +12,8 @@
 #include "nodes/psv/device/job.h"
 #include "nodes/psv/device/place.h"
 #include "nodes/psv/kernel.h"
-#include "runtime/device_context.h"
-#include "runtime/thread_pool.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/device/device_context.h"
 
 namespace rimetree::psv {
 

@@ -11,7 +11,7 @@
 #include "nodes/psv/device/pack.h"
 #include "nodes/psv/device/solve.h"
 #include "nodes/psv/matrix/job.h"
-#include "runtime/fingerprint.h"
+#include "runtime/core/fingerprint.h"
 
 namespace rimetree::psv {
 

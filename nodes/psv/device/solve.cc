@@ -8,7 +8,7 @@
 #include "nodes/psv/device/planner.h"
 #include "nodes/psv/device/sky.h"
 #include "nodes/psv/matrix/method.h"
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv {

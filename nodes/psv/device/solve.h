@@ -12,8 +12,8 @@
 #include "nodes/psv/matrix/shape.h"
 #include "nodes/psv/packed_skies.h"
 #include "nodes/psv/planner.h"
-#include "runtime/device_context.h"
-#include "runtime/thread_pool.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/device/device_context.h"
 
 namespace rimetree::psv {
 

@@ -8,10 +8,10 @@
 
 #include "nodes/psv/device/planner.h"
 #include "nodes/psv/device/solve.h"
-#include "runtime/device_tuner.h"
-#include "runtime/error.h"
+#include "runtime/core/error.h"
+#include "runtime/device/device_tuner.h"
+#include "runtime/device/tuning_file.h"
 #include "runtime/math/conventions.h"
-#include "runtime/tuning_file.h"
 
 namespace rimetree::psv {
 namespace {

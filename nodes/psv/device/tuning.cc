@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "nodes/psv/device/job.h"
-#include "runtime/error.h"
-#include "runtime/tuning_file.h"
+#include "runtime/core/error.h"
+#include "runtime/device/tuning_file.h"
 
 namespace rimetree::psv {
 namespace {

@@ -1,6 +1,6 @@
 // Block and tile sizes of the kernels for devices, as `rimetree bench tune` has found them fastest, by device and
-// precision. They are read from a file in the user's cache folder (runtime/tuning_file.h) once per process; without it,
-// constants serve.
+// precision. They are read from a file in the user's cache folder (runtime/device/tuning_file.h) once per process;
+// without it, constants serve.
 #pragma once
 
 #include <optional>

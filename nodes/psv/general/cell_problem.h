@@ -4,7 +4,7 @@
 
 #include "nodes/psv/operands.h"
 #include "nodes/psv/reference.h"
-#include "runtime/cell_job.h"
+#include "runtime/device/cell_job.h"
 
 namespace rimetree::psv {
 

@@ -3,10 +3,10 @@
 #include <unordered_map>
 
 #include "nodes/psv/general/cell_problem.h"
-#include "runtime/cell_launch.h"
-#include "runtime/device_batch.h"
-#include "runtime/fingerprint.h"
-#include "runtime/node.h"
+#include "runtime/core/fingerprint.h"
+#include "runtime/core/node.h"
+#include "runtime/device/cell_launch.h"
+#include "runtime/device/device_batch.h"
 
 namespace rimetree::psv {
 

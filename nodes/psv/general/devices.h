@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "nodes/psv/operands.h"
-#include "runtime/device_path.h"
+#include "runtime/device/device_path.h"
 
 namespace rimetree::psv {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "nodes/psv/kernel.h"
-#include "runtime/thread_pool.h"
+#include "runtime/core/thread_pool.h"
 
 namespace rimetree {
 class Forest;

@@ -1,7 +1,7 @@
 // Who the antennas of a baseline are, as far as a tree tells.
 #include "nodes/psv/matrix/antennas.h"
 #include "nodes/psv/operands.h"
-#include "runtime/forest.h"
+#include "runtime/core/forest.h"
 
 namespace rimetree::psv {
 

@@ -132,7 +132,7 @@ def main(project: Path, folder: Path) -> None:
         try:
             new = transformed(text)
             # Launches of programs of nodes are in that header.
-            if new == text and '#include "runtime/cuda_cells.h"' not in text:
+            if new == text and '#include "runtime/cell/cuda_cells.h"' not in text:
                 raise NotUnderstoodError("no launch, shared memory or instruction is found in it")
         except NotUnderstoodError as unknown:
             raise NotUnderstoodError(f"{path}: {unknown}") from None

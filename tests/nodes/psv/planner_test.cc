@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "nodes/psv/solve.h"
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 #include "tests/support/psv_case.h"
 
 namespace rimetree::testing {

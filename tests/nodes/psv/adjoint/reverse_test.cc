@@ -1,5 +1,5 @@
 // The PSV node in reverse inside forests: the adjoint kernel and the general path against forward mode.
-#include "runtime/derivative_check.h"
+#include "runtime/evaluate/derivative_check.h"
 #include "tests/support/psv_reverse_tree.h"
 
 namespace rimetree::test {

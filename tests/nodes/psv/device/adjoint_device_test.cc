@@ -8,7 +8,7 @@
 #include <random>
 
 #include "nodes/psv/device/job.h"
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 #include "tests/support/psv_adjoint_devices.h"
 
 namespace rimetree::testing {

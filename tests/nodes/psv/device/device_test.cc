@@ -11,7 +11,7 @@
 
 #include "nodes/psv/device/chunks.h"
 #include "nodes/psv/device/job.h"
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 #include "tests/support/forest_fixture.h"
 #include "tests/support/psv_combinations.h"
 #include "tests/support/psv_devices.h"

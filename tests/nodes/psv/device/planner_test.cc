@@ -8,9 +8,9 @@
 #include <fstream>
 #include <numeric>
 
-#include "runtime/device_tuner.h"
-#include "runtime/error.h"
-#include "runtime/tuning_file.h"
+#include "runtime/core/error.h"
+#include "runtime/device/device_tuner.h"
+#include "runtime/device/tuning_file.h"
 #include "tests/support/psv_array_case.h"
 #include "tests/support/psv_devices.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "nodes/psv/matrix/plan.h"
-#include "runtime/error.h"
+#include "runtime/core/error.h"
 #include "tests/support/psv_array_case.h"
 #include "tests/support/psv_combinations.h"
 #include "tests/support/psv_devices.h"

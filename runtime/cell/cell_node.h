@@ -1,0 +1,376 @@
+// Nodes whose result on a cell depends on their children on that cell only: nearly all of them. A class writes one
+// function of one cell, templated on the number type; this file gives it broadcasting, real and complex numbers, exact
+// derivatives, forward (the same function on dual numbers) and in reverse (on traced ones), and devices.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "runtime/cell/cell_operand.h"
+#include "runtime/core/error.h"
+#include "runtime/core/flag_rules.h"
+#include "runtime/core/node.h"
+#include "runtime/core/pull_back.h"
+#include "runtime/device/cell_launch.h"
+#include "runtime/device/device_path.h"
+
+namespace rimetree {
+
+/// Which numbers a class takes and gives.
+enum class Numbers {
+  same,             ///< complex if any child is, else real; gives the same
+  real_to_real,     ///< real children only
+  real_to_complex,  ///< real children only, gives complex
+  any_to_real,      ///< gives real whatever the children are
+  any_to_complex,   ///< children are promoted to complex
+};
+
+/// What a class's function of one cell sees. N is double, Dual<double>, Traced<double>, long double, or Complex of
+/// these.
+template <class N>
+class CellInput {
+ public:
+  using Number = N;
+  static constexpr bool kOnHost = true;
+  using Real = typename cell_detail::NumberTraits<N>::Real;
+
+  /// Value of an element of a child on this cell.
+  N operator()(std::size_t child, std::size_t element = 0) const { return operands_[child]->template load<N>(element); }
+  std::size_t n_children() const { return operands_.size(); }
+  bool has(std::size_t child) const { return child < operands_.size() && operands_[child].has_value(); }
+  /// Dimensions of a child.
+  const TensorShape& dims(std::size_t child) const { return operands_[child]->value->dims(); }
+  /// Where the value of an element of a child on this cell is among all of the child's.
+  std::size_t at(std::size_t child, std::size_t element) const {
+    return operands_[child]->offset + element * operands_[child]->plane;
+  }
+
+  // Where the cell is; valid if the class declares the axis in kAxes.
+  double time_s = 0, time_width_s = 0, frequency_hz = 0, frequency_width_hz = 0;
+
+ private:
+  template <class Derived>
+  friend class CellNode;
+  std::vector<std::optional<cell_detail::Operand>> operands_;
+};
+
+/// Derived declares
+///   static constexpr Numbers kNumbers;
+///   static constexpr bool kVariesInTime, kVariesInFrequency;  (beyond the children; gives access to the coordinates)
+/// and, to run on devices too, what goes there by its bytes and computes one cell (out: all elements, row-major):
+///   struct Body { template <class In, class Out> RT_HD void cell(const In& in, Out out) const; };
+///   Body body() const;
+/// where In is like CellInput<N> and Out like a pointer to numbers. A class for the host only writes
+///   template <class N, class Out> void cell(const CellInput<N>& in, Out* out) const;
+template <class Derived>
+class CellNode : public Node, public DevicePath {
+ public:
+  using Node::Node;
+  static constexpr bool kVariesInTime = false;
+  static constexpr bool kVariesInFrequency = false;
+
+  DependencySet own_dependencies() const override {
+    return Derived::kVariesInTime || Derived::kVariesInFrequency ? kDomain : kNothing;
+  }
+  std::vector<Axis> own_axes() const override {
+    std::vector<Axis> axes;
+    if (Derived::kVariesInTime) axes.push_back(Axis::time);
+    if (Derived::kVariesInFrequency) axes.push_back(Axis::frequency);
+    return axes;
+  }
+
+  const DevicePath* device_path() const override {
+    if constexpr (requires(const Derived& derived) { derived.body(); }) return this;
+    return nullptr;
+  }
+  std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
+    if (!fits_device()) return {};
+    DevicePlan plan(evaluation);
+    with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
+      plan.type = number_type<Out>();
+      plan.is_complex = cell_detail::NumberTraits<N>::is_complex;
+    });
+    plan.cells = result_cells(evaluation);
+    plan.n_thread = plan.cells.size();
+    plan.wants_time = Derived::kVariesInTime;
+    plan.wants_frequency = Derived::kVariesInFrequency;
+    return plan;
+  }
+  void launch([[maybe_unused]] memory::Queue& queue, [[maybe_unused]] const CellJob& job,
+              [[maybe_unused]] int variant) const override {
+    if constexpr (requires(const Derived& derived) { derived.body(); }) {
+      const auto body = static_cast<const Derived&>(*this).body();
+      for_each_program([&]<class N, class Out, bool kDerivatives>(Choice<N, Out, kDerivatives>) {
+        using Body = std::remove_const_t<decltype(body)>;
+        if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
+          launch_program<Out>(queue, this->node_class().name, variant, CellProgram<Body, N, Out, kDerivatives>{body},
+                              job);
+      });
+    }
+  }
+
+  template <class N, class Out, bool kDerivatives = false>
+  struct Choice {};
+
+  /// Calls f(Choice<N, Out, kDerivatives>()) with all numbers that may go in and come out, without derivatives and
+  /// with.
+  template <class F>
+  static void for_each_program(const F& f) {
+    using C = Complex<double>;
+    constexpr Numbers numbers = Derived::kNumbers;
+    const auto both = [&f]<class N, class Out>(Choice<N, Out>) {
+      f(Choice<N, Out, false>());
+      f(Choice<N, Out, true>());
+    };
+    if constexpr (numbers != Numbers::any_to_complex)
+      both(Choice<double, std::conditional_t<numbers == Numbers::real_to_complex, C, double>>());
+    if constexpr (numbers == Numbers::same || numbers == Numbers::any_to_complex) both(Choice<C, C>());
+    if constexpr (numbers == Numbers::any_to_real) both(Choice<C, double>());
+  }
+
+ protected:
+  /// Whether the body may go to a device as it is.
+  virtual bool fits_device() const { return true; }
+
+#ifndef __CUDACC__  // which wants bodies only, but would instantiate these and all that they call
+  void evaluate(Evaluation& evaluation) const override {
+    with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
+      const CellShape shape = result_cells(evaluation);
+      evaluation.set(fill<N, Out>(evaluation, shape, nullptr));
+      for (const ParameterId& parameter : evaluation.parameters())
+        evaluation.add(parameter, fill<Over<N, Dual<double>>, Over<Out, Dual<double>>>(evaluation, shape, &parameter));
+    });
+    complete(evaluation);
+  }
+
+  bool evaluate_moved(const Evaluation& evaluation, long double step, MovedValues& values) const override {
+    with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
+      const CellShape shape = result_cells(evaluation);
+      const std::size_t elements = this->dims().size(), plane = shape.size();
+      values.assign(elements * plane, {});
+      auto in = inputs<Over<N, long double>>(evaluation, &kDirection);
+      for (auto& operand : in.operands_)
+        if (operand) operand->step = step;
+      std::vector<Over<Out, long double>> out(elements);
+      const auto& body = of_one_cell();
+      for_each_cell(evaluation.cells(), shape, in, [&](std::size_t i) {
+        body.cell(in, out.data());
+        for (std::size_t e = 0; e < elements; ++e) values[e * plane + i] = out[e];
+      });
+    });
+    return true;
+  }
+
+  void pull_back(PullBack& pull) const override {
+    with_numbers(pull.inputs, [&]<class N, class Out>(Choice<N, Out>) {
+      pull_cells<Over<N, Traced<double>>, Over<Out, Traced<double>>>(pull);
+    });
+  }
+#endif
+
+  /// Calls f(Choice<N, Out>()) with the numbers that go in and come out.
+  template <class F>
+  static void with_numbers([[maybe_unused]] const Evaluation& evaluation, [[maybe_unused]] const F& f) {
+#ifndef __CUDACC__
+    bool any_complex = false;
+    for (const Result* child : evaluation.children())
+      any_complex = any_complex || (child != nullptr && child->value.is_complex());
+    using C = Complex<double>;
+    constexpr Numbers numbers = Derived::kNumbers;
+    if constexpr (numbers == Numbers::real_to_real || numbers == Numbers::real_to_complex) {
+      if (any_complex) throw ShapeError("children must be real, but one is complex");
+      f(Choice<double, std::conditional_t<numbers == Numbers::real_to_complex, C, double>>());
+    } else if constexpr (numbers == Numbers::any_to_complex) {
+      f(Choice<C, C>());
+    } else {
+      if (any_complex)
+        f(Choice<C, std::conditional_t<numbers == Numbers::same, C, double>>());
+      else
+        f(Choice<double, double>());
+    }
+#endif
+  }
+
+  /// Calls body(in, i) for every cell i on which the result's adjoint is not zero, for classes that pull back by a
+  /// formula of their own.
+  template <class N, class Body>
+  static void for_each_pulled_cell(const PullBack& pull, const Body& body) {
+    CellInput<N> in = inputs<N>(pull.inputs, nullptr);
+    const std::size_t elements = pull.adjoint.dims().size(), plane = pull.adjoint.cells_per_element();
+    for_each_cell(pull.inputs.cells(), pull.adjoint.cells(), in, [&](std::size_t i) {
+      for (std::size_t e = 0; e < elements; ++e)
+        if (!cell_detail::is_zero(pull.adjoint, e * plane + i)) return body(in, i);
+    });
+  }
+
+ private:
+  /// What has the function of one cell: the body, or the node itself.
+  decltype(auto) of_one_cell() const {
+    if constexpr (requires(const Derived& derived) { derived.body(); })
+      return static_cast<const Derived&>(*this).body();
+    else
+      return static_cast<const Derived&>(*this);
+  }
+  template <class N, class Real>
+  using Over = cell_detail::Over<N, Real>;
+  template <class Out>
+  static constexpr NumberType number_type() {
+    return cell_detail::NumberTraits<Out>::is_complex ? NumberType::complex : NumberType::real;
+  }
+
+  static CellShape result_cells(const Evaluation& evaluation) {
+    CellShape shape;
+    for (const Result* child : evaluation.children())
+      if (child != nullptr) shape = broadcast(shape, child->value.cells());
+    if constexpr (Derived::kVariesInTime) extend(evaluation, Axis::time, shape);
+    if constexpr (Derived::kVariesInFrequency) extend(evaluation, Axis::frequency, shape);
+    return shape;
+  }
+  static void extend(const Evaluation& evaluation, Axis axis, CellShape& shape) {
+    shape[axis] = static_cast<std::int32_t>(evaluation.cells().require(axis).centre.size());
+  }
+
+  template <class N>
+  static CellInput<N> inputs(const Evaluation& evaluation, const ParameterId* parameter) {
+    CellInput<N> in;
+    for (const Result* child : evaluation.children()) {
+      if (child == nullptr)
+        in.operands_.emplace_back();
+      else
+        in.operands_.emplace_back(std::in_place, *child, parameter);
+    }
+    return in;
+  }
+
+  template <class N, class Out>
+  Vells fill(Evaluation& evaluation, const CellShape& shape, const ParameterId* parameter) const {
+    Vells target = evaluation.make(number_type<Out>(), shape);
+    CellInput<N> in = inputs<N>(evaluation, parameter);
+    const std::size_t elements = target.dims().size(), plane = target.cells_per_element();
+    std::vector<Out> out(elements);
+    const auto& body = of_one_cell();
+    for_each_cell(evaluation.cells(), shape, in, [&](std::size_t i) {
+      body.cell(in, out.data());
+      for (std::size_t e = 0; e < elements; ++e) cell_detail::store(target, e * plane + i, out[e]);
+    });
+    return target;
+  }
+
+  template <class N, class Out>
+  void pull_cells(PullBack& pull) const {
+    static thread_local Tape<double> tape;
+    tape.clear();
+    CellInput<N> in;
+    for (std::size_t slot = 0; slot < pull.inputs.children().size(); ++slot) {
+      if (!pull.inputs.has_child(slot))
+        in.operands_.emplace_back();
+      else
+        in.operands_.emplace_back(std::in_place, pull.inputs.child(slot), pull.child(slot), tape);
+    }
+    const std::size_t elements = pull.adjoint.dims().size(), plane = pull.adjoint.cells_per_element();
+    std::vector<Out> out(elements);
+    const auto& body = of_one_cell();
+    for_each_cell(pull.inputs.cells(), pull.adjoint.cells(), in, [&](std::size_t i) {
+      // Where nothing depends on the result (flagged cells, say) its derivatives are of no concern, NaN or not.
+      bool any = false;
+      for (std::size_t e = 0; e < elements && !any; ++e) any = !cell_detail::is_zero(pull.adjoint, e * plane + i);
+      if (!any) return;
+      body.cell(in, out.data());
+      for (std::size_t e = 0; e < elements; ++e) cell_detail::seed(tape, pull.adjoint, e * plane + i, out[e]);
+      tape.flush();
+    });
+  }
+
+  /// Calls body(i) for each cell i of the shape, last axis fastest, with `in` moved there.
+  template <class N, class Body>
+  static void for_each_cell(const Cells& cells, const CellShape& shape, CellInput<N>& in, const Body& body) {
+    std::size_t i = 0;
+    std::array<int, kAxes> cell{};
+    const auto& n = shape.extent;
+    for (cell[0] = 0; cell[0] < n[0]; ++cell[0]) {
+      if constexpr (Derived::kVariesInTime) {
+        in.time_s = cells.axis(Axis::time).centre[cell[0]];
+        in.time_width_s = cells.axis(Axis::time).width[cell[0]];
+      }
+      for (cell[1] = 0; cell[1] < n[1]; ++cell[1]) {
+        if constexpr (Derived::kVariesInFrequency) {
+          in.frequency_hz = cells.axis(Axis::frequency).centre[cell[1]];
+          in.frequency_width_hz = cells.axis(Axis::frequency).width[cell[1]];
+        }
+        for (cell[2] = 0; cell[2] < n[2]; ++cell[2])
+          for (cell[3] = 0; cell[3] < n[3]; ++cell[3], ++i) {
+            for (auto& operand : in.operands_)
+              if (operand) operand->move_to(cell);
+            body(i);
+          }
+      }
+    }
+  }
+};
+
+/// The function of one cell that applies a functor to every element by itself.
+template <class Functor>
+struct ElementwiseBody {
+  std::size_t elements;
+
+  template <class In, class Out>
+  RT_HD void cell(const In& in, Out out) const {
+    using N = typename In::Number;
+    for (std::size_t e = 0; e < elements; ++e) {
+      const auto argument = [&in, e](std::size_t child) { return in(child, in.dims(child).is_scalar() ? 0 : e); };
+      if constexpr (requires(N a) { Functor::apply(a); }) {
+        out[e] = Functor::apply(argument(0));
+      } else {
+        auto value = argument(0);
+        if constexpr (std::is_same_v<decltype(Functor::apply(value, value)), N>) {
+          for (std::size_t child = 1; child < in.n_children(); ++child) value = Functor::apply(value, argument(child));
+          out[e] = value;
+        } else {  // gives another type than it takes: two children exactly
+          out[e] = Functor::apply(value, argument(1));
+        }
+      }
+    }
+  }
+};
+
+/// Every element by itself: scalars apply to all elements of a tensor, tensors must have equal dimensions. Functor is
+/// host+device with `static N apply(N)` or `static N apply(N, N)`; with more than two children the second is folded
+/// from left to right. Flags stay with their element.
+template <class Functor, Numbers kRule = Numbers::same>
+class ElementwiseNode : public CellNode<ElementwiseNode<Functor, kRule>> {
+ public:
+  using CellNode<ElementwiseNode<Functor, kRule>>::CellNode;
+  static constexpr Numbers kNumbers = kRule;
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    TensorShape dims;
+    for (const TensorShape* child : children) {
+      if (child->is_scalar()) continue;
+      if (!dims.is_scalar() && !(dims == *child))
+        throw ShapeError("children have dimensions " + to_string(dims) + " and " + to_string(*child) +
+                         "; they must be equal, or scalar");
+      dims = *child;
+    }
+    return dims;
+  }
+
+  ElementwiseBody<Functor> body() const { return {this->dims().size()}; }
+
+  void combine_flags(Evaluation& evaluation) const override {
+    const std::size_t elements = this->dims().size();
+    bool any = false, per_element = false;
+    for (const Result* child : evaluation.children()) {
+      any = any || !child->flags.empty();
+      per_element = per_element || child->flags.planes() > 1;
+    }
+    if (!any || !per_element) return;  // the default rule gives the same
+    Flags flags(evaluation.pool, elements, flag_cells(evaluation));
+    for (const Result* child : evaluation.children())
+      for (std::size_t e = 0; e < elements; ++e)
+        merge_flags(flags, e, child->flags, child->flags.planes() > 1 ? e : 0, 1);
+    evaluation.set_flags(std::move(flags));
+  }
+};
+
+}  // namespace rimetree

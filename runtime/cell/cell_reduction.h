@@ -1,0 +1,250 @@
+// Nodes that reduce the values of their children over axes of the cells, and over a dimension of the tensor, to fewer
+// values: sums, means, extremes. Flagged cells are left out. A class writes how one more value changes the outcome;
+// this file gives it broadcasting, flags, real and complex numbers, and exact derivatives.
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/cell_loop.h"
+
+namespace rimetree {
+
+/// Body declares
+///   static constexpr bool kRealOnly;
+///   template <class N> RT_HD static void add(N& outcome, N value, std::size_t count);   (count: values taken before)
+///   template <class N> RT_HD static N finish(N outcome, std::size_t count);
+/// and the class has the state fields of reduction_state().
+template <class Body>
+class CellReduction : public Node, public DevicePath {
+ public:
+  using Reduced = Body;
+  explicit CellReduction(const State& state)
+      : Node(state), tensor_axis_(static_cast<int>(state.integer("tensor_axis"))) {
+    for (const std::string& name : state.text_list("reduction_axes"))
+      reduced_[static_cast<int>(axis_from_name(name))] = true;
+  }
+
+  static std::vector<StateSpec> reduction_state(const std::string& several) {
+    return {
+        {.name = "reduction_axes",
+         .type = StateType::text_list,
+         .default_value = std::vector<std::string>(kAxisNames.begin(), kAxisNames.end()),
+         .doc = "axes of the cells that are reduced: any of time, freq, l, m; the default is all of them, an empty "
+                "list none. " +
+                several},
+        {.name = "tensor_axis",
+         .type = StateType::integer,
+         .default_value = std::int64_t{-1},
+         .doc = "dimension of the tensor that is reduced as well, e.g. 0 to go from [source,2,2] to [2,2]; -1: none"}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    const TensorShape& dims = *children[0];
+    for (const TensorShape* child : children)
+      if (!(*child == dims))
+        throw ShapeError("children have dimensions " + to_string(dims) + " and " + to_string(*child) +
+                         "; they must be equal");
+    if (tensor_axis_ < -1 || tensor_axis_ >= dims.rank)
+      throw ShapeError("state field \"tensor_axis\" is " + std::to_string(tensor_axis_) +
+                       ", but the children have dimensions " + to_string(dims));
+    TensorShape result;
+    length_ = inner_elements_ = 1;
+    for (int i = 0; i < dims.rank; ++i) {
+      if (i != tensor_axis_) result.append(dims[i]);
+      const auto extent = static_cast<std::size_t>(dims[i]);
+      if (i == tensor_axis_) length_ = extent;
+      if (tensor_axis_ >= 0 && i > tensor_axis_) inner_elements_ *= extent;
+    }
+    return result;
+  }
+  /// A constant counts once for each cell of the request.
+  DependencySet own_dependencies() const override { return kDomain; }
+
+  const DevicePath* device_path() const override { return this; }
+  std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
+    DevicePlan plan(evaluation);
+    for (const Result* child : evaluation.children()) {
+      if (!child->flags.empty()) return {};  // what is flagged is left out
+      if (child->value.is_complex()) plan.type = NumberType::complex, plan.is_complex = true;
+    }
+    if (Body::kRealOnly && plan.is_complex) return {};
+    const Extents cells = extents(evaluation);
+    plan.cells = cells.kept;
+    plan.inner = cells.inner;
+    plan.n_thread = dims().size() * cells.kept.size();
+    return plan;
+  }
+  void launch(memory::Queue& queue, const CellJob& job, int variant) const override {
+    for_each_program([&]<class N, bool kDerivatives>(Choice<N, kDerivatives>) {
+      if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
+        launch_program<N>(queue, node_class().name, variant,
+                          ReductionProgram<Body, N, kDerivatives>{length_, inner_elements_}, job);
+    });
+  }
+  template <class N, bool kDerivatives>
+  struct Choice {};
+  /// Calls f(Choice<N, kDerivatives>()) with all numbers that may be reduced, without derivatives and with.
+  template <class F>
+  static void for_each_program(const F& f) {
+    f(Choice<double, false>());
+    f(Choice<double, true>());
+    if constexpr (!Body::kRealOnly) {
+      f(Choice<Complex<double>, false>());
+      f(Choice<Complex<double>, true>());
+    }
+  }
+
+ protected:
+  /// Whether an axis is reduced, given how many children there are.
+  virtual bool reduces(Axis axis, std::size_t /*children*/) const { return reduced_[static_cast<int>(axis)]; }
+
+#ifndef __CUDACC__  // which wants bodies only, but would instantiate these and all that they call
+  void evaluate(Evaluation& evaluation) const override {
+    bool any_complex = false;
+    for (const Result* child : evaluation.children()) any_complex = any_complex || child->value.is_complex();
+    if (any_complex) {
+      if constexpr (Body::kRealOnly)
+        throw ShapeError("children must be real, but one is complex");
+      else
+        run<Complex<double>, Complex<Dual<double>>>(evaluation);
+    } else {
+      run<double, Dual<double>>(evaluation);
+    }
+  }
+
+  bool evaluate_moved(const Evaluation& evaluation, long double step, MovedValues& values) const override {
+    bool any_complex = false;
+    for (const Result* child : evaluation.children()) any_complex = any_complex || child->value.is_complex();
+    if constexpr (!Body::kRealOnly)
+      if (any_complex) return move_cells<Complex<long double>>(evaluation, step, values), true;
+    return move_cells<long double>(evaluation, step, values), true;
+  }
+
+  void pull_back(PullBack& pull) const override {
+    if constexpr (!Body::kRealOnly)
+      if (pull.adjoint.is_complex()) return pull_cells<Complex<Traced<double>>>(pull);
+    pull_cells<Traced<double>>(pull);
+  }
+#endif
+
+ private:
+  /// The cells of the result, and those that go into each of them.
+  struct Extents {
+    CellShape kept, inner;
+  };
+  Extents extents(const Evaluation& evaluation) const {
+    Extents result;
+    for (const Result* child : evaluation.children()) {
+      result.kept = broadcast(result.kept, child->value.cells());
+      if (!child->flags.empty()) result.kept = broadcast(result.kept, child->flags.cells());
+    }
+    for (int axis = 0; axis < kAxes; ++axis) {
+      if (!reduces(static_cast<Axis>(axis), evaluation.children().size())) continue;
+      result.kept.extent[axis] = 1;
+      result.inner.extent[axis] = evaluation.cells().shape().extent[axis];
+    }
+    return result;
+  }
+
+  template <class N, class DualN>
+  void run(Evaluation& evaluation) const {
+    const Extents cells = extents(evaluation);
+    Flags flags;
+    for (const Result* child : evaluation.children())
+      if (!child->flags.empty() && flags.empty()) flags = Flags(evaluation.pool, dims().size(), cells.kept);
+    evaluation.set(fill<N>(evaluation, cells, nullptr, flags.empty() ? nullptr : flags.data()));
+    for (const ParameterId& parameter : evaluation.parameters())
+      evaluation.add(parameter, fill<DualN>(evaluation, cells, &parameter, nullptr));
+    evaluation.set_flags(std::move(flags));
+  }
+
+  /// `flags`, if given, gets the union of bits where every value is flagged.
+  template <class N>
+  Vells fill(Evaluation& evaluation, const Extents& cells, const ParameterId* parameter, std::int32_t* flags) const {
+    constexpr NumberType type = cell_detail::NumberTraits<N>::is_complex ? NumberType::complex : NumberType::real;
+    Vells target = evaluation.make(type, cells.kept);
+    std::vector<cell_detail::Operand> operands;
+    for (const Result* child : evaluation.children()) operands.emplace_back(*child, parameter);
+    reduce<N>(
+        evaluation, cells, operands, [](std::size_t) { return true; },
+        [&](std::size_t i, const N& outcome, std::int32_t bits) {
+          if (flags != nullptr) flags[i] = bits;
+          cell_detail::store(target, i, outcome);
+        });
+    return target;
+  }
+
+  template <class N>
+  void move_cells(const Evaluation& evaluation, long double step, MovedValues& values) const {
+    const Extents cells = extents(evaluation);
+    values.assign(dims().size() * cells.kept.size(), {});
+    std::vector<cell_detail::Operand> operands;
+    for (const Result* child : evaluation.children()) {
+      operands.emplace_back(*child, &kDirection);
+      operands.back().step = step;
+    }
+    reduce<N>(
+        evaluation, cells, operands, [](std::size_t) { return true; },
+        [&](std::size_t i, const N& outcome, std::int32_t) { values[i] = outcome; });
+  }
+
+  template <class N>
+  void pull_cells(PullBack& pull) const {
+    static thread_local Tape<double> tape;
+    tape.clear();
+    std::vector<cell_detail::Operand> operands;
+    for (std::size_t slot = 0; slot < pull.inputs.children().size(); ++slot)
+      operands.emplace_back(pull.inputs.child(slot), pull.child(slot), tape);
+    reduce<N>(
+        pull.inputs, extents(pull.inputs), operands,
+        [&](std::size_t i) { return !cell_detail::is_zero(pull.adjoint, i); },
+        [&](std::size_t i, const N& outcome, std::int32_t) {
+          cell_detail::seed(tape, pull.adjoint, i, outcome);
+          tape.flush();
+        });
+  }
+
+  /// Calls done(i, outcome, bits) for each number i of the result that is wanted(i); `bits` are the flags of what went
+  /// into it if all of that is flagged.
+  template <class N, class Wanted, class Done>
+  void reduce(const Evaluation& evaluation, const Extents& cells, std::vector<cell_detail::Operand>& operands,
+              const Wanted& wanted, const Done& done) const {
+    std::vector<std::array<std::size_t, kAxes>> flag_stride;
+    for (const Result* child : evaluation.children())
+      flag_stride.push_back(broadcast_strides(child->flags.empty() ? CellShape{} : child->flags.cells()));
+    std::size_t i = 0;
+    for (std::size_t e = 0; e < dims().size(); ++e) {
+      const std::size_t first = e / inner_elements_ * length_ * inner_elements_ + e % inner_elements_;
+      for_each_cell(cells.kept, [&](const std::array<int, kAxes>& outer) {
+        const std::size_t at = i++;
+        if (!wanted(at)) return;
+        N outcome{};
+        std::size_t count = 0;
+        std::int32_t bits = 0;
+        for (std::size_t c = 0; c < operands.size(); ++c)
+          for (std::size_t k = 0; k < length_; ++k)
+            for_each_cell(cells.inner, [&](std::array<int, kAxes> cell) {
+              for (int axis = 0; axis < kAxes; ++axis) cell[axis] += outer[axis];
+              const std::size_t element = first + k * inner_elements_;
+              const Flags& of_child = evaluation.child(c).flags;
+              const std::int32_t flag = of_child.empty() ? 0 : of_child.plane(element)[offset_of(cell, flag_stride[c])];
+              if (flag != 0) {
+                bits |= flag;
+                return;
+              }
+              operands[c].move_to(cell);
+              Body::template add<N>(outcome, operands[c].template load<N>(element), count++);
+            });
+        done(at, count > 0 ? Body::template finish<N>(outcome, count) : N{}, count == 0 ? bits : 0);
+      });
+    }
+  }
+
+  std::array<bool, kAxes> reduced_{};
+  int tensor_axis_;
+  // Of the dimension that is reduced: its length, and the elements between its entries.
+  mutable std::size_t length_ = 1, inner_elements_ = 1;
+};
+
+}  // namespace rimetree

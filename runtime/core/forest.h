@@ -1,0 +1,89 @@
+// All nodes of one run, built once from a script's description and immutable in structure from then on. Whatever is
+// wrong with the description is found here, all of it at once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/core/error.h"
+#include "runtime/core/node.h"
+#include "runtime/core/registry.h"
+
+namespace rimetree {
+
+/// A node as a script describes it.
+struct NodeSpec {
+  std::string name;
+  std::string class_name;
+  std::map<std::string, StateValue> state;
+  /// (label, name of the child); an empty label means by position. An empty name leaves an optional child out.
+  std::vector<std::pair<std::string, std::string>> children;
+  std::string origin;  ///< "file:line" of the script
+};
+
+/// One thing wrong with one node.
+struct BuildError {
+  std::string node;
+  std::string origin;
+  std::string message;
+};
+
+/// Everything wrong with a forest; what() lists it, one line each.
+class ForestError : public Error {
+ public:
+  explicit ForestError(std::vector<BuildError> errors);
+  const std::vector<BuildError>& errors() const { return errors_; }
+
+ private:
+  std::vector<BuildError> errors_;
+};
+
+class Forest {
+ public:
+  /// Builds a forest from descriptions in any order. Throws ForestError.
+  static std::shared_ptr<Forest> build(const std::vector<NodeSpec>& specs,
+                                       const Registry& registry = Registry::instance());
+
+  std::size_t size() const { return nodes_.size(); }
+  const Node& node(int index) const { return *nodes_[index]; }
+  /// Index of a node; throws Error naming similar names.
+  int find(const std::string& name) const;
+  /// Children of a node by slot, -1 where an optional child is absent.
+  const std::vector<int>& children(int index) const { return children_[index]; }
+  const std::vector<int>& parents(int index) const { return parents_[index]; }
+  /// Nodes without parents.
+  std::vector<int> roots() const;
+  /// Nodes such that children come before parents, by level (longest path to a leaf) and then by description order.
+  const std::vector<int>& order() const { return order_; }
+  int level(int index) const { return level_[index]; }
+  /// What the node's result depends on, including through its children.
+  DependencySet dependencies(int index) const { return dependencies_[index]; }
+
+  /// Replaces fields of a node's state; the node is made anew. Fields not named keep their values. Throws StateError,
+  /// also when the dimensions of the result would change. Not while the forest is being evaluated.
+  void set_state(int index, const std::map<std::string, StateValue>& fields);
+  /// Counts changes of a node's state.
+  std::uint64_t state_version(int index) const { return state_version_[index]; }
+  /// Counts changes of state after which a Plan is out of date: of a field that is not per_node, or of what the node
+  /// depends on.
+  std::uint64_t plan_version() const { return plan_version_; }
+
+ private:
+  friend class ForestBuilder;
+  Forest() = default;
+  void derive_dependencies();
+
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::vector<int>> children_, parents_;
+  std::unordered_map<std::string, int> index_;
+  std::vector<int> order_, level_;
+  std::vector<DependencySet> dependencies_;
+  std::vector<std::uint64_t> state_version_;
+  std::uint64_t plan_version_ = 0;
+};
+
+}  // namespace rimetree

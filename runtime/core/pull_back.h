@@ -1,0 +1,71 @@
+// One node's share of a reverse pass: from the adjoint of its result (the derivatives of a real objective with respect
+// to the result's real and imaginary parts) to those of its children.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "runtime/core/evaluation.h"
+
+namespace rimetree {
+
+/// Derivatives of an objective with respect to the unknowns of solvable nodes: by node, Node::n_unknown() numbers each.
+class Gradient {
+ public:
+  /// Adds a node whose unknowns are asked for.
+  void include(int node, std::size_t n_unknown) { by_node_[node].assign(n_unknown, 0.0); }
+  /// Empty if the node's unknowns are not asked for.
+  std::span<double> of(int node) {
+    const auto it = by_node_.find(node);
+    return it == by_node_.end() ? std::span<double>() : std::span<double>(it->second);
+  }
+  const std::map<int, std::vector<double>>& by_node() const { return by_node_; }
+
+ private:
+  std::map<int, std::vector<double>> by_node_;
+};
+
+class PullBack {
+ public:
+  /// `children`: where adjoints are added, one for each of inputs.children(), nullptr where none is asked for.
+  PullBack(const Evaluation& evaluation, const Vells& result_adjoint, std::vector<Vells*> children, Gradient& unknowns)
+      : inputs(evaluation), adjoint(result_adjoint), gradient(unknowns), children_(std::move(children)) {}
+
+  const Evaluation& inputs;  ///< the children's results, as the evaluation of the node saw them
+  const Vells& adjoint;      ///< of the type, dimensions and cells of the node's result
+  Gradient& gradient;        ///< for nodes with unknowns of their own
+
+  /// Where to add the adjoint of a child: of the type, dimensions and cells of its result. nullptr: not asked for.
+  Vells* child(std::size_t slot) const { return children_[slot]; }
+  /// For the slots that Node::tangent_slots() names: the child's derivative along a direction in the space of unknowns
+  /// that is like no other, so that what is zero in it is zero in all. nullptr: it does not depend on unknowns.
+  const Vells* tangent(std::size_t slot) const;
+  /// Adds to one number of a child's adjoint, if that is asked for; a real child takes the real part.
+  void add(std::size_t slot, std::size_t at, Complex<double> x) const {
+    if (Vells* child = children_[slot]; child == nullptr)
+      return;
+    else if (child->is_complex())
+      child->complex()[at] += x;
+    else
+      child->real()[at] += x.re;
+  }
+  /// Adds the result's adjoint to that of a child that is passed on unchanged.
+  void pass_on(std::size_t slot);
+
+  std::string failure;                        ///< why it could not be done; empty if it was
+  std::map<std::size_t, ResultPtr> tangents;  ///< by slot
+
+ private:
+  friend class Node;
+  std::vector<Vells*> children_;
+};
+
+/// Values, all zero.
+Vells zeros(memory::Pool& pool, NumberType type, const TensorShape& dims, const CellShape& cells);
+/// Values written out on the cells and in the type of others of the same dimensions.
+Vells on_cells(memory::Pool& pool, const Vells& values, const Vells& like);
+/// target += values, both of the same type, dimensions and cells.
+void add_to(Vells& target, const Vells& values);
+
+}  // namespace rimetree

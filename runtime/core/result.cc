@@ -1,0 +1,20 @@
+#include "runtime/core/result.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rimetree {
+
+Flags::Flags(memory::Pool& pool, std::size_t planes, const CellShape& cells) : planes_(planes), cells_(cells) {
+  data_ = pool.allocate(size() * sizeof(std::int32_t));
+  std::memset(data_.get(), 0, size() * sizeof(std::int32_t));
+}
+
+const Vells* Result::derivative(ParameterId parameter) const {
+  const auto it =
+      std::lower_bound(derivatives.begin(), derivatives.end(), parameter,
+                       [](const Derivative& derivative, ParameterId id) { return derivative.parameter < id; });
+  return it != derivatives.end() && it->parameter == parameter ? &it->value : nullptr;
+}
+
+}  // namespace rimetree

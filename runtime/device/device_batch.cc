@@ -1,0 +1,320 @@
+#include "runtime/device/device_batch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <unordered_map>
+
+#include "runtime/core/fingerprint.h"
+
+namespace rimetree {
+
+namespace {
+
+static_assert(kJobAxes == kAxes);
+// What says the same has the same bytes.
+static_assert(std::has_unique_object_representations_v<CellItem> &&
+              std::has_unique_object_representations_v<CellArray>);
+
+using Handle = memory::ResidentArrays::Handle;
+
+/// What an array is, for its key.
+enum Role : std::uint64_t { kOneResult = 101, kOneDerivative, kGroup, kDerivativeGroup, kItems, kArrays, kAxisGrid };
+
+constexpr std::size_t kAlignment = 2 * sizeof(double);
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// A child's values, or its derivative.
+struct Input {
+  const Result* of;
+  const Derivative* derivative;  ///< nullptr: values
+  const Vells& values() const { return derivative != nullptr ? derivative->value : of->value; }
+  /// Tells arrays of one node from each other.
+  std::uint64_t name() const {
+    if (derivative == nullptr) return resident_key(*of).owner;
+    const auto node = static_cast<std::uint64_t>(of->node);
+    return mix(mix(mix(kOneDerivative, node), static_cast<std::uint64_t>(derivative->parameter.parm)),
+               static_cast<std::uint64_t>(derivative->parameter.coefficient));
+  }
+};
+
+/// The arrays of a job, and where the values of children are in them. They stay on the device as long as this lives;
+/// what is queued before that comes before their memory is used again.
+class JobArrays {
+ public:
+  struct Place {
+    std::int32_t base = -1;
+    std::size_t offset = 0;
+  };
+
+  JobArrays(DeviceContext& device, const DeviceBatch& batch) : device_(device) {
+    Groups groups;
+    for (std::size_t i = 0; i < batch.plans.size(); ++i)
+      for (const Result* child : batch.evaluations[i]->children().first(batch.plans[i].n_child)) {
+        if (child == nullptr) continue;
+        add(batch, {child, nullptr}, groups);
+        for (const Derivative& derivative : child->derivatives) add(batch, {child, &derivative}, groups);
+      }
+    for (auto& [group, inputs] : groups) bring_up_together(group, inputs);
+  }
+
+  Place at(const Vells& values) const { return at_.at(&values); }
+  /// Makes an array the job's next one.
+  std::int32_t add(Handle array) {
+    arrays_.push_back(std::move(array));
+    return static_cast<std::int32_t>(arrays_.size() - 1);
+  }
+  /// Tells the job where the arrays are.
+  void describe(CellJob& job, std::uint64_t owner) {
+    std::vector<std::byte*> all;
+    for (const Handle& array : arrays_) all.push_back(array.as<std::byte>());
+    job.n_array = static_cast<std::int32_t>(all.size());
+    if (all.size() <= CellJob::kFewArrays) {
+      std::copy(all.begin(), all.end(), job.few);
+      return;
+    }
+    const auto bytes = std::as_bytes(std::span(all));
+    table_ = device_.arrays().get({mix(kArrays, owner), fingerprint(bytes)}, bytes);
+    job.d_many = table_.as<std::byte* const>();
+  }
+
+ private:
+  /// By what made them. Derivatives, many of which never change, go by themselves.
+  using Groups = std::map<std::pair<Role, std::uint64_t>, std::vector<Input>>;
+
+  void add(const DeviceBatch& batch, const Input& input, Groups& groups) {
+    const Vells& values = input.values();
+    if (!at_.try_emplace(&values).second) return;
+    const auto& slice = values.device();
+    if (slice != nullptr && &slice->block().arrays() == &device_.arrays())
+      at_[&values] = {on_block(slice->block()), slice->offset()};
+    else if (values.bytes() > kSmallArrayBytes)
+      bring_up(input);
+    else
+      groups[{input.derivative != nullptr ? kDerivativeGroup : kGroup, batch.group_of(input.of->node)}].push_back(
+          input);
+  }
+  std::int32_t on_block(memory::DeviceBlock& block) {
+    const auto [known, is_new] = blocks_.try_emplace(&block, 0);
+    if (is_new) known->second = add(block.on_device());
+    return known->second;
+  }
+  void bring_up(const Input& input) {
+    const Vells& values = input.values();
+    const auto* first = static_cast<const std::byte*>(values.host());
+    at_[&values] = {add(device_.arrays().get({input.name(), input.of->stamp}, std::span(first, values.bytes()))), 0};
+  }
+  /// One array of all that a group gives to this batch: nodes that go together into other batches find it there.
+  void bring_up_together(const Groups::key_type& group, std::vector<Input>& inputs) {
+    const auto order = [](const Input& input) {
+      return std::pair(input.of->node, input.derivative != nullptr ? input.derivative->parameter : ParameterId{});
+    };
+    std::sort(inputs.begin(), inputs.end(), [&](const Input& a, const Input& b) { return order(a) < order(b); });
+    std::uint64_t owner = mix(group.first, group.second);
+    std::vector<std::byte> all;
+    for (const Input& input : inputs) {
+      owner = mix(owner, input.name());
+      const auto* first = static_cast<const std::byte*>(input.values().host());
+      all.insert(all.end(), first, first + input.values().bytes());
+      all.resize(aligned(all.size()));
+    }
+    // Known by what they are: constants on cells are made anew for each tile, and are the same.
+    Handle array = device_.arrays().get({owner, fingerprint(all)}, std::span<const std::byte>(all));
+    const std::int32_t base = add(std::move(array));
+    std::size_t offset = 0;
+    for (const Input& input : inputs) {
+      at_[&input.values()] = {base, offset};
+      offset += aligned(input.values().bytes());
+    }
+  }
+
+  DeviceContext& device_;
+  std::vector<Handle> arrays_;
+  Handle table_;
+  std::unordered_map<memory::DeviceBlock*, std::int32_t> blocks_;
+  std::unordered_map<const Vells*, Place> at_;
+};
+
+Handle axis_grid(DeviceContext& device, const Cells& cells, Axis axis) {
+  const AxisGrid& grid = cells.axis(axis);
+  std::vector<double> numbers = grid.centre;
+  numbers.insert(numbers.end(), grid.width.begin(), grid.width.end());
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return device.arrays().get({mix(kAxisGrid, static_cast<std::uint64_t>(axis)), fingerprint(bytes)}, bytes);
+}
+
+CellArray array_of(const Vells* values, const JobArrays& arrays) {
+  CellArray array;
+  if (values == nullptr) return array;
+  const JobArrays::Place place = arrays.at(*values);
+  array.base = place.base;
+  array.offset = place.offset;
+  array.plane = values->cells_per_element();
+  const auto stride = broadcast_strides(values->cells());
+  std::copy(stride.begin(), stride.end(), array.stride);
+  array.dims = values->dims();
+  array.is_complex = values->is_complex() ? 1 : 0;
+  return array;
+}
+
+std::size_t result_bytes(const Evaluation& evaluation, const DevicePlan& plan) {
+  return evaluation.node.dims().size() * plan.cells.size() *
+         (plan.type == NumberType::complex ? sizeof(Complex<double>) : sizeof(double));
+}
+
+/// Where the results of a node and then its derivatives lie in the block of their batch.
+class ResultPlaces {
+ public:
+  explicit ResultPlaces(const DeviceBatch& batch) {
+    for (std::size_t i = 0; i < batch.plans.size(); ++i) {
+      first_.push_back(block_bytes_);
+      bytes_.push_back(result_bytes(*batch.evaluations[i], batch.plans[i]));
+      block_bytes_ += aligned(bytes_.back()) * (1 + batch.plans[i].parameters.size());
+    }
+  }
+  std::size_t block_bytes() const { return block_bytes_; }
+  /// k: 0 for the values, then derivatives.
+  std::size_t offset(std::size_t i, std::size_t k) const { return first_[i] + k * aligned(bytes_[i]); }
+  std::size_t bytes(std::size_t i) const { return bytes_[i]; }
+
+ private:
+  std::vector<std::size_t> first_, bytes_;  // by node
+  std::size_t block_bytes_ = 0;
+};
+
+/// The batch as its programs see it: all items, those of equal variants together, then all children.
+struct Items {
+  /// `results`: the job's array in which they lie.
+  Items(const DeviceBatch& batch, const JobArrays& arrays, std::int32_t results, const ResultPlaces& places) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < batch.plans.size(); ++i) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return batch.plans[a].variant() < batch.plans[b].variant(); });
+    for (const std::size_t i : order) {
+      const DevicePlan& plan = batch.plans[i];
+      CellItem item;
+      item.base = results;
+      item.offset = places.offset(i, 0);
+      item.n_thread = plan.n_thread;
+      item.n_value = batch.evaluations[i]->node.dims().size() * plan.cells.size();
+      item.n_child = static_cast<std::int32_t>(plan.n_child);
+      std::copy(plan.cells.extent.begin(), plan.cells.extent.end(), item.cells);
+      std::copy(plan.inner.extent.begin(), plan.inner.extent.end(), item.inner);
+      const auto inputs = batch.evaluations[i]->children().first(plan.n_child);
+      item.first_child = add_children(inputs, arrays, [](const Result& child) { return &child.value; });
+      add(item, plan.variant());
+      for (std::size_t k = 0; k < plan.parameters.size(); ++k) {
+        item.offset = places.offset(i, 1 + k);
+        item.first_derivative =
+            add_children(inputs, arrays, [&](const Result& child) { return child.derivative(plan.parameters[k]); });
+        add(item, plan.variant());
+      }
+    }
+  }
+
+  Handle on(DeviceContext& device, std::uint64_t owner, CellJob& job) const {
+    const auto first = std::as_bytes(std::span(items)), second = std::as_bytes(std::span(children));
+    std::vector<std::byte> all(first.begin(), first.end());
+    all.insert(all.end(), second.begin(), second.end());
+    Handle there = device.arrays().get({mix(kItems, owner), fingerprint(all)}, std::span<const std::byte>(all));
+    job.d_item = there.as<const CellItem>();
+    job.d_child = reinterpret_cast<const CellArray*>(there.as<const std::byte>() + first.size());
+    return there;
+  }
+  /// One launch for each variant.
+  void launch(const DeviceBatch& batch, memory::Queue& queue, CellJob job) const {
+    for (std::size_t begin = 0, end = 0; begin < items.size(); begin = end) {
+      job.most_threads = 0;
+      for (end = begin; end < items.size() && variants[end] == variants[begin]; ++end)
+        job.most_threads = std::max(job.most_threads, items[end].n_thread);
+      job.n_item = static_cast<std::int32_t>(end - begin);
+      batch.path.launch(queue, job, variants[begin]);
+      job.d_item += end - begin;
+    }
+  }
+
+ private:
+  void add(const CellItem& item, int variant) {
+    items.push_back(item);
+    variants.push_back(variant);
+  }
+  /// Describes what values_of() gives for each child, and gives the number of the first description.
+  template <class F>
+  std::int32_t add_children(std::span<const Result* const> inputs, const JobArrays& arrays, const F& values_of) {
+    const auto first = static_cast<std::int32_t>(children.size());
+    for (const Result* child : inputs)
+      children.push_back(array_of(child != nullptr ? values_of(*child) : nullptr, arrays));
+    return first;
+  }
+
+  std::vector<CellItem> items;
+  std::vector<int> variants;  // of each item
+  std::vector<CellArray> children;
+};
+
+}  // namespace
+
+memory::ArrayKey resident_key(const Result& result) {
+  return {mix(kOneResult, static_cast<std::uint64_t>(result.node)), result.stamp};
+}
+
+void evaluate_on_device(DeviceContext& device, const DeviceBatch& batch) {
+  JobArrays arrays(device, batch);
+  const ResultPlaces places(batch);
+  const auto block = device.make_block(places.block_bytes());
+  const Items items(batch, arrays, arrays.add(block->on_device()), places);
+
+  CellJob job;
+  const Handle described = items.on(device, batch.owner, job);
+  arrays.describe(job, batch.owner);
+  const Cells& cells = batch.evaluations.front()->cells();
+  Handle time, frequency;
+  if (batch.plans.front().wants_time) {
+    time = axis_grid(device, cells, Axis::time);
+    job.d_time_s = time.as<const double>();
+    job.n_time = cells.shape()[Axis::time];
+  }
+  if (batch.plans.front().wants_frequency) {
+    frequency = axis_grid(device, cells, Axis::frequency);
+    job.d_frequency_hz = frequency.as<const double>();
+    job.n_frequency = cells.shape()[Axis::frequency];
+  }
+  items.launch(batch, device.compute(), job);
+  for (std::size_t i = 0; i < batch.plans.size(); ++i) {
+    Evaluation& evaluation = *batch.evaluations[i];
+    const DevicePlan& plan = batch.plans[i];
+    const auto values = [&](std::size_t k) {
+      return Vells(std::make_shared<const memory::DeviceSlice>(block, places.offset(i, k), places.bytes(i)), plan.type,
+                   evaluation.node.dims(), plan.cells);
+    };
+    evaluation.set(values(0));
+    for (std::size_t k = 0; k < plan.parameters.size(); ++k) evaluation.add(plan.parameters[k], values(1 + k));
+    const DevicePath* own = evaluation.node.device_path();  // its state may differ in what is declared per node
+    (own != nullptr ? *own : batch.path).complete(evaluation);
+  }
+}
+
+std::vector<Evaluation*> evaluate_as_fits(DeviceContext& device, const DeviceBatch& batch, std::string& why) {
+  try {
+    evaluate_on_device(device, batch);
+    return {};
+  } catch (const memory::OutOfMemory& error) {
+    why = error.what();
+    for (Evaluation* evaluation : batch.evaluations) {
+      evaluation->result = {};
+      evaluation->flags_are_set = false;
+    }
+  }
+  const std::size_t n = batch.evaluations.size(), half = n / 2;
+  if (n == 1) return {batch.evaluations.front()};
+  std::vector<Evaluation*> left;
+  for (const auto& [begin, count] : {std::pair(std::size_t{0}, half), std::pair(half, n - half)}) {
+    DeviceBatch part = {batch.path, batch.evaluations.subspan(begin, count), batch.plans.subspan(begin, count),
+                        mix(mix(batch.owner, begin), count), batch.group_of};
+    const auto of_part = evaluate_as_fits(device, part, why);
+    left.insert(left.end(), of_part.begin(), of_part.end());
+  }
+  return left;
+}
+
+}  // namespace rimetree

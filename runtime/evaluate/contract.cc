@@ -1,0 +1,130 @@
+#include "runtime/evaluate/contract.h"
+
+#include <algorithm>
+
+#include "runtime/core/error.h"
+#include "runtime/core/flag_rules.h"
+
+namespace rimetree {
+
+namespace {
+
+Failure failure_of(const Node& node, std::string message) {
+  return {node.name(), node.node_class().name, node.origin(), std::move(message)};
+}
+
+void check_outcome(const Evaluation& evaluation) {
+  const Result& result = evaluation.result;
+  if (result.value.empty()) throw std::logic_error("the node class produced no value");
+  if (!(result.value.dims() == evaluation.node.dims()))
+    throw ShapeError("result has dimensions " + to_string(result.value.dims()) + ", expected " +
+                     to_string(evaluation.node.dims()));
+  const auto fits = [&](const CellShape& shape) {
+    for (int axis = 0; axis < kAxes; ++axis)
+      if (shape.extent[axis] != 1 && shape.extent[axis] != evaluation.cells().shape().extent[axis]) return false;
+    return true;
+  };
+  const auto check_cells = [&](const char* what, const CellShape& shape) {
+    if (!fits(shape))
+      throw ShapeError(what + (" on " + to_string(shape)) + " do not fit the cells of the request, " +
+                       to_string(evaluation.cells().shape()));
+  };
+  check_cells("values", result.value.cells());
+  if (!result.flags.empty()) {
+    check_cells("flags", result.flags.cells());
+    if (result.flags.planes() != 1 && result.flags.planes() != result.value.dims().size())
+      throw ShapeError(std::to_string(result.flags.planes()) + " planes of flags for dimensions " +
+                       to_string(result.value.dims()) + "; expected one, or one for each element");
+  }
+  for (const Derivative& derivative : result.derivatives) {
+    check_cells("derivatives", derivative.value.cells());
+    if (!(derivative.value.dims() == result.value.dims()) ||
+        (derivative.value.is_complex() && !result.value.is_complex()))
+      throw ShapeError("a derivative has dimensions " + to_string(derivative.value.dims()) +
+                       (derivative.value.is_complex() ? " and is complex" : "") + ", the value has " +
+                       to_string(result.value.dims()) + (result.value.is_complex() ? " and is complex" : ""));
+  }
+}
+
+void fail(Evaluation& evaluation, const char* message) {
+  evaluation.result = Result{};
+  evaluation.result.status = Result::Status::failed;
+  evaluation.result.failures.push_back(failure_of(evaluation.node, message));
+}
+
+}  // namespace
+
+bool Contract::prepare(const Node& node, std::span<const Result*>& children, Result& result) {
+  for (const Result* child : children) {
+    if (child == nullptr || child->status != Result::Status::failed) continue;
+    result.status = Result::Status::failed;
+    for (const Failure& failure : child->failures) {
+      const bool known = std::any_of(result.failures.begin(), result.failures.end(), [&](const Failure& other) {
+        return other.node == failure.node && other.message == failure.message;
+      });
+      if (!known) result.failures.push_back(failure);
+    }
+  }
+  if (!result.failures.empty()) return false;
+
+  const auto is_missing = [](const Result* child) {
+    return child != nullptr && child->status == Result::Status::missing;
+  };
+  if (std::none_of(children.begin(), children.end(), is_missing)) return true;
+  if (!node.skips_missing()) return false;  // the result is missing by default
+  const std::vector<ChildSpec>& specs = node.node_class().children;
+  const std::size_t fixed = specs.size() - (!specs.empty() && specs.back().repeated ? 1 : 0);
+  bool any_value = false;
+  std::size_t kept = 0;
+  for (std::size_t slot = 0; slot < children.size(); ++slot) {
+    const Result* child = children[slot];
+    if (is_missing(child)) {
+      // A slot with a label of its own is still there, but empty; a repeated child leaves no gap.
+      if (slot < fixed) children[kept++] = nullptr;
+      continue;
+    }
+    any_value = any_value || child != nullptr;
+    children[kept++] = child;
+  }
+  children = children.first(kept);
+  return any_value;
+}
+
+void Contract::evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) {
+  const auto fail_all = [&](const char* message) {
+    for (Evaluation* evaluation : batch) fail(*evaluation, message);
+  };
+  try {
+    batch.front()->node.evaluate_batch(context, batch);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const memory::OutOfMemory&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail_all(error.what());
+  } catch (...) {
+    fail_all("threw something that is no std::exception");
+  }
+}
+
+void Contract::finish(Evaluation& evaluation) {
+  Result& result = evaluation.result;
+  if (result.status == Result::Status::failed) return;
+  if (evaluation.is_missing) {
+    result = Result{};
+    return;
+  }
+  try {
+    check_outcome(evaluation);
+    if (!evaluation.flags_are_set) result.flags = union_of_child_flags(evaluation);
+    std::sort(result.derivatives.begin(), result.derivatives.end(),
+              [](const Derivative& a, const Derivative& b) { return a.parameter < b.parameter; });
+    result.status = Result::Status::ok;
+  } catch (const memory::OutOfMemory&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail(evaluation, error.what());
+  }
+}
+
+}  // namespace rimetree

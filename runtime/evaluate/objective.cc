@@ -1,0 +1,190 @@
+#include "runtime/evaluate/objective.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/core/error.h"
+#include "runtime/core/forest.h"
+#include "runtime/core/thread_pool.h"
+
+namespace rimetree {
+
+namespace {
+
+/// sum += x; what rounding takes goes to `lost` (Knuth's two-sum).
+void add_exactly(double& sum, double& lost, double x) {
+  const double s = sum + x, back = s - sum;
+  if (std::isfinite(s)) lost += (sum - (s - back)) + (x - back);
+  sum = s;
+}
+
+/// Calls good(index of the value, weight) for each residual that has a weight that is not 0.
+template <class Good>
+void for_each_residual(const Result& residual, const CellShape& cells, const Good& good) {
+  const Vells& value = residual.value;
+  const ResidualWeights weights(residual);
+  const auto value_stride = broadcast_strides(value.cells());
+  const std::size_t plane = value.cells_per_element();
+  for (std::size_t e = 0; e < value.dims().size(); ++e)
+    for_each_cell(cells, [&](const std::array<int, kAxes>& cell) {
+      if (const double w = weights.at(e, cell); w != 0) good(e * plane + offset_of(cell, value_stride), w);
+    });
+}
+/// The same for sound weights only.
+template <class Good>
+void for_each_sound_residual(const Result& residual, const CellShape& cells, const Good& good) {
+  for_each_residual(residual, cells, [&](std::size_t i, double w) {
+    if (ResidualWeights::is_sound(w)) good(i, w);
+  });
+}
+
+ResidualSums sums_of(const Result& residual, const CellShape& cells) {
+  ResidualSums sums;
+  const std::uint64_t parts = residual.value.is_complex() ? 2 : 1;
+  for_each_residual(residual, cells, [&](std::size_t i, double w) {
+    if (!sums.add_weight(w, parts)) return;
+    const Vells& value = residual.value;
+    const double square = parts == 2 ? squared_modulus(value.complex()[i]) : value.real()[i] * value.real()[i];
+    add_exactly(sums.chi_square, sums.lost[0], w * square);
+  });
+  return sums;
+}
+
+void pull_residual(const Result& residual, const CellShape& cells, double scale, Vells& adjoint) {
+  for_each_sound_residual(residual, cells, [&](std::size_t i, double w) {
+    if (adjoint.is_complex())
+      adjoint.complex()[i] += (2 * scale * w) * residual.value.complex()[i];
+    else
+      adjoint.real()[i] += 2 * scale * w * residual.value.real()[i];
+  });
+}
+
+}  // namespace
+
+void ResidualSums::add(const ResidualSums& more) {
+  add_exactly(chi_square, lost[0], more.chi_square);
+  add_exactly(log_weight, lost[1], more.log_weight);
+  lost[0] += more.lost[0];
+  lost[1] += more.lost[1];
+  n_real += more.n_real;
+  n_bad_weight += more.n_bad_weight;
+}
+
+bool ResidualSums::add_weight(double weight, std::uint64_t parts) {
+  if (!ResidualWeights::is_sound(weight)) {
+    ++n_bad_weight;
+    return false;
+  }
+  add_exactly(log_weight, lost[1], static_cast<double>(parts) * std::log(weight));
+  n_real += parts;
+  return true;
+}
+
+TensorShape Objective::result_dims(std::span<const TensorShape* const>) const { return {}; }
+
+void Objective::add_residuals(BatchContext& context, const Evaluation& evaluation, ResidualSums& sums) const {
+  const std::size_t n = evaluation.children().size();
+  std::vector<ResidualSums> parts(n);
+  context.threads.parallel_for(
+      n, 1,
+      [&](std::size_t begin, std::size_t end, int) {
+        for (std::size_t i = begin; i < end; ++i) parts[i] = sums_of(evaluation.child(i), evaluation.cells().shape());
+      },
+      &context.cancellation);
+  for (const ResidualSums& part : parts) sums.add(part);
+}
+
+void Objective::warn_of_bad_weights(const ResidualSums& sums, Warnings& warnings) const {
+  if (sums.n_bad_weight == 0) return;
+  warnings.add("bad-weights-" + name(),
+               "node \"" + name() + "\": data whose weight is negative or not a number are left out");
+}
+
+void Objective::pull_residuals(BatchContext& context, PullBack& pull, double weight) const {
+  // A residual that is a child twice has one adjoint: these are filled one after the other.
+  std::vector<std::pair<Vells*, std::size_t>> targets;
+  for (std::size_t i = 0; i < pull.inputs.children().size(); ++i)
+    if (pull.child(i) != nullptr) targets.emplace_back(pull.child(i), i);
+  std::sort(targets.begin(), targets.end());
+  const bool distinct = std::adjacent_find(targets.begin(), targets.end(), [](const auto& a, const auto& b) {
+                          return a.first == b.first;
+                        }) == targets.end();
+  context.threads.parallel_for(
+      targets.size(), distinct ? 1 : targets.size(),
+      [&](std::size_t begin, std::size_t end, int) {
+        for (std::size_t i = begin; i < end; ++i)
+          pull_residual(pull.inputs.child(targets[i].second), pull.inputs.cells().shape(), weight, *targets[i].first);
+      },
+      &context.cancellation);
+}
+
+void Objective::evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const {
+  for (Evaluation* evaluation : batch) {
+    const auto& node = static_cast<const Objective&>(evaluation->node);
+    ResidualSums sums;
+    node.add_residuals(context, *evaluation, sums);
+    node.warn_of_bad_weights(sums, context.warnings);
+    Vells value = evaluation->make(NumberType::real, CellShape{});
+    value.real()[0] = node.value_of(sums, context.forest, nullptr, 1);
+    evaluation->set(std::move(value));
+    evaluation->set_flags({});
+    node.add_derivatives(*evaluation, context.forest);
+  }
+}
+
+/// d(result)/dp = slope * sum of 2 w Re(conj(r) dr/dp), parameter by parameter.
+/// The derivative with respect to a coefficient is that of moving it in all solution tiles alike.
+void Objective::add_derivatives(Evaluation& evaluation, const Forest& forest) const {
+  const std::vector<ParameterId> parameters = evaluation.parameters();
+  Gradient apart;  // of what does not depend on the residuals
+  std::map<int, std::size_t> n_coefficient;
+  for (const ParameterId& parameter : parameters) {
+    if (parameter == kDirection) {
+      for (std::size_t i = 0; i < forest.size(); ++i)
+        if (const auto node = static_cast<int>(i); forest.node(node).n_unknown() > 0)
+          apart.include(node, forest.node(node).n_unknown());
+    } else {
+      apart.include(parameter.parm, forest.node(parameter.parm).n_unknown());
+      ++n_coefficient[parameter.parm];
+    }
+  }
+  if (!parameters.empty()) value_of({}, forest, &apart, 1);
+  for (const ParameterId& parameter : parameters) {
+    double sum = 0, lost = 0;
+    for (const Result* residual : evaluation.children()) {
+      const Vells* derivative = residual->derivative(parameter);
+      if (derivative == nullptr) continue;
+      const Vells along = on_cells(evaluation.pool, *derivative, residual->value);
+      const auto add = [&](std::size_t i, double w) {
+        const Vells& value = residual->value;
+        const double product = value.is_complex() ? value.complex()[i].re * along.complex()[i].re +
+                                                        value.complex()[i].im * along.complex()[i].im
+                                                  : value.real()[i] * along.real()[i];
+        add_exactly(sum, lost, 2 * w * product);
+      };
+      for_each_sound_residual(*residual, evaluation.cells().shape(), add);
+    }
+    Vells derivative = evaluation.make(NumberType::real, CellShape{});
+    derivative.real()[0] = slope() * (sum + lost);
+    if (parameter == kDirection)
+      for (const auto& [node, gradient] : apart.by_node())
+        for (std::size_t k = 0; k < gradient.size(); ++k)
+          derivative.real()[0] += direction_component(node, k) * gradient[k];
+    const std::span<double> all_tiles = apart.of(parameter.parm);
+    for (std::size_t k = static_cast<std::size_t>(parameter.coefficient); k < all_tiles.size();
+         k += n_coefficient[parameter.parm])
+      derivative.real()[0] += all_tiles[k];
+    evaluation.add(parameter, std::move(derivative));
+  }
+}
+
+void Objective::pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const {
+  for (PullBack* pull : batch) {
+    const auto& node = static_cast<const Objective&>(pull->inputs.node);
+    const double weight = pull->adjoint.real()[0];
+    node.pull_residuals(context, *pull, weight * node.slope());
+    node.value_of({}, context.forest, &pull->gradient, weight);
+  }
+}
+
+}  // namespace rimetree

@@ -1,0 +1,126 @@
+#include "runtime/evaluate/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/core/fingerprint.h"
+
+namespace rimetree {
+
+namespace {
+
+// What must agree for nodes to share a batch. The level comes first, so that batches sort into evaluation order.
+std::pair<int, std::uint64_t> batch_key(const Forest& forest, int i) {
+  const Node& node = forest.node(i);
+  std::uint64_t key = mix(0, std::string_view(node.node_class().name));
+  key = mix(key, node.state().fingerprint(node.node_class().state, true));
+  const auto add_dims = [&](const TensorShape& dims) {
+    key = mix(key, static_cast<std::uint64_t>(dims.rank));
+    for (int d = 0; d < dims.rank; ++d) key = mix(key, static_cast<std::uint64_t>(dims[d]));
+  };
+  add_dims(node.dims());
+  for (const int child : forest.children(i)) {
+    key = mix(key, static_cast<std::uint64_t>(child < 0));
+    if (child >= 0) add_dims(forest.node(child).dims());
+  }
+  return {forest.level(i), key};
+}
+
+}  // namespace
+
+Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size()) {
+  std::map<std::pair<int, std::uint64_t>, int> index;
+  varies_.resize(forest.size());
+  for (const int i : forest.order()) {
+    const auto key = batch_key(forest, i);
+    const auto [it, inserted] = index.try_emplace(key, static_cast<int>(batches_.size()));
+    if (inserted) batches_.push_back({key.first, {}});
+    batches_[it->second].nodes.push_back(i);
+    has_controls_ = has_controls_ || forest.node(i).controls();
+    batch_of_[i] = it->second;
+    for (const int child : forest.children(i))
+      if (child >= 0)
+        for (int axis = 0; axis < kAxes; ++axis)
+          varies_[i].extent[axis] = std::max(varies_[i].extent[axis], varies_[child].extent[axis]);
+    for (const Axis axis : forest.node(i).own_axes()) varies_[i][axis] = 2;
+  }
+  keeps_.resize(forest.size());
+  feeds_devices_.resize(forest.size());
+  for (std::size_t i = 0; i < forest.size(); ++i) {
+    const auto& parents = forest.parents(static_cast<int>(i));
+    keeps_[i] = parents.empty() || std::any_of(parents.begin(), parents.end(), [&](int parent) {
+                  return (forest.dependencies(parent) & ~forest.dependencies(static_cast<int>(i))) != 0;
+                });
+    feeds_devices_[i] = std::any_of(parents.begin(), parents.end(),
+                                    [&](int parent) { return forest.node(parent).device_path() != nullptr; });
+  }
+}
+
+std::uint64_t Plan::result_bytes(int node, const CellShape& cells) const {
+  std::uint64_t bytes = forest_.node(node).dims().size() * sizeof(Complex<double>);
+  for (int axis = 0; axis < kAxes; ++axis)
+    if (varies_[node].extent[axis] > 1) bytes *= static_cast<std::uint64_t>(cells.extent[axis]);
+  return bytes;
+}
+
+CellShape Plan::result_cells(int node, const CellShape& cells) const {
+  CellShape shape;
+  for (int axis = 0; axis < kAxes; ++axis)
+    if (varies_[node].extent[axis] > 1) shape.extent[axis] = cells.extent[axis];
+  return shape;
+}
+
+std::vector<int> Plan::below(std::span<const int> roots) const {
+  std::vector<bool> needed(forest_.size(), false);
+  for (const int root : roots) needed[root] = true;
+  const std::vector<int>& order = forest_.order();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if (!needed[*it]) continue;
+    for (const int child : forest_.children(*it))
+      if (child >= 0) needed[child] = true;
+  }
+  std::vector<int> result;
+  for (const Batch& batch : batches_)
+    for (const int node : batch.nodes)
+      if (needed[node]) result.push_back(node);
+  return result;
+}
+
+std::uint64_t Plan::peak_bytes(std::span<const int> roots, const CellShape& cells) const {
+  const std::vector<int> nodes = below(roots);
+  std::vector<int> consumers(forest_.size(), 0);
+  for (const int node : nodes)
+    for (const int child : forest_.children(node))
+      if (child >= 0) ++consumers[child];
+  std::uint64_t alive = 0, peak = 0;
+  // A level is complete before anything below it is released, as in the evaluator.
+  for (std::size_t begin = 0; begin < nodes.size();) {
+    std::size_t end = begin;
+    for (; end < nodes.size() && forest_.level(nodes[end]) == forest_.level(nodes[begin]); ++end)
+      alive += result_bytes(nodes[end], cells);
+    peak = std::max(peak, alive);
+    for (std::size_t k = begin; k < end; ++k)
+      for (const int child : forest_.children(nodes[k]))
+        if (child >= 0 && --consumers[child] == 0 && !keeps_[child]) alive -= result_bytes(child, cells);
+    begin = end;
+  }
+  return peak;
+}
+
+std::vector<std::vector<int>> Plan::waves(std::span<const int> roots, const CellShape& cells,
+                                          std::uint64_t budget) const {
+  std::vector<std::vector<int>> result;
+  if (roots.empty()) return result;
+  const std::uint64_t peak = peak_bytes(roots, cells);
+  if (peak <= budget || roots.size() == 1) {
+    result.emplace_back(roots.begin(), roots.end());
+    return result;
+  }
+  // Halving finds a size that fits in a few estimates; what the halves share is counted in both.
+  const auto half = roots.size() / 2;
+  for (const auto part : {roots.first(half), roots.subspan(half)})
+    for (auto& wave : waves(part, cells, budget)) result.push_back(std::move(wave));
+  return result;
+}
+
+}  // namespace rimetree
