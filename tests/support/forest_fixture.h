@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "runtime/core/pull_back.h"
 #include "runtime/core/registry.h"
 #include "runtime/evaluate/evaluator.h"
+#include "tests/support/project_plugins.h"
 
 namespace rimetree::test {
 
@@ -84,20 +84,11 @@ class TestFlags final : public Node {
   void pull_back(PullBack& pull) const override { pull.pass_on(0); }
 };
 
-/// A plugin where it was built, or beside the test program where both have been copied elsewhere (tests/gpu/pack.sh).
-inline std::filesystem::path plugin_path(const std::filesystem::path& built) {
-  const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / built.filename();
-  return std::filesystem::exists(beside) ? beside : built;
-}
-
 /// The registry with the project's nodes, the plugin for GPUs if it was built, and the classes above.
 inline const Registry& registry() {
   static const Registry& loaded = []() -> Registry& {
     Registry& registry = Registry::instance();
-    registry.load(plugin_path(RIMETREE_NODES_PLUGIN));
-#ifdef RIMETREE_CUDA_PLUGIN
-    registry.load(plugin_path(RIMETREE_CUDA_PLUGIN));
-#endif
+    load_project_plugins();
     registry.add({with_factory<TestMissing>(TestMissing::info()), with_factory<TestFailing>(TestFailing::info()),
                   with_factory<TestFlags>(TestFlags::info())},
                  "test");

@@ -1,0 +1,27 @@
+#include "tests/support/project_plugins.h"
+
+#include <filesystem>
+
+#include "runtime/core/registry.h"
+
+namespace rimetree::testing {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path plugin_path(const fs::path& built) {
+  const fs::path beside = fs::read_symlink("/proc/self/exe").parent_path() / built.filename();
+  return fs::exists(beside) ? beside : built;
+}
+
+}  // namespace
+
+void load_project_plugins() {
+  Registry::instance().load(plugin_path(RIMETREE_NODES_PLUGIN));
+#ifdef RIMETREE_CUDA_PLUGIN
+  Registry::instance().load(plugin_path(RIMETREE_CUDA_PLUGIN));
+#endif
+}
+
+}  // namespace rimetree::testing
