@@ -153,7 +153,7 @@ int main(int argc, char** argv) {
   const std::string work = argv[1];
   const bool gradient = std::string(argv[2]) == "gradient";
   const int times = argc > 3 ? std::atoi(argv[3]) : 1;
-  testing::load_project_plugins();
+  test::load_project_plugins();
   const bool jones = work == "psv-jones" || work == "psv-bandpass";
   const Specs specs = work == "tree" ? tree() : jones ? psv_jones(work == "psv-bandpass") : psv(work == "psv-smearing");
   const auto forest = Forest::build(specs.all);

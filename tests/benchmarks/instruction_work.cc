@@ -98,7 +98,7 @@ double delay(double share) {
 /// Units: nodes. The test leaves out what the nodes' own classes do: its switch at their entry works inside measured()
 /// only, so that nothing may be evaluated before.
 double tree(double share) {
-  testing::load_project_plugins();
+  test::load_project_plugins();
   const testing::ManyNodeTree many{.n_baseline = 100, .n_source = 10, .n_time = 2, .n_channel = 2};
   const auto forest = Forest::build(many.specs());
   Evaluator evaluator(forest, {.threads = 1});

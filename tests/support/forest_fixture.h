@@ -88,7 +88,7 @@ class TestFlags final : public Node {
 inline const Registry& registry() {
   static const Registry& loaded = []() -> Registry& {
     Registry& registry = Registry::instance();
-    load_project_plugins();
+    test::load_project_plugins();
     registry.add({with_factory<TestMissing>(TestMissing::info()), with_factory<TestFailing>(TestFailing::info()),
                   with_factory<TestFlags>(TestFlags::info())},
                  "test");

@@ -4,7 +4,7 @@
 
 #include "runtime/core/registry.h"
 
-namespace rimetree::testing {
+namespace rimetree::test {
 
 namespace {
 
@@ -24,4 +24,4 @@ void load_project_plugins() {
 #endif
 }
 
-}  // namespace rimetree::testing
+}  // namespace rimetree::test
