@@ -21,6 +21,7 @@ class Add final : public ElementwiseNode<AddBody> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Add",
+            .algebra = Algebra::sum,
             .summary = "Sum of its children, element by element.",
             .formula = "a + b + ...",
             .result = "dimensions and unit of the children; complex if any child is",
@@ -30,7 +31,6 @@ class Add final : public ElementwiseNode<AddBody> {
             .minimum_children = 1};
   }
   bool skips_missing() const override { return true; }
-  bool is_sum() const override { return true; }
 
   /// A sum passes its adjoint on as it is, unless a child is spread over cells or is real where the sum is complex.
   void pull_back(PullBack& pull) const override {

@@ -27,6 +27,7 @@ class Composer final : public CellNode<Composer> {
 
   static NodeClass info() {
     return {.name = "Composer",
+            .algebra = Algebra::composition,
             .summary = "One tensor of the elements of several children.",
             .result = "dimensions as the state says, unit of the children; complex if any child is",
             .reference = "MeqTrees Composer",

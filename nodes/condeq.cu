@@ -38,6 +38,7 @@ class Condeq final : public CellNode<Condeq> {
 
   static NodeClass info() {
     return {.name = "Condeq",
+            .algebra = Algebra::residual,
             .summary = "Condition equation: data minus model, which a Solver makes small.",
             .formula = "data - model",
             .result = "dimensions and unit of data and model; complex if any of the two is",
@@ -70,8 +71,6 @@ class Condeq final : public CellNode<Condeq> {
       throw ShapeError("the weight has dimensions " + to_string(*children[2]) + ", expected [] or " + to_string(dims));
     return dims;
   }
-
-  int subtracted_slot() const override { return 1; }
 
   CondeqBody body() const { return {dims().size()}; }
 

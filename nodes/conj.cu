@@ -24,6 +24,7 @@ class Conj final : public ElementwiseNode<ConjBody> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Conj",
+            .algebra = Algebra::conjugate,
             .summary = "Complex conjugate of each element (ConjTranspose also transposes).",
             .formula = "x*",
             .result = "dimensions of the child; real for a real child, complex for a complex one; unit of the child",

@@ -14,6 +14,7 @@ class ConjTranspose final : public Transposition<ConjTranspose> {
 
   static NodeClass info() {
     return {.name = "ConjTranspose",
+            .algebra = Algebra::conjugate_transpose,
             .summary = "Conjugate transpose of a matrix, of each matrix of a stack, or conjugate of scalars.",
             .formula = "A^H",
             .result = "[m,n] or [source,m,n], unit and type of the child",

@@ -27,6 +27,7 @@ class Constant final : public Node {
 
   static NodeClass info() {
     return {.name = "Constant",
+            .algebra = Algebra::constant,
             .summary = "A number or an array of numbers.",
             .result = "dimensions of the value without its cell axes; unit of the value; complex if the value is",
             .reference = "MeqTrees Constant",

@@ -22,6 +22,7 @@ class Divide final : public ElementwiseNode<DivideBody> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Divide",
+            .algebra = Algebra::quotient,
             .summary = "Quotient of two children, element by element.",
             .formula = "a / b",
             .result =

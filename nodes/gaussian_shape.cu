@@ -33,6 +33,7 @@ class GaussianShape final : public CellNode<GaussianShape> {
   static NodeClass info() {
     return {
         .name = "GaussianShape",
+        .algebra = Algebra::gaussian_taper,
         .summary = "Factor by which an elliptical Gaussian's visibility is less than that of a point of equal flux.",
         .formula =
             "exp(-pi^2/(4 ln 2) ((major (u sin pa + v cos pa))^2 + (minor (u cos pa - v sin pa))^2)), "

@@ -13,6 +13,7 @@ class Identity final : public Node {
   using Node::Node;
   static NodeClass info() {
     return {.name = "Identity",
+            .algebra = Algebra::identity,
             .summary = "Its child, unchanged; gives an expression a name of its own.",
             .formula = "x",
             .result = "as the child",

@@ -39,6 +39,7 @@ class LMN final : public CellNode<LMN> {
 
   static NodeClass info() {
     return {.name = "LMN",
+            .algebra = Algebra::direction,
             .summary = "Direction cosines l, m, n of directions with respect to a phase centre (SIN projection).",
             .formula =
                 "l = cos(dec) sin(ra-ra0), m = sin(dec) cos(dec0) - cos(dec) sin(dec0) cos(ra-ra0), "

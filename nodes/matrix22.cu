@@ -25,6 +25,7 @@ class Matrix22 final : public CellNode<Matrix22> {
       return ChildSpec{.label = label, .shape = "[]", .unit = "any", .doc = doc};
     };
     return {.name = "Matrix22",
+            .algebra = Algebra::composition,
             .summary = "A 2x2 matrix of four scalars, e.g. a Jones matrix.",
             .formula = "[[xx, xy], [yx, yy]]",
             .result = "[2,2], unit of the children; complex if any child is",

@@ -118,6 +118,7 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
 
   static NodeClass info() {
     return {.name = "MatrixMultiply",
+            .algebra = Algebra::matrix_product,
             .summary = "Matrix product of its children from left to right.",
             .formula = "A B C ...",
             .result = "dimensions by the rules of matrix multiplication, product of the units; complex if any child is",

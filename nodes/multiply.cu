@@ -22,6 +22,7 @@ class Multiply final : public ElementwiseNode<MultiplyBody> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Multiply",
+            .algebra = Algebra::product,
             .summary = "Product of its children, element by element (MatrixMultiply gives matrix products).",
             .formula = "a * b * ...",
             .result = "dimensions of the children, product of their units; complex if any child is",

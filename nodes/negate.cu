@@ -21,6 +21,7 @@ class Negate final : public ElementwiseNode<NegateBody> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Negate",
+            .algebra = Algebra::negation,
             .summary = "The child with its sign reversed.",
             .formula = "-x",
             .result = "dimensions of the child; real for a real child, complex for a complex one; unit of the child",

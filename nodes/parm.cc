@@ -44,6 +44,7 @@ class Parm final : public Node {
                        .per_node = true};
     };
     return {.name = "Parm",
+            .algebra = Algebra::parameter,
             .summary = "A parameter that may be solved for: a number, or polynomials in time and frequency.",
             .formula = "sum_ij value[tile][i][j] ((t - time_0_s)/time_scale_s)^i ((nu - freq_0_hz)/freq_scale_hz)^j",
             .result = "scalar, real, unit of the value",

@@ -22,6 +22,7 @@ class Polar final : public ElementwiseNode<PolarBody, Numbers::real_to_complex> 
   static NodeClass info() {
     return {
         .name = "Polar",
+        .algebra = Algebra::polar_number,
         .summary = "Complex numbers from amplitudes and phases.",
         .formula = "ampl exp(i phase)",
         .result = "dimensions of the children, unit of ampl; complex",

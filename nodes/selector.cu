@@ -56,6 +56,7 @@ class Selector final : public CellNode<Selector> {
   static NodeClass info() {
     return {
         .name = "Selector",
+        .algebra = Algebra::selection,
         .summary = "An element, a slice, or a list of elements of a tensor.",
         .formula = "x[index]",
         .result = "scalar, tensor of the dimensions taken whole, or with multi a vector; unit and type of the child",

@@ -54,6 +54,7 @@ class Spectrum final : public CellNode<Spectrum> {
   static NodeClass info() {
     return {
         .name = "Spectrum",
+        .algebra = Algebra::spectrum,
         .summary = "Stokes parameters at the frequencies of the cells, from those at a reference frequency.",
         .formula =
             "logarithmic: I = I0 x^(c0 + c1 ln x + ...); ordinary: I = I0 + c0 (x-1) + c1 (x-1)^2 + ...; "

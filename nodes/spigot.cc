@@ -30,6 +30,7 @@ class Spigot final : public Node {
 
   static NodeClass info() {
     return {.name = "Spigot",
+            .algebra = Algebra::data,
             .summary = "Data of one baseline from the Measurement Set: visibilities, weights or UVW.",
             .result =
                 "visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL "

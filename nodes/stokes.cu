@@ -40,6 +40,7 @@ class Stokes final : public CellNode<Stokes> {
 
   static NodeClass info() {
     return {.name = "Stokes",
+            .algebra = Algebra::brightness,
             .summary = "Brightness matrix (coherency at the source) of Stokes parameters I, Q, U, V.",
             .formula = "linear: [[I+Q, U+iV], [U-iV, I-Q]]; circular: [[I+V, Q+iU], [Q-iU, I-V]]",
             .result = "[2,2] or [source,2,2], complex, unit of the child; I = (XX+YY)/2",

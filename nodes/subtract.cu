@@ -21,6 +21,7 @@ class Subtract final : public ElementwiseNode<SubtractBody> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Subtract",
+            .algebra = Algebra::difference,
             .summary = "Difference of two children, element by element.",
             .formula = "a - b",
             .result = "dimensions and unit of the children; complex if any child is",

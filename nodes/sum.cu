@@ -30,6 +30,7 @@ class Sum final : public CellReduction<SumBody> {
   static NodeClass info() {
     return {
         .name = "Sum",
+        .algebra = Algebra::reduction,
         .summary = "Sum over cells, e.g. over time and freq; flagged cells are left out.",
         .formula = "sum of x over cells",
         .result =

@@ -53,6 +53,7 @@ class TFSmearFactor final : public CellNode<TFSmearFactor> {
 
   static NodeClass info() {
     return {.name = "TFSmearFactor",
+            .algebra = Algebra::smearing,
             .summary = "Loss of amplitude by averaging a source's fringes over the time and frequency width of a cell.",
             .formula =
                 "sinc(pi dt nu/c (du l + dv m + dw (n-1))) sinc(pi dnu/c (u l + v m + w (n-1))), "

@@ -22,6 +22,7 @@ class ToComplex final : public ElementwiseNode<ToComplexBody, Numbers::real_to_c
   static NodeClass info() {
     return {
         .name = "ToComplex",
+        .algebra = Algebra::complex_number,
         .summary = "Complex numbers from real and imaginary parts.",
         .formula = "re + i im",
         .result = "dimensions and unit of the children; complex",

@@ -14,6 +14,7 @@ class Transpose final : public Transposition<Transpose> {
 
   static NodeClass info() {
     return {.name = "Transpose",
+            .algebra = Algebra::transpose,
             .summary = "Transpose of a matrix or of each matrix of a stack, with conj the conjugate transpose.",
             .formula = "A^T, with conj A^H",
             .result = "[m,n] or [source,m,n], unit and type of the child",

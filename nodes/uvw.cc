@@ -78,6 +78,7 @@ class UVW final : public CellNode<UVW> {
 
   static NodeClass info() {
     return {.name = "UVW",
+            .algebra = Algebra::coordinates,
             .summary = "Coordinates u, v, w of a station as the Earth turns; a baseline's are the difference of two.",
             .formula = "R(ra0, dec0) C(t)^T (xyz - xyz_0), C: rotation from GCRS to ITRS (IAU 2006/2000A)",
             .result = "[3], m; with include_deriv [2,3], m and m/s; real, varies along time",

@@ -37,6 +37,7 @@ class VisPhaseShift final : public CellNode<VisPhaseShift> {
 
   static NodeClass info() {
     return {.name = "VisPhaseShift",
+            .algebra = Algebra::phase,
             .summary = "Phase of a point source's visibility on a baseline, or with station coordinates of a station.",
             .formula = "exp(+2 pi i nu/c (u l + v m + w (n - n_minus)))",
             .result = "scalar or [source], complex, dimensionless; varies along freq",

@@ -46,6 +46,7 @@ class Psv final : public Node {
   static NodeClass info() {
     return {
         .name = "PSV",
+        .algebra = Algebra::source_sum,
         .summary = "Visibilities of many sources on one baseline, in one pass: the monolithic node.",
         .formula = "sum_s [.. J_sp B_s J_sq^H ..] exp(+2 pi i nu/c (u l + v m + w (n - n_minus))) smearing shape",
         .result = "[2,2], unit of the brightness",

@@ -286,4 +286,10 @@ void Forest::set_state(int index, const std::map<std::string, StateValue>& field
   ++plan_version_;
 }
 
+bool is_constant_zero(const Forest& forest, int node) {
+  if (forest.node(node).algebra() != Algebra::constant) return false;
+  const StateArray& value = forest.node(node).state().array("value");
+  return std::all_of(value.data.begin(), value.data.end(), [](double x) { return x == 0; });
+}
+
 }  // namespace rimetree

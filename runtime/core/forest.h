@@ -86,4 +86,7 @@ class Forest {
   std::uint64_t plan_version_ = 0;
 };
 
+/// Whether a node is a constant all of whose numbers are zero.
+bool is_constant_zero(const Forest& forest, int node);
+
 }  // namespace rimetree

@@ -65,6 +65,7 @@ class Node {
   const std::string& name() const { return name_; }
   const std::string& origin() const { return origin_; }
   const NodeClass& node_class() const { return *class_; }
+  Algebra algebra() const { return class_->algebra; }
   const State& state() const { return state_; }
   int index() const { return index_; }
   const TensorShape& dims() const { return dims_; }
@@ -127,10 +128,6 @@ class Node {
 
   // Comparison with data where a model is computed (see runtime/core/comparison.h).
 
-  /// The slot of a child that is subtracted: the result is a function of the other children, less that child. -1: none.
-  virtual int subtracted_slot() const { return -1; }
-  /// Whether the result is the sum of the children.
-  virtual bool is_sum() const { return false; }
   /// Whether compare_batch() does something where there are devices.
   virtual bool compares() const { return false; }
   /// Subtracts the terms of each comparison, nodes of the same batches, from its rest; adds up chi-square, and adds to

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/algebra.h"
 #include "runtime/core/state.h"
 
 namespace rimetree {
@@ -23,6 +24,7 @@ struct ChildSpec {
 
 struct NodeClass {
   std::string name;
+  Algebra algebra = Algebra::none;
   std::string summary;    ///< one line
   std::string formula;    ///< in plain text, may be empty
   std::string result;     ///< shape and unit

@@ -81,7 +81,7 @@ SolutionTiles::SolutionTiles(const State& parm)
 }
 
 SolutionTiles SolutionTiles::of(const Node& node) {
-  if (node.node_class().name != "Parm")
+  if (node.algebra() != Algebra::parameter)
     throw Error("node \"" + node.name() + "\" is a " + node.node_class().name + ", not a Parm");
   return SolutionTiles(node.state());
 }

@@ -30,14 +30,14 @@ Evaluator::Compared Evaluator::find_terms(const Pass& pass, int node) const {
   Compared found{.node = node};
   const auto is_own = [&](int child) { return pass.waiting_consumers[child] == 1 && pass.waiting_pulls[child] == 1; };
   const std::vector<int>& children = forest_->children(node);
-  const int slot = forest_->node(node).subtracted_slot();
-  if (slot < 0 || !is_own(node)) return found;
+  if (forest_->node(node).algebra() != Algebra::residual || !is_own(node)) return found;
+  constexpr std::size_t kModel = 1;  // the child that is subtracted
   for (std::size_t i = 0; i < children.size(); ++i)
-    if (static_cast<int>(i) != slot && children[i] >= 0 && pass.active[children[i]]) return found;
-  found.model = children[static_cast<std::size_t>(slot)];
+    if (i != kModel && children[i] >= 0 && pass.active[children[i]]) return found;
+  found.model = children[kModel];
   if (found.model < 0 || !pass.active[found.model] || !is_own(found.model)) return found;
   std::vector<int> terms{found.model};
-  if (forest_->node(found.model).is_sum()) {
+  if (forest_->node(found.model).algebra() == Algebra::sum) {
     terms.clear();
     for (const int child : forest_->children(found.model))
       if (child >= 0 && pass.active[child]) terms.push_back(child);

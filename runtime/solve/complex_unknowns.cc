@@ -7,14 +7,6 @@ namespace rimetree::solve {
 
 namespace {
 
-const std::string& class_of(const Forest& forest, int node) { return forest.node(node).node_class().name; }
-
-bool is_constant_zero(const Forest& forest, int node) {
-  if (class_of(forest, node) != "Constant") return false;
-  const StateArray& value = forest.node(node).state().array("value");
-  return std::all_of(value.data.begin(), value.data.end(), [](double x) { return x == 0; });
-}
-
 /// Parms that are the real and imaginary part of a number, without bounds and of the same tiles.
 struct Parts {
   int re = -1, im = -1;
@@ -38,7 +30,7 @@ class Finder {
     };
     const std::vector<int> below = solvable_below_all();
     for (const int node : below) {
-      if (class_of(forest_, node) != "Matrix22") continue;
+      if (!is_matrix_of_scalars(node)) continue;
       const std::vector<int>& children = forest_.children(node);
       std::vector<Parts> parts;
       for (const int child : children) parts.push_back(parts_of(child));
@@ -50,7 +42,7 @@ class Finder {
       }
     }
     for (const int node : below)
-      if (class_of(forest_, node) == "Multiply")
+      if (forest_.node(node).algebra() == Algebra::product)
         for (const int child : forest_.children(node)) add({parts_of(child)});
     return result;
   }
@@ -73,9 +65,16 @@ class Finder {
     return found;
   }
 
+  /// Whether a node is [[c0, c1], [c2, c3]].
+  bool is_matrix_of_scalars(int node) const {
+    return forest_.node(node).algebra() == Algebra::composition && forest_.children(node).size() == 4 &&
+           forest_.node(node).dims() == TensorShape{2, 2};
+  }
+
   Parts parts_of(int node) const {
-    if (class_of(forest_, node) == "Conj") return parts_of(forest_.children(node)[0]);
-    if (class_of(forest_, node) != "ToComplex") return {};
+    const Algebra algebra = forest_.node(node).algebra();
+    if (algebra == Algebra::conjugate) return parts_of(forest_.children(node)[0]);
+    if (algebra != Algebra::complex_number) return {};
     const std::vector<int>& children = forest_.children(node);
     const Parts parts{problem_.parm_of_node[children[0]], problem_.parm_of_node[children[1]]};
     if (parts.re < 0 || parts.im < 0 || parts.re == parts.im) return {};

@@ -7,25 +7,28 @@ namespace rimetree::solve {
 namespace {
 
 bool solvable(const Forest& forest, int node) { return (forest.dependencies(node) & kSolvable) != 0; }
-const std::string& class_of(const Forest& forest, int node) { return forest.node(node).node_class().name; }
-
-bool is_zero(const Forest& forest, int node) {
-  if (class_of(forest, node) != "Constant") return false;
-  const StateArray& value = forest.node(node).state().array("value");
-  return std::all_of(value.data.begin(), value.data.end(), [](double x) { return x == 0; });
-}
+Algebra algebra_of(const Forest& forest, int node) { return forest.node(node).algebra(); }
 
 /// Whether a node is a scalar, or a 2x2 matrix whose elements off the diagonal are zero by construction.
 bool is_diagonal(const Forest& forest, int node) {
   if (forest.node(node).dims().is_scalar()) return true;
-  const std::string& name = class_of(forest, node);
   const std::vector<int>& children = forest.children(node);
-  if (name == "Matrix22" || (name == "Composer" && children.size() == 4))
-    return is_zero(forest, children[1]) && is_zero(forest, children[2]);
-  if (name == "ConjTranspose" || name == "Transpose" || name == "Conj" || name == "Identity" ||
-      name == "MatrixMultiply")
-    return std::all_of(children.begin(), children.end(), [&](int child) { return is_diagonal(forest, child); });
-  return false;
+  switch (algebra_of(forest, node)) {
+    case Algebra::composition:
+      return children.size() == 4 && is_constant_zero(forest, children[1]) && is_constant_zero(forest, children[2]);
+    case Algebra::conjugate_transpose:
+    case Algebra::transpose:
+    case Algebra::conjugate:
+    case Algebra::identity:
+    case Algebra::matrix_product:
+      return std::all_of(children.begin(), children.end(), [&](int child) { return is_diagonal(forest, child); });
+    default:
+      return false;
+  }
+}
+
+bool is_combination(Algebra algebra) {
+  return algebra == Algebra::sum || algebra == Algebra::matrix_product || algebra == Algebra::product;
 }
 
 // Walks down a model, collecting what stands to the left and to the right of each fixed node.
@@ -39,17 +42,17 @@ class Walk {
       model_.terms.push_back({node, std::move(left), std::move(right), flags_merge});
       return true;
     }
-    const std::string& name = class_of(forest_, node);
+    const Algebra algebra = algebra_of(forest_, node);
     const std::vector<int>& children = forest_.children(node);
-    if (name == "Identity") return visit(children[0], std::move(left), std::move(right), flags_merge);
-    if (name == "Add") {
+    if (algebra == Algebra::identity) return visit(children[0], std::move(left), std::move(right), flags_merge);
+    if (algebra == Algebra::sum) {
       // A scalar added to a matrix means another thing than a Jones term.
       return std::all_of(children.begin(), children.end(), [&](int child) {
         return forest_.node(child).dims() == forest_.node(node).dims() && visit(child, left, right, flags_merge);
       });
     }
-    const bool product = name == "MatrixMultiply";
-    if (!product && name != "Multiply") return false;
+    const bool product = algebra == Algebra::matrix_product;
+    if (!product && algebra != Algebra::product) return false;
     const std::ptrdiff_t core = core_of(children);
     if (core < 0) return false;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -76,11 +79,10 @@ class Walk {
     int n_fixed = 0, n_nested = 0, n_data = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
       const auto here = static_cast<std::ptrdiff_t>(i);
-      const std::string& name = class_of(forest_, children[i]);
       if ((forest_.dependencies(children[i]) & kData) != 0) data = here, ++n_data;
       if (!solvable(forest_, children[i]))
         fixed = here, ++n_fixed;
-      else if (name == "Add" || name == "MatrixMultiply" || name == "Multiply")
+      else if (is_combination(algebra_of(forest_, children[i])))
         nested = here, ++n_nested;
     }
     if (n_data == 1) return data;
@@ -120,7 +122,7 @@ std::array<bool, 2> varies_within_tiles(const Forest& forest, const Problem& pro
     stack.pop_back();
     if (seen[node]) continue;
     seen[node] = true;
-    if (class_of(forest, node) == "Parm") {
+    if (algebra_of(forest, node) == Algebra::parameter) {
       const SolutionTiles tiles(forest.node(node).state());
       const bool fixed = problem.parm_of_node[node] < 0;  // its tiles are no edges of blocks
       varies[0] = varies[0] || tiles.time_terms() > 1 || (fixed && tiles.n_time() > 1);

@@ -25,7 +25,7 @@ std::vector<int> solvable_below(const Forest& forest, int root) {
     if ((forest.dependencies(node) & kSolvable) == 0 || std::find(seen.begin(), seen.end(), node) != seen.end())
       continue;
     seen.push_back(node);
-    if (forest.node(node).node_class().name == "Parm") parms.push_back(node);
+    if (forest.node(node).algebra() == Algebra::parameter) parms.push_back(node);
     for (const int child : forest.children(node))
       if (child >= 0) stack.push_back(child);
   }
