@@ -3,8 +3,8 @@
 
 namespace rimetree::test {
 
-/// Loads them into Registry::instance(), from where they were built, or from beside the test program where all have been
-/// copied elsewhere (tests/gpu/pack.sh).
+/// Loads them into Registry::instance(), from where they were built, or from beside the test program where all have
+/// been copied elsewhere (tests/gpu/pack.sh).
 void load_project_plugins();
 
 }  // namespace rimetree::test
