@@ -3,7 +3,8 @@
 //
 // Children: none.
 // State: value (a number, or coefficients [time degree + 1, freq degree + 1]; [n] is a polynomial in time; with a first
-// pair of dimensions [time tile, freq tile, ...] one polynomial per tile, without it all tiles have the same),
+// pair of dimensions [time tile, freq tile, ...] one polynomial per tile, without it all tiles have the same, unless
+// the array is one of as many numbers as there are tiles, which is refused),
 // time_0_s, time_scale_s, freq_0_hz, freq_scale_hz (the same in all tiles), time_edges_s, freq_edges_hz (edges of the
 // solution tiles, empty: one tile), solvable (default false); minimum, maximum, prior_mean, prior_sigma (bounds and
 // Gaussian prior of each coefficient, used by Solver and the log-likelihood). A cell belongs to the tile that contains
@@ -53,8 +54,9 @@ class Parm final : public Node {
                 {.name = "value",
                  .type = StateType::array,
                  .unit = "any",
-                 .doc = "number, or polynomial coefficients [time degree + 1, freq degree + 1]; or one such polynomial "
-                        "for each solution tile, [time tile, freq tile, time degree + 1, freq degree + 1]",
+                 .doc = "number, or polynomial coefficients [time degree + 1] or [time degree + 1, freq degree + 1], "
+                        "the same in all solution tiles; or [time tile, freq tile, time degree + 1, freq degree + 1], "
+                        "one polynomial per tile: [time tile, freq tile, 1, 1] is one value per tile",
                  .per_node = true},
                 real("time_0_s", 0, "s", "time at which x = 0, as MJD in seconds (UTC)"),
                 real("time_scale_s", 1, "s", "time over which x grows by 1"),

@@ -15,6 +15,7 @@ import textwrap
 from pathlib import Path
 
 from rimetree import nodes
+from rimetree.signatures import VALUE_FIRST
 from rimetree.state import STATE_TYPES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,8 +30,6 @@ ANNOTATIONS = {
     "text_list": "list[str]",
     "array": "ArrayLike",
 }
-# Classes whose first state field may be given by position.
-VALUE_FIRST = ("Constant", "Parm")
 # Classes whose Python function is written by hand.
 WRITTEN = {"PyNode": nodes.PyNode}
 

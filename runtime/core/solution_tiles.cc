@@ -65,6 +65,15 @@ SolutionTiles::SolutionTiles(const State& parm)
         "state field \"value\" must be a number, coefficients [time degree + 1, freq degree + 1], or "
         "coefficients per solution tile [" +
         std::to_string(n_time_) + ", " + std::to_string(n_frequency_) + ", time degree + 1, freq degree + 1]");
+  // What could be a value per tile as well is not guessed at.
+  const std::vector<std::int64_t> of_tiles{static_cast<std::int64_t>(n_time_), static_cast<std::int64_t>(n_frequency_)};
+  const auto n_tiles = static_cast<std::int64_t>(n_tile());
+  if (!tiled && n_tile() > 1 && (shape == of_tiles || shape == std::vector<std::int64_t>{n_tiles})) {
+    const std::string tiles = "[" + std::to_string(n_time_) + ", " + std::to_string(n_frequency_) + ", ";
+    throw StateError("state field \"value\" has as many numbers as there are solution tiles, " +
+                     std::to_string(n_tiles) + ": write " + tiles + "1, 1] for one value per tile, or " + tiles +
+                     "time degree + 1, freq degree + 1] for polynomial coefficients of each tile");
+  }
   const std::size_t first = tiled ? 2 : 0;
   if (shape.size() > first) time_terms_ = static_cast<std::size_t>(shape[first]);
   if (shape.size() > first + 1) frequency_terms_ = static_cast<std::size_t>(shape[first + 1]);

@@ -1,5 +1,10 @@
 """Names, qualifiers, definitions and operators of tree scripts."""
 
+import copy
+import inspect
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -79,7 +84,58 @@ def test_numbers_become_shared_constants():
     ns.y << ns.x + 5
     ns.z << ns.x * 5.0
     names = [node.name for node in ns.Search(class_name="Constant")]
-    assert names.count("c5") == 1 and len(names) == 2
+    assert names == ["x", "{5}"]
+
+
+def test_automatic_names_are_out_of_a_scripts_way():
+    """Whatever is written first: what a script names is its own."""
+    ns = rt.NodeScope()
+    ns.y << rt.Sqr(2 * rt.Freq()) + np.array([0.3, 1e9]) + 0.3 + (1 - 2j)
+    ns << rt.Negate(ns.y)
+    (ns << rt.Negate(ns.y)) << rt.Negate(ns.y)
+    for name in ("c2", "c0.3", "c", "2", "y/Sqr", "Negate", "Add"):
+        ns[name] << rt.Constant(3e8)
+    forest = rt.Forest(ns)
+    names = [node["name"] for node in forest.nodes()]
+    assert {"{2}", "{0.3}", "{[0.3, 1000000000]}", "{(1-2j)}", "{Negate}", "{Negate 2}", "c2", "Negate"} < set(names)
+    assert {"y/{Add}", "y/{Add 2}", "y/{Sqr}", "y/{Multiply}", "y/{Freq}"} < set(names)
+    assert forest.evaluate(ns.c2).item() == 3e8
+    for name in ("{3}", "x{", "}"):
+        with pytest.raises(rt.Error, match="braces are for automatic nodes"):
+            _ = ns[name]
+    with pytest.raises(rt.Error, match="braces"):
+        ns.x("{p}")
+
+
+def test_constants_that_look_alike_are_told_apart():
+    ns = rt.NodeScope()
+    values = [
+        0.1,
+        np.float64(0.1),
+        np.nextafter(0.1, 1),
+        0.0,
+        -0.0,
+        5,
+        52,
+        [5.0],
+        [[5.0]],
+        np.arange(5.0),
+        np.arange(5.0) + 1,
+    ]
+    names = [ns.MakeConstant(value).name for value in values]
+    assert names[0] == names[1] and len(set(names)) == len(values) - 1
+    forest = rt.Forest(ns)
+    for name, value in zip(names, values, strict=True):
+        np.testing.assert_array_equal(forest.evaluate(name)[..., 0, 0], value)
+
+
+def test_long_sums_are_not_too_deep():
+    ns = rt.NodeScope()
+    for _ in range(2):  # the same again is harmless
+        ns.y << sum(ns.x * float(k) for k in range(1500))
+    ns.x << 2.0
+    assert rt.Forest(ns).evaluate(ns.y).item() == 1500 * 1499
+    assert max(map(len, ns.AllNodes())) < 25
 
 
 def test_arrays_on_the_left_leave_the_operation_to_the_node():
@@ -89,11 +145,211 @@ def test_arrays_on_the_left_leave_the_operation_to_the_node():
     np.testing.assert_array_equal(rt.Forest(ns).evaluate(ns.y)[:, 0, 0], [10.0, 40.0])
 
 
-def test_bind_unless_bound():
+def test_powers_are_powers_of_nodes_and_definitions_too():
     ns = rt.NodeScope()
-    ns.x ** rt.Constant(1.0)
-    ns.x ** rt.Constant(2.0)
-    assert rt.Forest(ns).evaluate(ns.x).item() == 1.0
+    ns.x << 3.0
+    ns.al << 0.7
+    cases = {
+        "negated": (ns.x ** (-ns.al), 3**-0.7),
+        "definition": (ns.x ** rt.Constant(2.0), 9.0),
+        "node": (ns.x**ns.al, 3**0.7),
+        "of_definition": (rt.Sqr(ns.x) ** rt.Constant(0.5), 3.0),
+        "reflected": (2**ns.x, 8.0),
+        "numpy": (np.float64(2) ** ns.x, 8.0),
+    }
+    for name, (definition, _) in cases.items():
+        ns[name] << definition
+    forest = rt.Forest(ns)
+    for name, (_, expected) in cases.items():
+        assert forest.evaluate(ns[name]).item() == pytest.approx(expected, rel=1e-15), name
+
+
+@pytest.mark.parametrize("right", [rt.Constant(2.0), 2.0, 2, np.ones(2)], ids=lambda right: type(right).__name__)
+def test_a_power_of_what_is_not_defined_says_how_to_define(right):
+    """MeqTrees scripts bind by `**`: neither taken for a power nor lost."""
+    ns = rt.NodeScope()
+    with pytest.raises(rt.Error, match=r"test_scope.py:\d+: node 'x:1' has no definition.*ns.x << .*rt.Pow"):
+        ns.x(1) ** right
+    assert not ns.x(1).initialized()
+
+
+def test_transposes_and_indices_follow_numpy():
+    cube = np.arange(12.0).reshape(2, 3, 2)
+    ns = rt.NodeScope()
+    ns.x << rt.Constant(cube)
+    cases = {
+        "T": (rt.Constant(cube[0]).T, cube[0].T),
+        "row": (ns.x[1], cube[1]),
+        "numpy_integer": (ns.x[np.int64(1)], cube[1]),
+        "element": (ns.x[1, 2, 0], cube[1, 2, 0]),
+        "slice": (ns.x[:, 1], cube[:, 1]),
+        "last": (ns.x[1, :, 1], cube[1, :, 1]),
+        "whole": (ns.x[:], cube),
+        "list": (ns.x[[1, 0, 1]], cube[[1, 0, 1]]),
+        "twice": (ns.x[1][2], cube[1][2]),
+    }
+    for name, (definition, _) in cases.items():
+        ns[name] << definition
+    forest = rt.Forest(ns)
+    for name, (_, expected) in cases.items():
+        np.testing.assert_array_equal(forest.evaluate(ns[name])[..., 0, 0], expected, err_msg=name)
+    for index in (-1, 1.0, True, "a", slice(0, 1), None, ..., [[0]], [0.5]):
+        with pytest.raises((TypeError, IndexError), match="index"):
+            _ = ns.x[index]
+    ns.out << ns.x[0, 3]
+    with pytest.raises(rt.ForestError, match=r"holds 3, but the child has dimensions \[2,3,2\]"):
+        rt.Forest(ns)
+
+
+def test_nodes_are_no_sequences():
+    """An index does not make Python or NumPy walk over a node for ever."""
+    ns = rt.NodeScope()
+    for use in (list, iter, lambda x: 3 in x, lambda x: rt.Add(*x), np.sin):
+        with pytest.raises(TypeError):
+            use(ns.x)
+    with pytest.raises(TypeError):
+        iter(ns)
+    assert np.asarray([ns.x, ns.y]).shape == (2,)
+
+
+def test_scopes_within_scopes_keep_all_qualifiers():
+    ns = rt.NodeScope()
+    assert ns(7).Subscope("sky").x.name == "sky:7::x"
+    assert ns.Subscope("sky", 1).Subscope("patch")(3).x.name == "sky:1::patch::x:3"
+    assert ns(1, a=2)(b=3).x(4).name == "x:1:4:a=2:b=3"
+    assert ns.Subscope("sky", band=2).x.name == "sky:band=2::x"
+    assert rt.NodeScope("p_", (1,)).x.name == "p_x:1"
+
+
+def test_qualifiers_are_text_numbers_lists_and_things_with_names():
+    ns = rt.NodeScope()
+    pairs = [(None, "None"), ((1, 2), "1,2"), (np.arange(2), "0,1"), (np.int64(3), "3"), ("ñ", "ñ"), (1.5, "1.5")]
+    for qualifier, text in pairs:
+        assert ns.x(qualifier).name == f"x:{text}"
+    with pytest.raises(rt.Error, match="is no qualifier"):
+        ns.x(object())
+    ns.x("ñ") << 1.0
+    assert rt.Forest(ns).evaluate("x:ñ").item() == 1.0
+
+
+def test_names_that_could_be_mistaken_are_refused():
+    ns = rt.NodeScope()
+    ns["_x"] << 1.0  # in brackets any name is one
+    with pytest.raises(AttributeError, match="begin with _"):
+        ns._x = 1.0
+    for name in ("", "a\nb"):
+        with pytest.raises(rt.Error, match="name"):
+            _ = ns[name]
+    with pytest.raises(TypeError, match="is no name"):
+        _ = ns[3]
+    ns.errors << ns.specs + 1  # names that methods might have
+    ns.specs << 2.0
+    assert rt.Forest(ns).evaluate(ns.errors).item() == 3
+
+
+def test_what_is_written_is_copied():
+    ns = rt.NodeScope()
+    buffer, edges, dims = np.zeros(2), np.array([0.0, 1.0, 2.0]), [2]
+    for i in range(2):
+        buffer[:] = i
+        ns.constant(i) << rt.Constant(buffer)
+        ns.child(i) << rt.Sqr(buffer)
+        ns.operand(i) << buffer + rt.Constant(0.0)
+        ns.bound(i) << buffer
+        ns.shared(i) << rt.Sqr(ns.MakeConstant(buffer))
+        later = rt.Identity(memoryview(buffer).obj)
+        parm = rt.Parm(1.0, time_edges_s=edges)
+        noise = rt.GaussNoise(dims=dims)
+        buffer[:], edges[:], dims[0] = 99, 99, 3
+        ns.later(i) << later
+        ns.parm(i) << parm
+        ns.noise(i) << noise
+        edges[:], dims[0] = [0, 1, 2], 2
+    forest = rt.Forest(ns)
+    for name in ("constant", "child", "operand", "bound", "shared", "later"):
+        for i in range(2):
+            np.testing.assert_array_equal(forest.evaluate(ns[name](i)).ravel(), [i, i], err_msg=name)
+    np.testing.assert_array_equal(forest.get_state(ns.parm(1))["time_edges_s"], [0, 1, 2])
+    np.testing.assert_array_equal(forest.get_state(ns.noise(1))["dims"], [2])
+
+
+NUMBERS = [
+    2**70,
+    np.int8(3),
+    np.bool_(True),
+    np.float32(0.5),
+    Fraction(1, 4),
+    Decimal("0.25"),
+    1 + 2j,
+    True,
+    np.array(3),
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: type(number).__name__)
+def test_all_sorts_of_numbers_are_numbers(number):
+    ns = rt.NodeScope()
+    ns.state << rt.Constant(number)
+    ns.child << rt.Identity(number)
+    ns.operand << ns.state + number
+    ns.left << number * ns.state
+    ns.listed << rt.Constant([number, 1])
+    forest = rt.Forest(ns)
+    expected = complex(number) if np.iscomplexobj(number) else float(number)
+    for name, value in (("state", expected), ("child", expected), ("operand", 2 * expected), ("left", expected**2)):
+        assert forest.evaluate(ns[name]).item() == value, name
+    np.testing.assert_array_equal(forest.evaluate(ns.listed)[:, 0, 0], [expected, 1])
+
+
+NO_NUMBERS = ["text", [1, None], [[1, 2], [3]], np.array(["a"]), np.array([1, 2], "M8[s]"), 10**400, [object()], {1: 2}]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=str)
+def test_what_is_no_number_is_said_with_node_and_line(value):
+    ns = rt.NodeScope()
+    ns.x << rt.Constant(value)
+    with pytest.raises(rt.ForestError, match=r"test_scope.py:\d+: node 'x': .*'value'"):
+        rt.Forest(ns)
+
+
+def test_lists_of_nodes_point_to_composer():
+    ns = rt.NodeScope()
+    ns.a << 1.0
+    ns.x << rt.Add([ns.a, 2.0])
+    ns.y << [ns.a, 2.0]
+    with pytest.raises(rt.ForestError, match="Composer") as caught:
+        rt.Forest(ns)
+    assert {name for name, *_ in caught.value.errors} == {"x", "y"}
+
+
+def test_misspelt_labels_and_fields_get_the_nearest_name():
+    ns = rt.NodeScope()
+    ns.child << rt.VisPhaseShift(lnm=ns.nothing, uvw=[1.0, 2.0, 3.0])
+    ns.field << rt.GaussNoise(sed=3)
+    ns.twice << rt.Constant(1.0, value=2.0)
+    ns.solver << rt.Solver(rt.Condeq(1.0, ns.p << rt.Parm(1.0, solvable=True)), parms=ns.p, iteration=3)
+    with pytest.raises(rt.ForestError) as caught:
+        rt.Forest(ns)
+    said = {name: message for name, _, message in caught.value.errors}
+    assert len(caught.value.errors) == 4  # nothing that only follows from them
+    assert "did you mean 'lmn'?" in said["child"] and "lnm" in said["child"]
+    assert "did you mean 'seed'?" in said["field"]
+    assert "given twice" in said["twice"]
+    assert "did you mean 'iterations'?" in said["solver"]
+
+
+def test_scopes_and_definitions_can_be_copied_and_shown():
+    ns = rt.NodeScope()
+    ns.x << 2.0
+    other = copy.deepcopy(ns)
+    other.y << other.x + 1
+    assert rt.Forest(other).evaluate(other.y).item() == 3 and "y" not in ns.AllNodes()
+    with pytest.raises(rt.Error, match="belongs to another tree"):
+        rt.Forest(other).evaluate(ns.x)
+    assert repr(ns) == "<NodeScope *: 1 nodes in the tree>"
+    assert repr(ns.Subscope("sky")(1)) == "<NodeScope sky::*:1: 1 nodes in the tree>"
+    assert repr(rt.Forest(other)) == "<Forest of 3 nodes of 2 classes>"
+    assert repr(rt.Cells([1.0, 2.0], 1.4e9)) == "<Cells: 2 time 1 to 2 s, 1 freq at 1400 MHz>"
 
 
 def test_children_from_another_tree_are_reported():
@@ -115,8 +371,14 @@ def test_unknown_classes_suggest_similar_ones():
         _ = rt.VisPhaseShfit
 
 
+def test_help_shows_defaults():
+    signature = str(inspect.signature(rt.PSV))
+    assert "n_minus=1" in signature and "shape=None" in signature and "Ellipsis" not in signature
+    assert str(inspect.signature(rt.Parm)).startswith("(value, *, time_0_s=0.0,")
+
+
 def test_help_says_children_state_units_and_result():
     text = rt.PSV.__doc__
     for part in ("lmn", "[S,3]", "Jy", "uvw", "m/s", "n_minus", "default 1", "Result:"):
         assert part in text
-    assert "lmn" in str(__import__("inspect").signature(rt.PSV))
+    assert "lmn" in str(inspect.signature(rt.PSV))

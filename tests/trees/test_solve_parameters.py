@@ -204,7 +204,7 @@ def test_polynomials_per_solution_tile():
     times = np.arange(10.0)
     y = np.where(times < 5, 1 + 2 * times, 100 - 3 * times)
     ns = rt.NodeScope()
-    ns.p << rt.Parm(np.zeros(2), solvable=True, time_edges_s=[-0.5, 4.5, 9.5])
+    ns.p << rt.Parm(np.zeros((2, 1, 2, 1)), solvable=True, time_edges_s=[-0.5, 4.5, 9.5])
     ns.solver << rt.Solver(rt.Condeq(rt.Constant(y[:, None], cells_rank=2), ns.p))
     report = rt.Forest(ns).solve(ns.solver, rt.Cells(times, [1e9]))
     assert len(report.groups) == 2 and report.groups[1].time_s == (4.5, 9.5)

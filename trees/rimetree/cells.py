@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._core import Error
+from .arguments import numbers
 
 AXES = ("time", "freq", "l", "m")
 
@@ -13,16 +14,17 @@ class Cells:
     """Centres and widths of cells.
 
     Parameters (all optional; scalars or sequences): `time_s` and `time_width_s` in seconds of MJD (UTC), `freq_hz` and
-    `freq_width_hz` in Hz, `l` and `m` direction cosines for nodes that use these axes. A width not given is the
-    spacing of the centres (0 for a single cell).
+    `freq_width_hz` in Hz, `l` and `m` direction cosines for nodes that use these axes; or Quantities of such units. A
+    width not given is the spacing of the centres (0 for a single cell). Centres are in any order and copied; an axis
+    that is given has one at least. Raises `Error` for anything else, and for negative frequencies.
     """
 
     def __init__(self, time_s=None, freq_hz=None, *, time_width_s=None, freq_width_hz=None, l=None, m=None):  # noqa: E741
         self._axes = [
-            _axis("time", time_s, time_width_s),
-            _axis("freq", freq_hz, freq_width_hz),
-            _axis("l", l, None),
-            _axis("m", m, None),
+            _axis("time_s", time_s, "time_width_s", time_width_s, "s"),
+            _axis("freq_hz", freq_hz, "freq_width_hz", freq_width_hz, "Hz"),
+            _axis("l", l),
+            _axis("m", m),
         ]
 
     @classmethod
@@ -76,17 +78,42 @@ class Cells:
         """Number of axes of results: 2, or 4 if the grid has l or m."""
         return 4 if self._axes[2] is not None or self._axes[3] is not None else 2
 
+    def __repr__(self) -> str:
+        parts = [
+            f"{len(axis[0])} {name} {_span(axis[0], scale)} {unit}".rstrip()
+            for name, unit, scale, axis in zip(AXES, ("s", "MHz", "", ""), (1, 1e6, 1, 1), self._axes, strict=True)
+            if axis is not None
+        ]
+        return f"<Cells: {', '.join(parts) or 'no axes'}>"
 
-def _axis(name: str, centre, width):
+
+def _span(centres: np.ndarray, scale: float) -> str:
+    first, last = np.round(centres[[0, -1]] / scale, 6)
+    return f"{first:.15g} to {last:.15g}" if len(centres) > 1 else f"at {first:.15g}"
+
+
+def _axis(name: str, centre, name_of_width: str = "", width=None, unit: str = ""):
     if centre is None:
         if width is not None:
-            raise Error(f"cells have widths along the {name} axis but no centres")
+            raise Error(f"{name_of_width} is given without {name}: cells have widths along an axis only with centres")
         return None
-    centres = np.atleast_1d(np.ascontiguousarray(centre, dtype=np.float64))
+    centres = np.atleast_1d(_finite(centre, name, unit))
     if centres.ndim != 1:
-        raise Error(f"the {name} axis has {centres.ndim} dimensions; expected 1")
+        raise Error(f"{name} has {centres.ndim} dimensions; expected 1")
+    if len(centres) == 0:
+        raise Error(f"{name} is empty: an axis of cells has one centre at least (leave it out for none)")
+    if name == "freq_hz" and (centres < 0).any():
+        raise Error(f"freq_hz must not be negative: {centres.min():g} Hz")
     if width is None:
-        widths = np.abs(np.gradient(centres)) if len(centres) > 1 else np.zeros(len(centres))
-    else:
-        widths = np.ascontiguousarray(np.broadcast_to(np.abs(np.asarray(width, dtype=np.float64)), centres.shape))
-    return centres, widths
+        return centres, np.abs(np.gradient(centres)) if len(centres) > 1 else np.zeros(len(centres))
+    widths = np.abs(_finite(width, name_of_width, unit))
+    if widths.shape not in ((), (1,), centres.shape):
+        raise Error(f"{name_of_width} has shape {list(widths.shape)}; expected a number or [{len(centres)}]")
+    return centres, np.ascontiguousarray(np.broadcast_to(widths, centres.shape))
+
+
+def _finite(value, name: str, unit: str) -> np.ndarray:
+    array = numbers(value, name, unit)
+    if not np.isfinite(array).all():
+        raise Error(f"{name} must be finite, not {array[~np.isfinite(array)].flat[0]}")
+    return array

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 
@@ -11,15 +10,25 @@ import numpy as np
 
 from . import _core, py_node  # noqa: F401 - py_node installs what evaluates Python nodes
 from ._core import Error, ForestError
+from .arguments import ArgumentError, numbers
+from .asking import (
+    cells_asked,
+    count,
+    forest_error,
+    function_or_none,
+    node_name,
+    node_names,
+    scope_to_build,
+    state_changes,
+)
 from .cells import Cells
 from .ms import OpenSet, RunReport, Tiles, run_options
 from .ms_reading import source_of
-from .nodes import class_infos
 from .parameters import DerivativeCheck, NodeCheck, Parameter
 from .result import Result, failure_text, result_from_runtime
-from .scope import NodeScope, NodeStub
+from .scope import NodeScope, NodeStub, errors_of, identity_of, specs_of
 from .solving import SolveReport, report_from_runtime
-from .state import from_runtime, to_runtime
+from .state import from_runtime
 from .timing import TimingReport
 from .verification import Verification, tolerance_of
 
@@ -43,15 +52,28 @@ class Forest:
         memory_bytes: int | None = None,
         device: str | None = None,
     ):
-        errors = list(scope.errors())
+        scope = scope_to_build(scope)
+        cores = 0 if threads is None else count(threads, "threads", 1)
+        budget = 0 if memory_bytes is None else count(memory_bytes, "memory_bytes", 1)
+        if not isinstance(device, str | None):
+            raise ArgumentError(f"device must be the name of one, not {device!r}")
+        errors = list(errors_of(scope))
         try:
-            self._core = _core.build_forest(scope.specs(), threads or 0, memory_bytes or 0, device or "")
+            self._core = _core.build_forest(specs_of(scope), min(cores, 2**31 - 1), budget, device or "")
         except ForestError as error:
-            raise _forest_error(errors + list(error.args[1])) from None
+            said = {name for name, *_ in errors}  # what follows from it is no error of its own
+            raise forest_error(errors + [one for one in error.args[1] if one[0] not in said]) from None
         if errors:
-            raise _forest_error(errors)
+            raise forest_error(errors)
+        self._tree = identity_of(scope)
         self._tolerance = tolerance_of("double", None)  # of the last evaluation
-        self._classes = {name: class_name for name, class_name, *_ in scope.specs()}
+        self._classes = {name: class_name for name, class_name, *_ in specs_of(scope)}
+
+    def __repr__(self) -> str:
+        return f"<Forest of {len(self._classes)} nodes of {len(set(self._classes.values()))} classes>"
+
+    def _name(self, node: NodeStub | str) -> str:
+        return node_name(node, self._tree)
 
     def evaluate(
         self,
@@ -72,7 +94,7 @@ class Forest:
         """
         result = self.result(node, cells, precision=precision, tolerance=tolerance, verify=verify)
         if result.value is None:
-            raise Error(f"node {_name(node)!r} has no data for this request")
+            raise Error(f"node {self._name(node)!r} has no data for this request")
         return result.value
 
     def result(
@@ -87,7 +109,7 @@ class Forest:
     ) -> Result:
         """As `evaluate`, with flags and, if asked for, derivatives with respect to all solvable parameters."""
         (result,) = self.results(
-            [node], cells, precision=precision, tolerance=tolerance, derivatives=derivatives, verify=verify
+            [self._name(node)], cells, precision=precision, tolerance=tolerance, derivatives=derivatives, verify=verify
         )
         return result
 
@@ -103,9 +125,11 @@ class Forest:
     ) -> list[Result]:
         """As `result`, for several nodes at once: what they share is evaluated once, what is alike in one call."""
         self._tolerance = tolerance_of(precision, tolerance)
-        cells = cells or Cells()
-        names = [_name(node) for node in nodes]
-        raw = self._core.evaluate(names, cells.to_runtime(), precision, tolerance or 0.0, derivatives, int(verify))
+        cells = cells_asked(cells)
+        if not isinstance(derivatives, bool | np.bool_):
+            raise ArgumentError(f"derivatives must be True or False, not {derivatives!r}")
+        names, verify = node_names(nodes, self._tree), count(verify, "verify")
+        raw = self._core.evaluate(names, cells.to_runtime(), precision, tolerance or 0.0, derivatives, verify)
         return [result_from_runtime(one, cells.rank) for one in raw]
 
     def solve(
@@ -123,10 +147,11 @@ class Forest:
         that it raises (or Ctrl-C) ends the solve, and the Parms keep the values they had before. Raises `Error` where
         there is nothing to solve for or a node failed; what could not be solved is no error but in the report.
         """
+        name = node_name(solver, self._tree, "solver")
         with self._reports(progress) as reports:
-            self.result(solver, cells, precision=precision, tolerance=tolerance)
+            self.result(name, cells, precision=precision, tolerance=tolerance)
         if not reports:
-            raise Error(f"node {_name(solver)!r} is no Solver")
+            raise Error(f"node {name!r} is no Solver")
         return reports[-1]
 
     def solve_tiles(
@@ -146,6 +171,8 @@ class Forest:
         of `solve`.
         """
         self._tolerance = tolerance_of(precision, tolerance)
+        if not isinstance(tiles, Tiles):
+            raise ArgumentError(f"tiles must be rt.ms.Tiles, not {tiles!r}")
         with self._reports(progress) as reports:
             _core.solve_tiles(self._core, tiles._core, {"precision": precision, "tolerance": tolerance})
         return reports
@@ -154,6 +181,7 @@ class Forest:
     def _reports(self, progress: Callable | None) -> Iterator[list[SolveReport]]:
         """A list which at the end has the reports of the Solvers that ran inside."""
         found: list[SolveReport] = []
+        function_or_none(progress, "progress")
         self._core.take_solve_reports()
         self._core.set_solve_progress(progress)
         try:
@@ -178,6 +206,7 @@ class Forest:
         (`rimetree inspect-ms`).
         """
         chosen = run_options(**options)
+        function_or_none(progress, "progress"), function_or_none(solve_progress, "solve_progress")
         self._tolerance = tolerance_of(chosen["precision"], chosen["tolerance"])
         with self._reports(solve_progress) as solves:
             raw = _core.run_forest(self._core, source_of(path), chosen, progress)
@@ -193,13 +222,13 @@ class Forest:
 
     def get_state(self, node: NodeStub | str) -> dict:
         """All state fields of a node."""
-        return {name: from_runtime(value) for name, value in self._core.get_state(_name(node)).items()}
+        return {name: from_runtime(value) for name, value in self._core.get_state(self._name(node)).items()}
 
     def set_state(self, node: NodeStub | str, **fields) -> None:
         """Change state fields of a node; what depends on it is computed anew at the next evaluation."""
-        name = _name(node)
-        kinds = _state_types(self._classes.get(name, ""))
-        self._core.set_state(name, {key: to_runtime(value, kinds.get(key, "")) for key, value in fields.items()})
+        name = self._name(node)
+        changed = state_changes(name, self._classes.get(name, ""), fields)
+        self._core.set_state(name, changed)
 
     def parameters(self) -> list[Parameter]:
         """The solvable Parms, in the order of the script, which is that of the vector of unknowns."""
@@ -218,7 +247,10 @@ class Forest:
 
     def set_parameters(self, x: np.ndarray) -> None:
         """Set all unknowns. Only what depends on those that changed is computed anew at the next evaluation."""
-        _core.set_forest_parameters(self._core, np.ascontiguousarray(x, dtype=float))
+        vector = numbers(x, "x")
+        if vector.ndim != 1:
+            raise Error(f"x has shape {list(vector.shape)}, expected [unknown] as parameter_vector() gives it")
+        _core.set_forest_parameters(self._core, vector)
 
     def value_and_gradient(
         self,
@@ -239,12 +271,12 @@ class Forest:
         if x is not None:
             self.set_parameters(x)
         raw, gradient = _core.forest_gradient(
-            self._core, _name(node), (cells or Cells()).to_runtime(), precision, tolerance or 0.0
+            self._core, self._name(node), cells_asked(cells).to_runtime(), precision, tolerance or 0.0
         )
         if raw["status"] == "failed":
             raise Error(failure_text(raw["failures"]))
         if gradient is None:
-            raise Error(f"node {_name(node)!r} has no data for this request")
+            raise Error(f"node {self._name(node)!r} has no data for this request")
         return float(np.asarray(raw["value"]).item()), np.array(gradient)
 
     def chi_square(
@@ -271,7 +303,7 @@ class Forest:
             return objective(x)
         if node is None:
             raise Error("say which ChiSquare node")
-        self._require_chi_square(_name(node))
+        self._require_chi_square(self._name(node))
         return self.value_and_gradient(node, cells, x, **options)
 
     def _require_chi_square(self, name: str) -> None:
@@ -292,8 +324,9 @@ class Forest:
         precision where its class can be evaluated in it; so an error shows at the node that makes it. If the node is a
         real number without axes, its derivatives in both modes are compared too.
         """
+        tolerance_of(precision, tolerance)
         nodes, unknowns = _core.check_forest_derivatives(
-            self._core, _name(node), (cells or Cells()).to_runtime(), precision, tolerance or 0.0
+            self._core, self._name(node), cells_asked(cells).to_runtime(), precision, tolerance or 0.0
         )
         return DerivativeCheck(
             [NodeCheck(*one) for one in nodes],
@@ -307,7 +340,7 @@ class Forest:
 
     def plan(self, n_time: int = 1, n_freq: int = 1) -> dict:
         """What an evaluation on so many cells would do and take; nothing is executed."""
-        return self._core.plan(n_time, n_freq)
+        return self._core.plan(count(n_time, "n_time"), count(n_freq, "n_freq"))
 
     def describe(self, cells: Cells, *, precision: str = "double", tolerance: float | None = None) -> list[dict]:
         """What the nodes that know several methods would choose on these cells, and why; nothing is executed.
@@ -315,7 +348,7 @@ class Forest:
         A list of dicts: `node` (the first of its batch), `text`, `seconds` (estimate on one core; 0: none).
         """
         tolerance_of(precision, tolerance)
-        described = self._core.describe(cells.to_runtime(), precision, tolerance or 0.0)
+        described = self._core.describe(cells_asked(cells).to_runtime(), precision, tolerance or 0.0)
         return [dict(zip(("node", "text", "seconds"), one, strict=True)) for one in described]
 
     def verification(self) -> Verification:
@@ -349,26 +382,3 @@ class Forest:
     def warnings(self) -> list[str]:
         """What nodes had to say that is no error, each message once."""
         return self._core.warnings()
-
-
-@functools.cache
-def _state_types(class_name: str) -> dict[str, str]:
-    """{state field: type} of a node class."""
-    for info in class_infos():
-        if info["name"] == class_name:
-            return {spec["name"]: spec["type"] for spec in info["state"]}
-    return {}
-
-
-def _name(node: NodeStub | str) -> str:
-    return node if isinstance(node, str) else node.name
-
-
-def _forest_error(errors: list[tuple[str, str, str]]) -> ForestError:
-    lines = [f"  {origin + ': ' if origin else ''}node {node!r}: {message}" for node, origin, message in errors]
-    count = f"{len(errors)} error{'s' if len(errors) > 1 else ''} in the forest:"
-    return ForestError("\n".join([count, *lines]), errors)
-
-
-ForestError.__str__ = lambda self: self.args[0]
-ForestError.errors = property(lambda self: self.args[1], doc="(node, script line, message) of everything wrong")

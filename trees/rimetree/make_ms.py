@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from . import _core, telescopes
 from ._core import Error
+from .arguments import check_fields, checked
 from .telescopes import Telescope
 
 # Of the sidereal day (IERS Conventions 2010, table 1.1).
@@ -35,6 +36,7 @@ class Band:
     name: str = ""
 
     @classmethod
+    @checked
     def regular(cls, centre_hz: float, bandwidth_hz: float, channels: int, name: str = "") -> Band:
         """Equal channels that fill a band; a negative bandwidth makes them descend."""
         if channels < 1:
@@ -44,7 +46,10 @@ class Band:
         return cls(tuple(centres.tolist()), (width,) * channels, name)
 
     @classmethod
-    def of(cls, frequency_hz: Sequence[float], width_hz: float | Sequence[float] | None = None, name: str = "") -> Band:
+    @checked
+    def of(
+        cls, frequency_hz: float | Sequence[float], width_hz: float | Sequence[float] | None = None, name: str = ""
+    ) -> Band:
         """From channel centres; a width not given is the distance of neighbours."""
         centres = np.atleast_1d(np.asarray(frequency_hz, dtype=float))
         if centres.ndim != 1 or len(centres) == 0:
@@ -57,6 +62,7 @@ class Band:
         return cls(tuple(centres.tolist()), tuple(widths.tolist()), name)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         centres, widths = np.asarray(self.frequency_hz, dtype=float), np.asarray(self.width_hz, dtype=float)
         if centres.shape != widths.shape:
             raise Error(f"{len(centres)} channels but {len(widths)} channel widths")
@@ -83,6 +89,7 @@ class Created:
     dut1_s: float
 
 
+@checked
 def create(
     path: str | os.PathLike,
     telescope: Telescope | str | os.PathLike,

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _core
 from ._core import Error
+from .arguments import checked
 from .make_ms import Band, Created, create
 from .ms_reading import OpenSet, Tiles
 from .solving import SolveReport
@@ -104,6 +105,7 @@ class RunReport:
         )
 
 
+@checked
 def run_options(
     *,
     data_desc_id: int | None = None,
@@ -151,6 +153,7 @@ def run_options(
     }
 
 
+@checked
 def inspect(path: str | os.PathLike, *, scan_cells: bool = True) -> dict:
     """What a Measurement Set holds and what in it bites, as nested dicts and lists (metadata, rows, channels, times,
     flags, UVW convention, unfinished columns, warnings). Without `scan_cells` flags and weights are not read, which is
@@ -158,11 +161,13 @@ def inspect(path: str | os.PathLike, *, scan_cells: bool = True) -> dict:
     return json.loads(_core.inspect_ms(os.fspath(path), scan_cells))
 
 
+@checked
 def baselines(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int]]:
     """(ANTENNA1, ANTENNA2) pairs that have rows, ascending. Options as `run_options`."""
     return Tiles(path, [], {**run_options(**options), "time_slots": 1}).baselines()
 
 
+@checked
 def slot_times(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int, float]]:
     """(DATA_DESC_ID, FIELD_ID, TIME) of every time slot, by time; TIME is in seconds of MJD. Options as `run_options`;
     no cells are read."""
@@ -171,6 +176,7 @@ def slot_times(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, 
     return sorted(found, key=lambda slot: (slot[2], slot[0], slot[1]))
 
 
+@checked
 def tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str] = (), **options) -> Iterator[dict]:
     """Read a Measurement Set in time-slot groups; options as `run_options`.
 
@@ -182,6 +188,7 @@ def tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str] = (), **opti
     yield from Tiles(path, columns, run_options(**options))
 
 
+@checked
 def sample_tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str], count: int, **options) -> Iterator[dict]:
     """As `tiles`, but of one time slot each and `count` of them at most, spread evenly over the set."""
     found = Tiles(path, columns, {**run_options(**options), "time_slots": 1})
@@ -189,6 +196,7 @@ def sample_tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str], coun
         yield found[int(index)]
 
 
+@checked
 def feed_of(correlations: Sequence[int]) -> str:
     """ "circular" or "linear" from casacore's numbers of correlation types; Stokes I counts as linear."""
     return "circular" if any(5 <= number <= 8 for number in correlations) else "linear"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Error
+from .arguments import checked
 from .ms import CORRELATION_NUMBERS, baselines, feed_of, inspect
 from .ms_reading import OpenSet
 
@@ -65,6 +66,7 @@ class MsGroup:
         )
 
 
+@checked
 def groups(
     path: str | os.PathLike,
     *,

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core
 from ._core import Error
+from .arguments import checked
 from .forest import Forest
 from .ms import run_options
 from .scope import NodeStub
@@ -41,6 +42,7 @@ class MsObjective:
     Raises `Error` where node and set do not fit together.
     """
 
+    @checked
     def __init__(
         self,
         forest: Forest,
@@ -96,7 +98,7 @@ class MsObjective:
 
 def _the_node(forest: Forest, node: NodeStub | str | None) -> str:
     if node is not None:
-        return node if isinstance(node, str) else node.name
+        return forest._name(node)
     found = [one["name"] for one in forest.nodes() if one["class"] in _CLASSES]
     if len(found) != 1:
         raise Error(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from . import _core
+from .arguments import ArgumentError, checked
 
 
 class OpenSet:
@@ -16,6 +17,7 @@ class OpenSet:
     Functions that read take it in the place of a path. It is closed when nobody refers to it any more.
     """
 
+    @checked
     def __init__(self, path: str | os.PathLike):
         self.path = os.fspath(path)
         self._core = _core.open_set(self.path)
@@ -29,7 +31,11 @@ class OpenSet:
 
 def source_of(path: str | os.PathLike | OpenSet):
     """What the extension module opens: the path, or the set that is open already."""
-    return path._core if isinstance(path, OpenSet) else os.fspath(path)
+    if isinstance(path, OpenSet):
+        return path._core
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(f"path must be text, a path or an OpenSet, not {path!r}")
+    return os.fspath(path)
 
 
 class Tiles(Sequence):
@@ -39,6 +45,7 @@ class Tiles(Sequence):
     at the next is read.
     """
 
+    @checked
     def __init__(self, path: str | os.PathLike | OpenSet, columns: Sequence[str], options: dict, *, ahead=False):
         self._core = _core.open_tiles(source_of(path), {**options, "columns": list(columns)})
         self._ahead = ahead

@@ -11,8 +11,11 @@ import difflib
 import inspect
 import textwrap
 
+import numpy as np
+
 from . import _core, plugins
-from .scope import NodeDef, node_definition
+from .definitions import NodeDef
+from .signatures import VALUE_FIRST, Signature, define
 from .state import STATE_TYPES
 
 _functions: dict[str, object] = {}
@@ -39,7 +42,7 @@ def PyNode(*children, evaluate=None, pull_back=None, dims=(), depends_on=("domai
     if evaluate is None:
         raise TypeError("PyNode needs evaluate=, a function (cells, *children) -> array")
     number = register(evaluate, pull_back)
-    return _functions["PyNode"](*children, object=number, dims=list(dims), depends_on=list(depends_on))
+    return _functions["PyNode"](*children, object=number, dims=dims, depends_on=depends_on)
 
 
 _WRITTEN = {"PyNode": PyNode}
@@ -87,10 +90,12 @@ def documentation(info: dict) -> str:
 
 def default_text(field: dict) -> str:
     """A state field's default as Python text."""
-    import numpy as np
+    return repr(_default(field))
 
+
+def _default(field: dict):
     value = field["default"]
-    return repr(value if isinstance(value, bool | int | float | str | list) else np.asarray(value).tolist())
+    return value if isinstance(value, bool | int | float | str | list) else np.asarray(value).tolist()
 
 
 def _entry(name: str, marks: list[str], doc: str) -> list[str]:
@@ -99,11 +104,10 @@ def _entry(name: str, marks: list[str], doc: str) -> list[str]:
 
 
 def _make_function(info: dict):
-    labels = [child["label"] for child in info["children"]]
-    fields = {field["name"]: field["type"] for field in info["state"]}
+    takes = Signature(info)
 
     def make(*children, **keywords) -> NodeDef:
-        return node_definition(info["name"], labels, fields, children, keywords)
+        return define(takes, children, keywords)
 
     make.__name__ = make.__qualname__ = info["name"]
     make.__module__ = "rimetree"
@@ -115,14 +119,18 @@ def _make_function(info: dict):
 def _signature(info: dict) -> inspect.Signature:
     kind = inspect.Parameter
     parameters = []
+    fields = {field["name"]: field for field in info["state"]}
+    if info["name"] in VALUE_FIRST:
+        fields.pop("value")
+        parameters.append(kind("value", kind.POSITIONAL_OR_KEYWORD))
     for child in info["children"]:
         if child["repeated"]:
             parameters.append(kind(child["label"], kind.VAR_POSITIONAL))
         else:
             default = None if child["optional"] else kind.empty
             parameters.append(kind(child["label"], kind.POSITIONAL_OR_KEYWORD, default=default))
-    for field in info["state"]:
-        default = kind.empty if field["required"] else ...
+    for field in fields.values():
+        default = kind.empty if field["required"] else _default(field)
         parameters.append(kind(field["name"], kind.KEYWORD_ONLY, default=default))
     return inspect.Signature(parameters, return_annotation=NodeDef)
 

@@ -750,8 +750,9 @@ def Parm(
 
     State
         value (array, any, required)
-            number, or polynomial coefficients [time degree + 1, freq degree + 1]; or one such
-            polynomial for each solution tile, [time tile, freq tile, time degree + 1, freq degree + 1]
+            number, or polynomial coefficients [time degree + 1] or [time degree + 1, freq degree + 1],
+            the same in all solution tiles; or [time tile, freq tile, time degree + 1, freq degree + 1],
+            one polynomial per tile: [time tile, freq tile, 1, 1] is one value per tile
         time_0_s (float, s, default 0.0)
             time at which x = 0, as MJD in seconds (UTC)
         time_scale_s (float, s, default 1.0)
@@ -839,7 +840,7 @@ def PSV(
         sum_s [.. J_sp B_s J_sq^H ..] exp(+2 pi i nu/c (u l + v m + w (n - n_minus))) smearing shape
 
     Children
-        lmn ([S,3])
+        lmn ([S,3], dimensionless)
             direction cosines l, m, n
         brightness ([S,2,2] or [S], Jy)
             brightness matrices XX XY YX YY, or unpolarised fluxes
@@ -847,7 +848,7 @@ def PSV(
             baseline as in the Measurement Set; a second row holds its rates and turns smearing on
         shape ([S,3], rad, optional)
             Gaussian major and minor axis (FWHM) and position angle; zeros for points
-        jones ([S] or [S,2,2], any number)
+        jones ([S] or [S,2,2], dimensionless, any number)
             pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first
 
     State
@@ -922,12 +923,14 @@ def Selector(
 
     State
         index (array, required)
-            one integer per dimension, from 0, where -1 takes the whole dimension; or one integer that
-            counts elements row-major; with multi a list of such
+            one integer per dimension, from 0, where -1 takes the whole dimension; or one integer, which
+            counts elements row-major; or a row [[i, j, ...]] for the first dimensions, of which the
+            others are taken whole. With multi a list of elements counted row-major, or of such rows
         multi (bool, default False)
-            whether index is a list of elements that become a vector
+            whether index is a list: of elements, which become a vector, or of rows, whose selections
+            are stacked along a new first dimension
 
-    Result: scalar, tensor of the dimensions taken whole, or with multi a vector; unit and type of the child
+    Result: scalar or tensor of the dimensions taken whole, or with multi a list of them along a new first dimension; unit and type of the child
 
     MeqTrees Selector
     """

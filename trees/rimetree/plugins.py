@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import _core
+from .arguments import checked
 
 _OWN = Path(__file__).parent / "librimetree_nodes.so"
 _CUDA = Path(__file__).parent / "librimetree_nodes_cuda.so"  # where it was built with a CUDA toolkit
@@ -25,6 +26,7 @@ class Plugin:
     clashes: list[str]
 
 
+@checked
 def load_plugin(path: str | os.PathLike) -> Plugin:
     """Load a shared library of node classes; they appear as functions of `rimetree`.
 

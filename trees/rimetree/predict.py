@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 
 from ._core import Error
+from .arguments import ArgumentError, numbers
+from .asking import count
 from .cells import Cells
 from .forest import Forest
 from .nodes import PSV, Constant, Stokes
@@ -32,6 +34,8 @@ def predict(
     threads: int | None = None,
 ) -> np.ndarray:
     """Visibilities of point and Gaussian sources in linear correlations XX, XY, YX, YY.
+
+    Arrays are plain numbers in the units below, or Quantities that convert to them.
 
     V = sum_s B_s exp(+2 pi i nu/c (u l + v m + w (n-1))) smearing shape, with B = [[I+Q, U+iV], [U-iV, I-Q]]
     (Smirnov 2011, A&A 527, A106, eq. 14); the PSV node on one row per time cell.
@@ -62,8 +66,11 @@ def predict(
     Raises `Error` for arrays that do not fit together, values that are not finite and directions off the sphere.
     """
     tolerance_of(precision, tolerance)
+    verify = count(verify, "verify")
+    if not isinstance(found, list | None):
+        raise ArgumentError(f"found must be a list, not {found!r}")
     uvw = _array("uvw_m", uvw_m, (None, 3))
-    frequency = _array("frequency_hz", np.atleast_1d(frequency_hz), (None,))
+    frequency = _array("frequency_hz", np.atleast_1d(numbers(frequency_hz, "frequency_hz", "Hz")), (None,))
     directions = _directions(lmn)
     n_row, n_channel, n_source = len(uvw), len(frequency), len(directions)
     if (frequency <= 0).any():
@@ -106,8 +113,21 @@ def predict(
     return values.transpose(2, 3, 0, 1)
 
 
+#: What Quantities are converted to.
+_UNITS = {
+    "uvw_m": "m",
+    "frequency_hz": "Hz",
+    "lmn": "",
+    "stokes": "Jy",
+    "duvw_m_s": "m/s",
+    "exposure_s": "s",
+    "channel_width_hz": "Hz",
+    "gaussian": "rad",
+}
+
+
 def _array(name: str, value, shape: tuple) -> np.ndarray:
-    array = np.ascontiguousarray(value, dtype=np.float64)
+    array = numbers(value, name, _UNITS[name])
     fits = array.ndim == len(shape) and all(
         want is None or want == got for want, got in zip(shape, array.shape, strict=True)
     )
@@ -121,7 +141,7 @@ def _array(name: str, value, shape: tuple) -> np.ndarray:
 
 
 def _spread(name: str, value, length: int, axis: str) -> np.ndarray:
-    array = np.asarray(value, dtype=np.float64)
+    array = numbers(value, name, _UNITS[name])
     if array.shape not in ((), (length,)):
         raise Error(f"{name} has shape {list(array.shape)}, expected a number or [{length}], one per {axis}")
     if not np.isfinite(array).all():
@@ -149,7 +169,7 @@ def _directions(lmn) -> np.ndarray:
 
 def _fluxes(stokes, n_source: int, n_channel: int) -> np.ndarray:
     """As [source, 4, 1, channel or 1]: Stokes parameters on the cells."""
-    array = np.asarray(stokes, dtype=np.float64)
+    array = numbers(stokes, "stokes", "Jy")
     if array.ndim == 2:
         return _array("stokes", array, (n_source, 4))[:, :, np.newaxis, np.newaxis]
     array = _array("stokes", array, (n_source, n_channel, 4))

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import nodes as rt
 from ._core import Error
+from .arguments import checked
 from .scope import NodeDef, NodeScope, NodeStub
 from .sky import SkyModel
 
@@ -24,6 +25,7 @@ class SkyNodes:
     n_source: int
 
 
+@checked
 def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *, feed: str = "linear") -> SkyNodes:
     """Directions, brightness and shapes of a sky model as nodes of the scope.
 
@@ -53,12 +55,14 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     return SkyNodes(ns.lmn, ns.brightness, shape, len(sky))
 
 
+@checked
 def uvw_nodes(ns: NodeScope, baselines: Sequence[tuple[int, int]], *, smearing: bool = True) -> None:
     """`ns.uvw(p, q)`: the stored UVW of each baseline, with rates of change where smearing is wanted."""
     for p, q in baselines:
         ns.uvw(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW", include_deriv=smearing)
 
 
+@checked
 def sink_nodes(
     ns: NodeScope, baselines: Sequence[tuple[int, int]], *, column: str = "MODEL_DATA", write_flags: bool = False
 ) -> NodeStub:
@@ -78,6 +82,7 @@ def with_noise(ns: NodeScope, p: int, q: int, visibilities: NodeDef, stddev_jy: 
     return rt.Add(visibilities, ns.noise(p, q))
 
 
+@checked
 def psv_tree(
     ns: NodeScope,
     sky: SkyModel,
@@ -104,6 +109,7 @@ def psv_tree(
     return sink_nodes(ns, baselines, column=column)
 
 
+@checked
 def many_node_tree(
     ns: NodeScope,
     sky: SkyModel,

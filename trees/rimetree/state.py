@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from numbers import Complex, Number, Real
+
 import numpy as np
+
+from .units import UnfitError, in_unit, is_quantity, refuse_mask
 
 #: What a state field's type is called in documentation.
 STATE_TYPES = {
@@ -14,30 +18,131 @@ STATE_TYPES = {
     "array": "array",
 }
 
+_INT64 = range(-(2**63), 2**63)
 
-def as_array(value) -> np.ndarray:
-    """A C-contiguous array of float64 or complex128, whatever array-like it is made from."""
-    array = np.asarray(value)
+
+def as_array(value, what: str = "value") -> np.ndarray:
+    """A new C-contiguous array of float64 or complex128, whatever array-like it is made from.
+
+    Never a view: what a script does to its own array afterwards changes no node. Raises `UnfitError`, with `what` in
+    the message, where it holds something else than numbers, units or masked elements.
+    """
+    kind = type(value)
+    if kind is float or kind is int or kind is complex or kind is bool:
+        return _array_of_number(value, what)
+    if is_quantity(value):
+        raise UnfitError(f"{what} is in {value.unit}, expected plain numbers")
+    if hasattr(kind, "units"):
+        raise UnfitError(f"{what} has a unit of an unknown kind: give an astropy Quantity or plain numbers")
+    try:
+        array = np.array(refuse_mask(value, what))
+    except UnfitError:
+        raise
+    except Exception:  # rows of different lengths, quantities in a list, what an object's __array__ raises
+        raise UnfitError(
+            f"{what} is no array of numbers: {short(value)}; rows must be of one length, and a unit stands outside the "
+            "list, as in [1, 2] * u.deg"
+        ) from None
+    if array.dtype.kind == "O" and all(isinstance(one, Number) for one in array.flat):
+        complex_ones = any(isinstance(one, complex | np.complexfloating) for one in array.flat)
+        try:  # fractions, decimal numbers, integers of more than 64 bits
+            array = array.astype(np.complex128 if complex_ones else np.float64)
+        except (OverflowError, TypeError, ValueError):
+            raise UnfitError(f"{what} holds numbers that double precision cannot: {short(value)}") from None
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"expected numbers, got {value!r}")
-    return np.asarray(array, dtype=np.complex128 if array.dtype.kind == "c" else np.float64, order="C")
+        raise UnfitError(f"expected numbers for {what}, got {short(value)}")
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64, order="C", copy=False)
 
 
-def to_runtime(value, kind: str):
-    """A state value in the form the runtime takes, for a field of type `kind` (a key of `STATE_TYPES`)."""
+def _array_of_number(value: Complex, what: str) -> np.ndarray:
+    try:
+        return np.array(value, dtype=np.complex128 if type(value) is complex else np.float64)
+    except OverflowError:
+        raise UnfitError(f"{what} is a number that double precision cannot hold") from None
+
+
+def short(value) -> str:
+    """A value as text of at most a line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def to_runtime(value, kind: str, what: str = "value"):
+    """A state value in the form the runtime takes, for a field of type `kind` (a key of `STATE_TYPES`).
+
+    Raises `UnfitError` where it is none. A type that is not known is left to the runtime.
+    """
     if value is None:
         return None
-    if kind == "array":
-        return as_array(value)
-    if kind == "boolean" and isinstance(value, np.bool_):
+    convert = _CONVERSIONS.get(kind)
+    return value if convert is None else convert(value, what)
+
+
+def _boolean(value, what: str) -> bool:
+    if isinstance(value, bool | np.bool_):
         return bool(value)
-    if kind == "integer" and isinstance(value, np.integer):
-        return int(value)
-    if kind == "real" and isinstance(value, np.floating | np.integer):
-        return float(value)
-    if kind == "text_list":
-        return [value] if isinstance(value, str) else list(value)
+    raise UnfitError(f"{what} must be True or False, not {short(value)}")
+
+
+def _integer(value, what: str) -> int:
+    if type(value) is not int:
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
+        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+            raise UnfitError(f"{what} must be an integer, not {short(value)}")
+        value = int(value)
+    if value not in _INT64:
+        raise UnfitError(f"{what} must be an integer of 64 bits, not {value}")
     return value
+
+
+def _real(value, what: str) -> float:
+    if type(value) is not float:
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = refuse_mask(value, what)[()]
+        if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+            raise UnfitError(f"{what} must be a real number, not {short(value)}")
+        try:
+            value = float(value)
+        except OverflowError:
+            raise UnfitError(f"{what} is a number that double precision cannot hold") from None
+    if value != value:
+        raise UnfitError(f"{what} must be a number, not NaN")
+    return value
+
+
+def _text(value, what: str) -> str:
+    if isinstance(value, str):
+        return str(value)
+    raise UnfitError(f"{what} must be a string, not {short(value)}")
+
+
+def _text_list(value, what: str) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise UnfitError(f"{what} must be a list of strings, not {short(value)}")
+    return list(value)
+
+
+_CONVERSIONS = {
+    "array": as_array,
+    "boolean": _boolean,
+    "integer": _integer,
+    "real": _real,
+    "text": _text,
+    "text_list": _text_list,
+}
+
+
+def with_unit(value, kind: str, accepted: tuple[str, ...], what: str):
+    """As `to_runtime`, of a value that may bring a unit: the value, and the unit that it was converted to or None."""
+    if not is_quantity(value):
+        return to_runtime(value, kind, what), None
+    if kind not in ("array", "real"):
+        raise UnfitError(f"{what} takes no unit, but is in {value.unit}")
+    numbers, unit = in_unit(value, accepted, what)
+    return to_runtime(numbers, kind, what), unit
 
 
 def from_runtime(value):

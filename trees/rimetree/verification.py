@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 from ._core import Error
 
@@ -41,11 +42,11 @@ class Verification:
 
 def tolerance_of(precision: str, tolerance: float | None) -> float:
     """The tolerance that two options ask for: `tolerance` if given, else that of the precision."""
-    if precision not in PRECISIONS:
+    if not isinstance(precision, str) or precision not in PRECISIONS:
         raise Error(f'precision must be "double" or "single", not {precision!r}')
     if tolerance is None:
         return PRECISIONS[precision]
-    if not (isinstance(tolerance, (int, float)) and math.isfinite(tolerance) and PRECISIONS["double"] <= tolerance < 1):
+    if not (isinstance(tolerance, Real) and math.isfinite(tolerance) and PRECISIONS["double"] <= tolerance < 1):
         raise Error(
             f"tolerance must be a fraction of the total flux from {PRECISIONS['double']:.0e} to below 1, "
             f"not {tolerance!r}"

@@ -36,6 +36,16 @@ TEST(SolutionTiles, NumberUnknownsByTimeFrequencyAndCoefficient) {
   EXPECT_EQ(t.value_shape(), (std::vector<std::int64_t>{2, 2, 1, 2}));
 }
 
+TEST(SolutionTiles, ValuesThatCouldBeCoefficientsAreRefused) {
+  const StateArray edges = array({3}, {0, 1, 2});
+  for (const StateArray& value : {array({2}, {1, 2}), array({2, 1}, {1, 2})})
+    EXPECT_THROW(tiles({{"value", value}, {"time_edges_s", edges}}), ForestError);
+  EXPECT_THROW(tiles({{"value", array({2}, {1, 2})}, {"freq_edges_hz", edges}}), ForestError);
+  EXPECT_EQ(tiles({{"value", array({1, 2}, {1, 2})}, {"time_edges_s", edges}}).n_unknown(), 4u);
+  EXPECT_EQ(tiles({{"value", array({3}, {1, 2, 3})}, {"time_edges_s", edges}}).n_unknown(), 6u);
+  EXPECT_EQ(tiles({{"value", array({2, 1, 1, 1}, {1, 2})}, {"time_edges_s", edges}}).n_unknown(), 2u);
+}
+
 TEST(SolutionTiles, OfAnotherNodeAreAnError) {
   TestForest forest;
   forest.constant("c", 1.0).evaluate("c");

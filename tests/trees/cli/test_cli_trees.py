@@ -137,7 +137,7 @@ def test_info(command):
     listed = command("info", "--nodes").stdout
     for info in rt.nodes.class_infos():
         assert info["name"] in listed
-    assert "lmn ([S,3])" in command("info", "--node", "psv").stdout
+    assert "lmn ([S,3], dimensionless)" in command("info", "--node", "psv").stdout
     assert "similar are PSV" in command("info", "--node", "PS", code=1).stderr
 
 

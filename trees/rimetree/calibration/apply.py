@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import nodes as rt
+from ..arguments import checked
 from ..cells import Cells
 from ..ms import MsGroup, groups, inspect
 from ..scope import NodeScope, NodeStub
@@ -77,6 +78,7 @@ def _invertible(matrices: NDArray[np.complex128]) -> NDArray[np.bool_]:
     return np.where(crossed[..., None], whole[..., None], feeds)
 
 
+@checked
 def apply_tree(
     ns: NodeScope,
     group: MsGroup,
@@ -172,6 +174,7 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
     model_nodes(ns, parts, group.baselines, phase_centre_rad, jones, feed=group.feed, smearing=smearing)
 
 
+@checked
 def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
     """The solution set for a group: that of its own window, if it was made from this set, else that with the nearest
     frequencies."""
@@ -190,6 +193,7 @@ def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
     return min(sets, key=distance)
 
 
+@checked
 def groups_by_window(
     path: str | os.PathLike, *, data_desc_id: int | None = None, field_id: int | None = None
 ) -> list[MsGroup]:

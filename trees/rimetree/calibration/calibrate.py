@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
+from ..arguments import checked
 from ..ms import OpenSet
 from ..sky import SkyModel
 from .collected import Collected
@@ -27,6 +28,7 @@ from .terms import Term
 _SECONDS_BETWEEN_FILES = 60.0
 
 
+@checked
 def calibrate(
     path: str | os.PathLike,
     sky: SkyModel | ModelColumns,
@@ -120,6 +122,7 @@ def _task(opened: OpenSet, model: Model, terms: Sequence[Term], options: Calibra
     }
 
 
+@checked
 def check(
     sky: SkyModel | ModelColumns, terms: Sequence[Term], options: CalibrationOptions, plans: Sequence[GroupPlan]
 ) -> list[MemoryNeed]:

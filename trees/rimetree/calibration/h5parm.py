@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import h5py
 import numpy as np
 
+from ..arguments import checked
 from ..whole_file import whole_file
 from .errors import CalibrationError
 from .kinds import KINDS, kind_of, neutral
@@ -36,6 +37,7 @@ def element_names(feed: str) -> dict[str, str]:
     return _POLARISATIONS[feed]
 
 
+@checked
 def write_h5parm(path: str | os.PathLike, sets: Solutions | Sequence[Solutions]) -> None:
     """Write solutions, one solution set for each of `sets`; the file appears complete or not at all.
 
@@ -116,6 +118,7 @@ def _names(names: Sequence[str], width: int) -> np.ndarray:
     return np.array(encoded, dtype=f"S{max([width, *map(len, encoded)])}")
 
 
+@checked
 def read_h5parm(path: str | os.PathLike) -> list[Solutions]:
     """The solution sets of a file, written by RimeTree or by others.
 

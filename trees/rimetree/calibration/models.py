@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import check_fields, checked
 from ..ms import CORRELATION_NAMES, MsGroup, sample_tiles
 from ..sky import SkyModel
 from .errors import CalibrationError
@@ -73,7 +74,11 @@ class ModelColumns:
 
     columns: dict[str, str]
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     @classmethod
+    @checked
     def parse(cls, texts: Sequence[str]) -> ModelColumns:
         """From "COLUMN" or "DIRECTION=COLUMN" each; a direction has the name of its column unless it is given."""
         found: dict[str, str] = {}

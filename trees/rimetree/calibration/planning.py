@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import ms
+from ..arguments import check_fields, checked
 from ..ms import MsGroup, groups
 from .apply import groups_by_window
 from .errors import CalibrationError
@@ -44,6 +45,9 @@ class CalibrationOptions:
     overwrite: bool = False
     provenance: dict[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True, eq=False)
 class GroupPlan:
@@ -56,6 +60,7 @@ class GroupPlan:
     n_channel: int  # of all its windows
 
 
+@checked
 def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[GroupPlan]:
     """What would be solved; reads no visibilities. Raises `Error` where nothing is selected.
 

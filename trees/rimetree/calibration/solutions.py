@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import check_fields
 from .errors import CalibrationError
 from .term_solutions import TermSolutions
 
@@ -25,6 +26,9 @@ class Solutions:
     antenna_xyz_m: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     direction_radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
     provenance: dict[str, str | float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_fields(self, CalibrationError)
 
     def __getitem__(self, name: str) -> TermSolutions:
         for term in self.terms:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .. import nodes as rt
+from ..arguments import check_fields
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
 from .gauge import has_two_sides, held_parameters, reference_direction
@@ -29,6 +30,9 @@ class DataSelection:
     min_wavelengths: float = 0.0
     max_wavelengths: float = float("inf")
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True)
 class SolverOptions:
@@ -39,6 +43,9 @@ class SolverOptions:
     robust_dof: float = 0.0
     errors_from_residuals: bool = False
     successive: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)

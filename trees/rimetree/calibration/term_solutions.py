@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import check_fields
 from .errors import CalibrationError
 from .kinds import KINDS, jones_of, neutral
 
@@ -50,6 +51,14 @@ class TermSolutions:
     text: str = field(default="")
 
     def __post_init__(self) -> None:
+        check_fields(self, CalibrationError)
+        for centres, widths in (("time_s", "time_width_s"), ("frequency_hz", "frequency_width_hz")):
+            one, other = np.shape(getattr(self, centres)), np.shape(getattr(self, widths))
+            if len(one) != 1 or one != other:
+                raise CalibrationError(
+                    f"solutions of {self.name}: {centres} has shape {list(one)}, {widths} {list(other)}; expected one "
+                    "dimension and the same length"
+                )
         for quantity, array in [*self.value.items(), *self.sigma.items(), ("flag", self.flag)]:
             if array.shape != self.shape:
                 raise CalibrationError(

@@ -22,6 +22,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..arguments import check_fields, checked
 from .errors import CalibrationError
 from .kinds import CAN_BE_SCALAR, KINDS, Kind
 
@@ -42,6 +43,9 @@ class Interval:
     quantity: float | None = None
     count: int | None = None
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True)
 class Term:
@@ -61,6 +65,9 @@ class Term:
     all_windows: bool = False
     text: str = ""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     @property
     def elements(self) -> tuple[str, ...]:
         """One name for each element of the matrix or feed that has parameters of its own."""
@@ -70,6 +77,7 @@ class Term:
         return self.text or f"{self.name}: {self.kind.name}"
 
 
+@checked
 def parse_term(text: str) -> Term:
     """The term that a line describes. Raises `CalibrationError`, which says what is wrong and what may stand there."""
     name, colon, rest = text.partition(":")
@@ -91,6 +99,7 @@ def parse_term(text: str) -> Term:
     return Term(name, KINDS[kind_name], **found, text=text.strip())
 
 
+@checked
 def parse_terms(texts: Sequence[str]) -> list[Term]:
     """The terms of several lines. Raises `CalibrationError` for no term, and for a name that is used twice."""
     terms = [parse_term(text) for text in texts]

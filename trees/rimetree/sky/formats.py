@@ -8,6 +8,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 
+from ..arguments import checked
 from .bbs import KNOWN, read_bbs
 from .bbs_writing import write_bbs
 from .columns import find_header, parse_header
@@ -31,6 +32,7 @@ WRITERS: dict[str, Callable[[SkyModel], str]] = {"bbs": write_bbs, "wsclean": wr
 _LIKE_A_NUMBER = re.compile(r"[+-]?([\d.].*|nan|inf|infinity)", re.IGNORECASE)
 
 
+@checked
 def detect(text: str, file: str) -> str:
     """The format of a file's text; its name decides only between BBS and OSKAR tables with the same columns.
 
@@ -87,6 +89,7 @@ def _other(text: str, line: str) -> str:
     return "no format line, no Tigger header, no columns of numbers"
 
 
+@checked
 def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: bool = False) -> SkyModel:
     """Read a sky model.
 
@@ -101,6 +104,7 @@ def read(path: str | os.PathLike, format: str | None = None, skip_unsupported: b
     return READERS[format or detect(text, file)](Reading(file, skip_unsupported), text)
 
 
+@checked
 def write(model: SkyModel, path: str | os.PathLike, format: str | None = None) -> None:
     """Write a sky model; the file appears complete or not at all (an existing one is replaced at the end).
 

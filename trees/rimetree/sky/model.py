@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import check_fields, checked
 from .errors import SkyModelError
 from .source import Source
 
@@ -49,8 +50,10 @@ class SkyModel(Sequence):
     patch_radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sources", tuple(self.sources))
-        object.__setattr__(self, "skipped", tuple(self.skipped))
+        for name in ("sources", "skipped"):
+            if np.iterable(getattr(self, name)):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+        check_fields(self, SkyModelError)
         seen: set[str] = set()
         for source in self.sources:
             if source.name in seen:
@@ -89,12 +92,13 @@ class SkyModel(Sequence):
         """Sum of Stokes I at the reference frequencies."""
         return math.fsum(source.stokes_jy[0] for source in self.sources)
 
+    @checked
     def select(
         self,
         where: Callable[[Source], bool] | None = None,
         *,
-        names: Iterable[str] | None = None,
-        patches: Iterable[str] | None = None,
+        names: str | Iterable[str] | None = None,
+        patches: str | Iterable[str] | None = None,
         min_flux_jy: float | None = None,
     ) -> SkyModel:
         """The sources that meet every condition given, in their order.

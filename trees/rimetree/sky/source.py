@@ -17,6 +17,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from ..arguments import number
+from ..units import is_quantity
 from .errors import SkyModelError
 
 
@@ -37,7 +41,8 @@ class Source:
     gaussian : None for a point, or (major_rad, minor_rad, pa_rad), full widths at half maximum
     patch : name of the group this source belongs to, or ""
 
-    Raises `SkyModelError` where a value is not finite or outside its range.
+    Numbers may be Quantities of units that convert. Raises `SkyModelError` where a value is not finite or outside its
+    range.
     """
 
     name: str
@@ -61,8 +66,14 @@ class Source:
                 raise SkyModelError(f"source name or patch {text!r} is not a single line of text")
         if not self.name:
             raise SkyModelError("a source has no name")
-        for name in ("ra_rad", "dec_rad", "ref_freq_hz", "rm_rad_m2"):
-            put(name, _finite(getattr(self, name), name, self.name))
+        for name, unit in (("ra_rad", "rad"), ("dec_rad", "rad"), ("ref_freq_hz", "Hz"), ("rm_rad_m2", "rad/m2")):
+            put(name, _finite(getattr(self, name), name, self.name, unit))
+        for name in ("logarithmic", "spectrum_scales_polarisation"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise SkyModelError(f"source {self.name!r}: {name} must be True or False, not {getattr(self, name)!r}")
+        for name in ("stokes_jy", "spectrum", *(["gaussian"] if self.gaussian is not None else [])):
+            if isinstance(getattr(self, name), str) or not np.iterable(getattr(self, name)):
+                raise SkyModelError(f"source {self.name!r}: {name} must be a list, not {getattr(self, name)!r}")
         if abs(self.dec_rad) > math.pi / 2:
             raise SkyModelError(
                 f"source {self.name!r}: declination {math.degrees(self.dec_rad):.6g} deg is outside [-90, 90] deg"
@@ -73,9 +84,14 @@ class Source:
             )
         put(
             "stokes_jy",
-            tuple(_finite(s, f"Stokes {n}", self.name) for n, s in zip("IQUV", self.stokes_jy, strict=True)),
+            tuple(
+                _finite(s, f"stokes_jy: Stokes {n}", self.name, "Jy")
+                for n, s in zip("IQUV", self.stokes_jy, strict=True)
+            ),
         )
-        coefficients = [_finite(c, "spectral coefficient", self.name) for c in self.spectrum]
+        coefficients = [
+            _finite(c, "spectrum: coefficient", self.name, "" if self.logarithmic else "Jy") for c in self.spectrum
+        ]
         while coefficients and coefficients[-1] == 0.0:
             coefficients.pop()
         put("spectrum", tuple(coefficients))
@@ -99,7 +115,9 @@ class Source:
         if len(self.gaussian) != 3:
             raise SkyModelError(f"source {self.name!r}: gaussian needs major, minor and position angle")
         names = ("major axis", "minor axis", "position angle")
-        major, minor, angle = (_finite(v, n, self.name) for v, n in zip(self.gaussian, names, strict=True))
+        major, minor, angle = (
+            _finite(v, f"gaussian: {n}", self.name, "rad") for v, n in zip(self.gaussian, names, strict=True)
+        )
         if major < 0 or minor < 0 or major == minor == 0:
             raise SkyModelError(
                 f"source {self.name!r}: Gaussian axes {major:g}, {minor:g} rad must be >= 0 and not both 0"
@@ -147,11 +165,13 @@ class Source:
         return same
 
 
-def _finite(value: float, what: str, name: str) -> float:
+def _finite(value: float, what: str, name: str, unit: str = "") -> float:
     try:
-        number = float(value)
+        converted = number(value, what, unit, SkyModelError) if is_quantity(value) else float(value)
+    except SkyModelError as problem:
+        raise SkyModelError(f"source {name!r}: {problem}") from None
     except (TypeError, ValueError):
         raise SkyModelError(f"source {name!r}: {what} is {value!r}, expected a number") from None
-    if not math.isfinite(number):
-        raise SkyModelError(f"source {name!r}: {what} is {number}, expected a finite number")
-    return number
+    if not math.isfinite(converted):
+        raise SkyModelError(f"source {name!r}: {what} is {converted}, expected a finite number")
+    return converted

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arguments import check_fields, checked
 from .model import SkyModel
 from .source import Source
 
@@ -39,7 +40,11 @@ class SyntheticSky:
     ref_freq_hz: float = 1.4e9
     seed: int = 1
 
+    def __post_init__(self) -> None:
+        check_fields(self)
 
+
+@checked
 def random(count: int, sky: SyntheticSky | None = None) -> SkyModel:
     """`count` sources spread evenly over a disc of diameter `fov_rad`; names s0, s1, ..."""
     sky = sky or SyntheticSky()
@@ -51,6 +56,7 @@ def random(count: int, sky: SyntheticSky | None = None) -> SkyModel:
     return _populate(sky, generator, distance, bearing)
 
 
+@checked
 def grid(side: int, sky: SyntheticSky | None = None) -> SkyModel:
     """`side` x `side` sources on a square grid of width `fov_rad`; names s0, s1, ... row by row from the south-west."""
     sky = sky or SyntheticSky()

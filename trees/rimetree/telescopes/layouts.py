@@ -14,6 +14,7 @@ from importlib import resources
 
 import numpy as np
 
+from ..arguments import checked
 from .telescope import Telescope, TelescopeError, check_antenna
 
 # Short names, and which of the telescopes they stand for.
@@ -43,6 +44,7 @@ def available() -> list[str]:
     return sorted(entry.name.removesuffix(".csv") for entry in folder.iterdir() if entry.name.endswith(".csv"))
 
 
+@checked
 def get(name: str | os.PathLike) -> Telescope:
     """The telescope of a name, of a short name (`ALIASES`), or in a layout file (a path ending in `.csv`).
 
@@ -73,6 +75,7 @@ def _not_known(name: str, by_plain: dict[str, str]) -> str:
     )
 
 
+@checked
 def read(path: str | os.PathLike) -> Telescope:
     """The telescope in a layout file; its name is the file's. Raises `TelescopeError` with file, line and column."""
     file = os.fspath(path)

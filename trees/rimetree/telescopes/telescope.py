@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import check_fields
 from ..placed_error import PlacedError
 
 if TYPE_CHECKING:  # importing astropy's coordinates takes half a second, which only locations need
@@ -56,6 +57,7 @@ class Telescope:
     source: str = ""
 
     def __post_init__(self) -> None:
+        check_fields(self, TelescopeError)
         object.__setattr__(self, "antenna_names", tuple(self.antenna_names))
         object.__setattr__(self, "observatory", self.observatory or self.name)
         for field in ("ecef_m", "dish_diameter_m"):

@@ -1,0 +1,267 @@
+"""Every public function, called with each of its arguments wrong: of another type, of another unit, of a shape that
+cannot be. The message names the argument."""
+
+import types
+from dataclasses import fields, is_dataclass
+
+import astropy.units as u
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import calibration, ms, sky, telescopes
+from rimetree.arguments import unit_of_name
+
+#: What functions give back; nobody calls them to make one.
+RESULTS = {
+    *(rt.DerivativeCheck, rt.NodeDef, rt.NodeStub, rt.Parameter, rt.Result, rt.SkyNodes, rt.SolutionFlag),
+    *(rt.SolveReport, rt.Verification, ms.Created, ms.MsGroup, ms.RunReport, sky.Skipped),
+    *(calibration.CalibrationReport, calibration.ChunkReport, calibration.GroupPlan, calibration.Kind),
+    calibration.MemoryNeed,
+}
+
+WRONG_SHAPE = np.ones((2, 1, 3, 1, 2, 1, 2))
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory):
+    """{name: (function, arguments that are right)}."""
+    folder = tmp_path_factory.mktemp("arguments")
+    path = str(folder / "a.ms")
+    telescope = telescopes.get("kat-7")
+    ms.create(path, telescope, phase_centre_rad=(0.3, -0.5), duration_s=20, integration_s=10, columns=["DATA"])
+    (group,) = ms.groups(path)
+    model = sky.SkyModel([sky.Source("a", 0.3, -0.5, (1, 0, 0, 0))])
+    ns = rt.NodeScope()
+    ns.p << rt.Parm(1.0, solvable=True)
+    ns.chi2 << rt.ChiSquare(rt.Condeq(2.0, ns.p))
+    ns.solver << rt.Solver(rt.Condeq(2.0, ns.p))
+    forest = rt.Forest(ns)
+    cells = rt.Cells([1.0], [1e9])
+    exact = {"precision": "double", "tolerance": 1e-9}
+    terms = calibration.parse_terms(["G: diag"])
+    options = calibration.CalibrationOptions()
+    axes = {"time_s": [1.0], "time_width_s": [1.0], "frequency_hz": [1e9], "frequency_width_hz": [1e6]}
+    axes = {name: np.array(value) for name, value in axes.items()} | {"antennas": ("A",), "directions": ("",)}
+    found = calibration.TermSolutions.empty("G", "scalar", ("",), axes)
+    solutions = calibration.Solutions((found,))
+    text = str(folder / "a.skymodel")
+    sky.write(model, text)
+    tables = str(folder / "a.h5")
+    calibration.write_h5parm(tables, solutions)
+    plans = calibration.plan_groups(path, terms, options)
+    tree = {"sky": model, "phase_centre_rad": (0.3, -0.5), "baselines": [(0, 1)], "feed": "linear"}
+    tree |= {"smearing": True, "column": "MODEL_DATA", "noise_jy": 1.0, "seed": 3}
+    rows = {"data_desc_id": 0, "field_id": 0, "autocorrelations": False, "time_slots": 1, "channels": (0, 4)}
+    rows |= {"time_range_s": (0.0, 1e10), **exact, "verify": 0, "part": (0, 1, 5), "join_windows": False}
+    source = {"name": "a", "ra_rad": 0.1, "dec_rad": 0.1, "stokes_jy": (1, 0, 0, 0), "ref_freq_hz": 1e9}
+    source |= {"spectrum": (0.1,), "logarithmic": True, "spectrum_scales_polarisation": True, "rm_rad_m2": 0.1}
+    predicted = {"uvw_m": [[1.0, 2, 3]], "frequency_hz": [1e9], "lmn": [[0.0, 0, 1]], "stokes": [[1.0, 0, 0, 0]]}
+    predicted |= {"duvw_m_s": [[0.0, 0, 0]], "exposure_s": 1.0, "channel_width_hz": 1e6, "gaussian": [[0.0, 0, 0]]}
+    return {
+        "Cells": (rt.Cells, {"time_s": 1.0, "freq_hz": 1e9, "time_width_s": 1, "freq_width_hz": 1, "l": 0, "m": 0}),
+        "Forest": (rt.Forest, {"scope": ns, "threads": 1, "memory_bytes": 10**9, "device": "none"}),
+        "Forest.evaluate": (forest.evaluate, {"node": ns.p, "cells": cells, **exact, "verify": 0}),
+        "Forest.result": (forest.result, {"node": ns.p, "cells": cells, **exact, "derivatives": True, "verify": 0}),
+        "Forest.results": (forest.results, {"nodes": [ns.p], "cells": cells, **exact, "derivatives": False}),
+        "Forest.solve": (forest.solve, {"solver": ns.solver, "cells": cells, **exact, "progress": print}),
+        "Forest.solve_tiles": (forest.solve_tiles, {"tiles": ms.Tiles(path, [], ms.run_options()), **exact}),
+        "Forest.run": (forest.run, {"path": path, "progress": print, "solve_progress": print, **rows}),
+        "Forest.get_state": (forest.get_state, {"node": ns.p}),
+        "Forest.set_state": (forest.set_state, {"node": ns.p, "value": 1.0, "solvable": True}),
+        "Forest.set_parameters": (forest.set_parameters, {"x": [1.0]}),
+        "Forest.value_and_gradient": (
+            forest.value_and_gradient,
+            {"node": ns.chi2, "cells": cells, "x": [1], **exact},
+        ),
+        "Forest.chi_square": (forest.chi_square, {"node": ns.chi2, "cells": cells, "x": [1.0]}),
+        "Forest.check_derivatives": (forest.check_derivatives, {"node": ns.chi2, "cells": cells, **exact}),
+        "Forest.plan": (forest.plan, {"n_time": 1, "n_freq": 1}),
+        "Forest.describe": (forest.describe, {"cells": cells, **exact}),
+        "MsObjective": (rt.MsObjective, {"forest": forest, "path": path, "node": ns.chi2, "memory_bytes": 10**6}),
+        "NodeScope": (rt.NodeScope, {"prefix": "", "quals": ()}),
+        "NodeScope.Subscope": (ns.Subscope, {"name": "a"}),
+        "NodeScope.MakeConstant": (ns.MakeConstant, {"value": 1.0}),
+        "NodeScope.Search": (ns.Search, {"name": ".*", "class_name": "Parm"}),
+        "load_plugin": (rt.load_plugin, {"path": "none.so"}),
+        "predict": (rt.predict, {**predicted, "device": "cpu", **exact, "verify": 0, "found": [], "threads": 1}),
+        "sky_nodes": (rt.sky_nodes, {"ns": ns, "sky": model, "phase_centre_rad": (0.3, -0.5), "feed": "linear"}),
+        "psv_tree": (rt.psv_tree, {"ns": rt.NodeScope(), **tree}),
+        "many_node_tree": (rt.many_node_tree, {"ns": rt.NodeScope(), **tree}),
+        "ms.Band": (ms.Band, {"frequency_hz": [1e9], "width_hz": [1e6], "name": "a"}),
+        "ms.Band.regular": (ms.Band.regular, {"centre_hz": 1e9, "bandwidth_hz": 1e6, "channels": 4, "name": "a"}),
+        "ms.Band.of": (ms.Band.of, {"frequency_hz": [1e9], "width_hz": 1e6, "name": "a"}),
+        "ms.OpenSet": (ms.OpenSet, {"path": path}),
+        "ms.Tiles": (ms.Tiles, {"path": path, "columns": ["DATA"], "options": ms.run_options()}),
+        "ms.baselines": (ms.baselines, {"path": path, **rows}),
+        "ms.create": (
+            ms.create,
+            {"path": path, "telescope": telescope, "phase_centre_rad": (0.1, 0.1), "duration_s": 20.0}
+            | {"integration_s": 10.0, "start": "2025-01-01", "start_mjd_s": 5e9, "start_hour_angle_rad": 0.0}
+            | {"bands": ms.Band((1e9,), (1e6,)), "correlations": "XX YY", "autocorrelations": False}
+            | {"weight_spectrum": False, "columns": ["DATA"], "field_name": "a", "overwrite": False},
+        ),
+        "ms.feed_of": (ms.feed_of, {"correlations": [9, 12]}),
+        "ms.groups": (ms.groups, {"path": path, "data_desc_id": 0, "field_id": 0, "autocorrelations": False}),
+        "ms.inspect": (ms.inspect, {"path": path, "scan_cells": False}),
+        "ms.run_options": (ms.run_options, rows),
+        "ms.sample_tiles": (ms.sample_tiles, {"path": path, "columns": ["DATA"], "count": 1}),
+        "ms.slot_times": (ms.slot_times, {"path": path, "field_id": 0}),
+        "ms.tiles": (ms.tiles, {"path": path, "columns": ["DATA"], "time_slots": 1}),
+        "sky.Source": (sky.Source, {**source, "gaussian": (0.1, 0.1, 0.1), "patch": "p"}),
+        "sky.SkyModel": (sky.SkyModel, {"sources": model.sources}),
+        "sky.SkyModel.select": (model.select, {"where": bool, "names": ["a"], "patches": [], "min_flux_jy": 0.1}),
+        "sky.synthetic.SyntheticSky": (sky.synthetic.SyntheticSky, vars(sky.synthetic.SyntheticSky())),
+        "sky.synthetic.random": (sky.synthetic.random, {"count": 3, "sky": sky.synthetic.SyntheticSky()}),
+        "sky.synthetic.grid": (sky.synthetic.grid, {"side": 3, "sky": sky.synthetic.SyntheticSky()}),
+        "sky.detect": (sky.detect, {"text": "", "file": "a"}),
+        "sky.read": (sky.read, {"path": text, "format": "bbs", "skip_unsupported": False}),
+        "sky.write": (sky.write, {"model": model, "path": text, "format": "bbs"}),
+        "telescopes.Telescope": (telescopes.Telescope, vars(telescope)),
+        "telescopes.get": (telescopes.get, {"name": "vla"}),
+        "telescopes.read": (telescopes.read, {"path": "none.csv"}),
+        "calibration.CalibrationOptions": (calibration.CalibrationOptions, vars(options)),
+        "calibration.DataSelection": (calibration.DataSelection, vars(options.data)),
+        "calibration.SolverOptions": (calibration.SolverOptions, vars(options.solver)),
+        "calibration.Interval": (calibration.Interval, {"quantity": 1.0, "count": 1}),
+        "calibration.ModelColumns": (calibration.ModelColumns, {"columns": {"a": "MODEL_DATA"}}),
+        "calibration.ModelColumns.parse": (calibration.ModelColumns.parse, {"texts": ["MODEL_DATA"]}),
+        "calibration.Term": (calibration.Term, vars(terms[0])),
+        "calibration.TermSolutions": (calibration.TermSolutions, vars(found)),
+        "calibration.Solutions": (calibration.Solutions, vars(solutions)),
+        "calibration.apply_tree": (
+            calibration.apply_tree,
+            {"ns": rt.NodeScope(), "group": group, "solutions": solutions, "correct": True, "subtract": model}
+            | {"direction": "a", "interpolation": "nearest", "data_column": "DATA", "column": "CORRECTED_DATA"}
+            | {"phase_centre_rad": (0.1, 0.1), "smearing": True},
+        ),
+        "calibration.calibrate": (
+            calibration.calibrate,
+            {"path": path, "sky": model, "terms": terms, "out": "none.h5", "options": options, "on_chunk": print}
+            | {"on_iteration": print, "plans": plans},
+        ),
+        "calibration.check": (calibration.check, {"sky": model, "terms": terms, "options": options, "plans": plans}),
+        "calibration.groups_by_window": (calibration.groups_by_window, {"path": path, "field_id": 0}),
+        "calibration.parse_term": (calibration.parse_term, {"text": "G: diag"}),
+        "calibration.parse_terms": (calibration.parse_terms, {"texts": ["G: diag"]}),
+        "calibration.plan_groups": (calibration.plan_groups, {"path": path, "terms": terms, "options": options}),
+        "calibration.read_h5parm": (calibration.read_h5parm, {"path": tables}),
+        "calibration.write_h5parm": (calibration.write_h5parm, {"path": tables, "sets": [solutions]}),
+        "calibration.solutions_for": (calibration.solutions_for, {"sets": [solutions], "group": group}),
+    }
+
+
+def test_every_public_function_is_in_the_list(calls):
+    modules = {"": rt, "ms.": ms, "sky.": sky, "telescopes.": telescopes, "calibration.": calibration}
+    known = set(rt.nodes.__all__)
+    public = {
+        prefix + name
+        for prefix, module in modules.items()
+        for name in module.__all__
+        if callable(found := getattr(module, name))
+        and not isinstance(found, types.ModuleType)
+        and found not in RESULTS
+        and not (isinstance(found, type) and issubclass(found, Exception))
+        and not (prefix == "" and name in known)
+    }
+    # available() takes nothing.
+    assert public - {"telescopes.available"} <= set(calls)
+
+
+def test_every_argument_of_a_dataclass_is_in_the_list(calls):
+    for name, (function, right) in calls.items():
+        if is_dataclass(function) and isinstance(function, type) and name != "sky.SkyModel":
+            assert {field.name for field in fields(function)} == set(right), name
+
+
+def complaint(function, right: dict, name: str, wrong) -> str | None:
+    """What a function says to an argument; None if it says nothing."""
+    try:
+        found = function(**{**right, name: wrong})
+        if isinstance(found, types.GeneratorType):
+            next(found)
+    except (rt.Error, TypeError, ValueError) as problem:
+        return str(problem)
+    return None
+
+
+def test_arguments_of_another_type_are_named(calls):
+    wrong = object()
+    silent = [
+        f"{function}({name}): {said}"
+        for function, (call, right) in calls.items()
+        for name in right
+        if (said := complaint(call, right, name, wrong)) is None or name not in said
+    ]
+    assert not silent
+
+
+def test_quantities_of_another_dimension_are_named_with_both_units(calls):
+    silent = []
+    for function, (call, right) in calls.items():
+        for name, value in right.items():
+            unit = unit_of_name(name)
+            if unit is None or value is None or isinstance(value, str):
+                continue
+            said = complaint(call, right, name, np.ones(np.shape(value)) * u.K)
+            if said is None or not (name in said and "is in K" in said and f"expected {unit}" in said):
+                silent.append(f"{function}({name}): {said}")
+    assert not silent
+
+
+def test_arrays_of_another_shape_are_named(calls):
+    silent = []
+    for function, (call, right) in calls.items():
+        for name, value in right.items():
+            if isinstance(value, bool | str) or not np.shape(value) or np.asarray(value).dtype.kind not in "fiu":
+                continue
+            said = complaint(call, right, name, WRONG_SHAPE)
+            if said is None or name not in said:
+                silent.append(f"{function}({name}): {said}")
+    assert not silent
+
+
+def errors_of(definition) -> str:
+    """What is said of a definition, when it is bound or when a forest is made of it."""
+    ns = rt.NodeScope()
+    try:
+        ns.x << definition
+        rt.Forest(ns)
+    except (TypeError, rt.Error) as problem:
+        return str(problem)
+    return ""
+
+
+def test_children_and_state_fields_of_every_class_are_named():
+    silent = []
+    for info in rt.nodes.class_infos():
+        make = getattr(rt, info["name"])
+        if info["name"] == "PyNode":
+            continue
+        for field in info["state"]:
+            for wrong in (object(), 3 * u.K, np.ma.masked_all(2)):
+                if info["name"] == "Constant" and isinstance(wrong, np.ma.MaskedArray):
+                    continue  # it is flagged
+                said = errors_of(make(**{field["name"]: wrong}))
+                if f"'{field['name']}'" not in said or "node 'x'" not in said or __file__ not in said:
+                    silent.append(f"{info['name']}({field['name']}={wrong}): {said}")
+        for position, child in enumerate(info["children"]):
+            for wrong in (object(), 3 * u.K):
+                given = {child["label"]: wrong}
+                said = errors_of(make(*[None] * position, wrong) if child["repeated"] else make(**given))
+                if (f"'{child['label']}'" not in said and "as a child" not in said) or "node 'x'" not in said:
+                    silent.append(f"{info['name']}({child['label']}={wrong}): {said}")
+        said = errors_of(make(colour="red"))
+        if "'colour'" not in said:
+            silent.append(f"{info['name']}(colour): {said}")
+    assert not silent
+
+
+def test_python_written_nodes_name_their_arguments():
+    for name, wrong in (("evaluate", 3), ("pull_back", 3), ("dims", object()), ("depends_on", 3), ("dims", [1.5])):
+        arguments = {"evaluate": lambda cells: 1.0, name: wrong}
+        try:
+            said = errors_of(rt.PyNode(**arguments))
+        except TypeError as problem:
+            said = str(problem)
+        assert name in said, (name, said)

@@ -1,0 +1,204 @@
+"""Arguments of public functions: what a caller gives is looked at before anything is done with it.
+
+A function that is `@checked` has its arguments held to their annotations, and a message names the argument. Where a
+name ends in a unit (`duration_s`, `freq_hz`), quantities are converted to it, and plain numbers are in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+
+import numpy as np
+
+from ._core import Error
+from .state import as_array, short
+from .units import UnfitError, in_unit, is_quantity
+
+
+class ArgumentError(Error, TypeError):
+    """An argument that is not what a function takes; the text names it."""
+
+
+_SUFFIX = re.compile(r"_(hz|m_s|rad_m2|rad|jy|m|s)$")
+_UNITS = {"hz": "Hz", "m_s": "m/s", "rad_m2": "rad/m2", "rad": "rad", "jy": "Jy", "m": "m", "s": "s"}
+
+
+def unit_of_name(name: str) -> str | None:
+    """The unit that an argument's name ends in; None where it names none."""
+    found = _SUFFIX.search(name)
+    return _UNITS[found[1]] if found else None
+
+
+def numbers(value, what: str, unit: str | None = None, error: type[Exception] = Error) -> np.ndarray:
+    """A new array of real numbers (float64) in a unit. Raises `error`, with `what` in the message, for anything else.
+
+    `unit`: what quantities are converted to ("" for pure numbers); None: quantities are refused.
+    """
+    try:
+        accepted = ("" if unit is None else unit,)
+        if is_quantity(value):
+            value = in_unit(value, accepted, what)[0]
+        elif isinstance(value, list | tuple) and any(map(is_quantity, value)):
+            value = [in_unit(one, accepted, what)[0] if is_quantity(one) else one for one in value]
+        array = as_array(value, what)
+    except UnfitError as problem:
+        raise error(str(problem)) from None
+    if array.dtype.kind == "c":
+        raise error(f"{what} must be real numbers, got {short(value)}")
+    return array
+
+
+def number(value, what: str, unit: str | None = None, error: type[Exception] = Error) -> float:
+    """A real number in a unit, as `numbers`."""
+    array = numbers(value, what, unit, error)
+    if array.ndim:
+        raise error(f"{what} must be a number, got an array of shape {list(array.shape)}")
+    return float(array)
+
+
+def checked(function: Callable) -> Callable:
+    """The function with its arguments held to their annotations; see the module's text."""
+    signature = inspect.signature(function)
+    hints: dict[str, object] = {}
+
+    @functools.wraps(function)
+    def call(*arguments, **keywords):
+        if not hints:  # when it is first called: what annotations refer to may be defined after the function
+            hints.update(typing.get_type_hints(function) or {"return": None})
+        try:
+            bound = signature.bind(*arguments, **keywords)
+        except TypeError as problem:
+            raise ArgumentError(str(problem)) from None
+        for name, value in bound.arguments.items():
+            kind = signature.parameters[name].kind
+            if name in hints and kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL):
+                bound.arguments[name] = fitting(value, hints[name], f"{function.__qualname__}: {name}", name)
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+def check_fields(record, error: type[Exception] | None = None) -> None:
+    """The same for the fields of a dataclass, from its `__post_init__`."""
+    kind = type(record)
+    for name, hint in _field_hints(kind).items():
+        value = getattr(record, name)
+        try:
+            fits = fitting(value, hint, f"{kind.__name__}: {name}", name)
+        except Error as problem:
+            raise (error or type(problem))(str(problem)) from None
+        if fits is not value:
+            object.__setattr__(record, name, fits)
+
+
+@functools.cache
+def _field_hints(kind: type) -> dict[str, object]:
+    hints = typing.get_type_hints(kind)
+    return {name: hints[name] for name in kind.__dataclass_fields__ if name in hints}
+
+
+def fitting(value, hint, what: str, name: str):
+    """A value as an annotation has it, quantities as numbers. Raises `Error`, with `what`."""
+    unit = unit_of_name(name)
+    if unit is not None and _takes_numbers(hint) and not isinstance(value, str) and value is not None:
+        if is_quantity(value) or (isinstance(value, list | tuple) and any(map(is_quantity, value))):
+            array = numbers(value, what, unit)
+            value = array if _takes_arrays(hint) else array.item() if array.ndim == 0 else tuple(array.tolist())
+    elif is_quantity(value) and _takes_numbers(hint):
+        raise Error(f"{what} takes no unit, but is in {value.unit}")
+    if not _fits(value, hint):
+        wanted = _text(hint) + (f" in {unit}" if unit and _takes_numbers(hint) else "")
+        raise ArgumentError(f"{what} must be {wanted}, not {short(value)}")
+    return value
+
+
+_NUMBERS = (int, float, np.ndarray)
+
+
+def _takes_arrays(hint) -> bool:
+    return typing.get_origin(hint) is np.ndarray or any(map(_takes_arrays, typing.get_args(hint)))
+
+
+def _takes_numbers(hint) -> bool:
+    if hint in _NUMBERS or typing.get_origin(hint) is np.ndarray:
+        return True
+    return any(_takes_numbers(one) for one in typing.get_args(hint) if one is not type(None))
+
+
+def _fits(value, hint) -> bool:
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, part) for part in parts)
+    if hint is typing.Any or hint is object or isinstance(hint, str):
+        return True
+    if hint is None or hint is type(None):
+        return value is None
+    if hint is bool:
+        return isinstance(value, bool | np.bool_)
+    if hint is int:
+        return isinstance(value, Integral) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if origin is typing.Literal:
+        return value in parts
+    if origin is Callable or hint is Callable:
+        return callable(value)
+    if origin is os.PathLike or hint is os.PathLike:
+        return isinstance(value, os.PathLike)
+    if origin is tuple:
+        return _fits_tuple(value, parts)
+    if origin in (Sequence, Iterable, list, set):
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            return False
+        return not parts or not isinstance(value, Sequence | np.ndarray) or all(_fits(one, parts[0]) for one in value)
+    if origin in (dict, Mapping):
+        return isinstance(value, Mapping)
+    kind = origin or hint
+    return not isinstance(kind, type) or isinstance(value, kind) or (kind is np.ndarray and _is_array_like(value))
+
+
+def _fits_tuple(value, parts: tuple) -> bool:
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+        return False
+    if len(parts) == 2 and parts[1] is Ellipsis:
+        return all(_fits(one, parts[0]) for one in value)
+    return len(value) == len(parts) and all(_fits(one, part) for one, part in zip(value, parts, strict=True))
+
+
+def _is_array_like(value) -> bool:
+    try:
+        as_array(value)
+    except UnfitError:
+        return False
+    return True
+
+
+_WORDS = {int: "an integer", float: "a number", bool: "True or False", str: "text", type(None): "None", None: "None"}
+
+
+def _text(hint) -> str:
+    """An annotation in words."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _WORDS:
+        return _WORDS[hint]
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_text(part) for part in parts))
+    if origin is typing.Literal:
+        return " or ".join(map(repr, parts))
+    if origin is Callable or hint is Callable:
+        return "a function"
+    if origin is os.PathLike or hint is os.PathLike:
+        return "a path"
+    if origin is tuple and not (len(parts) == 2 and parts[1] is Ellipsis):
+        return f"{len(parts)} values ({', '.join(_text(part) for part in parts)})"
+    if origin in (Sequence, Iterable, list, set, tuple):
+        return "a sequence" + (f" (each {_text(parts[0])})" if parts else "")
+    kind = origin or hint
+    return "an array of numbers" if kind is np.ndarray else f"a {getattr(kind, '__name__', str(kind))}"

@@ -1,0 +1,153 @@
+"""All names and definitions of one tree, and the names that nodes get which a script does not name.
+
+What a script names has no braces in it; automatic names have: `{5}` is a constant that several nodes may share,
+`y/{Sqr}` below y. So neither can take the other's name.
+"""
+
+from __future__ import annotations
+
+from numbers import Number
+
+import numpy as np
+
+from ._core import Error
+from .definitions import NodeDef, cannot_be_a_child, constant, numbers_of_child, script_line
+from .state import short
+from .stubs import NodeStub, full_name
+from .units import TREE_UNITS, is_quantity
+
+
+class Repository:
+    """What all scopes of one tree share."""
+
+    def __init__(self):
+        self.stubs: dict[str, NodeStub] = {}
+        self.definitions: dict[str, NodeDef] = {}
+        self.child_names: dict[str, list[tuple[str, str]]] = {}
+        self.errors: list[tuple[str, str, str]] = []
+        self._counts: dict[str, int] = {}
+        self._constants: dict[bytes, str] = {}
+        self._numbers: dict[float, str] = {}
+        self.identity = object()  # what forests know the tree by
+
+    def stub(self, basename: str, quals: tuple, kwquals: dict):
+        """The node of a name that a script gives."""
+        name = full_name(basename, quals, kwquals)
+        stub = self.stubs.get(name)
+        if stub is None:
+            _check_name(name, basename)
+            stub = self.stubs[name] = NodeStub(self, basename, quals, kwquals, name)
+        return stub
+
+    def automatic(self, prefix: str, text: str, quals: tuple = (), kwquals: dict | None = None):
+        """A node that is named by the tree: `prefix{text}`, then `prefix{text 2}`, ..."""
+        wanted = f"{prefix}{{{text}"
+        number = self._counts[wanted] = self._counts.get(wanted, 0) + 1
+        basename = f"{wanted}}}" if number == 1 else f"{wanted} {number}}}"
+        name = full_name(basename, quals, kwquals or {})
+        stub = self.stubs[name] = NodeStub(self, basename, quals, kwquals or {}, name)
+        return stub
+
+    def bind(self, stub, definition) -> None:
+        """Say what a node computes."""
+        if not isinstance(definition, NodeDef):
+            definition = self._as_definition(stub, definition)
+        name = stub.name
+        old = self.definitions.get(name)
+        if old is not None:
+            if not old.same_as(definition):
+                message = f"defined again and differently; first defined at {old.origin}"
+                self.errors.append((name, definition.origin, message))
+            return
+        waiting = [(name, definition)]
+        while waiting:  # not by recursion: a sum of thousands of terms is as many definitions deep
+            waiting += reversed(self._define(*waiting.pop()))
+
+    def _define(self, name: str, definition: NodeDef) -> list[tuple[str, NodeDef]]:
+        """Record one definition; (name, definition) of the children that have got their names with it."""
+        for problem in definition.problems:
+            self.errors.append((name, definition.origin, problem))
+        self.definitions[name] = definition
+        self.child_names[name] = names = []
+        unnamed = []
+        for label, child in definition.children:
+            if type(child) is NodeStub and child._repository is self:  # nearly always
+                names.append((label, child.name))
+            elif type(child) is NodeDef:
+                stub = self.automatic(f"{name.partition('/{')[0]}/", child.class_name)
+                names.append((label, stub.name))
+                unnamed.append((stub.name, child))
+            else:
+                names.append((label, self._child_name(name, definition, label, child)))
+        return unnamed
+
+    def _as_definition(self, stub, value) -> NodeDef:
+        if isinstance(value, NodeStub):
+            return NodeDef("Identity", [("", value)], {}, script_line())
+        if isinstance(value, Number | np.ndarray | np.generic | list | tuple) or is_quantity(value):
+            return constant(value, script_line())
+        raise TypeError(f"cannot bind {stub.name!r} to {short(value)}: expected a node, a definition or numbers")
+
+    def _child_name(self, parent: str, definition: NodeDef, label: str, child) -> str:
+        if child is None:
+            return ""
+        if type(child) is float and (known := self._numbers.get(child)) is not None:
+            return known
+        if isinstance(child, Number | np.ndarray):
+            problems: list[str] = []
+            stub = self._constant(child, problems)
+            self.errors += [(parent, definition.origin, problem) for problem in problems]
+            if stub is not None and type(child) is float and child != 0:  # -0 is another number, and equal
+                self._numbers[child] = stub.name
+            return stub.name if stub is not None else ""
+        if isinstance(child, str):
+            return child
+        if not isinstance(child, NodeStub):
+            raise cannot_be_a_child(parent, definition.class_name, label, child, definition.origin)
+        if child._repository is not self:
+            self.errors.append((parent, definition.origin, f"child {child.name!r} belongs to another tree"))
+        return child.name
+
+    def constant(self, value) -> NodeStub:
+        """The node of a constant, shared by all who use the same value. Raises `Error` for what is no number."""
+        problems: list[str] = []
+        stub = self._constant(value, problems)
+        if stub is None:
+            raise Error((problems or [f"expected numbers for value, got {short(value)}"])[0])
+        return stub
+
+    def _constant(self, value, problems: list[str]) -> NodeStub | None:
+        numbers = numbers_of_child(value, TREE_UNITS, "value", problems)
+        if isinstance(numbers, NodeDef):  # flagged where it is masked
+            stub = self.automatic("", "masked")
+            self.bind(stub, numbers)
+            return stub
+        if not isinstance(numbers, np.ndarray):
+            return None
+        key = numbers.dtype.char.encode() + repr(numbers.shape).encode() + numbers.tobytes()
+        name = self._constants.get(key)
+        if name is None:
+            stub = self.automatic("", _text_of_constant(numbers))
+            self.bind(stub, NodeDef("Constant", [], {"value": numbers}, script_line()))
+            name = self._constants[key] = stub.name
+        return self.stubs[name]
+
+
+def _check_name(name: str, basename: str) -> None:
+    if not basename or basename.endswith("::"):
+        raise Error("a node needs a name")
+    if "{" in name or "}" in name:
+        raise Error(
+            f"{script_line()}: {name!r} is no name: braces are for automatic nodes (is an f missing before the quotes?)"
+        )
+    if not name.isprintable():
+        raise Error(f"{script_line()}: {name!r} is no name: it has characters that cannot be printed")
+
+
+def _text_of_constant(array: np.ndarray) -> str:
+    """What the name of a constant says of it: its value where that is short, else its dimensions."""
+    return _text(array.tolist()) if array.size <= 4 else f"array {'x'.join(map(str, array.shape))}"
+
+
+def _text(value) -> str:
+    return f"[{', '.join(map(_text, value))}]" if isinstance(value, list) else repr(value).removesuffix(".0")
