@@ -27,7 +27,7 @@ class Arg final : public ElementwiseNode<ArgBody, Numbers::any_to_real> {
     return {.name = "Arg",
             .summary = "Phase of complex numbers, from -pi to pi.",
             .formula = "arg x",
-            .result = "dimensions of the child; real, rad; pi for negative real numbers",
+            .result = "dimensions of the child; real, rad; pi for negative real numbers; that of zero follows its sign",
             .reference = "MeqTrees Arg",
             .children = {
                 {.label = "x", .shape = "scalar or tensor", .unit = "any", .doc = "argument, each element by itself"}}};

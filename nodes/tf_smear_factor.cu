@@ -58,7 +58,7 @@ class TFSmearFactor final : public CellNode<TFSmearFactor> {
             .formula =
                 "sinc(pi dt nu/c (du l + dv m + dw (n-1))) sinc(pi dnu/c (u l + v m + w (n-1))), "
                 "sinc(x) = sin(x)/x",
-            .result = "scalar or [source], real, dimensionless, at most 1",
+            .result = "scalar or [source], real, dimensionless, at most 1; varies along time and freq",
             .reference =
                 "Bridle & Schwab 1999, ASP Conf. Ser. 180, 371. Unlike MeqTrees' TFSmearFactor it takes a "
                 "baseline's coordinates and rates, not the phases of two stations",

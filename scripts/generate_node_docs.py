@@ -41,6 +41,19 @@ Generated from the registry by `scripts/generate_node_docs.py`; do not edit. In 
 Children are given by position or by label, state fields by name: `rt.LMN(radec, radec_0)`,
 `rt.Spigot(station_1_index=0, station_2_index=1, input_column="UVW")`. A result is a tensor (its shape in brackets, `[]`
 for a scalar) of values over time and frequency; an axis along which it does not vary has length 1.
+
+**Flags** are bits, and any bit flags a cell. Where a class works element by element, or puts its children's elements
+in another order (`Composer`, `Selector`, `Matrix22`, the transposes), an element has the flags of the elements that it
+is made of; where an element is made of all elements of a child (products and inverses of matrices, `Norm`, `PSV`, ...)
+all elements have the flags of all. Reductions over cells leave flagged cells out; a result is flagged, and 0, where all
+that went into it is.
+
+**Missing data.** Where the Measurement Set has no row of a baseline, the Spigots of it are *missing*, and so is what
+has a missing child; what is missing is not written. Only `Add`, `ChiSquare` and `LogLikelihood` leave missing children
+out and are missing if all are, and `MergeFlags` does without flags that are missing.
+
+**Cells that do not vary.** `Sum` and `Mean` count all cells of the request: a child that has length 1 along an axis
+that is summed over has its value on each cell of that axis.
 """
 
 STUBS_HEAD = '''\

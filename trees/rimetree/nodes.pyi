@@ -82,7 +82,7 @@ def Arg(
         x (scalar or tensor, any)
             argument, each element by itself
 
-    Result: dimensions of the child; real, rad; pi for negative real numbers
+    Result: dimensions of the child; real, rad; pi for negative real numbers; that of zero follows its sign
 
     MeqTrees Arg
     """
@@ -1259,7 +1259,7 @@ def TFSmearFactor(
         smear_frequency (bool, default True)
             whether to average over the frequency width of the cell
 
-    Result: scalar or [source], real, dimensionless, at most 1
+    Result: scalar or [source], real, dimensionless, at most 1; varies along time and freq
 
     Bridle & Schwab 1999, ASP Conf. Ser. 180, 371. Unlike MeqTrees' TFSmearFactor it takes a baseline's coordinates and rates, not the phases of two stations
     """

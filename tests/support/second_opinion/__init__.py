@@ -1,0 +1,27 @@
+"""A second opinion on trees: every node class once more in plain NumPy.
+
+Written from docs/nodes.md and docs/conventions.md alone, so that what the documentation says and what the runtime does
+are held to each other. Each class has a function (`opinion`), a tree is interpreted node by node (`interpret`), and
+each value comes with what rounding may do to it (`values`).
+"""
+
+from . import elementwise, leaves, matrices, psv, reductions, sky, solver
+from .registry import OPINIONS, Interpreter, interpret
+from .values import MEMBERS, RefusedError, Value, exact
+
+__all__ = [
+    "MEMBERS",
+    "OPINIONS",
+    "Interpreter",
+    "RefusedError",
+    "Value",
+    "elementwise",
+    "exact",
+    "interpret",
+    "leaves",
+    "matrices",
+    "psv",
+    "reductions",
+    "sky",
+    "solver",
+]

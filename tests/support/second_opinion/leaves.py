@@ -1,0 +1,155 @@
+"""Opinions on nodes without children, on flags, and on what passes values on."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from .registry import Call, opinion
+from .values import MEMBERS, RefusedError, Value, exact, merged_all, merged_by_element
+
+
+@opinion("Constant")
+def constant(call: Call) -> Value:
+    array, rank = np.asarray(call.state["value"]), int(call.state["cells_rank"])
+    extents = array.shape[array.ndim - rank :] + (1,) * (4 - rank)
+    for own, asked in zip(extents, call.extents, strict=True):
+        if own not in (1, asked):
+            raise RefusedError(f"a constant on {extents} cells for a request of {call.extents}")
+    return exact(array.reshape(array.shape[: array.ndim - rank] + extents))
+
+
+@opinion("Time", "Freq", "Grid")
+def centres(call: Call) -> Value:
+    axis = call.state["axis"] if call.class_name == "Grid" else call.class_name.lower()
+    return exact(call.axis(axis))
+
+
+@opinion("Parm")
+def parm(call: Call) -> Value:
+    state = call.state
+    value = np.asarray(state["value"], float)
+    n_tiles = [max(1, np.size(state[name]) - 1) for name in ("time_edges_s", "freq_edges_hz")]
+    if value.ndim == 0:
+        value = value.reshape(1, 1)
+    if value.ndim == 2:
+        value = np.broadcast_to(value, (*n_tiles, *value.shape))
+    if value.ndim != 4 or list(value.shape[:2]) != n_tiles:
+        raise RefusedError(f"a value of shape {value.shape} for {n_tiles} tiles")
+    powers, tiles = [], []
+    for name, edges, zero, scale, terms, count in (
+        ("time", "time_edges_s", "time_0_s", "time_scale_s", value.shape[2], n_tiles[0]),
+        ("freq", "freq_edges_hz", "freq_0_hz", "freq_scale_hz", value.shape[3], n_tiles[1]),
+    ):
+        varies = terms > 1 or count > 1
+        centre = call.axis(name).ravel() if varies else np.zeros(1)
+        powers.append(((centre - state[zero]) / state[scale])[:, None] ** np.arange(terms))
+        tile = np.searchsorted(np.asarray(state[edges]), centre, side="right") - 1 if count > 1 else np.zeros(1, int)
+        tiles.append(np.clip(np.broadcast_to(tile, centre.shape), 0, count - 1))
+    own = value[tiles[0][:, None], tiles[1][None, :]]  # [time, freq, time term, freq term]
+    terms = own * powers[0][:, None, :, None] * powers[1][None, :, None, :]
+    x, scale = (np.sum(one, axis=(2, 3))[:, :, None, None] for one in (terms, np.abs(terms)))
+    degree = value.shape[2] + value.shape[3] - 2
+    return call.result(exact(x).x, exact(scale * degree).x)
+
+
+@opinion("GaussNoise")
+def gauss_noise(call: Call) -> Value:
+    """Which numbers come is not documented, what they look like is: these are held to that, and then believed."""
+    state, x = call.state, call.outside[call.name]
+    dims = tuple(int(n) for n in np.atleast_1d(state["dims"]))
+    if x.shape[:-4] != dims or x.shape[-4:-2] != call.extents[:2] or np.iscomplexobj(x) != state["complex"]:
+        raise AssertionError(f"noise of shape {x.shape}, expected {dims} on {call.extents} cells")
+    deviations = np.stack([np.real(x) - state["mean"], np.imag(x)]).ravel()
+    # Beyond 7.5 standard deviations lies one number in 1e13.
+    assert np.all(np.abs(deviations) <= 7.5 * state["stddev"] * (1 + 1e-12)), "noise is too large"
+    return exact(x)
+
+
+@opinion("Identity")
+def identity(call: Call) -> Value:
+    return call.children[0]
+
+
+COMPARISONS = {
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "GE": operator.ge,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "LT": operator.lt,
+}
+
+
+@opinion("ZeroFlagger")
+def zero_flagger(call: Call) -> Value:
+    (child,) = call.children
+    oper = call.state["oper"]
+    if child.is_complex and oper not in ("EQ", "NE"):
+        raise RefusedError(f"complex values compared by {oper}")
+    hit = COMPARISONS[oper](child.x, 0)
+    differ = np.any(hit != hit[:1], axis=0) | np.any(np.isnan(child.x), axis=0)
+    return Value(child.x, child.flags | np.where(hit[0], int(call.state["flag_bit"]), 0), child.doubt | differ)
+
+
+@opinion("MergeFlags")
+def merge_flags(call: Call) -> Value:
+    first, mask = call.children[0], int(call.state["flag_mask"])
+    flags, doubt = first.flags, first.doubt
+    for child in call.children[1:]:
+        if child.missing:
+            continue
+        merge = merged_by_element if child.dims == first.dims else merged_all
+        flags = flags | (merge([child], first.dims, child.flags.shape[-4:], "flags") & mask)
+        doubt = doubt | merge([child], first.dims, child.doubt.shape[-4:], "doubt")
+    return Value(first.x, flags, doubt, first.missing)
+
+
+@opinion("PyNode")
+def py_node(call: Call) -> Value:
+    """The function itself, on each member."""
+    rank = call.cells.rank
+
+    def trimmed(x):
+        return x.reshape(x.shape[: x.ndim - 4 + rank])
+
+    x = [
+        np.asarray(call.state["evaluate"](call.cells, *(trimmed(c.x[m]) for c in call.children)))
+        for m in range(MEMBERS)
+    ]
+    dims = tuple(int(n) for n in np.atleast_1d(call.state["dims"]))
+    full = np.stack([one.reshape(one.shape + (1,) * (len(dims) + 4 - one.ndim)) for one in x])
+    return call.result(full, np.abs(full))
+
+
+@opinion("DeviceMemory")
+def device_memory(call: Call) -> Value:
+    """Statistics, of which nothing follows from the tree: believed once they look like such."""
+    x = call.outside[call.name]
+    assert x.shape[:1] == (8,) and np.all(x >= 0), f"statistics {x}"
+    return exact(x)
+
+
+@opinion("Spigot")
+def spigot(call: Call) -> Value:
+    """What a Measurement Set holds, in the form that the documentation says."""
+    found = call.outside.get(call.name)
+    if found is None:
+        raise RefusedError("no Measurement Set")
+    return found
+
+
+@opinion("Sink")
+def sink(call: Call) -> Value:
+    (child,) = call.children
+    if child.dims not in ((), (2, 2)):
+        raise RefusedError(f"Sink of {child.dims}")
+    rows = 0 if child.missing else call.outside["rows", call.name]
+    return exact(np.full((1, 1, 1, 1), float(rows)))
+
+
+@opinion("VisDataMux")
+def vis_data_mux(call: Call) -> Value:
+    sinks = [child for child, label in zip(call.children, call.labels, strict=True) if label == "sink"]
+    return exact(np.full((1, 1, 1, 1), float(sum(np.all(child.x[0] > 0) for child in sinks))))

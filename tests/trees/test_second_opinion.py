@@ -1,0 +1,104 @@
+"""Random forests, each evaluated by RimeTree and by a second opinion in NumPy (tests/support/second_opinion).
+
+Some thousand cases run here. RIMETREE_RANDOM_CASES=1000000 multiplies their number by what it takes to reach so many,
+RIMETREE_RANDOM_SEED=n begins elsewhere. A case that fails is cut down and printed as a script; its seed repeats it.
+"""
+
+import os
+from collections import Counter
+
+import numpy as np
+import pytest
+from random_forests import PROPOSALS, Case, Count, differences, grow, psv_case, smallest
+from random_forests.comparing import PLACES
+from random_forests.solving import solver_difference, solving_case
+from random_forests.tree import cells_text
+from second_opinion import OPINIONS
+
+import rimetree as rt
+from rimetree.nodes import class_infos
+
+SEED = int(os.environ.get("RIMETREE_RANDOM_SEED", 0))
+ASKED = int(os.environ.get("RIMETREE_RANDOM_CASES", 0))
+CASES = {"classes": 1200, "psv": 240, "solver": 40}
+FACTOR = max(1, -(-ASKED // sum(CASES.values())))
+PORTIONS = 4  # tests for each kind, so that a failure leaves the others
+
+
+def seeds(kind: str, portion: int) -> range:
+    count = CASES[kind] * FACTOR // PORTIONS
+    first = SEED + 10_000_000 * list(CASES).index(kind) + portion * count
+    return range(first, first + count)
+
+
+def complain(seed: int, place: str, case: Case, said: str) -> None:
+    small = smallest(case, lambda one: differences(one, (place,)) is not None)
+    again = differences(small, (place,)) or (place, said)
+    pytest.fail(f"seed {seed}, {place}: {said}\n\ncut down: {again[1]}\n\n{small.script(place)}", pytrace=False)
+
+
+def compare(kind: str, portion: int, make) -> Count:
+    count = Count()
+    for seed in seeds(kind, portion):
+        case = make(np.random.default_rng(seed))
+        found = differences(case, count=count)
+        if found:
+            complain(seed, found[0], case, found[1])
+    return count
+
+
+def test_every_class_has_an_opinion():
+    own = {info["name"] for info in class_infos() if hasattr(rt, info["name"])}
+    assert own == set(OPINIONS)
+
+
+@pytest.mark.parametrize("portion", range(PORTIONS))
+def test_trees_of_all_classes(portion):
+    count = compare("classes", portion, lambda rng: Case(*grow(rng)))
+    # Nearly all numbers can be told, so that the comparison says something.
+    assert count.doubtful < 0.1 * count.compared and count.refused > 0
+
+
+def test_the_generator_knows_all_classes_but_those_with_cases_of_their_own():
+    assert set(PROPOSALS) | {"PSV", "Solver", "Spigot", "Sink", "VisDataMux"} == set(OPINIONS)
+
+
+@pytest.mark.parametrize("portion", range(PORTIONS))
+def test_psv_with_all_combinations_of_its_inputs(portion):
+    count = compare("psv", portion, psv_case)
+    assert count.doubtful < 0.1 * count.compared
+
+
+@pytest.mark.parametrize("portion", range(PORTIONS))
+def test_solvers_end_where_scipy_does(portion):
+    count, cases = Counter(), seeds("solver", portion)
+    for seed in cases:
+        case, place = solving_case(np.random.default_rng(seed)), list(PLACES)[seed % len(PLACES)]
+        said = solver_difference(case, place, count)
+        if said:
+            ending = 'forest = rt.Forest(ns)\nprint(forest.solve("solver", cells), forest.parameter_vector())'
+            script = case.tree.script(cells_text(case.cells), ending)
+            pytest.fail(f"seed {seed}, {place}: {said}\n\n{script}", pytrace=False)
+    assert count["not converged"] <= 0.2 * len(cases)
+
+
+@pytest.mark.parametrize("wrong", ["value", "flags"])
+def test_an_error_is_found_and_cut_down(wrong, monkeypatch):
+    """A class that is wrong now and then: the case that shows it is as small as can be."""
+
+    def broken(call):
+        result = right(call)
+        result.x = result.x + (1e-9 if wrong == "value" else 0)
+        result.flags = result.flags | (1 if wrong == "flags" else 0)
+        return result
+
+    right = OPINIONS["Cos"]
+    monkeypatch.setitem(OPINIONS, "Cos", broken)
+    for seed in range(1000):
+        case = Case(*grow(np.random.default_rng(seed)))
+        if differences(case, ("host",)):
+            small = smallest(case, lambda one: differences(one, ("host",)) is not None)
+            assert [node.class_name for node in small.tree.nodes] == ["Constant", "Cos"]
+            assert "rt.Cos(ns[" in small.script("host")
+            return
+    raise AssertionError("nothing was found")
