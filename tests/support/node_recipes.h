@@ -1,6 +1,9 @@
 // For each node class what children it takes, for the tests that walk the registry.
 #pragma once
 
+#include <unistd.h>
+
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,6 +39,17 @@ inline const ChildRecipe kLmn{{-1, 3}, 0.3, 0.05, false, true, 1e-2}, kUvw{{3}, 
 inline const StateValue kOne = std::int64_t{1};
 inline const TestForest::Fields kBaseline{{"station_1_index", std::int64_t{0}}, {"station_2_index", kOne}};
 
+/// Twenty samples of three channels and two inputs, a byte each.
+inline std::string voltages_file() {
+  static const std::string path = [] {
+    const std::string name = ::testing::TempDir() + "rimetree-voltages-" + std::to_string(getpid());
+    std::ofstream file(name, std::ios::binary);
+    for (int k = 0; k < 20 * 3 * 2; ++k) file.put(static_cast<char>(37 * k + k / 7));
+    return name;
+  }();
+  return path;
+}
+
 inline std::map<std::string, Recipe> recipes() {
   std::map<std::string, Recipe> r;
   for (const char* name : {"Add", "Subtract", "Multiply", "Divide", "Pow"})
@@ -69,6 +83,13 @@ inline std::map<std::string, Recipe> recipes() {
                     ChildRecipe{{}, 0.5, 0.1, false, true, 0.1}}};
   r["ZeroFlagger"] = {{kAny}, {{"oper", std::string("EQ")}}};
   r["MergeFlags"] = {{kAny, kReal}};
+  r["Correlator"] = {{},
+                     {{"file", voltages_file()},
+                      {"format", std::string("chime")},
+                      {"n_channel", std::int64_t{3}},
+                      {"n_input", std::int64_t{2}},
+                      {"start_s", 5e9 - 5},
+                      {"integration", std::int64_t{10}}}};
   r["Spigot"] = {{}, kBaseline};
   r["Sink"] = {{kMatrix}, kBaseline, FlagRule::own};
   r["VisDataMux"] = {{kReal, kReal, kReal}, {}, FlagRule::own};

@@ -59,6 +59,11 @@ def calls(tmp_path_factory):
     predicted = {"uvw_m": [[1.0, 2, 3]], "frequency_hz": [1e9], "lmn": [[0.0, 0, 1]], "stokes": [[1.0, 0, 0, 0]]}
     predicted |= {"duvw_m_s": [[0.0, 0, 0]], "exposure_s": 1.0, "channel_width_hz": 1e6, "gaussian": [[0.0, 0, 0]]}
     return {
+        "correlate": (
+            rt.correlate,
+            {"voltages": np.zeros((4, 1, 2), np.uint8), "format": "chime", "integration": 2, "strategy": "pairs"},
+        ),
+        "product_inputs": (rt.product_inputs, {"n_input": 3}),
         "Cells": (rt.Cells, {"time_s": 1.0, "freq_hz": 1e9, "time_width_s": 1, "freq_width_hz": 1, "l": 0, "m": 0}),
         "Forest": (rt.Forest, {"scope": ns, "threads": 1, "memory_bytes": 10**9, "device": "none"}),
         "Forest.evaluate": (forest.evaluate, {"node": ns.p, "cells": cells, **exact, "verify": 0}),

@@ -19,6 +19,7 @@ import importlib
 from . import ms, nodes, sky, telescopes
 from ._core import Error, ForestError
 from .cells import Cells
+from .correlate import correlate, product_inputs
 from .forest import Forest
 from .ms_objective import MsObjective
 from .nodes import *  # noqa: F403 - the node classes; their names are in nodes.__all__
@@ -54,11 +55,13 @@ __all__ = [
     "SolutionFlag",
     "SolveReport",
     "Verification",
+    "correlate",
     "load_plugin",
     "many_node_tree",
     "ms",
     "nodes",
     "predict",
+    "product_inputs",
     "psv_tree",
     "sky",
     "sky_nodes",

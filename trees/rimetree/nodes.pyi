@@ -251,6 +251,51 @@ def Constant(
     MeqTrees Constant
     """
 
+def Correlator(
+    *,
+    file: str,
+    format: str = ...,
+    order: str = ...,
+    n_channel: int = ...,
+    n_input: int,
+    start_s: float = ...,
+    sample_interval_s: float = ...,
+    integration: int,
+    strategy: str = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Products of all inputs of a file of channelised voltages, averaged over each time cell.
+
+        V_ij = mean over the samples of a cell of x_i x_j*, i >= j, at i (i + 1) / 2 + j
+
+    State
+        file (str, required)
+            samples without header; must not change while the forest exists
+        format (str, default 'int8')
+            how a complex sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word), chime
+            (excess-8 nibbles), int4, int4-low (nibbles in two's complement) or int8
+        order (str, default 'time,channel,input')
+            "time,channel,input" or "channel,input,time", the last one the fastest
+        n_channel (int, default 1)
+            channels; the request must have as many
+        n_input (int, required)
+            inputs: antennas times polarisations
+        start_s (float, s, default 0.0)
+            when the first sample begins
+        sample_interval_s (float, s, default 1.0)
+            between the samples of a channel
+        integration (int, required)
+            samples in a time cell; cells begin at start_s plus multiples of it
+        strategy (str, default 'automatic')
+            how products are formed, which changes no bit of them: automatic, bytes (8-bit dot
+            products), packed (two products in one word, for 4-bit samples) or pairs (one after the
+            other)
+
+    Result: [product], complex, squares of the least significant bit; varies along time and freq
+
+    Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203
+    """
+
 def Cos(
     x: Child,
     *,
@@ -1442,6 +1487,7 @@ __all__ = [
     "Conj",
     "ConjTranspose",
     "Constant",
+    "Correlator",
     "Cos",
     "DeviceMemory",
     "Divide",

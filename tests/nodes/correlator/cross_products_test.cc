@@ -1,0 +1,227 @@
+#include "nodes/correlator/cross_products.h"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <random>
+#include <tuple>
+
+#include "nodes/correlator/byte_products.h"
+#include "nodes/correlator/packed_nibbles.h"
+#include "runtime/core/error.h"
+
+namespace rimetree::correlator {
+
+namespace {
+
+using Whole = std::complex<std::int64_t>;
+
+/// Samples as whole numbers [time][channel][input], and their codes in memory.
+struct Scene {
+  SampleFormat format;
+  std::size_t n_time, n_channel, n_input;
+  std::vector<Whole> samples;
+  std::vector<std::uint8_t> bytes;
+
+  Scene(const std::string& name, std::size_t times, std::size_t channels, std::size_t inputs)
+      : format(sample_format(name)),
+        n_time(times),
+        n_channel(channels),
+        n_input(inputs),
+        samples(times * channels * inputs),
+        bytes(samples.size() * static_cast<std::size_t>(format.bytes)) {}
+
+  void set(std::size_t k, int re, int im) {
+    std::uint64_t saturated = 0;
+    const std::uint16_t code = format.encode(re, im, saturated);
+    samples[k] = {re, im};
+    bytes[k * static_cast<std::size_t>(format.bytes)] = static_cast<std::uint8_t>(code & 255);
+    if (format.bytes == 2) bytes[2 * k + 1] = static_cast<std::uint8_t>(code >> 8);
+  }
+  static Scene random(const std::string& name, std::size_t times, std::size_t channels, std::size_t inputs) {
+    Scene scene(name, times, channels, inputs);
+    std::mt19937 random(static_cast<unsigned>(times * 1000 + inputs));
+    std::uniform_int_distribution<int> number(scene.format.lowest(), scene.format.highest());
+    for (std::size_t k = 0; k < scene.samples.size(); ++k) {
+      const int re = number(random);
+      scene.set(k, re, number(random));
+    }
+    return scene;
+  }
+  static Scene constant(const std::string& name, std::size_t times, std::size_t inputs, int re, int im) {
+    Scene scene(name, times, 1, inputs);
+    for (std::size_t k = 0; k < scene.samples.size(); ++k) scene.set(k, re, im);
+    return scene;
+  }
+  Voltages voltages() const { return input_fastest(bytes.data(), format, n_time, n_channel, n_input); }
+};
+
+/// What no strategy shares: 64-bit sums over the numbers themselves.
+ProductSums expected(const Scene& scene, const SampleMask* mask = nullptr) {
+  ProductSums sums(scene.n_channel, scene.n_input);
+  for (std::size_t c = 0; c < scene.n_channel; ++c)
+    for (std::size_t i = 0; i < scene.n_input; ++i)
+      for (std::size_t j = 0; j <= i; ++j) {
+        const std::size_t product = i * (i + 1) / 2 + j;
+        Whole sum;
+        for (std::size_t t = 0; t < scene.n_time; ++t) {
+          if (mask != nullptr && !(mask->counts(i, t) && mask->counts(j, t))) continue;
+          const Whole* at = &scene.samples[(t * scene.n_channel + c) * scene.n_input];
+          sum += at[i] * std::conj(at[j]);
+          if (c == 0) ++sums.count[product];
+        }
+        sums.re[c * n_products(scene.n_input) + product] = sum.real();
+        sums.im[c * n_products(scene.n_input) + product] = sum.imag();
+      }
+  return sums;
+}
+
+void expect_equal(const ProductSums& got, const ProductSums& want, const std::string& what) {
+  EXPECT_EQ(got.re, want.re) << what;
+  EXPECT_EQ(got.im, want.im) << what;
+  EXPECT_EQ(got.count, want.count) << what;
+}
+
+/// The products by every strategy that takes the format, and by every kernel that this machine has.
+void expect_all_equal(const Scene& scene, const ProductSums& want, const SampleMask* mask = nullptr) {
+  ThreadPool threads(2);
+  for (const std::string& name : strategy_names()) {
+    if (name == "packed" && scene.format.bits > 4) continue;
+    CrossProducts products(scene.n_channel, scene.n_input, strategy(name), threads);
+    products.add(scene.voltages(), mask);
+    expect_equal(products.sums(), want, name);
+  }
+  if (scene.n_time > kMaxBlockTime) return;
+  PackedBlock block(scene.n_input, scene.n_time);
+  for (const ByteProducts* kernel : {&wide_products(), vnni_products()}) {
+    if (kernel == nullptr) continue;
+    ProductSums sums(scene.n_channel, scene.n_input);
+    sums.count = want.count;
+    for (std::size_t c = 0; c < scene.n_channel; ++c) {
+      block.fill(scene.voltages(), c, 0, scene.n_time, mask);
+      const std::size_t at = c * n_products(scene.n_input);
+      for (std::size_t part = 0; part < kernel->n_part(block); ++part)
+        kernel->add_part(block, part, sums.re.data() + at, sums.im.data() + at);
+    }
+    expect_equal(sums, want, kernel->name);
+  }
+}
+
+class CrossProductsOf : public ::testing::TestWithParam<std::tuple<const char*, std::size_t, std::size_t>> {};
+
+// M7, M8, C2, C3: bit by bit, odd numbers of inputs and times, every format.
+TEST_P(CrossProductsOf, AreTheSumsOfWholeNumbers) {
+  const auto& [format, n_input, n_time] = GetParam();
+  const Scene scene = Scene::random(format, n_time, 2, n_input);
+  expect_all_equal(scene, expected(scene));
+}
+INSTANTIATE_TEST_SUITE_P(Sizes, CrossProductsOf,
+                         ::testing::Combine(::testing::Values("chime", "int4-low", "mwa32t", "int8"),
+                                            ::testing::Values<std::size_t>(1, 2, 3, 19, 32, 33, 64, 80),
+                                            ::testing::Values<std::size_t>(1, 3, 4, 291, 292)));
+
+TEST(CrossProducts, ManyInputsAndBlocks) {
+  const Scene inputs = Scene::random("int8", 7, 1, 256);
+  expect_all_equal(inputs, expected(inputs));
+  const Scene times = Scene::random("chime", 4096 + 5, 3, 17);
+  expect_all_equal(times, expected(times));
+}
+
+// All codes at their extremes: where sums of 16 and of 32 bits would overflow first.
+TEST(CrossProducts, ExtremesAtTheBoundsOfTheirSums) {
+  for (const std::size_t times : {255, 256, 257, 291, 292, 1000})
+    for (const int x : {-8, 7}) {
+      const Scene scene = Scene::constant("chime", times, 3, x, x);
+      expect_all_equal(scene, expected(scene));
+    }
+  for (const int x : {-128, 127}) {
+    const Scene scene = Scene::constant("int8", kMaxBlockTime, 2, x, x);
+    expect_all_equal(scene, expected(scene));
+  }
+  // Packed nibbles are sums of at most 225 a time in 16 bits.
+  EXPECT_EQ(kPackedLimit, 291u);
+}
+
+// One sample each in two inputs: by hand (4 + 5 i) (2 - 3 i)* = (4 + 5 i) (2 + 3 i) = -7 + 22 i.
+TEST(CrossProducts, APairOfSingleSamples) {
+  Scene scene("chime", 9, 1, 5);
+  for (std::size_t k = 0; k < scene.samples.size(); ++k) scene.set(k, 0, 0);
+  scene.set(6 * 5 + 3, 4, 5);
+  scene.set(6 * 5 + 1, 2, -3);
+  ThreadPool threads(1);
+  CrossProducts products(1, 5, Strategy::automatic, threads);
+  products.add(scene.voltages());
+  const ProductSums& sums = products.sums();
+  for (std::size_t k = 0; k < n_products(5); ++k) {
+    const Whole want = k == 3 * 4 / 2 + 1   ? Whole(-7, 22)
+                       : k == 3 * 4 / 2 + 3 ? Whole(41, 0)
+                       : k == 1 * 2 / 2 + 1 ? Whole(13, 0)
+                                            : Whole();
+    EXPECT_EQ(Whole(sums.re[k], sums.im[k]), want) << k;
+  }
+}
+
+TEST(CrossProducts, MaskedSamplesAreZeroAndNotCounted) {
+  const Scene scene = Scene::random("chime", 300, 2, 20);
+  SampleMask mask(20, 300);
+  std::mt19937 random(7);
+  for (int k = 0; k < 900; ++k) mask.leave_out(random() % 20, random() % 300);
+  for (std::size_t t = 0; t < 300; ++t) mask.leave_out(4, t);  // an input without any
+  const ProductSums want = expected(scene, &mask);
+  EXPECT_EQ(want.count[product_of(4, 2)], 0);
+  expect_all_equal(scene, want, &mask);
+}
+
+// M4, M8: however the times are cut, in any order in memory.
+TEST(CrossProducts, DoNotDependOnHowTimesComeTogether) {
+  const Scene scene = Scene::random("mwa32t", 500, 2, 19);
+  const ProductSums want = expected(scene);
+  std::vector<std::uint8_t> turned(scene.bytes.size());
+  for (std::size_t c = 0; c < 2; ++c)
+    for (std::size_t i = 0; i < 19; ++i)
+      for (std::size_t t = 0; t < 500; ++t)
+        for (std::size_t b = 0; b < 2; ++b)
+          turned[((c * 19 + i) * 500 + t) * 2 + b] = scene.bytes[((t * 2 + c) * 19 + i) * 2 + b];
+  ThreadPool threads(1);
+  for (const bool time_first : {false, true}) {
+    CrossProducts products(2, 19, Strategy::automatic, threads);
+    Voltages all = time_first ? time_fastest(turned.data(), scene.format, 500, 2, 19) : scene.voltages();
+    std::size_t first = 0;
+    for (const std::size_t n : {1, 16, 483}) {
+      Voltages some = all;
+      some.bytes += static_cast<std::ptrdiff_t>(first) * all.time_stride;
+      some.n_time = n;
+      products.add(some);
+      first += n;
+    }
+    expect_equal(products.sums(), want, time_first ? "time fastest" : "input fastest");
+  }
+}
+
+TEST(CrossProducts, AreTheSameForAnyNumberOfThreads) {
+  const Scene scene = Scene::random("int8", 100, 1, 70);
+  ThreadPool one(1), four(4);
+  CrossProducts alone(1, 70, Strategy::bytes, one), together(1, 70, Strategy::bytes, four);
+  alone.add(scene.voltages());
+  together.add(scene.voltages());
+  expect_equal(together.sums(), alone.sums(), "threads");
+}
+
+TEST(CrossProducts, NothingAddsNothing) {
+  const Scene none("chime", 0, 2, 3);
+  expect_all_equal(none, expected(none));
+}
+
+TEST(CrossProducts, SaysWhatItCannotTake) {
+  ThreadPool threads(1);
+  CrossProducts packed(1, 3, Strategy::packed, threads);
+  const Scene words = Scene::random("mwa32t", 4, 1, 3);
+  EXPECT_THROW(packed.add(words.voltages()), Error);
+  const Scene nibbles = Scene::random("chime", 4, 1, 4);
+  EXPECT_THROW(packed.add(nibbles.voltages()), Error);
+  EXPECT_THROW(strategy("pair"), Error);
+}
+
+}  // namespace
+
+}  // namespace rimetree::correlator

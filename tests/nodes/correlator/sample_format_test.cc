@@ -1,0 +1,79 @@
+#include "nodes/correlator/sample_format.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "runtime/core/error.h"
+
+namespace rimetree::correlator {
+
+namespace {
+
+// M2: every code of the MWA's words; the sign is extended by repeated subtraction, not by shifts.
+TEST(SampleFormat, DecodesEveryWordOfTheMwa) {
+  const SampleFormat &format = sample_format("mwa32t"), &swapped = sample_format("mwa32t-swapped");
+  for (int code = 0; code < 65536; ++code) {
+    const int low = code % 32 >= 16 ? code % 32 - 32 : code % 32;
+    const int next = code / 32 % 32, high = next >= 16 ? next - 32 : next;
+    ASSERT_EQ(format.decode(static_cast<std::uint16_t>(code)), (Sample{std::int8_t(low), std::int8_t(high)})) << code;
+    ASSERT_EQ(swapped.decode(static_cast<std::uint16_t>(code)), (Sample{std::int8_t(high), std::int8_t(low)})) << code;
+  }
+}
+
+// C1: every byte; excess-8 has the real part in the high nibble.
+TEST(SampleFormat, DecodesEveryByteOfChime) {
+  for (int code = 0; code < 256; ++code) {
+    const Sample sample = sample_format("chime").decode(static_cast<std::uint16_t>(code));
+    ASSERT_EQ(sample, (Sample{std::int8_t(code / 16 - 8), std::int8_t(code % 16 - 8)})) << code;
+    // Two's complement of the same numbers differs in the highest bits of the nibbles only.
+    ASSERT_EQ(sample_format("int4").decode(static_cast<std::uint16_t>(code ^ 0x88)), sample) << code;
+    const int swapped = code % 16 * 16 + code / 16;
+    ASSERT_EQ(sample_format("int4-low").decode(static_cast<std::uint16_t>(swapped ^ 0x88)), sample) << code;
+  }
+}
+
+TEST(SampleFormat, DecodesBytes) {
+  const SampleFormat& format = sample_format("int8");
+  EXPECT_EQ(format.decode(0x807f), (Sample{127, -128}));
+  EXPECT_EQ(format.decode(0xff80), (Sample{-128, -1}));
+}
+
+TEST(SampleFormat, EncodesWhatItDecodes) {
+  for (const SampleFormat& format : sample_formats()) {
+    std::uint64_t saturated = 0;
+    std::set<std::uint16_t> codes;
+    for (int re = format.lowest(); re <= format.highest(); ++re)
+      for (int im = format.lowest(); im <= format.highest(); ++im) {
+        const std::uint16_t code = format.encode(re, im, saturated);
+        ASSERT_EQ(format.decode(code), (Sample{std::int8_t(re), std::int8_t(im)})) << format.name;
+        codes.insert(code);
+      }
+    EXPECT_EQ(saturated, 0u);
+    EXPECT_EQ(codes.size(), std::size_t{1} << (2 * format.bits)) << format.name;
+  }
+}
+
+TEST(SampleFormat, CutsOffAndCounts) {
+  const SampleFormat& format = sample_format("chime");
+  std::uint64_t saturated = 0;
+  EXPECT_EQ(format.decode(format.encode(8, -9, saturated)), (Sample{7, -8}));
+  EXPECT_EQ(saturated, 1u);  // a sample, not its two numbers
+  EXPECT_EQ(format.decode(format.encode(7, -9, saturated)), (Sample{7, -8}));
+  EXPECT_EQ(format.decode(format.encode(-8, 7, saturated)), (Sample{-8, 7}));
+  EXPECT_EQ(saturated, 2u);
+}
+
+TEST(SampleFormat, UnknownNamesAreRefusedWithThoseThatAreKnown) {
+  try {
+    sample_format("cHIME");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "unknown sample format \"cHIME\"; known are mwa32t, mwa32t-swapped, chime, int4, int4-low, int8");
+  }
+}
+
+}  // namespace
+
+}  // namespace rimetree::correlator

@@ -1,0 +1,77 @@
+"""rt.correlate: products of voltages in memory, against NumPy's."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+
+def expected(samples, integration):
+    """Means of x_i x_j* [integration, channel, product] of complex whole numbers [time, channel, input]."""
+    i, j = rt.product_inputs(samples.shape[2]).T
+    parts = [samples[first : first + integration] for first in range(0, len(samples), integration)]
+    return np.stack([(part[:, :, i] * part[:, :, j].conj()).mean(axis=0) for part in parts])
+
+
+@pytest.fixture
+def samples():
+    rng = np.random.default_rng(5)
+    return rng.integers(-8, 8, (301, 3, 19)) + 1j * rng.integers(-8, 8, (301, 3, 19))
+
+
+@pytest.mark.parametrize("strategy", ["automatic", "bytes", "packed", "pairs"])
+def test_products_of_chime_samples(samples, strategy):
+    codes = ((samples.real + 8) * 16 + samples.imag + 8).astype(np.uint8)
+    found = rt.correlate(codes, format="chime", integration=100, strategy=strategy)
+    assert found.shape == (4, 3, 190)
+    # Sums are exact; their means differ by the rounding of one division.
+    np.testing.assert_allclose(found, expected(samples, 100), rtol=1e-15)
+
+
+def test_products_of_bytes_and_of_their_codes(samples):
+    pairs = np.stack([samples.real * 16, samples.imag * 16], axis=-1).astype(np.int8)
+    found = rt.correlate(pairs, format="int8", integration=301)
+    np.testing.assert_allclose(found, expected(16 * samples, 301), rtol=1e-15)
+    assert (rt.correlate(pairs.view("<u2")[..., 0], format="int8", integration=301) == found).all()
+
+
+def test_products_of_words(samples):
+    re, im = samples.real.astype(int) * 2, samples.imag.astype(int) * 2
+    codes = ((re & 31) | (im & 31) << 5).astype(np.uint16)
+    found = rt.correlate(codes, format="mwa32t", integration=7)
+    np.testing.assert_allclose(found, expected(2 * samples, 7), rtol=1e-15)
+    swapped = rt.correlate(codes, format="mwa32t-swapped", integration=7)
+    np.testing.assert_allclose(swapped, expected(2 * (samples.imag + 1j * samples.real), 7), rtol=1e-15)
+
+
+def test_any_order_in_memory(samples):
+    codes = ((samples.real + 8) * 16 + samples.imag + 8).astype(np.uint8)
+    found = rt.correlate(codes, format="chime", integration=50)
+    assert (rt.correlate(np.asfortranarray(codes), format="chime", integration=50) == found).all()
+    assert (rt.correlate(codes[:, ::-1], format="chime", integration=50) == found[:, ::-1]).all()
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 3), (4, 0, 3), (4, 2, 0)])
+def test_nothing(shape):
+    found = rt.correlate(np.zeros(shape, np.uint8), format="chime", integration=2)
+    assert found.shape == (shape[0] // 2, shape[1], shape[2] * (shape[2] + 1) // 2)
+
+
+@pytest.mark.parametrize(
+    "voltages, format, message",
+    [
+        (np.zeros((2, 1, 3)), "chime", "voltages are float64, expected uint8"),
+        (np.zeros((2, 1, 3), np.uint8), "mwa32t", "voltages are uint8, expected uint16"),
+        (np.zeros((2, 3), np.uint8), "chime", r"voltages have shape \[2, 3\], expected \[time, channel, input\]"),
+        (np.zeros((2, 1, 3), np.int8), "int8", r"expected \[time, channel, input, 2\] of int8"),
+        (np.zeros((2, 1, 3), np.uint8), "CHIME", "format is 'CHIME', expected 'mwa32t'"),
+    ],
+)
+def test_what_does_not_fit_is_said(voltages, format, message):
+    with pytest.raises(rt.Error, match=message):
+        rt.correlate(voltages, format=format, integration=1)
+
+
+def test_an_unknown_strategy_is_refused_with_the_line():
+    with pytest.raises(rt.ForestError, match="known are automatic, bytes, packed, pairs"):
+        rt.correlate(np.zeros((2, 1, 3), np.uint8), format="chime", integration=1, strategy="fast")

@@ -1,0 +1,107 @@
+"""Visibilities from voltages in memory, without a tree."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from ._core import Error
+from .arguments import checked
+from .asking import count
+from .cells import Cells
+from .forest import Forest
+from .nodes import Correlator
+from .scope import NodeScope
+
+#: Bytes of a complex sample in each format.
+_BYTES = {"mwa32t": 2, "mwa32t-swapped": 2, "chime": 1, "int4": 1, "int4-low": 1, "int8": 2}
+
+
+@checked
+def correlate(
+    voltages: np.ndarray,
+    *,
+    format: str,
+    integration: int,
+    strategy: str = "automatic",
+    threads: int | None = None,
+) -> np.ndarray:
+    """Products of all inputs of channelised voltages, averaged over integrations: the Correlator node on an array.
+
+    V_ij = mean over the samples of an integration of x_i x_j*, for i >= j. Sums are exact integers
+    (Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203).
+
+    Parameters
+    ----------
+    voltages: codes [time, channel, input], uint8 or uint16 as the format has them, or for "int8" int8
+        [time, channel, input, 2], real part first.
+    format: "chime" (nibbles in excess-8, real part high), "int4", "int4-low" (nibbles in two's complement, real part
+        high or low), "int8", "mwa32t" or "mwa32t-swapped" (5 + 5 bits in a word, real part low or high).
+    integration: samples in an integration; the last one may have fewer.
+    strategy: how products are formed, which changes no bit of them: "automatic", "bytes", "packed" or "pairs".
+    threads: number of threads; None: as `Forest` has it.
+
+    Returns
+    -------
+    complex128 [integration, channel, product], in squares of the format's least significant bit, a read-only view.
+    Product i (i + 1) / 2 + j is that of inputs i >= j; `product_inputs` lists them.
+
+    Raises `Error` for arrays that do not fit the format.
+    """
+    integration = count(integration, "integration", 1)
+    codes = _codes(voltages, format)
+    n_time, n_channel, n_input = codes.shape
+    n_integration = -(-n_time // integration)
+    if 0 in codes.shape:
+        return np.zeros((n_integration, n_channel, n_input * (n_input + 1) // 2), np.complex128)
+    ns = NodeScope()
+    with _memory_file(codes) as file:
+        ns.V << Correlator(
+            file=f"/proc/self/fd/{file.fileno()}",
+            format=format,
+            n_channel=n_channel,
+            n_input=n_input,
+            integration=integration,
+            strategy=strategy,
+        )
+        cells = Cells(
+            (np.arange(n_integration) + 0.5) * integration,
+            np.arange(1.0, n_channel + 1),
+            time_width_s=float(integration),
+            freq_width_hz=1.0,
+        )
+        values = Forest(ns, threads=threads, device="none").evaluate(ns.V, cells)
+    return values.transpose(1, 2, 0)
+
+
+@checked
+def product_inputs(n_input: int) -> np.ndarray:
+    """The inputs i >= j of each product of `n_input` inputs, in their order: int64 [product, 2]."""
+    n_input = count(n_input, "n_input")
+    return np.stack(np.tril_indices(n_input), axis=1)
+
+
+def _memory_file(codes: np.ndarray):
+    """The array as a file that exists in memory only."""
+    file = os.fdopen(os.memfd_create("voltages"), "r+b")
+    file.write(np.ascontiguousarray(codes).data)
+    file.flush()
+    return file
+
+
+def _codes(voltages, name: str) -> np.ndarray:
+    """The samples' codes, little-endian, [time, channel, input]."""
+    if name not in _BYTES:
+        raise Error(f"format is {name!r}, expected {', '.join(map(repr, _BYTES))}")
+    array = np.asarray(voltages)
+    if name == "int8" and array.dtype == np.int8:
+        if array.ndim != 4 or array.shape[3] != 2:
+            raise Error(f"voltages have shape {list(array.shape)}, expected [time, channel, input, 2] of int8")
+        return np.ascontiguousarray(array).view("<u2")[..., 0]
+    wanted = np.dtype("<u2" if _BYTES[name] == 2 else "u1")
+    if array.dtype.newbyteorder("<") != wanted:
+        raise Error(f"voltages are {array.dtype}, expected {wanted.name}: the codes of format {name!r}")
+    if array.ndim != 3:
+        raise Error(f"voltages have shape {list(array.shape)}, expected [time, channel, input]")
+    return array.astype(wanted, copy=False)
