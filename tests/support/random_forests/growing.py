@@ -142,7 +142,7 @@ def grow(rng: np.random.Generator, classes: list[str] | None = None) -> tuple[Tr
     for _ in range(10 * wanted):
         name = growth.propose(str(rng.choice(classes)))
         if name is None and growth.refused is not None:
-            if growth.chance(0.1):  # what has to be refused is a case too
+            if growth.chance(0.5):  # what has to be refused is a case too
                 return Tree([*growth.nodes, growth.refused], [growth.refused.name]).pruned(), growth.cells
             growth.refused = None
         added += [name] if name else []

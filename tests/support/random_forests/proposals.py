@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+
 import numpy as np
+from second_opinion.voltages import FORMATS
 
 from .growing import Growth, proposal
 
+VOLTAGES = tempfile.TemporaryDirectory(prefix="rimetree-voltages-")  # gone when the tests are over
 SMALL = {"Exp": 20.0, "Cos": 30.0, "Sin": 30.0, "Tan": 10.0, "Sqr": 1e8}
 
 
@@ -253,6 +258,28 @@ def gauss_noise(g: Growth, _):
         return None
     state = {"stddev": float(g.rng.uniform(0.1, 2)), "mean": float(g.rng.uniform(-1, 1)), "dims": dims}
     return [], {**state, "complex": g.chance(0.4), "seed": int(g.rng.integers(1000))}
+
+
+@proposal("Correlator")
+def correlator(g: Growth, _):
+    grid = g.cells.to_runtime()
+    if grid[0] is None or grid[1] is None or g.extents[2:] != (1, 1):
+        return None
+    name = g.one_of(*FORMATS)
+    n_input, n = int(g.rng.integers(1, 4)), int(g.rng.integers(1, 6))
+    length = float(grid[0][1][0])
+    if not np.array_equal(grid[0][1], np.full(g.extents[0], length)) or length <= 0:
+        return None
+    steps = (np.asarray(grid[0][0]) - grid[0][0][0]) / length
+    if not np.allclose(steps, np.round(steps), atol=1e-6):
+        return None
+    n_time = int(g.rng.integers(0, n * (g.extents[0] + 1)))
+    codes = g.rng.integers(0, 256, n_time * g.extents[1] * n_input * np.dtype(FORMATS[name][1]).itemsize, np.uint8)
+    path = os.path.join(VOLTAGES.name, f"{name}-{len(os.listdir(VOLTAGES.name))}")
+    codes.tofile(path)
+    state = {"file": path, "format": name, "n_channel": g.extents[1], "n_input": n_input, "integration": n}
+    state |= {"start_s": float(grid[0][0][0] - length / 2), "sample_interval_s": length / n}
+    return [], {**state, "order": g.one_of("time,channel,input", "channel,input,time")}
 
 
 @proposal("DeviceMemory")

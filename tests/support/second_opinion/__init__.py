@@ -5,7 +5,7 @@ are held to each other. Each class has a function (`opinion`), a tree is interpr
 each value comes with what rounding may do to it (`values`).
 """
 
-from . import elementwise, leaves, matrices, psv, reductions, sky, solver
+from . import elementwise, leaves, matrices, psv, reductions, sky, solver, voltages
 from .registry import OPINIONS, Interpreter, interpret
 from .values import MEMBERS, RefusedError, Value, exact
 
@@ -24,4 +24,5 @@ __all__ = [
     "reductions",
     "sky",
     "solver",
+    "voltages",
 ]
