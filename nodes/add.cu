@@ -30,7 +30,7 @@ class Add final : public ElementwiseNode<AddBody> {
                 {{.label = "term", .shape = "any", .doc = "scalars or tensors of equal dimensions", .repeated = true}},
             .minimum_children = 1};
   }
-  bool skips_missing() const override { return true; }
+  NodeTraits own_traits() const override { return {.skips_missing = true}; }
 
   /// A sum passes its adjoint on as it is, unless a child is spread over cells or is real where the sum is complex.
   void pull_back(PullBack& pull) const override {

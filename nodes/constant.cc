@@ -51,12 +51,12 @@ class Constant final : public Node {
     return dims;
   }
   // Given on cells, it must be checked against the cells of each request.
-  DependencySet own_dependencies() const override { return cells_ == CellShape{} ? kNothing : kDomain; }
-  std::vector<Axis> own_axes() const override {
-    std::vector<Axis> axes;
-    if (cells_[Axis::time] != 1) axes.push_back(Axis::time);
-    if (cells_[Axis::frequency] != 1) axes.push_back(Axis::frequency);
-    return axes;
+  NodeTraits own_traits() const override {
+    NodeTraits traits;
+    for (const Axis axis : {Axis::time, Axis::frequency})
+      if (cells_[axis] != 1) traits.varies_along.push_back(axis);
+    if (!traits.varies_along.empty()) traits.depends_on = kDomain;
+    return traits;
   }
 
  protected:

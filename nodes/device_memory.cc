@@ -17,7 +17,8 @@ namespace rimetree {
 
 class DeviceMemory final : public Node {
  public:
-  explicit DeviceMemory(const State& state) : Node(state) {
+  explicit DeviceMemory(const State& state)
+      : Node(state), choice_{state.text("device"), static_cast<std::size_t>(state.integer("budget_bytes"))} {
     if (state.integer("budget_bytes") < 0) throw StateError("state field \"budget_bytes\" must not be negative");
   }
   static NodeClass info() {
@@ -36,9 +37,23 @@ class DeviceMemory final : public Node {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {kFields}; }
-  bool always_evaluates() const override { return true; }
+  NodeTraits own_traits() const override { return {.always_evaluates = true}; }
+  Capabilities capabilities() const override { return {.devices = &choice_}; }
+  std::unique_ptr<BatchKernel> make_kernel() const override;
 
-  void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const override {
+ protected:
+  void evaluate(Evaluation&) const override {}  // the kernel does it, which knows the devices
+
+ private:
+  static constexpr int kFields = 8;
+  class Kernel;
+
+  DeviceChoice choice_;
+};
+
+class DeviceMemory::Kernel final : public BatchKernel {
+ public:
+  void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
     double sum[kFields] = {};
     for (const auto& device : context.devices) {
       const DeviceReport report = device->report();
@@ -55,13 +70,9 @@ class DeviceMemory final : public Node {
       evaluation->set_flags({});
     }
   }
-
- protected:
-  void evaluate(Evaluation&) const override {}  // all is in evaluate_batch, which knows the devices
-
- private:
-  static constexpr int kFields = 8;
 };
+
+std::unique_ptr<BatchKernel> DeviceMemory::make_kernel() const { return std::make_unique<Kernel>(); }
 
 RIMETREE_REGISTER_NODE(DeviceMemory);
 

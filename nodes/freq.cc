@@ -20,8 +20,7 @@ class Freq final : public Node {
             .reference = "MeqTrees Freq"};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  DependencySet own_dependencies() const override { return kDomain; }
-  std::vector<Axis> own_axes() const override { return {Axis::frequency}; }
+  NodeTraits own_traits() const override { return {.depends_on = kDomain, .varies_along = {Axis::frequency}}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -56,8 +56,9 @@ class GaussNoise final : public Node {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return wanted_; }
-  DependencySet own_dependencies() const override { return kDomain; }
-  std::vector<Axis> own_axes() const override { return {Axis::time, Axis::frequency}; }
+  NodeTraits own_traits() const override {
+    return {.depends_on = kDomain, .varies_along = {Axis::time, Axis::frequency}};
+  }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

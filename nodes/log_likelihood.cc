@@ -55,8 +55,9 @@ class LogLikelihood final : public Objective {
       stack.pop_back();
       if (seen[static_cast<std::size_t>(node)]) continue;
       seen[static_cast<std::size_t>(node)] = true;
-      if (forest.node(node).n_unknown() > 0)
-        sum += forest.node(node).log_prior(gradient ? gradient->of(node) : std::span<double>(), weight);
+      if (const UnknownsHolder* unknowns = forest.node(node).capabilities().unknowns;
+          unknowns && unknowns->n_unknown() > 0)
+        sum += unknowns->log_prior(gradient ? gradient->of(node) : std::span<double>(), weight);
       for (const int child : forest.children(node))
         if (child >= 0) stack.push_back(child);
     }

@@ -134,14 +134,11 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    const bool stacked =
-        std::any_of(children.begin(), children.end(), [](const auto* dims) { return dims->rank == 3; });
+    const bool stacked = is_stacked(children);
     for (const TensorShape* child : children)
       if (child->rank > 3)
         throw ShapeError("a factor has dimensions " + to_string(*child) + ", expected [], [n], [n,m] or [source,n,m]");
     Factor product(*children[0], stacked);
-    largest_ = product.elements();
-    stacked_ = stacked;
     for (std::size_t i = 1; i < children.size(); ++i) {
       const Factor factor(*children[i], stacked);
       const std::string what =
@@ -152,13 +149,22 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
       if (product.stack >= 0 && factor.stack >= 0 && product.stack != factor.stack)
         throw ShapeError(what + "those before it are stacks of length " + std::to_string(product.stack));
       product = product * factor;
-      largest_ = std::max(largest_, product.elements());
     }
     TensorShape dims;
     if (stacked) dims.append(product.stack);
     if (product.rank >= 1) dims.append(product.rows);
     if (product.rank >= 2) dims.append(product.columns);
     return dims;
+  }
+
+  void bind(std::span<const TensorShape* const> children) override {
+    stacked_ = is_stacked(children);
+    Factor product(*children[0], stacked_);
+    largest_ = product.elements();
+    for (std::size_t i = 1; i < children.size(); ++i) {
+      product = product * Factor(*children[i], stacked_);
+      largest_ = std::max(largest_, product.elements());
+    }
   }
 
   MatrixMultiplyBody body() const {
@@ -178,6 +184,10 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
 
  private:
   using Factor = MatrixFactor;
+
+  static bool is_stacked(std::span<const TensorShape* const> children) {
+    return std::any_of(children.begin(), children.end(), [](const auto* dims) { return dims->rank == 3; });
+  }
 
   /// The products of the first one, two ... factors of one cell, and the adjoint of one of them.
   template <class N>
@@ -268,8 +278,8 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
       }
   }
 
-  mutable std::size_t largest_ = 0;  // elements of the largest product on the way
-  mutable bool stacked_ = false;
+  std::size_t largest_ = 0;  // elements of the largest product on the way
+  bool stacked_ = false;
 };
 
 RIMETREE_REGISTER_NODE(MatrixMultiply);

@@ -23,7 +23,7 @@
 
 namespace rimetree {
 
-class Parm final : public Node {
+class Parm final : public Node, public UnknownsHolder {
  public:
   explicit Parm(const State& state) : Node(state), tiles_(state) {
     for (const char* scale : {"time_scale_s", "freq_scale_hz"})
@@ -78,16 +78,15 @@ class Parm final : public Node {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  DependencySet own_dependencies() const override {
-    return kParameter | (varies(Axis::time) || varies(Axis::frequency) ? kDomain : kNothing) |
-           (state().boolean("solvable") ? kSolvable : kNothing);
-  }
-  std::vector<Axis> own_axes() const override {
-    std::vector<Axis> axes;
+  NodeTraits own_traits() const override {
+    NodeTraits traits{.depends_on = kParameter};
+    if (state().boolean("solvable")) traits.depends_on |= kSolvable;
     for (const Axis axis : {Axis::time, Axis::frequency})
-      if (varies(axis)) axes.push_back(axis);
-    return axes;
+      if (varies(axis)) traits.varies_along.push_back(axis);
+    if (!traits.varies_along.empty()) traits.depends_on |= kDomain;
+    return traits;
   }
+  Capabilities capabilities() const override { return {.unknowns = this}; }
   std::size_t n_unknown() const override { return state().boolean("solvable") ? tiles_.n_unknown() : 0; }
   double log_prior(std::span<double> slope, double weight) const override {
     const ParmLimits limits(state(), tiles_);

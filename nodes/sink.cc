@@ -19,9 +19,10 @@ class Sink final : public Node {
  public:
   explicit Sink(const State& state)
       : Node(state),
-        baseline_(baseline_of(state)),
-        column_(state.text("output_column")),
-        write_flags_(state.boolean("write_flags")),
+        use_{.column = state.text("output_column"),
+             .baseline = baseline_of(state),
+             .writes = true,
+             .writes_flags = state.boolean("write_flags")},
         flag_mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {}
 
   static NodeClass info() {
@@ -54,8 +55,8 @@ class Sink final : public Node {
       throw ShapeError("child \"x\" has dimensions " + to_string(*children[0]) + ", expected [] or [2,2]");
     return {};
   }
-  DependencySet own_dependencies() const override { return kData | kDomain; }
-  bool always_evaluates() const override { return true; }
+  NodeTraits own_traits() const override { return {.depends_on = kData | kDomain, .always_evaluates = true}; }
+  Capabilities capabilities() const override { return {.data = &use_}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {
@@ -68,12 +69,12 @@ class Sink final : public Node {
         cells[Axis::m] != 1)
       throw ShapeError("the data have " + std::to_string(tile->n_time()) + " times and " +
                        std::to_string(tile->n_channel()) + " channels, but the request has cells " + to_string(cells));
-    const auto column = tile->columns.find(column_);
+    const auto column = tile->columns.find(use_.column);
     if (column == tile->columns.end() || column->second.size() != tile->n_visibility())
-      throw Error("column \"" + column_ + "\" is not open for writing in this run");
-    if (write_flags_ && tile->flag.size() != tile->n_visibility())
+      throw Error("column \"" + use_.column + "\" is not open for writing in this run");
+    if (use_.writes_flags && tile->flag.size() != tile->n_visibility())
       throw Error("flags are to be written, but FLAG is not open for writing in this run");
-    const std::ptrdiff_t baseline = tile->find(baseline_);
+    const std::ptrdiff_t baseline = tile->find(use_.baseline);
     if (baseline < 0) return evaluation.set_missing();
 
     for (std::size_t c = 0; c < tile->n_correlation(); ++c) check_type(tile->correlation_type[c]);
@@ -107,7 +108,7 @@ class Sink final : public Node {
           const int type = tile.correlation_type[c];
           const Complex<double> value = correlation(x.value, type, t * stride[0] + f * stride[1]);
           column[at] = {static_cast<float>(value.re), static_cast<float>(value.im)};
-          if (!write_flags_ || x.flags.empty()) continue;
+          if (!use_.writes_flags || x.flags.empty()) continue;
           if (flagged(x, type, t * flag_stride[0] + f * flag_stride[1])) tile.flag[at] = 1;
         }
     }
@@ -130,9 +131,7 @@ class Sink final : public Node {
     return type == 1 ? (bits(0) | bits(3)) != 0 : bits(static_cast<std::size_t>((type - 5) % 4)) != 0;
   }
 
-  Baseline baseline_;
-  std::string column_;
-  bool write_flags_;
+  DataUse use_;
   std::int32_t flag_mask_;
 };
 

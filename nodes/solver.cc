@@ -92,9 +92,8 @@ class Solver final : public Node, public SolverNode {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {5}; }
-  DependencySet own_dependencies() const override { return kData | kDomain; }
-  bool always_evaluates() const override { return true; }
-  bool controls() const override { return true; }
+  NodeTraits own_traits() const override { return {.depends_on = kData | kDomain, .always_evaluates = true}; }
+  Capabilities capabilities() const override { return {.solver = this}; }
 
   void control(Evaluator& evaluator, Evaluation& evaluation, Cancellation& cancellation) const override {
     OnePart all(evaluation.request);

@@ -20,12 +20,11 @@ class Spigot final : public Node {
  public:
   explicit Spigot(const State& state)
       : Node(state),
-        baseline_(baseline_of(state)),
-        column_(state.text("input_column")),
+        use_{.column = state.text("input_column"), .baseline = baseline_of(state)},
         rates_(state.boolean("include_deriv")),
         flag_bit_(static_cast<std::int32_t>(state.integer("flag_bit"))) {
-    if (rates_ && column_ != "UVW")
-      throw StateError("state field \"include_deriv\" is for input_column \"UVW\", not \"" + column_ + "\"");
+    if (rates_ && use_.column != "UVW")
+      throw StateError("state field \"include_deriv\" is for input_column \"UVW\", not \"" + use_.column + "\"");
   }
 
   static NodeClass info() {
@@ -53,14 +52,15 @@ class Spigot final : public Node {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override {
-    if (column_ != "UVW") return {2, 2};
+    if (use_.column != "UVW") return {2, 2};
     return rates_ ? TensorShape{2, 3} : TensorShape{3};
   }
-  DependencySet own_dependencies() const override { return kData | kDomain; }
-  std::vector<Axis> own_axes() const override {
-    if (column_ == "UVW") return {Axis::time};
-    return {Axis::time, Axis::frequency};
+  NodeTraits own_traits() const override {
+    NodeTraits traits{.depends_on = kData | kDomain, .varies_along = {Axis::time}};
+    if (use_.column != "UVW") traits.varies_along.push_back(Axis::frequency);
+    return traits;
   }
+  Capabilities capabilities() const override { return {.data = &use_}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {
@@ -72,10 +72,10 @@ class Spigot final : public Node {
         static_cast<std::size_t>(cells[Axis::frequency]) != tile->n_channel())
       throw ShapeError("the data have " + std::to_string(tile->n_time()) + " times and " +
                        std::to_string(tile->n_channel()) + " channels, but the request has cells " + to_string(cells));
-    const std::ptrdiff_t found = tile->find(baseline_);
+    const std::ptrdiff_t found = tile->find(use_.baseline);
     if (found < 0) return evaluation.set_missing();
     const auto baseline = static_cast<std::size_t>(found);
-    if (column_ == "UVW")
+    if (use_.column == "UVW")
       uvw(evaluation, *tile, baseline);
     else
       correlations(evaluation, *tile, baseline);
@@ -104,10 +104,10 @@ class Spigot final : public Node {
   }
 
   void correlations(Evaluation& evaluation, const Tile& tile, std::size_t baseline) const {
-    const bool weight = column_ == "WEIGHT";
-    const auto column = tile.columns.find(column_);
+    const bool weight = use_.column == "WEIGHT";
+    const auto column = tile.columns.find(use_.column);
     if (!weight && (column == tile.columns.end() || column->second.size() != tile.n_visibility()))
-      throw Error("column \"" + column_ + "\" was not read; columns that were: " + names(tile));
+      throw Error("column \"" + use_.column + "\" was not read; columns that were: " + names(tile));
     if (weight && tile.weight.size() != tile.n_visibility()) throw Error("the weights were not read");
     const std::array<int, 4> source = correlation_of_elements(tile);
 
@@ -160,8 +160,7 @@ class Spigot final : public Node {
     return text.empty() ? "none" : text;
   }
 
-  Baseline baseline_;
-  std::string column_;
+  DataUse use_;
   bool rates_;
   std::int32_t flag_bit_;
 };

@@ -20,8 +20,7 @@ class Time final : public Node {
             .reference = "MeqTrees Time"};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  DependencySet own_dependencies() const override { return kDomain; }
-  std::vector<Axis> own_axes() const override { return {Axis::time}; }
+  NodeTraits own_traits() const override { return {.depends_on = kDomain, .varies_along = {Axis::time}}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -13,7 +13,7 @@
 
 namespace rimetree {
 
-class VisDataMux final : public Node {
+class VisDataMux final : public Node, public RunStages {
  public:
   using Node::Node;
   static NodeClass info() {
@@ -41,10 +41,18 @@ class VisDataMux final : public Node {
                          "; children after \"pre\" and \"post\" must be Sink nodes, which are scalars");
     return {};
   }
-  DependencySet own_dependencies() const override { return kData; }
-  bool skips_missing() const override { return true; }
-  bool always_evaluates() const override { return true; }
-  bool reads_no_values() const override { return true; }
+  NodeTraits own_traits() const override {
+    return {.depends_on = kData, .skips_missing = true, .always_evaluates = true, .reads_no_values = true};
+  }
+
+  Capabilities capabilities() const override { return {.run = this}; }
+  std::vector<std::vector<int>> stages(std::span<const int> children) const override {
+    std::vector<std::vector<int>> stages;
+    if (children[0] >= 0) stages.push_back({children[0]});
+    if (children.size() > kFirstSink) stages.emplace_back(children.begin() + kFirstSink, children.end());
+    if (children[1] >= 0) stages.push_back({children[1]});
+    return stages;
+  }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

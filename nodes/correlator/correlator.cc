@@ -115,24 +115,29 @@ class Correlator final : public Node {
   TensorShape result_dims(std::span<const TensorShape* const>) const override {
     return {static_cast<int>(correlator::n_products(n_input_))};
   }
-  DependencySet own_dependencies() const override { return kDomain; }
-  std::vector<Axis> own_axes() const override { return {Axis::time, Axis::frequency}; }
-
-  void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const override {
-    // One after the other: each uses all threads.
-    for (Evaluation* evaluation : batch) {
-      try {
-        static_cast<const Correlator&>(evaluation->node).correlate(*evaluation, context);
-      } catch (const Error& error) {
-        fail(*evaluation, error.what());
-      }
-    }
+  NodeTraits own_traits() const override {
+    return {.depends_on = kDomain, .varies_along = {Axis::time, Axis::frequency}};
   }
+  std::unique_ptr<BatchKernel> make_kernel() const override { return std::make_unique<Kernel>(); }
 
  protected:
-  void evaluate(Evaluation& evaluation) const override { fail(evaluation, "is evaluated in batches"); }
+  void evaluate(Evaluation& evaluation) const override { evaluation.fail("is evaluated in batches"); }
 
  private:
+  /// One node after the other: each uses all threads.
+  class Kernel final : public BatchKernel {
+   public:
+    void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
+      for (Evaluation* evaluation : batch) {
+        try {
+          static_cast<const Correlator&>(evaluation->node).correlate(*evaluation, context);
+        } catch (const Error& error) {
+          evaluation->fail(error.what());
+        }
+      }
+    }
+  };
+
   void correlate(Evaluation& evaluation, BatchContext& context) const {
     const AxisGrid &time = evaluation.cells().require(Axis::time),
                    &frequency = evaluation.cells().require(Axis::frequency);

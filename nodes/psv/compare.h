@@ -25,7 +25,7 @@ struct ComparedRows {
   }
 };
 
-/// Those of the comparisons that a node was lately the first of, by version: of one time-slot group, or of several.
+/// Those of lately, by version: of one time-slot group, or of several.
 class ComparedRowsCache {
  public:
   template <class Make>
@@ -50,7 +50,7 @@ class ComparedRowsCache {
   std::list<std::pair<std::uint64_t, std::shared_ptr<const ComparedRows>>> entries_;  // the last used one first
 };
 
-/// What Node::compare_batch promises. `layouts`: of the terms. False where it cannot be done on devices: a sky that
+/// What BatchKernel::compare promises. `layouts`: of the terms. False where it cannot be done on devices: a sky that
 /// varies in time or depends on no kernel, or too little memory.
 bool compare_batch(BatchContext& context, std::span<const ChildLayout* const> layouts, std::span<Comparison> batch,
                    double slope, ResidualSums& sums, ComparedRowsCache& cache);

@@ -34,7 +34,7 @@ using psv::kBrightness, psv::kFirstJones, psv::kLmn, psv::kShape, psv::kUvw;
 
 }  // namespace
 
-class Psv final : public Node {
+class Psv final : public Node, public MethodChoice {
  public:
   explicit Psv(const State& state) : Node(state) {
     layout_.n_minus = static_cast<int>(state.integer("n_minus"));
@@ -85,71 +85,20 @@ class Psv final : public Node {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    layout_.jones_elements.clear();
-    const TensorShape& lmn = *children[kLmn];
-    if (lmn.rank == 0 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
-      throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + "; expected [S,3] for S sources");
-    layout_.n_source = lmn.rank == 2 ? lmn[0] : 1;
-    layout_.brightness_elements = psv::elements_per_source(*children[kBrightness], layout_.n_source, "brightness");
-    const TensorShape& uvw = *children[kUvw];
-    layout_.has_rates = uvw == TensorShape{2, 3};
-    if (!layout_.has_rates && !(uvw == TensorShape{3}))
-      throw ShapeError("child \"uvw\" has dimensions " + to_string(uvw) + "; expected [3], or [2,3] with rates");
-    if (children[kShape] != nullptr && (children[kShape]->size() != static_cast<std::size_t>(3 * layout_.n_source)))
-      throw ShapeError("child \"shape\" has dimensions " + to_string(*children[kShape]) + "; expected [" +
-                       std::to_string(layout_.n_source) + ",3]");
-    layout_.has_shape = children[kShape] != nullptr;
-    for (std::size_t i = kFirstJones; i < children.size(); ++i)
-      layout_.jones_elements.push_back(psv::elements_per_source(*children[i], layout_.n_source, "jones"));
-    if (layout_.jones_elements.size() % 2 != 0)
-      throw ShapeError("Jones terms come in pairs J_p, J_q^H, but there are " +
-                       std::to_string(layout_.jones_elements.size()));
+    layout_of(children);
     return {2, 2};
   }
+  void bind(std::span<const TensorShape* const> children) override { layout_ = layout_of(children); }
+  const psv::ChildLayout& layout() const { return layout_; }
 
-  DependencySet own_dependencies() const override { return kDomain; }
-  std::vector<Axis> own_axes() const override { return {Axis::frequency}; }
-
-  /// The general path reads them where they are.
-  bool reads_no_values() const override { return true; }
-  void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const override {
-    std::vector<psv::LinearSum> sums;
-    std::vector<Evaluation*> with_kernels, general;
-    for (Evaluation* evaluation : batch) {
-      const auto own = psv::linear_sums(*evaluation);
-      if (own) sums.insert(sums.end(), own->begin(), own->end());
-      (own ? with_kernels : general).push_back(evaluation);
-    }
-    bring_inputs_to_host(context, with_kernels);
-    evaluate_sums(context, sums);
-    if (general.empty()) return;
-    const std::vector<Evaluation*> on_host = psv::evaluate_on_devices(context, layout_, general);
-    bring_inputs_to_host(context, on_host);
-    if (!on_host.empty()) Node::evaluate_batch(context, on_host);
-    verify(context, general, nullptr, 0);
+  /// The general path reads values where they are.
+  NodeTraits own_traits() const override {
+    return {.depends_on = kDomain, .varies_along = {Axis::frequency}, .reads_no_values = true};
   }
-
+  Capabilities capabilities() const override { return {.method = this}; }
+  std::unique_ptr<BatchKernel> make_kernel() const override;
   Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
                        std::span<const std::unique_ptr<DeviceContext>> devices) const override;
-  // With Jones terms all planes are summed anyway.
-  std::vector<std::size_t> tangent_slots() const override {
-    return layout_.jones_elements.empty() ? std::vector<std::size_t>{kBrightness} : std::vector<std::size_t>();
-  }
-  void pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const override {
-    std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch);
-    if (!general.empty()) Node::pull_back_batch(context, general);
-  }
-  bool compares() const override { return true; }
-  bool compare_batch(BatchContext& context, std::span<Comparison> batch, double slope,
-                     ResidualSums& sums) const override {
-    std::vector<const psv::ChildLayout*> layouts;
-    for (const PullBack* term : batch.front().terms) {
-      const auto* node = dynamic_cast<const Psv*>(&term->inputs.node);
-      if (node == nullptr || context.devices.empty()) return false;
-      layouts.push_back(&node->layout_);
-    }
-    return psv::compare_batch(context, layouts, batch, slope, sums, compared_);
-  }
 
  protected:
   /// The general path: one cell at a time through the scalar body, whatever varies along whatever axis.
@@ -165,20 +114,91 @@ class Psv final : public Node {
   }
 
  private:
-  static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
-  void evaluate_sums(BatchContext& context, const std::vector<psv::LinearSum>& sums) const;
   template <class T>
   Vells general(const Evaluation& evaluation, const ParameterId* parameter) const;
+  psv::ChildLayout layout_of(std::span<const TensorShape* const> children) const {
+    psv::ChildLayout layout = layout_;  // what the state says
+    layout.jones_elements.clear();
+    const TensorShape& lmn = *children[kLmn];
+    if (lmn.rank == 0 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
+      throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + "; expected [S,3] for S sources");
+    layout.n_source = lmn.rank == 2 ? lmn[0] : 1;
+    layout.brightness_elements = psv::elements_per_source(*children[kBrightness], layout.n_source, "brightness");
+    const TensorShape& uvw = *children[kUvw];
+    layout.has_rates = uvw == TensorShape{2, 3};
+    if (!layout.has_rates && !(uvw == TensorShape{3}))
+      throw ShapeError("child \"uvw\" has dimensions " + to_string(uvw) + "; expected [3], or [2,3] with rates");
+    if (children[kShape] != nullptr && (children[kShape]->size() != static_cast<std::size_t>(3 * layout.n_source)))
+      throw ShapeError("child \"shape\" has dimensions " + to_string(*children[kShape]) + "; expected [" +
+                       std::to_string(layout.n_source) + ",3]");
+    layout.has_shape = children[kShape] != nullptr;
+    for (std::size_t i = kFirstJones; i < children.size(); ++i)
+      layout.jones_elements.push_back(psv::elements_per_source(*children[i], layout.n_source, "jones"));
+    if (layout.jones_elements.size() % 2 != 0)
+      throw ShapeError("Jones terms come in pairs J_p, J_q^H, but there are " +
+                       std::to_string(layout.jones_elements.size()));
+    return layout;
+  }
+
+  psv::ChildLayout layout_;
+};
+
+/// The baselines of a batch, by the kernels where they can, the others one by one.
+class PsvKernel final : public BatchKernel {
+ public:
+  explicit PsvKernel(psv::ChildLayout layout) : layout_(std::move(layout)) {}
+
+  void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
+    std::vector<psv::LinearSum> sums;
+    std::vector<Evaluation*> with_kernels, general;
+    for (Evaluation* evaluation : batch) {
+      const auto own = psv::linear_sums(*evaluation);
+      if (own) sums.insert(sums.end(), own->begin(), own->end());
+      (own ? with_kernels : general).push_back(evaluation);
+    }
+    bring_inputs_to_host(context, with_kernels);
+    evaluate_sums(context, sums);
+    if (general.empty()) return;
+    const std::vector<Evaluation*> on_host = psv::evaluate_on_devices(context, layout_, general);
+    bring_inputs_to_host(context, on_host);
+    if (!on_host.empty()) BatchKernel::evaluate(context, on_host);
+    verify(context, general, nullptr, 0);
+  }
+
+  // With Jones terms all planes are summed anyway.
+  std::vector<std::size_t> tangent_slots() const override {
+    return layout_.jones_elements.empty() ? std::vector<std::size_t>{kBrightness} : std::vector<std::size_t>();
+  }
+  void pull_back(BatchContext& context, std::span<PullBack* const> batch) override {
+    std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch);
+    if (!general.empty()) BatchKernel::pull_back(context, general);
+  }
+  bool compares() const override { return true; }
+  bool compare(BatchContext& context, std::span<Comparison> batch, double slope, ResidualSums& sums) override {
+    std::vector<const psv::ChildLayout*> layouts;
+    for (const PullBack* term : batch.front().terms) {
+      const auto* node = dynamic_cast<const Psv*>(&term->inputs.node);
+      if (node == nullptr || context.devices.empty()) return false;
+      layouts.push_back(&node->layout());
+    }
+    return psv::compare_batch(context, layouts, batch, slope, sums, compared_);
+  }
+
+ private:
+  static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
+  void evaluate_sums(BatchContext& context, const std::vector<psv::LinearSum>& sums);
   void verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
               double total_flux) const;
 
-  mutable psv::PackedSkies skies_;           // of batches that this node is the first of
-  mutable psv::ComparedRowsCache compared_;  // the same
-  mutable psv::ChildLayout layout_;          // set by result_dims, which the forest calls once, before any evaluation
+  psv::ChildLayout layout_;
+  psv::PackedSkies skies_;
+  psv::ComparedRowsCache compared_;
 };
 
+std::unique_ptr<BatchKernel> Psv::make_kernel() const { return std::make_unique<PsvKernel>(layout_); }
+
 /// What the host reads, by as few copies as possible.
-void Psv::bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations) {
+void PsvKernel::bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations) {
   if (context.devices.empty()) return;
   std::vector<const Vells*> inputs;
   for (const Evaluation* evaluation : evaluations) {
@@ -188,7 +208,7 @@ void Psv::bring_inputs_to_host(BatchContext& context, std::span<Evaluation* cons
   bring_to_host(inputs);
 }
 
-void Psv::evaluate_sums(BatchContext& context, const std::vector<psv::LinearSum>& sums) const {
+void PsvKernel::evaluate_sums(BatchContext& context, const std::vector<psv::LinearSum>& sums) {
   for (const std::vector<psv::LinearSum>& group : psv::sums_of_one_sky(layout_, sums)) {
     std::vector<Evaluation*> evaluations;
     for (const psv::LinearSum& sum : group) evaluations.push_back(sum.evaluation);
@@ -202,7 +222,7 @@ void Psv::evaluate_sums(BatchContext& context, const std::vector<psv::LinearSum>
     } catch (const memory::OutOfMemory&) {
       throw;
     } catch (const std::exception& error) {
-      for (Evaluation* evaluation : evaluations) fail(*evaluation, error.what());
+      for (Evaluation* evaluation : evaluations) evaluation->fail(error.what());
     }
   }
 }
@@ -228,8 +248,8 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
 
 /// Computes some of the visibilities just made again, in extended precision. `total_flux`: what errors are measured in;
 /// 0: that of each visibility. The choice depends on the request alone.
-void Psv::verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
-                 double total_flux) const {
+void PsvKernel::verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
+                       double total_flux) const {
   const Request& request = done.front()->request;
   std::mt19937_64 random(request.data_id);
   for (int k = 0; k < request.verify; ++k) {

@@ -3,6 +3,7 @@
 // derivatives, forward (the same function on dual numbers) and in reverse (on traced ones), and devices.
 #pragma once
 
+#include <cstring>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -70,19 +71,17 @@ class CellNode : public Node, public DevicePath {
   static constexpr bool kVariesInTime = false;
   static constexpr bool kVariesInFrequency = false;
 
-  DependencySet own_dependencies() const override {
-    return Derived::kVariesInTime || Derived::kVariesInFrequency ? kDomain : kNothing;
-  }
-  std::vector<Axis> own_axes() const override {
-    std::vector<Axis> axes;
-    if (Derived::kVariesInTime) axes.push_back(Axis::time);
-    if (Derived::kVariesInFrequency) axes.push_back(Axis::frequency);
-    return axes;
+  NodeTraits own_traits() const override {
+    NodeTraits traits;
+    if (Derived::kVariesInTime) traits.varies_along.push_back(Axis::time);
+    if (Derived::kVariesInFrequency) traits.varies_along.push_back(Axis::frequency);
+    if (!traits.varies_along.empty()) traits.depends_on = kDomain;
+    return traits;
   }
 
-  const DevicePath* device_path() const override {
-    if constexpr (requires(const Derived& derived) { derived.body(); }) return this;
-    return nullptr;
+  Capabilities capabilities() const override {
+    if constexpr (requires(const Derived& derived) { derived.body(); }) return {.device = this};
+    return {};
   }
   std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
     if (!fits_device()) return {};
@@ -97,6 +96,17 @@ class CellNode : public Node, public DevicePath {
     plan.wants_frequency = Derived::kVariesInFrequency;
     return plan;
   }
+  bool has_program([[maybe_unused]] const memory::Device& device, [[maybe_unused]] int variant) const override {
+    bool found = false;
+    if constexpr (requires(const Derived& derived) { derived.body(); }) {
+      using Body = decltype(static_cast<const Derived&>(*this).body());
+      for_each_program([&]<class N, class Out, bool kDerivatives>(Choice<N, Out, kDerivatives>) {
+        if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
+          found = has_launcher<ProgramJob<CellProgram<Body, N, Out, kDerivatives>>>(device);
+      });
+    }
+    return found;
+  }
   void launch([[maybe_unused]] memory::Queue& queue, [[maybe_unused]] const CellJob& job,
               [[maybe_unused]] int variant) const override {
     if constexpr (requires(const Derived& derived) { derived.body(); }) {
@@ -104,10 +114,20 @@ class CellNode : public Node, public DevicePath {
       for_each_program([&]<class N, class Out, bool kDerivatives>(Choice<N, Out, kDerivatives>) {
         using Body = std::remove_const_t<decltype(body)>;
         if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
-          launch_program<Out>(queue, this->node_class().name, variant, CellProgram<Body, N, Out, kDerivatives>{body},
-                              job);
+          launch_program<Out>(queue, CellProgram<Body, N, Out, kDerivatives>{body}, job);
       });
     }
+  }
+
+  /// Bodies with the same bytes.
+  bool is_like(const DevicePath& other) const override {
+    if constexpr (requires(const Derived& derived) { derived.body(); }) {
+      if (!node_class().differs_per_node()) return true;
+      const auto body = static_cast<const Derived&>(*this).body();
+      const auto others = static_cast<const Derived&>(static_cast<const CellNode&>(other)).body();
+      return std::memcmp(&body, &others, sizeof body) == 0;
+    }
+    return true;
   }
 
   template <class N, class Out, bool kDerivatives = false>

@@ -49,19 +49,20 @@ class CellReduction : public Node, public DevicePath {
       throw ShapeError("state field \"tensor_axis\" is " + std::to_string(tensor_axis_) +
                        ", but the children have dimensions " + to_string(dims));
     TensorShape result;
-    length_ = inner_elements_ = 1;
-    for (int i = 0; i < dims.rank; ++i) {
+    for (int i = 0; i < dims.rank; ++i)
       if (i != tensor_axis_) result.append(dims[i]);
-      const auto extent = static_cast<std::size_t>(dims[i]);
-      if (i == tensor_axis_) length_ = extent;
-      if (tensor_axis_ >= 0 && i > tensor_axis_) inner_elements_ *= extent;
-    }
     return result;
   }
+  void bind(std::span<const TensorShape* const> children) override {
+    if (tensor_axis_ < 0) return;
+    const TensorShape& dims = *children[0];
+    length_ = static_cast<std::size_t>(dims[tensor_axis_]);
+    for (int i = tensor_axis_ + 1; i < dims.rank; ++i) inner_elements_ *= static_cast<std::size_t>(dims[i]);
+  }
   /// A constant counts once for each cell of the request.
-  DependencySet own_dependencies() const override { return kDomain; }
+  NodeTraits own_traits() const override { return {.depends_on = kDomain}; }
 
-  const DevicePath* device_path() const override { return this; }
+  Capabilities capabilities() const override { return {.device = this}; }
   std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
     DevicePlan plan(evaluation);
     for (const Result* child : evaluation.children()) {
@@ -75,11 +76,18 @@ class CellReduction : public Node, public DevicePath {
     plan.n_thread = dims().size() * cells.kept.size();
     return plan;
   }
+  bool has_program(const memory::Device& device, int variant) const override {
+    bool found = false;
+    for_each_program([&]<class N, bool kDerivatives>(Choice<N, kDerivatives>) {
+      if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
+        found = has_launcher<ProgramJob<ReductionProgram<Body, N, kDerivatives>>>(device);
+    });
+    return found;
+  }
   void launch(memory::Queue& queue, const CellJob& job, int variant) const override {
     for_each_program([&]<class N, bool kDerivatives>(Choice<N, kDerivatives>) {
       if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
-        launch_program<N>(queue, node_class().name, variant,
-                          ReductionProgram<Body, N, kDerivatives>{length_, inner_elements_}, job);
+        launch_program<N>(queue, ReductionProgram<Body, N, kDerivatives>{length_, inner_elements_}, job);
     });
   }
   template <class N, bool kDerivatives>
@@ -244,7 +252,7 @@ class CellReduction : public Node, public DevicePath {
   std::array<bool, kAxes> reduced_{};
   int tensor_axis_;
   // Of the dimension that is reduced: its length, and the elements between its entries.
-  mutable std::size_t length_ = 1, inner_elements_ = 1;
+  std::size_t length_ = 1, inner_elements_ = 1;
 };
 
 }  // namespace rimetree

@@ -23,7 +23,8 @@ __global__ void run_program(const __grid_constant__ Program program, const __gri
 }
 
 template <class Program>
-void launch_cells(memory::Queue& queue, const void* program, const CellJob& job) {
+void launch_cells(memory::Queue& queue, const ProgramJob<Program>& whole) {
+  const CellJob& job = whole.cells;
   if (job.n_item == 0 || job.most_threads == 0) return;
   // Few cells need few threads: a block belongs to one node.
   std::size_t threads = 32;
@@ -32,26 +33,22 @@ void launch_cells(memory::Queue& queue, const void* program, const CellJob& job)
   constexpr std::int32_t kMostItems = 65535;  // blocks along y
   const dim3 grid(static_cast<unsigned>(std::min((job.most_threads + threads - 1) / threads, kMostBlocks)),
                   static_cast<unsigned>(std::min(job.n_item, kMostItems)));
-  run_program<Program><<<grid, static_cast<unsigned>(threads), 0, memory::cuda_stream(queue)>>>(
-      *static_cast<const Program*>(program), job);
+  run_program<Program><<<grid, static_cast<unsigned>(threads), 0, memory::cuda_stream(queue)>>>(whole.program, job);
   memory::check_cuda(cudaGetLastError(), "launch of a batch of nodes");
 }
 
 /// Brings launchers of all programs of a class, if it has any.
 template <class Class>
 bool bring_launchers() {
-  const std::string name = Class::info().name;
   if constexpr (requires(const Class& node) { node.body(); }) {
     Class::for_each_program(
-        [&name]<class N, class Out, bool kDerivatives>(typename Class::template Choice<N, Out, kDerivatives>) {
+        []<class N, class Out, bool kDerivatives>(typename Class::template Choice<N, Out, kDerivatives>) {
           using Body = decltype(std::declval<const Class&>().body());
-          add_gpu_launcher(name, program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives),
-                           &launch_cells<CellProgram<Body, N, Out, kDerivatives>>);
+          bring_launcher(&launch_cells<CellProgram<Body, N, Out, kDerivatives>>);
         });
   } else if constexpr (requires { typename Class::Reduced; }) {
-    Class::for_each_program([&name]<class N, bool kDerivatives>(typename Class::template Choice<N, kDerivatives>) {
-      add_gpu_launcher(name, program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives),
-                       &launch_cells<ReductionProgram<typename Class::Reduced, N, kDerivatives>>);
+    Class::for_each_program([]<class N, bool kDerivatives>(typename Class::template Choice<N, kDerivatives>) {
+      bring_launcher(&launch_cells<ReductionProgram<typename Class::Reduced, N, kDerivatives>>);
     });
   }
   return true;

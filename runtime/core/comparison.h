@@ -1,8 +1,8 @@
 // Models that are compared with data where they are computed. Of a residual "data less model" an objective needs its
 // sum of squares, and a gradient the model's adjoint; a class whose results are made on devices can form both there, so
 // that neither model nor data move. The evaluator finds such residuals in the tree below an Objective, by their
-// algebra and Node::compares(); all else in them - data, weights, flags, terms of the model that depend on no unknown -
-// is one result that changes seldom.
+// algebra and BatchKernel::compares(); all else in them - data, weights, flags, terms of the model that depend on no
+// unknown - is one result that changes seldom.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/core/request.h"
@@ -41,6 +42,8 @@ class Evaluation {
   }
   /// There is no data for this node in this request.
   void set_missing() { is_missing = true; }
+  /// Makes the outcome a Failure of the node.
+  void fail(const std::string& message);
 
   /// The values of all children and their derivatives.
   std::vector<const Vells*> child_values() const;

@@ -44,7 +44,11 @@ class ForestBuilder {
     node->index_ = index;
     return node;
   }
-  static void set_dims(Node& node, const TensorShape& dims) { node.dims_ = dims; }
+  static void bind(Node& node, const TensorShape& dims, std::span<const TensorShape* const> children) {
+    node.dims_ = dims;
+    node.bind(children);
+    node.traits_ = node.own_traits();
+  }
 
  private:
   void error(int node, std::string message) {
@@ -215,7 +219,7 @@ class ForestBuilder {
       sound_[i] = children_sound;  // dimensions that follow from an error are no errors of their own
       if (!children_sound) continue;
       try {
-        set_dims(*forest_->nodes_[i], forest_->nodes_[i]->result_dims(dims));
+        bind(*forest_->nodes_[i], forest_->nodes_[i]->result_dims(dims), dims);
       } catch (const std::exception& failure) {
         error(i, failure.what());
         sound_[i] = false;
@@ -257,7 +261,7 @@ std::vector<int> Forest::roots() const {
 void Forest::derive_dependencies() {
   dependencies_.assign(nodes_.size(), kNothing);
   for (const int i : order_) {
-    dependencies_[i] = nodes_[i]->own_dependencies();
+    dependencies_[i] = nodes_[i]->traits().depends_on;
     for (const int child : children_[i])
       if (child >= 0) dependencies_[i] |= dependencies_[child];
   }
@@ -274,11 +278,11 @@ void Forest::set_state(int index, const std::map<std::string, StateValue>& field
   if (!(result == old.dims()))
     throw StateError("node \"" + old.name() + "\": the new state gives dimensions " + to_string(result) +
                      ", but the forest was built with " + to_string(old.dims()));
-  ForestBuilder::set_dims(*node, result);
+  ForestBuilder::bind(*node, result, dims);
   const std::vector<StateSpec>& fields_known = old.node_class().state;
   const bool plans_alike =
       node->state().fingerprint(fields_known, true) == old.state().fingerprint(fields_known, true) &&
-      node->own_dependencies() == old.own_dependencies() && node->own_axes() == old.own_axes();
+      node->traits() == old.traits();
   nodes_[index] = std::move(node);
   ++state_version_[index];
   if (plans_alike) return;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/core/error.h"
-#include "runtime/core/thread_pool.h"
 
 namespace rimetree {
 
@@ -35,41 +34,19 @@ std::vector<ParameterId> Evaluation::parameters() const {
   return ids;
 }
 
-void Node::fail(Evaluation& evaluation, const std::string& message) {
-  const Node& node = evaluation.node;
-  evaluation.result = Result{};
-  evaluation.result.status = Result::Status::failed;
-  evaluation.result.failures.push_back({node.name(), node.node_class().name, node.origin(), message});
+void Evaluation::fail(const std::string& message) {
+  result = Result{};
+  result.status = Result::Status::failed;
+  result.failures.push_back({node.name(), node.node_class().name, node.origin(), message});
 }
 
-void Node::evaluate_guarded(const Node& node, Evaluation& evaluation) {
-  try {
-    node.evaluate(evaluation);
-  } catch (const Cancelled&) {
-    throw;
-  } catch (const memory::OutOfMemory&) {
-    throw;  // the evaluation's, not the node's: with a smaller budget it may succeed
-  } catch (const std::exception& error) {
-    fail(evaluation, error.what());
-  } catch (...) {
-    fail(evaluation, "threw something that is no std::exception");
-  }
+std::size_t Node::n_unknown() const {
+  const UnknownsHolder* unknowns = capabilities().unknowns;
+  return unknowns != nullptr ? unknowns->n_unknown() : 0;
 }
 
-void Node::evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const {
-  if (single_threaded()) {
-    for (Evaluation* evaluation : batch) evaluate_guarded(evaluation->node, *evaluation);
-    return;
-  }
-  // A few ranges per thread even out unequal nodes without a queue operation for each.
-  const std::size_t grain =
-      std::max<std::size_t>(1, batch.size() / (8 * static_cast<std::size_t>(context.threads.size())));
-  context.threads.parallel_for(
-      batch.size(), grain,
-      [&](std::size_t begin, std::size_t end, int) {
-        for (std::size_t i = begin; i < end; ++i) evaluate_guarded(batch[i]->node, *batch[i]);
-      },
-      &context.cancellation);
-}
+std::unique_ptr<BatchKernel> Node::make_kernel() const { return std::make_unique<BatchKernel>(); }
+
+void Node::pull_back(PullBack&) const { throw Error("the class has no derivatives in reverse mode (Node::pull_back)"); }
 
 }  // namespace rimetree

@@ -1,6 +1,7 @@
 // What a node class says of itself: from it come the Python class, its help, the type stubs and the reference page.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,6 +34,11 @@ struct NodeClass {
   std::vector<StateSpec> state;
   std::function<std::unique_ptr<Node>(const State&)> make;  ///< throws StateError
   int minimum_children = 0;                                 ///< of a class with repeated children
+
+  /// Whether nodes of one batch may differ in state.
+  bool differs_per_node() const {
+    return std::any_of(state.begin(), state.end(), [](const StateSpec& spec) { return spec.per_node; });
+  }
 };
 
 /// Fills `make` for a class constructible from its State.

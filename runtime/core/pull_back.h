@@ -38,8 +38,9 @@ class PullBack {
 
   /// Where to add the adjoint of a child: of the type, dimensions and cells of its result. nullptr: not asked for.
   Vells* child(std::size_t slot) const { return children_[slot]; }
-  /// For the slots that Node::tangent_slots() names: the child's derivative along a direction in the space of unknowns
-  /// that is like no other, so that what is zero in it is zero in all. nullptr: it does not depend on unknowns.
+  /// For the slots that BatchKernel::tangent_slots() names: the child's derivative along a direction in the space of
+  /// unknowns that is like no other, so that what is zero in it is zero in all. nullptr: it does not depend on
+  /// unknowns.
   const Vells* tangent(std::size_t slot) const;
   /// Adds to one number of a child's adjoint, if that is asked for; a real child takes the real part.
   void add(std::size_t slot, std::size_t at, Complex<double> x) const {
@@ -57,7 +58,7 @@ class PullBack {
   std::map<std::size_t, ResultPtr> tangents;  ///< by slot
 
  private:
-  friend class Node;
+  friend class BatchKernel;
   std::vector<Vells*> children_;
 };
 

@@ -10,6 +10,7 @@
 
 namespace rimetree {
 
+class Evaluation;
 class Evaluator;
 
 /// Some of the cells: all channels of the time slots from `first_time` on.
@@ -41,10 +42,13 @@ class OnePart final : public RequestParts {
   const Request& request_;
 };
 
-/// What a node of class Solver is besides a Node.
+/// What a node of class Solver is besides a Node: evaluating it is a loop over evaluations of what is below it.
 class SolverNode {
  public:
   virtual ~SolverNode();
+  /// Evaluates the node. The evaluator calls it before all other nodes of a request, instead of evaluating the children
+  /// and the node.
+  virtual void control(Evaluator& evaluator, Evaluation& evaluation, Cancellation& cancellation) const = 0;
   /// Runs the fit as the node's state says and leaves the Parms at the solution; the evaluator keeps the report as
   /// well. Throws Error, and Cancelled; the Parms then have the values from before.
   virtual SolveReport solve(Evaluator& evaluator, RequestParts& parts, Cancellation& cancellation) const = 0;

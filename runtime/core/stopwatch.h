@@ -18,4 +18,17 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+/// Adds the seconds until the end of its scope.
+class TimedScope {
+ public:
+  explicit TimedScope(double& seconds) : seconds_(seconds) {}
+  ~TimedScope() { seconds_ += watch_.lap(); }
+  TimedScope(const TimedScope&) = delete;
+  TimedScope& operator=(const TimedScope&) = delete;
+
+ private:
+  double& seconds_;
+  Stopwatch watch_;
+};
+
 }  // namespace rimetree

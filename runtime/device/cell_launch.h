@@ -1,38 +1,45 @@
-// Starts a program on all items of a job, on whatever device a queue belongs to: a GPU by the launcher that the plugin
-// for GPUs brings, an emulated device by host code that runs the same program, thread by thread.
+// Jobs that run a program on all items of a cell job: a node class's body, or a reduction, or PSV's general way.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <type_traits>
+#include <cstddef>
+#include <vector>
 
-#include "memory/device.h"
 #include "runtime/device/cell_job.h"
+#include "runtime/device/job_launch.h"
 
 namespace rimetree {
 
-/// Queues a program, given by its bytes, on a GPU.
-using GpuLauncher = void (*)(memory::Queue& queue, const void* program, const CellJob& job);
-/// Brings the launcher of a class's program; `variant`: program_variant().
-void add_gpu_launcher(const std::string& class_name, int variant, GpuLauncher launcher);
-/// Whether programs of the class can run on the device: on a GPU the plugin must have been built with the class.
-bool has_launcher(const memory::Device& device, const std::string& class_name, int variant);
+template <class Program>
+struct ProgramJob {
+  Program program;
+  CellJob cells;
+  std::size_t bytes_per_value;  ///< of results
+};
 
-/// Runs host code in the queue's turn, on a job whose pointers are the host's.
-void launch_emulated(memory::Queue& queue, const CellJob& job, std::size_t bytes_per_value,
-                     std::function<void(const CellJob& job)> run);
-void launch_on_gpu(memory::Queue& queue, const std::string& class_name, int variant, const void* program,
-                   const CellJob& job);
+/// A cell job with all its arrays where the host finds them: each result and each child an array of its own.
+struct CellsOnHost {
+  CellsOnHost(const memory::Device& device, const CellJob& from, std::size_t bytes_per_value);
+  CellsOnHost(const CellsOnHost&) = delete;
+  CellJob job;
+  std::vector<CellItem> items;
+  std::vector<CellArray> children;
+  std::vector<std::byte*> arrays;
+};
+
+template <class Program>
+struct JobOnHost<ProgramJob<Program>> {
+  JobOnHost(const memory::Device& device, const ProgramJob<Program>& from)
+      : cells(device, from.cells, from.bytes_per_value), job{from.program, cells.job, from.bytes_per_value} {}
+  CellsOnHost cells;
+  ProgramJob<Program> job;
+};
 
 /// Out: the number type of the result.
 template <class Out, class Program>
-void launch_program(memory::Queue& queue, const std::string& class_name, int variant, const Program& program,
-                    const CellJob& job) {
-  static_assert(std::is_trivially_copyable_v<Program>, "it goes to the device by its bytes");
-  if (!queue.device().is_emulated()) return launch_on_gpu(queue, class_name, variant, &program, job);
-  launch_emulated(queue, job, sizeof(Out), [program](const CellJob& on_host) {
-    for (std::int32_t k = 0; k < on_host.n_item; ++k)
-      for (std::size_t i = 0; i < on_host.d_item[k].n_thread; ++i) program(on_host, on_host.d_item[k], i);
+void launch_program(memory::Queue& queue, const Program& program, const CellJob& cells) {
+  launch_job(queue, ProgramJob<Program>{program, cells, sizeof(Out)}, [](const ProgramJob<Program>& job) {
+    for (std::int32_t k = 0; k < job.cells.n_item; ++k)
+      for (std::size_t i = 0; i < job.cells.d_item[k].n_thread; ++i) job.program(job.cells, job.cells.d_item[k], i);
   });
 }
 

@@ -202,12 +202,12 @@ struct Items {
       std::copy(plan.inner.extent.begin(), plan.inner.extent.end(), item.inner);
       const auto inputs = batch.evaluations[i]->children().first(plan.n_child);
       item.first_child = add_children(inputs, arrays, [](const Result& child) { return &child.value; });
-      add(item, plan.variant());
+      add(item, i, plan.variant());
       for (std::size_t k = 0; k < plan.parameters.size(); ++k) {
         item.offset = places.offset(i, 1 + k);
         item.first_derivative =
             add_children(inputs, arrays, [&](const Result& child) { return child.derivative(plan.parameters[k]); });
-        add(item, plan.variant());
+        add(item, i, plan.variant());
       }
     }
   }
@@ -221,21 +221,25 @@ struct Items {
     job.d_child = reinterpret_cast<const CellArray*>(there.as<const std::byte>() + first.size());
     return there;
   }
-  /// One launch for each variant.
+  /// One launch for each variant, and more where nodes differ in what their class takes to the device.
   void launch(const DeviceBatch& batch, memory::Queue& queue, CellJob job) const {
     for (std::size_t begin = 0, end = 0; begin < items.size(); begin = end) {
       job.most_threads = 0;
-      for (end = begin; end < items.size() && variants[end] == variants[begin]; ++end)
+      const DevicePath& path = batch.path_of(nodes[begin]);
+      for (end = begin; end < items.size() && variants[end] == variants[begin] &&
+                        (nodes[end] == nodes[begin] || path.is_like(batch.path_of(nodes[end])));
+           ++end)
         job.most_threads = std::max(job.most_threads, items[end].n_thread);
       job.n_item = static_cast<std::int32_t>(end - begin);
-      batch.path.launch(queue, job, variants[begin]);
+      path.launch(queue, job, variants[begin]);
       job.d_item += end - begin;
     }
   }
 
  private:
-  void add(const CellItem& item, int variant) {
+  void add(const CellItem& item, std::size_t node, int variant) {
     items.push_back(item);
+    nodes.push_back(node);
     variants.push_back(variant);
   }
   /// Describes what values_of() gives for each child, and gives the number of the first description.
@@ -248,7 +252,8 @@ struct Items {
   }
 
   std::vector<CellItem> items;
-  std::vector<int> variants;  // of each item
+  std::vector<std::size_t> nodes;  // of each item: which of the batch
+  std::vector<int> variants;       // the same
   std::vector<CellArray> children;
 };
 
@@ -289,8 +294,7 @@ void evaluate_on_device(DeviceContext& device, const DeviceBatch& batch) {
     };
     evaluation.set(values(0));
     for (std::size_t k = 0; k < plan.parameters.size(); ++k) evaluation.add(plan.parameters[k], values(1 + k));
-    const DevicePath* own = evaluation.node.device_path();  // its state may differ in what is declared per node
-    (own != nullptr ? *own : batch.path).complete(evaluation);
+    batch.path_of(i).complete(evaluation);
   }
 }
 

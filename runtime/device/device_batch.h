@@ -20,12 +20,18 @@ inline constexpr std::size_t kSmallArrayBytes = 64 << 10;
 memory::ArrayKey resident_key(const Result& result);
 
 struct DeviceBatch {
-  const DevicePath& path;                    ///< of their class
+  const DevicePath& path;                    ///< of nodes that have none of their own
   std::span<Evaluation* const> evaluations;  ///< of nodes of one batch
   std::span<const DevicePlan> plans;         ///< of each
   std::uint64_t owner = 0;                   ///< tells arrays of this batch from those of others
   /// Nodes of whose results small ones go up together.
   std::function<std::uint64_t(int node)> group_of;
+
+  /// The node's own path, if it has one: state may differ in fields that are per_node.
+  const DevicePath& path_of(std::size_t i) const {
+    const DevicePath* own = evaluations[i]->node.device_path();
+    return own != nullptr ? *own : path;
+  }
 };
 
 /// Queues everything and sets values, derivatives and what goes along with them. Throws memory::OutOfMemory where there

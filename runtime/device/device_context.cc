@@ -10,11 +10,6 @@
 
 namespace rimetree {
 
-namespace {
-// The class that means something here; its state is documented with the node.
-constexpr std::string_view kDeviceMemory = "DeviceMemory";
-}  // namespace
-
 DeviceContext::Shared::Shared(std::shared_ptr<memory::Device> device)
     : device_(std::move(device)), staging_(*device_), compute_(device_->make_queue()) {}
 
@@ -44,14 +39,13 @@ DeviceChoice device_choice(const Forest& forest, const DeviceChoice& otherwise) 
   DeviceChoice choice;
   for (std::size_t i = 0; i < forest.size(); ++i) {
     const Node& node = forest.node(static_cast<int>(i));
-    if (node.node_class().name != kDeviceMemory) continue;
-    const DeviceChoice said{node.state().text("device"),
-                            static_cast<std::size_t>(node.state().integer("budget_bytes"))};
-    if (found != nullptr && !(said == choice))
+    const DeviceChoice* said = node.capabilities().devices;
+    if (said == nullptr) continue;
+    if (found != nullptr && !(*said == choice))
       throw Error("DeviceMemory nodes \"" + found->name() + "\" (" + found->origin() + ") and \"" + node.name() +
                   "\" (" + node.origin() + ") say different things; a forest needs only one");
     found = &node;
-    choice = said;
+    choice = *said;
   }
   if (found != nullptr) return choice;
   if (!otherwise.devices.empty()) return otherwise;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "memory/device.h"
 #include "memory/queue.h"
 #include "runtime/core/evaluation.h"
 #include "runtime/device/cell_job.h"
@@ -38,8 +39,13 @@ class DevicePath {
   /// Nothing where the host must do it: flags decide about values, or the class cannot. May throw what evaluate() would
   /// throw.
   virtual std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const = 0;
-  /// Queues the work for items that all have the variant.
+  /// Whether the device has the program of a variant.
+  virtual bool has_program(const memory::Device& device, int variant) const = 0;
+  /// Queues the work for items that all have the variant, of nodes whose paths are all alike.
   virtual void launch(memory::Queue& queue, const CellJob& job, int variant) const = 0;
+  /// Whether the launch for this node is the same as for another one of its batch, whose state may differ in fields
+  /// that are per_node.
+  virtual bool is_like(const DevicePath& /*other*/) const { return true; }
   /// Sets the flags of the result by the class's rule; leaves them alone where the default rule does. Reads no values.
   virtual void combine_flags(Evaluation& /*evaluation*/) const {}
   /// Sets what else goes along with the values.

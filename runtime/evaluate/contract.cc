@@ -9,10 +9,6 @@ namespace rimetree {
 
 namespace {
 
-Failure failure_of(const Node& node, std::string message) {
-  return {node.name(), node.node_class().name, node.origin(), std::move(message)};
-}
-
 void check_outcome(const Evaluation& evaluation) {
   const Result& result = evaluation.result;
   if (result.value.empty()) throw std::logic_error("the node class produced no value");
@@ -46,12 +42,6 @@ void check_outcome(const Evaluation& evaluation) {
   }
 }
 
-void fail(Evaluation& evaluation, const char* message) {
-  evaluation.result = Result{};
-  evaluation.result.status = Result::Status::failed;
-  evaluation.result.failures.push_back(failure_of(evaluation.node, message));
-}
-
 }  // namespace
 
 bool Contract::prepare(const Node& node, std::span<const Result*>& children, Result& result) {
@@ -71,7 +61,7 @@ bool Contract::prepare(const Node& node, std::span<const Result*>& children, Res
     return child != nullptr && child->status == Result::Status::missing;
   };
   if (std::none_of(children.begin(), children.end(), is_missing)) return true;
-  if (!node.skips_missing()) return false;  // the result is missing by default
+  if (!node.traits().skips_missing) return false;  // the result is missing by default
   const std::vector<ChildSpec>& specs = node.node_class().children;
   const std::size_t fixed = specs.size() - (!specs.empty() && specs.back().repeated ? 1 : 0);
   bool any_value = false;
@@ -90,12 +80,12 @@ bool Contract::prepare(const Node& node, std::span<const Result*>& children, Res
   return any_value;
 }
 
-void Contract::evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) {
+void Contract::evaluate_batch(BatchContext& context, BatchKernel& kernel, std::span<Evaluation* const> batch) {
   const auto fail_all = [&](const char* message) {
-    for (Evaluation* evaluation : batch) fail(*evaluation, message);
+    for (Evaluation* evaluation : batch) evaluation->fail(message);
   };
   try {
-    batch.front()->node.evaluate_batch(context, batch);
+    kernel.evaluate(context, batch);
   } catch (const Cancelled&) {
     throw;
   } catch (const memory::OutOfMemory&) {
@@ -123,7 +113,7 @@ void Contract::finish(Evaluation& evaluation) {
   } catch (const memory::OutOfMemory&) {
     throw;
   } catch (const std::exception& error) {
-    fail(evaluation, error.what());
+    evaluation.fail(error.what());
   }
 }
 

@@ -17,7 +17,7 @@ class Contract {
   static bool prepare(const Node& node, std::span<const Result*>& children, Result& result);
   /// Calls the class for the whole batch; an exception that it lets through fails every node of the batch (Cancelled
   /// and memory::OutOfMemory go on to the caller).
-  static void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch);
+  static void evaluate_batch(BatchContext& context, BatchKernel& kernel, std::span<Evaluation* const> batch);
   /// Checks what the class produced and applies the default rule for flags.
   static void finish(Evaluation& evaluation);
 };

@@ -158,7 +158,7 @@ class Checker {
     Cancellation none;
     BatchContext context{threads_, none, warnings, notes, verification, forest_};
     Evaluation* batch[] = {&*with_moved.evaluation};
-    Contract::evaluate_batch(context, batch);
+    Contract::evaluate_batch(context, evaluator_.plan().kernel_of(node.index()), batch);
     Contract::finish(*batch[0]);
     const Result& result = with_moved.decided;
     if (!result.ok()) throw Error("node \"" + node.name() + "\" failed with its children moved");

@@ -9,6 +9,7 @@
 
 #include "memory/host_device.h"
 #include "runtime/core/fingerprint.h"
+#include "runtime/core/solver_node.h"
 #include "runtime/evaluate/contract.h"
 #include "runtime/evaluate/evaluator_pass.h"
 
@@ -172,21 +173,20 @@ std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const s
   if (!plan_->has_controls()) return results;
   for (const int index : plan_->below(roots)) {
     const Node& node = forest_->node(index);
-    if (!node.controls()) continue;
+    const SolverNode* solver = node.capabilities().solver;
+    if (solver == nullptr) continue;
     const auto start = std::chrono::steady_clock::now();
     const double inside_before = timing_.total_seconds;
     const auto made = std::make_shared<Result>();
     Evaluation evaluation(node, request, *pool_, {}, *made);
     try {
-      node.control(*this, evaluation, cancellation);
+      solver->control(*this, evaluation, cancellation);
     } catch (const Cancelled&) {
       throw;
     } catch (const memory::OutOfMemory&) {
       throw;
     } catch (const std::exception& error) {
-      *made = Result{};
-      made->status = Result::Status::failed;
-      made->failures.push_back({node.name(), node.node_class().name, node.origin(), error.what()});
+      evaluation.fail(error.what());
     }
     Contract::finish(evaluation);
     results[index] = made;
@@ -236,7 +236,8 @@ void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     const int node = *it;
     if (!pass.needed[node]) continue;
-    const bool valid = kept_[node] && kept_stamp_[node] == pass.stamp[node] && !forest_->node(node).always_evaluates();
+    const bool valid =
+        kept_[node] && kept_stamp_[node] == pass.stamp[node] && !forest_->node(node).traits().always_evaluates;
     if (valid && !pass.result[node]) {
       pass.result[node] = kept_[node];
       pass.bytes_alive += result_bytes(*kept_[node]);
@@ -295,7 +296,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
         bring_inputs_to_host(pass, forest_->node(nodes[0]));
         context.split.changed_seconds += seconds_since(start);
       }
-      Contract::evaluate_batch(context, ready);
+      Contract::evaluate_batch(context, plan_->kernel_of(nodes[0]), ready);
     }
     timing.seconds += seconds_since(start);
     timing.split.unchanged_seconds += context.split.unchanged_seconds;
@@ -309,7 +310,8 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     made[i]->stamp = pass.stamp[node];
     pass.bytes_alive += result_bytes(*made[i]);
     // Failures are not kept: what caused one (a Python node, say) may have been mended.
-    if (keeps(pass, node) && !forest_->node(node).always_evaluates() && made[i]->status != Result::Status::failed) {
+    if (keeps(pass, node) && !forest_->node(node).traits().always_evaluates &&
+        made[i]->status != Result::Status::failed) {
       kept_[node] = made[i];
       kept_stamp_[node] = pass.stamp[node];
     }

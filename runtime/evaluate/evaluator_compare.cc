@@ -43,7 +43,8 @@ Evaluator::Compared Evaluator::find_terms(const Pass& pass, int node) const {
       if (child >= 0 && pass.active[child]) terms.push_back(child);
   }
   const bool all = std::all_of(terms.begin(), terms.end(), [&](int term) {
-    return forest_->node(term).compares() && is_own(term) && forest_->node(term).dims() == forest_->node(node).dims();
+    return plan_->kernel_of(term).compares() && is_own(term) &&
+           forest_->node(term).dims() == forest_->node(node).dims();
   });
   if (all) found.terms = std::move(terms);
   return found;
@@ -92,7 +93,7 @@ ResultPtr Evaluator::residual_without(const Pass& pass, const Compared& compared
     if (!Contract::prepare(forest_->node(node), span, *made)) return made;
     Evaluation evaluation(forest_->node(node), pass.request, *pool_, span, *made);
     Evaluation* const batch[] = {&evaluation};
-    Contract::evaluate_batch(context, batch);
+    Contract::evaluate_batch(context, plan_->kernel_of(node), batch);
     Contract::finish(evaluation);
     return made;
   };
@@ -153,7 +154,7 @@ bool Evaluator::compare_group(Pass& pass, const Objective& objective, std::vecto
       if (!seen.back().evaluation) return false;
       const Evaluation& evaluation = *seen.back().evaluation;
       pulls.emplace_back(evaluation, unused, child_adjoints(pass, evaluation, own), pass.gradient);
-      for (const std::size_t slot : forest_->node(term).tangent_slots())
+      for (const std::size_t slot : plan_->kernel_of(term).tangent_slots())
         if (const auto it = pass.tangents.find(own[slot]); it != pass.tangents.end())
           pulls.back().tangents[slot] = it->second;
       comparison.terms.push_back(&pulls.back());
@@ -165,7 +166,7 @@ bool Evaluator::compare_group(Pass& pass, const Objective& objective, std::vecto
     const Node& node = batch.front().terms.front()->inputs.node;
     ClassTiming& timing = timing_.classes[node.node_class().name];
     const auto start = std::chrono::steady_clock::now();
-    if (!node.compare_batch(context, batch, objective.slope(), sums)) return false;
+    if (!plan_->kernel_of(node.index()).compare(context, batch, objective.slope(), sums)) return false;
     timing.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     timing.evaluations += pulls.size();
     timing.pulled_back += pulls.size();

@@ -1,7 +1,6 @@
 // Where batches are evaluated: on a device if they can be and it is worth it, else on the host.
 #include <algorithm>
 
-#include "runtime/device/cell_launch.h"
 #include "runtime/device/device_batch.h"
 #include "runtime/evaluate/evaluator_pass.h"
 
@@ -10,9 +9,10 @@ namespace rimetree {
 namespace {
 
 /// What each node of a batch would do on a device; false if the host has to do the batch, or is to say what is wrong.
-bool plan_on_device(const DevicePath& path, std::span<Evaluation* const> batch, std::vector<DevicePlan>& plans) {
+bool plan_on_device(std::span<Evaluation* const> batch, std::vector<DevicePlan>& plans) {
   for (const Evaluation* evaluation : batch) try {
-      const auto plan = path.plan_on_device(*evaluation);
+      const DevicePath* path = evaluation->node.device_path();
+      const auto plan = path != nullptr ? path->plan_on_device(*evaluation) : std::nullopt;
       if (!plan) return false;
       plans.push_back(*plan);
     } catch (const std::exception&) {
@@ -75,15 +75,14 @@ bool Evaluator::is_worth_a_launch(const DeviceContext& device, std::span<Evaluat
 DeviceContext* Evaluator::place(const Pass& pass, std::span<const int> nodes, std::vector<DevicePlan>& plans) const {
   const auto& ready = pass.batch.ready;
   const Node& node = forest_->node(nodes[0]);
-  const DevicePath* path = node.device_path();
   if (devices_.empty() || pass.placing == Placing::on_host) return nullptr;
-  if (path == nullptr || node.dims().size() == 0 || !are_known(ready)) return nullptr;
+  if (node.device_path() == nullptr || node.dims().size() == 0 || !are_known(ready)) return nullptr;
   // In a reverse pass the host goes back through what it has computed.
   if (std::any_of(nodes.begin(), nodes.end(), [&](int one) { return pass.pulls_back(one); })) return nullptr;
   // And it reads derivatives along one direction, which belong to reverse mode.
   const auto moves = [](const Evaluation* evaluation) { return evaluation->has_derivatives(); };
   if (pass.request.along_direction && std::any_of(ready.begin(), ready.end(), moves)) return nullptr;
-  if (!plan_on_device(*path, ready, plans)) return nullptr;
+  if (!plan_on_device(ready, plans)) return nullptr;
   DeviceContext* device = nullptr;
   if (const memory::ResidentArrays* arrays = where_inputs_are(ready)) {
     const auto it = std::find_if(devices_.begin(), devices_.end(),
@@ -97,7 +96,7 @@ DeviceContext* Evaluator::place(const Pass& pass, std::span<const int> nodes, st
     if (!(any_root || feeds_devices(nodes)) || !is_worth_a_launch(*device, ready, plans)) return nullptr;
   }
   for (const DevicePlan& plan : plans)
-    if (!has_launcher(device->device(), node.node_class().name, plan.variant())) return nullptr;
+    if (!node.device_path()->has_program(device->device(), plan.variant())) return nullptr;
   return device;
 }
 
@@ -139,8 +138,10 @@ std::vector<std::pair<int, Description>> Evaluator::describe(const Request& requ
     std::vector<CellShape> children;
     for (const int child : forest_->children(first))
       children.push_back(child < 0 ? CellShape{} : plan_->result_cells(child, request.cells->shape()));
-    Description description = forest_->node(first).describe(request, children, batch.nodes.size(), devices_);
-    if (!description.text.empty()) all.emplace_back(first, std::move(description));
+    if (const MethodChoice* method = forest_->node(first).capabilities().method) {
+      Description description = method->describe(request, children, batch.nodes.size(), devices_);
+      if (!description.text.empty()) all.emplace_back(first, std::move(description));
+    }
     if (is_expected_on_device(batch, request.cells->shape()))
       on_device.emplace(forest_->node(first).node_class().name, first);
   }
@@ -153,7 +154,7 @@ std::vector<std::pair<int, Description>> Evaluator::describe(const Request& requ
 }
 
 void Evaluator::bring_inputs_to_host(const Pass& pass, const Node& node) {
-  if (node.reads_no_values()) return;
+  if (node.traits().reads_no_values) return;
   std::vector<const Vells*> values;
   for (const Evaluation* evaluation : pass.batch.ready)
     for (const Vells* value : evaluation->child_values()) values.push_back(value);

@@ -61,7 +61,7 @@ ValueAndGradient Evaluator::value_and_gradient(const Request& request, int root,
   start_reverse(pass, root);
 
   ResultPtr value;
-  if (const auto* objective = dynamic_cast<const Objective*>(&forest_->node(root))) {
+  if (const Objective* objective = forest_->node(root).capabilities().objective) {
     value = sum_objective(pass, root, *objective);
   } else {
     const int roots[] = {root};
@@ -86,7 +86,7 @@ std::map<int, ResultPtr> Evaluator::evaluate_tangents(const Request& request, in
   std::vector<int> wanted;
   const int roots[] = {root};
   for (const int node : plan_->below(roots))
-    for (const std::size_t slot : forest_->node(node).tangent_slots())
+    for (const std::size_t slot : plan_->kernel_of(node).tangent_slots())
       if (const int child = forest_->children(node).at(slot); child >= 0) wanted.push_back(child);
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
@@ -214,7 +214,7 @@ void Evaluator::pull_batch(Pass& pass, std::span<const int> nodes) {
     const Evaluation& evaluation = *inputs[i]->evaluation;
     pulls[i].emplace(evaluation, pass.adjoint[node], child_adjoints(pass, evaluation, forest_->children(node)),
                      pass.gradient);
-    for (const std::size_t slot : forest_->node(node).tangent_slots())
+    for (const std::size_t slot : plan_->kernel_of(node).tangent_slots())
       if (const auto it = pass.tangents.find(forest_->children(node)[slot]); it != pass.tangents.end())
         pulls[i]->tangents[slot] = it->second;
     ready.push_back(&*pulls[i]);
@@ -224,7 +224,7 @@ void Evaluator::pull_batch(Pass& pass, std::span<const int> nodes) {
     BatchContext context{threads_, pass.cancellation, warnings_, notes_, verification_, *forest_};
     context.devices = devices_;
     const auto start = std::chrono::steady_clock::now();
-    ready.front()->inputs.node.pull_back_batch(context, ready);
+    plan_->kernel_of(nodes[0]).pull_back(context, ready);
     timing.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     timing.pulled_back += ready.size();
   }

@@ -118,20 +118,6 @@ void Objective::pull_residuals(BatchContext& context, PullBack& pull, double wei
       &context.cancellation);
 }
 
-void Objective::evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const {
-  for (Evaluation* evaluation : batch) {
-    const auto& node = static_cast<const Objective&>(evaluation->node);
-    ResidualSums sums;
-    node.add_residuals(context, *evaluation, sums);
-    node.warn_of_bad_weights(sums, context.warnings);
-    Vells value = evaluation->make(NumberType::real, CellShape{});
-    value.real()[0] = node.value_of(sums, context.forest, nullptr, 1);
-    evaluation->set(std::move(value));
-    evaluation->set_flags({});
-    node.add_derivatives(*evaluation, context.forest);
-  }
-}
-
 /// d(result)/dp = slope * sum of 2 w Re(conj(r) dr/dp), parameter by parameter.
 /// The derivative with respect to a coefficient is that of moving it in all solution tiles alike.
 void Objective::add_derivatives(Evaluation& evaluation, const Forest& forest) const {
@@ -178,13 +164,32 @@ void Objective::add_derivatives(Evaluation& evaluation, const Forest& forest) co
   }
 }
 
-void Objective::pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const {
-  for (PullBack* pull : batch) {
-    const auto& node = static_cast<const Objective&>(pull->inputs.node);
-    const double weight = pull->adjoint.real()[0];
-    node.pull_residuals(context, *pull, weight * node.slope());
-    node.value_of({}, context.forest, &pull->gradient, weight);
+/// Each node is spread over all threads, one after the other.
+class Objective::Kernel final : public BatchKernel {
+ public:
+  void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
+    for (Evaluation* evaluation : batch) {
+      const auto& node = static_cast<const Objective&>(evaluation->node);
+      ResidualSums sums;
+      node.add_residuals(context, *evaluation, sums);
+      node.warn_of_bad_weights(sums, context.warnings);
+      Vells value = evaluation->make(NumberType::real, CellShape{});
+      value.real()[0] = node.value_of(sums, context.forest, nullptr, 1);
+      evaluation->set(std::move(value));
+      evaluation->set_flags({});
+      node.add_derivatives(*evaluation, context.forest);
+    }
   }
-}
+  void pull_back(BatchContext& context, std::span<PullBack* const> batch) override {
+    for (PullBack* pull : batch) {
+      const auto& node = static_cast<const Objective&>(pull->inputs.node);
+      const double weight = pull->adjoint.real()[0];
+      node.pull_residuals(context, *pull, weight * node.slope());
+      node.value_of({}, context.forest, &pull->gradient, weight);
+    }
+  }
+};
+
+std::unique_ptr<BatchKernel> Objective::make_kernel() const { return std::make_unique<Kernel>(); }
 
 }  // namespace rimetree

@@ -54,8 +54,9 @@ class Objective : public Node {
   using Node::Node;
   TensorShape result_dims(std::span<const TensorShape* const> children) const override;
   /// A residual that does not vary along an axis counts for each cell of it.
-  DependencySet own_dependencies() const override { return kDomain; }
-  bool skips_missing() const override { return true; }
+  NodeTraits own_traits() const override { return {.depends_on = kDomain, .skips_missing = true}; }
+  Capabilities capabilities() const override { return {.objective = this}; }
+  std::unique_ptr<BatchKernel> make_kernel() const override;
 
   /// Adds the children of an evaluation, in their order.
   void add_residuals(BatchContext& context, const Evaluation& evaluation, ResidualSums& sums) const;
@@ -69,13 +70,11 @@ class Objective : public Node {
   /// d(result)/d(chi-square).
   virtual double slope() const = 0;
 
-  void evaluate_batch(BatchContext& context, std::span<Evaluation* const> batch) const override;
-  void pull_back_batch(BatchContext& context, std::span<PullBack* const> batch) const override;
-
  protected:
-  void evaluate(Evaluation&) const override {}  // evaluate_batch does it
+  void evaluate(Evaluation&) const override {}  // the kernel does it
 
  private:
+  class Kernel;
   void add_derivatives(Evaluation& evaluation, const Forest& forest) const;
 };
 

@@ -34,15 +34,18 @@ Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size()) {
   for (const int i : forest.order()) {
     const auto key = batch_key(forest, i);
     const auto [it, inserted] = index.try_emplace(key, static_cast<int>(batches_.size()));
-    if (inserted) batches_.push_back({key.first, {}});
+    if (inserted) {
+      batches_.push_back({key.first, {}});
+      kernels_.push_back(forest.node(i).make_kernel());
+    }
     batches_[it->second].nodes.push_back(i);
-    has_controls_ = has_controls_ || forest.node(i).controls();
+    has_controls_ = has_controls_ || forest.node(i).capabilities().solver != nullptr;
     batch_of_[i] = it->second;
     for (const int child : forest.children(i))
       if (child >= 0)
         for (int axis = 0; axis < kAxes; ++axis)
           varies_[i].extent[axis] = std::max(varies_[i].extent[axis], varies_[child].extent[axis]);
-    for (const Axis axis : forest.node(i).own_axes()) varies_[i][axis] = 2;
+    for (const Axis axis : forest.node(i).traits().varies_along) varies_[i][axis] = 2;
   }
   keeps_.resize(forest.size());
   feeds_devices_.resize(forest.size());

@@ -21,9 +21,11 @@ class Plan {
 
   /// In an order in which every batch comes after those of its children.
   const std::vector<Batch>& batches() const { return batches_; }
-  /// Whether any node runs evaluations of its own (Node::controls).
+  /// Whether any node runs evaluations of its own (SolverNode).
   bool has_controls() const { return has_controls_; }
   int batch_of(int node) const { return batch_of_[node]; }
+  /// How the batch of a node is evaluated; what it keeps lives as long as the plan.
+  BatchKernel& kernel_of(int node) const { return *kernels_[static_cast<std::size_t>(batch_of_[node])]; }
   /// Whether a result is worth keeping between evaluations: a parent depends on more than the node does, or it is a
   /// root.
   bool keeps(int node) const { return keeps_[node]; }
@@ -45,6 +47,7 @@ class Plan {
  private:
   const Forest& forest_;
   std::vector<Batch> batches_;
+  std::vector<std::unique_ptr<BatchKernel>> kernels_;  // by batch
   bool has_controls_ = false;
   std::vector<int> batch_of_;
   std::vector<bool> keeps_, feeds_devices_;

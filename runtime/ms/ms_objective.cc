@@ -17,7 +17,7 @@ constexpr std::size_t kTilesInFlight = 2;  // one being read, one evaluated
 
 const Objective& objective_of(const Forest& forest, int root) {
   const Node& node = forest.node(root);
-  if (const auto* objective = dynamic_cast<const Objective*>(&node)) return *objective;
+  if (const Objective* objective = node.capabilities().objective) return *objective;
   throw Error("node \"" + node.name() + "\" is a " + node.node_class().name +
               "; what is summed over a Measurement Set is a ChiSquare or a LogLikelihood");
 }

@@ -1,13 +1,13 @@
 #include "runtime/ms/run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 
+#include "runtime/core/stopwatch.h"
 #include "runtime/ms/error.h"
 #include "runtime/ms/join_windows.h"
 #include "runtime/ms/tile_request.h"
@@ -17,25 +17,13 @@ namespace rimetree::ms {
 
 namespace {
 
-// The classes that mean something to a run. Their children and state are documented with the nodes.
-constexpr std::string_view kSink = "Sink", kVisDataMux = "VisDataMux";
 constexpr std::size_t kDefaultTimeSlots = 64;
 constexpr std::size_t kTilesInFlight = 3;  // one being read, one evaluated, one written
 
-class Stopwatch {
- public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  double& seconds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 bool any_sink_writes_flags(const Forest& forest) {
   for (std::size_t i = 0; i < forest.size(); ++i) {
-    const Node& node = forest.node(static_cast<int>(i));
-    if (node.node_class().name == kSink && node.state().boolean("write_flags")) return true;
+    const DataUse* use = forest.node(static_cast<int>(i)).capabilities().data;
+    if (use != nullptr && use->writes_flags) return true;
   }
   return false;
 }
@@ -87,10 +75,10 @@ class Run {
   RunReport go(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
     const double inside_before = arithmetic_seconds();
     {
-      const Stopwatch watch(report_.total_seconds);
+      const TimedScope watch(report_.total_seconds);
       open_writers();
       pipeline(cancellation, progress);
-      const Stopwatch write_watch(report_.write_seconds);
+      const TimedScope write_watch(report_.write_seconds);
       for (auto& writer : writers_) writer->finish();
     }
     report_.overhead_seconds =
@@ -121,7 +109,7 @@ class Run {
     if (n_tile > 0) reading = read(0);
     const auto finish_writing = [&](std::size_t index) {
       {
-        const Stopwatch watch(report_.write_seconds);
+        const TimedScope watch(report_.write_seconds);
         report_.rows_written += writing.get();
       }
       ++report_.tiles;
@@ -133,7 +121,7 @@ class Run {
     };
     for (std::size_t i = 0; i < n_tile; ++i) {
       auto tile = [&] {
-        const Stopwatch watch(report_.read_seconds);
+        const TimedScope watch(report_.read_seconds);
         return std::make_shared<InFlight>(reading.get());
       }();
       if (i + 1 < n_tile) reading = read(i + 1);
@@ -168,7 +156,7 @@ class Run {
   }
 
   void evaluate(InFlight& in_flight, const TileKey& key, Cancellation* cancellation) {
-    const Stopwatch watch(report_.evaluate_seconds);
+    const TimedScope watch(report_.evaluate_seconds);
     Tile& tile = in_flight.tile;
     set_cells(tile);
     Request request;
@@ -197,7 +185,7 @@ class Run {
   }
 
   void open_writers() {
-    const Stopwatch watch(report_.write_seconds);
+    const TimedScope watch(report_.write_seconds);
     WriteOptions write_options;
     write_options.flags = writes_flags_;
     write_options.rows_expected =
@@ -209,11 +197,10 @@ class Run {
   }
 
   void mark_written(InFlight& in_flight, int node) {
-    const Node& sink = evaluator_.forest().node(node);
-    if (sink.node_class().name != kSink) return;
-    const auto baseline = in_flight.tile.find({static_cast<int>(sink.state().integer("station_1_index")),
-                                               static_cast<int>(sink.state().integer("station_2_index"))});
-    if (baseline >= 0) in_flight.written[sink.state().text("output_column")].insert(static_cast<std::size_t>(baseline));
+    const DataUse* use = evaluator_.forest().node(node).capabilities().data;
+    if (use == nullptr || !use->writes) return;
+    const std::ptrdiff_t baseline = in_flight.tile.find(use->baseline);
+    if (baseline >= 0) in_flight.written[use->column].insert(static_cast<std::size_t>(baseline));
   }
 
   // Returns the number of rows written. Rows of baselines for which no Sink had a value keep what the Measurement Set
@@ -259,13 +246,11 @@ std::vector<std::vector<int>> sink_stages(const Forest& forest) {
   std::vector<std::vector<int>> stages;
   std::vector<int> sinks;
   for (std::size_t i = 0; i < forest.size(); ++i) {
-    const std::string& name = forest.node(static_cast<int>(i)).node_class().name;
-    if (name == kSink) sinks.push_back(static_cast<int>(i));
-    if (name != kVisDataMux) continue;
-    const std::vector<int>& children = forest.children(static_cast<int>(i));  // pre, post, sinks...
-    if (children[0] >= 0) stages.push_back({children[0]});
-    if (children.size() > 2) stages.emplace_back(children.begin() + 2, children.end());
-    if (children[1] >= 0) stages.push_back({children[1]});
+    const Capabilities can = forest.node(static_cast<int>(i)).capabilities();
+    if (can.data != nullptr && can.data->writes) sinks.push_back(static_cast<int>(i));
+    if (can.run == nullptr) continue;
+    for (std::vector<int>& stage : can.run->stages(forest.children(static_cast<int>(i))))
+      stages.push_back(std::move(stage));
   }
   if (stages.empty() && !sinks.empty()) stages.push_back(sinks);
   if (stages.empty())

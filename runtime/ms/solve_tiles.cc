@@ -62,7 +62,7 @@ class TileParts final : public RequestParts {
 const Node& solver_of(const Forest& forest) {
   std::vector<const Node*> found;
   for (std::size_t i = 0; i < forest.size(); ++i)
-    if (const Node& node = forest.node(static_cast<int>(i)); dynamic_cast<const SolverNode*>(&node) != nullptr)
+    if (const Node& node = forest.node(static_cast<int>(i)); node.capabilities().solver != nullptr)
       found.push_back(&node);
   if (found.size() != 1)
     throw Error("tiles are solved by the Solver of a forest; this one has " + std::to_string(found.size()) +
@@ -82,7 +82,7 @@ void solve_tiles(TileStream& tiles, Evaluator& evaluator, const SolveTilesOption
     const TileKey& key = tiles.key(members.front());
     TileParts parts(tiles, std::move(members), options);
     try {
-      dynamic_cast<const SolverNode&>(solver).solve(evaluator, parts, cancellation);
+      solver.capabilities().solver->solve(evaluator, parts, cancellation);
     } catch (const MsError&) {
       throw;
     } catch (const Error& error) {

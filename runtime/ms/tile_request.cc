@@ -9,24 +9,20 @@ namespace rimetree::ms {
 
 namespace {
 
-std::vector<std::string> column_states(const Forest& forest, std::string_view node_class, const std::string& field) {
+std::vector<std::string> columns_used(const Forest& forest, bool written) {
   std::vector<std::string> columns;
   for (std::size_t i = 0; i < forest.size(); ++i) {
-    const Node& node = forest.node(static_cast<int>(i));
-    if (node.node_class().name != node_class) continue;
-    const std::string& column = node.state().text(field);
-    if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
+    const DataUse* use = forest.node(static_cast<int>(i)).capabilities().data;
+    if (use == nullptr || use->writes != written) continue;
+    if (std::find(columns.begin(), columns.end(), use->column) == columns.end()) columns.push_back(use->column);
   }
   return columns;
 }
 
 }  // namespace
 
-// The classes that mean something to a run. Their children and state are documented with the nodes.
-std::vector<std::string> columns_read(const Forest& forest) { return column_states(forest, "Spigot", "input_column"); }
-std::vector<std::string> columns_written(const Forest& forest) {
-  return column_states(forest, "Sink", "output_column");
-}
+std::vector<std::string> columns_read(const Forest& forest) { return columns_used(forest, false); }
+std::vector<std::string> columns_written(const Forest& forest) { return columns_used(forest, true); }
 
 ReadSelection reads_of(const Forest& forest, const RowSelection& rows, bool flags) {
   ReadSelection selection;

@@ -89,9 +89,9 @@ class PyNode final : public Node {
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return dims_; }
-  DependencySet own_dependencies() const override { return dependencies_; }
-  std::vector<Axis> own_axes() const override { return {Axis::time, Axis::frequency}; }
-  bool single_threaded() const override { return true; }
+  NodeTraits own_traits() const override {
+    return {.depends_on = dependencies_, .varies_along = {Axis::time, Axis::frequency}, .single_threaded = true};
+  }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -42,10 +42,7 @@ void launch_lists(memory::Queue& queue, const SumListsJob& job) {
   memory::check_cuda(cudaGetLastError(), "launch of sums of sums");
 }
 
-[[maybe_unused]] const bool registered = [] {
-  set_gpu_sums_launcher({&launch_sums, &launch_lists});
-  return true;
-}();
+[[maybe_unused]] const bool brought = bring_launcher(&launch_sums) && bring_launcher(&launch_lists);
 
 }  // namespace
 }  // namespace rimetree::solve

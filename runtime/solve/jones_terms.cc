@@ -128,7 +128,7 @@ std::array<bool, 2> varies_within_tiles(const Forest& forest, const Problem& pro
       varies[0] = varies[0] || tiles.time_terms() > 1 || (fixed && tiles.n_time() > 1);
       varies[1] = varies[1] || tiles.frequency_terms() > 1 || (fixed && tiles.n_frequency() > 1);
     } else {
-      for (const Axis axis : forest.node(node).own_axes())
+      for (const Axis axis : forest.node(node).traits().varies_along)
         if (axis == Axis::time || axis == Axis::frequency) varies[static_cast<int>(axis)] = true;
     }
     for (const int child : forest.children(node))

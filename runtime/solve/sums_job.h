@@ -96,6 +96,15 @@ struct SumListsJob {
   std::int64_t n_total = 0, n_source = 0, n_sum = 0;
 };
 
+/// Calls f(array, number of elements) for each array.
+template <class F>
+void for_each_array(SumListsJob& job, F&& f) {
+  f(job.d_first, job.n_total + 1);
+  f(job.d_source, job.n_source);
+  f(job.d_sums, job.n_sum);
+  f(job.d_total, job.n_total);
+}
+
 /// Threads of a block of so many cells, for one element.
 RT_HD inline std::int32_t sum_slots(std::size_t cells) {
   return static_cast<std::int32_t>(cells < kLanes ? cells : (cells + kChunkCells - 1) / kChunkCells * kLanes);

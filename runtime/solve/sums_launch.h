@@ -1,7 +1,7 @@
-// Starts sums over cells on whatever device a queue belongs to.
+// Starts sums over cells on whatever device a queue belongs to (runtime/device/job_launch.h).
 #pragma once
 
-#include "memory/queue.h"
+#include "runtime/device/job_launch.h"
 #include "runtime/solve/sums_job.h"
 
 namespace rimetree::solve {
@@ -10,11 +10,5 @@ namespace rimetree::solve {
 /// std::logic_error on a GPU without the plugin.
 void launch(memory::Queue& queue, const SumsJob& job);
 void launch(memory::Queue& queue, const SumListsJob& job);
-
-struct GpuSumsLauncher {
-  void (*sums)(memory::Queue& queue, const SumsJob& job) = nullptr;
-  void (*lists)(memory::Queue& queue, const SumListsJob& job) = nullptr;
-};
-void set_gpu_sums_launcher(const GpuSumsLauncher& launcher);
 
 }  // namespace rimetree::solve

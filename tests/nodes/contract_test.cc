@@ -1,15 +1,11 @@
 // The contract that every node class keeps, checked on every class of the project's plugin: broadcasting along axes of
 // length 1, flags, failed and missing children, cells without axes, stacks of no sources, the same bits from any number
-// of threads, and, in contract_derivatives_test.cc, derivatives and devices. A new class needs a recipe in
-// tests/support/node_recipes.h that says what children it takes.
+// of threads, and, in contract_derivatives_test.cc, derivatives and devices. Children are such as the class describes;
+// tests/support/node_recipes.h has those that need more than that.
 #include "tests/support/contract_fixture.h"
 
 namespace rimetree::test {
 namespace {
-
-TEST_P(ContractTest, HasARecipe) {
-  EXPECT_TRUE(recipes().contains(GetParam())) << "add a recipe for the class to tests/support/node_recipes.h";
-}
 
 TEST_P(ContractTest, DescribesItself) {
   const NodeClass& node_class = registry().get(GetParam());
@@ -81,7 +77,7 @@ TEST_P(ContractTest, MissingChildIsMissingOrLeftOut) {
     TestForest::Children names = children();
     names[slot] = "none";
     const ResultPtr result = tree.node("x", GetParam(), names, recipe_.state).evaluate("x");
-    const bool skips = tree.built->node(tree.built->find("x")).skips_missing();
+    const bool skips = tree.built->node(tree.built->find("x")).traits().skips_missing;
     EXPECT_NE(result->status, Result::Status::failed) << "child " << slot;
     if (!skips) {
       EXPECT_EQ(result->status, Result::Status::missing) << "child " << slot;
@@ -143,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(AllClasses, ContractTest, testing::ValuesIn(classes_of_
                          [](const auto& info) { return info.param; });
 
 TEST(Contract, EveryRecipeIsOfAClass) {
-  for (const auto& [name, recipe] : recipes()) EXPECT_NE(registry().find(name), nullptr) << name;
+  for (const auto& [name, recipe] : written_recipes()) EXPECT_NE(registry().find(name), nullptr) << name;
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ def test_project_headers_are_found_from_the_root():
         ("runtime/fit/covariance.cc", "runtime/core/error.h"),
         ("runtime/solve/solve.cc", "Eigen/Core"),
         ("runtime/math/complex.h", "runtime/core/error.h"),
-        ("runtime/math/complex.h", "memory/view.h"),
+        ("runtime/math/complex.h", "memory/device.h"),
         ("runtime/ms/run.cc", "runtime/python/array.h"),
         ("runtime/python/module.cc", "nodes/psv/kernel.h"),
         ("nodes/add.cu", "nodes/sum.h"),

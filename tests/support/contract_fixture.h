@@ -81,7 +81,7 @@ inline Tile make_tile(const Cells& cells) {
 
 class ContractTest : public testing::TestWithParam<std::string> {
  protected:
-  ContractTest() : recipe_(recipes()[GetParam()]), tile_(make_tile(*TestForest().request.cells)) {}
+  ContractTest() : recipe_(recipe_of(GetParam())), tile_(make_tile(*TestForest().request.cells)) {}
 
   TestForest forest() {
     TestForest forest;

@@ -66,7 +66,7 @@ class TestFlags final : public Node {
     return {.name = "TestFlags", .children = {{.label = "x"}}, .state = {{.name = "bits", .type = StateType::array}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
-  bool reads_no_values() const override { return true; }
+  NodeTraits own_traits() const override { return {.reads_no_values = true}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

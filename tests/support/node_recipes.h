@@ -1,10 +1,14 @@
-// For each node class what children it takes, for the tests that walk the registry.
+// For each node class what children it takes, for the tests that walk the registry. It is derived from what the class
+// says of its children; only classes that need numbers of a certain range, or state, have a recipe here.
 #pragma once
 
 #include <unistd.h>
 
+#include <cctype>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -50,15 +54,9 @@ inline std::string voltages_file() {
   return path;
 }
 
-inline std::map<std::string, Recipe> recipes() {
+inline std::map<std::string, Recipe> written_recipes() {
   std::map<std::string, Recipe> r;
-  for (const char* name : {"Add", "Subtract", "Multiply", "Divide", "Pow"})
-    r[name] = {{kAny, ChildRecipe{{}, 1.5, 0.5, true}}};
-  for (const char* name : {"Negate", "Abs", "Sqr", "Sqrt", "Exp", "Log", "Sin", "Cos", "Tan", "Arg", "Real", "Imag",
-                           "Conj", "Identity", "Norm", "Transpose", "ConjTranspose", "Composer"})
-    r[name] = {{kAny}};
   for (const char* name : {"Asin", "Acos"}) r[name] = {{kUnitInterval}};
-  for (const char* name : {"Atan2", "ToComplex", "Polar"}) r[name] = {{kReal, kReal}};
   for (const char* name : {"Sum", "Mean"})
     r[name] = {{kMatrix, kMatrix}, {{"reduction_axes", std::vector<std::string>{"time"}}}, FlagRule::own};
   for (const char* name : {"Max", "Min"}) r[name] = {{ChildRecipe{{2}}}, {}, FlagRule::own};
@@ -66,9 +64,7 @@ inline std::map<std::string, Recipe> recipes() {
   r["Condeq"] = {{kAny, ChildRecipe{{2, 3}, 1.5, 0.5, true}, ChildRecipe{{}, 1.5, 0.5, false, false}}};
   r["Constant"] = {{}, {{"value", 1.5}}};
   r["Parm"] = {{}, {{"value", 1.5}}};
-  r["Time"] = r["Freq"] = {};
   r["Grid"] = {{}, {{"axis", std::string("freq")}}};
-  r["GaussNoise"] = r["DeviceMemory"] = {};
   r["Matrix22"] = {{kReal, kReal, ChildRecipe{{}, 1, 1, true}, kReal}};
   r["MatrixMultiply"] = {{ChildRecipe{{-1}, 1, 0.5, true}, ChildRecipe{{-1, 2, 2}, 1, 1, true}, kMatrix, kReal}};
   r["MatrixInvert22"] = {{ChildRecipe{{-1, 2, 2}, 0, 1, true, true, 1e-2}}};
@@ -78,7 +74,6 @@ inline std::map<std::string, Recipe> recipes() {
   r["VisPhaseShift"] = {{kLmn, kUvwRates}};
   r["TFSmearFactor"] = {{kLmn, kUvwRates}};
   r["GaussianShape"] = {{kShape, kUvw}};
-  r["Stokes"] = {{kStokes}};
   r["Spectrum"] = {{kStokes, ChildRecipe{{-1, 2}, 0, 0.8}, ChildRecipe{{-1}, 1.2, 0.1, false, true, 0.1, 1e9},
                     ChildRecipe{{}, 0.5, 0.1, false, true, 0.1}}};
   r["ZeroFlagger"] = {{kAny}, {{"oper", std::string("EQ")}}};
@@ -96,6 +91,54 @@ inline std::map<std::string, Recipe> recipes() {
   r["PSV"] = {{kLmn, ChildRecipe{{-1, 2, 2}, 1, 0.5, true}, kUvwRates, kShape, ChildRecipe{{-1, 2, 2}, 1, 0.5, true},
                ChildRecipe{{-1, 2, 2}, 1, 0.5, true}}};
   return r;
+}
+
+/// Dimensions of a child from how its class describes them: stacks of sources where it takes them, the first
+/// alternative else; letters stand for 2, 3, .. Nothing is said where any will do.
+inline std::optional<std::vector<std::int64_t>> described_dims(const std::string& shape) {
+  const std::size_t stack = shape.find("[source"), first = stack != std::string::npos ? stack : shape.find('[');
+  if (first == std::string::npos) return std::nullopt;
+  std::vector<std::int64_t> dims;
+  std::istringstream list(shape.substr(first + 1, shape.find(']', first) - first - 1));
+  std::int64_t letter = 2;
+  for (std::string extent; std::getline(list, extent, ',');)
+    dims.push_back(extent == "source" ? -1 : std::isdigit(extent[0]) ? std::stoi(extent) : letter++);
+  return dims;
+}
+
+/// Complex children, or real ones if the class takes no others: where any dimensions will do a tensor and scalars.
+inline Recipe derived_recipe(const std::string& class_name) {
+  const NodeClass& node_class = registry().get(class_name);
+  for (const bool is_complex : {true, false}) {
+    Recipe recipe;
+    TestForest tree;
+    TestForest::Children names;
+    for (const ChildSpec& spec : node_class.children)
+      for (int copy = 0; copy < (spec.repeated ? 2 : 1); ++copy) {
+        const auto dims = described_dims(spec.shape);
+        ChildRecipe child{dims ? *dims : names.empty() ? std::vector<std::int64_t>{2, 3} : std::vector<std::int64_t>{}};
+        child.complex = is_complex;
+        StateArray value{{}, NumberType::real, {}};
+        for (const std::int64_t extent : child.dims) value.shape.push_back(extent < 0 ? 1 : extent);
+        std::size_t n = is_complex ? 2 : 1;
+        for (const std::int64_t extent : value.shape) n *= static_cast<std::size_t>(extent);
+        value.data.assign(n, 1.5);
+        if (is_complex) value.type = NumberType::complex;
+        names.push_back("c" + std::to_string(names.size()));
+        tree.constant(names.back(), value);
+        recipe.children.push_back(child);
+      }
+    if (!is_complex || tree.node("x", class_name, names).evaluate("x", 1)->ok()) return recipe;
+  }
+  return {};
+}
+
+inline const Recipe& recipe_of(const std::string& class_name) {
+  static const std::map<std::string, Recipe> written = written_recipes();
+  static std::map<std::string, Recipe> derived;
+  if (const auto it = written.find(class_name); it != written.end()) return it->second;
+  if (!derived.contains(class_name)) derived[class_name] = derived_recipe(class_name);
+  return derived[class_name];
 }
 
 }  // namespace rimetree::test

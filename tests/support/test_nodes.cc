@@ -82,9 +82,9 @@ class Leaf final : public Node {
                       {.name = "missing", .type = StateType::boolean, .default_value = false, .per_node = true}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  DependencySet own_dependencies() const override { return own_; }
-  std::vector<Axis> own_axes() const override {
-    return own_ & kDomain ? std::vector{Axis::time, Axis::frequency} : std::vector<Axis>{};
+  NodeTraits own_traits() const override {
+    if (own_ & kDomain) return {.depends_on = own_, .varies_along = {Axis::time, Axis::frequency}};
+    return {.depends_on = own_};
   }
 
  protected:
@@ -166,7 +166,7 @@ class Slots final : public Node {
             .state = {{.name = "skips", .type = StateType::boolean, .default_value = false}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {3}; }
-  bool skips_missing() const override { return state().boolean("skips"); }
+  NodeTraits own_traits() const override { return {.skips_missing = state().boolean("skips")}; }
 
  protected:
   /// [a or -1, b or -1, the rest as the digits of a decimal number].
@@ -213,19 +213,29 @@ class Whole final : public Node {
                       {.name = "tag", .type = StateType::integer, .default_value = std::int64_t{0}, .per_node = true}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
-  void evaluate_batch(BatchContext&, std::span<Evaluation* const> batch) const override {
-    log_->record_batch(batch.size());
-    if (state().boolean("throws")) throw std::runtime_error("the whole batch is spoilt");
-    for (Evaluation* evaluation : batch) {
-      log_->record(evaluation->node);
-      evaluation->set(filled(*evaluation, state().real("scale") * evaluation->child(0).value.real()[0]));
-    }
-  }
+  std::unique_ptr<BatchKernel> make_kernel() const override { return std::make_unique<Kernel>(log_, state()); }
 
  protected:
   void evaluate(Evaluation&) const override { throw std::logic_error("only batches are expected"); }
 
  private:
+  class Kernel final : public BatchKernel {
+   public:
+    Kernel(LogPtr log, const State& state) : log_(std::move(log)), state_(state) {}
+    void evaluate(BatchContext&, std::span<Evaluation* const> batch) override {
+      log_->record_batch(batch.size());
+      if (state_.boolean("throws")) throw std::runtime_error("the whole batch is spoilt");
+      for (Evaluation* evaluation : batch) {
+        log_->record(evaluation->node);
+        evaluation->set(filled(*evaluation, state_.real("scale") * evaluation->child(0).value.real()[0]));
+      }
+    }
+
+   private:
+    LogPtr log_;
+    State state_;
+  };
+
   LogPtr log_;
 };
 
@@ -234,8 +244,7 @@ class Always final : public Node {
   Always(const State& state, LogPtr log) : Node(state), log_(std::move(log)) {}
   static NodeClass info() { return {.name = "Always", .children = {{.label = "x"}}}; }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  bool always_evaluates() const override { return true; }
-  bool single_threaded() const override { return true; }
+  NodeTraits own_traits() const override { return {.always_evaluates = true, .single_threaded = true}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

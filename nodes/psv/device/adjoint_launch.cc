@@ -9,8 +9,6 @@
 namespace rimetree::psv {
 namespace {
 
-GpuAdjointLauncher gpu_launcher;
-
 /// All threads of a block, one after the other.
 template <class F>
 void for_each_thread(F&& f) {
@@ -71,18 +69,16 @@ void run_on_host(const DevicePlanesJob& job) {
 }
 
 template <class Job>
-void launch_job(memory::Queue& queue, const Job& job, void (*gpu)(memory::Queue&, const Job&)) {
-  launch_anywhere(queue, job, gpu, [](const Job& own) { run_on_host(own); });
+void launch_one(memory::Queue& queue, const Job& job) {
+  launch_job(queue, job, [](const Job& on_host) { run_on_host(on_host); });
 }
 
 }  // namespace
 
-void set_gpu_adjoint_launcher(const GpuAdjointLauncher& launcher) { gpu_launcher = launcher; }
-
-void launch(memory::Queue& queue, const DeviceAdjointJob& job) { launch_job(queue, job, gpu_launcher.adjoint); }
-void launch(memory::Queue& queue, const DeviceAddJob& job) { launch_job(queue, job, gpu_launcher.add); }
-void launch(memory::Queue& queue, const DeviceSideAddJob& job) { launch_job(queue, job, gpu_launcher.add_sides); }
-void launch(memory::Queue& queue, const DeviceCompareJob& job) { launch_job(queue, job, gpu_launcher.compare); }
-void launch(memory::Queue& queue, const DevicePlanesJob& job) { launch_job(queue, job, gpu_launcher.planes); }
+void launch(memory::Queue& queue, const DeviceAdjointJob& job) { launch_one(queue, job); }
+void launch(memory::Queue& queue, const DeviceAddJob& job) { launch_one(queue, job); }
+void launch(memory::Queue& queue, const DeviceSideAddJob& job) { launch_one(queue, job); }
+void launch(memory::Queue& queue, const DeviceCompareJob& job) { launch_one(queue, job); }
+void launch(memory::Queue& queue, const DevicePlanesJob& job) { launch_one(queue, job); }
 
 }  // namespace rimetree::psv

@@ -1,8 +1,10 @@
-// Starts the adjoint kernel and those that go with it on whatever device a queue belongs to; see launch_anywhere.h.
+// Starts the adjoint kernel and those that go with it on whatever device a queue belongs to
+// (runtime/device/job_launch.h).
 #pragma once
 
 #include "nodes/psv/device/adjoint_job.h"
-#include "nodes/psv/device/launch_anywhere.h"
+#include "nodes/psv/device/with_planes.h"
+#include "runtime/device/job_launch.h"
 
 namespace rimetree::psv {
 
@@ -13,15 +15,6 @@ void launch(memory::Queue& queue, const DeviceAddJob& job);
 void launch(memory::Queue& queue, const DeviceSideAddJob& job);
 void launch(memory::Queue& queue, const DeviceCompareJob& job);
 void launch(memory::Queue& queue, const DevicePlanesJob& job);
-
-struct GpuAdjointLauncher {
-  void (*adjoint)(memory::Queue& queue, const DeviceAdjointJob& job) = nullptr;
-  void (*add)(memory::Queue& queue, const DeviceAddJob& job) = nullptr;
-  void (*add_sides)(memory::Queue& queue, const DeviceSideAddJob& job) = nullptr;
-  void (*compare)(memory::Queue& queue, const DeviceCompareJob& job) = nullptr;
-  void (*planes)(memory::Queue& queue, const DevicePlanesJob& job) = nullptr;
-};
-void set_gpu_adjoint_launcher(const GpuAdjointLauncher& launcher);
 
 /// Calls f.template operator()<kPlanes, kGeneral, kSpectra>() with the instance that a job needs.
 template <class F>

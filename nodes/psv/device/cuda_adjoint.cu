@@ -97,10 +97,9 @@ void launch_planes(memory::Queue& queue, const DevicePlanesJob& job) {
   memory::check_cuda(cudaGetLastError(), "launch of adjoints of planes");
 }
 
-[[maybe_unused]] const bool registered = [] {
-  set_gpu_adjoint_launcher({&launch_adjoint, &launch_add, &launch_add_sides, &launch_compare, &launch_planes});
-  return true;
-}();
+[[maybe_unused]] const bool brought = bring_launcher(&launch_adjoint) && bring_launcher(&launch_add) &&
+                                      bring_launcher(&launch_add_sides) && bring_launcher(&launch_compare) &&
+                                      bring_launcher(&launch_planes);
 
 }  // namespace
 }  // namespace rimetree::psv

@@ -3,6 +3,7 @@
 
 #include "memory/cuda_device.h"
 #include "nodes/psv/device/place.h"
+#include "runtime/device/job_launch.h"
 
 namespace rimetree::psv {
 namespace {
@@ -19,10 +20,7 @@ void place_on_gpu(memory::Queue& queue, const PlaceJob& job) {
   memory::check_cuda(cudaGetLastError(), "launch that places visibilities");
 }
 
-[[maybe_unused]] const bool registered = [] {
-  set_gpu_placer(&place_on_gpu);
-  return true;
-}();
+[[maybe_unused]] const bool brought = bring_launcher(&place_on_gpu);
 
 }  // namespace
 }  // namespace rimetree::psv

@@ -1,4 +1,4 @@
-// The direct sum as a method of the pipeline for devices (device_pipeline.h).
+// The direct sum as a method of the pipeline for devices (pipeline.h).
 #pragma once
 
 #include "nodes/psv/device/pipeline.h"

@@ -8,8 +8,6 @@
 namespace rimetree::psv {
 namespace {
 
-GpuLauncher gpu_launcher;
-
 template <class T, int kPlanes, bool kGeneral, int kThreads>
 void run_block(const DeviceJob<T>& job, const BlockPlace& block, Staged<T, kGeneral, kThreads>& staged) {
   std::vector<Sums<T, kPlanes>> sums(kThreads);
@@ -35,15 +33,13 @@ void run_on_host(const DeviceJob<T>& job) {
 }
 
 template <class T>
-void launch_some(memory::Queue& queue, const DeviceJob<T>& job, void (*gpu)(memory::Queue&, const DeviceJob<T>&)) {
-  if (job.n_row > 0 && job.n_run > 0) launch_anywhere(queue, job, gpu, run_on_host<T>);
+void launch_some(memory::Queue& queue, const DeviceJob<T>& job) {
+  if (job.n_row > 0 && job.n_run > 0) launch_job(queue, job, run_on_host<T>);
 }
 
 }  // namespace
 
-void set_gpu_launcher(GpuLauncher launcher) { gpu_launcher = launcher; }
-
-void launch(memory::Queue& queue, const DeviceJob<float>& job) { launch_some(queue, job, gpu_launcher.single); }
-void launch(memory::Queue& queue, const DeviceJob<double>& job) { launch_some(queue, job, gpu_launcher.double_); }
+void launch(memory::Queue& queue, const DeviceJob<float>& job) { launch_some(queue, job); }
+void launch(memory::Queue& queue, const DeviceJob<double>& job) { launch_some(queue, job); }
 
 }  // namespace rimetree::psv

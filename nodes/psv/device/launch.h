@@ -1,8 +1,9 @@
-// Starts the PSV kernel on whatever device a queue belongs to; see launch_anywhere.h.
+// Starts the PSV kernel on whatever device a queue belongs to (runtime/device/job_launch.h).
 #pragma once
 
 #include "nodes/psv/device/job.h"
-#include "nodes/psv/device/launch_anywhere.h"
+#include "nodes/psv/device/with_planes.h"
+#include "runtime/device/job_launch.h"
 
 namespace rimetree::psv {
 
@@ -10,12 +11,6 @@ namespace rimetree::psv {
 /// without the plugin.
 void launch(memory::Queue& queue, const DeviceJob<float>& job);
 void launch(memory::Queue& queue, const DeviceJob<double>& job);
-
-struct GpuLauncher {
-  void (*single)(memory::Queue& queue, const DeviceJob<float>& job) = nullptr;
-  void (*double_)(memory::Queue& queue, const DeviceJob<double>& job) = nullptr;
-};
-void set_gpu_launcher(GpuLauncher launcher);
 
 /// Calls f.template operator()<kPlanes, kGeneral, kThreads>() with the instance that a job needs.
 template <class T, class F>

@@ -37,8 +37,15 @@ struct PlaceJob {
   }
 };
 
+/// Calls f(array, number of elements) for each array.
+template <class F>
+void for_each_array(PlaceJob& job, F&& f) {
+  f(job.from, job.size());
+  f(job.to, job.n_to);
+  f(job.offset, job.n_row);
+}
+
 /// Queues one launch.
 void launch(memory::Queue& queue, const PlaceJob& job);
-void set_gpu_placer(void (*launcher)(memory::Queue& queue, const PlaceJob& job));
 
 }  // namespace rimetree::psv

@@ -1,7 +1,7 @@
 // Which method and which of its variants computes rows on a device: the cheapest by a model of its arithmetic, with
 // rates that depend on the device's name or architecture only, so that the same input takes the same method and gives
 // the same bits on every run. Copies are the same for all methods. What `rimetree bench tune` has measured on a device
-// takes the place of the model's efficiencies (device_tuning.h).
+// takes the place of the model's efficiencies (tuning.h).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Times the variants of the kernels for devices on a typical problem, all baselines of an array and point sources, and
-// stores the fastest (device_tuning.h). Sources are so many that copies are hidden behind arithmetic, as in a run.
+// stores the fastest (tuning.h). Sources are so many that copies are hidden behind arithmetic, as in a run.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -5,11 +5,8 @@
 namespace rimetree::psv {
 namespace {
 
-[[maybe_unused]] const bool registered = [] {
-  add_gpu_launcher("PSV", program_variant(true, false), &launch_cells<GeneralProgram<false>>);
-  add_gpu_launcher("PSV", program_variant(true, true), &launch_cells<GeneralProgram<true>>);
-  return true;
-}();
+[[maybe_unused]] const bool brought =
+    bring_launcher(&launch_cells<GeneralProgram<false>>) && bring_launcher(&launch_cells<GeneralProgram<true>>);
 
 }  // namespace
 }  // namespace rimetree::psv

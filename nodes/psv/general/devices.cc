@@ -45,9 +45,13 @@ class GeneralPath final : public DevicePath {
     plan.wants_frequency = true;
     return plan;
   }
+  bool has_program(const memory::Device& device, int variant) const override {
+    return variant == program_variant(true, true) ? has_launcher<ProgramJob<GeneralProgram<true>>>(device)
+                                                  : has_launcher<ProgramJob<GeneralProgram<false>>>(device);
+  }
   void launch(memory::Queue& queue, const CellJob& job, int variant) const override {
     const auto launch_one = [&]<bool kDerivatives>(GeneralProgram<kDerivatives> program) {
-      launch_program<Complex<double>>(queue, "PSV", variant, program, job);
+      launch_program<Complex<double>>(queue, program, job);
     };
     variant == program_variant(true, true) ? launch_one(GeneralProgram<true>{body_})
                                            : launch_one(GeneralProgram<false>{body_});
@@ -127,7 +131,7 @@ std::vector<Evaluation*> evaluate_on_devices(BatchContext& context, const ChildL
     const std::size_t begin = n * d / n_device, count = n * (d + 1) / n_device - begin;
     if (count == 0) continue;
     DeviceContext& device = *context.devices[d];
-    if (!has_launcher(device.device(), "PSV", plans[begin].variant())) {
+    if (!path.has_program(device.device(), plans[begin].variant())) {
       left.insert(left.end(), taken.begin() + static_cast<std::ptrdiff_t>(begin),
                   taken.begin() + static_cast<std::ptrdiff_t>(begin + count));
       continue;

@@ -67,10 +67,7 @@ void launch_on_gpu(memory::Queue& queue, const MatrixJob<T>& job) {
   });
 }
 
-[[maybe_unused]] const bool registered = [] {
-  set_gpu_launcher(GpuMatrixLauncher{&launch_on_gpu<float>, &launch_on_gpu<double>});
-  return true;
-}();
+[[maybe_unused]] const bool brought = bring_launcher(&launch_on_gpu<float>) && bring_launcher(&launch_on_gpu<double>);
 
 }  // namespace
 }  // namespace rimetree::psv

@@ -4,14 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "nodes/psv/device/launch_anywhere.h"
 #include "nodes/psv/matrix/block.h"
 #include "nodes/psv/matrix/unit.h"
 
 namespace rimetree::psv {
 namespace {
-
-GpuMatrixLauncher gpu_launcher;
 
 /// Shared memory of a GPU holds whatever was there before: not-a-numbers, here.
 constexpr int kPoison = 0xff;
@@ -49,15 +46,13 @@ void run_on_host(const MatrixJob<T>& job) {
 }
 
 template <class T>
-void launch_some(memory::Queue& queue, const MatrixJob<T>& job, void (*gpu)(memory::Queue&, const MatrixJob<T>&)) {
-  if (job.n_tile > 0 && job.n_run > 0) launch_anywhere(queue, job, gpu, run_on_host<T>);
+void launch_some(memory::Queue& queue, const MatrixJob<T>& job) {
+  if (job.n_tile > 0 && job.n_run > 0) launch_job(queue, job, run_on_host<T>);
 }
 
 }  // namespace
 
-void set_gpu_launcher(GpuMatrixLauncher launcher) { gpu_launcher = launcher; }
-
-void launch(memory::Queue& queue, const MatrixJob<float>& job) { launch_some(queue, job, gpu_launcher.single); }
-void launch(memory::Queue& queue, const MatrixJob<double>& job) { launch_some(queue, job, gpu_launcher.double_); }
+void launch(memory::Queue& queue, const MatrixJob<float>& job) { launch_some(queue, job); }
+void launch(memory::Queue& queue, const MatrixJob<double>& job) { launch_some(queue, job); }
 
 }  // namespace rimetree::psv

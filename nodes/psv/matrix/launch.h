@@ -1,4 +1,4 @@
-// Starts the matrix-product kernel on whatever device a queue belongs to; see nodes/psv/device/launch_anywhere.h.
+// Starts the matrix-product kernel on whatever device a queue belongs to (runtime/device/job_launch.h).
 #pragma once
 
 #include <iterator>
@@ -6,6 +6,7 @@
 
 #include "memory/queue.h"
 #include "nodes/psv/matrix/job.h"
+#include "runtime/device/job_launch.h"
 
 namespace rimetree::psv {
 
@@ -13,12 +14,6 @@ namespace rimetree::psv {
 /// without the plugin.
 void launch(memory::Queue& queue, const MatrixJob<float>& job);
 void launch(memory::Queue& queue, const MatrixJob<double>& job);
-
-struct GpuMatrixLauncher {
-  void (*single)(memory::Queue& queue, const MatrixJob<float>& job) = nullptr;
-  void (*double_)(memory::Queue& queue, const MatrixJob<double>& job) = nullptr;
-};
-void set_gpu_launcher(GpuMatrixLauncher launcher);
 
 /// Calls f.template operator()<unit, tile, warps, planes>() with the instance that a variant and a number of planes
 /// need; false for a variant that there is not.

@@ -1,4 +1,4 @@
-// The matrix product as a method of the pipeline for devices (device_pipeline.h).
+// The matrix product as a method of the pipeline for devices (device/pipeline.h).
 #pragma once
 
 #include "nodes/psv/device/pipeline.h"

@@ -4,9 +4,9 @@
 
 #include <cub/device/device_segmented_reduce.cuh>
 
-#include "memory/buffer.h"
 #include "memory/cuda_device.h"
 #include "tests/benchmarks/cuda/baselines.h"
+#include "tests/support/device_buffer.h"
 
 namespace rimetree::benchmarks {
 namespace {
@@ -37,7 +37,7 @@ double time_cub_sum(memory::Device& device, const PlainSum& host, int n_evaluati
   const auto queue = device.make_queue();
   const cudaStream_t stream = memory::cuda_stream(*queue);
   const auto input = [&device](const double* values, std::size_t n) {
-    return memory::Buffer<double>(device, std::span<const double>(values, n));
+    return test::DeviceBuffer<double>(device, std::span<const double>(values, n));
   };
   const auto n_source = static_cast<std::size_t>(host.n_source), n_row = static_cast<std::size_t>(host.n_row);
   const auto uvw = input(host.uvw, 3 * n_row), sigma = input(host.sigma, 3 * n_source),
@@ -46,7 +46,7 @@ double time_cub_sum(memory::Device& device, const PlainSum& host, int n_evaluati
   PlainSum p = host;
   p.uvw = uvw.data(), p.sigma = sigma.data(), p.flux = flux.data(), p.frequency_hz = frequency.data();
   const std::int64_t n_visibility = std::int64_t{host.n_row} * host.n_channel;
-  memory::Buffer<Complex<double>> out(device, static_cast<std::size_t>(n_visibility));
+  test::DeviceBuffer<Complex<double>> out(device, static_cast<std::size_t>(n_visibility));
 
   const auto terms = thrust::make_transform_iterator(thrust::make_counting_iterator(std::int64_t{0}), Term{p});
   const auto starts =

@@ -8,8 +8,8 @@
 #include <random>
 #include <thread>
 
-#include "memory/buffer.h"
 #include "memory/staging.h"
+#include "tests/support/device_buffer.h"
 
 namespace rimetree::test {
 namespace {
@@ -25,8 +25,8 @@ TEST(ChosenDevice, CopiesAtOnce) {
   const auto device = memory::open_device(chosen_device());
   for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{100000}}) {
     const auto values = numbers(n, n);
-    const memory::Buffer<std::uint64_t> first(*device, std::span<const std::uint64_t>(values));
-    memory::Buffer<std::uint64_t> second(*device, n);
+    const DeviceBuffer<std::uint64_t> first(*device, std::span<const std::uint64_t>(values));
+    DeviceBuffer<std::uint64_t> second(*device, n);
     device->copy_within(second.data(), first.data(), first.bytes());
     EXPECT_EQ(second.to_host(), values);
   }
@@ -41,7 +41,7 @@ TEST(ChosenDevice, TellsThatThereIsNoRoomAndGoesOn) {
   for (int k = 0; k < 2; ++k) {
     EXPECT_THROW(device->allocate(too_much), memory::OutOfMemory);
     EXPECT_THROW(queue->allocate(too_much), memory::OutOfMemory);
-    const memory::Buffer<std::uint64_t> there(*device, std::span<const std::uint64_t>(values));
+    const DeviceBuffer<std::uint64_t> there(*device, std::span<const std::uint64_t>(values));
     EXPECT_EQ(there.to_host(), values);
   }
 }

@@ -8,30 +8,31 @@
 #include <vector>
 
 #include "memory/device.h"
-#include "memory/view.h"
 
-namespace rimetree::memory {
+namespace rimetree::test {
 
 template <class T>
-class Buffer {
+class DeviceBuffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory is copied byte by byte");
 
  public:
-  Buffer() = default;
-  /// `count` elements with undefined contents; throws OutOfMemory.
-  Buffer(Device& device, std::size_t count) : device_(&device), count_(count) {
+  DeviceBuffer() = default;
+  /// `count` elements with undefined contents; throws memory::OutOfMemory.
+  DeviceBuffer(memory::Device& device, std::size_t count) : device_(&device), count_(count) {
     if (count > static_cast<std::size_t>(-1) / sizeof(T))
-      throw OutOfMemory(device.name(), static_cast<std::size_t>(-1));
+      throw memory::OutOfMemory(device.name(), static_cast<std::size_t>(-1));
     data_ = static_cast<T*>(device.allocate(bytes()));
   }
   /// A copy of host data on the device.
-  Buffer(Device& device, std::span<const T> source) : Buffer(device, source.size()) { copy_from(source); }
-  Buffer(Buffer&& other) noexcept { swap(other); }
-  Buffer& operator=(Buffer&& other) noexcept {
-    Buffer(std::move(other)).swap(*this);
+  DeviceBuffer(memory::Device& device, std::span<const T> source) : DeviceBuffer(device, source.size()) {
+    copy_from(source);
+  }
+  DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    DeviceBuffer(std::move(other)).swap(*this);
     return *this;
   }
-  ~Buffer() {
+  ~DeviceBuffer() {
     if (device_ != nullptr) device_->deallocate(data_, bytes());
   }
 
@@ -39,7 +40,7 @@ class Buffer {
   const T* data() const { return data_; }
   std::size_t size() const { return count_; }
   std::size_t bytes() const { return count_ * sizeof(T); }
-  Device* device() const { return device_; }
+  memory::Device* device() const { return device_; }
 
   void copy_from(std::span<const T> source) {
     check(source.size());
@@ -54,15 +55,9 @@ class Buffer {
     copy_to(values);
     return values;
   }
-  template <std::size_t Rank>
-  View<T, Rank> view(const std::array<std::size_t, Rank>& shape) {
-    const View<T, Rank> result{data_, shape};
-    check(result.size());
-    return result;
-  }
 
  private:
-  void swap(Buffer& other) noexcept {
+  void swap(DeviceBuffer& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(data_, other.data_);
     std::swap(count_, other.count_);
@@ -73,9 +68,9 @@ class Buffer {
                                   std::to_string(count));
   }
 
-  Device* device_ = nullptr;
+  memory::Device* device_ = nullptr;
   T* data_ = nullptr;
   std::size_t count_ = 0;
 };
 
-}  // namespace rimetree::memory
+}  // namespace rimetree::test
