@@ -41,7 +41,9 @@ CrossProducts::CrossProducts(std::size_t n_channel, std::size_t n_input, Strateg
     : strategy_(strategy), threads_(threads), sums_(n_channel, n_input), blocks_(threads.size()) {}
 CrossProducts::~CrossProducts() = default;
 
-void CrossProducts::clear() { sums_ = ProductSums(sums_.n_channel, sums_.n_input); }
+void CrossProducts::clear() {
+  for (auto* numbers : {&sums_.re, &sums_.im, &sums_.count}) std::fill(numbers->begin(), numbers->end(), 0);
+}
 
 void CrossProducts::add(const Voltages& voltages, const SampleMask* mask) {
   if (sums_.n_channel != voltages.n_channel || sums_.n_input != voltages.n_input)

@@ -15,7 +15,7 @@ from .nodes import Correlator
 from .scope import NodeScope
 
 #: Bytes of a complex sample in each format.
-_BYTES = {"mwa32t": 2, "mwa32t-swapped": 2, "chime": 1, "int4": 1, "int4-low": 1, "int8": 2}
+BYTES_OF_FORMATS = {"mwa32t": 2, "mwa32t-swapped": 2, "chime": 1, "int4": 1, "int4-low": 1, "int8": 2}
 
 
 @checked
@@ -92,14 +92,14 @@ def _memory_file(codes: np.ndarray):
 
 def _codes(voltages, name: str) -> np.ndarray:
     """The samples' codes, little-endian, [time, channel, input]."""
-    if name not in _BYTES:
-        raise Error(f"format is {name!r}, expected {', '.join(map(repr, _BYTES))}")
+    if name not in BYTES_OF_FORMATS:
+        raise Error(f"format is {name!r}, expected {', '.join(map(repr, BYTES_OF_FORMATS))}")
     array = np.asarray(voltages)
     if name == "int8" and array.dtype == np.int8:
         if array.ndim != 4 or array.shape[3] != 2:
             raise Error(f"voltages have shape {list(array.shape)}, expected [time, channel, input, 2] of int8")
         return np.ascontiguousarray(array).view("<u2")[..., 0]
-    wanted = np.dtype("<u2" if _BYTES[name] == 2 else "u1")
+    wanted = np.dtype("<u2" if BYTES_OF_FORMATS[name] == 2 else "u1")
     if array.dtype.newbyteorder("<") != wanted:
         raise Error(f"voltages are {array.dtype}, expected {wanted.name}: the codes of format {name!r}")
     if array.ndim != 3:

@@ -11,6 +11,7 @@ print(bench.measure(case, peak=peak).rate)
 
 from .._core import machine, multiply_add_peak, tune_device
 from .cases import PsvCase, grid, quick, select
+from .correlator import measure_correlator, new_correlator_record, write_correlator_record
 from .figure import write_figure
 from .measuring import Clocks, Measurement, WrongAnswerError, measure
 from .record import Record, mean_ratio, new_record, read_record, speed_ups
@@ -31,12 +32,15 @@ __all__ = [
     "grid",
     "mean_ratio",
     "measure",
+    "measure_correlator",
     "multiply_add_peak",
+    "new_correlator_record",
     "new_record",
     "quick",
     "read_record",
     "select",
     "speed_ups",
     "tune_device",
+    "write_correlator_record",
     "write_figure",
 ]

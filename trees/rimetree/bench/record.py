@@ -48,34 +48,39 @@ class Record:
 
 def new_record(peak: dict, threads: int | None, seconds: float) -> Record:
     """A record without cases: where and when. `peak`: of `_core.multiply_add_peak`; `threads`: None is the default."""
+    about = where_and_when(threads, seconds)
+    about["machine"] |= {
+        "instruction_set": peak["instruction_set"],
+        "peak_multiply_adds_per_second_of_a_core": {
+            "double": peak["double_per_second"],
+            "single": peak["single_per_second"],
+        },
+    }
+    return Record(about)
+
+
+def where_and_when(threads: int | None, seconds: float) -> dict:
+    """What every record says of machine, versions, date and load. `threads`: None is the default."""
     from .. import __version__, nodes
 
-    available = _core.machine()["threads"]
-    return Record(
-        {
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "machine": {
-                "processor": processor_name(),
-                "processors": os.cpu_count(),
-                "threads": threads or available,
-                "instruction_set": peak["instruction_set"],
-                "peak_multiply_adds_per_second_of_a_core": {
-                    "double": peak["double_per_second"],
-                    "single": peak["single_per_second"],
-                },
-                "memory_bytes": memory_bytes(),
-                "system": platform.platform(),
-            },
-            "versions": {
-                "rimetree": __version__,
-                "nodes": nodes.own_plugin.about,
-                "python": platform.python_version(),
-                "numpy": np.__version__,
-            },
-            "seconds_per_case": seconds,
-            "load_average_at_the_start": _load(),
-        }
-    )
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": {
+            "processor": processor_name(),
+            "processors": os.cpu_count(),
+            "threads": threads or _core.machine()["threads"],
+            "memory_bytes": memory_bytes(),
+            "system": platform.platform(),
+        },
+        "versions": {
+            "rimetree": __version__,
+            "nodes": nodes.own_plugin.about,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        },
+        "seconds_per_case": seconds,
+        "load_average_at_the_start": _load(),
+    }
 
 
 def read_record(path: str | os.PathLike) -> Record:

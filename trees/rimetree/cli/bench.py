@@ -132,6 +132,51 @@ def tune(devices, seconds) -> None:
         log(f"stored in {report['path']}")
 
 
+@command.command("correlate")
+@click.option(
+    "--inputs",
+    multiple=True,
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=(64, 256, 1024),
+    show_default=True,
+    help="Antennas times polarisations; may be repeated.",
+)
+@click.option("--format", "formats", multiple=True, default=("chime", "int8"), show_default=True, help="Sample format.")
+@click.option("--strategy", default="automatic", show_default=True, help="As rt.correlate has it.")
+@click.option("--seconds", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Per case, about.")
+@threads_option
+@click.option("--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with device and date.")
+def correlate(inputs, formats, strategy, seconds, threads, json_file) -> None:
+    """Products of voltages by the Correlator node: useful operations per second, reading and unpacking included.
+
+    \b
+    rimetree bench correlate --inputs 64 --threads 1
+
+    One channel of 4096 samples, again and again. Each product of N (N + 1) / 2 takes four multiplications and four
+    additions a sample: 4 N (N + 1) operations. Columns: operations per second of the whole machine, and per second of
+    processor time; samples of a channel per second, of all inputs. What is timed is first compared with the products
+    formed one after the other, which must be the same to the last bit; exit status 1 where they are not.
+    """
+    from rimetree import bench
+
+    _check_files(json_file, None, bench)
+    record = bench.new_correlator_record(threads, seconds)
+    click.echo(f"{record['date']}  {record['machine']['processor']}, threads: {record['machine']['threads']}")
+    click.echo(f"{'format':<16}{'inputs':>8}{'op/s':>12}{'per core':>12}{'samples/s':>12}")
+    for name in formats:
+        for n_input in inputs:
+            case = bench.measure_correlator(name, n_input, strategy=strategy, threads=threads, seconds=seconds)
+            record["cases"].append(case)
+            click.echo(
+                f"{name:<16}{n_input:>8}{case['operations_per_second']:>12.3g}"
+                f"{case['operations_per_processor_second']:>12.3g}{case['channel_samples_per_second']:>12.3g}"
+            )
+    if json_file:
+        bench.write_correlator_record(json_file, record)
+        log(f"wrote {json_file}")
+
+
 def _check_files(json_file: str | None, plot: str | None, bench) -> None:
     """Before minutes are spent: whether results can be written."""
     if plot and os.path.splitext(plot)[1].lower() not in bench.figure.ENDINGS:
