@@ -64,12 +64,9 @@ from collections.abc import Callable, Sequence
 from numpy.typing import ArrayLike
 
 from . import _core as _core
-from .plugins import Plugin
 from .scope import NodeDef, NodeStub
 
 Child = NodeDef | NodeStub | ArrayLike
-
-own_plugin: Plugin
 
 def refresh() -> None: ...
 def class_infos() -> list[dict]: ...

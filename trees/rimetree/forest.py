@@ -22,8 +22,9 @@ from .asking import (
     state_changes,
 )
 from .cells import Cells
-from .ms import OpenSet, RunReport, Tiles, run_options
-from .ms_reading import source_of
+from .ms_objective import MsObjective
+from .ms_reading import OpenSet, Tiles, source_of
+from .ms_run import RunReport, run_options
 from .parameters import DerivativeCheck, NodeCheck, Parameter
 from .result import Result, failure_text, result_from_runtime
 from .scope import NodeScope, NodeStub, errors_of, identity_of, specs_of
@@ -294,8 +295,6 @@ class Forest:
         read at each call: make an `MsObjective` to keep them.
         """
         if ms is not None:
-            from .ms_objective import MsObjective
-
             if cells is not None:
                 raise Error("give cells or a Measurement Set, not both: a set has cells of its own")
             objective = MsObjective(self, ms, node, **options)

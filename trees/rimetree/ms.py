@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
-
-from . import _core
-from ._core import Error
-from .arguments import checked
 from .make_ms import Band, Created, create
-from .ms_reading import OpenSet, Tiles
-from .solving import SolveReport
-from .timing import TimingReport
-from .verification import Verification, tolerance_of
+from .ms_group import MsGroup, groups
+from .ms_reading import (
+    CORRELATION_NAMES,
+    CORRELATION_NUMBERS,
+    OpenSet,
+    Tiles,
+    baselines,
+    feed_of,
+    inspect,
+    sample_tiles,
+    slot_times,
+    tiles,
+)
+from .ms_run import RunReport, run_options
 
 __all__ = [
     "CORRELATION_NAMES",
@@ -37,169 +37,3 @@ __all__ = [
     "slot_times",
     "tiles",
 ]
-
-#: casacore's numbers of correlation types.
-CORRELATION_NUMBERS = {
-    **{"I": 1, "Q": 2, "U": 3, "V": 4},
-    **{"RR": 5, "RL": 6, "LR": 7, "LL": 8},
-    **{"XX": 9, "XY": 10, "YX": 11, "YY": 12},
-}
-CORRELATION_NAMES = {number: name for name, number in CORRELATION_NUMBERS.items()}
-
-
-@dataclass(frozen=True)
-class RunReport:
-    """What `Forest.run` did.
-
-    Times are wall-clock seconds. Reading and writing go on beside evaluating: theirs are the seconds for which the run
-    had to wait. `overhead_seconds` is what is neither node arithmetic nor waiting. `missing` counts Sinks without a
-    value, summed over tiles. `notes`: which methods were chosen and why. `verification`: what was found by `verify`.
-    `solves`: reports of Solvers, one for each time-slot group.
-    """
-
-    tiles: int
-    rows: int
-    rows_written: int
-    missing: int
-    time_slots: int
-    read_seconds: float
-    write_seconds: float
-    evaluate_seconds: float
-    total_seconds: float
-    overhead_seconds: float
-    columns: list[str]
-    timing: TimingReport
-    warnings: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    verification: Verification | None = None
-    solves: list[SolveReport] = field(default_factory=list)
-
-    def _solves_text(self) -> list[str]:
-        bad = [solve for solve in self.solves if not solve.converged]
-        if not self.solves:
-            return []
-        summary = f"{len(self.solves) - len(bad)} of {len(self.solves)} solves converged"
-        shown = bad[:10] if len(self.solves) > 3 else self.solves
-        more = [f"and {len(bad) - 10} more that did not"] if len(bad) > 10 else []
-        return [summary, *(str(solve) for solve in shown), *more]
-
-    @property
-    def overhead_fraction(self) -> float:
-        """Framework overhead as a part of node arithmetic and overhead together (I/O left out)."""
-        computing = self.total_seconds - self.read_seconds - self.write_seconds
-        return self.overhead_seconds / computing if computing > 0 else 0.0
-
-    def __str__(self) -> str:
-        return "\n".join(
-            [
-                str(self.timing),
-                f"{self.tiles} tiles of at most {self.time_slots} time slots, {self.rows} rows read, "
-                f"{self.rows_written} written to {', '.join(self.columns)}",
-                f"total {self.total_seconds:.3f} s: reading {self.read_seconds:.3f} s, writing "
-                f"{self.write_seconds:.3f} s, evaluating {self.evaluate_seconds:.3f} s; framework overhead "
-                f"{self.overhead_seconds:.4f} s ({100 * self.overhead_fraction:.2f} % of computing)",
-                *self._solves_text(),
-                *self.notes,
-                *([str(self.verification)] if self.verification else []),
-            ]
-        )
-
-
-@checked
-def run_options(
-    *,
-    data_desc_id: int | None = None,
-    field_id: int | None = None,
-    autocorrelations: bool = False,
-    time_slots: int | None = None,
-    channels: tuple[int, int] | None = None,
-    time_range_s: tuple[float, float] | None = None,
-    precision: str = "double",
-    tolerance: float | None = None,
-    verify: int = 0,
-    part: tuple[int, int, int] | None = None,
-    join_windows: bool = False,
-) -> dict:
-    """Which part of a Measurement Set to take and how.
-
-    `data_desc_id`, `field_id`: only these rows (None: all). `time_slots`: per time-slot group (None: as many as fit in
-    memory). `channels`: (first, stop). `time_range_s`: (first, last) TIME (MJD, seconds) of the rows to take.
-    `precision`: "double" or "single"; `tolerance`: what may be wrong instead, as a fraction of the total flux.
-    `verify`: so many visibilities, chosen at random, are computed again in extended precision (those of each batch of
-    nodes that can be). `part`: (index, count, rows) where this run is one of several that fill a column together, one
-    for each field, with so many rows in all: if one of them is interrupted, the set says so until the last has ended.
-    `join_windows`: the spectral windows of a field at the same times make one time-slot group, channel after channel;
-    for trees that solve and write nothing.
-    """
-    tolerance_of(precision, tolerance)
-    if verify < 0:
-        raise Error(f"verify must be a number of visibilities, not {verify}")
-    if time_slots is not None and time_slots < 1:
-        raise Error(f"time_slots must be at least 1, not {time_slots}")
-    return {
-        "data_desc_id": data_desc_id,
-        "field_id": field_id,
-        "autocorrelations": autocorrelations,
-        "time_slots": time_slots,
-        "channels": None if channels is None else [int(channel) for channel in channels],
-        "time_range_s": None if time_range_s is None else np.array(time_range_s, dtype=float),
-        "precision": precision,
-        "tolerance": tolerance,
-        "verify": int(verify),
-        "continues": part is not None and part[0] > 0,
-        "more_follow": part is not None and part[0] < part[1] - 1,
-        "rows_expected": 0 if part is None else part[2],
-        "join_windows": join_windows,
-    }
-
-
-@checked
-def inspect(path: str | os.PathLike, *, scan_cells: bool = True) -> dict:
-    """What a Measurement Set holds and what in it bites, as nested dicts and lists (metadata, rows, channels, times,
-    flags, UVW convention, unfinished columns, warnings). Without `scan_cells` flags and weights are not read, which is
-    quicker on large sets. Raises `Error` if it cannot be opened."""
-    return json.loads(_core.inspect_ms(os.fspath(path), scan_cells))
-
-
-@checked
-def baselines(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int]]:
-    """(ANTENNA1, ANTENNA2) pairs that have rows, ascending. Options as `run_options`."""
-    return Tiles(path, [], {**run_options(**options), "time_slots": 1}).baselines()
-
-
-@checked
-def slot_times(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int, float]]:
-    """(DATA_DESC_ID, FIELD_ID, TIME) of every time slot, by time; TIME is in seconds of MJD. Options as `run_options`;
-    no cells are read."""
-    keys = Tiles(path, [], {**run_options(**options), "time_slots": 1}).keys()
-    found = {(key["data_desc_id"], key["field_id"], key["first_time_s"]) for key in keys if not key["layer"]}
-    return sorted(found, key=lambda slot: (slot[2], slot[0], slot[1]))
-
-
-@checked
-def tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str] = (), **options) -> Iterator[dict]:
-    """Read a Measurement Set in time-slot groups; options as `run_options`.
-
-    Each is a dict of read-only arrays: `time_s` [time], `interval_s` [time], `frequency_hz` and `channel_width_hz`
-    [channel], `correlation_type` (casacore's numbers), `baselines` (pairs of antenna ids), `row` [baseline, time] (-1:
-    no such row), `uvw_m` and `uvw_rate_m_s` [baseline, time, 3], `exposure_s` [baseline, time], `flag` and `weight`
-    [baseline, time, channel, correlation], and `columns`, a dict of complex64 arrays of that shape.
-    """
-    yield from Tiles(path, columns, run_options(**options))
-
-
-@checked
-def sample_tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str], count: int, **options) -> Iterator[dict]:
-    """As `tiles`, but of one time slot each and `count` of them at most, spread evenly over the set."""
-    found = Tiles(path, columns, {**run_options(**options), "time_slots": 1})
-    for index in np.unique(np.linspace(0, len(found) - 1, min(count, len(found))).round().astype(int)):
-        yield found[int(index)]
-
-
-@checked
-def feed_of(correlations: Sequence[int]) -> str:
-    """ "circular" or "linear" from casacore's numbers of correlation types; Stokes I counts as linear."""
-    return "circular" if any(5 <= number <= 8 for number in correlations) else "linear"
-
-
-from .ms_group import MsGroup, groups  # noqa: E402 - it stands on what is above

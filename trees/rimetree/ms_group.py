@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ._core import Error
 from .arguments import checked
-from .ms import CORRELATION_NUMBERS, baselines, feed_of, inspect
-from .ms_reading import OpenSet
+from .ms_reading import CORRELATION_NUMBERS, OpenSet, baselines, feed_of, inspect
 
 
 @dataclass(frozen=True, eq=False)

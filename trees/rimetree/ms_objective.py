@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import os
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from . import _core
 from ._core import Error
 from .arguments import checked
-from .forest import Forest
-from .ms import run_options
+from .ms_run import run_options
 from .scope import NodeStub
 
 _CLASSES = ("ChiSquare", "LogLikelihood")
+
+
+@runtime_checkable
+class Forest(Protocol):
+    """What is asked of a `rimetree.Forest`, which makes objectives itself."""
+
+    _core: object
+
+    def nodes(self) -> list[dict]: ...
+
+    def set_parameters(self, x: np.ndarray) -> None: ...
 
 
 class MsObjective:

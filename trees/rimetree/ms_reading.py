@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 
@@ -9,6 +10,15 @@ import numpy as np
 
 from . import _core
 from .arguments import ArgumentError, checked
+from .ms_run import run_options
+
+#: casacore's numbers of correlation types.
+CORRELATION_NUMBERS = {
+    **{"I": 1, "Q": 2, "U": 3, "V": 4},
+    **{"RR": 5, "RL": 6, "LR": 7, "LL": 8},
+    **{"XX": 9, "XY": 10, "YX": 11, "YY": 12},
+}
+CORRELATION_NAMES = {number: name for name, number in CORRELATION_NUMBERS.items()}
 
 
 class OpenSet:
@@ -73,3 +83,52 @@ class Tiles(Sequence):
     def baselines(self) -> list[tuple[int, int]]:
         """(ANTENNA1, ANTENNA2) pairs that have rows in any, ascending."""
         return self._core.baselines()
+
+
+@checked
+def inspect(path: str | os.PathLike, *, scan_cells: bool = True) -> dict:
+    """What a Measurement Set holds and what in it bites, as nested dicts and lists (metadata, rows, channels, times,
+    flags, UVW convention, unfinished columns, warnings). Without `scan_cells` flags and weights are not read, which is
+    quicker on large sets. Raises `Error` if it cannot be opened."""
+    return json.loads(_core.inspect_ms(os.fspath(path), scan_cells))
+
+
+@checked
+def baselines(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int]]:
+    """(ANTENNA1, ANTENNA2) pairs that have rows, ascending. Options as `run_options`."""
+    return Tiles(path, [], {**run_options(**options), "time_slots": 1}).baselines()
+
+
+@checked
+def slot_times(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int, float]]:
+    """(DATA_DESC_ID, FIELD_ID, TIME) of every time slot, by time; TIME is in seconds of MJD. Options as `run_options`;
+    no cells are read."""
+    keys = Tiles(path, [], {**run_options(**options), "time_slots": 1}).keys()
+    found = {(key["data_desc_id"], key["field_id"], key["first_time_s"]) for key in keys if not key["layer"]}
+    return sorted(found, key=lambda slot: (slot[2], slot[0], slot[1]))
+
+
+@checked
+def tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str] = (), **options) -> Iterator[dict]:
+    """Read a Measurement Set in time-slot groups; options as `run_options`.
+
+    Each is a dict of read-only arrays: `time_s` [time], `interval_s` [time], `frequency_hz` and `channel_width_hz`
+    [channel], `correlation_type` (casacore's numbers), `baselines` (pairs of antenna ids), `row` [baseline, time] (-1:
+    no such row), `uvw_m` and `uvw_rate_m_s` [baseline, time, 3], `exposure_s` [baseline, time], `flag` and `weight`
+    [baseline, time, channel, correlation], and `columns`, a dict of complex64 arrays of that shape.
+    """
+    yield from Tiles(path, columns, run_options(**options))
+
+
+@checked
+def sample_tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str], count: int, **options) -> Iterator[dict]:
+    """As `tiles`, but of one time slot each and `count` of them at most, spread evenly over the set."""
+    found = Tiles(path, columns, {**run_options(**options), "time_slots": 1})
+    for index in np.unique(np.linspace(0, len(found) - 1, min(count, len(found))).round().astype(int)):
+        yield found[int(index)]
+
+
+@checked
+def feed_of(correlations: Sequence[int]) -> str:
+    """ "circular" or "linear" from casacore's numbers of correlation types; Stokes I counts as linear."""
+    return "circular" if any(5 <= number <= 8 for number in correlations) else "linear"

@@ -13,8 +13,9 @@ import textwrap
 
 import numpy as np
 
-from . import _core, plugins
+from . import _core
 from .definitions import NodeDef
+from .py_node import register
 from .signatures import VALUE_FIRST, Signature, define
 from .state import STATE_TYPES
 
@@ -37,8 +38,6 @@ def PyNode(*children, evaluate=None, pull_back=None, dims=(), depends_on=("domai
     (the result does not depend on it), as a sequence if there are several. It may be given on all cells, also where a
     child is shorter: then it is summed over them. Where the result is flagged the adjoint is zero.
     """
-    from .py_node import register
-
     if evaluate is None:
         raise TypeError("PyNode needs evaluate=, a function (cells, *children) -> array")
     number = register(evaluate, pull_back)
@@ -142,5 +141,3 @@ def __getattr__(name: str):
 
 
 __all__: list[str] = ["PyNode"]
-own_plugin = plugins.load_own()
-refresh()

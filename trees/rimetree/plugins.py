@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import _core
+from . import _core, nodes
 from .arguments import checked
 
 _OWN = Path(__file__).parent / "librimetree_nodes.so"
@@ -34,9 +34,7 @@ def load_plugin(path: str | os.PathLike) -> Plugin:
     RimeTree plugin, or if it was built for another ABI version.
     """
     plugin = Plugin(**_core.load_plugin(os.fspath(path)))
-    from . import nodes  # the generated functions are made from what is registered now
-
-    nodes.refresh()
+    nodes.refresh()  # the functions are made from what is registered now
     if plugin.clashes:
         warnings.warn(
             f"plugin {plugin.name!r}: node classes {', '.join(plugin.clashes)} exist already and were left out",
@@ -45,12 +43,12 @@ def load_plugin(path: str | os.PathLike) -> Plugin:
     return plugin
 
 
-def load_own() -> Plugin:
-    """The project's own node classes, which are a plugin like any other; and the plugin for GPUs, if it was built."""
-    load_cuda()
-    return Plugin(**_core.load_plugin(os.fspath(_OWN)))
-
-
 def load_cuda() -> Plugin | None:
     """The plugin for GPUs; None where it was not built."""
     return Plugin(**_core.load_plugin(os.fspath(_CUDA))) if _CUDA.is_file() else None
+
+
+load_cuda()
+#: The project's own node classes, which are a plugin like any other.
+own_plugin = Plugin(**_core.load_plugin(os.fspath(_OWN)))
+nodes.refresh()

@@ -61,7 +61,7 @@ def new_record(peak: dict, threads: int | None, seconds: float) -> Record:
 
 def where_and_when(threads: int | None, seconds: float) -> dict:
     """What every record says of machine, versions, date and load. `threads`: None is the default."""
-    from .. import __version__, nodes
+    from .. import __version__, plugins
 
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -74,7 +74,7 @@ def where_and_when(threads: int | None, seconds: float) -> dict:
         },
         "versions": {
             "rimetree": __version__,
-            "nodes": nodes.own_plugin.about,
+            "nodes": plugins.own_plugin.about,
             "python": platform.python_version(),
             "numpy": np.__version__,
         },

@@ -53,7 +53,7 @@ def _about(rt, infos: list[dict], loaded: list) -> list[str]:
     from rimetree.machine import processor_name
 
     machine = _core.machine()
-    own, cuda = rt.nodes.own_plugin, plugins.load_cuda()
+    own, cuda = plugins.own_plugin, plugins.load_cuda()
     lines = [
         f"rimetree {rt.__version__}, plugin ABI {machine['plugin_abi_version']}",
         f"Python {platform.python_version()} ({sys.executable}), NumPy {np.__version__}, astropy {astropy.__version__}",

@@ -1,0 +1,58 @@
+"""No circles among the modules of the Python package: what a module stands on does not stand on it."""
+
+import ast
+import graphlib
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "trees" / "rimetree"
+
+
+def module_name(path: Path) -> str:
+    """ "cli.run" of cli/run.py; "cli" of cli/__init__.py, "" of the package's own."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(name: str, path: Path, modules: set[str]) -> set[str]:
+    """Modules that one imports relative to itself, wherever in it, but not for names of types alone; the package for a
+    name that a package gives."""
+    folder = name.split(".") if name else []
+    if path.name != "__init__.py":
+        folder = folder[:-1]
+    found = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    only_types = {
+        id(inside)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for inside in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or node.level == 0 or id(node) in only_types:
+            continue
+        base = ".".join([*folder[: len(folder) - node.level + 1], *([node.module] if node.module else [])])
+        for alias in node.names:
+            if alias.name == "_core":
+                continue  # the extension module
+            full = f"{base}.{alias.name}" if base else alias.name
+            found.add(full if full in modules else base)
+    return (found & modules) - {name}
+
+
+def graph() -> dict[str, set[str]]:
+    modules = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    return {name: imported(name, path, set(modules)) for name, path in modules.items()}
+
+
+def test_modules_stand_on_each_other_in_one_direction():
+    found = graph()
+    assert "forest" in found["predict"]  # there is something to check
+    # The package gives its version to some of its modules; it is set whatever else is imported.
+    for name in found:
+        found[name].discard("")
+    try:
+        graphlib.TopologicalSorter(found).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"modules import each other: {' <- '.join(error.args[1])}")
