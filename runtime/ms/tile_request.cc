@@ -34,7 +34,7 @@ ReadSelection reads_of(const Forest& forest, const RowSelection& rows, bool flag
     else if (column != "UVW")
       selection.columns.push_back(column);
   }
-  selection.flags = !selection.columns.empty() || flags;
+  selection.flags = !selection.columns.empty() || selection.weights || flags;
   return selection;
 }
 

@@ -135,6 +135,33 @@ def test_data_go_through_spigots_and_python_nodes_to_another_column(small_ms, sm
     np.testing.assert_array_equal(model(path, "DOUBLED")[1], 2 * model(path, "DATA")[1])
 
 
+def test_weights_are_flagged_whatever_else_is_read(small_ms):
+    """FLAG is read for weights alone too."""
+    path = small_ms(columns=("DATA", "MODEL_DATA"))
+    (tile,) = rt.ms.tiles(path, ["DATA"], time_slots=100)
+    mark = np.zeros((2, 2, len(tile["time_s"]), 1))
+    mark[0, 0, 0] = 1.0
+    ns = rt.NodeScope()
+    flagged = rt.ZeroFlagger(rt.Constant(mark, cells_rank=2), oper="NE")
+    ns.sink << rt.Sink(flagged, station_1_index=0, station_2_index=1, output_column="DATA", write_flags=True)
+    rt.Forest(ns).run(path)
+
+    def weight_sum(*others):
+        ns = rt.NodeScope()
+        weight = rt.Spigot(station_1_index=0, station_2_index=1, input_column="WEIGHT")
+        for i, column in enumerate(others):
+            ns.other(i) << rt.Spigot(station_1_index=0, station_2_index=1, input_column=column)
+        ns.sink << rt.Sink(rt.Sum(weight), station_1_index=0, station_2_index=1)
+        rt.Forest(ns).run(path)
+        (tile,) = rt.ms.tiles(path, ["MODEL_DATA"], time_slots=100)
+        return tile["columns"]["MODEL_DATA"][tile["baselines"].index((0, 1)), 0, 0]
+
+    n_time, n_freq = len(tile["time_s"]), len(tile["frequency_hz"])
+    for others in ((), ("UVW",), ("DATA",)):
+        every = n_time * n_freq
+        np.testing.assert_array_equal(weight_sum(*others), [every - n_freq, every, every, every])
+
+
 def test_a_failing_node_ends_the_run_and_the_set_says_how_far_it_came(small_ms):
     path = small_ms(n_time=6)
 

@@ -9,8 +9,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from random_forests import PROPOSALS, Case, Count, differences, grow, psv_case, smallest
+from random_forests import PROPOSALS, Case, Count, differences, grow, psv_case, random_options, smallest
 from random_forests.comparing import PLACES
+from random_forests.ms_cases import fill, ms_difference, ms_tree, tile_of
 from random_forests.solving import solver_difference, solving_case
 from random_forests.tree import cells_text
 from second_opinion import OPINIONS
@@ -54,13 +55,13 @@ def test_every_class_has_an_opinion():
 
 @pytest.mark.parametrize("portion", range(PORTIONS))
 def test_trees_of_all_classes(portion):
-    count = compare("classes", portion, lambda rng: Case(*grow(rng)))
+    count = compare("classes", portion, lambda rng: Case(*grow(rng), **random_options(rng)))
     # Nearly all numbers can be told, so that the comparison says something.
     assert count.doubtful < 0.1 * count.compared and count.refused > 0
 
 
 def test_the_generator_knows_all_classes_but_those_with_cases_of_their_own():
-    assert set(PROPOSALS) | {"PSV", "Solver", "Spigot", "Sink", "VisDataMux"} == set(OPINIONS)
+    assert set(PROPOSALS) | {"Solver", "Spigot", "Sink", "VisDataMux"} == set(OPINIONS)
 
 
 @pytest.mark.parametrize("portion", range(PORTIONS))
@@ -73,13 +74,27 @@ def test_psv_with_all_combinations_of_its_inputs(portion):
 def test_solvers_end_where_scipy_does(portion):
     count, cases = Counter(), seeds("solver", portion)
     for seed in cases:
-        case, place = solving_case(np.random.default_rng(seed)), list(PLACES)[seed % len(PLACES)]
+        case, place = solving_case(np.random.default_rng(seed)), list(PLACES)[seed % 3]
         said = solver_difference(case, place, count)
         if said:
             ending = 'forest = rt.Forest(ns)\nprint(forest.solve("solver", cells), forest.parameter_vector())'
             script = case.tree.script(cells_text(case.cells), ending)
             pytest.fail(f"seed {seed}, {place}: {said}\n\n{script}", pytrace=False)
     assert count["not converged"] <= 0.2 * len(cases)
+
+
+@pytest.mark.parametrize("device", ["none", "simulated"])
+def test_runs_over_a_set_in_which_baselines_are_missing(small_ms, device):
+    path = small_ms(pairs=[(0, 1), (0, 2), (1, 2)], columns=("DATA", "MODEL_DATA"))
+    fill(path, np.random.default_rng(SEED))
+    tile, seen = tile_of(path), 0
+    for seed in range(SEED, SEED + 10 * FACTOR):
+        tree, values = ms_tree(np.random.default_rng(seed), tile, [(0, 1), (0, 2), (1, 2), (0, 3), (2, 3)])
+        said = ms_difference(path, tree, tile, values, device)
+        if said:
+            pytest.fail(f"seed {seed}, {device}: {said}\n\n{tree.script('None', '')}", pytrace=False)
+        seen += sum(values[child].missing for node in tree.nodes for _, child in node.children)
+    assert seen > 0
 
 
 @pytest.mark.parametrize("wrong", ["value", "flags"])

@@ -2,7 +2,7 @@
 
 from . import proposals, sky_proposals
 from .comparing import PLACES, Case, Count, differences
-from .growing import PROPOSALS, grow
+from .growing import PROPOSALS, grow, random_options
 from .psv_scenes import psv_case
 from .shrinking import smallest
 from .tree import Node, Tree
@@ -18,6 +18,7 @@ __all__ = [
     "grow",
     "proposals",
     "psv_case",
+    "random_options",
     "sky_proposals",
     "smallest",
 ]

@@ -9,6 +9,7 @@ from second_opinion import Interpreter, RefusedError, Value
 
 import rimetree as rt
 
+from .comparing import BELIEVED, placeholder
 from .tree import Node, Tree
 
 PROPOSALS: dict[str, Callable] = {}
@@ -76,14 +77,10 @@ class Growth:
 
     def add(self, class_name: str, children, state) -> str | None:
         """The name of the new node; None where the second opinion refuses it."""
-        node = Node(self.new_name(), class_name, tuple(children), state)
-        if class_name == "GaussNoise":
-            shape = (*np.asarray(state["dims"], int), *self.extents[:2], 1, 1)
-            x = state["mean"] + np.clip(self.rng.normal(size=shape), -5, 5) * state["stddev"] + 0j
-            x = x if state["complex"] else x.real
-            self.interpreter.outside[node.name] = x
-        if class_name == "DeviceMemory":
-            self.interpreter.outside[node.name] = np.ones((8, 1, 1, 1, 1))
+        inline = self.chance(0.3) and class_name not in (*BELIEVED, "Parm")  # noise depends on the node's name
+        node = Node(self.new_name(), class_name, tuple(children), state, inline)
+        if class_name in BELIEVED:
+            self.interpreter.outside[node.name] = placeholder(node, self.cells)
         try:
             self.interpreter.add(node)
         except RefusedError:
@@ -151,3 +148,11 @@ def grow(rng: np.random.Generator, classes: list[str] | None = None) -> tuple[Tr
     others = [str(name) for name in rng.choice(added[:-1], min(2, len(added) - 1), replace=False)] if added else []
     roots = list(dict.fromkeys([*(added[-1:] or [growth.random_constant()]), *others]))
     return Tree(growth.nodes, roots).pruned(), growth.cells
+
+
+def random_options(rng: np.random.Generator) -> dict:
+    """How exactly monolithic sums are asked for: mostly in double precision."""
+    kind = rng.random()
+    if kind < 0.8:
+        return {}
+    return {"precision": "single"} if kind < 0.9 else {"tolerance": float(10.0 ** rng.uniform(-11, -3))}

@@ -306,7 +306,7 @@ def parm(g: Growth, _):
         inner = inner[g.rng.random(len(inner)) < 0.5]
         state[name] = np.concatenate([[centre[0] - 1e6], inner, [centre[-1] + 1e6]])
         tiles.append(len(state[name]) - 1)
-    shape = terms if tiles == [1, 1] or g.chance(0.3) else (*tiles, *terms)
+    shape = g.one_of(terms, terms[:1]) if tiles == [1, 1] or g.chance(0.3) else (*tiles, *terms)
     return [], {**state, "value": g.rng.uniform(-2, 2, shape), "solvable": g.chance(0.5)}
 
 

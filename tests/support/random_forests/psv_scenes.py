@@ -7,7 +7,7 @@ import numpy as np
 import rimetree as rt
 
 from .comparing import Case
-from .growing import Growth
+from .growing import Growth, random_options
 from .sky_proposals import directions, gaussians, lmn, stokes, uvw
 from .tree import Tree
 
@@ -98,7 +98,5 @@ def psv_case(rng: np.random.Generator) -> Case:
         for link, h in zip(terms, conjugated, strict=True):
             children += [("jones", link[p]), ("jones", h[q])]
         roots.append(g.add("PSV", children, state))
-    options = {"precision": "single"} if g.chance(0.2) else {}
-    if not options and g.chance(0.25):
-        options = {"tolerance": float(10.0 ** rng.uniform(-11, -3))}
+    options = random_options(rng)
     return Case(Tree(g.nodes, [root for root in roots if root]).pruned(), g.cells, **options)

@@ -130,3 +130,23 @@ def propose_spectrum(g: Growth, _):
                 np.array(float(g.chance(0.5))), (g.rng.random(max(1, g.sources) if sources else 1) < 0.5) * 1.0
             )
     return children, state
+
+
+@proposal("PSV")
+def propose_psv(g: Growth, _):
+    """With children from the tree: flags, values from other nodes, and shapes that do not fit."""
+    if g.cells.to_runtime()[1] is None or g.cells.to_runtime()[0] is None:
+        return None
+    s = max(g.sources, 1)
+
+    def fitting(*dims):
+        return g.find(
+            lambda v: v.dims in dims and np.all(np.abs(v.x) < 1e6), lambda: g.random_constant(g.one_of(*dims)), 0.6
+        )
+
+    children = [("lmn", lmn(g, s)), ("brightness", fitting((s,), (s, 2, 2))), ("uvw", uvw(g, g.chance(0.5)))]
+    if g.chance(0.3):
+        children.append(("shape", gaussians(g, s)))
+    for _ in range(int(g.rng.choice([0, 0, 2, 2, 4]))):
+        children.append(("jones", fitting((s,), (s, 2, 2))))
+    return children, {"n_minus": int(g.one_of(0, 1))} if g.chance(0.3) else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +30,7 @@ class Node:
     class_name: str
     children: tuple[tuple[str, str], ...] = ()
     state: dict = field(default_factory=dict)
+    inline: bool = False  # whether a script writes it as an expression, without a name, where it is used once
 
     def full_state(self) -> dict:
         return {**defaults(self.class_name), **self.state}
@@ -56,10 +58,19 @@ class Tree:
         return Tree([node for node in self.nodes if node.name in needed], self.roots)
 
     def scope(self) -> rt.NodeScope:
-        """As a script would write it: names with ":" are a name and its qualifiers, those with "::" in a subscope."""
+        """As scripts write it: by names, or as expressions where `inline` says so; by operators where there is one.
+
+        Names with ":" are a name and its qualifiers, those with "::" in a subscope.
+        """
         ns = rt.NodeScope()
+        uses = Counter(child for node in self.nodes for _, child in node.children)
+        parts: dict[str, object] = {}
         for node in self.nodes:
-            stub_of(ns, node.name) << definition(node, {name: stub_of(ns, name) for _, name in node.children})
+            made = definition(node, parts)
+            if node.inline and uses[node.name] == 1 and node.name not in self.roots:
+                parts[node.name] = made
+            else:
+                parts[node.name] = stub_of(ns, node.name) << made
         return ns
 
     def script(self, cells_text: str, ending: str) -> str:
@@ -104,8 +115,23 @@ def padded(node: Node, order: list[str]) -> list[tuple[str, str | None]]:
     return found
 
 
+OPERATORS = {
+    ("Add", 2): lambda a, b: a + b,
+    ("Subtract", 2): lambda a, b: a - b,
+    ("Multiply", 2): lambda a, b: a * b,
+    ("Divide", 2): lambda a, b: a / b,
+    ("MatrixMultiply", 2): lambda a, b: a @ b,
+    ("Negate", 1): lambda a: -a,
+    ("Abs", 1): abs,
+    ("ConjTranspose", 1): lambda a: a.H,
+}
+
+
 def definition(node: Node, stubs: dict):
     placed, labelled = arranged(node)
+    operator = OPERATORS.get((node.class_name, len(placed)))
+    if node.inline and operator and not node.state:
+        return operator(*(stubs[name] for name in placed))
     return getattr(rt, node.class_name)(
         *(None if name is None else stubs[name] for name in placed),
         **{label: stubs[name] for label, name in labelled.items()},

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .registry import Call, opinion
-from .values import MISSING, RefusedError, Value, lifted
+from .values import RefusedError, Value, lifted
 
 
 def together(call: Call) -> list[np.ndarray]:
@@ -104,12 +104,18 @@ def polar(call: Call) -> Value:
 
 @opinion("Add")
 def add(call: Call) -> Value:
-    there = [child for child in call.children if not child.missing]  # terms without data are left out
-    if not there:
-        return MISSING
+    together(call)
+    # Terms without data are left out.
+    there = [child for child in call.children if not child.missing] or call.children
+    missing = there[0].missing
+    dims = max((child.dims for child in call.children), key=len)
     call = replace(call, children=there, labels=["term"] * len(there))
-    terms = together(call)
-    return mapped(call, sum(terms[1:], terms[0]), sum(np.abs(term) for term in terms))
+    terms = [lifted(child.x, 1, dims) for child in there]
+    total = sum(terms[1:], terms[0])
+    total = np.broadcast_to(total, (*total.shape[:1], *dims, *total.shape[-4:]))
+    value = mapped(call, total, sum(np.abs(term) for term in terms))
+    value.missing = missing
+    return value
 
 
 @opinion("Subtract")

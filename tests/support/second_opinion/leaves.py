@@ -31,6 +31,10 @@ def parm(call: Call) -> Value:
     state = call.state
     value = np.asarray(state["value"], float)
     n_tiles = [max(1, np.size(state[name]) - 1) for name in ("time_edges_s", "freq_edges_hz")]
+    if np.prod(n_tiles) > 1 and value.shape in (tuple(n_tiles), (np.prod(n_tiles),)):
+        raise RefusedError(f"a value of shape {value.shape} could be one per tile, or a polynomial")
+    if value.ndim == 1:
+        value = value[:, None]
     if value.ndim == 0:
         value = value.reshape(1, 1)
     if value.ndim == 2:
@@ -128,16 +132,38 @@ def device_memory(call: Call) -> Value:
     """Statistics, of which nothing follows from the tree: believed once they look like such."""
     x = call.outside[call.name]
     assert x.shape[:1] == (8,) and np.all(x >= 0), f"statistics {x}"
-    return exact(x)
+    value = exact(x)
+    value.doubt = np.ones(x.shape, bool)
+    return value
 
 
 @opinion("Spigot")
 def spigot(call: Call) -> Value:
-    """What a Measurement Set holds, in the form that the documentation says."""
-    found = call.outside.get(call.name)
-    if found is None:
+    """What a Measurement Set holds, in the form that the documentation says; missing where it has no row."""
+    if "tile" not in call.outside:
         raise RefusedError("no Measurement Set")
-    return found
+    tile, state = call.outside["tile"], call.state
+    pair = (state["station_1_index"], state["station_2_index"])
+    row = tile["baselines"].index(pair) if pair in tile["baselines"] else None
+    column = state["input_column"]
+    if column == "UVW":
+        x = tile["uvw_m"][row or 0].T  # [3, time]
+        if state["include_deriv"]:
+            width_s = call.cells.time_width_s
+            x = np.stack([x, tile["uvw_rate_m_s"][row or 0].T * tile["exposure_s"][row or 0] / width_s])
+        value = exact(x[..., None, None, None])
+    else:
+        four = tile["weight" if column == "WEIGHT" else "columns"]
+        four = four if column == "WEIGHT" else four[column]
+        value = exact(as_matrices(four[row or 0]))
+        value.flags = np.where(as_matrices(tile["flag"][row or 0]), int(state["flag_bit"]), 0)
+    value.missing = row is None
+    return value
+
+
+def as_matrices(four: np.ndarray) -> np.ndarray:
+    """[time, freq, correlation] as [2, 2, time, freq, 1, 1]."""
+    return np.moveaxis(four, -1, 0).reshape(2, 2, *four.shape[:2], 1, 1)
 
 
 @opinion("Sink")
@@ -145,11 +171,10 @@ def sink(call: Call) -> Value:
     (child,) = call.children
     if child.dims not in ((), (2, 2)):
         raise RefusedError(f"Sink of {child.dims}")
-    rows = 0 if child.missing else call.outside["rows", call.name]
-    return exact(np.full((1, 1, 1, 1), float(rows)))
+    return exact(np.full((1, 1, 1, 1), float(len(call.axis("time").ravel()))))
 
 
 @opinion("VisDataMux")
 def vis_data_mux(call: Call) -> Value:
     sinks = [child for child, label in zip(call.children, call.labels, strict=True) if label == "sink"]
-    return exact(np.full((1, 1, 1, 1), float(sum(np.all(child.x[0] > 0) for child in sinks))))
+    return exact(np.full((1, 1, 1, 1), float(sum(not child.missing for child in sinks))))

@@ -6,7 +6,7 @@ import numpy as np
 
 from .elementwise import together
 from .registry import Call, opinion
-from .values import AXES, MEMBERS, MISSING, RefusedError, Value, merged_by_element, moved
+from .values import AXES, MEMBERS, RefusedError, Value, merged_by_element, moved
 
 
 def in_one_form(call: Call, extents: tuple[int, ...]) -> list[Value]:
@@ -65,7 +65,7 @@ def reduced_value(call: Call, x, flags, doubt, axes: tuple[int, ...], gone: int 
         total, scale = total / np.maximum(count, 1), scale / np.maximum(count, 1)
     elif call.class_name in ("Min", "Max"):
         sign = 1.0 if call.class_name == "Max" else -1.0
-        total = sign * np.max(np.where(good, sign * x, -np.inf), axis=where, keepdims=True)
+        total = sign * np.max(np.where(good, sign * x, -np.inf), axis=where, keepdims=True, initial=-np.inf)
         scale = np.zeros_like(total)
     nothing = count == 0
     total = np.where(nothing, 0, total)
@@ -119,11 +119,9 @@ def weighted_squares(call: Call):
 
 
 def total_value(call: Call, total: np.ndarray, scale: np.ndarray) -> Value:
-    if all(child.missing for child in call.children):
-        return MISSING
     doubt = np.array(any(np.any(child.doubt) for child in call.children)).reshape(1, 1, 1, 1)
     members = moved(total.reshape(MEMBERS, 1, 1, 1, 1), scale.reshape(MEMBERS, 1, 1, 1, 1), call.rng)
-    return Value(members, np.zeros((1, 1, 1, 1), int), doubt)
+    return Value(members, np.zeros((1, 1, 1, 1), int), doubt, all(child.missing for child in call.children))
 
 
 @opinion("ChiSquare")

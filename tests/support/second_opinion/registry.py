@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .values import MEMBERS, MISSING, ROUNDING, RefusedError, Value, merged_all, merged_by_element, moved
+from .values import MEMBERS, ROUNDING, RefusedError, Value, merged_all, merged_by_element, moved
 
 OPINIONS: dict[str, Callable] = {}
 
@@ -71,7 +71,7 @@ class Call:
 
 
 #: Classes that have something to say where a child is missing.
-TAKE_MISSING = {"Add", "ChiSquare", "LogLikelihood", "MergeFlags", "Sink", "VisDataMux"}
+TAKE_MISSING = {"Add", "ChiSquare", "LogLikelihood", "MergeFlags", "VisDataMux"}
 
 
 @dataclass
@@ -91,18 +91,16 @@ class Interpreter:
         """The value of a `random_forests.tree.Node`. Raises `RefusedError` where there is to be none."""
         labels = [label for label, _ in node.children]
         inputs = [self.values[name] for _, name in node.children]
-        if node.class_name not in TAKE_MISSING and any(child.missing for child in inputs):
-            value = MISSING
-        else:
-            state = node.full_state()
-            call = Call(
-                node.name, node.class_name, labels, inputs, state, self.cells, self.rng, self.outside, self.precision
-            )
-            with np.errstate(all="ignore"):
-                value = OPINIONS[node.class_name](call)
-                odd = ~np.all(np.isfinite(value.x), axis=0)
-                # What follows from numbers that are not finite is a matter of conventions.
-                value.doubt = value.doubt | odd if np.any(odd) else value.doubt
+        state = node.full_state()
+        options = (self.cells, self.rng, self.outside, self.precision)
+        call = Call(node.name, node.class_name, labels, inputs, state, *options)
+        with np.errstate(all="ignore"):
+            value = OPINIONS[node.class_name](call)
+            odd = ~np.all(np.isfinite(value.x), axis=0)
+            # What follows from numbers that are not finite is a matter of conventions.
+            value.doubt = value.doubt | odd if np.any(odd) else value.doubt
+        if node.class_name not in TAKE_MISSING:  # what is missing has dimensions all the same
+            value.missing = value.missing or any(child.missing for child in inputs)
         self.values[node.name] = value
         return value
 

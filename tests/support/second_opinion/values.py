@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MEMBERS = 5  # with four moved members, all four lie within a hundredth of their spread by chance once in 1e8 numbers
+MEMBERS = 9
+PAIRS = (MEMBERS - 1) // 2
 AXES = ("time", "freq", "l", "m")
 ROUNDING = 4 * np.finfo(float).eps  # what one operation may be off by, of its scale: two results, each 2 eps
 
@@ -47,9 +48,6 @@ class Value:
         return np.iscomplexobj(self.x)
 
 
-MISSING = Value(np.zeros((MEMBERS, 1, 1, 1, 1)), np.zeros((1, 1, 1, 1), int), np.zeros((1, 1, 1, 1), bool), True)
-
-
 def exact(array) -> Value:
     """A value that is known: `array` [dims..., time, freq, l, m], the same for all members."""
     array = np.asarray(array)
@@ -59,14 +57,17 @@ def exact(array) -> Value:
 
 
 def moved(x: np.ndarray, scale, rng: np.random.Generator, rounding: float = ROUNDING) -> np.ndarray:
-    """`x` with all members but the first moved by about `rounding * scale`."""
+    """`x` with all members but the first moved by about `rounding * scale`, half of them this way and half that.
+
+    Opposite steps are to either side of whatever is sharp: a branch cut, a comparison.
+    """
     x = np.array(x, dtype=complex if np.iscomplexobj(x) else float)
-    size = rounding * np.abs(np.broadcast_to(scale, x.shape)[1:].astype(float))
+    size = rounding * np.abs(np.broadcast_to(scale, x.shape)[1 : 1 + PAIRS].astype(float))
     step = rng.uniform(0.5, 1.0, size.shape) * size
     if np.iscomplexobj(x):
-        x[1:] += step * np.exp(2j * np.pi * rng.random(size.shape))
-    else:
-        x[1:] += step * rng.choice((-1.0, 1.0), size.shape)
+        step = step * np.exp(2j * np.pi * rng.random(size.shape))
+    x[1 : 1 + PAIRS] += step
+    x[1 + PAIRS :] -= step
     return x
 
 
