@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from random_forests import PROPOSALS, Case, Count, differences, grow, psv_case, random_options, smallest
 from random_forests.comparing import PLACES
+from random_forests.gradients import gradient_case, gradient_difference
 from random_forests.ms_cases import fill, ms_difference, ms_tree, tile_of
 from random_forests.solving import solver_difference, solving_case
 from random_forests.tree import cells_text
@@ -81,6 +82,19 @@ def test_solvers_end_where_scipy_does(portion):
             script = case.tree.script(cells_text(case.cells), ending)
             pytest.fail(f"seed {seed}, {place}: {said}\n\n{script}", pytrace=False)
     assert count["not converged"] <= 0.2 * len(cases)
+
+
+@pytest.mark.parametrize("place", ["host", "threads", "simulated"])
+def test_gradients_are_those_of_the_second_opinion(place):
+    count = Count()
+    for seed in range(SEED, SEED + 12 * FACTOR):
+        case = gradient_case(np.random.default_rng(seed))
+        said = gradient_difference(case, place, count)
+        if said:
+            ending = 'forest = rt.Forest(ns)\nprint(forest.value_and_gradient("sum", cells))'
+            script = case.tree.script(cells_text(case.cells), ending)
+            pytest.fail(f"seed {seed}, {place}: {said}\n\n{script}", pytrace=False)
+    assert count.doubtful < 0.1 * count.compared
 
 
 @pytest.mark.parametrize("device", ["none", "simulated"])

@@ -69,7 +69,10 @@ def log(call: Call) -> Value:
 def tan(call: Call) -> Value:
     (x,) = together(call)
     y = np.tan(x)
-    return mapped(call, y, np.abs(y) + np.abs(y) ** 2 if np.iscomplexobj(x) else None)
+    value = mapped(call, y, np.abs(y) + np.abs(y) ** 2 if np.iscomplexobj(x) else None)
+    # As a quotient of sine and cosine, both of which overflow far from the real axis.
+    value.doubt = value.doubt | np.any(np.abs(np.imag(x)) > 350, axis=0)
+    return value
 
 
 @opinion("Acos", "Asin")
