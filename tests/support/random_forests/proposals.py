@@ -206,7 +206,8 @@ def of_residuals(g: Growth, class_name: str):
         return None
     if any(g.value(name).extents != g.extents for name in names):
         return None
-    return [("residual", name) for name in names], {}
+    posterior = {"posterior": True} if class_name == "LogLikelihood" and g.chance(0.5) else {}
+    return [("residual", name) for name in names], posterior
 
 
 # Flags ------------------------------------------------------------------------------------------------------------
@@ -292,7 +293,7 @@ def device_memory(g: Growth, _):
 @proposal("Parm")
 def parm(g: Growth, _):
     if g.chance(0.3):
-        return [], {"value": float(g.rng.uniform(-2, 2)), "solvable": g.chance(0.5)}
+        return [], {"value": float(g.rng.uniform(-2, 2)), "solvable": g.chance(0.5), **prior(g, ())}
     terms = tuple(int(n) for n in g.rng.integers(1, 4, 2))
     state = {"time_0_s": 5.0e9 + 3000.0, "time_scale_s": 5000.0, "freq_0_hz": 1.4e9, "freq_scale_hz": 2e7}
     tiles = []
@@ -307,7 +308,17 @@ def parm(g: Growth, _):
         state[name] = np.concatenate([[centre[0] - 1e6], inner, [centre[-1] + 1e6]])
         tiles.append(len(state[name]) - 1)
     shape = g.one_of(terms, terms[:1]) if tiles == [1, 1] or g.chance(0.3) else (*tiles, *terms)
+    state |= prior(g, (*shape[-2:], 1)[:2])
     return [], {**state, "value": g.rng.uniform(-2, 2, shape), "solvable": g.chance(0.5)}
+
+
+def prior(g: Growth, terms: tuple[int, ...]) -> dict:
+    """No prior, one of the constant term, or one of each coefficient of `terms`."""
+    if g.chance(0.6):
+        return {}
+    shape = terms if g.chance(0.5) else ()
+    state = {"prior_sigma": g.rng.uniform(0.1, 3, shape)}
+    return {**state, "prior_mean": g.rng.uniform(-2, 2, shape)} if g.chance(0.7) else state
 
 
 class Blend:

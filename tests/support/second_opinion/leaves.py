@@ -26,21 +26,25 @@ def centres(call: Call) -> Value:
     return exact(call.axis(axis))
 
 
-@opinion("Parm")
-def parm(call: Call) -> Value:
-    state = call.state
+def tiled_value(state: dict) -> np.ndarray:
+    """A Parm's value as [time tile, freq tile, time term, freq term]."""
     value = np.asarray(state["value"], float)
     n_tiles = [max(1, np.size(state[name]) - 1) for name in ("time_edges_s", "freq_edges_hz")]
     if np.prod(n_tiles) > 1 and value.shape in (tuple(n_tiles), (np.prod(n_tiles),)):
         raise RefusedError(f"a value of shape {value.shape} could be one per tile, or a polynomial")
-    if value.ndim == 1:
-        value = value[:, None]
-    if value.ndim == 0:
-        value = value.reshape(1, 1)
+    if value.ndim < 2:
+        value = value.reshape(-1, 1)
     if value.ndim == 2:
         value = np.broadcast_to(value, (*n_tiles, *value.shape))
     if value.ndim != 4 or list(value.shape[:2]) != n_tiles:
         raise RefusedError(f"a value of shape {value.shape} for {n_tiles} tiles")
+    return value
+
+
+@opinion("Parm")
+def parm(call: Call) -> Value:
+    state, value = call.state, tiled_value(call.state)
+    n_tiles = value.shape[:2]
     powers, tiles = [], []
     for name, edges, zero, scale, terms, count in (
         ("time", "time_edges_s", "time_0_s", "time_scale_s", value.shape[2], n_tiles[0]),

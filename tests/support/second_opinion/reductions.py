@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .elementwise import together
+from .leaves import tiled_value
 from .registry import Call, opinion
 from .values import AXES, MEMBERS, RefusedError, Value, merged_by_element, moved
 
@@ -142,7 +143,20 @@ def log_likelihood(call: Call) -> Value:
         norms = np.where(good, 0.5 * parts * np.log(weight / (2 * np.pi)), 0)
         total = total + np.sum(norms - np.where(good, 0.5 * square * weight, 0), axis=axes)
         scale = scale + np.sum(np.abs(norms) + np.where(good, 0.5 * square * weight, 0), axis=axes)
-    for mean, sigma, value in call.outside.get("priors", []) if call.state["posterior"] else []:
-        total = total - 0.5 * ((value - mean) / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))
-        scale = scale + 0.5 * ((value - mean) / sigma) ** 2 + np.abs(np.log(sigma * np.sqrt(2 * np.pi)))
+    for state in call.parms if call.state["posterior"] else []:
+        prior = log_prior(state) if state["solvable"] else 0.0
+        total, scale = total + prior, scale + abs(prior)
     return total_value(call, total, scale * (1 + terms / 32))
+
+
+def log_prior(state: dict) -> float:
+    """Sum of the logarithms of the normalised Gaussian priors of a Parm's coefficients, in each of its tiles."""
+    value = tiled_value(state)
+    mean, sigma = (np.asarray(state[name], float) for name in ("prior_mean", "prior_sigma"))
+    if sigma.size <= 1:  # of the constant term
+        value = value[..., :1, :1]
+    sigma, mean = (one.reshape(value.shape[2:]) if one.size > 1 else one.ravel() for one in (sigma, mean))
+    mean = mean if mean.size else np.zeros(1)
+    if not np.any(sigma):
+        return 0.0
+    return float(np.sum(-0.5 * ((value - mean) / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))))

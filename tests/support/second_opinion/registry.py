@@ -41,6 +41,7 @@ class Call:
     rng: np.random.Generator
     outside: dict = field(default_factory=dict)
     precision: float = 1e-12
+    parms: list[dict] = field(default_factory=list)  # states of the Parms below
 
     def child(self, label: str) -> Value | None:
         """The only child of this label, None if it was left out."""
@@ -86,6 +87,7 @@ class Interpreter:
     def __post_init__(self):
         self.rng = np.random.default_rng(self.seed)
         self.values: dict[str, Value] = {}
+        self.below: dict[str, dict[str, dict]] = {}  # for each node, states of the Parms below it, by name
 
     def add(self, node) -> Value:
         """The value of a `random_forests.tree.Node`. Raises `RefusedError` where there is to be none."""
@@ -93,7 +95,11 @@ class Interpreter:
         inputs = [self.values[name] for _, name in node.children]
         state = node.full_state()
         options = (self.cells, self.rng, self.outside, self.precision)
-        call = Call(node.name, node.class_name, labels, inputs, state, *options)
+        below = {node.name: state} if node.class_name == "Parm" else {}
+        for _, name in node.children:
+            below |= self.below[name]
+        self.below[node.name] = below
+        call = Call(node.name, node.class_name, labels, inputs, state, *options, list(below.values()))
         with np.errstate(all="ignore"):
             value = OPINIONS[node.class_name](call)
             odd = ~np.all(np.isfinite(value.x), axis=0)
