@@ -17,7 +17,7 @@ class Constant final : public Node {
  public:
   explicit Constant(const State& state) : Node(state), cells_rank_(static_cast<int>(state.integer("cells_rank"))) {
     const int rank = static_cast<int>(value().shape.size());
-    if (cells_rank_ < 0 || cells_rank_ > 2 || cells_rank_ > rank)
+    if (const auto given = state.integer("cells_rank"); given < 0 || given > 2 || given > rank)
       throw StateError("state field \"cells_rank\" is " + std::to_string(state.integer("cells_rank")) +
                        ", but must be 0, 1 (time) or 2 (time, freq) and not more than the rank of the value, " +
                        std::to_string(rank));

@@ -4,6 +4,7 @@
 // element if they have the dimensions of x, otherwise those of all their elements; missing ones are left out.
 // State: flag_mask (integer mask of the bits taken from the further children, default -1: all).
 // Result and derivatives: those of x, unchanged. MeqTrees: MergeFlags.
+#include "runtime/core/error.h"
 #include "runtime/core/flag_rules.h"
 #include "runtime/core/node.h"
 #include "runtime/core/plugin_api.h"
@@ -13,7 +14,11 @@ namespace rimetree {
 
 class MergeFlags final : public Node {
  public:
-  using Node::Node;
+  explicit MergeFlags(const State& state) : Node(state), mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {
+    if (mask_ != state.integer("flag_mask"))
+      throw StateError("state field \"flag_mask\" must be an integer of 32 bits");
+  }
+
   static NodeClass info() {
     return {.name = "MergeFlags",
             .summary = "Its first child, flagged where any of its children is.",
@@ -42,7 +47,6 @@ class MergeFlags final : public Node {
     for (const Derivative& derivative : x.derivatives) evaluation.add(derivative.parameter, derivative.value);
 
     const CellShape cells = flag_cells(evaluation);
-    const auto mask = static_cast<std::int32_t>(state().integer("flag_mask"));
     Flags merged;
     for (std::size_t i = 1; i < evaluation.children().size(); ++i) {
       const Result& child = evaluation.child(i);
@@ -53,11 +57,14 @@ class MergeFlags final : public Node {
         merge_flags(merged, e, child.flags, same ? e : 0, same ? 1 : child.value.dims().size());
     }
     if (merged.empty()) return evaluation.set_flags(x.flags);
-    for (std::size_t i = 0; i < merged.size(); ++i) merged.data()[i] &= mask;
+    for (std::size_t i = 0; i < merged.size(); ++i) merged.data()[i] &= mask_;
     for (std::size_t e = 0; e < dims().size(); ++e) merge_flags(merged, e, x.flags, e, 1);
     evaluation.set_flags(std::move(merged));
   }
   void pull_back(PullBack& pull) const override { pull.pass_on(0); }
+
+ private:
+  std::int32_t mask_;
 };
 
 RIMETREE_REGISTER_NODE(MergeFlags);

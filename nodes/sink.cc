@@ -23,7 +23,10 @@ class Sink final : public Node {
              .baseline = baseline_of(state),
              .writes = true,
              .writes_flags = state.boolean("write_flags")},
-        flag_mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {}
+        flag_mask_(static_cast<std::int32_t>(state.integer("flag_mask"))) {
+    if (flag_mask_ != state.integer("flag_mask"))
+      throw StateError("state field \"flag_mask\" must be an integer of 32 bits");
+  }
 
   static NodeClass info() {
     return {.name = "Sink",

@@ -24,7 +24,7 @@ class Solver final : public Node, public SolverNode {
     const auto require = [](bool good, const char* what) {
       if (!good) throw StateError(what);
     };
-    options_.fit.iterations = static_cast<int>(std::min<std::int64_t>(state.integer("iterations"), 1 << 20));
+    options_.fit.iterations = static_cast<int>(std::clamp<std::int64_t>(state.integer("iterations"), -1, 1 << 20));
     options_.fit.tolerance = state.real("tolerance");
     options_.fit.sigma_tolerance = state.real("sigma_tolerance");
     options_.fit.damping = state.real("damping");

@@ -23,6 +23,8 @@ class Spigot final : public Node {
         use_{.column = state.text("input_column"), .baseline = baseline_of(state)},
         rates_(state.boolean("include_deriv")),
         flag_bit_(static_cast<std::int32_t>(state.integer("flag_bit"))) {
+    if (flag_bit_ != state.integer("flag_bit"))
+      throw StateError("state field \"flag_bit\" must be an integer of 32 bits");
     if (rates_ && use_.column != "UVW")
       throw StateError("state field \"include_deriv\" is for input_column \"UVW\", not \"" + use_.column + "\"");
   }

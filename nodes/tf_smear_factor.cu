@@ -45,7 +45,8 @@ class TFSmearFactor final : public CellNode<TFSmearFactor> {
         n_minus_(static_cast<int>(state.integer("n_minus"))),
         in_time_(state.boolean("smear_time")),
         in_frequency_(state.boolean("smear_frequency")) {
-    if (n_minus_ != 0 && n_minus_ != 1) throw StateError("state field \"n_minus\" must be 1 or 0");
+    if (const auto n = state.integer("n_minus"); n != 0 && n != 1)
+      throw StateError("state field \"n_minus\" must be 1 or 0");
   }
   static constexpr Numbers kNumbers = Numbers::real_to_real;
   static constexpr bool kVariesInTime = true;

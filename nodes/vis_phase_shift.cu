@@ -30,7 +30,8 @@ struct VisPhaseShiftBody {
 class VisPhaseShift final : public CellNode<VisPhaseShift> {
  public:
   explicit VisPhaseShift(const State& state) : CellNode(state), n_minus_(static_cast<int>(state.integer("n_minus"))) {
-    if (n_minus_ != 0 && n_minus_ != 1) throw StateError("state field \"n_minus\" must be 1 or 0");
+    if (const auto n = state.integer("n_minus"); n != 0 && n != 1)
+      throw StateError("state field \"n_minus\" must be 1 or 0");
   }
   static constexpr Numbers kNumbers = Numbers::real_to_complex;
   static constexpr bool kVariesInFrequency = true;

@@ -16,6 +16,7 @@ class ZeroFlagger final : public Node {
  public:
   explicit ZeroFlagger(const State& state)
       : Node(state), oper_(state.text("oper")), bit_(static_cast<std::int32_t>(state.integer("flag_bit"))) {
+    if (bit_ != state.integer("flag_bit")) throw StateError("state field \"flag_bit\" must be an integer of 32 bits");
     for (const char* known : {"EQ", "NE", "GE", "LE", "GT", "LT"})
       if (oper_ == known) return;
     throw StateError("state field \"oper\" is \"" + oper_ + "\", expected EQ, NE, GE, LE, GT or LT");

@@ -40,7 +40,8 @@ class Psv final : public Node, public MethodChoice {
     layout_.n_minus = static_cast<int>(state.integer("n_minus"));
     layout_.smear_time = state.boolean("smear_time");
     layout_.smear_frequency = state.boolean("smear_frequency");
-    if (layout_.n_minus != 0 && layout_.n_minus != 1) throw StateError("state field \"n_minus\" must be 0 or 1");
+    if (const auto n = state.integer("n_minus"); n != 0 && n != 1)
+      throw StateError("state field \"n_minus\" must be 0 or 1");
   }
 
   static NodeClass info() {

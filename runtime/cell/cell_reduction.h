@@ -7,6 +7,7 @@
 
 #include "runtime/cell/cell_node.h"
 #include "runtime/core/cell_loop.h"
+#include "runtime/core/error.h"
 
 namespace rimetree {
 
@@ -21,6 +22,9 @@ class CellReduction : public Node, public DevicePath {
   using Reduced = Body;
   explicit CellReduction(const State& state)
       : Node(state), tensor_axis_(static_cast<int>(state.integer("tensor_axis"))) {
+    if (const auto axis = state.integer("tensor_axis"); axis < -1 || axis >= TensorShape::kMaxRank)
+      throw StateError("state field \"tensor_axis\" must be -1 or a dimension, counted from 0, not " +
+                       std::to_string(axis));
     for (const std::string& name : state.text_list("reduction_axes"))
       reduced_[static_cast<int>(axis_from_name(name))] = true;
   }

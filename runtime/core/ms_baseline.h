@@ -1,8 +1,11 @@
 // What says which baseline of a Measurement Set a node reads or writes.
 #pragma once
 
+#include <limits>
+#include <string>
 #include <vector>
 
+#include "runtime/core/error.h"
 #include "runtime/core/node_class.h"
 #include "runtime/core/state.h"
 #include "runtime/core/tile.h"
@@ -24,6 +27,10 @@ inline std::vector<StateSpec> with_baseline(std::vector<StateSpec> others) {
 }
 
 inline Baseline baseline_of(const State& state) {
+  for (const char* field : {"station_1_index", "station_2_index"})
+    if (const auto station = state.integer(field); station < 0 || station > std::numeric_limits<int>::max())
+      throw StateError("state field \"" + std::string(field) + "\" must be a row of the ANTENNA table, not " +
+                       std::to_string(station));
   return {static_cast<int>(state.integer("station_1_index")), static_cast<int>(state.integer("station_2_index"))};
 }
 

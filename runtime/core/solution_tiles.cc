@@ -117,6 +117,9 @@ ParmLimits::ParmLimits(const State& parm, const SolutionTiles& tiles) {
     if (!(minimum[k] <= maximum[k]))
       throw StateError("state field \"minimum\" is " + std::to_string(minimum[k]) + ", but \"maximum\" is " +
                        std::to_string(maximum[k]));
+    if (minimum[k] == kNone || maximum[k] == -kNone)
+      throw StateError("state fields \"minimum\" and \"maximum\" leave no finite value");
+    if (std::isinf(prior_mean[k])) throw StateError("state field \"prior_mean\" must be finite");
     if (prior_sigma[k] < 0) throw StateError("state field \"prior_sigma\" must not be negative");
     if (std::isinf(prior_sigma[k])) prior_sigma[k] = 0;
   }

@@ -226,6 +226,14 @@ def test_arrays_of_another_shape_are_named(calls):
     assert not silent
 
 
+def test_misspelt_arguments_get_the_nearest_name(calls):
+    for name in ("ms.create", "sky_nodes", "ms.run_options", "psv_tree", "calibration.plan_groups"):
+        function, right = calls[name]
+        known = max(right, key=len)
+        with pytest.raises(rt.Error, match=f"no argument '{known[:-1]}'; did you mean '{known}'"):
+            function(**{known[:-1] if one == known else one: value for one, value in right.items()})
+
+
 def errors_of(definition) -> str:
     """What is said of a definition, when it is bound or when a forest is made of it."""
     ns = rt.NodeScope()
@@ -260,6 +268,84 @@ def test_children_and_state_fields_of_every_class_are_named():
         if "'colour'" not in said:
             silent.append(f"{info['name']}(colour): {said}")
     assert not silent
+
+
+#: Children that a class of a certain shape takes, by the shape that it declares.
+RIGHT_CHILDREN = {"[3]": [0.0, 0.0, 1.0], "[2]": [0.0, 0.0], "[4]": [1.0, 0.0, 0.0, 0.0], "[K]": [0.0]}
+RIGHT_CHILDREN |= {"[S,3]": [[0.0, 0.0, 1.0]], "[S,2,2]": [np.eye(2)], "[S]": [1.0], "[2,2]": np.eye(2), "[2,3]": 1.0}
+REQUIRED_STATE = {
+    "Constant": {"value": 1.0},
+    "Parm": {"value": 1.0},
+    "Selector": {"index": 0},
+    "Grid": {"axis": "time"},
+    "Sink": {"station_1_index": 0, "station_2_index": 1},
+    "Spigot": {"station_1_index": 0, "station_2_index": 1},
+}
+
+
+def test_children_of_another_shape_are_named():
+    """Those whose class declares a shape, and not any tensor."""
+    silent = []
+    for info in rt.nodes.class_infos():
+        children = [child for child in info["children"] if not child["optional"]]
+        for wrong in info["children"]:
+            if not wrong["shape"].startswith("[") or info["name"] in ("VisDataMux", "PyNode"):
+                continue
+            given = {
+                child["label"]: RIGHT_CHILDREN.get(child["shape"].split(" ")[0], 1.0)
+                for child in children
+                if not child["repeated"]
+            }
+            more = [np.ones((7, 5, 3, 2))] * 2 if wrong["repeated"] else []
+            if not more:
+                given[wrong["label"]] = np.ones((7, 5, 3, 2))
+            make = getattr(rt, info["name"])
+            if more:
+                said = errors_of(make(*given.values(), None, *more) if given else make(*more))
+            else:
+                said = errors_of(make(**given, **REQUIRED_STATE.get(info["name"], {})))
+            if wrong["label"] not in said or "[7,5,3,2]" not in said:
+                silent.append(f"{info['name']}({wrong['label']}): {said}")
+    assert not silent
+
+
+#: Fields that take all integers of 64 bits, or that other numbers bound.
+WIDE = {("GaussNoise", "seed"), ("DeviceMemory", "budget_bytes"), ("Solver", "iterations")}
+
+
+def test_numbers_out_of_range_are_named():
+    wrong = {"integer": [2**40, -(2**62), 2**70], "real": [float("nan"), float("inf"), -float("inf"), 1e400, 10**400]}
+    silent = []
+    for info in rt.nodes.class_infos():
+        for field in info["state"]:
+            for value in wrong.get(field["type"], []):
+                if info["name"] == "PyNode" or ((info["name"], field["name"]) in WIDE and value == 2**40):
+                    continue
+                if (info["name"], field["name"]) == ("GaussNoise", "seed") and value == -(2**62):
+                    continue
+                state = {**REQUIRED_STATE.get(info["name"], {}), field["name"]: value}
+                if field["name"] not in errors_of(getattr(rt, info["name"])(**state)):
+                    silent.append(f"{info['name']}({field['name']}={value})")
+    assert not silent
+
+
+@pytest.mark.parametrize(
+    "name, state",
+    [
+        ("Spigot", {"station_1_index": -1, "station_2_index": 0}),
+        ("Max", {"tensor_axis": 4}),
+        ("Constant", {"value": 1.0, "cells_rank": 1}),
+        ("Parm", {"value": 1.0, "minimum": np.inf}),
+        ("Parm", {"value": 1.0, "prior_mean": np.inf, "prior_sigma": 1.0}),
+        ("Parm", {"value": 1.0, "time_edges_s": [1.0, 0.0]}),
+        ("GaussNoise", {"stddev": -1.0}),
+        ("GaussNoise", {"dims": [-1]}),
+        ("Solver", {"iterations": -1}),
+    ],
+)
+def test_values_that_no_node_can_have_are_refused(name, state):
+    said = errors_of(getattr(rt, name)(**state))
+    assert any(field in said for field in state), said
 
 
 def test_python_written_nodes_name_their_arguments():

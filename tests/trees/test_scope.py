@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+from array import array
 from decimal import Decimal
 from fractions import Fraction
 
@@ -299,6 +300,29 @@ def test_all_sorts_of_numbers_are_numbers(number):
     for name, value in (("state", expected), ("child", expected), ("operand", 2 * expected), ("left", expected**2)):
         assert forest.evaluate(ns[name]).item() == value, name
     np.testing.assert_array_equal(forest.evaluate(ns.listed)[:, 0, 0], [expected, 1])
+
+
+def test_arrays_of_any_library_are_numbers():
+    class Foreign:
+        def __array__(self, dtype=None, copy=None):
+            return np.array([1.0, 2.0], dtype=dtype)
+
+    ns = rt.NodeScope()
+    given = [
+        range(1, 3),
+        memoryview(np.array([1, 2])),
+        array("d", [1, 2]),
+        Foreign(),
+        np.array([[2, 1]], ">i4")[0, ::-1],
+    ]
+    for k, value in enumerate(given):
+        ns.child(k) << rt.Identity(value)
+        ns.state(k) << rt.Constant(value)
+        ns.bound(k) << value
+    forest = rt.Forest(ns)
+    for k in range(len(given)):
+        for name in ("child", "state", "bound"):
+            np.testing.assert_array_equal(forest.evaluate(ns[name](k))[:, 0, 0], [1, 2])
 
 
 NO_NUMBERS = ["text", [1, None], [[1, 2], [3]], np.array(["a"]), np.array([1, 2], "M8[s]"), 10**400, [object()], {1: 2}]

@@ -6,6 +6,7 @@ name ends in a unit (`duration_s`, `freq_hz`), quantities are converted to it, a
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import os
@@ -75,7 +76,8 @@ def checked(function: Callable) -> Callable:
         try:
             bound = signature.bind(*arguments, **keywords)
         except TypeError as problem:
-            raise ArgumentError(str(problem)) from None
+            hint = _unknown_keyword(signature, keywords)
+            raise ArgumentError(f"{function.__qualname__}: {hint or problem}") from None
         for name, value in bound.arguments.items():
             kind = signature.parameters[name].kind
             if name in hints and kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL):
@@ -83,6 +85,16 @@ def checked(function: Callable) -> Callable:
         return function(*bound.args, **bound.kwargs)
 
     return call
+
+
+def _unknown_keyword(signature: inspect.Signature, keywords: dict) -> str | None:
+    """The message for a keyword that a function does not have, with the nearest that it has."""
+    known = [name for name, one in signature.parameters.items() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    for name in keywords:
+        if name not in known and len(known) == len(signature.parameters):
+            near = difflib.get_close_matches(name, known, n=1)
+            return f"there is no argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+    return None
 
 
 def check_fields(record, error: type[Exception] | None = None) -> None:

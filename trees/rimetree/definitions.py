@@ -10,7 +10,7 @@ from numbers import Number
 
 import numpy as np
 
-from .state import as_array, short
+from .state import as_array, is_numbers, short
 from .units import TREE_UNITS, UnfitError, in_unit, is_quantity, masked_elements, without_mask
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -202,7 +202,7 @@ def numbers_of_child(child, units: tuple[str, ...], what: str, problems: list[st
     if isinstance(child, list | tuple) and any(isinstance(one, Operators) for one in child):
         problems.append(f"{what} is a list of nodes: rt.Composer(*nodes) makes a vector of them")
         return None
-    if not (isinstance(child, Number | np.ndarray | np.generic | list | tuple) or is_quantity(child)):
+    if not is_numbers(child):
         return child
     try:
         if is_quantity(child):

@@ -12,9 +12,9 @@ import numpy as np
 
 from ._core import Error
 from .definitions import NodeDef, cannot_be_a_child, constant, numbers_of_child, script_line
-from .state import short
+from .state import is_numbers, short
 from .stubs import NodeStub, full_name
-from .units import TREE_UNITS, is_quantity
+from .units import TREE_UNITS
 
 
 class Repository:
@@ -84,7 +84,7 @@ class Repository:
     def _as_definition(self, stub, value) -> NodeDef:
         if isinstance(value, NodeStub):
             return NodeDef("Identity", [("", value)], {}, script_line())
-        if isinstance(value, Number | np.ndarray | np.generic | list | tuple) or is_quantity(value):
+        if is_numbers(value):
             return constant(value, script_line())
         raise TypeError(f"cannot bind {stub.name!r} to {short(value)}: expected a node, a definition or numbers")
 

@@ -32,6 +32,8 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     `phase_centre_rad`: right ascension and declination (J2000). `feed`: "linear" or "circular". Each quantity is one
     tensor over the sources, so the number of nodes does not grow with the sky.
     """
+    if len(phase_centre_rad) != 2:
+        raise Error(f"phase_centre_rad must be right ascension and declination, not {list(phase_centre_rad)}")
     if len(sky) == 0:
         raise Error("the sky model has no sources")
     ns.radec << rt.Constant(sky.radec_rad)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from numbers import Complex, Number, Real
 
 import numpy as np
@@ -18,7 +20,13 @@ STATE_TYPES = {
     "array": "array",
 }
 
+_KINDS_OF_NUMBERS = (Number, np.ndarray, np.generic, list, tuple, range, memoryview, array)
 _INT64 = range(-(2**63), 2**63)
+
+
+def is_numbers(value) -> bool:
+    """Whether a value is of a kind that numbers are given in (what it holds may still be something else)."""
+    return isinstance(value, _KINDS_OF_NUMBERS) or hasattr(type(value), "__array__") or is_quantity(value)
 
 
 def as_array(value, what: str = "value") -> np.ndarray:
@@ -35,7 +43,7 @@ def as_array(value, what: str = "value") -> np.ndarray:
     if hasattr(kind, "units"):
         raise UnfitError(f"{what} has a unit of an unknown kind: give an astropy Quantity or plain numbers")
     try:
-        array = np.array(refuse_mask(value, what))
+        found = np.array(refuse_mask(value, what))
     except UnfitError:
         raise
     except Exception:  # rows of different lengths, quantities in a list, what an object's __array__ raises
@@ -43,15 +51,16 @@ def as_array(value, what: str = "value") -> np.ndarray:
             f"{what} is no array of numbers: {short(value)}; rows must be of one length, and a unit stands outside the "
             "list, as in [1, 2] * u.deg"
         ) from None
-    if array.dtype.kind == "O" and all(isinstance(one, Number) for one in array.flat):
-        complex_ones = any(isinstance(one, complex | np.complexfloating) for one in array.flat)
+    if found.dtype.kind == "O" and all(isinstance(one, Number) for one in found.flat):
+        complex_ones = any(isinstance(one, complex | np.complexfloating) for one in found.flat)
         try:  # fractions, decimal numbers, integers of more than 64 bits
-            array = array.astype(np.complex128 if complex_ones else np.float64)
+            found = found.astype(np.complex128 if complex_ones else np.float64)
         except (OverflowError, TypeError, ValueError):
             raise UnfitError(f"{what} holds numbers that double precision cannot: {short(value)}") from None
-    if array.dtype.kind not in "biufc":
-        raise UnfitError(f"expected numbers for {what}, got {short(value)}")
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64, order="C", copy=False)
+    if found.dtype.kind not in "biufc":
+        hint = " (give seconds of MJD, time.utc.mjd * 86400)" if hasattr(kind, "mjd") else ""
+        raise UnfitError(f"expected numbers for {what}, got {short(value)}{hint}")
+    return found.astype(np.complex128 if found.dtype.kind == "c" else np.float64, order="C", copy=False)
 
 
 def _array_of_number(value: Complex, what: str) -> np.ndarray:
@@ -106,8 +115,8 @@ def _real(value, what: str) -> float:
             value = float(value)
         except OverflowError:
             raise UnfitError(f"{what} is a number that double precision cannot hold") from None
-    if value != value:
-        raise UnfitError(f"{what} must be a number, not NaN")
+    if not math.isfinite(value):
+        raise UnfitError(f"{what} must be a finite number, not {value}")
     return value
 
 

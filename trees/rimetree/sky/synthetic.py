@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arguments import check_fields, checked
+from .errors import SkyModelError
 from .model import SkyModel
 from .source import Source
 
@@ -47,6 +48,7 @@ class SyntheticSky:
 @checked
 def random(count: int, sky: SyntheticSky | None = None) -> SkyModel:
     """`count` sources spread evenly over a disc of diameter `fov_rad`; names s0, s1, ..."""
+    _require_not_negative("count", count)
     sky = sky or SyntheticSky()
     generator = np.random.default_rng(sky.seed)
     # Even over a spherical cap: 1 - cos(distance) is uniform.
@@ -59,11 +61,17 @@ def random(count: int, sky: SyntheticSky | None = None) -> SkyModel:
 @checked
 def grid(side: int, sky: SyntheticSky | None = None) -> SkyModel:
     """`side` x `side` sources on a square grid of width `fov_rad`; names s0, s1, ... row by row from the south-west."""
+    _require_not_negative("side", side)
     sky = sky or SyntheticSky()
     generator = np.random.default_rng(sky.seed)
     steps = (np.arange(side) / max(side - 1, 1) - 0.5) * sky.fov_rad if side > 1 else np.zeros(side)
     north, east = np.meshgrid(steps, -steps, indexing="ij")
     return _populate(sky, generator, np.hypot(north, east).ravel(), np.arctan2(east, north).ravel())
+
+
+def _require_not_negative(name: str, number: int) -> None:
+    if number < 0:
+        raise SkyModelError(f"{name} must not be negative, but is {number}")
 
 
 def _populate(sky: SyntheticSky, generator: np.random.Generator, distance: np.ndarray, bearing: np.ndarray) -> SkyModel:
