@@ -16,9 +16,12 @@ from .units import TREE_UNITS, UnfitError, in_unit, is_quantity, masked_elements
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-def script_line() -> str:
-    """ "file:line" of the innermost frame outside this package: where the user wrote what is being made."""
-    frame = sys._getframe(1)
+def script_line(depth: int = 1) -> str:
+    """ "file:line" of the innermost frame outside this package: where the user wrote what is being made.
+
+    `depth`: how many frames are certainly of this package.
+    """
+    frame = sys._getframe(depth)
     while frame is not None and frame.f_code.co_filename.startswith(_FOLDER):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
@@ -191,7 +194,7 @@ def operation(class_name: str, children: tuple, state: dict | None = None, expon
             units = ("",) if exponent and position else TREE_UNITS
             child = numbers_of_child(child, units, f"operand {position + 1}", problems)
         placed.append(("", child))
-    return NodeDef(class_name, placed, state or {}, script_line(), problems or ())
+    return NodeDef(class_name, placed, state or {}, script_line(3), problems or ())
 
 
 def numbers_of_child(child, units: tuple[str, ...], what: str, problems: list[str]):

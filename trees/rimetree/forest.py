@@ -27,7 +27,7 @@ from .ms_reading import OpenSet, Tiles, source_of
 from .ms_run import RunReport, run_options
 from .parameters import DerivativeCheck, NodeCheck, Parameter
 from .result import Result, failure_text, result_from_runtime
-from .scope import NodeScope, NodeStub, errors_of, identity_of, specs_of
+from .scope import NodeScope, NodeStub, classes_of, errors_of, identity_of, specs_of
 from .solving import SolveReport, report_from_runtime
 from .state import from_runtime
 from .timing import TimingReport
@@ -68,7 +68,7 @@ class Forest:
             raise forest_error(errors)
         self._tree = identity_of(scope)
         self._tolerance = tolerance_of("double", None)  # of the last evaluation
-        self._classes = {name: class_name for name, class_name, *_ in specs_of(scope)}
+        self._classes = classes_of(scope)
 
     def __repr__(self) -> str:
         return f"<Forest of {len(self._classes)} nodes of {len(set(self._classes.values()))} classes>"

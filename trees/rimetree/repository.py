@@ -23,7 +23,7 @@ class Repository:
     def __init__(self):
         self.stubs: dict[str, NodeStub] = {}
         self.definitions: dict[str, NodeDef] = {}
-        self.child_names: dict[str, list[tuple[str, str]]] = {}
+        self._child_names: dict[str, list[tuple[str, str]]] = {}  # where a child is something else than a node
         self.errors: list[tuple[str, str, str]] = []
         self._counts: dict[str, int] = {}
         self._constants: dict[bytes, str] = {}
@@ -34,9 +34,12 @@ class Repository:
         """The node of a name that a script gives."""
         name = full_name(basename, quals, kwquals)
         stub = self.stubs.get(name)
-        if stub is None:
-            _check_name(name, basename)
-            stub = self.stubs[name] = NodeStub(self, basename, quals, kwquals, name)
+        return self.new_stub(name, basename, quals, kwquals) if stub is None else stub
+
+    def new_stub(self, name: str, basename: str, quals: tuple, kwquals: dict) -> NodeStub:
+        """A node that there was not."""
+        _check_name(name, basename)
+        stub = self.stubs[name] = NodeStub(self, basename, quals, kwquals, name)
         return stub
 
     def automatic(self, prefix: str, text: str, quals: tuple = (), kwquals: dict | None = None):
@@ -68,18 +71,27 @@ class Repository:
         for problem in definition.problems:
             self.errors.append((name, definition.origin, problem))
         self.definitions[name] = definition
-        self.child_names[name] = names = []
+        for _, child in definition.children:
+            if type(child) is not NodeStub or child._repository is not self:
+                return self._name_children(name, definition)
+        return []
+
+    def _name_children(self, name: str, definition: NodeDef) -> list[tuple[str, NodeDef]]:
+        self._child_names[name] = names = []
         unnamed = []
         for label, child in definition.children:
-            if type(child) is NodeStub and child._repository is self:  # nearly always
-                names.append((label, child.name))
-            elif type(child) is NodeDef:
+            if type(child) is NodeDef:
                 stub = self.automatic(f"{name.partition('/{')[0]}/", child.class_name)
                 names.append((label, stub.name))
                 unnamed.append((stub.name, child))
             else:
                 names.append((label, self._child_name(name, definition, label, child)))
         return unnamed
+
+    def child_names(self, name: str) -> list[tuple[str, str]]:
+        """(label, name) of each child of a node that is defined; "" where an optional child is left out."""
+        names = self._child_names.get(name)
+        return [(label, child.name) for label, child in self.definitions[name].children] if names is None else names
 
     def _as_definition(self, stub, value) -> NodeDef:
         if isinstance(value, NodeStub):

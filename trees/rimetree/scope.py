@@ -49,8 +49,12 @@ class NodeScope:
         object.__setattr__(self, "_repository", _repository or Repository())
 
     def __getattr__(self, name: str) -> NodeStub:
-        if name.startswith("_"):
+        if name[0] == "_":
             raise AttributeError(f"{name!r} is no node: names that begin with _ are written ns[{name!r}]")
+        if not self._quals and not self._kwquals:  # the quick way for what scripts write most
+            stub = self._repository.stubs.get(self._prefix + name)
+            if stub is not None:
+                return stub
         return self._repository.stub(self._prefix + name, self._quals, self._kwquals)
 
     def __getitem__(self, name: str) -> NodeStub:
@@ -128,7 +132,12 @@ def specs_of(scope: NodeScope) -> Iterator[tuple[str, str, dict, list[tuple[str,
     """The tree as the runtime takes it: (name, class, state, [(label, child)], script line)."""
     repository = scope._repository
     for name, definition in repository.definitions.items():
-        yield name, definition.class_name, definition.state, repository.child_names[name], definition.origin
+        yield name, definition.class_name, definition.state, repository.child_names(name), definition.origin
+
+
+def classes_of(scope: NodeScope) -> dict[str, str]:
+    """{node: class} of the tree."""
+    return {name: definition.class_name for name, definition in scope._repository.definitions.items()}
 
 
 def errors_of(scope: NodeScope) -> Iterable[tuple[str, str, str]]:

@@ -62,7 +62,7 @@ def _child_units(child: dict) -> tuple[str, ...]:
 
 def define(signature: Signature, children: tuple, keywords: dict) -> NodeDef:
     """A definition from a call: children by position or label, everything else state."""
-    origin = keywords.pop("origin", None) or script_line()
+    origin = keywords.pop("origin", None) or script_line(3)
     problems: list[str] = []
     if signature.value_first:
         if children:

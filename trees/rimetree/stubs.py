@@ -26,7 +26,13 @@ class NodeStub(Operators):
         self.name = name
 
     def __call__(self, *quals, **kwquals) -> NodeStub:
-        return self._repository.stub(self.basename, self.quals + quals, {**self.kwquals, **kwquals})
+        if kwquals or self.kwquals:
+            return self._repository.stub(self.basename, self.quals + quals, {**self.kwquals, **kwquals})
+        name = self.name
+        for qualifier in quals:
+            name = f"{name}:{qualifier if type(qualifier) in _PLAIN else text_of(qualifier)}"
+        stub = self._repository.stubs.get(name)
+        return self._repository.new_stub(name, self.basename, self.quals + quals, {}) if stub is None else stub
 
     def __lshift__(self, definition) -> NodeStub:
         self._repository.bind(self, definition)
@@ -59,7 +65,7 @@ class NodeStub(Operators):
         """(label, node) pairs."""
         return [
             (label, self._repository.stubs[name])
-            for label, name in self._repository.child_names[self.name]
+            for label, name in self._repository.child_names(self.name)
             if name in self._repository.stubs
         ]
 
@@ -68,6 +74,10 @@ class NodeStub(Operators):
 
 
 TAKEN_AS_THEY_ARE.add(NodeStub)
+
+
+#: Types of qualifiers whose text is what `format` makes of them.
+_PLAIN = frozenset((int, str))
 
 
 def text_of(qualifier) -> str:
