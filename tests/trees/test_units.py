@@ -208,6 +208,13 @@ def test_masks_are_refused_where_there_are_no_flags():
     np.testing.assert_array_equal(cells.time_s, [1, 2])
 
 
+def test_python_written_nodes_return_units_and_no_masks():
+    np.testing.assert_allclose(value_of(rt.PyNode(evaluate=lambda cells: 90 * u.deg)).item(), np.pi / 2, rtol=1e-15)
+    for wrong, message in ((np.ma.masked_all(2), "masked elements"), (3 * u.K, "is in K, expected one of the units")):
+        with pytest.raises(rt.Error, match=f"node 'x' .*what the function returned.* {message}"):
+            value_of(rt.PyNode(evaluate=lambda cells, wrong=wrong: wrong, dims=np.shape(wrong)))
+
+
 def test_flags_have_the_dimensions_of_the_value():
     """[2,2] with flags of its own for each element, and with one flag for all of them: both broadcast."""
     ns = rt.NodeScope()

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core
 from .cells import AXES, Cells
+from .units import TREE_UNITS, in_unit, is_quantity, refuse_mask
 
 #: Numbers of children that are moved one by one where cells depend on each other.
 _MOST_DIFFERENCES = 4096
@@ -182,7 +183,9 @@ def _trim(array: np.ndarray, cells: Cells) -> np.ndarray:
 
 def _full(result, rank: int) -> np.ndarray:
     """As [tensor dimensions..., time, freq, l, m] of float64 or complex128; missing trailing axes have length 1."""
-    array = np.asarray(result)
+    if is_quantity(result):
+        result = in_unit(result, TREE_UNITS, "what the function returned")[0]
+    array = np.asarray(refuse_mask(result, "what the function returned"))
     array = array.reshape(array.shape + (1,) * (rank + len(AXES) - array.ndim))
     return np.ascontiguousarray(array, dtype=np.complex128 if np.iscomplexobj(array) else np.float64)
 
