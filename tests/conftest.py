@@ -34,6 +34,7 @@ def small_ms(tmp_path):
         correlation_type=(9, 10, 11, 12),
         columns=("DATA",),
         n_field=1,
+        exposure_s=10.0,
     ):
         n_antenna = 4
         rng = np.random.default_rng(7)
@@ -58,6 +59,7 @@ def small_ms(tmp_path):
             "time_s": 5.0e9 + 10.0 * np.arange(n_time),
             "field_of_time": [i % n_field for i in range(n_time)],
             "interval_s": 10.0,
+            "exposure_s": exposure_s,
             "uvw_m": np.ascontiguousarray(uvw_sign * uvw),
             "columns": list(columns),
         }

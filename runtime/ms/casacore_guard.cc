@@ -14,8 +14,6 @@ std::string explain_failure(const std::string& doing, const std::string& what) {
     message += "; the disk is full: free some space and run again";
   } else if (has("write error") || has("File too large")) {  // casacore does not keep the reason
     message += "; is the disk full, or a quota or a limit on file sizes (ulimit -f) reached?";
-  } else if (has("locked") || has("lock on table") || has("acquire")) {
-    message += "; another program has the Measurement Set open for writing: close it and run again";
   } else if (has("Permission denied") || has("not writable")) {
     message += "; check the permissions of the Measurement Set and of the files in it";
   }

@@ -13,7 +13,7 @@ namespace rimetree::ms {
 /// lock for the whole process lets a reader and a writer run in different threads.
 std::recursive_mutex& casacore_mutex();
 
-/// "<doing>: <what>", with advice where the text of the error is known (full disk, lock held, no permission).
+/// "<doing>: <what>", with advice where the text of the error is known (full disk, no permission).
 std::string explain_failure(const std::string& doing, const std::string& what);
 
 /// Calls `action` under the lock; throws MsError for everything casacore throws. `doing` reads like "reading column

@@ -68,7 +68,8 @@ void fill_feeds(MS& set, const MsDescription& description) {
 
 void fill_fields(MS& set, const MsDescription& description) {
   casacore::MSFieldColumns columns(set.field());
-  columns.setDirectionRef(casacore::MDirection::J2000);
+  const bool icrs = description.fields.front().coordinates == "ICRS";
+  columns.setDirectionRef(icrs ? casacore::MDirection::ICRS : casacore::MDirection::J2000);
   set.field().addRow(description.fields.size());
   for (std::size_t row = 0; row < description.fields.size(); ++row) {
     casacore::Matrix<casacore::Double> direction(2, 1);

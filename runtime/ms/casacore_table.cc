@@ -94,17 +94,28 @@ CasacoreTable::CasacoreTable(const std::string& path, Access access) : impl_(std
   }
   impl_->path = path;
   impl_->access = access;
-  const auto open = [&] {
+  const auto open = [&](const casacore::TableLock& lock) {
     guarded("opening " + path + (access == Access::kUpdate ? " for writing" : ""), [&] {
       const auto option = access == Access::kUpdate ? casacore::Table::Update : casacore::Table::Old;
-      impl_->table = casacore::Table(path, lock_for(access), option);
+      impl_->table = casacore::Table(path, lock, option);
     });
   };
   try {
-    open();
+    open(lock_for(access));
   } catch (const MsError&) {
-    if (!restore_headers(path)) throw;  // a process was killed while it flushed
-    open();
+    const LockHolder other = access == Access::kUpdate ? lock_holder(path) : LockHolder{};
+    if (other.reads || other.writes) {
+      impl_->mark = std::make_unique<WriterMark>();
+      if (other.writes || !impl_->mark->take(path)) {
+        throw SetLocked("opening " + path + " for writing failed: another program" +
+                        (other.process > 0 ? " (process " + std::to_string(other.process) + ")" : "") +
+                        " has it open for writing; close it and run again, or wait (--wait)");
+      }
+      open(casacore::TableLock(casacore::TableLock::NoLocking));  // others only read, and may go on
+    } else {
+      if (!restore_headers(path)) throw;  // a process was killed while it flushed
+      open(lock_for(access));
+    }
   }
   if (access == Access::kUpdate) remove_stale_headers(path);
 }
@@ -215,8 +226,8 @@ std::vector<std::size_t> CasacoreTable::cell_shape(const std::string& column, st
   });
 }
 
-std::array<double, 2> CasacoreTable::direction_j2000(const std::string& column, std::int64_t row,
-                                                     std::string* frame) const {
+std::array<double, 2> CasacoreTable::direction(const std::string& column, std::int64_t row, std::string* frame,
+                                               std::string* coordinates) const {
   return guarded("reading the direction in " + place(column, path(), {row}), [&] {
     const casacore::ArrayMeasColumn<casacore::MDirection> directions(impl_->table, column);
     const casacore::Array<casacore::MDirection> cell = directions(row);
@@ -224,9 +235,12 @@ std::array<double, 2> CasacoreTable::direction_j2000(const std::string& column, 
     casacore::MDirection direction = *cell.begin();
     *frame = direction.getRefString();
     const auto type = casacore::MDirection::castType(direction.getRef().getType());
-    const bool fixed_to_the_sky = type == casacore::MDirection::J2000 || type == casacore::MDirection::ICRS ||
-                                  type == casacore::MDirection::B1950 || type == casacore::MDirection::GALACTIC;
-    if (fixed_to_the_sky) {
+    *coordinates = type == casacore::MDirection::ICRS ? "ICRS" : "J2000";
+    const bool fixed_to_the_sky = type == casacore::MDirection::J2000 || type == casacore::MDirection::B1950 ||
+                                  type == casacore::MDirection::GALACTIC;
+    if (type == casacore::MDirection::ICRS) {
+      // Sky models do not tell ICRS from J2000: their positions count as in the frame of the field, 16 mas either way.
+    } else if (fixed_to_the_sky) {
       direction = casacore::MDirection::Convert(direction, casacore::MDirection::J2000)();
     } else {
       *frame += "?";

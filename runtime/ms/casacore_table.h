@@ -45,7 +45,8 @@ struct CellPart {
   std::size_t size() const { return n_channel * whole.n_correlation; }
 };
 
-/// A casacore table. All members throw MsError; all may be called from any thread. Row lists must be ascending.
+/// A casacore table. Others that only read it do not hinder writing; where another program writes, opening it for
+/// update throws SetLocked. All members throw MsError; all may be called from any thread. Row lists must be ascending.
 class CasacoreTable {
  public:
   CasacoreTable(const std::string& path, Access access);
@@ -108,9 +109,14 @@ class CasacoreTable {
   void fill_zeros(const std::string& name, const std::vector<CellShape>& shapes, const std::vector<int>& shape_of_row,
                   bool only_undefined);
 
-  /// A direction (right ascension, declination in radians), converted to J2000 where its frame allows that without
-  /// knowing time and place. `frame` receives the frame of the table, "?" appended where it could not be converted.
-  std::array<double, 2> direction_j2000(const std::string& column, std::int64_t row, std::string* frame) const;
+  /// A direction (right ascension, declination in radians): as stored in ICRS and J2000, converted to J2000 from other
+  /// frames where that is possible without knowing time and place. `frame` receives the frame of the table, "?"
+  /// appended where it could not be converted; `coordinates` "ICRS" or "J2000", the frame of what is returned.
+  std::array<double, 2> direction(const std::string& column, std::int64_t row, std::string* frame,
+                                  std::string* coordinates) const;
+
+  /// Writes a new table at `path` with copies of these columns, which hold Bool, and all rows.
+  void copy_bool_columns(const std::vector<std::string>& columns, const std::string& path) const;
 
   /// Hands everything written to the operating system; with `sync` also to the disk. Rewrites headers, see
   /// header_backup.h.

@@ -4,10 +4,12 @@
 
 #include <casacore/tables/Tables/Table.h>
 
+#include <memory>
 #include <string>
 
 #include "runtime/ms/casacore_guard.h"
 #include "runtime/ms/casacore_table.h"
+#include "runtime/ms/writer_mark.h"
 
 namespace rimetree::ms {
 
@@ -19,8 +21,9 @@ struct WriteState {
 
 struct CasacoreTable::Impl {
   std::string path;
-  casacore::Table table;
   Access access = Access::kRead;
+  std::unique_ptr<WriterMark> mark;  ///< where others read, so that casacore's lock cannot be had; outlives the table
+  casacore::Table table;
   WriteState state;
 };
 

@@ -68,6 +68,11 @@ void check(const MsDescription& description) {
   if (!description.field_of_time.empty()) {
     require_size("field_of_time", description.field_of_time.size(), description.time_s.size());
   }
+  for (const Field& field : description.fields) {
+    require(field.coordinates == description.fields.front().coordinates &&
+                (field.coordinates == "J2000" || field.coordinates == "ICRS"),
+            "fields must be all J2000 or all ICRS, got " + field.coordinates);
+  }
   for (const int id : description.field_of_time) {
     require(id >= 0 && static_cast<std::size_t>(id) < description.fields.size(),
             "a time has field " + std::to_string(id) + ", but there are " + std::to_string(description.fields.size()));

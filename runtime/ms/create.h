@@ -18,7 +18,7 @@ struct MsDescription {
   std::string project;
   std::string command_line;  ///< for HISTORY
   std::vector<Antenna> antennas;
-  std::vector<Field> fields;                     ///< at least one; J2000
+  std::vector<Field> fields;                     ///< at least one; all J2000 or all ICRS
   std::vector<SpectralWindow> spectral_windows;  ///< at least one; widths may be negative
   std::vector<int> correlation_type;             ///< 1, 2 or 4 of 5-8 (RR RL LR LL) or of 9-12 (XX XY YX YY), ascending
 

@@ -14,4 +14,10 @@ class MsError : public Error {
   explicit MsError(const std::string& message) : Error(message) {}
 };
 
+/// A set that cannot be written to now, because another program writes to it.
+class SetLocked : public MsError {
+ public:
+  explicit SetLocked(const std::string& message) : MsError(message) {}
+};
+
 }  // namespace rimetree::ms

@@ -34,11 +34,12 @@ struct GroupSummary {
   std::int64_t n_row = 0;
   std::int64_t n_autocorrelation = 0;
   std::int64_t n_time = 0;
-  std::int64_t n_baseline = 0;         ///< without autocorrelations
-  std::int64_t min_rows_per_time = 0;  ///< without autocorrelations
+  std::int64_t n_baseline = 0;         ///< pairs of antennas in either order, without autocorrelations
+  std::int64_t min_rows_per_time = 0;  ///< without autocorrelations and repetitions
   std::int64_t max_rows_per_time = 0;
   std::int64_t n_missing = 0;    ///< n_baseline * n_time - rows
   std::int64_t n_duplicate = 0;  ///< rows of a baseline beyond the first in a time slot
+  std::int64_t n_swapped = 0;    ///< rows whose antennas are the other way round than in most rows of their baseline
 };
 
 /// A column of visibilities.
@@ -46,6 +47,21 @@ struct ColumnSummary {
   std::string name;
   bool variable_shape = false;
   std::vector<std::size_t> shape{};  ///< [channel, correlation] of the first row; empty if not defined there
+  // Of the values that were looked at: all, or those of some blocks of rows spread over a large column.
+  std::int64_t n_looked_at = 0;
+  std::int64_t n_not_finite = 0;         ///< NaN or infinite
+  std::int64_t n_usable_not_finite = 0;  ///< of these, neither flagged nor without weight
+  bool all_zero = false;                 ///< nothing but zeros
+};
+
+/// What the cells of the baselines of an antenna to others hold.
+struct AntennaCells {
+  std::int64_t all = 0;
+  std::int64_t usable = 0;  ///< not flagged, of positive weight, of known UVW
+  /// Mean |v|^2 of finite usable values of the parallel hands, in DATA or else the first column of visibilities; 0
+  /// where there are none.
+  double power = 0;
+  bool dead = false;  ///< usable, but the power is below 1e-6 of the median of all antennas
 };
 
 struct MsSummary {
@@ -61,7 +77,7 @@ struct MsSummary {
 
   std::int64_t n_row = 0;
   std::int64_t n_time = 0;             ///< distinct time slots
-  std::int64_t n_baseline = 0;         ///< distinct, without autocorrelations
+  std::int64_t n_baseline = 0;         ///< distinct pairs in either order, without autocorrelations
   std::int64_t n_autocorrelation = 0;  ///< rows
   double first_time_s = 0;             ///< earliest TIME, MJD in seconds
   double last_time_s = 0;              ///< latest TIME
@@ -73,9 +89,13 @@ struct MsSummary {
   bool cells_scanned = false;   ///< the three fractions are of all visibilities
   double flagged_fraction = 0;  ///< FLAG or FLAG_ROW
   double zero_weight_fraction = 0;
-  double usable_fraction = 0;   ///< neither
-  std::int64_t n_flag_row = 0;  ///< rows with FLAG_ROW
-  std::string weight_column;    ///< the one that counts: WEIGHT_SPECTRUM or WEIGHT
+  double usable_fraction = 0;  ///< not flagged, and of positive, finite weight
+  double negative_weight_fraction = 0;
+  double not_finite_weight_fraction = 0;
+  std::int64_t n_flag_row = 0;              ///< rows with FLAG_ROW
+  std::int64_t n_uvw_not_finite = 0;        ///< rows between different antennas
+  std::vector<AntennaCells> antenna_cells;  ///< [antenna]
+  std::string weight_column;                ///< the one that counts: WEIGHT_SPECTRUM or WEIGHT
 
   std::vector<ColumnSummary> columns;
   UvwReport uvw;

@@ -11,7 +11,7 @@ namespace rimetree::ms {
 /// Rows, times, baselines, groups (inspect_rows.cc). `plan` has one time slot per tile and autocorrelations.
 void summarise_rows(const MeasurementSet& ms, const RowIndex& index, const TilePlan& plan, MsSummary* summary);
 
-/// Fractions of visibilities that are flagged or without weight (inspect_cells.cc).
+/// What flags, weights, UVW and columns of visibilities hold, by antenna (inspect_cells.cc).
 void summarise_cells(const MeasurementSet& ms, const RowIndex& index, MsSummary* summary);
 
 /// Fills summary->uvw (inspect_uvw.cc).

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -28,7 +29,7 @@ void count_ids(const MeasurementSet& ms, const RowIndex& index, MsSummary* summa
     const int p = index.antenna1[row], q = index.antenna2[row];
     ++summary->rows_of_antenna[p];
     if (p != q) ++summary->rows_of_antenna[q];
-    if (p != q) baselines.insert({p, q});
+    if (p != q) baselines.insert(std::minmax(p, q));
     summary->n_autocorrelation += p == q;
     ++summary->rows_of_field[index.field_id[row]];
     ++summary->rows_of_data_description[index.data_desc_id[row]];
@@ -58,37 +59,40 @@ void count_times(const RowIndex& index, const TilePlan& plan, MsSummary* summary
   if (!spacings_s.empty()) summary->spacing_s = spacings_s[spacings_s.size() / 2];
 }
 
-/// `plan` has one slot per tile, so that a tile of layer 0 is a time of its group.
+/// `plan` has one slot per tile, and the tiles of a slot, its layers, follow each other, layer 0 last.
 std::vector<GroupSummary> summarise_groups(const RowIndex& index, const TilePlan& plan) {
   std::map<Pair, GroupSummary> groups;
-  std::map<Pair, std::set<Pair>> baselines;
+  std::map<Pair, std::map<Pair, std::array<std::int64_t, 2>>> orders;  // of each pair, rows in either order
+  std::set<Pair> in_slot;
+  std::int64_t pairs = 0;
   for (const TileKey& tile : plan.tiles) {
-    GroupSummary& group = groups[{tile.data_desc_id, tile.field_id}];
+    const Pair ids{tile.data_desc_id, tile.field_id};
+    GroupSummary& group = groups[ids];
     group.data_desc_id = tile.data_desc_id;
     group.field_id = tile.field_id;
-    std::int64_t cross = 0;
     for (std::size_t i = plan.slot_begin[tile.first_slot]; i < plan.slot_begin[tile.first_slot + 1]; ++i) {
-      const std::int64_t row = plan.row_order[i];
-      const Pair baseline{index.antenna1[row], index.antenna2[row]};
+      const int p = index.antenna1[plan.row_order[i]], q = index.antenna2[plan.row_order[i]];
+      const bool first = in_slot.insert(std::minmax(p, q)).second;
       ++group.n_row;
-      group.n_autocorrelation += baseline.first == baseline.second;
-      if (baseline.first == baseline.second) continue;
-      ++cross;
-      baselines[{tile.data_desc_id, tile.field_id}].insert(baseline);
+      group.n_duplicate += !first;
+      group.n_autocorrelation += p == q;
+      if (p == q) continue;
+      ++orders[ids][std::minmax(p, q)][p < q ? 0 : 1];
+      pairs += first;
     }
-    if (tile.layer > 0) {
-      group.n_duplicate += static_cast<std::int64_t>(tile.n_row);
-      continue;
-    }
-    group.min_rows_per_time = group.n_time == 0 ? cross : std::min(group.min_rows_per_time, cross);
-    group.max_rows_per_time = std::max(group.max_rows_per_time, cross);
-    group.n_missing -= cross;
+    if (tile.layer > 0) continue;
+    group.min_rows_per_time = group.n_time == 0 ? pairs : std::min(group.min_rows_per_time, pairs);
+    group.max_rows_per_time = std::max(group.max_rows_per_time, pairs);
+    group.n_missing -= pairs;
     ++group.n_time;
+    in_slot.clear();
+    pairs = 0;
   }
   std::vector<GroupSummary> list;
   for (auto& [ids, group] : groups) {
-    group.n_baseline = static_cast<std::int64_t>(baselines[ids].size());
+    group.n_baseline = static_cast<std::int64_t>(orders[ids].size());
     group.n_missing += group.n_baseline * group.n_time;
+    for (const auto& [pair, counts] : orders[ids]) group.n_swapped += std::min(counts[0], counts[1]);
     list.push_back(group);
   }
   return list;

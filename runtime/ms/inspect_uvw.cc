@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -56,6 +57,7 @@ void summarise_uvw(const MeasurementSet& ms, const RowIndex& index, const TilePl
     ms.table().read_vectors("UVW", numbers, 3, uvw_m.data());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const std::int64_t row = numbers[i];
+      if (!std::isfinite(uvw_m[3 * i] + uvw_m[3 * i + 1] + uvw_m[3 * i + 2])) continue;  // counted with the cells
       rows.push_back({index.time_s[row],
                       tile.first_slot,
                       tile.field_id,

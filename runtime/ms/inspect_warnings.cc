@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "runtime/ms/inspect_parts.h"
 
@@ -14,6 +15,17 @@ std::string number(double value) {
 }
 
 std::string degrees(double rad) { return number(rad * 57.29577951308232) + " deg"; }
+
+/// The first names of many, and how many there are.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, names.size()); ++i) text += (i == 0 ? "" : " ") + names[i];
+  return names.size() <= kMost ? text : text + " ... (" + std::to_string(names.size()) + " in all)";
+}
+
+/// Never 0 of what is there.
+std::string percent(double fraction) { return number(100 * fraction) + " %"; }
 
 void warn_about_times(const MsSummary& summary, std::vector<std::string>* warnings) {
   if (summary.n_row == 0) {
@@ -47,51 +59,68 @@ void warn_about_times(const MsSummary& summary, std::vector<std::string>* warnin
 }
 
 void warn_about_rows(const MsSummary& summary, std::vector<std::string>* warnings) {
-  std::int64_t missing = 0, duplicate = 0;
+  std::int64_t missing = 0, duplicate = 0, swapped = 0;
   for (const GroupSummary& group : summary.groups) {
+    swapped += group.n_swapped;
     missing += group.n_missing;
     duplicate += group.n_duplicate;
   }
   if (missing > 0) {
     warnings->push_back(std::to_string(missing) + " rows are missing: not every baseline is there at every time");
   }
+  if (swapped > 0) {
+    warnings->push_back(std::to_string(swapped) + " rows have their antennas the other way round than other rows of " +
+                        "the same baseline: the two orders are treated as two baselines, each with its UVW as stored");
+  }
   if (duplicate > 0) {
     warnings->push_back(std::to_string(duplicate) + " rows repeat a baseline at the same time (sub-arrays, several " +
                         "receivers?): they are read in tiles of their own");
   }
-  std::string absent, unplaced;
+  std::vector<std::string> absent, unplaced;
   int without_position = 0;
   for (std::size_t id = 0; id < summary.metadata.antennas.size(); ++id) {
     const Antenna& antenna = summary.metadata.antennas[id];
-    const std::string name = " " + antenna.name + " (" + std::to_string(id) + ")";
+    const std::string name = antenna.name + " (" + std::to_string(id) + ")";
     const bool used = id < summary.rows_of_antenna.size() && summary.rows_of_antenna[id] > 0;
-    if (!used) absent += name;
-    if (used && !antenna.has_position()) unplaced += name;
+    if (!used) absent.push_back(name);
+    if (used && !antenna.has_position()) unplaced.push_back(name);
     without_position += !antenna.has_position();
   }
-  if (!absent.empty()) warnings->push_back("antennas without data:" + absent);
+  if (!absent.empty()) warnings->push_back("antennas without data: " + some_of(absent));
   if (without_position > 0) warnings->push_back(std::to_string(without_position) + " antennas are at position 0");
-  if (!unplaced.empty()) warnings->push_back("antennas with data but at position 0:" + unplaced);
+  if (!unplaced.empty()) warnings->push_back("antennas with data but at position 0: " + some_of(unplaced));
 }
 
+std::vector<std::string> channel_warnings(const ChannelSummary& channels) {
+  std::vector<std::string> found;
+  if (channels.order == "descending") found.push_back("channels descend in frequency");
+  if (channels.order == "irregular") found.push_back("channels are in no order of frequency");
+  if (channels.order != "irregular" && !channels.regular) found.push_back("channels are not equally spaced");
+  if (channels.gaps > 0) found.push_back(std::to_string(channels.gaps) + " gaps between channels");
+  if (!channels.equal_widths) found.push_back("channels have different widths");
+  if (channels.negative_width) found.push_back("CHAN_WIDTH is negative: its magnitude is used");
+  if (channels.width_hz == 0) {
+    found.push_back("CHAN_WIDTH is zero: bandwidth smearing cannot be computed from it");
+  } else if (std::abs(channels.width_hz - channels.spacing_hz) > 0.01 * channels.spacing_hz) {
+    found.push_back("CHAN_WIDTH (" + number(channels.width_hz) + " Hz) differs from the spacing (" +
+                    number(channels.spacing_hz) + " Hz): smearing uses the width");
+  }
+  return found;
+}
+
+/// One warning for all windows of which the same is to be said.
 void warn_about_channels(const MsSummary& summary, std::vector<std::string>* warnings) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> windows_of;
   for (std::size_t id = 0; id < summary.channels.size(); ++id) {
-    const ChannelSummary& channels = summary.channels[id];
-    const std::string window = "spectral window " + std::to_string(id) + ": ";
-    if (channels.order == "descending") warnings->push_back(window + "channels descend in frequency");
-    if (channels.order == "irregular") warnings->push_back(window + "channels are in no order of frequency");
-    if (channels.order != "irregular" && !channels.regular) {
-      warnings->push_back(window + "channels are not equally spaced");
+    for (const std::string& warning : channel_warnings(summary.channels[id])) {
+      auto at =
+          std::find_if(windows_of.begin(), windows_of.end(), [&](const auto& one) { return one.first == warning; });
+      if (at == windows_of.end()) at = windows_of.insert(at, {warning, {}});
+      at->second.push_back(std::to_string(id));
     }
-    if (channels.gaps > 0) warnings->push_back(window + std::to_string(channels.gaps) + " gaps between channels");
-    if (!channels.equal_widths) warnings->push_back(window + "channels have different widths");
-    if (channels.negative_width) warnings->push_back(window + "CHAN_WIDTH is negative: its magnitude is used");
-    if (channels.width_hz == 0) {
-      warnings->push_back(window + "CHAN_WIDTH is zero: bandwidth smearing cannot be computed from it");
-    } else if (std::abs(channels.width_hz - channels.spacing_hz) > 0.01 * channels.spacing_hz) {
-      warnings->push_back(window + "CHAN_WIDTH (" + number(channels.width_hz) + " Hz) differs from the spacing (" +
-                          number(channels.spacing_hz) + " Hz): smearing uses the width");
-    }
+  }
+  for (const auto& [warning, ids] : windows_of) {
+    warnings->push_back("spectral window" + std::string(ids.size() > 1 ? "s " : " ") + some_of(ids) + ": " + warning);
   }
 }
 
@@ -99,6 +128,10 @@ void warn_about_uvw(const MsSummary& summary, std::vector<std::string>* warnings
   const UvwReport& uvw = summary.uvw;
   if (uvw.family == "unknown" && summary.n_row > 0) {
     warnings->push_back("the sign of UVW is unknown" + (uvw.reason.empty() ? "" : ": " + uvw.reason));
+  }
+  if (summary.n_uvw_not_finite > 0) {
+    warnings->push_back(std::to_string(summary.n_uvw_not_finite) +
+                        " rows have UVW that are not finite: nothing can be " + "predicted for them");
   }
   for (const UvwDirection& direction : uvw.directions) {
     const Field& field = summary.metadata.fields[direction.field_id];
@@ -124,6 +157,23 @@ void warn_about_uvw(const MsSummary& summary, std::vector<std::string>* warnings
   }
 }
 
+void warn_about_antennas(const MsSummary& summary, std::vector<std::string>* warnings) {
+  std::vector<std::string> useless, dead;
+  for (std::size_t id = 0; id < summary.antenna_cells.size(); ++id) {
+    const AntennaCells& cells = summary.antenna_cells[id];
+    const std::string name = summary.metadata.antennas[id].name + " (" + std::to_string(id) + ")";
+    if (cells.all > 0 && cells.usable == 0) useless.push_back(name);
+    if (cells.dead) dead.push_back(name);
+  }
+  if (!useless.empty() && summary.usable_fraction > 0) {
+    warnings->push_back("antennas of which everything is flagged or without weight: " + some_of(useless));
+  }
+  if (!dead.empty()) {
+    warnings->push_back("antennas that look dead (unflagged, but less than a thousandth of the usual amplitude): " +
+                        some_of(dead));
+  }
+}
+
 void warn_about_cells(const MsSummary& summary, std::vector<std::string>* warnings) {
   if (summary.cells_scanned && summary.n_row > 0) {
     if (summary.flagged_fraction == 1) {
@@ -131,12 +181,24 @@ void warn_about_cells(const MsSummary& summary, std::vector<std::string>* warnin
     } else if (summary.usable_fraction == 0) {
       warnings->push_back("every visibility is flagged or has zero weight");
     }
-    if (summary.zero_weight_fraction > 0) {
-      warnings->push_back(number(100 * summary.zero_weight_fraction) + " % of the visibilities have zero weight in " +
-                          summary.weight_column);
-    }
+    const auto weights = [&](double fraction, const std::string& what) {
+      if (fraction > 0) {
+        warnings->push_back(percent(fraction) + " of the visibilities have " + what + " in " + summary.weight_column);
+      }
+    };
+    weights(summary.zero_weight_fraction, "zero weight");
+    weights(summary.negative_weight_fraction, "negative weight (they are not used)");
+    weights(summary.not_finite_weight_fraction, "a weight that is not a number (they are not used)");
+    warn_about_antennas(summary, warnings);
   }
   for (const ColumnSummary& column : summary.columns) {
+    if (column.n_not_finite > 0) {
+      const double looked_at = static_cast<double>(column.n_looked_at);
+      warnings->push_back(percent(static_cast<double>(column.n_not_finite) / looked_at) + " of the values in " +
+                          column.name + " are not finite (NaN or infinite); " +
+                          percent(static_cast<double>(column.n_usable_not_finite) / looked_at) +
+                          " without being flagged");
+    }
     if (column.shape.empty() && summary.n_row > 0) {
       warnings->push_back("column " + column.name + " exists but holds nothing in row 0");
     }

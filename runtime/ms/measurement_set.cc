@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 
 namespace rimetree::ms {
 namespace {
@@ -43,6 +45,19 @@ void require_measurement_set(const CasacoreTable& table) {
 MeasurementSet::MeasurementSet(const std::string& path, Access access) : access_(access), table_(path, access) {
   require_measurement_set(table_);
   metadata_ = read_metadata(table_);
+}
+
+std::shared_ptr<MeasurementSet> open_for_writing(const std::string& path, double wait_s) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::duration<double>(wait_s);
+  while (true) {
+    try {
+      return std::make_shared<MeasurementSet>(path, Access::kUpdate);
+    } catch (const SetLocked&) {
+      if (Clock::now() >= until) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
 }
 
 std::shared_ptr<const RowIndex> MeasurementSet::rows() const {

@@ -57,4 +57,7 @@ class MeasurementSet {
   std::unique_ptr<HeldRows> rows_ = std::make_unique<HeldRows>();
 };
 
+/// Opens for update; where another program writes, tries again for so long. Throws SetLocked if that does not end.
+std::shared_ptr<MeasurementSet> open_for_writing(const std::string& path, double wait_s);
+
 }  // namespace rimetree::ms

@@ -33,7 +33,7 @@ std::vector<Field> read_fields(const CasacoreTable& main) {
   for (std::size_t row = 0; row < fields.size(); ++row) {
     Field& field = fields[row];
     field.name = table.text("NAME", row);
-    const std::array<double, 2> direction = table.direction_j2000("PHASE_DIR", row, &field.frame);
+    const std::array<double, 2> direction = table.direction("PHASE_DIR", row, &field.frame, &field.coordinates);
     constexpr double kTurn = 6.283185307179586476925286766559;
     field.ra_rad = direction[0] - kTurn * std::floor(direction[0] / kTurn);
     field.dec_rad = direction[1];
@@ -70,14 +70,17 @@ std::vector<DataDescription> read_data_descriptions(const CasacoreTable& main, c
   const std::vector<int> windows = table.ints("SPECTRAL_WINDOW_ID", 0, table.n_row());
   const std::vector<int> setups = table.ints("POLARIZATION_ID", 0, table.n_row());
   std::vector<DataDescription> descriptions(table.n_row());
-  const auto check = [&table](std::size_t row, const char* column, int id, std::size_t n) {
+  const auto check = [&table](std::size_t row, const char* column, const char* other_table, int id, std::size_t n) {
     if (id >= 0 && static_cast<std::size_t>(id) < n) return;
+    const std::string rows = n == 0   ? "has no rows"
+                             : n == 1 ? "has row 0 only"
+                                      : "has rows 0 to " + std::to_string(n - 1);
     throw MsError("column " + std::string(column) + " of " + table.path() + ", row " + std::to_string(row) +
-                  ": expected 0 to " + std::to_string(n) + " - 1, got " + std::to_string(id));
+                  ": expected a row of table " + other_table + ", which " + rows + ", got " + std::to_string(id));
   };
   for (std::size_t row = 0; row < descriptions.size(); ++row) {
-    check(row, "SPECTRAL_WINDOW_ID", windows[row], other.spectral_windows.size());
-    check(row, "POLARIZATION_ID", setups[row], other.polarizations.size());
+    check(row, "SPECTRAL_WINDOW_ID", "SPECTRAL_WINDOW", windows[row], other.spectral_windows.size());
+    check(row, "POLARIZATION_ID", "POLARIZATION", setups[row], other.polarizations.size());
     descriptions[row] = {windows[row], setups[row]};
   }
   return descriptions;

@@ -23,9 +23,10 @@ struct Antenna {
 /// One row of FIELD. The phase centre is the constant term of PHASE_DIR.
 struct Field {
   std::string name;
-  double ra_rad = 0;   ///< J2000, [0, 2 pi)
-  double dec_rad = 0;  ///< J2000
-  std::string frame;   ///< as stored; ends with "?" where it could not be converted to J2000
+  double ra_rad = 0;                  ///< [0, 2 pi)
+  double dec_rad = 0;                 ///< both in the frame `coordinates`
+  std::string frame;                  ///< as stored; ends with "?" where it could not be converted to J2000
+  std::string coordinates = "J2000";  ///< "ICRS" where the table says so, else "J2000"
 };
 
 /// One row of SPECTRAL_WINDOW.

@@ -1,6 +1,7 @@
 #include "runtime/ms/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <future>
 #include <map>
 #include <memory>
@@ -47,6 +48,13 @@ class SpareMemory {
   std::mutex mutex_;
   std::vector<std::vector<std::complex<float>>> spare_;
 };
+
+/// What is not a number is flagged where it is to be written.
+void flag_not_finite(const std::vector<std::complex<float>>& values, std::vector<std::uint8_t>* flags) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i].real()) || !std::isfinite(values[i].imag())) (*flags)[i] = 1;
+  }
+}
 
 // One run: what lives from its first tile to its last.
 class Run {
@@ -216,6 +224,9 @@ class Run {
         const auto last = first + static_cast<std::ptrdiff_t>(tile.n_time());
         if (!written.contains(baseline)) std::fill(first, last, -1);
         rows_written += std::count_if(first, last, [](std::int64_t row) { return row >= 0; });
+      }
+      if (writes_flags_ && tile.flag.size() == tile.n_visibility()) {
+        flag_not_finite(tile.columns[writer->column()], &tile.flag);
       }
       writer->write(tile);
       tile.row = all_rows;

@@ -71,6 +71,9 @@ std::string antennas(const MsSummary& summary) {
   return list(summary.metadata.antennas, [&](const Antenna& antenna) {
     const std::int64_t rows = id < summary.rows_of_antenna.size() ? summary.rows_of_antenna[id] : 0;
     Object object;
+    const AntennaCells cells = id < summary.antenna_cells.size() ? summary.antenna_cells[id] : AntennaCells{};
+    object.add("n_visibility", cells.all).add("n_usable", cells.usable).add("power", cells.power);
+    object.add("dead", cells.dead);
     object.add("id", id++).add("name", antenna.name).add("station", antenna.station).add("mount", antenna.mount);
     object.raw("position_m", list(antenna.position_m)).add("diameter_m", antenna.diameter_m).add("n_row", rows);
     return object.text();
@@ -83,7 +86,8 @@ std::string fields(const MsSummary& summary) {
     const std::int64_t rows = id < summary.rows_of_field.size() ? summary.rows_of_field[id] : 0;
     Object object;
     object.add("id", id++).add("name", field.name).add("ra_rad", field.ra_rad).add("dec_rad", field.dec_rad);
-    return object.add("frame", field.frame).add("n_row", rows).text();
+    object.add("frame", field.frame).add("coordinates", field.coordinates);
+    return object.add("n_row", rows).text();
   });
 }
 
@@ -120,7 +124,7 @@ std::string groups(const MsSummary& summary) {
     object.add("n_autocorrelation", group.n_autocorrelation).add("n_time", group.n_time);
     object.add("n_baseline", group.n_baseline).add("min_rows_per_time", group.min_rows_per_time);
     object.add("max_rows_per_time", group.max_rows_per_time).add("n_missing", group.n_missing);
-    return object.add("n_duplicate", group.n_duplicate).text();
+    return object.add("n_duplicate", group.n_duplicate).add("n_swapped", group.n_swapped).text();
   });
 }
 
@@ -168,10 +172,15 @@ std::string to_json(const MsSummary& summary) {
   object.raw("intervals_s", list(summary.intervals_s)).add("unsorted", summary.unsorted);
   object.add("cells_scanned", summary.cells_scanned).add("flagged_fraction", summary.flagged_fraction);
   object.add("zero_weight_fraction", summary.zero_weight_fraction).add("usable_fraction", summary.usable_fraction);
+  object.add("negative_weight_fraction", summary.negative_weight_fraction);
+  object.add("not_finite_weight_fraction", summary.not_finite_weight_fraction);
+  object.add("n_uvw_not_finite", summary.n_uvw_not_finite);
   object.add("n_flag_row", summary.n_flag_row).add("weight_column", summary.weight_column);
   object.raw("columns", list(summary.columns, [](const ColumnSummary& column) {
                Object entry;
                entry.add("name", column.name).add("variable_shape", column.variable_shape);
+               entry.add("n_looked_at", column.n_looked_at).add("n_not_finite", column.n_not_finite);
+               entry.add("n_usable_not_finite", column.n_usable_not_finite).add("all_zero", column.all_zero);
                return entry.raw("shape", list(column.shape)).text();
              }));
   object.raw("uvw", uvw(summary.uvw)).raw("progress", progress(summary)).raw("warnings", list(summary.warnings));

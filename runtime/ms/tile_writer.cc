@@ -78,14 +78,54 @@ void write_rows(CasacoreTable& table, const std::string& column, const std::vect
   });
 }
 
+void require_permission(const MeasurementSet& ms, const std::string& column) {
+  if (column.empty() || column.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") !=
+                            std::string::npos) {
+    throw MsError("a column cannot be called '" + column + "': use letters, digits and underscores");
+  }
+  if (!ms.writable()) {
+    throw MsError("column " + column + " cannot be written: " + ms.path() + " was opened for reading only");
+  }
+  for (const fs::directory_entry& file : fs::directory_iterator(ms.path())) {
+    const std::string name = file.path().filename().string();
+    if (!file.is_regular_file() || name.rfind("table.", 0) != 0) continue;
+    if (::access(file.path().c_str(), W_OK) != 0) {
+      throw MsError("column " + column + " cannot be written: no permission to write " + file.path().string());
+    }
+  }
+  if (::access(ms.path().c_str(), W_OK) != 0) {
+    throw MsError("column " + column + " cannot be written: no permission to create files in " + ms.path());
+  }
+}
+
+void require_space(const MeasurementSet& ms, const std::string& column, std::uint64_t bytes,
+                   std::uint64_t spare_bytes) {
+  std::error_code error;
+  const fs::space_info space = fs::space(ms.path(), error);
+  if (error) return;  // a file system that does not tell; writing zeros will
+  const std::uint64_t needed = bytes + bytes / 50 + spare_bytes;  // tiles at the edges are padded: 2 per cent
+  if (space.available >= needed) return;
+  throw MsError("column " + column + " of " + ms.path() + " needs " + std::to_string(needed >> 20) +
+                " MiB of disk, but only " + std::to_string(space.available >> 20) + " MiB are free; free some space");
+}
+
 }  // namespace
+
+void check_writable(const MeasurementSet& ms, const std::string& column, std::uint64_t spare_bytes) {
+  require_permission(ms, column);
+  const bool exists = ms.has_column(column);
+  if (exists) ms.require_visibilities(column);
+  const ShapesOfRows rows = shapes_of_rows(ms);
+  if (exists) require_shapes(ms, column, rows.shapes);
+  require_space(ms, column, exists ? 0 : rows.bytes, spare_bytes);
+}
 
 TileWriter::TileWriter(MeasurementSet& ms, std::string column, WriteOptions options)
     : ms_(ms), column_(std::move(column)), options_(options), stored_(std::chrono::steady_clock::now()) {
   progress_.column = column_;
   progress_.started = now_text();
   progress_.rows_expected = options_.rows_expected;
-  require_writable();
+  check_writable(ms_, column_, options_.spare_bytes);
   if (options_.continues) take_up_journal();
   prepare_column();
 }
@@ -108,46 +148,13 @@ TileWriter::~TileWriter() {
   }
 }
 
-void TileWriter::require_writable() const {
-  if (column_.empty() || column_.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") !=
-                             std::string::npos) {
-    throw MsError("a column cannot be called '" + column_ + "': use letters, digits and underscores");
-  }
-  if (!ms_.writable()) {
-    throw MsError("column " + column_ + " cannot be written: " + ms_.path() + " was opened for reading only");
-  }
-  for (const fs::directory_entry& file : fs::directory_iterator(ms_.path())) {
-    const std::string name = file.path().filename().string();
-    if (!file.is_regular_file() || name.rfind("table.", 0) != 0) continue;
-    if (::access(file.path().c_str(), W_OK) != 0) {
-      throw MsError("column " + column_ + " cannot be written: no permission to write " + file.path().string());
-    }
-  }
-  if (::access(ms_.path().c_str(), W_OK) != 0) {
-    throw MsError("column " + column_ + " cannot be written: no permission to create files in " + ms_.path());
-  }
-}
-
-void TileWriter::require_space(std::uint64_t bytes) const {
-  std::error_code error;
-  const fs::space_info space = fs::space(ms_.path(), error);
-  if (error) return;  // a file system that does not tell; writing zeros will
-  const std::uint64_t needed = bytes + bytes / 50 + options_.spare_bytes;  // tiles at the edges are padded: 2 per cent
-  if (space.available >= needed) return;
-  throw MsError("column " + column_ + " of " + ms_.path() + " needs " + std::to_string(needed >> 20) +
-                " MiB of disk, but only " + std::to_string(space.available >> 20) + " MiB are free; free some space");
-}
-
 void TileWriter::prepare_column() {
   const bool exists = ms_.has_column(column_);
-  if (exists) ms_.require_visibilities(column_);
   const ShapesOfRows rows = shapes_of_rows(ms_);
   // A column whose creation was interrupted looks complete, but its cells hold anything.
   bool half_created = false;
   for (const Progress& found : read_progress(ms_.path())) half_created |= found.column == column_ && found.creating;
-  if (exists) require_shapes(ms_, column_, rows.shapes);
   progress_.creating = !exists || half_created;
-  require_space(exists ? 0 : rows.bytes);
   store_progress(ms_.path(), progress_);
   try {
     if (exists) {

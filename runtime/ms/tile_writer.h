@@ -23,6 +23,10 @@ struct WriteOptions {
   std::uint64_t spare_bytes = 64u << 20;  ///< room left on the disk beside a new column
 };
 
+/// Throws MsError where a TileWriter of this column would: its name, its type and shape if it exists, permissions, room
+/// on the disk. Writes nothing.
+void check_writable(const MeasurementSet& ms, const std::string& column, std::uint64_t spare_bytes = 64u << 20);
+
 /// From construction to finish() a journal in the Measurement Set says up to which time the column is complete
 /// (progress_journal.h). The journal never runs ahead of the data: both go to the disk, the data first. If finish() is
 /// not reached (exception, Ctrl-C, kill -9, power) the journal stays and the set stays readable. One writer per column;
@@ -50,8 +54,6 @@ class TileWriter {
   std::int64_t rows_written() const { return progress_.rows_written; }
 
  private:
-  void require_writable() const;
-  void require_space(std::uint64_t bytes) const;
   void take_up_journal();
   void prepare_column();
   CellPart part_of(const Tile& tile) const;

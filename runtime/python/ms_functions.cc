@@ -1,9 +1,11 @@
 #include "runtime/python/ms_functions.h"
 
 #include "runtime/ms/create.h"
+#include "runtime/ms/flag_versions.h"
 #include "runtime/ms/run.h"
 #include "runtime/ms/summary_json.h"
 #include "runtime/ms/tile_request.h"
+#include "runtime/ms/tile_writer.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
 #include "runtime/python/ms_options.h"
@@ -42,6 +44,7 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
     run_options.continues = flag_item(options, "continues");
     run_options.more_follow = flag_item(options, "more_follow");
     run_options.rows_expected = integer_item(options, "rows_expected", 0);
+    const double wait_s = number_item(options, "wait_s", 0);
     const SetSource source = set_source(path);
     Cancellation cancellation = interruptible();
     const auto report_progress = [&](const ms::RunProgress& state) {
@@ -58,7 +61,7 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
       evaluator->reset_verification();
       // A set that is only solved for may be one that nobody can write to.
       const bool writes = !ms::columns_written(evaluator->forest()).empty();
-      report = ms::run(*source.open(writes ? ms::Access::kUpdate : ms::Access::kRead), *evaluator, run_options,
+      report = ms::run(*source.open(writes ? ms::Access::kUpdate : ms::Access::kRead, wait_s), *evaluator, run_options,
                        &cancellation, report_progress);
     }
     return report_to_python(report);
@@ -86,8 +89,12 @@ PyObject* create_ms(PyObject*, PyObject* arguments) {
       description.antennas.push_back(std::move(antenna));
     });
     for_each(item(given, "fields"), [&](PyObject* one) {
-      description.fields.push_back(
-          {text_item(one, "name"), number_of(item(one, "ra_rad")), number_of(item(one, "dec_rad")), "J2000"});
+      ms::Field field;
+      field.name = text_item(one, "name");
+      field.ra_rad = number_of(item(one, "ra_rad"));
+      field.dec_rad = number_of(item(one, "dec_rad"));
+      if (PyObject* frame = item(one, "frame")) field.coordinates = string_of(frame);
+      description.fields.push_back(std::move(field));
     });
     for_each(item(given, "spectral_windows"), [&](PyObject* one) {
       description.spectral_windows.push_back(
@@ -110,6 +117,52 @@ PyObject* create_ms(PyObject*, PyObject* arguments) {
       ms::create(ms_path, description);
     }
     return none();
+  });
+}
+
+PyObject* check_writable(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *path, *columns;
+    double wait_s = 0;
+    if (!PyArg_ParseTuple(arguments, "UOd", &path, &columns, &wait_s)) throw PythonError();
+    const std::string ms_path = string_of(path);
+    const std::vector<std::string> names = strings_of(columns);
+    {
+      const WithoutGil without;
+      const std::shared_ptr<ms::MeasurementSet> ms = ms::open_for_writing(ms_path, wait_s);
+      for (const std::string& name : names) ms::check_writable(*ms, name);
+    }
+    return none();
+  });
+}
+
+PyObject* save_flags(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *path, *table;
+    if (!PyArg_ParseTuple(arguments, "UU", &path, &table)) throw PythonError();
+    const std::string ms_path = string_of(path), table_path = string_of(table);
+    {
+      const WithoutGil without;
+      ms::save_flags(ms_path, table_path);
+    }
+    return none();
+  });
+}
+
+PyObject* restore_flags(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *path, *table;
+    double wait_s = 0;
+    if (!PyArg_ParseTuple(arguments, "UUd", &path, &table, &wait_s)) throw PythonError();
+    const std::string ms_path = string_of(path), table_path = string_of(table);
+    ms::FlagChange change;
+    {
+      const WithoutGil without;
+      change = ms::restore_flags(ms_path, table_path, wait_s);
+    }
+    Dict dict;
+    dict.set("visibilities", integer(change.visibilities)).set("before", integer(change.before));
+    return dict.set("after", integer(change.after)).take();
   });
 }
 

@@ -11,6 +11,13 @@ PyObject* run_forest(PyObject* self, PyObject* arguments);
 /// create_ms(path, description dict). Keys as the members of MsDescription.
 PyObject* create_ms(PyObject* self, PyObject* arguments);
 
+/// check_writable(path, columns, wait_s): raises where visibilities cannot be written into one of the columns.
+PyObject* check_writable(PyObject* self, PyObject* arguments);
+
+/// save_flags(path, table), restore_flags(path, table, wait_s) -> dict: see runtime/ms/flag_versions.h.
+PyObject* save_flags(PyObject* self, PyObject* arguments);
+PyObject* restore_flags(PyObject* self, PyObject* arguments);
+
 /// inspect_ms(path) -> str: the summary as JSON.
 PyObject* inspect_ms(PyObject* self, PyObject* path);
 

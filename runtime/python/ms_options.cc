@@ -51,6 +51,11 @@ Precision precision_of(PyObject* options) {
   return text_item(options, "precision") == "single" ? Precision::single : Precision::double_;
 }
 
+double number_item(PyObject* dict, const char* key, double otherwise) {
+  PyObject* value = item(dict, key);
+  return value == nullptr ? otherwise : number_of(value);
+}
+
 double requested_tolerance(PyObject* options) {
   PyObject* tolerance = item(options, "tolerance");
   return tolerance == nullptr ? 0 : number_of(tolerance);

@@ -12,6 +12,7 @@
 namespace rimetree::python {
 
 // Items of a dict; what is absent gives what is named or something empty.
+double number_item(PyObject* dict, const char* key, double otherwise);
 std::int64_t integer_item(PyObject* dict, const char* key, std::int64_t otherwise);
 bool flag_item(PyObject* dict, const char* key);
 std::string text_item(PyObject* dict, const char* key);

@@ -24,8 +24,9 @@ PyObject* solve_tiles(PyObject* self, PyObject* arguments);
 struct SetSource {
   std::string path;
   std::shared_ptr<ms::MeasurementSet> opened;
-  /// Throws MsError, and Error where one that was opened for reading is to be written to.
-  std::shared_ptr<ms::MeasurementSet> open(ms::Access access) const;
+  /// Throws MsError, and Error where one that was opened for reading is to be written to. Waits so long where another
+  /// program writes to it.
+  std::shared_ptr<ms::MeasurementSet> open(ms::Access access, double wait_s = 0) const;
 };
 /// Of a path or an OpenSet.
 SetSource set_source(PyObject* path_or_set);

@@ -18,6 +18,15 @@ def processor_name() -> str:
     return platform.machine()
 
 
+def size_text(count: float) -> str:
+    """ "1.5 GiB" of a number of bytes."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.4g} {unit}"
+        count /= 1024
+    return f"{count:.4g} GiB"
+
+
 def memory_bytes() -> int:
     """Size of the main memory; 0 where the system does not tell."""
     try:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from . import _core, telescopes
 from ._core import Error
 from .arguments import check_fields, checked
+from .machine import size_text
 from .telescopes import Telescope
 
 # Of the sidereal day (IERS Conventions 2010, table 1.1).
@@ -106,6 +107,7 @@ def create(
     weight_spectrum: bool = False,
     columns: Sequence[str] = ("DATA",),
     field_name: str = "",
+    frame: str = "J2000",
     overwrite: bool = False,
 ) -> Created:
     """Create a Measurement Set whose visibilities are zero and whose weights are one.
@@ -114,7 +116,7 @@ def create(
     ----------
     path: where; it appears complete or not at all.
     telescope: a `Telescope`, or a name or layout file for `telescopes.get`.
-    phase_centre_rad: right ascension and declination (J2000).
+    phase_centre_rad: right ascension and declination, in `frame` ("J2000" or "ICRS").
     duration_s, integration_s: of the observation and of each time slot; the last slot is left out where it does not
         fit whole.
     start: UTC date and time (ISO 8601) at which the first integration begins; `start_mjd_s`: the same in seconds of
@@ -132,6 +134,8 @@ def create(
         raise Error(f"creating {path} failed: it exists; choose another name or ask to overwrite it")
     array = telescope if isinstance(telescope, Telescope) else telescopes.get(telescope)
     centre = _phase_centre(phase_centre_rad)
+    if frame not in ("J2000", "ICRS"):
+        raise Error(f"frame is {frame!r}; it must be J2000 or ICRS")
     bands = _bands(bands, array)
     types = _correlation_types(correlations, array)
     for what, value in (("duration_s", duration_s), ("integration_s", integration_s)):
@@ -160,7 +164,14 @@ def create(
                 array.antenna_names, np.ascontiguousarray(array.ecef_m), array.dish_diameter_m, strict=True
             )
         ],
-        "fields": [{"name": field_name or _field_name(centre), "ra_rad": centre[0], "dec_rad": centre[1]}],
+        "fields": [
+            {
+                "name": field_name or _field_name(centre),
+                "ra_rad": centre[0],
+                "dec_rad": centre[1],
+                "frame": frame,
+            }
+        ],
         "spectral_windows": [
             {
                 "name": band.name or f"SPW{index}",
@@ -233,7 +244,7 @@ def _check_space(
         raise Error(f"creating {path} failed: {folder}: {problem.strerror or problem}") from None
     if size > free:
         raise Error(
-            f"creating {path} needs {size / 2**30:.2f} GiB of disk, but {folder} has only {free / 2**30:.2f} GiB free; "
+            f"creating {path} needs {size_text(size)} of disk, but {folder} has only {size_text(free)} free; "
             "use fewer channels, a longer integration or a shorter observation"
         )
     return size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .flag_versions import FlagChange, FlagVersion, flag_versions, restore_flags, save_flags, save_flags_before
 from .make_ms import Band, Created, create
 from .ms_group import MsGroup, groups
 from .ms_reading import (
@@ -16,24 +17,31 @@ from .ms_reading import (
     slot_times,
     tiles,
 )
-from .ms_run import RunReport, run_options
+from .ms_run import RunReport, check_writable, run_options
 
 __all__ = [
     "CORRELATION_NAMES",
     "CORRELATION_NUMBERS",
     "Band",
     "Created",
+    "FlagChange",
+    "FlagVersion",
     "MsGroup",
     "OpenSet",
     "RunReport",
     "Tiles",
     "baselines",
+    "check_writable",
     "create",
     "feed_of",
+    "flag_versions",
     "groups",
     "inspect",
+    "restore_flags",
     "run_options",
     "sample_tiles",
+    "save_flags",
+    "save_flags_before",
     "slot_times",
     "tiles",
 ]

@@ -22,7 +22,8 @@ class MsGroup:
     ----------
     path : of the Measurement Set
     field_id, field_name : the field
-    phase_centre_rad : (ra, dec) of the field, J2000
+    phase_centre_rad : (ra, dec) of the field, in its frame; positions of sources count as in the same frame
+    frame : "ICRS" where the FIELD table says so, else "J2000"
     data_desc_ids : data descriptions of the rows
     feed : "linear" or "circular"
     correlations : names, e.g. ("XX", "XY", "YX", "YY"); those of the first data description
@@ -51,6 +52,7 @@ class MsGroup:
     frequency_hz: tuple[float, float]
     columns: tuple[str, ...]
     selection: dict
+    frame: str = "J2000"
 
     @property
     def antennas(self) -> list[int]:
@@ -159,4 +161,5 @@ def _group(
         frequency_hz=(min(w["lowest_hz"] for w in windows), max(w["highest_hz"] for w in windows)),
         columns=tuple(column["name"] for column in summary["columns"]),
         selection=selection,
+        frame=about["coordinates"],
     )

@@ -67,7 +67,7 @@ class MsObjective:
         self.path = os.fspath(path)
         self.node = _the_node(forest, node)
         chosen = {**run_options(**options), "memory_bytes": int(memory_bytes or 0)}
-        for key in ("verify", "continues", "more_follow", "rows_expected", "join_windows"):
+        for key in ("verify", "continues", "more_follow", "rows_expected", "join_windows", "wait_s"):
             if chosen.pop(key):
                 raise Error(f"an objective takes no option {key!r}: nothing is written or verified")
         self._core = _core.open_objective(forest._core, self.path, self.node, chosen)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from . import _core
 from ._core import Error
 from .arguments import checked
 from .solving import SolveReport
@@ -85,6 +88,7 @@ def run_options(
     verify: int = 0,
     part: tuple[int, int, int] | None = None,
     join_windows: bool = False,
+    wait_s: float = 0.0,
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
@@ -95,7 +99,8 @@ def run_options(
     nodes that can be). `part`: (index, count, rows) where this run is one of several that fill a column together, one
     for each field, with so many rows in all: if one of them is interrupted, the set says so until the last has ended.
     `join_windows`: the spectral windows of a field at the same times make one time-slot group, channel after channel;
-    for trees that solve and write nothing.
+    for trees that solve and write nothing. `wait_s`: for how long to wait where the set is to be written to and another
+    program writes to it.
     """
     tolerance_of(precision, tolerance)
     if verify < 0:
@@ -116,4 +121,12 @@ def run_options(
         "more_follow": part is not None and part[0] < part[1] - 1,
         "rows_expected": 0 if part is None else part[2],
         "join_windows": join_windows,
+        "wait_s": float(wait_s),
     }
+
+
+@checked
+def check_writable(path: str | os.PathLike, columns: Sequence[str], *, wait_s: float = 0.0) -> None:
+    """Raises `Error` where visibilities could not be written into these columns: names and types, permissions, room on
+    the disk, another program that writes for longer than `wait_s`. Writes nothing."""
+    _core.check_writable(os.fspath(path), list(columns), float(wait_s))

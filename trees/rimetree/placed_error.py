@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ._core import Error
 
-class PlacedError(ValueError):
+
+class PlacedError(Error, ValueError):
     """What a file holds is wrong, or what would be written to one.
 
     Attributes

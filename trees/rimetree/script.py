@@ -27,7 +27,7 @@ from .ms_group import MsGroup
 from .scope import NodeScope
 
 
-class ScriptError(Exception):
+class ScriptError(Error):
     """An exception raised by a script; the text says at which line of which file."""
 
 
@@ -50,7 +50,7 @@ class Script:
         if define is not None:
             ns = NodeScope()
             with self._arguments_in_place():
-                self._guarded(lambda: define(ns, group))
+                self._guarded(lambda: define(ns, group), group)
         else:
             ns = self._names.get("ns")
         if not isinstance(ns, NodeScope):
@@ -62,7 +62,7 @@ class Script:
     def _execute(self, group: MsGroup | None) -> dict:
         names = {"ms": group}
         with self._arguments_in_place():
-            return self._guarded(lambda: runpy.run_path(self.path, init_globals=names, run_name="__rimetree__"))
+            return self._guarded(lambda: runpy.run_path(self.path, init_globals=names, run_name="__rimetree__"), group)
 
     @contextmanager
     def _arguments_in_place(self) -> Iterator[None]:
@@ -75,11 +75,17 @@ class Script:
         finally:
             sys.argv, sys.path[:] = arguments, places
 
-    def _guarded(self, call):
+    def _guarded(self, call, group: MsGroup | None):
         try:
             return call()
         except SyntaxError as problem:
             raise ScriptError(f"{problem.filename}:{problem.lineno}: SyntaxError: {problem.msg}") from problem
+        except (AttributeError, TypeError) as problem:
+            if group is None and "NoneType" in str(problem):
+                raise ScriptError(
+                    f"{self._place(problem)}: this script needs a Measurement Set (ms is None without one): give one"
+                ) from problem
+            raise ScriptError(f"{self._place(problem)}: {type(problem).__name__}: {problem}") from problem
         except Exception as problem:
             raise ScriptError(f"{self._place(problem)}: {type(problem).__name__}: {problem}") from problem
 

@@ -7,17 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import nodes as rt
 from ._core import Error
 from .arguments import checked
+from .cells import Cells
+from .forest import Forest
 from .scope import NodeDef, NodeScope, NodeStub
 from .sky import SkyModel
 
 
 @dataclass(frozen=True)
 class SkyNodes:
-    """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (radians; None if all are points)."""
+    """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (in the (l, m) plane,
+    radians; None if all are points)."""
 
     lmn: NodeStub
     brightness: NodeStub
@@ -29,8 +33,9 @@ class SkyNodes:
 def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *, feed: str = "linear") -> SkyNodes:
     """Directions, brightness and shapes of a sky model as nodes of the scope.
 
-    `phase_centre_rad`: right ascension and declination (J2000). `feed`: "linear" or "circular". Each quantity is one
-    tensor over the sources, so the number of nodes does not grow with the sky.
+    `phase_centre_rad`: right ascension and declination, in the frame of the sky's positions. `feed`:
+    "linear" or "circular". Each quantity is one tensor over the sources, so the number of nodes does not grow with the
+    sky.
     """
     if len(phase_centre_rad) != 2:
         raise Error(f"phase_centre_rad must be right ascension and declination, not {list(phase_centre_rad)}")
@@ -53,8 +58,25 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     ns.brightness << rt.Stokes(stokes, feed=feed)
     shape = None
     if sky.gaussian_rad.any():
-        shape = ns.shape << rt.Constant(sky.gaussian_rad)
+        shape = ns.shape << rt.Constant(sky.shapes_in_plane(phase_centre_rad))
     return SkyNodes(ns.lmn, ns.brightness, shape, len(sky))
+
+
+def stokes_i_at(sky: SkyModel, frequency_hz: float) -> NDArray[np.float64]:
+    """[source] Stokes I (Jy) of a sky model at a frequency, by the `Spectrum` node."""
+    ns = NodeScope()
+    sky_nodes(ns, sky, (0.0, 0.0))
+    name = "stokes" if "stokes" in ns.AllNodes() else "stokes_0"
+    ns.I << rt.Identity(ns[name])
+    return Forest(ns).evaluate(ns.I, Cells(freq_hz=[frequency_hz], time_s=[0.0]))[:, 0, 0, 0]
+
+
+def flux_text(sky: SkyModel, groups: Sequence) -> str:
+    """ "3.2 Jy at 1400 MHz": the sum of Stokes I at the middle of the band of some `MsGroup`s. Each source counts with
+    its spectrum: sums over different reference frequencies mean nothing."""
+    low, high = min(g.frequency_hz[0] for g in groups), max(g.frequency_hz[1] for g in groups)
+    middle_hz = 0.5 * (low + high)
+    return f"{stokes_i_at(sky, middle_hz).sum():.6g} Jy at {middle_hz / 1e6:.9g} MHz"
 
 
 @checked

@@ -35,6 +35,24 @@ TEST(Create, metadata_come_back_as_given) {
   EXPECT_EQ(ms.visibility_columns(), std::vector<std::string>{"DATA"});
 }
 
+TEST(Create, a_phase_centre_in_icrs_stays_as_given) {
+  const TemporaryFolder folder;
+  MsDescription description = small_description();
+  create(folder / "j2000.ms", description);
+  description.fields[0].coordinates = "ICRS";
+  create(folder / "icrs.ms", description);
+  const Field j2000 = MeasurementSet(folder / "j2000.ms").metadata().fields[0];
+  const Field icrs = MeasurementSet(folder / "icrs.ms").metadata().fields[0];
+  EXPECT_EQ(icrs.frame, "ICRS");
+  EXPECT_EQ(icrs.coordinates, "ICRS");
+  EXPECT_EQ(j2000.coordinates, "J2000");
+  // The frames differ by up to 23 mas (1.1e-7 rad), sky models do not tell which is theirs: neither is turned.
+  EXPECT_DOUBLE_EQ(icrs.ra_rad, j2000.ra_rad);
+  EXPECT_DOUBLE_EQ(icrs.dec_rad, j2000.dec_rad);
+  description.fields.push_back(small_description().fields[0]);
+  EXPECT_CONTAINS(error_of([&] { create(folder / "both.ms", description); }), "all J2000 or all ICRS");
+}
+
 TEST(Create, rows_come_back_as_given) {
   const TemporaryFolder folder;
   MsDescription description = small_description(3, 2);

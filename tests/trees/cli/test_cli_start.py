@@ -9,6 +9,7 @@ import pytest
 
 import rimetree as rt
 from rimetree.cli import _COMMANDS, quantities
+from rimetree.machine import size_text
 
 
 def test_help_is_quick_and_lists_all_commands(process):
@@ -105,6 +106,6 @@ def test_quantities_that_are_none(kind, text):
 def test_texts_of_quantities():
     assert quantities.ra_text(math.radians(359.9999999)) == "00h00m00.00s"
     assert quantities.dec_text(-math.radians(0.5)) == "-00d30m00.0s"
-    assert quantities.size_text(1536) == "1.5 KiB"
+    assert size_text(1536) == "1.5 KiB"
     assert quantities.frequency_text(1420405751.768) == "1.42040575 GHz"
     assert quantities.utc_text(60676.5 * 86400) == "2025-01-01T12:00:00.000"

@@ -88,8 +88,14 @@ def test_uniform_weights_make_the_beam_sharper(field):
     assert almost_natural.beam.major_rad == pytest.approx(natural.beam.major_rad, rel=0.1)
 
 
-def test_fits_places_sources_right(field, tmp_path):
+@pytest.mark.parametrize(("frame", "astropy_frame"), [("J2000", "fk5"), ("ICRS", "icrs")])
+def test_fits_places_sources_right(field, tmp_path, frame, astropy_frame):
     path, sky = field
+    if frame == "ICRS":
+        path = simulated(tmp_path / "icrs.ms", sky, frame=frame)
+    (group,) = rt.ms.groups(path)
+    assert group.frame == frame
+    np.testing.assert_allclose(group.phase_centre_rad, CENTRE, rtol=1e-15)  # as given in either frame
     image = plots.dirty_image(path, "MODEL_DATA", size=1024, scale_rad=ARCMIN / 20)
     plots.write_fits(image, tmp_path / "a.fits")
     with fits.open(tmp_path / "a.fits") as hdus:
@@ -99,11 +105,13 @@ def test_fits_places_sources_right(field, tmp_path):
     assert header["BMAJ"] == pytest.approx(math.degrees(image.beam.major_rad))
     y, x = np.unravel_index(data.argmax(), data.shape)
     found = WCS(header).celestial.pixel_to_world(x, y)
-    source = SkyCoord(*sky.radec_rad[0], unit="rad")
+    assert found.frame.name == astropy_frame
+    source = SkyCoord(*sky.radec_rad[0], unit="rad", frame=astropy_frame)
     assert found.separation(source) < 0.75 * image.scale_rad * u.rad
     assert found.ra > SkyCoord(*CENTRE, unit="rad").ra  # east is to the left
     assert x < 512
-    place = WCS(header).celestial.world_to_pixel(SkyCoord(*sky.radec_rad.T, unit="rad"))
+    places = SkyCoord(*sky.radec_rad.T, unit="rad", frame=astropy_frame)
+    place = WCS(header).celestial.world_to_pixel(places)
     np.testing.assert_allclose(np.column_stack(place), image.pixels(sky.radec_rad), atol=1e-6)
 
 
@@ -169,3 +177,28 @@ def test_several_fields_must_be_chosen_from(small_ms):
     image = plots.dirty_image(small_ms("b.ms", n_field=2), "DATA", size=64, field_id=1)
     assert image.field_name == "field1"
     assert not image.data_jy.any()
+
+
+def test_labels_hide_no_source_and_no_other_label():
+    from rimetree.plots.image_files import places_of_labels
+
+    rng = np.random.default_rng(5)
+    frame = (0.0, 0.0, 400.0, 350.0)
+    # A bright source among many whose names would lie over it.
+    marked = np.vstack([[200.0, 175.0], rng.uniform([150, 150], [260, 200], (12, 2)), rng.uniform(0, 340, (30, 2))])
+    names = [f"J0332-27{n:02d}" for n in range(len(marked))]
+    flux = np.concatenate([[100.0], np.linspace(1, 2, len(marked) - 1)])
+    found = places_of_labels(marked, names, flux, frame)
+    assert found[0][0] == 0  # the brightest chooses first
+    assert 20 < len(found) < len(names)
+    boxes = []
+    for index, (dx, dy) in found:
+        x, y = marked[index] + (dx, dy)
+        boxes.append((x, y, x + 0.6 * 7 * len(names[index]), y + 7))
+    for number, (x0, y0, x1, y1) in enumerate(boxes):
+        assert x0 >= 0 and y0 >= 0 and x1 <= 400 and y1 <= 350
+        nearest = np.clip(marked, (x0, y0), (x1, y1))
+        assert (np.hypot(*(nearest - marked).T) >= 5.5).all()  # half of a circle of 11 points
+        for a0, b0, a1, b1 in boxes[:number]:
+            assert x1 <= a0 or a1 <= x0 or y1 <= b0 or b1 <= y0
+    assert places_of_labels(marked[:1], ["x" * 200], flux[:1], frame) == []

@@ -181,9 +181,8 @@ def test_duplicate_names(tmp_path):
     [
         ("Type", "SHAPELET", 20, "type SHAPELET"),
         ("Type", "DISK", 20, "type DISK"),
-        ("RefType", "B1950", 20, "only J2000"),
+        ("RefType", "B1950", 20, "only J2000 and ICRS"),
         ("IShapelet", "file.txt", 20, "shapelets"),
-        ("Type, MajorAxis, MinorAxis, Orientation, OrientationIsAbsolute", "GAUSSIAN, 2, 1, 0, true", 39, "north"),
         ("V, ReferenceFrequency, SpectralIndex, RotationMeasure, Q, U", "1, 1e9, [-1], 3, 1, 1", 20, "V does not"),
     ],
 )

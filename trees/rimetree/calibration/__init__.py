@@ -14,6 +14,7 @@ from .h5parm import read_h5parm, write_h5parm
 from .kinds import KINDS, Kind
 from .memory import MemoryNeed
 from .models import ModelColumns
+from .new_flags import NewFlags, count_new_flags
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .reports import CalibrationReport, ChunkReport
 from .solutions import Solutions
@@ -34,6 +35,7 @@ __all__ = [
     "Kind",
     "MemoryNeed",
     "ModelColumns",
+    "NewFlags",
     "Solutions",
     "SolverOptions",
     "Term",
@@ -41,6 +43,7 @@ __all__ = [
     "apply_tree",
     "calibrate",
     "check",
+    "count_new_flags",
     "groups_by_window",
     "parse_term",
     "parse_terms",

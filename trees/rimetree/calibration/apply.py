@@ -3,7 +3,8 @@
     CORRECTED_DATA = J_p^-1 (DATA - model) J_q^-H
 
 where J is the product of the terms of the whole sky (and, if a direction is named, of those of this direction), and the
-model, if anything is subtracted, has all terms. Data without a solution are flagged; weights stay as they are.
+model, if anything is subtracted, has all terms. Data without a solution are flagged, and so are results that are not
+finite; weights stay as they are.
 """
 
 from __future__ import annotations
@@ -22,60 +23,13 @@ from ..ms import MsGroup, groups, inspect
 from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
 from ..sky_trees import sink_nodes
+from .antenna_jones import AntennaJones
 from .errors import CalibrationError
 from .model_trees import SkyPart, model_nodes
 from .models import ModelColumns, as_model
 from .solutions import Solutions
 
 _NO_SOLUTION_BIT = 2
-
-
-class AntennaJones:
-    """What PyNodes of one antenna need: matrices, their inverses and where there are solutions, on the cells of a
-    request. The last cells are remembered, since several nodes ask for the same."""
-
-    def __init__(self, solutions: Solutions, antenna: str, method: str, direction: str | None, terms: str = "all"):
-        self._solutions = solutions
-        self._arguments = {"antenna": antenna, "method": method, "direction": direction, "terms": terms}
-        self._column = solutions.diagonal
-        self._known: tuple | None = None
-
-    def _jones(self, cells: Cells) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
-        axes = (cells.time_s, cells.freq_hz)
-        if self._known is None or not all(map(np.array_equal, axes, self._known[0])):
-            found = self._solutions.jones(time_s=axes[0], frequency_hz=axes[1], **self._arguments)
-            self._known = (tuple(axis.copy() for axis in axes), found)
-        return self._known[1]
-
-    def matrix(self, cells: Cells) -> NDArray[np.complex128]:
-        """[2, 2, time, freq]."""
-        return np.moveaxis(self._jones(cells)[0], (-2, -1), (0, 1))
-
-    def inverse(self, cells: Cells) -> NDArray[np.complex128]:
-        """[2, 2, time, freq] inverses; of diagonal matrices their diagonals as a column [2, 1, time, freq]."""
-        matrices, bad = self._jones(cells)
-        if self._column:
-            diagonal = np.where(bad | ~_invertible(matrices), 1.0, np.einsum("tfii->tfi", matrices))
-            return np.moveaxis(1 / diagonal, -1, 0)[:, None]
-        usable = _invertible(matrices).all(axis=-1)
-        return np.moveaxis(np.linalg.inv(np.where(usable[..., None, None], matrices, np.eye(2))), (-2, -1), (0, 1))
-
-    def good(self, cells: Cells) -> NDArray[np.float64]:
-        """[2, 1, time, freq]: 1 for feeds that have a solution that can be inverted, else 0."""
-        matrices, bad = self._jones(cells)
-        return np.moveaxis((~bad & _invertible(matrices)).astype(float), -1, 0)[:, None]
-
-
-def _invertible(matrices: NDArray[np.complex128]) -> NDArray[np.bool_]:
-    """[..., 2]: feeds of diagonal matrices, both feeds of others; singular or not finite ones cannot be used."""
-    diagonal = np.einsum("...ii->...i", matrices)
-    crossed = (matrices[..., 0, 1] != 0) | (matrices[..., 1, 0] != 0)
-    determinant = matrices[..., 0, 0] * matrices[..., 1, 1] - matrices[..., 0, 1] * matrices[..., 1, 0]
-    size = np.abs(matrices).max(axis=(-2, -1)) ** 2
-    with np.errstate(invalid="ignore"):
-        whole = np.isfinite(determinant) & (np.abs(determinant) > 1e-12 * size)
-        feeds = np.isfinite(diagonal) & (diagonal != 0)
-    return np.where(crossed[..., None], whole[..., None], feeds)
 
 
 @checked
@@ -92,12 +46,13 @@ def apply_tree(
     column: str = "CORRECTED_DATA",
     phase_centre_rad: Sequence[float] | None = None,
     smearing: bool = True,
+    used: dict[int, list[AntennaJones]] | None = None,
 ) -> NodeStub:
     """The tree that corrects the data of a group and subtracts a model with the solutions. Returns the VisDataMux.
 
-    `correct`: whether J is taken out. `subtract`: sources to subtract, or columns with their visibilities.
-    `direction`: a patch or source whose terms count in J. Raises `CalibrationError` where solutions and data do not fit
-    together.
+    `correct`: whether J is taken out. `subtract`: sources to subtract, or columns with their visibilities. `direction`:
+    a patch or source whose terms count in J. `used`: a dict that receives, by antenna, the matrices without which data
+    are flagged, for `count_new_flags`. Raises `CalibrationError` where solutions and data do not fit together.
     """
     if direction is not None and direction not in solutions.directions:
         raise CalibrationError(
@@ -113,7 +68,8 @@ def apply_tree(
     def data(p: int, q: int) -> NodeStub:
         return ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=data_column)
 
-    used: dict[int, list[AntennaJones]] = {p: [] for p in group.antennas}
+    used = {} if used is None else used
+    used.update({p: [] for p in group.antennas})
     if subtract is not None:
         centre = phase_centre_rad or group.phase_centre_rad
         _model(ns, group, solutions, subtract, interpolation, centre, smearing, used)

@@ -54,9 +54,28 @@ def chunk_arrays(
     return arrays
 
 
-def flag_reasons(terms: Sequence[Term], arrays: dict[str, np.ndarray]) -> dict[str, int]:
-    """How many values of a chunk are flagged, by what the Solver says is the reason (one for each, the gravest)."""
-    flags = np.concatenate([arrays[f"{term.name}:flag"].ravel() for term in terms])
+def observed_elements(elements: Sequence[str], correlations: Collection[str]) -> list[bool]:
+    """Which matrix elements data of these correlations can tell something of: all but those of a feed that is in none
+    of them ("1" and "11" where there is RR only)."""
+    feeds = {"XR": "0", "YL": "1"}
+    present = {number for name in correlations for hand in name for letters, number in feeds.items() if hand in letters}
+    return [not present or set(element) <= present for element in elements]
+
+
+def flag_reasons(
+    terms: Sequence[Term],
+    parameters: Sequence[Parameter],
+    arrays: dict[str, np.ndarray],
+    correlations: Collection[str],
+) -> dict[str, int]:
+    """How many values of a chunk are flagged, by what the Solver says is the reason (one for each, the gravest). Feeds
+    that the data do not have do not count."""
+    found_flags = []
+    for term in terms:
+        observed = observed_elements(term.elements, correlations)
+        own = [observed[one.element] for one in parameters if one.term == term.name]
+        found_flags.append(arrays[f"{term.name}:flag"][np.array(own, dtype=bool)].ravel())
+    flags = np.concatenate(found_flags)
     found = {}
     for bit, reason in _REASONS:
         found[reason] = int(((flags & bit) != 0).sum())

@@ -9,6 +9,7 @@ readers pass over these. Flagged values are NaN. Text attributes have a fixed le
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Sequence
@@ -44,9 +45,13 @@ def write_h5parm(path: str | os.PathLike, sets: Solutions | Sequence[Solutions])
     Raises `OSError` where it cannot be written.
     """
     sets = [sets] if isinstance(sets, Solutions) else list(sets)
-    with whole_file(path) as temporary, h5py.File(temporary, "w") as file:
-        for index, solutions in enumerate(sets):
-            _write_set(file.create_group(f"sol{index:03d}"), solutions)
+    with whole_file(path) as temporary:
+        try:
+            with h5py.File(temporary, "w") as file:
+                for index, solutions in enumerate(sets):
+                    _write_set(file.create_group(f"sol{index:03d}"), solutions)
+        except RuntimeError as problem:  # what HDF5 cannot bring to a full disk when it closes the file
+            raise OSError(errno.EIO, str(problem)) from problem
 
 
 def _write_set(group: h5py.Group, solutions: Solutions) -> None:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..machine import free_memory_bytes
+from ..machine import free_memory_bytes, size_text
 from .errors import CalibrationError
 from .grid import Chunk
 from .planning import CalibrationOptions, GroupPlan
@@ -40,8 +40,8 @@ class MemoryNeed:
     def __str__(self) -> str:
         some = f", {self.slots} of {self.all_slots} time slots at a time" if self.slots < self.all_slots else ""
         return (
-            f"{_text(self.total)} (data {_text(self.data)}, results of nodes {_text(self.results)}, equations "
-            f"{_text(self.equations)}{some})"
+            f"{size_text(self.total)} (data {size_text(self.data)}, results of nodes {size_text(self.results)}, "
+            f"equations {size_text(self.equations)}{some})"
         )
 
 
@@ -122,17 +122,10 @@ def check_memory(plan: GroupPlan, tree: SolveTree, terms: Sequence[Term], option
             group = plan.group
             raise CalibrationError(
                 f"field {group.field_id}: solving for {', '.join(repr(str(t)) for t in terms)} on {need.all_slots} "
-                f"time slots, {len(group.baselines)} baselines and {plan.n_channel} channels takes about {need}; there "
-                f"{'may be' if options.memory_bytes else 'is'} {_text(there_is)}. Give the term of the longest "
+                f"time slots, {len(group.baselines)} baselines and {plan.n_channel} channels takes about {need}, and "
+                f"with a margin for what is not in this estimate {size_text(_MARGIN * need.total)}; there "
+                f"{'may be' if options.memory_bytes else 'is'} {size_text(there_is)}. Give the term of the longest "
                 "interval a shorter one, or average the data"
             )
         need = needed((need.slots + 1) // 2)
     return need
-
-
-def _text(n_bytes: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if n_bytes < 1024 or unit == "GiB":
-            return f"{n_bytes:.4g} {unit}"
-        n_bytes /= 1024
-    raise AssertionError

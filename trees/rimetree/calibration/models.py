@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..arguments import check_fields, checked
 from ..ms import CORRELATION_NAMES, MsGroup, sample_tiles
 from ..sky import SkyModel
+from ..sky_trees import stokes_i_at
 from .errors import CalibrationError
 from .gauge import Polarisation, polarisation_of
 from .model_trees import SkyPart, direction_of_patch, sky_parts
@@ -45,8 +46,12 @@ class PredictedSky:
         return self.sky.select(**({"names": [name]} if per == "source" else {"patches": [name]}))
 
     def fluxes_jy(self, per: str, group: MsGroup) -> dict[str, float]:
-        """{direction: flux}."""
-        return {name: float(self._of(per, name).stokes_jy[:, 0].sum()) for name in self.directions(per)}
+        """{direction: flux at the middle of the band}."""
+        flux_jy = dict(zip(self.sky.names, self._stokes_i(group), strict=True))
+        return {name: sum(flux_jy[source.name] for source in self._of(per, name)) for name in self.directions(per)}
+
+    def _stokes_i(self, group: MsGroup) -> list[float]:
+        return [float(flux) for flux in stokes_i_at(self.sky, 0.5 * sum(group.frequency_hz))]
 
     def radec_rad(self, per: str, centre_rad: Sequence[float]) -> dict[str, tuple[float, float]]:
         """{direction: (ra, dec)}."""
@@ -57,7 +62,7 @@ class PredictedSky:
 
     def flux_jy(self, group: MsGroup) -> float:
         """Of a point source whose visibilities are as large as those of the model."""
-        return abs(self.sky.total_flux_jy)
+        return abs(sum(self._stokes_i(group)))
 
     @property
     def fingerprint(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -74,6 +75,8 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
             for one in group.data_desc_ids
         ]
         width_s = float(np.median(np.concatenate([tile["interval_s"] for tile in first])))
+        if not width_s > 1e-6:
+            width_s = _width_without_exposure(opened, group)
         slots = _distinct([slot for _, _, slot in ms.slot_times(opened, **_rows(group))], width_s)
         windows = [(tile["frequency_hz"], tile["channel_width_hz"]) for tile in first]
         plans.append(
@@ -87,6 +90,17 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
         )
     _require_same_windows(plans)
     return plans
+
+
+def _width_without_exposure(opened: ms.OpenSet, group: MsGroup) -> float:
+    """Of time slots whose EXPOSURE is 0, or nearly: their smallest distance, or 1 s where there is one slot."""
+    warnings.warn(
+        f"EXPOSURE is 0 in field {group.field_id} of {group.path}: time slots count as as long as they are apart, and "
+        "the model is not smeared in time; write the true exposures into the column (often those of INTERVAL)",
+        stacklevel=3,
+    )
+    apart = np.diff(np.unique([slot for _, _, slot in ms.slot_times(opened, **_rows(group))]))
+    return float(apart.min()) if len(apart) else 1.0
 
 
 def _channels(windows: Sequence[tuple], term: Term) -> Axis:

@@ -7,6 +7,7 @@ something else does not continue it.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -34,9 +35,7 @@ class ProgressFile:
 
     def begin(self) -> None:
         """A new file, without chunks; an old one is replaced."""
-        with open(self.path, "wb") as file:
-            file.write(_MAGIC + _record(self._task.encode()))
-            _to_disk(file)
+        self._write("wb", _MAGIC + _record(self._task.encode()))
 
     def resume(self) -> list[tuple[dict, dict[str, np.ndarray]]]:
         """(summary, arrays) of every chunk that was completed; what was written in part is cut off.
@@ -66,9 +65,16 @@ class ProgressFile:
         """Append one chunk; when this returns it is on the disk."""
         buffer = io.BytesIO()
         np.savez(buffer, summary=np.array(json.dumps(summary)), **arrays)
-        with open(self.path, "ab") as file:
-            file.write(_record(buffer.getvalue()))
-            _to_disk(file)
+        self._write("ab", _record(buffer.getvalue()))
+
+    def _write(self, mode: str, data: bytes) -> None:
+        try:
+            with open(self.path, mode) as file:
+                file.write(data)
+                _to_disk(file)
+        except OSError as problem:  # of a full disk Python does not say which file it was
+            reason = problem.strerror or str(problem)
+            raise OSError(problem.errno or errno.EIO, f"cannot be written: {reason}", self.path) from problem
 
     def remove(self) -> None:
         """When the solutions are written."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ms import MsGroup
+from .collected import observed_elements
 from .solutions import Solutions
 
 
@@ -110,12 +111,15 @@ class CalibrationReport:
         return math.sqrt(chi_square / freedom) if freedom > 0 else math.nan
 
     def flagged_fraction(self, term: str) -> dict[str, float]:
-        """{antenna name: fraction of its solutions of a term that are flagged}, of all windows."""
+        """{antenna name: fraction of its solutions of a term that are flagged}, of all windows and of the feeds that
+        the data have."""
+        correlations = {name for group in self.groups for name in group.correlations}
         flags: dict[str, list[NDArray[np.bool_]]] = {}
         for solutions in self.solutions:
             table = solutions[term]
+            observed = observed_elements(table.elements, correlations)
             for a, antenna in enumerate(table.antennas):
-                flags.setdefault(antenna, []).append(table.flag[:, :, a].ravel())
+                flags.setdefault(antenna, []).append(table.flag[:, :, a][..., observed].ravel())
         return {antenna: float(np.concatenate(parts).mean()) for antenna, parts in flags.items()}
 
 

@@ -122,7 +122,7 @@ class Session:
             rank=sum(one.rank for one in groups),
             iterations=max((one.iterations for one in groups), default=0),
             statuses=statuses,
-            flagged=flag_reasons(self._terms, arrays),
+            flagged=flag_reasons(self._terms, self.tree.parameters, arrays, group.correlations),
             method="" if solved is None else solved.method,
             seconds=time.monotonic() - began,
         )

@@ -17,8 +17,8 @@ class Solutions:
     """Solutions of the terms of one spectral window.
 
     `terms`: in their order, the first next to the correlator. `feed`: "linear" or "circular". `antenna_xyz_m`:
-    {name: [3] ITRF}. `direction_radec_rad`: {name: (ra, dec)}, J2000. `provenance`: {what: text or number}, where they
-    come from.
+    {name: [3] ITRF}. `direction_radec_rad`: {name: (ra, dec)}, in the frame of the sky model. `provenance`: {what: text
+    or number}, where they come from.
     """
 
     terms: tuple[TermSolutions, ...]
@@ -72,6 +72,12 @@ class Solutions:
                 bad = np.repeat(bad.any(axis=-1, keepdims=True), 2, axis=-1)
             bad = bad | missing
         return product, bad
+
+    def knows(self, antenna: str, direction: str | None = None) -> bool:
+        """Whether the terms that count without or with a direction have an antenna of this name."""
+        return all(
+            antenna in term.antennas for term in self.terms if not term.of_directions or direction in term.directions
+        )
 
     @property
     def diagonal(self) -> bool:

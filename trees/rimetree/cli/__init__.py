@@ -16,6 +16,7 @@ _COMMANDS = {
     "apply": ("apply", "Apply solutions to a Measurement Set, or subtract a model with them."),
     "plot-solutions": ("plot_solutions", "Plot solutions against time and frequency: PNG, PDF, HTML."),
     "run": ("run", "Run a tree script, over a Measurement Set or without one."),
+    "flags": ("flags", "List, save and restore versions of the flags of a Measurement Set."),
     "inspect-ms": ("inspect_ms", "Say what a Measurement Set holds and what in it bites."),
     "image": ("image", "Make a dirty image (Stokes I) of a column: PNG, FITS."),
     "sky": ("sky", "Show and convert sky models."),
@@ -74,7 +75,8 @@ def cli(debug: bool) -> None:
       rimetree simulate sim.ms --sky field.skymodel
       rimetree image sim.ms --column MODEL_DATA --sky field.skymodel -o sim.png
 
-    Every command explains itself: rimetree COMMAND --help. Exit status: 0 done, 1 error, 2 wrong usage, 130 Ctrl-C.
+    Every command explains itself: rimetree COMMAND --help. Exit status: 0 done, 1 error, 2 wrong usage,
+    3 solutions of which nothing can be used, 130 Ctrl-C.
     """
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from .errors import Failed
-from .output import log
+from .errors import Failed, NothingUsable
+from .output import log, table
 from .selection import (
     centre_option,
+    check_output,
     evaluation_options,
     model_column_option,
     outcome_options,
@@ -18,9 +19,14 @@ from .selection import (
     warn_of_directions,
 )
 
+_MOST_ANTENNAS = 20
+
 
 def solutions_options(function):
-    """How solutions are used: --direction, --interpolation, --output-column."""
+    """How solutions are used: --direction, --interpolation, --output-column, --no-flag-version."""
+    function = click.option(
+        "--no-flag-version", is_flag=True, help="Do not save the flags first (see `rimetree flags`)."
+    )(function)
     function = click.option(
         "--output-column", default="CORRECTED_DATA", show_default=True, help="To write; made where it is missing."
     )(function)
@@ -79,12 +85,16 @@ def command(
     ddid,
     dry_run,
     report,
+    wait,
+    no_flag_version,
 ):
     """Apply solutions to Measurement Set MS: CORRECTED_DATA = J_p^-1 DATA J_q^-H.
 
-    J is the product of the terms that hold for the whole sky. Data without a solution are flagged in FLAG; weights are
-    not changed. With --subtract the model of --sky or --model-column is subtracted before, each direction with all its
-    terms.
+    J is the product of the terms that hold for the whole sky. Data without a solution are flagged in FLAG, and what is
+    newly flagged is printed by antenna and reason; flags are saved first (`rimetree flags restore`). Where nothing is
+    usable nothing is changed, and the exit status is 3. Weights are not changed.
+
+    With --subtract the model of --sky or --model-column is subtracted before, each direction with all its terms.
     """
     from rimetree import calibration
 
@@ -110,7 +120,8 @@ def command(
     rows = {"field": field, "ddid": ddid}
     resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}
-    reports = run_apply(ms, calibration.read_h5parm(solutions), rows, options, resources, accuracy, dry_run)
+    how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version}
+    reports = run_apply(ms, calibration.read_h5parm(solutions), rows, options, resources, accuracy, **how)
     if reports:
         print_reports(reports, report)
 
@@ -134,44 +145,120 @@ def _without(model, keep):
     return model
 
 
-def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: dict, dry_run: bool = False) -> list:
-    """Write corrected data; `options` as of `calibration.apply_tree`. Returns [(group, RunReport)]."""
+def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: dict, **how) -> list:
+    """Write corrected data; `options` as of `calibration.apply_tree`. Returns [(group, RunReport)].
+
+    `how`: `dry_run`, `wait` (s), `save_flags`: whether to keep a version of the flags first. Raises `NothingUsable`,
+    and then nothing has changed, where all data that are not flagged would be.
+    """
     import rimetree as rt
     from rimetree import calibration
 
     from .running import memory_text, run_groups
 
+    check_output(ms, options["column"], how.get("wait", 0.0))
     summary = rt.ms.inspect(ms, scan_cells=False)
     groups = calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"])
     if isinstance(options["subtract"], rt.sky.SkyModel) and options["phase_centre_rad"] is None:
         warn_of_directions(summary, [group.field_id for group in groups])
     _warn_of_family(summary, sets)
+    scopes, counts = {}, []
+    for group in groups:
+        scope, used = rt.NodeScope(), {}
+        calibration.apply_tree(scope, group, calibration.solutions_for(sets, group), used=used, **options)
+        scopes[id(group)] = scope
+        counts.append(calibration.count_new_flags(group, used))
+    _warn_of_antennas(groups, [calibration.solutions_for(sets, group) for group in groups])
+    _refuse_useless(ms, groups, sets, counts)
 
     def forest_of(group):
-        chosen = calibration.solutions_for(sets, group)
-        unknown = [group.antenna_names[a] for a in group.antennas if not _known(chosen, group.antenna_names[a])]
-        if unknown:
-            log(f"warning: no solutions for antennas {', '.join(unknown)}: their data are flagged")
-        scope = rt.NodeScope()
-        calibration.apply_tree(scope, group, chosen, **options)
         memory = resources["memory"]
         return rt.Forest(
-            scope,
+            scopes[id(group)],
             threads=resources["threads"],
             memory_bytes=int(memory) if memory else None,
             device=resources["device"],
         )
 
-    if dry_run:
+    if how.get("dry_run"):
         for group in groups:
             click.echo(f"{group}; {memory_text(forest_of(group), group, resources['time_slots'])}")
+        click.echo(new_flags_text(groups, counts))
         click.echo("dry run: nothing was written")
         return []
-    return run_groups(ms, groups, forest_of, time_slots=resources["time_slots"], **accuracy)
+    if how.get("save_flags", True):
+        version = rt.ms.save_flags_before(ms, "apply")
+        log(f"flags are saved as {version.name}: `rimetree flags restore {ms} {version.name}` brings them back")
+    wait = {"wait_s": how.get("wait", 0.0)}
+    reports = run_groups(ms, groups, forest_of, time_slots=resources["time_slots"], **accuracy, **wait)
+    now = [calibration.count_new_flags(group, None) for group in groups]
+    click.echo(new_flags_text(groups, [one.after(then) for one, then in zip(counts, now, strict=True)]))
+    return reports
 
 
-def _known(solutions, antenna: str) -> bool:
-    return all(antenna in term.antennas for term in solutions.terms)
+def _refuse_useless(ms, groups, sets, counts) -> None:
+    """Raises where no data would be left; says so of single windows."""
+    useless = [group for group, count in zip(groups, counts, strict=True) if count.nothing_left]
+    if len(useless) < len(groups):
+        for group in useless:
+            where = f"field {group.field_id}, window {group.data_desc_ids[0]}"
+            log(f"warning: nothing can be used for {where}: all its data are flagged")
+        return
+    known = list(dict.fromkeys(name for solutions in sets for term in solutions.terms for name in term.antennas))
+    if not set(known) & {group.antenna_names[a] for group in groups for a in group.antennas}:
+        reason = f"they are for other antennas ({_some(known)}) than the set has ({_some(counts[0].antennas)})"
+    else:
+        reasons = dict.fromkeys(reason for count in counts for reason in count.new_of_antenna)
+        reason = "; ".join(reasons) or "all of them are flagged"
+    raise NothingUsable(f"nothing of the solutions can be used for {ms}: {reason}. The set is left as it is")
+
+
+def _some(names, most: int = 5) -> str:
+    """The first of many names, and how many there are."""
+    text = ", ".join(list(names)[:most])
+    return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"
+
+
+def _warn_of_antennas(groups, chosen) -> None:
+    """Antennas without solutions: once for all windows of which the same is to be said."""
+    windows: dict[tuple[str, ...], list[str]] = {}
+    for group, solutions in zip(groups, chosen, strict=True):
+        names = (group.antenna_names[a] for a in group.antennas)
+        if unknown := tuple(name for name in names if not solutions.knows(name)):
+            windows.setdefault(unknown, []).append(str(group.data_desc_ids[0]))
+    for unknown, ids in windows.items():
+        where = "" if len(groups) == 1 else f" (in {len(ids)} of {len(groups)} fields and windows)"
+        log(f"warning: no solutions for {len(unknown)} antennas, {_some(unknown)}: their data are flagged{where}")
+
+
+def new_flags_text(groups, counts) -> str:
+    """What is newly flagged: of all data, of windows that lose more than others, by antenna and reason."""
+    every = max(1, sum(count.all for count in counts))
+    before, new = (100 * sum(getattr(count, what) for count in counts) / every for what in ("flagged", "new"))
+    lines = [f"flags: {before:.4g} % of the data were flagged before, {new:.4g} % are newly flagged"]
+    share = [100 * count.new / max(1, count.all) for count in counts]
+    if len(groups) > 1 and max(share) - min(share) > 1:
+        worst = sorted(zip(share, groups, strict=True), key=lambda pair: -pair[0])[:5]
+        lines.append(
+            "  most in "
+            + ", ".join(f"field {g.field_id} window {g.data_desc_ids[0]} ({part:.3g} %)" for part, g in worst)
+        )
+    found: dict[tuple[str, str], int] = {}
+    data: dict[str, int] = {}
+    for count in counts:
+        for index, name in enumerate(count.antennas):
+            data[name] = data.get(name, 0) + int(count.all_of_antenna[index])
+            for reason, numbers in count.new_of_antenna.items():
+                if numbers[index]:
+                    found[name, reason] = found.get((name, reason), 0) + int(numbers[index])
+    if not found:
+        return lines[0]
+    ordered = sorted(found.items(), key=lambda item: -item[1] / max(1, data[item[0][0]]))
+    rows = [[name, f"{100 * n / max(1, data[name]):.4g}", reason] for (name, reason), n in ordered[:_MOST_ANTENNAS]]
+    lines.append(table(["antenna", "newly flagged/% of its data", "because"], rows, left=(0, 2)))
+    if len(ordered) > _MOST_ANTENNAS:
+        lines.append(f"... and {len(ordered) - _MOST_ANTENNAS} more")
+    return "\n".join(lines)
 
 
 def _warn_of_family(summary: dict, sets) -> None:

@@ -230,7 +230,7 @@ class _Lines:
         return self._join("case", titles, "method") + "\n" + rule
 
     def line(self, case: dict, speed_ups: dict[str, float]) -> str:
-        from .quantities import size_text
+        from rimetree.machine import size_text
 
         seconds, slots = case["seconds"], case["time_slots"]
         share = case["of_multiply_add_peak"]

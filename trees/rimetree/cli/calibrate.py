@@ -14,12 +14,14 @@ from .output import log, table
 from .quantities import Quantity, frequency_text, utc_text
 from .selection import (
     centre_option,
+    check_output,
     evaluation_options,
     model_column_option,
     read_model,
     require_ms,
     rows_options,
     sky_options,
+    wait_option,
     warn_of_directions,
     warn_of_sky,
 )
@@ -68,6 +70,7 @@ def _solver_options(function):
 @centre_option
 @evaluation_options
 @rows_options
+@wait_option
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would be solved, write nothing.")
 def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, field, ddid, dry_run, **given):
     """Solve for Jones terms of Measurement Set MS, and write them to an H5parm file.
@@ -92,8 +95,11 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
     """
     import rimetree as rt
     from rimetree import calibration
+    from rimetree.sky_trees import flux_text
 
     require_ms(ms)
+    if given["apply_"] or given["subtract"]:  # rather now than after hours of solving
+        check_output(ms, given["output_column"], given["wait"])
     parsed = calibration.parse_terms(terms)
     model = read_model(sky, sky_format, skip_unsupported, model_columns)
     summary = rt.ms.inspect(ms, scan_cells=False)
@@ -106,7 +112,7 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
         if given["phase_centre"] is None:
             warn_of_directions(summary, [plan.group.field_id for plan in plans])
         warn_of_sky(model, [plan.group for plan in plans], given["phase_centre"])
-        log(f"{sky}: {len(model)} sources, {model.total_flux_jy:.6g} Jy")
+        log(f"{sky}: {len(model)} sources, {flux_text(model, [plan.group for plan in plans])}")
     if dry_run:
         click.echo(_plan_text(plans, parsed))
         for plan, need in zip(plans, calibration.check(model, parsed, options, plans), strict=True):
@@ -216,7 +222,8 @@ def _use(ms, model, sets, field, ddid, given) -> None:
     }
     resources = {key: given[key] for key in ("device", "threads", "memory", "time_slots")}
     accuracy = {key: given[key] for key in ("precision", "tolerance")}
-    run_apply(ms, sets, {"field": field, "ddid": ddid}, options, resources, accuracy)
+    how = {"wait": given["wait"], "save_flags": not given["no_flag_version"]}
+    run_apply(ms, sets, {"field": field, "ddid": ddid}, options, resources, accuracy, **how)
 
 
 class _Progress:

@@ -21,6 +21,12 @@ class Failed(click.ClickException):
         click.echo(f"error: {self.message}", err=True)
 
 
+class NothingUsable(Failed):
+    """Solutions of which nothing can be used: exit status 3."""
+
+    exit_code = 3
+
+
 class Interrupted(Failed):
     """Ctrl-C: exit status 130, as shells expect."""
 
@@ -59,11 +65,8 @@ def _show_warning(message, category, filename, lineno, file=None, line=None) -> 
 def _message(problem: Exception) -> str | None:
     """What to tell the user, or None for what must be a mistake of this program."""
     from rimetree import Error
-    from rimetree.script import ScriptError
-    from rimetree.sky import SkyModelError
-    from rimetree.telescopes import TelescopeError
 
-    if isinstance(problem, Error | SkyModelError | TelescopeError | ScriptError):
+    if isinstance(problem, Error):
         return str(problem)
     if isinstance(problem, BrokenPipeError):  # `rimetree ... | head`: nobody listens any more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from ..machine import size_text
 from .output import table
-from .quantities import BYTES, size_text
+from .quantities import BYTES
 from .selection import accuracy_options, threads_option
 from .trees import forest_options, forests
 

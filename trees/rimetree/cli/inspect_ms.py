@@ -21,12 +21,13 @@ _FAMILY = {
 @click.command("inspect-ms")
 @click.argument("ms", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Everything, as JSON.")
-@click.option("--antennas", is_flag=True, help="Also list the antennas: positions in metres (ITRF), rows.")
-@click.option("--quick", is_flag=True, help="Do not read all flags and weights: quicker on large sets.")
+@click.option("--antennas", is_flag=True, help="Also list the antennas: positions (ITRF), rows, what is usable, rms.")
+@click.option("--quick", is_flag=True, help="Do not read flags, weights and visibilities: quicker on large sets.")
 def command(ms, as_json, antennas, quick) -> None:
     """Report antennas, baselines, times, missing rows, spectral windows, fields, flags, weights and UVW of MS.
 
-    Frequencies are channel centres, times are centres of time slots (UTC), directions J2000. Warnings at the end name
+    Frequencies are channel centres, times are centres of time slots (UTC), directions in the frame of
+    the field (ICRS or J2000). Warnings at the end name
     what bites: UVW that point elsewhere, EXPOSURE and INTERVAL that differ, columns whose writing was interrupted, ...
     """
     import rimetree as rt
@@ -59,12 +60,17 @@ def _overview(s: dict) -> str:
     if s["cells_scanned"]:
         lines.append(
             f"flagged {_percent(s['flagged_fraction'])} (FLAG or FLAG_ROW; {s['n_flag_row']} rows by FLAG_ROW), "
-            f"zero weight {_percent(s['zero_weight_fraction'])}, usable {_percent(s['usable_fraction'])}; "
-            f"weights are those of {s['weight_column'] or 'no column'}"
+            f"zero weight {_percent(s['zero_weight_fraction'])}{_bad_weights(s)}, "
+            f"usable {_percent(s['usable_fraction'])}; weights are those of {s['weight_column'] or 'no column'}"
         )
     else:
         lines.append(f"flags were not read; weights are those of {s['weight_column'] or 'no column'}")
     return "\n".join(lines)
+
+
+def _bad_weights(s: dict) -> str:
+    bad = s["negative_weight_fraction"] + s["not_finite_weight_fraction"]
+    return f", negative or not finite weight {_percent(bad)}" if bad else ""
 
 
 def _spacing(s: dict) -> str:
@@ -151,16 +157,29 @@ def _antennas(s: dict) -> str:
     for antenna in s["antennas"]:
         x, y, z = (f"{value:.3f}" for value in antenna["position_m"])
         diameter = f"{antenna['diameter_m']:g}"
-        rows.append([antenna["id"], antenna["name"], antenna["station"], x, y, z, diameter, antenna["n_row"]])
-    return table(["id", "name", "station", "x/m", "y/m", "z/m", "dish/m", "rows"], rows, left=(1, 2))
+        usable = f"{100 * antenna['n_usable'] / antenna['n_visibility']:.1f}" if antenna["n_visibility"] else "-"
+        rms = f"{math.sqrt(antenna['power']):.3g}" if antenna["power"] else "-"
+        row = [antenna["id"], antenna["name"], antenna["station"], x, y, z, diameter, antenna["n_row"], usable, rms]
+        rows.append([*row, "dead" if antenna["dead"] else ""])
+    headers = ["id", "name", "station", "x/m", "y/m", "z/m", "dish/m", "rows", "usable/%", "rms", ""]
+    return table(headers, rows, left=(1, 2, 10))
 
 
 def _columns(s: dict) -> str:
     names = []
     for column in s["columns"]:
         shape = " x ".join(map(str, column["shape"])) or "empty"
+        shape += ", all zero" if column["all_zero"] else ""
         names.append(f"{column['name']} ({'varies, first row ' if column['variable_shape'] else ''}{shape})")
     return "columns of visibilities [channels x correlations]: " + (", ".join(names) or "none")
+
+
+def _verdict(direction: dict, where: str, away: str) -> str:
+    if direction["points_elsewhere"]:
+        return f"point at {where}, {away}"
+    if direction["residual"] > 0.3:  # a wrong sign makes 2
+        return "follow from the antenna positions neither for the phase centre nor for another direction"
+    return "fit the phase centre" if direction["residual"] < 0.02 else "fit the phase centre roughly"
 
 
 def _uvw(s: dict) -> str:
@@ -180,7 +199,7 @@ def _uvw(s: dict) -> str:
         away = f"{math.degrees(direction['offset_rad']):.3g} deg from it"
         lines.append(
             f"field {direction['field_id']}: UVW "
-            + (f"point at {where}, {away}" if direction["points_elsewhere"] else "fit the phase centre")
+            + _verdict(direction, where, away)
             + f" (rms difference {100 * direction['residual']:.2g} % of the UVW)"
         )
     return "\n".join(lines)

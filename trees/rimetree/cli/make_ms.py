@@ -6,7 +6,8 @@ import math
 
 import click
 
-from .quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, HourAngle, size_text, utc_text
+from ..machine import size_text
+from .quantities import BANDWIDTH, DEC, DURATION, FREQUENCY, RA, HourAngle, utc_text
 
 
 def _list_telescopes(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -59,7 +60,14 @@ class _Window(click.ParamType):
     type=(RA, DEC),
     required=True,
     metavar="RA DEC",
-    help="J2000; 3h32m30s -27d48m, 03:32:30 -27.48.00, or degrees.",
+    help="3h32m30s -27d48m, 03:32:30 -27.48.00, or degrees.",
+)
+@click.option(
+    "--frame",
+    type=click.Choice(["J2000", "ICRS"]),
+    default="J2000",
+    show_default=True,
+    help="Of the phase centre; positions of sources count as in the same frame.",
 )
 @click.option("--duration", type=DURATION, default="1h", show_default=True, help="s, min, h; a bare number: seconds.")
 @click.option(

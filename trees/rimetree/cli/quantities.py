@@ -109,15 +109,6 @@ class HourAngle(click.ParamType):
         return hours * math.pi / 12
 
 
-def size_text(count: float) -> str:
-    """ "1.5 GiB" of a number of bytes."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError
-
-
 def frequency_text(hz: float) -> str:
     """ "1.420406 GHz"."""
     for factor, unit in ((1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz")):

@@ -6,7 +6,7 @@ import click
 
 from .output import log
 from .quantities import FREQUENCY
-from .selection import evaluation_options, require_ms, rows_options, verify_option
+from .selection import evaluation_options, require_ms, rows_options, verify_option, wait_option
 
 
 @click.command("run", context_settings={"ignore_unknown_options": False})
@@ -20,6 +20,7 @@ from .selection import evaluation_options, require_ms, rows_options, verify_opti
 @click.option("--freq", type=FREQUENCY, multiple=True, help="For --evaluate: frequency of a cell; may be repeated.")
 @click.option("--time", type=float, multiple=True, help="For --evaluate: MJD in seconds (UTC); may be repeated.")
 @click.option("--dry-run", is_flag=True, help="Build the forest, say what it would take, evaluate nothing.")
+@wait_option
 @click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
 def command(
     script,
@@ -39,6 +40,7 @@ def command(
     time,
     dry_run,
     report,
+    wait,
 ) -> None:
     """Run tree script SCRIPT over Measurement Set MS: its Sinks write their columns.
 
@@ -82,5 +84,11 @@ def command(
             click.echo(nodes if group is None else f"{group}: {nodes}; {memory_text(forest, group, time_slots)}")
         log("nothing was evaluated" + ("" if ms else ": no Measurement Set was given"))
     else:
-        options = {"precision": precision, "tolerance": tolerance, "time_slots": time_slots, "verify": verify}
+        options = {
+            "precision": precision,
+            "tolerance": tolerance,
+            "time_slots": time_slots,
+            "verify": verify,
+            "wait_s": wait,
+        }
         print_reports(run_groups(ms, groups, forest_of, **options), report)

@@ -8,9 +8,9 @@ from dataclasses import asdict
 
 import click
 
+from ..machine import size_text
 from .errors import Interrupted
 from .output import log, progress
-from .quantities import size_text
 
 
 def memory_text(forest, group, time_slots: int | None) -> str:
@@ -36,6 +36,7 @@ def run_groups(
     After Ctrl-C the message says how far the column is complete.
     """
     reports = []
+    warned: dict[str, int] = {}
     try:
         for index, group in enumerate(groups):
             forest = forest_of(group)
@@ -51,11 +52,16 @@ def run_groups(
                 )
             reports.append((group, report))
             for message in report.warnings:
-                log(f"warning: {message}")
+                if message not in warned:
+                    log(f"warning: {message}")
+                warned[message] = warned.get(message, 0) + 1
             if report.verification and not report.verification.passed:
                 log(f"warning: {report.verification}")
     except KeyboardInterrupt:
         raise Interrupted(_interrupted_text(path, len(reports), len(groups))) from None
+    for message, count in warned.items():
+        if count > 1:
+            log(f"note: {count} fields and windows had the warning {message[:60]!r}...")
     return reports
 
 

@@ -10,7 +10,7 @@ import click
 
 from .errors import Failed
 from .output import log
-from .quantities import BYTES, DEC, RA
+from .quantities import BYTES, DEC, DURATION, RA
 
 
 def rows_options(function: Callable) -> Callable:
@@ -104,13 +104,31 @@ def accuracy_options(function: Callable) -> Callable:
 
 
 def outcome_options(function: Callable) -> Callable:
-    """--dry-run and --report of a command that writes to a Measurement Set."""
+    """--dry-run, --report and --wait of a command that writes to a Measurement Set."""
+    function = wait_option(function)
     function = click.option(
         "--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text."
     )(function)
     return click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, write nothing.")(
         function
     )
+
+
+def wait_option(function: Callable) -> Callable:
+    """--wait."""
+    return click.option(
+        "--wait",
+        type=DURATION,
+        default=0.0,
+        help="For how long to wait where another program writes to the set; default: not at all. Readers do no harm.",
+    )(function)
+
+
+def check_output(ms: str, column: str, wait_s: float) -> None:
+    """Raises where a column cannot be written, before anything is computed for it."""
+    from rimetree import ms as measurement_sets
+
+    measurement_sets.check_writable(ms, [column], wait_s=wait_s)
 
 
 def verify_option(function: Callable) -> Callable:
@@ -130,7 +148,7 @@ def centre_option(function: Callable) -> Callable:
         "--phase-centre",
         type=(RA, DEC),
         metavar="RA DEC",
-        help="Where the UVW point (J2000), if not where the FIELD table says.",
+        help="Where the UVW point, if not where the FIELD table says; in the frame of the field.",
     )(function)
 
 
@@ -198,7 +216,7 @@ def warn_of_directions(summary: dict, field_ids: Sequence[int]) -> None:
 
 def warn_of_sky(sky, groups, phase_centre) -> None:
     """Which sources of a model are where no telescope of this kind sees them."""
-    for group in groups:
+    for group in {group.field_id: group for group in groups}.values():
         far = [
             name
             for name, angle in zip(sky.names, _distances(sky, phase_centre or group.phase_centre_rad), strict=True)

@@ -6,6 +6,7 @@ import click
 
 from .output import log
 from .selection import (
+    check_output,
     evaluation_options,
     outcome_options,
     read_sky,
@@ -50,6 +51,7 @@ def command(
     ddid,
     dry_run,
     report,
+    wait,
     **tree,
 ):
     """Predict the visibilities (Jy) of a sky model into a column of Measurement Set MS.
@@ -62,16 +64,18 @@ def command(
     """
     import rimetree as rt
 
+    from ..sky_trees import flux_text
     from .running import memory_text, print_reports, run_groups
 
     require_ms(ms)
+    check_output(ms, column, wait)
     model = read_sky(sky, sky_format, skip_unsupported)
     summary = rt.ms.inspect(ms, scan_cells=False)
     groups = rt.ms.groups(ms, data_desc_id=ddid, field_id=field, summary=summary)
     if tree["phase_centre"] is None:
         warn_of_directions(summary, [group.field_id for group in groups])
     warn_of_sky(model, groups, tree["phase_centre"])
-    log(f"{sky}: {len(model)} sources, {model.total_flux_jy:.6g} Jy; {ms}: {len(groups)} tree(s) to evaluate")
+    log(f"{sky}: {len(model)} sources, {flux_text(model, groups)}; {ms}: {len(groups)} tree(s) to evaluate")
 
     def forest_of(group):
         scope = scope_of_sky(group, model, column, noise_jy=noise, seed=seed, **tree)
@@ -82,6 +86,12 @@ def command(
             click.echo(f"{group}; {memory_text(forest_of(group), group, time_slots)}")
         click.echo("dry run: nothing was written")
         return
-    options = {"precision": precision, "tolerance": tolerance, "time_slots": time_slots, "verify": verify}
+    options = {
+        "precision": precision,
+        "tolerance": tolerance,
+        "time_slots": time_slots,
+        "verify": verify,
+        "wait_s": wait,
+    }
     reports = run_groups(ms, groups, forest_of, **options)
     print_reports(reports, report)

@@ -29,7 +29,7 @@ def command() -> None:
 @click.option("--freq", type=FREQUENCY, help="Also Stokes I at this frequency (Hz, MHz, GHz).")
 @click.option("--json", "as_json", is_flag=True, help="All sources as JSON: radians, Jy, Hz.")
 def show(file, file_format, skip_unsupported, limit, freq, as_json) -> None:
-    """List the sources of sky model FILE: positions (J2000), fluxes (Jy), spectra, shapes."""
+    """List the sources of sky model FILE: positions, fluxes (Jy), spectra, shapes."""
     model = read_sky(file, file_format, skip_unsupported)
     if as_json:
         from dataclasses import asdict
@@ -64,7 +64,10 @@ def _overview(file: str, model) -> str:
         f"{sum(s.rm_rad_m2 != 0 for s in model)} with a rotation measure",
     ]
     patches = f", {len(model.patches)} patches" if model.patches else ""
-    return f"{file}: {len(model)} sources ({', '.join(counts)}){patches}; {model.total_flux_jy:.6g} Jy in all"
+    return (
+        f"{file}: {len(model)} sources ({', '.join(counts)}){patches}; {model.total_flux_jy:.6g} Jy in all,"
+        " each at its reference frequency"
+    )
 
 
 def _row(source) -> list:
@@ -118,7 +121,7 @@ def convert(source, target, source_format, target_format, drop_patches, skip_uns
     if len(model) == 0:
         raise Failed(f"{source}: no sources are left to write")
     sky.write(model, target, target_format)
-    click.echo(f"wrote {target}: {len(model)} sources, {model.total_flux_jy:.6g} Jy")
+    click.echo(f"wrote {target}: {len(model)} sources")
 
 
 def _expressible(model, target: str, target_format: str | None):

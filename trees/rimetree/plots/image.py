@@ -37,7 +37,7 @@ class Image:
     data_jy : [y, x] Stokes I, Jy per dirty beam; y grows with declination, x against right ascension: east is left
     psf : [2y, 2x] the dirty beam, 1 at [y, x]; None where it was not asked for
     scale_rad : size of a pixel (SIN projection, direction cosines)
-    phase_centre_rad : (ra, dec), J2000, at pixel [size/2, size/2]
+    phase_centre_rad : (ra, dec) at pixel [size/2, size/2], in `frame`, "ICRS" or "J2000"
     frequency_hz, bandwidth_hz : mean frequency and width of what was imaged
     beam : see `Beam`; None where no Gaussian fits (few baselines)
     n_visibility : number of unflagged visibilities of Stokes I
@@ -55,6 +55,7 @@ class Image:
     path: str
     column: str
     field_name: str
+    frame: str = "J2000"
 
     @property
     def size(self) -> int:
@@ -150,6 +151,7 @@ def dirty_image(
         path=os.fspath(path),
         column=column,
         field_name=group.field_name,
+        frame=group.frame,
     )
 
 

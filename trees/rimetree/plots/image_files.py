@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..sky import SkyModel
 from ..whole_file import whole_file
 from .image import Image
+
+_CIRCLE_POINTS, _LABEL_POINTS = 11, 7
+_MOST_LABELS = 200
 
 
 def fits_header(image: Image) -> dict:
@@ -21,7 +25,8 @@ def fits_header(image: Image) -> dict:
         "BUNIT": "JY/BEAM",
         "BTYPE": "Intensity",
         "OBJECT": image.field_name[:68],
-        "RADESYS": "ICRS",
+        # What a Measurement Set calls J2000 is the mean equator and equinox of J2000, FITS' FK5.
+        **({"RADESYS": "ICRS"} if image.frame == "ICRS" else {"RADESYS": "FK5", "EQUINOX": 2000.0}),
         **{"CTYPE1": "RA---SIN", "CRPIX1": centre, "CDELT1": -step, "CRVAL1": ra % 360, "CUNIT1": "deg"},
         **{"CTYPE2": "DEC--SIN", "CRPIX2": centre, "CDELT2": step, "CRVAL2": dec, "CUNIT2": "deg"},
         **{"CTYPE3": "FREQ", "CRPIX3": 1, "CDELT3": image.bandwidth_hz or 1.0, "CRVAL3": image.frequency_hz},
@@ -79,7 +84,7 @@ def write_png(image: Image, path: str | os.PathLike, *, sky: SkyModel | None = N
     axes.set_ylabel(f"offset to the north ({unit})")
     axes.set_title(
         f"{os.path.basename(image.path.rstrip('/'))}: {image.column}, {image.field_name}, "
-        f"{image.frequency_hz / 1e6:.6g} MHz\nphase centre RA {ra:.5f} deg, Dec {dec:.5f} deg (J2000)",
+        f"{image.frequency_hz / 1e6:.6g} MHz\nphase centre RA {ra:.5f} deg, Dec {dec:.5f} deg ({image.frame})",
         fontsize=10,
     )
     if sky is not None:
@@ -102,11 +107,59 @@ def _mark_sources(axes, image: Image, sky: SkyModel, pixel: float, names: bool) 
     place = image.pixels(sky.radec_rad)
     inside = ((place > -0.5) & (place < image.size - 0.5)).all(axis=1)
     offsets = (place - image.size // 2) * pixel * np.array([-1, 1])
-    axes.scatter(*offsets[inside].T, s=120, facecolors="none", edgecolors="cyan", linewidths=0.8)
-    if not names or inside.sum() > 40:
+    axes.scatter(*offsets[inside].T, s=_CIRCLE_POINTS**2, facecolors="none", edgecolors="cyan", linewidths=0.8)
+    if not names or not inside.any():
         return
-    for name, (x, y) in zip(np.array(sky.names)[inside], offsets[inside], strict=True):
-        axes.annotate(name, (x, y), xytext=(7, 5), textcoords="offset points", color="cyan", fontsize=7)
+    # Labels must hide no source: neither its circle nor what shines in it.
+    axes.figure.draw_without_rendering()
+    per_point = axes.figure.dpi / 72
+    marked = axes.transData.transform(offsets[inside]) / per_point
+    flux = np.abs(sky.stokes_jy[inside, 0])
+    for index, place in places_of_labels(marked, np.array(sky.names)[inside], flux, _frame_points(axes, per_point)):
+        x, y = offsets[inside][index]
+        name = np.array(sky.names)[inside][index]
+        axes.annotate(name, (x, y), xytext=place, textcoords="offset points", color="cyan", fontsize=_LABEL_POINTS)
+
+
+def _frame_points(axes, per_point: float) -> tuple[float, float, float, float]:
+    box = axes.get_window_extent()
+    return box.x0 / per_point, box.y0 / per_point, box.x1 / per_point, box.y1 / per_point
+
+
+def places_of_labels(
+    marked: np.ndarray, names: Sequence[str], flux_jy: np.ndarray, frame: tuple[float, float, float, float]
+) -> list[tuple[int, tuple[float, float]]]:
+    """Where names can stand beside their sources: (index, offset of the lower left corner), in points.
+
+    `marked`: [source, 2] middles of circles. `frame`: (left, bottom, right, top). Brighter sources choose first; a name
+    for which there is no place that hides no circle and no other name is left out.
+    """
+    radius = _CIRCLE_POINTS / 2 + 1
+    taken: list[tuple[float, float, float, float]] = []
+    found = []
+    for index in np.argsort(-np.asarray(flux_jy), kind="stable")[:_MOST_LABELS]:
+        width, height = 0.62 * _LABEL_POINTS * len(names[index]), 1.2 * _LABEL_POINTS
+        x, y = marked[index]
+        near, low = radius + 1, -radius - height
+        for place in (
+            (near, 1),
+            (near, -height),
+            (-near - width, 1),
+            (-near - width, -height),
+            (-width / 2, near),
+            (-width / 2, low),
+        ):
+            box = (x + place[0], y + place[1], x + place[0] + width, y + place[1] + height)
+            inside = frame[0] <= box[0] and frame[1] <= box[1] and box[2] <= frame[2] and box[3] <= frame[3]
+            nearest = np.clip(marked, box[:2], box[2:])
+            if not inside or (np.hypot(*(nearest - marked).T) < radius).any():
+                continue
+            if any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+                continue
+            taken.append(box)
+            found.append((int(index), place))
+            break
+    return found
 
 
 def _draw_beam(axes, image: Image, half: float, per_unit: float) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sky import SkyModel
+from ..sky_trees import stokes_i_at
 from .image import Image
 
 
@@ -41,7 +42,8 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
     fluxes = stokes_i_at(sky, image.frequency_hz)
     places = image.pixels(sky.radec_rad)
     beam_pixels = 3.0 if image.beam is None else image.beam.major_rad / image.scale_rad
-    beams = _beams(image, sky)
+    shapes = [tuple(shape) if shape.any() else None for shape in sky.shapes_in_plane(image.phase_centre_rad)]
+    beams = _beams(image, set(shapes))
     result = []
     for source, flux, place in zip(sky, fluxes, places, strict=True):
         found = extremum(image, place, max(1.5, beam_pixels), math.copysign(1, flux))
@@ -55,28 +57,13 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
                 name=source.name,
                 gaussian=source.gaussian is not None,
                 model_jy=float(flux),
-                expected_jy=_expected(image, beams, sky, places, fluxes, place),
+                expected_jy=_expected(image, [beams.get(shape) for shape in shapes], places, fluxes, place),
                 peak_jy=None if found is None else found[2],
                 offset_rad=offset,
                 offset_beams=in_beams,
             )
         )
     return result
-
-
-def stokes_i_at(sky: SkyModel, frequency_hz: float) -> NDArray[np.float64]:
-    """[source] Stokes I (Jy) of a sky model at a frequency, by the `Spectrum` node."""
-    from .. import nodes as rt
-    from ..cells import Cells
-    from ..forest import Forest
-    from ..scope import NodeScope
-    from ..sky_trees import sky_nodes
-
-    ns = NodeScope()
-    sky_nodes(ns, sky, (0.0, 0.0))
-    name = "stokes" if "stokes" in ns.AllNodes() else "stokes_0"
-    ns.I << rt.Identity(ns[name])
-    return Forest(ns).evaluate(ns.I, Cells(freq_hz=[frequency_hz], time_s=[0.0]))[:, 0, 0, 0]
 
 
 def extremum(image: Image, place: NDArray[np.float64], radius: float, sign: float) -> tuple[float, float, float] | None:
@@ -116,7 +103,7 @@ def _vertex(patch: NDArray[np.float64]) -> tuple[float, float, float]:
     return float(dx), float(dy), float(sign * np.exp(value) if as_logarithm else value)
 
 
-def _expected(image: Image, beams: dict, sky: SkyModel, places, fluxes, place) -> float | None:
+def _expected(image: Image, beams: list, places, fluxes, place) -> float | None:
     """What the sources of the model add up to at a place (pixels), each through the beam of its shape."""
     if image.psf is None or not np.isfinite(place).all():
         return None
@@ -125,16 +112,15 @@ def _expected(image: Image, beams: dict, sky: SkyModel, places, fluxes, place) -
     total = 0.0
     for index in np.flatnonzero(inside):
         (x, y), (part_x, part_y) = np.floor(offsets[index]).astype(int), offsets[index] % 1
-        corner = beams[sky[int(index)].gaussian][y : y + 2, x : x + 2]
+        corner = beams[index][y : y + 2, x : x + 2]
         total += fluxes[index] * float([1 - part_y, part_y] @ corner @ [1 - part_x, part_x])
     return float(total)
 
 
-def _beams(image: Image, sky: SkyModel) -> dict:
-    """The dirty beam for every shape in the model; None is that of a point."""
+def _beams(image: Image, shapes: set) -> dict:
+    """{shape in the (l, m) plane: the dirty beam for it}; None is that of a point."""
     if image.psf is None:
         return {}
-    shapes = {source.gaussian for source in sky}
     spectrum = np.fft.fft2(image.psf) if shapes - {None} else None
     frequency = np.fft.fftfreq(image.psf.shape[0], image.scale_rad)  # wavelengths
     beams = {None: image.psf}

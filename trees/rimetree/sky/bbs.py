@@ -2,12 +2,15 @@
 
 Columns: Name, Type (POINT or GAUSSIAN), Patch, Ra, Dec, I, Q, U, V (Jy), ReferenceFrequency (Hz), SpectralIndex (a
 list), LogarithmicSI (default true: decimal logarithm; false: ordinary polynomial, Jy), MajorAxis, MinorAxis (arcsec,
-full widths at half maximum), Orientation (deg), OrientationIsAbsolute, RotationMeasure (rad/m2), PolarizedFraction,
-PolarizationAngle (rad, at zero wavelength), ReferenceWavelength (m). A line without a name places a patch.
+full widths at half maximum), Orientation (deg, north through east), OrientationIsAbsolute, RotationMeasure (rad/m2),
+PolarizedFraction, PolarizationAngle (rad, at zero wavelength), ReferenceWavelength (m). A line without a name places a
+patch.
 
 DP3 scales only Stokes I with the spectrum; with a RotationMeasure, Q and U are a fraction of I(nu) and follow it. A
-point keeps no axes, whatever the file says; a Gaussian without axes has 1 arcsec. `Category` is a priority, not a
-property of the emission, and is not kept.
+point keeps no axes, whatever the file says; a Gaussian without axes has 1 arcsec. An Orientation is relative to the
+north at the phase centre, and the Gaussian is drawn in the (l, m) plane as if it stood there; where
+OrientationIsAbsolute is true it is relative to the north at the source, and the Gaussian is projected from there.
+`Category` is a priority, not a property of the emission, and is not kept.
 
 Source: DP3, parmdb/SkymodelToSourceDB.cc and base/PointSource.cc; LOFAR Imaging Cookbook, "Source catalogues".
 """
@@ -86,8 +89,8 @@ def _position(reading: Reading, cells: dict[str, Cell], here: Cell) -> tuple[flo
         if name not in cells:
             raise reading.error(f"{name.capitalize()} is missing", here)
     reference = cells.get("reftype")
-    if reference and reference.text.upper() != "J2000":
-        raise reading.unsupported(f"positions in {reference.text} are not supported, only J2000", reference)
+    if reference and reference.text.upper() not in ("J2000", "ICRS"):
+        raise reading.unsupported(f"positions in {reference.text} are not supported, only J2000 and ICRS", reference)
     dec = reading.angle(cells["dec"], "Dec", colon=None)
     if abs(dec) > math.pi / 2:
         raise reading.error(f"declination {cells['dec'].text} is outside [-90, 90] deg", cells["dec"])
@@ -126,6 +129,7 @@ def _source(reading: Reading, cells: dict[str, Cell], here: Cell, scales_polaris
         dec_rad=dec_rad,
         stokes_jy=tuple(stokes),
         gaussian=_gaussian(reading, cells, here) if is_gaussian else None,
+        gaussian_in_plane=is_gaussian and not _is_absolute(reading, cells),
         patch=cells["patch"].text if "patch" in cells else "",
         **fields,
     )
@@ -206,15 +210,12 @@ def _gaussian(reading: Reading, cells: dict[str, Cell], here: Cell) -> tuple[flo
     widths = [reading.number(c, n) for c, n in ((major, "MajorAxis"), (minor, "MinorAxis"))]
     if widths[0] < 0 or widths[1] < 0 or widths[0] == widths[1] == 0:
         raise reading.error(f"the axes {major.text}, {minor.text} arcsec must be >= 0 and not both 0", major)
-    if widths[0] != widths[1]:
-        if not angle:
-            raise reading.error("an elliptical Gaussian needs an Orientation", here)
-        absolute = cells.get("orientationisabsolute")
-        if absolute and reading.boolean(absolute, "OrientationIsAbsolute"):
-            raise reading.unsupported(
-                "an Orientation relative to the north at the source (OrientationIsAbsolute) is not supported, "
-                "only one relative to the north at the phase centre",
-                absolute,
-            )
+    if widths[0] != widths[1] and not angle:
+        raise reading.error("an elliptical Gaussian needs an Orientation", here)
     angle_deg = reading.number(angle, "Orientation") if angle else 0.0
     return widths[0] * RAD_PER_ARCSEC, widths[1] * RAD_PER_ARCSEC, math.radians(angle_deg)
+
+
+def _is_absolute(reading: Reading, cells: dict[str, Cell]) -> bool:
+    cell = cells.get("orientationisabsolute")
+    return cell is not None and reading.boolean(cell, "OrientationIsAbsolute")

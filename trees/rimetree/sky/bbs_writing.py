@@ -24,9 +24,12 @@ def write_bbs(model: SkyModel) -> str:
     rotated = {source.name for source in model if _needs_rotation(source)}
     if rotated:
         names.append("RotationMeasure")
+    absolute = any_absolute(model)
+    if absolute:
+        names.append("OrientationIsAbsolute")
     lines = [f"format = {', '.join(names)}", ""]
     lines += [_patch_line(model, patch) for patch in model.patches]
-    lines += [_source_line(source, source.name in rotated, bool(rotated)) for source in model]
+    lines += [_source_line(source, source.name in rotated, bool(rotated), absolute) for source in model]
     return "\n".join(lines) + "\n"
 
 
@@ -62,7 +65,7 @@ def _mean_direction(sources: list[Source]) -> tuple[float, float]:
     return math.atan2(y, x), math.atan2(z, math.hypot(x, y))
 
 
-def _source_line(source: Source, rotated: bool, rotation_column: bool) -> str:
+def _source_line(source: Source, rotated: bool, rotation_column: bool, absolute_column: bool) -> str:
     kind, major, minor, angle = gaussian_fields(source)
     i, q, u, v = (repr(s) for s in source.stokes_jy)
     fields = [
@@ -72,6 +75,8 @@ def _source_line(source: Source, rotated: bool, rotation_column: bool) -> str:
     ]  # fmt: skip
     if rotation_column:
         fields.append(repr(source.rm_rad_m2) if rotated else "")
+    if absolute_column:
+        fields.append(absolute_field(source))
     return ", ".join(fields).rstrip()
 
 
@@ -86,6 +91,18 @@ def gaussian_fields(source: Source) -> tuple[str, str, str, str]:
         f"{minor / RAD_PER_ARCSEC:.15g}",
         f"{math.degrees(angle):.15g}",
     )
+
+
+def any_absolute(model: SkyModel) -> bool:
+    """Whether a Gaussian of the model is drawn on the sky, which takes a column OrientationIsAbsolute."""
+    return any(source.gaussian is not None and not source.gaussian_in_plane for source in model)
+
+
+def absolute_field(source: Source) -> str:
+    """OrientationIsAbsolute of a source: empty for a point."""
+    if source.gaussian is None:
+        return ""
+    return "false" if source.gaussian_in_plane else "true"
 
 
 def spectrum_field(source: Source) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..arguments import check_fields, checked
 from .errors import SkyModelError
+from .projection import shapes_in_plane
 from .source import Source
 
 Float64Array = NDArray[np.float64]
@@ -165,8 +166,17 @@ class SkyModel(Sequence):
 
     @cached_property
     def gaussian_rad(self) -> Float64Array:
-        """[S,3] major and minor full width at half maximum and position angle; zeros for points."""
+        """[S,3] major and minor full width at half maximum and position angle at the source; zeros for points."""
         return self._array([s.gaussian or (0.0, 0.0, 0.0) for s in self.sources], 3)
+
+    @cached_property
+    def gaussian_in_plane(self) -> NDArray[np.bool_]:
+        """[S] whether `gaussian_rad` is in the (l, m) plane already, not on the sky."""
+        return self._array([s.gaussian_in_plane for s in self.sources], dtype=np.bool_)
+
+    def shapes_in_plane(self, phase_centre_rad: Sequence[float]) -> Float64Array:
+        """[S,3] as `gaussian_rad`, in the (l, m) plane of a phase centre (ra, dec): see `projection`."""
+        return shapes_in_plane(self, phase_centre_rad)
 
     def _array(self, rows: list, columns: int | None = None, dtype: type = np.float64) -> NDArray:
         shape = (len(rows),) if columns is None else (len(rows), columns)

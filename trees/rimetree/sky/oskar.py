@@ -9,8 +9,9 @@ spectral indices may be lists (powers of the decimal logarithm, or an ordinary p
 SpectralCurvature q multiplies by exp(q ln^2(nu/nu0)), PolarizedFraction and PolarizationAngle (deg) stand for Q and U
 (at zero wavelength where there is a rotation measure, else as they are).
 
-OSKAR scales Q, U and V with the spectrum and rotates Q, U from the reference frequency (or ReferenceWavelength). A
-source with a spectrum and no reference frequency, which OSKAR takes as flat without a word, is an error here.
+A Gaussian is drawn on the sky: its position angle is relative to the north at the source, and it is projected from
+there. OSKAR scales Q, U and V with the spectrum and rotates Q, U from the reference frequency (or ReferenceWavelength).
+A source with a spectrum and no reference frequency, which OSKAR takes as flat without a word, is an error here.
 
 Source: OSKAR sky model documentation; oskar_sky_load_named_columns.c and define_sky_scale_flux_with_frequency.h.
 """

@@ -8,8 +8,10 @@ What the fields of a source mean, whatever file they came from (readers convert 
   is false they keep their values at all frequencies (BBS/DP3).
 * Rotation measure: (Q + iU)(lambda) = (Q0 + i U0) exp(2i RM (lambda^2 - lambda0^2)), lambda0 = c/nu0, in addition to
   the spectrum. Q0, U0 are thus the values at the reference frequency.
-* Gaussian: full widths at half maximum of the major and minor axis and the position angle, north through east, in the
-  frame of the phase centre; a width of zero on one axis is a line.
+* Gaussian: full widths at half maximum of the major and minor axis and the position angle, north through east, at the
+  source's own place on the sky (`projection` brings it into the (l, m) plane of a phase centre). With
+  ``gaussian_in_plane`` they are those in the (l, m) plane of whatever phase centre is looked at, as if the source
+  stood at it (BBS without OrientationIsAbsolute). A width of zero on one axis is a line.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class Source:
     Attributes
     ----------
     name : not empty, without line breaks
-    ra_rad, dec_rad : J2000 right ascension and declination, |dec| <= pi/2
+    ra_rad, dec_rad : right ascension and declination in the frame of the field that is looked at (ICRS or J2000),
+        |dec| <= pi/2
     stokes_jy : (I, Q, U, V) at the reference frequency
     ref_freq_hz : reference frequency nu0; needed (> 0) where there is a spectrum or a rotation measure, else 0
     spectrum : coefficients c0, c1, ...; trailing zeros are removed
@@ -40,6 +43,7 @@ class Source:
     rm_rad_m2 : rotation measure
     gaussian : None for a point, or (major_rad, minor_rad, pa_rad), full widths at half maximum
     patch : name of the group this source belongs to, or ""
+    gaussian_in_plane : whether the widths and the angle are those in the (l, m) plane, not on the sky
 
     Numbers may be Quantities of units that convert. Raises `SkyModelError` where a value is not finite or outside its
     range.
@@ -56,6 +60,7 @@ class Source:
     rm_rad_m2: float = 0.0
     gaussian: tuple[float, float, float] | None = None
     patch: str = ""
+    gaussian_in_plane: bool = False
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -98,6 +103,7 @@ class Source:
         self._check_reference()
         if self.gaussian is not None:
             put("gaussian", self._checked_gaussian())
+        put("gaussian_in_plane", bool(self.gaussian_in_plane and self.gaussian is not None))
 
     def _check_reference(self) -> None:
         if self.ref_freq_hz < 0:
@@ -162,6 +168,7 @@ class Source:
         if same and self.gaussian is not None:
             (a0, b0, pa0), (a1, b1, pa1) = self.gaussian, other.gaussian
             same = near(a0, a1) and near(b0, b1) and (near(a0, b0) or angles_near(pa0, pa1, math.pi))
+            same = same and self.gaussian_in_plane == other.gaussian_in_plane
         return same
 
 

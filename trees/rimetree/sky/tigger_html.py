@@ -5,9 +5,11 @@ Position (ra, dec in rad), a flux (Flux, Polarization or PolarizationWithRM; Jy,
 (SpectralIndex: spi or a list of coefficients of powers of ln(nu/nu0), and freq0) and a `shape` (Gaussian: ex, ey full
 widths at half maximum and pa, rad). Each `mdlval` must be a plain number or string; anything else is an error.
 
-MeqTrees multiplies the whole brightness matrix by the spectrum, so Q, U and V scale with it, and rotates Q, U from
-freq0. (Meow itself used the decimal logarithm for coefficients beyond the first; Tigger's evaluation uses ln, as here.)
-Tags and plot styles are no property of the emission; of them only `cluster`, the group of a source, is kept, as patch.
+A Gaussian is drawn on the sky, its position angle relative to the north at the source, as catalogues give it (trees of
+MeqTrees' Meow drew it in the (l, m) plane). MeqTrees multiplies the whole brightness matrix by the spectrum, so Q, U
+and V scale with it, and rotates Q, U from freq0. (Meow itself used the decimal logarithm for coefficients beyond the
+first; Tigger's evaluation uses ln, as here.) Tags and plot styles are no property of the emission; of them only
+`cluster`, the group of a source, is kept, as patch.
 
 Source: Tigger/Models/ModelClasses.py and ModelHTML.py; Meow/PointSource.py of MeqTrees' Cattery.
 """

@@ -2,9 +2,9 @@
 
 Columns: name; ra_{rad,d,h} with ra_m, ra_s; dec_{rad,d} with dec_m, dec_s, dec_sign; i q u v (Jy), or pol_frac (0.1 or
 10%) with pol_pa_{rad,d}; freq0 (Hz); spi, spi2, spi3, ... (powers of ln(nu/nu0)); rm (rad/m2); emaj, emin, pa with
-units (full widths at half maximum; emaj_s is arcsec). Uncertainties (`..._err`), tags and `:type:attribute` columns
-describe no emission and are passed over, as are columns named `dummy` or `-`. Q, U and V scale with the spectrum (see
-tigger_html).
+units (full widths at half maximum on the sky, north at the source; emaj_s is arcsec). Uncertainties (`..._err`), tags
+and `:type:attribute` columns describe no emission and are passed over, as are columns named `dummy` or `-`. Q, U and V
+scale with the spectrum (see tigger_html).
 
 Source: Tigger/Models/Formats/ASCII.py.
 """

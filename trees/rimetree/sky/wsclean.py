@@ -1,7 +1,8 @@
 """WSClean component lists (`-save-source-list`): the columns of BBS files, Stokes I only.
 
 LogarithmicSI true: coefficients of powers of the decimal logarithm, as in BBS; false: an ordinary polynomial in
-nu/nu0 - 1, Jy. Where someone has added Q, U, V they scale with the spectrum, as WSClean's power laws do.
+nu/nu0 - 1, Jy. A Gaussian is drawn in the (l, m) plane, as WSClean's images have it, unless OrientationIsAbsolute says
+that it is on the sky. Where someone has added Q, U, V they scale with the spectrum, as WSClean's power laws do.
 
 Source: WSClean manual, "Component list"; WSClean model/powerlawsed.h.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from .angles import format_dec, format_ra
 from .bbs import read_bbs
-from .bbs_writing import gaussian_fields, quoted, spectrum_field
+from .bbs_writing import absolute_field, any_absolute, gaussian_fields, quoted, spectrum_field
 from .errors import UnsupportedError
 from .model import SkyModel
 from .reading import Reading
@@ -31,6 +32,7 @@ def write_wsclean(model: SkyModel) -> str:
     lines = [
         "Format = Name, Type, Ra, Dec, I, SpectralIndex, LogarithmicSI, "
         f"ReferenceFrequency{default}, MajorAxis, MinorAxis, Orientation"
+        + (", OrientationIsAbsolute" if (absolute := any_absolute(model)) else "")
     ]
     for source in model:
         for present, what in (
@@ -47,5 +49,7 @@ def write_wsclean(model: SkyModel) -> str:
             "true" if source.logarithmic else "false",
             repr(source.ref_freq_hz) if source.ref_freq_hz else "", major, minor, angle,
         ]  # fmt: skip
+        if absolute:
+            fields.append(absolute_field(source))
         lines.append(",".join(fields))
     return "\n".join(lines) + "\n"

@@ -1,0 +1,57 @@
+// Copies of a few columns as a table of their own: versions of flags.
+#include <casacore/tables/DataMan/StandardStMan.h>
+#include <casacore/tables/DataMan/TiledShapeStMan.h>
+#include <casacore/tables/Tables/ArrayColumn.h>
+#include <casacore/tables/Tables/ScalarColumn.h>
+#include <casacore/tables/Tables/SetupNewTab.h>
+
+#include <algorithm>
+
+#include "runtime/ms/casacore_guard.h"
+#include "runtime/ms/casacore_table_impl.h"
+
+namespace rimetree::ms {
+namespace {
+
+constexpr std::size_t kTileElements = std::size_t{1} << 20;  // 128 KiB: flags are bits on the disk
+
+casacore::IPosition tile_shape(const casacore::Table& from, const std::string& column) {
+  const casacore::ArrayColumn<casacore::Bool> cells(from, column);
+  casacore::IPosition cell(2, 1, 1);
+  if (from.nrow() > 0 && cells.isDefined(0)) cell = cells.shape(0);
+  const std::size_t size = std::max<std::size_t>(1, cell.product());
+  return cell.concatenate(casacore::IPosition(1, std::max<std::size_t>(1, kTileElements / size)));
+}
+
+}  // namespace
+
+void CasacoreTable::copy_bool_columns(const std::vector<std::string>& columns, const std::string& path) const {
+  guarded("copying flags of " + this->path() + " to " + path, [&] {
+    const casacore::Table& from = impl_->table;
+    casacore::TableDesc description("", "1", casacore::TableDesc::Scratch);
+    for (const std::string& name : columns) description.addColumn(from.tableDesc().columnDesc(name));
+    casacore::SetupNewTable setup(path, description, casacore::Table::New);
+    for (const std::string& name : columns) {
+      if (from.tableDesc().columnDesc(name).isScalar()) {
+        setup.bindColumn(name, casacore::StandardStMan(name));
+      } else {
+        setup.bindColumn(name, casacore::TiledShapeStMan(name, tile_shape(from, name)));
+      }
+    }
+    casacore::Table to(setup, from.nrow());
+    for (const std::string& name : columns) {
+      if (from.tableDesc().columnDesc(name).isScalar()) {
+        casacore::ScalarColumn<casacore::Bool>(to, name).putColumn(casacore::ScalarColumn<casacore::Bool>(from, name));
+        continue;
+      }
+      const casacore::ArrayColumn<casacore::Bool> source(from, name);
+      casacore::ArrayColumn<casacore::Bool> target(to, name);
+      for (casacore::rownr_t row = 0; row < from.nrow(); ++row) {
+        if (source.isDefined(row)) target.put(row, source(row));
+      }
+    }
+    to.flush(true);
+  });
+}
+
+}  // namespace rimetree::ms

@@ -1,0 +1,136 @@
+"""What is wrong with the set, its columns or its locks is said before anything is computed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree.calibration.progress_file import ProgressFile
+
+LOCK = """
+import fcntl, os, struct, sys, time
+file = os.open(sys.argv[1] + "/table.lock", os.O_RDWR)
+fcntl.fcntl(file, fcntl.F_SETLK, struct.pack("hhllhh", int(sys.argv[2]), 0, 0, 1, 0, 0))
+print("locked", flush=True)
+time.sleep(float(sys.argv[3]))
+"""
+
+
+@pytest.fixture
+def locked():
+    """A function: another process takes a lock (fcntl.F_RDLCK or F_WRLCK) on a set for so many seconds."""
+    processes = []
+
+    def take(path, kind, seconds):
+        process = subprocess.Popen(
+            [sys.executable, "-c", LOCK, str(path), str(kind), str(seconds)], stdout=subprocess.PIPE, text=True
+        )
+        processes.append(process)
+        assert process.stdout.readline() == "locked\n"
+
+    yield take
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_a_dry_run_refuses_what_a_run_would(command, kat7, sky_file, tmp_path):
+    for column, reason in (("UVW", "expected an array of Complex"), ("WEIGHT", "real numbers"), ("A B", "be called")):
+        done = command("simulate", kat7, "--sky", sky_file, "--column", column, "--dry-run", code=1)
+        assert reason in done.stderr
+    arguments = ["calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "s.h5", "--apply"]
+    assert "column UVW" in command(*arguments, "--output-column", "UVW", code=1).stderr
+    assert not list(tmp_path.glob("s.h5*"))
+
+
+def test_others_that_read_are_tolerated(command, kat7, sky_file, locked):
+    locked(kat7, fcntl.F_RDLCK, 600)
+    command("simulate", kat7, "--sky", sky_file)
+    (tile,) = rt.ms.tiles(kat7, ["MODEL_DATA"], time_slots=99)
+    assert np.abs(tile["columns"]["MODEL_DATA"]).max() > 1
+
+
+def test_others_that_write_are_named_before_solving_and_can_be_waited_for(command, kat7, sky_file, locked, tmp_path):
+    locked(kat7, fcntl.F_WRLCK, 4)
+    out = tmp_path / "s.h5"
+    arguments = ["calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--data-column", "MODEL_DATA"]
+    done = command(*arguments, "--out", out, "--apply", code=1)
+    assert "another program (process" in done.stderr and "has it open for writing" in done.stderr
+    assert not list(tmp_path.glob("s.h5*"))
+    command("simulate", kat7, "--sky", sky_file, "--wait", "60s")
+
+
+def test_exposures_of_zero_are_named(command, small_ms, tmp_path):
+    """`create` takes no 0; what is shorter than a microsecond counts as 0."""
+    path = small_ms(exposure_s=1e-9)
+    sky_file = tmp_path / "a.skymodel"
+    rt.sky.write(rt.sky.SkyModel([rt.sky.Source("a", 0.9, -0.5, (2, 0, 0, 0))]), sky_file)
+    command("simulate", path, "--sky", sky_file, "--column", "DATA", "--noise", 0.1)
+    what = ("calibrate", path, "--sky", sky_file, "--out", tmp_path / "s.h5", "--overwrite")
+    for term in ("G: diag, 1slot", "G: diag"):
+        done = command(*what, "--term", term)
+        assert "EXPOSURE is 0 in field 0" in done.stderr and "time_edges_s" not in done.stderr
+    (found,) = rt.calibration.read_h5parm(tmp_path / "s.h5")
+    assert found["G"].shape[0] == 1 and np.isfinite(found["G"].gain()).all()
+
+
+def test_one_hand_is_not_half_flagged(command, sky_file, tmp_path):
+    rt.ms.create(
+        tmp_path / "rr.ms",
+        "vla-d",
+        phase_centre_rad=(0.9272, -0.4852),
+        duration_s=60.0,
+        integration_s=30.0,
+        correlations="RR",
+        bands=rt.ms.Band.regular(1.4e9, 2e6, 2),
+    )
+    command("simulate", tmp_path / "rr.ms", "--sky", sky_file, "--column", "DATA", "--noise", 0.01)
+    done = command(
+        *(
+            "calibrate",
+            tmp_path / "rr.ms",
+            "--sky",
+            sky_file,
+            "--term",
+            "G: diag",
+            "--out",
+            tmp_path / "s.h5",
+            "--apply",
+        )
+    )
+    assert "values flagged: none" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("VLA") or line.startswith("W")]
+    assert all(row[-1] == "0.0" for row in rows) and "50.0" not in done.stdout
+    assert "0 % are newly flagged" in done.stdout
+
+
+def test_draw_of_a_script_that_needs_a_set(command, tmp_path):
+    script = tmp_path / "tree.py"
+    script.write_text(
+        "import rimetree as rt\n\ndef define_forest(ns, ms):\n    ns.a << rt.Constant(len(ms.baselines))\n"
+    )
+    done = command("draw", script, "-o", tmp_path / "a.svg", code=1)
+    assert f"{script}:4: this script needs a Measurement Set" in done.stderr
+    assert "AttributeError" not in done.stderr
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    """A limit on file sizes stands for the full disk: both end in an OSError of write that names no file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    progress = ProgressFile(tmp_path / "sol.h5", {"a": 1})
+    progress.begin()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(OSError, match=r"sol\.h5\.progress") as caught:
+            progress.add({}, {"x": np.random.default_rng(1).normal(size=10000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == os.fspath(progress.path)

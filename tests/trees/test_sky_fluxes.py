@@ -1,0 +1,29 @@
+"""Fluxes that are printed, and by which directions are compared, are those at the middle of the band."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree.calibration.models import PredictedSky
+from rimetree.sky_trees import flux_text, stokes_i_at
+
+
+@pytest.fixture
+def steep():
+    """Two sources of 1 Jy at different reference frequencies, one of them steep: 8 and 0.5 Jy at 1.4 GHz."""
+    return rt.sky.SkyModel(
+        [
+            rt.sky.Source("up", 0.9, -0.5, (1, 0, 0, 0), 0.7e9, (3.0,), patch="a"),
+            rt.sky.Source("down", 0.9, -0.5, (1, 0, 0, 0), 0.7e9, (-1.0,), patch="b"),
+        ]
+    )
+
+
+def test_at_the_middle_of_the_band(small_ms, steep):
+    (group,) = rt.ms.groups(small_ms(frequency_hz=1.4e9 + 1e6 * np.arange(-3, 4)))
+    np.testing.assert_allclose(stokes_i_at(steep, 1.4e9), [8.0, 0.5], rtol=1e-14)
+    assert flux_text(steep, [group]) == "8.5 Jy at 1400 MHz"
+    model = PredictedSky(steep)
+    assert model.flux_jy(group) == pytest.approx(8.5, rel=1e-14)
+    assert model.fluxes_jy("patch", group) == pytest.approx({"a": 8.0, "b": 0.5}, rel=1e-14)
+    assert model.fluxes_jy("source", group) == pytest.approx({"up": 8.0, "down": 0.5}, rel=1e-14)

@@ -1,0 +1,67 @@
+"""The Jones matrices of one antenna on the cells of a request, for the PyNodes that apply solutions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cells import Cells
+from .solutions import Solutions
+
+#: Why a feed of an antenna cannot be corrected.
+NO_ANTENNA, FLAGGED, SINGULAR = 1, 2, 3
+
+
+class AntennaJones:
+    """What PyNodes of one antenna need: matrices, their inverses and where there are solutions, on the cells of a
+    request. The last cells are remembered, since several nodes ask for the same."""
+
+    def __init__(self, solutions: Solutions, antenna: str, method: str, direction: str | None, terms: str = "all"):
+        self._solutions = solutions
+        self._arguments = {"antenna": antenna, "method": method, "direction": direction, "terms": terms}
+        self._column = solutions.diagonal
+        self._known: tuple | None = None
+
+    def _jones(self, cells: Cells) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        axes = (cells.time_s, cells.freq_hz)
+        if self._known is None or not all(map(np.array_equal, axes, self._known[0])):
+            found = self._solutions.jones(time_s=axes[0], frequency_hz=axes[1], **self._arguments)
+            self._known = (tuple(axis.copy() for axis in axes), found)
+        return self._known[1]
+
+    def matrix(self, cells: Cells) -> NDArray[np.complex128]:
+        """[2, 2, time, freq]."""
+        return np.moveaxis(self._jones(cells)[0], (-2, -1), (0, 1))
+
+    def inverse(self, cells: Cells) -> NDArray[np.complex128]:
+        """[2, 2, time, freq] inverses; of diagonal matrices their diagonals as a column [2, 1, time, freq]."""
+        matrices, bad = self._jones(cells)
+        if self._column:
+            diagonal = np.where(bad | ~_invertible(matrices), 1.0, np.einsum("tfii->tfi", matrices))
+            return np.moveaxis(1 / diagonal, -1, 0)[:, None]
+        usable = _invertible(matrices).all(axis=-1)
+        return np.moveaxis(np.linalg.inv(np.where(usable[..., None, None], matrices, np.eye(2))), (-2, -1), (0, 1))
+
+    def reasons(self, cells: Cells) -> NDArray[np.uint8]:
+        """[time, freq, 2]: 0 for feeds with a solution that can be inverted, else why not (`new_flags.REASONS`)."""
+        matrices, bad = self._jones(cells)
+        unknown = not self._solutions.knows(self._arguments["antenna"], self._arguments["direction"])
+        found = np.where(_invertible(matrices), 0, SINGULAR)
+        return np.where(bad, NO_ANTENNA if unknown else FLAGGED, found).astype(np.uint8)
+
+    def good(self, cells: Cells) -> NDArray[np.float64]:
+        """[2, 1, time, freq]: 1 for feeds that have a solution that can be inverted, else 0."""
+        matrices, bad = self._jones(cells)
+        return np.moveaxis((~bad & _invertible(matrices)).astype(float), -1, 0)[:, None]
+
+
+def _invertible(matrices: NDArray[np.complex128]) -> NDArray[np.bool_]:
+    """[..., 2]: feeds of diagonal matrices, both feeds of others; singular or not finite ones cannot be used."""
+    diagonal = np.einsum("...ii->...i", matrices)
+    crossed = (matrices[..., 0, 1] != 0) | (matrices[..., 1, 0] != 0)
+    determinant = matrices[..., 0, 0] * matrices[..., 1, 1] - matrices[..., 0, 1] * matrices[..., 1, 0]
+    size = np.abs(matrices).max(axis=(-2, -1)) ** 2
+    with np.errstate(invalid="ignore"):
+        whole = np.isfinite(determinant) & (np.abs(determinant) > 1e-12 * size)
+        feeds = np.isfinite(diagonal) & (diagonal != 0)
+    return np.where(crossed[..., None], whole[..., None], feeds)

@@ -1,0 +1,44 @@
+"""Gaussians on the sky as the shapes in the (l, m) plane that nodes take.
+
+A small ellipse at (ra, dec) is drawn with the offsets x to the east and y to the north in the tangent plane at its own
+place. To first order these become offsets in the plane of direction cosines of a phase centre (ra0, dec0) by
+
+    dl = cos(a) x - sin(dec) sin(a) y                                            a = ra - ra0
+    dm = sin(dec0) sin(a) x + (cos(dec) cos(dec0) + sin(dec) sin(dec0) cos(a)) y
+
+(the derivatives of the SIN projection; Calabretta & Greisen 2002, A&A 395, 1077, section 5.1.5): the position angle
+turns by the convergence of meridians, and the axis along the direction from the centre is foreshortened by n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .model import SkyModel
+
+
+def shapes_in_plane(sky: SkyModel, phase_centre_rad: Sequence[float]) -> NDArray[np.float64]:
+    """[S,3] major and minor full width at half maximum and position angle (radians) in the (l, m) plane of a phase
+    centre (ra, dec); zeros for points. Sources with `gaussian_in_plane` have theirs already."""
+    shapes = sky.gaussian_rad.copy()
+    turned = shapes.any(axis=1) & ~sky.gaussian_in_plane
+    if turned.any():
+        shapes[turned] = _projected(shapes[turned], sky.radec_rad[turned], phase_centre_rad)
+    return shapes
+
+
+def _projected(shapes, radec_rad, centre_rad) -> NDArray[np.float64]:
+    major, minor, angle = shapes.T
+    (ra, dec), (ra_0, dec_0) = radec_rad.T, centre_rad
+    sin_a, cos_a = np.sin(ra - ra_0), np.cos(ra - ra_0)
+    north_m = np.cos(dec) * np.cos(dec_0) + np.sin(dec) * np.sin(dec_0) * cos_a
+    plane = np.array([[cos_a, -np.sin(dec) * sin_a], [np.sin(dec_0) * sin_a, north_m]])  # [lm, xy, source]
+    axes = np.array([[major * np.sin(angle), minor * np.cos(angle)], [major * np.cos(angle), -minor * np.sin(angle)]])
+    left, widths, _ = np.linalg.svd(np.einsum("ijs,jks->sik", plane, axes))
+    # The direction of the longer axis (dl, dm); position angles count from north (m) to east (l).
+    return np.column_stack([widths, np.arctan2(left[:, 0, 0], left[:, 1, 0]) % np.pi])
