@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 from . import _core
 from ._core import Error
+from .arguments import checked
 from .whole_file import write_text
 
 _LIST = "FLAG_VERSION_LIST"
@@ -45,6 +46,7 @@ def versions_folder(path: str | os.PathLike) -> str:
     return os.fspath(path).rstrip("/") + ".flagversions"
 
 
+@checked
 def flag_versions(path: str | os.PathLike) -> list[FlagVersion]:
     """The versions that there are, in the order in which they were saved; none where nothing was saved."""
     folder = versions_folder(path)
@@ -62,6 +64,7 @@ def flag_versions(path: str | os.PathLike) -> list[FlagVersion]:
     return found
 
 
+@checked
 def save_flags(path: str | os.PathLike, name: str, comment: str = "") -> FlagVersion:
     """Save FLAG and FLAG_ROW as a version. Raises `Error` where the name is taken or none, or the disk is full."""
     path = os.fspath(path)
@@ -91,6 +94,7 @@ def save_flags(path: str | os.PathLike, name: str, comment: str = "") -> FlagVer
     return FlagVersion(name, comment, table)
 
 
+@checked
 def save_flags_before(path: str | os.PathLike, what: str) -> FlagVersion:
     """Save the flags under a name of its own, `before_WHAT_1`, `before_WHAT_2`, ..., with the time as the comment."""
     folder = versions_folder(path)
@@ -99,6 +103,7 @@ def save_flags_before(path: str | os.PathLike, what: str) -> FlagVersion:
     return save_flags(path, f"before_{what}_{number}", f"flags before rimetree {what}, {when} UTC")
 
 
+@checked
 def restore_flags(path: str | os.PathLike, name: str, *, wait_s: float = 0.0) -> FlagChange:
     """Give FLAG and FLAG_ROW the values of a version. `wait_s`: for how long to wait where another program writes to
     the set. Raises `Error` where there is no such version or it does not fit the set."""

@@ -44,7 +44,8 @@ class AntennaJones:
 
     def reasons(self, cells: Cells) -> NDArray[np.uint8]:
         """[time, freq, 2]: 0 for feeds with a solution that can be inverted, else why not (`new_flags.REASONS`)."""
-        matrices, bad = self._jones(cells)
+        # Not remembered: those of all antennas would be in memory at the same time.
+        matrices, bad = self._solutions.jones(time_s=cells.time_s, frequency_hz=cells.freq_hz, **self._arguments)
         unknown = not self._solutions.knows(self._arguments["antenna"], self._arguments["direction"])
         found = np.where(_invertible(matrices), 0, SINGULAR)
         return np.where(bad, NO_ANTENNA if unknown else FLAGGED, found).astype(np.uint8)

@@ -74,7 +74,12 @@ def count_new_flags(
     for tile in tiles(opened or group.path, [], **group.selection):
         cells = Cells(tile["time_s"], tile["frequency_hz"])
         feeds = [_FEEDS.get(CORRELATION_NAMES.get(kind, ""), (None, None)) for kind in tile["correlation_type"]]
-        reasons = None if used is None else {p: _reasons(used[p], cells) for p in group.antennas}
+        of_side = [{}, {}]
+        if used is not None:
+            for antenna in group.antennas:
+                reasons = _reasons(used[antenna], cells)
+                for side in (0, 1):
+                    of_side[side][antenna] = _of_correlations(reasons, [pair[side] for pair in feeds])
         for k, (p, q) in enumerate(tile["baselines"]):
             present = np.broadcast_to((tile["row"][k] >= 0)[:, None, None], tile["flag"][k].shape)
             unflagged = present & (tile["flag"][k] == 0)
@@ -83,11 +88,13 @@ def count_new_flags(
             every[list(ends)] += count
             good[list(ends)] += left
             totals += (count, left, 0)
-            if reasons is None:
+            if used is None:
                 continue
-            codes = [_of_correlations(reasons[end], [pair[side] for pair in feeds]) for side, end in enumerate((p, q))]
+            codes = (of_side[0][p], of_side[1][q])
             bad = (codes[0] > 0) | (codes[1] > 0)
             usable = usable or bool((present & ~bad).any())
+            if not bad.any():
+                continue
             lost_here = int((unflagged & bad).sum())
             totals[2] += lost_here
             lost[list(ends)] += lost_here

@@ -28,11 +28,11 @@ def sky_options(required: bool) -> Callable:
         )(function)
         function = click.option(
             "--sky-format",
-            type=click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar"]),
+            type=click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"]),
             help="Default: found from the file's content.",
         )(function)
         return click.option(
-            "--sky", required=required, metavar="FILE", help="Sky model: BBS, WSClean, Tigger or OSKAR."
+            "--sky", required=required, metavar="FILE", help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive."
         )(function)
 
     return add

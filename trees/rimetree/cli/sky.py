@@ -12,7 +12,7 @@ from .output import log, table
 from .quantities import FREQUENCY, dec_text, frequency_text, ra_text
 from .selection import read_sky
 
-_FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar"])
+_FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"])
 _WRITABLE = click.Choice(["bbs", "wsclean"])
 
 

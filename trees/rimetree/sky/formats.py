@@ -13,6 +13,7 @@ from .bbs import KNOWN, read_bbs
 from .bbs_writing import write_bbs
 from .columns import find_header, parse_header
 from .errors import SkyModelError, UnsupportedError
+from .hyperdrive import looks_like_hyperdrive, read_hyperdrive
 from .model import SkyModel
 from .oskar import oskar_key, read_oskar
 from .reading import Reading, numbered_lines, read_text
@@ -26,6 +27,7 @@ READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "tigger-html": read_tigger_html,
     "tigger-text": read_tigger_text,
     "oskar": read_oskar,
+    "hyperdrive": read_hyperdrive,
 }
 WRITERS: dict[str, Callable[[SkyModel], str]] = {"bbs": write_bbs, "wsclean": write_wsclean}
 
@@ -40,6 +42,8 @@ def detect(text: str, file: str) -> str:
     """
     if re.search(r"<[^>]*\bmdltype\s*=", text):
         return "tigger-html"
+    if looks_like_hyperdrive(text):
+        return "hyperdrive"
     if find_text_header(text):
         return "tigger-text"
     lines = numbered_lines(text)
@@ -80,8 +84,6 @@ def _other(text: str, line: str) -> str:
         return "an AO model of mwa-reduce"
     if words[0] == "SOURCE":
         return "a WODEN or RTS source list"
-    if "comp_type:" in text:
-        return "a hyperdrive source list"
     if "Gaus_id" in text:
         return "a PyBDSF Gaussian list"
     if len(words) >= 17 and all(re.fullmatch(r"[+-]?[\d.]+", word) for word in words[1:8]):

@@ -1,0 +1,107 @@
+"""hyperdrive's source lists."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rimetree import sky
+from rimetree.sky import SkyModelError, UnsupportedError
+from rimetree.sky_trees import stokes_i_at
+
+LIST = """---
+one:
+  - ra: 10.5
+    dec: -27.25
+    comp_type: point
+    flux_type:
+      power_law:
+        si: -0.8
+        fd: {freq: 200000000.0, i: 2.0, q: 0.2}
+two parts:
+- ra: 11
+  dec: -28
+  comp_type:
+    gaussian:
+      maj: 210.0
+      min: 120.0
+      pa: -30.0
+  flux_type:
+    curved_power_law:
+      si: -0.7
+      fd:
+        freq: 1.5e+8
+        i: 3.0
+      q: 0.1
+- ra: 12
+  dec: -28
+  comp_type: point
+  flux_type:
+    list:
+    - {freq: 150000000.0, i: 4.0}
+"""
+
+
+def read(tmp_path, text, **options):
+    path = tmp_path / "list.yaml"
+    path.write_text(text)
+    return sky.read(path, **options)
+
+
+def test_components(tmp_path):
+    model = read(tmp_path, LIST)
+    assert sky.detect(LIST, "list.yaml") == "hyperdrive"
+    assert model.names == ["one", "two parts_0", "two parts_1"]
+    assert [source.patch for source in model] == ["one", "two parts", "two parts"]
+    one, gaussian, _ = model
+    assert (one.ra_rad, one.dec_rad) == pytest.approx((math.radians(10.5), math.radians(-27.25)), rel=1e-15)
+    assert one.stokes_jy == (2.0, 0.2, 0.0, 0.0) and one.ref_freq_hz == 2e8 and one.spectrum == (-0.8,)
+    assert gaussian.gaussian == pytest.approx((210 * math.pi / 648000, 120 * math.pi / 648000, -math.pi / 6))
+    assert not gaussian.gaussian_in_plane
+    # S0 (nu/nu0)^si exp(q ln^2(nu/nu0)), and -0.8 for a list of one flux.
+    x = math.log(230 / 150)
+    expected = [2 * (230 / 200) ** -0.8, 3 * math.exp(-0.7 * x + 0.1 * x * x), 4 * (230 / 150) ** -0.8]
+    np.testing.assert_allclose(stokes_i_at(model, 230e6), expected, rtol=1e-14)
+
+
+def listed(fluxes):
+    entries = "".join(f"    - {{freq: {f}, i: {i}, q: {q}}}\n" for f, i, q in fluxes)
+    return f"s:\n- ra: 1\n  dec: 2\n  comp_type: point\n  flux_type:\n    list:\n{entries}"
+
+
+def test_lists_of_fluxes_go_through_their_entries(tmp_path):
+    frequency = np.arange(80e6, 250e6, 20e6)
+    # Two power laws together, rounded to five digits, as such lists hold.
+    flux = np.round(2 * (frequency / 150e6) ** -0.9 + 1.5 * (frequency / 150e6) ** -0.3, 5)
+    model = read(tmp_path, listed(zip(frequency, flux, 0.1 * flux, strict=True)))
+    assert 2 <= len(model[0].spectrum) <= 4
+    for f, i in zip(frequency, flux, strict=True):
+        assert stokes_i_at(model, float(f))[0] == pytest.approx(i, rel=1e-3)
+    exact = read(tmp_path, listed([(100e6, 8.0, 0.0), (200e6, 2.0, 0.0)]))
+    assert exact[0].spectrum == pytest.approx((-2.0,), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message", "error"),
+    [
+        ("comp_type: point", "comp_type: {shapelet: {maj: 1}}", 5, "type shapelet are not supported", UnsupportedError),
+        ("power_law:", "tabulated:", 7, "flux_type tabulated is not supported", UnsupportedError),
+        ("    dec: -27.25\n", "", 3, "dec is missing", SkyModelError),
+        ("ra: 10.5", "ra: ten", 3, "ra", SkyModelError),
+        ("si: -0.8", "si: [1", 9, "not YAML", SkyModelError),
+    ],
+)
+def test_errors_have_a_line(tmp_path, old, new, line, message, error):
+    with pytest.raises(error, match=message) as caught:
+        read(tmp_path, LIST.replace(old, new, 1))
+    assert caught.value.line == line
+
+
+def test_lists_that_no_spectrum_goes_through(tmp_path):
+    jumps = [(1e8 * (1 + k), 1.0 + 9.0 * (k % 2), 0.0) for k in range(8)]
+    with pytest.raises(UnsupportedError, match="no spectrum of 4 coefficients"):
+        read(tmp_path, listed(jumps))
+    with pytest.raises(UnsupportedError, match="do not follow I"):
+        read(tmp_path, listed([(1e8, 1.0, 0.1), (2e8, 1.0, -0.1)]))
+    kept = read(tmp_path, LIST + listed(jumps), skip_unsupported=True)
+    assert len(kept) == 3 and len(kept.skipped) == 1

@@ -1,0 +1,172 @@
+"""Source lists of mwa_hyperdrive (`.yaml`): points and Gaussians.
+
+A mapping of source names to lists of components, each with `ra`, `dec` (deg), `comp_type`: `point`, or
+`gaussian: {maj, min, pa}` (arcsec, full widths at half maximum; deg, north through east, taken as on the sky at the
+source); and `flux_type`, of which there is one of
+
+    power_law: {si, fd: {freq (Hz), i, q, u, v (Jy)}}           S = S0 (nu/nu0)^si
+    curved_power_law: {si, q, fd: {...}}                        S = S0 (nu/nu0)^si exp(q ln^2(nu/nu0))
+    list: [{freq, i, q, u, v}, ...]                             fluxes at frequencies
+
+Q, U and V scale with the spectrum. A list becomes the exponent of lowest order, up to the fourth, with which the
+spectrum goes through all its fluxes to 1e-3 of each; hyperdrive draws power laws from one entry to the next, which
+differs from that by less than the curvature between entries. A list of one entry has the spectral index -0.8, as in
+hyperdrive. Components become sources NAME (one component) or NAME_0, NAME_1, ... of the patch NAME.
+
+Source: mwa_hyperdrive's documentation, "Source lists: the hyperdrive format" and "Flux-density types".
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import yaml
+
+from .bbs import RAD_PER_ARCSEC
+from .errors import SkyModelError
+from .model import SkyModel
+from .reading import Cell, Reading
+from .source import Source
+
+_INDEX_OF_ONE = -0.8
+_CLOSE = 1e-3
+_MOST_COEFFICIENTS = 4
+
+
+def looks_like_hyperdrive(text: str) -> bool:
+    """Whether a text has the keys of such a list."""
+    return "comp_type:" in text and "flux_type:" in text
+
+
+def read_hyperdrive(reading: Reading, text: str) -> SkyModel:
+    """The model in the text of a list. Raises `SkyModelError` with file and line."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        root = yaml.compose(text, Loader=loader)
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        line = None if mark is None else mark.line + 1
+        raise SkyModelError(f"this is not YAML: {problem}".split("\n")[0], file=reading.file, line=line) from None
+    if not isinstance(root, yaml.MappingNode):
+        raise SkyModelError("expected a mapping of source names to lists of components", file=reading.file, line=1)
+    for key, components in root.value:
+        if not isinstance(components, yaml.SequenceNode):
+            raise reading.error(f"source {key.value!r} is no list of components", _place(key))
+        single = len(components.value) == 1
+        for index, node in enumerate(components.value):
+            name = key.value if single else f"{key.value}_{index}"
+            component = _Component(reading, node, name)
+            reading.source(name, component.place, lambda c=component, n=name, p=key.value: c.source(n, p))
+    return reading.model()
+
+
+def _place(node: yaml.Node) -> Cell:
+    return Cell("", node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+class _Component:
+    """One component: a mapping, whose values are asked for by name."""
+
+    def __init__(self, reading: Reading, node: yaml.Node, what: str):
+        self._reading = reading
+        self._what = what
+        self.place = _place(node)
+        if not isinstance(node, yaml.MappingNode):
+            raise reading.error(f"{what}: expected a mapping", self.place)
+        self._values = {key.value: value for key, value in node.value}
+
+    def _part(self, key: str) -> _Component:
+        return _Component(self._reading, self._value(key), f"{self._what}: {key}")
+
+    def _value(self, key: str) -> yaml.Node:
+        if key not in self._values:
+            raise self._reading.error(f"{self._what}: {key} is missing", self.place)
+        return self._values[key]
+
+    def _number(self, key: str, default: float | None = None) -> float:
+        if default is not None and key not in self._values:
+            return default
+        node = self._value(key)
+        return self._reading.number(Cell(str(node.value), *_line_column(node)), f"{self._what}: {key}")
+
+    def source(self, name: str, patch: str) -> Source:
+        reference_hz, stokes, spectrum = self._part("flux_type")._fluxes()
+        return self._reading.build(
+            self.place,
+            name=name,
+            ra_rad=math.radians(self._number("ra")),
+            dec_rad=math.radians(self._number("dec")),
+            stokes_jy=stokes,
+            ref_freq_hz=reference_hz,
+            spectrum=spectrum,
+            spectrum_scales_polarisation=True,
+            gaussian=self._shape(),
+            patch=patch,
+        )
+
+    def _shape(self) -> tuple[float, float, float] | None:
+        kind = self._value("comp_type")
+        if isinstance(kind, yaml.ScalarNode) and kind.value == "point":
+            return None
+        names = [key.value for key, _ in kind.value] if isinstance(kind, yaml.MappingNode) else [kind.value]
+        if names != ["gaussian"]:
+            raise self._reading.unsupported(
+                f"{self._what}: components of type {', '.join(map(str, names))} are not supported, only point and "
+                "gaussian",
+                _place(kind),
+            )
+        shape = self._part("comp_type")._part("gaussian")
+        major, minor, angle = (shape._number(key) for key in ("maj", "min", "pa"))
+        return major * RAD_PER_ARCSEC, minor * RAD_PER_ARCSEC, math.radians(angle)
+
+    def _density(self) -> tuple[float, tuple[float, float, float, float]]:
+        frequency_hz = self._number("freq")
+        if frequency_hz <= 0:
+            raise self._reading.error(f"{self._what}: a frequency of {frequency_hz:g} Hz", self.place)
+        return frequency_hz, (self._number("i"), *(self._number(key, 0.0) for key in "quv"))
+
+    def _fluxes(self) -> tuple[float, tuple[float, float, float, float], tuple[float, ...]]:
+        """Reference frequency, Stokes parameters there, and coefficients of powers of the natural logarithm."""
+        (kind,) = list(self._values) if len(self._values) == 1 else [""]
+        if kind in ("power_law", "curved_power_law"):
+            law = self._part(kind)
+            curvature = (law._number("q"),) if kind == "curved_power_law" else ()
+            return *law._part("fd")._density(), (law._number("si"), *curvature)
+        if kind != "list" or not isinstance(self._values[kind], yaml.SequenceNode):
+            names = ", ".join(self._values) or "none"
+            raise self._reading.unsupported(f"{self._what} {names} is not supported", self.place)
+        entries = [_Component(self._reading, node, self._what)._density() for node in self._values[kind].value]
+        return self._of_list(sorted(entries))
+
+    def _of_list(self, entries):
+        if not entries:
+            raise self._reading.error(f"{self._what}: the list is empty", self.place)
+        frequency, stokes = (np.array(part) for part in zip(*entries, strict=True))
+        middle = len(entries) // 2
+        reference = float(frequency[middle]), tuple(float(value) for value in stokes[middle])
+        if len(entries) == 1:
+            return *reference, (_INDEX_OF_ONE,)
+        ratio = stokes[:, 0] / stokes[middle, 0] if stokes[middle, 0] else np.zeros(len(entries))
+        scaled = np.outer(ratio, stokes[middle])
+        if (ratio <= 0).any() or np.abs(stokes - scaled).max() > _CLOSE * np.abs(stokes).max():
+            raise self._reading.unsupported(
+                f"{self._what}: a list whose fluxes change sign, or whose Q, U, V do not follow I, is not supported",
+                self.place,
+            )
+        x = np.log(frequency / reference[0])
+        others = x != 0
+        powers = np.vander(x[others], min(_MOST_COEFFICIENTS, others.sum()) + 1, increasing=True)[:, 1:]
+        for order in range(1, powers.shape[1] + 1):
+            found, *_ = np.linalg.lstsq(powers[:, :order], np.log(ratio[others]), rcond=None)
+            if np.abs(np.expm1(powers[:, :order] @ found - np.log(ratio[others]))).max() <= _CLOSE:
+                return *reference, tuple(float(value) for value in found)
+        raise self._reading.unsupported(
+            f"{self._what}: no spectrum of {powers.shape[1]} coefficients goes through all fluxes of the list to "
+            f"{_CLOSE:g}",
+            self.place,
+        )
+
+
+def _line_column(node: yaml.Node) -> tuple[int, int]:
+    return node.start_mark.line + 1, node.start_mark.column + 1
