@@ -267,6 +267,14 @@ void Forest::derive_dependencies() {
   }
 }
 
+std::unique_ptr<Node> Forest::make_node(const NewNode& wanted, int index) {
+  return ForestBuilder::make(wanted.name, wanted.origin, index, *wanted.node_class, wanted.state);
+}
+
+void Forest::bind(Node& node, std::span<const TensorShape* const> children) {
+  ForestBuilder::bind(node, node.result_dims(children), children);
+}
+
 void Forest::set_state(int index, const std::map<std::string, StateValue>& fields) {
   const Node& old = *nodes_[index];
   std::map<std::string, StateValue> all = old.state().values();
@@ -285,6 +293,11 @@ void Forest::set_state(int index, const std::map<std::string, StateValue>& field
       node->traits() == old.traits();
   nodes_[index] = std::move(node);
   ++state_version_[index];
+  if (changed_.size() > nodes_.size()) {
+    changed_.clear();
+    ++changed_lists_;
+  }
+  changed_.push_back(index);
   if (plans_alike) return;
   derive_dependencies();
   ++plan_version_;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -23,6 +24,15 @@ struct NodeSpec {
   /// (label, name of the child); an empty label means by position. An empty name leaves an optional child out.
   std::vector<std::pair<std::string, std::string>> children;
   std::string origin;  ///< "file:line" of the script
+};
+
+/// A node that a plan puts into a forest; see Forest::rewritten().
+struct NewNode {
+  const NodeClass* node_class = nullptr;
+  std::map<std::string, StateValue> state;
+  std::vector<int> children;
+  std::string name, origin;
+  int replaces = -1;  ///< whose number it has; -1: the next number after those of all others
 };
 
 /// One thing wrong with one node.
@@ -47,6 +57,16 @@ class Forest {
   /// Builds a forest from descriptions in any order. Throws ForestError.
   static std::shared_ptr<Forest> build(const std::vector<NodeSpec>& specs,
                                        const Registry& registry = Registry::instance());
+
+  /// The same forest with some nodes in the places of others, whose values they give in another way, and with nodes
+  /// that these need. All other nodes are those of `forest`. Children, order and parents are known of what `roots` need
+  /// (see is_needed()). Throws as build() would if such a node had been written.
+  static std::shared_ptr<Forest> rewritten(const Forest& forest, const std::vector<NewNode>& nodes,
+                                           std::span<const int> roots);
+  /// Takes over what has changed in the states of the forest that this one was made from.
+  void follow(const Forest& forest);
+  /// Whether a node is needed by the roots of a rewritten forest; in others all are.
+  bool is_needed(int index) const { return is_needed_.empty() || is_needed_[static_cast<std::size_t>(index)]; }
 
   std::size_t size() const { return nodes_.size(); }
   const Node& node(int index) const { return *nodes_[index]; }
@@ -74,16 +94,27 @@ class Forest {
 
  private:
   friend class ForestBuilder;
+  friend class ForestRewriter;
   Forest() = default;
   void derive_dependencies();
+  /// A node with its identity; its dimensions are still to be set.
+  static std::unique_ptr<Node> make_node(const NewNode& wanted, int index);
+  static void bind(Node& node, std::span<const TensorShape* const> children);
 
-  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::shared_ptr<Node>> nodes_;
   std::vector<std::vector<int>> children_, parents_;
   std::unordered_map<std::string, int> index_;
   std::vector<int> order_, level_;
   std::vector<DependencySet> dependencies_;
   std::vector<std::uint64_t> state_version_;
   std::uint64_t plan_version_ = 0;
+  // Nodes whose state has changed, one after the other; the list begins anew when it gets long.
+  std::vector<int> changed_;
+  std::uint64_t changed_lists_ = 0;
+  // Of a rewritten forest: how many of these it has taken over, and of which list.
+  std::size_t n_followed_ = 0;
+  std::uint64_t followed_list_ = 0;
+  std::vector<bool> is_needed_, is_replaced_;  // of a rewritten forest, by node
 };
 
 /// Whether a node is a constant all of whose numbers are zero.

@@ -179,10 +179,25 @@ class Checker {
   std::vector<ResultPtr> result_;  // by node
 };
 
+/// While this lives the evaluator evaluates trees as they are written.
+class AsWritten {
+ public:
+  explicit AsWritten(Evaluator& evaluator) : evaluator_(evaluator), before_(evaluator.as_written()) {
+    evaluator.set_as_written(true);
+  }
+  ~AsWritten() { evaluator_.set_as_written(before_); }
+  AsWritten(const AsWritten&) = delete;
+
+ private:
+  Evaluator& evaluator_;
+  std::optional<bool> before_;
+};
+
 }  // namespace
 
 DerivativeCheck check_derivatives(Evaluator& evaluator, const Request& request, int root, Cancellation* cancellation) {
   DerivativeCheck check;
+  const AsWritten nodes_that_the_user_knows(evaluator);
   Request plain = request;
   plain.derivatives = plain.along_direction = false;
   check.nodes = Checker(evaluator, plain, root).nodes(cancellation);

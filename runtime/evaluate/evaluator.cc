@@ -51,20 +51,17 @@ double TimingReport::overhead_seconds() const {
 }
 
 Evaluator::Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options)
-    : forest_(std::move(forest)),
-      plan_(std::make_unique<Plan>(*forest_)),
-      plan_version_(forest_->plan_version()),
+    : written_(std::move(forest)),
       options_(options),
       threads_(options.threads),
-      pool_(memory::Pool::create(memory::host())),
-      kept_(forest_->size()),
-      kept_stamp_(forest_->size(), 0) {
+      pool_(memory::Pool::create(memory::host())) {
+  make_plan();
   if (options_.memory_budget == 0) options_.memory_budget = free_memory_bytes() / 2;
   choose_devices();
 }
 
 void Evaluator::choose_devices() {
-  const DeviceChoice choice = device_choice(*forest_, options_.device);
+  const DeviceChoice choice = device_choice(*written_, options_.device);
   if (choice == device_choice_) return;
   // What the old ones have goes before the new ones ask what is free: kept results may be there.
   std::fill(kept_.begin(), kept_.end(), nullptr);
@@ -85,6 +82,7 @@ void Evaluator::forget(std::span<const int> nodes) {
 
 KeptResults Evaluator::take_kept() {
   KeptResults kept;
+  kept.plan = n_plan_;
   for (int node = 0; node < static_cast<int>(kept_.size()); ++node) {
     const DependencySet on = forest_->dependencies(node);
     if (!kept_[node] || (on & (kDomain | kData)) == 0 || (on & (kSolvable | kIteration)) != 0) continue;
@@ -97,6 +95,8 @@ KeptResults Evaluator::take_kept() {
 
 void Evaluator::put_back(KeptResults kept) {
   for (KeptResults::One& one : kept.all) {
+    // A plan's own nodes are known to it only.
+    if (kept.plan != n_plan_ && static_cast<std::size_t>(one.node) >= written_->size()) continue;
     kept_[one.node] = std::move(one.result);
     kept_stamp_[one.node] = one.stamp;
   }
@@ -105,6 +105,7 @@ void Evaluator::put_back(KeptResults kept) {
 // What identifies a node's result, but for its children, which come in by their stamps.
 std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   std::uint64_t stamp = mix(static_cast<std::uint64_t>(node), forest_->state_version(node));
+  if (rewriting_ && rewriting_->is_made(node)) stamp = mix(stamp, rewriting_->fingerprint(node));
   // What depends on no solvable parameter is the same with derivatives and without.
   const bool derivatives = request.derivatives && (forest_->dependencies(node) & kSolvable) != 0;
   stamp = mix(stamp, static_cast<std::uint64_t>(request.precision) * 4 + derivatives * 2 +
@@ -117,18 +118,8 @@ std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   return stamp;
 }
 
-void Evaluator::update_plan() {
-  if (plan_version_ == forest_->plan_version()) return;
-  plan_ = std::make_unique<Plan>(*forest_);
-  plan_version_ = forest_->plan_version();
-  waves_roots_.clear();
-  waves_.clear();
-  choose_devices();
-}
-
-// Brings the plan up to date, and finds what identifies every result of this request.
+// Finds what identifies every result of this request.
 Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation) {
-  update_plan();
   Pass pass{request, cancellation};
   pass.stamp.resize(forest_->size());
   pass.result.resize(forest_->size());
@@ -169,7 +160,6 @@ std::vector<ResultPtr> Evaluator::evaluate_step(const Request& request, const st
 std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const std::vector<int>& roots,
                                                  Cancellation& cancellation) {
   std::map<int, ResultPtr> results;
-  update_plan();
   if (!plan_->has_controls()) return results;
   for (const int index : plan_->below(roots)) {
     const Node& node = forest_->node(index);
@@ -203,7 +193,22 @@ std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const s
 
 std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const std::vector<int>& roots,
                                                  Cancellation& cancellation, bool step, Placing placing) {
+  update_plan(roots);
   const auto controlled = run_controls(request, roots, cancellation);
+  for (;;) try {
+      update_plan(roots);  // controls may have changed states
+      return evaluate_planned(request, roots, controlled, cancellation, step, placing);
+    } catch (const Refused&) {
+      // Whoever asks for nodes of the plan has to ask for others.
+      const auto n = static_cast<int>(written_->size());
+      if (std::any_of(roots.begin(), roots.end(), [n](int root) { return root >= n; })) throw;
+      make_plan();
+    }
+}
+
+std::vector<ResultPtr> Evaluator::evaluate_planned(const Request& request, const std::vector<int>& roots,
+                                                   const std::map<int, ResultPtr>& controlled,
+                                                   Cancellation& cancellation, bool step, Placing placing) {
   const auto start = std::chrono::steady_clock::now();
   const double processor_start = processor_seconds();
   Pass pass = prepare(request, roots, cancellation);
@@ -225,7 +230,7 @@ std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const s
 }
 
 ResultPtr Evaluator::evaluate(const Request& request, const std::string& node) {
-  return evaluate(request, std::vector<int>{forest_->find(node)}).front();
+  return evaluate(request, std::vector<int>{written_->find(node)}).front();
 }
 
 void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
@@ -263,6 +268,7 @@ void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
 
 void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   if (pass.cancellation.check()) throw Cancelled();
+  check_made(pass, nodes);
   std::size_t n_child = 0;
   for (const int node : nodes) n_child += forest_->children(node).size();
   auto& [children, made, evaluations, ready] = pass.batch;
@@ -304,6 +310,7 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     ++timing.batches;
     for (Evaluation& evaluation : evaluations) Contract::finish(evaluation);
   }
+  finish_made(nodes, made);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const int node = nodes[i];
     made[i]->node = node;

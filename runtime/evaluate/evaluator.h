@@ -15,6 +15,7 @@
 #include "runtime/device/device_context.h"
 #include "runtime/device/device_path.h"
 #include "runtime/evaluate/plan.h"
+#include "runtime/rewrite/rewriting.h"
 
 namespace rimetree {
 
@@ -62,6 +63,9 @@ struct EvaluatorOptions {
   DeviceChoice device;              ///< where no DeviceMemory node chooses
   /// Nothing: PlacementRule's defaults on devices, and whatever can be on emulated ones, which are there for tests.
   std::optional<PlacementRule> placement;
+  /// Whether trees are evaluated node by node as they are written, and sums over sources not taken together. Nothing:
+  /// as the environment variable RIMETREE_AS_WRITTEN says (1 or 0), by default they are.
+  std::optional<bool> as_written;
 };
 
 /// A real number and its derivatives.
@@ -79,6 +83,7 @@ struct KeptResults {
     std::uint64_t bytes = 0;
   };
   std::vector<One> all;
+  std::uint64_t plan = 0;  ///< of which plan the nodes are
 };
 
 class Evaluator {
@@ -115,9 +120,13 @@ class Evaluator {
   /// What nodes had to say so far, each message once.
   const Warnings& warnings() const { return warnings_; }
   Warnings& warnings() { return warnings_; }
-  const Forest& forest() const { return *forest_; }
+  /// The user's.
+  const Forest& forest() const { return *written_; }
   /// For nodes that control evaluations: they set the values of parameters.
-  Forest& forest() { return *forest_; }
+  Forest& forest() { return *written_; }
+  /// The one that is evaluated and that the plan is of. It may have more nodes, and other nodes in the places of some;
+  /// see runtime/rewrite/rewriting.h.
+  const Forest& evaluated() const { return *forest_; }
   ThreadPool& thread_pool() { return threads_; }
   /// Reports of Solvers since the log was last cleared.
   SolveLog& solves() { return solves_; }
@@ -132,6 +141,11 @@ class Evaluator {
   /// As of the last evaluation or update_plan(); a change of state may make another one necessary.
   const Plan& plan() const { return *plan_; }
   void update_plan();
+  /// The same, such that the plan has these nodes, too.
+  void update_plan(std::span<const int> roots);
+  /// From now on trees are evaluated as they are written, or not.
+  void set_as_written(std::optional<bool> as_written);
+  const std::optional<bool>& as_written() const { return options_.as_written; }
   memory::Pool& pool() { return *pool_; }
   const DeviceContexts& devices() const { return devices_; }
   PlacementRule placement_rule(const DeviceContext& device) const;
@@ -139,7 +153,19 @@ class Evaluator {
   std::uint64_t memory_budget() const { return options_.memory_budget; }
 
  private:
-  struct Pass;  // one evaluate() call
+  struct Pass;        // one evaluate() call
+  struct Refused {};  // thrown where a plan does not suit the data, and another one has to be made
+  bool is_as_written() const;
+  void make_plan();
+  void check_made(const Pass& pass, std::span<const int> nodes);
+  void check_made(const Pass& pass, int node, std::vector<int>& refused) const;
+  void refuse(const Pass& pass, int node, std::vector<int>& refused) const;
+  void start_over(std::span<const int> refused);
+  void finish_made(std::span<const int> nodes, std::span<const std::shared_ptr<Result>> made);
+  std::vector<ResultPtr> evaluate_planned(const Request& request, const std::vector<int>& roots,
+                                          const std::map<int, ResultPtr>& controlled, Cancellation& cancellation,
+                                          bool step, Placing placing);
+  ValueAndGradient gradient_planned(const Request& request, int root, Cancellation* cancellation);
   void choose_devices();
   std::uint64_t stamp_own(int node, const Request& request) const;
   std::vector<ResultPtr> evaluate_roots(const Request& request, const std::vector<int>& roots,
@@ -178,8 +204,12 @@ class Evaluator {
   void pull_batch(Pass& pass, std::span<const int> nodes);
   std::vector<Vells*> child_adjoints(Pass& pass, const Evaluation& evaluation, const std::vector<int>& children);
 
-  std::shared_ptr<Forest> forest_;
+  std::shared_ptr<Forest> written_, forest_;             // the user's, and the one that is evaluated
+  std::unique_ptr<const rewrite::Rewriting> rewriting_;  // nothing where they are the same
+  std::vector<int> asked_;     // nodes that were asked for though nothing in the evaluated forest needs them
+  std::vector<bool> refused_;  // by node: must be read as written
   std::unique_ptr<const Plan> plan_;
+  std::uint64_t n_plan_ = 0;    // how many have been made
   std::uint64_t plan_version_;  // of the forest, when it was planned
   EvaluatorOptions options_;
   ThreadPool threads_;

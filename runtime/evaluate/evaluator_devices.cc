@@ -132,6 +132,8 @@ bool Evaluator::is_expected_on_device(const Batch& batch, const CellShape& cells
 
 std::vector<std::pair<int, Description>> Evaluator::describe(const Request& request) const {
   std::vector<std::pair<int, Description>> all;
+  if (rewriting_)
+    for (const auto& [node, text] : rewriting_->summary()) all.emplace_back(node, Description{text, 0});
   std::map<std::string, int> on_device;  // classes, each with one of its nodes
   for (const Batch& batch : plan_->batches()) {
     const int first = batch.nodes.front();

@@ -50,10 +50,19 @@ ResultPtr scalar_result(memory::Pool& pool, double value) {
 }  // namespace
 
 ValueAndGradient Evaluator::value_and_gradient(const Request& request, int root, Cancellation* cancellation) {
-  const auto start = std::chrono::steady_clock::now();
   if (request.derivatives) throw Error("a reverse pass needs no derivatives in its request");
+  const int roots[] = {root};
+  for (;;) try {
+      update_plan(roots);
+      return gradient_planned(request, root, cancellation);
+    } catch (const Refused&) {
+      make_plan();
+    }
+}
+
+ValueAndGradient Evaluator::gradient_planned(const Request& request, int root, Cancellation* cancellation) {
+  const auto start = std::chrono::steady_clock::now();
   Cancellation none;
-  update_plan();
   std::map<int, ResultPtr> tangents = evaluate_tangents(request, root, cancellation);
   Pass pass = prepare(request, {root}, cancellation ? *cancellation : none);
   pass.step = true;  // of a loop over values of unknowns, like as not

@@ -28,7 +28,7 @@ std::pair<int, std::uint64_t> batch_key(const Forest& forest, int i) {
 
 }  // namespace
 
-Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size()) {
+Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size(), -1) {
   std::map<std::pair<int, std::uint64_t>, int> index;
   varies_.resize(forest.size());
   for (const int i : forest.order()) {

@@ -62,7 +62,7 @@ MsObjective::Outcome MsObjective::evaluate(Evaluator& evaluator, bool gradient, 
     for (const KeptResults::One& one : results_[i].all) kept_result_bytes_ -= one.bytes;
     evaluator.put_back(std::exchange(results_[i], {}));
     add_tile(evaluator, *tile, i, gradient, cancellation, outcome);
-    if (tiles_->size() > 1) keep_results(evaluator.forest(), i, evaluator.take_kept());  // of one the evaluator does
+    if (tiles_->size() > 1) keep_results(evaluator.evaluated(), i, evaluator.take_kept());  // of one the evaluator does
   }
   // What does not depend on data, a prior, is in the value of each tile, and belongs into the sum once.
   if (outcome.n_tiles > 1) {

@@ -161,16 +161,17 @@ PyObject* plan(PyObject* self, PyObject* arguments) {
     cells[Axis::time] = n_time;
     cells[Axis::frequency] = n_frequency;
     const Plan& plan = contents.evaluator->plan();
+    const Forest& forest = contents.evaluator->evaluated();
     const std::vector<int> roots = contents.forest->roots();
     Dict dict;
     dict.set("batches", list_of(plan.batches(), [&](const Batch& batch) {
                std::uint64_t bytes = 0;
                for (const int node : batch.nodes) bytes += plan.result_bytes(node, cells);
-               const Node& first = contents.forest->node(batch.nodes.front());
+               const Node& first = forest.node(batch.nodes.front());
                return tuple(text(first.node_class().name), text(first.name()), text(to_string(first.dims())),
                             integer(batch.level), integer(static_cast<std::int64_t>(batch.nodes.size())),
                             integer(static_cast<std::int64_t>(bytes)),
-                            integer(contents.forest->dependencies(batch.nodes.front())));
+                            integer(forest.dependencies(batch.nodes.front())));
              }));
     dict.set("peak_bytes", integer(static_cast<std::int64_t>(plan.peak_bytes(roots, cells))));
     dict.set("memory_budget", integer(static_cast<std::int64_t>(contents.evaluator->memory_budget())));
@@ -247,7 +248,8 @@ PyObject* describe(PyObject* self, PyObject* arguments) {
     const Contents& contents = contents_of(self);
     const auto all = contents.evaluator->describe(request_of(cells, precision, tolerance));
     return list_of(all, [&](const std::pair<int, Description>& one) {
-      return tuple(text(contents.forest->node(one.first).name()), text(one.second.text), number(one.second.seconds));
+      return tuple(text(contents.evaluator->evaluated().node(one.first).name()), text(one.second.text),
+                   number(one.second.seconds));
     });
   });
 }
@@ -314,13 +316,15 @@ PyObject* build_forest(PyObject*, PyObject* arguments) {
     PyObject* specs;
     int threads = 0;
     unsigned long long memory_budget = 0;
-    PyObject* device;
-    if (!PyArg_ParseTuple(arguments, "OiKU", &specs, &threads, &memory_budget, &device)) throw PythonError();
+    PyObject *device, *as_written;
+    if (!PyArg_ParseTuple(arguments, "OiKUO", &specs, &threads, &memory_budget, &device, &as_written))
+      throw PythonError();
     std::vector<NodeSpec> list;
     for_each(specs, [&](PyObject* spec) { list.push_back(spec_of(spec)); });
     auto forest = Forest::build(list);
-    auto evaluator =
-        std::make_unique<Evaluator>(forest, EvaluatorOptions{threads, memory_budget, {string_of(device), 0}});
+    EvaluatorOptions options{threads, memory_budget, {string_of(device), 0}};
+    if (as_written != Py_None) options.as_written = as_written == Py_True;
+    auto evaluator = std::make_unique<Evaluator>(forest, options);
     auto* object = PyObject_New(ForestObject, forest_type);
     if (object == nullptr) throw PythonError();
     new (&object->contents) Contents{std::move(forest), std::move(evaluator), false};

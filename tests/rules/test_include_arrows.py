@@ -12,13 +12,14 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 # Which folders of the project a folder may include, besides itself.
 CORE = {"memory", "runtime/math", "runtime/core"}
-EVALUATION = CORE | {"runtime/device", "runtime/cell", "runtime/evaluate"}
+EVALUATION = CORE | {"runtime/device", "runtime/cell", "runtime/rewrite", "runtime/evaluate"}
 MAY_INCLUDE = {
     "memory": set(),
     "runtime/math": set(),
     "runtime/core": CORE,
     "runtime/device": CORE,
     "runtime/cell": CORE | {"runtime/device"},
+    "runtime/rewrite": CORE,
     "runtime/evaluate": EVALUATION,
     "runtime/fit": set(),  # pure mathematics
     "runtime/solve": EVALUATION | {"runtime/fit"},

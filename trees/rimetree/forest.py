@@ -43,6 +43,8 @@ class Forest:
     `device`: what nodes that know how are evaluated on where the tree has no `DeviceMemory` node: "auto" (all GPUs),
     "none" (the host only), or names with commas between them (`rimetree info` lists those of this machine); None: the
     environment variable RIMETREE_DEVICE, else the host. Raises `Error` for a device that cannot be used.
+    `as_written`: False takes sums over sources together instead of evaluating every node as the script has it (`notes`
+    and `describe` tell which); None: as the environment variable RIMETREE_AS_WRITTEN (1 or 0) says, else True.
     """
 
     def __init__(
@@ -52,15 +54,19 @@ class Forest:
         threads: int | None = None,
         memory_bytes: int | None = None,
         device: str | None = None,
+        as_written: bool | None = None,
     ):
         scope = scope_to_build(scope)
         cores = 0 if threads is None else count(threads, "threads", 1)
         budget = 0 if memory_bytes is None else count(memory_bytes, "memory_bytes", 1)
         if not isinstance(device, str | None):
             raise ArgumentError(f"device must be the name of one, not {device!r}")
+        if as_written is not None and not isinstance(as_written, bool):
+            raise ArgumentError(f"as_written must be True or False, not {as_written!r}")
         errors = list(errors_of(scope))
         try:
-            self._core = _core.build_forest(specs_of(scope), min(cores, 2**31 - 1), budget, device or "")
+            most = 2**31 - 1
+            self._core = _core.build_forest(specs_of(scope), min(cores, most), budget, device or "", as_written)
         except ForestError as error:
             said = {name for name, *_ in errors}  # what follows from it is no error of its own
             raise forest_error(errors + [one for one in error.args[1] if one[0] not in said]) from None

@@ -7,7 +7,7 @@ import click
 from ..machine import size_text
 from .output import table
 from .quantities import BYTES
-from .selection import accuracy_options, threads_option
+from .selection import accuracy_options, as_written_option, threads_option
 from .trees import forest_options, forests
 
 _DEPENDENCIES = {1: "domain", 2: "data", 4: "parameters", 8: "iteration"}
@@ -18,6 +18,7 @@ _BYTES_PER_SECOND = 3.0e8
 @click.command("explain")
 @forest_options
 @accuracy_options
+@as_written_option
 @click.option("--time-slots", type=click.IntRange(min=1), help="Of a time-slot group; default: at most 64.")
 @click.option("--channels", type=click.IntRange(min=1), help="Default: those of the Measurement Set, else 1.")
 @click.option("--memory", type=BYTES, help="What results may take, e.g. 4GiB; default: half of what is free.")

@@ -6,7 +6,14 @@ import click
 
 from .output import log
 from .quantities import FREQUENCY
-from .selection import evaluation_options, require_ms, rows_options, verify_option, wait_option
+from .selection import (
+    as_written_option,
+    evaluation_options,
+    require_ms,
+    rows_options,
+    verify_option,
+    wait_option,
+)
 
 
 @click.command("run", context_settings={"ignore_unknown_options": False})
@@ -14,6 +21,7 @@ from .selection import evaluation_options, require_ms, rows_options, verify_opti
 @click.argument("ms", type=click.Path(), required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS...]")
 @evaluation_options
+@as_written_option
 @verify_option
 @rows_options
 @click.option("--evaluate", "node", metavar="NODE", help='Print the values of a node, e.g. "K:0:1"; writes nothing.')
@@ -32,6 +40,7 @@ def command(
     device,
     threads,
     memory,
+    as_written,
     time_slots,
     field,
     ddid,
@@ -67,7 +76,11 @@ def command(
 
     def forest_of(group):
         return rt.Forest(
-            script.scope(group), threads=threads, memory_bytes=int(memory) if memory else None, device=device
+            script.scope(group),
+            threads=threads,
+            memory_bytes=int(memory) if memory else None,
+            device=device,
+            as_written=as_written,
         )
 
     if node is not None:

@@ -78,6 +78,16 @@ def evaluation_options(function: Callable) -> Callable:
     return accuracy_options(threads_option(function))
 
 
+def as_written_option(function: Callable) -> Callable:
+    """--as-written and --together."""
+    return click.option(
+        "--as-written/--together",
+        default=None,
+        help="Evaluate every node as the tree has it, or take sums over sources together, however they are written; "
+        "default: as the environment variable RIMETREE_AS_WRITTEN says (1 or 0), else as written.",
+    )(function)
+
+
 def threads_option(function: Callable) -> Callable:
     """--threads."""
     return click.option(

@@ -6,6 +6,7 @@ import click
 
 from .output import log
 from .selection import (
+    as_written_option,
     check_output,
     evaluation_options,
     outcome_options,
@@ -29,6 +30,7 @@ from .selection import (
 @click.option("--seed", type=int, default=0, help="Decides the numbers of the noise.")
 @tree_options
 @evaluation_options
+@as_written_option
 @verify_option
 @rows_options
 @outcome_options
@@ -46,6 +48,7 @@ def command(
     device,
     threads,
     memory,
+    as_written,
     time_slots,
     field,
     ddid,
@@ -79,7 +82,8 @@ def command(
 
     def forest_of(group):
         scope = scope_of_sky(group, model, column, noise_jy=noise, seed=seed, **tree)
-        return rt.Forest(scope, threads=threads, memory_bytes=int(memory) if memory else None, device=device)
+        memory_bytes = int(memory) if memory else None
+        return rt.Forest(scope, threads=threads, memory_bytes=memory_bytes, device=device, as_written=as_written)
 
     if dry_run:
         for group in groups:

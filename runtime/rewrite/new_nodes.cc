@@ -1,0 +1,121 @@
+#include "runtime/rewrite/new_nodes.h"
+
+#include <algorithm>
+
+#include "runtime/core/fingerprint.h"
+
+namespace rimetree::rewrite {
+
+namespace {
+
+bool has_state(const NodeClass& node_class, std::initializer_list<const char*> fields) {
+  return std::all_of(fields.begin(), fields.end(), [&](const char* field) {
+    return std::any_of(node_class.state.begin(), node_class.state.end(),
+                       [&](const StateSpec& spec) { return spec.name == field; });
+  });
+}
+
+/// The class that computes a formula and has these state fields; nullptr if there is none.
+const NodeClass* class_of(const Registry& registry, Algebra algebra, std::initializer_list<const char*> fields = {}) {
+  for (const NodeClass* one : registry.classes())
+    if (one->algebra == algebra && has_state(*one, fields)) return one;
+  return nullptr;
+}
+
+StateArray integers(const TensorShape& dims) {
+  StateArray array{{dims.rank}, NumberType::real, {}};
+  for (int i = 0; i < dims.rank; ++i) array.data.push_back(dims[i]);
+  return array;
+}
+
+std::uint64_t key_of(const TensorShape& dims) {
+  std::uint64_t key = mix(0, static_cast<std::uint64_t>(dims.rank));
+  for (int i = 0; i < dims.rank; ++i) key = mix(key, static_cast<std::uint64_t>(dims[i]));
+  return key;
+}
+
+}  // namespace
+
+NewNodes::NewNodes(const Forest& forest, const Registry& registry)
+    : forest_(forest),
+      first_(forest.size()),
+      conjugate_transpose_(class_of(registry, Algebra::conjugate_transpose)),
+      negation_(class_of(registry, Algebra::negation)),
+      difference_(class_of(registry, Algebra::difference)),
+      product_(class_of(registry, Algebra::product)),
+      composition_(class_of(registry, Algebra::composition, {"dims"})),
+      constant_(class_of(registry, Algebra::constant, {"value"})),
+      sum_(class_of(registry, Algebra::sum)),
+      matrix_product_(class_of(registry, Algebra::matrix_product)),
+      selection_(class_of(registry, Algebra::selection, {"index"})),
+      source_sum_(class_of(registry, Algebra::source_sum, {"n_minus", "smear_time", "smear_frequency"})) {
+  complete_ = conjugate_transpose_ && negation_ && difference_ && product_ && composition_ && constant_ && sum_ &&
+              matrix_product_ && selection_ && source_sum_;
+}
+
+int NewNodes::add(const NodeClass* node_class, std::map<std::string, StateValue> state, std::vector<int> children,
+                  bool in_place) {
+  const Node& owner = forest_.node(owner_);
+  NewNode node{node_class, std::move(state), std::move(children), owner.name(), owner.origin(), owner_};
+  int number = owner_;
+  if (!in_place) {
+    number = static_cast<int>(first_ + owners_.size());
+    node.replaces = -1;
+    node.name += "/" + node_class->name;
+    owners_.push_back(owner_);
+    entry_.push_back(nodes_.size());
+  }
+  nodes_.push_back(std::move(node));
+  return number;
+}
+
+int NewNodes::shared(const NodeClass* node_class, std::map<std::string, StateValue> state, std::uint64_t state_key,
+                     std::vector<int> children) {
+  std::uint64_t hash = mix(state_key, reinterpret_cast<std::uintptr_t>(node_class));
+  for (const int child : children) hash = mix(hash, static_cast<std::uint64_t>(child));
+  const auto [begin, end] = known_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    const NewNode& node = nodes_[entry_[static_cast<std::size_t>(it->second.first) - first_]];
+    if (node.node_class == node_class && it->second.second == state_key && node.children == children)
+      return it->second.first;
+  }
+  const int number = add(node_class, std::move(state), std::move(children), false);
+  known_.emplace(hash, std::pair(number, state_key));
+  return number;
+}
+
+int NewNodes::conjugate_transpose(int node) { return shared(conjugate_transpose_, {}, 0, {node}); }
+int NewNodes::negative(int node) { return shared(negation_, {}, 0, {node}); }
+int NewNodes::difference(int a, int b) { return shared(difference_, {}, 0, {a, b}); }
+int NewNodes::product(int a, int b) { return shared(product_, {}, 0, {a, b}); }
+int NewNodes::scaled(int matrices, int numbers) { return shared(matrix_product_, {}, 0, {numbers, matrices}); }
+
+int NewNodes::stack(std::span<const int> nodes, const TensorShape& dims) {
+  return shared(composition_, {{"dims", integers(dims)}}, key_of(dims), {nodes.begin(), nodes.end()});
+}
+
+int NewNodes::constant(double value, const TensorShape& dims) {
+  StateArray array{{}, NumberType::real, std::vector<double>(dims.size(), value)};
+  for (int i = 0; i < dims.rank; ++i) array.shape.push_back(dims[i]);
+  return shared(constant_, {{"value", std::move(array)}}, mix(key_of(dims), value), {});
+}
+
+int NewNodes::sum(std::vector<int> terms, bool in_place) { return add(sum_, {}, std::move(terms), in_place); }
+int NewNodes::matrix_product(std::vector<int> factors, bool in_place) {
+  return add(matrix_product_, {}, std::move(factors), in_place);
+}
+int NewNodes::first_element(int matrix, bool in_place) {
+  return add(selection_, {{"index", StateArray{{2}, NumberType::real, {0, 0}}}}, {matrix}, in_place);
+}
+
+int NewNodes::source_sum(const SourceSumNode& sum, bool in_place) {
+  std::vector<int> children{sum.lmn, sum.brightness, sum.uvw, sum.shape};
+  children.insert(children.end(), sum.jones.begin(), sum.jones.end());
+  return add(source_sum_,
+             {{"n_minus", std::int64_t{sum.n_minus}},
+              {"smear_time", sum.smear_time},
+              {"smear_frequency", sum.smear_frequency}},
+             std::move(children), in_place);
+}
+
+}  // namespace rimetree::rewrite

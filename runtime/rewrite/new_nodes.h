@@ -1,0 +1,73 @@
+// Nodes that a rewriting adds to a forest. Equal ones are made once, so that what all baselines share is one node.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/core/forest.h"
+
+namespace rimetree::rewrite {
+
+/// What a node that sums sources is made of; its children are those of class PSV.
+struct SourceSumNode {
+  int lmn = -1, brightness = -1, uvw = -1, shape = -1;
+  std::vector<int> jones;  ///< J_p, J_q^H, the innermost pair first
+  int n_minus = 1;
+  bool smear_time = false, smear_frequency = false;
+};
+
+/// Where the coordinates are among its children.
+inline constexpr std::size_t kUvwSlot = 2;
+
+class NewNodes {
+ public:
+  /// Looks for the classes that it needs, by their algebra.
+  NewNodes(const Forest& forest, const Registry& registry);
+  /// Whether all classes are there; else nothing can be rewritten.
+  bool complete() const { return complete_; }
+
+  /// For names of nodes and errors: the node on behalf of which others are added from now on.
+  void set_owner(int node) { owner_ = node; }
+
+  int conjugate_transpose(int node);
+  int negative(int node);
+  int difference(int a, int b);
+  /// Of numbers, or of one matrix with numbers.
+  int product(int a, int b);
+  /// Of a stack of matrices with one of numbers.
+  int scaled(int matrices, int numbers);
+  /// All elements of the nodes, one after the other, in these dimensions.
+  int stack(std::span<const int> nodes, const TensorShape& dims);
+  int constant(double value, const TensorShape& dims);
+
+  // What may stand in the owner's place: with `in_place` it does.
+  int sum(std::vector<int> terms, bool in_place);
+  int matrix_product(std::vector<int> factors, bool in_place);
+  int first_element(int matrix, bool in_place);
+  int source_sum(const SourceSumNode& sum, bool in_place);
+
+  const std::vector<NewNode>& all() const { return nodes_; }
+  /// Of those that have numbers of their own, in their order: on whose behalf they were added first.
+  const std::vector<int>& owners() const { return owners_; }
+
+ private:
+  int shared(const NodeClass* node_class, std::map<std::string, StateValue> state, std::uint64_t state_key,
+             std::vector<int> children);
+  int add(const NodeClass* node_class, std::map<std::string, StateValue> state, std::vector<int> children,
+          bool in_place);
+
+  const Forest& forest_;
+  std::size_t first_;
+  int owner_ = -1;
+  bool complete_ = false;
+  const NodeClass *conjugate_transpose_, *negation_, *difference_, *product_, *composition_, *constant_, *sum_,
+      *matrix_product_, *selection_, *source_sum_;
+  std::vector<NewNode> nodes_;
+  std::vector<int> owners_;
+  std::vector<std::size_t> entry_;  // of the same nodes: where they are in nodes_
+  std::unordered_multimap<std::uint64_t, std::pair<int, std::uint64_t>> known_;  // hash -> node, key of its state
+};
+
+}  // namespace rimetree::rewrite

@@ -1,0 +1,98 @@
+#include "runtime/rewrite/rewriting.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/core/fingerprint.h"
+#include "runtime/rewrite/source_sums.h"
+
+namespace rimetree::rewrite {
+
+namespace {
+
+std::string named(const Forest& forest, int node, std::size_t count) {
+  std::string text = "\"" + forest.node(node).name() + "\"";
+  if (count > 1) text += " and " + std::to_string(count - 1) + " like it";
+  return text;
+}
+
+/// Sums of the same number of sources in one line, and what was not taken for the same reason.
+std::vector<std::pair<int, std::string>> summary_of(const Forest& forest, const TermReader& reader) {
+  std::vector<std::pair<int, std::string>> lines;
+  std::map<std::pair<std::size_t, std::size_t>, std::pair<int, std::size_t>> sums;  // sources, rest: first, count
+  for (const SourceSum& sum : reader.sums()) {
+    std::size_t n_source = 0;
+    for (const SourceTerm& term : reader.terms(sum)) n_source += static_cast<std::size_t>(std::max(term.n_source, 1));
+    auto& known = sums.try_emplace({n_source, sum.rest.size()}, sum.root, 0).first->second;
+    known.first = std::min(known.first, sum.root);
+    ++known.second;
+  }
+  for (const auto& [key, of] : sums)
+    lines.emplace_back(
+        of.first, "sum over sources: " + named(forest, of.first, of.second) + ", " + std::to_string(key.first) +
+                      (key.first == 1 ? " source" : " sources") + (of.second > 1 ? " each" : "") + " taken together" +
+                      (key.second > 0 ? ", and " + std::to_string(key.second) + " terms as written" : ""));
+  std::map<std::pair<std::string, std::string>, std::pair<Obstacle, std::size_t>> obstacles;
+  for (const Obstacle& obstacle : reader.obstacles()) {
+    auto& known = obstacles.try_emplace({obstacle.reason, forest.node(obstacle.node).node_class().name}, obstacle, 0)
+                      .first->second;
+    if (obstacle.root < known.first.root) known.first = obstacle;
+    ++known.second;
+  }
+  for (const auto& [key, of] : obstacles)
+    lines.emplace_back(of.first.root, "sum over sources: in " + named(forest, of.first.root, of.second) + " node \"" +
+                                          forest.node(of.first.node).name() + "\" (" + key.second +
+                                          ") is evaluated as written: " + key.first);
+  return lines;
+}
+
+}  // namespace
+
+Rewriting::Rewriting(const Forest& written, std::span<const int> asked, const std::vector<bool>& refused,
+                     const Registry& registry)
+    : n_written_(written.size()) {
+  TermReader reader(written, refused);
+  if (!reader.any()) return;
+  NewNodes nodes(written, registry);
+  if (!nodes.complete()) return;
+  std::vector<int> roots = written.roots();
+  roots.insert(roots.end(), asked.begin(), asked.end());
+  reader.read(roots);
+  summary_ = summary_of(written, reader);
+  if (reader.sums().empty()) return;
+  SourceSums(written, reader, nodes).make();
+  forest_ = Forest::rewritten(written, nodes.all(), roots);
+  owners_ = nodes.owners();
+  is_made_.assign(forest_->size(), false);
+  is_reduction_ = is_below_reduction_ = is_made_;
+  for (std::size_t node = n_written_; node < forest_->size(); ++node) is_made_[node] = true;
+  for (const SourceSum& sum : reader.sums()) {
+    is_made_[static_cast<std::size_t>(sum.root)] = true;
+    if (sum.is_reduction) mark_reduction(sum.root);
+  }
+  fingerprints_.assign(forest_->size(), 0);
+  for (std::size_t i = 0; i < is_made_.size(); ++i) {
+    if (!is_made_[i]) continue;
+    const Node& node = forest_->node(static_cast<int>(i));
+    const std::uint64_t state = node.state().fingerprint(node.node_class().state, false);
+    fingerprints_[i] = mix(state, std::string_view(node.node_class().name));
+  }
+}
+
+/// All made nodes below a reduction, but for those of the baseline: what is flagged there is flagged for all sources.
+void Rewriting::mark_reduction(int root) {
+  is_reduction_[static_cast<std::size_t>(root)] = true;
+  std::vector<int> open{root};
+  while (!open.empty()) {
+    const int node = open.back();
+    open.pop_back();
+    if (is_below_reduction_[static_cast<std::size_t>(node)]) continue;
+    is_below_reduction_[static_cast<std::size_t>(node)] = true;
+    const bool sums = forest_->node(node).algebra() == Algebra::source_sum;
+    const std::vector<int>& children = forest_->children(node);
+    for (std::size_t slot = 0; slot < children.size(); ++slot)
+      if (children[slot] >= 0 && is_new(children[slot]) && !(sums && slot == kUvwSlot)) open.push_back(children[slot]);
+  }
+}
+
+}  // namespace rimetree::rewrite

@@ -1,0 +1,51 @@
+// How a forest is evaluated: sums over sources, however they are written, as nodes that sum all sources in one pass.
+// The user's forest stays as it is; a second one has the same nodes by the same numbers, but for the sums.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/core/forest.h"
+
+namespace rimetree::rewrite {
+
+class Rewriting {
+ public:
+  /// Of a forest in which `asked` are read by somebody outside, and `refused` must be read as they are written (by
+  /// node, true or false). Where nothing can be rewritten there is no forest of its own.
+  Rewriting(const Forest& written, std::span<const int> asked, const std::vector<bool>& refused,
+            const Registry& registry = Registry::instance());
+
+  /// The forest to evaluate; nullptr: the one that was written.
+  const std::shared_ptr<Forest>& forest() const { return forest_; }
+
+  /// Whether a node is none of the written forest.
+  bool is_new(int node) const { return static_cast<std::size_t>(node) >= n_written_; }
+  /// Whether a node's class and children are not those that were written.
+  bool is_made(int node) const { return !is_made_.empty() && is_made_[static_cast<std::size_t>(node)]; }
+  /// Whether a node stands for a sum that leaves out what is flagged.
+  bool is_reduction(int node) const { return is_reduction_[static_cast<std::size_t>(node)]; }
+  /// Whether flags of a node's children would be seen by such a sum: source by source.
+  bool is_below_reduction(int node) const { return is_below_reduction_[static_cast<std::size_t>(node)]; }
+  /// Tells made nodes of the same number and children in different plans apart.
+  std::uint64_t fingerprint(int node) const { return fingerprints_[static_cast<std::size_t>(node)]; }
+  /// The node of the written forest in whose place, or below which, a made node is.
+  int owner(int node) const { return is_new(node) ? owners_[static_cast<std::size_t>(node) - n_written_] : node; }
+
+  /// What was taken together, and what was not and why: (node, text).
+  const std::vector<std::pair<int, std::string>>& summary() const { return summary_; }
+
+ private:
+  void mark_reduction(int root);
+
+  std::size_t n_written_;
+  std::shared_ptr<Forest> forest_;
+  std::vector<bool> is_made_, is_reduction_, is_below_reduction_;
+  std::vector<std::uint64_t> fingerprints_;  // by node; 0 where nothing was made
+  std::vector<int> owners_;
+  std::vector<std::pair<int, std::string>> summary_;
+};
+
+}  // namespace rimetree::rewrite

@@ -1,0 +1,220 @@
+// What a term of a sum over sources is a product of.
+#include <algorithm>
+
+#include "runtime/rewrite/source_terms.h"
+
+namespace rimetree::rewrite {
+
+namespace {
+
+/// A sum of coordinates of stations, in order: how often each counts.
+using Coordinates = std::vector<std::pair<int, int>>;
+
+void add_coordinates(const Forest& forest, int node, int times, Coordinates& all) {
+  const std::vector<int>& children = forest.children(node);
+  switch (forest.node(node).algebra()) {
+    case Algebra::identity:
+      return add_coordinates(forest, children[0], times, all);
+    case Algebra::negation:
+      return add_coordinates(forest, children[0], -times, all);
+    case Algebra::difference:
+      add_coordinates(forest, children[0], times, all);
+      return add_coordinates(forest, children[1], -times, all);
+    default:
+      break;
+  }
+  const auto known = std::find_if(all.begin(), all.end(), [node](const auto& one) { return one.first == node; });
+  if (known == all.end())
+    all.emplace_back(node, times);
+  else if ((known->second += times) == 0)
+    all.erase(known);
+}
+
+}  // namespace
+
+void TermReader::Product::clear() {
+  factors.clear();
+  phases.clear();
+  lmn = n_minus = smearing = taper = nested = -1;
+  nested_at = 0;
+  negative = nested_adjoint = false;
+}
+
+/// Puts a product in the place of the sum in another one.
+bool TermReader::put_into(const Product& outer, Product& product) {
+  const auto at = static_cast<std::ptrdiff_t>(outer.nested_at);
+  product.factors.insert(product.factors.begin(), outer.factors.begin(), outer.factors.begin() + at);
+  product.factors.insert(product.factors.end(), outer.factors.begin() + at, outer.factors.end());
+  product.nested_at += outer.nested_at;
+  product.phases.insert(product.phases.end(), outer.phases.begin(), outer.phases.end());
+  if (outer.lmn >= 0 && product.lmn >= 0 && outer.lmn != product.lmn)
+    return refuse(product.lmn, "a product has phases of two directions");
+  if (outer.n_minus >= 0 && product.n_minus >= 0 && outer.n_minus != product.n_minus)
+    return refuse(obstacle_.root, "a product has two values of n_minus");
+  product.lmn = std::max(product.lmn, outer.lmn);
+  product.n_minus = std::max(product.n_minus, outer.n_minus);
+  if ((product.smearing >= 0 && outer.smearing >= 0) || (product.taper >= 0 && outer.taper >= 0))
+    return refuse(std::max(outer.smearing, outer.taper), "a product has two factors of this kind");
+  product.smearing = std::max(product.smearing, outer.smearing);
+  product.taper = std::max(product.taper, outer.taper);
+  return true;
+}
+
+bool TermReader::read_factors(int node, bool adjoint, Product& product) {
+  if (refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
+  if (!has_term_[node]) {
+    product.factors.push_back({node, adjoint});
+    return true;
+  }
+  const std::vector<int>& children = forest_.children(node);
+  switch (algebra(node)) {
+    case Algebra::phase:
+      return read_phase(node, adjoint, product);
+    case Algebra::smearing:
+      if (product.smearing >= 0) return refuse(node, "a product has two factors of this kind");
+      product.smearing = node;
+      return take_direction(node, product);
+    case Algebra::gaussian_taper:
+      if (product.taper >= 0) return refuse(node, "a product has two factors of this kind");
+      product.taper = node;
+      return true;
+    case Algebra::identity:
+      return read_factors(children[0], adjoint, product);
+    case Algebra::negation:
+      product.negative = !product.negative;
+      return read_factors(children[0], adjoint, product);
+    case Algebra::conjugate:
+      if (forest_.node(node).dims().rank > 1) return refuse(node, "it conjugates a matrix, but does not transpose it");
+      [[fallthrough]];
+    case Algebra::conjugate_transpose:
+      return read_factors(children[0], !adjoint, product);
+    case Algebra::product:
+    case Algebra::matrix_product:
+      return read_product(node, adjoint, product);
+    case Algebra::sum:
+    case Algebra::difference:
+    case Algebra::reduction:
+      if (product.nested >= 0) return refuse(node, "it is a sum in a product with another sum");
+      product.nested = node;
+      product.nested_at = product.factors.size();
+      product.nested_adjoint = adjoint;
+      return true;
+    default:
+      return refuse(node, "it is no factor of a sum over sources");
+  }
+}
+
+bool TermReader::read_product(int node, bool adjoint, Product& product) {
+  const std::vector<int>& children = forest_.children(node);
+  const int rank = forest_.node(node).dims().rank;
+  const bool elementwise = algebra(node) == Algebra::product;
+  int matrices = 0;
+  for (const int child : children) {
+    const int own = forest_.node(child).dims().rank;
+    matrices += own >= 2;
+    if (!elementwise && own == 1 && rank != 3) return refuse(node, "it multiplies vectors");
+  }
+  if (elementwise && matrices > 1) return refuse(node, "it multiplies matrices element by element");
+  for (std::size_t i = 0; i < children.size(); ++i)
+    if (!read_factors(children[adjoint ? children.size() - 1 - i : i], adjoint, product)) return false;
+  return true;
+}
+
+bool TermReader::read_phase(int node, bool adjoint, Product& product) {
+  product.phases.push_back({forest_.children(node)[1], adjoint});
+  return take_direction(node, product);
+}
+
+/// The direction of a phase or of its smearing, which is one for all factors.
+bool TermReader::take_direction(int node, Product& product) {
+  const int lmn = forest_.children(node)[0];
+  const auto n_minus = static_cast<int>(forest_.node(node).state().integer("n_minus"));
+  if (product.lmn >= 0 && product.lmn != lmn) return refuse(node, "a product has phases of two directions");
+  if (product.n_minus >= 0 && product.n_minus != n_minus) return refuse(node, "a product has two values of n_minus");
+  product.lmn = lmn;
+  product.n_minus = n_minus;
+  return true;
+}
+
+bool TermReader::emit(const Product& product, int stack) {
+  if (product.phases.empty())
+    return refuse(product.smearing >= 0 ? product.smearing : product.taper, "without a phase");
+  if (!fits(product, stack)) return false;
+  SourceTerm term;
+  term.lmn = product.lmn;
+  term.n_source = stack;
+  term.n_minus = product.n_minus;
+  term.negative = product.negative;
+  if (product.taper >= 0) term.shape = forest_.children(product.taper)[0];
+  if (!set_smearing(product, term) || !set_baseline(product, term)) return false;
+  for (const int node : {term.lmn, term.shape, term.uvw, term.minus_uvw})
+    if (node >= 0 && refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
+  term.first = static_cast<std::uint32_t>(factors_.size());
+  term.count = static_cast<std::uint32_t>(product.factors.size());
+  factors_.insert(factors_.end(), product.factors.begin(), product.factors.end());
+  terms_.push_back(term);
+  return true;
+}
+
+/// Whether all factors are of a source, or of the sources of a stack.
+bool TermReader::fits(const Product& product, int stack) {
+  const int rank = stack > 0 ? 2 : 1;
+  const auto is_place = [&](int node) {
+    const TensorShape& dims = forest_.node(node).dims();
+    return dims.rank == rank && (stack == 0 || dims[0] == stack);
+  };
+  if (!is_place(product.lmn)) return refuse(product.lmn, "it is not one direction for each source");
+  if (product.taper >= 0 && !is_place(forest_.children(product.taper)[0]))
+    return refuse(forest_.children(product.taper)[0], "it is not one shape for each source");
+  for (const Factor& factor : product.factors) {
+    const TensorShape& dims = forest_.node(factor.node).dims();
+    const bool stacked = dims.rank == 1 || dims.rank == 3;
+    const bool is_matrix = dims.rank < 2 || (dims[dims.rank - 1] == 2 && dims[dims.rank - 2] == 2);
+    if (dims.rank > 3 || !is_matrix || (stacked && (stack == 0 || dims[0] != stack)))
+      return refuse(factor.node, "it is neither a number nor a 2x2 matrix for each source");
+  }
+  return true;
+}
+
+bool TermReader::set_smearing(const Product& product, SourceTerm& term) {
+  if (product.smearing < 0) return true;
+  const State& state = forest_.node(product.smearing).state();
+  term.smears = true;
+  term.smear_time = state.boolean("smear_time");
+  term.smear_frequency = state.boolean("smear_frequency");
+  return true;
+}
+
+/// The phases of a term, its smearing and its shape must be of one baseline.
+bool TermReader::set_baseline(const Product& product, SourceTerm& term) {
+  const int smeared = product.smearing >= 0 ? forest_.children(product.smearing)[1] : -1;
+  const int tapered = product.taper >= 0 ? forest_.children(product.taper)[1] : -1;
+  const auto& phases = product.phases;
+  const int single = phases.size() == 1 && !phases[0].negative ? phases[0].uvw : -1;
+  for (const int other : {smeared, tapered}) {
+    if (other < 0 || other == single) continue;
+    Coordinates difference;
+    for (const auto& phase : phases) add_coordinates(forest_, phase.uvw, phase.negative ? -1 : 1, difference);
+    add_coordinates(forest_, other, -1, difference);
+    if (!difference.empty()) return refuse(other, "it is not the baseline of the phases");
+  }
+  if (smeared >= 0 || single >= 0) {
+    term.uvw = smeared >= 0 ? smeared : single;
+    return true;
+  }
+  if (tapered >= 0) {
+    term.uvw = tapered;
+    return true;
+  }
+  for (const auto& phase : phases) {
+    int& end = phase.negative ? term.minus_uvw : term.uvw;
+    if (end >= 0) return refuse(phase.uvw, "phases of more than two stations");
+    end = phase.uvw;
+  }
+  // Coordinates with rates and without cannot be subtracted.
+  if (term.uvw >= 0 && term.minus_uvw >= 0 && !(forest_.node(term.uvw).dims() == forest_.node(term.minus_uvw).dims()))
+    return refuse(term.minus_uvw, "its coordinates have other dimensions than those that it is subtracted from");
+  return true;
+}
+
+}  // namespace rimetree::rewrite

@@ -1,0 +1,218 @@
+#include "runtime/rewrite/source_sums.h"
+
+#include <algorithm>
+
+namespace rimetree::rewrite {
+
+namespace {
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+}
+
+void SourceSums::make() {
+  for (const SourceSum& sum : reader_.sums()) make_one(sum);
+}
+
+void SourceSums::make_one(const SourceSum& sum) {
+  nodes_.set_owner(sum.root);
+  std::vector<Group> groups;
+  for (const SourceTerm& term : reader_.terms(sum)) {
+    Source source = sorted_out(term);
+    const auto known =
+        std::find_if(groups.begin(), groups.end(), [&](const Group& group) { return are_alike(group[0], source); });
+    if (known == groups.end())
+      groups.push_back({std::move(source)});
+    else
+      known->push_back(std::move(source));
+  }
+  const bool is_scalar = forest_.node(sum.root).dims().is_scalar();
+  if (groups.size() == 1 && sum.rest.empty()) {
+    node_of_sum(groups[0], is_scalar, true);
+    return;
+  }
+  std::vector<int> terms;
+  for (Group& group : groups) terms.push_back(node_of_sum(group, is_scalar, false));
+  terms.insert(terms.end(), sum.rest.begin(), sum.rest.end());
+  nodes_.sum(std::move(terms), true);
+}
+
+/// What is the same on all baselines is the source's brightness; what stands to the left and to the right of it are
+/// Jones terms. A brightness that varies in time would keep fast methods from being used, and becomes a Jones term of
+/// a source of flux one.
+SourceSums::Source SourceSums::sorted_out(const SourceTerm& term) {
+  const std::span<const Factor> factors = reader_.factors(term);
+  const std::size_t chosen = choose_brightness(factors);
+  Source source{&term, {}, {}, {}};
+  source.brightness = chosen == kNone ? Part{nodes_.constant(1, {}), 0} : part_of(factors[chosen]);
+  const std::uint32_t uses = chosen == kNone ? 0 : reader_.uses(factors[chosen].node);
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (i == chosen) continue;
+    const Part part = part_of(factors[i]);
+    const bool of_source = chosen != kNone && !part.is_matrix() && reader_.uses(factors[i].node) >= uses &&
+                           (!part.is_stack() || source.brightness.is_stack()) && !may_vary_in_time(factors[i].node);
+    if (of_source)
+      source.brightness.node = part.is_stack() && source.brightness.is_matrix()
+                                   ? nodes_.scaled(source.brightness.node, part.node)
+                                   : nodes_.product(source.brightness.node, part.node);
+    else if (chosen == kNone || i < chosen)
+      source.left.insert(source.left.begin(), part);
+    else
+      source.right.push_back(part);
+  }
+  if (term.negative) source.brightness.node = nodes_.negative(source.brightness.node);
+  return source;
+}
+
+/// Of the matrices (of numbers, if there are no matrices) that do not vary in time the one that most sums have; of
+/// equal ones what a class calls a brightness, or the one in the middle.
+std::size_t SourceSums::choose_brightness(std::span<const Factor> factors) {
+  const bool any_matrix = std::any_of(factors.begin(), factors.end(),
+                                      [&](const Factor& factor) { return forest_.node(factor.node).dims().rank >= 2; });
+  const std::size_t middle = (factors.size() - 1) / 2;
+  const auto from_middle = [middle](std::size_t i) { return i > middle ? i - middle : middle - i; };
+  std::size_t best = kNone;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const int node = factors[i].node;
+    if ((forest_.node(node).dims().rank >= 2) != any_matrix || may_vary_in_time(node)) continue;
+    if (best != kNone) {
+      const std::uint32_t uses = reader_.uses(node), best_uses = reader_.uses(factors[best].node);
+      if (uses < best_uses) continue;
+      const bool brightness = looks_like_brightness(node), best_is = looks_like_brightness(factors[best].node);
+      if (uses == best_uses && (best_is > brightness || (best_is == brightness && from_middle(best) <= from_middle(i))))
+        continue;
+    }
+    best = i;
+  }
+  return best;
+}
+
+bool SourceSums::looks_like_brightness(int node) const {
+  while (forest_.node(node).algebra() == Algebra::selection || forest_.node(node).algebra() == Algebra::identity)
+    node = forest_.children(node)[0];
+  return forest_.node(node).algebra() == Algebra::brightness;
+}
+
+bool SourceSums::may_vary_in_time(int node) {
+  const auto known = varies_in_time_.find(node);
+  if (known != varies_in_time_.end()) return known->second;
+  bool varies = false;
+  for (const Axis axis : forest_.node(node).traits().varies_along) varies = varies || axis == Axis::time;
+  for (const int child : forest_.children(node)) varies = varies || (child >= 0 && may_vary_in_time(child));
+  varies_in_time_.emplace(node, varies);
+  return varies;
+}
+
+SourceSums::Part SourceSums::part_of(const Factor& factor) {
+  const Part part{factor.node, forest_.node(factor.node).dims().rank};
+  if (!factor.adjoint) return part;
+  // What has been transposed is there.
+  const bool twice = forest_.node(factor.node).algebra() == Algebra::conjugate_transpose;
+  return {twice ? forest_.children(factor.node)[0] : nodes_.conjugate_transpose(factor.node), part.rank};
+}
+
+/// Whether one node can sum both.
+bool SourceSums::are_alike(const Source& a, const Source& b) {
+  const auto key = [](const SourceTerm& term) {
+    return std::tuple(term.uvw, term.minus_uvw, term.n_minus, term.smears, term.smear_time, term.smear_frequency);
+  };
+  const auto alike = [](const Part& one, const Part& other) { return one.is_matrix() == other.is_matrix(); };
+  return key(*a.term) == key(*b.term) && alike(a.brightness, b.brightness) &&
+         std::equal(a.left.begin(), a.left.end(), b.left.begin(), b.left.end(), alike) &&
+         std::equal(a.right.begin(), a.right.end(), b.right.begin(), b.right.end(), alike);
+}
+
+int SourceSums::node_of_sum(Group& group, bool is_scalar, bool in_place) {
+  std::vector<int> factors = take_out_common(group, &Source::left);
+  std::vector<int> right = take_out_common(group, &Source::right);
+  const bool is_product = !factors.empty() || !right.empty();
+  int node = source_sum(group, in_place && !is_scalar && !is_product);
+  if (is_scalar) node = nodes_.first_element(node, in_place && !is_product);
+  if (!is_product) return node;
+  factors.push_back(node);
+  factors.insert(factors.end(), right.rbegin(), right.rend());
+  return nodes_.matrix_product(std::move(factors), in_place);
+}
+
+/// Outermost factors that all sources have: they stay outside of the sum. The outermost first.
+std::vector<int> SourceSums::take_out_common(Group& group, std::vector<Part> Source::*side) {
+  std::vector<int> common;
+  if (group.size() == 1 && group[0].size() == 1) return common;
+  const auto same = [&](const Source& source) {
+    const Part& last = (source.*side).back();
+    return last.node == (group[0].*side).back().node && !last.is_stack();
+  };
+  while (!(group[0].*side).empty() && std::all_of(group.begin(), group.end(), same)) {
+    common.push_back((group[0].*side).back().node);
+    for (Source& source : group) (source.*side).pop_back();
+  }
+  return common;
+}
+
+int SourceSums::source_sum(const Group& group, bool in_place) {
+  const SourceTerm& first = *group[0].term;
+  SourceSumNode node;
+  node.n_minus = first.n_minus;
+  node.smear_time = first.smears && first.smear_time;
+  node.smear_frequency = first.smears && first.smear_frequency;
+  node.uvw = uvw_of(first);
+  node.lmn = stack_of_places(group, &SourceTerm::lmn);
+  if (std::any_of(group.begin(), group.end(), [](const Source& source) { return source.term->shape >= 0; }))
+    node.shape = stack_of_places(group, &SourceTerm::shape);
+  node.brightness = stack_of_parts(group, [](const Source& source) { return source.brightness; });
+  const std::size_t n_left = group[0].left.size(), n_right = group[0].right.size();
+  for (std::size_t pair = 0; pair < std::max(n_left, n_right); ++pair)
+    for (const auto side : {&Source::left, &Source::right}) {
+      const std::size_t n = (group[0].*side).size();
+      const Part one{nodes_.constant(1, {}), 0};
+      node.jones.push_back(
+          stack_of_parts(group, [&](const Source& source) { return pair < n ? (source.*side)[pair] : one; }));
+    }
+  return nodes_.source_sum(node, in_place);
+}
+
+int SourceSums::uvw_of(const SourceTerm& term) {
+  int uvw = term.uvw >= 0 ? term.uvw : term.minus_uvw;
+  TensorShape dims = forest_.node(uvw).dims();
+  if (term.uvw >= 0 && term.minus_uvw >= 0)
+    uvw = nodes_.difference(term.uvw, term.minus_uvw);
+  else if (term.uvw < 0)
+    uvw = nodes_.negative(uvw);
+  // Coordinates that have rates are smeared: without rates in frequency only.
+  if (!term.smears || dims.rank == 2) return uvw;
+  const int with_rates[] = {uvw, nodes_.constant(0, {3})};
+  return nodes_.stack(with_rates, {2, 3});
+}
+
+/// [source,3] of directions or shapes.
+int SourceSums::stack_of_places(const Group& group, int SourceTerm::*place) {
+  if (group.size() == 1) return group[0].term->*place;
+  std::vector<int> nodes;
+  std::size_t n = 0;
+  for (const Source& source : group) {
+    const int node = source.term->*place;
+    n += source.size();
+    if (node >= 0)
+      nodes.push_back(node);
+    else
+      nodes.insert(nodes.end(), source.size(), nodes_.constant(0, {3}));
+  }
+  return nodes_.stack(nodes, {static_cast<std::int32_t>(n), 3});
+}
+
+/// [source] of numbers or [source,2,2] of matrices.
+template <class PartOf>
+int SourceSums::stack_of_parts(const Group& group, const PartOf& part_of) {
+  std::vector<int> nodes;
+  std::size_t n = 0;
+  bool is_matrix = false;
+  for (const Source& source : group) {
+    const Part part = part_of(source);
+    if (group.size() == 1 && (part.is_stack() || source.size() == 1)) return part.node;
+    is_matrix = part.is_matrix();
+    n += source.size();
+    nodes.insert(nodes.end(), part.is_stack() ? 1 : source.size(), part.node);
+  }
+  const auto length = static_cast<std::int32_t>(n);
+  return nodes_.stack(nodes, is_matrix ? TensorShape{length, 2, 2} : TensorShape{length});
+}
+
+}  // namespace rimetree::rewrite

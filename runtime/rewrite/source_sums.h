@@ -1,0 +1,58 @@
+// From the terms of sums to nodes that evaluate them: one for all terms that differ in nothing but the source.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/rewrite/new_nodes.h"
+#include "runtime/rewrite/source_terms.h"
+
+namespace rimetree::rewrite {
+
+/// Puts nodes into the places of the sums that a reader has found.
+class SourceSums {
+ public:
+  SourceSums(const Forest& forest, const TermReader& reader, NewNodes& nodes)
+      : forest_(forest), reader_(reader), nodes_(nodes) {}
+  void make();
+
+ private:
+  /// A node of a source or of a stack of them: a number (rank 0), a matrix (2), or stacks of these (1, 3).
+  struct Part {
+    int node = -1;
+    int rank = 0;
+    bool is_matrix() const { return rank >= 2; }
+    bool is_stack() const { return rank % 2 == 1; }
+  };
+  /// A term, sorted out: J_n .. J_1 B K_1 .. K_n.
+  struct Source {
+    const SourceTerm* term = nullptr;
+    Part brightness;
+    std::vector<Part> left, right;  ///< the innermost first
+    std::size_t size() const { return term->n_source > 0 ? static_cast<std::size_t>(term->n_source) : 1; }
+  };
+  using Group = std::vector<Source>;
+
+  void make_one(const SourceSum& sum);
+  Source sorted_out(const SourceTerm& term);
+  std::size_t choose_brightness(std::span<const Factor> factors);
+  bool looks_like_brightness(int node) const;
+  bool may_vary_in_time(int node);
+  Part part_of(const Factor& factor);
+  static bool are_alike(const Source& a, const Source& b);
+
+  int node_of_sum(Group& group, bool is_scalar, bool in_place);
+  static std::vector<int> take_out_common(Group& group, std::vector<Part> Source::*side);
+  int source_sum(const Group& group, bool in_place);
+  int uvw_of(const SourceTerm& term);
+  int stack_of_places(const Group& group, int SourceTerm::*place);
+  template <class PartOf>
+  int stack_of_parts(const Group& group, const PartOf& part_of);
+
+  const Forest& forest_;
+  const TermReader& reader_;
+  NewNodes& nodes_;
+  std::unordered_map<int, bool> varies_in_time_;  // by node
+};
+
+}  // namespace rimetree::rewrite

@@ -1,0 +1,230 @@
+#include "runtime/rewrite/source_terms.h"
+
+#include <algorithm>
+
+namespace rimetree::rewrite {
+
+namespace {
+
+/// Sums of so few terms are multiplied out where a product of them is a term of another sum. Of larger ones the
+/// product is formed once, after them.
+constexpr int kMostMultipliedOut = 16;
+
+/// Whether what is below a node is still a part of a sum of products.
+bool is_transparent(Algebra algebra) {
+  switch (algebra) {
+    case Algebra::identity:
+    case Algebra::sum:
+    case Algebra::difference:
+    case Algebra::negation:
+    case Algebra::product:
+    case Algebra::conjugate:
+    case Algebra::conjugate_transpose:
+    case Algebra::matrix_product:
+    case Algebra::reduction:
+    case Algebra::composition:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_sum(Algebra algebra) {
+  return algebra == Algebra::sum || algebra == Algebra::difference || algebra == Algebra::reduction;
+}
+
+}  // namespace
+
+TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) : forest_(forest), refused_(refused) {
+  has_term_.assign(forest.size(), 0);
+  for (const int node : forest.order()) {
+    switch (const Algebra algebra = forest.node(node).algebra(); algebra) {
+      case Algebra::phase:
+        any_ = true;
+        [[fallthrough]];
+      case Algebra::smearing:
+      case Algebra::gaussian_taper:
+        has_term_[node] = 1;
+        break;
+      default:
+        if (!any_ || !is_transparent(algebra)) break;
+        for (const int child : forest.children(node))
+          if (child >= 0 && has_term_[child]) {
+            has_term_[node] = 1;
+            break;
+          }
+    }
+  }
+}
+
+void TermReader::read(std::span<const int> roots) {
+  needed_.assign(forest_.size(), 0);
+  uses_.assign(forest_.size(), 0);
+  used_by_.assign(forest_.size(), -1);
+  for (const int root : roots) needed_[root] = 1;
+  const std::vector<int>& order = forest_.order();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const int node = *it;
+    if (!needed_[node]) continue;
+    if (has_term_[node] && !refused_[node] && read_sum(node)) {
+      need(sums_.back());
+      continue;
+    }
+    for (const int child : forest_.children(node))
+      if (child >= 0) needed_[child] = 1;
+  }
+}
+
+/// What a sum is made from is read; what is between is not, unless others need it.
+void TermReader::need(const SourceSum& sum) {
+  for (const int node : sum.rest) needed_[node] = 1;
+  for (const SourceTerm& term : terms(sum)) {
+    for (const int node : {term.lmn, term.shape, term.uvw, term.minus_uvw})
+      if (node >= 0) needed_[node] = 1;
+    for (const Factor& factor : factors(term)) {
+      needed_[factor.node] = 1;
+      uses_[factor.node] += used_by_[factor.node] != sum.root;
+      used_by_[factor.node] = sum.root;
+    }
+  }
+}
+
+bool TermReader::refuse(int node, const char* reason) {
+  obstacle_.node = node;
+  obstacle_.reason = reason;
+  return false;
+}
+
+bool TermReader::read_sum(int root) {
+  const TensorShape& dims = forest_.node(root).dims();
+  const bool is_matrix = dims == TensorShape{2, 2};
+  const Algebra kind = algebra(root);
+  const bool sums = is_sum(kind);
+  if (!is_matrix && !(dims.is_scalar() && sums)) return false;
+  if (!sums && kind != Algebra::product && kind != Algebra::matrix_product) return false;
+  SourceSum sum;
+  sum.root = root;
+  sum.is_reduction = kind == Algebra::reduction;
+  sum.first_term = static_cast<std::uint32_t>(terms_.size());
+  const std::size_t first_factor = factors_.size();
+  obstacle_ = {root, -1, ""};
+  if (kind == Algebra::sum) {
+    read_parts(root, sum);
+  } else if (!(sums ? read_terms(root, false, {}) : read_term(root, false, {}))) {
+    terms_.resize(sum.first_term);
+    factors_.resize(first_factor);
+  }
+  if (sums && obstacle_.node >= 0) obstacles_.push_back(obstacle_);
+  sum.n_term = static_cast<std::uint32_t>(terms_.size()) - sum.first_term;
+  if (sum.n_term == 0) return false;
+  sums_.push_back(std::move(sum));
+  return true;
+}
+
+/// The terms of a sum of which some may be no terms.
+void TermReader::read_parts(int node, SourceSum& sum) {
+  for (const int child : forest_.children(node)) {
+    const bool alike = forest_.node(child).dims() == forest_.node(node).dims();
+    if (alike && has_term_[child] && !refused_[child]) {
+      if (algebra(child) == Algebra::sum) {
+        read_parts(child, sum);
+        continue;
+      }
+      const std::size_t first_term = terms_.size(), first_factor = factors_.size();
+      if (read_terms(child, false, {})) continue;
+      terms_.resize(first_term);
+      factors_.resize(first_factor);
+    } else {
+      refuse(child, alike ? "it holds no phase of a source" : "its dimensions are not those of the sum");
+    }
+    sum.rest.push_back(child);
+  }
+}
+
+/// Reads a node as a sum of terms, all of it.
+bool TermReader::read_terms(int node, bool negative, const Around& around) {
+  if (!has_term_[node]) return refuse(node, "it holds no phase of a source");
+  if (refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
+  const std::vector<int>& children = forest_.children(node);
+  const auto read_all = [&](bool alternate) {
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (!(forest_.node(children[i]).dims() == forest_.node(node).dims()))
+        return refuse(children[i], "its dimensions are not those of the sum");
+      if (!read_terms(children[i], negative != (alternate && i == 1), around)) return false;
+    }
+    return true;
+  };
+  switch (algebra(node)) {
+    case Algebra::identity:
+      return read_terms(children[0], negative, around);
+    case Algebra::negation:
+      return read_terms(children[0], !negative, around);
+    case Algebra::sum:
+      return read_all(false);
+    case Algebra::difference:
+      return read_all(true);
+    case Algebra::reduction:
+      return read_reduction(node, negative, around);
+    default:
+      return read_term(node, negative, around);
+  }
+}
+
+/// A sum over the first dimension of a stack. It leaves out what is flagged, as nothing else does: so it is not taken
+/// as a part of something else.
+bool TermReader::read_reduction(int node, bool negative, const Around& around) {
+  if (algebra(obstacle_.root) != Algebra::reduction) return refuse(node, "it is a sum of its own, over a stack");
+  const State& state = forest_.node(node).state();
+  const std::vector<int>& children = forest_.children(node);
+  const TensorShape& dims = forest_.node(children[0]).dims();
+  if (around.stack > 0) return refuse(node, "it is a sum within a stack");
+  if (!state.text_list("reduction_axes").empty()) return refuse(node, "it sums over cells");
+  if (state.integer("tensor_axis") != 0 || (dims.rank != 3 && dims.rank != 1))
+    return refuse(node, "it is no sum over the first dimension of a stack");
+  for (const int child : children) {
+    Around inner = around;
+    inner.stack = dims[0];
+    const bool is_list = algebra(child) == Algebra::composition;
+    const std::vector<int> one{child};
+    for (const int part : is_list ? forest_.children(child) : one) {
+      const TensorShape& own = forest_.node(part).dims();
+      if (is_list) inner.stack = 0;
+      if (is_list && !(own == forest_.node(node).dims())) return refuse(part, "it is no element of a stack of terms");
+      if (!read_terms(part, negative, inner)) return false;
+    }
+  }
+  return true;
+}
+
+bool TermReader::read_term(int node, bool negative, const Around& around) {
+  Product product = std::move(spare_);
+  product.clear();
+  product.negative = negative;
+  bool good = read_factors(node, around.adjoint, product);
+  if (good && around.outer != nullptr) good = put_into(*around.outer, product);
+  if (good && product.nested < 0) {
+    good = emit(product, around.stack);
+  } else if (good) {
+    const bool is_term = is_sum(algebra(obstacle_.root));
+    if (!is_term || n_term(product.nested) > kMostMultipliedOut)
+      good = refuse(is_term ? product.nested : -1, "it is a long sum within a product, and is taken by itself");
+    else
+      good = read_terms(product.nested, product.negative, {&product, product.nested_adjoint, around.stack});
+  }
+  spare_ = std::move(product);
+  return good;
+}
+
+int TermReader::n_term(int node) const {
+  const std::vector<int>& children = forest_.children(node);
+  if (algebra(node) == Algebra::reduction) {
+    const TensorShape& dims = forest_.node(children[0]).dims();
+    return dims.rank > 0 ? dims[0] : 1;
+  }
+  if (!is_sum(algebra(node))) return 1;
+  int n = 0;
+  for (const int child : children) n += n_term(child);
+  return n;
+}
+
+}  // namespace rimetree::rewrite

@@ -1,0 +1,122 @@
+// Sums over sources as a tree has them: of a node that is a sum, its terms, each a product of phases, smearing, a shape
+// and matrices. Trees are read by what classes say of themselves (runtime/core/algebra.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/core/forest.h"
+
+namespace rimetree::rewrite {
+
+/// A node as it stands in a product: itself or its conjugate transpose.
+struct Factor {
+  int node = -1;
+  bool adjoint = false;
+  friend bool operator==(const Factor&, const Factor&) = default;
+};
+
+/// One source, or a stack of them, as one baseline sees it: exp(i phase) smearing taper F1 F2 ...
+struct SourceTerm {
+  int lmn = -1;
+  int shape = -1;                ///< -1: a point
+  int uvw = -1, minus_uvw = -1;  ///< the baseline is their difference; -1: there is none to add, or to subtract
+  int n_source = 0;              ///< length of the stack; 0: a single source
+  int n_minus = 1;
+  bool smears = false, smear_time = false, smear_frequency = false;
+  bool negative = false;
+  std::uint32_t first = 0, count = 0;  ///< its factors, from left to right
+};
+
+/// A node that is a sum of such terms and, perhaps, of nodes that are none.
+struct SourceSum {
+  int root = -1;
+  bool is_reduction = false;  ///< over a stack: flagged cells are left out of it
+  std::uint32_t first_term = 0, n_term = 0;
+  std::vector<int> rest;  ///< added as they are
+};
+
+/// Why a node of a sum was not taken.
+struct Obstacle {
+  int root = -1, node = -1;
+  const char* reason = "";
+};
+
+/// Reads the trees of a forest. What it has found stands in arrays, since there may be millions of terms.
+class TermReader {
+ public:
+  /// `refused`: nodes that must not be part of a term, by node.
+  TermReader(const Forest& forest, const std::vector<bool>& refused);
+
+  /// Whether there is anything to read: phases of sources.
+  bool any() const { return any_; }
+  /// Finds the sums below the roots, and which nodes are still needed.
+  void read(std::span<const int> roots);
+
+  const std::vector<SourceSum>& sums() const { return sums_; }
+  std::span<const SourceTerm> terms(const SourceSum& sum) const { return {&terms_[sum.first_term], sum.n_term}; }
+  std::span<const Factor> factors(const SourceTerm& term) const { return {factors_.data() + term.first, term.count}; }
+  const std::vector<Obstacle>& obstacles() const { return obstacles_; }
+  /// In how many sums a node is a factor of terms.
+  std::uint32_t uses(int node) const { return uses_[static_cast<std::size_t>(node)]; }
+
+ private:
+  /// A product while it is read.
+  struct Product {
+    struct Phase {
+      int uvw = -1;
+      bool negative = false;
+    };
+    std::vector<Factor> factors;
+    std::vector<Phase> phases;
+    int lmn = -1, n_minus = -1;
+    int smearing = -1, taper = -1;
+    bool negative = false;
+    int nested = -1;  ///< a factor that is a sum, which stands before factor `nested_at`
+    std::size_t nested_at = 0;
+    bool nested_adjoint = false;
+    void clear();
+  };
+  /// Where a sum is read.
+  struct Around {
+    const Product* outer = nullptr;  ///< the product that the sum is a factor of
+    bool adjoint = false;
+    int stack = 0;  ///< length of the stack that is summed
+  };
+  bool read_sum(int root);
+  void read_parts(int node, SourceSum& sum);
+  bool read_terms(int node, bool negative, const Around& around);
+  bool read_reduction(int node, bool negative, const Around& around);
+  bool read_term(int node, bool negative, const Around& around);
+  bool put_into(const Product& outer, Product& product);
+  bool read_factors(int node, bool adjoint, Product& product);
+  bool read_product(int node, bool adjoint, Product& product);
+  bool read_phase(int node, bool adjoint, Product& product);
+  bool take_direction(int node, Product& product);
+  bool emit(const Product& product, int stack);
+  bool set_baseline(const Product& product, SourceTerm& term);
+  bool set_smearing(const Product& product, SourceTerm& term);
+  bool fits(const Product& product, int stack);
+  bool refuse(int node, const char* reason);
+  void need(const SourceSum& sum);
+  int n_term(int node) const;
+  Algebra algebra(int node) const { return forest_.node(node).algebra(); }
+
+  const Forest& forest_;
+  const std::vector<bool>& refused_;
+  bool any_ = false;
+  std::vector<std::uint8_t> has_term_;  // by node: a phase, smearing or taper, or one below it in sums and products
+  std::vector<std::uint8_t> needed_;    // by node: somebody reads it
+  std::vector<std::uint32_t> uses_;     // by node, and the last sum that was counted
+  std::vector<int> used_by_;
+  std::vector<SourceSum> sums_;
+  std::vector<SourceTerm> terms_;
+  std::vector<Factor> factors_;
+  std::vector<Obstacle> obstacles_;
+  Obstacle obstacle_;  // the last one met
+  Product spare_;
+};
+
+}  // namespace rimetree::rewrite

@@ -1,0 +1,219 @@
+#include "tests/support/random_rime.h"
+
+#include <algorithm>
+
+namespace rimetree::test {
+
+RandomRime::RandomRime(unsigned seed, Trouble trouble) : random_(seed), trouble_(trouble) {
+  n_antenna_ = 2 + pick(3);
+  n_source_ = 1 + pick(5);
+  tensors_ = chance(0.3);
+  stations_ = chance(0.4);
+  smears_ = chance(0.5);
+  beams_ = chance(0.4);
+  gains_inside_ = chance(0.3);
+  patches_ = !tensors_ && chance(0.3);
+  independent_baselines_ = !stations_ && chance(0.5);
+  leaves_before_trouble_ = static_cast<int>(pick(12));
+  make_array();
+  make_sky();
+  Names residuals;
+  for (std::size_t p = 0; p < n_antenna_; ++p)
+    for (std::size_t q = p; q < n_antenna_; ++q) {
+      if (p == q && !chance(0.2)) continue;
+      std::string v = tensors_ ? of_tensors(p, q) : visibility(p, q);
+      if (!gains_inside_ && chance(0.5)) v = product({gain_[p], v, conjugate(gain_[q])}, {true, true, true});
+      const std::string root = "V:" + std::to_string(p) + ":" + std::to_string(q);
+      tree.node(root, "Identity", {v});
+      roots.push_back(root);
+      residuals.push_back(made("Condeq", {constant({2, 2}, -1, 1, true), root}));
+    }
+  tree.node(objective, "ChiSquare", residuals);
+}
+
+std::string RandomRime::made(const std::string& class_name, const Names& children, const TestForest::Fields& state) {
+  const std::string name = class_name + ":" + std::to_string(n_node_++);
+  tree.node(name, class_name, children, state);
+  return name;
+}
+
+std::string RandomRime::constant(const std::vector<std::int64_t>& shape, double low, double high, bool is_complex,
+                                 std::int64_t cells_rank) {
+  std::size_t size = is_complex ? 2 : 1;
+  for (const std::int64_t n : shape) size *= static_cast<std::size_t>(n);
+  StateArray value{shape, is_complex ? NumberType::complex : NumberType::real, {}};
+  for (std::size_t i = 0; i < size; ++i) value.data.push_back(uniform(low, high));
+  return made("Constant", {}, {{"value", std::move(value)}, {"cells_rank", cells_rank}});
+}
+
+std::string RandomRime::leaf(const std::string& node, const std::vector<double>& dims) {
+  if (trouble_ == Trouble::none || leaves_before_trouble_-- != 0) return node;
+  const StateArray shape{{static_cast<std::int64_t>(dims.size())}, NumberType::real, dims};
+  if (trouble_ == Trouble::missing) return made("TestMissing", {}, {{"dims", shape}});
+  if (trouble_ == Trouble::failing) return made("TestFailing", {}, {{"dims", shape}});
+  std::int64_t planes = 1;
+  if (trouble_ == Trouble::flagged_by_element)
+    for (const double n : dims) planes *= static_cast<std::int64_t>(n);
+  StateArray bits{{planes, 2, 3}, NumberType::real, {}};
+  for (std::int64_t i = 0; i < planes * 6; ++i) bits.data.push_back(chance(0.3) ? double(1 + pick(3)) : 0);
+  return made("TestFlags", {node}, {{"bits", bits}});
+}
+
+void RandomRime::make_array() {
+  const bool rates = smears_ && chance(0.8);
+  const auto uvw = [&](double size) {
+    std::vector<std::int64_t> shape{3, 2};
+    if (rates) shape.insert(shape.begin(), 2);
+    std::string node = constant(shape, -size, size, false, 1);
+    return leaf(node, rates ? std::vector<double>{2, 3} : std::vector<double>{3});
+  };
+  baseline_uvw_.assign(n_antenna_, Names(n_antenna_));
+  beam_.resize(n_antenna_);
+  for (std::size_t p = 0; p < n_antenna_; ++p) {
+    station_uvw_.push_back(uvw(300));
+    gain_.push_back(jones_matrix({}));
+    patch_gain_.push_back(jones_matrix({}));
+  }
+  for (std::size_t p = 0; p < n_antenna_; ++p)
+    for (std::size_t q = p; q < n_antenna_; ++q)
+      baseline_uvw_[p][q] = independent_baselines_ ? uvw(300) : made("Subtract", {station_uvw_[p], station_uvw_[q]});
+}
+
+void RandomRime::make_sky() {
+  const auto n = static_cast<std::int64_t>(n_source_);
+  const auto beams = [&](const std::vector<std::int64_t>& stack) {
+    const bool scalar = chance(0.4);
+    for (Names& of_antenna : beam_)
+      of_antenna.push_back(scalar ? leaf(constant(stack, 0.5, 1.5), {stack.begin(), stack.end()})
+                                  : jones_matrix(stack));
+  };
+  if (tensors_) {
+    lmn_ = {leaf(constant({n, 3}, 0.1, 0.5), {double(n), 3})};
+    brightness_ = {made("Stokes", {leaf(constant({n, 4}, 0.2, 1), {double(n), 4})})};
+    shape_ = {chance(0.5) ? leaf(constant({n, 3}, 0, 1e-3), {double(n), 3}) : ""};
+    beams({n});
+    return;
+  }
+  const std::string all = constant({n, 3}, 0.1, 0.5);
+  const bool selected = chance(0.3), moving = chance(0.1);
+  for (std::size_t s = 0; s < n_source_; ++s) {
+    std::string lmn = selected ? made("Selector", {all}, {{"index", array({2}, {double(s), -1})}})
+                      : moving ? made("Composer", {parm(0.1, 0.2), constant({}, 0.1, 0.2), constant({}, 0.5, 0.9)})
+                               : constant({3}, 0.1, 0.5);
+    lmn_.push_back(leaf(lmn, {3}));
+    brightness_.push_back(brightness());
+    shape_.push_back(chance(0.3) ? leaf(constant({3}, 0, 1e-3), {3}) : "");
+    beams({});
+  }
+}
+
+std::string RandomRime::brightness() {
+  switch (pick(5)) {
+    case 0:
+      return made("Stokes", {leaf(constant({4}, 0.2, 1), {4})});
+    case 1:
+      return made("Stokes", {made("Composer", {parm(0.5, 1), constant({3}, -0.1, 0.1)})});
+    case 2:
+      return made("Stokes",
+                  {made("Spectrum", {constant({4}, 0.2, 1), constant({2}, -1, 1), constant({}, 0.9e9, 1.1e9)})});
+    case 3:  // varies in time
+      return leaf(constant({2, 2, 2, 3}, -1, 1, true, 2), {2, 2});
+    default:
+      return made("Matrix22", {constant({}, 0.5, 1), leaf(constant({}, -0.1, 0.1, true), {}), constant({}, -0.1, 0.1),
+                               constant({}, 0.5, 1)});
+  }
+}
+
+std::string RandomRime::jones_matrix(const std::vector<std::int64_t>& stack) {
+  std::vector<std::int64_t> shape = stack;
+  shape.insert(shape.end(), {2, 2});
+  const std::vector<double> dims(shape.begin(), shape.end());
+  if (stack.empty() && chance(0.4)) {
+    const std::string g = made("ToComplex", {parm(0.5, 1.5), parm(-0.5, 0.5)});
+    return made("Matrix22", {g, constant({}, -0.1, 0.1), constant({}, 0, 0), g});
+  }
+  if (chance(0.5)) return leaf(constant(shape, -1, 1, true), dims);
+  shape.insert(shape.end(), {chance(0.5) ? 2 : 1, 3});
+  return leaf(constant(shape, -1, 1, true, 2), dims);
+}
+
+/// Phases, smearing and taper.
+RandomRime::Names RandomRime::scalars(std::size_t p, std::size_t q, const std::string& lmn, const std::string& shape) {
+  Names all;
+  const auto phase = [&](const std::string& uvw) { return made("VisPhaseShift", {"lmn=" + lmn, "uvw=" + uvw}); };
+  if (stations_) {
+    all.push_back(phase(station_uvw_[p]));
+    all.push_back(made(chance(0.5) ? "Conj" : "ConjTranspose", {phase(station_uvw_[q])}));
+  } else {
+    all.push_back(phase(baseline_uvw_[p][q]));
+  }
+  if (smears_) all.push_back(made("TFSmearFactor", {"lmn=" + lmn, "uvw=" + baseline_uvw_[p][q]}));
+  if (!shape.empty()) all.push_back(made("GaussianShape", {shape, baseline_uvw_[p][q]}));
+  return all;
+}
+
+/// Factors from left to right, in a random association.
+std::string RandomRime::product(Names factors, std::vector<bool> is_matrix) {
+  if (factors.size() == 1) return factors[0];
+  const auto matrices = std::count(is_matrix.begin(), is_matrix.end(), true);
+  if (matrices <= 1 && chance(0.4)) return made("Multiply", factors);
+  if (chance(0.4)) return made("MatrixMultiply", factors);
+  const auto half = static_cast<std::ptrdiff_t>(1 + pick(factors.size() - 1));
+  const std::string left =
+      product({factors.begin(), factors.begin() + half}, {is_matrix.begin(), is_matrix.begin() + half});
+  const std::string right =
+      product({factors.begin() + half, factors.end()}, {is_matrix.begin() + half, is_matrix.end()});
+  return made(matrices <= 1 && chance(0.5) ? "Multiply" : "MatrixMultiply", {left, right});
+}
+
+std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
+  Names factors{brightness_[s]};
+  if (beams_) {
+    factors.insert(factors.begin(), beam_[p][s]);
+    factors.push_back(conjugate(beam_[q][s]));
+  }
+  if (gains_inside_) {
+    factors.insert(factors.begin(), gain_[p]);
+    factors.push_back(conjugate(gain_[q]));
+  }
+  std::vector<bool> is_matrix(factors.size(), true);
+  for (const std::string& scalar : scalars(p, q, lmn_[s], shape_[s])) {
+    const auto at = static_cast<std::ptrdiff_t>(pick(factors.size() + 1));
+    factors.insert(factors.begin() + at, scalar);
+    is_matrix.insert(is_matrix.begin() + at, false);
+  }
+  return product(std::move(factors), std::move(is_matrix));
+}
+
+std::string RandomRime::sum(Names terms) {
+  if (terms.size() == 1 && chance(0.5)) return terms[0];
+  if (terms.size() == 2 && chance(0.2)) return made("Subtract", terms);
+  if (chance(0.1)) return made("Negate", {made("Add", terms)});
+  if (chance(0.1)) terms.push_back(constant({2, 2}, -1, 1, true));
+  return made("Add", terms);
+}
+
+std::string RandomRime::visibility(std::size_t p, std::size_t q) {
+  Names terms;
+  for (std::size_t s = 0; s < n_source_; ++s) terms.push_back(term(p, q, s));
+  if (!patches_ || terms.size() < 2) return sum(terms);
+  const auto half = static_cast<std::ptrdiff_t>(1 + pick(terms.size() - 1));
+  const std::string first = sum({terms.begin(), terms.begin() + half});
+  const std::string patch = product(
+      {patch_gain_[p], sum({terms.begin() + half, terms.end()}), conjugate(patch_gain_[q])}, {true, true, true});
+  return sum({first, patch});
+}
+
+std::string RandomRime::of_tensors(std::size_t p, std::size_t q) {
+  Names factors = scalars(p, q, lmn_[0], shape_[0]);
+  if (gains_inside_) factors.insert(factors.begin(), gain_[p]);
+  if (beams_) factors.push_back(beam_[p][0]);
+  factors.push_back(brightness_[0]);
+  if (beams_) factors.push_back(conjugate(beam_[q][0]));
+  if (gains_inside_) factors.push_back(conjugate(gain_[q]));
+  const TestForest::Fields over_sources{{"reduction_axes", std::vector<std::string>{}},
+                                        {"tensor_axis", std::int64_t{0}}};
+  return made("Sum", {made("MatrixMultiply", factors)}, over_sources);
+}
+
+}  // namespace rimetree::test

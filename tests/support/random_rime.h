@@ -1,0 +1,63 @@
+// Measurement equations written in random ways: sources as nodes or as tensors, phases of baselines or of stations,
+// Jones terms on either side, patches, products in any association. For tests that two ways of evaluating a tree agree.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/forest_fixture.h"
+
+namespace rimetree::test {
+
+/// What may be wrong with one leaf of a tree.
+enum class Trouble : std::uint8_t { none, flagged, flagged_by_element, missing, failing };
+
+class RandomRime {
+ public:
+  RandomRime(unsigned seed, Trouble trouble);
+
+  TestForest tree;
+  std::vector<std::string> roots;  ///< visibilities of the baselines
+  std::string objective = "chi_square";
+
+ private:
+  using Names = std::vector<std::string>;
+  double uniform(double low, double high) { return std::uniform_real_distribution<>(low, high)(random_); }
+  bool chance(double probability) { return uniform(0, 1) < probability; }
+  std::size_t pick(std::size_t n) { return random_() % n; }
+  std::string made(const std::string& class_name, const Names& children, const TestForest::Fields& state = {});
+  std::string constant(const std::vector<std::int64_t>& shape, double low, double high, bool is_complex = false,
+                       std::int64_t cells_rank = 0);
+  std::string parm(double low, double high) {
+    const std::string name = "p" + std::to_string(n_node_++);
+    tree.parm(name, uniform(low, high));
+    return name;
+  }
+  /// The node, or what trouble makes of it if it is its turn.
+  std::string leaf(const std::string& node, const std::vector<double>& dims);
+
+  void make_array();
+  void make_sky();
+  std::string brightness();
+  std::string jones_matrix(const std::vector<std::int64_t>& stack);
+  std::string conjugate(const std::string& node) { return made("ConjTranspose", {node}); }
+  Names scalars(std::size_t p, std::size_t q, const std::string& lmn, const std::string& shape);
+  std::string product(Names factors, std::vector<bool> is_matrix);
+  std::string term(std::size_t p, std::size_t q, std::size_t s);
+  std::string sum(Names terms);
+  std::string visibility(std::size_t p, std::size_t q);
+  std::string of_tensors(std::size_t p, std::size_t q);
+
+  std::mt19937 random_;
+  Trouble trouble_;
+  std::size_t n_node_ = 0, n_antenna_ = 2, n_source_ = 1;
+  int leaves_before_trouble_ = -1;
+  bool tensors_ = false, stations_ = false, smears_ = false, beams_ = false, gains_inside_ = false, patches_ = false;
+  bool independent_baselines_ = false;
+  Names station_uvw_;
+  std::vector<Names> baseline_uvw_, beam_;  // [p][q], [antenna][source or tensor]
+  Names lmn_, brightness_, shape_, gain_, patch_gain_;
+};
+
+}  // namespace rimetree::test
