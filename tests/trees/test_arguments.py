@@ -17,7 +17,7 @@ RESULTS = {
     *(rt.DerivativeCheck, rt.NodeDef, rt.NodeStub, rt.Parameter, rt.Result, rt.SkyNodes, rt.SolutionFlag),
     *(rt.SolveReport, rt.Verification, ms.Created, ms.MsGroup, ms.RunReport, sky.Skipped),
     *(calibration.CalibrationReport, calibration.ChunkReport, calibration.GroupPlan, calibration.Kind),
-    calibration.MemoryNeed,
+    *(calibration.MemoryNeed, calibration.NewFlags, ms.FlagChange, ms.FlagVersion),
 }
 
 WRONG_SHAPE = np.ones((2, 1, 3, 1, 2, 1, 2))
@@ -110,10 +110,18 @@ def calls(tmp_path_factory):
         "ms.groups": (ms.groups, {"path": path, "data_desc_id": 0, "field_id": 0, "autocorrelations": False}),
         "ms.inspect": (ms.inspect, {"path": path, "scan_cells": False}),
         "ms.run_options": (ms.run_options, rows),
+        "ms.check_writable": (ms.check_writable, {"path": path, "columns": ["DATA"], "wait_s": 0.0}),
+        "ms.flag_versions": (ms.flag_versions, {"path": path}),
+        "ms.save_flags": (ms.save_flags, {"path": path, "name": "a", "comment": "b"}),
+        "ms.save_flags_before": (ms.save_flags_before, {"path": path, "what": "b"}),
+        "ms.restore_flags": (ms.restore_flags, {"path": path, "name": "none", "wait_s": 0.0}),
         "ms.sample_tiles": (ms.sample_tiles, {"path": path, "columns": ["DATA"], "count": 1}),
         "ms.slot_times": (ms.slot_times, {"path": path, "field_id": 0}),
         "ms.tiles": (ms.tiles, {"path": path, "columns": ["DATA"], "time_slots": 1}),
-        "sky.Source": (sky.Source, {**source, "gaussian": (0.1, 0.1, 0.1), "patch": "p"}),
+        "sky.Source": (
+            sky.Source,
+            {**source, "gaussian": (0.1, 0.1, 0.1), "patch": "p", "gaussian_in_plane": False},
+        ),
         "sky.SkyModel": (sky.SkyModel, {"sources": model.sources}),
         "sky.SkyModel.select": (model.select, {"where": bool, "names": ["a"], "patches": [], "min_flux_jy": 0.1}),
         "sky.synthetic.SyntheticSky": (sky.synthetic.SyntheticSky, vars(sky.synthetic.SyntheticSky())),
@@ -146,6 +154,10 @@ def calls(tmp_path_factory):
             | {"on_iteration": print, "plans": plans},
         ),
         "calibration.check": (calibration.check, {"sky": model, "terms": terms, "options": options, "plans": plans}),
+        "calibration.count_new_flags": (
+            calibration.count_new_flags,
+            {"group": group, "used": None, "opened": ms.OpenSet(path)},
+        ),
         "calibration.groups_by_window": (calibration.groups_by_window, {"path": path, "field_id": 0}),
         "calibration.parse_term": (calibration.parse_term, {"text": "G: diag"}),
         "calibration.parse_terms": (calibration.parse_terms, {"texts": ["G: diag"]}),

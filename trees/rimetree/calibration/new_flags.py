@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import checked
 from ..cells import Cells
 from ..ms import CORRELATION_NAMES, MsGroup, OpenSet, tiles
 from .antenna_jones import FLAGGED, NO_ANTENNA, SINGULAR, AntennaJones
@@ -58,6 +59,7 @@ class NewFlags:
         return replace(self, new=new, new_of_antenna={**self.new_of_antenna, NOT_FINITE: np.maximum(beyond, 0)})
 
 
+@checked
 def count_new_flags(
     group: MsGroup, used: dict[int, Sequence[AntennaJones]] | None, opened: OpenSet | None = None
 ) -> NewFlags:

@@ -73,7 +73,7 @@ class Source:
             raise SkyModelError("a source has no name")
         for name, unit in (("ra_rad", "rad"), ("dec_rad", "rad"), ("ref_freq_hz", "Hz"), ("rm_rad_m2", "rad/m2")):
             put(name, _finite(getattr(self, name), name, self.name, unit))
-        for name in ("logarithmic", "spectrum_scales_polarisation"):
+        for name in ("logarithmic", "spectrum_scales_polarisation", "gaussian_in_plane"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise SkyModelError(f"source {self.name!r}: {name} must be True or False, not {getattr(self, name)!r}")
         for name in ("stokes_jy", "spectrum", *(["gaussian"] if self.gaussian is not None else [])):
