@@ -7,7 +7,8 @@
 // where there is no such child). Result: dimensions and unit of data and model; complex if any of the two is. The
 // weight does not enter: it goes along with the result (Result::weight) to ChiSquare, and Solver looks at that child.
 // Flags: per element, flagged where any child is. Derivative: exact, by dual numbers: those of the data less those of
-// the model. A complex difference counts as two real equations. MeqTrees: Condeq (there model - data).
+// the model. Along an axis on which neither data, model, weight nor flags vary a Condeq is one equation, however many
+// cells the request has. A complex difference counts as two real equations. MeqTrees: Condeq (there model - data).
 #include <algorithm>
 #include <cmath>
 
@@ -39,7 +40,9 @@ class Condeq final : public CellNode<Condeq> {
   static NodeClass info() {
     return {.name = "Condeq",
             .algebra = Algebra::residual,
-            .summary = "Condition equation: data minus model, which a Solver makes small.",
+            .summary =
+                "Condition equation: data minus model, which a Solver makes small. It counts once for each "
+                "cell on which data, model, weight or flags vary.",
             .formula = "data - model",
             .result = "dimensions and unit of data and model; complex if any of the two is",
             .reference = "MeqTrees Condeq (there model - data)",

@@ -6,8 +6,9 @@
 // State: posterior (default false): add the logarithm of the Gaussian priors of all solvable Parms below,
 // -1/2 ((x - mean)/sigma)^2 - 1/2 ln(2 pi sigma^2) for each unknown that has one.
 // Result: scalar, real; constant over the cells; weights must be inverse variances of the real and the imaginary part.
+// A residual counts on the cells on which it, its weight or its flags vary, as in ChiSquare.
 // Flags: none; flagged cells, cells of weight 0 and missing children are left out.
-// Derivative: -sum w Re(conj(r) dr/dp); with priors in reverse mode only. Lochner et al. 2015, MNRAS 450, 1308.
+// Derivative: -sum w Re(conj(r) dr/dp), and that of the priors. Lochner et al. 2015, MNRAS 450, 1308.
 #include <cmath>
 
 #include "runtime/core/error.h"

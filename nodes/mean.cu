@@ -3,7 +3,8 @@
 // Children: x, one or more of equal dimensions and unit; the values of several go into one mean.
 // State: reduction_axes (list of axes, default all), tensor_axis (default -1: none).
 // Result: dimensions without tensor_axis, unit of the children.
-// Flags: flagged cells are left out; the result is flagged (and 0) where nothing is left. Derivative: exact.
+// Flags: flagged cells are left out; the result is flagged (and 0) where nothing is left. Missing if
+// there is nothing to begin with (tensor_axis of length 0). Derivative: exact.
 // MeqTrees: Mean; tensor_axis and several children are added here.
 #include "runtime/cell/cell_reduction.h"
 #include "runtime/core/plugin_api.h"
@@ -12,6 +13,7 @@ namespace rimetree {
 
 struct MeanBody {
   static constexpr bool kRealOnly = false;
+  static constexpr bool kOfNothing = false;
   template <class N>
   RT_HD static void add(N& outcome, N value, std::size_t) {
     outcome += value;

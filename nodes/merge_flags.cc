@@ -37,7 +37,9 @@ class MergeFlags final : public Node {
                        .doc = "bits that are taken from the children \"flags\"; -1: all"}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
-  NodeTraits own_traits() const override { return {.skips_missing = true, .reads_no_values = true}; }
+  NodeTraits own_traits() const override {
+    return {.mixed_axes = kNoAxes, .skips_missing = true, .reads_no_values = true};
+  }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -4,7 +4,8 @@
 // State: reduction_axes (list of axes, default all; only for a single child), tensor_axis (default -1: none).
 // Result: of one child the smallest value over the reduced axes; of several the smallest of them, cell by cell;
 // dimensions without tensor_axis, real, unit of the children.
-// Flags: flagged cells are left out; the result is flagged (and 0) where nothing is left. Not-a-number wins over
+// Flags: flagged cells are left out; the result is flagged (and 0) where nothing is left. Missing if
+// there is nothing to begin with (tensor_axis of length 0). Not-a-number wins over
 // numbers. Derivative: that of the chosen value.
 // MeqTrees: Min.
 #include "runtime/cell/cell_reduction.h"
@@ -14,6 +15,7 @@ namespace rimetree {
 
 struct MinBody {
   static constexpr bool kRealOnly = true;
+  static constexpr bool kOfNothing = false;
   template <class N>
   RT_HD static void add(N& outcome, N value, std::size_t count) {
     if (count == 0 || value < outcome || !(value == value)) outcome = value;  // not-a-number stays

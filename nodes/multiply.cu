@@ -5,8 +5,11 @@
 // State: none. Result: the dimensions of the children; complex if any child is.
 // Flags: per element, flagged where any child is. Derivative: exact, by dual numbers; adjoints by the product rule.
 // MeqTrees: Multiply.
+#include <algorithm>
+
 #include "runtime/cell/cell_node.h"
 #include "runtime/core/plugin_api.h"
+#include "runtime/core/review.h"
 
 namespace rimetree {
 
@@ -17,7 +20,7 @@ struct MultiplyBody {
   }
 };
 
-class Multiply final : public ElementwiseNode<MultiplyBody> {
+class Multiply final : public ElementwiseNode<MultiplyBody>, public Reviewer {
  public:
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
@@ -32,7 +35,27 @@ class Multiply final : public ElementwiseNode<MultiplyBody> {
                           .unit = "any",
                           .doc = "a scalar applies to all elements of a tensor; tensors must have equal dimensions",
                           .repeated = true}},
+            .state = {{.name = "elementwise",
+                       .type = StateType::boolean,
+                       .default_value = false,
+                       .doc = "says that 2x2 matrices are meant to be multiplied element by element: there is no "
+                              "warning then"}},
             .minimum_children = 1};
+  }
+
+  Capabilities capabilities() const override {
+    Capabilities capabilities = ElementwiseNode::capabilities();
+    capabilities.reviewer = this;
+    return capabilities;
+  }
+  void review(const Review& review) const override {
+    const auto is_matrix = [](const TensorShape* dims) {
+      return dims->rank >= 2 && (*dims)[dims->rank - 1] == 2 && (*dims)[dims->rank - 2] == 2;
+    };
+    if (!state().boolean("elementwise") && std::count_if(review.dims.begin(), review.dims.end(), is_matrix) > 1)
+      review.warn(
+          "multiplies 2x2 matrices element by element; the product of matrices is a @ b (MatrixMultiply). If "
+          "it is meant so, write rt.Multiply(a, b, elementwise=True)");
   }
 
  protected:

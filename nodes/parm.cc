@@ -102,6 +102,8 @@ class Parm final : public Node, public UnknownsHolder {
     return sum;
   }
 
+  std::unique_ptr<BatchKernel> make_kernel() const override { return std::make_unique<Kernel>(); }
+
  protected:
   void evaluate(Evaluation& evaluation) const override {
     const std::vector<double> x = coordinates(evaluation, Axis::time, "time_0_s", "time_scale_s", time_terms());
@@ -141,6 +143,16 @@ class Parm final : public Node, public UnknownsHolder {
   }
 
  private:
+  /// Says where cells lie outside of all tiles.
+  class Kernel final : public BatchKernel {
+   public:
+    void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
+      for (const Evaluation* evaluation : batch)
+        static_cast<const Parm&>(evaluation->node).warn_of_cells_outside(evaluation->cells(), context.warnings);
+      BatchKernel::evaluate(context, batch);
+    }
+  };
+
   /// Where the unknowns of a cell's solution tile begin.
   class TileOfCell {
    public:
@@ -158,6 +170,17 @@ class Parm final : public Node, public UnknownsHolder {
     const SolutionTiles& tiles_;
     std::vector<std::int32_t> time_, frequency_;
   };
+
+  void warn_of_cells_outside(const Cells& cells, Warnings& warnings) const {
+    for (const Axis axis : {Axis::time, Axis::frequency}) {
+      const std::size_t n = tiles_.n_outside(cells, axis);
+      if (n == 0) continue;
+      const std::string what = axis == Axis::time ? " time slots" : " channels";
+      warnings.add("Parm outside" + what, "Parm \"" + name() + "\": " + std::to_string(n) + what +
+                                              " lie outside of its solution tiles and take the nearest tile (other "
+                                              "Parms and requests like this are not named)");
+    }
+  }
 
   /// The polynomials of all tiles, of the given coefficients [tile][coefficient].
   Vells polynomials(const Evaluation& evaluation, const std::vector<double>& x, const std::vector<double>& y,

@@ -7,6 +7,8 @@
 // need (MeqTrees' VisPhaseShift of a station has the opposite sign, and the opposite baseline).
 #include "runtime/cell/cell_node.h"
 #include "runtime/core/plugin_api.h"
+#include "runtime/core/review.h"
+#include "runtime/math/directions.h"
 #include "runtime/math/double_double.h"
 
 namespace rimetree {
@@ -27,7 +29,7 @@ struct VisPhaseShiftBody {
   }
 };
 
-class VisPhaseShift final : public CellNode<VisPhaseShift> {
+class VisPhaseShift final : public CellNode<VisPhaseShift>, public Reviewer {
  public:
   explicit VisPhaseShift(const State& state) : CellNode(state), n_minus_(static_cast<int>(state.integer("n_minus"))) {
     if (const auto n = state.integer("n_minus"); n != 0 && n != 1)
@@ -65,6 +67,20 @@ class VisPhaseShift final : public CellNode<VisPhaseShift> {
     if (!(uvw == TensorShape{3}) && !(uvw == TensorShape{2, 3}))
       throw ShapeError("child \"uvw\" has dimensions " + to_string(uvw) + ", expected [3] or [2,3]");
     return lmn.rank == 1 ? TensorShape{} : TensorShape{lmn[0]};
+  }
+
+  Capabilities capabilities() const override {
+    Capabilities capabilities = CellNode::capabilities();
+    capabilities.reviewer = this;
+    return capabilities;
+  }
+  void review(const Review& review) const override {
+    const Result* lmn = review.constant(0);
+    if (lmn == nullptr || lmn->value.is_complex() || review.good_directions.contains(lmn)) return;
+    const std::string mistake =
+        first_mistake_in_directions(lmn->value.real(), lmn->value.dims().size() / 3, lmn->value.cells_per_element());
+    if (!mistake.empty()) throw Error(mistake);
+    review.good_directions.insert(lmn);
   }
 
   VisPhaseShiftBody body() const { return {dims().size(), n_minus_}; }

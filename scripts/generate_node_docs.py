@@ -148,6 +148,8 @@ WRITTEN_ARGUMENTS = {
         "pull_back: Callable[..., object] | None = None",
         "dims: Sequence[int] = ()",
         'depends_on: Sequence[str] = ("domain",)',
+        'mixes: Sequence[str] = ("time", "freq", "l", "m")',
+        "version: int | None = None",
         "origin: str | None = None",
     ]
 }

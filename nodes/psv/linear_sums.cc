@@ -58,8 +58,7 @@ std::uint64_t owner_of(const Evaluation& evaluation, const LinearSum& sum) {
   if (sum.derivative == nullptr) return node;
   const std::uint64_t owner = mix(mix(node, std::string_view("derivative")), std::uint64_t(sum.first_source));
   if (sum.slot != kBrightness) return owner;
-  return mix(mix(owner, static_cast<std::uint64_t>(1 + sum.derivative->parameter.parm)),
-             static_cast<std::uint64_t>(sum.derivative->parameter.coefficient));
+  return mix(owner, fingerprint(sum.derivative->parameter));
 }
 
 }  // namespace

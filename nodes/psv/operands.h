@@ -135,6 +135,7 @@ struct ChildLayout {
   int n_source = 0, brightness_elements = 1;
   bool has_rates = false, has_shape = false;
   std::vector<int> jones_elements;
+  bool has_common_jones = false;  ///< some Jones term is one for all sources (repeated_terms.h)
   int n_minus = 1;
   bool smear_time = true, smear_frequency = true;
 };

@@ -4,7 +4,8 @@
 //          * smearing * shape
 //
 // Children: lmn [S,3]; brightness [S,2,2] or [S] (Jy); uvw [3] (m), or [2,3] with rates (m/s), which turns smearing on;
-//           shape [S,3] (radians; optional); then pairs J_p, J_q^H, each [S] or [S,2,2], the innermost pair first.
+//           shape [S,3] (radians; optional); then pairs J_p, J_q^H, each [S] or [S,2,2], or [] or [2,2] if all sources
+//           have the same, the innermost pair first.
 // State: n_minus, smear_time, smear_frequency. Result: [2,2] in the unit of the brightness.
 // Flags: the default rule. Derivative: exact; with respect to what brightness and Jones terms depend on by the kernels
 // that give the value, else by dual numbers through the scalar body (body.h). Smirnov 2011 (A&A 527, A106) eq. 14;
@@ -21,10 +22,13 @@
 #include "nodes/psv/operands.h"
 #include "nodes/psv/packed_skies.h"
 #include "nodes/psv/reference.h"
+#include "nodes/psv/repeated_terms.h"
 #include "nodes/psv/verify.h"
 #include "runtime/core/error.h"
 #include "runtime/core/node.h"
 #include "runtime/core/plugin_api.h"
+#include "runtime/core/review.h"
+#include "runtime/math/directions.h"
 
 namespace rimetree {
 
@@ -34,7 +38,7 @@ using psv::kBrightness, psv::kFirstJones, psv::kLmn, psv::kShape, psv::kUvw;
 
 }  // namespace
 
-class Psv final : public Node, public MethodChoice {
+class Psv final : public Node, public MethodChoice, public Reviewer {
  public:
   explicit Psv(const State& state) : Node(state) {
     layout_.n_minus = static_cast<int>(state.integer("n_minus"));
@@ -67,9 +71,11 @@ class Psv final : public Node, public MethodChoice {
                       .doc = "Gaussian major and minor axis (FWHM) and position angle; zeros for points",
                       .optional = true},
                      {.label = "jones",
-                      .shape = "[S] or [S,2,2]",
+                      .shape = "[S], [S,2,2], [] or [2,2]",
                       .unit = "dimensionless",
-                      .doc = "pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first",
+                      .doc =
+                          "pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first; one without "
+                          "sources is the same for all of them (outside of all others, J_p @ PSV @ J_q^H costs less)",
                       .repeated = true}},
         .state = {{.name = "n_minus",
                    .type = StateType::integer,
@@ -94,9 +100,17 @@ class Psv final : public Node, public MethodChoice {
 
   /// The general path reads values where they are.
   NodeTraits own_traits() const override {
-    return {.depends_on = kDomain, .varies_along = {Axis::frequency}, .reads_no_values = true};
+    return {.depends_on = kDomain, .varies_along = {Axis::frequency}, .mixed_axes = kNoAxes, .reads_no_values = true};
   }
-  Capabilities capabilities() const override { return {.method = this}; }
+  Capabilities capabilities() const override { return {.method = this, .reviewer = this}; }
+  void review(const Review& review) const override {
+    const Result* lmn = review.constant(kLmn);
+    if (lmn == nullptr || lmn->value.is_complex() || review.good_directions.contains(lmn)) return;
+    const std::string mistake = first_mistake_in_directions(
+        lmn->value.real(), static_cast<std::size_t>(layout_.n_source), lmn->value.cells_per_element());
+    if (!mistake.empty()) throw Error(mistake);
+    review.good_directions.insert(lmn);
+  }
   std::unique_ptr<BatchKernel> make_kernel() const override;
   Description describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
                        std::span<const std::unique_ptr<DeviceContext>> devices) const override;
@@ -110,7 +124,8 @@ class Psv final : public Node, public MethodChoice {
   }
   void pull_back(PullBack& pull) const override { psv::pull_back_general(layout_, pull); }
   bool evaluate_moved(const Evaluation& evaluation, long double step, MovedValues& values) const override {
-    psv::evaluate_moved(layout_, evaluation, step, values);
+    psv::RepeatedTerms repeated;
+    psv::evaluate_moved(layout_, repeated.see(layout_, evaluation), step, values);
     return true;
   }
 
@@ -120,6 +135,7 @@ class Psv final : public Node, public MethodChoice {
   psv::ChildLayout layout_of(std::span<const TensorShape* const> children) const {
     psv::ChildLayout layout = layout_;  // what the state says
     layout.jones_elements.clear();
+    layout.has_common_jones = false;
     const TensorShape& lmn = *children[kLmn];
     if (lmn.rank == 0 || lmn.rank > 2 || lmn[lmn.rank - 1] != 3)
       throw ShapeError("child \"lmn\" has dimensions " + to_string(lmn) + "; expected [S,3] for S sources");
@@ -133,8 +149,12 @@ class Psv final : public Node, public MethodChoice {
       throw ShapeError("child \"shape\" has dimensions " + to_string(*children[kShape]) + "; expected [" +
                        std::to_string(layout.n_source) + ",3]");
     layout.has_shape = children[kShape] != nullptr;
-    for (std::size_t i = kFirstJones; i < children.size(); ++i)
-      layout.jones_elements.push_back(psv::elements_per_source(*children[i], layout.n_source, "jones"));
+    for (std::size_t i = kFirstJones; i < children.size(); ++i) {
+      const bool common = psv::is_common(*children[i], layout.n_source);
+      layout.has_common_jones |= common;
+      layout.jones_elements.push_back(common ? static_cast<int>(children[i]->size())
+                                             : psv::elements_per_source(*children[i], layout.n_source, "jones"));
+    }
     if (layout.jones_elements.size() % 2 != 0)
       throw ShapeError("Jones terms come in pairs J_p, J_q^H, but there are " +
                        std::to_string(layout.jones_elements.size()));
@@ -150,6 +170,16 @@ class PsvKernel final : public BatchKernel {
   explicit PsvKernel(psv::ChildLayout layout) : layout_(std::move(layout)) {}
 
   void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
+    if (!layout_.has_common_jones) return evaluate_stacks(context, batch);
+    bring_inputs_to_host(context, batch);
+    psv::RepeatedTerms repeated;
+    std::vector<Evaluation*> seen;
+    for (Evaluation* evaluation : batch) seen.push_back(repeated.add(layout_, *evaluation));
+    evaluate_stacks(context, seen);
+    repeated.finish();
+  }
+  /// Each Jones term has a matrix for each source.
+  void evaluate_stacks(BatchContext& context, std::span<Evaluation* const> batch) {
     std::vector<psv::LinearSum> sums;
     std::vector<Evaluation*> with_kernels, general;
     for (Evaluation* evaluation : batch) {
@@ -171,18 +201,36 @@ class PsvKernel final : public BatchKernel {
     return layout_.jones_elements.empty() ? std::vector<std::size_t>{kBrightness} : std::vector<std::size_t>();
   }
   void pull_back(BatchContext& context, std::span<PullBack* const> batch) override {
+    if (!layout_.has_common_jones) return pull_back_stacks(context, batch);
+    psv::RepeatedTerms repeated;
+    std::vector<PullBack*> seen;
+    for (PullBack* pull : batch) seen.push_back(repeated.add(layout_, *pull));
+    pull_back_stacks(context, seen);
+    repeated.finish();
+  }
+  void pull_back_stacks(BatchContext& context, std::span<PullBack* const> batch) {
     std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch);
     if (!general.empty()) BatchKernel::pull_back(context, general);
   }
   bool compares() const override { return true; }
   bool compare(BatchContext& context, std::span<Comparison> batch, double slope, ResidualSums& sums) override {
     std::vector<const psv::ChildLayout*> layouts;
+    bool any_common = false;
     for (const PullBack* term : batch.front().terms) {
       const auto* node = dynamic_cast<const Psv*>(&term->inputs.node);
       if (node == nullptr || context.devices.empty()) return false;
       layouts.push_back(&node->layout());
+      any_common |= node->layout().has_common_jones;
     }
-    return psv::compare_batch(context, layouts, batch, slope, sums, compared_);
+    if (!any_common) return psv::compare_batch(context, layouts, batch, slope, sums, compared_);
+    psv::RepeatedTerms repeated;
+    std::vector<Comparison> seen(batch.begin(), batch.end());
+    for (Comparison& comparison : seen)
+      for (std::size_t term = 0; term < comparison.terms.size(); ++term)
+        comparison.terms[term] = repeated.add(*layouts[term], *comparison.terms[term]);
+    const bool done = psv::compare_batch(context, layouts, seen, slope, sums, compared_);
+    if (done) repeated.finish();
+    return done;
   }
 
  private:

@@ -73,6 +73,7 @@ class CellNode : public Node, public DevicePath {
 
   NodeTraits own_traits() const override {
     NodeTraits traits;
+    traits.mixed_axes = kNoAxes;
     if (Derived::kVariesInTime) traits.varies_along.push_back(Axis::time);
     if (Derived::kVariesInFrequency) traits.varies_along.push_back(Axis::frequency);
     if (!traits.varies_along.empty()) traits.depends_on = kDomain;

@@ -15,6 +15,7 @@ namespace rimetree {
 ///   static constexpr bool kRealOnly;
 ///   template <class N> RT_HD static void add(N& outcome, N value, std::size_t count);   (count: values taken before)
 ///   template <class N> RT_HD static N finish(N outcome, std::size_t count);
+///   static constexpr bool kOfNothing;   (whether there is an outcome of no values at all: 0)
 /// and the class has the state fields of reduction_state().
 template <class Body>
 class CellReduction : public Node, public DevicePath {
@@ -58,16 +59,23 @@ class CellReduction : public Node, public DevicePath {
     return result;
   }
   void bind(std::span<const TensorShape* const> children) override {
+    n_child_ = children.size();
     if (tensor_axis_ < 0) return;
     const TensorShape& dims = *children[0];
     length_ = static_cast<std::size_t>(dims[tensor_axis_]);
     for (int i = tensor_axis_ + 1; i < dims.rank; ++i) inner_elements_ *= static_cast<std::size_t>(dims[i]);
   }
   /// A constant counts once for each cell of the request.
-  NodeTraits own_traits() const override { return {.depends_on = kDomain}; }
+  NodeTraits own_traits() const override {
+    NodeTraits traits{.depends_on = kDomain, .mixed_axes = kNoAxes};
+    for (int axis = 0; axis < kAxes; ++axis)
+      if (reduces(static_cast<Axis>(axis), n_child_)) traits.mixed_axes |= set_of(static_cast<Axis>(axis));
+    return traits;
+  }
 
   Capabilities capabilities() const override { return {.device = this}; }
   std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
+    if (is_of_nothing()) return {};
     DevicePlan plan(evaluation);
     for (const Result* child : evaluation.children()) {
       if (!child->flags.empty()) return {};  // what is flagged is left out
@@ -113,6 +121,7 @@ class CellReduction : public Node, public DevicePath {
 
 #ifndef __CUDACC__  // which wants bodies only, but would instantiate these and all that they call
   void evaluate(Evaluation& evaluation) const override {
+    if (is_of_nothing()) return evaluation.set_missing();
     bool any_complex = false;
     for (const Result* child : evaluation.children()) any_complex = any_complex || child->value.is_complex();
     if (any_complex) {
@@ -141,6 +150,9 @@ class CellReduction : public Node, public DevicePath {
 #endif
 
  private:
+  /// Whether there are no values to reduce, not even flagged ones, and no outcome without any.
+  bool is_of_nothing() const { return !Body::kOfNothing && length_ == 0; }
+
   /// The cells of the result, and those that go into each of them.
   struct Extents {
     CellShape kept, inner;
@@ -257,6 +269,7 @@ class CellReduction : public Node, public DevicePath {
   int tensor_axis_;
   // Of the dimension that is reduced: its length, and the elements between its entries.
   std::size_t length_ = 1, inner_elements_ = 1;
+  std::size_t n_child_ = 1;
 };
 
 }  // namespace rimetree

@@ -18,6 +18,11 @@ inline constexpr std::array<std::string_view, kAxes> kAxisNames{"time", "freq", 
 /// Throws StateError naming the known axes if `name` is none of them.
 Axis axis_from_name(std::string_view name);
 
+/// Some of the axes.
+using AxisSet = std::uint8_t;
+inline constexpr AxisSet kNoAxes = 0, kAllAxes = (1 << kAxes) - 1;
+constexpr AxisSet set_of(Axis axis) { return static_cast<AxisSet>(1 << static_cast<int>(axis)); }
+
 /// Extent along each axis; an axis on which nothing varies has length 1.
 struct CellShape {
   std::array<std::int32_t, kAxes> extent{1, 1, 1, 1};

@@ -18,6 +18,7 @@ class Objective;
 class SolverNode;
 struct DeviceChoice;
 struct Request;
+struct Review;
 
 /// A node that holds unknowns: the solvable coefficients of a Parm.
 class UnknownsHolder {
@@ -61,6 +62,15 @@ class RunStages {
   virtual std::vector<std::vector<int>> stages(std::span<const int> children) const = 0;
 };
 
+/// A node that looks at the forest that it is part of, once that has been built and again when constants in it have
+/// changed (runtime/core/review.h).
+class Reviewer {
+ public:
+  virtual ~Reviewer() = default;
+  /// Throws Error where the node can only give nonsense, and warns of what is hardly meant.
+  virtual void review(const Review& review) const = 0;
+};
+
 /// nullptr: the node is no such thing. What is pointed at lives as long as the node.
 struct Capabilities {
   const DevicePath* device = nullptr;  ///< many nodes are evaluated on a device by one launch
@@ -72,6 +82,7 @@ struct Capabilities {
   const DataUse* data = nullptr;
   const RunStages* run = nullptr;
   const DeviceChoice* devices = nullptr;  ///< it chooses the devices of its forest
+  const Reviewer* reviewer = nullptr;
 };
 
 }  // namespace rimetree

@@ -21,6 +21,10 @@ using MovedValues = std::vector<Complex<long double>>;
 struct NodeTraits {
   DependencySet depends_on = kNothing;  ///< beyond what the children depend on
   std::vector<Axis> varies_along;       ///< axes beyond those of the children, for the estimate of memory
+  /// Axes along which a cell of the result may depend on other cells of the children than that one. None: the value on
+  /// a cell follows from the children's values on that cell. Derivatives with respect to the solution tiles of Parms
+  /// are right only if this says so; a class that says nothing is taken to mix all.
+  AxisSet mixed_axes = kAllAxes;
   /// A missing child is left out instead of making this node's result missing: its slot is empty (nullptr), or removed
   /// if it is one of the repeated ones.
   bool skips_missing = false;

@@ -22,6 +22,7 @@ enum Dependency : std::uint8_t {
   kParameter = 4,  ///< values of parameters
   kIteration = 8,  ///< the number of the iteration
   kSolvable = 16,  ///< values of parameters that may be solved for: only then are there derivatives
+  kCall = 32,      ///< what may change between two calls of a forest (Evaluator::begin_call): objects of Python
 };
 using DependencySet = std::uint8_t;
 

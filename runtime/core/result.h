@@ -10,12 +10,17 @@
 
 namespace rimetree {
 
-/// A solvable coefficient: a Parm node's index in the forest and the number of the coefficient within it.
+/// A solvable coefficient: a Parm node's index in the forest and the number of the coefficient within it. It is that of
+/// one solution tile, or of the one that the cell is in: then one derivative is with respect to the unknowns of all
+/// tiles, each on its own cells. Above a node that mixes cells (NodeTraits::mixed_axes) there is one for each tile.
 struct ParameterId {
   std::int32_t parm = 0;
   std::int32_t coefficient = 0;
+  std::int32_t time_tile = -1, frequency_tile = -1;  ///< along each axis; -1: the cell's
   friend auto operator<=>(const ParameterId&, const ParameterId&) = default;
 };
+/// Tells parameters from each other.
+std::uint64_t fingerprint(const ParameterId& parameter);
 
 /// d(value)/d(parameter), of the dimensions and type of the value; its cells may be fewer.
 struct Derivative {

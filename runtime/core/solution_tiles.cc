@@ -107,6 +107,14 @@ std::vector<std::int32_t> SolutionTiles::of_cells(const Cells& cells, Axis axis)
   return tiles;
 }
 
+std::size_t SolutionTiles::n_outside(const Cells& cells, Axis axis) const {
+  const std::vector<double>& edges = axis == Axis::time ? time_edges_s_ : freq_edges_hz_;
+  if (edges.empty() || !cells.has(axis)) return 0;
+  const std::vector<double>& centres = cells.axis(axis).centre;
+  return static_cast<std::size_t>(std::count_if(
+      centres.begin(), centres.end(), [&](double centre) { return centre < edges.front() || centre > edges.back(); }));
+}
+
 ParmLimits::ParmLimits(const State& parm, const SolutionTiles& tiles) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   minimum = per_coefficient(parm, "minimum", tiles, -kNone);

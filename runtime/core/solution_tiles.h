@@ -39,6 +39,9 @@ class SolutionTiles {
   /// one. One entry, 0, if there is one tile along the axis (the grid then need not have the axis).
   std::vector<std::int32_t> of_cells(const Cells& cells, Axis axis) const;
 
+  /// How many cells along an axis lie outside of all tiles: their centres do.
+  std::size_t n_outside(const Cells& cells, Axis axis) const;
+
   const std::vector<double>& time_edges_s() const { return time_edges_s_; }    ///< [n_time() + 1], or empty: one tile
   const std::vector<double>& freq_edges_hz() const { return freq_edges_hz_; }  ///< [n_frequency() + 1], or empty
   /// [time tile, frequency tile, time term, frequency term], row-major; a `value` of one polynomial is the same in all.

@@ -26,10 +26,12 @@ struct SolvedGroup {
   bool converged = false;
   int iterations = 0;
   std::size_t unknowns = 0, rank = 0;
-  std::uint64_t equations = 0;  ///< real ones; a complex datum is two
+  std::uint64_t equations = 0;  ///< real ones from data; a complex datum is two
+  std::uint64_t priors = 0;     ///< unknowns with a Gaussian prior: one more equation each
   std::uint64_t flagged = 0, bad_weight = 0,
                 not_finite = 0;                  ///< data left out: flagged; weight not positive; NaN or Inf
-  double chi_square_before = 0, chi_square = 0;  ///< sum of weight times residual squared
+  double chi_square_before = 0, chi_square = 0;  ///< of the data: sum of weight times residual squared
+  double prior_chi_square_before = 0, prior_chi_square = 0;  ///< of the priors; a solve makes the sum of both small
   double condition = 0;
   double time_s[2] = {0, 0}, freq_hz[2] = {0, 0};  ///< first and last edge of the cells it uses
 };
@@ -41,6 +43,8 @@ struct SolvedParm {
   std::vector<double> value, sigma;  ///< sigma: standard error, NaN where there is none
   std::vector<std::int32_t> flag;    ///< SolutionFlag
   std::vector<std::int32_t> group;   ///< index into SolveReport::groups, -1 where not solved
+  /// Time slots and channels that were solved on but lie outside of all its solution tiles: they take the nearest one.
+  std::uint64_t slots_outside = 0, channels_outside = 0;
 };
 
 struct SolveReport {
@@ -49,10 +53,11 @@ struct SolveReport {
   std::uint64_t data_id = 0;
   std::vector<SolvedGroup> groups;
   std::vector<SolvedParm> parms;
-  std::vector<double> chi_square;      ///< of all groups together, before each iteration and at the end
-  double evaluate_seconds = 0;         ///< evaluation of nodes
-  double algebra_seconds = 0;          ///< making and solving normal equations
-  std::uint64_t statistics_bytes = 0;  ///< what the fast path keeps of the data; 0: the generic one
+  /// Of the data and of the priors of all groups together, before each iteration and at the end.
+  std::vector<double> chi_square, prior_chi_square;
+  double evaluate_seconds = 0;                            ///< evaluation of nodes
+  double algebra_seconds = 0;                             ///< making and solving normal equations
+  std::uint64_t statistics_bytes = 0;                     ///< what the fast path keeps of the data; 0: the generic one
   std::uint64_t bytes_to_devices = 0, bytes_to_host = 0;  ///< copied meanwhile; 0 where there are no devices
 };
 

@@ -21,7 +21,8 @@ struct ThreadPool::Loop {
 };
 
 ThreadPool::ThreadPool(int threads) {
-  if (threads <= 0) threads = default_threads();
+  if (threads < 0) throw Error("the number of threads is " + std::to_string(threads) + "; expected one from 1 on");
+  if (threads == 0) threads = default_threads();
   for (int worker = 1; worker < threads; ++worker) workers_.emplace_back([this, worker] { work(worker); });
 }
 

@@ -33,8 +33,7 @@ struct Input {
   std::uint64_t name() const {
     if (derivative == nullptr) return resident_key(*of).owner;
     const auto node = static_cast<std::uint64_t>(of->node);
-    return mix(mix(mix(kOneDerivative, node), static_cast<std::uint64_t>(derivative->parameter.parm)),
-               static_cast<std::uint64_t>(derivative->parameter.coefficient));
+    return mix(mix(kOneDerivative, node), fingerprint(derivative->parameter));
   }
 };
 

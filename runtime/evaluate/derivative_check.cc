@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "runtime/core/cell_loop.h"
 #include "runtime/core/error.h"
+#include "runtime/core/solution_tiles.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/evaluate/evaluator_pass.h"
 
@@ -193,6 +195,16 @@ class AsWritten {
   std::optional<bool> before_;
 };
 
+/// Which of its Parm's unknowns a derivative of a number without axes is with respect to.
+std::size_t unknown_of(const Forest& forest, const Cells& cells, const ParameterId& id) {
+  const SolutionTiles tiles = SolutionTiles::of(forest.node(id.parm));
+  const auto tile = [&](std::int32_t given, Axis axis) {  // that of the cell is that of the only one
+    return static_cast<std::size_t>(given >= 0 ? given : tiles.of_cells(cells, axis).front());
+  };
+  return tiles.at(tile(id.time_tile, Axis::time), tile(id.frequency_tile, Axis::frequency),
+                  static_cast<std::size_t>(id.coefficient));
+}
+
 }  // namespace
 
 DerivativeCheck check_derivatives(Evaluator& evaluator, const Request& request, int root, Cancellation* cancellation) {
@@ -206,17 +218,13 @@ DerivativeCheck check_derivatives(Evaluator& evaluator, const Request& request, 
   const ResultPtr result = evaluator.evaluate(forward, std::vector<int>{root}, cancellation).front();
   if (!result->ok() || result->value.is_complex() || result->value.size() != 1) return check;
   ValueAndGradient reverse = evaluator.value_and_gradient(plain, root, cancellation);
-  for (const Derivative& derivative : result->derivatives) {
-    const ParameterId id = derivative.parameter;
-    // Forward mode moves a coefficient in all solution tiles alike.
-    const std::span<double> all_tiles = reverse.gradient.of(id.parm);
-    std::size_t n_coefficient = 0;
-    for (const Derivative& other : result->derivatives) n_coefficient += other.parameter.parm == id.parm;
-    UnknownCheck one{evaluator.forest().node(id.parm).name(), id.coefficient, derivative.value.real()[0], 0};
-    for (std::size_t k = static_cast<std::size_t>(id.coefficient); k < all_tiles.size(); k += n_coefficient)
-      one.reverse += all_tiles[k];
-    check.unknowns.push_back(one);
-  }
+  std::map<std::pair<int, std::size_t>, double> by_unknown;
+  for (const Derivative& derivative : result->derivatives)
+    by_unknown[{derivative.parameter.parm, unknown_of(evaluator.forest(), *request.cells, derivative.parameter)}] +=
+        derivative.value.real()[0];
+  for (const auto& [parm, gradient] : reverse.gradient.by_node())
+    for (std::size_t u = 0; u < gradient.size(); ++u)
+      check.unknowns.push_back({evaluator.forest().node(parm).name(), u, by_unknown[{parm, u}], gradient[u]});
   return check;
 }
 

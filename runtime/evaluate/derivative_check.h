@@ -20,7 +20,7 @@ struct NodeCheck {
 /// One unknown's derivative of the root in both modes.
 struct UnknownCheck {
   std::string parm;
-  std::int32_t coefficient = 0;
+  std::size_t unknown = 0;  ///< which of the Parm's: [tile, coefficient], as its values are
   double forward = 0, reverse = 0;
 };
 

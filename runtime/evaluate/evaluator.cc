@@ -85,7 +85,7 @@ KeptResults Evaluator::take_kept() {
   kept.plan = n_plan_;
   for (int node = 0; node < static_cast<int>(kept_.size()); ++node) {
     const DependencySet on = forest_->dependencies(node);
-    if (!kept_[node] || (on & (kDomain | kData)) == 0 || (on & (kSolvable | kIteration)) != 0) continue;
+    if (!kept_[node] || (on & (kDomain | kData)) == 0 || (on & (kSolvable | kIteration | kCall)) != 0) continue;
     if (kept_[node]->value.device() != nullptr) continue;
     const std::uint64_t bytes = result_bytes(*kept_[node]);
     kept.all.push_back({node, kept_stamp_[node], std::move(kept_[node]), bytes});
@@ -115,12 +115,13 @@ std::uint64_t Evaluator::stamp_own(int node, const Request& request) const {
   if (all & kDomain) stamp = mix(stamp, request.cells->fingerprint());
   if (all & kData) stamp = mix(stamp, request.data_id);
   if (all & kIteration) stamp = mix(stamp, request.iteration);
+  if (all & kCall) stamp = mix(stamp, call_);
   return stamp;
 }
 
 // Finds what identifies every result of this request.
 Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation) {
-  Pass pass{request, cancellation};
+  Pass pass{request, cancellation, {*forest_, *request.cells}};
   pass.stamp.resize(forest_->size());
   pass.result.resize(forest_->size());
   pass.waiting_consumers.assign(forest_->size(), 0);
@@ -157,14 +158,39 @@ std::vector<ResultPtr> Evaluator::evaluate_step(const Request& request, const st
   return evaluate_roots(request, roots, cancellation ? *cancellation : none, true, placing);
 }
 
+// Nodes that control, in the order of the script's children: what a node has as its first child comes before what it
+// has as its second, and all below a node before the node itself.
+std::vector<int> Evaluator::controls_below(const std::vector<int>& roots) const {
+  std::vector<int> found;
+  std::vector<bool> seen(forest_->size(), false);
+  std::vector<std::pair<int, std::size_t>> path;  // node, next child
+  for (const int root : roots) {
+    if (!seen[root]) path.emplace_back(root, 0);
+    seen[root] = true;
+    while (!path.empty()) {
+      auto& [node, next] = path.back();
+      const std::vector<int>& children = forest_->children(node);
+      if (next == children.size()) {
+        if (forest_->node(node).capabilities().solver != nullptr) found.push_back(node);
+        path.pop_back();
+        continue;
+      }
+      const int child = children[next++];
+      if (child < 0 || seen[child]) continue;
+      seen[child] = true;
+      path.emplace_back(child, 0);
+    }
+  }
+  return found;
+}
+
 std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const std::vector<int>& roots,
                                                  Cancellation& cancellation) {
   std::map<int, ResultPtr> results;
   if (!plan_->has_controls()) return results;
-  for (const int index : plan_->below(roots)) {
+  for (const int index : controls_below(roots)) {
     const Node& node = forest_->node(index);
     const SolverNode* solver = node.capabilities().solver;
-    if (solver == nullptr) continue;
     const auto start = std::chrono::steady_clock::now();
     const double inside_before = timing_.total_seconds;
     const auto made = std::make_shared<Result>();
@@ -279,7 +305,8 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
   evaluations.reserve(nodes.size());
   for (const int node : nodes) {
     const std::size_t first = children.size();
-    for (const int child : forest_->children(node)) children.push_back(child < 0 ? nullptr : pass.result[child].get());
+    for (const int child : forest_->children(node))
+      children.push_back(child < 0 ? nullptr : seen_by(pass, forest_->node(node), child));
     std::span<const Result*> own = std::span(children).subspan(first);
     made.push_back(std::make_shared<Result>());
     if (Contract::prepare(forest_->node(node), own, *made.back()))
@@ -329,6 +356,17 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     if (!pass.pulls_back(node)) release_children(pass, node);
 }
 
+// A node that mixes cells sees derivatives tile by tile. (The one along a direction is right for all tiles at once.)
+const Result* Evaluator::seen_by(Pass& pass, const Node& node, int child) {
+  const ResultPtr& result = pass.result[child];
+  const AxisSet mixed = node.traits().mixed_axes & (set_of(Axis::time) | set_of(Axis::frequency));
+  if (mixed == kNoAxes || !pass.request.derivatives || pass.request.along_direction || result->derivatives.empty())
+    return result.get();
+  const auto [seen, is_new] = pass.split.try_emplace({child, mixed});
+  if (is_new) seen->second = split_derivatives(*pool_, *result, mixed, pass.tiles);
+  return seen->second ? seen->second.get() : result.get();
+}
+
 bool Evaluator::keeps(const Pass& pass, int node) const {
   if (pass.step && (forest_->dependencies(node) & kSolvable) != 0) return false;
   return plan_->keeps(node) || pass.is_root[node];
@@ -336,7 +374,9 @@ bool Evaluator::keeps(const Pass& pass, int node) const {
 
 void Evaluator::release_children(Pass& pass, int node) {
   for (const int child : forest_->children(node)) {
-    if (child < 0 || --pass.waiting_consumers[child] > 0 || pass.is_root[child] || !pass.result[child]) continue;
+    if (child < 0 || --pass.waiting_consumers[child] > 0) continue;
+    pass.split.erase(pass.split.lower_bound({child, kNoAxes}), pass.split.upper_bound({child, kAllAxes}));
+    if (pass.is_root[child] || !pass.result[child]) continue;
     if (!keeps(pass, child)) {
       pass.bytes_alive -= result_bytes(*pass.result[child]);
       pass.result[child] = nullptr;

@@ -106,6 +106,13 @@ class Evaluator {
   /// else or a class on the way has no derivatives in reverse mode.
   ValueAndGradient value_and_gradient(const Request& request, int root, Cancellation* cancellation = nullptr);
 
+  /// Says that what nodes look at outside of the forest (kCall) may have changed: results that depend on it are made
+  /// anew. Within a call - an evaluation, a solve, a run over a set - it does not change.
+  void begin_call() { ++call_; }
+  /// Lets nodes look at the forest (Reviewer): all of them once it is built, or those above a node whose state has
+  /// changed. What they warn of goes to warnings(). Throws ForestError, with all that is wrong.
+  void review(std::optional<int> changed = {});
+
   /// Lets go of all kept results.
   void forget();
   /// Of those of some nodes.
@@ -170,8 +177,10 @@ class Evaluator {
   std::uint64_t stamp_own(int node, const Request& request) const;
   std::vector<ResultPtr> evaluate_roots(const Request& request, const std::vector<int>& roots,
                                         Cancellation& cancellation, bool step, Placing placing);
+  std::vector<int> controls_below(const std::vector<int>& roots) const;
   std::map<int, ResultPtr> run_controls(const Request& request, const std::vector<int>& roots,
                                         Cancellation& cancellation);
+  const Result* seen_by(Pass& pass, const Node& node, int child);
   bool keeps(const Pass& pass, int node) const;
   Pass prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation);
   void run_wave(Pass& pass, std::span<const int> roots);
@@ -211,6 +220,7 @@ class Evaluator {
   std::unique_ptr<const Plan> plan_;
   std::uint64_t n_plan_ = 0;    // how many have been made
   std::uint64_t plan_version_;  // of the forest, when it was planned
+  std::uint64_t call_ = 0;
   EvaluatorOptions options_;
   ThreadPool threads_;
   std::shared_ptr<memory::Pool> pool_;

@@ -5,6 +5,7 @@
 
 #include "runtime/evaluate/contract.h"
 #include "runtime/evaluate/evaluator.h"
+#include "runtime/evaluate/tile_derivatives.h"
 
 namespace rimetree {
 
@@ -17,6 +18,7 @@ inline std::uint64_t result_bytes(const Result& result) {
 struct Evaluator::Pass {
   const Request& request;
   Cancellation& cancellation;
+  TilesOnCells tiles;
   std::vector<std::uint64_t> stamp{};    // by node: identifies what the result is made from
   std::vector<ResultPtr> result{};       // by node: alive in this call
   std::vector<int> waiting_consumers{};  // by node: consumers still to be evaluated in this call
@@ -26,6 +28,8 @@ struct Evaluator::Pass {
   Placing placing = Placing::roots_on_host;
   std::uint64_t bytes_alive = 0;
   std::vector<int> nodes{};  // below the roots of the current wave, in evaluation order
+  /// By child and the axes that its parents mix: how these see it, where that is not as it is.
+  std::map<std::pair<int, AxisSet>, ResultPtr> split{};
   // Of the batch being evaluated; its arrays serve all batches, since large ones are slow to get and to give back.
   struct {
     std::vector<const Result*> children;

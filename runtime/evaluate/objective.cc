@@ -5,6 +5,7 @@
 
 #include "runtime/core/error.h"
 #include "runtime/core/forest.h"
+#include "runtime/core/solution_tiles.h"
 #include "runtime/core/thread_pool.h"
 
 namespace rimetree {
@@ -20,28 +21,28 @@ void add_exactly(double& sum, double& lost, double x) {
 
 /// Calls good(index of the value, weight) for each residual that has a weight that is not 0.
 template <class Good>
-void for_each_residual(const Result& residual, const CellShape& cells, const Good& good) {
+void for_each_residual(const Result& residual, const Good& good) {
   const Vells& value = residual.value;
   const ResidualWeights weights(residual);
   const auto value_stride = broadcast_strides(value.cells());
   const std::size_t plane = value.cells_per_element();
   for (std::size_t e = 0; e < value.dims().size(); ++e)
-    for_each_cell(cells, [&](const std::array<int, kAxes>& cell) {
+    for_each_cell(cells_of(residual), [&](const std::array<int, kAxes>& cell) {
       if (const double w = weights.at(e, cell); w != 0) good(e * plane + offset_of(cell, value_stride), w);
     });
 }
 /// The same for sound weights only.
 template <class Good>
-void for_each_sound_residual(const Result& residual, const CellShape& cells, const Good& good) {
-  for_each_residual(residual, cells, [&](std::size_t i, double w) {
+void for_each_sound_residual(const Result& residual, const Good& good) {
+  for_each_residual(residual, [&](std::size_t i, double w) {
     if (ResidualWeights::is_sound(w)) good(i, w);
   });
 }
 
-ResidualSums sums_of(const Result& residual, const CellShape& cells) {
+ResidualSums sums_of(const Result& residual) {
   ResidualSums sums;
   const std::uint64_t parts = residual.value.is_complex() ? 2 : 1;
-  for_each_residual(residual, cells, [&](std::size_t i, double w) {
+  for_each_residual(residual, [&](std::size_t i, double w) {
     if (!sums.add_weight(w, parts)) return;
     const Vells& value = residual.value;
     const double square = parts == 2 ? squared_modulus(value.complex()[i]) : value.real()[i] * value.real()[i];
@@ -50,8 +51,8 @@ ResidualSums sums_of(const Result& residual, const CellShape& cells) {
   return sums;
 }
 
-void pull_residual(const Result& residual, const CellShape& cells, double scale, Vells& adjoint) {
-  for_each_sound_residual(residual, cells, [&](std::size_t i, double w) {
+void pull_residual(const Result& residual, double scale, Vells& adjoint) {
+  for_each_sound_residual(residual, [&](std::size_t i, double w) {
     if (adjoint.is_complex())
       adjoint.complex()[i] += (2 * scale * w) * residual.value.complex()[i];
     else
@@ -59,7 +60,43 @@ void pull_residual(const Result& residual, const CellShape& cells, double scale,
   });
 }
 
+/// Which of its Parm's unknowns a parameter is; where the Parm has several tiles the parameter says which of them.
+std::size_t unknown_of(const Forest& forest, const ParameterId& parameter) {
+  const SolutionTiles tiles = SolutionTiles::of(forest.node(parameter.parm));
+  return tiles.at(static_cast<std::size_t>(std::max(parameter.time_tile, 0)),
+                  static_cast<std::size_t>(std::max(parameter.frequency_tile, 0)),
+                  static_cast<std::size_t>(parameter.coefficient));
+}
+
+/// What the residuals depend on, and what else the result does: a prior knows all tiles of a Parm, on these cells or
+/// not.
+std::vector<ParameterId> all_parameters(const Evaluation& evaluation, const Forest& forest, const Gradient& apart) {
+  std::vector<ParameterId> parameters = evaluation.parameters();
+  if (parameters.front() == kDirection) return parameters;
+  for (const auto& [node, gradient] : apart.by_node()) {
+    const SolutionTiles tiles = SolutionTiles::of(forest.node(node));
+    for (std::size_t u = 0; u < gradient.size(); ++u) {
+      if (gradient[u] == 0) continue;
+      const std::size_t tile = u / tiles.n_coefficient();
+      ParameterId id{node, static_cast<std::int32_t>(u % tiles.n_coefficient())};
+      if (tiles.n_time() > 1) id.time_tile = static_cast<std::int32_t>(tile / tiles.n_frequency());
+      if (tiles.n_frequency() > 1) id.frequency_tile = static_cast<std::int32_t>(tile % tiles.n_frequency());
+      parameters.push_back(id);
+    }
+  }
+  std::sort(parameters.begin(), parameters.end());
+  parameters.erase(std::unique(parameters.begin(), parameters.end()), parameters.end());
+  return parameters;
+}
+
 }  // namespace
+
+CellShape cells_of(const Result& residual) {
+  CellShape cells = residual.value.cells();
+  if (!residual.flags.empty()) cells = broadcast(cells, residual.flags.cells());
+  if (!residual.weight.empty()) cells = broadcast(cells, residual.weight.cells());
+  return cells;
+}
 
 void ResidualSums::add(const ResidualSums& more) {
   add_exactly(chi_square, lost[0], more.chi_square);
@@ -88,7 +125,7 @@ void Objective::add_residuals(BatchContext& context, const Evaluation& evaluatio
   context.threads.parallel_for(
       n, 1,
       [&](std::size_t begin, std::size_t end, int) {
-        for (std::size_t i = begin; i < end; ++i) parts[i] = sums_of(evaluation.child(i), evaluation.cells().shape());
+        for (std::size_t i = begin; i < end; ++i) parts[i] = sums_of(evaluation.child(i));
       },
       &context.cancellation);
   for (const ResidualSums& part : parts) sums.add(part);
@@ -113,53 +150,42 @@ void Objective::pull_residuals(BatchContext& context, PullBack& pull, double wei
       targets.size(), distinct ? 1 : targets.size(),
       [&](std::size_t begin, std::size_t end, int) {
         for (std::size_t i = begin; i < end; ++i)
-          pull_residual(pull.inputs.child(targets[i].second), pull.inputs.cells().shape(), weight, *targets[i].first);
+          pull_residual(pull.inputs.child(targets[i].second), weight, *targets[i].first);
       },
       &context.cancellation);
 }
 
-/// d(result)/dp = slope * sum of 2 w Re(conj(r) dr/dp), parameter by parameter.
-/// The derivative with respect to a coefficient is that of moving it in all solution tiles alike.
+/// d(result)/dp = slope * sum of 2 w Re(conj(r) dr/dp), and what does not depend on the residuals.
 void Objective::add_derivatives(Evaluation& evaluation, const Forest& forest) const {
-  const std::vector<ParameterId> parameters = evaluation.parameters();
+  if (!evaluation.has_derivatives()) return;
   Gradient apart;  // of what does not depend on the residuals
-  std::map<int, std::size_t> n_coefficient;
-  for (const ParameterId& parameter : parameters) {
-    if (parameter == kDirection) {
-      for (std::size_t i = 0; i < forest.size(); ++i)
-        if (const auto node = static_cast<int>(i); forest.node(node).n_unknown() > 0)
-          apart.include(node, forest.node(node).n_unknown());
-    } else {
-      apart.include(parameter.parm, forest.node(parameter.parm).n_unknown());
-      ++n_coefficient[parameter.parm];
-    }
-  }
-  if (!parameters.empty()) value_of({}, forest, &apart, 1);
-  for (const ParameterId& parameter : parameters) {
+  for (std::size_t i = 0; i < forest.size(); ++i)
+    if (const auto node = static_cast<int>(i); forest.node(node).n_unknown() > 0)
+      apart.include(node, forest.node(node).n_unknown());
+  value_of({}, forest, &apart, 1);
+  for (const ParameterId& parameter : all_parameters(evaluation, forest, apart)) {
     double sum = 0, lost = 0;
     for (const Result* residual : evaluation.children()) {
       const Vells* derivative = residual->derivative(parameter);
       if (derivative == nullptr) continue;
       const Vells along = on_cells(evaluation.pool, *derivative, residual->value);
-      const auto add = [&](std::size_t i, double w) {
+      for_each_sound_residual(*residual, [&](std::size_t i, double w) {
         const Vells& value = residual->value;
         const double product = value.is_complex() ? value.complex()[i].re * along.complex()[i].re +
                                                         value.complex()[i].im * along.complex()[i].im
                                                   : value.real()[i] * along.real()[i];
         add_exactly(sum, lost, 2 * w * product);
-      };
-      for_each_sound_residual(*residual, evaluation.cells().shape(), add);
+      });
     }
     Vells derivative = evaluation.make(NumberType::real, CellShape{});
     derivative.real()[0] = slope() * (sum + lost);
-    if (parameter == kDirection)
+    if (parameter == kDirection) {
       for (const auto& [node, gradient] : apart.by_node())
         for (std::size_t k = 0; k < gradient.size(); ++k)
           derivative.real()[0] += direction_component(node, k) * gradient[k];
-    const std::span<double> all_tiles = apart.of(parameter.parm);
-    for (std::size_t k = static_cast<std::size_t>(parameter.coefficient); k < all_tiles.size();
-         k += n_coefficient[parameter.parm])
-      derivative.real()[0] += all_tiles[k];
+    } else if (const std::span<double> own = apart.of(parameter.parm); !own.empty()) {
+      derivative.real()[0] += own[unknown_of(forest, parameter)];
+    }
     evaluation.add(parameter, std::move(derivative));
   }
 }

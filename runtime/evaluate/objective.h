@@ -48,13 +48,16 @@ class ResidualWeights {
   std::array<std::size_t, kAxes> flag_stride_, weight_stride_;
 };
 
+/// The cells of a residual: those on which it, its weight or its flags vary. Along an axis on which none of them does
+/// it is one residual, however many cells the request has.
+CellShape cells_of(const Result& residual);
+
 /// One child each: a Condeq. Flagged cells and cells of weight zero are left out; missing children too.
 class Objective : public Node {
  public:
   using Node::Node;
   TensorShape result_dims(std::span<const TensorShape* const> children) const override;
-  /// A residual that does not vary along an axis counts for each cell of it.
-  NodeTraits own_traits() const override { return {.depends_on = kDomain, .skips_missing = true}; }
+  NodeTraits own_traits() const override { return {.skips_missing = true}; }
   Capabilities capabilities() const override { return {.objective = this}; }
   std::unique_ptr<BatchKernel> make_kernel() const override;
 

@@ -63,6 +63,7 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
     current_ = std::move(at_trial);
     first_.objective = current_.objective;
     first_.chi_square = current_.chi_square;
+    first_.prior_chi_square = current_.prior_chi_square;
     first_.equations = current_.equations;
     if (current_.equations == 0) return finish(FitStatus::no_equations);
     if (!finite) return finish(FitStatus::not_finite);
@@ -192,7 +193,8 @@ bool LevenbergMarquardt::converged(double model_change) const {
   const double floor = 1e-24 * current_.data_power;  // what rounding leaves of a perfect fit, and some more
   if (model_change <= floor) return true;
   const double freedom = std::max(1.0, static_cast<double>(current_.equations) - static_cast<double>(current_.n));
-  const double variance = current_.chi_square / freedom;  // of a residual, in units of what its weight says
+  const double variance =
+      (current_.chi_square + current_.prior_chi_square) / freedom;  // of a residual, in units of what its weight says
   return model_change <= options_.tolerance * options_.tolerance * current_.data_power &&
          model_change <= options_.sigma_tolerance * options_.sigma_tolerance * variance;
 }

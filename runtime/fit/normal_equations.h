@@ -18,8 +18,10 @@ struct NormalEquations {
   std::vector<double> gradient;  ///< [n] = -1/2 d(objective)/dx
   double objective = 0;          ///< what is minimised: sum of w r^2, or of a robust function of it, and priors
   double chi_square = 0;         ///< sum of w r^2 with the weights of the matrix, without priors
+  double prior_chi_square = 0;   ///< the same of priors
   double data_power = 0;         ///< sum of w d^2 of the data d: what rounding errors of the sums are relative to
-  std::size_t equations = 0;     ///< real equations
+  std::size_t equations = 0;     ///< real equations, priors included
+  std::size_t priors = 0;        ///< those that are priors
   double information = 0;        ///< their Fisher information relative to the matrix: less than one each if robust
   std::shared_ptr<const Sparsity> sparsity;  ///< which elements the matrix has; none: all of them
 
@@ -62,8 +64,10 @@ inline void add_priors(NormalEquations& equations, const std::vector<double>& x,
     equations.at(k, k) += weight;
     equations.gradient[k] += weight * difference;
     equations.objective += weight * difference * difference;
+    equations.prior_chi_square += weight * difference * difference;
     equations.data_power += weight * mean[k] * mean[k];
     ++equations.equations;
+    ++equations.priors;
     ++equations.information;
   }
 }

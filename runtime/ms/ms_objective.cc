@@ -34,8 +34,27 @@ MsObjective::MsObjective(std::unique_ptr<MeasurementSet> ms, Evaluator& evaluato
   reader_ = std::make_unique<TileReader>(*ms_, std::move(selection));
   if (options_.rows.time_slots == 0) fit(evaluator);
   tiles_ = std::make_unique<TileStream>(*reader_, TileStream::Options{false, options_.memory_bytes});
+  if (tiles_->size() > 1) refuse_what_is_no_data(evaluator);
   results_.resize(tiles_->size());
   for (std::size_t i = 0; i < tiles_->size(); ++i) data_id_.push_back(next_data_id());
+}
+
+/// A residual that is the same for all tiles would count with each of them.
+void MsObjective::refuse_what_is_no_data(Evaluator& evaluator) const {
+  const Forest& forest = evaluator.forest();
+  evaluator.update_plan();
+  rimetree::CellShape cells;
+  cells[Axis::time] = 2;
+  for (const int child : forest.children(root_)) {
+    const bool is_data = (forest.dependencies(child) & kData) != 0;
+    if (is_data || evaluator.plan().result_cells(child, cells)[Axis::time] > 1) continue;
+    const Node& node = forest.node(child);
+    throw Error((node.origin().empty() ? "" : node.origin() + ": ") + "node \"" + node.name() + "\" (" +
+                node.node_class().name +
+                ") depends neither on data nor on time, so that it would count once for each of " +
+                std::to_string(tiles_->size()) + " tiles. What is known of a Parm is said by its prior_mean and " +
+                "prior_sigma, which a LogLikelihood with posterior=True takes once");
+  }
 }
 
 /// Tiles such that their data and what is evaluated on one at a time stay within the budget.

@@ -45,6 +45,7 @@ class MsObjective {
   std::uint64_t kept_result_bytes() const { return kept_result_bytes_; }
 
  private:
+  void refuse_what_is_no_data(Evaluator& evaluator) const;
   void fit(Evaluator& evaluator);
   void add_tile(Evaluator& evaluator, Tile& tile, std::size_t index, bool gradient, Cancellation* cancellation,
                 Outcome& outcome);

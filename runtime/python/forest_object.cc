@@ -67,8 +67,9 @@ Ref result_to_python(const Forest& forest, const Result& result) {
   if (result.ok()) dict.set("value", make_array(result.value));
   if (!result.flags.empty()) dict.set("flags", make_array(result.flags));
   dict.set("derivatives", list_of(result.derivatives, [&](const Derivative& derivative) {
-             return tuple(text(forest.node(derivative.parameter.parm).name()),
-                          integer(derivative.parameter.coefficient), make_array(derivative.value));
+             const ParameterId& id = derivative.parameter;
+             return tuple(text(forest.node(id.parm).name()), integer(id.coefficient), integer(id.time_tile),
+                          integer(id.frequency_tile), make_array(derivative.value));
            }));
   dict.set("failures", list_of(result.failures, [](const Failure& failure) {
              return tuple(text(failure.node), text(failure.node_class), text(failure.origin), text(failure.message));
@@ -116,7 +117,15 @@ PyObject* set_state(PyObject* self, PyObject* arguments) {
     if (!PyArg_ParseTuple(arguments, "UO!", &name, &PyDict_Type, &fields)) throw PythonError();
     const EvaluatorInUse evaluator(self);  // not while it runs
     Forest& forest = *contents_of(self).forest;
-    forest.set_state(forest.find(string_of(name)), state_of(fields));
+    const int index = forest.find(string_of(name));
+    const auto before = forest.node(index).state().values();
+    forest.set_state(index, state_of(fields));
+    try {
+      evaluator->review(index);
+    } catch (...) {
+      forest.set_state(index, before);
+      throw;
+    }
     return none();
   });
 }
@@ -325,6 +334,7 @@ PyObject* build_forest(PyObject*, PyObject* arguments) {
     EvaluatorOptions options{threads, memory_budget, {string_of(device), 0}};
     if (as_written != Py_None) options.as_written = as_written == Py_True;
     auto evaluator = std::make_unique<Evaluator>(forest, options);
+    evaluator->review();
     auto* object = PyObject_New(ForestObject, forest_type);
     if (object == nullptr) throw PythonError();
     new (&object->contents) Contents{std::move(forest), std::move(evaluator), false};
@@ -340,6 +350,7 @@ EvaluatorInUse::EvaluatorInUse(PyObject* forest) {
   Contents& contents = contents_of(forest);
   if (contents.in_use) throw Error("this forest is being evaluated by another thread");
   contents.in_use = true;
+  contents.evaluator->begin_call();
   forest_ = Ref::borrowed(forest);
   evaluator_ = contents.evaluator.get();
 }

@@ -128,8 +128,8 @@ PyObject* check_forest_derivatives(PyObject*, PyObject* arguments) {
                                         number(node.noise), boolean(node.extended));
                          }),
                  list_of(check.unknowns, [](const UnknownCheck& unknown) {
-                   return tuple(text(unknown.parm), integer(unknown.coefficient), number(unknown.forward),
-                                number(unknown.reverse));
+                   return tuple(text(unknown.parm), integer(static_cast<std::int64_t>(unknown.unknown)),
+                                number(unknown.forward), number(unknown.reverse));
                  }));
   });
 }

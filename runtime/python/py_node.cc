@@ -68,6 +68,8 @@ class PyNode final : public Node {
       else
         throw StateError("depends_on may hold \"domain\", \"data\" and \"iteration\", not \"" + name + "\"");
     }
+    for (const std::string& name : state.text_list("mixes")) mixed_ |= set_of(axis_from_name(name));
+    if (state.integer("version") < 0) dependencies_ |= kCall;
   }
 
   static NodeClass info() {
@@ -85,12 +87,25 @@ class PyNode final : public Node {
                 {.name = "depends_on",
                  .type = StateType::text_list,
                  .default_value = std::vector<std::string>{"domain"},
-                 .doc = "beyond the children: domain, data, iteration"}}};
+                 .doc = "beyond the children: domain, data, iteration"},
+                {.name = "mixes",
+                 .type = StateType::text_list,
+                 .default_value = std::vector<std::string>(kAxisNames.begin(), kAxisNames.end()),
+                 .doc = "axes along which a cell of the result may depend on other cells of the children"},
+                {.name = "version",
+                 .type = StateType::integer,
+                 .default_value = std::int64_t{-1},
+                 .doc = "of what the object holds: results are kept as long as it stays the same; -1: until the call "
+                        "of the forest ends",
+                 .per_node = true}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return dims_; }
   NodeTraits own_traits() const override {
-    return {.depends_on = dependencies_, .varies_along = {Axis::time, Axis::frequency}, .single_threaded = true};
+    return {.depends_on = dependencies_,
+            .varies_along = {Axis::time, Axis::frequency},
+            .mixed_axes = mixed_,
+            .single_threaded = true};
   }
 
  protected:
@@ -158,6 +173,7 @@ class PyNode final : public Node {
 
   TensorShape dims_;
   DependencySet dependencies_ = kNothing;
+  AxisSet mixed_ = kNoAxes;
 };
 
 RIMETREE_REGISTER_NODE(PyNode);

@@ -22,10 +22,13 @@ Ref group_to_python(const SolvedGroup& group) {
   dict.set("unknowns", integer(static_cast<std::int64_t>(group.unknowns)));
   dict.set("rank", integer(static_cast<std::int64_t>(group.rank))).set("condition", number(group.condition));
   dict.set("equations", integer(static_cast<std::int64_t>(group.equations)));
+  dict.set("priors", integer(static_cast<std::int64_t>(group.priors)));
   dict.set("flagged", integer(static_cast<std::int64_t>(group.flagged)));
   dict.set("bad_weight", integer(static_cast<std::int64_t>(group.bad_weight)));
   dict.set("not_finite", integer(static_cast<std::int64_t>(group.not_finite)));
   dict.set("chi_square_before", number(group.chi_square_before)).set("chi_square", number(group.chi_square));
+  dict.set("prior_chi_square_before", number(group.prior_chi_square_before));
+  dict.set("prior_chi_square", number(group.prior_chi_square));
   dict.set("time_s", tuple(number(group.time_s[0]), number(group.time_s[1])));
   dict.set("freq_hz", tuple(number(group.freq_hz[0]), number(group.freq_hz[1])));
   return dict.take();
@@ -37,12 +40,15 @@ Ref report_to_python(const Owner& report) {
     Dict one;
     one.set("value", view(report, parm.value, parm.shape, "d")).set("sigma", view(report, parm.sigma, parm.shape, "d"));
     one.set("flag", view(report, parm.flag, parm.shape, "i")).set("group", view(report, parm.group, parm.shape, "i"));
+    one.set("slots_outside", integer(static_cast<std::int64_t>(parm.slots_outside)));
+    one.set("channels_outside", integer(static_cast<std::int64_t>(parm.channels_outside)));
     parms.set(parm.parm, one.take());
   }
   Dict dict;
   dict.set("solver", text(report->solver)).set("method", text(report->method));
   dict.set("groups", list_of(report->groups, group_to_python)).set("parms", parms.take());
   dict.set("chi_square", number_list(report->chi_square));
+  dict.set("prior_chi_square", number_list(report->prior_chi_square));
   dict.set("evaluate_seconds", number(report->evaluate_seconds));
   dict.set("algebra_seconds", number(report->algebra_seconds));
   dict.set("statistics_bytes", integer(static_cast<std::int64_t>(report->statistics_bytes)));

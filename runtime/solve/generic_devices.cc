@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/core/fingerprint.h"
+#include "runtime/evaluate/objective.h"
 #include "runtime/solve/generic_source.h"
 #include "runtime/solve/operand.h"
 #include "runtime/solve/sums_body.h"
@@ -79,6 +80,9 @@ class GenericSource::AssemblyBuilder {
       entries_.emplace_back(gradient + row, source + k);
       for (std::size_t j = 0; j <= i; ++j) {
         const auto [l, column] = places[j];
+        // Two derivatives with respect to one unknown: the square of their sum has twice their product.
+        if (i != j && row == column)
+          entries_.emplace_back(matrix + equations.place(row, column), source + sum_value(n_vector, k + 1, l + 1));
         entries_.emplace_back(matrix + equations.place(row, column), source + sum_value(n_vector, k + 1, l + 1));
       }
     }
@@ -124,8 +128,7 @@ const GenericSource::Assembly& GenericSource::assembly(const SumShare& share, st
   for (const std::uint32_t e : share) {
     version = mix(version, std::uint64_t{e});
     for (const Derivative& derivative : inputs[e - begin].condeq->derivatives)
-      version = mix(mix(version, static_cast<std::uint64_t>(derivative.parameter.parm)),
-                    static_cast<std::uint64_t>(derivative.parameter.coefficient));
+      version = mix(version, fingerprint(derivative.parameter));
   }
   const auto [known, is_new] = assemblies_.try_emplace(version);
   Assembly& made = known->second;
@@ -185,6 +188,7 @@ void GenericSource::add_on_devices(std::size_t begin, std::span<Inputs> inputs, 
     const auto device = std::find_if(devices.begin(), devices.end(),
                                      [arrays](const auto& context) { return &context->arrays() == arrays; });
     if (device == devices.end() || inputs[i].data->stamp == 0) continue;
+    if (cells_of(condeq) != part_.cells()) continue;  // does not count on each cell
     // Those like the first go together; others are for the host.
     const std::size_t n_element = condeq.value.dims().size();
     if (dimensions == 0) blocks.n_element = n_element, dimensions = condeq.value.is_complex() ? 2 : 1;

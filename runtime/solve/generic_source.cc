@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/core/error.h"
+#include "runtime/evaluate/objective.h"
 #include "runtime/solve/cell_sums.h"
 #include "runtime/solve/operand.h"
 
@@ -30,7 +31,13 @@ std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const
   for (std::size_t e = 0; e < problem_.equations.size(); ++e) {
     const Equation& equation = problem_.equations[e];
     std::uint64_t derivatives = 0;
-    for (const int p : equation.parms) derivatives += problem_.parms[p].tiles.n_coefficient();
+    for (const auto& [p, mixed] : equation.parms) {
+      const SolvableParm& parm = problem_.parms[p];
+      // Above a node that mixes cells there is one for each tile as well.
+      const std::size_t tiles = ((mixed & set_of(Axis::time)) != 0 ? parm.time_tiles.size() : 1) *
+                                ((mixed & set_of(Axis::frequency)) != 0 ? parm.frequency_tiles.size() : 1);
+      derivatives += parm.tiles.n_coefficient() * (tiles > 1 ? 1 + tiles : 1);
+    }
     // The Condeq and the model at most are alive with all their derivatives at a time.
     const std::uint64_t of_this = 2 * (1 + derivatives) * plan.result_bytes(equation.condeq, cells);
     if (portions.empty() || bytes + of_this > budget / 4) {
@@ -59,6 +66,7 @@ void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& ca
   ++iteration_;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     part_ = PartView(parts_.part(i), problem_);
+    part_.is_first = i == 0;
     part_.request.derivatives = true;
     part_.request.verify = 0;
     part_.request.iteration += iteration_;
@@ -83,6 +91,7 @@ void GenericSource::add_part(std::vector<GroupEquations>& groups, Cancellation& 
     for (std::size_t e = begin; e < end; ++e) {
       const ResultPtr* of = &results[3 * (e - begin)];
       if (!of[0]->ok()) continue;  // no data of this baseline
+      if (!part_.is_first && problem_.is_same_in_all_parts(evaluator_.forest(), evaluator_.plan(), e)) continue;
       inputs[e - begin] = {of[0].get(), of[1].get(), problem_.equations[e].weight >= 0 ? of[2].get() : nullptr};
     }
     add_on_devices(begin, inputs, groups, cancellation);
@@ -104,13 +113,14 @@ void GenericSource::add_part(std::vector<GroupEquations>& groups, Cancellation& 
 
 void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution& contribution) const {
   const Result& condeq = *inputs.condeq;
-  std::vector<Operand> derivatives;
+  std::vector<std::pair<std::size_t, Operand>> derivatives;  // place of the unknown
   std::vector<std::uint32_t> unknowns;
   for (const Derivative& derivative : condeq.derivatives) {
     const std::int64_t unknown = problem_.unknown(derivative.parameter, item);
     if (unknown < 0) continue;
-    unknowns.push_back(static_cast<std::uint32_t>(unknown));
-    derivatives.emplace_back(derivative.value);
+    const auto known = std::find(unknowns.begin(), unknowns.end(), static_cast<std::uint32_t>(unknown));
+    derivatives.emplace_back(static_cast<std::size_t>(known - unknowns.begin()), derivative.value);
+    if (known == unknowns.end()) unknowns.push_back(static_cast<std::uint32_t>(unknown));
   }
   const std::size_t n = unknowns.size();
   contribution.reset(n);
@@ -122,12 +132,13 @@ void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution
   const bool is_complex = condeq.value.is_complex();
   const int dimensions = is_complex ? 2 : 1;
   const double weight_factor = problem_.equations[item.equation].weight_factor;
-  const auto [first_time, last_time] = part_.slots(item.time_segment);
-  const auto& frequencies = problem_.frequency_segments().begin;
-  std::vector<double> re(n), im(n, 0.0);
+  const auto [first_time, last_time] = part_.counted_slots(item.time_segment, cells_of(condeq));
+  const auto [first_channel, last_channel] =
+      counted_channels(problem_.frequency_segments(), item.frequency_segment, part_.cells(), cells_of(condeq));
+  std::vector<double> re(n), im(n);
   for (std::size_t element = 0; element < condeq.value.dims().size(); ++element)
     for (std::size_t t = first_time; t < last_time; ++t)
-      for (std::size_t f = frequencies[item.frequency_segment]; f < frequencies[item.frequency_segment + 1]; ++f) {
+      for (std::size_t f = first_channel; f < last_channel; ++f) {
         if (flags.at(element, t, f)) {
           ++contribution.excluded.flagged;
           continue;
@@ -150,9 +161,11 @@ void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution
         to.objective += errors_.objective(square, dimensions);
         to.chi_square += square * factor;
         to.data_power += used * (datum.re * datum.re + datum.im * datum.im);
-        for (std::size_t k = 0; k < n; ++k) {
-          const Complex<double> d = derivatives[k].at(element, t, f);
-          re[k] = d.re, im[k] = d.im;
+        std::fill(re.begin(), re.end(), 0.0);
+        std::fill(im.begin(), im.end(), 0.0);
+        for (const auto& [k, derivative] : derivatives) {
+          const Complex<double> d = derivative.at(element, t, f);
+          re[k] += d.re, im[k] += d.im;
         }
         for (std::size_t k = 0; k < n; ++k) {
           const double a = used * re[k], b = used * im[k];

@@ -100,9 +100,13 @@ void JonesSource::sweep_on_devices(std::size_t first, std::span<const Planes> pl
   const SumBlocks blocks = sum_blocks();
   const CellShape& cells = part_.cells();
   std::vector<std::uint32_t> wanted;
-  for (std::size_t i = 0; i < planes.size(); ++i)
-    if (!planes[i].results.empty() && n_basis(static_cast<std::uint32_t>(first + i)) > 0)
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    if (planes[i].results.empty() || n_basis(static_cast<std::uint32_t>(first + i)) == 0) continue;
+    if (planes[i].cells == cells)
       wanted.push_back(static_cast<std::uint32_t>(first + i));
+    else
+      keep = false;  // it does not count on each cell: the host adds it, in each sweep
+  }
   // Consecutive ones to each device, as many at a time as should fit.
   std::vector<std::deque<SumShare>> waiting(devices.size());
   for (std::size_t d = 0; d < devices.size(); ++d) {

@@ -21,6 +21,7 @@ struct JonesSource::Planes {
   };
   std::vector<Core> cores;
   bool any_flags = false;
+  CellShape cells;  ///< on which the equation varies, factors included
 
   bool flagged(std::size_t element, std::size_t t, std::size_t f) const {
     if (!any_flags) return false;

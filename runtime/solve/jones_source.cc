@@ -143,7 +143,7 @@ std::vector<std::size_t> JonesSource::occurrences() const {
     double data = 0;
     for (std::size_t element = 0; element < elements_; ++element) data += scalars_of(item, element).equations;
     if (data == 0) continue;
-    for (const int p : problem_.equations[item.equation].parms)
+    for (const auto& [p, mixed] : problem_.equations[item.equation].parms)
       for (std::size_t k = 0; k < problem_.parms[p].tiles.n_coefficient(); ++k) {
         const std::int64_t u = problem_.unknown({problem_.parms[p].node, static_cast<std::int32_t>(k)}, item);
         if (u < 0 || last[static_cast<std::size_t>(u)] == item.equation) continue;

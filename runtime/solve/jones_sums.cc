@@ -116,17 +116,17 @@ void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) 
   const bool residuals = what == Sweep::exact || errors_.degrees_of_freedom > 0;
   const Products products = residuals ? this->products(item) : Products{};
   const std::size_t n = n_basis(item.equation);
-  const auto [first_time, last_time] = part_.slots(item.time_segment);
-  const auto& frequencies = problem_.frequency_segments().begin;
+  const auto [first_time, last_time] = part_.counted_slots(item.time_segment, planes.cells);
+  const auto [first_channel, last_channel] =
+      counted_channels(problem_.frequency_segments(), item.frequency_segment, part_.cells(), planes.cells);
   Chunk chunk(n);
   for (std::size_t element = 0; element < elements_; ++element) {
     const auto c = residuals ? coefficients(item.equation, element, products) : std::vector<Complex<double>>{};
     ScalarSums sums;
     for (std::size_t t = first_time; t < last_time; ++t)
-      for (std::size_t f = frequencies[item.frequency_segment], end; f < frequencies[item.frequency_segment + 1];
-           f = end) {
+      for (std::size_t f = first_channel, end; f < last_channel; f = end) {
         if (chunk.n == Chunk::kMost) add_chunk(item, element, what, c, chunk, sums);
-        end = std::min(frequencies[item.frequency_segment + 1], f + Chunk::kMost - chunk.n);
+        end = std::min(last_channel, f + Chunk::kMost - chunk.n);
         append_row(planes, item, element, {t, f, end - f}, chunk, sums);
       }
     add_chunk(item, element, what, c, chunk, sums);

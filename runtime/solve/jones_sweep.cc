@@ -40,7 +40,11 @@ std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
 
 JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const ResultPtr> results) {
   Planes of;
-  for (const ResultPtr& result : results) of.results.push_back(result.get());
+  for (const ResultPtr& result : results) {
+    of.results.push_back(result.get());
+    of.cells = broadcast(of.cells, result->value.cells());
+    if (!result->flags.empty()) of.cells = broadcast(of.cells, result->flags.cells());
+  }
   const Result& data = *results[0];
   of.data = Operand(data.value);
   of.data_flags = FlagOperand(data.flags);
@@ -56,7 +60,10 @@ JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const
     of.cores.push_back({Operand(core.value), FlagOperand(core.flags), term.flags_merge, term.solvable()});
     is_complex = is_complex || core.value.is_complex();
     for (const auto* factors : {&term.left, &term.right})
-      for (const int node : *factors) is_complex = is_complex || factors_[node]->value.is_complex();
+      for (const int node : *factors) {
+        is_complex = is_complex || factors_[node]->value.is_complex();
+        of.cells = broadcast(of.cells, evaluator_.plan().result_cells(node, part_.cells()));
+      }
   }
   complex_[equation] = is_complex;
   of.any_flags = !of.data_flags.empty() || !of.weight_flags.empty() ||
@@ -77,6 +84,7 @@ void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
   std::fill(has_data_.begin(), has_data_.end(), 0);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     part_ = PartView(parts_.part(i), problem_);
+    part_.is_first = i == 0;
     part_.request.derivatives = false;
     sweep_part(what, cancellation);
   }
@@ -100,6 +108,7 @@ void JonesSource::sweep_part(Sweep what, Cancellation& cancellation) {
     for (std::size_t e = first; e < last; ++e) {
       const auto own = std::span(results).subspan(begin[e - first], begin[e - first + 1] - begin[e - first]);
       if (!std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); })) continue;
+      if (!part_.is_first && problem_.is_same_in_all_parts(evaluator_.forest(), evaluator_.plan(), e)) continue;
       has_data_[e] = 1;
       planes[e - first] = planes_of(e, own);
     }

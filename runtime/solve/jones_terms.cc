@@ -9,6 +9,22 @@ namespace {
 bool solvable(const Forest& forest, int node) { return (forest.dependencies(node) & kSolvable) != 0; }
 Algebra algebra_of(const Forest& forest, int node) { return forest.node(node).algebra(); }
 
+/// Whether a factor can be evaluated on one cell of each block: nothing in it looks at other cells than its own.
+bool is_cell_by_cell(const Forest& forest, int factor) {
+  std::vector<int> stack{factor}, seen;
+  while (!stack.empty()) {
+    const int node = stack.back();
+    stack.pop_back();
+    if (std::find(seen.begin(), seen.end(), node) != seen.end()) continue;
+    seen.push_back(node);
+    const std::vector<int>& children = forest.children(node);
+    if (!children.empty() && forest.node(node).traits().mixed_axes != kNoAxes) return false;
+    for (const int child : children)
+      if (child >= 0) stack.push_back(child);
+  }
+  return true;
+}
+
 /// Whether a node is a scalar, or a 2x2 matrix whose elements off the diagonal are zero by construction.
 bool is_diagonal(const Forest& forest, int node) {
   if (forest.node(node).dims().is_scalar()) return true;
@@ -61,7 +77,7 @@ class Walk {
       // Elements multiplied one by one are a product of matrices for scalars only.
       if (!(product ? factor.dims().is_scalar() || factor.dims() == TensorShape{2, 2} : factor.dims().is_scalar()))
         return false;
-      if ((forest_.dependencies(children[i]) & kData) != 0) return false;
+      if ((forest_.dependencies(children[i]) & kData) != 0 || !is_cell_by_cell(forest_, children[i])) return false;
       model_.diagonal = model_.diagonal && is_diagonal(forest_, children[i]);
     }
     left.insert(left.end(), children.begin(), children.begin() + core);

@@ -16,6 +16,7 @@ struct PartView {
   }
 
   Request request;
+  bool is_first = true;             ///< of all parts
   Segments time;                    ///< of its own cells
   std::uint32_t first_segment = 0;  ///< of the problem's, that is the first of these
   std::uint32_t end_segment() const { return first_segment + static_cast<std::uint32_t>(time.size()); }
@@ -24,6 +25,21 @@ struct PartView {
   std::pair<std::size_t, std::size_t> slots(std::uint32_t segment) const {
     return {time.begin[segment - first_segment], time.begin[segment - first_segment + 1]};
   }
+  /// Of these those that count for an equation that varies on some cells: where it does not vary in time it is one
+  /// equation for all times, that of the first.
+  std::pair<std::size_t, std::size_t> counted_slots(std::uint32_t segment, const CellShape& equation) const {
+    const auto [first, last] = slots(segment);
+    if (equation[Axis::time] > 1 || cells()[Axis::time] == 1) return {first, last};
+    return {first, segment == first_segment ? first + 1 : first};
+  }
 };
+
+/// [first, last) channels of a segment that count for an equation, as PartView::counted_slots.
+inline std::pair<std::size_t, std::size_t> counted_channels(const Segments& segments, std::uint32_t segment,
+                                                            const CellShape& cells, const CellShape& equation) {
+  const std::size_t first = segments.begin[segment], last = segments.begin[segment + 1];
+  if (equation[Axis::frequency] > 1 || cells[Axis::frequency] == 1) return {first, last};
+  return {first, segment == 0 ? first + 1 : first};
+}
 
 }  // namespace rimetree::solve

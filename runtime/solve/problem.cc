@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "runtime/core/error.h"
 #include "runtime/fit/disjoint_sets.h"
@@ -33,11 +34,27 @@ std::vector<int> solvable_below(const Forest& forest, int root) {
   return parms;
 }
 
+std::map<int, AxisSet> mixed_above(const Forest& forest, int root) {
+  std::map<int, AxisSet> mixed;
+  std::vector<std::pair<int, AxisSet>> stack{{root, kNoAxes}};
+  while (!stack.empty()) {
+    const auto [node, above] = stack.back();
+    stack.pop_back();
+    if ((forest.dependencies(node) & kSolvable) == 0) continue;
+    const auto [known, is_new] = mixed.try_emplace(node, above);
+    if (!is_new && (known->second | above) == known->second) continue;
+    known->second |= above;
+    for (const int child : forest.children(node))
+      if (child >= 0) stack.emplace_back(child, known->second | forest.node(node).traits().mixed_axes);
+  }
+  return mixed;
+}
+
 Problem::Problem(const Forest& forest, int solver, const Request& request, const std::vector<std::string>& parm_names)
     : parm_of_node(forest.size(), -1) {
   std::vector<int> wanted, found;
   for (const std::string& name : parm_names) wanted.push_back(forest.find(name));
-  std::vector<std::vector<int>> below;
+  std::vector<std::map<int, AxisSet>> below;
   for (const int condeq : forest.children(solver)) {
     const std::vector<int>& children = forest.children(condeq);
     equations.push_back({condeq,
@@ -46,8 +63,9 @@ Problem::Problem(const Forest& forest, int solver, const Request& request, const
                          children.size() > 2 ? children[2] : -1,
                          forest.node(condeq).state().real("weight_factor"),
                          {}});
-    below.push_back(solvable_below(forest, condeq));
-    found.insert(found.end(), below.back().begin(), below.back().end());
+    below.push_back(mixed_above(forest, condeq));
+    for (const auto& [node, mixed] : below.back())
+      if (forest.node(node).n_unknown() > 0) found.push_back(node);
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
@@ -60,17 +78,22 @@ Problem::Problem(const Forest& forest, int solver, const Request& request, const
     parm_of_node[node] = static_cast<int>(parms.size());
     const State& state = forest.node(node).state();
     const SolutionTiles tiles(state);
-    parms.push_back({node, forest.node(node).name(), tiles, ParmLimits(state, tiles), n_unknown_, {}, {}});
+    parms.push_back({.node = node,
+                     .name = forest.node(node).name(),
+                     .tiles = tiles,
+                     .limits = ParmLimits(state, tiles),
+                     .first_unknown = n_unknown_});
     n_unknown_ += tiles.n_unknown();
   }
   if (parms.empty()) throw Error("there is nothing to solve for: no Parm below the Condeqs has solvable=True");
   for (std::size_t e = 0; e < equations.size(); ++e)
-    for (const int node : below[e])
-      if (parm_of_node[node] >= 0) equations[e].parms.push_back(parm_of_node[node]);
+    for (const auto& [node, mixed] : below[e])
+      if (parm_of_node[node] >= 0) equations[e].parms.push_back({parm_of_node[node], mixed});
   divide(*request.cells, {false, false});
 }
 
 void Problem::divide(const Cells& cells, std::array<bool, 2> per_cell) {
+  cells_ = cells.shape();
   for (int axis = 0; axis < 2; ++axis) {
     const auto n_cell = static_cast<std::size_t>(cells.shape().extent[axis]);
     std::vector<std::vector<std::int32_t>> tiles;
@@ -86,6 +109,10 @@ void Problem::divide(const Cells& cells, std::array<bool, 2> per_cell) {
       std::vector<std::int32_t>& of_segment = axis == 0 ? parms[p].time_tile : parms[p].frequency_tile;
       of_segment.clear();
       for (const std::size_t i : begin) of_segment.push_back(tiles[p][tiles[p].size() > 1 ? i : 0]);
+      std::vector<std::int32_t>& present = axis == 0 ? parms[p].time_tiles : parms[p].frequency_tiles;
+      present = of_segment;
+      std::sort(present.begin(), present.end());
+      present.erase(std::unique(present.begin(), present.end()), present.end());
     }
     begin.push_back(n_cell);
   }
@@ -96,11 +123,19 @@ std::int64_t Problem::unknown(ParameterId id, const Item& item) const {
   const int p = parm_of_node[id.parm];
   if (p < 0) return -1;
   const SolvableParm& parm = parms[p];
+  const std::int32_t time = id.time_tile >= 0 ? id.time_tile : parm.time_tile[item.time_segment],
+                     frequency =
+                         id.frequency_tile >= 0 ? id.frequency_tile : parm.frequency_tile[item.frequency_segment];
   const std::size_t unknown =
-      parm.first_unknown + parm.tiles.at(static_cast<std::size_t>(parm.time_tile[item.time_segment]),
-                                         static_cast<std::size_t>(parm.frequency_tile[item.frequency_segment]),
+      parm.first_unknown + parm.tiles.at(static_cast<std::size_t>(time), static_cast<std::size_t>(frequency),
                                          static_cast<std::size_t>(id.coefficient));
   return active_.empty() || active_[unknown] ? static_cast<std::int64_t>(unknown) : -1;
+}
+
+bool Problem::is_same_in_all_parts(const Forest& forest, const Plan& plan, std::size_t equation) const {
+  const int condeq = equations[equation].condeq;
+  const bool varies = plan.result_cells(condeq, cells_)[Axis::time] > 1;
+  return !varies && (forest.dependencies(condeq) & kData) == 0;
 }
 
 void Problem::activate(std::vector<bool> active) {
@@ -110,11 +145,19 @@ void Problem::activate(std::vector<bool> active) {
 
 template <class Body>
 void Problem::for_each_unknown(const Item& item, const Body& body) const {
-  for (const int p : equations[item.equation].parms)
-    for (std::size_t k = 0; k < parms[p].tiles.n_coefficient(); ++k) {
-      const std::int64_t u = unknown({parms[p].node, static_cast<std::int32_t>(k)}, item);
-      if (u >= 0) body(static_cast<std::uint32_t>(u));
-    }
+  constexpr std::int32_t kCells[] = {-1};
+  for (const auto& [p, mixed] : equations[item.equation].parms) {
+    const SolvableParm& parm = parms[p];
+    const auto tiles_of = [&](Axis axis, const std::vector<std::int32_t>& present) {
+      return (mixed & set_of(axis)) != 0 ? std::span<const std::int32_t>(present) : std::span(kCells);
+    };
+    for (const std::int32_t time : tiles_of(Axis::time, parm.time_tiles))
+      for (const std::int32_t frequency : tiles_of(Axis::frequency, parm.frequency_tiles))
+        for (std::size_t k = 0; k < parm.tiles.n_coefficient(); ++k) {
+          const std::int64_t u = unknown({parm.node, static_cast<std::int32_t>(k), time, frequency}, item);
+          if (u >= 0) body(static_cast<std::uint32_t>(u));
+        }
+  }
 }
 
 std::int32_t Problem::group_of(const Item& item) const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "runtime/core/forest.h"
 #include "runtime/core/request.h"
 #include "runtime/core/solution_tiles.h"
+#include "runtime/evaluate/plan.h"
 #include "runtime/fit/sparsity.h"
 
 namespace rimetree::solve {
@@ -19,7 +21,13 @@ namespace rimetree::solve {
 struct Equation {
   int condeq = 0, data = 0, model = 0, weight = -1;  ///< weight -1: all weigh the same
   double weight_factor = 1;
-  std::vector<int> parms;  ///< those that are solved for and on which it depends; index into Problem::parms
+  /// A Parm that is solved for and on which it depends: index into Problem::parms, and the axes along which a node on
+  /// the way up mixes cells, so that each cell depends on the Parm's tiles everywhere along them.
+  struct Parm {
+    int index = 0;
+    AxisSet mixed = kNoAxes;
+  };
+  std::vector<Parm> parms;
 };
 
 struct SolvableParm {
@@ -30,6 +38,8 @@ struct SolvableParm {
   std::size_t first_unknown = 0;
   /// Solution tile of each segment of the cells.
   std::vector<std::int32_t> time_tile, frequency_tile;
+  /// Those that occur, ascending.
+  std::vector<std::int32_t> time_tiles, frequency_tiles;
 };
 
 /// Runs of cells along an axis: segment i is [begin[i], begin[i + 1]).
@@ -47,6 +57,8 @@ struct Item {
 
 /// Solvable Parms below a node, itself included, ascending.
 std::vector<int> solvable_below(const Forest& forest, int root);
+/// Nodes below one, itself included, that depend on these; with the axes along which nodes above them mix cells.
+std::map<int, AxisSet> mixed_above(const Forest& forest, int root);
 
 class Problem {
  public:
@@ -56,6 +68,9 @@ class Problem {
   /// Divides the cells into blocks; where `per_cell` each cell along the axis is a segment of its own.
   void divide(const Cells& cells, std::array<bool, 2> per_cell);
 
+  /// Those that were divided.
+  const CellShape& cells() const { return cells_; }
+
   std::vector<Equation> equations;
   std::vector<SolvableParm> parms;
   std::vector<int> parm_of_node;  ///< by node of the forest, -1: not solved for
@@ -64,10 +79,13 @@ class Problem {
   const Segments& time_segments() const { return segments_[0]; }
   const Segments& frequency_segments() const { return segments_[1]; }
   std::size_t n_block() const { return segments_[0].size() * segments_[1].size(); }
+  /// Whether an equation says the same of each part of the cells, so that it counts with the first only.
+  bool is_same_in_all_parts(const Forest& forest, const Plan& plan, std::size_t equation) const;
   /// Solves for some of the unknowns only, and holds the others where they are; empty: for all.
   void activate(std::vector<bool> active);
 
-  /// The unknown that a derivative is with respect to in a block; -1: not solved for.
+  /// The unknown that a derivative is with respect to in a block; -1: not solved for. Several derivatives may be with
+  /// respect to one unknown: that of the block's own tile, and that of the tile below a node that mixes cells.
   std::int64_t unknown(ParameterId id, const Item& item) const;
 
   std::size_t n_group() const { return groups_.size(); }
@@ -94,6 +112,7 @@ class Problem {
   template <class Body>
   void for_each_unknown(const Item& item, const Body& body) const;
 
+  CellShape cells_;
   std::size_t n_unknown_ = 0;
   std::array<Segments, 2> segments_;
   std::vector<std::vector<std::uint32_t>> groups_;

@@ -49,12 +49,15 @@ SolvedGroup group_of(const Problem& problem, const Cells& cells, std::size_t g, 
   group.converged = outcome.status == fit::FitStatus::converged;
   group.iterations = outcome.iterations;
   group.unknowns = problem.group(g).size();
-  group.equations = outcome.equations.equations;
+  group.equations = outcome.equations.equations - outcome.equations.priors;
+  group.priors = outcome.equations.priors;
   group.flagged = outcome.excluded.flagged;
   group.bad_weight = outcome.excluded.bad_weight;
   group.not_finite = outcome.excluded.not_finite;
   group.chi_square_before = outcome.chi_square_before;
   group.chi_square = outcome.equations.chi_square;
+  group.prior_chi_square_before = outcome.prior_chi_square_before;
+  group.prior_chi_square = outcome.equations.prior_chi_square;
   const auto& [first_t, last_t, first_f, last_f] = problem.extent(g);
   for (const int end : {0, 1}) {
     group.time_s[end] = edge(cells, Axis::time, problem.time_segments(), first_t, last_t, end == 1);
@@ -103,7 +106,8 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
       double variance =
           equations.information > 0 ? static_cast<double>(equations.equations) / equations.information : 1;
       const auto freedom = static_cast<double>(equations.equations) - static_cast<double>(covariance.rank);
-      if (options.errors_from_residuals) variance *= freedom > 0 ? equations.chi_square / freedom : NAN;
+      if (options.errors_from_residuals)
+        variance *= freedom > 0 ? (equations.chi_square + equations.prior_chi_square) / freedom : NAN;
       for (std::size_t k = 0; k < problem.group(g).size(); ++k) {
         const std::uint32_t u = problem.group(g)[k];
         sigma[u] = covariance.sigma[k] * std::sqrt(variance);
@@ -125,7 +129,8 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
   };
   for (const SolvableParm& parm : problem.parms)
     report.parms.push_back({parm.name, parm.tiles.value_shape(), part(values, parm), part(sigma, parm),
-                            part(flag, parm), part(group, parm)});
+                            part(flag, parm), part(group, parm), parm.tiles.n_outside(*request.cells, Axis::time),
+                            parm.tiles.n_outside(*request.cells, Axis::frequency)});
 }
 
 }  // namespace rimetree::solve

@@ -12,7 +12,7 @@ namespace rimetree::solve {
 struct Outcome {
   fit::FitStatus status = fit::FitStatus::running;
   int iterations = 0;
-  double chi_square_before = 0;
+  double chi_square_before = 0, prior_chi_square_before = 0;
   fit::NormalEquations equations;  ///< at the solution, priors included
   Excluded excluded;
   std::vector<bool> held;  ///< unknowns at a bound

@@ -29,6 +29,7 @@ class Solve {
         values_(problem_.values(evaluator.forest())) {
     report_.solver = evaluator.forest().node(solver).name();
     report_.data_id = request_.data_id;
+    if (parts.size() > 1) refuse_mixed_times(parts.size());
     if (!options.generic) {
       auto jones = JonesSource::recognise(evaluator, problem_, parts, options.errors, cancellation);
       terms_ = jones ? jones->unknowns_of_terms() : std::vector<std::vector<bool>>{};
@@ -64,6 +65,20 @@ class Solve {
   }
 
  private:
+  // A node that looks at several times would look at those of one part only.
+  void refuse_mixed_times(std::size_t n_part) const {
+    const Forest& forest = evaluator_.forest();
+    std::vector<int> condeqs;
+    for (const Equation& equation : problem_.equations) condeqs.push_back(equation.condeq);
+    for (const int index : evaluator_.plan().below(condeqs)) {
+      const Node& node = forest.node(index);
+      if (forest.children(index).empty() || (node.traits().mixed_axes & set_of(Axis::time)) == 0) continue;
+      throw Error((node.origin().empty() ? "" : node.origin() + ": ") + "node \"" + node.name() + "\" (" +
+                  node.node_class().name + ") looks at several times for each result, but the data are solved in " +
+                  std::to_string(n_part) + " parts, of which each has some of the times only. Solve them in one part");
+    }
+  }
+
   /// To devices, and from them, since there have been any.
   std::pair<std::uint64_t, std::uint64_t> bytes_copied() const {
     std::uint64_t up = 0, down = 0;
@@ -152,14 +167,16 @@ class Solve {
             }
           },
           &cancellation_);
-      double chi_square = 0;
+      double chi_square = 0, prior_chi_square = 0;
       left = 0;
       for (std::size_t g = 0; g < n; ++g) {
         if (running[g]) excluded[g] = groups[g].excluded;
         running[g] = fits[g].running();
         chi_square += fits[g].equations().chi_square;
+        prior_chi_square += fits[g].equations().prior_chi_square;
         left += running[g] ? 1 : 0;
       }
+      report_.prior_chi_square.push_back(prior_chi_square);
       progress(chi_square, left);
     }
     std::vector<Outcome> outcomes;
@@ -168,6 +185,7 @@ class Solve {
       outcomes.push_back({fits[g].status(),
                           fits[g].iterations(),
                           fits[g].first_equations().chi_square,
+                          fits[g].first_equations().prior_chi_square,
                           fits[g].equations(),
                           excluded[g],
                           {}});
@@ -216,6 +234,7 @@ class Solve {
       if (outcomes[g].status == fit::FitStatus::exhausted && settled) outcomes[g].status = fit::FitStatus::converged;
       outcomes[g].iterations = round;
       outcomes[g].chi_square_before = before[g].chi_square_before;
+      outcomes[g].prior_chi_square_before = before[g].prior_chi_square_before;
     }
     return outcomes;
   }
@@ -237,7 +256,7 @@ class Solve {
     }
     const std::vector<Outcome> after = fit(none);
     for (std::size_t g = 0; g < accelerations.size(); ++g) {
-      if (after[g].equations.chi_square <= before[g].equations.chi_square) continue;
+      if (after[g].equations.objective <= before[g].equations.objective) continue;
       for (const std::uint32_t u : problem_.group(g)) values_[u] = reached[u];
       accelerations[g].forget();
     }
@@ -256,6 +275,7 @@ class Solve {
     for (std::size_t g = 0; g < outcomes.size(); ++g)
       sum += outcomes[g].equations.chi_square = exact[g].equations.chi_square;
     report_.chi_square.push_back(sum);
+    report_.prior_chi_square.push_back(report_.prior_chi_square.back());
   }
 
   Evaluator& evaluator_;

@@ -32,6 +32,7 @@ struct Recipe {
   std::vector<ChildRecipe> children;
   TestForest::Fields state;
   FlagRule flags = FlagRule::propagates;
+  bool counts_cells = false;  // a child counts on the cells on which it varies: length 1 is not the same as all alike
 };
 
 inline const ChildRecipe kReal{{}}, kMatrix{{2, 2}, 1.5, 0.5, true}, kAny{{2, 3}, 1.5, 0.5, true};
@@ -60,7 +61,7 @@ inline std::map<std::string, Recipe> written_recipes() {
   for (const char* name : {"Sum", "Mean"})
     r[name] = {{kMatrix, kMatrix}, {{"reduction_axes", std::vector<std::string>{"time"}}}, FlagRule::own};
   for (const char* name : {"Max", "Min"}) r[name] = {{ChildRecipe{{2}}}, {}, FlagRule::own};
-  for (const char* name : {"ChiSquare", "LogLikelihood"}) r[name] = {{kMatrix, kReal}, {}, FlagRule::own};
+  for (const char* name : {"ChiSquare", "LogLikelihood"}) r[name] = {{kMatrix, kReal}, {}, FlagRule::own, true};
   r["Condeq"] = {{kAny, ChildRecipe{{2, 3}, 1.5, 0.5, true}, ChildRecipe{{}, 1.5, 0.5, false, false}}};
   r["Constant"] = {{}, {{"value", 1.5}}};
   r["Parm"] = {{}, {{"value", 1.5}}};

@@ -281,6 +281,16 @@ def test_a_prior_counts_once(observed):
     np.testing.assert_allclose(gradient[2:], bare[1][2:], rtol=1e-9)
 
 
+def test_what_depends_on_no_data_is_refused_where_it_would_count_in_each_tile(observed):
+    ns = rt.NodeScope()
+    ns.p << rt.Parm(1.0, solvable=True)
+    ns.data << rt.Condeq(rt.Selector(rt.Spigot(station_1_index=0, station_2_index=1), index=[0, 0]), ns.p)
+    ns.expected << rt.Condeq(rt.Constant(3.0), ns.p)
+    ns.chi2 << rt.ChiSquare(ns.data, ns.expected)
+    with pytest.raises(rt.Error, match=r'test_ms_objective.py:\d+: node "expected" .*depends neither on data nor'):
+        rt.MsObjective(rt.Forest(ns), observed, "chi2", time_slots=2)
+
+
 def test_scipy_finds_what_was_planted(observed):
     forest = tree(observed)
     objective = rt.MsObjective(forest, observed, "chi2")

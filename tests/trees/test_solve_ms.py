@@ -187,6 +187,39 @@ def flag_some(path):
     rt.Forest(ns).run(path, time_slots=1000)
 
 
+@pytest.mark.parametrize("method", ["auto", "generic"])
+def test_what_depends_on_no_data_counts_once_in_a_solve_of_several_tiles(small_ms, method):
+    path = small_ms(n_time=N_TIME)
+    simulate(path, planted())
+    ns = rt.NodeScope()
+    ns.p << rt.Parm(1.0, solvable=True)
+    ns.data << rt.Selector(rt.Spigot(station_1_index=0, station_2_index=1), index=[0, 0])
+    ns.weak << rt.Condeq(ns.data, ns.p * rt.Constant(1.0), weight_factor=1e-3)
+    ns.expected << rt.Condeq(rt.Constant(3.0), ns.p * rt.Constant(1.0))
+    ns.solver << rt.Solver(ns.weak, ns.expected, method=method)
+    found = []
+    for slots in (N_TIME, 4, 1):
+        (report,) = rt.Forest(ns).solve_tiles(rt.ms.Tiles(path, ["DATA"], rt.ms.run_options(time_slots=slots)))
+        found.append((report.groups[0].equations, report.parms["p"].value.item()))
+    assert found[1][0] == found[2][0] == found[0][0]
+    np.testing.assert_allclose([value for _, value in found], found[0][1], rtol=1e-9)
+
+
+def test_nodes_that_mix_times_are_refused_in_a_solve_of_several_tiles(small_ms):
+    path = small_ms(n_time=2)
+    simulate(path, planted()[:2])
+    ns = rt.NodeScope()
+    ns.p << rt.Parm(1.0, solvable=True)
+    ns.data << rt.Selector(rt.Spigot(station_1_index=0, station_2_index=1), index=[0, 0])
+    ns.mean << rt.Mean(ns.data, reduction_axes=["time"])
+    ns.solver << rt.Solver(rt.Condeq(ns.data - ns.mean, ns.p))
+    forest = rt.Forest(ns)
+    tiles = {slots: rt.ms.Tiles(path, ["DATA"], rt.ms.run_options(time_slots=slots)) for slots in (1, 2)}
+    with pytest.raises(rt.Error, match=r'test_solve_ms.py:\d+: node "mean" \(Mean\) looks at several times.* 2 parts'):
+        forest.solve_tiles(tiles[1])
+    assert forest.solve_tiles(tiles[2])[0].groups[0].equations > 0
+
+
 def test_tiles_need_a_solver_and_one_only(small_ms):
     path = small_ms(n_time=2)
     tiles = rt.ms.Tiles(path, [], rt.ms.run_options(time_slots=1))

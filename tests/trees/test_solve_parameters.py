@@ -223,7 +223,7 @@ def test_mixed_tilings_are_solved_together():
     ns.solver << rt.Solver(rt.Condeq(rt.Constant(y, cells_rank=2), ns.a + ns.b, weight_factor=100.0))
     report = rt.Forest(ns).solve(ns.solver, rt.Cells(times, freqs))
     (group,) = report.groups
-    assert group.converged and (group.unknowns, group.equations) == (9, 24)
+    assert group.converged and (group.unknowns, group.equations, group.priors) == (9, 20, 4)
     rows = [10 * np.eye(9)[t] + 10 * np.eye(9)[5 + f] for t in range(5) for f in range(4)]
     design = np.array(rows + [2 * np.eye(9)[5 + f] for f in range(4)])
     expected = np.linalg.lstsq(design, np.concatenate([10 * y.ravel(), np.zeros(4)]), rcond=None)[0]

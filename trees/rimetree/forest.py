@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
@@ -37,7 +38,8 @@ from .verification import Verification, tolerance_of
 class Forest:
     """All nodes of a scope's tree, checked and compiled.
 
-    Raises `ForestError` listing everything that is wrong with the tree. `threads`: how many cores to use (None:
+    Raises `ForestError` listing everything that is wrong with the tree, and warns (`UserWarning`) of what is allowed
+    but hardly meant, such as `*` between two 2x2 matrices. `threads`: how many cores to use (None:
     the environment variable RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else all that this process may use).
     `memory_bytes`: what results may take (None: half of the memory free now); larger problems are evaluated in parts.
     `device`: what nodes that know how are evaluated on where the tree has no `DeviceMemory` node: "auto" (all GPUs),
@@ -72,6 +74,8 @@ class Forest:
             raise forest_error(errors + [one for one in error.args[1] if one[0] not in said]) from None
         if errors:
             raise forest_error(errors)
+        for text in self._core.warnings():
+            warnings.warn(text, stacklevel=2)
         self._tree = identity_of(scope)
         self._tolerance = tolerance_of("double", None)  # of the last evaluation
         self._classes = classes_of(scope)

@@ -22,7 +22,15 @@ from .state import STATE_TYPES
 _functions: dict[str, object] = {}
 
 
-def PyNode(*children, evaluate=None, pull_back=None, dims=(), depends_on=("domain",)) -> NodeDef:  # noqa: N802
+def PyNode(  # noqa: N802
+    *children,
+    evaluate=None,
+    pull_back=None,
+    dims=(),
+    depends_on=("domain",),
+    mixes=("time", "freq", "l", "m"),
+    version=None,
+) -> NodeDef:
     """A node whose mathematics is Python.
 
     `evaluate(cells, *children) -> array` is a function, or an object with a method of that name. It gets the request's
@@ -30,6 +38,15 @@ def PyNode(*children, evaluate=None, pull_back=None, dims=(), depends_on=("domai
     vary have length 1, and returns an array of the same form with tensor dimensions `dims` (trailing axes may be left
     out). `depends_on` says what else it depends on, of "domain" (the cells; the default), "data" and "iteration". It
     runs on the calling thread, with the interpreter held.
+
+    It may use anything else that Python knows, such as attributes of its object, as long as that stays the same while a
+    call of the forest (`evaluate`, `solve`, `run` ...) runs. The next call asks it anew, for it cannot be seen whether
+    something has changed. With `version`, a number from 0 on, you promise that what it uses changes only where you say
+    so by another version (`forest.set_state(node, version=2)`): results are then kept from call to call.
+
+    `mixes`: axes along which a cell of the result may depend on other cells of the children; all unless you say less.
+    It decides how derivatives with respect to Parms with several solution tiles are formed: one for each tile. For a
+    function of each cell by itself say `mixes=[]`, which takes fewer evaluations.
 
     Derivatives in forward mode are central differences of it. So are those in reverse mode (gradients), one for each
     tensor element of a child, unless there is `pull_back(cells, adjoint, *children)`, a function or a method of the
@@ -41,7 +58,16 @@ def PyNode(*children, evaluate=None, pull_back=None, dims=(), depends_on=("domai
     if evaluate is None:
         raise TypeError("PyNode needs evaluate=, a function (cells, *children) -> array")
     number = register(evaluate, pull_back)
-    return _functions["PyNode"](*children, object=number, dims=dims, depends_on=depends_on)
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
+        raise TypeError(f"PyNode: version must be a number from 0 on, not {version!r}")
+    return _functions["PyNode"](
+        *children,
+        object=number,
+        dims=dims,
+        depends_on=depends_on,
+        mixes=list(mixes),
+        version=-1 if version is None else version,
+    )
 
 
 _WRITTEN = {"PyNode": PyNode}

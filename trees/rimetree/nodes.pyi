@@ -128,7 +128,7 @@ def ChiSquare(
     *residual: Child | None,
     origin: str | None = None,
 ) -> NodeDef:
-    """Chi-square of residuals: their weighted sum of squares over all children and cells.
+    """Chi-square of residuals: their weighted sum of squares over all children, and the cells on which these vary.
 
         sum w |r|^2
 
@@ -170,7 +170,7 @@ def Condeq(
     weight_factor: float = ...,
     origin: str | None = None,
 ) -> NodeDef:
-    """Condition equation: data minus model, which a Solver makes small.
+    """Condition equation: data minus model, which a Solver makes small. It counts once for each cell on which data, model, weight or flags vary.
 
         data - model
 
@@ -719,6 +719,7 @@ def Min(
 
 def Multiply(
     *factor: Child | None,
+    elementwise: bool = ...,
     origin: str | None = None,
 ) -> NodeDef:
     """Product of its children, element by element (MatrixMultiply gives matrix products).
@@ -728,6 +729,11 @@ def Multiply(
     Children
         factor (scalar or tensor, any, any number)
             a scalar applies to all elements of a tensor; tensors must have equal dimensions
+
+    State
+        elementwise (bool, default False)
+            says that 2x2 matrices are meant to be multiplied element by element: there is no warning
+            then
 
     Result: dimensions of the children, product of their units; complex if any child is
 
@@ -890,8 +896,9 @@ def PSV(
             baseline as in the Measurement Set; a second row holds its rates and turns smearing on
         shape ([S,3], rad, optional)
             Gaussian major and minor axis (FWHM) and position angle; zeros for points
-        jones ([S] or [S,2,2], dimensionless, any number)
-            pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first
+        jones ([S], [S,2,2], [] or [2,2], dimensionless, any number)
+            pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first; one without sources
+            is the same for all of them (outside of all others, J_p @ PSV @ J_q^H costs less)
 
     State
         n_minus (int, default 1)
@@ -912,6 +919,8 @@ def PyNode(
     pull_back: Callable[..., object] | None = None,
     dims: Sequence[int] = (),
     depends_on: Sequence[str] = ("domain",),
+    mixes: Sequence[str] = ("time", "freq", "l", "m"),
+    version: int | None = None,
     origin: str | None = None,
 ) -> NodeDef:
     """A node whose mathematics is Python.
@@ -921,6 +930,15 @@ def PyNode(
     vary have length 1, and returns an array of the same form with tensor dimensions `dims` (trailing axes may be left
     out). `depends_on` says what else it depends on, of "domain" (the cells; the default), "data" and "iteration". It
     runs on the calling thread, with the interpreter held.
+
+    It may use anything else that Python knows, such as attributes of its object, as long as that stays the same while a
+    call of the forest (`evaluate`, `solve`, `run` ...) runs. The next call asks it anew, for it cannot be seen whether
+    something has changed. With `version`, a number from 0 on, you promise that what it uses changes only where you say
+    so by another version (`forest.set_state(node, version=2)`): results are then kept from call to call.
+
+    `mixes`: axes along which a cell of the result may depend on other cells of the children; all unless you say less.
+    It decides how derivatives with respect to Parms with several solution tiles are formed: one for each tile. For a
+    function of each cell by itself say `mixes=[]`, which takes fewer evaluations.
 
     Derivatives in forward mode are central differences of it. So are those in reverse mode (gradients), one for each
     tensor element of a child, unless there is `pull_back(cells, adjoint, *children)`, a function or a method of the

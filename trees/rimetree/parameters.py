@@ -49,7 +49,8 @@ class DerivativeCheck:
     """What `Forest.check_derivatives` finds.
 
     `nodes`: every node that depends on unknowns. `forward`, `reverse`: derivatives of the root with respect to each
-    coefficient, in both modes, by (Parm's name, coefficient); empty if the root is no real number without axes.
+    unknown, in both modes, by (Parm's name, index in its raveled `value`: tile by tile, coefficient by coefficient);
+    empty if the root is no real number without axes.
     """
 
     nodes: list[NodeCheck]

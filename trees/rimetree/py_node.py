@@ -186,6 +186,9 @@ def _full(result, rank: int) -> np.ndarray:
     if is_quantity(result):
         result = in_unit(result, TREE_UNITS, "what the function returned")[0]
     array = np.asarray(refuse_mask(result, "what the function returned"))
+    if array.dtype.kind not in "biufc":
+        what = "nothing (None)" if result is None else f"{type(result).__name__} of {array.dtype}"
+        raise TypeError(f"the function returned {what}; expected an array of real or complex numbers")
     array = array.reshape(array.shape + (1,) * (rank + len(AXES) - array.ndim))
     return np.ascontiguousarray(array, dtype=np.complex128 if np.iscomplexobj(array) else np.float64)
 

@@ -16,12 +16,16 @@ class Result:
     `value`: [tensor dimensions..., time, freq], length 1 along axes on which it does not vary; None if there is no
     data. `flags`: int32, 0 where good, as many dimensions as `value`, to which they broadcast: length 1 along tensor
     dimensions where they are the same for all elements, and along time or freq where they do not vary; None if nothing
-    is flagged. `derivatives`: {(Parm's name, coefficient): array like `value`}.
+    is flagged. `derivatives`: {(Parm's name, coefficient): array like `value`}. Of a Parm with several solution tiles
+    that is, on each cell, the derivative with respect to the coefficient of the tile that the cell is in. Above a node
+    that looks at several cells (a Mean, say) there is one derivative for each tile along the axes that it looks along:
+    (Parm's name, coefficient, time tile, freq tile), -1 along an axis where it is that of the cell. Where a value
+    depends on a tile in both ways both are there, and the derivative is their sum.
     """
 
     value: np.ndarray | None
     flags: np.ndarray | None = None
-    derivatives: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
+    derivatives: dict[tuple[str | int, ...], np.ndarray] = field(default_factory=dict)
 
 
 def result_from_runtime(raw: dict, rank: int) -> Result:
@@ -38,7 +42,7 @@ def result_from_runtime(raw: dict, rank: int) -> Result:
     return Result(
         value,
         _flags_of(value, trimmed(raw["flags"])) if "flags" in raw else None,
-        {(parm, k): trimmed(value) for parm, k, value in raw["derivatives"]},
+        {_key(*key): trimmed(value) for *key, value in raw["derivatives"]},
     )
 
 
@@ -47,6 +51,11 @@ def _flags_of(value: np.ndarray, flags: np.ndarray) -> np.ndarray:
     cells = flags.shape[1:]
     dims = value.shape[: value.ndim - len(cells)]
     return flags.reshape((*(dims if flags.shape[0] == np.prod(dims) else [1] * len(dims)), *cells))
+
+
+def _key(parm: str, coefficient: int, time_tile: int, freq_tile: int) -> tuple[str | int, ...]:
+    """Tiles are only named where a derivative is with respect to one of them."""
+    return (parm, coefficient) if time_tile < 0 and freq_tile < 0 else (parm, coefficient, time_tile, freq_tile)
 
 
 def failure_text(failures) -> str:

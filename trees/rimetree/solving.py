@@ -25,13 +25,16 @@ class SolvedParm:
 
     Arrays have the shape of its `value`: [time tile, freq tile, time term, freq term] if it has several solution tiles.
     `sigma`: standard error, NaN where there is none. `flag`: `SolutionFlag` bits. `group`: index into
-    `SolveReport.groups`, -1 where not solved.
+    `SolveReport.groups`, -1 where not solved. `slots_outside`, `channels_outside`: time slots and channels that were
+    solved on but lie outside of all its solution tiles; they take the nearest tile.
     """
 
     value: np.ndarray
     sigma: np.ndarray
     flag: np.ndarray
     group: np.ndarray
+    slots_outside: int = 0
+    channels_outside: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,11 @@ class SolvedGroup:
     """Unknowns that share data and were solved together.
 
     `status`: "converged", "exhausted" (iterations), "stalled" (nothing improves, yet not converged), "no equations" or
-    "model not finite". `equations` counts real ones; `flagged`, `bad_weight` (not positive and finite) and `not_finite`
-    count data left out. `rank` below `unknowns` means that some combination is not determined by the data (a common
-    phase of all gains, say). `condition` is that of the normal matrix scaled to unit diagonal. `time_s`, `freq_hz`:
-    edges of the cells used.
+    "model not finite". `equations` counts real ones from data, `priors` the unknowns with a Gaussian prior, which is
+    one more equation each; `flagged`, `bad_weight` (not positive and finite) and `not_finite` count data left out.
+    `chi_square` is that of the data, `prior_chi_square` that of the priors: the solve makes their sum small. `rank`
+    below `unknowns` means that some combination is not determined by the data (a common phase of all gains, say).
+    `condition` is that of the normal matrix scaled to unit diagonal. `time_s`, `freq_hz`: edges of the cells used.
     """
 
     status: str
@@ -59,19 +63,23 @@ class SolvedGroup:
     chi_square: float
     time_s: tuple[float, float]
     freq_hz: tuple[float, float]
+    priors: int = 0
+    prior_chi_square_before: float = 0.0
+    prior_chi_square: float = 0.0
 
     @property
     def reduced_chi_square(self) -> float:
-        """Chi-square per degree of freedom; NaN if there are none."""
-        freedom = self.equations - self.rank
-        return self.chi_square / freedom if freedom > 0 else float("nan")
+        """Chi-square of data and priors per degree of freedom; NaN if there are none."""
+        freedom = self.equations + self.priors - self.rank
+        return (self.chi_square + self.prior_chi_square) / freedom if freedom > 0 else float("nan")
 
 
 @dataclass(frozen=True)
 class SolveReport:
-    """One run of a Solver. `chi_square`: of all groups together, before each iteration and at the end. `method`: how
-    the normal equations were made; `statistics_bytes`: what was kept of the data for it, instead of the data.
-    `bytes_to_devices`, `bytes_to_host`: what was copied to and from devices meanwhile, where there are any."""
+    """One run of a Solver. `chi_square`: of the data of all groups together, before each iteration and at the end;
+    `prior_chi_square`: of their priors. `method`: how the normal equations were made; `statistics_bytes`: what was kept
+    of the data for it, instead of the data. `bytes_to_devices`, `bytes_to_host`: what was copied to and from devices
+    meanwhile, where there are any."""
 
     solver: str
     method: str
@@ -83,6 +91,7 @@ class SolveReport:
     statistics_bytes: int = field(default=0)
     bytes_to_devices: int = field(default=0)
     bytes_to_host: int = field(default=0)
+    prior_chi_square: list[float] = field(default_factory=list)
 
     @property
     def converged(self) -> bool:
@@ -97,6 +106,11 @@ class SolveReport:
             f"{sum(g.equations for g in self.groups)} equations for {sum(g.unknowns for g in self.groups)} unknowns; "
             f"{self.method}; nodes {self.evaluate_seconds:.3f} s, solver {self.algebra_seconds:.3f} s"
         ]
+        if priors := sum(g.priors for g in self.groups):
+            lines[0] += (
+                f"; chi-square of {priors} priors {sum(g.prior_chi_square_before for g in self.groups):.6g} -> "
+                f"{sum(g.prior_chi_square for g in self.groups):.6g}"
+            )
         if self.bytes_to_devices or self.bytes_to_host:
             lines[0] += f"; {self.bytes_to_devices} bytes to devices, {self.bytes_to_host} bytes back"
         bad = [group for group in self.groups if not group.converged]
@@ -111,7 +125,7 @@ class SolveReport:
 def report_from_runtime(raw: dict) -> SolveReport:
     """A report from the extension module's dict."""
     parms = {
-        name: SolvedParm(**{key: np.asarray(array) for key, array in arrays.items()})
-        for name, arrays in raw.pop("parms").items()
+        name: SolvedParm(**{key: one if isinstance(one, int) else np.asarray(one) for key, one in parm.items()})
+        for name, parm in raw.pop("parms").items()
     }
     return SolveReport(groups=[SolvedGroup(**group) for group in raw.pop("groups")], parms=parms, **raw)

@@ -46,6 +46,19 @@ TEST(Problem, TilesOfOneParmAreGroupsOfTheirOwn) {
   EXPECT_EQ(of.extent(1), (std::array<std::uint32_t, 4>{1, 1, 0, 0}));
 }
 
+TEST(Problem, TilesBelowANodeThatMixesThemAreOneGroup) {
+  TestForest forest = tiled();
+  forest.node("mean", "Mean", {"a"}).node("over", "Divide", {"a", "mean"}).node("m", "Condeq", {"d", "over"});
+  forest.node("along", "Mean", {"a"}, {{"reduction_axes", std::vector<std::string>{"freq"}}});
+  forest.node("n", "Condeq", {"d", "along"});
+  const Problem of = problem(forest, {"m"});
+  EXPECT_EQ(of.n_group(), 1u);
+  const int a = forest.built->find("a");
+  EXPECT_EQ(of.unknown({a, 0}, {0, 1, 0}), 1);
+  EXPECT_EQ(of.unknown({a, 0, 0}, {0, 1, 0}), 0);   // below the mean
+  EXPECT_EQ(problem(forest, {"n"}).n_group(), 2u);  // a mean along the other axis leaves tiles apart
+}
+
 TEST(Problem, WhatIsNotNamedIsHeld) {
   TestForest forest = tiled();
   const Problem of = problem(forest, {"x"}, {"b"});

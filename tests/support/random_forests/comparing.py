@@ -86,7 +86,10 @@ def worn(case: Case) -> rt.Forest:
     numbers = [n for n in case.tree.nodes if n.class_name in ("Constant", "Parm") and not n.inline]
     others = {n.name: replace(n, state={**n.state, "value": 0.5 * n.state["value"]}) for n in numbers[::2]}
     tree = replace(case.tree, nodes=[others.get(node.name, node) for node in case.tree.nodes])
-    forest = rt.Forest(tree.scope(), **PLACES["worn"])
+    try:
+        forest = rt.Forest(tree.scope(), **PLACES["worn"])
+    except rt.ForestError:  # half of a direction is none
+        forest, others = rt.Forest(case.tree.scope(), **PLACES["worn"]), {}
     with contextlib.suppress(rt.Error):  # other values may have to be refused
         forest.results(case.tree.roots, case.cells, **case.options())
     for name in others:

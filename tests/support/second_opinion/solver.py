@@ -110,9 +110,9 @@ def objective_of(tree, solver: str, cells) -> Objective:
 
 @opinion("Solver")
 def solver(call: Call) -> Value:
-    """[5]: what it was, the minimum, the number of equations; then what only the way to it decides: 0 iterations, 1."""
+    """[5]: what it was, the minimum, the number of data; then what only the way to it decides: 0 iterations, 1."""
     objective = objective_of(call.outside["tree"], call.name, call.cells)
     start = objective.start()
     before, after = (np.sum(objective.data_residuals(x) ** 2) for x in (start, objective.minimum(start)))
-    count = len(objective.residuals(start))
+    count = len(objective.data_residuals(start))
     return exact(np.reshape([before, after, count, 0, 1], (5, 1, 1, 1, 1)))
