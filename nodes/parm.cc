@@ -7,7 +7,8 @@
 // the array is one of as many numbers as there are tiles, which is refused),
 // time_0_s, time_scale_s, freq_0_hz, freq_scale_hz (the same in all tiles), time_edges_s, freq_edges_hz (edges of the
 // solution tiles, empty: one tile), solvable (default false); minimum, maximum, prior_mean, prior_sigma (bounds and
-// Gaussian prior of each coefficient, used by Solver and the log-likelihood). A cell belongs to the tile that contains
+// Gaussian prior of each coefficient, used by Solver and the log-likelihood), normalised (what a Solver does where data
+// tell only products of Parms). A cell belongs to the tile that contains
 // its centre; one outside all tiles to the nearest. Result: scalar, real, unit of the value. Flags: none. Derivative:
 // x^i y^j for coefficient number k = i (freq degree + 1) + j of the tile that the cell is in, if solvable: as many
 // derivatives as one tile has coefficients. MeqTrees: Parm with Polc funklets and a tiling.
@@ -74,7 +75,14 @@ class Parm final : public Node, public UnknownsHolder {
                 list("prior_mean", "of value",
                      "mean of a Gaussian prior of the constant term, or of each "
                      "coefficient; default 0"),
-                list("prior_sigma", "of value", "its standard deviation; empty or 0: no prior")}};
+                list("prior_sigma", "of value", "its standard deviation; empty or 0: no prior"),
+                {.name = "normalised",
+                 .type = StateType::integer,
+                 .default_value = std::int64_t{0},
+                 .doc = "where data tell only the product of Parms, as of two Jones terms of an antenna: of those with "
+                        "the highest number here the mean amplitude over the solution tiles becomes 1 and the mean "
+                        "phase 0 (weighted with the amplitude), and the others take up the rest; 0: never",
+                 .per_node = true}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }

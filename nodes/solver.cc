@@ -30,6 +30,7 @@ class Solver final : public Node, public SolverNode {
     options_.fit.damping = state.real("damping");
     options_.errors.degrees_of_freedom = state.real("robust_dof");
     options_.parms = state.text_list("parms");
+    options_.estimate_noise = state.boolean("estimate_noise");
     options_.errors_from_residuals = state.boolean("errors_from_residuals");
     const std::string &method = state.text("method"), &directions = state.text("directions");
     options_.generic = method == "generic";
@@ -76,6 +77,11 @@ class Solver final : public Node, public SolverNode {
                       real("robust_dof", 0,
                            "degrees of freedom of Student's t as distribution of the errors, which "
                            "makes outliers harmless (2 to 5 are usual); 0: Gaussian errors"),
+                      {.name = "estimate_noise",
+                       .type = StateType::boolean,
+                       .default_value = false,
+                       .doc = "with robust_dof: whether weights are known but for a factor, which is then found from "
+                              "the residuals (the scale of Student's t of largest likelihood)"},
                       {.name = "errors_from_residuals",
                        .type = StateType::boolean,
                        .default_value = false,

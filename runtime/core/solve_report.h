@@ -15,7 +15,7 @@ enum SolutionFlag : std::int32_t {
   kNoData = 2,         ///< no good datum depends on it: all are flagged, without weight or not finite
   kUndetermined = 4,   ///< the data do not determine it: too few, or only in combination with others
   kAtBound = 8,        ///< held by its minimum or maximum
-  kNotConverged = 16,  ///< the solution of its group did not converge
+  kNotConverged = 16,  ///< the fit of its group ended before it converged, and this had still to go
   kAmbiguous = 32,  ///< of Jones matrices only the products on the baselines solved are determined, as where two sets
                     ///< of antennas have no baselines among themselves: good for these baselines, of no use on others
 };
@@ -41,10 +41,12 @@ struct SolvedParm {
   std::string parm;
   std::vector<std::int64_t> shape;
   std::vector<double> value, sigma;  ///< sigma: standard error, NaN where there is none
-  std::vector<std::int32_t> flag;    ///< SolutionFlag
-  std::vector<std::int32_t> group;   ///< index into SolveReport::groups, -1 where not solved
+  std::vector<double> cross;        ///< of the real or imaginary part of a number the covariance with the other, else 0
+  std::vector<std::int32_t> flag;   ///< SolutionFlag
+  std::vector<std::int32_t> group;  ///< index into SolveReport::groups, -1 where not solved
   /// Time slots and channels that were solved on but lie outside of all its solution tiles: they take the nearest one.
   std::uint64_t slots_outside = 0, channels_outside = 0;
+  bool normalised = false;  ///< of what the data leave open between factors, the convention holds its part
 };
 
 struct SolveReport {
@@ -55,9 +57,10 @@ struct SolveReport {
   std::vector<SolvedParm> parms;
   /// Of the data and of the priors of all groups together, before each iteration and at the end.
   std::vector<double> chi_square, prior_chi_square;
-  double evaluate_seconds = 0;                            ///< evaluation of nodes
-  double algebra_seconds = 0;                             ///< making and solving normal equations
-  std::uint64_t statistics_bytes = 0;                     ///< what the fast path keeps of the data; 0: the generic one
+  double evaluate_seconds = 0;         ///< evaluation of nodes
+  double algebra_seconds = 0;          ///< making and solving normal equations
+  std::uint64_t statistics_bytes = 0;  ///< what the fast path keeps of the data; 0: the generic one
+  double noise = 1;  ///< of the residuals, as estimated, in units of what the weights say; chi-square is in its units
   std::uint64_t bytes_to_devices = 0, bytes_to_host = 0;  ///< copied meanwhile; 0 where there are no devices
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/fit/covariance.h"
 
+#include <Eigen/SVD>
 #include <limits>
 
 #include "runtime/fit/scaled_matrix.h"
@@ -17,60 +18,142 @@ constexpr Eigen::Index kLarge = 100;
 constexpr std::size_t kMostDense = 10000;
 
 /// Of the rows and columns of scale > 0.
-Spectrum of_dense(const NormalEquations& equations, const Eigen::VectorXd& scale) {
-  std::vector<Eigen::Index> moving;
-  for (Eigen::Index i = 0; i < scale.size(); ++i)
+Spectrum of_dense(const NormalEquations& equations, const Eigen::VectorXd& scale, Wanted wanted) {
+  std::vector<Eigen::Index> moving, place(static_cast<std::size_t>(scale.size()), 0);
+  for (Eigen::Index i = 0; i < scale.size(); ++i) {
+    place[static_cast<std::size_t>(i)] = static_cast<Eigen::Index>(moving.size());
     if (scale[i] > 0) moving.push_back(i);
+  }
   const auto m = static_cast<Eigen::Index>(moving.size());
   Eigen::MatrixXd matrix = scaled_dense(equations, scale);
-  if (m < scale.size()) matrix = matrix(moving, moving).eval();
+  if (m < scale.size()) {
+    matrix = matrix(moving, moving).eval();
+    wanted.columns = wanted.columns(moving, Eigen::all).eval();
+    for (auto& [i, j] : wanted.pairs) i = place[static_cast<std::size_t>(i)], j = place[static_cast<std::size_t>(j)];
+  }
   Spectrum part;
-  if (m > kLarge) part = spectrum_by_null_space(matrix);
-  if (!part.good) part = spectrum_by_eigenvalues(matrix);
+  if (m > kLarge) part = spectrum_by_null_space(matrix, wanted);
+  if (!part.good) part = spectrum_by_eigenvalues(matrix, wanted);
   if (!part.good || m == scale.size()) return part;
   Spectrum all = part;
   all.null = Eigen::MatrixXd::Zero(scale.size(), part.null.cols());
+  all.images = Eigen::MatrixXd::Zero(scale.size(), part.images.cols());
   all.inverse = Eigen::VectorXd::Zero(scale.size());
   for (Eigen::Index i = 0; i < m; ++i) {
-    all.null.row(moving[static_cast<std::size_t>(i)]) = part.null.row(i);
-    all.inverse[moving[static_cast<std::size_t>(i)]] = part.inverse[i];
+    const Eigen::Index at = moving[static_cast<std::size_t>(i)];
+    all.null.row(at) = part.null.row(i);
+    if (part.images.cols() > 0) all.images.row(at) = part.images.row(i);
+    all.inverse[at] = part.inverse[i];
   }
   return all;
+}
+
+Spectrum spectrum_of(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted) {
+  Spectrum spectrum;
+  if (equations.sparsity) spectrum = spectrum_of_sparse(scaled_sparse(equations, scale), wanted);
+  if (!spectrum.good && (!equations.sparsity || equations.n <= kMostDense))
+    spectrum = of_dense(equations, scale, wanted);
+  return spectrum;
+}
+
+Eigen::VectorXd scale_of_others(const NormalEquations& equations, const std::vector<bool>& held) {
+  std::vector<bool> free(equations.n);
+  for (std::size_t k = 0; k < equations.n; ++k) free[k] = !held[k];
+  return scale_of(equations, free);
+}
+
+/// [n, combination] of scaled unknowns.
+Eigen::MatrixXd columns_of(const std::vector<Combination>& combinations, const Eigen::VectorXd& scale) {
+  Eigen::MatrixXd columns = Eigen::MatrixXd::Zero(scale.size(), static_cast<Eigen::Index>(combinations.size()));
+  for (std::size_t c = 0; c < combinations.size(); ++c)
+    for (const auto& [k, coefficient] : combinations[c])
+      columns(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(c)) +=
+          scale[static_cast<Eigen::Index>(k)] * coefficient;
+  return columns;
+}
+
+/// Takes what the conditions determine out of the null space, and makes `inverse` that of a solution that fulfils them:
+/// the diagonal of P A+ P^T with P = 1 - R (C^T R)+ C^T, of conditions C and the part R of the null space that they
+/// see.
+void impose(const Wanted& wanted, Spectrum& spectrum) {
+  const Eigen::MatrixXd& conditions = wanted.columns;
+  const Eigen::MatrixXd seen = conditions.transpose() * spectrum.null;
+  const Eigen::JacobiSVD<Eigen::MatrixXd> parts(seen, Eigen::ComputeFullV | Eigen::ComputeThinU);
+  const Eigen::VectorXd& values = parts.singularValues();
+  const auto rank = static_cast<Eigen::Index>((values.array() > kNullPart * values[0]).count());
+  if (!(values[0] > 0)) return;
+  const Eigen::MatrixXd moves = spectrum.null * parts.matrixV().leftCols(rank) *
+                                values.head(rank).cwiseInverse().asDiagonal() *
+                                parts.matrixU().leftCols(rank).transpose();
+  const Eigen::MatrixXd middle = conditions.transpose() * spectrum.images;
+  spectrum.inverse += ((moves * middle - 2 * spectrum.images).cwiseProduct(moves)).rowwise().sum();
+  spectrum.inverse = spectrum.inverse.cwiseMax(0.0);
+  for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
+    const auto [i, j] = wanted.pairs[k];
+    spectrum.elements[static_cast<Eigen::Index>(k)] += (moves.row(i) * middle).dot(moves.row(j)) -
+                                                       spectrum.images.row(i).dot(moves.row(j)) -
+                                                       spectrum.images.row(j).dot(moves.row(i));
+  }
+  spectrum.null = (spectrum.null * parts.matrixV().rightCols(spectrum.null.cols() - rank)).eval();
 }
 
 }  // namespace
 
 Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held,
-                      const std::vector<Combination>& combinations) {
+                      const CovarianceRequest& request) {
   Covariance result;
   result.sigma.assign(equations.n, std::numeric_limits<double>::quiet_NaN());
   result.determined.assign(equations.n, 0.0);
-  result.combination_determined.assign(combinations.size(), false);
-  std::vector<bool> free(equations.n);
-  for (std::size_t k = 0; k < equations.n; ++k) free[k] = !held[k];
-  const Eigen::VectorXd scale = scale_of(equations, free);
+  result.combination_determined.assign(request.combinations.size(), false);
+  result.of_pairs.assign(request.pairs.size(), 0.0);
+  const Eigen::VectorXd scale = scale_of_others(equations, held);
   const auto moving = static_cast<std::size_t>((scale.array() > 0).count());
   if (moving == 0) return result;
-  Spectrum spectrum;
-  if (equations.sparsity) spectrum = spectrum_of_sparse(scaled_sparse(equations, scale));
-  if (!spectrum.good && (!equations.sparsity || equations.n <= kMostDense)) spectrum = of_dense(equations, scale);
+  Wanted wanted;
+  wanted.columns = columns_of(request.conditions, scale);
+  wanted.columns.colwise().normalize();
+  std::vector<std::size_t> numbers;
+  for (std::size_t k = 0; k < request.pairs.size(); ++k) {
+    const auto i = static_cast<Eigen::Index>(request.pairs[k].first),
+               j = static_cast<Eigen::Index>(request.pairs[k].second);
+    if (!(scale[i] > 0 && scale[j] > 0)) continue;
+    wanted.pairs.emplace_back(i, j);
+    numbers.push_back(k);
+  }
+  Spectrum spectrum = spectrum_of(equations, scale, wanted);
   if (!spectrum.good) return result;
   result.rank = moving - static_cast<std::size_t>(spectrum.null.cols());
   if (result.rank == 0) return result;
   result.condition = spectrum.largest / spectrum.smallest;
+  if (wanted.columns.cols() > 0 && spectrum.null.cols() > 0) impose(wanted, spectrum);
   for (std::size_t k = 0; k < equations.n; ++k) {
     const auto i = static_cast<Eigen::Index>(k);
     if (!(scale[i] > 0)) continue;
     result.determined[k] = 1 - spectrum.null.row(i).squaredNorm();
     result.sigma[k] = scale[i] * std::sqrt(spectrum.inverse[i]);
   }
-  for (std::size_t c = 0; c < combinations.size(); ++c) {
-    Eigen::VectorXd row = Eigen::VectorXd::Zero(scale.size());
-    for (const auto& [k, coefficient] : combinations[c])
-      row[static_cast<Eigen::Index>(k)] += scale[static_cast<Eigen::Index>(k)] * coefficient;
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const auto [i, j] = wanted.pairs[k];
+    result.of_pairs[numbers[k]] = scale[i] * scale[j] * spectrum.elements[static_cast<Eigen::Index>(k)];
+  }
+  for (std::size_t c = 0; c < request.combinations.size(); ++c) {
+    const Eigen::VectorXd row = columns_of({request.combinations[c]}, scale);
     result.combination_determined[c] = (spectrum.null.transpose() * row).norm() <= kNullPart * row.norm();
   }
   return result;
+}
+
+std::vector<std::vector<double>> null_space(const NormalEquations& equations, const std::vector<bool>& held) {
+  const Eigen::VectorXd scale = scale_of_others(equations, held);
+  std::vector<std::vector<double>> steps;
+  if (!(scale.array() > 0).any()) return steps;
+  const Spectrum spectrum = spectrum_of(equations, scale, {Eigen::MatrixXd(scale.size(), 0), {}});
+  if (!spectrum.good) return steps;
+  for (Eigen::Index k = 0; k < spectrum.null.cols(); ++k) {
+    const Eigen::VectorXd step = spectrum.null.col(k).cwiseProduct(scale);
+    steps.emplace_back(step.data(), step.data() + step.size());
+  }
+  return steps;
 }
 
 }  // namespace rimetree::fit

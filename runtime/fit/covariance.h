@@ -15,6 +15,7 @@ struct Covariance {
   std::vector<double> sigma;       ///< [n] standard errors; of what is determined, where not all is (pseudo-inverse)
   std::vector<double> determined;  ///< [n] 1 where the data determine the unknown, 0 where they say nothing: the
                                    ///< squared length of its unit vector outside the null space
+  std::vector<double> of_pairs;    ///< by pair of unknowns that was asked for: their covariance
   std::vector<bool> combination_determined;  ///< by combination: whether it has no part in the null space
 };
 
@@ -22,8 +23,18 @@ struct Covariance {
 using Combination = std::vector<std::pair<std::size_t, double>>;
 
 /// `held[k]`: unknowns that do not move (sigma NaN). Unknowns without any equation are determined by nothing.
-/// `combinations`: of which to say as well whether they are determined.
+/// `combinations`: of which to say as well whether they are determined. `conditions`: combinations whose value is
+/// known, by a convention, of which data say nothing; they count as determined, and errors are those of a solution that
+/// fulfils them (an S-transformation: Baarda 1973, "S-transformations and criterion matrices").
+/// `pairs`: of unknowns that occur in one equation, whose covariance is wanted.
+struct CovarianceRequest {
+  std::vector<Combination> combinations, conditions;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+};
 Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held,
-                      const std::vector<Combination>& combinations = {});
+                      const CovarianceRequest& request = {});
+
+/// Steps of the unknowns that change no equation, [n] each; they span all such steps.
+std::vector<std::vector<double>> null_space(const NormalEquations& equations, const std::vector<bool>& held);
 
 }  // namespace rimetree::fit

@@ -19,6 +19,11 @@ constexpr double kClose = 1e-3;
 constexpr double kGoodPrediction = 0.25;
 // A decrease of twice the prediction is that of an objective without curvature, as near a saddle: steps are stretched.
 constexpr double kStraight = 1.6, kMostStretch = 256;
+// After so many steps in a row, each within sigma_tolerance, there is no need of the digits behind.
+constexpr int kSlightSteps = 4;
+// Chi-square is stationary if so many steps together bring less than this part of the variance of one residual.
+constexpr std::size_t kStationarySteps = 20;
+constexpr double kStationary = 0.1;
 // No turn is longer (rad).
 constexpr double kLongest = 1;
 
@@ -79,6 +84,7 @@ void LevenbergMarquardt::take(NormalEquations at_trial) {
   if (finite && complete && decrease >= 1e-4 * predicted_ - noise) {
     const double gain = predicted_ > noise ? decrease / predicted_ : 1;
     x_ = trial_;
+    objectives_.push_back(current_.objective);
     current_ = std::move(at_trial);
     growth_ = 2;
     if (gain > 0.75) damping_ = std::max(damping_ / 10, kLeastDamping);
@@ -149,9 +155,12 @@ void LevenbergMarquardt::propose() {
   step_ = damped_step();
   if (step_.empty()) {
     finish(FitStatus::stalled);
-  } else if (step_converged(step_)) {
+  } else if (step_converged(step_) || stationary()) {
     finish(FitStatus::converged);
   } else if (iterations_ >= options_.iterations) {
+    corrected_ = false;
+    prepare_solver();
+    missing_step_ = solver_.step(kLeastDamping, current_.gradient);
     finish(FitStatus::exhausted);
   }
   solver_.release();
@@ -189,14 +198,25 @@ double LevenbergMarquardt::model_change(const std::vector<double>& step) const {
   return std::max(dot(step, current_.gradient), 0.0);
 }
 
-bool LevenbergMarquardt::converged(double model_change) const {
+// Of a residual, in units of what its weight says.
+double LevenbergMarquardt::variance() const {
+  return (current_.chi_square + current_.prior_chi_square) /
+         std::max(1.0, static_cast<double>(current_.equations) - static_cast<double>(current_.n));
+}
+
+bool LevenbergMarquardt::converged(double model_change) {
   const double floor = 1e-24 * current_.data_power;  // what rounding leaves of a perfect fit, and some more
   if (model_change <= floor) return true;
-  const double freedom = std::max(1.0, static_cast<double>(current_.equations) - static_cast<double>(current_.n));
-  const double variance =
-      (current_.chi_square + current_.prior_chi_square) / freedom;  // of a residual, in units of what its weight says
-  return model_change <= options_.tolerance * options_.tolerance * current_.data_power &&
-         model_change <= options_.sigma_tolerance * options_.sigma_tolerance * variance;
+  slight_ = model_change <= options_.sigma_tolerance * options_.sigma_tolerance * variance() ? slight_ + 1 : 0;
+  return slight_ > kSlightSteps ||
+         (slight_ > 0 && model_change <= options_.tolerance * options_.tolerance * current_.data_power);
+}
+
+// Steps along directions of which the data tell hardly anything, as the phases of a gain of a source that is not there,
+// may go on for ever.
+bool LevenbergMarquardt::stationary() const {
+  const std::size_t n = objectives_.size();
+  return n >= kStationarySteps && objectives_[n - kStationarySteps] - current_.objective <= kStationary * variance();
 }
 
 }  // namespace rimetree::fit

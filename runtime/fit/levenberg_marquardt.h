@@ -51,6 +51,8 @@ class LevenbergMarquardt {
   const NormalEquations& equations() const { return current_; }
   const NormalEquations& first_equations() const { return first_; }  ///< without the matrix
   int iterations() const { return iterations_; }
+  /// The step without damping that was to come next, for a fit that ended before it converged; else empty.
+  const std::vector<double>& missing_step() const { return missing_step_; }
   /// Whether an unknown is held by a bound that the data would have it cross.
   bool held(std::size_t k) const;
 
@@ -61,12 +63,15 @@ class LevenbergMarquardt {
   void prepare_solver();
   void learn(const NormalEquations& at_trial, double decrease);
   bool step_converged(const std::vector<double>& step);
-  bool converged(double model_change) const;
+  bool converged(double model_change);
+  double variance() const;
+  bool stationary() const;
   double model_change(const std::vector<double>& step) const;
   double rounding() const;
 
   FitOptions options_;
-  std::vector<double> x_, trial_, step_, minimum_, maximum_;
+  std::vector<double> x_, trial_, step_, missing_step_, minimum_, maximum_;
+  std::vector<double> objectives_;  // of the steps that were taken
   std::vector<ComplexMatrix> matrices_;
   NormalEquations current_, first_;
   NormalSolver solver_;
@@ -75,7 +80,7 @@ class LevenbergMarquardt {
   double damping_, growth_ = 2, stretch_ = 1;
   double predicted_ = 0;                                  // decrease of the objective, by what the step was made from
   double predicted_gauss_ = 0, predicted_corrected_ = 0;  // ... without and with the missing curvature
-  int iterations_ = 0;
+  int iterations_ = 0, slight_ = 0;                       // slight_: steps in a row that no error would let one see
   bool started_ = false, close_ = false, corrected_ = false;
   FitStatus status_ = FitStatus::running;
 };

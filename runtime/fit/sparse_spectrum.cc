@@ -1,5 +1,6 @@
 #include <Eigen/QR>
 #include <Eigen/SparseCholesky>
+#include <algorithm>
 #include <vector>
 
 #include "runtime/fit/spectrum.h"
@@ -11,9 +12,16 @@ namespace {
 using Sparse = Eigen::SparseMatrix<double>;
 using Factor = Eigen::SimplicialLDLT<Sparse, Eigen::Lower>;
 
-// The diagonal of the inverse: of Z = (L D L^T)^-1 the elements where L has some follow from those in later columns
+/// Of the inverse, elements of the lower triangle where the factor has some, and the diagonal; permuted as the factor
+/// is.
+struct SparseInverse {
+  std::vector<double> elements;
+  Eigen::VectorXd diagonal;
+};
+
+// Of Z = (L D L^T)^-1 the elements where L has some follow from those in later columns
 // (Takahashi, Fagan & Chen 1973; Erisman & Tinney 1975, Comm. ACM 18, 177), in as many operations as the factors took.
-Eigen::VectorXd diagonal_of_inverse(const Factor& factor) {
+SparseInverse inverse_of(const Factor& factor) {
   const Sparse& lower = factor.matrixL().nestedExpression();
   const Eigen::VectorXd pivots = factor.vectorD();
   const int n = static_cast<int>(lower.rows());
@@ -49,14 +57,25 @@ Eigen::VectorXd diagonal_of_inverse(const Factor& factor) {
     }
     diagonal[j] = of_j;
   }
-  return factor.permutationPinv() * diagonal;
+  return {std::move(inverse), std::move(diagonal)};
+}
+
+/// An element of the inverse of the matrix that was factorised; 0 where the factor has none.
+double element_of(const Factor& factor, const SparseInverse& inverse, Eigen::Index i, Eigen::Index j) {
+  const Sparse& lower = factor.matrixL().nestedExpression();
+  int row = factor.permutationP().indices()[i], column = factor.permutationP().indices()[j];
+  if (row < column) std::swap(row, column);
+  const int* begin = lower.innerIndexPtr() + lower.outerIndexPtr()[column];
+  const int* end = lower.innerIndexPtr() + lower.outerIndexPtr()[column + 1];
+  const int* found = std::lower_bound(begin, end, row);
+  return found != end && *found == row ? inverse.elements[static_cast<std::size_t>(found - lower.innerIndexPtr())] : 0;
 }
 
 }  // namespace
 
 // With unknowns held that the null space moves, as many as it has dimensions, the matrix has an inverse G, and the
 // pseudo-inverse is P G P with the projector P onto what is determined.
-Spectrum spectrum_of_sparse(const Sparse& matrix) {
+Spectrum spectrum_of_sparse(const Sparse& matrix, const Wanted& wanted) {
   Spectrum result;
   const Eigen::Index n = matrix.rows();
   const Multiply multiply = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
@@ -81,12 +100,29 @@ Spectrum spectrum_of_sparse(const Sparse& matrix) {
   factor.setShift(0);
   factor.factorize(filled);
   if (factor.info() != Eigen::Success || !(factor.vectorD().array() > 0).all()) return result;
-  result.inverse = diagonal_of_inverse(factor);
+  const SparseInverse inverse = inverse_of(factor);
+  result.inverse = factor.permutationPinv() * inverse.diagonal;
+  result.elements.resize(static_cast<Eigen::Index>(wanted.pairs.size()));
+  for (std::size_t k = 0; k < wanted.pairs.size(); ++k)
+    result.elements[static_cast<Eigen::Index>(k)] =
+        element_of(factor, inverse, wanted.pairs[k].first, wanted.pairs[k].second);
   if (nulls > 0) {
     const Eigen::MatrixXd images = factor.solve(result.null), middle = result.null.transpose() * images;
     result.inverse += ((result.null * middle - 2 * images).cwiseProduct(result.null)).rowwise().sum();
+    for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
+      const auto [i, j] = wanted.pairs[k];
+      result.elements[static_cast<Eigen::Index>(k)] += (result.null.row(i) * middle).dot(result.null.row(j)) -
+                                                       images.row(i).dot(result.null.row(j)) -
+                                                       images.row(j).dot(result.null.row(i));
+    }
   }
   result.inverse = result.inverse.cwiseMax(0.0);
+  if (wanted.columns.cols() > 0) {
+    const auto determined = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
+      return nulls > 0 ? x - result.null * (result.null.transpose() * x).eval() : x;
+    };
+    result.images = determined(factor.solve(determined(wanted.columns)));
+  }
   result.good = result.inverse.allFinite();
   return result;
 }

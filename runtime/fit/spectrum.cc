@@ -17,7 +17,7 @@ Eigen::MatrixXd any(Eigen::Index n, Eigen::Index columns) {
 
 }  // namespace
 
-Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix) {
+Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix, const Wanted& wanted) {
   Spectrum result;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix);
   if (eigen.info() != Eigen::Success || !eigen.eigenvalues().allFinite()) return result;
@@ -30,6 +30,14 @@ Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix) {
   result.smallest = nulls < n ? values[nulls] : 0;
   result.inverse =
       eigen.eigenvectors().rightCols(n - nulls).array().square().matrix() * values.tail(n - nulls).cwiseInverse();
+  const auto others = eigen.eigenvectors().rightCols(n - nulls);
+  const Eigen::VectorXd inverses = values.tail(n - nulls).cwiseInverse();
+  if (wanted.columns.cols() > 0) result.images = others * inverses.asDiagonal() * (others.transpose() * wanted.columns);
+  result.elements.resize(static_cast<Eigen::Index>(wanted.pairs.size()));
+  for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
+    const auto [i, j] = wanted.pairs[k];
+    result.elements[static_cast<Eigen::Index>(k)] = others.row(i).cwiseProduct(others.row(j)).dot(inverses);
+  }
   return result;
 }
 
@@ -55,7 +63,7 @@ bool find_null_space(Eigen::Index n, const Multiply& matrix, const Multiply& sol
   }
 }
 
-Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix) {
+Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wanted) {
   Spectrum result;
   const Eigen::Index n = matrix.rows();
   const Multiply multiply = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
@@ -78,6 +86,14 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix) {
   filled.matrixL().solveInPlace(root);  // the inverse is root^T root
   result.inverse = root.colwise().squaredNorm().transpose() - result.null.rowwise().squaredNorm();
   result.inverse = result.inverse.cwiseMax(0.0);
+  if (wanted.columns.cols() > 0)
+    result.images = filled.solve(wanted.columns) - result.null * (result.null.transpose() * wanted.columns).eval();
+  result.elements.resize(static_cast<Eigen::Index>(wanted.pairs.size()));
+  for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
+    const auto [i, j] = wanted.pairs[k];
+    result.elements[static_cast<Eigen::Index>(k)] =
+        root.col(i).dot(root.col(j)) - result.null.row(i).dot(result.null.row(j));
+  }
   result.good = result.inverse.allFinite();
   return result;
 }

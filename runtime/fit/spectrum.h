@@ -5,26 +5,36 @@
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 #include <functional>
+#include <utility>
+#include <vector>
 
 namespace rimetree::fit {
 
 /// Eigenvalues below this fraction of the largest are what rounding leaves of zero.
 inline constexpr double kRankTolerance = 1e-12;
 
+/// What to make of the pseudo-inverse besides its diagonal.
+struct Wanted {
+  Eigen::MatrixXd columns;                                   ///< [n, any number]: to be multiplied by it
+  std::vector<std::pair<Eigen::Index, Eigen::Index>> pairs;  ///< elements; of a sparse matrix those that it has itself
+};
+
 struct Spectrum {
   bool good = false;
   Eigen::MatrixXd null;              ///< [n, number of null vectors], orthonormal
   Eigen::VectorXd inverse;           ///< diagonal of the pseudo-inverse
+  Eigen::MatrixXd images;            ///< of the wanted columns: the pseudo-inverse times them
+  Eigen::VectorXd elements;          ///< of the pseudo-inverse, for each wanted pair
   double largest = 0, smallest = 0;  ///< eigenvalues outside the null space
 };
 
 /// Of unit diagonal, only lower triangles are looked at. By all eigenvalues: 9 n^3 operations, and few at a time.
-Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix);
+Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix, const Wanted& wanted);
 /// By inverse iteration on more vectors than the null space has, and the inverse of the matrix with its null space
 /// filled (Golub & Van Loan, "Matrix Computations", 4th ed., section 8.2.4). `smallest` is an estimate from above.
-Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix);
+Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wanted);
 /// Likewise, of a sparse matrix; of the inverse only those elements are made that its factors have.
-Spectrum spectrum_of_sparse(const Eigen::SparseMatrix<double>& matrix);
+Spectrum spectrum_of_sparse(const Eigen::SparseMatrix<double>& matrix, const Wanted& wanted);
 
 /// The null space of a matrix by inverse iteration; `smallest` of what is returned as above. `solve` multiplies by the
 /// inverse of matrix + 10 kRankTolerance largest.

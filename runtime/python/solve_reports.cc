@@ -39,9 +39,11 @@ Ref report_to_python(const Owner& report) {
   for (const SolvedParm& parm : report->parms) {
     Dict one;
     one.set("value", view(report, parm.value, parm.shape, "d")).set("sigma", view(report, parm.sigma, parm.shape, "d"));
+    one.set("cross", view(report, parm.cross, parm.shape, "d"));
     one.set("flag", view(report, parm.flag, parm.shape, "i")).set("group", view(report, parm.group, parm.shape, "i"));
     one.set("slots_outside", integer(static_cast<std::int64_t>(parm.slots_outside)));
     one.set("channels_outside", integer(static_cast<std::int64_t>(parm.channels_outside)));
+    one.set("normalised", boolean(parm.normalised));
     parms.set(parm.parm, one.take());
   }
   Dict dict;
@@ -49,6 +51,7 @@ Ref report_to_python(const Owner& report) {
   dict.set("groups", list_of(report->groups, group_to_python)).set("parms", parms.take());
   dict.set("chi_square", number_list(report->chi_square));
   dict.set("prior_chi_square", number_list(report->prior_chi_square));
+  dict.set("noise", number(report->noise));
   dict.set("evaluate_seconds", number(report->evaluate_seconds));
   dict.set("algebra_seconds", number(report->algebra_seconds));
   dict.set("statistics_bytes", integer(static_cast<std::int64_t>(report->statistics_bytes)));

@@ -8,6 +8,7 @@
 
 #include "runtime/core/thread_pool.h"
 #include "runtime/fit/covariance.h"
+#include "runtime/math/error_model.h"
 #include "runtime/solve/cell_sums.h"
 #include "runtime/solve/problem.h"
 
@@ -55,12 +56,22 @@ struct Essential {
   std::size_t equations = 0;
 };
 
+/// Steps of a group's unknowns that no equation sees, and what they do to the products of factors of which models are
+/// made: some change none of them, whatever the data.
+struct OpenSteps {
+  std::vector<std::vector<double>> steps;  ///< by place in the group
+  std::vector<double> changes;  ///< [step, step] products of the changes, relative to the values, summed over products
+  double uncancelled = 0;       ///< the diagonal of it, if each unknown's part counted by itself, summed
+};
+
 /// Makes the normal equations of a problem at the values that the Parms have.
 class EquationSource {
  public:
   virtual ~EquationSource() = default;
   /// Adds to the groups that want it.
   virtual void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) = 0;
+  /// How residuals are distributed, from the next add_to() on.
+  virtual void set_errors(ErrorModel errors) = 0;
   /// Whether the chi-square of add_to() is a difference of large sums, and so good to 1e-15 of the data's power only.
   virtual bool chi_square_cancels() const { return false; }
   /// Chi-square at the values that the Parms have without such loss, added to `groups[g].equations.chi_square`.
@@ -68,6 +79,8 @@ class EquationSource {
   /// What of each group must be determined for its solution to be of use everywhere. Empty: nothing is known of what
   /// the unknowns mean.
   virtual std::vector<std::vector<Essential>> essential() const { return {}; }
+  /// Adds to the `changes` of steps, by group, at the values that the Parms have. False if products are not known.
+  virtual bool add_changes(std::vector<OpenSteps>&) const { return false; }
   /// How it makes them, for reports.
   virtual std::string method() const = 0;
   virtual std::uint64_t statistics_bytes() const { return 0; }

@@ -14,6 +14,7 @@ class GenericSource final : public EquationSource {
  public:
   GenericSource(Evaluator& evaluator, const Problem& problem, RequestParts& parts, ErrorModel errors);
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
+  void set_errors(ErrorModel errors) override { errors_ = errors; }
   std::string method() const override { return "derivatives of every Condeq"; }
 
  private:

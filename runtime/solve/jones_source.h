@@ -25,11 +25,13 @@ class JonesSource final : public EquationSource {
                                                 ErrorModel errors, Cancellation& cancellation);
 
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
+  void set_errors(ErrorModel errors) override { errors_ = errors; }
   bool chi_square_cancels() const override { return errors_.degrees_of_freedom == 0; }
   void add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   /// The norms of the Jones matrices: phases may have any common offset, but not amplitudes (or the elements of a full
   /// matrix anything but a common unitary factor).
   std::vector<std::vector<Essential>> essential() const override;
+  bool add_changes(std::vector<OpenSteps>& groups) const override;
   std::string method() const override;
   std::uint64_t statistics_bytes() const override;
 

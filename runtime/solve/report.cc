@@ -1,6 +1,7 @@
 #include "runtime/solve/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "runtime/fit/covariance.h"
@@ -66,8 +67,19 @@ SolvedGroup group_of(const Problem& problem, const Cells& cells, std::size_t g, 
   return group;
 }
 
+/// Of a fit that ended too soon those unknowns are good that had not far to go: a direction without signal must not
+/// take the others with it.
+bool is_settled(const Outcome& outcome, double sigma, std::size_t k) {
+  constexpr double kNear = 0.5;  // of a standard error
+  if (outcome.status != fit::FitStatus::exhausted) return outcome.status == fit::FitStatus::converged;
+  const auto freedom = static_cast<double>(outcome.equations.equations) - static_cast<double>(outcome.equations.n);
+  const double scale = freedom > 0 ? std::sqrt(outcome.equations.chi_square / freedom) : NAN;
+  return !outcome.missing_step.empty() && std::abs(outcome.missing_step[k]) <= kNear * sigma * scale;
+}
+
 std::int32_t flag_of(const Outcome& outcome, const fit::Covariance& covariance, std::size_t k) {
-  std::int32_t flag = outcome.status == fit::FitStatus::converged ? 0 : kNotConverged;
+  std::int32_t flag = is_settled(outcome, covariance.sigma[k], k) ? 0 : kNotConverged;
+  if (outcome.ambiguous) flag |= kAmbiguous;
   if (outcome.held[k]) flag |= kAtBound;
   if (!(outcome.equations.diagonal(k) > 0))
     flag |= kNoData;
@@ -91,6 +103,8 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
   const std::size_t n = values.size();
   std::vector<double> sigma(n, std::numeric_limits<double>::quiet_NaN());
   std::vector<std::int32_t> flag(n, kNotSolved), group(n, -1);
+  std::vector<double> cross(n, 0.0);
+  std::vector<std::uint8_t> normalised(n, 0);  // threads write them: no bits
   report.groups.resize(outcomes.size());
   threads.parallel_for(outcomes.size(), 1, [&](std::size_t begin, std::size_t end, int) {
     for (std::size_t g = begin; g < end; ++g) {
@@ -99,7 +113,8 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
       std::vector<fit::Combination> combinations;
       if (!essential.empty())
         for (const Essential& one : essential[g]) combinations.push_back(one.combination);
-      const fit::Covariance covariance = fit::covariance(outcome.equations, outcome.held, combinations);
+      const fit::Covariance covariance =
+          fit::covariance(outcome.equations, outcome.held, {combinations, outcome.conditions, outcome.numbers});
       report.groups[g].rank = covariance.rank;
       report.groups[g].condition = covariance.condition;
       const fit::NormalEquations& equations = outcome.equations;
@@ -113,7 +128,11 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
         sigma[u] = covariance.sigma[k] * std::sqrt(variance);
         flag[u] = flag_of(outcome, covariance, k);
         group[u] = static_cast<std::int32_t>(g);
+        normalised[u] = !outcome.normalised.empty() && outcome.normalised[k] ? 1 : 0;
       }
+      for (std::size_t k = 0; k < outcome.numbers.size(); ++k)
+        for (const std::size_t part : {outcome.numbers[k].first, outcome.numbers[k].second})
+          cross[problem.group(g)[part]] = covariance.of_pairs[k] * variance;
       // On a lone baseline a matrix is but data over model; with several, their products hold.
       for (std::size_t c = 0; c < combinations.size(); ++c)
         for (const auto& [k, coefficient] : combinations[c]) {
@@ -127,10 +146,13 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(parm.first_unknown);
     return std::vector(first, first + static_cast<std::ptrdiff_t>(parm.tiles.n_unknown()));
   };
-  for (const SolvableParm& parm : problem.parms)
-    report.parms.push_back({parm.name, parm.tiles.value_shape(), part(values, parm), part(sigma, parm),
-                            part(flag, parm), part(group, parm), parm.tiles.n_outside(*request.cells, Axis::time),
-                            parm.tiles.n_outside(*request.cells, Axis::frequency)});
+  for (const SolvableParm& parm : problem.parms) {
+    const std::vector<std::uint8_t> own = part(normalised, parm);
+    report.parms.push_back(
+        {parm.name, parm.tiles.value_shape(), part(values, parm), part(sigma, parm), part(cross, parm),
+         part(flag, parm), part(group, parm), parm.tiles.n_outside(*request.cells, Axis::time),
+         parm.tiles.n_outside(*request.cells, Axis::frequency), std::find(own.begin(), own.end(), 1) != own.end()});
+  }
 }
 
 }  // namespace rimetree::solve

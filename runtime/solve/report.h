@@ -15,7 +15,12 @@ struct Outcome {
   double chi_square_before = 0, prior_chi_square_before = 0;
   fit::NormalEquations equations;  ///< at the solution, priors included
   Excluded excluded;
-  std::vector<bool> held;  ///< unknowns at a bound
+  std::vector<bool> held;                                    ///< unknowns at a bound
+  std::vector<double> missing_step;                          ///< as LevenbergMarquardt::missing_step()
+  std::vector<std::pair<std::size_t, std::size_t>> numbers;  ///< real and imaginary parts of complex unknowns
+  bool ambiguous = false;                    ///< what the data leave open between factors could not be settled
+  std::vector<fit::Combination> conditions;  ///< what a convention holds of what the data leave open
+  std::vector<bool> normalised;              ///< unknowns of which it holds something; empty: none
 };
 
 /// The Parm of an unknown, and the number of the coefficient.

@@ -7,6 +7,7 @@
 #include "runtime/core/error.h"
 #include "runtime/fit/acceleration.h"
 #include "runtime/solve/complex_unknowns.h"
+#include "runtime/solve/convention.h"
 #include "runtime/solve/generic_source.h"
 #include "runtime/solve/jones_source.h"
 #include "runtime/solve/report.h"
@@ -25,6 +26,7 @@ class Solve {
         request_(parts.whole()),
         options_(options),
         cancellation_(cancellation),
+        errors_(options.errors),
         problem_(evaluator.forest(), solver, request_, options.parms),
         values_(problem_.values(evaluator.forest())) {
     report_.solver = evaluator.forest().node(solver).name();
@@ -45,7 +47,9 @@ class Solve {
     const std::vector<double> before = values_;
     std::vector<Outcome> outcomes;
     try {
+      find_noise();
       outcomes = in_turns() ? successively() : fit(options_.fit);
+      apply_convention(outcomes);
       problem_.set_values(evaluator_.forest(), values_);
       replace_chi_square(outcomes);
     } catch (...) {
@@ -54,6 +58,7 @@ class Solve {
     }
     describe(problem_, source_->essential(), request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
     report_.method = source_->method() + (in_turns() ? ", one term after the other" : "");
+    report_.noise = std::sqrt(errors_.variance);
     report_.statistics_bytes = source_->statistics_bytes();
     const auto [up_now, down_now] = bytes_copied();
     report_.bytes_to_devices = up_now - up;
@@ -148,6 +153,11 @@ class Solve {
     sparsities_ = problem_.sparsities();
     check_memory();
     auto matrices = complex_unknowns(evaluator_.forest(), problem_);
+    std::vector<std::vector<std::pair<std::size_t, std::size_t>>> numbers(n);
+    for (std::size_t g = 0; g < n; ++g)
+      for (const fit::ComplexMatrix& matrix : matrices[g])
+        for (std::size_t e = 0; e < matrix.side * matrix.side; ++e)
+          numbers[g].emplace_back(matrix.unknowns[2 * e], matrix.unknowns[2 * e + 1]);
     std::vector<LevenbergMarquardt> fits;
     for (std::size_t g = 0; g < n; ++g) fits.push_back(new_fit(g, options, std::move(matrices[g])));
     std::vector<Excluded> excluded(n);
@@ -190,6 +200,8 @@ class Solve {
                           excluded[g],
                           {}});
       for (std::size_t k = 0; k < problem_.group(g).size(); ++k) outcomes.back().held.push_back(fits[g].held(k));
+      outcomes.back().missing_step = fits[g].missing_step();
+      outcomes.back().numbers = std::move(numbers[g]);
     }
     return outcomes;
   }
@@ -262,6 +274,73 @@ class Solve {
     }
   }
 
+  // Steps and estimates of the noise in turns, so that no outlier is taken for one before the model is near the data.
+  void find_noise() {
+    constexpr int kRounds = 20, kSteps = 3;
+    constexpr double kSame = 0.01;
+    if (errors_.degrees_of_freedom == 0 || !options_.estimate_noise) return;
+    fit::FitOptions options = options_.fit;
+    options.iterations = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      const double change = estimate_noise(fit(options));
+      // Where it is far too small, each estimate is but a factor of about two larger.
+      if (round > 0 && std::abs(std::log(change)) < kSame) break;
+      options.iterations = change > 1.5 ? 0 : kSteps;
+    }
+    report_.chi_square.clear();
+  }
+
+  // The variance of largest likelihood, if the weights that it gives to the residuals stay (Lange, Little & Taylor
+  // 1989, section 4); by which factor it has changed.
+  double estimate_noise(const std::vector<Outcome>& outcomes) {
+    constexpr double kTooSmall = 0.9, kLarger = 1e3;
+    double chi_square = 0, freedom = 0;
+    for (const Outcome& outcome : outcomes) {
+      chi_square += outcome.equations.chi_square;
+      freedom +=
+          std::max(0.0, static_cast<double>(outcome.equations.equations) - static_cast<double>(outcome.equations.n));
+    }
+    if (!(freedom > 0) || !(chi_square > 0) || !std::isfinite(chi_square)) return 1;
+    double factor = chi_square / freedom;
+    // All residuals are outliers: of so small a variance the next estimate tells nothing but that it is larger.
+    if (factor > kTooSmall * 0.5 * (errors_.degrees_of_freedom + 2)) factor = kLarger;
+    errors_.variance *= factor;
+    source_->set_errors(errors_);
+    return factor;
+  }
+
+  // Chi-square stays what it is, but for rounding: a step or two make up for that.
+  void apply_convention(std::vector<Outcome>& outcomes) {
+    constexpr int kSteps = 5;
+    constexpr double kSame = 1e-6;  // of chi-square: more is another solution
+    const Convention convention(evaluator_.forest(), problem_);
+    if (!convention.any()) return;
+    problem_.set_values(evaluator_.forest(), values_);
+    const std::vector<double> before = values_;
+    if (!convention.apply(*source_, outcomes, values_, evaluator_.thread_pool())) return;
+    fit::FitOptions options = options_.fit;
+    options.iterations = std::min(options.iterations, kSteps);
+    options.damping = 0;
+    std::vector<Outcome> after = fit(options);
+    for (std::size_t g = 0; g < outcomes.size(); ++g) {
+      Outcome& outcome = outcomes[g];
+      const double limit = outcome.equations.objective * (1 + kSame) + kSame * kSame * outcome.equations.data_power;
+      if (outcome.conditions.empty()) continue;
+      if (!(after[g].equations.objective <= limit)) {
+        for (const std::uint32_t u : problem_.group(g)) values_[u] = before[u];
+        outcome.conditions.clear();
+        outcome.normalised.clear();
+        outcome.ambiguous = true;
+        continue;
+      }
+      if (outcome.status == fit::FitStatus::converged) outcome.status = after[g].status;
+      outcome.iterations += after[g].iterations;
+      outcome.equations = std::move(after[g].equations);
+      outcome.held = std::move(after[g].held);
+      outcome.missing_step = std::move(after[g].missing_step);
+    }
+  }
+
   void replace_chi_square(std::vector<Outcome>& outcomes) {
     constexpr double kGoodFit = 1e-6;  // of the power of the data: above it 9 digits of chi-square are left
     const bool needed =
@@ -282,6 +361,7 @@ class Solve {
   const Request& request_;
   const SolveOptions& options_;
   Cancellation& cancellation_;
+  ErrorModel errors_;
   Problem problem_;
   std::vector<double> values_;
   std::vector<std::shared_ptr<const fit::Sparsity>> sparsities_;  // by group

@@ -14,6 +14,7 @@ struct SolveOptions {
   std::vector<std::string> parms;      ///< names of what to solve for; empty: all solvable Parms below the Condeqs
   bool generic = false;                ///< never the fast path for Jones terms
   bool successive = false;             ///< one additive term of the models after the other, instead of all together
+  bool estimate_noise = false;         ///< robust errors: of which size, the residuals tell
   bool errors_from_residuals = false;  ///< standard errors scaled by the root of the reduced chi-square
 };
 

@@ -790,6 +790,7 @@ def Parm(
     maximum: ArrayLike = ...,
     prior_mean: ArrayLike = ...,
     prior_sigma: ArrayLike = ...,
+    normalised: int = ...,
     origin: str | None = None,
 ) -> NodeDef:
     """A parameter that may be solved for: a number, or polynomials in time and frequency.
@@ -823,6 +824,10 @@ def Parm(
             mean of a Gaussian prior of the constant term, or of each coefficient; default 0
         prior_sigma (array, of value, default [])
             its standard deviation; empty or 0: no prior
+        normalised (int, default 0)
+            where data tell only the product of Parms, as of two Jones terms of an antenna: of those
+            with the highest number here the mean amplitude over the solution tiles becomes 1 and the
+            mean phase 0 (weighted with the amplitude), and the others take up the rest; 0: never
 
     Result: scalar, real, unit of the value
 
@@ -1055,6 +1060,7 @@ def Solver(
     sigma_tolerance: float = ...,
     damping: float = ...,
     robust_dof: float = ...,
+    estimate_noise: bool = ...,
     errors_from_residuals: bool = ...,
     method: str = ...,
     directions: str = ...,
@@ -1083,6 +1089,9 @@ def Solver(
         robust_dof (float, default 0.0)
             degrees of freedom of Student's t as distribution of the errors, which makes outliers
             harmless (2 to 5 are usual); 0: Gaussian errors
+        estimate_noise (bool, default False)
+            with robust_dof: whether weights are known but for a factor, which is then found from the
+            residuals (the scale of Student's t of largest likelihood)
         errors_from_residuals (bool, default False)
             whether standard errors are scaled by the root of the reduced chi-square, for weights that
             are known but for a factor

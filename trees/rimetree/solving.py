@@ -15,7 +15,7 @@ class SolutionFlag(IntFlag):
     NO_DATA = 2  # all data that depend on it are flagged, without weight or not finite
     UNDETERMINED = 4  # the data do not determine it, or only in combination with others
     AT_BOUND = 8  # held by its minimum or maximum
-    NOT_CONVERGED = 16
+    NOT_CONVERGED = 16  # its fit ended before it converged, and this value had still to go
     AMBIGUOUS = 32  # Jones matrices: only products on the baselines solved are determined; of no use on other baselines
 
 
@@ -24,17 +24,21 @@ class SolvedParm:
     """A Parm after a solve.
 
     Arrays have the shape of its `value`: [time tile, freq tile, time term, freq term] if it has several solution tiles.
-    `sigma`: standard error, NaN where there is none. `flag`: `SolutionFlag` bits. `group`: index into
-    `SolveReport.groups`, -1 where not solved. `slots_outside`, `channels_outside`: time slots and channels that were
-    solved on but lie outside of all its solution tiles; they take the nearest tile.
+    `sigma`: standard error, NaN where there is none. `cross`: of the real or imaginary part of a complex number the
+    covariance with the other part, else 0. `flag`: `SolutionFlag` bits. `group`: index into `SolveReport.groups`, -1
+    where not solved. `slots_outside`, `channels_outside`: time slots and channels that were solved on but lie outside of
+    all its solution tiles; they take the nearest tile. `normalised`: data tell only products of it with others, and what
+    it has of them goes by the convention that the Parm's state field `normalised` asks for.
     """
 
     value: np.ndarray
     sigma: np.ndarray
+    cross: np.ndarray
     flag: np.ndarray
     group: np.ndarray
     slots_outside: int = 0
     channels_outside: int = 0
+    normalised: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,9 @@ class SolvedGroup:
 class SolveReport:
     """One run of a Solver. `chi_square`: of the data of all groups together, before each iteration and at the end;
     `prior_chi_square`: of their priors. `method`: how the normal equations were made; `statistics_bytes`: what was kept
-    of the data for it, instead of the data. `bytes_to_devices`, `bytes_to_host`: what was copied to and from devices
-    meanwhile, where there are any."""
+    of the data for it, instead of the data. `noise`: with the Solver's `estimate_noise` the size of the residuals in
+    units of what the weights say; chi-square is in its units. `bytes_to_devices`, `bytes_to_host`: what was copied to
+    and from devices meanwhile, where there are any."""
 
     solver: str
     method: str
@@ -89,6 +94,7 @@ class SolveReport:
     evaluate_seconds: float
     algebra_seconds: float
     statistics_bytes: int = field(default=0)
+    noise: float = field(default=1.0)
     bytes_to_devices: int = field(default=0)
     bytes_to_host: int = field(default=0)
     prior_chi_square: list[float] = field(default_factory=list)

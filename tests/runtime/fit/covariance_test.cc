@@ -36,7 +36,7 @@ TEST(Covariance, ACommonOffsetIsNotDetermined) {
   // 11^T/3)/3.
   const auto of = equations(3, {2, 0, 0, -1, 2, 0, -1, -1, 2});
   const Combination sum{{0, 1.0}, {1, 1.0}, {2, 1.0}}, difference{{0, 1.0}, {2, -1.0}};
-  const Covariance covariance = fit::covariance(of, {false, false, false}, {sum, difference});
+  const Covariance covariance = fit::covariance(of, {false, false, false}, {{sum, difference}, {}, {}});
   EXPECT_EQ(covariance.rank, 2u);
   EXPECT_NEAR(covariance.condition, 1, 1e-12);
   for (int k = 0; k < 3; ++k) {
@@ -45,6 +45,33 @@ TEST(Covariance, ACommonOffsetIsNotDetermined) {
   }
   EXPECT_FALSE(covariance.combination_determined[0]);
   EXPECT_TRUE(covariance.combination_determined[1]);
+}
+
+TEST(Covariance, AConditionDeterminesWhatTheDataLeaveOpen) {
+  // As above, with the first of the three unknowns known: the others follow from [[2, -1], [-1, 2]]. With their sum
+  // known the errors are those of the pseudo-inverse, and a difference that is known besides is what data tell anyway.
+  const auto of = equations(3, {2, 0, 0, -1, 2, 0, -1, -1, 2});
+  const Combination first{{0, 5.0}}, sum{{0, 1.0}, {1, 1.0}, {2, 1.0}}, difference{{0, 1.0}, {2, -1.0}};
+  const Covariance covariance = fit::covariance(of, {false, false, false}, {{sum}, {first}, {{1, 2}}});
+  EXPECT_EQ(covariance.rank, 2u);
+  EXPECT_TRUE(covariance.combination_determined[0]);
+  EXPECT_NEAR(covariance.sigma[0], 0, 1e-7);
+  EXPECT_NEAR(covariance.sigma[1], std::sqrt(2.0 / 3), 1e-12);
+  EXPECT_NEAR(covariance.sigma[2], std::sqrt(2.0 / 3), 1e-12);
+  EXPECT_NEAR(covariance.determined[1], 1, 1e-12);
+  EXPECT_NEAR(covariance.of_pairs[0], 1.0 / 3, 1e-12);
+  const Covariance of_sum = fit::covariance(of, {false, false, false}, {{}, {sum, difference}, {{0, 1}}});
+  for (int k = 0; k < 3; ++k) EXPECT_NEAR(of_sum.sigma[k], std::sqrt(2.0 / 9), 1e-12);
+  EXPECT_NEAR(of_sum.of_pairs[0], -1.0 / 9, 1e-12);
+}
+
+TEST(Covariance, StepsThatNoEquationSees) {
+  const auto of = equations(3, {2, 0, 0, -1, 2, 0, -1, -1, 2});
+  const auto steps = null_space(of, {false, false, false});
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_NEAR(steps[0][0], steps[0][1], 1e-12);
+  EXPECT_NEAR(steps[0][0], steps[0][2], 1e-12);
+  EXPECT_TRUE(null_space(of, {true, false, false}).empty());
 }
 
 TEST(Covariance, WhatHasNoDataOrIsHeldHasNoError) {
@@ -72,7 +99,7 @@ void expect_amplitudes_and_phases(std::size_t n) {
     amplitudes.emplace_back(i, 1.0);
     phases.emplace_back(n + i, 1.0);
   }
-  const Covariance covariance = fit::covariance(of, std::vector<bool>(2 * n, false), {amplitudes, phases});
+  const Covariance covariance = fit::covariance(of, std::vector<bool>(2 * n, false), {{amplitudes, phases}, {}, {}});
   EXPECT_EQ(covariance.rank, 2 * n - 1);
   EXPECT_TRUE(covariance.combination_determined[0]);
   EXPECT_FALSE(covariance.combination_determined[1]);
@@ -143,8 +170,11 @@ TEST(Covariance, OfASparseMatrixIsThatOfTheDenseOne) {
   std::vector<bool> held(n, false);
   held[5] = true;
   const std::vector<Combination> combinations{{{1, 1.0}, {2, 1.0}}, {{13, 1.0}, {14, -1.0}}, {{0, 1.0}}};
-  const Covariance sparse = covariance(tiles_of_phases(kTiles, kEach, true), held, combinations),
-                   dense = covariance(tiles_of_phases(kTiles, kEach, false), held, combinations);
+  const CovarianceRequest request{combinations, {}, {{1, 2}, {5, 0}}};
+  const Covariance sparse = covariance(tiles_of_phases(kTiles, kEach, true), held, request),
+                   dense = covariance(tiles_of_phases(kTiles, kEach, false), held, request);
+  for (int k = 0; k < 2; ++k)
+    EXPECT_NEAR(sparse.of_pairs[k], dense.of_pairs[k], 1e-9 * dense.sigma[1] * dense.sigma[1]);
   EXPECT_EQ(dense.rank, n - 1 - (kTiles - 1));  // the held one fixes the offset of its tile
   EXPECT_EQ(sparse.rank, dense.rank);
   EXPECT_EQ(sparse.combination_determined, dense.combination_determined);
@@ -163,7 +193,7 @@ TEST(Covariance, OfASparseMatrixIsThatOfTheDenseOne) {
 }
 
 TEST(Covariance, OfNothing) {
-  const Covariance covariance = fit::covariance(equations(2, {0, 0, 0, 0}), {false, false}, {{{0, 1.0}}});
+  const Covariance covariance = fit::covariance(equations(2, {0, 0, 0, 0}), {false, false}, {{{{0, 1.0}}}, {}, {}});
   EXPECT_EQ(covariance.rank, 0u);
   EXPECT_TRUE(std::isnan(covariance.sigma[0]));
   EXPECT_FALSE(covariance.combination_determined[0]);

@@ -1,0 +1,237 @@
+#include "runtime/fit/normalisation.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <set>
+#include <tuple>
+
+namespace rimetree::fit {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Steps seen by a term to less than this part (squared) of that which it sees best are not seen.
+constexpr double kSeen = 1e-12;
+constexpr int kNewtonSteps = 50;
+// No step of Newton's method changes an amplitude by more than this factor's logarithm.
+constexpr double kLongest = 1;
+
+/// The steps as relative changes: of the logarithm of amplitudes, and of phases (or of what adds to them).
+class Steps {
+ public:
+  Steps(std::vector<double>& x, const std::vector<Number>& numbers, const std::vector<std::vector<double>>& open)
+      : x_(x), numbers_(numbers), stretch_(rows(), columns(open)), turn_(rows(), columns(open)) {
+    for (Index k = 0; k < rows(); ++k)
+      for (Index j = 0; j < columns(open); ++j) {
+        const Number& number = numbers_[static_cast<std::size_t>(k)];
+        const std::vector<double>& step = open[static_cast<std::size_t>(j)];
+        const std::complex<double> relative =
+            number.factor ? part(number, step) / value(number) : std::complex<double>(0, step[number.re]);
+        stretch_(k, j) = relative.real();
+        turn_(k, j) = relative.imag();
+      }
+  }
+  static bool usable(const Number& number, const std::vector<double>& x) {
+    return !number.factor || std::abs(part(number, x)) > 0;
+  }
+  const MatrixXd& stretch() const { return stretch_; }
+  const MatrixXd& turn() const { return turn_; }
+  std::complex<double> value(const Number& number) const { return part(number, x_); }
+
+  /// Moves all numbers by a combination of the steps.
+  void move(const VectorXd& combination) {
+    const VectorXd stretch = stretch_ * combination, turn = turn_ * combination;
+    for (Index k = 0; k < rows(); ++k) {
+      const Number& number = numbers_[static_cast<std::size_t>(k)];
+      if (!number.factor) {
+        x_[number.re] += turn[k];
+        continue;
+      }
+      const std::complex<double> moved = value(number) * std::exp(std::complex<double>(stretch[k], turn[k]));
+      x_[number.re] = moved.real();
+      if (number.im >= 0) x_[static_cast<std::size_t>(number.im)] = moved.imag();
+    }
+  }
+
+  /// What a combination of steps does to a number, as a derivative that weighs large amplitudes most.
+  void add_condition(std::size_t k, const VectorXd& combination, Combination& condition) const {
+    const Number& number = numbers_[k];
+    const auto row = static_cast<Index>(k);
+    const std::complex<double> relative(stretch_.row(row) * combination, turn_.row(row) * combination);
+    if (!number.factor) return condition.emplace_back(number.re, relative.imag()), void();
+    const std::complex<double> g = value(number), slope = relative * g / std::abs(g);
+    condition.emplace_back(number.re, slope.real());
+    if (number.im >= 0) condition.emplace_back(static_cast<std::size_t>(number.im), slope.imag());
+  }
+
+ private:
+  static std::complex<double> part(const Number& number, const std::vector<double>& of) {
+    return {of[number.re], number.im < 0 ? 0.0 : of[static_cast<std::size_t>(number.im)]};
+  }
+  Index rows() const { return static_cast<Index>(numbers_.size()); }
+  static Index columns(const std::vector<std::vector<double>>& open) { return static_cast<Index>(open.size()); }
+
+  std::vector<double>& x_;
+  const std::vector<Number>& numbers_;
+  MatrixXd stretch_, turn_;
+};
+
+/// The numbers of one rank: what they are now, and what steps do to them.
+class Datum {
+ public:
+  Datum(const Steps& steps, const std::vector<Number>& numbers, std::int64_t rank, const MatrixXd& basis) {
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+      if (numbers[k].rank == rank) members_.push_back(k);
+    const auto n = static_cast<Index>(members_.size());
+    stretch_.resize(n, basis.cols());
+    turn_.resize(n, basis.cols());
+    amplitude_ = weight_ = phase_ = VectorXd::Zero(n);
+    stretches_ = VectorXd::Zero(n);
+    for (Index i = 0; i < n; ++i) {
+      const Number& number = numbers[members_[static_cast<std::size_t>(i)]];
+      const auto k = static_cast<Index>(members_[static_cast<std::size_t>(i)]);
+      stretch_.row(i) = steps.stretch().row(k) * basis;
+      turn_.row(i) = steps.turn().row(k) * basis;
+      const std::complex<double> value = steps.value(number);
+      stretches_[i] = number.factor ? 1 : 0;
+      weight_[i] = amplitude_[i] = number.factor ? std::abs(value) : 1;
+      phase_[i] = !number.factor ? value.real() : number.im < 0 ? 0 : std::arg(value);
+    }
+    unwrap(numbers);
+    std::vector<Index> count;
+    std::vector<double> sum;
+    for (Index i = 0; i < n; ++i) {
+      const std::size_t series = of(numbers, i).series;
+      if (series >= sum.size()) sum.resize(series + 1, 0.0), count.resize(series + 1, 0);
+      sum[series] += weight_[i];
+      ++count[series];
+    }
+    for (Index i = 0; i < n; ++i) {
+      const std::size_t series = of(numbers, i).series;
+      weight_[i] *= static_cast<double>(count[series]) / sum[series];
+    }
+  }
+
+  const std::vector<std::size_t>& members() const { return members_; }
+  MatrixXd gram() const {
+    return stretch_.transpose() * weight_.asDiagonal() * stretch_ + turn_.transpose() * weight_.asDiagonal() * turn_;
+  }
+
+  /// The combination of steps after which amplitudes have mean 1 and phases nothing of what steps can take from them:
+  /// the minimum of sum(|g| e^u - u) + sum |g| (phase + v)^2/2 of stretches u and turns v, which is convex.
+  VectorXd target(const MatrixXd& seen) const {
+    const MatrixXd stretch = stretch_ * seen, turn = turn_ * seen;
+    const MatrixXd fixed = turn.transpose() * weight_.asDiagonal() * turn;
+    VectorXd logarithm = VectorXd::Zero(amplitude_.size());
+    for (Index i = 0; i < amplitude_.size(); ++i)
+      if (stretches_[i] > 0) logarithm[i] = std::log(amplitude_[i]);
+    const MatrixXd all = stretch.transpose() * weight_.asDiagonal() * stretch + fixed;
+    VectorXd a = all.ldlt().solve(-(stretch.transpose() * weight_.cwiseProduct(logarithm)) -
+                                  turn.transpose() * weight_.cwiseProduct(phase_));
+    for (int step = 0; step < kNewtonSteps; ++step) {
+      const VectorXd now = amplitude_.cwiseProduct((stretch * a).array().exp().matrix()).cwiseProduct(stretches_);
+      const VectorXd slope =
+          stretch.transpose() * (now - stretches_) + turn.transpose() * weight_.cwiseProduct(phase_ + turn * a);
+      const MatrixXd curvature = stretch.transpose() * now.asDiagonal() * stretch + fixed;
+      VectorXd change = -curvature.ldlt().solve(slope);
+      if (!change.allFinite()) break;
+      const double longest = stretch.rows() > 0 ? (stretch * change).cwiseAbs().maxCoeff() : 0;
+      if (longest > kLongest) change *= kLongest / longest;
+      a += change;
+      if (change.norm() <= 1e-14 * a.norm()) break;
+    }
+    return a;
+  }
+
+ private:
+  const Number& of(const std::vector<Number>& numbers, Index i) const {
+    return numbers[members_[static_cast<std::size_t>(i)]];
+  }
+
+  /// Along the columns of each row, and from the first number of a row to that of the next.
+  void unwrap(const std::vector<Number>& numbers) {
+    std::vector<Index> order(members_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(i);
+    std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+      const Number &one = of(numbers, a), &other = of(numbers, b);
+      return std::tie(one.series, one.row, one.column) < std::tie(other.series, other.row, other.column);
+    });
+    Index first_of_row = -1;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Number& here = of(numbers, order[i]);
+      const bool same = i > 0 && of(numbers, order[i - 1]).series == here.series;
+      const bool same_row = same && of(numbers, order[i - 1]).row == here.row;
+      const Index before = same_row ? order[i - 1] : same ? first_of_row : -1;
+      if (before >= 0 && here.factor)
+        phase_[order[i]] -= 2 * M_PI * std::round((phase_[order[i]] - phase_[before]) / (2 * M_PI));
+      if (!same_row) first_of_row = order[i];
+    }
+  }
+
+  std::vector<std::size_t> members_;
+  MatrixXd stretch_, turn_;
+  VectorXd amplitude_, weight_, phase_, stretches_;
+};
+
+}  // namespace
+
+Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const std::vector<std::vector<double>>& open) {
+  Normalised result;
+  std::erase_if(numbers, [&](const Number& number) { return !Steps::usable(number, x); });
+  Steps steps(x, numbers, open);
+  std::set<std::int64_t, std::greater<>> ranks;
+  for (const Number& number : numbers)
+    if (number.rank > 0) ranks.insert(number.rank);
+  MatrixXd basis = MatrixXd::Identity(static_cast<Index>(open.size()), static_cast<Index>(open.size()));
+  for (const std::int64_t rank : ranks) {
+    if (basis.cols() == 0) break;
+    const Datum datum(steps, numbers, rank, basis);
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(datum.gram());
+    const VectorXd& values = eigen.eigenvalues();
+    const double largest = values[values.size() - 1];
+    if (!(largest > 0) || !values.allFinite()) continue;
+    const auto unseen = static_cast<Index>((values.array() <= kSeen * largest).count());
+    const MatrixXd seen = eigen.eigenvectors().rightCols(values.size() - unseen);
+    const VectorXd target = datum.target(seen);
+    if (!target.allFinite()) continue;
+    steps.move(basis * (seen * target));
+    for (Index j = 0; j < seen.cols(); ++j) {
+      const VectorXd combination = basis * seen.col(j);
+      Combination condition;
+      for (const std::size_t k : datum.members()) steps.add_condition(k, combination, condition);
+      result.conditions.push_back(std::move(condition));
+    }
+    for (const std::size_t k : datum.members()) {
+      result.normalised.push_back(numbers[k].re);
+      if (numbers[k].im >= 0) result.normalised.push_back(static_cast<std::uint32_t>(numbers[k].im));
+    }
+    basis = (basis * eigen.eigenvectors().leftCols(unseen)).eval();
+  }
+  result.x = std::move(x);
+  return result;
+}
+
+std::vector<std::vector<double>> combinations_without(const std::vector<std::vector<double>>& steps,
+                                                      const std::vector<double>& changes, double none) {
+  std::vector<std::vector<double>> result;
+  const auto n = static_cast<Index>(steps.size());
+  if (n == 0 || changes.empty()) return result;
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(Eigen::Map<const MatrixXd>(changes.data(), n, n));
+  for (Index k = 0; k < n && eigen.eigenvalues()[k] <= none; ++k) {
+    std::vector<double> sum(steps[0].size(), 0.0);
+    for (Index j = 0; j < n; ++j)
+      for (std::size_t u = 0; u < sum.size(); ++u)
+        sum[u] += eigen.eigenvectors()(j, k) * steps[static_cast<std::size_t>(j)][u];
+    result.push_back(std::move(sum));
+  }
+  return result;
+}
+
+}  // namespace rimetree::fit

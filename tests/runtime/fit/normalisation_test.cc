@@ -1,0 +1,98 @@
+// Normalisation: products that are the same before and after, and numbers that are as the convention says.
+#include "runtime/fit/normalisation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+
+namespace rimetree::fit {
+namespace {
+
+using Complex = std::complex<double>;
+
+/// Unknowns of three complex numbers b0, b1, b2 and of one g, that come in products b_k g.
+struct Chain {
+  std::vector<double> x;
+  std::vector<Number> numbers;
+  std::vector<std::vector<double>> open;
+
+  explicit Chain(const std::vector<Complex>& values) {
+    for (std::uint32_t k = 0; k < values.size(); ++k) {
+      x.push_back(values[k].real());
+      x.push_back(values[k].imag());
+      const bool last = k + 1 == values.size();
+      numbers.push_back(
+          {.re = 2 * k, .im = 2 * k + 1, .factor = true, .rank = last ? 1 : 2, .series = last, .column = k});
+    }
+    // All b times a number near 1, g by its inverse; any mixture of stretch and turn.
+    for (const Complex c : {Complex(1, 2), Complex(-3, 1)}) {
+      std::vector<double> step;
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        const Complex change = values[k] * (k + 1 == values.size() ? -c : c);
+        step.push_back(change.real());
+        step.push_back(change.imag());
+      }
+      open.push_back(std::move(step));
+    }
+  }
+};
+
+Complex number(const std::vector<double>& x, std::size_t k) { return {x[2 * k], x[2 * k + 1]}; }
+
+TEST(Normalisation, OfAProduct) {
+  const std::vector<Complex> values = {{3, 0}, std::polar(1.0, 1.0), std::polar(2.0, -0.5), {0, 1e-3}};
+  const Chain chain(values);
+  const Normalised found = normalise(chain.x, chain.numbers, chain.open);
+  double amplitude = 0, phase = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Complex before = values[k] * values[3], after = number(found.x, k) * number(found.x, 3);
+    EXPECT_NEAR(std::abs(after - before), 0, 1e-15);
+    amplitude += std::abs(number(found.x, k)) / 3;
+    phase += std::abs(number(found.x, k)) * std::arg(number(found.x, k));
+  }
+  EXPECT_NEAR(amplitude, 1, 1e-12);
+  EXPECT_NEAR(phase, 0, 1e-12);
+  EXPECT_EQ(found.conditions.size(), 2u);
+  EXPECT_EQ(found.normalised.size(), 6u);
+}
+
+TEST(Normalisation, PhasesAreUnwrapped) {
+  std::vector<Complex> values;
+  for (int k = 0; k < 12; ++k) values.push_back(std::polar(1.0, 1.7 * k));
+  values.push_back(1);
+  const Chain chain(values);
+  const Normalised found = normalise(chain.x, chain.numbers, chain.open);
+  // The mean of 0, 1.7, ... 18.7 is 9.35.
+  for (int k = 0; k < 12; ++k)
+    EXPECT_NEAR(std::abs(number(found.x, static_cast<std::size_t>(k)) - std::polar(1.0, 1.7 * k - 9.35)), 0, 1e-12);
+}
+
+TEST(Normalisation, NumbersOfZeroStay) {
+  Chain chain({{3, 0}, {0, 0}, {1, 0}, {2, 0}});
+  const Normalised found = normalise(chain.x, chain.numbers, chain.open);
+  EXPECT_EQ(number(found.x, 1), Complex(0, 0));
+  EXPECT_NEAR(std::abs(number(found.x, 0)), 1.5, 1e-12);
+  EXPECT_NEAR(std::abs(number(found.x, 3)), 4, 1e-12);
+}
+
+TEST(Normalisation, WithoutRanksNothingMoves) {
+  Chain chain({{3, 0}, {1, 0}, {2, 0}});
+  for (Number& one : chain.numbers) one.rank = 0;
+  const Normalised found = normalise(chain.x, chain.numbers, chain.open);
+  EXPECT_EQ(found.x, chain.x);
+  EXPECT_TRUE(found.conditions.empty());
+}
+
+TEST(CombinationsWithout, FindsThoseThatCancel) {
+  // Steps (1, 0), (1, 0) and (0, 1) of which only the difference of the first two changes nothing.
+  const std::vector<double> changes = {1, 1, 0, 1, 1, 0, 0, 0, 1};
+  const auto found = combinations_without({{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, changes, 1e-12);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NEAR(found[0][0] + found[0][1], 0, 1e-14);
+  EXPECT_NEAR(std::abs(found[0][0]), std::sqrt(0.5), 1e-14);
+  EXPECT_NEAR(found[0][2], 0, 1e-14);
+}
+
+}  // namespace
+}  // namespace rimetree::fit
