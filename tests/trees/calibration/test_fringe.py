@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import rimetree as rt
-from rimetree.calibration.fringe import phase_rate, reference_spectra, search
+from rimetree.calibration.coherence import CoherenceBins, CoherenceReader
+from rimetree.calibration.fringe import fringe_fit, phase_rate, search
 from rimetree.calibration.model_trees import SkyPart
+from rimetree.calibration.phase_search import best_phases
+from rimetree.calibration.solve_trees import DataSelection
 
 FREQUENCY = np.linspace(1.30e9, 1.36e9, 60)
 
@@ -55,21 +58,78 @@ def test_two_windows_far_apart(delay):
     assert found == pytest.approx(delay, abs=0.1 / 200e6)
 
 
-def test_spectra_do_not_depend_on_the_memory(kat7, observe):
+@pytest.mark.parametrize("any_phase", [False, True])
+def test_fringes_of_an_array(any_phase):
+    """A baseline to the reference is missing; noise is a third of the signal on a channel of a baseline."""
+    rng = np.random.default_rng(3)
+    rate = phase_rate("clock", FREQUENCY)
+    delay = np.concatenate([[0.0], rng.uniform(-200e-9, 200e-9, 5)])
+    phase = delay[:, None, None] * rate
+    if any_phase:
+        phase = phase + rng.uniform(-3, 3, (6, 4, 1))
+    phasor = np.broadcast_to(np.exp(1j * phase), (6, 4, 60))
+    matrix = np.einsum("ptf,qtf->tfpq", phasor, np.conj(phasor))
+    noise = 0.3 * rng.normal(size=(2, 4, 60, 6, 6))
+    noise = np.triu(noise[0] + 1j * noise[1], 1)
+    matrix = (matrix + noise + np.conj(np.swapaxes(noise, -1, -2))) * (1 - np.eye(6))
+    matrix[:, :, 0, 3] = matrix[:, :, 3, 0] = 0
+    found = fringe_fit(matrix, rate, 0, any_phase=any_phase)
+    assert found[0] == 0
+    # Some times what noise does to a slope; or, where the phase itself tells, a part of a turn.
+    np.testing.assert_allclose(found, delay, atol=0.03 / 60e6 if any_phase else 0.05 / 1.3e9)
+
+
+def test_phases_are_the_best_there_are():
+    """200 matrices of five antennas with as much noise as signal: no better phases are found by many random starts."""
+    rng = np.random.default_rng(5)
+    phasor = np.exp(1j * rng.uniform(-np.pi, np.pi, (200, 5)))
+    noise = np.triu(rng.normal(size=(200, 5, 5)) + 1j * rng.normal(size=(200, 5, 5)), 1)
+    matrix = np.einsum("mp,mq->mpq", phasor, np.conj(phasor)) + noise + np.conj(np.swapaxes(noise, -1, -2))
+    matrix = matrix * (1 - np.eye(5)) * 10.0 ** rng.uniform(-3, 3, (200, 1, 1))
+
+    def height(phase):
+        return np.einsum("mp,mpq,mq->m", np.exp(-1j * phase), matrix, np.exp(1j * phase)).real
+
+    found = best_phases(matrix, 2)
+    assert (found[:, 2] == 0).all()
+    best = np.full(200, -np.inf)
+    for _ in range(100):
+        u = np.exp(1j * rng.uniform(-np.pi, np.pi, (200, 5)))
+        for _ in range(60):
+            for p in range(5):
+                s = np.einsum("mq,mq->m", matrix[:, p], u)
+                u[:, p] = s / np.abs(s)
+        best = np.maximum(best, height(np.angle(u)))
+    assert (height(found) > best * (1 - 1e-6)).mean() >= 0.99
+
+
+def test_phases_without_data():
+    matrix = np.zeros((3, 4, 4), complex)
+    matrix[0, 1, 2], matrix[0, 2, 1] = 1j, -1j
+    found = best_phases(matrix, 1)
+    np.testing.assert_allclose(found[0], [0, 0, -math.pi / 2, 0], atol=1e-12)
+    assert (found[1:] == 0).all()
+
+
+def test_sums_do_not_depend_on_the_memory(kat7):
     """A slot at a time or all at once, with flags and two windows: the same sums, which are those of plain NumPy."""
     path, sky = kat7
     (group,) = rt.ms.groups(path)
-    parts = [SkyPart("", sky, {})]
-    span = (0.0, 1e12)
+    bins = CoherenceBins(np.array([0.0, 1e12]), None)
     found = [
-        reference_spectra(group, parts, CENTRE, "DATA", 2, span, memory_bytes=memory)
-        for memory in (1, 100_000, 1 << 30)
+        CoherenceReader(
+            group, [SkyPart("", sky, {})], CENTRE, DataSelection(), reference=reference, memory_bytes=memory
+        ).read(bins)
+        for memory, reference in ((1, None), (100_000, None), (1 << 30, None), (1 << 30, 2))
     ]
-    for spectra, frequency in found:
-        assert sorted(spectra) == [0, 1, 3, 4, 5, 6]
-        np.testing.assert_array_equal(frequency, np.concatenate([band.frequency_hz for band in BANDS]))
-        for antenna, spectrum in spectra.items():
-            np.testing.assert_allclose(spectrum, found[-1][0][antenna], rtol=1e-12, atol=1e-9)
+    pairs = [tuple(pair) for pair in found[0].baselines]
+    to_reference = [pair for pair in pairs if 2 in pair]
+    assert [tuple(pair) for pair in found[3].baselines] == to_reference and len(to_reference) == 6
+    for sums in found:
+        np.testing.assert_array_equal(sums.frequency_hz, np.concatenate([band.frequency_hz for band in BANDS]))
+        here = [pairs.index(tuple(pair)) for pair in sums.baselines]
+        np.testing.assert_allclose(sums.product, found[2].product[here], rtol=1e-12, atol=1e-9)
+        np.testing.assert_allclose(sums.power, found[2].power[here], rtol=1e-12)
     channel = 0
     for tile in rt.ms.tiles(path, ["DATA"], time_slots=100):
         n = len(tile["frequency_hz"])
@@ -77,8 +137,12 @@ def test_spectra_do_not_depend_on_the_memory(kat7, observe):
         k = tile["baselines"].index((2, 5))
         good = tile["flag"][k, ..., 3] == 0
         total = np.where(good, tile["columns"]["DATA"][k, ..., 3].astype(complex) * 20, 0).sum(axis=0)
-        # Stored as (2, 5): the spectrum is that of (5, 2).
-        np.testing.assert_allclose(found[0][0][5][1, channel : channel + n], np.conj(total), rtol=1e-6)
+        own = found[0].product[pairs.index((2, 5)), 0, channel : channel + n, 1, 0]
+        np.testing.assert_allclose(own, total, rtol=1e-6)
+        power = found[0].power[pairs.index((2, 5)), 0, channel : channel + n, 1, 0, 0]
+        np.testing.assert_allclose(power, 400 * good.sum(axis=0), rtol=1e-9)
+        matrix = found[0].matrix(found[0].product)[0, channel : channel + n, 1, 0]
+        np.testing.assert_allclose(matrix[:, 5, 2], np.conj(total), rtol=1e-6)
         channel += n
 
 

@@ -116,6 +116,48 @@ def test_where_nothing_is_solved_the_command_fails(command, observed, sky_file, 
     assert "CORRECTED_DATA" not in [column["name"] for column in rt.ms.inspect(observed)["columns"]]
 
 
+def test_terms_that_share_a_scale(command, observed, sky_file, tmp_path):
+    """Bandpass times gain: solutions come, the command says by which convention, and data are corrected with them."""
+    out = tmp_path / "sol.h5"
+    terms = ("--term", "B: diag, 1chan", "--term", "G: diag, 1slot")
+    result = command("calibrate", observed, "--sky", sky_file, *terms, "--out", out, "--apply", "--subtract")
+    assert "values flagged: none" in result.stdout and "normalised: B (" in result.stdout
+    _, residual = visibilities(observed, "CORRECTED_DATA")
+    assert residual.std() == pytest.approx(0.05 * 2**0.5, rel=0.1)
+
+
+def test_where_all_solutions_are_flagged_the_command_fails(command, kat7, sky_file, tmp_path):
+    """One baseline has data: two gains cannot be told apart on it."""
+    pairs = rt.ms.baselines(kat7)
+    ns = rt.NodeScope()
+    for p, q in pairs:
+        data = rt.Spigot(station_1_index=p, station_2_index=q)
+        bad = data if (p, q) == pairs[0] else rt.MergeFlags(data, rt.ZeroFlagger(rt.Constant(1.0), oper="NE"))
+        ns.sink(p, q) << rt.Sink(bad, station_1_index=p, station_2_index=q, write_flags=True)
+    command("simulate", kat7, "--sky", sky_file, "--column", "DATA", "--noise", 0.05)
+    rt.Forest(ns).run(kat7)
+    out = tmp_path / "sol.h5"
+    result = command("calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--out", out, "--apply", code=1)
+    assert "nothing usable came out" in result.stderr and "undetermined" in result.stderr
+    assert "left as it is" in result.stderr and out.exists()
+
+
+def test_phases_alone_in_raw_data(command, kat7, sky_file, tmp_path):
+    """Data in another unit: their scale is found, printed and noted."""
+    out = tmp_path / "sol.h5"
+    command("simulate", kat7, "--sky", sky_file, "--column", "DATA", "--noise", 0.05)
+    ns = rt.NodeScope()
+    for p, q in rt.ms.baselines(kat7):
+        data = rt.Spigot(station_1_index=p, station_2_index=q)
+        ns.sink(p, q) << rt.Sink(data * 123.0, station_1_index=p, station_2_index=q, output_column="DATA")
+    rt.Forest(ns).run(kat7)
+    result = command("calibrate", kat7, "--sky", sky_file, "--term", "P: phase, 1slot", "--out", out)
+    assert "data over model: 123" in result.stdout and "5 of 5 solves converged" in result.stdout
+    (found,) = calibration.read_h5parm(out)
+    assert found.provenance["data_over_model"] == pytest.approx(123, rel=0.01)
+    assert np.abs(found["P"].value["phase"]).max() < 0.1
+
+
 def test_apply_needs_what_belongs_together(command, observed, sky_file, tmp_path):
     assert "--subtract and --sky" in command("apply", observed, "--solutions", "x.h5", "--subtract", code=2).stderr
     assert "nothing to do" in command("apply", observed, "--solutions", "x.h5", "--no-correct", code=2).stderr

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
+import numpy as np
+
 from ..arguments import checked
 from ..ms import OpenSet
 from ..sky import SkyModel
@@ -71,7 +73,7 @@ def calibrate(
                 report, arrays = session.solve(number, index, count)
                 progress.add(report.to_json(), arrays)
             session.keep(arrays)
-            windows[session.plan.group.data_desc_ids].add(session, chunk, arrays)
+            windows[session.plan.group.data_desc_ids].add(session, chunk, arrays, report)
             reports.append(report)
             if on_chunk:
                 on_chunk(report)
@@ -150,11 +152,14 @@ class _Window:
         self._collected = [Collected(t, self._session.tree, self._names, frequencies[t.name]) for t in terms]
         self.good = dict.fromkeys(self._names.values(), 0)
         self.all = dict.fromkeys(self._names.values(), 0)
+        self._scales: list[float] = []
         self.any = False
 
-    def add(self, session: Session, chunk: Chunk, arrays: dict) -> None:
+    def add(self, session: Session, chunk: Chunk, arrays: dict, report: ChunkReport) -> None:
         for collected in self._collected:
-            collected.add(chunk, session.tree.parameters, arrays)
+            collected.add(chunk, session.tree.parameters, arrays, normalised=collected.name in report.normalised)
+        if report.scale is not None:
+            self._scales.append(report.scale)
         for antenna, good, every in zip(session.plan.group.antennas, arrays["good"], arrays["all"], strict=True):
             self.good[self._names[antenna]] += int(good)
             self.all[self._names[antenna]] += int(every)
@@ -176,6 +181,7 @@ class _Window:
                 "data_desc_ids": " ".join(map(str, group.data_desc_ids)),
                 "data_column": options.data.column,
                 "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+                **({"data_over_model": float(np.median(self._scales))} if self._scales else {}),
                 **options.provenance,
             },
         )

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ..solving import SolutionFlag
+from .conventions import NORMALISED
 from .grid import Axis, Chunk
 from .solve_trees import SolveTree
 from .term_solutions import TermSolutions
@@ -19,6 +20,7 @@ _REASONS = (
     (SolutionFlag.NO_DATA, "without data"),
     (SolutionFlag.NOT_SOLVED, "not solved"),
     (SolutionFlag.UNDETERMINED, "undetermined"),
+    (SolutionFlag.AMBIGUOUS, "ambiguous"),
     (SolutionFlag.NOT_CONVERGED, "not converged"),
 )
 
@@ -30,9 +32,10 @@ def chunk_arrays(
     solved: dict[str, dict[str, np.ndarray]],
     shapes: dict[str, tuple[int, int]],
 ) -> dict[str, np.ndarray]:
-    """What to keep of a chunk: {"NAME:value", "NAME:sigma", "NAME:flag"}, each [parameter, time, freq] of a term.
+    """What to keep of a chunk: {"NAME:value", "NAME:sigma", "NAME:cross", "NAME:flag"}, each [parameter, time, freq] of
+    a term.
 
-    `asked`: names of the Parms that were to be solved for. `solved`: {name of the Parm: {"value", "sigma", "flag"}} of
+    `asked`: names of the Parms that were to be solved for. `solved`: {name of the Parm: {"value", "sigma", ...}} of
     those that were, arrays [time, freq]. `shapes`: {term name: (times, frequencies)}. A parameter that is held has its
     value and no error; it is good where anything of the term is.
     """
@@ -40,18 +43,29 @@ def chunk_arrays(
     for term in terms:
         own = [one for one in parameters if one.term == term.name]
         value = np.empty((len(own), *shapes[term.name]))
-        sigma, flag = np.zeros(value.shape), np.zeros(value.shape, dtype=np.int32)
+        sigma, cross, flag = np.zeros(value.shape), np.zeros(value.shape), np.zeros(value.shape, dtype=np.int32)
         for k, one in enumerate(own):
             found = solved.get(one.node)
             if found is None:
                 value[k] = one.start
                 flag[k] = SolutionFlag.NO_DATA  # nothing that was read depends on it
                 continue
-            value[k], sigma[k], flag[k] = found["value"], found["sigma"], found["flag"]
+            value[k], sigma[k], cross[k], flag[k] = (found[key] for key in ("value", "sigma", "cross", "flag"))
         held = np.array([one.node not in asked for one in own])
-        flag[held] = np.where(((flag[~held] & ~_USABLE) != 0).all(axis=0), SolutionFlag.NO_DATA, 0)
-        arrays |= {f"{term.name}:value": value, f"{term.name}:sigma": sigma, f"{term.name}:flag": flag}
+        if held.any():
+            flag[held] = _flag_of_held(flag[~held] & ~_USABLE)
+        own_arrays = {"value": value, "sigma": sigma, "cross": cross, "flag": flag}
+        arrays |= {f"{term.name}:{key}": array for key, array in own_arrays.items()}
     return arrays
+
+
+def _flag_of_held(others: np.ndarray) -> np.ndarray:
+    """Flags [time, freq] of values that are not solved for, from those of the others [parameter, time, freq]: as far as
+    nothing of the term is good, for the reasons that most of it has."""
+    if len(others) == 0:
+        return np.full(others.shape[1:], SolutionFlag.NO_DATA, dtype=others.dtype)
+    shared, any_of = np.bitwise_and.reduce(others), np.bitwise_or.reduce(others)
+    return np.where((others != 0).all(axis=0), np.where(shared != 0, shared, any_of & ~SolutionFlag.NO_DATA), 0)
 
 
 def observed_elements(elements: Sequence[str], correlations: Collection[str]) -> list[bool]:
@@ -96,22 +110,31 @@ class Collected:
             "directions": tree.directions[term.name],
         }
         self._parts: list[tuple[Axis, TermSolutions]] = []
+        self._normalised = False
 
-    def add(self, chunk: Chunk, parameters: Sequence[Parameter], arrays: dict) -> None:
-        """The solutions of one chunk, as `chunk_arrays` keeps them."""
+    @property
+    def name(self) -> str:
+        """Of the term."""
+        return self._term.name
+
+    def add(self, chunk: Chunk, parameters: Sequence[Parameter], arrays: dict, *, normalised: bool) -> None:
+        """The solutions of one chunk, as `chunk_arrays` keeps them; whether the term was normalised there."""
+        self._normalised |= normalised
         axis = chunk.times[self._term.name]
         axes = {"time_s": axis.centre, "time_width_s": axis.width, **self._axes}
         part = TermSolutions.empty(self._term.name, self._term.kind.name, self._term.elements, axes)
-        value, sigma, flag = (arrays[f"{self._term.name}:{what}"] for what in ("value", "sigma", "flag"))
+        found = {key: arrays[f"{self._term.name}:{key}"] for key in ("value", "sigma", "cross", "flag")}
         own = [one for one in parameters if one.term == self._term.name]
         for key in dict.fromkeys((one.antenna, one.direction) for one in own):
             at = [k for k, one in enumerate(own) if (one.antenna, one.direction) == key]
             a = self._antennas.index(key[0])
             d = self._axes["directions"].index(key[1] or "")
-            self._fill(part, [own[k] for k in at], value[at], sigma[at], flag[at], (slice(None), slice(None), a, d))
+            place = (slice(None), slice(None), a, d)
+            self._fill(part, [own[k] for k in at], {key: array[at] for key, array in found.items()}, place)
         self._parts.append((axis, part))
 
-    def _fill(self, part, parameters, value, sigma, flag, at) -> None:
+    def _fill(self, part, parameters, found, at) -> None:
+        value, sigma, flag = found["value"], found["sigma"], found["flag"]
         by_element: dict[int, dict[str, int]] = {}
         for k, one in enumerate(parameters):
             by_element.setdefault(one.element, {})[one.part] = k
@@ -129,7 +152,7 @@ class Collected:
             part.flag[where] = bad
             if "re" in parts:
                 re, im = parts["re"], parts["im"]
-                values, sigmas = polar_of(value[re], value[im], sigma[re], sigma[im])
+                values, sigmas = polar_of(value[re], value[im], sigma[re], sigma[im], found["cross"][re])
             else:
                 values = {q: value[k] for q, k in parts.items()}
                 sigmas = {q: sigma[k] for q, k in parts.items()}
@@ -156,4 +179,5 @@ class Collected:
             sigma={q: joined([part.sigma[q] for part in parts]) for q in parts[0].sigma},
             flag=joined([part.flag for part in parts]),
             text=self._term.text,
+            convention=NORMALISED if self._normalised else "",
         )

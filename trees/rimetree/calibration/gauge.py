@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..sky import SkyModel
+from .conventions import covers
 from .terms import Term
 
 
@@ -115,14 +116,18 @@ def has_two_sides(baselines: Sequence[tuple[int, int]]) -> bool:
 
 
 def reference_direction(term: Term, terms: Sequence[Term], fluxes_jy: dict[str, float]) -> str | None:
-    """The direction for which a term is held, because a term of the whole sky holds what they have in common.
+    """The direction for which a term is held, because a term of the whole sky can do there all that it could do.
 
-    That is the brightest one; None if nothing is held.
+    That is the brightest one; None if nothing is held. (Where the term of the whole sky can do less, because its
+    intervals are longer, what the two have in common goes by `conventions`.)
     """
-    if term.per is None or not any(
-        other.per is None and set(term.kind.quantities) <= set(other.kind.quantities) for other in terms
-    ):
+    if term.per is None or not any(other.per is None and covers(other, term) for other in terms):
         return None
+    return brightest(fluxes_jy)
+
+
+def brightest(fluxes_jy: dict[str, float]) -> str:
+    """The direction with the largest flux."""
     return max(fluxes_jy, key=lambda name: abs(fluxes_jy[name]))
 
 

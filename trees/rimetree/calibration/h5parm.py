@@ -92,6 +92,8 @@ def _write_table(table: h5py.Group, term: TermSolutions, quantity: str, solution
     _text(table, "elements", ",".join(term.elements))
     if term.text:
         _text(table, "text", term.text)
+    if term.convention:
+        _text(table, "convention", term.convention)
     axes = ["time", "freq", "ant"] + ["dir"] * term.of_directions + ["pol"] * (term.elements != ("",))
     table.create_dataset("time", data=term.time_s)
     table.create_dataset("freq", data=term.frequency_hz)
@@ -231,6 +233,7 @@ def _read_term(path: str, name: str, parts: dict[str, h5py.Group]) -> TermSoluti
         sigma={q: ordered(array) for q, array in sigmas.items()},
         flag=ordered(flag),
         text=_decoded(first.attrs["text"]) if "text" in first.attrs else "",
+        convention=_decoded(first.attrs["convention"]) if "convention" in first.attrs else "",
     )
 
 

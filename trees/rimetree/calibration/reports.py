@@ -20,10 +20,13 @@ class ChunkReport:
 
     `index`, `count`: of the chunks of all fields and windows; `data_desc_ids`: of the windows solved together;
     `time_s`: first and last slot; `reference`: name of the antenna that phases refer to; `chi_square`: before each
-    iteration and at the end; `equations`: real ones; `rank`: number of parameters that they determine; `statuses`: how
-    many groups of unknowns ended how; `flagged`: how many values are flagged for which reason; `method`: how it was
-    solved; `seconds`: wall time; `resumed`: it was read, not solved. Where directions were solved one after the other
-    (`in_turns`), iterations are turns over all of them.
+    iteration and at the end; `equations`: real ones; `rank`: number of parameters that they determine; `statuses`:
+    how many groups of unknowns ended how; `flagged`: how many values are flagged for which reason; `normalised`:
+    names of terms of which data tell only the product with others, and that are normalised for that; `scale`: data
+    over model, where no term has an amplitude; `noise`: of robust fits, the size of residuals that they found, in
+    units of what the weights say (`chi_square` is in its units); `method`: how it was solved; `seconds`: wall time;
+    `resumed`: it was read, not solved. Where directions were solved one after the other (`in_turns`), iterations are
+    turns over all of them.
     """
 
     index: int
@@ -38,6 +41,9 @@ class ChunkReport:
     iterations: int
     statuses: dict[str, int]
     flagged: dict[str, int] = field(default_factory=dict)
+    normalised: list[str] = field(default_factory=list)
+    scale: float | None = None
+    noise: float = 1.0
     method: str = ""
     seconds: float = 0.0
     resumed: bool = False
@@ -59,7 +65,7 @@ class ChunkReport:
         """The residuals' root mean square over what the weights say: 1 where weights are inverse variances and the
         model is complete; NaN where nothing was solved."""
         freedom = self.equations - self.rank
-        return math.sqrt(self.chi_square[-1] / freedom) if freedom > 0 and self.chi_square else math.nan
+        return self.noise * math.sqrt(self.chi_square[-1] / freedom) if freedom > 0 and self.chi_square else math.nan
 
     def to_json(self) -> dict:
         """As a dict of JSON types."""
@@ -104,10 +110,26 @@ class CalibrationReport:
         return _summed(chunk.flagged for chunk in self.chunks)
 
     @property
+    def normalised(self) -> list[str]:
+        """Names of terms that were normalised in any chunk, because data tell only their product with others."""
+        return list(dict.fromkeys(name for chunk in self.chunks for name in chunk.normalised))
+
+    @property
+    def scale(self) -> float | None:
+        """Data over model in the median of the chunks, where no term has an amplitude."""
+        found = [chunk.scale for chunk in self.chunks if chunk.scale is not None]
+        return float(np.median(found)) if found else None
+
+    @property
+    def usable(self) -> bool:
+        """Whether any solution is not flagged."""
+        return any(not term.flag.all() for solutions in self.solutions for term in solutions.terms)
+
+    @property
     def noise_ratio(self) -> float:
         """As `ChunkReport.noise_ratio`, of all chunks together."""
         freedom = sum(chunk.equations - chunk.rank for chunk in self.chunks)
-        chi_square = sum(chunk.chi_square[-1] for chunk in self.chunks if chunk.chi_square)
+        chi_square = sum(chunk.noise**2 * chunk.chi_square[-1] for chunk in self.chunks if chunk.chi_square)
         return math.sqrt(chi_square / freedom) if freedom > 0 else math.nan
 
     def flagged_fraction(self, term: str) -> dict[str, float]:

@@ -12,9 +12,9 @@ from ..ms import OpenSet, Tiles, run_options, tiles
 from ..scope import NodeScope
 from ..solving import SolvedParm, SolveReport
 from .collected import chunk_arrays, flag_reasons
+from .conventions import is_normalised_by, ranks
 from .data_counts import DataCounts, count_data, starting_amplitudes
 from .errors import CalibrationError
-from .fringe import phase_rate, reference_spectra, search
 from .gauge import reference_antenna
 from .grid import Chunk
 from .memory import check_memory, data_bytes
@@ -23,9 +23,10 @@ from .planning import CalibrationOptions, GroupPlan
 from .reports import ChunkReport
 from .signs import make_references_positive
 from .solve_trees import SolveTree, solve_tree
+from .starting_values import StartingSearch, StartingValues
+from .term_trees import Parameter
 from .terms import Term
 
-_SEARCHED = ("delay", "tec")
 _AHEAD_BYTES = 64 << 20  # chunks up to this are read while the one before is solved
 
 
@@ -64,6 +65,7 @@ class Session:
         self._preferred = self._antenna_index(options.reference)
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
         self._model = model
+        self._search = StartingSearch(plan, model, self.tree, terms, self._set)
 
     def _antenna_index(self, name: str | None) -> int | None:
         if name is None:
@@ -88,7 +90,6 @@ class Session:
         """The report and the arrays of one chunk."""
         group, chunk = self.plan.group, self.plan.chunks[number]
         began = time.monotonic()
-        span = self._span(chunk)
         data = self._tiles(number)
         counts = self._count(chunk, data)
         self._read_ahead(number + 1)
@@ -98,14 +99,20 @@ class Session:
         if self._preferred is None:
             self._preferred = reference_antenna(good, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
-        if good.any():
-            self._begin_with_delays(span, reference)
-        solved = self._run(chunk, data, reference) if good.any() else None
+        begin = StartingValues({})
+        if good.any() and self._search.wanted:
+            begin = self._search.run(chunk, reference, self._options)
+        solved = self._run(chunk, data, reference, begin) if good.any() else None
         tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
+        scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
         asked = {one.node for one in self.tree.solved(reference)}
         arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
         arrays |= {"good": good, "all": counts.all}
+        given_way = set() if solved is None else {name for name, parm in solved.parms.items() if parm.normalised}
+        normalised = [
+            t.name for t in self._terms if given_way & {p.node for p in self.tree.parameters if p.term == t.name}
+        ]
         groups = [] if solved is None else solved.groups
         statuses: dict[str, int] = {} if groups else {"no equations": 1}
         for one in groups:
@@ -123,6 +130,9 @@ class Session:
             iterations=max((one.iterations for one in groups), default=0),
             statuses=statuses,
             flagged=flag_reasons(self._terms, self.tree.parameters, arrays, group.correlations),
+            normalised=normalised,
+            scale=None if scale is None else float(np.median(np.abs(scale["value"]))),
+            noise=1.0 if solved is None else solved.noise,
             method="" if solved is None else solved.method,
             seconds=time.monotonic() - began,
         )
@@ -170,28 +180,22 @@ class Session:
             if one.term == name and one.start == 1:
                 self._values[one.node] = amplitudes[self.plan.group.antennas.index(one.antenna)]
 
-    def _begin_with_delays(self, span: tuple[float, float], reference: int) -> None:
-        """Starting values for the first delay and the first TEC of the whole sky, by a search for fringes."""
-        firsts = {t.kind.quantities[0]: t for t in reversed(self._terms) if t.per is None and t.kind.name in _SEARCHED}
-        if not firsts:
-            return
-        group = self.plan.group
-        centre = self._options.phase_centre_rad or group.phase_centre_rad
-        parts = self._model.parts([None])
-        spectra, frequency = reference_spectra(
-            group, parts, centre, self._options.data.column, reference, span, opened=self._set
+    def _set_scale(self, chunk: Chunk, scale: float) -> None:
+        """One scale wherever solutions are connected: for each of the longest intervals."""
+        times = min((chunk.times[term.name] for term in self._terms), key=lambda axis: len(axis.centre))
+        frequencies = min((self.plan.frequencies[term.name] for term in self._terms), key=lambda axis: len(axis.centre))
+        shape = (len(times.centre), len(frequencies.centre), 1, 1)
+        self.forest().set_state(
+            self.tree.scale.name,
+            time_edges_s=times.edges,
+            freq_edges_hz=frequencies.edges,
+            value=np.full(shape, scale),
         )
-        # The same phase at all frequencies may be that of another term.
-        any_phase = any(t.per is None and "phase" in t.kind.quantities for t in self._terms)
-        # Of a delay and a TEC together each would be taken for the other: the search is for the first.
-        term = min(firsts.values(), key=self._terms.index)
-        rate = phase_rate(term.kind.quantities[0], frequency)
-        for one in self.tree.parameters:
-            if one.term == term.name and one.antenna in spectra:
-                spectrum = spectra[one.antenna]
-                element = term.elements[one.element]
-                own = spectrum.sum(axis=0) if element == "" else spectrum[int(element)]
-                self._values[one.node] = search(own, rate, any_phase=any_phase)
+
+    def _may_give_way(self, one: Parameter) -> bool:
+        """Whether a parameter is among those that a convention looks at, where data tell only products of terms."""
+        term = next(term for term in self._terms if term.name == one.term)
+        return is_normalised_by(term, one.element) and one.direction in (None, self.tree.brightest.get(term.per))
 
     def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
         """(times, frequencies) of the solutions of each term in a chunk."""
@@ -207,20 +211,26 @@ class Session:
             )
         return self._forest
 
-    def _run(self, chunk: Chunk, data: Tiles, reference: int) -> SolveReport | None:
+    def _run(self, chunk: Chunk, data: Tiles, reference: int, begin: StartingValues) -> SolveReport | None:
         """The Solver's report on a chunk; None if it solved nothing."""
         forest = self.forest()
         shapes = self._shapes(chunk)
         asked = {one.node for one in self.tree.solved(reference)}
+        rank = ranks(self._terms, shapes)
         for one in self.tree.parameters:
-            known = self._values.get(one.node, one.start) if one.node in asked else one.start
+            known = begin.values.get(one.node, self._values.get(one.node, one.start))
+            known = known if one.node in asked else one.start
             start = np.broadcast_to(known, shapes[one.term])
             forest.set_state(
                 one.node,
                 time_edges_s=chunk.times[one.term].edges,
                 freq_edges_hz=self.plan.frequencies[one.term].edges,
                 value=np.ascontiguousarray(start[:, :, None, None]),
+                normalised=rank[one.term] if self._may_give_way(one) else 0,
             )
+        if self.tree.scale is not None:
+            asked.add(self.tree.scale.name)
+            self._set_scale(chunk, 1.0 if begin.scale is None else begin.scale)
         forest.set_state(self.tree.solver, parms=sorted(asked))
         show = self._on_iteration
         solves = forest.solve_tiles(
@@ -237,5 +247,5 @@ def _tables(parm: SolvedParm) -> dict[str, np.ndarray]:
     """Arrays [time, freq] of a Parm with one coefficient per solution tile."""
     return {
         key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
-        for key in ("value", "sigma", "flag")
+        for key in ("value", "sigma", "cross", "flag")
     }

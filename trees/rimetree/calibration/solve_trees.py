@@ -9,11 +9,11 @@ from .. import nodes as rt
 from ..arguments import check_fields
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
-from .gauge import has_two_sides, held_parameters, reference_direction
+from .gauge import brightest, has_two_sides, held_parameters, reference_direction
 from .model_trees import SkyPart, model_nodes
 from .models import Model
 from .term_trees import Parameter, jones_nodes
-from .terms import Term
+from .terms import Term, has_amplitude
 
 SPEED_OF_LIGHT_M_S = 299792458.0
 _SHORT_BIT = 4
@@ -54,7 +54,8 @@ class SolveTree:
 
     `solver`: the Solver node; `parameters`: of all terms; `directions`: {term
     name: directions, ("",) for the whole sky}; `radec_rad`: {direction: (ra, dec)}; `n_part`: parts of the model;
-    `columns`: of the set, those that are parts of the model.
+    `columns`: of the set, those that are parts of the model; `brightest`: {"patch" or "source": direction};
+    `scale`: the Parm for how much larger the data are than the model, where no term has an amplitude.
     """
 
     solver: NodeStub
@@ -63,6 +64,8 @@ class SolveTree:
     radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
     n_part: int = 1
     columns: tuple[str, ...] = ()
+    brightest: dict[str, str] = field(default_factory=dict)
+    scale: NodeStub | None = None
 
     @property
     def n_column(self) -> int:
@@ -108,15 +111,17 @@ def solve_tree(
 
     centre = phase_centre_rad or group.phase_centre_rad
     model_nodes(ns, parts, group.baselines, centre, jones, feed=group.feed, smearing=smearing)
-    condeqs = [_condeq(ns, p, q, data) for p, q in group.baselines]
+    scale = None if has_amplitude(terms) else ns.scale << rt.Parm(1.0, solvable=True)
+    condeqs = [_condeq(ns, p, q, data, scale) for p, q in group.baselines]
     solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options))
     names = {term.name: ("",) if term.per is None else tuple(model.directions(term.per)) for term in terms}
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
     columns = tuple(part.column for part in parts if part.column)
-    return SolveTree(solver, parameters, names, radec, len(parts), columns)
+    top = {per: brightest(of) for per, of in fluxes.items()}
+    return SolveTree(solver, parameters, names, radec, len(parts), columns, top, scale)
 
 
-def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection) -> NodeStub:
+def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStub | None) -> NodeStub:
     value = ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=data.column)
     weight = ns.weight(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="WEIGHT")
     for length, least, most in (
@@ -127,7 +132,8 @@ def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection) -> NodeStub:
             value = rt.MergeFlags(value, rt.ZeroFlagger(length(ns, p, q) - least, oper="LT", flag_bit=_SHORT_BIT))
         if most < float("inf"):
             value = rt.MergeFlags(value, rt.ZeroFlagger(length(ns, p, q) - most, oper="GT", flag_bit=_SHORT_BIT))
-    return ns.condeq(p, q) << rt.Condeq(value, ns.model(p, q), weight)
+    model = ns.model(p, q) if scale is None else rt.Multiply(scale, ns.model(p, q))
+    return ns.condeq(p, q) << rt.Condeq(value, model, weight)
 
 
 def _length_m(ns: NodeScope, p: int, q: int) -> NodeStub:
@@ -146,6 +152,7 @@ def _solver_state(options: SolverOptions) -> dict:
         "iterations": options.iterations,
         "tolerance": options.tolerance,
         "robust_dof": options.robust_dof,
+        "estimate_noise": options.robust_dof > 0,
         "errors_from_residuals": options.errors_from_residuals,
         "directions": "successive" if options.successive else "joint",
     }

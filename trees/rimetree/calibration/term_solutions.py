@@ -32,6 +32,7 @@ class TermSolutions:
         "rotation" (rad)
     sigma : {quantity: the same shape}, one standard deviation; NaN where it is not known
     flag : bool [T, F, A, D, E], True where there is no solution
+    convention : by which its values were chosen among those that fit the data as well; empty: there are no others
 
     Raises `CalibrationError` where the shapes do not fit together.
     """
@@ -49,6 +50,7 @@ class TermSolutions:
     sigma: dict[str, Float64Array]
     flag: NDArray[np.bool_]
     text: str = field(default="")
+    convention: str = field(default="")
 
     def __post_init__(self) -> None:
         check_fields(self, CalibrationError)

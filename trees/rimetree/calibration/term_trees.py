@@ -93,14 +93,16 @@ def _gain(ns: NodeScope, nodes: dict, e: int) -> NodeDef | float:
 
 
 def polar_of(
-    re: np.ndarray, im: np.ndarray, sigma_re: np.ndarray, sigma_im: np.ndarray
+    re: np.ndarray, im: np.ndarray, sigma_re: np.ndarray, sigma_im: np.ndarray, cross: np.ndarray
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Amplitude and phase of complex gains, and their standard deviations to first order (re and im uncorrelated)."""
+    """Amplitude and phase of complex gains, and their standard deviations to first order; `cross`: covariance of the
+    real and the imaginary part."""
     amplitude = np.hypot(re, im)
     with np.errstate(invalid="ignore", divide="ignore"):
         cos, sin = re / amplitude, im / amplitude
-        sigma_amplitude = np.hypot(cos * sigma_re, sin * sigma_im)
-        sigma_phase = np.hypot(sin * sigma_re, cos * sigma_im) / amplitude
+        mixed = 2 * sin * cos * cross
+        sigma_amplitude = np.sqrt(np.maximum((cos * sigma_re) ** 2 + (sin * sigma_im) ** 2 + mixed, 0))
+        sigma_phase = np.sqrt(np.maximum((sin * sigma_re) ** 2 + (cos * sigma_im) ** 2 - mixed, 0)) / amplitude
     # At zero amplitude there is no phase; the amplitude's deviation is that of either part.
     zero = amplitude == 0
     sigma_amplitude = np.where(zero, np.hypot(sigma_re, sigma_im) / math.sqrt(2), sigma_amplitude)

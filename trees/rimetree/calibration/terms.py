@@ -113,6 +113,11 @@ def parse_terms(texts: Sequence[str]) -> list[Term]:
     return terms
 
 
+def has_amplitude(terms: Sequence[Term]) -> bool:
+    """Whether any term can scale a model: else the data's own scale belongs to none."""
+    return any(term.kind.name in ("scalar", "diag", "full", "amplitude") for term in terms)
+
+
 def _option(text: str, option: str, kind_name: str) -> tuple[str, object]:
     words = option.split()
     if words[:1] == ["per"]:

@@ -134,6 +134,10 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
     if report.converged == 0:
         untouched = "; the set is left as it is" if given["apply_"] or given["subtract"] else ""
         raise Failed(f"no solve converged: all solutions in {out} are flagged{untouched}")
+    if not report.usable:
+        untouched = "; the set is left as it is" if given["apply_"] or given["subtract"] else ""
+        reasons = _counts(report.flagged)
+        raise Failed(f"nothing usable came out: all solutions in {out} are flagged ({reasons}){untouched}")
     if given["apply_"] or given["subtract"]:
         _use(ms, model, report.solutions, field, ddid, given)
 
@@ -300,6 +304,19 @@ def _report_text(report, terms) -> str:
     lines = [
         f"{report.converged} of {report.solves} solves converged ({ending})",
         f"values flagged: {_counts(report.flagged) or 'none'}",
+        *(
+            []
+            if report.scale is None
+            else [f"data over model: {report.scale:.4g} (no term has an amplitude to hold it)"]
+        ),
+        *(
+            [
+                f"normalised: {', '.join(report.normalised)} (data tell only products of the terms: mean amplitude 1, "
+                "mean phase 0; the others carry the rest)"
+            ]
+            if report.normalised
+            else []
+        ),
         "residual over noise expected from the weights: " + ("unknown" if math.isnan(ratio) else f"{ratio:.4g}"),
     ]
     flagged = {term.name: report.flagged_fraction(term.name) for term in terms}

@@ -1,0 +1,301 @@
+"""Chains of terms of which data tell only products: the products are recovered within their errors, and the terms come
+in the convention that is documented."""
+
+import h5py
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.calibration.conventions import covers
+
+CENTRE = (0.93, -0.485)
+N_ANTENNA, N_TIME, N_CHANNEL = 7, 10, 12
+FREQUENCY_HZ = 1.3e9 + 2e6 * (np.arange(N_CHANNEL) - (N_CHANNEL - 1) / 2)
+SKY = rt.sky.SkyModel(
+    [
+        rt.sky.Source("a", 0.93, -0.485, (60.0, 0.0, 0.0, 0.0), patch="middle"),
+        rt.sky.Source("b", 0.935, -0.482, (25.0, 0.0, 0.0, 0.0), patch="side"),
+    ]
+)
+POLARISED = rt.sky.SkyModel(
+    [
+        rt.sky.Source("a", 0.93, -0.485, (60.0, 10.0, -15.0, 3.0)),
+        rt.sky.Source("b", 0.935, -0.482, (25.0, 0.0, 5.0, 0.0)),
+        rt.sky.Source("c", 0.927, -0.489, (30.0, 5.0, 0.0, 2.0)),
+    ]
+)
+
+
+@pytest.fixture
+def solved(tmp_path, observe):
+    """solved(terms, jones, sky, of_patch): the report, the solutions and the file, of data with noise of 1 Jy that
+    antennas with jones(antenna) and of_patch(antenna, patch) -> [time, channel, 2, 2] see."""
+
+    def solve(terms, jones, sky=SKY, of_patch=lambda *_: np.eye(2), seed=0):
+        path, out = str(tmp_path / "a.ms"), tmp_path / "sol.h5"
+        rt.ms.create(
+            path,
+            "kat-7",
+            phase_centre_rad=CENTRE,
+            duration_s=10.0 * N_TIME,
+            integration_s=10.0,
+            bands=rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL),
+        )
+
+        def seen(antenna, patch, time_s, frequency_hz):
+            np.testing.assert_allclose(frequency_hz, FREQUENCY_HZ)
+            own = jones(antenna) if patch is None else of_patch(antenna, patch)
+            return np.broadcast_to(own, (N_TIME, N_CHANNEL, 2, 2))
+
+        observe(path, sky, CENTRE, seen, noise_jy=1.0, seed=seed)
+        options = CalibrationOptions(overwrite=True, reference="ANT-0")
+        report = calibration.calibrate(path, sky, parse_terms(terms), out, options)
+        return report, report.solutions[0], out
+
+    return solve
+
+
+def gains(rng, n_time, n_freq, n_feed=2, amplitude=0.3, phase=1.5):
+    """[antenna, time, freq, feed]; those of the first antenna, to which phases refer, are real."""
+    shape = (N_ANTENNA, n_time, n_freq, n_feed)
+    turned = rng.uniform(-phase, phase, shape)
+    turned[0] = 0
+    return rng.uniform(1 - amplitude, 1 + amplitude, shape) * np.exp(1j * turned)
+
+
+def diagonal(values):
+    """[..., 2, 2] of [..., 2] or [..., 1]."""
+    return np.einsum("...f,fg->...fg", np.broadcast_to(values, (*values.shape[:-1], 2)), np.eye(2))
+
+
+def mean_phase(values, axis):
+    """Of complex values: unwrapped, weighted with their amplitudes."""
+    return np.average(np.unwrap(np.angle(values), axis=axis), weights=np.abs(values), axis=axis, keepdims=True)
+
+
+def normalised(values, axis):
+    """(what is left, what was taken out): mean amplitude 1 and mean phase 0 along the axis."""
+    taken = np.abs(values).mean(axis=axis, keepdims=True) * np.exp(1j * mean_phase(values, axis))
+    return values / taken, taken
+
+
+def pulls(term, truth):
+    """Differences over errors of complex gains [antenna, time, freq, feed], of amplitudes and of phases."""
+    found = []
+    wanted = np.moveaxis(truth, 0, 2)
+    for quantity, of in (("amplitude", np.abs), ("phase", np.angle)):
+        if quantity not in term.value:
+            continue
+        value, sigma = (x[quantity][:, :, :, 0] for x in (term.value, term.sigma))
+        difference = value - of(wanted)
+        if quantity == "phase":
+            difference = np.angle(np.exp(1j * difference))
+        there = np.broadcast_to(np.isfinite(sigma) & (sigma > 0), difference.shape)
+        found.append(difference[there] / sigma[there])
+        # What is held has no error and the value that it is held at.
+        np.testing.assert_allclose(difference[~there], 0, atol=1e-12)
+    return np.concatenate(found)
+
+
+def assert_within_errors(*of_terms):
+    """Mean square 1 +- 0.1 of several hundred pulls."""
+    every = np.concatenate(of_terms)
+    assert len(every) > 500
+    assert np.mean(every**2) == pytest.approx(1, abs=0.1)
+    assert np.abs(every).max() < 5
+
+
+def check_report(report, normalised_terms):
+    assert report.converged == report.solves and not report.flagged
+    assert report.noise_ratio == pytest.approx(1, abs=0.02)
+    assert report.normalised == normalised_terms
+
+
+@pytest.mark.parametrize("order", ["BG", "GB"])
+def test_bandpass_and_gain(solved, order):
+    """What gave NaN for each solution, and exit status 0: the scale of each antenna goes to G."""
+    rng = np.random.default_rng(1)
+    b, g = gains(rng, 1, N_CHANNEL), gains(rng, N_TIME, 1)
+    terms = {"B": "B: diag, 1chan", "G": "G: diag, 1slot"}
+    report, found, out = solved([terms[name] for name in order], lambda a: diagonal((b * g)[a]))
+    check_report(report, ["B"])
+    left, taken = normalised(b, axis=2)
+    assert_within_errors(pulls(found["B"], left), pulls(found["G"], g * taken))
+    amplitude, phase = (found["B"].value[q][0, :, :, 0] for q in ("amplitude", "phase"))
+    np.testing.assert_allclose(amplitude.mean(axis=0), 1, rtol=1e-9)
+    np.testing.assert_allclose(mean_phase(amplitude * np.exp(1j * phase), 0), 0, atol=1e-9)
+    assert "mean amplitude" in found["B"].convention and not found["G"].convention
+    with h5py.File(out) as file:
+        tables = {table.attrs["term"].decode(): table for table in file["sol000"].values() if "term" in table.attrs}
+        assert "mean amplitude" in tables["B"].attrs["convention"].decode()
+        assert "convention" not in tables["G"].attrs
+    assert calibration.read_h5parm(out)[0]["B"].convention == found["B"].convention
+
+
+def test_delay_bandpass_and_gain(solved):
+    """The slope goes to the delay, the scale to G; phases of the bandpass turn several times over the band."""
+    rng = np.random.default_rng(2)
+    b, g = gains(rng, 1, N_CHANNEL, phase=0.5), gains(rng, N_TIME, 1)
+    delay_s = rng.uniform(-100e-9, 100e-9, (N_ANTENNA, 1, 1, 2))
+    delay_s[0] = 0
+    turned = np.exp(2j * np.pi * FREQUENCY_HZ[:, None] * delay_s)
+    report, found, _ = solved(["K: delay", "B: diag, 1chan", "G: diag, 1slot"], lambda a: diagonal((turned * b * g)[a]))
+    check_report(report, ["B"])
+    amplitude, phase = (found["B"].value[q][0, :, :, 0] for q in ("amplitude", "phase"))
+    phase = np.unwrap(phase, axis=0)
+    np.testing.assert_allclose(amplitude.mean(axis=0), 1, rtol=1e-9)
+    np.testing.assert_allclose((amplitude * phase).sum(axis=0), 0, atol=1e-8)
+    offset_hz = (FREQUENCY_HZ - FREQUENCY_HZ.mean())[:, None, None]
+    np.testing.assert_allclose((amplitude * phase * offset_hz / 1e6).sum(axis=0), 0, atol=1e-6)
+    # In the same convention: weighted lines taken out of the phases that were planted.
+    left, taken = normalised(b, axis=2)
+    wanted_delay = delay_s.copy()
+    for a, f in np.ndindex(N_ANTENNA, 2):
+        weight = np.abs(left[a, 0, :, f])
+        slope, constant = np.polyfit(FREQUENCY_HZ - 1.3e9, np.angle(left[a, 0, :, f]), 1, w=np.sqrt(weight))
+        line = slope * (FREQUENCY_HZ - 1.3e9) + constant
+        left[a, 0, :, f] *= np.exp(-1j * line)
+        taken[a, 0, :, f] *= np.exp(1j * (constant - slope * 1.3e9))
+        wanted_delay[a, 0, 0, f] += slope / (2 * np.pi)
+    clock, sigma = (x["clock"][0, 0, 1:, 0] for x in (found["K"].value, found["K"].sigma))
+    assert_within_errors(
+        pulls(found["B"], left), pulls(found["G"], g * taken), ((clock - wanted_delay[1:, 0, 0]) / sigma).ravel()
+    )
+
+
+def test_amplitude_and_phase_determine_each_other(solved):
+    rng = np.random.default_rng(3)
+    amplitude, phase = np.abs(gains(rng, 1, N_CHANNEL)), np.angle(gains(rng, N_TIME, 1))
+    report, found, _ = solved(
+        ["P: phase, 1slot", "A: amplitude, 1chan"], lambda a: diagonal((amplitude * np.exp(1j * phase))[a])
+    )
+    check_report(report, [])
+    assert not found["P"].convention
+    assert np.mean(pulls(found["A"], amplitude) ** 2) == pytest.approx(1, abs=0.25)
+    assert np.mean(pulls(found["P"], np.exp(1j * phase)) ** 2) == pytest.approx(1, abs=0.25)
+
+
+@pytest.mark.parametrize(
+    ("inner", "of"),
+    [
+        ("A: amplitude, 1chan", np.abs),
+        ("S: scalar, 1chan", lambda x: x[..., :1]),
+        ("P: phase, 1chan", lambda x: x / np.abs(x)),
+    ],
+)
+def test_part_of_a_diagonal_gain(solved, inner, of):
+    """Amplitudes, one gain for both feeds, and phases of channels, with diagonal gains of slots."""
+    rng = np.random.default_rng(4)
+    b, g = of(gains(rng, 1, N_CHANNEL)).astype(complex), gains(rng, N_TIME, 1)
+    report, found, _ = solved([inner, "G: diag, 1slot"], lambda a: diagonal((b * g)[a]))
+    check_report(report, [inner[0]])
+    if inner[0] == "P":
+        taken = np.exp(1j * mean_phase(b, 2))
+        left = b / taken
+        values, sigma = (x["phase"][:, :, :, 0] for x in (found["P"].value, found["P"].sigma))
+        own = (np.angle(np.exp(1j * (values - np.angle(np.moveaxis(left, 0, 2))))) / np.where(sigma > 0, sigma, 1))[
+            sigma > 0
+        ]
+    else:
+        left, taken = normalised(b, axis=2)
+        own = pulls(found[inner[0]], left)
+    # Errors of the normalisation are common to many pulls, whose mean square scatters by a tenth or two.
+    assert np.mean(np.concatenate([own, pulls(found["G"], g * taken)]) ** 2) == pytest.approx(1, abs=0.3)
+
+
+def test_a_gain_and_a_full_matrix(solved):
+    """Rows of a constant matrix may go to the gains: its diagonal becomes 1."""
+    rng = np.random.default_rng(5)
+    g = gains(rng, N_TIME, 1)
+    f = np.eye(2) + 0.1 * (rng.normal(size=(N_ANTENNA, 2, 2)) + 1j * rng.normal(size=(N_ANTENNA, 2, 2)))
+    f[0] = np.eye(2)
+    report, found, _ = solved(["G: diag, 1slot", "F: full"], lambda a: diagonal(g[a]) @ f[a], sky=POLARISED)
+    check_report(report, ["F"])
+    diag = np.diagonal(f, axis1=-2, axis2=-1)
+    matrix = found["F"].gain()[0, 0, :, 0]
+    np.testing.assert_allclose(matrix[:, [0, 1], [0, 1]], 1, atol=1e-9)
+    # One phase of all antennas and elements is open: that of the reference's first element is held.
+    assert np.abs(matrix - f / diag[..., None])[1:].max() < 0.02
+    assert np.mean(pulls(found["G"], g * diag[:, None, None, :])[: N_ANTENNA * N_TIME * 2] ** 2) == pytest.approx(
+        1, abs=0.3
+    )
+
+
+@pytest.mark.parametrize("sky", [SKY, POLARISED], ids=["unpolarised", "polarised"])
+def test_gains_and_leakages_need_no_convention(solved, sky):
+    rng = np.random.default_rng(6)
+    g = gains(rng, N_TIME, 1)
+    d = 0.05 * (rng.normal(size=(N_ANTENNA, 2)) + 1j * rng.normal(size=(N_ANTENNA, 2)))
+    d[0] = 0
+    matrix = np.eye(2) + d[:, :, None] * np.array([[0, 1], [1, 0]])
+    report, found, _ = solved(["G: diag, 1slot", "D: leakage"], lambda a: diagonal(g[a]) @ matrix[a], sky=sky)
+    check_report(report, [])
+    own = pulls(found["G"], g)
+    solved_d = found["D"].gain()[0, 0, :, 0]
+    sigma = found["D"].sigma["amplitude"][0, 0, :, 0]
+    off = np.stack([(solved_d - matrix)[1:, 0, 1], (solved_d - matrix)[1:, 1, 0]], axis=-1)
+    of_leakage = np.abs(off) / np.sqrt(2) / sigma[1:, 1:3]
+    assert np.mean(np.concatenate([own, of_leakage.ravel()]) ** 2) == pytest.approx(1, abs=0.12)
+
+
+def test_gains_and_directions(solved):
+    """dE of ten slots and gains of channels: neither covers the other, and what the brightest direction has in common
+    with the gains goes to these."""
+    rng = np.random.default_rng(7)
+    b = gains(rng, 1, N_CHANNEL)
+    e = {name: gains(rng, N_TIME, 1, amplitude=0.1, phase=0.3) for name in ("middle", "side")}
+    terms = ["G: diag, 1chan", "dE: diag, 5slots, per patch"]
+    e = {name: np.repeat(of[:, ::5], 5, axis=1) for name, of in e.items()}
+    report, found, _ = solved(terms, lambda a: diagonal(b[a]), of_patch=lambda a, patch: diagonal(e[patch][a]))
+    check_report(report, ["dE"])
+    amplitude = found["dE"].value["amplitude"]
+    names = found["dE"].directions
+    np.testing.assert_allclose(amplitude[:, 0, :, names.index("middle")].mean(axis=0), 1, rtol=1e-9)
+    left, taken = normalised(e["middle"], axis=1)
+    side = np.moveaxis(e["side"] / taken, 0, 2)
+    gain = found["dE"].gain()[:, 0, :, :, [0, 1], [0, 1]]  # [feed, time, antenna, direction]
+    for name, truth in (("middle", np.moveaxis(left, 0, 2)), ("side", side)):
+        difference = np.moveaxis(gain[..., names.index(name)], 0, -1) - truth[::5, 0]
+        sigma = found["dE"].sigma["amplitude"][:, 0, :, names.index(name)]
+        there = sigma > 0
+        assert np.abs(difference[there] / sigma[there]).max() < 7
+    assert_gains = found["G"].gain()[0, :, :, 0][..., [0, 1], [0, 1]]
+    np.testing.assert_allclose(assert_gains, np.moveaxis(b * taken, 0, 2)[0], atol=0.1)
+
+
+def test_what_is_open_because_data_are_missing_is_flagged(tmp_path, observe):
+    """One baseline alone: neither a convention nor anything else tells two gains from one product."""
+    path, out = str(tmp_path / "two.ms"), tmp_path / "two.h5"
+    rt.ms.create(
+        path,
+        "kat-7",
+        phase_centre_rad=CENTRE,
+        duration_s=30.0,
+        integration_s=10.0,
+        bands=rt.ms.Band.regular(1.3e9, 8e6, 4),
+    )
+    pairs = rt.ms.baselines(path)
+    flag = np.ones((21, 3, 4), bool)
+    flag[pairs.index((0, 1))] = False
+    observe(path, SKY, CENTRE, lambda *_: np.broadcast_to(np.eye(2), (3, 4, 2, 2)), noise_jy=1.0, flag=flag)
+    report = calibration.calibrate(path, SKY, parse_terms(["B: diag, 1chan", "G: diag, 1slot"]), out)
+    assert not report.usable
+    assert set(report.flagged) <= {"without data", "undetermined", "ambiguous"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "whether"),
+    [
+        ("G: diag, 1slot", "dE: diag, 10slots, per patch", True),
+        ("G: diag, 10slots", "dE: diag, 1slot, per patch", False),
+        ("G: diag, 10s, 2chan", "dE: scalar, 1min, 4chan, per patch", True),
+        ("G: diag, 10s, 3chan", "dE: scalar, 1min, 4chan, per patch", False),
+        ("G: scalar", "dE: diag, per patch", False),
+        ("P: phase", "dE: diag, per patch", False),
+        ("G: full, 1slot", "dE: phase, 1min, per patch", True),
+    ],
+)
+def test_which_term_can_do_all_that_another_can(one, other, whether):
+    assert covers(*parse_terms([one, other])) == whether

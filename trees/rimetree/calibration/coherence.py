@@ -1,0 +1,213 @@
+"""What data and model of a chunk have in common: sums of weight V conj(model) for each baseline, as the search for
+starting values wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import nodes as rt
+from ..forest import Forest
+from ..ms import CORRELATION_NAMES, MsGroup, OpenSet, tiles
+from ..scope import NodeScope
+from .model_trees import SkyPart, model_nodes
+from .solve_trees import SPEED_OF_LIGHT_M_S, DataSelection
+
+_MEMORY_BYTES = 256 << 20  # for data and model at a time
+_FEEDS = {"XX": 0, "YY": 1, "RR": 0, "LL": 1}
+_PER_BASELINE = {"depends_on": ["domain", "data"]}
+
+
+@dataclass(frozen=True, eq=False)
+class Coherence:
+    """Sums over the cells of each bin of times and frequencies.
+
+    `antennas`: their numbers in the set; `baselines` [baseline, 2]: indices into these; `frequency_hz` [freq]: of the
+    bins; `product` [baseline, time, freq, feed, part]: sum of weight V conj(M) of the good data V of parallel hands and
+    the model M of a part of the sky; `power` [baseline, time, freq, feed, part, part]: sum of weight conj(M_k) M_l.
+    """
+
+    antennas: list[int]
+    baselines: NDArray[np.intp]
+    frequency_hz: NDArray[np.float64]
+    product: NDArray[np.complex128]
+    power: NDArray[np.complex128]
+
+    def matrix(self, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """Values [baseline, ...] of visibilities as Hermitian matrices [..., antenna, antenna]."""
+        n = len(self.antennas)
+        result = np.zeros((n, n, *values.shape[1:]), complex)
+        p, q = self.baselines.T
+        np.add.at(result, (p, q), values)
+        np.add.at(result, (q, p), np.conj(values))
+        return np.moveaxis(result, (0, 1), (-2, -1))
+
+
+@dataclass(frozen=True, eq=False)
+class CoherenceBins:
+    """Where sums begin and end: edges in time (MJD, seconds), and in frequency (Hz; None: each channel by itself)."""
+
+    time_edges_s: NDArray[np.float64]
+    frequency_edges_hz: NDArray[np.float64] | None
+
+    def times(self, time_s: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The bin of each time."""
+        return np.searchsorted(self.time_edges_s[1:-1], time_s, side="right")
+
+    def frequencies(self, frequency_hz: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The bin of each channel."""
+        if self.frequency_edges_hz is None:
+            return np.arange(len(frequency_hz))
+        return np.searchsorted(self.frequency_edges_hz[1:-1], frequency_hz, side="right")
+
+
+class CoherenceReader:
+    """Makes the sums of chunks of a Measurement Set; the tree of the model is made once.
+
+    `reference`: of baselines to this antenna alone. `apart`: each part of the sky by itself, and not their sum. Data
+    and model are taken so many time slots at a time that they stay within `memory_bytes`, or one. `opened`: the set, if
+    it is open already.
+    """
+
+    def __init__(
+        self,
+        group: MsGroup,
+        parts: Sequence[SkyPart],
+        phase_centre_rad: Sequence[float],
+        data: DataSelection,
+        *,
+        reference: int | None = None,
+        apart: bool = False,
+        memory_bytes: int = _MEMORY_BYTES,
+        opened: OpenSet | None = None,
+    ):
+        self._group, self._data = group, data
+        self._opened = opened or OpenSet(group.path)
+        self._pairs = [pair for pair in group.baselines if reference is None or reference in pair]
+        self._n_part = len(parts) if apart else 1
+        self._slots = _slots_within(group, len(self._pairs) * self._n_part, memory_bytes)
+        self._models: dict[tuple[int, int], NDArray[np.complex128]] = {}
+        self._tile_done: Callable[[], None] = lambda: None
+        ns = NodeScope()
+        model_nodes(ns, parts, self._pairs, phase_centre_rad, lambda *_: [], feed=group.feed)
+        for p, q in self._pairs:
+            seen = [ns.coherency(p, q, k) for k in range(len(parts))] if apart else [ns.model(p, q)]
+            ns.keep(p, q) << rt.PyNode(*seen, evaluate=self._keeper((p, q)), **_PER_BASELINE)
+        ns.done << rt.PyNode(evaluate=self._done, **_PER_BASELINE)
+        ns.VisDataMux << rt.VisDataMux(None, ns.done, *(ns.keep(p, q) for p, q in self._pairs))
+        self._forest = Forest(ns)
+
+    def read(self, bins: CoherenceBins) -> Coherence:
+        """The sums over the time slots within the bins; channels that stand by themselves window after window."""
+        options = {
+            **self._group.selection,
+            "time_range_s": (float(bins.time_edges_s[0]), float(bins.time_edges_s[-1])),
+            "time_slots": self._slots,
+        }
+        reading = tiles(self._opened, [self._data.column], **options)
+        sums = _Sums(self._pairs, bins, self._n_part)
+
+        def add_tile() -> None:
+            """The next tile has been predicted: the data of the same."""
+            tile = next(reading)
+            for k, pair in enumerate(tile["baselines"]):
+                if pair in self._models:
+                    sums.add(tile, k, pair, self._data, self._models.pop(pair))
+
+        self._tile_done = add_tile
+        self._forest.run(self._opened, **options)
+        frequency, product, power = sums.joined()
+        index = {antenna: i for i, antenna in enumerate(self._group.antennas)}
+        baselines = np.array([[index[p], index[q]] for p, q in self._pairs], dtype=np.intp).reshape(-1, 2)
+        return Coherence(list(self._group.antennas), baselines, frequency, product, power)
+
+    def _keeper(self, pair: tuple[int, int]) -> Callable:
+        """Of each tile [part, 2, 2, time, channel] visibilities without terms."""
+
+        def keep(cells, *values):
+            shape = (2, 2, len(cells.time_s), len(cells.freq_hz))
+            self._models[pair] = np.array([np.broadcast_to(value, shape) for value in values])
+            return 0.0
+
+        return keep
+
+    def _done(self, _cells) -> float:
+        self._tile_done()
+        self._models.clear()
+        return 0.0
+
+
+class _Sums:
+    """Sums that grow tile by tile, of each window or of all of them."""
+
+    def __init__(self, pairs: Sequence[tuple[int, int]], bins: CoherenceBins, n_part: int):
+        self._place = {pair: k for k, pair in enumerate(pairs)}
+        self._bins = bins
+        self._n_part = n_part
+        self._sums: dict[int, tuple[NDArray, NDArray, NDArray]] = {}
+
+    def _of(self, tile: dict) -> tuple[NDArray, NDArray, NDArray]:
+        edges = self._bins.frequency_edges_hz
+        window = int(tile["data_desc_id"]) if edges is None else 0
+        if window not in self._sums:
+            frequency = tile["frequency_hz"] if edges is None else 0.5 * (edges[:-1] + edges[1:])
+            shape = (len(self._place), len(self._bins.time_edges_s) - 1, len(frequency), 2, self._n_part)
+            self._sums[window] = frequency, np.zeros(shape, complex), np.zeros((*shape, self._n_part), complex)
+        return self._sums[window]
+
+    def add(self, tile: dict, k: int, pair: tuple[int, int], data: DataSelection, model: NDArray) -> None:
+        """A baseline of a tile; `model` [part, 2, 2, time, channel]."""
+        _, product, power = self._of(tile)
+        at_time, at_frequency = self._bins.times(tile["time_s"]), self._bins.frequencies(tile["frequency_hz"])
+        where = (at_time[:, None], at_frequency[None, :])
+        within = _selected(tile, k, data)
+        b = self._place[pair]
+        for c, kind in enumerate(tile["correlation_type"]):
+            feed = _FEEDS.get(CORRELATION_NAMES.get(kind))
+            if feed is None:
+                continue
+            own = np.moveaxis(model[:, feed, feed], 0, -1)
+            value, weight = tile["columns"][data.column][k, ..., c].astype(complex), tile["weight"][k, ..., c]
+            good = (tile["flag"][k, ..., c] == 0) & (tile["row"][k] >= 0)[:, None] & (weight > 0) & np.isfinite(weight)
+            good &= np.isfinite(value) & np.isfinite(own).all(axis=-1) & within
+            weight = np.where(good, weight, 0.0)[..., None]
+            own = np.where(good[..., None], own, 0)
+            np.add.at(product[b, ..., feed, :], where, weight * np.where(good, value, 0)[..., None] * np.conj(own))
+            np.add.at(
+                power[b, ..., feed, :, :], where, weight[..., None] * np.conj(own)[..., :, None] * own[..., None, :]
+            )
+
+    def joined(self) -> tuple[NDArray, NDArray, NDArray]:
+        """(frequencies, products, powers) of all windows."""
+        windows = [self._sums[window] for window in sorted(self._sums)]
+        if not windows:
+            shape = (len(self._place), len(self._bins.time_edges_s) - 1, 0, 2, self._n_part)
+            return np.zeros(0), np.zeros(shape, complex), np.zeros((*shape, self._n_part), complex)
+        return (
+            np.concatenate([frequency for frequency, _, _ in windows]),
+            np.concatenate([product for _, product, _ in windows], axis=2),
+            np.concatenate([power for _, _, power in windows], axis=2),
+        )
+
+
+def _selected(tile: dict, k: int, data: DataSelection) -> NDArray[np.bool_]:
+    """[time, channel]: whether the baseline is as long as it should be."""
+    length = np.hypot(*tile["uvw_m"][k][:, :2].T)[:, None]
+    wavelengths = length * tile["frequency_hz"] / SPEED_OF_LIGHT_M_S
+    return (
+        (length >= data.min_m)
+        & (length <= data.max_m)
+        & (wavelengths >= data.min_wavelengths)
+        & (wavelengths <= data.max_wavelengths)
+    )
+
+
+def _slots_within(group: MsGroup, n_model: int, memory_bytes: int) -> int:
+    """Time slots whose data, of all baselines, and so many models of a baseline take so much."""
+    visibilities = group.n_channel * len(group.correlations)
+    data = len(group.baselines) * visibilities * (8 + 4 + 1)  # column, weight, flag
+    models = n_model * group.n_channel * 4 * 16 * 2  # as computed and as kept
+    return max(1, int(memory_bytes / (2 * (data + models))))

@@ -1,0 +1,66 @@
+"""What data tell only as the product of several terms, and which of the terms is normalised.
+
+A bandpass and a gain of one antenna can exchange any complex number, an amplitude and a diagonal gain any amplitude, a
+delay and a bandpass any slope of phase. The Solver finds such combinations in the null space of its normal matrix
+(state field `normalised` of the Parms); here is said which term gives way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .terms import Interval, Term
+
+#: What an H5parm says of a term that was normalised.
+NORMALISED = (
+    "normalised, because data tell only its product with other terms: for each antenna and feed the mean amplitude of "
+    "its solutions is 1, and the unwrapped phases, weighted with the amplitudes, have mean 0 (and no slope that "
+    "another term could take)"
+)
+
+
+def ranks(terms: Sequence[Term], shapes: dict[str, tuple[int, int]]) -> dict[str, int]:
+    """{term name: rank}; the term of the highest rank is normalised first. `shapes`: (times, frequencies) of solutions.
+
+    Terms of directions give way to those of the whole sky, terms with many intervals along frequency (bandpasses) to
+    those with few, then terms with few intervals in time to those with many; else terms further inside to others.
+    """
+    if len(terms) < 2:
+        return {term.name: 0 for term in terms}
+
+    def gives_way(place: int) -> tuple:
+        term = terms[place]
+        times, frequencies = shapes[term.name]
+        return (term.per is not None, frequencies, -times, -len(term.elements), place)
+
+    order = sorted(range(len(terms)), key=gives_way)
+    return {terms[place].name: rank + 1 for rank, place in enumerate(order)}
+
+
+def is_normalised_by(term: Term, element: int) -> bool:
+    """Whether the convention looks at an element: of full matrices at those on the diagonal."""
+    return term.elements[element] not in ("01", "10")
+
+
+def covers(one: Term, other: Term) -> bool:
+    """Whether whatever `other` does to the whole sky, `one` can do as well: quantities, elements and intervals."""
+    return (
+        set(other.kind.quantities) <= set(one.kind.quantities)
+        and (len(one.elements) >= len(other.elements))
+        and (one.kind.name != "leakage")
+        and (other.all_windows or not one.all_windows)
+        and _cuts(one.time, other.time)
+        and _cuts(one.frequency, other.frequency)
+    )
+
+
+def _cuts(fine: Interval | None, coarse: Interval | None) -> bool:
+    """Whether the coarse intervals are whole numbers of the fine ones."""
+    if coarse is None or fine is None:
+        return coarse is None
+    if fine.count is not None and coarse.count is not None:
+        return coarse.count % fine.count == 0
+    if fine.quantity is not None and coarse.quantity is not None:
+        ratio = coarse.quantity / fine.quantity
+        return ratio > 0.5 and abs(ratio - round(ratio)) < 1e-6
+    return fine.count == 1  # no interval is shorter than a slot or a channel

@@ -1,0 +1,54 @@
+"""Phases of antennas for which visibilities agree best with a model, whatever they were before.
+
+The sum of Re(conj(phasor_p) D_pq phasor_q) over baselines is largest; D is the Hermitian matrix of sums of weight V
+conj(model). Its maxima are many where noise is large: it is climbed from several places (the phases of the dominant
+eigenvector, and those on the baselines to each antenna), one antenna after the other, and the highest counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SWEEPS = 100
+_FEW_ANTENNAS = 16  # among more the eigenvector is good enough
+_BATCH = 1 << 22  # numbers that are looked at together
+
+
+def best_phases(matrix: NDArray[np.complex128], reference: int) -> NDArray[np.float64]:
+    """[..., antenna] phases (rad) of matrices [..., antenna, antenna], 0 at the reference and without data."""
+    n = matrix.shape[-1]
+    flat = matrix.reshape(-1, n, n)
+    step = max(1, _BATCH // (n * n * (n + 1 if n <= _FEW_ANTENNAS else 1)))
+    found = [_climbed(flat[first : first + step], reference) for first in range(0, len(flat), step)]
+    return np.concatenate([*found, np.zeros((0, n))]).reshape(matrix.shape[:-1])
+
+
+def _climbed(matrix: NDArray[np.complex128], reference: int) -> NDArray[np.float64]:
+    n = matrix.shape[-1]
+    starts = np.linalg.eigh(matrix)[1][..., -1][:, None, :]
+    if n <= _FEW_ANTENNAS:
+        starts = np.concatenate([starts, np.swapaxes(matrix, -1, -2) + np.eye(n)], axis=1)
+    phasor = _unit(starts)  # [matrix, start, antenna]
+    height = _height(matrix, phasor)
+    for _ in range(_SWEEPS):
+        for antenna in range(n):
+            phasor[..., antenna] = _unit((phasor @ matrix[:, antenna, :, None])[..., 0])
+        before, height = height, _height(matrix, phasor)
+        if (height - before <= 1e-9 * np.abs(height)).all():
+            break
+    best = phasor[np.arange(len(matrix)), np.argmax(height, axis=1)]
+    data = np.abs(matrix).sum(axis=-1) > 0
+    origin = np.where(data[:, [reference]], best[:, [reference]], 1)
+    phase = np.where(data, np.angle(best * np.conj(origin)), 0.0)
+    phase[:, reference] = 0.0
+    return phase
+
+
+def _unit(value: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    size = np.abs(value)
+    return np.where(size > 0, value / np.where(size > 0, size, 1), 1)
+
+
+def _height(matrix: NDArray[np.complex128], phasor: NDArray[np.complex128]) -> NDArray[np.float64]:
+    return np.einsum("msp,mpq,msq->ms", np.conj(phasor), matrix, phasor, optimize=True).real

@@ -1,0 +1,202 @@
+"""Where fits of phases begin: at what a search over the data finds, for phases, delays and TEC from anywhere.
+
+Terms without amplitude leave the data's own scale to no term; how much larger than the model the data are is found here
+as well (`SolveTree.scale` fits it further).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ms import OpenSet
+from .coherence import Coherence, CoherenceBins, CoherenceReader
+from .fringe import fringe_fit, phase_rate
+from .grid import Chunk
+from .models import Model
+from .phase_search import best_phases
+from .planning import CalibrationOptions, GroupPlan
+from .solve_trees import SolveTree
+from .terms import Term, has_amplitude
+
+_MOST_BYTES = 256 << 20  # of sums over the data
+_ROUNDS = 3  # over the directions
+_SEARCHED = ("delay", "tec")
+_TURNING = ("phase", *_SEARCHED)
+_GAINS = ("scalar", "diag", "full")
+
+
+@dataclass(frozen=True, eq=False)
+class StartingValues:
+    """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it."""
+
+    values: dict[str, NDArray[np.float64]]
+    scale: float | None = None
+
+
+class StartingSearch:
+    """The search for one field and its window or windows. `wanted`: whether any term is searched for."""
+
+    def __init__(self, plan: GroupPlan, model: Model, tree: SolveTree, terms: Sequence[Term], opened: OpenSet):
+        self._plan, self._tree, self._opened = plan, tree, opened
+        self._parts = model.parts([term.per for term in terms])
+        self._readers: dict[int | None, CoherenceReader] = {}
+        whole, each = [t for t in terms if t.per is None], [t for t in terms if t.per is not None]
+        gains = any(term.kind.name in _GAINS for term in terms)
+        self._any_phase = any("phase" in term.kind.quantities for term in whole)
+        searched = [term for term in whole if term.kind.name in _SEARCHED]
+        phases = [term for term in whole if term.kind.name == "phase"]
+        # Of a delay and a TEC together each would be taken for the other, and a phase for what gains turn by.
+        self._whole = searched[:1] + ([] if gains else phases[:1])
+        alone = not gains and not any(term.kind.name in _TURNING for term in whole)
+        self._each = [t for t in each if t.kind.name in _TURNING][:1] if alone else []
+        self._scaled = not has_amplitude(terms)
+        self.wanted = bool(self._whole or self._each or self._scaled)
+
+    def run(self, chunk: Chunk, reference: int, options: CalibrationOptions) -> StartingValues:
+        """For one chunk; `reference`: number of the antenna that phases refer to."""
+        terms = self._each or self._whole
+        bins = self._bins(chunk, terms)
+        apart = bool(self._each)
+        channels = self._plan.n_channel if bins.frequency_edges_hz is None else len(bins.frequency_edges_hz) - 1
+        n_part = len(self._parts) if apart else 1
+        n_bins = (len(bins.time_edges_s) - 1) * channels
+        n_bytes = 32 * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
+        if apart and n_bytes > _MOST_BYTES:
+            return StartingValues({})
+        sums = self._reader(reference if n_bytes > _MOST_BYTES else None, apart, options).read(bins)
+        self._reference = sums.antennas.index(reference)
+        return self._of_directions(sums, chunk, bins) if apart else self._of_whole_sky(sums, chunk, bins)
+
+    def _reader(self, reference: int | None, apart: bool, options: CalibrationOptions) -> CoherenceReader:
+        if reference not in self._readers:
+            group = self._plan.group
+            centre = options.phase_centre_rad or group.phase_centre_rad
+            self._readers[reference] = CoherenceReader(
+                group, self._parts, centre, options.data, reference=reference, apart=apart, opened=self._opened
+            )
+        return self._readers[reference]
+
+    def _bins(self, chunk: Chunk, terms: Sequence[Term]) -> CoherenceBins:
+        times = [chunk.times[term.name].edges for term in terms] or [next(iter(chunk.times.values())).edges[[0, -1]]]
+        margin = self._plan.margin_s
+        edges = np.unique(np.concatenate(times))
+        edges = np.concatenate(
+            [[min(edges[0], chunk.slot_s[0] - margin)], edges[1:-1], [max(edges[-1], chunk.slot_s[-1] + margin)]]
+        )
+        if any(term.kind.name in _SEARCHED for term in terms):
+            return CoherenceBins(edges, None)
+        axes = [self._plan.frequencies[term.name].edges for term in terms] or [
+            next(iter(self._plan.frequencies.values())).edges[[0, -1]]
+        ]
+        return CoherenceBins(edges, np.unique(np.concatenate(axes)))
+
+    def _tiles(self, term: Term, chunk: Chunk, bins: CoherenceBins, frequency: NDArray) -> tuple[NDArray, NDArray]:
+        """The solution interval of each bin, in time and in frequency."""
+        centre = 0.5 * (bins.time_edges_s[:-1] + bins.time_edges_s[1:])
+        edges = chunk.times[term.name].edges, self._plan.frequencies[term.name].edges
+        return tuple(np.searchsorted(e[1:-1], x, side="right") for e, x in zip(edges, (centre, frequency), strict=True))
+
+    def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
+        product = sums.product[..., 0]  # [baseline, time, freq, feed]
+        values: dict[str, NDArray[np.float64]] = {}
+        turned = np.ones((len(sums.antennas), *product.shape[1:]), complex)
+        for term in self._whole:
+            own = self._search(term, sums, product, chunk, bins, any_phase=self._any_phase)
+            values |= self._named(term, None, own)
+            turned *= self._phasors(term, own, sums, chunk, bins)
+            product = sums.product[..., 0] * _on_baselines(np.conj(turned), sums)
+        power = sums.power[..., 0, 0].real.sum()
+        # Phases that no search has found (of gains of directions, of rotations) leave sums that partly cancel.
+        scale = product.real.sum() / power if self._whole else math.sqrt(_mean_square(sums))
+        return StartingValues(values, float(scale) if self._scaled and power > 0 and scale > 0 else None)
+
+    def _of_directions(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
+        """One direction after the other, on what the others leave of the data, the brightest first."""
+        (term,) = self._each
+        names = [part.directions[term.per] for part in self._parts]
+        n_part = len(self._parts)
+        found: dict[str, NDArray[np.float64]] = {}
+        phasors = np.zeros((n_part, *sums.product.shape[:4]), complex)  # on baselines; 0: not known
+        brightness = sums.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
+        order = list(dict.fromkeys(names[k] for k in np.argsort(-brightness, kind="stable")))
+        scale = 1.0
+        for _ in range(_ROUNDS):
+            for name in order:
+                own = [k for k in range(n_part) if names[k] == name]
+                others = [k for k in range(n_part) if names[k] != name]
+                product = sum(
+                    sums.product[..., k]
+                    - scale
+                    * sum((sums.power[..., k, j] * phasors[j] for j in others), np.zeros(sums.product.shape[:4]))
+                    for k in own
+                )
+                found[name] = self._search(term, sums, product, chunk, bins, any_phase=False)
+                turned = _on_baselines(self._phasors(term, found[name], sums, chunk, bins), sums)
+                phasors[own] = turned
+                scale = _scale(sums, phasors) if self._scaled else 1.0
+        values: dict[str, NDArray[np.float64]] = {}
+        for name in order:
+            values |= self._named(term, name, found[name])
+        return StartingValues(values, scale if self._scaled else None)
+
+    def _search(self, term: Term, sums, product, chunk, bins, *, any_phase: bool) -> NDArray[np.float64]:
+        """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
+        of_feeds = [product.sum(axis=-1)] if term.elements == ("",) else [product[..., feed] for feed in (0, 1)]
+        at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
+        shape = (len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre), len(sums.antennas))
+        found = np.zeros((len(of_feeds), *shape))
+        for element, own in enumerate(of_feeds):
+            matrix = sums.matrix(own)  # [time, freq, antenna, antenna]
+            if term.kind.name == "phase":
+                total = np.zeros((*shape, shape[-1]), complex)
+                np.add.at(total, (at_time[:, None], at_frequency[None, :]), matrix)
+                found[element] = best_phases(total, self._reference)
+                continue
+            rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
+            for t, f in np.ndindex(shape[:2]):
+                tile = matrix[at_time == t][:, at_frequency == f]
+                found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self._reference, any_phase=any_phase)
+        return found
+
+    def _phasors(self, term: Term, values, sums: Coherence, chunk, bins) -> NDArray[np.complex128]:
+        """[antenna, time, freq, feed] of the bins."""
+        at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
+        phase = np.moveaxis(values[:, at_time][:, :, at_frequency], (3, 0), (0, 3))
+        if term.kind.name in _SEARCHED:
+            phase = phase * phase_rate(term.kind.quantities[0], sums.frequency_hz)[:, None]
+        return np.broadcast_to(np.exp(1j * phase), (*phase.shape[:3], 2))
+
+    def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
+        antennas = list(self._plan.group.antennas)
+        return {
+            one.node: values[one.element, :, :, antennas.index(one.antenna)]
+            for one in self._tree.parameters
+            if one.term == term.name and one.direction == direction
+        }
+
+
+def _on_baselines(phasors: NDArray[np.complex128], sums: Coherence) -> NDArray[np.complex128]:
+    """[baseline, ...] phasor_p conj(phasor_q) of phasors [antenna, ...]."""
+    p, q = sums.baselines.T
+    return phasors[p] * np.conj(phasors[q])
+
+
+def _scale(sums: Coherence, phasors: NDArray[np.complex128]) -> float:
+    """The factor of the model with these phasors [part, baseline, time, freq, feed] that fits the data best."""
+    turned = np.moveaxis(phasors, 0, -1)
+    square = np.einsum("btfek,btfekl,btfel->", np.conj(turned), sums.power, turned, optimize=True).real
+    fit = (np.conj(turned) * sums.product).sum().real
+    return float(fit / square) if square > 0 and fit > 0 else 1.0
+
+
+def _mean_square(sums: Coherence) -> float:
+    """Of the data over the model, where both are in phase within a bin of a baseline."""
+    power = sums.power[..., 0, 0].real
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(power > 0, np.abs(sums.product[..., 0]) ** 2 / power, 0.0)
+    return float(ratio.sum() / power.sum()) if power.sum() > 0 else 1.0
