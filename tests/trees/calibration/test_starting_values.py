@@ -116,8 +116,11 @@ def test_a_direction_without_signal_leaves_the_others_alone(made, observe, tmp_p
         return np.diag(planted[antenna]) * np.ones((4, N_CHANNEL, 1, 1)) if patch == "side" else np.eye(2)
 
     observe(path, SKY, CENTRE, jones, noise_jy=1.0)
+    # Before the end, values that had far to go are flagged, and not all that were solved with them.
     report, found = solve(path, ["dE: diag, per patch"], tmp_path, sky=sky)
-    assert report.usable
+    assert report.usable and found["dE"].flag[..., :2, :].mean() < 0.3
+    report, found = solve(path, ["dE: diag, per patch"], tmp_path, sky=sky, iterations=500)
+    assert report.converged == 1
     names = found["dE"].directions
     side = found["dE"].value["amplitude"][0, 0, :, names.index("side")]
     sigma = found["dE"].sigma["amplitude"][0, 0, :, names.index("side")]
