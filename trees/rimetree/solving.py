@@ -26,9 +26,9 @@ class SolvedParm:
     Arrays have the shape of its `value`: [time tile, freq tile, time term, freq term] if it has several solution tiles.
     `sigma`: standard error, NaN where there is none. `cross`: of the real or imaginary part of a complex number the
     covariance with the other part, else 0. `flag`: `SolutionFlag` bits. `group`: index into `SolveReport.groups`, -1
-    where not solved. `slots_outside`, `channels_outside`: time slots and channels that were solved on but lie outside of
-    all its solution tiles; they take the nearest tile. `normalised`: data tell only products of it with others, and what
-    it has of them goes by the convention that the Parm's state field `normalised` asks for.
+    where not solved. `slots_outside`, `channels_outside`: time slots and channels that were solved on but lie outside
+    of all its solution tiles; they take the nearest tile. `normalised`: data tell only products of it with others, and
+    what it has of them goes by the convention that the Parm's state field `normalised` asks for.
     """
 
     value: np.ndarray
