@@ -16,11 +16,15 @@ struct GaussianShapeBody {
 
   template <class In, class Out>
   RT_HD void cell(const In& in, Out out) const {
+    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + s);
+  }
+  RT_HD std::size_t items() const { return sources; }
+  template <class In, class Out>
+  RT_HD void item(const In& in, std::size_t s, Out out) const {
     using N = typename In::Number;
     const N per_metre = N(in.frequency_hz / kSpeedOfLight_m_s);
     const N u = in(1, 0) * per_metre, v = in(1, 1) * per_metre;
-    for (std::size_t s = 0; s < sources; ++s)
-      out[s] = gaussian_taper(u, v, in(0, 3 * s), in(0, 3 * s + 1), in(0, 3 * s + 2));
+    *out = gaussian_taper(u, v, in(0, 3 * s), in(0, 3 * s + 1), in(0, 3 * s + 2));
   }
 };
 

@@ -18,8 +18,12 @@ struct LmnBody {
 
   template <class In, class Out>
   RT_HD void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s)
-      direction(in(0, 2 * s), in(0, 2 * s + 1), in(1, 0), in(1, 1), out + 3 * s);
+    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + 3 * s);
+  }
+  RT_HD std::size_t items() const { return sources; }
+  template <class In, class Out>
+  RT_HD void item(const In& in, std::size_t s, Out out) const {
+    direction(in(0, 2 * s), in(0, 2 * s + 1), in(1, 0), in(1, 1), out);
   }
   /// m and n are written with dec - dec0 and sin^2(a/2), so that nothing cancels close to the centre.
   template <class T, class Out>

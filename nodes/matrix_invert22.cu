@@ -14,16 +14,19 @@ struct MatrixInvert22Body {
 
   template <class In, class Out>
   RT_HD void cell(const In& in, Out out) const {
+    for (std::size_t s = 0; s < items(); ++s) item(in, s, out + s * (dims.rank < 2 ? 1 : 4));
+  }
+  RT_HD std::size_t items() const { return dims.rank < 2 ? dims.size() : dims.size() / 4; }
+  template <class In, class Out>
+  RT_HD void item(const In& in, std::size_t s, Out out) const {
     using T = typename In::Real;
-    const std::size_t elements = dims.size();
     if (dims.rank < 2) {
-      for (std::size_t e = 0; e < elements; ++e) out[e] = Complex<T>(T(1)) / in(0, e);
+      *out = Complex<T>(T(1)) / in(0, s);
       return;
     }
-    for (std::size_t e = 0; e < elements; e += 4) {
-      const Jones<T> r = inverse(Jones<T>{in(0, e), in(0, e + 1), in(0, e + 2), in(0, e + 3)});
-      out[e] = r.xx, out[e + 1] = r.xy, out[e + 2] = r.yx, out[e + 3] = r.yy;
-    }
+    const std::size_t e = 4 * s;
+    const Jones<T> r = inverse(Jones<T>{in(0, e), in(0, e + 1), in(0, e + 2), in(0, e + 3)});
+    out[0] = r.xx, out[1] = r.xy, out[2] = r.yx, out[3] = r.yy;
   }
 };
 

@@ -51,39 +51,43 @@ struct MatrixMultiplyBody {
   static constexpr std::size_t kSmall = 4;
 
   std::size_t matrices;
-  std::size_t room;  ///< elements of the largest product on the way; on a device at most kSmall
+  std::size_t elements;  ///< of one matrix of the result
+  std::size_t room;      ///< elements of the largest product on the way; on a device at most kSmall
   bool stacked;
 
   template <class In, class Out>
   RT_HD void cell(const In& in, Out out) const {
+    for (std::size_t s = 0; s < matrices; ++s) item(in, s, out + s * elements);
+  }
+  RT_HD std::size_t items() const { return matrices; }
+  template <class In, class Out>
+  RT_HD void item(const In& in, std::size_t s, Out out) const {
     using N = typename In::Number;
-    N small[2 * kSmall];
     if constexpr (In::kOnHost)
       if (room > kSmall) {
         std::vector<N> large(2 * room);
-        return products(in, out, large.data(), large.data() + room);
+        return products(in, s, out, large.data(), large.data() + room);
       }
-    products(in, out, small, small + kSmall);
+    N small[2 * kSmall];
+    products(in, s, out, small, small + kSmall);
   }
 
  private:
   template <class In, class Out, class N>
-  RT_HD void products(const In& in, Out out, N* current, N* next) const {
-    for (std::size_t s = 0; s < matrices; ++s) {
-      MatrixFactor product(in.dims(0), stacked);
-      for (std::size_t e = 0; e < product.elements(); ++e) current[e] = in(0, product.first(s) + e);
-      for (std::size_t i = 1; i < in.n_children(); ++i) {
-        const MatrixFactor factor(in.dims(i), stacked);
-        const std::size_t first = factor.first(s);
-        multiply(
-            product, current, factor, [&in, i, first](std::size_t e) { return in(i, first + e); }, next);
-        product = product * factor;
-        N* const done = next;
-        next = current;
-        current = done;
-      }
-      for (std::size_t e = 0; e < product.elements(); ++e) out[s * product.elements() + e] = current[e];
+  RT_HD void products(const In& in, std::size_t s, Out out, N* current, N* next) const {
+    MatrixFactor product(in.dims(0), stacked);
+    for (std::size_t e = 0; e < product.elements(); ++e) current[e] = in(0, product.first(s) + e);
+    for (std::size_t i = 1; i < in.n_children(); ++i) {
+      const MatrixFactor factor(in.dims(i), stacked);
+      const std::size_t first = factor.first(s);
+      multiply(
+          product, current, factor, [&in, i, first](std::size_t e) { return in(i, first + e); }, next);
+      product = product * factor;
+      N* const done = next;
+      next = current;
+      current = done;
     }
+    for (std::size_t e = 0; e < elements; ++e) out[e] = current[e];
   }
 
  public:
@@ -168,7 +172,8 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
   }
 
   MatrixMultiplyBody body() const {
-    return {dims().rank == 0 || !stacked_ ? 1 : static_cast<std::size_t>(dims()[0]), largest_, stacked_};
+    const std::size_t matrices = dims().rank == 0 || !stacked_ ? 1 : static_cast<std::size_t>(dims()[0]);
+    return {matrices, matrices == 0 ? 0 : dims().size() / matrices, largest_, stacked_};
   }
 
  protected:

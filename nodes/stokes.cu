@@ -16,8 +16,12 @@ struct StokesBody {
 
   template <class In, class Out>
   RT_HD void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s)
-      brightness(in(0, 4 * s), in(0, 4 * s + 1), in(0, 4 * s + 2), in(0, 4 * s + 3), out + 4 * s);
+    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + 4 * s);
+  }
+  RT_HD std::size_t items() const { return sources; }
+  template <class In, class Out>
+  RT_HD void item(const In& in, std::size_t s, Out out) const {
+    brightness(in(0, 4 * s), in(0, 4 * s + 1), in(0, 4 * s + 2), in(0, 4 * s + 3), out);
   }
   /// Row-major: XX XY YX YY or RR RL LR LL.
   template <class T, class Out>

@@ -19,19 +19,23 @@ struct TfSmearFactorBody {
 
   template <class In, class Out>
   RT_HD void cell(const In& in, Out out) const {
-    using N = typename In::Number;
-    const bool rates = in_time && in.dims(1).rank == 2;
-    const double frequency_width_hz = in_frequency ? in.frequency_width_hz : 0;
-    for (std::size_t s = 0; s < sources; ++s) {
-      const N l = in(0, 3 * s), m = in(0, 3 * s + 1), n_off = n_offset(l, m, in(0, 3 * s + 2), n_minus);
-      const N path_m = path_difference_m(in(1, 0), in(1, 1), in(1, 2), l, m, n_off);
-      const N rate_m_s = rates ? path_difference_m(in(1, 3), in(1, 4), in(1, 5), l, m, n_off) : N(0);
-      out[s] = factor(path_m, rate_m_s, in.frequency_hz, frequency_width_hz, in.time_width_s);
-    }
+    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + s);
   }
-  template <class T>
-  RT_HD static T factor(T path_m, T path_rate_m_s, double frequency_hz, double frequency_width_hz,
-                        double time_width_s) {
+  RT_HD std::size_t items() const { return sources; }
+  template <class In, class Out>
+  RT_HD void item(const In& in, std::size_t s, Out out) const {
+    using N = typename In::Number;
+    using Coordinate = std::remove_const_t<decltype(in.frequency_hz)>;
+    const bool rates = in_time && in.dims(1).rank == 2;
+    const Coordinate frequency_width_hz = in_frequency ? in.frequency_width_hz : Coordinate(0);
+    const N l = in(0, 3 * s), m = in(0, 3 * s + 1), n_off = n_offset(l, m, in(0, 3 * s + 2), n_minus);
+    const N path_m = path_difference_m(in(1, 0), in(1, 1), in(1, 2), l, m, n_off);
+    const N rate_m_s = rates ? path_difference_m(in(1, 3), in(1, 4), in(1, 5), l, m, n_off) : N(0);
+    *out = factor(path_m, rate_m_s, in.frequency_hz, frequency_width_hz, in.time_width_s);
+  }
+  template <class T, class Coordinate>
+  RT_HD static T factor(T path_m, T path_rate_m_s, Coordinate frequency_hz, Coordinate frequency_width_hz,
+                        Coordinate time_width_s) {
     constexpr double kTurn = 2 * kPi / kSpeedOfLight_m_s;
     return smearing(path_m * T(kTurn * frequency_width_hz)) *
            smearing(path_rate_m_s * T(kTurn * frequency_hz * time_width_s));

@@ -19,11 +19,15 @@ struct VisPhaseShiftBody {
 
   template <class In, class Out>
   RT_HD void cell(const In& in, Out out) const {
-    for (std::size_t s = 0; s < sources; ++s)
-      out[s] = phasor(in(0, 3 * s), in(0, 3 * s + 1), in(0, 3 * s + 2), in(1, 0), in(1, 1), in(1, 2), in.frequency_hz);
+    for (std::size_t s = 0; s < sources; ++s) item(in, s, out + s);
   }
-  template <class T>
-  RT_HD Complex<T> phasor(T l, T m, T n, T u, T v, T w, double frequency_hz) const {
+  RT_HD std::size_t items() const { return sources; }
+  template <class In, class Out>
+  RT_HD void item(const In& in, std::size_t s, Out out) const {
+    *out = phasor(in(0, 3 * s), in(0, 3 * s + 1), in(0, 3 * s + 2), in(1, 0), in(1, 1), in(1, 2), in.frequency_hz);
+  }
+  template <class T, class Frequency>
+  RT_HD Complex<T> phasor(T l, T m, T n, T u, T v, T w, Frequency frequency_hz) const {
     return fringe_exact(path_difference_exact(u, v, w, l, m, n_offset_exact(l, m, n, n_minus)),
                         turns_per_metre(Plain<T>(frequency_hz)));
   }

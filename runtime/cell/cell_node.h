@@ -3,12 +3,15 @@
 // derivatives, forward (the same function on dual numbers) and in reverse (on traced ones), and devices.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <type_traits>
 #include <vector>
 
-#include "runtime/cell/cell_operand.h"
+#include "runtime/cell/cell_input.h"
+#include "runtime/cell/cell_program.h"
+#include "runtime/cell/elementwise_body.h"
 #include "runtime/core/error.h"
 #include "runtime/core/flag_rules.h"
 #include "runtime/core/node.h"
@@ -18,54 +21,21 @@
 
 namespace rimetree {
 
-/// Which numbers a class takes and gives.
-enum class Numbers {
-  same,             ///< complex if any child is, else real; gives the same
-  real_to_real,     ///< real children only
-  real_to_complex,  ///< real children only, gives complex
-  any_to_real,      ///< gives real whatever the children are
-  any_to_complex,   ///< children are promoted to complex
-};
-
-/// What a class's function of one cell sees. N is double, Dual<double>, Traced<double>, long double, or Complex of
-/// these.
-template <class N>
-class CellInput {
- public:
-  using Number = N;
-  static constexpr bool kOnHost = true;
-  using Real = typename cell_detail::NumberTraits<N>::Real;
-
-  /// Value of an element of a child on this cell.
-  N operator()(std::size_t child, std::size_t element = 0) const { return operands_[child]->template load<N>(element); }
-  std::size_t n_children() const { return operands_.size(); }
-  bool has(std::size_t child) const { return child < operands_.size() && operands_[child].has_value(); }
-  /// Dimensions of a child.
-  const TensorShape& dims(std::size_t child) const { return operands_[child]->value->dims(); }
-  /// Where the value of an element of a child on this cell is among all of the child's.
-  std::size_t at(std::size_t child, std::size_t element) const {
-    return operands_[child]->offset + element * operands_[child]->plane;
-  }
-
-  // Where the cell is; valid if the class declares the axis in kAxes.
-  double time_s = 0, time_width_s = 0, frequency_hz = 0, frequency_width_hz = 0;
-
- private:
-  template <class Derived>
-  friend class CellNode;
-  std::vector<std::optional<cell_detail::Operand>> operands_;
-};
-
 /// Derived declares
 ///   static constexpr Numbers kNumbers;
 ///   static constexpr bool kVariesInTime, kVariesInFrequency;  (beyond the children; gives access to the coordinates)
 /// and, to run on devices too, what goes there by its bytes and computes one cell (out: all elements, row-major):
 ///   struct Body { template <class In, class Out> RT_HD void cell(const In& in, Out out) const; };
 ///   Body body() const;
-/// where In is like CellInput<N> and Out like a pointer to numbers. A class for the host only writes
+/// where In is like CellInput<N> and Out like a pointer to numbers. On the host such a body runs as a program: it is
+/// recorded (runtime/program/recorded.h), once for each way that it can go. A body that does the same
+/// for many entries of a stack has, besides,
+///   std::size_t items() const;
+///   template <class In, class Out> RT_HD void item(const In& in, std::size_t s, Out out) const;  (out: of this item)
+/// A class for the host only, cell by cell, writes instead
 ///   template <class N, class Out> void cell(const CellInput<N>& in, Out* out) const;
 template <class Derived>
-class CellNode : public Node, public DevicePath {
+class CellNode : public Node, public DevicePath, public RecordableNode {
  public:
   using Node::Node;
   static constexpr bool kVariesInTime = false;
@@ -84,6 +54,54 @@ class CellNode : public Node, public DevicePath {
     if constexpr (requires(const Derived& derived) { derived.body(); }) return {.device = this};
     return {};
   }
+
+#ifndef __CUDACC__
+  std::unique_ptr<BatchKernel> make_kernel() const override {
+    return is_recordable() ? std::make_unique<ProgramKernel>() : Node::make_kernel();
+  }
+  bool is_recordable() const override {
+    if constexpr (requires(const Derived& derived) { derived.body(); })
+      return std::none_of(node_class().state.begin(), node_class().state.end(),
+                          [](const StateSpec& spec) { return spec.per_node; });
+    else
+      return false;
+  }
+  std::size_t n_item() const override {
+    if constexpr (requires(const Derived& derived) { derived.body().items(); })
+      return static_cast<const Derived&>(*this).body().items();
+    else
+      return 1;
+  }
+  std::vector<RecordedElement> record(std::span<const RecordedChild> children, bool is_complex,
+                                      std::size_t item) const override {
+    std::vector<RecordedElement> elements;
+    if constexpr (requires(const Derived& derived) { derived.body(); }) {
+      const auto& body = static_cast<const Derived&>(*this).body();
+      with_numbers(is_complex, [&]<class N, class Out>(Choice<N, Out>) {
+        const RecordedInput<Over<N, Recorded>> in(children);
+        constexpr bool gives_complex = cell_detail::NumberTraits<Out>::is_complex;
+        const auto names = record_paths([&] {
+          std::vector<Over<Out, Recorded>> out(this->dims().size() / std::max<std::size_t>(n_item(), 1));
+          if constexpr (requires { body.item(in, item, out.data()); })
+            body.item(in, item, out.data());
+          else
+            body.cell(in, out.data());
+          std::vector<std::int32_t> all;
+          for (const auto& x : out) {
+            if constexpr (gives_complex)
+              all.insert(all.end(), {x.re.name(), x.im.name()});
+            else
+              all.push_back(x.name());
+          }
+          return all;
+        });
+        for (std::size_t i = 0; i < names.size(); i += gives_complex ? 2 : 1)
+          elements.push_back({names[i], gives_complex ? names[i + 1] : -1});
+      });
+    }
+    return elements;
+  }
+#endif
   std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
     if (!fits_device()) return {};
     DevicePlan plan(evaluation);
@@ -158,7 +176,11 @@ class CellNode : public Node, public DevicePath {
   void evaluate(Evaluation& evaluation) const override {
     with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
       const CellShape shape = result_cells(evaluation);
-      evaluation.set(fill<N, Out>(evaluation, shape, nullptr));
+      Vells values = evaluation.make(number_type<Out>(), shape);
+      bool done = false;
+      if constexpr (requires(const Derived& derived) { derived.body(); })
+        done = programs->fill(*this, evaluation, cell_detail::NumberTraits<N>::is_complex, values);
+      evaluation.set(done ? std::move(values) : fill<N, Out>(evaluation, shape, nullptr));
       for (const ParameterId& parameter : evaluation.parameters())
         evaluation.add(parameter, fill<Over<N, Dual<double>>, Over<Out, Dual<double>>>(evaluation, shape, &parameter));
     });
@@ -197,6 +219,12 @@ class CellNode : public Node, public DevicePath {
     bool any_complex = false;
     for (const Result* child : evaluation.children())
       any_complex = any_complex || (child != nullptr && child->value.is_complex());
+    with_numbers(any_complex, f);
+#endif
+  }
+  template <class F>
+  static void with_numbers([[maybe_unused]] bool any_complex, [[maybe_unused]] const F& f) {
+#ifndef __CUDACC__
     using C = Complex<double>;
     constexpr Numbers numbers = Derived::kNumbers;
     if constexpr (numbers == Numbers::real_to_real || numbers == Numbers::real_to_complex) {
@@ -325,31 +353,6 @@ class CellNode : public Node, public DevicePath {
               if (operand) operand->move_to(cell);
             body(i);
           }
-      }
-    }
-  }
-};
-
-/// The function of one cell that applies a functor to every element by itself.
-template <class Functor>
-struct ElementwiseBody {
-  std::size_t elements;
-
-  template <class In, class Out>
-  RT_HD void cell(const In& in, Out out) const {
-    using N = typename In::Number;
-    for (std::size_t e = 0; e < elements; ++e) {
-      const auto argument = [&in, e](std::size_t child) { return in(child, in.dims(child).is_scalar() ? 0 : e); };
-      if constexpr (requires(N a) { Functor::apply(a); }) {
-        out[e] = Functor::apply(argument(0));
-      } else {
-        auto value = argument(0);
-        if constexpr (std::is_same_v<decltype(Functor::apply(value, value)), N>) {
-          for (std::size_t child = 1; child < in.n_children(); ++child) value = Functor::apply(value, argument(child));
-          out[e] = value;
-        } else {  // gives another type than it takes: two children exactly
-          out[e] = Functor::apply(value, argument(1));
-        }
       }
     }
   }

@@ -12,13 +12,14 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 # Which folders of the project a folder may include, besides itself.
 CORE = {"memory", "runtime/math", "runtime/core"}
-EVALUATION = CORE | {"runtime/device", "runtime/cell", "runtime/rewrite", "runtime/evaluate"}
+EVALUATION = CORE | {"runtime/device", "runtime/program", "runtime/cell", "runtime/rewrite", "runtime/evaluate"}
 MAY_INCLUDE = {
     "memory": set(),
     "runtime/math": set(),
     "runtime/core": CORE,
     "runtime/device": CORE,
-    "runtime/cell": CORE | {"runtime/device"},
+    "runtime/program": {"runtime/math", "runtime/core"},
+    "runtime/cell": CORE | {"runtime/device", "runtime/program"},
     "runtime/rewrite": CORE,
     "runtime/evaluate": EVALUATION,
     "runtime/fit": set(),  # pure mathematics
@@ -33,7 +34,7 @@ WALLS = {
     r"casacore/": {"runtime/ms"},
     r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
     r"boost/": {"runtime/core", "runtime/device", "nodes/psv"},
-    r"hwy/": {"runtime/evaluate", "nodes/psv", "nodes/correlator"},
+    r"hwy/": {"runtime/evaluate", "runtime/program", "nodes/psv", "nodes/correlator"},
     r"fftw3": {"nodes/psv", "nodes/correlator"},
     r"Eigen/": {"runtime/fit"},
     r"erfa\.h": {"nodes"},

@@ -89,7 +89,8 @@ def test_many_nodes_on_a_device(small_ms, small_sky):
         rt.many_node_tree(ns, small_sky, CENTRE, rt.ms.baselines(path), smearing=True)
         forest = rt.Forest(ns, device=device)
         forest.run(path, time_slots=2)
-    np.testing.assert_array_equal(model(on_device), model(on_host))
+    # Stored in single precision; the host runs programs, whose functions differ from the device's by rounding.
+    np.testing.assert_allclose(model(on_device), model(on_host), rtol=0, atol=1e-6 * np.abs(model(on_host)).max())
     described = forest.describe(rt.Cells([5e9], [1.4e9, 1.5e9]))
     assert any("on simulated device" in one["text"] and "VisPhaseShift" in one["text"] for one in described)
     (statistics,) = forest.device_statistics()

@@ -14,7 +14,7 @@ from .cases import PsvCase, grid, quick, select
 from .correlator import measure_correlator, new_correlator_record, write_correlator_record
 from .figure import write_figure
 from .measuring import Clocks, Measurement, WrongAnswerError, measure
-from .record import Record, mean_ratio, new_record, read_record, speed_ups
+from .record import Record, mean_ratio, new_record, read_record, speed_ups, write_trees
 
 
 def device_names() -> list[str]:
@@ -43,4 +43,5 @@ __all__ = [
     "tune_device",
     "write_correlator_record",
     "write_figure",
+    "write_trees",
 ]

@@ -117,6 +117,14 @@ def mean_ratio(ratios: Iterable[float]) -> float:
     return math.exp(sum(logarithms) / len(logarithms))
 
 
+def write_trees(path: str | os.PathLike, cases: list[dict], seconds: float) -> None:
+    """Write the figures of `rimetree bench trees` (`TreeFigures.as_dict`) as JSON; raises `OSError`."""
+    from .._core import multiply_add_peak
+
+    about = new_record(multiply_add_peak(), 1, seconds).about
+    write_text(path, json.dumps({"format": "rimetree bench trees 1", **about, "cases": cases}, indent=1) + "\n")
+
+
 def _load() -> list[float]:
     return [round(value, 2) for value in os.getloadavg()]
 

@@ -86,6 +86,76 @@ def psv(quick, filters, names, list_only, seconds, threads, json_file, plot, com
         raise Failed("\n".join(record.errors))
 
 
+@command.command("trees")
+@click.option(
+    "--filter", "parts", multiple=True, metavar="PART", help="Only cases whose name has this part; may be repeated."
+)
+@click.option("--list", "list_only", is_flag=True, help="List the cases and stop.")
+@click.option("--seconds", type=click.FloatRange(min=0.01), default=1.0, show_default=True, help="Per case, about.")
+@click.option("--sources", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the skies.")
+@click.option(
+    "--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with machine and date."
+)
+def trees(parts, list_only, seconds, sources, json_file) -> None:
+    """Trees without a PSV node: single operations, a chain of them, and ways to write a sky of points. One core.
+
+    \b
+    rimetree bench trees
+    rimetree bench trees --filter sky --sources 100 --json trees.json
+
+    Columns: what is done per second; the time of NumPy and of numexpr (one thread, if it is installed) over that of
+    the tree; gigabytes that must be read and written, per second; bytes of results alive at most; difference
+    from NumPy's numbers, or the PSV node's, as a fraction of the largest value. Of operations the best of several
+    evaluations counts, of skies (21 baselines, 32 time slots, 64 channels) processor time. Exit status 1 where a case
+    gave wrong answers.
+    """
+    from rimetree import bench
+    from rimetree.bench import trees as cases
+
+    work = {case.name: (lambda case=case: cases.measure_operation(case, seconds)) for case in cases.operations()}
+    for spelling in cases.SPELLINGS:
+        work[f"sky: {spelling}"] = lambda spelling=spelling: cases.measure_sky(spelling, sources, seconds=seconds)
+    chosen = [name for name in work if not parts or any(part in name for part in parts)]
+    if not chosen:
+        raise Failed("no case has such a part in its name; --list shows all")
+    if list_only:
+        click.echo("\n".join(chosen))
+        return
+    _check_files(json_file, None, bench)
+    figures, errors = [], []
+    width = max(len(name) for name in chosen)
+    click.echo(
+        f"{'case':<{width}}  {'per second':>10}  {'NumPy':>7}  {'numexpr':>7}  {'GB/s':>6}  {'bytes':>9}  {'error':>7}"
+    )
+    for name in chosen:
+        try:
+            measured = work[name]()
+        except bench.WrongAnswerError as problem:
+            errors.append(str(problem))
+            click.echo(f"{name:<{width}}  NO SPEED, wrong answer")
+            continue
+        figures.append(measured.as_dict())
+        click.echo(f"{name:<{width}}  {_tree_line(measured)}")
+    if json_file:
+        bench.write_trees(json_file, figures, seconds)
+        log(f"wrote {json_file}")
+    if errors:
+        raise Failed("\n".join(errors))
+
+
+def _tree_line(measured) -> str:
+    from .quantities import size_text
+
+    def ratio(other: float | None) -> str:
+        return "" if other is None else f"{other / measured.seconds:.2f}"
+
+    bandwidth = f"{1e-9 * measured.bytes / measured.seconds:.3g}" if measured.bytes else ""
+    return (
+        f"{measured.rate:>10.3g}  {ratio(measured.numpy_seconds):>7}  {ratio(measured.numexpr_seconds):>7}  "
+        f"{bandwidth:>6}  {size_text(measured.result_bytes):>9}  {measured.error:>7.1g}  {measured.unit}"
+    )
+
+
 @command.command("tune")
 @click.option(
     "--device",

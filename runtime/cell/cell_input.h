@@ -1,0 +1,53 @@
+// What a class says of the numbers that it takes and gives, and what its function of one cell sees where it is called
+// cell by cell.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/cell/cell_operand.h"
+
+namespace rimetree {
+
+template <class Derived>
+class CellNode;
+
+/// Which numbers a class takes and gives.
+enum class Numbers {
+  same,             ///< complex if any child is, else real; gives the same
+  real_to_real,     ///< real children only
+  real_to_complex,  ///< real children only, gives complex
+  any_to_real,      ///< gives real whatever the children are
+  any_to_complex,   ///< children are promoted to complex
+};
+
+/// What a class's function of one cell sees. N is double, Dual<double>, Traced<double>, long double, or Complex of
+/// these.
+template <class N>
+class CellInput {
+ public:
+  using Number = N;
+  static constexpr bool kOnHost = true;
+  using Real = typename cell_detail::NumberTraits<N>::Real;
+
+  /// Value of an element of a child on this cell.
+  N operator()(std::size_t child, std::size_t element = 0) const { return operands_[child]->template load<N>(element); }
+  std::size_t n_children() const { return operands_.size(); }
+  bool has(std::size_t child) const { return child < operands_.size() && operands_[child].has_value(); }
+  /// Dimensions of a child.
+  const TensorShape& dims(std::size_t child) const { return operands_[child]->value->dims(); }
+  /// Where the value of an element of a child on this cell is among all of the child's.
+  std::size_t at(std::size_t child, std::size_t element) const {
+    return operands_[child]->offset + element * operands_[child]->plane;
+  }
+
+  // Where the cell is; valid if the class declares the axis in kAxes.
+  double time_s = 0, time_width_s = 0, frequency_hz = 0, frequency_width_hz = 0;
+
+ private:
+  template <class Derived>
+  friend class CellNode;
+  std::vector<std::optional<cell_detail::Operand>> operands_;
+};
+
+}  // namespace rimetree

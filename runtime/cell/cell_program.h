@@ -1,0 +1,140 @@
+// Functions of one cell as programs (runtime/program): a class's body is run once on numbers that record, and what they
+// leave is run on all cells. Entries of stacks that a body treats alike are mapped over, not written out.
+#pragma once
+
+#ifdef __CUDACC__  // which wants bodies only
+namespace rimetree {
+class RecordableNode {};
+}  // namespace rimetree
+#else
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/core/batch_kernel.h"
+#include "runtime/core/evaluation.h"
+#include "runtime/device/cell_numbers.h"
+#include "runtime/program/program.h"
+#include "runtime/program/recorded.h"
+
+namespace rimetree {
+
+/// An element of a result while it is recorded: names of its real part and, unless it is real, its imaginary part.
+struct RecordedElement {
+  std::int32_t re = -1, im = -1;
+};
+
+/// A child as a body sees it while it is recorded: an input of the program, or numbers that are recorded already.
+struct RecordedChild {
+  bool is_present = false, is_complex = false;
+  TensorShape dims;
+  std::int32_t input = 0;
+  std::span<const RecordedElement> elements{};  ///< empty: it is an input
+};
+
+/// What a class's function of one cell sees while it is recorded; N is Recorded or Complex<Recorded>.
+template <class N>
+class RecordedInput {
+ public:
+  using Number = N;
+  using Real = Recorded;
+  static constexpr bool kOnHost = true;
+
+  explicit RecordedInput(std::span<const RecordedChild> children)
+      : time_s(coordinate(program::Coordinate::time_s)),
+        time_width_s(coordinate(program::Coordinate::time_width_s)),
+        frequency_hz(coordinate(program::Coordinate::frequency_hz)),
+        frequency_width_hz(coordinate(program::Coordinate::frequency_width_hz)),
+        children_(children) {}
+
+  N operator()(std::size_t child, std::size_t element = 0) const {
+    const RecordedChild& from = children_[child];
+    const auto part = [&](bool imaginary) {
+      if (!from.elements.empty())
+        return Recorded::named(imaginary ? from.elements[element].im : from.elements[element].re);
+      return Recorded::named(
+          program::Recording::current().load({from.input, static_cast<std::int32_t>(element), 0, imaginary}));
+    };
+    if constexpr (cell_detail::NumberTraits<N>::is_complex)
+      return children_[child].is_complex ? N(part(false), part(true)) : N(part(false));
+    else
+      return part(false);
+  }
+  std::size_t n_children() const { return children_.size(); }
+  bool has(std::size_t child) const { return child < children_.size() && children_[child].is_present; }
+  const TensorShape& dims(std::size_t child) const { return children_[child].dims; }
+
+  Recorded time_s, time_width_s, frequency_hz, frequency_width_hz;
+
+ private:
+  static Recorded coordinate(program::Coordinate which) {
+    return Recorded::named(program::Recording::current().coordinate(which));
+  }
+  std::span<const RecordedChild> children_;
+};
+
+class CellPrograms;
+
+/// A node whose body can be run on numbers that record.
+class RecordableNode {
+ public:
+  virtual ~RecordableNode() = default;
+  /// Whether nodes of its batch are recorded alike; no: it is evaluated in other ways, or by itself.
+  virtual bool is_recordable() const = 0;
+  /// How many items, of equally many elements, the body treats alike; 1: it is recorded as a whole.
+  virtual std::size_t n_item() const = 0;
+  /// Records one item, on real or complex numbers, and gives its elements. May throw program::NotRecordable.
+  virtual std::vector<RecordedElement> record(std::span<const RecordedChild> children, bool is_complex,
+                                              std::size_t item) const = 0;
+
+  /// Those of the node's batch.
+  mutable std::shared_ptr<CellPrograms> programs = make_programs();
+
+ private:
+  static std::shared_ptr<CellPrograms> make_programs();
+};
+
+/// Values where a program reads or writes them.
+program::Array array_of(const Vells& values);
+/// Tells a program where cells are.
+void set_coordinates(program::Data& data, const Cells& cells);
+
+/// The programs of nodes of one class and state: one for each set of children's types and axes.
+class CellPrograms {
+ public:
+  /// Fills the values of a node from its children's. `is_complex`: the numbers that its body works on. False: the body
+  /// cannot be recorded, and nothing has been done. From any thread.
+  bool fill(const RecordableNode& node, const Evaluation& evaluation, bool is_complex, Vells& target);
+  /// Why a body could not be recorded; empty if there was none that could not.
+  std::string why_not() const;
+
+ private:
+  struct Entry {
+    std::string key;
+    std::optional<program::Program> program;
+    std::size_t n_item = 1;
+    std::string why_not;
+  };
+  std::shared_ptr<const Entry> find(const RecordableNode& node, const Evaluation& evaluation, bool is_complex,
+                                    const CellShape& cells);
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const Entry> > entries_;
+};
+
+/// Nodes of one batch differ in nothing that their bodies know: they share their programs.
+class ProgramKernel final : public BatchKernel {
+ public:
+  void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override;
+
+ private:
+  std::shared_ptr<CellPrograms> programs_ = std::make_shared<CellPrograms>();
+};
+
+}  // namespace rimetree
+
+#endif  // __CUDACC__

@@ -1,0 +1,388 @@
+// From a recording to a program: what is not needed goes, pairs of operations that one kernel does are joined, and each
+// operation gets its level, its place in the order and rows for its outcome.
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+#include "runtime/program/program.h"
+
+namespace rimetree::program {
+
+Axes axes_of(const CellShape& cells) {
+  Axes axes = 0;
+  for (int axis = 0; axis < kAxes; ++axis)
+    if (cells.extent[axis] != 1) axes = static_cast<Axes>(axes | bit_of(static_cast<Axis>(axis)));
+  return axes;
+}
+
+std::size_t Program::n_instruction() const {
+  std::size_t n = 0;
+  for (const Level& level : levels_) n += level.instructions.size();
+  return n;
+}
+
+class Compiler {
+ public:
+  Compiler(Program& program, const Recording& recording, std::span<const Output> outputs, std::span<const Axes> inputs,
+           Axes coordinates, Axes cells)
+      : program_(program), outputs_(outputs), inputs_(inputs), coordinates_(coordinates), all_(cells) {
+    operations_ = recording.operations();
+    for (const Output& output : outputs)
+      if (output.item_stride != 0) all_ |= kItems;
+  }
+
+  void compile() {
+    find_axes();
+    find_uses();
+    join_pairs();
+    find_uses();
+    join_sums();
+    find_uses();
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (uses_[i] > 0 && !is_leaf(i)) levels_.emplace(axes_[i], 0);
+    levels_.emplace(all_, 0);
+    levels_.emplace(0, 0);
+    std::vector<Axes> order;
+    for (const auto& level : levels_) order.push_back(level.first);
+    std::sort(order.begin(), order.end(),
+              [](Axes a, Axes b) { return std::pair(std::popcount(a), a) < std::pair(std::popcount(b), b); });
+    for (Name i = 0; i < operations_.size(); ++i)
+      if (uses_[i] > 0 && operations_[i].op == Op::load) twin_[key_of(operations_[i].from())] = i;
+    row_.assign(operations_.size(), -1);
+    global_.assign(operations_.size(), -1);
+    for (const Axes level : order) find_globals(level);
+    for (const Axes level : order) emit_level(level);
+    // Locals were counted from 0; their rows come after the constants.
+    for (Program::Level& level : program_.levels_)
+      for (Program::Instruction& instruction : level.instructions) {
+        for (std::int32_t& row : instruction.in) row = final_row(row);
+        for (std::int32_t& row : instruction.out) row = final_row(row);
+      }
+    program_.n_constant_ = n_constant_;
+    program_.n_local_ = n_local_;
+  }
+
+ private:
+  using Name = std::size_t;
+  using What = Program::Instruction::What;
+  static constexpr std::int32_t kFirstLocal = 1 << 28;
+
+  Name operand(Name i, int k) const { return resolved(static_cast<Name>(operations_[i].operand[k])); }
+  /// Through what changes derivatives only.
+  Name resolved(Name i) const {
+    for (;;) {
+      if (operations_[i].op == Op::detach)
+        i = static_cast<Name>(operations_[i].operand[0]);
+      else if (operations_[i].op == Op::with_value)
+        i = static_cast<Name>(operations_[i].operand[1]);
+      else
+        return i;
+    }
+  }
+  bool is_leaf(Name i) const { return operands_of(operations_[i].op) == 0; }
+
+  void find_axes() {
+    axes_.assign(operations_.size(), 0);
+    for (Name i = 0; i < operations_.size(); ++i) {
+      const Operation& operation = operations_[i];
+      if (operation.op == Op::load) {
+        axes_[i] = inputs_[static_cast<std::size_t>(operation.from().input)];
+        if (operation.from().item_stride != 0) axes_[i] |= kItems;
+      } else if (operation.op == Op::coordinate) {
+        const bool time = operation.coordinate <= Coordinate::time_width_s;
+        axes_[i] = static_cast<Axes>(coordinates_ & bit_of(time ? Axis::time : Axis::frequency));
+      }
+      for (int k = 0; k < operands_of(operation.op); ++k) axes_[i] |= axes_[operand(i, k)];
+    }
+  }
+
+  void find_uses() {
+    uses_.assign(operations_.size(), 0);
+    for (const Output& output : outputs_)
+      for (const std::int32_t name : {output.re, output.im})
+        if (name >= 0) ++uses_[resolved(static_cast<Name>(name))];
+    for (Name i = operations_.size(); i-- > 0;)
+      if (uses_[i] > 0)
+        for (int k = 0; k < operands_of(operations_[i].op); ++k) ++uses_[operand(i, k)];
+  }
+
+  /// Products that are read once, where they are added up, go there.
+  void join_pairs() {
+    for (Name i = 0; i < operations_.size(); ++i) {
+      Operation& sum = operations_[i];
+      if (uses_[i] == 0 || (sum.op != Op::add && sum.op != Op::subtract)) continue;
+      const Name a = operand(i, 0), b = operand(i, 1);
+      const auto joins = [&](Name x) {
+        return operations_[x].op == Op::multiply && uses_[x] == 1 && axes_[x] == axes_[i];
+      };
+      const auto factor = [&](Name x, int k) { return static_cast<std::int32_t>(operand(x, k)); };
+      const auto other = [](Name x) { return static_cast<std::int32_t>(x); };
+      const bool adds = sum.op == Op::add;
+      if (a != b && joins(a) && joins(b))
+        sum = {.op = adds ? Op::products_sum : Op::products_difference,
+               .operand = {factor(a, 0), factor(a, 1), factor(b, 0), factor(b, 1)}};
+      else if (joins(a))
+        sum = {.op = adds ? Op::multiply_add : Op::multiply_sub, .operand = {factor(a, 0), factor(a, 1), other(b), -1}};
+      else if (joins(b))
+        sum = {.op = adds ? Op::multiply_add : Op::negate_add, .operand = {factor(b, 0), factor(b, 1), other(a), -1}};
+    }
+  }
+
+  /// Sums of products that are read once, where they are added to a sum, go there.
+  void join_sums() {
+    for (Name i = 0; i < operations_.size(); ++i) {
+      Operation& sum = operations_[i];
+      if (uses_[i] == 0 || sum.op != Op::add) continue;
+      for (const int k : {1, 0}) {
+        const Name x = operand(i, k), other = operand(i, 1 - k);
+        const Operation& products = operations_[x];
+        if (products.op != Op::products_sum && products.op != Op::products_difference) continue;
+        if (uses_[x] != 1 || axes_[x] != axes_[i]) continue;
+        sum.op = products.op == Op::products_sum ? Op::add_products_sum : Op::add_products_difference;
+        std::copy_n(products.operand, 4, sum.operand);
+        sum.operand[4] = static_cast<std::int32_t>(other);
+        break;
+      }
+    }
+  }
+
+  /// What a level has to leave for others.
+  void find_globals(Axes level) {
+    if (level == 0) return;
+    const auto leave = [&](Name i) {
+      if (axes_[i] != level || is_leaf(i) || global_[i] >= 0) return;
+      global_[i] = static_cast<std::int32_t>(program_.global_axes_.size());
+      program_.global_axes_.push_back(level);
+    };
+    for (Name i = 0; i < operations_.size(); ++i)
+      if (uses_[i] > 0)
+        for (int k = 0; k < operands_of(operations_[i].op); ++k)
+          if (axes_[i] != level) leave(operand(i, k));
+    if (level == all_) return;
+    for (const Output& output : outputs_)
+      for (const std::int32_t name : {output.re, output.im})
+        if (name >= 0) leave(resolved(static_cast<Name>(name)));
+  }
+
+  std::int32_t place(Program::Place where) {
+    program_.places_.push_back(where);
+    return static_cast<std::int32_t>(program_.places_.size()) - 1;
+  }
+
+  std::int32_t new_row(Axes level) {
+    auto& free = level == 0 ? free_constants_ : free_locals_;
+    if (!free.empty()) {
+      const std::int32_t row = free.back();
+      free.pop_back();
+      return row;
+    }
+    return level == 0 ? n_constant_++ : kFirstLocal + n_local_++;
+  }
+  std::int32_t final_row(std::int32_t row) const { return row < kFirstLocal ? row : row - kFirstLocal + n_constant_; }
+
+  /// Has a number in a row on the level being emitted.
+  std::int32_t need(Name i, Program::Level& level) {
+    if (row_[i] >= 0) return row_[i];
+    const Operation& operation = operations_[i];
+    Program::Instruction made;
+    if (operation.op == Op::constant) {
+      row_[i] = n_constant_++;
+      program_.numbers_.emplace_back(row_[i], operation.number);
+      return row_[i];
+    }
+    row_[i] = made.out[0] = new_row(level.axes);
+    if (operation.op == Op::load) {
+      const Load from = operation.from();
+      made.what = What::load;
+      made.walk = place({.what = Program::Place::What::input,
+                         .index = from.input,
+                         .element = from.element,
+                         .item_stride = from.item_stride,
+                         .imaginary = from.imaginary,
+                         .level = level.axes});
+      // Both parts of a complex number are read together, if both are read on this level.
+      const auto twin = twin_.find({from.input, from.element, from.item_stride, !from.imaginary});
+      if (twin != twin_.end() && row_[twin->second] < 0 && axes_[twin->second] == axes_[i] && last_[twin->second] > 0 &&
+          axes_[i] != 0) {
+        row_[twin->second] = made.out[1] = new_row(level.axes);
+        if (from.imaginary) std::swap(made.out[0], made.out[1]);
+        made.what = What::load_complex;
+      }
+    } else if (operation.op == Op::coordinate) {
+      made.what = What::load;
+      made.walk = place({.what = Program::Place::What::coordinate,
+                         .index = static_cast<std::int32_t>(operation.coordinate),
+                         .level = level.axes});
+    } else {
+      made.what = What::import;
+      made.global = global_[i];
+      made.walk = place({.what = Program::Place::What::global, .index = global_[i], .level = level.axes});
+    }
+    level.instructions.push_back(made);
+    return row_[i];
+  }
+
+  /// The operations of a level, in order, and for each number where it is read last: by operation number k at 2 k + 1,
+  /// by the stores after it at 2 k + 2.
+  std::vector<Name> schedule(Axes level) {
+    std::vector<Name> order;
+    last_.assign(operations_.size(), 0);
+    for (Name i = 0; i < operations_.size(); ++i) {
+      if (uses_[i] == 0 || is_leaf(i) || axes_[i] != level) continue;
+      order.push_back(i);
+      for (int k = 0; k < operands_of(operations_[i].op); ++k) last_[operand(i, k)] = 2 * order.size() - 1;
+    }
+    if (level != all_) return order;
+    std::vector<std::size_t> made(operations_.size(), 0);
+    for (std::size_t at = 0; at < order.size(); ++at) made[order[at]] = at + 1;
+    ready_.assign(order.size() + 1, {});
+    for (std::size_t number = 0; number < outputs_.size(); ++number) {
+      std::size_t ready = 0;
+      for (const std::int32_t name : {outputs_[number].re, outputs_[number].im})
+        if (name >= 0) ready = std::max(ready, made[resolved(static_cast<Name>(name))]);
+      ready_[ready].push_back(number);
+      for (const std::int32_t name : {outputs_[number].re, outputs_[number].im})
+        if (name >= 0)
+          last_[resolved(static_cast<Name>(name))] = std::max(last_[resolved(static_cast<Name>(name))], 2 * ready);
+    }
+    return order;
+  }
+
+  /// Gives a number's row to others once nobody on this level reads it any more.
+  void release(Name i, Axes level, std::size_t now) {
+    if (row_[i] < 0 || last_[i] > now) return;
+    if (level == 0) {
+      // Numbers that other levels read stay.
+      if (operations_[i].op == Op::constant || read_above_[i]) return;
+      free_constants_.push_back(row_[i]);
+    } else {
+      if (row_[i] < kFirstLocal) return;
+      free_locals_.push_back(row_[i]);
+    }
+    row_[i] = -1;
+  }
+
+  void emit_level(Axes axes) {
+    Program::Level level{axes, {}};
+    if (axes == 0) find_read_above();
+    const std::vector<Name> order = schedule(axes);
+    done_.assign(operations_.size(), false);
+    // Loads that vary along nothing and are read by other levels are done here.
+    if (axes == 0)
+      for (Name i = 0; i < operations_.size(); ++i)
+        if (uses_[i] > 0 && axes_[i] == 0 && operations_[i].op != Op::constant && is_leaf(i) && read_above_[i])
+          need(i, level);
+    emit_stores(level, 0);
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      emit(order[at], 2 * at + 1, level);
+      emit_stores(level, at + 1);
+      release(order[at], axes, 2 * at + 2);
+    }
+    for (Name i = 0; i < operations_.size(); ++i)
+      if (row_[i] >= kFirstLocal) row_[i] = -1;
+    free_locals_.clear();
+    for (std::int32_t row = n_local_; row-- > 0;) free_locals_.push_back(kFirstLocal + row);
+    program_.levels_.push_back(std::move(level));
+  }
+
+  void emit(Name i, std::size_t now, Program::Level& level) {
+    const Operation& operation = operations_[i];
+    const int n = operands_of(operation.op);
+    if (!done_[i]) {
+      Program::Instruction made;
+      for (int k = 0; k < n; ++k) made.in[k] = need(operand(i, k), level);
+      const Name other = partner(i);
+      made.kernel = kernel_of(other == i ? operation.op : Op::sin_cos);
+      // An outcome may take the place of an operand: kernels read before they write. Not so where there are two.
+      if (other == i)
+        for (int k = 0; k < n; ++k) release(operand(i, k), level.axes, now);
+      row_[i] = made.out[0] = new_row(level.axes);
+      if (other != i) {
+        row_[other] = made.out[1] = new_row(level.axes);
+        if (operation.op == Op::cos) std::swap(made.out[0], made.out[1]);
+      }
+      level.instructions.push_back(made);
+      for (const Name result : {i, other}) {
+        if (done_[result]) continue;
+        done_[result] = true;
+        if (global_[result] < 0) continue;
+        Program::Instruction leave;
+        leave.what = What::export_;
+        leave.in[0] = row_[result];
+        leave.global = global_[result];
+        level.instructions.push_back(leave);
+      }
+    }
+    for (int k = 0; k < n; ++k) release(operand(i, k), level.axes, now);
+  }
+
+  /// The cosine of what this is the sine of, or the reverse, if it is made on the same level; itself: none.
+  Name partner(Name i) const {
+    if (operations_[i].op != Op::sin && operations_[i].op != Op::cos) return i;
+    const Op wanted = operations_[i].op == Op::sin ? Op::cos : Op::sin;
+    for (Name j = i + 1; j < std::min(operations_.size(), i + 16); ++j)
+      if (operations_[j].op == wanted && uses_[j] > 0 && operand(j, 0) == operand(i, 0)) return j;
+    return i;
+  }
+
+  /// Those of the outputs whose numbers are complete after so many operations.
+  void emit_stores(Program::Level& level, std::size_t after) {
+    if (level.axes != all_) return;
+    for (const std::size_t number : ready_[after]) {
+      const Output& output = outputs_[number];
+      Program::Instruction made;
+      made.what = What::store;
+      made.in[0] = need(resolved(static_cast<Name>(output.re)), level);
+      if (output.im >= 0) made.in[1] = need(resolved(static_cast<Name>(output.im)), level);
+      made.walk = place({.what = Program::Place::What::output,
+                         .index = output.array,
+                         .element = output.element,
+                         .item_stride = output.item_stride,
+                         .level = level.axes});
+      level.instructions.push_back(made);
+    }
+    for (const std::size_t number : ready_[after])
+      for (const std::int32_t name : {outputs_[number].re, outputs_[number].im})
+        if (name >= 0) release(resolved(static_cast<Name>(name)), level.axes, 2 * after);
+  }
+
+  /// Numbers without axes that levels above read.
+  void find_read_above() {
+    read_above_.assign(operations_.size(), false);
+    for (Name i = 0; i < operations_.size(); ++i)
+      if (uses_[i] > 0 && axes_[i] != 0)
+        for (int k = 0; k < operands_of(operations_[i].op); ++k)
+          if (axes_[operand(i, k)] == 0) read_above_[operand(i, k)] = true;
+    for (const Output& output : outputs_)
+      for (const std::int32_t name : {output.re, output.im})
+        if (name >= 0 && axes_[resolved(static_cast<Name>(name))] == 0)
+          read_above_[resolved(static_cast<Name>(name))] = true;
+  }
+
+  using LoadKey = std::tuple<std::int32_t, std::int32_t, std::int32_t, bool>;
+  static LoadKey key_of(const Load& load) { return {load.input, load.element, load.item_stride, load.imaginary}; }
+
+  Program& program_;
+  std::span<const Output> outputs_;
+  std::span<const Axes> inputs_;
+  Axes coordinates_, all_;
+  std::vector<Operation> operations_;
+  std::vector<Axes> axes_;
+  std::vector<int> uses_;
+  std::map<Axes, int> levels_;
+  std::vector<std::int32_t> row_, global_;
+  std::vector<std::size_t> last_;
+  std::vector<bool> read_above_, done_;
+  std::vector<std::vector<std::size_t>> ready_;
+  std::map<LoadKey, Name> twin_;
+  std::vector<std::int32_t> free_constants_, free_locals_;
+  std::int32_t n_constant_ = 0, n_local_ = 0;
+};
+
+Program::Program(const Recording& recording, std::span<const Output> outputs, std::span<const Axes> inputs,
+                 Axes coordinates, Axes cells) {
+  Compiler(*this, recording, outputs, inputs, coordinates, cells).compile();
+}
+
+}  // namespace rimetree::program

@@ -1,0 +1,162 @@
+// Sine, cosine, exponential and logarithm of vectors of doubles, to about one unit in the last place for all arguments;
+// a value depends on its own argument only, wherever in a vector that is. Reductions and error terms as in Cody & Waite
+// 1980, "Software Manual for the Elementary Functions"; the polynomials are minimax fits made for these intervals.
+// Included once per instruction set; only those with fused multiply-adds use it.
+#if defined(RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_
+#undef RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_
+#else
+#define RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_
+#endif
+
+#include <cmath>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::program {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// c0 + c1 x + ..., by Horner's rule.
+template <class V, std::size_t kTerms>
+HWY_INLINE V polynomial(V x, const double (&c)[kTerms]) {
+  const hn::DFromV<V> d;
+  V sum = hn::Set(d, c[kTerms - 1]);
+#pragma GCC unroll 16
+  for (std::size_t k = kTerms - 1; k-- > 0;) sum = hn::MulAdd(sum, x, hn::Set(d, c[k]));
+  return sum;
+}
+
+/// Replaces lanes in which the mask is set by function(argument).
+template <class V, class M, class F>
+HWY_NOINLINE V by_lane(V result, V argument, M mask, F function) {
+  const hn::DFromV<V> d;
+  constexpr std::size_t kMost = hn::MaxLanes(d);
+  HWY_ALIGN double x[kMost], y[kMost], chosen[kMost];
+  hn::Store(argument, d, x);
+  hn::Store(result, d, y);
+  hn::Store(hn::IfThenElseZero(mask, hn::Set(d, 1.0)), d, chosen);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i)
+    if (chosen[i] != 0) y[i] = function(x[i]);
+  return hn::Load(d, y);
+}
+
+/// Sine and cosine; the one that is not asked for costs nothing.
+template <bool kSin, bool kCos, class V>
+HWY_INLINE void sin_cos(V x, V& sine, V& cosine) {
+  const hn::DFromV<V> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  // Beyond this a number of quarter turns has more bits than the reduction below is exact for.
+  const auto far = hn::Not(hn::Lt(hn::Abs(x), hn::Set(d, 1048576.0)));
+  const V shift = hn::Set(d, 6755399441055744.0);  // 1.5 2^52: adding it rounds to integers, kept in the low bits
+  const V shifted = hn::MulAdd(x, hn::Set(d, 0.63661977236758138243), shift);
+  const V quarters = hn::Sub(shifted, shift);
+  // x - quarters pi/2 as high + low: the first product is exact against x, the others are small.
+  const V first = hn::NegMulAdd(quarters, hn::Set(d, 1.5707963267948966), x);
+  const V p2 = hn::Set(d, 6.123233995736766e-17);
+  const V second = hn::Mul(quarters, p2), second_rest = hn::MulSub(quarters, p2, second);
+  const V high = hn::Sub(first, second);
+  const V back = hn::Sub(high, first);
+  V low = hn::Sub(hn::Sub(first, hn::Sub(high, back)), hn::Add(second, back));
+  low = hn::Sub(low, second_rest);
+  low = hn::NegMulAdd(quarters, hn::Set(d, -1.4973849048591698e-33), low);
+
+  const V z = hn::Mul(high, high);
+  static constexpr double kSine[] = {-0.16666666666666666,  0.0083333333333307,     -0.00019841269836387345,
+                                     2.755731591191116e-06, -2.505109250706138e-08, 1.5915323212271172e-10};
+  static constexpr double kCosine[] = {0.041666666666666664,    -0.0013888888888887241, 2.4801587298533453e-05,
+                                       -2.7557317152466887e-07, 2.0876121658846515e-09, -1.1380876946745423e-11};
+  // sin(high + low) = high + (high^3 S(z) + low (1 - z/2)).
+  const V half_z = hn::Mul(z, hn::Set(d, 0.5));
+  const V one_less = hn::Sub(hn::Set(d, 1.0), half_z);
+  const V s = hn::Add(high, hn::MulAdd(hn::Mul(z, high), polynomial(z, kSine), hn::Mul(low, one_less)));
+  // cos(high + low) = 1 - z/2 + (z^2 C(z) - high low), with what 1 - z/2 loses by rounding.
+  const V lost = hn::Sub(hn::Sub(hn::Set(d, 1.0), one_less), half_z);
+  const V c = hn::Add(one_less, hn::Add(lost, hn::MulSub(hn::Mul(z, z), polynomial(z, kCosine), hn::Mul(high, low))));
+
+  const auto bits = hn::BitCast(di, shifted);
+  const auto odd = hn::MaskFromVec(hn::BitCast(d, hn::Sub(hn::Zero(di), hn::And(bits, hn::Set(di, 1)))));
+  if constexpr (kSin) {
+    const auto sign = hn::BitCast(d, hn::ShiftLeft<62>(hn::And(bits, hn::Set(di, 2))));
+    sine = hn::Xor(hn::IfThenElse(odd, c, s), sign);
+    sine = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, sine);  // of -0 it is -0
+    if (HWY_UNLIKELY(!hn::AllFalse(d, far))) sine = by_lane(sine, x, far, [](double a) { return std::sin(a); });
+  }
+  if constexpr (kCos) {
+    const auto sign = hn::BitCast(d, hn::ShiftLeft<62>(hn::And(hn::Add(bits, hn::Set(di, 1)), hn::Set(di, 2))));
+    cosine = hn::Xor(hn::IfThenElse(odd, s, c), sign);
+    if (HWY_UNLIKELY(!hn::AllFalse(d, far))) cosine = by_lane(cosine, x, far, [](double a) { return std::cos(a); });
+  }
+}
+
+/// 2^k for integers k from -1022 to 1023.
+template <class D, class VI>
+HWY_INLINE hn::Vec<D> power_of_two(D d, VI k) {
+  const hn::RebindToSigned<D> di;
+  return hn::BitCast(d, hn::ShiftLeft<52>(hn::Add(k, hn::Set(di, 1023))));
+}
+
+template <class V>
+HWY_INLINE V exponential(V x) {
+  const hn::DFromV<V> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  // Beyond these the outcome is 0 or infinite.
+  const V within = hn::Min(hn::Max(x, hn::Set(d, -746.0)), hn::Set(d, 710.0));
+  const V shift = hn::Set(d, 6755399441055744.0);
+  const V shifted = hn::MulAdd(within, hn::Set(d, 1.4426950408889634), shift);
+  const V k = hn::Sub(shifted, shift);
+  const V high = hn::NegMulAdd(k, hn::Set(d, 0.6931471803691238), within);  // exact
+  const V low = hn::Mul(k, hn::Set(d, 1.9082149292705877e-10));
+  const V r = hn::Sub(high, low);
+  const V rest = hn::Sub(hn::Sub(high, r), low);
+  static constexpr double kExp[] = {0.5000000000000001,     0.16666666666666669,   0.04166666666662064,
+                                    0.008333333333329793,   0.0013888888918939168, 0.00019841269864380513,
+                                    2.4801518641395993e-05, 2.75572664186123e-06,  2.7621338669142925e-07,
+                                    2.510134692835034e-08};
+  const V square = hn::Mul(r, r);
+  const V tail = hn::MulAdd(square, polynomial(r, kExp), rest);
+  const V unscaled = hn::Add(hn::Set(d, 1.0), hn::Add(r, tail));
+  // In two factors, since 2^k may be no number of full precision where the outcome is one.
+  const auto n = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, shift));
+  const auto half = hn::ShiftRight<1>(n);
+  V y = hn::Mul(hn::Mul(unscaled, power_of_two(d, half)), power_of_two(d, hn::Sub(n, half)));
+  y = hn::IfThenElse(hn::Gt(x, hn::Set(d, 709.79)), hn::Set(d, HUGE_VAL), y);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+template <class V>
+HWY_INLINE V logarithm(V x) {
+  const hn::DFromV<V> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto tiny = hn::Lt(x, hn::Set(d, 2.2250738585072014e-308));
+  const V scaled = hn::IfThenElse(tiny, hn::Mul(x, hn::Set(d, 18014398509481984.0)), x);  // 2^54
+  // scaled = 2^k m with m from sqrt(1/2) to sqrt(2).
+  const auto bits = hn::BitCast(di, scaled);
+  const auto offset = hn::Set(di, 0x3FE6A09E00000000);
+  const auto exponent = hn::ShiftRight<52>(hn::Sub(bits, offset));
+  const V m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<52>(exponent)));
+  const V magic = hn::Set(d, 6755399441055744.0);
+  V k = hn::Sub(hn::BitCast(d, hn::Add(hn::BitCast(di, magic), exponent)), magic);
+  k = hn::Sub(k, hn::IfThenElseZero(tiny, hn::Set(d, 54.0)));
+  // log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), s = f/(2 + f).
+  const V f = hn::Sub(m, hn::Set(d, 1.0));
+  const V s = hn::Div(f, hn::Add(hn::Set(d, 2.0), f));
+  const V z = hn::Mul(s, s);
+  static constexpr double kLog[] = {0.666666666666667,   0.39999999999886615, 0.28571428631764334, 0.22222210199264208,
+                                    0.18182956608063625, 0.1532950075419973,  0.14643628601955389};
+  const V r = hn::Mul(z, polynomial(z, kLog));
+  const V half_square = hn::Mul(hn::Mul(f, f), hn::Set(d, 0.5));
+  const V small = hn::MulAdd(s, hn::Add(half_square, r), hn::Mul(k, hn::Set(d, 1.9082149292705877e-10)));
+  V y = hn::Sub(hn::Mul(k, hn::Set(d, 0.6931471803691238)), hn::Sub(hn::Sub(half_square, small), f));
+  const V zero = hn::Zero(d), infinity = hn::Set(d, HUGE_VAL);
+  y = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinity), y);
+  y = hn::IfThenElse(hn::Lt(x, zero), hn::Sub(infinity, infinity), y);
+  return hn::IfThenElse(hn::Lt(x, infinity), y, hn::Add(x, x));  // infinity and not-a-number
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::program
+HWY_AFTER_NAMESPACE();
+
+#endif  // once per instruction set

@@ -1,0 +1,283 @@
+#include "runtime/program/kernels.h"
+
+#include <array>
+#include <cmath>
+
+#include "runtime/core/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/program/kernels.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+#include "runtime/program/elementary-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::program {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<double, kStep>;
+using V = hn::Vec<D>;
+
+HWY_INLINE V take(const Row& row, std::size_t i) { return hn::LoadU(D(), row.numbers + (i & row.varies)); }
+
+/// One kernel for each number of operands; F is a function of vectors.
+template <class F>
+void unary(const Call& call, std::size_t n) {
+  const Row a = call.in[0];
+  double* out = call.out[0];
+  for (std::size_t i = 0; i < n; i += hn::Lanes(D())) hn::StoreU(F()(take(a, i)), D(), out + i);
+}
+template <class F>
+void binary(const Call& call, std::size_t n) {
+  const Row a = call.in[0], b = call.in[1];
+  double* out = call.out[0];
+  for (std::size_t i = 0; i < n; i += hn::Lanes(D())) hn::StoreU(F()(take(a, i), take(b, i)), D(), out + i);
+}
+template <class F>
+void ternary(const Call& call, std::size_t n) {
+  const Row a = call.in[0], b = call.in[1], c = call.in[2];
+  double* out = call.out[0];
+  for (std::size_t i = 0; i < n; i += hn::Lanes(D())) hn::StoreU(F()(take(a, i), take(b, i), take(c, i)), D(), out + i);
+}
+/// a b + c d or a b - c d; with kAdds it is added to a fifth number. Jones terms and brightness are constants more
+/// often than not, which are then read once.
+template <bool kSubtracts, bool kAdds>
+void products(const Call& call, std::size_t n) {
+  const Row a = call.in[0], b = call.in[1], c = call.in[2], e = call.in[3], sum = call.in[4];
+  double* out = call.out[0];
+  const auto each = [&](const auto& second, const auto& fourth) {
+    for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
+      const V p = hn::Mul(take(a, i), second(i)), q = hn::Mul(take(c, i), fourth(i));
+      V r = kSubtracts ? hn::Sub(p, q) : hn::Add(p, q);
+      if constexpr (kAdds) r = hn::Add(take(sum, i), r);
+      hn::StoreU(r, D(), out + i);
+    }
+  };
+  if (b.varies == 0 && e.varies == 0) {
+    const V x = hn::LoadU(D(), b.numbers), y = hn::LoadU(D(), e.numbers);
+    each([x](std::size_t) { return x; }, [y](std::size_t) { return y; });
+  } else {
+    each([b](std::size_t i) { return take(b, i); }, [e](std::size_t i) { return take(e, i); });
+  }
+}
+/// What has no vector form here: number by number.
+template <double (*kFunction)(double)>
+void scalar_unary(const Call& call, std::size_t n) {
+  const Row a = call.in[0];
+  for (std::size_t i = 0; i < n; ++i) call.out[0][i] = kFunction(a.numbers[i & a.varies]);
+}
+template <double (*kFunction)(double, double)>
+void scalar_binary(const Call& call, std::size_t n) {
+  const Row a = call.in[0], b = call.in[1];
+  for (std::size_t i = 0; i < n; ++i) call.out[0][i] = kFunction(a.numbers[i & a.varies], b.numbers[i & b.varies]);
+}
+
+#define RT_VECTOR_FUNCTION(Name, parameters, value)            \
+  struct Name {                                                \
+    HWY_INLINE V operator() parameters const { return value; } \
+  };
+RT_VECTOR_FUNCTION(Negate, (V a), hn::Neg(a))
+RT_VECTOR_FUNCTION(Absolute, (V a), hn::Abs(a))
+RT_VECTOR_FUNCTION(Sqrt, (V a), hn::Sqrt(a))
+RT_VECTOR_FUNCTION(Round, (V a), hn::Round(a))
+RT_VECTOR_FUNCTION(Copy, (V a), a)
+RT_VECTOR_FUNCTION(Add, (V a, V b), hn::Add(a, b))
+RT_VECTOR_FUNCTION(Subtract, (V a, V b), hn::Sub(a, b))
+RT_VECTOR_FUNCTION(Multiply, (V a, V b), hn::Mul(a, b))
+RT_VECTOR_FUNCTION(Divide, (V a, V b), hn::Div(a, b))
+RT_VECTOR_FUNCTION(Less, (V a, V b), hn::IfThenElseZero(hn::Lt(a, b), hn::Set(D(), 1.0)))
+RT_VECTOR_FUNCTION(LessEqual, (V a, V b), hn::IfThenElseZero(hn::Le(a, b), hn::Set(D(), 1.0)))
+RT_VECTOR_FUNCTION(Equal, (V a, V b), hn::IfThenElseZero(hn::Eq(a, b), hn::Set(D(), 1.0)))
+RT_VECTOR_FUNCTION(Weigh, (V a, V b), hn::IfThenZeroElse(hn::Eq(a, hn::Zero(D())), hn::Mul(a, b)))
+RT_VECTOR_FUNCTION(WithValue, (V, V b), b)
+RT_VECTOR_FUNCTION(Select, (V a, V b, V c), hn::IfThenElse(hn::Eq(a, hn::Zero(D())), c, b))
+RT_VECTOR_FUNCTION(MultiplyAdd, (V a, V b, V c), hn::Add(hn::Mul(a, b), c))
+RT_VECTOR_FUNCTION(MultiplySub, (V a, V b, V c), hn::Sub(hn::Mul(a, b), c))
+RT_VECTOR_FUNCTION(NegateAdd, (V a, V b, V c), hn::Sub(c, hn::Mul(a, b)))
+
+struct ProductError {
+  HWY_INLINE V operator()(V a, V b) const {
+    const V p = hn::Mul(a, b);
+#if HWY_NATIVE_FMA
+    return hn::MulSub(a, b, p);
+#else
+    const V split = hn::Set(D(), 134217729.0);  // 2^27 + 1: Veltkamp's splitting into halves of the mantissa
+    const V ta = hn::Mul(split, a), tb = hn::Mul(split, b);
+    const V ah = hn::Sub(ta, hn::Sub(ta, a)), bh = hn::Sub(tb, hn::Sub(tb, b));
+    const V al = hn::Sub(a, ah), bl = hn::Sub(b, bh);
+    const V cross = hn::Add(hn::Add(hn::Sub(hn::Mul(ah, bh), p), hn::Mul(ah, bl)), hn::Mul(al, bh));
+    return hn::Add(cross, hn::Mul(al, bl));
+#endif
+  }
+};
+
+/// sqrt(a^2 + b^2), scaled by the larger of the two so that squares neither overflow nor vanish.
+struct Hypot {
+  HWY_INLINE V operator()(V a, V b) const {
+    const D d;
+    const hn::RebindToSigned<D> di;
+    const V x = hn::Abs(a), y = hn::Abs(b);
+    const V large = hn::Max(x, y), small = hn::Min(x, y);
+    const auto infinite =
+        hn::Eq(hn::Max(hn::IfThenElse(hn::IsNaN(x), y, x), hn::IfThenElse(hn::IsNaN(y), x, y)), hn::Set(d, HUGE_VAL));
+    // A power of two as large as the larger one, within what has a reciprocal.
+    const auto field = hn::And(hn::BitCast(di, large), hn::Set(di, 0x7FF0000000000000));
+    const V scale = hn::Max(hn::Min(hn::BitCast(d, field), hn::Set(d, 0x1p1022)), hn::Set(d, 0x1p-1022));
+    const V up = hn::Div(hn::Set(d, 1.0), scale);
+    const V u = hn::Mul(large, up), v = hn::Mul(small, up);
+    const V p = hn::Mul(u, u), q = hn::Mul(v, v);
+    const V sum = hn::Add(p, q);
+    const V rest = hn::Add(ProductError()(u, u), hn::Add(ProductError()(v, v), hn::Sub(q, hn::Sub(sum, p))));
+    V root = hn::Mul(hn::Sqrt(hn::Add(sum, rest)), scale);
+    root = hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::IsNaN(y)), hn::Add(x, y), root);
+    return hn::IfThenElse(infinite, hn::Set(d, HUGE_VAL), root);
+  }
+};
+
+#if HWY_NATIVE_FMA
+struct Sin {
+  HWY_INLINE V operator()(V a) const {
+    V sine, unused = a;
+    sin_cos<true, false>(a, sine, unused);
+    return sine;
+  }
+};
+struct Cos {
+  HWY_INLINE V operator()(V a) const {
+    V cosine, unused = a;
+    sin_cos<false, true>(a, unused, cosine);
+    return cosine;
+  }
+};
+RT_VECTOR_FUNCTION(Exp, (V a), exponential(a))
+RT_VECTOR_FUNCTION(Log, (V a), logarithm(a))
+constexpr Kernel kSin = &unary<Sin>, kCos = &unary<Cos>, kExp = &unary<Exp>, kLog = &unary<Log>;
+void sine_and_cosine(const Call& call, std::size_t n) {
+  const Row a = call.in[0];
+  for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
+    V sine, cosine;
+    sin_cos<true, true>(take(a, i), sine, cosine);
+    hn::StoreU(sine, D(), call.out[0] + i);
+    hn::StoreU(cosine, D(), call.out[1] + i);
+  }
+}
+#else
+constexpr Kernel kSin = &scalar_unary<&std::sin>, kCos = &scalar_unary<&std::cos>, kExp = &scalar_unary<&std::exp>,
+                 kLog = &scalar_unary<&std::log>;
+void sine_and_cosine(const Call& call, std::size_t n) {
+  const Row a = call.in[0];
+  for (std::size_t i = 0; i < n; ++i) {
+    const double x = a.numbers[i & a.varies];
+    call.out[0][i] = std::sin(x);
+    call.out[1][i] = std::cos(x);
+  }
+}
+#endif
+#undef RT_VECTOR_FUNCTION
+
+void split(const double* pairs, double* re, double* im, std::size_t n) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    V a, b;
+    hn::LoadInterleaved2(d, pairs + 2 * i, a, b);
+    hn::StoreU(a, d, re + i);
+    hn::StoreU(b, d, im + i);
+  }
+  for (; i < n; ++i) re[i] = pairs[2 * i], im[i] = pairs[2 * i + 1];
+}
+void join(const double* re, const double* im, double* pairs, std::size_t n) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreInterleaved2(hn::LoadU(d, re + i), hn::LoadU(d, im + i), d, pairs + 2 * i);
+  for (; i < n; ++i) pairs[2 * i] = re[i], pairs[2 * i + 1] = im[i];
+}
+
+void fill_table(Kernel* table) {
+  const auto set = [table](Op op, Kernel kernel) { table[static_cast<int>(op)] = kernel; };
+  set(Op::negate, &unary<Negate>);
+  set(Op::absolute, &unary<Absolute>);
+  set(Op::sqrt, &unary<Sqrt>);
+  set(Op::sin, kSin);
+  set(Op::cos, kCos);
+  set(Op::exp, kExp);
+  set(Op::log, kLog);
+  set(Op::round, &unary<Round>);
+  set(Op::tan, &scalar_unary<&std::tan>);
+  set(Op::asin, &scalar_unary<&std::asin>);
+  set(Op::acos, &scalar_unary<&std::acos>);
+  set(Op::atan, &scalar_unary<&std::atan>);
+  set(Op::sinh, &scalar_unary<&std::sinh>);
+  set(Op::cosh, &scalar_unary<&std::cosh>);
+  set(Op::tanh, &scalar_unary<&std::tanh>);
+  set(Op::log1p, &scalar_unary<&std::log1p>);
+  set(Op::detach, &unary<Copy>);
+  set(Op::add, &binary<Add>);
+  set(Op::subtract, &binary<Subtract>);
+  set(Op::multiply, &binary<Multiply>);
+  set(Op::divide, &binary<Divide>);
+  set(Op::product_error, &binary<ProductError>);
+  set(Op::hypot, &binary<Hypot>);
+  set(Op::atan2, &scalar_binary<&std::atan2>);
+  set(Op::pow, &scalar_binary<&std::pow>);
+  set(Op::less, &binary<Less>);
+  set(Op::less_equal, &binary<LessEqual>);
+  set(Op::equal, &binary<Equal>);
+  set(Op::weigh, &binary<Weigh>);
+  set(Op::with_value, &binary<WithValue>);
+  set(Op::select, &ternary<Select>);
+  set(Op::multiply_add, &ternary<MultiplyAdd>);
+  set(Op::multiply_sub, &ternary<MultiplySub>);
+  set(Op::negate_add, &ternary<NegateAdd>);
+  set(Op::products_sum, &products<false, false>);
+  set(Op::products_difference, &products<true, false>);
+  set(Op::add_products_sum, &products<false, true>);
+  set(Op::add_products_difference, &products<true, true>);
+  set(Op::sin_cos, &sine_and_cosine);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::program
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rimetree::program {
+
+HWY_EXPORT(fill_table);
+HWY_EXPORT(split);
+HWY_EXPORT(join);
+
+Kernel kernel_of(Op op) {
+  static const auto table = [] {
+    std::array<Kernel, kOps> made{};
+    HWY_DYNAMIC_DISPATCH(fill_table)(made.data());
+    return made;
+  }();
+  return table[static_cast<std::size_t>(op)];
+}
+
+void split_complex(const double* pairs, double* re, double* im, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(split)(pairs, re, im, n);
+}
+void join_complex(const double* re, const double* im, double* pairs, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(join)(re, im, pairs, n);
+}
+
+double apply(Op op, double a, double b, double c) {
+  const double given[] = {a, b, c};
+  double in[3][kStep], out[2][kStep];
+  Call call{{out[0], out[1]}, {}};
+  for (int i = 0; i < 3; ++i) {
+    for (double& number : in[i]) number = given[i];
+    call.in[i] = {in[i], 0};
+  }
+  kernel_of(op)(call, kStep);
+  return out[0][0];
+}
+
+}  // namespace rimetree::program
+#endif  // HWY_ONCE

@@ -1,0 +1,96 @@
+// A recording made ready to run on many cells. Each operation is done on the cells along whose axes its operands vary
+// and on no others: once for all, once for each frequency, ... Cells are taken in blocks short enough for the numbers
+// in between to stay in the first-level cache.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/core/axes.h"
+#include "runtime/program/kernels.h"
+#include "runtime/program/recording.h"
+
+namespace rimetree::program {
+
+/// Axes along which something varies: bit 0 the items (entries of stacks that are treated alike), then those of the
+/// cells.
+using Axes = std::uint8_t;
+inline constexpr int kDimensions = 1 + kAxes;
+inline constexpr Axes kItems = 1;
+constexpr Axes bit_of(Axis axis) { return static_cast<Axes>(2 << static_cast<int>(axis)); }
+/// Those of the cells along which a shape is longer than 1.
+Axes axes_of(const CellShape& cells);
+
+/// What a program writes: an element of an array, by parts.
+struct Output {
+  std::int32_t array = 0;
+  std::int32_t element = 0;       ///< of item 0
+  std::int32_t item_stride = 0;   ///< elements from one item to the next
+  std::int32_t re = -1, im = -1;  ///< names of numbers; complex if there is a second one
+};
+
+/// Where an array of numbers is when a program runs: numbers are double, or pairs of them where it is complex. Strides
+/// are in numbers, 0 along axes on which nothing varies.
+struct Array {
+  void* numbers = nullptr;
+  bool is_complex = false;
+  std::size_t plane = 0;  ///< between elements
+  std::array<std::size_t, kAxes> stride{};
+};
+
+/// What a program is run on.
+struct Data {
+  std::span<const Array> inputs;
+  std::span<const Array> outputs;
+  std::size_t n_item = 1;
+  CellShape cells;                    ///< of the result
+  const double* coordinates[4] = {};  ///< by Coordinate, along the axis
+  bool adds = false;                  ///< to what the outputs hold, where several cells may share a number
+};
+
+class Program {
+ public:
+  /// `inputs`: the axes of the cells along which each varies. `coordinates`: those along which coordinates vary (not so
+  /// where there is one cell only). `cells`: axes of the cells of the result.
+  Program(const Recording& recording, std::span<const Output> outputs, std::span<const Axes> inputs, Axes coordinates,
+          Axes cells);
+
+  /// From any number of threads.
+  void run(const Data& data) const;
+
+  /// Instructions done on each cell, and all in all: for reports.
+  std::size_t n_instruction() const;
+
+ private:
+  friend class Compiler;
+  friend class Runner;
+  /// An instruction works on rows, of which there are constants (one number) and locals (one for each cell of a block).
+  struct Instruction {
+    enum class What : std::uint8_t { compute, load, load_complex, import, export_, store } what = What::compute;
+    Kernel kernel = nullptr;
+    std::int32_t out[2] = {-1, -1}, in[kMostOperands] = {-1, -1, -1, -1, -1};
+    std::int32_t walk = -1;    ///< of what reads or writes memory: which walk
+    std::int32_t global = -1;  ///< of imports and exports: which
+  };
+  struct Level {
+    Axes axes = 0;
+    std::vector<Instruction> instructions;
+  };
+  /// What is read or written, cell by cell, on a level.
+  struct Place {
+    enum class What : std::uint8_t { input, coordinate, global, output } what = What::input;
+    std::int32_t index = 0;  ///< which input, coordinate, ...
+    std::int32_t element = 0, item_stride = 0;
+    bool imaginary = false;
+    Axes level = 0;
+  };
+  std::vector<Level> levels_;
+  std::vector<Place> places_;
+  std::vector<Axes> global_axes_;                         // of numbers that one level makes and others read
+  std::vector<std::pair<std::int32_t, double>> numbers_;  // constants, with their rows
+  std::int32_t n_constant_ = 0, n_local_ = 0;             // rows: constants come first
+};
+
+}  // namespace rimetree::program

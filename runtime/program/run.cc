@@ -1,0 +1,290 @@
+// Running a program: level by level, block by block.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/program/program.h"
+
+namespace rimetree::program {
+
+namespace {
+
+/// Cells of a block: some ten rows of them stay in the first-level cache.
+constexpr std::size_t kBlock = 256;
+/// Numbers that levels leave for others, of several items together.
+constexpr std::size_t kLeft = std::size_t{1} << 16;
+
+/// How one goes through memory as one goes through the cells of a level, neighbouring axes taken as one where they can.
+struct Walk {
+  double* base = nullptr;
+  bool is_complex = false;
+  int n = 0;
+  std::size_t extent[kDimensions], stride[kDimensions];  ///< outermost first; strides in doubles
+
+  void add(std::size_t length, std::size_t step) {
+    if (length == 1) return;
+    if (n > 0 && stride[n - 1] == length * step) {
+      extent[n - 1] *= length;
+      stride[n - 1] = step;
+    } else {
+      extent[n] = length;
+      stride[n++] = step;
+    }
+  }
+  bool is_contiguous() const { return n == 0 || (n == 1 && stride[0] == (is_complex ? 2u : 1u)); }
+  std::size_t inner_stride() const { return n == 0 ? 0 : stride[n - 1]; }
+  /// Calls f(where, done, length) for each run of cells along the innermost axis among `count` from the first on.
+  template <class F>
+  void for_each_run(std::size_t first, std::size_t count, const F& f) const {
+    if (n == 0) return f(base, 0, count);
+    std::size_t at[kDimensions] = {}, rest = first;
+    for (int d = n - 1; d >= 0; --d) at[d] = rest % extent[d], rest /= extent[d];
+    for (std::size_t done = 0; done < count;) {
+      double* where = base;
+      for (int d = 0; d < n; ++d) where += at[d] * stride[d];
+      const std::size_t length = std::min(extent[n - 1] - at[n - 1], count - done);
+      f(where, done, length);
+      done += length;
+      at[n - 1] = 0;
+      for (int d = n - 2; d >= 0; --d) {
+        if (++at[d] < extent[d]) break;
+        at[d] = 0;
+      }
+    }
+  }
+};
+
+/// What a run needs; that of the thread is used again, since getting memory is slow.
+struct Room {
+  std::vector<double> memory;
+  std::vector<std::size_t> globals;
+  std::vector<Row> rows;
+  std::vector<Walk> walks;
+};
+Room& room_of_thread() {
+  static thread_local Room room;
+  return room;
+}
+
+void pad(double* row, std::size_t n) {
+  for (std::size_t i = n; i < padded(n); ++i) row[i] = row[n - 1];
+}
+
+}  // namespace
+
+class Runner {
+ public:
+  Runner(const Program& program, const Data& data) : program_(program), data_(data) {}
+
+  void run() {
+    if (data_.n_item == 0 || data_.cells.size() == 0) return;
+    // So many items at a time that what levels leave for others stays in the second-level cache.
+    n_item_ = data_.n_item;
+    std::size_t left = 0;
+    for (const Axes axes : program_.global_axes_)
+      if (axes & kItems) left += size(axes) / data_.n_item;
+    const std::size_t together = left == 0 ? data_.n_item : std::max<std::size_t>(1, kLeft / left);
+    for (; first_item_ < data_.n_item; first_item_ += together) {
+      n_item_ = std::min(together, data_.n_item - first_item_);
+      lay_out();
+      for (const auto& [row, number] : program_.numbers_) std::fill_n(own(row), kStep, number);
+      for (const Program::Level& level : program_.levels_) run_level(level);
+    }
+  }
+
+ private:
+  using What = Program::Instruction::What;
+  using Where = Program::Place::What;
+
+  std::size_t extent(int dimension) const {
+    return dimension == 0 ? n_item_ : static_cast<std::size_t>(data_.cells.extent[dimension - 1]);
+  }
+  std::size_t size(Axes axes) const {
+    std::size_t n = 1;
+    for (int d = 0; d < kDimensions; ++d)
+      if (axes >> d & 1) n *= extent(d);
+    return n;
+  }
+  double* own(std::int32_t row) {
+    const auto r = static_cast<std::size_t>(row), constants = static_cast<std::size_t>(program_.n_constant_);
+    return memory_ + (r < constants ? r * kStep : constants * kStep + (r - constants) * kBlock);
+  }
+
+  /// Memory for rows and for what levels leave for others.
+  void lay_out() {
+    room_.globals.clear();
+    room_.walks.clear();
+    std::vector<double>& memory = room_.memory;
+    const auto constants = static_cast<std::size_t>(program_.n_constant_),
+               locals = static_cast<std::size_t>(program_.n_local_);
+    std::size_t n = constants * kStep + locals * kBlock;
+    for (const Axes axes : program_.global_axes_) {
+      room_.globals.push_back(n);
+      n += padded(size(axes));
+    }
+    if (memory.size() < n + kStep) memory.resize(n + kStep);
+    // Rows begin where vectors do.
+    memory_ = reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) / 64 * 64);
+    room_.rows.resize(constants + locals);
+    for (std::size_t r = 0; r < room_.rows.size(); ++r)
+      room_.rows[r] = {own(static_cast<std::int32_t>(r)), r < constants ? 0 : ~std::size_t{0}};
+    for (const Program::Place& place : program_.places_) room_.walks.push_back(walk(place));
+  }
+
+  Walk walk(const Program::Place& place) const {
+    Walk walk;
+    std::array<std::size_t, kDimensions> stride{};
+    std::size_t unit = 1;
+    if (place.what == Where::input || place.what == Where::output) {
+      const bool is_input = place.what == Where::input;
+      const Array& array = (is_input ? data_.inputs : data_.outputs)[static_cast<std::size_t>(place.index)];
+      walk.is_complex = array.is_complex;
+      unit = array.is_complex ? 2 : 1;
+      walk.base = static_cast<double*>(array.numbers) + static_cast<std::size_t>(place.element) * array.plane * unit;
+      stride[0] = static_cast<std::size_t>(place.item_stride) * array.plane;
+      std::copy(array.stride.begin(), array.stride.end(), stride.begin() + 1);
+      walk.base += first_item_ * stride[0] * unit;
+    } else if (place.what == Where::coordinate) {
+      walk.base = const_cast<double*>(data_.coordinates[place.index]);
+      stride[place.index <= static_cast<int>(Coordinate::time_width_s) ? 1 : 2] = 1;
+    } else {
+      walk.base = memory_ + room_.globals[static_cast<std::size_t>(place.index)];
+      std::size_t step = 1;
+      for (int d = kDimensions - 1; d >= 0; --d) {
+        if ((program_.global_axes_[static_cast<std::size_t>(place.index)] >> d & 1) == 0) continue;
+        stride[static_cast<std::size_t>(d)] = extent(d) == 1 ? 0 : step;
+        step *= extent(d);
+      }
+    }
+    for (int d = 0; d < kDimensions; ++d)
+      if (place.level >> d & 1) walk.add(extent(d), stride[static_cast<std::size_t>(d)] * unit);
+    if (walk.is_complex && place.imaginary && place.what == Where::input) walk.base += 1;
+    return walk;
+  }
+
+  void run_level(const Program::Level& level) {
+    if (level.instructions.empty()) return;
+    const std::size_t total = size(level.axes);
+    together_ = level.axes == 0 ? ~std::size_t{0} : 0;
+    for (std::size_t first = 0; first < total; first += kBlock) {
+      const std::size_t n = std::min(kBlock, total - first);
+      for (const Program::Instruction& instruction : level.instructions) execute(instruction, first, n);
+    }
+  }
+
+  Row& row(std::int32_t number) { return room_.rows[static_cast<std::size_t>(number)]; }
+
+  void execute(const Program::Instruction& instruction, std::size_t first, std::size_t n) {
+    switch (instruction.what) {
+      case What::compute: {
+        Call call;
+        for (int k = 0; k < kMostOperands && instruction.in[k] >= 0; ++k) {
+          call.in[k] = row(instruction.in[k]);
+          // Where the outcome is one number as well, it may take its operand's place while others of the row are
+          // unread.
+          call.in[k].varies |= together_;
+        }
+        for (int k = 0; k < 2 && instruction.out[k] >= 0; ++k)
+          row(instruction.out[k]).numbers = call.out[k] = own(instruction.out[k]);
+        instruction.kernel(call, padded(n));
+        break;
+      }
+      case What::load:
+      case What::import:
+        load(instruction, first, n);
+        break;
+      case What::load_complex:
+        load_complex(instruction, first, n);
+        break;
+      case What::export_:
+        std::copy_n(row(instruction.in[0]).numbers, n,
+                    memory_ + room_.globals[static_cast<std::size_t>(instruction.global)] + first);
+        break;
+      case What::store:
+        store(instruction, first, n);
+        break;
+    }
+  }
+
+  bool is_one(const Row& r) const { return r.varies == 0; }
+
+  void load(const Program::Instruction& instruction, std::size_t first, std::size_t n) {
+    const Walk& from = room_.walks[static_cast<std::size_t>(instruction.walk)];
+    Row& to = row(instruction.out[0]);
+    if (is_one(to)) {
+      std::fill_n(own(instruction.out[0]), kStep, *from.base);
+      return;
+    }
+    // What lies in memory as it is wanted is read where it is.
+    if (!from.is_complex && from.is_contiguous() && from.n == 1 && n % kStep == 0) {
+      to.numbers = from.base + first;
+      return;
+    }
+    to.numbers = own(instruction.out[0]);
+    const std::size_t step = from.inner_stride();
+    from.for_each_run(first, n, [&](const double* where, std::size_t done, std::size_t length) {
+      double* out = to.numbers + done;
+      if (step == 1)
+        std::copy_n(where, length, out);
+      else if (step == 0)
+        std::fill_n(out, length, *where);
+      else
+        for (std::size_t i = 0; i < length; ++i) out[i] = where[i * step];
+    });
+    pad(to.numbers, n);
+  }
+
+  void load_complex(const Program::Instruction& instruction, std::size_t first, std::size_t n) {
+    const Walk& from = room_.walks[static_cast<std::size_t>(instruction.walk)];
+    double *re = row(instruction.out[0]).numbers = own(instruction.out[0]),
+           *im = row(instruction.out[1]).numbers = own(instruction.out[1]);
+    const std::size_t step = from.inner_stride();
+    // The walk is that of the part which was asked for first.
+    const double* base = from.base - (program_.places_[static_cast<std::size_t>(instruction.walk)].imaginary ? 1 : 0);
+    from.for_each_run(first, n, [&](const double* at, std::size_t done, std::size_t length) {
+      const double* where = base + (at - from.base);
+      if (step == 2) return split_complex(where, re + done, im + done, length);
+      for (std::size_t i = 0; i < length; ++i) re[done + i] = where[i * step], im[done + i] = where[i * step + 1];
+    });
+    pad(re, n);
+    pad(im, n);
+  }
+
+  void store(const Program::Instruction& instruction, std::size_t first, std::size_t n) {
+    const Walk& to = room_.walks[static_cast<std::size_t>(instruction.walk)];
+    const Row re = row(instruction.in[0]);
+    const Row im = instruction.in[1] >= 0 ? row(instruction.in[1]) : Row{};
+    const std::size_t step = to.inner_stride();
+    to.for_each_run(first, n, [&](double* where, std::size_t done, std::size_t length) {
+      if (data_.adds) return add_run(re, im, done, where, step, length);
+      if (!is_one(re) && !to.is_complex && step == 1) {
+        std::copy_n(re.numbers + done, length, where);
+      } else if (to.is_complex && step == 2 && !is_one(re) && !is_one(im)) {
+        join_complex(re.numbers + done, im.numbers + done, where, length);
+      } else {
+        for (std::size_t i = 0; i < length; ++i) {
+          where[i * step] = re.numbers[(done + i) & re.varies];
+          if (to.is_complex) where[i * step + 1] = im.numbers[(done + i) & im.varies];
+        }
+      }
+    });
+  }
+
+  static void add_run(const Row& re, const Row& im, std::size_t done, double* where, std::size_t step,
+                      std::size_t length) {
+    for (std::size_t i = 0; i < length; ++i) {
+      where[i * step] += re.numbers[(done + i) & re.varies];
+      if (im.numbers != nullptr) where[i * step + 1] += im.numbers[(done + i) & im.varies];
+    }
+  }
+
+  const Program& program_;
+  const Data& data_;
+  double* memory_ = nullptr;
+  std::size_t together_ = 0;
+  std::size_t first_item_ = 0, n_item_ = 1;  // of those that are done together
+  Room& room_ = room_of_thread();
+};
+
+void Program::run(const Data& data) const { Runner(*this, data).run(); }
+
+}  // namespace rimetree::program

@@ -1,0 +1,52 @@
+"""The benchmark of trees: each case agrees with NumPy or with the PSV node, and what it records."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rimetree import bench
+from rimetree.bench import trees
+from rimetree.cli import cli
+
+
+@pytest.mark.parametrize("case", trees.operations(), ids=lambda case: case.name)
+def test_operations_are_numpys(case):
+    from dataclasses import replace
+
+    small = replace(case, n_node=2, shape=(3, 5))
+    measured = trees.measure_operation(small, seconds=0.01)
+    assert measured.error <= case.tolerance
+    assert measured.seconds > 0 and measured.numpy_seconds > 0 and measured.bytes > 0
+    per_cell = 1 if case.unit != "additions" else (case.n_child - 1) * int(np.prod(case.dims))
+    assert measured.count == 2 * 15 * per_cell
+
+
+@pytest.mark.parametrize("spelling", trees.SPELLINGS)
+def test_skies_are_that_of_psv(spelling):
+    measured = trees.measure_sky(spelling, n_source=5, n_station=3, n_time=2, n_freq=3, seconds=0.01)
+    assert measured.count == 5 * 3 * 2 * 3
+    assert measured.error < 1e-13
+
+
+def test_what_is_wrong_has_no_speed():
+    from dataclasses import replace
+
+    wrong = replace(trees.operations()[0], numpy=lambda a: a[0] - a[1], n_node=1, shape=(2, 2))
+    with pytest.raises(bench.WrongAnswerError, match="add: wrong answer"):
+        trees.measure_operation(wrong, seconds=0.01)
+
+
+def test_command_line(tmp_path):
+    file = tmp_path / "trees.json"
+    run = CliRunner().invoke(
+        cli, ["bench", "trees", "--filter", "PSV", "--sources", "3", "--seconds", "0.01", "--json", str(file)]
+    )
+    assert run.exit_code == 0, run.output
+    assert "sky: PSV" in run.output
+    record = json.loads(file.read_text())
+    assert record["format"] == "rimetree bench trees 1"
+    assert [case["name"] for case in record["cases"]] == ["sky: PSV"]
+    assert record["cases"][0]["per_second"] > 0
+    assert CliRunner().invoke(cli, ["bench", "trees", "--filter", "nothing"]).exit_code == 1
