@@ -30,7 +30,11 @@ class Add final : public ElementwiseNode<AddBody> {
                 {{.label = "term", .shape = "any", .doc = "scalars or tensors of equal dimensions", .repeated = true}},
             .minimum_children = 1};
   }
-  NodeTraits own_traits() const override { return {.skips_missing = true}; }
+  NodeTraits own_traits() const override {
+    NodeTraits traits = ElementwiseNode::own_traits();
+    traits.skips_missing = true;
+    return traits;
+  }
 
   /// A sum passes its adjoint on as it is, unless a child is spread over cells or is real where the sum is complex.
   void pull_back(PullBack& pull) const override {

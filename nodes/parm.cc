@@ -26,9 +26,13 @@ namespace rimetree {
 
 class Parm final : public Node, public UnknownsHolder {
  public:
+  static constexpr std::int64_t kMaxRank = 1000000;  // of "normalised": more than there are terms in a tree
   explicit Parm(const State& state) : Node(state), tiles_(state) {
     for (const char* scale : {"time_scale_s", "freq_scale_hz"})
       if (!(state.real(scale) != 0)) throw StateError("state field \"" + std::string(scale) + "\" must not be 0");
+    if (const auto rank = state.integer("normalised"); rank < 0 || rank > kMaxRank)
+      throw StateError("state field \"normalised\" is " + std::to_string(rank) + ", expected 0 to " +
+                       std::to_string(kMaxRank));
     ParmLimits(state, tiles_);  // finds what is wrong with them
   }
 

@@ -41,4 +41,13 @@ TEST(AddNode, KeepsFlagsWithTheirElement) {
 }
 
 }  // namespace
+// Else a Solver would take all solution tiles of a Parm below a sum for connected.
+TEST(Add, LooksAtNoOtherCells) {
+  TestForest forest;
+  forest.constant("a", 1.0).constant("b", 2.0).node("x", "Add", {"a", "b"}).evaluate("x");
+  const NodeTraits& traits = forest.built->node(forest.built->find("x")).traits();
+  EXPECT_EQ(traits.mixed_axes, kNoAxes);
+  EXPECT_TRUE(traits.skips_missing);
+}
+
 }  // namespace rimetree::test
