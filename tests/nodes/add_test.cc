@@ -42,7 +42,7 @@ TEST(AddNode, KeepsFlagsWithTheirElement) {
 
 }  // namespace
 // Else a Solver would take all solution tiles of a Parm below a sum for connected.
-TEST(Add, LooksAtNoOtherCells) {
+TEST(AddNode, LooksAtNoOtherCells) {
   TestForest forest;
   forest.constant("a", 1.0).constant("b", 2.0).node("x", "Add", {"a", "b"}).evaluate("x");
   const NodeTraits& traits = forest.built->node(forest.built->find("x")).traits();
