@@ -144,7 +144,7 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
 
 
 def _tree_line(measured) -> str:
-    from .quantities import size_text
+    from ..machine import size_text
 
     def ratio(other: float | None) -> str:
         return "" if other is None else f"{other / measured.seconds:.2f}"
