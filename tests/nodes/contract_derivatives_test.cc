@@ -129,7 +129,8 @@ TEST_P(ContractTest, ReverseDerivativeAgreesWithForward) {
   tree.request.derivatives = false;
   ValueAndGradient reverse = tree.evaluator->value_and_gradient(tree.request, tree.built->find("objective"));
   expect_ok(reverse.value);
-  EXPECT_EQ(reverse.value->value.real()[0], forward->value.real()[0]);
+  // To rounding: where derivatives are wanted a node may be evaluated on the host instead of a device.
+  EXPECT_NEAR(reverse.value->value.real()[0], forward->value.real()[0], 1e-14 * forward->value.real()[0]);
   double largest = 0;
   for (const Derivative& derivative : forward->derivatives) largest = std::max(largest, abs(derivative.value.at(0)));
   for (const std::string& parm : parms) {
