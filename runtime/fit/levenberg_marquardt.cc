@@ -213,10 +213,13 @@ bool LevenbergMarquardt::converged(double model_change) {
 }
 
 // Steps along directions of which the data tell hardly anything, as the phases of a gain of a source that is not there,
-// may go on for ever.
-bool LevenbergMarquardt::stationary() const {
+// may go on for ever. Damped steps bring little wherever they are: what one without damping would bring counts as well.
+bool LevenbergMarquardt::stationary() {
   const std::size_t n = objectives_.size();
-  return n >= kStationarySteps && objectives_[n - kStationarySteps] - current_.objective <= kStationary * variance();
+  if (n < kStationarySteps || objectives_[n - kStationarySteps] - current_.objective > kStationary * variance())
+    return false;
+  const std::vector<double> full = solver_.step(kLeastDamping, current_.gradient);
+  return !full.empty() && model_change(full) <= variance();
 }
 
 }  // namespace rimetree::fit

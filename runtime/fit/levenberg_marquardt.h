@@ -65,7 +65,7 @@ class LevenbergMarquardt {
   bool step_converged(const std::vector<double>& step);
   bool converged(double model_change);
   double variance() const;
-  bool stationary() const;
+  bool stationary();
   double model_change(const std::vector<double>& step) const;
   double rounding() const;
 

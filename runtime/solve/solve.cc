@@ -288,6 +288,7 @@ class Solve {
       options.iterations = change > 1.5 ? 0 : kSteps;
     }
     report_.chi_square.clear();
+    report_.prior_chi_square.clear();
   }
 
   // The variance of largest likelihood, if the weights that it gives to the residuals stay (Lange, Little & Taylor
@@ -321,6 +322,7 @@ class Solve {
     fit::FitOptions options = options_.fit;
     options.iterations = std::min(options.iterations, kSteps);
     options.damping = 0;
+    const std::size_t told = report_.chi_square.size();
     std::vector<Outcome> after = fit(options);
     for (std::size_t g = 0; g < outcomes.size(); ++g) {
       Outcome& outcome = outcomes[g];
@@ -339,6 +341,13 @@ class Solve {
       outcome.held = std::move(after[g].held);
       outcome.missing_step = std::move(after[g].missing_step);
     }
+    report_.chi_square.resize(told);
+    report_.prior_chi_square.resize(told);
+    double chi_square = 0, prior_chi_square = 0;
+    for (const Outcome& outcome : outcomes)
+      chi_square += outcome.equations.chi_square, prior_chi_square += outcome.equations.prior_chi_square;
+    report_.chi_square.push_back(chi_square);
+    report_.prior_chi_square.push_back(prior_chi_square);
   }
 
   void replace_chi_square(std::vector<Outcome>& outcomes) {
