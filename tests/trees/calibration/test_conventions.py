@@ -265,6 +265,26 @@ def test_gains_and_directions(solved):
     np.testing.assert_allclose(assert_gains, np.moveaxis(b * taken, 0, 2)[0], atol=0.1)
 
 
+def test_a_fit_that_creeps_is_not_taken_for_one_that_has_ended(solved):
+    """Gains of channels and of directions in each slot: twenty damped steps bring next to nothing on the way."""
+    rng = np.random.default_rng(8)
+    b = gains(rng, 1, N_CHANNEL)
+    e = {name: gains(rng, N_TIME, 1, amplitude=0.1, phase=0.3) for name in ("middle", "side")}
+    terms = ["G: diag, 1chan", "dE: diag, 1slot, per patch"]
+    report, found, _ = solved(terms, lambda a: diagonal(b[a]), of_patch=lambda a, patch: diagonal(e[patch][a]))
+    assert report.noise_ratio == pytest.approx(1, abs=0.02)
+    assert np.mean([found[name].flag.mean() for name in ("G", "dE")]) < 0.1
+
+
+def test_two_full_matrices_are_ambiguous(solved):
+    """Any matrix can go from one to the other: no convention is known, and nothing is flagged silently."""
+    rng = np.random.default_rng(9)
+    b, g = gains(rng, 1, N_CHANNEL), gains(rng, N_TIME, 1)
+    report, _, _ = solved(["F: full, 1slot", "H: full, 1chan"], lambda a: diagonal((b * g)[a]), sky=POLARISED)
+    assert not report.usable and set(report.flagged) == {"ambiguous"}
+    assert report.noise_ratio == pytest.approx(1, abs=0.02)
+
+
 def test_what_is_open_because_data_are_missing_is_flagged(tmp_path, observe):
     """One baseline alone: neither a convention nor anything else tells two gains from one product."""
     path, out = str(tmp_path / "two.ms"), tmp_path / "two.h5"

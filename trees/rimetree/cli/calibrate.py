@@ -131,13 +131,11 @@ def command(ms, terms, out, sky, sky_format, skip_unsupported, model_columns, fi
         raise Interrupted(message) from None
     click.echo(_report_text(report, parsed))
     log(f"wrote {out}")
-    if report.converged == 0:
-        untouched = "; the set is left as it is" if given["apply_"] or given["subtract"] else ""
-        raise Failed(f"no solve converged: all solutions in {out} are flagged{untouched}")
     if not report.usable:
         untouched = "; the set is left as it is" if given["apply_"] or given["subtract"] else ""
-        reasons = _counts(report.flagged)
-        raise Failed(f"nothing usable came out: all solutions in {out} are flagged ({reasons}){untouched}")
+        what = "nothing usable came out" if report.converged else "no solve converged"
+        reasons = f" ({_counts(report.flagged)})" if report.converged else ""
+        raise Failed(f"{what}: all solutions in {out} are flagged{reasons}{untouched}")
     if given["apply_"] or given["subtract"]:
         _use(ms, model, report.solutions, field, ddid, given)
 
