@@ -1,5 +1,5 @@
-// The one order of products: V_ij = sum_t x_i(t) x_j(t)*, i >= j, number i (i + 1) / 2 + j. Other systems' orders are
-// adapters at the edges.
+// The one order of products: V_ij = sum_t x_i(t) x_j(t)*, i >= j, number i (i + 1) / 2 + j. Other systems have other
+// orders, and some the conjugate.
 #pragma once
 
 #include <cstddef>

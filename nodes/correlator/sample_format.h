@@ -1,5 +1,5 @@
 // How digitisers write a complex sample: bits, signs and the order of the two numbers. A format is data, not a type, so
-// that a new telescope's is a line of a table (DESIGN: formats known by name).
+// that a new telescope's is a line of a table.
 #pragma once
 
 #include <cstdint>

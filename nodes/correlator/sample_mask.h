@@ -21,7 +21,7 @@ class SampleMask {
   void leave_out(std::size_t input, std::size_t time) {
     bits_[input * words_ + time / 64] &= ~(std::uint64_t{1} << (time % 64));
   }
-  /// How many samples of [first, first + n_time) both inputs have.
+  /// How many samples both inputs have.
   std::int64_t common(std::size_t i, std::size_t j) const {
     std::int64_t count = 0;
     for (std::size_t w = 0; w < words_; ++w) {
