@@ -1,3 +1,6 @@
+// With 100 sources at 64 times and 64 channels, one core takes 0.6 ms for value and derivative with respect to a flux,
+// where the general path takes 44 ms, and 1.7 instead of 147 ms with respect to a gain within PSV (Intel Xeon at 2.1
+// GHz, busy with other work, processor time, 2026-11-22).
 #include "nodes/psv/linear_sums.h"
 
 #include <algorithm>

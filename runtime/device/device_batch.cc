@@ -1,3 +1,8 @@
+// An item of a launch is a node's values, or its derivative with respect to one unknown: its threads run the class's
+// body on dual numbers and keep the derivative. Values that are only on the host go up, known by their result's stamp,
+// and stay until another version comes or room is needed. Small ones of one producing batch go together, and so do
+// small derivatives, which for a Parm are the same from step to step. Over a run constants go up once, and per tile
+// only what has changed; tests count the bytes.
 #include "runtime/device/device_batch.h"
 
 #include <algorithm>

@@ -1,6 +1,12 @@
 // The children of an Objective that are compared with data where their models are computed (runtime/core/comparison.h):
 // they are found in the tree, their inputs evaluated, and adjoints pulled on from there. Neither residual nor model
 // exists as a result.
+//
+// Children are found by what classes say of themselves: which child they subtract (Condeq), whether they add up (Add),
+// whether they compare where they compute (PSV). The rest of a residual, that is data, weights, flags and terms that
+// depend on no unknown, is one result with a version, so that in a fitting loop only the arrays of the sky that have
+// changed go up, and chi-square and derivatives come down. What does not fit these words, or not into memory, is
+// evaluated as ever.
 #include <algorithm>
 #include <chrono>
 #include <deque>

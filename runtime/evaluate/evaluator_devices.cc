@@ -1,4 +1,17 @@
 // Where batches are evaluated: on a device if they can be and it is worth it, else on the host.
+//
+// The rule (PlacementRule): a batch runs on the device that has an input of which the host has no copy. If all inputs
+// are on the host it goes to the first device if the results are many numbers, take no less memory than the inputs, and
+// are asked for or read by a class that can read them there. On emulated devices size does not matter. The rule looks
+// at shapes only, so that a run takes the same way each time. Derivatives count like values.
+//
+// Always on the host: nodes on the way of a reverse pass, reductions of flagged values, products of matrices larger
+// than 2x2, Selectors of many indices, and classes without a body. Flags are made on the host too: they are small or
+// not there. So is a Condeq's weight, for which it looks whether data are finite.
+//
+// Before the host evaluates a batch, what its nodes read is brought down together, neighbours in a block by one copy;
+// nodes that only pass values on bring nothing down. Roots are on the host when an evaluation ends, with their
+// derivatives.
 #include <algorithm>
 
 #include "runtime/device/device_batch.h"

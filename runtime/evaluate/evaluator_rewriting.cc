@@ -1,5 +1,9 @@
 // The forest that is evaluated, and where it must give way to the one that was written: what nodes make of data that
 // are missing or flagged element by element, source by source, no sum in one pass can give.
+//
+// Not summed in one pass are: flags that a source's leaf has element by element, leaves that are missing for some
+// sources, complex directions, and whatever makes the sum itself fail. An evaluation that meets one notes which nodes
+// these are, plans anew such that terms with them are evaluated as written, and begins again.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -1,3 +1,14 @@
+// What a node depends on (nothing, the domain, data, parameters, the iteration, the call) is the union of what its
+// class declares and what its children depend on. A result is kept between evaluations where a parent depends on more
+// than the node does: only there keeping saves work. All others go as soon as their last reader is done.
+//
+// A kept result is known by its stamp (Evaluator): node, changes of its state, precision, tolerance, derivatives, the
+// cells if it depends on the domain, the number of the data if it depends on data, the iteration if on that, and the
+// children's stamps. It is valid exactly if this request gives the same stamp, so that nothing has to be invalidated.
+//
+// Memory: the plan estimates how many bytes of results are alive at most while some roots are evaluated. Roots (the
+// Sinks of a run) that would take more than the budget are halved until each part, a wave, fits. A problem larger than
+// memory takes longer but does not stop.
 #include "runtime/evaluate/plan.h"
 
 #include <algorithm>

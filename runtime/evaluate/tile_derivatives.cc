@@ -1,3 +1,8 @@
+// One derivative for each coefficient is right as long as a cell depends on that cell of the children only. A class
+// says along which axes its cells look at others (NodeTraits::mixed_axes: none for functions of one cell, the reduced
+// ones for reductions; a class that says nothing is taken to mix all). Above such a node both kinds of derivatives go
+// on side by side, and a Solver adds up those that belong to one unknown. Factors that mix cells are no Jones terms,
+// and a solve in parts refuses nodes that mix times.
 #include "runtime/evaluate/tile_derivatives.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The normal matrix is scaled to unit diagonal; its eigenvalues give rank, condition, standard errors (pseudo-inverse)
+// and, for each unknown, how much of it is determined. Of more than 100 unknowns only the null space is found, by
+// inverse iteration. A phase common to all antennas is never determined and does no harm. A norm of a Jones matrix that
+// is not determined is flagged: as undetermined on a lone baseline, as ambiguous where products on the baselines solved
+// are determined nevertheless (two sets of antennas without baselines among themselves).
 #include "runtime/fit/covariance.h"
 
 #include <Eigen/SVD>

@@ -1,3 +1,12 @@
+// How a fit ends: converged if the next undamped step changes the model by less than a fraction of the data and of its
+// own standard error; or exhausted, stalled, without equations, or with a model that is not finite. Bounds hold
+// unknowns that would cross them; priors are further equations.
+//
+// The phase between the feeds on a weakly polarised sky (for full matrices: a unitary matrix) is a direction that data
+// hardly determine, along a valley that is curved in real and imaginary parts, in which noise decides more than the
+// model. So, once steps hardly change the model any more, unknowns that are complex numbers or matrices turn instead of
+// going straight (Frames), and where the normal matrix predicts badly what it leaves out of the curvature is learnt
+// from the gradients (MissingCurvature).
 #include "runtime/fit/levenberg_marquardt.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Nodes need not know that windows were joined: a Parm of one solution tile in frequency is then one quantity in all
+// windows. A joined tile has no rows of one window to write to, so Sinks are refused.
 #include "runtime/ms/join_windows.h"
 
 #include <algorithm>

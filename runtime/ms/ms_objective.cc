@@ -1,3 +1,7 @@
+// Tiles stay in memory between calls as far as half of the memory budget goes; the others are read anew while the one
+// before is evaluated. Results that depend on no unknown stay too, if all data leave room: an evaluator keeps those of
+// one tile, so they are taken out of it after each tile (Evaluator::take_kept) and put back before the next call's.
+// What is on a device is left to the device's own budget.
 #include "runtime/ms/ms_objective.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The Solver sees the cells of all tiles, and their data part by part (RequestParts). What it keeps of a part are sums;
+// those of blocks of cells that reach over several parts are added up, and while one part is looked at the next is
+// read. Trees whose Jones terms are recognised are read once in a solve (for robust errors: in each iteration), others
+// once in each iteration. A solve on one request is one of a single part.
 #include "runtime/ms/solve_tiles.h"
 
 #include <functional>

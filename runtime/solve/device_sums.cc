@@ -1,3 +1,10 @@
+// Data, weights and flags (one byte for each, of all nodes together) go up once and stay in the version of their nodes'
+// results; what a device has predicted never leaves it. Order and arithmetic are the host's (cell_sums.h), so that
+// emulated devices give its bits, however equations are divided among devices, launches and the host. JonesSource sums
+// products of the datum less fixed terms with the fixed visibilities; after this pass an iteration copies nothing, but
+// with Student's t, whose weights follow the residuals, coefficients go up and sums come down each time. GenericSource
+// sums products of residuals and derivatives. Where models are on the host, a real device is used only for what is
+// summed up again and again. Factors are always evaluated on the host.
 #include "runtime/solve/device_sums.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Two channels at equal distances from the middle of a tile need the sum and the difference of their adjoints only,
+// which rows share among all sources. Which Stokes planes are needed is seen from the derivative of the brightness
+// along one random direction in the space of unknowns (Request::along_direction): a plane that is zero in it depends on
+// no unknown.
 #include "nodes/psv/adjoint/adjoint.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Blocks have portions of the rows; their sums are added up in order by a second launch, and nothing else is stored.
+// Adjoints of visibilities go up with their rows (of the planes that the sky uses), derivatives stay until all rows
+// have passed. In double precision always.
 #include "nodes/psv/device/adjoint_sums.h"
 
 #include <bit>

@@ -1,3 +1,6 @@
+// Rows are cut first, then channels, then sources, which add to each other's visibilities. If an allocation fails all
+// the same, chunks are halved until it does not; if not even one source, row and run of channels fit, the host does the
+// work and a warning says so.
 #include "nodes/psv/device/chunks.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The rows of a chunk are sorted by their sides, once for left and once for right, so that phasors are made twice; but
+// there are no atomics, and nothing is stored per source, row and channel. Another launch adds up the pieces of each
+// side, in order, to a total as large as the products themselves. What the sides have gained comes down, and the host
+// takes it through their terms, as it multiplied these: once per antenna, not per baseline. Channels on which nothing
+// depends are passed over, be their terms NaN.
 #include "nodes/psv/device/jones_sides.h"
 
 #include <algorithm>
