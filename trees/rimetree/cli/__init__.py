@@ -17,12 +17,12 @@ _COMMANDS = {
     "plot-solutions": ("plot_solutions", "Plot solutions against time and frequency: PNG, PDF, HTML."),
     "run": ("run", "Run a tree script, over a Measurement Set or without one."),
     "flags": ("flags", "List, save and restore versions of the flags of a Measurement Set."),
-    "inspect-ms": ("inspect_ms", "Say what a Measurement Set holds and what in it bites."),
+    "inspect-ms": ("inspect_ms", "Report what a Measurement Set contains, and what may cause trouble."),
     "image": ("image", "Make a dirty image (Stokes I) of a column: PNG, FITS."),
     "sky": ("sky", "Show and convert sky models."),
     "draw": ("draw", "Draw a forest as SVG."),
-    "explain": ("explain", "Show the plan of a forest: batches, bytes, time; nothing is executed."),
-    "bench": ("bench", "Measure speed, with results that are checked."),
+    "explain": ("explain", "Show the plan of a forest: batches, bytes, time; nothing is evaluated."),
+    "bench": ("bench", "Measure speed; all results are checked."),
     "info": ("info", "Show versions, devices and node classes."),
 }
 
@@ -75,8 +75,10 @@ def cli(debug: bool) -> None:
       rimetree simulate sim.ms --sky field.skymodel
       rimetree image sim.ms --column MODEL_DATA --sky field.skymodel -o sim.png
 
-    Every command explains itself: rimetree COMMAND --help. Exit status: 0 done, 1 error, 2 wrong usage,
-    3 solutions of which nothing can be used, 130 Ctrl-C.
+    There is no sky model at hand? examples/quickstart.skymodel is one. Every command explains itself:
+    rimetree COMMAND --help.
+
+    Exit status: 0 done, 1 error, 2 wrong usage, 3 no usable solutions, 130 interrupted by Ctrl-C.
     """
 
 

@@ -28,32 +28,47 @@ def solutions_options(function):
         "--no-flag-version", is_flag=True, help="Do not save the flags first (see `rimetree flags`)."
     )(function)
     function = click.option(
-        "--output-column", default="CORRECTED_DATA", show_default=True, help="To write; made where it is missing."
+        "--output-column",
+        default="CORRECTED_DATA",
+        show_default=True,
+        help="Column to write; created if it is missing.",
     )(function)
     function = click.option(
         "--interpolation",
         type=click.Choice(["nearest", "linear"]),
         default="nearest",
         show_default=True,
-        help="Between solutions: the one of the interval, or linear in amplitude and phase.",
+        help="Between solutions: nearest takes that of the interval; linear interpolates amplitude and phase.",
     )(function)
     return click.option(
-        "--direction", metavar="NAME", help="Correct also the terms of this patch or source; default: of none."
+        "--direction",
+        metavar="NAME",
+        help="Correct also for the terms of this patch or source; default: only for those of the whole sky.",
     )(function)
 
 
 @click.command("apply")
 @click.argument("ms", type=click.Path())
-@click.option("--solutions", required=True, metavar="FILE", help="H5parm file, of `rimetree calibrate` or others.")
-@click.option("--data-column", default="DATA", show_default=True, help="To read.")
+@click.option(
+    "--solutions",
+    required=True,
+    metavar="FILE",
+    help="H5parm file, written by `rimetree calibrate` or another program.",
+)
+@click.option("--data-column", default="DATA", show_default=True, help="Column to read.")
 @solutions_options
 @click.option(
     "--subtract",
     is_flag=True,
     help="First subtract the model with all terms of the solutions.",
 )
-@click.option("--keep", multiple=True, metavar="PATCH", help="Do not subtract this patch or column; may be repeated.")
-@click.option("--no-correct", is_flag=True, help="Only subtract; do not take the solutions out.")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="PATCH",
+    help="With --subtract: leave this patch or model column in; may be repeated.",
+)
+@click.option("--no-correct", is_flag=True, help="With --subtract: only subtract; do not correct the data.")
 @sky_options(required=False)
 @model_column_option
 @centre_option

@@ -25,18 +25,18 @@ def command() -> None:
     metavar="PARTS",
     help="Only cases whose name has all these parts, e.g. meerkat/IQUV/1000; may be repeated for others.",
 )
-@click.option("--case", "names", multiple=True, metavar="NAME", help="This case; may be repeated.")
+@click.option("--case", "names", multiple=True, metavar="NAME", help="Only this case; may be repeated.")
 @click.option("--list", "list_only", is_flag=True, help="List the cases and stop.")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0.01),
     default=2.0,
     show_default=True,
-    help="Per case, about; more: steadier.",
+    help="Time per case, about; figures of longer runs are steadier.",
 )
 @threads_option
 @click.option("--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with device and date.")
-@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw them: .png, .pdf or .svg.")
+@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw all figures: .png, .pdf or .svg.")
 @click.option("--compare", type=click.Path(), metavar="OLD.json", help="Show speed-ups over an earlier --json.")
 def psv(quick, filters, names, list_only, seconds, threads, json_file, plot, compare) -> None:
     """Visibilities of many sources by the PSV node: source-visibilities per second over a grid of cases.
@@ -91,8 +91,12 @@ def psv(quick, filters, names, list_only, seconds, threads, json_file, plot, com
     "--filter", "parts", multiple=True, metavar="PART", help="Only cases whose name has this part; may be repeated."
 )
 @click.option("--list", "list_only", is_flag=True, help="List the cases and stop.")
-@click.option("--seconds", type=click.FloatRange(min=0.01), default=1.0, show_default=True, help="Per case, about.")
-@click.option("--sources", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the skies.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.01), default=1.0, show_default=True, help="Time per case, about."
+)
+@click.option(
+    "--sources", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of sources of the skies."
+)
 @click.option(
     "--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with machine and date."
 )
@@ -169,7 +173,7 @@ def _tree_line(measured) -> str:
     type=click.FloatRange(min=0),
     default=0.5,
     show_default=True,
-    help="Per variant, about; more: steadier.",
+    help="Time per variant, about; figures of longer runs are steadier.",
 )
 def tune(devices, seconds) -> None:
     """Find the fastest block and tile sizes of the PSV kernels for each device, and store them.
@@ -214,7 +218,9 @@ def tune(devices, seconds) -> None:
 )
 @click.option("--format", "formats", multiple=True, default=("chime", "int8"), show_default=True, help="Sample format.")
 @click.option("--strategy", default="automatic", show_default=True, help="As rt.correlate has it.")
-@click.option("--seconds", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Per case, about.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Time per case, about."
+)
 @threads_option
 @click.option("--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with device and date.")
 def correlate(inputs, formats, strategy, seconds, threads, json_file) -> None:

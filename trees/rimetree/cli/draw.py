@@ -11,7 +11,7 @@ from .trees import forest_options, forests
 
 @click.command("draw")
 @forest_options
-@click.option("-o", "--output", required=True, metavar="FILE", help="Picture, .svg.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Picture to write, .svg.")
 @click.option("--root", metavar="NODE", help='Only this node and what is below it, e.g. "V:0:1".')
 @click.option(
     "--max-nodes",

@@ -19,11 +19,15 @@ _BYTES_PER_SECOND = 3.0e8
 @forest_options
 @accuracy_options
 @as_written_option
-@click.option("--time-slots", type=click.IntRange(min=1), help="Of a time-slot group; default: at most 64.")
-@click.option("--channels", type=click.IntRange(min=1), help="Default: those of the Measurement Set, else 1.")
-@click.option("--memory", type=BYTES, help="What results may take, e.g. 4GiB; default: half of what is free.")
+@click.option(
+    "--time-slots", type=click.IntRange(min=1), help="Time slots that are evaluated together; default: at most 64."
+)
+@click.option(
+    "--channels", type=click.IntRange(min=1), help="Number of channels; default: those of the Measurement Set, else 1."
+)
+@click.option("--memory", type=BYTES, help="Memory for results, e.g. 4GiB; default: half of the memory that is free.")
 @threads_option
-@click.option("--limit", type=click.IntRange(min=1), default=60, show_default=True, help="Batches to list.")
+@click.option("--limit", type=click.IntRange(min=1), default=60, show_default=True, help="How many batches to list.")
 def command(time_slots, channels, memory, threads, limit, precision, tolerance, **which) -> None:
     """Show the plan of a forest: of a tree script, or the ready-made tree of a sky model on a Measurement Set.
 
@@ -31,10 +35,10 @@ def command(time_slots, channels, memory, threads, limit, precision, tolerance, 
     rimetree explain script.py sim.ms
     rimetree explain sim.ms --sky field.skymodel --many-node
 
-    Nodes of one class, state and shape form a batch, evaluated by one call. "depends on" says what a result is
-    computed anew for: nothing (once), domain (times and frequencies), data, parameters. For nodes that know several
-    methods follows which one meets the precision or tolerance at the least cost, for regular channels. Nothing is
-    evaluated; times are estimates.
+    Nodes of one class, state and shape form a batch, which one call evaluates. The column "depends on" says after
+    what change a result is computed again: nothing (it is computed once), domain (times and frequencies), data,
+    parameters. Below the table stands, for nodes that know several methods, which one would be used, assuming regular
+    channels: the cheapest that meets the precision or tolerance. Nothing is evaluated; times are estimates.
     """
     for group, forest in forests(threads=threads, memory_bytes=int(memory) if memory else None, **which):
         slots = time_slots or (1 if group is None else min(64, max(1, group.n_time)))

@@ -33,7 +33,7 @@ def list_command(ms) -> None:
 @command.command("save")
 @click.argument("ms", type=click.Path())
 @click.argument("name")
-@click.option("--comment", default="", help="Kept with it.")
+@click.option("--comment", default="", help="Text that is stored with the version.")
 def save_command(ms, name, comment) -> None:
     """Save FLAG and FLAG_ROW of MS as version NAME."""
     import rimetree as rt

@@ -25,13 +25,19 @@ _MAX_PSF_SIZE = 2048
 @click.command("image")
 @click.argument("ms", type=click.Path())
 @click.option("-o", "--output", multiple=True, required=True, metavar="FILE", help=".png or .fits; may be repeated.")
-@click.option("--column", default="DATA", show_default=True, help="Column of visibilities.")
-@click.option("--size", type=click.IntRange(32, 32768), default=512, show_default=True, help="Pixels per side, even.")
+@click.option("--column", default="DATA", show_default=True, help="Column to image.")
 @click.option(
-    "--scale", type=ANGLE, help="Pixel: arcsec, arcmin, deg; bare: arcsec; default: 1/5 of the finest fringe."
+    "--size", type=click.IntRange(32, 32768), default=512, show_default=True, help="Number of pixels per side, even."
 )
 @click.option(
-    "--robust", type=click.FloatRange(-2, 2), help="Briggs weights, -2 uniform to 2 natural; default: natural."
+    "--scale",
+    type=ANGLE,
+    help="Size of a pixel, e.g. 2arcsec; a bare number is in arcsec; default: 1/5 of the finest fringe.",
+)
+@click.option(
+    "--robust",
+    type=click.FloatRange(-2, 2),
+    help="Briggs weighting, from -2 (uniform) to 2 (natural); default: natural.",
 )
 @sky_options(required=False)
 @threads_option

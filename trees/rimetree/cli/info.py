@@ -15,7 +15,7 @@ from .output import table
 @click.command("info")
 @click.option("--nodes", is_flag=True, help="List the node classes.")
 @click.option("--node", metavar="CLASS", help="Explain a node class: formula, children, state, units, e.g. PSV.")
-@click.option("--plugin", multiple=True, metavar="FILE", help="Load a plugin (.so) before; may be repeated.")
+@click.option("--plugin", multiple=True, metavar="FILE", help="Load this plugin (.so) first; may be repeated.")
 def command(nodes, node, plugin) -> None:
     """Show versions, devices and processor features; --nodes and --node tell what trees are made of."""
     import rimetree as rt

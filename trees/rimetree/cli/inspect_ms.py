@@ -1,4 +1,4 @@
-"""`rimetree inspect-ms`: what a Measurement Set holds, and what in it bites."""
+"""`rimetree inspect-ms`: what a Measurement Set contains, and what may cause trouble."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ _FAMILY = {
 
 @click.command("inspect-ms")
 @click.argument("ms", type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="Everything, as JSON.")
-@click.option("--antennas", is_flag=True, help="Also list the antennas: positions (ITRF), rows, what is usable, rms.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option(
+    "--antennas", is_flag=True, help="Also list the antennas: positions (ITRF), rows, fraction of usable data, rms."
+)
 @click.option("--quick", is_flag=True, help="Do not read flags, weights and visibilities: quicker on large sets.")
 def command(ms, as_json, antennas, quick) -> None:
     """Report antennas, baselines, times, missing rows, spectral windows, fields, flags, weights and UVW of MS.
 
-    Frequencies are channel centres, times are centres of time slots (UTC), directions in the frame of
-    the field (ICRS or J2000). Warnings at the end name
-    what bites: UVW that point elsewhere, EXPOSURE and INTERVAL that differ, columns whose writing was interrupted, ...
+    Frequencies are channel centres, times are centres of time slots (UTC), directions are in the frame of the field
+    (ICRS or J2000). Warnings at the end name what may cause trouble: UVW that point elsewhere, EXPOSURE and INTERVAL
+    that differ, columns whose writing was interrupted, ...
     """
     import rimetree as rt
 

@@ -46,7 +46,9 @@ class _Window(click.ParamType):
 
 @click.command("make-ms")
 @click.argument("ms", type=click.Path())
-@click.option("--telescope", required=True, help="Name (see --list-telescopes) or layout file (.csv).")
+@click.option(
+    "--telescope", required=True, help="Name of a telescope (see --list-telescopes), or a layout file (.csv)."
+)
 @click.option(
     "--list-telescopes",
     is_flag=True,
@@ -60,18 +62,28 @@ class _Window(click.ParamType):
     type=(RA, DEC),
     required=True,
     metavar="RA DEC",
-    help="3h32m30s -27d48m, 03:32:30 -27.48.00, or degrees.",
+    help="Direction of the phase centre: 3h32m30s -27d48m, 03:32:30 -27.48.00, or degrees.",
 )
 @click.option(
     "--frame",
     type=click.Choice(["J2000", "ICRS"]),
     default="J2000",
     show_default=True,
-    help="Of the phase centre; positions of sources count as in the same frame.",
+    help="Frame of the phase centre; positions of sources are taken to be in the same frame.",
 )
-@click.option("--duration", type=DURATION, default="1h", show_default=True, help="s, min, h; a bare number: seconds.")
 @click.option(
-    "--integration", type=DURATION, default="10s", show_default=True, help="Time slot: s, min; bare: seconds."
+    "--duration",
+    type=DURATION,
+    default="1h",
+    show_default=True,
+    help="Length of the observation, in s, min or h; a bare number is in seconds.",
+)
+@click.option(
+    "--integration",
+    type=DURATION,
+    default="10s",
+    show_default=True,
+    help="Length of a time slot, in s or min; a bare number is in seconds.",
 )
 @click.option("--start", metavar="UTC", help="When the first time slot begins, e.g. 2025-01-01T20:30:00.")
 @click.option(
@@ -80,20 +92,26 @@ class _Window(click.ParamType):
     metavar="HOURS",
     help="Hour angle at the start, e.g. -3h; the day is that of --start, or 2025-01-01.",
 )
-@click.option("--freq", type=FREQUENCY, help="Centre of the band: Hz, MHz, GHz; default: the telescope's.")
-@click.option("--bandwidth", type=BANDWIDTH, help="All channels together; negative: descending; default: telescope's.")
+@click.option("--freq", type=FREQUENCY, help="Centre of the band, e.g. 1.4GHz; default: the telescope's.")
+@click.option(
+    "--bandwidth",
+    type=BANDWIDTH,
+    help="Width of all channels together; negative: channels descend; default: the telescope's.",
+)
 @click.option("--channels", type=click.IntRange(min=1), default=64, show_default=True, help="Number of channels.")
 @click.option(
     "--spw",
     type=_Window(),
     multiple=True,
     metavar="CENTRE:BANDWIDTH:CHANNELS",
-    help="Spectral window, instead of --freq, --bandwidth, --channels; may be repeated.",
+    help="A spectral window, e.g. 1.4GHz:64MHz:64, instead of --freq, --bandwidth and --channels; may be repeated.",
 )
 @click.option("--correlations", metavar="LIST", help='e.g. "XX,YY"; default: all four of the telescope\'s feed.')
-@click.option("--autocorrelations", is_flag=True, help="Also rows of an antenna with itself.")
-@click.option("--weight-spectrum", is_flag=True, help="Also WEIGHT_SPECTRUM, all 1.")
-@click.option("--field-name", default="", help="Name of the field; default: from the phase centre, J0332-2748.")
+@click.option("--autocorrelations", is_flag=True, help="Also make rows of each antenna with itself.")
+@click.option("--weight-spectrum", is_flag=True, help="Also make the column WEIGHT_SPECTRUM, all 1.")
+@click.option(
+    "--field-name", default="", help="Name of the field; default: made from the phase centre, e.g. J0332-2748."
+)
 @click.option("--overwrite", is_flag=True, help="Replace a Measurement Set that exists.")
 def command(
     ms, telescope, phase_centre, duration, integration, start, start_ha, freq, bandwidth, channels, spw, **rest

@@ -9,8 +9,17 @@ from .output import log
 
 @click.command("plot-solutions")
 @click.argument("solutions", type=click.Path())
-@click.option("-o", "--output", multiple=True, required=True, metavar="FILE", help=".png, .pdf or .html; repeatable.")
-@click.option("--against", type=click.Choice(["time", "freq"]), default="time", show_default=True, help="Abscissa.")
+@click.option(
+    "-o",
+    "--output",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="Picture to write: .png, .pdf or .html; may be repeated.",
+)
+@click.option(
+    "--against", type=click.Choice(["time", "freq"]), default="time", show_default=True, help="Horizontal axis."
+)
 @click.option("--term", multiple=True, metavar="NAME", help="Only this term; may be repeated.")
 @click.option("--antenna", multiple=True, metavar="NAME", help="Only this antenna; may be repeated.")
 @click.option("--direction", multiple=True, metavar="NAME", help="Only this patch or source; may be repeated.")

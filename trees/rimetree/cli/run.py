@@ -26,8 +26,12 @@ from .selection import (
 @rows_options
 @click.option("--evaluate", "node", metavar="NODE", help='Print the values of a node, e.g. "K:0:1"; writes nothing.')
 @click.option("--freq", type=FREQUENCY, multiple=True, help="For --evaluate: frequency of a cell; may be repeated.")
-@click.option("--time", type=float, multiple=True, help="For --evaluate: MJD in seconds (UTC); may be repeated.")
-@click.option("--dry-run", is_flag=True, help="Build the forest, say what it would take, evaluate nothing.")
+@click.option(
+    "--time", type=float, multiple=True, help="For --evaluate: time of a cell, MJD in seconds (UTC); may be repeated."
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Build the forest and say what memory it would take, but evaluate nothing."
+)
 @wait_option
 @click.option("--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text.")
 def command(

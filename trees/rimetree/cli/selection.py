@@ -15,8 +15,10 @@ from .quantities import BYTES, DEC, DURATION, RA
 
 def rows_options(function: Callable) -> Callable:
     """--field and --ddid."""
-    function = click.option("--ddid", type=click.IntRange(min=0), help="Only this DATA_DESC_ID.")(function)
-    return click.option("--field", type=click.IntRange(min=0), help="Only this FIELD_ID.")(function)
+    function = click.option(
+        "--ddid", type=click.IntRange(min=0), help="Only rows of this DATA_DESC_ID; `rimetree inspect-ms` lists them."
+    )(function)
+    return click.option("--field", type=click.IntRange(min=0), help="Only rows of this FIELD_ID.")(function)
 
 
 def sky_options(required: bool) -> Callable:
@@ -24,12 +26,14 @@ def sky_options(required: bool) -> Callable:
 
     def add(function: Callable) -> Callable:
         function = click.option(
-            "--skip-unsupported", is_flag=True, help="Leave out, and list, what cannot be expressed; else an error."
+            "--skip-unsupported",
+            is_flag=True,
+            help="Leave out sources that RimeTree cannot predict, and list them; without it they are an error.",
         )(function)
         function = click.option(
             "--sky-format",
             type=click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"]),
-            help="Default: found from the file's content.",
+            help="Format of the sky model; default: found from the file's content.",
         )(function)
         return click.option(
             "--sky", required=required, metavar="FILE", help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive."
@@ -45,8 +49,8 @@ def model_column_option(function: Callable) -> Callable:
         "model_columns",
         multiple=True,
         metavar="[NAME=]COLUMN",
-        help="A column of the set as the model instead of --sky; may be repeated. Each is a direction (NAME, else "
-        'COLUMN) to terms "per patch"; else the model is their sum.',
+        help="Take this column of the set as the model, instead of --sky; may be repeated. The model is their sum; "
+        'for terms "per patch" each column is a direction, called NAME or else COLUMN.',
     )(function)
 
 
@@ -64,16 +68,19 @@ def read_model(sky: str | None, sky_format: str | None, skip_unsupported: bool, 
 def evaluation_options(function: Callable) -> Callable:
     """--precision, --tolerance, --device, --threads, --memory and --time-slots."""
     function = click.option(
-        "--time-slots", type=click.IntRange(min=1), help="Per time-slot group; default: as many as fit into memory."
+        "--time-slots",
+        type=click.IntRange(min=1),
+        help="Time slots that are read and evaluated together; default: as many as fit into memory, at most 64.",
     )(function)
     function = click.option(
-        "--memory", type=BYTES, help="What results may take, e.g. 4GiB; default: half of the memory that is free."
+        "--memory", type=BYTES, help="Memory for results, e.g. 4GiB; default: half of the memory that is free."
     )(function)
     function = click.option(
         "--device",
         metavar="NAMES",
-        help="auto (all GPUs), none, or names with commas between them, as `rimetree info` lists; default: the "
-        "environment variable RIMETREE_DEVICE, else none. A DeviceMemory node in the tree has the last word.",
+        help="Where to evaluate: auto (all GPUs), none (the host), or names with commas between them, as `rimetree "
+        "info` lists them. Default: the environment variable RIMETREE_DEVICE, else none. A DeviceMemory node in the "
+        "tree overrides this.",
     )(function)
     return accuracy_options(threads_option(function))
 
@@ -93,7 +100,8 @@ def threads_option(function: Callable) -> Callable:
     return click.option(
         "--threads",
         type=click.IntRange(min=1),
-        help="Cores to use; default: RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else all that this process may use.",
+        help="Number of threads; default: the environment variable RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else "
+        "one for each core that this process may use.",
     )(function)
 
 
@@ -102,14 +110,15 @@ def accuracy_options(function: Callable) -> Callable:
     function = click.option(
         "--tolerance",
         type=click.FloatRange(min=1e-12, max=1, max_open=True),
-        help="Of visibilities, as a fraction of the total flux; the cheapest method that meets it is taken.",
+        help="Largest error that visibilities may have, as a fraction of the total flux. The cheapest method that "
+        "keeps to it is used. Default: 1e-12 for double precision, 1e-6 for single.",
     )(function)
     return click.option(
         "--precision",
         type=click.Choice(["double", "single"]),
         default="double",
         show_default=True,
-        help="Of the kernels; phases are always double.",
+        help="Numbers to sum visibilities in; phases are always in double precision.",
     )(function)
 
 
@@ -119,9 +128,9 @@ def outcome_options(function: Callable) -> Callable:
     function = click.option(
         "--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text."
     )(function)
-    return click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, write nothing.")(
-        function
-    )
+    return click.option(
+        "--dry-run", is_flag=True, help="Check everything and say what would be done, but write nothing."
+    )(function)
 
 
 def wait_option(function: Callable) -> Callable:
@@ -130,7 +139,8 @@ def wait_option(function: Callable) -> Callable:
         "--wait",
         type=DURATION,
         default=0.0,
-        help="For how long to wait where another program writes to the set; default: not at all. Readers do no harm.",
+        help="How long to wait if another program is writing to the set, e.g. 10min; default: do not wait. Programs "
+        "that only read it do not matter.",
     )(function)
 
 
@@ -158,7 +168,7 @@ def centre_option(function: Callable) -> Callable:
         "--phase-centre",
         type=(RA, DEC),
         metavar="RA DEC",
-        help="Where the UVW point, if not where the FIELD table says; in the frame of the field.",
+        help="Direction that the UVW were made for, if not the one in the FIELD table; in the frame of the field.",
     )(function)
 
 
@@ -166,10 +176,12 @@ def tree_options(function: Callable) -> Callable:
     """What the tree of a sky model is like: --no-smearing, --many-node, --phase-centre."""
     function = centre_option(function)
     function = click.option(
-        "--many-node", is_flag=True, help="One tree of small nodes per source and baseline instead of PSV nodes."
+        "--many-node",
+        is_flag=True,
+        help="Write the tree with small nodes for each source and baseline, not with one PSV node per baseline.",
     )(function)
     return click.option(
-        "--no-smearing", is_flag=True, help="No smearing over the integration time and the channel width."
+        "--no-smearing", is_flag=True, help="Leave out smearing over integration time and channel width."
     )(function)
 
 

@@ -25,9 +25,15 @@ from .selection import (
 @click.command("simulate")
 @click.argument("ms", type=click.Path())
 @sky_options(required=True)
-@click.option("--column", default="MODEL_DATA", show_default=True, help="To write; made where it is missing.")
-@click.option("--noise", type=click.FloatRange(min=0), default=0.0, metavar="JY", help="Add noise: standard deviation.")
-@click.option("--seed", type=int, default=0, help="Decides the numbers of the noise.")
+@click.option("--column", default="MODEL_DATA", show_default=True, help="Column to write; created if it is missing.")
+@click.option(
+    "--noise",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="JY",
+    help="Add noise of this standard deviation, to real and imaginary part each.",
+)
+@click.option("--seed", type=int, default=0, help="Seed of the noise: the same seed gives the same noise.")
 @tree_options
 @evaluation_options
 @as_written_option

@@ -23,11 +23,21 @@ def command() -> None:
 
 @command.command("show")
 @click.argument("file", type=click.Path())
-@click.option("--format", "file_format", type=_FORMATS, help="Default: found from the content.")
-@click.option("--skip-unsupported", is_flag=True, help="Leave out, and list, what cannot be expressed; else an error.")
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Sources to list, brightest.")
-@click.option("--freq", type=FREQUENCY, help="Also Stokes I at this frequency (Hz, MHz, GHz).")
-@click.option("--json", "as_json", is_flag=True, help="All sources as JSON: radians, Jy, Hz.")
+@click.option("--format", "file_format", type=_FORMATS, help="Format of FILE; default: found from its content.")
+@click.option(
+    "--skip-unsupported",
+    is_flag=True,
+    help="Leave out sources that RimeTree cannot predict, and list them; without it they are an error.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=50,
+    show_default=True,
+    help="How many sources to list, the brightest first.",
+)
+@click.option("--freq", type=FREQUENCY, help="Also list Stokes I at this frequency, e.g. 150MHz.")
+@click.option("--json", "as_json", is_flag=True, help="Print all sources as JSON, in radians, Jy and Hz.")
 def show(file, file_format, skip_unsupported, limit, freq, as_json) -> None:
     """List the sources of sky model FILE: positions, fluxes (Jy), spectra, shapes."""
     model = read_sky(file, file_format, skip_unsupported)
@@ -99,9 +109,18 @@ def _row(source) -> list:
 @click.argument("source", type=click.Path())
 @click.argument("target", type=click.Path())
 @click.option("--from", "source_format", type=_FORMATS, help="Format of SOURCE; default: found from the content.")
-@click.option("--to", "target_format", type=_WRITABLE, help="Default: wsclean for *-sources.txt, else bbs.")
-@click.option("--drop-patches", is_flag=True, help="Put all sources into no patch, for formats without patches.")
-@click.option("--skip-unsupported", is_flag=True, help="Leave out, and list, what cannot be expressed; else an error.")
+@click.option(
+    "--to",
+    "target_format",
+    type=_WRITABLE,
+    help="Format to write; default: wsclean if the file is called *-sources.txt, else bbs.",
+)
+@click.option("--drop-patches", is_flag=True, help="Forget which patch a source is in, for formats without patches.")
+@click.option(
+    "--skip-unsupported",
+    is_flag=True,
+    help="Leave out sources that RimeTree cannot predict, and list them; without it they are an error.",
+)
 @click.option("--min-flux", type=float, metavar="JY", help="Only sources of at least this |I| (Jy).")
 def convert(source, target, source_format, target_format, drop_patches, skip_unsupported, min_flux) -> None:
     """Convert sky model SOURCE to TARGET, which appears complete or not at all.

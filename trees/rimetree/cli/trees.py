@@ -14,9 +14,9 @@ def forest_options(function: Callable) -> Callable:
     """Arguments and options that say which forest is meant."""
     for add in (tree_options, sky_options(required=False), rows_options):
         function = add(function)
-    function = click.option("--column", default="MODEL_DATA", show_default=True, help="That the tree of --sky writes.")(
-        function
-    )
+    function = click.option(
+        "--column", default="MODEL_DATA", show_default=True, help="Column that the tree of --sky writes."
+    )(function)
     return click.argument("what", nargs=-1, required=True, metavar="[SCRIPT.py] [MS] [-- ARGUMENTS...]")(function)
 
 
