@@ -17,7 +17,14 @@ RESULTS = {
     *(rt.DerivativeCheck, rt.NodeDef, rt.NodeStub, rt.Parameter, rt.Result, rt.SkyNodes, rt.SolutionFlag),
     *(rt.SolveReport, rt.Verification, ms.Created, ms.MsGroup, ms.RunReport, sky.Skipped),
     *(calibration.CalibrationReport, calibration.ChunkReport, calibration.GroupPlan, calibration.Kind),
-    *(calibration.MemoryNeed, calibration.NewFlags, ms.FlagChange, ms.FlagVersion),
+    *(
+        calibration.MemoryNeed,
+        calibration.NewFlags,
+        calibration.Stage,
+        calibration.FluxRatio,
+        ms.FlagChange,
+        ms.FlagVersion,
+    ),
 }
 
 WRONG_SHAPE = np.ones((2, 1, 3, 1, 2, 1, 2))
@@ -49,7 +56,7 @@ def calls(tmp_path_factory):
     sky.write(model, text)
     tables = str(folder / "a.h5")
     calibration.write_h5parm(tables, solutions)
-    plans = calibration.plan_groups(path, terms, options)
+    stages = calibration.plan_stages(path, terms, options)
     tree = {"sky": model, "phase_centre_rad": (0.3, -0.5), "baselines": [(0, 1)], "feed": "linear"}
     tree |= {"smearing": True, "column": "MODEL_DATA", "noise_jy": 1.0, "seed": 3}
     rows = {"data_desc_id": 0, "field_id": 0, "autocorrelations": False, "time_slots": 1, "channels": (0, 4)}
@@ -99,9 +106,10 @@ def calls(tmp_path_factory):
         "ms.OpenSet": (ms.OpenSet, {"path": path}),
         "ms.Tiles": (ms.Tiles, {"path": path, "columns": ["DATA"], "options": ms.run_options()}),
         "ms.baselines": (ms.baselines, {"path": path, **rows}),
+        "ms.Scan": (ms.Scan, {"phase_centre_rad": (0.1, 0.1), "duration_s": 20.0, "field_name": "a"}),
         "ms.create": (
             ms.create,
-            {"path": path, "telescope": telescope, "phase_centre_rad": (0.1, 0.1), "duration_s": 20.0}
+            {"path": path, "telescope": telescope, "phase_centre_rad": (0.1, 0.1), "duration_s": 20.0, "scans": ()}
             | {"integration_s": 10.0, "start": "2025-01-01", "start_mjd_s": 5e9, "start_hour_angle_rad": 0.0}
             | {"bands": ms.Band((1e9,), (1e6,)), "correlations": "XX YY", "autocorrelations": False}
             | {"weight_spectrum": False, "columns": ["DATA"], "field_name": "a", "overwrite": False},
@@ -151,9 +159,14 @@ def calls(tmp_path_factory):
         "calibration.calibrate": (
             calibration.calibrate,
             {"path": path, "sky": model, "terms": terms, "out": "none.h5", "options": options, "on_chunk": print}
-            | {"on_iteration": print, "plans": plans},
+            | {"on_iteration": print, "stages": stages},
         ),
-        "calibration.check": (calibration.check, {"sky": model, "terms": terms, "options": options, "plans": plans}),
+        "calibration.chain_for": (calibration.chain_for, {"files": [[solutions]], "group": group}),
+        "calibration.check": (
+            calibration.check,
+            {"sky": model, "terms": terms, "options": options, "stages": stages},
+        ),
+        "calibration.field_numbers": (calibration.field_numbers, {"names": ["a"], "wanted": ["a"]}),
         "calibration.count_new_flags": (
             calibration.count_new_flags,
             {"group": group, "used": None, "opened": ms.OpenSet(path)},
@@ -162,6 +175,11 @@ def calls(tmp_path_factory):
         "calibration.parse_term": (calibration.parse_term, {"text": "G: diag"}),
         "calibration.parse_terms": (calibration.parse_terms, {"texts": ["G: diag"]}),
         "calibration.plan_groups": (calibration.plan_groups, {"path": path, "terms": terms, "options": options}),
+        "calibration.plan_stages": (calibration.plan_stages, {"path": path, "terms": terms, "options": options}),
+        "calibration.transfer_flux_scale": (
+            calibration.transfer_flux_scale,
+            {"sets": [solutions], "reference_field": 0},
+        ),
         "calibration.read_h5parm": (calibration.read_h5parm, {"path": tables}),
         "calibration.write_h5parm": (calibration.write_h5parm, {"path": tables, "sets": [solutions]}),
         "calibration.solutions_for": (calibration.solutions_for, {"sets": [solutions], "group": group}),

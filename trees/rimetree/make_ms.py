@@ -17,13 +17,13 @@ from . import _core, telescopes
 from ._core import Error
 from .arguments import check_fields, checked
 from .machine import size_text
+from .make_ms_scans import Scan, fields_of
 from .telescopes import Telescope
 
 # Of the sidereal day (IERS Conventions 2010, table 1.1).
 _EARTH_ROTATION_RAD_S = 7.292115e-5
 _DEFAULT_CHANNELS = 64
 _DEFAULT_DATE_MJD_S = 60676.0 * 86400.0  # 2025-01-01
-_MAX_TIMES = 10_000_000
 _CORRELATIONS = {"linear": ("XX", "XY", "YX", "YY"), "circular": ("RR", "RL", "LR", "LL")}
 _NUMBERS = {"RR": 5, "RL": 6, "LR": 7, "LL": 8, "XX": 9, "XY": 10, "YX": 11, "YY": 12}
 
@@ -95,9 +95,10 @@ def create(
     path: str | os.PathLike,
     telescope: Telescope | str | os.PathLike,
     *,
-    phase_centre_rad: Sequence[float],
-    duration_s: float,
     integration_s: float,
+    phase_centre_rad: Sequence[float] | None = None,
+    duration_s: float | None = None,
+    scans: Sequence[Scan] = (),
     start: str | None = None,
     start_mjd_s: float | None = None,
     start_hour_angle_rad: float | None = None,
@@ -119,6 +120,8 @@ def create(
     phase_centre_rad: right ascension and declination, in `frame` ("J2000" or "ICRS").
     duration_s, integration_s: of the observation and of each time slot; the last slot is left out where it does not
         fit whole.
+    scans: instead of a phase centre and a duration: what is observed one after the other, each scan a field of its own
+        or one that was looked at before.
     start: UTC date and time (ISO 8601) at which the first integration begins; `start_mjd_s`: the same in seconds of
         MJD; `start_hour_angle_rad`: the hour angle then, and the day is that of `start` or 2025-01-01. With none of
         them the source transits in the middle of the observation.
@@ -133,26 +136,28 @@ def create(
     if os.path.lexists(path) and not overwrite:
         raise Error(f"creating {path} failed: it exists; choose another name or ask to overwrite it")
     array = telescope if isinstance(telescope, Telescope) else telescopes.get(telescope)
-    centre = _phase_centre(phase_centre_rad)
+    scans = _scans(phase_centre_rad, duration_s, field_name, scans)
     if frame not in ("J2000", "ICRS"):
         raise Error(f"frame is {frame!r}; it must be J2000 or ICRS")
     bands = _bands(bands, array)
     types = _correlation_types(correlations, array)
-    for what, value in (("duration_s", duration_s), ("integration_s", integration_s)):
-        if not (math.isfinite(value) and value > 0):
-            raise Error(f"{what} is {value:g} s; it must be positive")
-    n_time = math.floor(duration_s / integration_s * (1 + 1e-12))
-    if not 1 <= n_time <= _MAX_TIMES:
-        raise Error(f"{duration_s:g} s hold {n_time} integrations of {integration_s:g} s; expected 1 to {_MAX_TIMES}")
+    if not (math.isfinite(integration_s) and integration_s > 0):
+        raise Error(f"integration_s is {integration_s:g} s; it must be positive")
+    slots = [scan.n_time(integration_s) for scan in scans]
+    n_time = sum(slots)
+    fields, field_of_scan = fields_of(scans)
     first, second = np.triu_indices(len(array), 0 if autocorrelations else 1)
     size = _check_space(path, n_time * len(first), bands, len(types), len(columns), weight_spectrum)
 
-    begin_s = _begin(array, centre, duration_s, start, start_mjd_s, start_hour_angle_rad)
+    duration_s = sum(scan.duration_s for scan in scans)
+    begin_s = _begin(array, scans[0].centre, duration_s, start, start_mjd_s, start_hour_angle_rad)
     dut1_s = _dut1(begin_s + duration_s / 2)
     time_s = begin_s + (np.arange(n_time) + 0.5) * integration_s
-    antenna_uvw_m = _antenna_uvw(array, centre, time_s, dut1_s)
+    own = list(zip(scans, np.split(time_s, np.cumsum(slots)[:-1]), strict=True))
+    antenna_uvw_m = np.concatenate([_antenna_uvw(array, scan.centre, times, dut1_s) for scan, times in own])
     uvw_m = antenna_uvw_m[:, first] - antenna_uvw_m[:, second]
-    elevation, hour_angle = _horizontal(array, centre, time_s, dut1_s)
+    above = [_horizontal(array, scan.centre, times, dut1_s) for scan, times in own]
+    elevation, hour_angle = (np.concatenate([one[i] for one in above]) for i in (0, 1))
     _warn_of_horizon(elevation)
     description = {
         "telescope": array.observatory,
@@ -165,13 +170,10 @@ def create(
             )
         ],
         "fields": [
-            {
-                "name": field_name or _field_name(centre),
-                "ra_rad": centre[0],
-                "dec_rad": centre[1],
-                "frame": frame,
-            }
+            {"name": field.name, "ra_rad": field.centre[0], "dec_rad": field.centre[1], "frame": frame}
+            for field in fields
         ],
+        "field_of_time": np.repeat(field_of_scan, slots).tolist(),
         "spectral_windows": [
             {
                 "name": band.name or f"SPW{index}",
@@ -206,11 +208,11 @@ def create(
     )
 
 
-def _phase_centre(radec: Sequence[float]) -> NDArray[np.float64]:
-    centre = np.array(radec, dtype=float)
-    if centre.shape != (2,) or not np.isfinite(centre).all() or abs(centre[1]) > math.pi / 2:
-        raise Error(f"phase_centre_rad is {radec!r}; expected right ascension and a declination within +-pi/2, radians")
-    return centre
+def _scans(phase_centre_rad, duration_s, field_name: str, scans: Sequence[Scan]) -> list[Scan]:
+    """What is observed, of a list or of one phase centre; raises `Error` for both, or none."""
+    if (phase_centre_rad is None) == (not scans) or (phase_centre_rad is None) != (duration_s is None):
+        raise Error("give phase_centre_rad and duration_s, or scans")
+    return list(scans) or [Scan(phase_centre_rad, duration_s, field_name)]
 
 
 def _bands(bands: Band | Sequence[Band] | None, array: Telescope) -> list[Band]:
@@ -353,11 +355,3 @@ def _warn_of_horizon(elevation: NDArray[np.float64]) -> None:
             f"{math.degrees(elevation.min()):.1f} to {math.degrees(elevation.max()):.1f} deg)",
             stacklevel=3,
         )
-
-
-def _field_name(centre: NDArray[np.float64]) -> str:
-    """ "J0954+1743" of a direction."""
-    # Names are cut, not rounded; but 2h59m59.9999999s is what 3h becomes in radians.
-    minutes = int(math.degrees(centre[0] % (2 * math.pi)) * 4 + 1e-6) % 1440
-    arcmin = int(abs(math.degrees(centre[1])) * 60 + 1e-6)
-    return f"J{minutes // 60:02d}{minutes % 60:02d}{'-' if centre[1] < 0 else '+'}{arcmin // 60:02d}{arcmin % 60:02d}"

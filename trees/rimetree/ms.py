@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .flag_versions import FlagChange, FlagVersion, flag_versions, restore_flags, save_flags, save_flags_before
 from .make_ms import Band, Created, create
+from .make_ms_scans import Scan
 from .ms_group import MsGroup, groups
 from .ms_reading import (
     CORRELATION_NAMES,
@@ -29,6 +30,7 @@ __all__ = [
     "MsGroup",
     "OpenSet",
     "RunReport",
+    "Scan",
     "Tiles",
     "baselines",
     "check_writable",

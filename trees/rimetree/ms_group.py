@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,45 +72,59 @@ class MsGroup:
 def groups(
     path: str | os.PathLike,
     *,
-    data_desc_id: int | None = None,
-    field_id: int | None = None,
+    data_desc_id: int | Sequence[int] | None = None,
+    field_id: int | Sequence[int] | None = None,
     autocorrelations: bool = False,
     summary: dict | None = None,
 ) -> list[MsGroup]:
     """The groups of rows of a Measurement Set that need a tree each, by field.
 
     All data descriptions of a field go together where their feeds are of one kind; otherwise each is a group.
-    `data_desc_id`, `field_id`: only these. `summary`: what `ms.inspect` said, if it was asked already. Raises `Error`
-    where nothing is selected or the correlations are such that no visibility can be written.
+    `data_desc_id`, `field_id`: only this, or these. `summary`: what `ms.inspect` said, if it was asked already.
+    Raises `Error` where nothing is selected or the correlations are such that no visibility can be written.
     """
     path = os.fspath(path)
     summary = summary or inspect(path, scan_cells=False)
-    _check_ids(summary, data_desc_id, field_id)
+    windows, fields = chosen_ids(data_desc_id), chosen_ids(field_id)
+    _check_ids(summary, windows, fields)
     found: dict[int, list[dict]] = {}
     for part in summary["groups"]:
-        wanted = data_desc_id in (None, part["data_desc_id"]) and field_id in (None, part["field_id"])
+        wanted = part["data_desc_id"] in (windows or {part["data_desc_id"]})
+        wanted = wanted and part["field_id"] in (fields or {part["field_id"]})
         if wanted and part["n_row"] > (0 if autocorrelations else part["n_autocorrelation"]):
             found.setdefault(part["field_id"], []).append(part)
     if not found:
         raise Error(f"{path} has no rows {'' if autocorrelations else 'between different antennas '}that are selected")
-    all_rows = field_id is None and data_desc_id is None and len(found) == 1
+    all_rows = fields is None and windows is None and len(found) == 1
     opened = OpenSet(path)
     result = []
     for field, parts in sorted(found.items()):
         feeds = {_feed(summary, part["data_desc_id"]) for part in parts}
-        together = len(feeds) == 1 and data_desc_id is None
+        # Rows of one, or of all: so they are read.
+        together = len(feeds) == 1 and windows is None
         for some in [parts] if together else [[part] for part in parts]:
             result.append(_group(opened, summary, field, some, together, all_rows, autocorrelations))
     return result
 
 
-def _check_ids(summary: dict, data_desc_id: int | None, field_id: int | None) -> None:
+def chosen_ids(ids: int | Sequence[int] | None) -> set[int] | None:
+    """One number, or several, as a set; None for all. Raises `Error` for none at all."""
+    if ids is None:
+        return None
+    found = {int(ids)} if isinstance(ids, Integral) else {int(one) for one in ids}
+    if not found:
+        raise Error("no field or data description is selected: give at least one, or None for all")
+    return found
+
+
+def _check_ids(summary: dict, windows: set[int] | None, fields: set[int] | None) -> None:
     for what, wanted, known in (
-        ("DATA_DESC_ID", data_desc_id, summary["data_descriptions"]),
-        ("FIELD_ID", field_id, summary["fields"]),
+        ("DATA_DESC_ID", windows, summary["data_descriptions"]),
+        ("FIELD_ID", fields, summary["fields"]),
     ):
-        if wanted is not None and not 0 <= wanted < len(known):
-            raise Error(f"{summary['path']} has no {what} {wanted}; it has 0 to {len(known) - 1}")
+        for one in sorted(wanted or ()):
+            if not 0 <= one < len(known):
+                raise Error(f"{summary['path']} has no {what} {one}; it has 0 to {len(known) - 1}")
 
 
 def _correlations(summary: dict, data_desc_id: int) -> Sequence[str]:

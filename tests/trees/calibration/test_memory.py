@@ -28,7 +28,7 @@ def needs(tmp_path):
                 path, "kat-7", phase_centre_rad=(0.93, -0.485), duration_s=10 * slots, integration_s=10, bands=bands
             )
         parsed, options = parse_terms(terms), CalibrationOptions(**options)
-        (found,) = calibration.check(SKY, parsed, options, calibration.plan_groups(path, parsed, options))
+        ((found,),) = calibration.check(SKY, parsed, options, calibration.plan_stages(path, parsed, options))
         return found
 
     return need
@@ -97,11 +97,11 @@ def test_what_does_not_fit_is_solved_a_few_slots_at_a_time(tmp_path, observe):
 
     observe(path, SKY, (0.93, -0.485), jones, noise_jy=0.1, flag=rng.random((21, 12, 16)) < 0.1)
     terms, found = parse_terms(["A: amplitude", "P: phase, 30s"]), []
-    plans = calibration.plan_groups(path, terms, CalibrationOptions())
-    (need,) = calibration.check(SKY, terms, CalibrationOptions(), plans)
+    stages = calibration.plan_stages(path, terms, CalibrationOptions())
+    ((need,),) = calibration.check(SKY, terms, CalibrationOptions(), stages)
     for limit in (None, int(1.3 * (need.equations + need.data))):
         options = CalibrationOptions(overwrite=True, memory_bytes=limit)
-        (used,) = calibration.check(SKY, terms, options, plans)
+        ((used,),) = calibration.check(SKY, terms, options, stages)
         assert used.slots == (12 if limit is None else 2)
         report = calibration.calibrate(path, SKY, terms, tmp_path / "sol.h5", options)
         assert report.converged == report.solves == 1

@@ -198,14 +198,14 @@ def tables(path):
 def test_ctrl_c_says_how_to_go_on(command, observed, sky_file, tmp_path, monkeypatch):
     from rimetree.cli import calibrate
 
-    shown = calibrate._Progress.chunk
+    shown = calibrate.Progress.chunk
 
     def chunk(self, report):
         shown(self, report)
         if report.index == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(calibrate._Progress, "chunk", chunk)
+    monkeypatch.setattr(calibrate.Progress, "chunk", chunk)
     arguments = ("calibrate", observed, "--sky", sky_file, "--term", "G: diag, 1slot", "--out", tmp_path / "sol.h5")
     assert "2 of 5 chunks are solved: --resume goes on" in command(*arguments, code=130).stderr
     monkeypatch.undo()
@@ -223,11 +223,11 @@ def test_a_killed_run_is_resumed_with_the_same_result(command, process, observed
         "import sys, time\n"
         "from rimetree import calibration\n"
         "from rimetree.cli import calibrate\n"
-        "shown = calibrate._Progress.chunk\n"
+        "shown = calibrate.Progress.chunk\n"
         "def chunk(self, report):\n"
         "    shown(self, report)\n"
         f"    time.sleep(600 if report.index + 1 == {chunks_before} else 0)\n"
-        "calibrate._Progress.chunk = chunk\n"
+        "calibrate.Progress.chunk = chunk\n"
         "from rimetree.cli import main\n"
         "main()\n"
     )

@@ -7,9 +7,11 @@ solutions, = calibration.read_h5parm("sol.h5")
 solutions["G"].gain()  # [time, freq, antenna, direction, 2, 2]
 """
 
-from .apply import apply_tree, groups_by_window, solutions_for
+from .apply import apply_tree, groups_by_window
 from .calibrate import calibrate, check
+from .choosing import chain_for, solutions_for
 from .errors import CalibrationError
+from .flux_scale import FluxRatio, transfer_flux_scale
 from .h5parm import read_h5parm, write_h5parm
 from .kinds import KINDS, Kind
 from .memory import MemoryNeed
@@ -19,6 +21,7 @@ from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .reports import CalibrationReport, ChunkReport
 from .solutions import Solutions
 from .solve_trees import DataSelection, SolverOptions
+from .stages import Stage, field_numbers, plan_stages
 from .term_solutions import INTERPOLATIONS, TermSolutions
 from .terms import Interval, Term, parse_term, parse_terms
 
@@ -30,6 +33,7 @@ __all__ = [
     "CalibrationReport",
     "ChunkReport",
     "DataSelection",
+    "FluxRatio",
     "GroupPlan",
     "Interval",
     "Kind",
@@ -38,17 +42,22 @@ __all__ = [
     "NewFlags",
     "Solutions",
     "SolverOptions",
+    "Stage",
     "Term",
     "TermSolutions",
     "apply_tree",
     "calibrate",
+    "chain_for",
     "check",
     "count_new_flags",
+    "field_numbers",
     "groups_by_window",
     "parse_term",
     "parse_terms",
     "plan_groups",
+    "plan_stages",
     "read_h5parm",
     "solutions_for",
+    "transfer_flux_scale",
     "write_h5parm",
 ]

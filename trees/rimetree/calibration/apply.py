@@ -20,6 +20,7 @@ from .. import nodes as rt
 from ..arguments import checked
 from ..cells import Cells
 from ..ms import MsGroup, groups, inspect
+from ..ms_group import chosen_ids
 from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
 from ..sky_trees import sink_nodes
@@ -85,7 +86,7 @@ def apply_tree(
             value = ns.residual(p, q) << rt.Subtract(value, ns.model(p, q))
         if correct and solutions.diagonal:
             factor = rt.MatrixMultiply(ns.inverse(p), rt.ConjTranspose(ns.inverse(q)))
-            value = ns.corrected(p, q) << rt.Multiply(value, factor)
+            value = ns.corrected(p, q) << rt.Multiply(value, factor, elementwise=True)
         elif correct:
             value = ns.corrected(p, q) << rt.MatrixMultiply(ns.inverse(p), value, rt.ConjTranspose(ns.inverse(q)))
         good = rt.MatrixMultiply(ns.good(p), rt.Transpose(ns.good(q)))
@@ -131,35 +132,26 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
 
 
 @checked
-def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
-    """The solution set for a group: that of its own window, if it was made from this set, else that with the nearest
-    frequencies."""
-    for solutions in sets:
-        made_from = solutions.provenance
-        # One set may be of several windows that were solved together.
-        windows = str(made_from.get("data_desc_ids") or f"{made_from.get('data_desc_id', -1):.0f}").split()
-        if made_from.get("measurement_set") == os.path.realpath(group.path) and str(group.data_desc_ids[0]) in windows:
-            return solutions
-
-    def distance(solutions: Solutions) -> float:
-        low, high = group.frequency_hz
-        centre = np.concatenate([term.frequency_hz for term in solutions.terms])
-        return float(np.abs(np.array([centre.min() - low, centre.max() - high])).max())
-
-    return min(sets, key=distance)
-
-
-@checked
 def groups_by_window(
-    path: str | os.PathLike, *, data_desc_id: int | None = None, field_id: int | None = None
+    path: str | os.PathLike,
+    *,
+    data_desc_id: int | Sequence[int] | None = None,
+    field_id: int | Sequence[int] | None = None,
 ) -> list[MsGroup]:
     """As `ms.groups`, but one group for each field and data description."""
     summary = inspect(path, scan_cells=False)
-    ids = sorted({part["data_desc_id"] for part in summary["groups"] if data_desc_id in (None, part["data_desc_id"])})
+    windows, fields = chosen_ids(data_desc_id), chosen_ids(field_id)
+    there = {
+        (part["data_desc_id"], part["field_id"])
+        for part in summary["groups"]
+        if part["data_desc_id"] in (windows or {part["data_desc_id"]})
+        and part["field_id"] in (fields or {part["field_id"]})
+    }
     found = [
         group
-        for one in ids
-        if any(p["data_desc_id"] == one and field_id in (None, p["field_id"]) for p in summary["groups"])
-        for group in groups(path, data_desc_id=one, field_id=field_id, summary=summary)
+        for one in sorted({window for window, _ in there})
+        for group in groups(
+            path, data_desc_id=one, field_id=sorted({f for window, f in there if window == one}), summary=summary
+        )
     ]
     return found or groups(path, data_desc_id=data_desc_id, field_id=field_id, summary=summary)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
-
-import numpy as np
 
 from ..arguments import checked
 from ..ms import OpenSet
 from ..sky import SkyModel
-from .collected import Collected
 from .errors import CalibrationError
-from .fingerprint import data_fingerprints
-from .grid import Chunk
+from .fingerprint import data_fingerprints, fingerprint_of
 from .h5parm import write_h5parm
 from .memory import MemoryNeed
-from .models import Model, ModelColumns, as_model
-from .planning import CalibrationOptions, GroupPlan, plan_groups
+from .models import ModelColumns, Models
+from .planning import CalibrationOptions
 from .progress_file import ProgressFile
 from .reports import CalibrationReport, ChunkReport
 from .session import Session
 from .solutions import Solutions
+from .stages import KnownTerms, Stage, plan_stages
 from .terms import Term
+from .window_solutions import WindowSolutions, good_fractions, joined_sets, windows_of
 
 _SECONDS_BETWEEN_FILES = 60.0
 
@@ -33,59 +30,104 @@ _SECONDS_BETWEEN_FILES = 60.0
 @checked
 def calibrate(
     path: str | os.PathLike,
-    sky: SkyModel | ModelColumns,
+    sky: SkyModel | ModelColumns | dict[int, SkyModel | ModelColumns],
     terms: Sequence[Term],
     out: str | os.PathLike,
     options: CalibrationOptions | None = None,
     *,
     on_chunk: Callable[[ChunkReport], None] | None = None,
     on_iteration: Callable[[int, float], None] | None = None,
-    plans: list[GroupPlan] | None = None,
+    stages: list[Stage] | None = None,
 ) -> CalibrationReport:
     """Solve for the terms against a sky model or model columns, and write the solutions (H5parm) to `out`.
 
-    `plans`: what `plan_groups` said, if it was asked already. `on_chunk` is called after each chunk,
-    `on_iteration(iteration, chi_square)` within it. After each chunk its solutions are on the disk (`out`.progress);
-    `out` itself appears complete. Raises `CalibrationError` where `out` exists, and other `Error`s where tree, data and
-    sky do not fit together.
+    `sky`: of all fields, or {FIELD_ID: its own}. `stages`: what `plan_stages` said, if it was asked already. `on_chunk`
+    is called after each chunk, `on_iteration(iteration, chi_square)` within it. After each chunk its solutions are on
+    the disk (`out`.progress); `out` itself appears complete. Raises `CalibrationError` where `out` exists, and other
+    `Error`s where tree, data and sky do not fit together.
     """
     options = options or CalibrationOptions()
     path = os.fspath(path)
-    plans = plan_groups(path, terms, options) if plans is None else plans
-    model = as_model(sky)
+    stages = plan_stages(path, terms, options) if stages is None else stages
+    models = Models(sky)
     opened = OpenSet(path)
-    sessions = [Session(plan, model, terms, options, on_iteration, opened) for plan in plans]
-    if sessions:
-        sessions[0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
-    progress = ProgressFile(out, _task(opened, model, terms, options, plans))
-    done = _begin(progress, os.fspath(out), options)
-    windows = _windows(sessions, terms)
-    count = sum(len(plan.chunks) for plan in plans)
-    reports: list[ChunkReport] = []
-    written = time.monotonic()
-    for session in sessions:
-        for number, chunk in enumerate(session.plan.chunks):
-            index = len(reports)
-            if index < len(done):
-                summary, arrays = done[index]
-                report = ChunkReport.from_json(summary)
-            else:
-                report, arrays = session.solve(number, index, count)
-                progress.add(report.to_json(), arrays)
-            session.keep(arrays)
-            windows[session.plan.group.data_desc_ids].add(session, chunk, arrays, report)
-            reports.append(report)
-            if on_chunk:
-                on_chunk(report)
-            if time.monotonic() - written > _SECONDS_BETWEEN_FILES and index + 1 < count:
-                write_h5parm(out, [w.solutions(options) for w in windows.values() if w.any])
-                written = time.monotonic()
-    solutions = [window.solutions(options) for window in windows.values()]
+    known = KnownTerms(options, terms)
+    sessions = [_sessions(stage, models, options, known, on_iteration, opened) for stage in stages]
+    if sessions[0]:
+        sessions[0][0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
+    plans = [plan for stage in stages for plan in stage.plans]
+    progress = ProgressFile(out, _task(opened, models, terms, options, plans))
+    run = _Run(out, options, terms, progress, _begin(progress, os.fspath(out), options), on_chunk)
+    run.count = sum(len(plan.chunks) for plan in plans)
+    for stage, own in zip(stages, sessions, strict=True):
+        known.learn(stage, run.solve(stage, own))
+        own.clear()  # forests of a stage are not needed any more
+    solutions = run.solutions()
     write_h5parm(out, solutions)
     progress.remove()
-    return CalibrationReport(
-        path, [plan.group for plan in plans], reports, solutions, _good_fractions(windows.values())
-    )
+    groups = list({(g.field_id, g.data_desc_ids): g for g in (plan.group for plan in plans)}.values())
+    return CalibrationReport(path, groups, run.reports, solutions, good_fractions(run.windows))
+
+
+def _sessions(stage: Stage, models: Models, options, known: KnownTerms, on_iteration, opened) -> list[Session]:
+    found = []
+    for plan in stage.plans:
+        model = models.of(plan.group)
+        held = known.held(stage, plan.group, model)
+        found.append(Session(plan, model, stage.terms, options, on_iteration, opened, held))
+    return found
+
+
+class _Run:
+    """Chunks of all stages, one after the other, and what has been found."""
+
+    def __init__(self, out, options: CalibrationOptions, terms: Sequence[Term], progress: ProgressFile, done, on_chunk):
+        self._out, self._options, self._terms = out, options, terms
+        self._progress, self._done, self._on_chunk = progress, done, on_chunk
+        self._stages: list[list[WindowSolutions]] = []
+        self._written = time.monotonic()
+        self.count = 0
+        self.reports: list[ChunkReport] = []
+
+    @property
+    def windows(self) -> list[WindowSolutions]:
+        """Of all stages."""
+        return [window for own in self._stages for window in own]
+
+    def solve(self, stage: Stage, sessions: Sequence[Session]) -> list[Solutions]:
+        """All chunks of a stage; what was found, by window."""
+        windows = windows_of(sessions, stage.terms)
+        self._stages.append(list(windows.values()))
+        for session in sessions:
+            window = windows[session.plan.group.data_desc_ids]
+            for number, chunk in enumerate(session.plan.chunks):
+                report, arrays = self._chunk(session, number)
+                session.keep(arrays)
+                window.add(session, chunk, arrays, report)
+                self.reports.append(report)
+                if self._on_chunk:
+                    self._on_chunk(report)
+                self._write_now_and_then()
+        return [window.solutions(self._options) for window in windows.values()]
+
+    def _chunk(self, session: Session, number: int) -> tuple[ChunkReport, dict]:
+        index = len(self.reports)
+        if index < len(self._done):
+            summary, arrays = self._done[index]
+            return ChunkReport.from_json(summary), arrays
+        report, arrays = session.solve(number, index, self.count)
+        self._progress.add(report.to_json(), arrays)
+        return report, arrays
+
+    def _write_now_and_then(self) -> None:
+        if time.monotonic() - self._written > _SECONDS_BETWEEN_FILES and len(self.reports) < self.count:
+            write_h5parm(self._out, self.solutions())
+            self._written = time.monotonic()
+
+    def solutions(self) -> list[Solutions]:
+        """Of all windows, as far as they are solved."""
+        sets = [[window.solutions(self._options) for window in own if window.any] for own in self._stages]
+        return joined_sets(sets, self._terms)
 
 
 def _begin(progress: ProgressFile, out: str, options: CalibrationOptions) -> list:
@@ -102,18 +144,20 @@ def _begin(progress: ProgressFile, out: str, options: CalibrationOptions) -> lis
     return []
 
 
-def _task(opened: OpenSet, model: Model, terms: Sequence[Term], options: CalibrationOptions, plans) -> dict:
+def _task(opened: OpenSet, models: Models, terms: Sequence[Term], options: CalibrationOptions, plans) -> dict:
     """What decides the solutions, as JSON: a run that is resumed must agree in all of it."""
-    columns = list(dict.fromkeys([options.data.column, *model.column_names]))
+    columns = list(dict.fromkeys([options.data.column, *models.column_names]))
     data: dict[str, list[str]] = {}
-    for plan in plans:
-        for what, digest in data_fingerprints(opened, plan.group, columns).items():
+    for group in {(plan.group.field_id, plan.group.data_desc_ids): plan.group for plan in plans}.values():
+        for what, digest in data_fingerprints(opened, group, columns).items():
             data.setdefault(what, []).append(digest)
     return {
         "Measurement Set": os.path.realpath(opened.path),
         "rows": [[plan.group.field_id, *plan.group.data_desc_ids, plan.group.n_row] for plan in plans],
-        "sky model": model.fingerprint,
+        "sky model": models.fingerprint,
         "terms": [str(term) for term in terms],
+        "order of solving": "in turn" if options.in_turn else "together",
+        "held solutions": [fingerprint_of(one) for one in options.held] + [options.interpolation] * bool(options.held),
         "data": {key: str(value) for key, value in asdict(options.data).items()},
         "solver options": asdict(options.solver),
         "reference antenna": options.reference,
@@ -126,79 +170,20 @@ def _task(opened: OpenSet, model: Model, terms: Sequence[Term], options: Calibra
 
 @checked
 def check(
-    sky: SkyModel | ModelColumns, terms: Sequence[Term], options: CalibrationOptions, plans: Sequence[GroupPlan]
-) -> list[MemoryNeed]:
-    """Build every tree that would be solved; what the largest chunk of each plan takes.
+    sky: SkyModel | ModelColumns | dict[int, SkyModel | ModelColumns],
+    terms: Sequence[Term],
+    options: CalibrationOptions,
+    stages: Sequence[Stage],
+) -> list[list[MemoryNeed]]:
+    """Build every tree that would be solved; for each stage what the largest chunk of each of its plans takes.
 
     Raises `Error` where something does not fit together, or not into memory.
     """
+    models, known = Models(sky), KnownTerms(options, terms)
     needs = []
-    for plan in plans:
-        session = Session(plan, as_model(sky), terms, options)
-        session.forest()
-        needs.append(session.need)
+    for stage in stages:
+        needs.append([])
+        for session in _sessions(stage, models, options, known, None, None):
+            session.forest()
+            needs[-1].append(session.need)
     return needs
-
-
-class _Window:
-    """Solutions of one spectral window; those of all its fields go together."""
-
-    def __init__(self, sessions: Sequence[Session], terms: Sequence[Term]):
-        self._session = sessions[0]
-        group = self._session.plan.group
-        antennas = sorted({antenna for session in sessions for antenna in session.plan.group.antennas})
-        self._names = {antenna: group.antenna_names[antenna] for antenna in antennas}
-        frequencies = self._session.plan.frequencies
-        self._collected = [Collected(t, self._session.tree, self._names, frequencies[t.name]) for t in terms]
-        self.good = dict.fromkeys(self._names.values(), 0)
-        self.all = dict.fromkeys(self._names.values(), 0)
-        self._scales: list[float] = []
-        self.any = False
-
-    def add(self, session: Session, chunk: Chunk, arrays: dict, report: ChunkReport) -> None:
-        for collected in self._collected:
-            collected.add(chunk, session.tree.parameters, arrays, normalised=collected.name in report.normalised)
-        if report.scale is not None:
-            self._scales.append(report.scale)
-        for antenna, good, every in zip(session.plan.group.antennas, arrays["good"], arrays["all"], strict=True):
-            self.good[self._names[antenna]] += int(good)
-            self.all[self._names[antenna]] += int(every)
-        self.any = True
-
-    def solutions(self, options: CalibrationOptions) -> Solutions:
-        from .. import __version__
-
-        group = self._session.plan.group
-        return Solutions(
-            tuple(collected.solutions() for collected in self._collected),
-            group.feed,
-            {name: group.antenna_xyz_m[antenna] for antenna, name in self._names.items()},
-            self._session.tree.radec_rad,
-            {
-                "program": f"RimeTree {__version__}",
-                "measurement_set": os.path.realpath(group.path),
-                "data_desc_id": float(group.data_desc_ids[0]),
-                "data_desc_ids": " ".join(map(str, group.data_desc_ids)),
-                "data_column": options.data.column,
-                "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
-                **({"data_over_model": float(np.median(self._scales))} if self._scales else {}),
-                **options.provenance,
-            },
-        )
-
-
-def _windows(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[tuple[int, ...], _Window]:
-    by_window: dict[tuple[int, ...], list[Session]] = {}
-    for session in sessions:
-        by_window.setdefault(session.plan.group.data_desc_ids, []).append(session)
-    return {ids: _Window(some, terms) for ids, some in by_window.items()}
-
-
-def _good_fractions(windows: Iterable[_Window]) -> dict[str, float]:
-    good: dict[str, int] = {}
-    every: dict[str, int] = {}
-    for window in windows:
-        for name in window.good:
-            good[name] = good.get(name, 0) + window.good[name]
-            every[name] = every.get(name, 0) + window.all[name]
-    return {name: good[name] / every[name] if every[name] else 0.0 for name in good}

@@ -13,6 +13,7 @@ from .. import nodes as rt
 from ..forest import Forest
 from ..ms import CORRELATION_NAMES, MsGroup, OpenSet, tiles
 from ..scope import NodeScope
+from .held import Held
 from .model_trees import SkyPart, model_nodes
 from .solve_trees import SPEED_OF_LIGHT_M_S, DataSelection
 
@@ -83,8 +84,10 @@ class CoherenceReader:
         apart: bool = False,
         memory_bytes: int = _MEMORY_BYTES,
         opened: OpenSet | None = None,
+        held: Held | None = None,
     ):
         self._group, self._data = group, data
+        self._held = held or Held(group)
         self._opened = opened or OpenSet(group.path)
         self._pairs = [pair for pair in group.baselines if reference is None or reference in pair]
         self._n_part = len(parts) if apart else 1
@@ -92,9 +95,13 @@ class CoherenceReader:
         self._models: dict[tuple[int, int], NDArray[np.complex128]] = {}
         self._tile_done: Callable[[], None] = lambda: None
         ns = NodeScope()
-        model_nodes(ns, parts, self._pairs, phase_centre_rad, lambda *_: [], feed=group.feed)
+
+        def inside(antenna: int, part: SkyPart | None) -> list:
+            return self._held.inside(ns, antenna, part)
+
+        model_nodes(ns, parts, self._pairs, phase_centre_rad, lambda *_: [], feed=group.feed, inside=inside)
         for p, q in self._pairs:
-            seen = [ns.coherency(p, q, k) for k in range(len(parts))] if apart else [ns.model(p, q)]
+            seen = [_part_node(ns, p, q, k) for k in range(len(parts))] if apart else [ns.model(p, q)]
             ns.keep(p, q) << rt.PyNode(*seen, evaluate=self._keeper((p, q)), **_PER_BASELINE)
         ns.done << rt.PyNode(evaluate=self._done, **_PER_BASELINE)
         ns.VisDataMux << rt.VisDataMux(None, ns.done, *(ns.keep(p, q) for p, q in self._pairs))
@@ -113,9 +120,10 @@ class CoherenceReader:
         def add_tile() -> None:
             """The next tile has been predicted: the data of the same."""
             tile = next(reading)
+            gains = _DividedBy(self._held, tile) if self._held.divides else None
             for k, pair in enumerate(tile["baselines"]):
                 if pair in self._models:
-                    sums.add(tile, k, pair, self._data, self._models.pop(pair))
+                    sums.add(tile, k, pair, self._data, self._models.pop(pair), gains)
 
         self._tile_done = add_tile
         self._forest.run(self._opened, **options)
@@ -140,6 +148,31 @@ class CoherenceReader:
         return 0.0
 
 
+class _DividedBy:
+    """Gains of a tile that data are divided by; 0 where there are none."""
+
+    def __init__(self, held: Held, tile: dict):
+        self._held, self._axes = held, (tile["time_s"], tile["frequency_hz"])
+        self._gains: dict[int, NDArray[np.complex128]] = {}
+
+    def _antenna(self, antenna: int) -> NDArray[np.complex128]:
+        if antenna not in self._gains:
+            gain, bad = self._held.of_cells(antenna, *self._axes)
+            self._gains[antenna] = np.where(bad, 0, gain)
+        return self._gains[antenna]
+
+    def of(self, pair: tuple[int, int], feed: int) -> NDArray[np.complex128]:
+        """[time, channel] of a baseline's parallel hand."""
+        p, q = (self._antenna(antenna)[..., feed] for antenna in pair)
+        return p * np.conj(q)
+
+
+def _part_node(ns: NodeScope, p: int, q: int, k: int):
+    """A part of the sky as a baseline sees it, with what is held for its direction."""
+    held = ns.held(p, q, k)
+    return held if held.initialized() else ns.coherency(p, q, k)
+
+
 class _Sums:
     """Sums that grow tile by tile, of each window or of all of them."""
 
@@ -158,8 +191,16 @@ class _Sums:
             self._sums[window] = frequency, np.zeros(shape, complex), np.zeros((*shape, self._n_part), complex)
         return self._sums[window]
 
-    def add(self, tile: dict, k: int, pair: tuple[int, int], data: DataSelection, model: NDArray) -> None:
-        """A baseline of a tile; `model` [part, 2, 2, time, channel]."""
+    def add(
+        self,
+        tile: dict,
+        k: int,
+        pair: tuple[int, int],
+        data: DataSelection,
+        model: NDArray,
+        gains: _DividedBy | None = None,
+    ) -> None:
+        """A baseline of a tile; `model` [part, 2, 2, time, channel]; `gains`: that data are divided by before."""
         _, product, power = self._of(tile)
         at_time, at_frequency = self._bins.times(tile["time_s"]), self._bins.frequencies(tile["frequency_hz"])
         where = (at_time[:, None], at_frequency[None, :])
@@ -173,6 +214,11 @@ class _Sums:
             value, weight = tile["columns"][data.column][k, ..., c].astype(complex), tile["weight"][k, ..., c]
             good = (tile["flag"][k, ..., c] == 0) & (tile["row"][k] >= 0)[:, None] & (weight > 0) & np.isfinite(weight)
             good &= np.isfinite(value) & np.isfinite(own).all(axis=-1) & within
+            if gains is not None:
+                factor = gains.of(pair, feed)
+                good &= factor != 0
+                factor = np.where(good, factor, 1.0)
+                value, weight = value / factor, weight * np.abs(factor) ** 2
             weight = np.where(good, weight, 0.0)[..., None]
             own = np.where(good[..., None], own, 0)
             np.add.at(product[b, ..., feed, :], where, weight * np.where(good, value, 0)[..., None] * np.conj(own))

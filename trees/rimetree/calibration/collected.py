@@ -111,16 +111,20 @@ class Collected:
         }
         self._parts: list[tuple[Axis, TermSolutions]] = []
         self._normalised = False
+        self._fields: list[np.ndarray] = []
 
     @property
     def name(self) -> str:
         """Of the term."""
         return self._term.name
 
-    def add(self, chunk: Chunk, parameters: Sequence[Parameter], arrays: dict, *, normalised: bool) -> None:
-        """The solutions of one chunk, as `chunk_arrays` keeps them; whether the term was normalised there."""
+    def add(
+        self, chunk: Chunk, parameters: Sequence[Parameter], arrays: dict, *, normalised: bool, field_id: int
+    ) -> None:
+        """The solutions of a field's chunk, as `chunk_arrays` keeps them; whether the term was normalised there."""
         self._normalised |= normalised
         axis = chunk.times[self._term.name]
+        self._fields.append(np.full(len(axis.centre), field_id))
         axes = {"time_s": axis.centre, "time_width_s": axis.width, **self._axes}
         part = TermSolutions.empty(self._term.name, self._term.kind.name, self._term.elements, axes)
         found = {key: arrays[f"{self._term.name}:{key}"] for key in ("value", "sigma", "cross", "flag")}
@@ -179,5 +183,6 @@ class Collected:
             sigma={q: joined([part.sigma[q] for part in parts]) for q in parts[0].sigma},
             flag=joined([part.flag for part in parts]),
             text=self._term.text,
+            field_ids=joined(self._fields),
             convention=NORMALISED if self._normalised else "",
         )

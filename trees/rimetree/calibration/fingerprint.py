@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..ms import MsGroup, OpenSet, sample_tiles
+from .solutions import Solutions
 
 _SAMPLED_SLOTS = 32
 _ARRAYS = {"flags": "flag", "weights": "weight", "UVW": "uvw_m"}
@@ -22,3 +25,13 @@ def data_fingerprints(opened: OpenSet, group: MsGroup, columns: Sequence[str]) -
         for name, array in arrays.items():
             digests[name].update(array[there])
     return {name: digest.hexdigest() for name, digest in digests.items()}
+
+
+def fingerprint_of(solutions: Solutions) -> str:
+    """A digest of the values and flags of solutions."""
+    digest = hashlib.sha256()
+    for term in solutions.terms:
+        digest.update(f"{term.name} {term.kind} {term.antennas} {term.directions}".encode())
+        for array in (term.time_s, term.frequency_hz, term.flag, *term.value.values()):
+            digest.update(np.ascontiguousarray(array))
+    return digest.hexdigest()

@@ -118,12 +118,16 @@ def has_two_sides(baselines: Sequence[tuple[int, int]]) -> bool:
 def reference_direction(term: Term, terms: Sequence[Term], fluxes_jy: dict[str, float]) -> str | None:
     """The direction for which a term is held, because a term of the whole sky can do there all that it could do.
 
-    That is the brightest one; None if nothing is held. (Where the term of the whole sky can do less, because its
+    That is the brightest one; None if nothing is held, as where a direction has no term of its own: that one tells
+    what the term of the whole sky is. (Where the term of the whole sky can do less, because its
     intervals are longer, what the two have in common goes by `conventions`.)
     """
     if term.per is None or not any(other.per is None and covers(other, term) for other in terms):
         return None
-    return brightest(fluxes_jy)
+    if not all(any(o.per == term.per and o.acts_on(name) for o in terms) for name in fluxes_jy):
+        return None
+    found = brightest(fluxes_jy)
+    return found if term.acts_on(found) else None
 
 
 def brightest(fluxes_jy: dict[str, float]) -> str:

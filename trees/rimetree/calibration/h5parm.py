@@ -3,8 +3,9 @@
 One solution set ("sol000", ...) per spectral window holds tables "amplitude000", "phase000", "clock000", "tec000",
 "rotation000", ... (de Gasperin et al. 2019, A&A 622, A5, appendix). A table has `val` and `weight` (0: flagged) with
 the attribute AXES and one array per axis: time (MJD seconds), freq (Hz), ant, dir, pol. RimeTree adds `sigma` (one
-standard deviation), the widths of the intervals and, as attributes, the term and where the solutions come from. Other
-readers pass over these. Flagged values are NaN. Text attributes have a fixed length, as DP3 wants.
+standard deviation), the widths of the intervals, the fields that they were solved for on (`field_id`) and, as
+attributes, the term and where the solutions come from. Other readers pass over these. Flagged values are NaN. Text
+attributes have a fixed length, as DP3 wants.
 """
 
 from __future__ import annotations
@@ -99,6 +100,8 @@ def _write_table(table: h5py.Group, term: TermSolutions, quantity: str, solution
     table.create_dataset("freq", data=term.frequency_hz)
     table.create_dataset("time_width_s", data=term.time_width_s)
     table.create_dataset("freq_width_hz", data=term.frequency_width_hz)
+    if term.field_ids is not None:
+        table.create_dataset("field_id", data=term.field_ids)
     table.create_dataset("ant", data=_names(term.antennas, 16))
     if "dir" in axes:
         table.create_dataset("dir", data=_names([f"[{name}]" for name in term.directions], 128))
@@ -233,6 +236,7 @@ def _read_term(path: str, name: str, parts: dict[str, h5py.Group]) -> TermSoluti
         sigma={q: ordered(array) for q, array in sigmas.items()},
         flag=ordered(flag),
         text=_decoded(first.attrs["text"]) if "text" in first.attrs else "",
+        field_ids=first["field_id"][:][by_time] if "field_id" in first else None,
         convention=_decoded(first.attrs["convention"]) if "convention" in first.attrs else "",
     )
 

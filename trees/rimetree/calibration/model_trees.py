@@ -63,11 +63,13 @@ def model_nodes(
     *,
     feed: str,
     smearing: bool = True,
+    inside: Callable[[int, SkyPart | None], Sequence[NodeStub]] = lambda *_: (),
 ) -> None:
     """`ns.model(p, q)`: sum over the parts of the sky, with the Jones terms around each part and around the sum.
 
     `jones(antenna, part)` gives the matrices of an antenna from the left to the right: those of a part of the sky, or
-    with None those of the whole sky.
+    with None those of the whole sky. `inside` gives, likewise, those that stand right of them; they are multiplied
+    first, so that what is the same at each step of a solve is made once.
     """
     if any(part.sky is not None for part in parts):
         uvw_nodes(ns, baselines, smearing=smearing)
@@ -83,10 +85,12 @@ def model_nodes(
                 node << rt.Spigot(station_1_index=p, station_2_index=q, input_column=part.column)
             else:
                 node << rt.PSV(sky.lmn, sky.brightness, ns.uvw(p, q), sky.shape)
+            node = _corrupted(ns, ("held", p, q, k), node, inside(p, part), inside(q, part))
             coherencies.append(_corrupted(ns, ("corrupted", p, q, k), node, jones(p, part), jones(q, part)))
         total = coherencies[0]
         if len(coherencies) > 1:
             total = ns.sky_sum(p, q) << rt.Add(*coherencies)
+        total = _corrupted(ns, ("held_sum", p, q), total, inside(p, None), inside(q, None))
         ns.model(p, q) << rt.Identity(_corrupted(ns, ("observed", p, q), total, jones(p, None), jones(q, None)))
 
 

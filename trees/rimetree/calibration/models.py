@@ -190,3 +190,31 @@ Model = PredictedSky | ModelColumns
 def as_model(model: SkyModel | ModelColumns | PredictedSky) -> Model:
     """Sky models are predicted."""
     return PredictedSky(model) if isinstance(model, SkyModel) else model
+
+
+class Models:
+    """The model of each field: the same for all, or {FIELD_ID: its own}."""
+
+    def __init__(self, sky: SkyModel | ModelColumns | dict[int, SkyModel | ModelColumns]):
+        own = sky if isinstance(sky, dict) else {None: sky}
+        self._own = {field: as_model(model) for field, model in own.items()}
+
+    def of(self, group: MsGroup) -> Model:
+        """Raises `CalibrationError` where a field has none."""
+        found = self._own.get(group.field_id, self._own.get(None))
+        if found is None:
+            raise CalibrationError(
+                f"there is no model of field {group.field_id} ({group.field_name}); there are some of the fields "
+                f"{', '.join(map(str, self._own))}"
+            )
+        return found
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Columns of the set that any of them is made of."""
+        return tuple(dict.fromkeys(name for model in self._own.values() for name in model.column_names))
+
+    @property
+    def fingerprint(self) -> str:
+        parts = [("" if field is None else f"field {field}: ") + one.fingerprint for field, one in self._own.items()]
+        return "; ".join(parts)

@@ -15,6 +15,7 @@ from ..ms import MsGroup, groups
 from .apply import groups_by_window
 from .errors import CalibrationError
 from .grid import Axis, Chunk, channels_of_windows, chunks_of
+from .solutions import Solutions
 from .solve_trees import DataSelection, SolverOptions
 from .terms import Term
 
@@ -23,7 +24,9 @@ from .terms import Term
 class CalibrationOptions:
     """Which data to solve on, how, and where to keep the solutions.
 
-    `data_desc_id`, `field_id`: only these rows. `reference`: name of the antenna that phases refer to (None: one with
+    `data_desc_id`, `field_id`: only these rows. `in_turn`: one term is solved for after the other, those whose turn has
+    been are held. `held`: solutions (of windows) that are held all the time, outside the terms; `interpolation`: of
+    what is held, "nearest" or "linear". `reference`: name of the antenna that phases refer to (None: one with
     many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says. `resume`: go on where a
     run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an interrupted run.
     `precision`, `tolerance`, `device`, `threads`, `memory_bytes`: as of `Forest` and its `run`. `provenance`: what to
@@ -32,8 +35,11 @@ class CalibrationOptions:
 
     data: DataSelection = field(default_factory=DataSelection)
     solver: SolverOptions = field(default_factory=SolverOptions)
-    data_desc_id: int | None = None
-    field_id: int | None = None
+    data_desc_id: int | Sequence[int] | None = None
+    field_id: int | Sequence[int] | None = None
+    in_turn: bool = False
+    held: Sequence[Solutions] = ()
+    interpolation: str = "nearest"
     reference: str | None = None
     phase_centre_rad: tuple[float, float] | None = None
     smearing: bool = True

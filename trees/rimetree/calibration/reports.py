@@ -19,12 +19,13 @@ class ChunkReport:
     """One solve.
 
     `index`, `count`: of the chunks of all fields and windows; `data_desc_ids`: of the windows solved together;
-    `time_s`: first and last slot; `reference`: name of the antenna that phases refer to; `chi_square`: before each
-    iteration and at the end; `equations`: real ones; `rank`: number of parameters that they determine; `statuses`:
-    how many groups of unknowns ended how; `flagged`: how many values are flagged for which reason; `normalised`:
-    names of terms of which data tell only the product with others, and that are normalised for that; `scale`: data
-    over model, where no term has an amplitude; `noise`: of robust fits, the size of residuals that they found, in
-    units of what the weights say (`chi_square` is in its units); `method`: how it was solved; `seconds`: wall time;
+    `terms`: names of those that were solved for; `time_s`: first and last slot; `reference`: name of the antenna
+    that phases refer to; `chi_square`: before each iteration and at the end; `equations`: real ones; `rank`: number
+    of parameters that they determine; `statuses`: how many groups of unknowns ended how; `flagged`: how many values
+    are flagged for which reason; `normalised`: names of terms of which data tell only the product with others, and
+    that are normalised for that; `scale`: data over model, where no term has an amplitude; `noise`: of robust fits,
+    the size of residuals that they found, in units of what the weights say (`chi_square` is in its units);
+    `method`: how it was solved; `seconds`: wall time;
     `resumed`: it was read, not solved. Where directions were solved one after the other (`in_turns`), iterations are
     turns over all of them.
     """
@@ -42,6 +43,7 @@ class ChunkReport:
     statuses: dict[str, int]
     flagged: dict[str, int] = field(default_factory=dict)
     normalised: list[str] = field(default_factory=list)
+    terms: list[str] = field(default_factory=list)
     scale: float | None = None
     noise: float = 1.0
     method: str = ""

@@ -17,6 +17,7 @@ from .data_counts import DataCounts, count_data, starting_amplitudes
 from .errors import CalibrationError
 from .gauge import reference_antenna
 from .grid import Chunk
+from .held import Held
 from .memory import check_memory, data_bytes
 from .models import Model
 from .planning import CalibrationOptions, GroupPlan
@@ -41,8 +42,10 @@ class Session:
         options: CalibrationOptions,
         on_iteration: Callable[[int, float], None] | None = None,
         opened: OpenSet | None = None,
+        held: Held | None = None,
     ):
         self.plan = plan
+        self._held = held or Held(plan.group)
         self._set = opened or OpenSet(plan.group.path)
         self._ahead: tuple[int, Tiles] | None = None  # a chunk that is being read
         self._terms = list(terms)
@@ -58,6 +61,7 @@ class Session:
             options=options.solver,
             phase_centre_rad=options.phase_centre_rad,
             smearing=options.smearing,
+            held=self._held,
         )
         self.need = check_memory(plan, self.tree, terms, options)
         self._scope = ns
@@ -65,7 +69,7 @@ class Session:
         self._preferred = self._antenna_index(options.reference)
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
         self._model = model
-        self._search = StartingSearch(plan, model, self.tree, terms, self._set)
+        self._search = StartingSearch(plan, model, self.tree, terms, self._set, self._held)
 
     def _antenna_index(self, name: str | None) -> int | None:
         if name is None:
@@ -94,7 +98,7 @@ class Session:
         counts = self._count(chunk, data)
         self._read_ahead(number + 1)
         good = counts.good
-        if not self._values and good.any():
+        if not self._values and good.any() and not self._held.has_amplitude:
             self._begin_with_amplitudes(starting_amplitudes(counts.magnitude, self._model.flux_jy(group)))
         if self._preferred is None:
             self._preferred = reference_antenna(good, None)
@@ -129,6 +133,7 @@ class Session:
             rank=sum(one.rank for one in groups),
             iterations=max((one.iterations for one in groups), default=0),
             statuses=statuses,
+            terms=[term.name for term in self._terms],
             flagged=flag_reasons(self._terms, self.tree.parameters, arrays, group.correlations),
             normalised=normalised,
             scale=None if scale is None else float(np.median(np.abs(scale["value"]))),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,23 @@ class Solutions:
             if term.name == name:
                 return term
         raise CalibrationError(f"there are no solutions of {name!r}; there are {', '.join(t.name for t in self.terms)}")
+
+    def only(self, names: Collection[str]) -> Solutions:
+        """The terms of these names."""
+        return replace(self, terms=tuple(term for term in self.terms if term.name in names))
+
+    def inside(self, outer: Solutions) -> Solutions:
+        """Both together, the terms of `outer` left of these."""
+        return replace(
+            self,
+            terms=(*outer.terms, *self.terms),
+            antenna_xyz_m={**outer.antenna_xyz_m, **self.antenna_xyz_m},
+            direction_radec_rad={**outer.direction_radec_rad, **self.direction_radec_rad},
+        )
+
+    def of_fields(self, field_ids: Collection[int]) -> Solutions:
+        """Of each term the solutions of these fields, or all where it has none of these (or does not say)."""
+        return replace(self, terms=tuple(term.of_fields(field_ids) for term in self.terms))
 
     @property
     def directions(self) -> list[str]:

@@ -9,7 +9,9 @@ from .. import nodes as rt
 from ..arguments import check_fields
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
+from .errors import CalibrationError
 from .gauge import brightest, has_two_sides, held_parameters, reference_direction
+from .held import Held
 from .model_trees import SkyPart, model_nodes
 from .models import Model
 from .term_trees import Parameter, jones_nodes
@@ -86,9 +88,11 @@ def solve_tree(
     options: SolverOptions,
     phase_centre_rad: Sequence[float] | None = None,
     smearing: bool = True,
+    held: Held | None = None,
 ) -> SolveTree:
-    """The tree for one field and spectral window."""
-    parts = model.parts([term.per for term in terms])
+    """The tree for one field and spectral window, with what is `held` around and inside the terms."""
+    held = held or Held(group)
+    parts = model.parts([*(term.per for term in terms), *held.pers])
     polarisation = model.polarisation(group)
     two_sides = has_two_sides(group.baselines)
     fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in terms} - {None}}
@@ -107,21 +111,39 @@ def solve_tree(
     def jones(antenna: int, part: SkyPart | None) -> list[NodeStub]:
         if part is None:
             return [term_node(term, antenna, None) for term in terms if term.per is None]
-        return [term_node(term, antenna, part.directions[term.per]) for term in terms if term.per is not None]
+        named = [(term, part.directions[term.per]) for term in terms if term.per is not None]
+        return [term_node(term, antenna, direction) for term, direction in named if term.acts_on(direction)]
+
+    def inside(antenna: int, part: SkyPart | None) -> list[NodeStub]:
+        return held.inside(ns, antenna, part)
 
     centre = phase_centre_rad or group.phase_centre_rad
-    model_nodes(ns, parts, group.baselines, centre, jones, feed=group.feed, smearing=smearing)
+    model_nodes(ns, parts, group.baselines, centre, jones, feed=group.feed, smearing=smearing, inside=inside)
     scale = None if has_amplitude(terms) else ns.scale << rt.Parm(1.0, solvable=True)
-    condeqs = [_condeq(ns, p, q, data, scale) for p, q in group.baselines]
+    condeqs = [_condeq(ns, p, q, data, scale, held) for p, q in group.baselines]
     solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options))
-    names = {term.name: ("",) if term.per is None else tuple(model.directions(term.per)) for term in terms}
+    names = {term.name: _directions(term, model) for term in terms}
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
     columns = tuple(part.column for part in parts if part.column)
     top = {per: brightest(of) for per, of in fluxes.items()}
     return SolveTree(solver, parameters, names, radec, len(parts), columns, top, scale)
 
 
-def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStub | None) -> NodeStub:
+def _directions(term: Term, model: Model) -> tuple[str, ...]:
+    """That have a term; raises `CalibrationError` where none has."""
+    if term.per is None:
+        return ("",)
+    every = model.directions(term.per)
+    found = tuple(name for name in every if term.acts_on(name))
+    if not found:
+        raise CalibrationError(
+            f'term "{term}": no {term.per} of the model is named {" or ".join(term.only)}; there are '
+            f"{', '.join(every[:20])}{', ...' if len(every) > 20 else ''}"
+        )
+    return found
+
+
+def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStub | None, held: Held) -> NodeStub:
     value = ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=data.column)
     weight = ns.weight(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="WEIGHT")
     for length, least, most in (
@@ -132,7 +154,9 @@ def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStub 
             value = rt.MergeFlags(value, rt.ZeroFlagger(length(ns, p, q) - least, oper="LT", flag_bit=_SHORT_BIT))
         if most < float("inf"):
             value = rt.MergeFlags(value, rt.ZeroFlagger(length(ns, p, q) - most, oper="GT", flag_bit=_SHORT_BIT))
-    model = ns.model(p, q) if scale is None else rt.Multiply(scale, ns.model(p, q))
+    value, weight = held.divided(ns, p, q, value, weight)
+    model = held.around(ns, p, q, ns.model(p, q))
+    model = model if scale is None else rt.Multiply(scale, model)
     return ns.condeq(p, q) << rt.Condeq(value, model, weight)
 
 

@@ -17,6 +17,7 @@ from ..ms import OpenSet
 from .coherence import Coherence, CoherenceBins, CoherenceReader
 from .fringe import fringe_fit, phase_rate
 from .grid import Chunk
+from .held import Held
 from .models import Model
 from .phase_search import best_phases
 from .planning import CalibrationOptions, GroupPlan
@@ -41,9 +42,11 @@ class StartingValues:
 class StartingSearch:
     """The search for one field and its window or windows. `wanted`: whether any term is searched for."""
 
-    def __init__(self, plan: GroupPlan, model: Model, tree: SolveTree, terms: Sequence[Term], opened: OpenSet):
-        self._plan, self._tree, self._opened = plan, tree, opened
-        self._parts = model.parts([term.per for term in terms])
+    def __init__(
+        self, plan: GroupPlan, model: Model, tree: SolveTree, terms: Sequence[Term], opened: OpenSet, held: Held
+    ):
+        self._plan, self._tree, self._opened, self._held = plan, tree, opened, held
+        self._parts = model.parts([*(term.per for term in terms), *held.pers])
         self._readers: dict[int | None, CoherenceReader] = {}
         whole, each = [t for t in terms if t.per is None], [t for t in terms if t.per is not None]
         gains = any(term.kind.name in _GAINS for term in terms)
@@ -77,7 +80,14 @@ class StartingSearch:
             group = self._plan.group
             centre = options.phase_centre_rad or group.phase_centre_rad
             self._readers[reference] = CoherenceReader(
-                group, self._parts, centre, options.data, reference=reference, apart=apart, opened=self._opened
+                group,
+                self._parts,
+                centre,
+                options.data,
+                reference=reference,
+                apart=apart,
+                opened=self._opened,
+                held=self._held,
             )
         return self._readers[reference]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class TermSolutions:
         "rotation" (rad)
     sigma : {quantity: the same shape}, one standard deviation; NaN where it is not known
     flag : bool [T, F, A, D, E], True where there is no solution
+    field_ids : [T] rows of the FIELD table that they were solved for on; None: not known
     convention : by which its values were chosen among those that fit the data as well; empty: there are no others
 
     Raises `CalibrationError` where the shapes do not fit together.
@@ -51,6 +52,7 @@ class TermSolutions:
     flag: NDArray[np.bool_]
     text: str = field(default="")
     convention: str = field(default="")
+    field_ids: NDArray[np.integer] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, CalibrationError)
@@ -93,6 +95,23 @@ class TermSolutions:
         """(times, frequencies, antennas, directions, elements)."""
         axes = (self.time_s, self.frequency_hz, self.antennas, self.directions, self.elements)
         return tuple(len(axis) for axis in axes)
+
+    def of_fields(self, field_ids: Collection[int]) -> TermSolutions:
+        """Those of some fields; all if there are none of these, or where it is not known of which they are."""
+        own = None if self.field_ids is None else np.isin(self.field_ids, list(field_ids))
+        return self if own is None or not own.any() else self.at_times(own)
+
+    def at_times(self, which: NDArray[np.bool_]) -> TermSolutions:
+        """Those of some solution intervals: [T] booleans."""
+        return replace(
+            self,
+            time_s=self.time_s[which],
+            time_width_s=self.time_width_s[which],
+            value={quantity: array[which] for quantity, array in self.value.items()},
+            sigma={quantity: array[which] for quantity, array in self.sigma.items()},
+            flag=self.flag[which],
+            field_ids=None if self.field_ids is None else self.field_ids[which],
+        )
 
     @property
     def diagonal(self) -> bool:

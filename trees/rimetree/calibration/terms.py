@@ -4,8 +4,10 @@
     kind     = scalar | diag | full | phase | amplitude | delay | tec | rotation | leakage
     option   = NUMBER time-unit          one solution per so much time; none: one for the whole observation of a field
              | NUMBER frequency-unit     one solution per so much of the band; none: one for the whole window
-             | "per patch"               one for each patch of the sky model
-             | "per source"              one for each source
+             | "per patch" { NAME }      one for each patch of the sky model, or for each of these (names, patterns
+                                         as A*, or !A*: not these), while others keep the unit matrix
+             | "per source" { NAME }     one for each source, or each of these
+             | "on" FIELD { FIELD }      solved for on these fields only (numbers, names or patterns): terms in turn
              | "scalar"                  the same for both feeds (phase, amplitude, delay)
              | "all windows"             the same in all spectral windows, which are then solved together
     time-unit      = ms | s | min | h | slot | slots
@@ -21,6 +23,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from ..arguments import check_fields, checked
 from .errors import CalibrationError
@@ -52,8 +55,10 @@ class Term:
     """One Jones term to solve for.
 
     `text`: as it was given; `time`, `frequency`: how much one solution covers (None: everything); `per`: "patch" or
-    "source" for a term of each direction, None for one that is the same for the whole sky; `scalar`: whether it acts
-    on both feeds alike; `all_windows`: whether a solution holds for all spectral windows together.
+    "source" for a term of each direction, None for one that is the same for the whole sky; `only`: names or patterns
+    of the directions that have it (none: all); `scalar`: whether it acts on both feeds alike; `all_windows`: whether a
+    solution holds for all spectral windows together; `fields`: on which it is solved for, where terms are solved in
+    turn (none: all).
     """
 
     name: str
@@ -63,6 +68,8 @@ class Term:
     per: str | None = None
     scalar: bool = False
     all_windows: bool = False
+    only: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
     text: str = ""
 
     def __post_init__(self) -> None:
@@ -73,8 +80,22 @@ class Term:
         """One name for each element of the matrix or feed that has parameters of its own."""
         return ("",) if self.scalar else self.kind.elements
 
+    def acts_on(self, direction: str) -> bool:
+        """Whether a direction has this term."""
+        return is_among(direction, self.only)
+
     def __str__(self) -> str:
         return self.text or f"{self.name}: {self.kind.name}"
+
+
+@checked
+def is_among(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a name fits any of some patterns with * and ?, and none that begins with "!" ("!A*": all but these). No
+    patterns: everything."""
+    refused = [one[1:] for one in patterns if one.startswith("!")]
+    wanted = [one for one in patterns if not one.startswith("!")]
+    fits = any(fnmatchcase(name, one) or name == one for one in wanted) or not wanted
+    return fits and not any(fnmatchcase(name, one) or name == one for one in refused)
 
 
 @checked
@@ -92,10 +113,10 @@ def parse_term(text: str) -> Term:
         raise CalibrationError(f"term {text!r}: {_unknown('kind', kind_name, KINDS)}")
     found: dict = {}
     for option in options:
-        key, value = _option(text, option, kind_name)
-        if key in found:
-            raise CalibrationError(f"term {text!r}: {option!r} says again what was said before")
-        found[key] = value
+        for key, value in _option(text, option, kind_name).items():
+            if key in found:
+                raise CalibrationError(f"term {text!r}: {option!r} says again what was said before")
+            found[key] = value
     return Term(name, KINDS[kind_name], **found, text=text.strip())
 
 
@@ -118,22 +139,27 @@ def has_amplitude(terms: Sequence[Term]) -> bool:
     return any(term.kind.name in ("scalar", "diag", "full", "amplitude") for term in terms)
 
 
-def _option(text: str, option: str, kind_name: str) -> tuple[str, object]:
+def _option(text: str, option: str, kind_name: str) -> dict[str, object]:
     words = option.split()
     if words[:1] == ["per"]:
-        if len(words) != 2 or words[1] not in _DIRECTIONS:
+        if len(words) < 2 or words[1] not in _DIRECTIONS:
             raise CalibrationError(f'term {text!r}: expected "per patch" or "per source", found {option!r}')
-        return "per", words[1]
-    if option.split() == _ALL_WINDOWS.split():
-        return "all_windows", True
+        return {"per": words[1], **({"only": tuple(words[2:])} if words[2:] else {})}
+    if words[:1] == ["on"]:
+        if len(words) < 2:
+            raise CalibrationError(f'term {text!r}: "on" wants fields behind it, by number or name, e.g. "on 3C286"')
+        return {"fields": tuple(words[1:])}
+    if words == _ALL_WINDOWS.split():
+        return {"all_windows": True}
     if option == "scalar":
         if kind_name not in CAN_BE_SCALAR:
             raise CalibrationError(
                 f'term {text!r}: "scalar" is an option of {", ".join(CAN_BE_SCALAR)}, not of {kind_name}'
                 + ("; a complex gain for both feeds alike is the kind scalar" if kind_name == "diag" else "")
             )
-        return "scalar", True
-    return _interval(text, option)
+        return {"scalar": True}
+    key, interval = _interval(text, option)
+    return {key: interval}
 
 
 def _interval(text: str, option: str) -> tuple[str, Interval]:
@@ -142,7 +168,7 @@ def _interval(text: str, option: str) -> tuple[str, Interval]:
     if not match:
         raise CalibrationError(
             f"term {text!r}: {option!r} is no option; expected an interval (a number and {', '.join(units)}), "
-            '"per patch", "per source", "scalar" or "all windows"'
+            '"per patch", "per source", "scalar", "all windows" or "on FIELD"'
         )
     unit = match[2].lower()
     if match[1] is None and unit not in _SLOTS + _CHANNELS:

@@ -7,14 +7,16 @@ import click
 from .errors import Failed, NothingUsable
 from .output import log, table
 from .selection import (
+    NAMES,
     centre_option,
     check_output,
+    chosen_fields,
     evaluation_options,
     model_column_option,
     outcome_options,
     read_model,
     require_ms,
-    rows_options,
+    several_rows_options,
     sky_options,
     warn_of_directions,
 )
@@ -52,8 +54,16 @@ def solutions_options(function):
 @click.option(
     "--solutions",
     required=True,
+    multiple=True,
     metavar="FILE",
-    help="H5parm file, written by `rimetree calibrate` or another program.",
+    help="H5parm file, written by `rimetree calibrate` or another program. May be repeated: the first "
+    "stands outside the next.",
+)
+@click.option(
+    "--from-field",
+    type=NAMES,
+    metavar="FIELD",
+    help="Use the solutions of these fields of the set only, of terms that have any there.",
 )
 @click.option("--data-column", default="DATA", show_default=True, help="Column to read.")
 @solutions_options
@@ -73,7 +83,7 @@ def solutions_options(function):
 @model_column_option
 @centre_option
 @evaluation_options
-@rows_options
+@several_rows_options
 @outcome_options
 def command(
     ms,
@@ -96,7 +106,8 @@ def command(
     threads,
     memory,
     time_slots,
-    field,
+    field_names,
+    from_field,
     ddid,
     dry_run,
     report,
@@ -111,6 +122,7 @@ def command(
 
     With --subtract the model of --sky or --model-column is subtracted before, each direction with all its terms.
     """
+    import rimetree as rt
     from rimetree import calibration
 
     from .running import print_reports
@@ -132,11 +144,16 @@ def command(
         "column": output_column,
         "phase_centre_rad": phase_centre,
     }
-    rows = {"field": field, "ddid": ddid}
+    summary = rt.ms.inspect(ms, scan_cells=False)
+    rows = {"field": chosen_fields(summary, field_names), "ddid": ddid}
+    files = [calibration.read_h5parm(file) for file in solutions]
+    if from_field is not None:
+        fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
+        files = [[one.of_fields(fields) for one in sets] for sets in files]
     resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}
     how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version}
-    reports = run_apply(ms, calibration.read_h5parm(solutions), rows, options, resources, accuracy, **how)
+    reports = run_apply(ms, files, rows, options, resources, accuracy, **how)
     if reports:
         print_reports(reports, report)
 
@@ -160,8 +177,9 @@ def _without(model, keep):
     return model
 
 
-def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: dict, **how) -> list:
-    """Write corrected data; `options` as of `calibration.apply_tree`. Returns [(group, RunReport)].
+def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: dict, **how) -> list:
+    """Write corrected data; `options` as of `calibration.apply_tree`, but that what to subtract may be {FIELD_ID:
+    model}. `files`: solution sets, those of the first file stand outside the others'. Returns [(group, RunReport)].
 
     `how`: `dry_run`, `wait` (s), `save_flags`: whether to keep a version of the flags first. Raises `NothingUsable`,
     and then nothing has changed, where all data that are not flagged would be.
@@ -174,16 +192,19 @@ def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: di
     check_output(ms, options["column"], how.get("wait", 0.0))
     summary = rt.ms.inspect(ms, scan_cells=False)
     groups = calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"])
-    if isinstance(options["subtract"], rt.sky.SkyModel) and options["phase_centre_rad"] is None:
+    if isinstance(options["subtract"], rt.sky.SkyModel | dict) and options["phase_centre_rad"] is None:
         warn_of_directions(summary, [group.field_id for group in groups])
+    sets = [one for own in files for one in own]
     _warn_of_family(summary, sets)
+    chosen = [calibration.chain_for(files, group) for group in groups]
     scopes, counts = {}, []
-    for group in groups:
+    for group, solutions in zip(groups, chosen, strict=True):
         scope, used = rt.NodeScope(), {}
-        calibration.apply_tree(scope, group, calibration.solutions_for(sets, group), used=used, **options)
+        subtracted = _subtracted(options["subtract"], group)
+        calibration.apply_tree(scope, group, solutions, used=used, **{**options, "subtract": subtracted})
         scopes[id(group)] = scope
         counts.append(calibration.count_new_flags(group, used))
-    _warn_of_antennas(groups, [calibration.solutions_for(sets, group) for group in groups])
+    _warn_of_antennas(groups, chosen)
     _refuse_useless(ms, groups, sets, counts)
 
     def forest_of(group):
@@ -209,6 +230,15 @@ def run_apply(ms, sets, rows: dict, options: dict, resources: dict, accuracy: di
     now = [calibration.count_new_flags(group, None) for group in groups]
     click.echo(new_flags_text(groups, [one.after(then) for one, then in zip(counts, now, strict=True)]))
     return reports
+
+
+def _subtracted(model, group):
+    """What to subtract from a group, of {FIELD_ID: model} or one for all."""
+    if not isinstance(model, dict):
+        return model
+    if group.field_id not in model:
+        raise Failed(f"there is no model of field {group.field_id} to subtract; give --sky {group.field_id}=FILE")
+    return model[group.field_id]
 
 
 def _refuse_useless(ms, groups, sets, counts) -> None:

@@ -60,7 +60,6 @@ class _Window(click.ParamType):
 @click.option(
     "--phase-centre",
     type=(RA, DEC),
-    required=True,
     metavar="RA DEC",
     help="Direction of the phase centre: 3h32m30s -27d48m, 03:32:30 -27.48.00, or degrees.",
 )
@@ -72,11 +71,18 @@ class _Window(click.ParamType):
     help="Frame of the phase centre; positions of sources are taken to be in the same frame.",
 )
 @click.option(
+    "--scan",
+    "scans",
+    type=(str, RA, DEC, DURATION),
+    multiple=True,
+    metavar="NAME RA DEC DURATION",
+    help="A field and for how long it is observed, instead of --phase-centre and --duration; may be repeated: one scan "
+    "follows the other.",
+)
+@click.option(
     "--duration",
     type=DURATION,
-    default="1h",
-    show_default=True,
-    help="Length of the observation, in s, min or h; a bare number is in seconds.",
+    help="Length of the observation, in s, min or h; a bare number is in seconds; default: 1h.",
 )
 @click.option(
     "--integration",
@@ -114,7 +120,7 @@ class _Window(click.ParamType):
 )
 @click.option("--overwrite", is_flag=True, help="Replace a Measurement Set that exists.")
 def command(
-    ms, telescope, phase_centre, duration, integration, start, start_ha, freq, bandwidth, channels, spw, **rest
+    ms, telescope, phase_centre, scans, duration, integration, start, start_ha, freq, bandwidth, channels, spw, **rest
 ):
     """Create Measurement Set MS for a telescope: antennas, times, UVW, frequencies; visibilities are zero.
 
@@ -125,6 +131,8 @@ def command(
     from rimetree import telescopes
 
     array = telescopes.get(telescope)
+    if (phase_centre is None) == (not scans) or (scans and (duration is not None or rest["field_name"])):
+        raise click.UsageError("give --phase-centre (and --duration, --field-name), or --scan")
     if spw and (freq is not None or bandwidth is not None):
         raise click.UsageError("give --spw, or --freq and --bandwidth, not both")
     if spw:
@@ -137,7 +145,8 @@ def command(
         ms,
         array,
         phase_centre_rad=phase_centre,
-        duration_s=duration,
+        duration_s=None if scans else duration or 3600.0,
+        scans=[measurement_sets.Scan((ra, dec), seconds, name) for name, ra, dec, seconds in scans],
         integration_s=integration,
         start_hour_angle_rad=start_ha,
         bands=bands,

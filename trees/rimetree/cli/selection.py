@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 
 import click
@@ -21,8 +22,57 @@ def rows_options(function: Callable) -> Callable:
     return click.option("--field", type=click.IntRange(min=0), help="Only rows of this FIELD_ID.")(function)
 
 
-def sky_options(required: bool) -> Callable:
-    """--sky, --sky-format and --skip-unsupported."""
+class Names(click.ParamType):
+    """Numbers, names or patterns with commas between them, as a tuple of text; `3~5` is 3, 4 and 5."""
+
+    name = "names"
+
+    def convert(self, value, param, ctx) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        found: list[str] = []
+        for part in (part.strip() for part in value.split(",")):
+            span = re.fullmatch(r"(\d+)~(\d+)", part)
+            if not part or (span and int(span[1]) > int(span[2])):
+                self.fail(f"{value!r}: expected numbers or names with commas between them, or a range such as 3~5")
+            found += map(str, range(int(span[1]), int(span[2]) + 1)) if span else [part]
+        return tuple(found)
+
+
+class Numbers(Names):
+    """The same of numbers only, as a tuple of integers."""
+
+    name = "numbers"
+
+    def convert(self, value, param, ctx) -> tuple[int, ...]:
+        found = super().convert(value, param, ctx)
+        if wrong := [one for one in found if not str(one).isdigit()]:
+            self.fail(f"{wrong[0]!r} is no number; expected e.g. 0,2 or 3~5")
+        return tuple(map(int, found))
+
+
+NAMES, NUMBERS = Names(), Numbers()
+
+
+def several_rows_options(function: Callable) -> Callable:
+    """--field and --ddid, of several."""
+    function = click.option("--ddid", type=NUMBERS, help="Only these DATA_DESC_IDs, e.g. 0,2 or 0~3.")(function)
+    return click.option(
+        "--field", "field_names", type=NAMES, help="Only these fields: numbers, names or patterns, e.g. 0,3C286 or J1*."
+    )(function)
+
+
+def chosen_fields(summary: dict, names: Sequence[str] | None) -> list[int] | None:
+    """Rows of the FIELD table; None for all."""
+    from rimetree import calibration
+
+    if names is None or tuple(names) == ("all",):
+        return None
+    return calibration.field_numbers([field["name"] for field in summary["fields"]], names)
+
+
+def sky_options(required: bool, of_fields: bool = False) -> Callable:
+    """--sky, --sky-format and --skip-unsupported; `of_fields`: --sky may be repeated, for a field each."""
 
     def add(function: Callable) -> Callable:
         function = click.option(
@@ -35,6 +85,14 @@ def sky_options(required: bool) -> Callable:
             type=click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"]),
             help="Format of the sky model; default: found from the file's content.",
         )(function)
+        if of_fields:
+            return click.option(
+                "--sky",
+                multiple=True,
+                metavar="[FIELD=]FILE",
+                help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive. May be repeated, with one for each field "
+                "(number or name).",
+            )(function)
         return click.option(
             "--sky", required=required, metavar="FILE", help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive."
         )(function)
@@ -52,6 +110,31 @@ def model_column_option(function: Callable) -> Callable:
         help="Take this column of the set as the model, instead of --sky; may be repeated. The model is their sum; "
         'for terms "per patch" each column is a direction, called NAME or else COLUMN.',
     )(function)
+
+
+def read_models(
+    summary: dict, sky: Sequence[str], sky_format: str | None, skip_unsupported: bool, model_columns: Sequence[str]
+):
+    """As `read_model`, or {FIELD_ID: sky model} where fields have their own."""
+    if len(sky) < 2 and not (sky and _of_a_field(sky[0])):
+        return read_model(sky[0] if sky else None, sky_format, skip_unsupported, model_columns)
+    if model_columns:
+        raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
+    found: dict = {}
+    for text in sky:
+        if not _of_a_field(text):
+            raise click.UsageError(f"--sky {text}: of several each must say its field, e.g. --sky 0={text}")
+        names, _, file = text.partition("=")
+        model = read_sky(file, sky_format, skip_unsupported)
+        for field in chosen_fields(summary, NAMES.convert(names, None, None)) or range(len(summary["fields"])):
+            if field in found:
+                raise click.UsageError(f"--sky {text}: field {field} has a model already")
+            found[field] = model
+    return found
+
+
+def _of_a_field(text: str) -> bool:
+    return "=" in text and not os.path.exists(text)
 
 
 def read_model(sky: str | None, sky_format: str | None, skip_unsupported: bool, model_columns: Sequence[str]):

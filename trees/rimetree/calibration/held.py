@@ -1,0 +1,205 @@
+"""Terms that are held while others are solved for: those of a file, and those whose turn has been.
+
+Of the chain V = H_p S_p [ ... ] S_q^H H_q^H, with S to solve for and diagonal H known, data are divided by H_p H_q^H
+and weights multiplied by |H_p H_q^H|^2, element by element, which is the same chi-square. What is held inside S, or of
+directions, goes into the model.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import nodes as rt
+from ..cells import Cells
+from ..ms import MsGroup
+from ..scope import NodeScope, NodeStub
+from .antenna_jones import AntennaJones
+from .choosing import solutions_of_windows
+from .model_trees import SkyPart
+from .solutions import Solutions
+
+_EVALUATED = {"depends_on": ["domain"]}
+
+
+@dataclass(eq=False)
+class HeldTerm:
+    """A term of known solutions. `sets`: of spectral windows, each with the term; they may come later than trees are
+    made, but before anything is evaluated. `per`: "patch" or "source" of a term of directions."""
+
+    name: str
+    diagonal: bool
+    per: str | None = None
+    has_amplitude: bool = True
+    interpolation: str = "nearest"
+    sets: list[Solutions] = field(default_factory=list)
+
+
+class HeldChain:
+    """Some held terms, from the left to the right, as far as they concern one field and its window or windows. It is
+    asked as `Solutions` are."""
+
+    def __init__(self, group: MsGroup, terms: Sequence[HeldTerm]):
+        self._group, self._terms = group, list(terms)
+
+    def __bool__(self) -> bool:
+        return bool(self._terms)
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether all terms are."""
+        return all(term.diagonal for term in self._terms)
+
+    @property
+    def has_amplitude(self) -> bool:
+        """Whether any term changes how large data are."""
+        return any(term.has_amplitude for term in self._terms)
+
+    def of_directions(self) -> HeldChain:
+        """The terms of directions."""
+        return HeldChain(self._group, [term for term in self._terms if term.per is not None])
+
+    def of_whole_sky(self) -> HeldChain:
+        """The terms of the whole sky."""
+        return HeldChain(self._group, [term for term in self._terms if term.per is None])
+
+    @property
+    def pers(self) -> set[str]:
+        """ "patch" and "source", as far as terms are of them."""
+        return {term.per for term in self._terms if term.per is not None}
+
+    def jones(
+        self,
+        antenna: str,
+        time_s: NDArray[np.float64],
+        frequency_hz: NDArray[np.float64],
+        *,
+        direction: str | None = None,
+        method: str = "nearest",
+        terms: str = "all",
+    ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        """As `Solutions.jones`; the interpolation is that of each term."""
+        del method
+        product = np.broadcast_to(np.eye(2, dtype=complex), (len(time_s), len(frequency_hz), 2, 2))
+        bad = np.zeros((len(time_s), len(frequency_hz), 2), dtype=bool)
+        for term in self._terms:
+            if terms != "all" and (term.per is not None) != (terms == "direction"):
+                continue
+            matrices, missing = self._of_windows(term, antenna, time_s, frequency_hz, direction)
+            product = product @ matrices
+            if not term.diagonal:  # it mixes the feeds
+                missing, bad = (np.repeat(x.any(axis=-1, keepdims=True), 2, axis=-1) for x in (missing, bad))
+            bad = bad | missing
+        return product, bad
+
+    def _of_windows(self, term: HeldTerm, antenna, time_s, frequency_hz, direction):
+        """Of a term, on each channel by the solutions of the window that it is in."""
+        own = [one.only([term.name]) for one in solutions_of_windows(term.sets, self._group)]
+        found = [
+            one.jones(antenna, time_s, frequency_hz, direction=direction, method=term.interpolation) for one in own
+        ]
+        if len(found) == 1:
+            return found[0]
+        nearest = np.argmin([_distances_hz(one, frequency_hz) for one in own], axis=0)
+        channels = np.arange(len(frequency_hz))
+        matrices, missing = (np.stack([one[i] for one in found])[nearest, :, channels] for i in (0, 1))
+        return np.swapaxes(matrices, 0, 1), np.swapaxes(missing, 0, 1)
+
+    def knows(self, antenna: str, direction: str | None = None) -> bool:
+        """Whether all terms have an antenna of this name."""
+        del direction
+        return all(antenna in one[term.name].antennas for term in self._terms for one in term.sets[:1])
+
+
+def _distances_hz(solutions: Solutions, frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each channel to the band of some solutions; 0 within."""
+    low = min((t.frequency_hz - t.frequency_width_hz / 2).min() for t in solutions.terms)
+    high = max((t.frequency_hz + t.frequency_width_hz / 2).max() for t in solutions.terms)
+    return np.maximum(np.maximum(low - frequency_hz, frequency_hz - high), 0.0)
+
+
+class Held:
+    """What is held around and inside the terms to solve for, of one field and its window or windows."""
+
+    def __init__(self, group: MsGroup, outer: Sequence[HeldTerm] = (), inner: Sequence[HeldTerm] = ()):
+        chain = HeldChain(group, outer)
+        self._group = group
+        self._outer = chain.of_whole_sky()
+        self._inner = HeldChain(group, inner).of_whole_sky()
+        self._each = HeldChain(group, [*outer, *inner]).of_directions()
+
+    def __bool__(self) -> bool:
+        return bool(self._outer or self._inner or self._each)
+
+    @property
+    def has_amplitude(self) -> bool:
+        """Whether what is held changes how large data or model are."""
+        return any(chain.has_amplitude for chain in (self._outer, self._inner, self._each))
+
+    @property
+    def pers(self) -> set[str]:
+        """ "patch" or "source", where directions have terms that are held."""
+        return self._each.pers
+
+    @property
+    def divides(self) -> bool:
+        """Whether data are divided by what stands outside."""
+        return bool(self._outer) and self._outer.diagonal
+
+    def divided(self, ns: NodeScope, p: int, q: int, value: NodeStub, weight: NodeStub) -> tuple:
+        """Data and weight of a baseline for the equation that is solved."""
+        if not self._outer:
+            return value, weight
+        self._outer_nodes(ns, p), self._outer_nodes(ns, q)
+        power = rt.MatrixMultiply(ns.held_power(p), rt.Transpose(ns.held_power(q)))
+        weight = rt.Multiply(weight, power, elementwise=True)
+        if self.divides:
+            factor = rt.MatrixMultiply(ns.held_inverse(p), rt.ConjTranspose(ns.held_inverse(q)))
+            value = rt.Multiply(value, factor, elementwise=True)
+        return value, weight
+
+    def around(self, ns: NodeScope, p: int, q: int, model: NodeStub) -> NodeStub:
+        """The model of a baseline with what stands outside and cannot be divided out element by element."""
+        if not self._outer or self.divides:
+            return model
+        left, right = (self._outer_nodes(ns, antenna) for antenna in (p, q))
+        return ns.held_around(p, q) << rt.MatrixMultiply(left, model, rt.ConjTranspose(right))
+
+    def _outer_nodes(self, ns: NodeScope, p: int) -> NodeStub | None:
+        if ns.held_power(p).initialized():
+            return None if self.divides else ns.held_outer(p)
+        own = AntennaJones(self._outer, self._group.antenna_names[p], "nearest", None)
+        divides = self.divides
+        ns.held_power(p) << rt.PyNode(evaluate=functools.partial(_power, own, divides), dims=(2, 1), **_EVALUATED)
+        if divides:
+            ns.held_inverse(p) << rt.PyNode(evaluate=own.inverse, dims=(2, 1), **_EVALUATED)
+            return None
+        return ns.held_outer(p) << rt.PyNode(evaluate=own.matrix, dims=(2, 2), **_EVALUATED)
+
+    def inside(self, ns: NodeScope, antenna: int, part: SkyPart | None) -> list[NodeStub]:
+        """Matrices of an antenna between the terms to solve for and a part of the sky, or (None) the sum of all."""
+        chain = self._inner if part is None else self._each
+        if not chain:
+            return []
+        name = ns.held_inner(antenna) if part is None else ns.held_inner(antenna, part.name)
+        if not name.initialized():
+            direction = None if part is None else part.directions[next(iter(self.pers))]
+            own = AntennaJones(chain, self._group.antenna_names[antenna], "nearest", direction)
+            name << rt.PyNode(evaluate=own.matrix, dims=(2, 2), **_EVALUATED)
+        return [name]
+
+    def of_cells(self, antenna: int, time_s, frequency_hz) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        """Gains [time, channel, feed] that data are divided by, and where there are none."""
+        own = AntennaJones(self._outer, self._group.antenna_names[antenna], "nearest", None)
+        cells = Cells(time_s, frequency_hz)
+        return np.moveaxis(1 / own.inverse(cells)[:, 0], 0, -1), np.moveaxis(own.good(cells)[:, 0] == 0, 0, -1)
+
+
+def _power(own: AntennaJones, divides: bool, cells: Cells) -> NDArray[np.float64]:
+    """[2, 1, time, freq]: what a weight is multiplied by; 0 where there is no solution."""
+    good = own.good(cells)
+    return good / np.abs(own.inverse(cells)) ** 2 if divides else good

@@ -1,0 +1,125 @@
+"""Solutions of spectral windows: those of all fields of a window go together, and those of all stages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from .collected import Collected
+from .grid import Chunk
+from .planning import CalibrationOptions
+from .reports import ChunkReport
+from .session import Session
+from .solutions import Solutions
+from .terms import Term
+
+
+class WindowSolutions:
+    """Solutions of the terms of one stage in one spectral window, or in several that are solved together."""
+
+    def __init__(self, sessions: Sequence[Session], terms: Sequence[Term]):
+        self._session = sessions[0]
+        group = self._session.plan.group
+        antennas = sorted({antenna for session in sessions for antenna in session.plan.group.antennas})
+        self._names = {antenna: group.antenna_names[antenna] for antenna in antennas}
+        frequencies = self._session.plan.frequencies
+        self._collected = [Collected(t, self._session.tree, self._names, frequencies[t.name]) for t in terms]
+        self.good = dict.fromkeys(self._names.values(), 0)
+        self.all = dict.fromkeys(self._names.values(), 0)
+        self._scales: list[float] = []
+        self.any = False
+
+    @property
+    def data_desc_ids(self) -> tuple[int, ...]:
+        return self._session.plan.group.data_desc_ids
+
+    def add(self, session: Session, chunk: Chunk, arrays: dict, report: ChunkReport) -> None:
+        """A chunk of one of the sessions."""
+        for collected in self._collected:
+            collected.add(
+                chunk,
+                session.tree.parameters,
+                arrays,
+                normalised=collected.name in report.normalised,
+                field_id=report.field_id,
+            )
+        if report.scale is not None:
+            self._scales.append(report.scale)
+        for antenna, good, every in zip(session.plan.group.antennas, arrays["good"], arrays["all"], strict=True):
+            self.good[self._names[antenna]] += int(good)
+            self.all[self._names[antenna]] += int(every)
+        self.any = True
+
+    def solutions(self, options: CalibrationOptions) -> Solutions:
+        """Of all chunks so far."""
+        from .. import __version__
+
+        group = self._session.plan.group
+        return Solutions(
+            tuple(collected.solutions() for collected in self._collected),
+            group.feed,
+            {name: group.antenna_xyz_m[antenna] for antenna, name in self._names.items()},
+            self._session.tree.radec_rad,
+            {
+                "program": f"RimeTree {__version__}",
+                "measurement_set": os.path.realpath(group.path),
+                "data_desc_id": float(group.data_desc_ids[0]),
+                "data_desc_ids": " ".join(map(str, group.data_desc_ids)),
+                "data_column": options.data.column,
+                "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+                **({"data_over_model": float(np.median(self._scales))} if self._scales else {}),
+                **options.provenance,
+            },
+        )
+
+
+def windows_of(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[tuple[int, ...], WindowSolutions]:
+    """{data description ids: `WindowSolutions`} of the sessions of one stage."""
+    by_window: dict[tuple[int, ...], list[Session]] = {}
+    for session in sessions:
+        by_window.setdefault(session.plan.group.data_desc_ids, []).append(session)
+    return {ids: WindowSolutions(some, terms) for ids, some in by_window.items()}
+
+
+def joined_sets(stages: Sequence[Sequence[Solutions]], terms: Sequence[Term]) -> list[Solutions]:
+    """One set for each window, with the terms of all stages in the order of the measurement equation.
+
+    Where one stage solved windows together and another did not, each window has the former's solutions too.
+    """
+    windows = {_ids(one) for sets in stages for one in sets}
+    finest = [ids for ids in windows if not any(set(other) < set(ids) for other in windows)]
+    places = {term.name: place for place, term in enumerate(terms)}
+    found = []
+    for ids in sorted(finest):
+        own = [one for sets in stages for one in sets if set(ids) <= set(_ids(one))]
+        joined = sorted((term for one in own for term in one.terms), key=lambda term: places[term.name])
+        provenance = {key: value for one in own for key, value in one.provenance.items()}
+        provenance |= {"data_desc_id": float(ids[0]), "data_desc_ids": " ".join(map(str, ids))}
+        positions = {name: xyz for one in own for name, xyz in one.antenna_xyz_m.items()}
+        radec = {name: place for one in own for name, place in one.direction_radec_rad.items()}
+        last = own[-1]
+        found.append(
+            replace(
+                last, terms=tuple(joined), antenna_xyz_m=positions, direction_radec_rad=radec, provenance=provenance
+            )
+        )
+    return found
+
+
+def _ids(solutions: Solutions) -> tuple[int, ...]:
+    return tuple(map(int, str(solutions.provenance["data_desc_ids"]).split()))
+
+
+def good_fractions(windows: Iterable[WindowSolutions]) -> dict[str, float]:
+    """{antenna name: fraction of its data that are good} in some windows."""
+    good: dict[str, int] = {}
+    every: dict[str, int] = {}
+    for window in windows:
+        for name in window.good:
+            good[name] = good.get(name, 0) + window.good[name]
+            every[name] = every.get(name, 0) + window.all[name]
+    return {name: good[name] / every[name] if every[name] else 0.0 for name in good}

@@ -1,0 +1,115 @@
+"""Options of `rimetree calibrate`, and what they become."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from .quantities import Quantity
+from .selection import NAMES
+
+_LENGTH = Quantity("length", {"m": 1.0, "km": 1e3, "lambda": -1.0, "klambda": -1e3}, 1.0, positive=False)
+
+
+def solver_options(function):
+    """--robust, --iterations, --tolerance-of-solution, --scale-errors, --successive, --reference."""
+    for option in (
+        click.option("--reference", metavar="ANTENNA", help="That phases refer to; default: one with many data."),
+        click.option(
+            "--successive", is_flag=True, help="One direction after the other, in turns, instead of all together."
+        ),
+        click.option(
+            "--scale-errors", is_flag=True, help="Scale errors by what the residuals say of the noise, not the weights."
+        ),
+        click.option("--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="At most."),
+        click.option(
+            "--robust",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="DOF",
+            help="Student's t with so many degrees of freedom (2 to 5 are usual): outliers do no harm.",
+        ),
+        click.option("--uvmax", type=_LENGTH, help="Solve on baselines up to this: m, km, lambda, klambda."),
+        click.option("--uvmin", type=_LENGTH, help="Solve on baselines from this on: m, km, lambda, klambda."),
+    ):
+        function = option(function)
+    return function
+
+
+def order_options(function):
+    """--in-turn, --hold, --apply-to, --from-field, --flux-from."""
+    for option in (
+        click.option(
+            "--flux-from",
+            type=NAMES,
+            metavar="FIELD",
+            help="The field whose model is right: amplitudes on the other fields, whose models may be too bright or "
+            "too faint as a whole, are scaled to it, and their fluxes printed.",
+        ),
+        click.option(
+            "--from-field",
+            type=NAMES,
+            metavar="FIELD",
+            help="With --apply: use the solutions of these fields only, of terms that have any there.",
+        ),
+        click.option(
+            "--apply-to",
+            type=NAMES,
+            metavar="FIELD",
+            help="Apply to these fields (numbers, names, patterns or all) instead of those solved on.",
+        ),
+        click.option(
+            "--hold",
+            multiple=True,
+            metavar="FILE",
+            help="Solutions (H5parm) that stand outside the terms and are held: solve on top of them. May be repeated, "
+            "the outermost first. They are applied too, but not written to --out.",
+        ),
+        click.option(
+            "--in-turn",
+            is_flag=True,
+            help="Solve for one term after the other, in the order given, while those before are held; else for all "
+            "together.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def calibration_options(given: dict, field_id, sky: str, summary: dict):
+    from rimetree import calibration
+
+    least, most = given["uvmin"], given["uvmax"]
+    limits = {}
+    for name, value in (("min", least), ("max", most)):
+        if value is not None:
+            limits[f"{name}_m" if value >= 0 else f"{name}_wavelengths"] = abs(value)
+    return calibration.CalibrationOptions(
+        data=calibration.DataSelection(column=given["data_column"], **limits),
+        solver=calibration.SolverOptions(
+            iterations=given["iterations"],
+            robust_dof=given["robust"] or 0.0,
+            errors_from_residuals=given["scale_errors"],
+            successive=given["successive"],
+        ),
+        data_desc_id=given["ddid"],
+        field_id=field_id,
+        in_turn=given["in_turn"],
+        held=[one for file in given["hold"] for one in calibration.read_h5parm(file)],
+        interpolation=given["interpolation"],
+        reference=given["reference"],
+        phase_centre_rad=given["phase_centre"],
+        smearing=not given["no_smearing"],
+        precision=given["precision"],
+        tolerance=given["tolerance"],
+        device=given["device"],
+        threads=given["threads"],
+        memory_bytes=int(given["memory"]) if given["memory"] else None,
+        resume=given["resume"],
+        overwrite=given["overwrite"],
+        provenance={
+            "command": " ".join(["rimetree", *sys.argv[1:]]),
+            "sky_model": sky,
+            "uvw_family": summary["uvw"]["family"],
+        },
+    )

@@ -1,0 +1,160 @@
+"""What `rimetree calibrate` says: of what it will do, of each chunk, and of all at the end."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+
+import click
+
+from .output import log, table
+from .quantities import frequency_text, utc_text
+
+
+def log_windows(plans, terms) -> None:
+    """Says so where windows of a field are solved one by one and together would tell more."""
+    by_field: dict[int, list] = {}
+    for plan in plans:
+        by_field.setdefault(plan.group.field_id, []).append(plan.group)
+    several = {field: groups for field, groups in by_field.items() if len(groups) > 1}
+    if not several:
+        return
+    delays = [term for term in terms if term.kind.name in ("delay", "tec")]
+    term = (delays or terms)[0]
+    how = f'; with the option "all windows" ("{term}, all windows") there is one for all of them'
+    names = "; ".join(
+        f"field {field}: {', '.join(str(group.data_desc_ids[0]) for group in groups)}"
+        for field, groups in list(several.items())[:3]
+    )
+    if delays:
+        log(f"note: each spectral window ({names}) has a solution of its own of {term.name}{how}")
+    elif any(_overlap(groups) for groups in several.values()):
+        log(
+            f"note: spectral windows ({names}) overlap in frequency, as those of baseline-dependent averaging do, and "
+            f"each has a solution of its own of {term.name}{how}"
+        )
+
+
+def _overlap(groups) -> bool:
+    bands = sorted(group.frequency_hz for group in groups)
+    return any(above[0] < below[1] for below, above in itertools.pairwise(bands))
+
+
+def log_columns(model, plans) -> None:
+    for group in (plan.group for plan in plans):
+        means = [f"{name} {flux:.6g}" for name, flux in model.fluxes_jy("patch", group).items()]
+        log(f"field {group.field_id}: mean magnitude of the parallel hands of the model: {', '.join(means)}")
+
+
+class Progress:
+    """Chi-square of each iteration, on a terminal as it goes, and a line for each chunk."""
+
+    def __init__(self, successive: bool):
+        self._successive = successive
+        self._live = sys.stderr.isatty()
+        self.done = 0
+
+    def iteration(self, iteration: int, chi_square: float) -> None:
+        if self._live:
+            click.echo(f"\r  iteration {iteration}: chi-square {chi_square:.6g}   ", err=True, nl=False)
+
+    def chunk(self, report) -> None:
+        if self._live:
+            click.echo("\r" + " " * 60 + "\r", err=True, nl=False)
+        self.done = report.index + 1
+        if self._successive and report.method and not report.in_turns:
+            log("warning: --successive has no effect: the model is no sum of terms that have unknowns of their own")
+            self._successive = False
+        log(_chunk_text(report))
+
+
+def _chunk_text(report) -> str:
+    head = (
+        f"[{report.index + 1}/{report.count}] field {report.field_id}, window {joined(report.data_desc_ids)}, "
+        f"{utc_text(report.time_s[0])[:19]}: "
+    )
+    if report.resumed:
+        return head + "solved before"
+    if not report.chi_square:
+        return head + "no usable data: flagged"
+    values = [f"{value:.5g}" for value in report.chi_square]
+    if len(values) > 6:
+        values = [*values[:3], "...", *values[-2:]]
+    flagged = f", flagged: {counts_text(report.flagged)}" if report.flagged else ""
+    others = [f"{count} {status}" for status, count in report.statuses.items() if status != "converged"]
+    steps = f"{report.iterations} {'turns' if report.in_turns else 'iterations'}"
+    return (
+        head
+        + f"chi-square {' > '.join(values)}, {steps}, {report.converged} of {report.solves} solves converged"
+        + f"{' (' + ', '.join(others) + ')' if others else ''}, residual/noise {report.noise_ratio:.4g}{flagged}, "
+        + f"{report.seconds:.2f} s"
+    )
+
+
+def joined(data_desc_ids) -> str:
+    return "+".join(map(str, data_desc_ids))
+
+
+def counts_text(found: dict[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in found.items())
+
+
+def plan_text(plans, terms) -> str:
+    lines = []
+    for plan in plans:
+        lines.append(f"{plan.group}: {len(plan.chunks)} chunks")
+        for term in terms:
+            frequencies = plan.frequencies[term.name]
+            count = sum(len(chunk.times[term.name].centre) for chunk in plan.chunks)
+            low, high = frequencies.edges[0], frequencies.edges[-1]
+            lines.append(
+                f"  {term}: {count} x {len(frequencies.centre)} solutions (time x frequency, "
+                f"{frequency_text(low)} to {frequency_text(high)}) for each of {len(plan.group.antennas)} antennas"
+            )
+    return "\n".join(lines)
+
+
+def report_text(report, terms) -> str:
+    ending = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
+    ratio = report.noise_ratio
+    lines = [
+        f"{report.converged} of {report.solves} solves converged ({ending})",
+        f"values flagged: {counts_text(report.flagged) or 'none'}",
+        *(
+            []
+            if report.scale is None
+            else [f"data over model: {report.scale:.4g} (no term has an amplitude to hold it)"]
+        ),
+        *(
+            [
+                f"normalised: {', '.join(report.normalised)} (data tell only products of the terms: mean amplitude 1, "
+                "mean phase 0; the others carry the rest)"
+            ]
+            if report.normalised
+            else []
+        ),
+        "residual over noise expected from the weights: " + ("unknown" if math.isnan(ratio) else f"{ratio:.4g}"),
+    ]
+    flagged = {term.name: report.flagged_fraction(term.name) for term in terms}
+    rows = [
+        [name, f"{100 * (1 - good):.1f}", *(f"{100 * flagged[term.name].get(name, 1.0):.1f}" for term in terms)]
+        for name, good in report.good_fraction.items()
+    ]
+    headers = ["antenna", "data flagged/%", *(f"{term.name} flagged/%" for term in terms)]
+    return "\n".join([*lines, table(headers, rows)])
+
+
+def flux_text_of(ratios, summary: dict) -> str:
+    """How bright fields are, from the transfer of the flux scale."""
+    rows = [
+        [
+            one.field_id,
+            summary["fields"][one.field_id]["name"],
+            joined(one.data_desc_ids),
+            f"{one.ratio:.5g}",
+            f"{one.sigma:.2g}",
+        ]
+        for one in ratios
+    ]
+    return "flux scale:\n" + table(["field", "name", "window", "times its model", "+-"], rows, left=(0, 1, 2))
