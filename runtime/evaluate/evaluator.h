@@ -64,7 +64,7 @@ struct EvaluatorOptions {
   /// Nothing: PlacementRule's defaults on devices, and whatever can be on emulated ones, which are there for tests.
   std::optional<PlacementRule> placement;
   /// Whether trees are evaluated node by node as they are written, and sums over sources not taken together. Nothing:
-  /// as the environment variable RIMETREE_AS_WRITTEN says (1 or 0), by default they are.
+  /// as the environment variable RIMETREE_AS_WRITTEN says (1 or 0), by default they are taken together.
   std::optional<bool> as_written;
 };
 

@@ -55,7 +55,7 @@ void leave_out_flagged(Result& result, memory::Pool& pool) {
 bool Evaluator::is_as_written() const {
   if (options_.as_written) return *options_.as_written;
   const char* value = std::getenv("RIMETREE_AS_WRITTEN");
-  return value == nullptr || std::strcmp(value, "0") != 0;
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
 /// Rewrites the forest and plans it; what was kept of nodes that were there before and are not now is let go.

@@ -87,7 +87,7 @@ def test_many_nodes_on_a_device(small_ms, small_sky):
     for path, device in ((on_host, "none"), (on_device, "simulated")):
         ns = rt.NodeScope()
         rt.many_node_tree(ns, small_sky, CENTRE, rt.ms.baselines(path), smearing=True)
-        forest = rt.Forest(ns, device=device)
+        forest = rt.Forest(ns, device=device, as_written=True)
         forest.run(path, time_slots=2)
     # Stored in single precision; the host runs programs, whose functions differ from the device's by rounding.
     np.testing.assert_allclose(model(on_device), model(on_host), rtol=0, atol=1e-6 * np.abs(model(on_host)).max())

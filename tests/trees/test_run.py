@@ -42,7 +42,7 @@ def test_psv_and_many_nodes_agree(small_ms, small_sky):
         )
     # A run evaluates what VisDataMux nodes name: give this tree's sinks one of their own.
     ns.differences << rt.VisDataMux(None, None, *(ns.difference_sink(p, q) for p, q in baselines))
-    rt.Forest(ns).run(path)
+    rt.Forest(ns, as_written=True).run(path)
     _, difference = model(path, "DIFFERENCE")
     _, psv = model(path)
     flux = small_sky.total_flux_jy

@@ -45,8 +45,9 @@ class Forest:
     `device`: what nodes that know how are evaluated on where the tree has no `DeviceMemory` node: "auto" (all GPUs),
     "none" (the host only), or names with commas between them (`rimetree info` lists those of this machine); None: the
     environment variable RIMETREE_DEVICE, else the host. Raises `Error` for a device that cannot be used.
-    `as_written`: False takes sums over sources together instead of evaluating every node as the script has it (`notes`
-    and `describe` tell which); None: as the environment variable RIMETREE_AS_WRITTEN (1 or 0) says, else True.
+    `as_written`: True evaluates every node as the script has it; False takes sums over sources together, however they
+    are written, and evaluates them as PSV does (`notes` and `describe` tell which); None: as the environment variable
+    RIMETREE_AS_WRITTEN (1 or 0) says, else False.
     """
 
     def __init__(

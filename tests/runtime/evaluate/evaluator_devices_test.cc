@@ -1,5 +1,5 @@
-// Trees of many nodes on the device that RIMETREE_DEVICE names: what the host gives. And on a simulated one: every byte
-// counted, every allocation failing.
+// Trees of many nodes, evaluated node by node, on the device that RIMETREE_DEVICE names: what the host gives. And on a
+// simulated one: every byte counted, every allocation failing.
 #include <gtest/gtest.h>
 
 #include "memory/simulated_device.h"
@@ -21,6 +21,7 @@ struct Trial {
     options.threads = 1;
     options.device = {device, budget_bytes};
     options.placement = rule;
+    options.as_written = true;
     evaluator = std::make_unique<Evaluator>(forest, options);
     for (const std::string& name : names) roots.push_back(forest->find(name));
   }

@@ -174,7 +174,7 @@ def as_written_option(function: Callable) -> Callable:
         "--as-written/--together",
         default=None,
         help="Evaluate every node as the tree has it, or take sums over sources together, however they are written; "
-        "default: as the environment variable RIMETREE_AS_WRITTEN says (1 or 0), else as written.",
+        "default: as the environment variable RIMETREE_AS_WRITTEN says (1 or 0), else together.",
     )(function)
 
 

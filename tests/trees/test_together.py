@@ -1,0 +1,121 @@
+"""Sums over sources, however a script writes them: taken together by default, node by node where that is asked for."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+N_SOURCE = 5
+STATION_M = np.array([[0.0, 0.0, 0.0], [900.0, -300.0, 40.0], [-1500.0, 2200.0, -75.0]])
+BASELINES = [(0, 1), (0, 2), (1, 2)]
+CELLS = rt.Cells(10.0 * np.arange(4), np.linspace(1.0e9, 1.2e9, 6), time_width_s=10, freq_width_hz=4e7)
+
+
+def sky_of(ns):
+    rng = np.random.default_rng(11)
+    lm = rng.uniform(-0.03, 0.03, (N_SOURCE, 2))
+    ns.lmn << rt.Constant(np.column_stack([lm, np.sqrt(1 - (lm**2).sum(axis=1))]))
+    ns.brightness << rt.Stokes(rt.Constant(rng.normal(0, 0.2, (N_SOURCE, 4)) + [1, 0, 0, 0]))
+    for s in range(N_SOURCE):
+        ns.lmn(s) << rt.Selector(ns.lmn, index=[s, -1])
+        ns.B(s) << rt.Selector(ns.brightness, index=[s, -1, -1])
+    for p in range(len(STATION_M)):
+        ns.uvw(p) << rt.Constant(STATION_M[p])
+        for s in range(N_SOURCE):
+            ns.K(p, s) << rt.VisPhaseShift(ns.lmn(s), ns.uvw(p))
+    for p, q in BASELINES:
+        ns.uvw(p, q) << ns.uvw(p) - ns.uvw(q)
+
+
+def one_node_per_source(ns, p, q):
+    for s in range(N_SOURCE):
+        ns.V(p, q, s) << ns.B(s) * rt.VisPhaseShift(ns.lmn(s), ns.uvw(p, q))
+    return rt.Add(*(ns.V(p, q, s) for s in range(N_SOURCE)))
+
+
+def operators(ns, p, q):
+    total = rt.VisPhaseShift(ns.lmn(0), ns.uvw(p, q)) * ns.B(0)
+    for s in range(1, N_SOURCE):
+        total = ns.B(s) * rt.VisPhaseShift(ns.lmn(s), ns.uvw(p, q)) + total
+    return total
+
+
+def station_phases(ns, p, q):
+    return rt.Add(*(rt.MatrixMultiply(ns.K(p, s), ns.B(s), rt.Conj(ns.K(q, s))) for s in range(N_SOURCE)))
+
+
+def tensors(ns, p, q):
+    return rt.Sum(
+        rt.MatrixMultiply(rt.VisPhaseShift(ns.lmn, ns.uvw(p, q)), ns.brightness), reduction_axes=[], tensor_axis=0
+    )
+
+
+SPELLINGS = [one_node_per_source, operators, station_phases, tensors]
+
+
+def tree(spelling, **options):
+    ns = rt.NodeScope()
+    sky_of(ns)
+    for p, q in BASELINES:
+        ns.model(p, q) << spelling(ns, p, q)
+    return rt.Forest(ns, **options)
+
+
+def values(forest):
+    return np.stack([forest.evaluate(f"model:{p}:{q}", CELLS) for p, q in BASELINES])
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_each_spelling_is_taken_together_and_means_the_same(spelling):
+    together, written = tree(spelling), tree(spelling, as_written=True)
+    got, expected = values(together), values(written)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12 * N_SOURCE)
+    assert np.abs(got - expected).max() > 0, "two different computations"
+    (note,) = (note for note in together.notes() if note.startswith("sum over sources"))
+    assert f"{N_SOURCE} sources each taken together" in note and '"model:0:1" and 2 like it' in note
+    assert not any("sum over sources" in note for note in written.notes())
+    assert "PSV" in together.timing().classes and "PSV" not in written.timing().classes
+
+
+def test_the_environment_decides_where_the_script_does_not(monkeypatch):
+    for value, is_together in (("1", False), ("0", True), ("", True)):
+        monkeypatch.setenv("RIMETREE_AS_WRITTEN", value)
+        for option, expected in ((None, is_together), (True, False), (False, True)):
+            forest = tree(tensors, as_written=option)
+            values(forest)
+            assert ("PSV" in forest.timing().classes) == expected, (value, option)
+
+
+def test_a_term_that_is_asked_for_by_name_is_what_the_script_wrote():
+    forest = tree(one_node_per_source)
+    total = forest.evaluate("model:0:2", CELLS)
+    terms = [forest.evaluate(f"V:0:2:{s}", CELLS) for s in range(N_SOURCE)]
+    np.testing.assert_allclose(sum(terms), total, rtol=0, atol=1e-12 * N_SOURCE)
+
+
+def test_a_change_of_one_source_is_seen():
+    together, written = tree(one_node_per_source), tree(one_node_per_source, as_written=True)
+    before = values(together)
+    for forest in (together, written):
+        lmn = forest.evaluate("lmn")[..., 0, 0].copy()
+        lmn[3] = [0.0, 0.0, 1.0]
+        forest.set_state("lmn", value=lmn)
+    after = values(together)
+    assert np.abs(after - before).max() > 0.1
+    np.testing.assert_allclose(after, values(written), rtol=0, atol=1e-12 * N_SOURCE)
+
+
+def test_what_keeps_a_term_out_is_named_and_the_rest_is_taken_together():
+    ns = rt.NodeScope()
+    sky_of(ns)
+    odd = ns.odd << rt.Sqrt(rt.Abs(rt.Freq() * 1e-9)) * ns.B(0)
+    known = (rt.VisPhaseShift(ns.lmn(s), ns.uvw(0, 1)) * ns.B(s) for s in range(N_SOURCE))
+    ns.model << rt.Add(*known, odd)
+    forest, plain = rt.Forest(ns), rt.Forest(ns, as_written=True)
+    np.testing.assert_allclose(
+        forest.evaluate("model", CELLS), plain.evaluate("model", CELLS), rtol=0, atol=1e-12 * N_SOURCE
+    )
+    assert any("and 1 term as written" in note for note in forest.notes())
+    taken, kept_out = (one["text"] for one in forest.describe(CELLS) if "sum over sources" in one["text"])
+    assert f"{N_SOURCE} sources taken together" in taken
+    assert "is evaluated as written" in kept_out and 'node "odd"' in kept_out, kept_out
