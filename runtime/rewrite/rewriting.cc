@@ -41,10 +41,12 @@ std::vector<std::pair<int, std::string>> summary_of(const Forest& forest, const 
     ++known.second;
   }
   for (const auto& [key, of] : sums)
-    lines.emplace_back(
-        of.first, "sum over sources: " + named(forest, of.first, of.second) + ", " + std::to_string(key.first) +
-                      (key.first == 1 ? " source" : " sources") + (of.second > 1 ? " each" : "") + " taken together" +
-                      (key.second > 0 ? ", and " + std::to_string(key.second) + (key.second == 1 ? " term" : " terms") + " as written" : ""));
+    lines.emplace_back(of.first, "sum over sources: " + named(forest, of.first, of.second) + ", " +
+                                     std::to_string(key.first) + (key.first == 1 ? " source" : " sources") +
+                                     (of.second > 1 ? " each" : "") + " taken together" +
+                                     (key.second > 0 ? ", and " + std::to_string(key.second) +
+                                                           (key.second == 1 ? " term" : " terms") + " as written"
+                                                     : ""));
   std::map<std::pair<std::string, std::string>, std::pair<Obstacle, std::size_t>> obstacles;
   for (const Obstacle& obstacle : reader.obstacles()) {
     auto& known = obstacles.try_emplace({obstacle.reason, forest.node(obstacle.node).node_class().name}, obstacle, 0)

@@ -15,7 +15,7 @@ def sky_of(ns):
     rng = np.random.default_rng(11)
     lm = rng.uniform(-0.03, 0.03, (N_SOURCE, 2))
     ns.lmn << rt.Constant(np.column_stack([lm, np.sqrt(1 - (lm**2).sum(axis=1))]))
-    ns.brightness << rt.Stokes(rt.Constant(rng.normal(0, 0.2, (N_SOURCE, 4)) + [1, 0, 0, 0]))
+    ns.brightness << rt.Stokes(rt.Constant(rng.normal([1, 0, 0, 0], 0.2, (N_SOURCE, 4))))
     for s in range(N_SOURCE):
         ns.lmn(s) << rt.Selector(ns.lmn, index=[s, -1])
         ns.B(s) << rt.Selector(ns.brightness, index=[s, -1, -1])
