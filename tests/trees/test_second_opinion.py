@@ -13,6 +13,7 @@ from random_forests import PROPOSALS, Case, Count, differences, grow, psv_case, 
 from random_forests.comparing import PLACES
 from random_forests.gradients import gradient_case, gradient_difference
 from random_forests.ms_cases import fill, ms_difference, ms_tree, tile_of
+from random_forests.shrinking import with_less
 from random_forests.solving import solver_difference, solving_case
 from random_forests.tree import cells_text
 from second_opinion import OPINIONS
@@ -131,3 +132,10 @@ def test_an_error_is_found_and_cut_down(wrong, monkeypatch):
             assert "rt.Cos(ns[" in small.script("host")
             return
     raise AssertionError("nothing was found")
+
+
+def test_cutting_down_leaves_nodes_the_children_that_they_need():
+    least = {info["name"]: info["minimum_children"] for info in class_infos()}
+    for seed in range(60):
+        for tree in with_less(grow(np.random.default_rng(seed))[0]):
+            assert all(len(node.children) >= least[node.class_name] for node in tree.nodes)

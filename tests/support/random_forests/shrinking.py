@@ -51,7 +51,12 @@ def changed(tree: Tree, node: Node) -> Tree:
 def with_less(tree: Tree) -> Iterator[Tree]:
     """A child less where the class allows it, or a state field less."""
     for node in reversed(tree.nodes):
-        free = {spec["label"] for spec in infos()[node.class_name]["children"] if spec["optional"] or spec["repeated"]}
+        info, labels = infos()[node.class_name], [label for label, _ in node.children]
+        free = {
+            spec["label"]
+            for spec in info["children"]
+            if spec["optional"] or (spec["repeated"] and labels.count(spec["label"]) > info["minimum_children"])
+        }
         step = 2 if node.class_name == "PSV" else 1  # Jones terms come in pairs
         for k in range(len(node.children)):
             if node.children[k][0] in free:
