@@ -20,7 +20,9 @@ from . import ms, nodes, plugins, sky, telescopes  # noqa: F401 - plugins brings
 from ._core import Error, ForestError
 from .cells import Cells
 from .correlate import correlate, product_inputs
+from .families import over
 from .forest import Forest
+from .indices import each
 from .ms_objective import MsObjective
 from .nodes import *  # noqa: F403 - the node classes; their names are in nodes.__all__
 from .nodes import PyNode
@@ -56,10 +58,12 @@ __all__ = [
     "SolveReport",
     "Verification",
     "correlate",
+    "each",
     "load_plugin",
     "many_node_tree",
     "ms",
     "nodes",
+    "over",
     "predict",
     "product_inputs",
     "psv_tree",

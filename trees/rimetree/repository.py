@@ -12,8 +12,11 @@ import numpy as np
 
 from ._core import Error
 from .definitions import NodeDef, cannot_be_a_child, constant, numbers_of_child, script_line
+from .families import NodeFamily
+from .indices import Index, Indexed
+from .names import full_name
 from .state import is_numbers, short
-from .stubs import NodeStub, full_name
+from .stubs import NodeStub
 from .units import TREE_UNITS
 
 
@@ -30,8 +33,14 @@ class Repository:
         self._numbers: dict[float, str] = {}
         self.identity = object()  # what forests know the tree by
 
-    def stub(self, basename: str, quals: tuple, kwquals: dict):
-        """The node of a name that a script gives."""
+    def named(self, basename: str, quals: tuple, kwquals: dict) -> NodeStub | NodeFamily:
+        """The node of a name that a script gives, or all nodes of a name with indices."""
+        if any(type(one) is Index for one in (*quals, *kwquals.values())):
+            return NodeFamily(self, basename, quals, kwquals)
+        return self.stub(basename, quals, kwquals)
+
+    def stub(self, basename: str, quals: tuple, kwquals: dict) -> NodeStub:
+        """The node of a name without indices."""
         name = full_name(basename, quals, kwquals)
         stub = self.stubs.get(name)
         return self.new_stub(name, basename, quals, kwquals) if stub is None else stub
@@ -41,6 +50,20 @@ class Repository:
         _check_name(name, basename)
         stub = self.stubs[name] = NodeStub(self, basename, quals, kwquals, name)
         return stub
+
+    def stubs_of(
+        self, basename: str, names: list[str], rows: list[tuple], n_quals: int, keys: list[str]
+    ) -> list[NodeStub]:
+        """The nodes of many names; a row has the qualifiers of one, `n_quals` of them by position."""
+        known = self.stubs
+        nodes = []
+        for name, row in zip(names, rows, strict=True):
+            stub = known.get(name)
+            if stub is None:
+                kwquals = dict(zip(keys, row[n_quals:], strict=True)) if keys else {}
+                stub = self.new_stub(name, basename, row[:n_quals] if keys else row, kwquals)
+            nodes.append(stub)
+        return nodes
 
     def automatic(self, prefix: str, text: str, quals: tuple = (), kwquals: dict | None = None):
         """A node that is named by the tree: `prefix{text}`, then `prefix{text 2}`, ..."""
@@ -70,6 +93,12 @@ class Repository:
         """Record one definition; (name, definition) of the children that have got their names with it."""
         for problem in definition.problems:
             self.errors.append((name, definition.origin, problem))
+        for field, value in definition.state.items():
+            if type(value) is Indexed:
+                raise Error(
+                    f"{definition.origin}: state field {field!r} of node {name!r} has a value for each value of "
+                    f"{value.index!r}: the name of the node must have that index too"
+                )
         self.definitions[name] = definition
         for _, child in definition.children:
             if type(child) is not NodeStub or child._repository is not self:
@@ -114,6 +143,11 @@ class Repository:
             return stub.name if stub is not None else ""
         if isinstance(child, str):
             return child
+        if isinstance(child, NodeFamily | Indexed):
+            raise Error(
+                f"{definition.origin}: a child of node {parent!r} is {child!r}, which is not one node: the name of the "
+                "node must have its indices too, or rt.over(index, nodes) makes a list of children"
+            )
         if not isinstance(child, NodeStub):
             raise cannot_be_a_child(parent, definition.class_name, label, child, definition.origin)
         if child._repository is not self:

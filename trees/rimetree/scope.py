@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator
 
 from ._core import Error
 from .definitions import NodeDef
+from .names import full_name
 from .repository import Repository
 from .state import short
-from .stubs import NodeStub, full_name
+from .stubs import NodeStub
 
 __all__ = ["NodeDef", "NodeScope", "NodeStub"]
 
@@ -55,12 +56,12 @@ class NodeScope:
             stub = self._repository.stubs.get(self._prefix + name)
             if stub is not None:
                 return stub
-        return self._repository.stub(self._prefix + name, self._quals, self._kwquals)
+        return self._repository.named(self._prefix + name, self._quals, self._kwquals)
 
     def __getitem__(self, name: str) -> NodeStub:
         if not isinstance(name, str):
             raise TypeError(f"{short(name)} is no name of a node: expected text; qualifiers go in brackets, ns.x(0, 1)")
-        return self._repository.stub(self._prefix + name, self._quals, self._kwquals)
+        return self._repository.named(self._prefix + name, self._quals, self._kwquals)
 
     def __setattr__(self, name: str, value) -> None:
         if name.startswith("_"):

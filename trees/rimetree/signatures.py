@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, flagged, numbers_of_child, script_line
+from .indices import Index, Indexed
 from .state import with_unit
 from .stubs import NodeStub
 from .units import TREE_UNITS, UnfitError, accepted_units, in_unit, is_quantity, masked_elements, without_mask
@@ -95,7 +96,13 @@ def _put(state: dict, signature: Signature, name: str, value, keywords: dict, pr
         if isinstance(value, list | tuple):
             value = [one.name if isinstance(one, NodeStub) else one for one in value]
     try:
-        state[name], unit = with_unit(value, field.kind, field.units, field.what)
+        if type(value) is Index:
+            value = value.of(value.values)
+        if type(value) is Indexed:
+            fitted = [with_unit(one, field.kind, field.units, field.what) for one in value.values]
+            state[name], unit = Indexed(value.index, [one for one, _ in fitted]), fitted[0][1] if fitted else None
+        else:
+            state[name], unit = with_unit(value, field.kind, field.units, field.what)
         shared = keywords.get(field.shares)
         if unit is not None and is_quantity(shared):
             in_unit(shared, (unit,), f"state field {field.shares!r}, whose unit {name!r} has,")

@@ -14,6 +14,7 @@ from ._core import Error
 from .arguments import checked
 from .cells import Cells
 from .forest import Forest
+from .indices import each
 from .scope import NodeDef, NodeScope, NodeStub
 from .sky import SkyModel
 
@@ -82,8 +83,8 @@ def flux_text(sky: SkyModel, groups: Sequence) -> str:
 @checked
 def uvw_nodes(ns: NodeScope, baselines: Sequence[tuple[int, int]], *, smearing: bool = True) -> None:
     """`ns.uvw(p, q)`: the stored UVW of each baseline, with rates of change where smearing is wanted."""
-    for p, q in baselines:
-        ns.uvw(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW", include_deriv=smearing)
+    p, q = each(baselines, members=2)
+    ns.uvw(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW", include_deriv=smearing)
 
 
 @checked
@@ -151,19 +152,19 @@ def many_node_tree(
     seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
     uvw_nodes(ns, baselines, smearing=smearing)
     gaussian = sky.gaussian_rad.any(axis=1)
-    for s in range(len(sky)):
-        ns.lmn(s) << rt.Selector(seen.lmn, index=[s, -1])
-        ns.brightness(s) << rt.Selector(seen.brightness, index=[s, -1, -1])
-        if gaussian[s]:
-            ns.shape(s) << rt.Selector(seen.shape, index=[s, -1])
-    for p, q in baselines:
-        for s in range(len(sky)):
-            factors = [ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=ns.uvw(p, q))]
-            if smearing:
-                factors.append(ns.smear(p, q, s) << rt.TFSmearFactor(lmn=ns.lmn(s), uvw=ns.uvw(p, q)))
-            if gaussian[s]:
-                factors.append(ns.taper(p, q, s) << rt.GaussianShape(ns.shape(s), ns.uvw(p, q)))
-            ns.V(p, q, s) << rt.MatrixMultiply(*factors, ns.brightness(s))
-        model = rt.Add(*(ns.V(p, q, s) for s in range(len(sky))))
-        ns.V(p, q) << with_noise(ns, p, q, model, noise_jy, seed)
+    p, q = each(baselines, members=2)
+    for sources, extended in ((np.flatnonzero(~gaussian), False), (np.flatnonzero(gaussian), True)):
+        s = each(sources)
+        ns.lmn(s) << rt.Selector(seen.lmn, index=s.of([[i, -1] for i in sources]))
+        ns.brightness(s) << rt.Selector(seen.brightness, index=s.of([[i, -1, -1] for i in sources]))
+        factors = [ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=ns.uvw(p, q))]
+        if smearing:
+            factors.append(ns.smear(p, q, s) << rt.TFSmearFactor(lmn=ns.lmn(s), uvw=ns.uvw(p, q)))
+        if extended:
+            ns.shape(s) << rt.Selector(seen.shape, index=s.of([[i, -1] for i in sources]))
+            factors.append(ns.taper(p, q, s) << rt.GaussianShape(ns.shape(s), ns.uvw(p, q)))
+        ns.V(p, q, s) << rt.MatrixMultiply(*factors, ns.brightness(s))
+    for a, b in baselines:
+        model = rt.Add(*(ns.V(a, b, i) for i in range(len(sky))))
+        ns.V(a, b) << with_noise(ns, a, b, model, noise_jy, seed)
     return sink_nodes(ns, baselines, column=column)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ._core import Error
 from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, operation, script_line
+from .families import NodeFamily
+from .indices import Index
+from .names import PLAIN, text_of
 
 if TYPE_CHECKING:
     from .repository import Repository
@@ -25,12 +26,17 @@ class NodeStub(Operators):
         self.kwquals = kwquals
         self.name = name
 
-    def __call__(self, *quals, **kwquals) -> NodeStub:
+    def __call__(self, *quals, **kwquals) -> NodeStub | NodeFamily:
         if kwquals or self.kwquals:
-            return self._repository.stub(self.basename, self.quals + quals, {**self.kwquals, **kwquals})
+            return self._repository.named(self.basename, self.quals + quals, {**self.kwquals, **kwquals})
         name = self.name
         for qualifier in quals:
-            name = f"{name}:{qualifier if type(qualifier) in _PLAIN else text_of(qualifier)}"
+            if type(qualifier) in PLAIN:
+                name = f"{name}:{qualifier}"
+            elif type(qualifier) is Index:
+                return NodeFamily(self._repository, self.basename, self.quals + quals, {})
+            else:
+                name = f"{name}:{text_of(qualifier)}"
         stub = self._repository.stubs.get(name)
         return self._repository.new_stub(name, self.basename, self.quals + quals, {}) if stub is None else stub
 
@@ -74,36 +80,3 @@ class NodeStub(Operators):
 
 
 TAKEN_AS_THEY_ARE.add(NodeStub)
-
-
-#: Types of qualifiers whose text is what `format` makes of them.
-_PLAIN = frozenset((int, str))
-
-
-def text_of(qualifier) -> str:
-    """A qualifier as part of a name. Raises `Error` for what has no text of its own."""
-    kind = type(qualifier)
-    if kind is str:
-        return qualifier
-    if kind is int:
-        return str(qualifier)
-    if isinstance(qualifier, np.ndarray):
-        qualifier = qualifier.tolist()
-    if isinstance(qualifier, list | tuple):
-        return ",".join(text_of(item) for item in qualifier)
-    name = getattr(qualifier, "name", None)
-    if isinstance(name, str):
-        return name
-    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
-        raise Error(f"{qualifier!r} is no qualifier: expected text, numbers, lists of such, or something with a name")
-    return str(qualifier)
-
-
-def full_name(basename: str, quals: tuple, kwquals: dict) -> str:
-    """The name of a node: `basename:qualifier:...:key=qualifier`, keys in alphabetic order."""
-    if not quals and not kwquals:
-        return basename
-    parts = [basename, *map(text_of, quals)]
-    if kwquals:
-        parts += [f"{key}={text_of(value)}" for key, value in sorted(kwquals.items())]
-    return ":".join(parts)
