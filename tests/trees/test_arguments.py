@@ -17,14 +17,8 @@ RESULTS = {
     *(rt.DerivativeCheck, rt.NodeDef, rt.NodeStub, rt.Parameter, rt.Result, rt.SkyNodes, rt.SolutionFlag),
     *(rt.SolveReport, rt.Verification, ms.Created, ms.MsGroup, ms.RunReport, sky.Skipped),
     *(calibration.CalibrationReport, calibration.ChunkReport, calibration.GroupPlan, calibration.Kind),
-    *(
-        calibration.MemoryNeed,
-        calibration.NewFlags,
-        calibration.Stage,
-        calibration.FluxRatio,
-        ms.FlagChange,
-        ms.FlagVersion,
-    ),
+    *(calibration.MemoryNeed, calibration.NewFlags, calibration.Stage, calibration.FluxRatio),
+    *(calibration.GroupResiduals, ms.FlagChange, ms.FlagVersion),
 }
 
 WRONG_SHAPE = np.ones((2, 1, 3, 1, 2, 1, 2))
@@ -182,6 +176,12 @@ def calls(tmp_path_factory):
         ),
         "calibration.read_h5parm": (calibration.read_h5parm, {"path": tables}),
         "calibration.write_h5parm": (calibration.write_h5parm, {"path": tables, "sets": [solutions]}),
+        "calibration.residuals": (
+            calibration.residuals,
+            {"path": path, "sky": model, "files": [[solutions]], "options": options},
+        ),
+        "calibration.residual_json": (calibration.residual_json, {"found": []}),
+        "calibration.without_signal": (calibration.without_signal, {"found": []}),
         "calibration.solutions_for": (calibration.solutions_for, {"sets": [solutions], "group": group}),
     }
 

@@ -31,9 +31,9 @@ def test_solve_apply_and_subtract(command, observed, sky_file, tmp_path):
         *("calibrate", observed, "--sky", sky_file, "--term", "G: diag, 2min, 2chan", "--out", out),
         *("--apply", "--subtract"),
     )
-    assert "[1/3] field 0, window 0" in result.stderr and "chi-square" in result.stderr
+    assert "[1/3] G: field 0, window 0" in result.stderr and "chi-square" in result.stderr
     assert "6 of 6 solves converged (6 converged)" in result.stdout
-    assert "residual over noise expected from the weights: 0.05" in result.stdout  # the weights are 1
+    assert "noise of data of weight 1, from the residuals: 0.05" in result.stdout  # the weights are 1
     assert "ANT-6" in result.stdout and "G flagged/%" in result.stdout
     (found,) = calibration.read_h5parm(out)
     assert found["G"].shape == (3, 2, 7, 1, 2)

@@ -19,6 +19,8 @@ from .models import ModelColumns
 from .new_flags import NewFlags, count_new_flags
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .reports import CalibrationReport, ChunkReport
+from .residual_report import residual_json, without_signal
+from .residuals import GroupResiduals, residuals
 from .solutions import Solutions
 from .solve_trees import DataSelection, SolverOptions
 from .stages import Stage, field_numbers, plan_stages
@@ -35,6 +37,7 @@ __all__ = [
     "DataSelection",
     "FluxRatio",
     "GroupPlan",
+    "GroupResiduals",
     "Interval",
     "Kind",
     "MemoryNeed",
@@ -57,7 +60,10 @@ __all__ = [
     "plan_groups",
     "plan_stages",
     "read_h5parm",
+    "residual_json",
+    "residuals",
     "solutions_for",
     "transfer_flux_scale",
+    "without_signal",
     "write_h5parm",
 ]

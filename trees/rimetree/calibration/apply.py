@@ -100,25 +100,12 @@ def _all_good(used: Sequence[AntennaJones], cells: Cells) -> NDArray[np.float64]
 
 def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing, used) -> None:
     """`ns.model(p, q)` of the sources to subtract, with all terms of the solutions, which are added to `used`."""
-    per: set[str | None] = {None}
-    if solutions.directions:
-        per = {"source"}
-        if isinstance(sky, SkyModel) and all(source.patch for source in sky):
-            per = {"patch"} if set(sky.patches) <= set(solutions.directions) else per
-    model = as_model(sky)
-    if isinstance(model, ModelColumns):
-        model.check(group)
-    parts = model.parts(per)
-    unknown = [part.name for part in parts if per != {None} and part.name not in solutions.directions]
-    if unknown:
-        raise CalibrationError(
-            f"there are no solutions for {', '.join(unknown[:5])}; there are some for {', '.join(solutions.directions)}"
-        )
+    parts = parts_with_solutions(sky, solutions, group)
     made: dict[tuple, NodeStub] = {}
 
     def jones(p: int, part: SkyPart | None) -> list[NodeStub]:
         terms = "whole sky" if part is None else "direction"
-        if part is not None and (not part.name or per == {None}):
+        if part is not None and part.name not in solutions.directions:
             return []
         key = (p, part.name if part else None)
         if key not in made:
@@ -129,6 +116,27 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
         return [made[key]]
 
     model_nodes(ns, parts, group.baselines, phase_centre_rad, jones, feed=group.feed, smearing=smearing)
+
+
+def parts_with_solutions(sky: SkyModel | ModelColumns, solutions: Solutions, group: MsGroup) -> list[SkyPart]:
+    """The parts of a model that have terms of their own, named as the directions of the solutions. Raises
+    `CalibrationError` for a direction that has none, unless it was solved beside others as it is."""
+    per: set[str | None] = {None}
+    known = {*solutions.directions, *str(solutions.provenance.get("pinned_directions", "")).split("\n")}
+    if solutions.directions:
+        per = {"source"}
+        if isinstance(sky, SkyModel) and all(source.patch for source in sky):
+            per = {"patch"} if set(sky.patches) <= known else per
+    model = as_model(sky)
+    if isinstance(model, ModelColumns):
+        model.check(group)
+    parts = model.parts(per)
+    unknown = [part.name for part in parts if per != {None} and part.name not in known]
+    if unknown:
+        raise CalibrationError(
+            f"there are no solutions for {', '.join(unknown[:5])}; there are some for {', '.join(solutions.directions)}"
+        )
+    return parts
 
 
 @checked

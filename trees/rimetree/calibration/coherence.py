@@ -3,23 +3,20 @@ starting values wants them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import nodes as rt
-from ..forest import Forest
-from ..ms import CORRELATION_NAMES, MsGroup, OpenSet, tiles
-from ..scope import NodeScope
+from ..ms import CORRELATION_NAMES, MsGroup, OpenSet
 from .held import Held
-from .model_trees import SkyPart, model_nodes
-from .solve_trees import SPEED_OF_LIGHT_M_S, DataSelection
+from .model_trees import SkyPart
+from .predicted_tiles import PredictedTiles, slots_within
+from .solve_trees import DataSelection, within_limits
 
 _MEMORY_BYTES = 256 << 20  # for data and model at a time
 _FEEDS = {"XX": 0, "YY": 1, "RR": 0, "LL": 1}
-_PER_BASELINE = {"depends_on": ["domain", "data"]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,64 +85,29 @@ class CoherenceReader:
     ):
         self._group, self._data = group, data
         self._held = held or Held(group)
-        self._opened = opened or OpenSet(group.path)
         self._pairs = [pair for pair in group.baselines if reference is None or reference in pair]
         self._n_part = len(parts) if apart else 1
-        self._slots = _slots_within(group, len(self._pairs) * self._n_part, memory_bytes)
-        self._models: dict[tuple[int, int], NDArray[np.complex128]] = {}
-        self._tile_done: Callable[[], None] = lambda: None
-        ns = NodeScope()
-
-        def inside(antenna: int, part: SkyPart | None) -> list:
-            return self._held.inside(ns, antenna, part)
-
-        model_nodes(ns, parts, self._pairs, phase_centre_rad, lambda *_: [], feed=group.feed, inside=inside)
-        for p, q in self._pairs:
-            seen = [_part_node(ns, p, q, k) for k in range(len(parts))] if apart else [ns.model(p, q)]
-            ns.keep(p, q) << rt.PyNode(*seen, evaluate=self._keeper((p, q)), **_PER_BASELINE)
-        ns.done << rt.PyNode(evaluate=self._done, **_PER_BASELINE)
-        ns.VisDataMux << rt.VisDataMux(None, ns.done, *(ns.keep(p, q) for p, q in self._pairs))
-        self._forest = Forest(ns)
+        self._slots = slots_within(group, len(self._pairs) * self._n_part, memory_bytes)
+        self._predicted = PredictedTiles(
+            group, parts, phase_centre_rad, apart=apart, pairs=self._pairs, held=self._held, opened=opened
+        )
 
     def read(self, bins: CoherenceBins) -> Coherence:
         """The sums over the time slots within the bins; channels that stand by themselves window after window."""
-        options = {
-            **self._group.selection,
-            "time_range_s": (float(bins.time_edges_s[0]), float(bins.time_edges_s[-1])),
-            "time_slots": self._slots,
-        }
-        reading = tiles(self._opened, [self._data.column], **options)
         sums = _Sums(self._pairs, bins, self._n_part)
 
-        def add_tile() -> None:
-            """The next tile has been predicted: the data of the same."""
-            tile = next(reading)
+        def add_tile(tile: dict, models: dict) -> None:
             gains = _DividedBy(self._held, tile) if self._held.divides else None
             for k, pair in enumerate(tile["baselines"]):
-                if pair in self._models:
-                    sums.add(tile, k, pair, self._data, self._models.pop(pair), gains)
+                if pair in models:
+                    sums.add(tile, k, pair, self._data, models.pop(pair), gains)
 
-        self._tile_done = add_tile
-        self._forest.run(self._opened, **options)
+        span = (float(bins.time_edges_s[0]), float(bins.time_edges_s[-1]))
+        self._predicted.each(self._data.column, add_tile, time_range_s=span, time_slots=self._slots)
         frequency, product, power = sums.joined()
         index = {antenna: i for i, antenna in enumerate(self._group.antennas)}
         baselines = np.array([[index[p], index[q]] for p, q in self._pairs], dtype=np.intp).reshape(-1, 2)
         return Coherence(list(self._group.antennas), baselines, frequency, product, power)
-
-    def _keeper(self, pair: tuple[int, int]) -> Callable:
-        """Of each tile [part, 2, 2, time, channel] visibilities without terms."""
-
-        def keep(cells, *values):
-            shape = (2, 2, len(cells.time_s), len(cells.freq_hz))
-            self._models[pair] = np.array([np.broadcast_to(value, shape) for value in values])
-            return 0.0
-
-        return keep
-
-    def _done(self, _cells) -> float:
-        self._tile_done()
-        self._models.clear()
-        return 0.0
 
 
 class _DividedBy:
@@ -165,12 +127,6 @@ class _DividedBy:
         """[time, channel] of a baseline's parallel hand."""
         p, q = (self._antenna(antenna)[..., feed] for antenna in pair)
         return p * np.conj(q)
-
-
-def _part_node(ns: NodeScope, p: int, q: int, k: int):
-    """A part of the sky as a baseline sees it, with what is held for its direction."""
-    held = ns.held(p, q, k)
-    return held if held.initialized() else ns.coherency(p, q, k)
 
 
 class _Sums:
@@ -204,7 +160,8 @@ class _Sums:
         _, product, power = self._of(tile)
         at_time, at_frequency = self._bins.times(tile["time_s"]), self._bins.frequencies(tile["frequency_hz"])
         where = (at_time[:, None], at_frequency[None, :])
-        within = _selected(tile, k, data)
+        within = within_limits(tile, k, data)
+        within = True if within is None else within
         b = self._place[pair]
         for c, kind in enumerate(tile["correlation_type"]):
             feed = _FEEDS.get(CORRELATION_NAMES.get(kind))
@@ -237,23 +194,3 @@ class _Sums:
             np.concatenate([product for _, product, _ in windows], axis=2),
             np.concatenate([power for _, _, power in windows], axis=2),
         )
-
-
-def _selected(tile: dict, k: int, data: DataSelection) -> NDArray[np.bool_]:
-    """[time, channel]: whether the baseline is as long as it should be."""
-    length = np.hypot(*tile["uvw_m"][k][:, :2].T)[:, None]
-    wavelengths = length * tile["frequency_hz"] / SPEED_OF_LIGHT_M_S
-    return (
-        (length >= data.min_m)
-        & (length <= data.max_m)
-        & (wavelengths >= data.min_wavelengths)
-        & (wavelengths <= data.max_wavelengths)
-    )
-
-
-def _slots_within(group: MsGroup, n_model: int, memory_bytes: int) -> int:
-    """Time slots whose data, of all baselines, and so many models of a baseline take so much."""
-    visibilities = group.n_channel * len(group.correlations)
-    data = len(group.baselines) * visibilities * (8 + 4 + 1)  # column, weight, flag
-    models = n_model * group.n_channel * 4 * 16 * 2  # as computed and as kept
-    return max(1, int(memory_bytes / (2 * (data + models))))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ms import CORRELATION_NAMES, MsGroup
+from .solve_trees import DataSelection, within_limits
 
 _PARALLEL = {"I", "XX", "YY", "RR", "LL"}
 _VISIBILITIES = 1 << 21  # that are looked at together
@@ -17,15 +18,18 @@ _VISIBILITIES = 1 << 21  # that are looked at together
 @dataclass(frozen=True, eq=False)
 class DataCounts:
     """Of the baselines of each of `MsGroup.antennas`: good data (not flagged and of positive weight), all data,
-    and the mean magnitude of the good parallel hands, in the unit of the column (0 where there are none)."""
+    and the mean magnitude of the good parallel hands, in the unit of the column (0 where there are none). `power`: sum
+    of weight |V|^2 of the good data that are solved on."""
 
     good: NDArray[np.int64]
     all: NDArray[np.int64]
     magnitude: NDArray[np.float64]
+    power: float = 0.0
 
 
-def count_data(group: MsGroup, column: str, tiles: Iterable[dict], *, magnitudes: bool = True) -> DataCounts:
-    """Of tiles with this column, flags and weights; without `magnitudes`, which take longest, these are 0."""
+def count_data(group: MsGroup, data: DataSelection, tiles: Iterable[dict], *, magnitudes: bool = True) -> DataCounts:
+    """Of tiles with the data's column, flags and weights; without `magnitudes`, which take longest, these are 0."""
+    column, power = data.column, 0.0
     number = {antenna: index for index, antenna in enumerate(group.antennas)}
     good, every = np.zeros(len(number), dtype=np.int64), np.zeros(len(number), dtype=np.int64)
     total, count = np.zeros(len(number)), np.zeros(len(number))
@@ -36,13 +40,17 @@ def count_data(group: MsGroup, column: str, tiles: Iterable[dict], *, magnitudes
             present = np.broadcast_to((tile["row"][some] >= 0)[..., None, None], tile["flag"][some].shape)
             weight, value = tile["weight"][some], tile["columns"][column][some]
             usable = present & (tile["flag"][some] == 0) & (weight > 0) & np.isfinite(weight) & np.isfinite(value)
+            within = within_limits(tile, some, data)
+            solved = usable if within is None else usable & within[..., None]
+            square = value.real**2 + value.imag**2
+            power += float(np.sum(weight * square, where=solved, dtype=float))
             sums = [(good, usable), (every, present)]
             if magnitudes:
                 parallel = usable[..., hands]
                 sums += [(total, np.where(parallel, np.abs(value[..., hands]), 0)), (count, parallel)]
             for table, cells in sums:
                 np.add.at(table, antenna[some], cells.sum(axis=(1, 2, 3), dtype=table.dtype)[:, None])
-    return DataCounts(good, every, np.divide(total, count, out=np.zeros(len(total)), where=count > 0))
+    return DataCounts(good, every, np.divide(total, count, out=np.zeros(len(total)), where=count > 0), power)
 
 
 def _baselines_at_a_time(tile: dict) -> Iterator[slice]:

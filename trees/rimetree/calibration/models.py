@@ -209,6 +209,10 @@ class Models:
             )
         return found
 
+    def knows(self, group: MsGroup) -> bool:
+        """Whether a field has one."""
+        return group.field_id in self._own or None in self._own
+
     @property
     def column_names(self) -> tuple[str, ...]:
         """Columns of the set that any of them is made of."""

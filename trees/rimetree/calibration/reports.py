@@ -46,6 +46,7 @@ class ChunkReport:
     terms: list[str] = field(default_factory=list)
     scale: float | None = None
     noise: float = 1.0
+    data_power: float = 0.0
     method: str = ""
     seconds: float = 0.0
     resumed: bool = False
@@ -68,6 +69,12 @@ class ChunkReport:
         model is complete; NaN where nothing was solved."""
         freedom = self.equations - self.rank
         return self.noise * math.sqrt(self.chi_square[-1] / freedom) if freedom > 0 and self.chi_square else math.nan
+
+    @property
+    def left(self) -> float:
+        """Weighted residual power over that of the data; NaN where it is not known (robust fits weigh otherwise)."""
+        known = self.chi_square and self.data_power > 0 and self.noise == 1.0
+        return self.chi_square[-1] / self.data_power if known else math.nan
 
     def to_json(self) -> dict:
         """As a dict of JSON types."""
@@ -133,6 +140,14 @@ class CalibrationReport:
         freedom = sum(chunk.equations - chunk.rank for chunk in self.chunks)
         chi_square = sum(chunk.noise**2 * chunk.chi_square[-1] for chunk in self.chunks if chunk.chi_square)
         return math.sqrt(chi_square / freedom) if freedom > 0 else math.nan
+
+    @property
+    def left(self) -> float:
+        """As `ChunkReport.left`, of all chunks of the terms that were solved last."""
+        last = self.chunks[-1].terms if self.chunks else []
+        own = [chunk for chunk in self.chunks if chunk.terms == last and not math.isnan(chunk.left)]
+        power = sum(chunk.data_power for chunk in own)
+        return sum(chunk.chi_square[-1] for chunk in own) / power if power > 0 else math.nan
 
     def flagged_fraction(self, term: str) -> dict[str, float]:
         """{antenna name: fraction of its solutions of a term that are flagged}, of all windows and of the feeds that

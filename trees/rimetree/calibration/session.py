@@ -137,6 +137,7 @@ class Session:
             flagged=flag_reasons(self._terms, self.tree.parameters, arrays, group.correlations),
             normalised=normalised,
             scale=None if scale is None else float(np.median(np.abs(scale["value"]))),
+            data_power=counts.power,
             noise=1.0 if solved is None else solved.noise,
             method="" if solved is None else solved.method,
             seconds=time.monotonic() - began,
@@ -173,10 +174,10 @@ class Session:
 
     def _count(self, chunk: Chunk, data: Tiles) -> DataCounts:
         # Joined windows do not say any more what the rows of each were.
-        group, column = self.plan.group, self._options.data.column
+        group, selection = self.plan.group, self._options.data
         if len(group.data_desc_ids) > 1:
-            data = tiles(self._set, [column], time_range_s=self._span(chunk), **group.selection)
-        return count_data(group, column, data, magnitudes=not self._values)
+            data = tiles(self._set, [selection.column], time_range_s=self._span(chunk), **group.selection)
+        return count_data(group, selection, data, magnitudes=not self._values)
 
     def _begin_with_amplitudes(self, amplitudes: np.ndarray) -> None:
         """Starting values with these amplitudes, for the first term of the whole sky that has any."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import nodes as rt
 from ..arguments import check_fields
@@ -36,6 +40,17 @@ class DataSelection:
         check_fields(self)
 
 
+def within_limits(tile: dict, baseline: int | slice, data: DataSelection) -> NDArray[np.bool_] | None:
+    """[..., time, channel]: whether a baseline of a tile, or some, are as long as they should be; None: all are."""
+    if (data.min_m, data.max_m, data.min_wavelengths, data.max_wavelengths) == (0.0, math.inf, 0.0, math.inf):
+        return None
+    uv = tile["uvw_m"][baseline][..., :2]
+    length = np.hypot(uv[..., 0], uv[..., 1])[..., None]
+    wavelengths = length * tile["frequency_hz"] / SPEED_OF_LIGHT_M_S
+    near = (length >= data.min_m) & (wavelengths >= data.min_wavelengths)
+    return near & (length <= data.max_m) & (wavelengths <= data.max_wavelengths)
+
+
 @dataclass(frozen=True)
 class SolverOptions:
     """How it is solved: as the state fields of the node `Solver`."""
@@ -57,6 +72,7 @@ class SolveTree:
     `solver`: the Solver node; `parameters`: of all terms; `directions`: {term
     name: directions, ("",) for the whole sky}; `radec_rad`: {direction: (ra, dec)}; `n_part`: parts of the model;
     `columns`: of the set, those that are parts of the model; `brightest`: {"patch" or "source": direction};
+    `pinned`: directions that keep the unit matrix while others have terms;
     `scale`: the Parm for how much larger the data are than the model, where no term has an amplitude.
     """
 
@@ -68,6 +84,7 @@ class SolveTree:
     columns: tuple[str, ...] = ()
     brightest: dict[str, str] = field(default_factory=dict)
     scale: NodeStub | None = None
+    pinned: tuple[str, ...] = ()
 
     @property
     def n_column(self) -> int:
@@ -126,7 +143,13 @@ def solve_tree(
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
     columns = tuple(part.column for part in parts if part.column)
     top = {per: brightest(of) for per, of in fluxes.items()}
-    return SolveTree(solver, parameters, names, radec, len(parts), columns, top, scale)
+    pinned = {
+        name
+        for per in fluxes
+        for name in model.directions(per)
+        if not any(term.per == per and term.acts_on(name) for term in terms)
+    }
+    return SolveTree(solver, parameters, names, radec, len(parts), columns, top, scale, tuple(sorted(pinned)))
 
 
 def _directions(term: Term, model: Model) -> tuple[str, ...]:

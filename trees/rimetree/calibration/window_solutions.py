@@ -72,6 +72,7 @@ class WindowSolutions:
                 "data_column": options.data.column,
                 "created_utc": datetime.now(UTC).isoformat(timespec="seconds"),
                 **({"data_over_model": float(np.median(self._scales))} if self._scales else {}),
+                **({"pinned_directions": "\n".join(self._session.tree.pinned)} if self._session.tree.pinned else {}),
                 **options.provenance,
             },
         )
@@ -99,6 +100,8 @@ def joined_sets(stages: Sequence[Sequence[Solutions]], terms: Sequence[Term]) ->
         joined = sorted((term for one in own for term in one.terms), key=lambda term: places[term.name])
         provenance = {key: value for one in own for key, value in one.provenance.items()}
         provenance |= {"data_desc_id": float(ids[0]), "data_desc_ids": " ".join(map(str, ids))}
+        if any("amplitude" in term.value for term in joined):
+            provenance.pop("data_over_model", None)  # where terms without amplitude were solved before
         positions = {name: xyz for one in own for name, xyz in one.antenna_xyz_m.items()}
         radec = {name: place for one in own for name, place in one.direction_radec_rad.items()}
         last = own[-1]

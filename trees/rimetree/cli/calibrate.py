@@ -18,6 +18,7 @@ from .calibrate_text import (
 )
 from .errors import Failed, Interrupted
 from .output import log
+from .residual_output import report_option, write_reports
 from .selection import (
     centre_option,
     check_output,
@@ -46,6 +47,7 @@ from .selection import (
 @click.option("--apply", "apply_", is_flag=True, help="Then write corrected data.")
 @click.option("--subtract", is_flag=True, help="Then subtract the model with the solutions.")
 @solutions_options
+@report_option
 @click.option("--resume", is_flag=True, help="Go on after the last chunk of a run that was interrupted.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE.")
 @click.option("--no-smearing", is_flag=True, help="No smearing over the integration time and the channel width.")
@@ -128,7 +130,8 @@ def command(ms, terms, out, **given):
         count = sum(len(plan.chunks) for plan in plans)
         message = f"interrupted; {show.done} of {count} chunks are solved: --resume goes on after them"
         raise Interrupted(message) from None
-    click.echo(report_text(report, parsed))
+    text = report_text(report, parsed)
+    click.echo(text)
     sets = report.solutions
     if fields["flux_from"] is not None:
         sets, ratios = calibration.transfer_flux_scale(sets, fields["flux_from"][0])
@@ -140,9 +143,13 @@ def command(ms, terms, out, **given):
         what = "nothing usable came out" if report.converged else "no solve converged"
         reasons = f" ({counts_text(report.flagged)})" if report.converged else ""
         raise Failed(f"{what}: all solutions in {out} are flagged{reasons}{untouched}")
+    held = [calibration.read_h5parm(file) for file in given["hold"]]
+    if given["report"]:  # with the models' own scale
+        found = calibration.residuals(ms, model, [*held, report.solutions], options)
+        write_reports(ms, found, given["report"], summary=text)
     if applies:
         rows = {"field": fields["apply_to"] if given["apply_to"] else fields["field_names"], "ddid": given["ddid"]}
-        _use(ms, model, [*map(calibration.read_h5parm, given["hold"]), sets], rows, fields["from_field"], given)
+        _use(ms, model, [*held, sets], rows, fields["from_field"], given)
 
 
 def _check_usage(given: dict, applies: bool) -> None:

@@ -71,8 +71,8 @@ class Progress:
 
 def _chunk_text(report) -> str:
     head = (
-        f"[{report.index + 1}/{report.count}] field {report.field_id}, window {joined(report.data_desc_ids)}, "
-        f"{utc_text(report.time_s[0])[:19]}: "
+        f"[{report.index + 1}/{report.count}] {', '.join(report.terms)}: field {report.field_id}, "
+        f"window {joined(report.data_desc_ids)}, {utc_text(report.time_s[0])[:19]}: "
     )
     if report.resumed:
         return head + "solved before"
@@ -87,8 +87,26 @@ def _chunk_text(report) -> str:
     return (
         head
         + f"chi-square {' > '.join(values)}, {steps}, {report.converged} of {report.solves} solves converged"
-        + f"{' (' + ', '.join(others) + ')' if others else ''}, residual/noise {report.noise_ratio:.4g}{flagged}, "
+        + f"{' (' + ', '.join(others) + ')' if others else ''}, {_left_text(report)}{flagged}, "
         + f"{report.seconds:.2f} s"
+    )
+
+
+def _left_text(report) -> str:
+    if not math.isnan(report.left):
+        return f"residual/data {100 * report.left:.4g} %"
+    return f"noise of data of weight 1: {report.noise_ratio:.4g}"
+
+
+def _noise_text(ratio: float) -> str:
+    """What residuals say of the noise; a ratio to it only where the weights say what it is."""
+    if math.isnan(ratio):
+        return "noise: unknown"
+    if 0.5 <= ratio <= 2:
+        return f"residual over noise expected from the weights: {ratio:.4g}"
+    return (
+        f"noise of data of weight 1, from the residuals: {ratio:.4g} (weights are not 1/sigma^2: --scale-errors gives "
+        "errors that follow the residuals)"
     )
 
 
@@ -134,7 +152,8 @@ def report_text(report, terms) -> str:
             if report.normalised
             else []
         ),
-        "residual over noise expected from the weights: " + ("unknown" if math.isnan(ratio) else f"{ratio:.4g}"),
+        *([] if math.isnan(report.left) else [f"residual over data: {100 * report.left:.4g} % of the power"]),
+        _noise_text(ratio),
     ]
     flagged = {term.name: report.flagged_fraction(term.name) for term in terms}
     rows = [
