@@ -39,60 +39,57 @@ std::vector<std::string> strategy_names() {
 
 CrossProducts::CrossProducts(std::size_t n_channel, std::size_t n_input, Strategy strategy, ThreadPool& threads)
     : strategy_(strategy), threads_(threads), sums_(n_channel, n_input), blocks_(threads.size()) {}
-CrossProducts::~CrossProducts() = default;
 
 void CrossProducts::clear() {
   for (auto* numbers : {&sums_.re, &sums_.im, &sums_.count}) std::fill(numbers->begin(), numbers->end(), 0);
 }
 
-void CrossProducts::add(const Voltages& voltages, const SampleMask* mask) {
-  if (sums_.n_channel != voltages.n_channel || sums_.n_input != voltages.n_input)
-    throw Error("voltages of " + std::to_string(voltages.n_channel) + " channels and " +
-                std::to_string(voltages.n_input) + " inputs, expected " + std::to_string(sums_.n_channel) + " and " +
-                std::to_string(sums_.n_input));
+void CrossProducts::add(const SampleView& samples, const SampleMask* mask) {
+  if (sums_.n_channel != samples.n_channel || sums_.n_input != samples.n_input)
+    throw Error("samples of " + std::to_string(samples.n_channel) + " channels and " + std::to_string(samples.n_input) +
+                " inputs, expected " + std::to_string(sums_.n_channel) + " and " + std::to_string(sums_.n_input));
   switch (strategy_) {
     case Strategy::automatic:
     case Strategy::bytes:
-      add_bytes(voltages, mask);
+      add_bytes(samples, mask);
       break;
     case Strategy::packed:
-      add_packed_nibbles(voltages, mask, threads_, sums_);
+      add_packed_nibbles(samples, mask, threads_, sums_);
       break;
     case Strategy::pairs:
-      add_pairs(voltages, mask);
+      add_pairs(samples, mask);
       break;
   }
-  for (std::size_t i = 0; i < voltages.n_input; ++i)
+  for (std::size_t i = 0; i < samples.n_input; ++i)
     for (std::size_t j = 0; j <= i; ++j)
-      sums_.count[product_of(i, j)] +=
-          mask == nullptr ? static_cast<std::int64_t>(voltages.n_time) : mask->common(i, j);
+      sums_.count[product_of(i, j)] += mask == nullptr ? static_cast<std::int64_t>(samples.n_time) : mask->common(i, j);
 }
 
-void CrossProducts::add_bytes(const Voltages& voltages, const SampleMask* mask) {
+void CrossProducts::add_bytes(const SampleView& samples, const SampleMask* mask) {
   const ByteProducts& products = byte_products();
-  const std::size_t n_product = n_products(voltages.n_input);
+  const std::size_t n_product = n_products(samples.n_input);
   const auto filled = [&](std::size_t channel, std::size_t first, int worker) -> const PackedBlock& {
     auto& block = blocks_[static_cast<std::size_t>(worker)];
-    if (!block) block = std::make_unique<PackedBlock>(voltages.n_input, kBlockTime);
-    block->fill(voltages, channel, first, std::min(kBlockTime, voltages.n_time - first), mask);
+    if (!block) block = std::make_unique<PackedBlock>(samples.n_input, kBlockTime);
+    block->fill(samples, channel, first, std::min(kBlockTime, samples.n_time - first), mask);
     return *block;
   };
   const auto add_part = [&](const PackedBlock& block, std::size_t channel, std::size_t part) {
     products.add_part(block, part, sums_.re.data() + channel * n_product, sums_.im.data() + channel * n_product);
   };
   // Channels side by side, each thread with a block of its own; of few channels the parts of one block.
-  if (voltages.n_channel >= static_cast<std::size_t>(threads_.size())) {
-    threads_.parallel_for(voltages.n_channel, 1, [&](std::size_t begin, std::size_t end, int worker) {
+  if (samples.n_channel >= static_cast<std::size_t>(threads_.size())) {
+    threads_.parallel_for(samples.n_channel, 1, [&](std::size_t begin, std::size_t end, int worker) {
       for (std::size_t channel = begin; channel < end; ++channel)
-        for (std::size_t first = 0; first < voltages.n_time; first += kBlockTime) {
+        for (std::size_t first = 0; first < samples.n_time; first += kBlockTime) {
           const PackedBlock& block = filled(channel, first, worker);
           for (std::size_t part = 0; part < products.n_part(block); ++part) add_part(block, channel, part);
         }
     });
     return;
   }
-  for (std::size_t channel = 0; channel < voltages.n_channel; ++channel)
-    for (std::size_t first = 0; first < voltages.n_time; first += kBlockTime) {
+  for (std::size_t channel = 0; channel < samples.n_channel; ++channel)
+    for (std::size_t first = 0; first < samples.n_time; first += kBlockTime) {
       const PackedBlock& block = filled(channel, first, 0);
       threads_.parallel_for(products.n_part(block), 1, [&](std::size_t begin, std::size_t end, int) {
         for (std::size_t part = begin; part < end; ++part) add_part(block, channel, part);
@@ -100,16 +97,16 @@ void CrossProducts::add_bytes(const Voltages& voltages, const SampleMask* mask) 
     }
 }
 
-void CrossProducts::add_pairs(const Voltages& voltages, const SampleMask* mask) {
-  const std::size_t n_product = n_products(voltages.n_input);
-  threads_.parallel_for(voltages.n_channel * voltages.n_input, 1, [&](std::size_t begin, std::size_t end, int) {
+void CrossProducts::add_pairs(const SampleView& samples, const SampleMask* mask) {
+  const std::size_t n_product = n_products(samples.n_input);
+  threads_.parallel_for(samples.n_channel * samples.n_input, 1, [&](std::size_t begin, std::size_t end, int) {
     for (std::size_t part = begin; part < end; ++part) {
-      const std::size_t channel = part / voltages.n_input, i = part % voltages.n_input;
+      const std::size_t channel = part / samples.n_input, i = part % samples.n_input;
       for (std::size_t j = 0; j <= i; ++j) {
         std::int64_t re = 0, im = 0;
-        for (std::size_t t = 0; t < voltages.n_time; ++t) {
+        for (std::size_t t = 0; t < samples.n_time; ++t) {
           if (mask != nullptr && !(mask->counts(i, t) && mask->counts(j, t))) continue;
-          const Sample x = voltages.sample(t, channel, i), y = voltages.sample(t, channel, j);
+          const Sample x = samples.sample(t, channel, i), y = samples.sample(t, channel, j);
           re += x.re * y.re + x.im * y.im;
           im += x.im * y.re - x.re * y.im;
         }

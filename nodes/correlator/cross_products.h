@@ -7,7 +7,7 @@
 
 #include "nodes/correlator/packed_block.h"
 #include "nodes/correlator/products.h"
-#include "nodes/correlator/voltages.h"
+#include "nodes/correlator/sample_view.h"
 #include "runtime/core/thread_pool.h"
 
 namespace rimetree::correlator {
@@ -27,18 +27,17 @@ class CrossProducts {
  public:
   /// Sums start at zero. The pool must outlive it.
   CrossProducts(std::size_t n_channel, std::size_t n_input, Strategy strategy, ThreadPool& threads);
-  ~CrossProducts();
 
   /// Adds the products of all times; those that the mask leaves out count as zero, and are not counted. Throws Error
   /// where the numbers of channels or inputs differ, or the strategy cannot take the format.
-  void add(const Voltages& voltages, const SampleMask* mask = nullptr);
+  void add(const SampleView& samples, const SampleMask* mask = nullptr);
   const ProductSums& sums() const { return sums_; }
   /// Sums start at zero again.
   void clear();
 
  private:
-  void add_bytes(const Voltages& voltages, const SampleMask* mask);
-  void add_pairs(const Voltages& voltages, const SampleMask* mask);
+  void add_bytes(const SampleView& samples, const SampleMask* mask);
+  void add_pairs(const SampleView& samples, const SampleMask* mask);
 
   Strategy strategy_;
   ThreadPool& threads_;

@@ -79,11 +79,11 @@ Numbers decode_words(const std::uint8_t* at, const Bits& bits) {
 }
 
 /// Numbers of inputs [input, input + n) at one time, one by one: other orders in memory, and the last inputs.
-Numbers decode_single(const Voltages& voltages, std::size_t time, std::size_t channel, std::size_t input,
+Numbers decode_single(const SampleView& samples, std::size_t time, std::size_t channel, std::size_t input,
                       std::size_t n) {
   Numbers numbers{};
   for (std::size_t k = 0; k < n; ++k) {
-    const Sample sample = voltages.sample(time, channel, input + k);
+    const Sample sample = samples.sample(time, channel, input + k);
     numbers.re[k] = static_cast<std::uint8_t>(sample.re);
     numbers.im[k] = static_cast<std::uint8_t>(sample.im);
   }
@@ -142,17 +142,17 @@ PackedBlock::PackedBlock(std::size_t n_input, std::size_t max_time)
       plain_(aligned<std::int8_t>(n_group() * kGroup * input_stride_)),
       sum_(n_group() * kGroup) {}
 
-void PackedBlock::fill(const Voltages& voltages, std::size_t channel, std::size_t first, std::size_t n,
+void PackedBlock::fill(const SampleView& samples, std::size_t channel, std::size_t first, std::size_t n,
                        const SampleMask* mask) {
   n_step_ = (n + 3) / 4;
-  const Bits bits(voltages.format);
-  const bool one_byte = voltages.format.bytes == 1;
-  const std::ptrdiff_t time_stride = voltages.time_stride;
+  const Bits bits(samples.format);
+  const bool one_byte = samples.format.bytes == 1;
+  const std::ptrdiff_t time_stride = samples.time_stride;
   for (std::size_t group = 0; group < n_group(); ++group) {
     const std::size_t input = group * kGroup, inputs = std::min(kGroup, n_input_ - input);
-    const bool whole = inputs == kGroup && voltages.input_stride == voltages.format.bytes;
-    const std::uint8_t* codes = voltages.bytes + static_cast<std::ptrdiff_t>(channel) * voltages.channel_stride +
-                                static_cast<std::ptrdiff_t>(input) * voltages.input_stride +
+    const bool whole = inputs == kGroup && samples.input_stride == samples.format.bytes;
+    const std::uint8_t* codes = samples.bytes + static_cast<std::ptrdiff_t>(channel) * samples.channel_stride +
+                                static_cast<std::ptrdiff_t>(input) * samples.input_stride +
                                 static_cast<std::ptrdiff_t>(first) * time_stride;
     std::uint8_t* offset = offset_.get() + group * max_step_ * 128;
     std::int8_t* plain = plain_.get() + input * input_stride_;
@@ -162,7 +162,7 @@ void PackedBlock::fill(const Voltages& voltages, std::size_t channel, std::size_
       for (std::size_t k = 0; k < std::min<std::size_t>(4, n - 4 * step); ++k) {
         const std::size_t time = 4 * step + k;
         const std::uint8_t* at = codes + static_cast<std::ptrdiff_t>(time) * time_stride;
-        Numbers numbers = !whole     ? decode_single(voltages, first + time, channel, input, inputs)
+        Numbers numbers = !whole     ? decode_single(samples, first + time, channel, input, inputs)
                           : one_byte ? decode_bytes(at, bits)
                                      : decode_words(at, bits);
         if (mask != nullptr) leave_out(numbers, *mask, first + time, input, inputs);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "nodes/correlator/sample_mask.h"
-#include "nodes/correlator/voltages.h"
+#include "nodes/correlator/sample_view.h"
 
 namespace rimetree::correlator {
 
@@ -23,7 +23,7 @@ class PackedBlock {
   PackedBlock(std::size_t n_input, std::size_t max_time);
 
   /// Takes times [first, first + n) of a channel, n <= max_time; what the mask leaves out is 0.
-  void fill(const Voltages& voltages, std::size_t channel, std::size_t first, std::size_t n, const SampleMask* mask);
+  void fill(const SampleView& samples, std::size_t channel, std::size_t first, std::size_t n, const SampleMask* mask);
 
   std::size_t n_input() const { return n_input_; }
   std::size_t n_group() const { return (n_input_ + kGroup - 1) / kGroup; }

@@ -16,12 +16,12 @@ struct Run {
   std::vector<std::uint32_t> re, im, both;  ///< [input][time]; both: re in the upper half of the word, im in the lower
   std::vector<std::int64_t> sum_re, sum_im;
 
-  Run(const Voltages& voltages, const SampleMask* mask, std::size_t channel, std::size_t first, std::size_t n)
-      : n_time(n), re(voltages.n_input * n), im(re.size()), both(re.size()), sum_re(voltages.n_input), sum_im(sum_re) {
-    for (std::size_t i = 0; i < voltages.n_input; ++i)
+  Run(const SampleView& samples, const SampleMask* mask, std::size_t channel, std::size_t first, std::size_t n)
+      : n_time(n), re(samples.n_input * n), im(re.size()), both(re.size()), sum_re(samples.n_input), sum_im(sum_re) {
+    for (std::size_t i = 0; i < samples.n_input; ++i)
       for (std::size_t t = 0; t < n; ++t) {
         const bool counts = mask == nullptr || mask->counts(i, first + t);
-        const Sample sample = counts ? voltages.sample(first + t, channel, i) : Sample{};
+        const Sample sample = counts ? samples.sample(first + t, channel, i) : Sample{};
         const std::size_t at = i * n + t;
         re[at] = static_cast<std::uint32_t>(sample.re + 8);
         im[at] = static_cast<std::uint32_t>(sample.im + 8);
@@ -49,15 +49,15 @@ void add_product(const Run& run, std::size_t i, std::size_t j, std::int64_t& re,
 
 }  // namespace
 
-void add_packed_nibbles(const Voltages& voltages, const SampleMask* mask, ThreadPool& threads, ProductSums& sums) {
-  if (voltages.format.bits > 4)
-    throw Error("strategy \"packed\" takes samples of at most 4 bits, not those of format \"" + voltages.format.name +
-                "\" with " + std::to_string(voltages.format.bits));
-  const std::size_t n_product = n_products(voltages.n_input);
-  for (std::size_t channel = 0; channel < voltages.n_channel; ++channel)
-    for (std::size_t first = 0; first < voltages.n_time; first += kPackedTimes) {
-      const Run run(voltages, mask, channel, first, std::min(kPackedTimes, voltages.n_time - first));
-      threads.parallel_for(voltages.n_input, 1, [&](std::size_t begin, std::size_t end, int) {
+void add_packed_nibbles(const SampleView& samples, const SampleMask* mask, ThreadPool& threads, ProductSums& sums) {
+  if (samples.format.bits > 4)
+    throw Error("strategy \"packed\" takes samples of at most 4 bits, not those of format \"" + samples.format.name +
+                "\" with " + std::to_string(samples.format.bits));
+  const std::size_t n_product = n_products(samples.n_input);
+  for (std::size_t channel = 0; channel < samples.n_channel; ++channel)
+    for (std::size_t first = 0; first < samples.n_time; first += kPackedTimes) {
+      const Run run(samples, mask, channel, first, std::min(kPackedTimes, samples.n_time - first));
+      threads.parallel_for(samples.n_input, 1, [&](std::size_t begin, std::size_t end, int) {
         for (std::size_t i = begin; i < end; ++i)
           for (std::size_t j = 0; j <= i; ++j) {
             const std::size_t at = channel * n_product + product_of(i, j);

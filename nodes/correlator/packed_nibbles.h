@@ -11,6 +11,6 @@ namespace rimetree::correlator {
 inline constexpr std::size_t kPackedTimes = 256, kPackedLimit = 65535 / 225;
 
 /// Adds the products of 4-bit samples of any coding; throws Error for others.
-void add_packed_nibbles(const Voltages& voltages, const SampleMask* mask, ThreadPool& threads, ProductSums& sums);
+void add_packed_nibbles(const SampleView& samples, const SampleMask* mask, ThreadPool& threads, ProductSums& sums);
 
 }  // namespace rimetree::correlator

@@ -18,14 +18,20 @@ std::int8_t number(std::uint16_t code, int shift, int bits, Coding coding) {
 }  // namespace
 
 Sample SampleFormat::decode(std::uint16_t code) const {
-  return {number(code, re_shift, bits, coding), number(code, im_shift, bits, coding)};
+  return {number(code, re_shift, bits, coding), is_real ? std::int8_t{0} : number(code, im_shift, bits, coding)};
+}
+
+std::uint16_t SampleFormat::unused_bits() const {
+  const int mask = (1 << bits) - 1, used = mask << re_shift | (is_real ? 0 : mask << im_shift);
+  return static_cast<std::uint16_t>(((1 << 8 * bytes) - 1) & ~used);
 }
 
 std::uint16_t SampleFormat::encode(int re, int im, std::uint64_t& saturated) const {
   const int mask = (1 << bits) - 1, offset = coding == Coding::excess ? 1 << (bits - 1) : 0;
-  const int cut_re = std::clamp(re, lowest(), highest()), cut_im = std::clamp(im, lowest(), highest());
+  const int cut_re = std::clamp(re, lowest(), highest()), cut_im = is_real ? im : std::clamp(im, lowest(), highest());
   if (cut_re != re || cut_im != im) ++saturated;
-  return static_cast<std::uint16_t>(((cut_re + offset) & mask) << re_shift | ((cut_im + offset) & mask) << im_shift);
+  const int im_code = is_real ? 0 : ((cut_im + offset) & mask) << im_shift;
+  return static_cast<std::uint16_t>(((cut_re + offset) & mask) << re_shift | im_code);
 }
 
 const std::vector<SampleFormat>& sample_formats() {
@@ -36,6 +42,7 @@ const std::vector<SampleFormat>& sample_formats() {
       {"int4", 1, 4, 4, 0, Coding::twos_complement},
       {"int4-low", 1, 4, 0, 4, Coding::twos_complement},
       {"int8", 2, 8, 0, 8, Coding::twos_complement},
+      {"real8", 1, 8, 0, 0, Coding::twos_complement, true},
   };
   return formats;
 }

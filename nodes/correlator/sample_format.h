@@ -28,21 +28,27 @@ struct SampleFormat {
   int re_shift = 4;  ///< where the lowest bit of the real part is
   int im_shift = 0;
   Coding coding = Coding::twos_complement;
+  bool is_real = false;  ///< the samples have no imaginary part: im_shift says nothing
 
   /// The code's numbers.
   Sample decode(std::uint16_t code) const;
   /// The code of numbers, which are cut off at the format's range; `saturated` counts samples that were.
   std::uint16_t encode(int re, int im, std::uint64_t& saturated) const;
+  /// Bits of a code that belong to neither number: set in none that a digitiser writes.
+  std::uint16_t unused_bits() const;
   int lowest() const { return -(1 << (bits - 1)); }
   int highest() const { return (1 << (bits - 1)) - 1; }
 };
 
 /// Formats that have a name:
-///   mwa32t    two 5-bit numbers in a 16-bit word, real part in bits 0-4 (Wayth, Greenhill & Briggs 2009 do not say
-///   which) mwa32t-swapped  the same with the imaginary part in bits 0-4 chime     two 4-bit numbers in excess-8, real
-///   part in the high nibble (Klages et al. 2015) int4      two 4-bit numbers in two's complement, real part in the
-///   high nibble int4-low  the same with the real part in the low nibble int8      two bytes in two's complement, the
-///   real part first
+///   - mwa32t: two 5-bit numbers in a 16-bit word, real part in bits 0-4 (Wayth, Greenhill & Briggs 2009 do not say
+///     which);
+///   - mwa32t-swapped: the same with the imaginary part in bits 0-4;
+///   - chime: two 4-bit numbers in excess-8, real part in the high nibble (Klages et al. 2015);
+///   - int4: two 4-bit numbers in two's complement, real part in the high nibble;
+///   - int4-low: the same with the real part in the low nibble;
+///   - int8: two bytes in two's complement, the real part first;
+///   - real8: one byte in two's complement, which is all: what is sampled before a channeliser for real signals.
 /// Throws Error naming them for another name.
 const SampleFormat& sample_format(const std::string& name);
 const std::vector<SampleFormat>& sample_formats();

@@ -79,13 +79,8 @@ inline std::map<std::string, Recipe> written_recipes() {
                     ChildRecipe{{}, 0.5, 0.1, false, true, 0.1}}};
   r["ZeroFlagger"] = {{kAny}, {{"oper", std::string("EQ")}}};
   r["MergeFlags"] = {{kAny, kReal}};
-  r["Correlator"] = {{},
-                     {{"file", voltages_file()},
-                      {"format", std::string("chime")},
-                      {"n_channel", std::int64_t{3}},
-                      {"n_input", std::int64_t{2}},
-                      {"start_s", 5e9 - 5},
-                      {"integration", std::int64_t{10}}}};
+  r["Voltages"] = {{}, {{"source", std::vector<std::string>{voltages_file()}}, {"n_input", std::int64_t{3}}}};
+  r["Correlation"] = {{ChildRecipe{{10}, 1.5, 0.5, true, false}}, kBaseline};
   r["Spigot"] = {{}, kBaseline};
   r["Sink"] = {{kMatrix}, kBaseline, FlagRule::own};
   r["VisDataMux"] = {{kReal, kReal, kReal}, {}, FlagRule::own};

@@ -304,7 +304,10 @@ def test_children_and_state_fields_of_every_class_are_named():
 RIGHT_CHILDREN = {"[3]": [0.0, 0.0, 1.0], "[2]": [0.0, 0.0], "[4]": [1.0, 0.0, 0.0, 0.0], "[K]": [0.0]}
 RIGHT_CHILDREN |= {"[S,3]": [[0.0, 0.0, 1.0]], "[S,2,2]": [np.eye(2)], "[S]": [1.0], "[2,2]": np.eye(2), "[2,3]": 1.0}
 REQUIRED_STATE = {
+    "Channelise": {"n_channel": 1},
     "Constant": {"value": 1.0},
+    "Correlate": {"integration": 1},
+    "Correlation": {"station_1_index": 0, "station_2_index": 1},
     "Parm": {"value": 1.0},
     "Selector": {"index": 0},
     "Grid": {"axis": "time"},
@@ -345,8 +348,9 @@ def test_children_of_another_shape_are_named():
 
 #: Fields that take all integers of 64 bits, or that other numbers bound.
 WIDE = {("GaussNoise", "seed"), ("DeviceMemory", "budget_bytes"), ("Solver", "iterations")}
-WIDE |= {("Correlator", "n_channel"), ("Correlator", "integration")}
-ANYTHING = {"integer": 1, "real": 1.0, "text": "int8", "array": 1.0}
+WIDE |= {("Voltages", "n_channel"), ("Voltages", "n_input")}
+WIDE |= {("Correlate", name) for name in ("integration", "gate_length", "gate_offset")}
+ANYTHING = {"integer": 1, "real": 1.0, "text": "int8", "array": 1.0, "text_list": ["file"]}
 
 
 def test_numbers_out_of_range_are_named():

@@ -11,7 +11,7 @@ from .arguments import checked
 from .asking import count
 from .cells import Cells
 from .forest import Forest
-from .nodes import Correlator
+from .nodes import Correlate, Voltages
 from .scope import NodeScope
 
 #: Bytes of a complex sample in each format.
@@ -27,7 +27,7 @@ def correlate(
     strategy: str = "automatic",
     threads: int | None = None,
 ) -> np.ndarray:
-    """Products of all inputs of channelised voltages, averaged over integrations: the Correlator node on an array.
+    """Products of all inputs of channelised voltages, averaged over integrations: the Correlate node on an array.
 
     V_ij = mean over the samples of an integration of x_i x_j*, for i >= j. Sums are exact integers
     (Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203).
@@ -57,14 +57,9 @@ def correlate(
         return np.zeros((n_integration, n_channel, n_input * (n_input + 1) // 2), np.complex128)
     ns = NodeScope()
     with _memory_file(codes) as file:
-        ns.V << Correlator(
-            file=f"/proc/self/fd/{file.fileno()}",
-            format=format,
-            n_channel=n_channel,
-            n_input=n_input,
-            integration=integration,
-            strategy=strategy,
-        )
+        path = f"/proc/self/fd/{file.fileno()}"
+        ns.voltages << Voltages(source=path, format=format, n_channel=n_channel, n_input=n_input)
+        ns.V << Correlate(ns.voltages, integration=integration, strategy=strategy)
         cells = Cells(
             (np.arange(n_integration) + 0.5) * integration,
             np.arange(1.0, n_channel + 1),

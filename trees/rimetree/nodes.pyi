@@ -124,6 +124,49 @@ def Atan2(
     MeqTrees Atan2
     """
 
+def Channelise(
+    voltages: Child,
+    *,
+    n_channel: int,
+    taps: int = ...,
+    window: str = ...,
+    format: str = ...,
+    gain: float = ...,
+    delay_s: ArrayLike = ...,
+    centre_hz: float = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Channels of samples by a Fourier transform or a polyphase filter bank, for Correlate.
+
+        X_c(m) = gain / sqrt(n) sum_t h_t x(m n + t) exp(-2 pi i c t / n)
+
+    Children
+        voltages ([input], s)
+            a source of samples of one channel (Voltages); its value is the sample interval
+
+    State
+        n_channel (int, required)
+            channels, ascending in frequency: of complex samples number n_channel / 2 is the frequency
+            that was mixed to zero; of real ones number 0 is zero
+        taps (int, default 1)
+            1: a Fourier transform; more: a polyphase filter bank, a sinc over so many transforms
+        window (str, default 'rectangular')
+            taper of the transform or of the sinc: rectangular, hann or hamming
+        format (str, default 'int8')
+            what channels are rounded to, and cut off at, as of Voltages
+        gain (float, default 1.0)
+            noise of s least significant bits has gain times s in a channel; products are divided by it
+        delay_s (array, s, default [])
+            [input] by which signals come late: whole samples are taken out before, and the rest after
+            the transform; empty: none
+        centre_hz (float, Hz, default 0.0)
+            frequency that was mixed to zero: delays turn its phase, too
+
+    Result: [input], s: the interval between samples of a channel; samples are never all in memory
+
+    Wayth, Greenhill & Briggs 2009, PASP 121, 857, section 2; sinc windows as Klages et al. 2015
+    """
+
 def ChiSquare(
     *residual: Child | None,
     origin: str | None = None,
@@ -248,49 +291,78 @@ def Constant(
     MeqTrees Constant
     """
 
-def Correlator(
+def Correlate(
+    voltages: Child,
     *,
-    file: str,
-    format: str = ...,
-    order: str = ...,
-    n_channel: int = ...,
-    n_input: int,
-    start_s: float = ...,
-    sample_interval_s: float = ...,
     integration: int,
+    gates: int = ...,
+    gate_length: int = ...,
+    gate_offset: int = ...,
     strategy: str = ...,
     origin: str | None = None,
 ) -> NodeDef:
-    """Products of all inputs of a file of channelised voltages, averaged over each time cell.
+    """Products of all inputs of a source of samples, averaged over each time cell.
 
         V_ij = mean over the samples of a cell of x_i x_j*, i >= j, at i (i + 1) / 2 + j
 
+    Children
+        voltages ([input], s)
+            a source of samples: Voltages or Channelise; the request must have as many channels
+
     State
-        file (str, required)
-            samples without header; must not change while the forest exists
-        format (str, default 'int8')
-            how a complex sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word), chime
-            (excess-8 nibbles), int4, int4-low (nibbles in two's complement) or int8
-        order (str, default 'time,channel,input')
-            "time,channel,input" or "channel,input,time", the last one the fastest
-        n_channel (int, default 1)
-            channels; the request must have as many
-        n_input (int, required)
-            inputs: antennas times polarisations
-        start_s (float, s, default 0.0)
-            when the first sample begins
-        sample_interval_s (float, s, default 1.0)
-            between the samples of a channel
         integration (int, required)
-            samples in a time cell; cells begin at start_s plus multiples of it
+            samples in a time cell; cells begin at start_s of the source plus multiples of it
+        gates (int, default 1)
+            gates of a period, each with products of its own: sample n is in gate (n + gate_offset) /
+            gate_length modulo gates
+        gate_length (int, default 1)
+            samples for which a gate is open in each period
+        gate_offset (int, default 0)
+            samples by which the first period began before the first sample
         strategy (str, default 'automatic')
             how products are formed, which changes no bit of them: automatic, bytes (8-bit dot
             products), packed (two products in one word, for 4-bit samples) or pairs (one after the
             other)
 
-    Result: [product], complex, squares of the least significant bit; varies along time and freq
+    Result: [product], with gates [gate,product], complex, squares of the least significant bit; varies along time and freq
 
     Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203
+    """
+
+def Correlation(
+    products: Child,
+    *,
+    station_1_index: int,
+    station_2_index: int,
+    feeds: int = ...,
+    inputs: ArrayLike = ...,
+    quantity: str = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Visibilities of one baseline among the products of Correlate, their weights or their counts.
+
+        V_pq[a,b] = mean of v_pa v_qb*; weight 2 n / (V_ii V_jj)
+
+    Children
+        products ([product], any)
+            of all inputs i >= j, number i (i + 1) / 2 + j: Correlate without gates, or one of them
+
+    State
+        station_1_index (int, required)
+            ANTENNA1 of the baseline: row of the ANTENNA table, from 0
+        station_2_index (int, required)
+            ANTENNA2 of the baseline: row of the ANTENNA table, from 0
+        feeds (int, default 2)
+            inputs of a station, 1 or 2
+        inputs (array, default [])
+            [station,feed]: number of the input; empty: station * feeds + feed
+        quantity (str, default 'visibility')
+            "visibility"; "weight": 1/variance of each real part, from counts and autocorrelations; or
+            "count": independent samples
+
+    Result: [2,2] by feeds: visibilities (complex, unit of the child), weights (1/unit^2) or counts
+
+    Smirnov 2011, A&A 527, A106, eq. 5; Thompson, Moran & Swenson 2017, section 6.2
     """
 
 def Cos(
@@ -1471,6 +1543,48 @@ def VisPhaseShift(
     Smirnov 2011, A&A 527, A106, eq. 14; sign for UVW as stored in Measurement Sets
     """
 
+def Voltages(
+    *,
+    source: list[str],
+    format: str = ...,
+    order: str = ...,
+    n_channel: int = ...,
+    n_input: int,
+    start_s: float = ...,
+    sample_interval_s: float = ...,
+    lost: str = ...,
+    origin: str | None = None,
+) -> NodeDef:
+    """Samples of antennas' voltages from files, for Correlate or Channelise.
+
+    State
+        source (list of str, required)
+            file without header, or of order "groups" one for each receiver; they must not change while
+            the forest exists
+        format (str, default 'int8')
+            how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low
+            or high), chime (nibbles in excess-8, real part high), int4, int4-low (nibbles in two's
+            complement), int8 (two bytes) or real8 (one byte, real samples for Channelise)
+        order (str, default 'time,channel,input')
+            "time,channel,input" or "channel,input,time", the last one the fastest; or "groups": a
+            counter of 16 bits and a word for each input of a receiver
+        n_channel (int, default 1)
+            channels
+        n_input (int, required)
+            inputs: antennas times polarisations
+        start_s (float, s, default 0.0)
+            when the first sample begins
+        sample_interval_s (float, s, default 1.0)
+            between the samples of a channel
+        lost (str, default 'error')
+            what happens where counters of groups jump or a group is cut short: "error", or "mask": the
+            samples are left out, and each product counts those that it has
+
+    Result: [input], s: the interval between samples; samples are never all in memory
+
+    Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203
+    """
+
 def ZeroFlagger(
     x: Child,
     *,
@@ -1505,13 +1619,15 @@ __all__ = [
     "Arg",
     "Asin",
     "Atan2",
+    "Channelise",
     "ChiSquare",
     "Composer",
     "Condeq",
     "Conj",
     "ConjTranspose",
     "Constant",
-    "Correlator",
+    "Correlate",
+    "Correlation",
     "Cos",
     "DeviceMemory",
     "Divide",
@@ -1560,5 +1676,6 @@ __all__ = [
     "UVW",
     "VisDataMux",
     "VisPhaseShift",
+    "Voltages",
     "ZeroFlagger",
 ]

@@ -53,7 +53,7 @@ struct Scene {
     for (std::size_t k = 0; k < scene.samples.size(); ++k) scene.set(k, re, im);
     return scene;
   }
-  Voltages voltages() const { return input_fastest(bytes.data(), format, n_time, n_channel, n_input); }
+  SampleView voltages() const { return input_fastest(bytes.data(), format, n_time, n_channel, n_input); }
 };
 
 /// What no strategy shares: 64-bit sums over the numbers themselves.
@@ -185,10 +185,10 @@ TEST(CrossProducts, DoNotDependOnHowTimesComeTogether) {
   ThreadPool threads(1);
   for (const bool time_first : {false, true}) {
     CrossProducts products(2, 19, Strategy::automatic, threads);
-    Voltages all = time_first ? time_fastest(turned.data(), scene.format, 500, 2, 19) : scene.voltages();
+    SampleView all = time_first ? time_fastest(turned.data(), scene.format, 500, 2, 19) : scene.voltages();
     std::size_t first = 0;
     for (const std::size_t n : {1, 16, 483}) {
-      Voltages some = all;
+      SampleView some = all;
       some.bytes += static_cast<std::ptrdiff_t>(first) * all.time_stride;
       some.n_time = n;
       products.add(some);

@@ -41,6 +41,7 @@ TEST(SampleFormat, DecodesBytes) {
 
 TEST(SampleFormat, EncodesWhatItDecodes) {
   for (const SampleFormat& format : sample_formats()) {
+    if (format.is_real) continue;
     std::uint64_t saturated = 0;
     std::set<std::uint16_t> codes;
     for (int re = format.lowest(); re <= format.highest(); ++re)
@@ -52,6 +53,24 @@ TEST(SampleFormat, EncodesWhatItDecodes) {
     EXPECT_EQ(saturated, 0u);
     EXPECT_EQ(codes.size(), std::size_t{1} << (2 * format.bits)) << format.name;
   }
+}
+
+TEST(SampleFormat, RealSamplesHaveNoImaginaryPart) {
+  const SampleFormat& format = sample_format("real8");
+  std::uint64_t saturated = 0;
+  for (int code = 0; code < 256; ++code) {
+    EXPECT_EQ(format.decode(static_cast<std::uint16_t>(code)),
+              (Sample{std::int8_t(code < 128 ? code : code - 256), 0}));
+    EXPECT_EQ(format.encode(code < 128 ? code : code - 256, 99, saturated), code);
+  }
+  EXPECT_EQ(saturated, 0u);
+}
+
+TEST(SampleFormat, KnowsTheBitsThatNoCodeHas) {
+  EXPECT_EQ(sample_format("mwa32t").unused_bits(), 0xfc00);
+  EXPECT_EQ(sample_format("mwa32t-swapped").unused_bits(), 0xfc00);
+  for (const char* name : {"chime", "int4", "int4-low", "int8", "real8"})
+    EXPECT_EQ(sample_format(name).unused_bits(), 0);
 }
 
 TEST(SampleFormat, CutsOffAndCounts) {
@@ -70,7 +89,8 @@ TEST(SampleFormat, UnknownNamesAreRefusedWithThoseThatAreKnown) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "unknown sample format \"cHIME\"; known are mwa32t, mwa32t-swapped, chime, int4, int4-low, int8");
+                 "unknown sample format \"cHIME\"; known are mwa32t, mwa32t-swapped, chime, int4, int4-low, int8, "
+                 "real8");
   }
 }
 

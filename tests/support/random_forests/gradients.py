@@ -14,6 +14,7 @@ from .growing import PROPOSALS, Growth, random_cells
 from .tree import Node, Tree
 
 #: What derivatives cannot be told of: they jump, or are not of numbers.
+CORRELATOR = {"Voltages", "Channelise", "Correlate", "Correlation"}
 WITHOUT = {"Time", "Freq", "Grid", "GaussNoise", "DeviceMemory", "ZeroFlagger", "PyNode", "UVW", "ChiSquare", "Condeq"}
 
 
@@ -24,7 +25,7 @@ def gradient_case(rng: np.random.Generator) -> Case:
     for k, node in enumerate(g.nodes):
         if node.class_name == "Parm":
             g.nodes[k] = replace(node, state={**node.state, "solvable": True})
-    classes = sorted(set(PROPOSALS) - WITHOUT - {"Parm", "Constant", "LogLikelihood", "Correlator"})
+    classes = sorted(set(PROPOSALS) - WITHOUT - {"Parm", "Constant", "LogLikelihood", *CORRELATOR})
     last = next((name for name in parms if name), None) or g.random_constant()
     for _ in range(int(rng.integers(3, 20))):
         last = g.propose(str(rng.choice(classes))) or last

@@ -101,7 +101,10 @@ class Interpreter:
         self.below[node.name] = below
         call = Call(node.name, node.class_name, labels, inputs, state, *options, list(below.values()))
         with np.errstate(all="ignore"):
-            value = OPINIONS[node.class_name](call)
+            try:
+                value = OPINIONS[node.class_name](call)
+            except KeyError as field:
+                raise RefusedError(f"state field {field} must be given") from None
             odd = ~np.all(np.isfinite(value.x), axis=0)
             # What follows from numbers that are not finite is a matter of conventions.
             value.doubt = value.doubt | odd if np.any(odd) else value.doubt

@@ -1,4 +1,4 @@
-"""The Correlator node: useful operations per second, with products that are checked bit by bit."""
+"""The Correlate node: useful operations per second, with products that are checked bit by bit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..cells import Cells
 from ..correlate import BYTES_OF_FORMATS, correlate
 from ..forest import Forest
-from ..nodes import Correlator
+from ..nodes import Correlate, Voltages
 from ..scope import NodeScope
 from ..whole_file import write_text
 from .measuring import WrongAnswerError
@@ -70,7 +70,8 @@ def measure_correlator(
 def _best(path: str, format: str, n_input: int, strategy: str, threads: int | None, seconds: float):
     """Wall and processor time of the evaluation that took least of the latter."""
     ns = NodeScope()
-    ns.V << Correlator(file=path, format=format, n_input=n_input, integration=_SAMPLES, strategy=strategy)
+    ns.voltages << Voltages(source=path, format=format, n_input=n_input)
+    ns.V << Correlate(ns.voltages, integration=_SAMPLES, strategy=strategy)
     forest = Forest(ns, threads=threads, device="none")
     cells = Cells([_SAMPLES / 2], [1.0], time_width_s=float(_SAMPLES), freq_width_hz=1.0)
     best, started = (float("inf"), float("inf")), time.perf_counter()

@@ -224,7 +224,7 @@ def tune(devices, seconds) -> None:
 @threads_option
 @click.option("--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with device and date.")
 def correlate(inputs, formats, strategy, seconds, threads, json_file) -> None:
-    """Products of voltages by the Correlator node: useful operations per second, reading and unpacking included.
+    """Products of voltages by the Correlate node: useful operations per second, reading and unpacking included.
 
     \b
     rimetree bench correlate --inputs 64 --threads 1

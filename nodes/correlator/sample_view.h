@@ -1,4 +1,4 @@
-// Voltages in memory as a receiver, a file or a channeliser leaves them: any order of times, channels and inputs.
+// SampleView in memory as a receiver, a file or a channeliser leaves them: any order of times, channels and inputs.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace rimetree::correlator {
 
 /// Complex samples [time, channel, input] in any order in memory: strides are in bytes. Does not own them.
-struct Voltages {
+struct SampleView {
   const std::uint8_t* bytes = nullptr;
   SampleFormat format;
   std::size_t n_time = 0, n_channel = 1, n_input = 0;
@@ -27,16 +27,16 @@ struct Voltages {
 };
 
 /// [time][channel][input], the input fastest: what CHIME's channelisers send, and with one channel the MWA's receivers.
-inline Voltages input_fastest(const std::uint8_t* bytes, const SampleFormat& format, std::size_t n_time,
-                              std::size_t n_channel, std::size_t n_input) {
+inline SampleView input_fastest(const std::uint8_t* bytes, const SampleFormat& format, std::size_t n_time,
+                                std::size_t n_channel, std::size_t n_input) {
   const auto step = static_cast<std::ptrdiff_t>(format.bytes);
   const auto inputs = static_cast<std::ptrdiff_t>(n_input), channels = static_cast<std::ptrdiff_t>(n_channel);
   return {bytes, format, n_time, n_channel, n_input, step * inputs * channels, step * inputs, step};
 }
 
 /// [channel][input][time], the time fastest.
-inline Voltages time_fastest(const std::uint8_t* bytes, const SampleFormat& format, std::size_t n_time,
-                             std::size_t n_channel, std::size_t n_input) {
+inline SampleView time_fastest(const std::uint8_t* bytes, const SampleFormat& format, std::size_t n_time,
+                               std::size_t n_channel, std::size_t n_input) {
   const auto step = static_cast<std::ptrdiff_t>(format.bytes);
   const auto inputs = static_cast<std::ptrdiff_t>(n_input), times = static_cast<std::ptrdiff_t>(n_time);
   return {bytes, format, n_time, n_channel, n_input, step, step * times * inputs, step * times};

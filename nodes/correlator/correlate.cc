@@ -1,0 +1,241 @@
+// Correlate: the products of all inputs of a source of samples, averaged over each time cell (an X-engine)
+//
+// Child: voltages, a source of samples (Voltages or Channelise).
+// State: integration (samples in a time cell), gates, gate_length, gate_offset, strategy.
+// Result: [product] or with gates [gate,product], complex, varying along time and freq: the mean of x_i x_j* for
+// i >= j, number i (i + 1) / 2 + j, in squares of the digitisers' least significant bit. Sums are exact integers. Goes
+// along: how many independent samples each mean is of (Result::weight). Flags: 1 on products and time cells without
+// samples; of those that there are in part, the part counts. Derivative: none. Wayth, Greenhill & Briggs 2009, PASP
+// 121, 857; Klages et al. 2015, arXiv:1503.06203 (gates: section IV).
+#include <algorithm>
+#include <cmath>
+
+#include "nodes/correlator/cross_products.h"
+#include "nodes/correlator/sample_stream.h"
+#include "nodes/correlator/state_checks.h"
+#include "runtime/core/forest.h"
+#include "runtime/core/plugin_api.h"
+
+namespace rimetree {
+
+class Correlate final : public Node {
+ public:
+  explicit Correlate(const State& state)
+      : Node(state),
+        strategy_(correlator::checked([&] { return correlator::strategy(state.text("strategy")); })),
+        integration_(correlator::positive(state, "integration")),
+        gates_(correlator::positive(state, "gates")),
+        gate_length_(correlator::positive(state, "gate_length")),
+        gate_offset_(state.integer("gate_offset")) {
+    if (gates_ > kMostGates || gate_length_ > kMostSamples || integration_ > kMostSamples ||
+        std::abs(double(gate_offset_)) > double(kMostSamples))
+      throw StateError("state fields: expected at most " + std::to_string(kMostGates) + " gates, and at most " +
+                       std::to_string(kMostSamples) + " for integration, gate_length and gate_offset");
+  }
+
+  static NodeClass info() {
+    return {
+        .name = "Correlate",
+        .summary = "Products of all inputs of a source of samples, averaged over each time cell.",
+        .formula = "V_ij = mean over the samples of a cell of x_i x_j*, i >= j, at i (i + 1) / 2 + j",
+        .result =
+            "[product], with gates [gate,product], complex, squares of the least significant bit; varies along "
+            "time and freq",
+        .reference = "Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203",
+        .children = {{.label = "voltages",
+                      .shape = "[input]",
+                      .unit = "s",
+                      .doc = "a source of samples: Voltages or Channelise; the request must have as many channels"}},
+        .state = {
+            {.name = "integration",
+             .type = StateType::integer,
+             .doc = "samples in a time cell; cells begin at start_s of the source plus multiples of it"},
+            {.name = "gates",
+             .type = StateType::integer,
+             .default_value = std::int64_t{1},
+             .doc = "gates of a period, each with products of its own: sample n is in gate "
+                    "(n + gate_offset) / gate_length modulo gates"},
+            {.name = "gate_length",
+             .type = StateType::integer,
+             .default_value = std::int64_t{1},
+             .doc = "samples for which a gate is open in each period"},
+            {.name = "gate_offset",
+             .type = StateType::integer,
+             .default_value = std::int64_t{0},
+             .doc = "samples by which the first period began before the first sample"},
+            {.name = "strategy",
+             .type = StateType::text,
+             .default_value = std::string("automatic"),
+             .doc = "how products are formed, which changes no bit of them: automatic, bytes (8-bit dot products), "
+                    "packed (two products in one word, for 4-bit samples) or pairs (one after the other)"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    if (children[0]->rank != 1)
+      throw ShapeError("child \"voltages\" has dimensions " + to_string(*children[0]) +
+                       ", expected [input]: Voltages or Channelise");
+    const auto products = static_cast<std::int32_t>(correlator::n_products(children[0]->size()));
+    if (gates_ > 1) return {static_cast<std::int32_t>(gates_), products};
+    return {products};
+  }
+  NodeTraits own_traits() const override {
+    return {.depends_on = kDomain, .varies_along = {Axis::time, Axis::frequency}, .mixed_axes = kNoAxes};
+  }
+  std::unique_ptr<BatchKernel> make_kernel() const override { return std::make_unique<Kernel>(); }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override { evaluation.fail("is evaluated in batches"); }
+
+ private:
+  /// What is open from one request to the next, for each node of the batch: streams go on where they were.
+  struct Open {
+    int node = -1;
+    std::uint64_t source = 0;  ///< fingerprint_below()
+    correlator::StreamShape shape;
+    std::unique_ptr<correlator::SampleStream> stream;
+  };
+
+  /// One node after the other: each uses all threads.
+  class Kernel final : public BatchKernel {
+   public:
+    void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override {
+      for (Evaluation* evaluation : batch) {
+        const auto& node = static_cast<const Correlate&>(evaluation->node);
+        try {
+          node.correlate(*evaluation, context, opened(node.index(), context.forest));
+        } catch (const Error& error) {
+          std::erase_if(open_, [&](const Open& one) { return one.node == node.index(); });
+          evaluation->fail(error.what());
+        }
+      }
+    }
+
+   private:
+    Open& opened(int node, const Forest& forest) {
+      const auto found = std::find_if(open_.begin(), open_.end(), [node](const Open& one) { return one.node == node; });
+      const std::uint64_t states = correlator::fingerprint_below(forest, node);
+      if (found != open_.end() && found->source == states) return *found;
+      if (found != open_.end()) open_.erase(found);
+      const correlator::SampleSource& source = correlator::source_below(forest, node);
+      open_.push_back({node, states, source.shape(forest), source.open(forest)});
+      return open_.back();
+    }
+    std::vector<Open> open_;
+  };
+
+  void correlate(Evaluation& evaluation, BatchContext& context, Open& open) const {
+    const AxisGrid &time = evaluation.cells().require(Axis::time),
+                   &frequency = evaluation.cells().require(Axis::frequency);
+    const correlator::StreamShape& shape = open.shape;
+    if (frequency.centre.size() != shape.n_channel)
+      throw Error("the request has " + std::to_string(frequency.centre.size()) + " channels, the samples have " +
+                  std::to_string(shape.n_channel));
+    if (strategy_ == correlator::Strategy::packed && shape.format.bits > 4)
+      throw Error("strategy \"packed\" takes samples of at most 4 bits; format \"" + shape.format.name + "\" has " +
+                  std::to_string(shape.format.bits));
+    if (shape.format.is_real) throw Error("the samples are real: Channelise makes complex ones of them");
+
+    CellShape in_time;
+    in_time[Axis::time] = static_cast<std::int32_t>(time.centre.size());
+    Vells value = evaluation.make(NumberType::complex, evaluation.cells().shape()),
+          count = evaluation.make(NumberType::real, in_time);
+    Flags flags(evaluation.pool, dims().size(), in_time);
+    std::vector<correlator::CrossProducts> sums;
+    for (std::size_t gate = 0; gate < gates_; ++gate)
+      sums.emplace_back(shape.n_channel, shape.n_input, strategy_, context.threads);
+    bool any_flag = false;
+    for (std::size_t t = 0; t < time.centre.size(); ++t) {
+      for (auto& gate : sums) gate.clear();
+      add_samples(first_sample(shape, time.centre[t], time.width[t]), open, context, sums);
+      for (std::size_t gate = 0; gate < gates_; ++gate)
+        any_flag = put(sums[gate].sums(), gate, t, shape, value, count, flags) || any_flag;
+    }
+    evaluation.set(std::move(value));
+    evaluation.set_flags(any_flag ? std::move(flags) : Flags());
+    evaluation.result.weight = std::move(count);
+    if (const std::string text = open.stream->report(); !text.empty())
+      context.notes.add(name(), name() + " (when first noticed): " + text);
+  }
+
+  /// The number of a time cell's first sample; a cell must be one integration. Cells are counted in integrations and
+  /// not in samples, whose interval may be less than what a time of day is rounded to.
+  std::int64_t first_sample(const correlator::StreamShape& shape, double centre_s, double width_s) const {
+    const double length_s = shape.interval_s * double(integration_);
+    const double number = (centre_s - shape.start_s) / length_s - 0.5, rounding = 1e-3 + 1e-6 / length_s;
+    if (!(std::abs(width_s - length_s) <= rounding * length_s) || !(std::abs(number - std::round(number)) <= rounding))
+      throw Error("a time cell is no integration: it begins " + std::to_string(number * length_s) +
+                  " s after start_s and is " + std::to_string(width_s) + " s wide, but integrations are " +
+                  std::to_string(length_s) + " s long");
+    if (std::abs(number) * double(integration_) > 0x1p62) return -static_cast<std::int64_t>(integration_);
+    return std::llround(number) * static_cast<std::int64_t>(integration_);
+  }
+
+  /// Adds an integration, in blocks that do not grow with it.
+  void add_samples(std::int64_t first, Open& open, BatchContext& context,
+                   std::vector<correlator::CrossProducts>& sums) const {
+    const std::size_t bytes =
+                          static_cast<std::size_t>(open.shape.format.bytes) * open.shape.n_channel * open.shape.n_input,
+                      most = std::max<std::size_t>(1, kBlockBytes / bytes);
+    for (std::size_t done = 0; done < integration_;) {
+      if (context.cancellation.check()) throw Cancelled();
+      const std::size_t n = std::min(most, integration_ - done);
+      const correlator::SampleBlock block =
+          open.stream->read(first + static_cast<std::int64_t>(done), n, context.threads, context.cancellation);
+      if (gates_ == 1 && block.view.n_time > 0) sums[0].add(block.view, block.mask);
+      if (gates_ > 1) add_by_gate(block, sums);
+      done += n;
+    }
+  }
+
+  void add_by_gate(const correlator::SampleBlock& block, std::vector<correlator::CrossProducts>& sums) const {
+    const auto length = static_cast<std::int64_t>(gate_length_), gates = static_cast<std::int64_t>(gates_);
+    for (std::size_t begin = 0; begin < block.view.n_time;) {
+      const std::int64_t number = block.first + static_cast<std::int64_t>(begin) + gate_offset_,
+                         period = ((number % (length * gates)) + length * gates) % (length * gates);
+      const std::size_t n = std::min(block.view.n_time - begin, static_cast<std::size_t>(length - period % length));
+      correlator::SampleView part = block.view;
+      part.bytes += static_cast<std::ptrdiff_t>(begin) * part.time_stride;
+      part.n_time = n;
+      auto& gate = sums[static_cast<std::size_t>(period / length)];
+      if (block.mask == nullptr) {
+        gate.add(part);
+      } else {
+        const correlator::SampleMask mask = block.mask->part(begin, n);
+        gate.add(part, &mask);
+      }
+      begin += n;
+    }
+  }
+
+  /// Means of one gate and time cell; returns whether some are flagged.
+  bool put(const correlator::ProductSums& sums, std::size_t gate, std::size_t t, const correlator::StreamShape& shape,
+           Vells& value, Vells& count, Flags& flags) const {
+    const std::size_t n_product = sums.count.size(), n_channel = sums.n_channel,
+                      n_time = static_cast<std::size_t>(count.cells()[Axis::time]);
+    bool any_flag = false;
+    for (std::size_t product = 0; product < n_product; ++product) {
+      const std::size_t at = (gate * n_product + product) * n_time + t;
+      const auto n = double(sums.count[product]);
+      const double scale = n > 0 ? shape.unit * shape.unit / n : 0;
+      for (std::size_t channel = 0; channel < n_channel; ++channel) {
+        const std::size_t from = channel * n_product + product;
+        value.complex()[at * n_channel + channel] = {double(sums.re[from]) * scale, double(sums.im[from]) * scale};
+      }
+      count.real()[at] = n * shape.independent;
+      flags.data()[at] = n > 0 ? 0 : 1;
+      any_flag = any_flag || n == 0;
+    }
+    return any_flag;
+  }
+
+  static constexpr std::size_t kBlockBytes = std::size_t{8} << 20, kMostGates = 1 << 20;
+  static constexpr std::size_t kMostSamples = std::size_t{1} << 40;
+
+  correlator::Strategy strategy_;
+  std::size_t integration_, gates_, gate_length_;
+  std::int64_t gate_offset_;
+};
+
+RIMETREE_REGISTER_NODE(Correlate);
+
+}  // namespace rimetree

@@ -1,0 +1,181 @@
+#include "nodes/correlator/file_stream.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/core/error.h"
+
+namespace rimetree::correlator {
+
+SampleOrder sample_order(const std::string& name) {
+  if (name == "time,channel,input") return SampleOrder::time_channel_input;
+  if (name == "channel,input,time") return SampleOrder::channel_input_time;
+  if (name == "groups") return SampleOrder::groups;
+  throw Error("order is \"" + name +
+              "\", expected \"time,channel,input\", \"channel,input,time\" (the last is the fastest) or \"groups\"");
+}
+
+void check_codes(const SampleBlock& block, const std::string& source) {
+  const SampleView& view = block.view;
+  const std::uint16_t unused = view.format.unused_bits();
+  if (unused == 0) return;
+  const bool words = view.input_stride == 2 && view.format.bytes == 2;  // side by side, so that vectors take them
+  for (std::size_t t = 0; t < view.n_time; ++t)
+    for (std::size_t c = 0; c < view.n_channel; ++c) {
+      std::uint16_t any = 0;
+      const std::uint8_t* at = view.bytes + static_cast<std::ptrdiff_t>(t) * view.time_stride +
+                               static_cast<std::ptrdiff_t>(c) * view.channel_stride;
+      for (std::size_t i = 0; i < view.n_input; ++i) {
+        std::uint16_t code;
+        if (words)
+          std::memcpy(&code, at + 2 * i, 2);
+        else
+          code = view.code(t, c, i);
+        any = static_cast<std::uint16_t>(any | code);
+      }
+      if ((any & unused) == 0) continue;
+      std::size_t i = 0;
+      while ((view.code(t, c, i) & unused) == 0) ++i;
+      char code[8];
+      std::snprintf(code, sizeof code, "0x%04x", static_cast<unsigned>(view.code(t, c, i)));
+      throw Error(source + ": sample " + std::to_string(block.first + static_cast<std::int64_t>(t)) + ", channel " +
+                  std::to_string(c) + ", input " + std::to_string(i) + " has the code " + code +
+                  ", which is impossible in format \"" + view.format.name +
+                  "\": bits are set that belong to no number; is it the right format and order?");
+    }
+}
+
+FileStream::FileStream(const std::string& file, const StreamShape& shape, SampleOrder order)
+    : file_(file), name_(file) {
+  const std::size_t step = static_cast<std::size_t>(shape.format.bytes) * shape.n_channel * shape.n_input;
+  if (file_.size() % step != 0)
+    throw Error("\"" + file + "\" has " + std::to_string(file_.size()) + " bytes, which is no multiple of the " +
+                std::to_string(step) + " that all channels and inputs take at one time");
+  const std::size_t n_time = file_.size() / step;
+  all_ = order == SampleOrder::channel_input_time
+             ? time_fastest(file_.bytes(), shape.format, n_time, shape.n_channel, shape.n_input)
+             : input_fastest(file_.bytes(), shape.format, n_time, shape.n_channel, shape.n_input);
+}
+
+SampleBlock FileStream::read(std::int64_t first, std::size_t n, ThreadPool& /*threads*/,
+                             Cancellation& /*cancellation*/) {
+  const auto end = static_cast<std::int64_t>(all_.n_time);
+  const std::int64_t from = std::clamp<std::int64_t>(first, 0, end),
+                     to = std::clamp<std::int64_t>(first + static_cast<std::int64_t>(n), from, end);
+  SampleBlock block{all_, from, nullptr};
+  block.view.n_time = static_cast<std::size_t>(to - from);
+  block.view.bytes += static_cast<std::ptrdiff_t>(from) * all_.time_stride;
+  check_codes(block, "\"" + name_ + "\"");
+  return block;
+}
+
+GroupStream::GroupStream(const std::vector<std::string>& files, const StreamShape& shape, bool lost_are_masked)
+    : shape_(shape), lost_are_masked_(lost_are_masked), inputs_(shape.n_input / files.size()) {
+  if (shape.n_input % files.size() != 0 || shape.n_channel != 1 || shape.format.bytes != 2)
+    throw Error("groups are of one channel, of words of 16 bits, and all receivers have as many inputs; there are " +
+                std::to_string(shape.n_channel) + " channels, " + std::to_string(shape.format.bytes) +
+                " bytes in a sample, and " + std::to_string(shape.n_input) + " inputs in " +
+                std::to_string(files.size()) + " files");
+  group_bytes_ = 2 * (1 + inputs_);
+  for (const std::string& name : files) {
+    Receiver receiver;
+    receiver.name = name;
+    receiver.file = std::make_unique<MappedFile>(name);
+    const std::size_t size = receiver.file->size();
+    receiver.n_group = size / group_bytes_;
+    if (const std::size_t rest = size % group_bytes_; rest != 0 && !lost_are_masked)
+      throw Error("\"" + name + "\" ends in the middle of group " + std::to_string(receiver.n_group) + ": of its " +
+                  std::to_string(group_bytes_) + " bytes there are " + std::to_string(rest) +
+                  "; cut them off, or say that lost groups are to be masked");
+    receivers_.push_back(std::move(receiver));
+  }
+  // The receivers may have begun at different times; what only some of them have is not looked at.
+  for (Receiver& receiver : receivers_)
+    if (receiver.n_group > 0 && receivers_.front().n_group > 0)
+      receiver.start =
+          static_cast<std::int16_t>(static_cast<std::uint16_t>(counter(receiver, 0) - counter(receivers_.front(), 0)));
+  std::int64_t latest = 0;
+  for (const Receiver& receiver : receivers_) latest = std::max(latest, receiver.start);
+  for (Receiver& receiver : receivers_) {
+    receiver.start -= latest;
+    rewind(receiver);
+  }
+}
+
+std::uint16_t GroupStream::counter(const Receiver& receiver, std::size_t group) const {
+  const std::uint8_t* at = receiver.file->bytes() + group * group_bytes_;
+  return static_cast<std::uint16_t>(at[0] | at[1] << 8);
+}
+
+void GroupStream::rewind(Receiver& receiver) const {
+  receiver.next = 0;
+  receiver.number = receiver.start - 1;
+  receiver.lost = receiver.repeated = 0;
+}
+
+std::int64_t GroupStream::take(std::size_t index, std::int64_t first, std::size_t n) {
+  Receiver& receiver = receivers_[index];
+  if (receiver.number >= first) rewind(receiver);
+  const std::int64_t end = first + static_cast<std::int64_t>(n);
+  for (; receiver.next < receiver.n_group; ++receiver.next) {
+    const auto before =
+        static_cast<std::uint16_t>(receiver.next > 0 ? counter(receiver, 0) + (receiver.number - receiver.start) : 0);
+    const std::uint16_t found = counter(receiver, receiver.next);
+    const int step = receiver.next > 0 ? static_cast<std::int16_t>(static_cast<std::uint16_t>(found - before)) : 1;
+    if (step != 1 && !lost_are_masked_)
+      throw Error("\"" + receiver.name + "\": the counter of group " + std::to_string(receiver.next) + " (at byte " +
+                  std::to_string(receiver.next * group_bytes_) + ") is " + std::to_string(found) + ", expected " +
+                  std::to_string(static_cast<std::uint16_t>(before + 1)) + ": " +
+                  (step > 1 ? std::to_string(step - 1) + " groups are missing" : "groups come again") +
+                  "; is it a file of groups? Say that lost groups are to be masked to go on all the same");
+    if (step <= 0) {  // again, or a receiver that began anew
+      ++receiver.repeated;
+      continue;
+    }
+    const std::int64_t number = receiver.number + step;
+    if (number >= end) break;
+    receiver.lost += static_cast<std::uint64_t>(step - 1);
+    receiver.number = number;
+    if (number < first) continue;
+    const auto t = static_cast<std::size_t>(number - first);
+    std::memcpy(samples_.data() + 2 * (t * shape_.n_input + index * inputs_),
+                receiver.file->bytes() + receiver.next * group_bytes_ + 2, 2 * inputs_);
+    for (std::size_t i = 0; i < inputs_; ++i) mask_.take_in(index * inputs_ + i, t);
+  }
+  return std::min(end, receiver.number + 1);
+}
+
+SampleBlock GroupStream::read(std::int64_t first, std::size_t n, ThreadPool& /*threads*/,
+                              Cancellation& /*cancellation*/) {
+  const std::int64_t from = std::max<std::int64_t>(first, 0), wanted_end = first + static_cast<std::int64_t>(n);
+  if (wanted_end <= from) return {input_fastest(nullptr, shape_.format, 0, 1, shape_.n_input), from, nullptr};
+  const auto wanted = static_cast<std::size_t>(wanted_end - from);
+  samples_.assign(2 * wanted * shape_.n_input, 0);
+  mask_ = SampleMask(shape_.n_input, wanted);
+  mask_.clear();
+  // Where all must be there the shortest file ends; where lost ones are masked the longest does.
+  std::int64_t shortest = wanted_end, longest = from;
+  for (std::size_t index = 0; index < receivers_.size(); ++index) {
+    const std::int64_t end = std::max(from, take(index, from, wanted));
+    shortest = std::min(shortest, end);
+    longest = std::max(longest, end);
+  }
+  const auto n_time = static_cast<std::size_t>((lost_are_masked_ ? longest : shortest) - from);
+  if (n_time < wanted) mask_ = mask_.part(0, n_time);
+  SampleBlock block{input_fastest(samples_.data(), shape_.format, n_time, 1, shape_.n_input), from,
+                    mask_.is_full() ? nullptr : &mask_};
+  check_codes(block, "\"" + receivers_.front().name + "\" and its like");
+  return block;
+}
+
+std::string GroupStream::report() const {
+  std::string text;
+  for (const Receiver& receiver : receivers_)
+    if (receiver.lost + receiver.repeated > 0)
+      text += (text.empty() ? "" : "; ") + receiver.name + ": " + std::to_string(receiver.lost) + " groups lost, " +
+              std::to_string(receiver.repeated) + " repeated";
+  return text;
+}
+
+}  // namespace rimetree::correlator

@@ -1,0 +1,73 @@
+// Samples of files: all of them in one, or the groups of words that each receiver's capture computer wrote.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nodes/correlator/mapped_file.h"
+#include "nodes/correlator/sample_stream.h"
+
+namespace rimetree::correlator {
+
+/// In which order a source has its samples, the last being the fastest.
+enum class SampleOrder : std::uint8_t {
+  time_channel_input,
+  channel_input_time,
+  /// One file for each receiver, of groups: a 16-bit counter and a 16-bit word for each of the receiver's inputs
+  /// (Wayth, Greenhill & Briggs 2009: 17 words). Inputs of the first receiver come first. One channel.
+  groups,
+};
+
+/// "time,channel,input", "channel,input,time" or "groups"; throws Error for anything else.
+SampleOrder sample_order(const std::string& name);
+
+/// Throws Error where a code of the block has bits set that belong to no number: the format is not the right one.
+void check_codes(const SampleBlock& block, const std::string& source);
+
+/// One file without headers.
+class FileStream final : public SampleStream {
+ public:
+  /// Throws Error naming the file where it cannot be read or holds no whole number of times.
+  FileStream(const std::string& file, const StreamShape& shape, SampleOrder order);
+  SampleBlock read(std::int64_t first, std::size_t n, ThreadPool& threads, Cancellation& cancellation) override;
+
+ private:
+  MappedFile file_;
+  std::string name_;
+  SampleView all_;
+};
+
+/// Files of groups. Sample 0 is that of the first counter that all files have; counters go on from group to group,
+/// modulo 65536.
+class GroupStream final : public SampleStream {
+ public:
+  /// `lost_are_masked`: groups that a counter jumps over, up to 32767, are left out by the mask, and what comes again
+  /// is passed over; else both are errors. Throws Error naming the file where it cannot be read or ends in a group.
+  GroupStream(const std::vector<std::string>& files, const StreamShape& shape, bool lost_are_masked);
+  SampleBlock read(std::int64_t first, std::size_t n, ThreadPool& threads, Cancellation& cancellation) override;
+  std::string report() const override;
+
+ private:
+  struct Receiver {
+    std::string name;
+    std::unique_ptr<MappedFile> file;
+    std::size_t n_group = 0, next = 0;  ///< groups, and the one that is read next
+    std::int64_t start = 0;             ///< number of the first group's sample
+    std::int64_t number = -1;           ///< of the last group that was taken
+    std::uint64_t lost = 0, repeated = 0;
+  };
+  std::uint16_t counter(const Receiver& receiver, std::size_t group) const;
+  void rewind(Receiver& receiver) const;
+  /// Copies the groups of [first, first + n); returns behind the last sample that was there.
+  std::int64_t take(std::size_t index, std::int64_t first, std::size_t n);
+
+  StreamShape shape_;
+  bool lost_are_masked_;
+  std::size_t inputs_, group_bytes_;  ///< of a receiver, and of a group
+  std::vector<Receiver> receivers_;
+  std::vector<std::uint8_t> samples_;  ///< [time][input] words
+  SampleMask mask_{0, 0};
+};
+
+}  // namespace rimetree::correlator

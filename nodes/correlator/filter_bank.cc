@@ -1,0 +1,143 @@
+#include "nodes/correlator/filter_bank.h"
+
+#include <fftw3.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <numbers>
+
+#include "runtime/core/error.h"
+
+namespace rimetree::correlator {
+
+namespace {
+
+std::mutex planner;  // FFTW's is not for several threads
+
+double taper(Window window, std::size_t n, std::size_t length) {
+  const double phase = 2 * std::numbers::pi * (double(n) + 0.5) / double(length);
+  switch (window) {
+    case Window::hann:
+      return 0.5 - 0.5 * std::cos(phase);
+    case Window::hamming:
+      return 0.54 - 0.46 * std::cos(phase);
+    case Window::rectangular:
+      break;
+  }
+  return 1;
+}
+
+double sinc(double x) { return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
+
+float* aligned_floats(std::size_t n) {
+  return static_cast<float*>(::operator new[](n * sizeof(float), std::align_val_t{64}));
+}
+void free_floats(float* memory) { ::operator delete[](memory, std::align_val_t{64}); }
+
+}  // namespace
+
+Window window(const std::string& name) {
+  if (name == "rectangular") return Window::rectangular;
+  if (name == "hann") return Window::hann;
+  if (name == "hamming") return Window::hamming;
+  throw Error("window is \"" + name + "\", expected rectangular, hann or hamming");
+}
+
+struct FilterBank::Plan {
+  fftwf_plan plan = nullptr;
+  ~Plan() {
+    const std::lock_guard lock(planner);
+    fftwf_destroy_plan(plan);
+  }
+};
+
+FilterBank::FilterBank(std::size_t n_channel, std::size_t taps, Window window, bool real_samples)
+    : n_channel_(n_channel),
+      step_(real_samples ? 2 * n_channel : n_channel),
+      real_(real_samples),
+      plain_(taps == 1 && window == Window::rectangular) {
+  constexpr std::size_t kLongest = std::numeric_limits<int>::max() / 4;
+  if (n_channel < 1 || taps < 1 || n_channel > kLongest || taps > kLongest / step_)
+    throw Error("a filter bank of " + std::to_string(n_channel) + " channels and " + std::to_string(taps) +
+                " taps: expected at least 1 of each, and at most " + std::to_string(kLongest) + " samples in a window");
+  std::vector<double> weights(taps * step_);
+  double power = 0;
+  for (std::size_t n = 0; n < weights.size(); ++n) {
+    const double steps = (double(n) - 0.5 * double(weights.size() - 1)) / double(step_);
+    weights[n] = (taps > 1 ? sinc(steps) : 1.0) * taper(window, n, weights.size());
+    power += weights[n] * weights[n];
+  }
+  for (const double weight : weights) weights_.push_back(float(weight * std::sqrt(double(step_) / power)));
+
+  Scratch scratch(*this);
+  const auto n = static_cast<int>(step_);
+  // What is planned by measuring differs from run to run, in time and in the last bits.
+  const unsigned flags = FFTW_ESTIMATE | FFTW_UNALIGNED | FFTW_PRESERVE_INPUT;
+  auto* bins = reinterpret_cast<fftwf_complex*>(scratch.bins_);
+  plan_ = std::make_unique<Plan>();
+  const std::lock_guard lock(planner);
+  plan_->plan =
+      real_ ? fftwf_plan_dft_r2c_1d(n, scratch.folded_, bins, flags)
+            : fftwf_plan_dft_1d(n, reinterpret_cast<fftwf_complex*>(scratch.folded_), bins, FFTW_FORWARD, flags);
+  if (plan_->plan == nullptr) throw Error("FFTW has no plan for a transform of length " + std::to_string(n));
+}
+
+FilterBank::~FilterBank() = default;
+
+double FilterBank::independent() const {
+  double power = 0, sum = 0;
+  for (const float weight : weights_) power += double(weight) * weight;
+  for (std::size_t shift = step_; shift < weights_.size(); shift += step_) {
+    double product = 0;
+    for (std::size_t n = shift; n < weights_.size(); ++n) product += double(weights_[n]) * weights_[n - shift];
+    sum += product * product / (power * power);
+  }
+  return 1 / (1 + 2 * sum);
+}
+
+FilterBank::Scratch::Scratch(const FilterBank& bank)
+    : folded_(aligned_floats(2 * bank.step_)), bins_(aligned_floats(2 * bank.step_ + 2)) {}
+FilterBank::Scratch::~Scratch() {
+  free_floats(folded_);
+  free_floats(bins_);
+}
+
+/// Adds up steps; the window's samples are turned round so that the step's own first sample comes first.
+void FilterBank::fold(const float* samples, float* folded) const {
+  const std::size_t numbers = real_ ? 1 : 2, turn = (step_ - lead() % step_) % step_;
+  std::fill_n(folded, numbers * step_, 0.0f);
+  for (std::size_t begin = 0; begin < weights_.size();) {
+    const std::size_t to = (begin + turn) % step_, n = std::min(step_ - to, weights_.size() - begin);
+    const float *x = samples + numbers * begin, *weight = weights_.data() + begin;
+    float* sum = folded + numbers * to;
+    if (real_)
+      for (std::size_t k = 0; k < n; ++k) sum[k] += weight[k] * x[k];
+    else
+      for (std::size_t k = 0; k < n; ++k) {
+        sum[2 * k] += weight[k] * x[2 * k];
+        sum[2 * k + 1] += weight[k] * x[2 * k + 1];
+      }
+    begin += n;
+  }
+}
+
+const float* FilterBank::run(const float* samples, Scratch& scratch) const {
+  const float* in = samples;
+  if (!plain_) {
+    fold(samples, scratch.folded_);
+    in = scratch.folded_;
+  }
+  // FFTW keeps its hands off the input, but does not say so in its types.
+  auto* from = const_cast<float*>(in);
+  auto* bins = reinterpret_cast<fftwf_complex*>(scratch.bins_);
+  if (real_)
+    fftwf_execute_dft_r2c(plan_->plan, from, bins);
+  else
+    fftwf_execute_dft(plan_->plan, reinterpret_cast<fftwf_complex*>(from), bins);
+  return scratch.bins_;
+}
+
+}  // namespace rimetree::correlator

@@ -1,0 +1,73 @@
+// The F-engine's arithmetic: spectra of a signal by a windowed Fourier transform or a polyphase filter bank.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rimetree::correlator {
+
+/// What tapers the samples of a spectrum.
+enum class Window : std::uint8_t { rectangular, hann, hamming };
+/// By name; throws Error naming those that there are.
+Window window(const std::string& name);
+
+/// Spectra of n_channel channels, one for each step of samples. With one tap the window is the taper; with more the
+/// spectrum is made of `taps` steps of samples, weighted with a sinc, a channel wide, times the taper. Weights are
+/// scaled so that white noise of variance s^2 has power n_channel s^2 in each channel, as in a plain transform
+/// (for real samples 2 n_channel s^2).
+class FilterBank {
+ public:
+  /// Throws Error where n_channel or taps is 0, or the transform is too long.
+  FilterBank(std::size_t n_channel, std::size_t taps, Window window, bool real_samples);
+  ~FilterBank();
+
+  std::size_t n_channel() const { return n_channel_; }
+  /// Samples from one spectrum to the next: n_channel, or twice as many real ones.
+  std::size_t step() const { return step_; }
+  /// Samples that a spectrum is made of: taps steps.
+  std::size_t length() const { return weights_.size(); }
+  /// How many of them lie before its own step: the window's middle is the step's.
+  std::size_t lead() const { return (length() - step_) / 2; }
+  const std::vector<float>& weights() const { return weights_; }
+  /// Independent spectra per spectrum of white noise: below 1 where windows overlap.
+  double independent() const;
+
+  /// What run() needs besides, one for each thread.
+  class Scratch {
+   public:
+    explicit Scratch(const FilterBank& bank);
+    ~Scratch();
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+   private:
+    friend class FilterBank;
+    float *folded_, *bins_;
+  };
+
+  /// The spectrum of `length()` samples (re, im; or real ones) as re, im of each bin in the transform's order:
+  /// X_k = sum x_n exp(-2 pi i k n / step), n counted from the step's first sample. It stays in the scratch.
+  const float* run(const float* samples, Scratch& scratch) const;
+  /// Bin of a channel. Channels ascend in frequency: of complex samples the middle one (n_channel / 2) is at zero, of
+  /// real ones the first; there the bin of half the sampling rate is left out.
+  std::size_t bin_of(std::size_t channel) const {
+    return real_ ? channel : (channel + n_channel_ - n_channel_ / 2) % n_channel_;
+  }
+  /// Frequency of a channel, in turns per sample.
+  double frequency(std::size_t channel) const {
+    return (double(channel) - (real_ ? 0.0 : double(n_channel_ / 2))) / double(step_);
+  }
+
+ private:
+  void fold(const float* samples, float* folded) const;
+
+  struct Plan;
+  std::size_t n_channel_, step_;
+  bool real_, plain_;
+  std::vector<float> weights_;
+  std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace rimetree::correlator

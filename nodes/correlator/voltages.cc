@@ -1,0 +1,102 @@
+// Voltages: samples of antennas' voltages, from files
+//
+// Children: none.
+// State: source; format, order, n_channel, n_input: how samples are written there; start_s (when the first sample
+// begins, MJD s), sample_interval_s (of a channel), lost.
+// Result: [input], real: sample_interval_s of each input, the same for all; the samples themselves go to Correlate or
+// Channelise, block by block, and are never all in memory. Flags: none. Derivative: none. Wayth, Greenhill & Briggs
+// 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203.
+#include "nodes/correlator/file_stream.h"
+#include "nodes/correlator/state_checks.h"
+#include "runtime/core/plugin_api.h"
+
+namespace rimetree {
+
+class Voltages final : public Node, public correlator::SampleSource {
+ public:
+  explicit Voltages(const State& state)
+      : Node(state),
+        source_(state.text_list("source")),
+        order_(correlator::checked([&] { return correlator::sample_order(state.text("order")); })),
+        lost_are_masked_(state.text("lost") == "mask") {
+    shape_.format = correlator::checked([&] { return correlator::sample_format(state.text("format")); });
+    shape_.n_channel = correlator::positive(state, "n_channel");
+    shape_.n_input = correlator::input_count(state);
+    shape_.start_s = state.real("start_s");
+    shape_.interval_s = state.real("sample_interval_s");
+    if (!(shape_.interval_s > 0)) throw StateError("state field \"sample_interval_s\" must be positive");
+    if (source_.empty()) throw StateError("state field \"source\" names no file");
+    if (order_ != correlator::SampleOrder::groups && source_.size() > 1)
+      throw StateError("state field \"source\" has " + std::to_string(source_.size()) +
+                       " files; there may be several of order \"groups\" only, one for each receiver");
+    if (!lost_are_masked_ && state.text("lost") != "error")
+      throw StateError("state field \"lost\" is \"" + state.text("lost") + "\", expected \"error\" or \"mask\"");
+  }
+
+  static NodeClass info() {
+    return {
+        .name = "Voltages",
+        .summary = "Samples of antennas' voltages from files, for Correlate or Channelise.",
+        .result = "[input], s: the interval between samples; samples are never all in memory",
+        .reference = "Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203",
+        .state = {
+            {.name = "source",
+             .type = StateType::text_list,
+             .doc = "file without header, or of order \"groups\" one for each receiver; they must not change while the "
+                    "forest exists"},
+            {.name = "format",
+             .type = StateType::text,
+             .default_value = std::string("int8"),
+             .doc = "how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low or "
+                    "high), chime (nibbles in excess-8, real part high), int4, int4-low (nibbles in two's complement), "
+                    "int8 (two bytes) or real8 (one byte, real samples for Channelise)"},
+            {.name = "order",
+             .type = StateType::text,
+             .default_value = std::string("time,channel,input"),
+             .doc = "\"time,channel,input\" or \"channel,input,time\", the last one the fastest; or \"groups\": a "
+                    "counter of 16 bits and a word for each input of a receiver"},
+            {.name = "n_channel", .type = StateType::integer, .default_value = std::int64_t{1}, .doc = "channels"},
+            {.name = "n_input", .type = StateType::integer, .doc = "inputs: antennas times polarisations"},
+            {.name = "start_s",
+             .type = StateType::real,
+             .default_value = 0.0,
+             .unit = "s",
+             .doc = "when the first sample begins"},
+            {.name = "sample_interval_s",
+             .type = StateType::real,
+             .default_value = 1.0,
+             .unit = "s",
+             .doc = "between the samples of a channel"},
+            {.name = "lost",
+             .type = StateType::text,
+             .default_value = std::string("error"),
+             .doc = "what happens where counters of groups jump or a group is cut short: \"error\", or \"mask\": the "
+                    "samples are left out, and each product counts those that it has"}}};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const>) const override {
+    return {static_cast<std::int32_t>(shape_.n_input)};
+  }
+
+  std::unique_ptr<BatchKernel> make_kernel() const override { return correlator::interval_kernel(); }
+
+  correlator::StreamShape shape(const Forest&) const override { return shape_; }
+  std::unique_ptr<correlator::SampleStream> open(const Forest&) const override {
+    if (order_ == correlator::SampleOrder::groups)
+      return std::make_unique<correlator::GroupStream>(source_, shape_, lost_are_masked_);
+    return std::make_unique<correlator::FileStream>(source_.front(), shape_, order_);
+  }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override { evaluation.fail("is evaluated in batches"); }
+
+ private:
+  std::vector<std::string> source_;
+  correlator::SampleOrder order_;
+  bool lost_are_masked_;
+  correlator::StreamShape shape_;
+};
+
+RIMETREE_REGISTER_NODE(Voltages);
+
+}  // namespace rimetree
