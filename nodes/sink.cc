@@ -1,7 +1,8 @@
 // Sink: writes visibilities of one baseline into the time-slot group that is being evaluated
 //
 // Child: x, scalar (written to XX and YY, with zero XY and YX) or [2,2]; Jy.
-// State: station_1_index, station_2_index (ANTENNA1 and ANTENNA2), output_column (default "MODEL_DATA"), write_flags
+// State: station_1_index, station_2_index (ANTENNA1 and ANTENNA2), output_column (default "MODEL_DATA"; also
+// "WEIGHT_SPECTRUM", whose numbers are real), write_flags
 // (default false), flag_mask (default -1: all bits).
 // Result: scalar: the number of rows written. Rows that the Measurement Set does not have are left out; values that do
 // not vary along time or freq are written to all cells. Missing (and nothing is written) if the child is missing or the
@@ -41,7 +42,8 @@ class Sink final : public Node {
                 {{.name = "output_column",
                   .type = StateType::text,
                   .default_value = std::string("MODEL_DATA"),
-                  .doc = "column that is written, as single-precision complex numbers"},
+                  .doc = "column that is written, as single-precision complex numbers; WEIGHT_SPECTRUM: weights, which "
+                         "are real, into a column that must be there"},
                  {.name = "write_flags",
                   .type = StateType::boolean,
                   .default_value = false,

@@ -109,13 +109,25 @@ void require_space(const MeasurementSet& ms, const std::string& column, std::uin
                 " MiB of disk, but only " + std::to_string(space.available >> 20) + " MiB are free; free some space");
 }
 
+/// Weights are real numbers in a column that must be there: none is made, since it would count from then on for what
+/// has no weights in it.
+constexpr const char* kWeights = "WEIGHT_SPECTRUM";
+
+void require_weights(const MeasurementSet& ms, const std::vector<CellShape>& shapes) {
+  if (!ms.has_column(kWeights) || ms.table().column(kWeights).type != ValueType::kFloat)
+    throw MsError(ms.path() + " has no column " + kWeights +
+                  " of real numbers to write weights into: create the set with one (make-ms --weight-spectrum)");
+  require_shapes(ms, kWeights, shapes);
+}
+
 }  // namespace
 
 void check_writable(const MeasurementSet& ms, const std::string& column, std::uint64_t spare_bytes) {
   require_permission(ms, column);
   const bool exists = ms.has_column(column);
-  if (exists) ms.require_visibilities(column);
   const ShapesOfRows rows = shapes_of_rows(ms);
+  if (column == kWeights) return require_weights(ms, rows.shapes);
+  if (exists) ms.require_visibilities(column);
   if (exists) require_shapes(ms, column, rows.shapes);
   require_space(ms, column, exists ? 0 : rows.bytes, spare_bytes);
 }
@@ -149,6 +161,7 @@ TileWriter::~TileWriter() {
 }
 
 void TileWriter::prepare_column() {
+  if (column_ == kWeights) return store_progress(ms_.path(), progress_);
   const bool exists = ms_.has_column(column_);
   const ShapesOfRows rows = shapes_of_rows(ms_);
   // A column whose creation was interrupted looks complete, but its cells hold anything.
@@ -199,7 +212,14 @@ void TileWriter::write(const Tile& tile) {
   const std::vector<std::size_t> positions = sorted_positions(tile);
   std::vector<std::int64_t> rows;
   for (const std::size_t position : positions) rows.push_back(tile.row[position]);
-  write_rows(ms_.table(), column_, positions, rows, part, values->second);
+  if (column_ == kWeights) {
+    std::vector<float> weights(values->second.size());
+    std::transform(values->second.begin(), values->second.end(), weights.begin(),
+                   [](std::complex<float> weight) { return weight.real(); });
+    write_rows(ms_.table(), column_, positions, rows, part, weights);
+  } else {
+    write_rows(ms_.table(), column_, positions, rows, part, values->second);
+  }
   if (options_.flags) write_flags(tile, part, positions, rows);
 
   progress_.rows_written += static_cast<std::int64_t>(rows.size());

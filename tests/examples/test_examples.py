@@ -121,8 +121,8 @@ def test_quickstart_tree(tmp_path):
     assert largest > 3.0
 
 
-def test_calibrate(tmp_path):
-    """The calibration example recovers the gains that its tree script plants, and the sky."""
+def run_script(name, tmp_path):
+    """Run a shell script of the examples in a folder of its own, with the package that is tested."""
     rimetree = tmp_path / "rimetree"
     rimetree.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rimetree.cli "$@"\n')
     rimetree.chmod(0o755)
@@ -130,9 +130,15 @@ def test_calibrate(tmp_path):
     folder = str(Path(rt.__file__).parents[1])
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [EXAMPLES / "calibrate.sh", tmp_path / "out"], capture_output=True, text=True, timeout=300, env=environment
+        [EXAMPLES / name, tmp_path / "out"], capture_output=True, text=True, timeout=300, env=environment
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def test_calibrate(tmp_path):
+    """The calibration example recovers the gains that its tree script plants, and the sky."""
+    done = run_script("calibrate.sh", tmp_path)
     assert "10 of 10 solves converged" in done.stdout
     assert {"sol.h5", "gains.png", "gains-2.png", "corrected.png"} <= {p.name for p in (tmp_path / "out").iterdir()}
     (term,) = rt.calibration.read_h5parm(tmp_path / "out" / "sol.h5")[0].terms
@@ -140,3 +146,13 @@ def test_calibrate(tmp_path):
     core = next(line.split() for line in done.stdout.splitlines() if line.startswith("core"))
     expected, peak = float(core[2]), float(core[3])
     assert abs(peak / expected - 1) < 0.02
+
+
+def test_voltages_to_image(tmp_path):
+    """The sources of the sky are found again in the image of their voltages."""
+    done = run_script("voltages_to_image.sh", tmp_path)
+    found = [line.split() for line in done.stdout.splitlines() if line[:2] in ("A ", "B ", "C ")]
+    assert len(found) == 3
+    for _, _, expected, peak, _, _, beams in found:
+        assert abs(float(peak) / float(expected) - 1) < 0.05
+        assert float(beams) < 0.05

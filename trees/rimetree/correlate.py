@@ -15,7 +15,7 @@ from .nodes import Correlate, Voltages
 from .scope import NodeScope
 
 #: Bytes of a complex sample in each format.
-BYTES_OF_FORMATS = {"mwa32t": 2, "mwa32t-swapped": 2, "chime": 1, "int4": 1, "int4-low": 1, "int8": 2}
+BYTES_OF_FORMATS = {"mwa32t": 2, "mwa32t-swapped": 2, "chime": 1, "int4": 1, "int4-low": 1, "int8": 2, "real8": 1}
 
 
 @checked

@@ -263,7 +263,7 @@ def _begin(
     """When the first integration begins: MJD, seconds, UTC."""
     if start is not None and start_mjd_s is not None:
         raise Error("give start or start_mjd_s, not both")
-    at = _DEFAULT_DATE_MJD_S if start is None else _parse_utc(start)
+    at = _DEFAULT_DATE_MJD_S if start is None else parse_utc(start)
     at = at if start_mjd_s is None else float(start_mjd_s)
     if not 0 < at < 1e10:
         raise Error(f"the observation starts at {at:g} s of MJD, which is no date that can be simulated")
@@ -278,7 +278,7 @@ def _begin(
     return at if hour_angle_rad is not None else float(round(at))
 
 
-def _parse_utc(text: str) -> float:
+def parse_utc(text: str) -> float:
     from astropy.time import Time
 
     try:

@@ -1112,7 +1112,8 @@ def Sink(
         station_2_index (int, required)
             ANTENNA2 of the baseline: row of the ANTENNA table, from 0
         output_column (str, default 'MODEL_DATA')
-            column that is written, as single-precision complex numbers
+            column that is written, as single-precision complex numbers; WEIGHT_SPECTRUM: weights, which
+            are real, into a column that must be there
         write_flags (bool, default False)
             whether data that the child flags are flagged in the Measurement Set as well; flags that are
             set there are never removed

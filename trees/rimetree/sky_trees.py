@@ -63,13 +63,19 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
     return SkyNodes(ns.lmn, ns.brightness, shape, len(sky))
 
 
-def stokes_i_at(sky: SkyModel, frequency_hz: float) -> NDArray[np.float64]:
-    """[source] Stokes I (Jy) of a sky model at a frequency, by the `Spectrum` node."""
+def stokes_at(sky: SkyModel, frequency_hz: Sequence[float]) -> NDArray[np.float64]:
+    """[source,4,freq] Stokes parameters (Jy) of a sky model at frequencies, by the `Spectrum` node."""
     ns = NodeScope()
     sky_nodes(ns, sky, (0.0, 0.0))
     name = "stokes" if "stokes" in ns.AllNodes() else "stokes_0"
     ns.I << rt.Identity(ns[name])
-    return Forest(ns).evaluate(ns.I, Cells(freq_hz=[frequency_hz], time_s=[0.0]))[:, 0, 0, 0]
+    found = Forest(ns).evaluate(ns.I, Cells(freq_hz=frequency_hz, freq_width_hz=1.0, time_s=[0.0]))[:, :, 0]
+    return np.broadcast_to(found, (*found.shape[:2], len(frequency_hz)))
+
+
+def stokes_i_at(sky: SkyModel, frequency_hz: float) -> NDArray[np.float64]:
+    """[source] Stokes I (Jy) of a sky model at a frequency."""
+    return stokes_at(sky, [frequency_hz])[:, 0, 0]
 
 
 def flux_text(sky: SkyModel, groups: Sequence) -> str:

@@ -1,6 +1,6 @@
 """Random forests: trees of all node classes, held to the second opinion, and cut down where they fail."""
 
-from . import proposals, sky_proposals
+from . import proposals, sky_proposals, voltage_proposals
 from .comparing import PLACES, Case, Count, differences
 from .growing import PROPOSALS, grow, random_options
 from .psv_scenes import psv_case
@@ -21,4 +21,5 @@ __all__ = [
     "random_options",
     "sky_proposals",
     "smallest",
+    "voltage_proposals",
 ]

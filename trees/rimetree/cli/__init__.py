@@ -12,6 +12,8 @@ from .errors import guarded
 _COMMANDS = {
     "make-ms": ("make_ms", "Create a Measurement Set for a telescope, with zero visibilities."),
     "simulate": ("simulate", "Predict a sky model into a column of a Measurement Set."),
+    "make-voltages": ("make_voltages", "Write the voltages of a sky seen by a telescope."),
+    "correlate": ("correlate", "Correlate files of voltages into a Measurement Set."),
     "calibrate": ("calibrate", "Solve for gains and other Jones terms; apply them, subtract the model."),
     "apply": ("apply", "Apply solutions to a Measurement Set, or subtract a model with them."),
     "plot-solutions": ("plot_solutions", "Plot solutions against time and frequency: PNG, PDF, HTML."),

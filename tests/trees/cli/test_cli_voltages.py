@@ -1,0 +1,82 @@
+"""make-voltages and correlate: what is refused by name, and that nothing is overwritten."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+COMMON = ["--phase-centre", "4h00m00s", "-26d42m00s", "--start", "2025-01-01T13:28:32"]
+
+
+@pytest.fixture
+def layout(tmp_path):
+    """Two antennas: four inputs."""
+    mwa = rt.telescopes.get("mwa")
+    lines = ["# feed: linear", "# band_centre_hz: 154e6", "# band_width_hz: 1.28e6", "name,x,y,z,diameter"]
+    lines += [f"{mwa.antenna_names[k]},{','.join(map(str, mwa.ecef_m[k]))},4" for k in (0, 1)]
+    file = tmp_path / "two.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def groups(path, counters, word=33):
+    """A file of groups of four inputs."""
+    np.column_stack([np.asarray(counters, "<u2"), np.full((len(counters), 4), word, "<u2")]).astype("<u2").tofile(path)
+    return path
+
+
+def correlate(command, layout, file, *more, code=0):
+    options = ["--format", "mwa32t", "--layout", layout, *COMMON, "--integration", "1ms", "-o", file.parent / "o.ms"]
+    return command("correlate", file, *options, *more, code=code)
+
+
+def test_from_sky_to_set(command, layout, tmp_path, sky_file):
+    out = tmp_path / "volts"
+    options = ["--layout", layout, *COMMON, "--sky", sky_file, "--duration", "5ms", "--noise", "10"]
+    points = tmp_path / "points.skymodel"
+    points.write_text("FORMAT = Name, Type, Ra, Dec, I\na, POINT, 04:00:00, -26.42.00, 5\n")
+    refused = command("make-voltages", out, "--format", "mwa32t", *options, code=1)
+    assert "source 'c' is extended" in refused.stderr
+    assert not list(tmp_path.glob("volts*"))
+    options[options.index(sky_file)] = points
+    made = command("make-voltages", out, "--format", "mwa32t", "--receivers", "2", *options)
+    assert "1 Jy is" in made.stdout
+    assert (tmp_path / "volts.1").stat().st_size == 6400 * 6
+    again = command("make-voltages", out, "--format", "mwa32t", "--receivers", "2", *options, code=1)
+    assert "exists; choose another name or give --overwrite" in again.stderr
+    done = command(
+        "correlate", f"{out}.0", f"{out}.1", "--format", "mwa32t", "--layout", layout, *COMMON, "--integration", "1ms",
+        "--channels", "32", "--realtime", "-o", tmp_path / "o.ms",
+    )  # fmt: skip
+    assert "times real time" in done.stdout
+    (tile,) = rt.ms.tiles(tmp_path / "o.ms", ["DATA"], autocorrelations=True)
+    assert tile["columns"]["DATA"].shape == (3, 5, 32, 4)
+    assert (tile["weight"] > 0).all()
+
+
+def test_a_broken_counter_is_named(command, layout, tmp_path):
+    file = groups(tmp_path / "v.0", [*range(1000), *range(1007, 3000)])
+    refused = correlate(command, layout, file, code=1)
+    assert "v.0" in refused.stderr and "the counter of group 1000" in refused.stderr
+    assert "expected 1000: 7 groups are missing" in refused.stderr
+    correlate(command, layout, file, "--lost", "mask", "--overwrite")
+
+
+def test_a_cut_group_is_named(command, layout, tmp_path):
+    file = groups(tmp_path / "v.0", range(3000))
+    with open(file, "ab") as more:
+        more.write(b"\x00")
+    refused = correlate(command, layout, file, code=1)
+    assert "ends in the middle of group 3000: of its 10 bytes there are 1" in refused.stderr
+
+
+def test_an_impossible_code_is_named(command, layout, tmp_path):
+    file = groups(tmp_path / "v.0", range(3000), word=0x2000)
+    refused = correlate(command, layout, file, code=1)
+    assert "has the code 0x2000, which is impossible in format" in refused.stderr
+
+
+def test_too_short_a_file_is_refused_before_a_set_is_made(command, layout, tmp_path):
+    refused = correlate(command, layout, groups(tmp_path / "v.0", range(10)), code=1)
+    assert "less than an integration of 0.001 s" in refused.stderr
+    assert not (tmp_path / "o.ms").exists()

@@ -1,0 +1,184 @@
+"""`rimetree correlate`: voltages into a Measurement Set."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from .errors import Failed
+from .output import log
+from .quantities import DEC, DURATION, FREQUENCY, RA, utc_text
+from .selection import threads_option
+
+FORMATS = ("mwa32t", "mwa32t-swapped", "chime", "int4", "int4-low", "int8", "real8")
+
+
+def recording_options(function):
+    """How voltages are written, which make-voltages and correlate have in common."""
+    for option in reversed(
+        [
+            click.option("--format", type=click.Choice(FORMATS), required=True, help="How a sample is written."),
+            click.option("--layout", required=True, help="Name (see make-ms --list-telescopes) or layout file (.csv)."),
+            click.option(
+                "--order",
+                type=click.Choice(["time,channel,input", "channel,input,time", "groups"]),
+                help="Of samples, the last the fastest; groups: a counter and a word for each input of a receiver. "
+                "Default: groups for mwa32t, else time,channel,input.",
+            ),
+            click.option(
+                "--phase-centre", type=(RA, DEC), required=True, metavar="RA DEC", help="E.g. 3h32m30s -27d48m."
+            ),
+            click.option(
+                "--start", required=True, metavar="UTC", help="When the first sample begins, 2025-01-01T20:30:00."
+            ),
+            click.option(
+                "--sample-rate", type=FREQUENCY, help="Samples per second of a channel; default: the format's system's."
+            ),
+            click.option(
+                "--freq",
+                type=FREQUENCY,
+                help="Frequency that is mixed to zero, or of the middle channel; default: the telescope's.",
+            ),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def chosen_recording(format: str, layout: str, order: str | None, start: str, sample_rate, freq):
+    """(telescope, order, start as MJD seconds, sample rate in Hz, frequency in Hz) of these options."""
+    from rimetree import telescopes
+    from rimetree.make_ms import parse_utc
+    from rimetree.voltage_trees import SAMPLE_RATES_HZ
+
+    array = telescopes.get(layout)
+    rate = sample_rate or SAMPLE_RATES_HZ.get(format)
+    if rate is None:
+        raise click.UsageError(f"--sample-rate must be given for format {format}")
+    order = order or ("groups" if format.startswith("mwa32t") else "time,channel,input")
+    return array, order, parse_utc(start), rate, freq or array.band_centre_hz
+
+
+@click.command("correlate")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False), metavar="FILE...")
+@recording_options
+@click.option("-o", "--out", required=True, type=click.Path(), help="Measurement Set to create.")
+@click.option("--overwrite", is_flag=True, help="Replace a Measurement Set that exists.")
+@click.option("--feeds", type=click.IntRange(1, 2), default=2, show_default=True, help="Inputs of each antenna.")
+@click.option(
+    "--file-channels", type=click.IntRange(min=1), default=1, show_default=True, help="That FILE has already."
+)
+@click.option(
+    "--channels",
+    type=click.IntRange(min=0),
+    help="To make; 0: none are made. Default: 128, or 0 where FILE has several.",
+)
+@click.option(
+    "--taps", type=click.IntRange(min=1), default=1, show_default=True, help="More than 1: a polyphase filter bank."
+)
+@click.option(
+    "--window", type=click.Choice(["rectangular", "hann", "hamming"]), help="Default: hann with several taps."
+)
+@click.option(
+    "--channel-format",
+    type=click.Choice(FORMATS[:-1]),
+    default="int8",
+    show_default=True,
+    help="What channels are rounded to.",
+)
+@click.option(
+    "--gain", type=click.FloatRange(min=0, min_open=True), help="Of rounding; default: 4 for 4 and 5 bits, else 1."
+)
+@click.option("--integration", type=DURATION, default="1s", show_default=True, help="Time slot; the nearest that fits.")
+@click.option(
+    "--lost", type=click.Choice(["error", "mask"]), default="error", show_default=True, help="Missing groups."
+)
+@click.option("--drift", is_flag=True, help="Do not follow the phase centre: leave the phases as they were measured.")
+@click.option("--realtime", is_flag=True, help="Also say how much faster than real time it was.")
+@threads_option
+def command(
+    files, format, layout, order, phase_centre, start, sample_rate, freq, out, overwrite, feeds, file_channels,
+    channels, taps, window, channel_format, gain, integration, lost, drift, realtime, threads,
+):  # fmt: skip
+    """Correlate voltages in FILE... into a new Measurement Set.
+
+    Inputs are those of the layout's antennas, feed by feed. Of order "groups" there is a FILE for each receiver, whose
+    counters are checked: what is missing is an error that names it, or masked with --lost mask. DATA are in squares of
+    the least significant bit of FILE; calibrate finds their scale with the gains. WEIGHT_SPECTRUM comes from how many
+    samples each visibility is of, and from the autocorrelations. Interrupted, the set is readable.
+    """
+    import rimetree as rt
+    from rimetree.voltage_trees import Recording, voltage_tree
+
+    array, order, start_mjd_s, rate, centre_hz = chosen_recording(format, layout, order, start, sample_rate, freq)
+    if order != "groups" and len(files) > 1:
+        raise click.UsageError(f"several files are of order groups, one for each receiver; this is {order}")
+    if channels is None:
+        channels = 128 if file_channels == 1 else 0
+    recording = Recording(
+        files=files,
+        format=format,
+        n_input=feeds * len(array),
+        sample_rate_hz=rate,
+        centre_hz=centre_hz,
+        start_mjd_s=start_mjd_s,
+        order=order,
+        lost=lost,
+        file_channels=file_channels,
+        channels=channels or None,
+        taps=taps,
+        window=window or ("hann" if taps > 1 else "rectangular"),
+        channel_format=channel_format,
+        gain=gain or (1.0 if format in ("int8", "real8") else 4.0),
+    )
+    samples = recording.integration(integration)
+    slot_s = samples / recording.channel_rate_hz
+    n_slot = recording.n_sample() // samples
+    if n_slot < 1:
+        held_s = recording.n_sample() / recording.channel_rate_hz
+        raise Failed(f"{files[0]} holds {held_s:g} s, less than an integration of {slot_s:g} s")
+    made = rt.ms.create(
+        out,
+        array,
+        phase_centre_rad=phase_centre,
+        duration_s=(n_slot + 0.5) * slot_s,
+        integration_s=slot_s,
+        start_mjd_s=start_mjd_s,
+        bands=recording.band(),
+        correlations=None if feeds == 2 else ("XX" if array.feed == "linear" else "RR"),
+        autocorrelations=True,
+        weight_spectrum=True,
+        overwrite=overwrite,
+    )
+    log(
+        f"{len(files)} file(s), {n_slot} integrations of {slot_s:g} s from {utc_text(start_mjd_s)} UTC, "
+        f"{recording.n_input} inputs, {recording.n_channel} channels; created {made.path}"
+    )
+    baselines = [(p, q) for p in range(len(array)) for q in range(p, len(array))]
+    scope = voltage_tree(recording, integration=samples, baselines=baselines, feeds=feeds, follow=not drift)
+    _run(rt.Forest(scope, threads=threads, device="none"), out, n_slot * slot_s, realtime)
+
+
+def _run(forest, out: str, data_s: float, realtime: bool) -> None:
+    from .errors import Interrupted
+    from .output import progress
+
+    begun = time.perf_counter()
+    try:
+        with progress("correlating", "visibilities") as show:
+            report = forest.run(out, progress=show, autocorrelations=True)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted; {out} is readable, `rimetree inspect-ms` says up to which time") from None
+    took_s = time.perf_counter() - begun
+    for message in [*report.warnings, *report.notes]:
+        log(f"note: {message}")
+    click.echo(f"{out}: {data_s:g} s of data in {took_s:.2f} s, {report.rows_written // 2} rows")
+    if realtime:
+        keeps = "keeps up with real time" if took_s < data_s else "does NOT keep up with real time"
+        by_class = ", ".join(f"{name} {one['seconds']:.2f} s" for name, one in _slowest(report.timing))
+        click.echo(f"{data_s / took_s:.2f} times real time: {keeps}; {by_class}, writing {report.write_seconds:.2f} s")
+
+
+def _slowest(timing, most: int = 3) -> list:
+    return sorted(timing.classes.items(), key=lambda item: -item[1]["seconds"])[:most]

@@ -1,0 +1,88 @@
+"""`rimetree make-voltages`: a sky as voltages."""
+
+from __future__ import annotations
+
+import os
+
+import click
+import numpy as np
+
+from .correlate import chosen_recording, recording_options
+from .errors import Failed
+from .output import log, progress
+from .quantities import DURATION
+from .selection import read_sky, sky_options
+
+
+@click.command("make-voltages")
+@click.argument("out", type=click.Path(dir_okay=False))
+@recording_options
+@sky_options(required=True)
+@click.option("--duration", type=DURATION, default="1s", show_default=True, help="s, min; a bare number: seconds.")
+@click.option(
+    "--noise", type=click.FloatRange(min=0), default=0.0, metavar="JY", help="Receiver noise of each input (SEFD)."
+)
+@click.option(
+    "--channels", type=click.IntRange(min=1), default=1, show_default=True, help="Already channelised, where several."
+)
+@click.option("--receivers", type=click.IntRange(min=1), default=4, show_default=True, help="Files of order groups.")
+@click.option(
+    "--rms",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Of each number, in least significant bits; default: the best.",
+)
+@click.option(
+    "--gain-scatter", type=float, default=0.0, help="Standard deviation of relative gains of antennas and feeds."
+)
+@click.option("--phase-scatter", type=float, default=0.0, help="The same of their phases, in degrees.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Decides all random numbers.")
+@click.option("--overwrite", is_flag=True, help="Replace files that exist.")
+def command(
+    out, format, layout, order, phase_centre, start, sample_rate, freq, sky, sky_format, skip_unsupported, duration,
+    noise, channels, receivers, rms, gain_scatter, phase_scatter, seed, overwrite,
+):  # fmt: skip
+    """Write the voltages of a sky model of point sources, seen by a telescope, into OUT.
+
+    Sources are noise with their brightness as covariance; it comes to each antenna with its exact delay and phase.
+    Receiver noise is added, and all is rounded to the format. Of order groups the files are OUT.0, OUT.1, ...
+    """
+    from rimetree.make_voltages import Receivers, make_voltages
+
+    array, order, start_mjd_s, rate, centre_hz = chosen_recording(format, layout, order, start, sample_rate, freq)
+    model = read_sky(sky, sky_format, skip_unsupported)
+    rng = np.random.default_rng([seed, 1])
+    shape = (len(array), 2)
+    gain = (1 + gain_scatter * rng.standard_normal(shape)) * np.exp(
+        1j * np.radians(phase_scatter) * rng.standard_normal(shape)
+    )
+    setting = Receivers(
+        format=format,
+        sample_rate_hz=rate,
+        centre_hz=centre_hz,
+        noise_jy=noise,
+        order=order,
+        n_receiver=receivers if order == "groups" else 1,
+        channels=channels,
+        rms=rms,
+        gain=gain,
+    )
+    names = [f"{out}.{k}" for k in range(setting.n_receiver)] if order == "groups" else [out]
+    if not overwrite and (there := [name for name in names if os.path.lexists(name)]):
+        raise Failed(f"{there[0]} exists; choose another name or give --overwrite")
+    with progress("making voltages", "samples") as show:
+        made = make_voltages(
+            out,
+            model,
+            array,
+            setting,
+            phase_centre_rad=phase_centre,
+            start_mjd_s=start_mjd_s,
+            duration_s=duration,
+            seed=seed,
+            progress=lambda done, total: show(done, total, done, total, start_mjd_s + done / rate),
+        )
+    log(f"{len(model)} sources, {len(array)} antennas, {made.n_sample} samples of {2 * len(array)} inputs")
+    click.echo(
+        f"wrote {' '.join(made.files)}: 1 Jy is {made.lsb2_per_jy:.6g} squares of the least significant bit, "
+        f"{made.cut_off:.2g} of all numbers were cut off"
+    )
