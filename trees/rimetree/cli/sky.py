@@ -119,7 +119,7 @@ def _row(source) -> list:
 @click.option(
     "--skip-unsupported",
     is_flag=True,
-    help="Leave out sources that RimeTree cannot predict, and list them; without it they are an error.",
+    help="Leave out sources that TARGET's format cannot hold, and list them; without it they are an error.",
 )
 @click.option("--min-flux", type=float, metavar="JY", help="Only sources of at least this |I| (Jy).")
 def convert(source, target, source_format, target_format, drop_patches, skip_unsupported, min_flux) -> None:
