@@ -1,12 +1,16 @@
-// Voltages: samples of antennas' voltages, from files
+// Voltages: samples of antennas' voltages, from files or from a stream on this machine
 //
 // Children: none.
 // State: source; format, order, n_channel, n_input: how samples are written there; start_s (when the first sample
-// begins, MJD s), sample_interval_s (of a channel), lost.
+// begins, MJD s), sample_interval_s (of a channel), lost, timeout_s.
 // Result: [input], real: sample_interval_s of each input, the same for all; the samples themselves go to Correlate or
 // Channelise, block by block, and are never all in memory. Flags: none. Derivative: none. Wayth, Greenhill & Briggs
 // 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203.
+#include <algorithm>
+#include <cmath>
+
 #include "nodes/correlator/file_stream.h"
+#include "nodes/correlator/packet_stream.h"
 #include "nodes/correlator/state_checks.h"
 #include "runtime/core/plugin_api.h"
 
@@ -18,7 +22,8 @@ class Voltages final : public Node, public correlator::SampleSource {
       : Node(state),
         source_(state.text_list("source")),
         order_(correlator::checked([&] { return correlator::sample_order(state.text("order")); })),
-        lost_are_masked_(state.text("lost") == "mask") {
+        lost_are_masked_(state.text("lost") == "mask"),
+        timeout_s_(state.real("timeout_s")) {
     shape_.format = correlator::checked([&] { return correlator::sample_format(state.text("format")); });
     shape_.n_channel = correlator::positive(state, "n_channel");
     shape_.n_input = correlator::input_count(state);
@@ -26,9 +31,16 @@ class Voltages final : public Node, public correlator::SampleSource {
     shape_.interval_s = state.real("sample_interval_s");
     if (!(shape_.interval_s > 0)) throw StateError("state field \"sample_interval_s\" must be positive");
     if (source_.empty()) throw StateError("state field \"source\" names no file");
+    if (source_.size() > 1 && std::any_of(source_.begin(), source_.end(), correlator::is_address))
+      throw StateError("state field \"source\" may name one stream, alone");
     if (order_ != correlator::SampleOrder::groups && source_.size() > 1)
       throw StateError("state field \"source\" has " + std::to_string(source_.size()) +
                        " files; there may be several of order \"groups\" only, one for each receiver");
+    if (is_stream() && order_ != correlator::SampleOrder::time_channel_input)
+      throw StateError("streams are of order \"time,channel,input\"; state field \"order\" is \"" +
+                       state.text("order") + "\"");
+    if (!(timeout_s_ >= 0) || !std::isfinite(timeout_s_))
+      throw StateError("state field \"timeout_s\" must be a time, in seconds");
     if (!lost_are_masked_ && state.text("lost") != "error")
       throw StateError("state field \"lost\" is \"" + state.text("lost") + "\", expected \"error\" or \"mask\"");
   }
@@ -36,14 +48,15 @@ class Voltages final : public Node, public correlator::SampleSource {
   static NodeClass info() {
     return {
         .name = "Voltages",
-        .summary = "Samples of antennas' voltages from files, for Correlate or Channelise.",
+        .summary = "Samples of antennas' voltages from files or streams, for Correlate or Channelise.",
         .result = "[input], s: the interval between samples; samples are never all in memory",
         .reference = "Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203",
         .state = {
             {.name = "source",
              .type = StateType::text_list,
              .doc = "file without header, or of order \"groups\" one for each receiver; they must not change while the "
-                    "forest exists"},
+                    "forest exists. Or where packets come from: tcp://HOST:PORT or udp://HOST:PORT of this machine, or "
+                    "shm://PATH of a ring in shared memory; what is lost there is left out"},
             {.name = "format",
              .type = StateType::text,
              .default_value = std::string("int8"),
@@ -71,7 +84,12 @@ class Voltages final : public Node, public correlator::SampleSource {
              .type = StateType::text,
              .default_value = std::string("error"),
              .doc = "what happens where counters of groups jump or a group is cut short: \"error\", or \"mask\": the "
-                    "samples are left out, and each product counts those that it has"}}};
+                    "samples are left out, and each product counts those that it has"},
+            {.name = "timeout_s",
+             .type = StateType::real,
+             .default_value = 10.0,
+             .unit = "s",
+             .doc = "for how long a stream is waited for; what has not come then is left out"}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override {
@@ -82,6 +100,11 @@ class Voltages final : public Node, public correlator::SampleSource {
 
   correlator::StreamShape shape(const Forest&) const override { return shape_; }
   std::unique_ptr<correlator::SampleStream> open(const Forest&) const override {
+    if (is_stream()) {
+      const std::size_t step = static_cast<std::size_t>(shape_.format.bytes) * shape_.n_channel * shape_.n_input;
+      return std::make_unique<correlator::PacketStream>(correlator::open_packets(source_.front(), step), shape_,
+                                                        timeout_s_);
+    }
     if (order_ == correlator::SampleOrder::groups)
       return std::make_unique<correlator::GroupStream>(source_, shape_, lost_are_masked_);
     return std::make_unique<correlator::FileStream>(source_.front(), shape_, order_);
@@ -91,9 +114,12 @@ class Voltages final : public Node, public correlator::SampleSource {
   void evaluate(Evaluation& evaluation) const override { evaluation.fail("is evaluated in batches"); }
 
  private:
+  bool is_stream() const { return correlator::is_address(source_.front()); }
+
   std::vector<std::string> source_;
   correlator::SampleOrder order_;
   bool lost_are_masked_;
+  double timeout_s_;
   correlator::StreamShape shape_;
 };
 

@@ -1554,14 +1554,16 @@ def Voltages(
     start_s: float = ...,
     sample_interval_s: float = ...,
     lost: str = ...,
+    timeout_s: float = ...,
     origin: str | None = None,
 ) -> NodeDef:
-    """Samples of antennas' voltages from files, for Correlate or Channelise.
+    """Samples of antennas' voltages from files or streams, for Correlate or Channelise.
 
     State
         source (list of str, required)
             file without header, or of order "groups" one for each receiver; they must not change while
-            the forest exists
+            the forest exists. Or where packets come from: tcp://HOST:PORT or udp://HOST:PORT of this
+            machine, or shm://PATH of a ring in shared memory; what is lost there is left out
         format (str, default 'int8')
             how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low
             or high), chime (nibbles in excess-8, real part high), int4, int4-low (nibbles in two's
@@ -1580,6 +1582,8 @@ def Voltages(
         lost (str, default 'error')
             what happens where counters of groups jump or a group is cut short: "error", or "mask": the
             samples are left out, and each product counts those that it has
+        timeout_s (float, s, default 10.0)
+            for how long a stream is waited for; what has not come then is left out
 
     Result: [input], s: the interval between samples; samples are never all in memory
 

@@ -26,7 +26,7 @@ class Recording:
     that they have already. `sample_rate_hz`: samples per second of a channel of the files; `centre_hz`: frequency that
     is at zero in them, or of their middle channel. `start_mjd_s`: when the first sample begins, seconds of MJD (UTC).
     `channels`, `taps`, `window`, `channel_format`, `gain`, `delay_s`: as of the node `Channelise`; `channels` None: the
-    files' own.
+    files' own. A stream (tcp://, udp://, shm://) instead of files has `duration_s`, and is waited for `timeout_s`.
     """
 
     files: Sequence[str]
@@ -44,6 +44,8 @@ class Recording:
     channel_format: str = "int8"
     gain: float = 1.0
     delay_s: Sequence[float] = ()
+    duration_s: float | None = None
+    timeout_s: float = 10.0
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -55,6 +57,12 @@ class Recording:
             raise Error(f"the files have {self.file_channels} channels already; channels must be None")
         if self.channels is None and self.file_channels == 1 and self.is_real:
             raise Error("real samples must be channelised: say into how many channels")
+        if self.is_stream and (self.duration_s is None or self.order != "time,channel,input" or len(self.files) > 1):
+            raise Error("a stream is one source, of order time,channel,input, and needs its duration_s")
+
+    @property
+    def is_stream(self) -> bool:
+        return any(file.startswith(("tcp://", "udp://", "shm://")) for file in self.files)
 
     @property
     def is_real(self) -> bool:
@@ -87,9 +95,11 @@ class Recording:
         return max(1, round(wanted_s * self.channel_rate_hz))
 
     def n_sample(self) -> int:
-        """Whole samples of a channel that all files have, the shortest counting."""
+        """Whole samples of a channel that all files have, the shortest counting, or the stream will have."""
         import os
 
+        if self.is_stream:
+            return round(self.duration_s * self.channel_rate_hz)
         inputs = self.n_input // len(self.files) if self.order == "groups" else self.n_input
         step = BYTES_OF_FORMATS[self.format] * (self.file_channels * inputs + (self.order == "groups"))
         try:
@@ -128,6 +138,7 @@ def voltage_tree(
         n_input=recording.n_input,
         start_s=recording.start_mjd_s,
         sample_interval_s=1 / recording.sample_rate_hz,
+        timeout_s=recording.timeout_s,
     )
     source = ns.voltages
     if recording.channels is not None:

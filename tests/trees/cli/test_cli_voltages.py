@@ -1,5 +1,7 @@
 """make-voltages and correlate: what is refused by name, and that nothing is overwritten."""
 
+import socket
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,22 @@ def test_too_short_a_file_is_refused_before_a_set_is_made(command, layout, tmp_p
     refused = correlate(command, layout, groups(tmp_path / "v.0", range(10)), code=1)
     assert "less than an integration of 0.001 s" in refused.stderr
     assert not (tmp_path / "o.ms").exists()
+
+
+def test_what_is_not_there_is_named(command, layout, tmp_path):
+    refused = correlate(command, layout, tmp_path / "v.9", code=1)
+    assert "v.9" in refused.stderr and "No such file" in refused.stderr
+    stream = ["correlate", "udp://127.0.0.1:9", "--format", "mwa32t", "--layout", layout, *COMMON]
+    refused = command(*stream, "-o", tmp_path / "o.ms", code=1)
+    assert "a stream is one source, of order time,channel,input, and needs its duration_s" in refused.stderr
+
+
+def test_a_stream_that_never_comes_gives_a_flagged_set(command, layout, tmp_path):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    source, path = f"udp://127.0.0.1:{port}", tmp_path / "o.ms"
+    options = ["--format", "mwa32t", "--layout", layout, *COMMON, "--duration", "3ms", "--timeout", "20ms"]
+    command("correlate", source, *options, "--integration", "1ms", "-o", path)
+    (tile,) = rt.ms.tiles(path, ["DATA"], autocorrelations=True)
+    assert tile["flag"].all() and not tile["weight"].any()

@@ -61,7 +61,7 @@ def chosen_recording(format: str, layout: str, order: str | None, start: str, sa
 
 
 @click.command("correlate")
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False), metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @recording_options
 @click.option("-o", "--out", required=True, type=click.Path(), help="Measurement Set to create.")
 @click.option("--overwrite", is_flag=True, help="Replace a Measurement Set that exists.")
@@ -94,23 +94,29 @@ def chosen_recording(format: str, layout: str, order: str | None, start: str, sa
 @click.option(
     "--lost", type=click.Choice(["error", "mask"]), default="error", show_default=True, help="Missing groups."
 )
+@click.option("--duration", type=DURATION, help="Of a stream: s, min; a bare number: seconds.")
+@click.option("--timeout", type=DURATION, default="10s", show_default=True, help="For how long a stream is waited for.")
 @click.option("--drift", is_flag=True, help="Do not follow the phase centre: leave the phases as they were measured.")
 @click.option("--realtime", is_flag=True, help="Also say how much faster than real time it was.")
 @threads_option
 def command(
     files, format, layout, order, phase_centre, start, sample_rate, freq, out, overwrite, feeds, file_channels,
-    channels, taps, window, channel_format, gain, integration, lost, drift, realtime, threads,
+    channels, taps, window, channel_format, gain, integration, lost, duration, timeout, drift, realtime, threads,
 ):  # fmt: skip
     """Correlate voltages in FILE... into a new Measurement Set.
 
     Inputs are those of the layout's antennas, feed by feed. Of order "groups" there is a FILE for each receiver, whose
-    counters are checked: what is missing is an error that names it, or masked with --lost mask. DATA are in squares of
+    counters are checked: what is missing is an error that names it, or masked with --lost mask. Instead of a FILE there
+    may be a stream on this machine, tcp://HOST:PORT, udp://HOST:PORT or shm://PATH, and its --duration: what is lost or
+    late is masked. DATA are in squares of
     the least significant bit of FILE; calibrate finds their scale with the gains. WEIGHT_SPECTRUM comes from how many
     samples each visibility is of, and from the autocorrelations. Interrupted, the set is readable.
     """
     import rimetree as rt
     from rimetree.voltage_trees import Recording, voltage_tree
 
+    if order is None and any("://" in file for file in files):
+        order = "time,channel,input"
     array, order, start_mjd_s, rate, centre_hz = chosen_recording(format, layout, order, start, sample_rate, freq)
     if order != "groups" and len(files) > 1:
         raise click.UsageError(f"several files are of order groups, one for each receiver; this is {order}")
@@ -130,6 +136,8 @@ def command(
         taps=taps,
         window=window or ("hann" if taps > 1 else "rectangular"),
         channel_format=channel_format,
+        duration_s=duration,
+        timeout_s=timeout,
         gain=gain or (1.0 if format in ("int8", "real8") else 4.0),
     )
     samples = recording.integration(integration)
