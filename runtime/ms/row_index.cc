@@ -31,6 +31,7 @@ RowIndex read_row_index(const MeasurementSet& ms) {
   index.antenna2 = table.ints("ANTENNA2", 0, n);
   index.data_desc_id = table.ints("DATA_DESC_ID", 0, n);
   index.field_id = table.ints("FIELD_ID", 0, n);
+  index.scan = table.ints("SCAN_NUMBER", 0, n);
 
   const Metadata& metadata = ms.metadata();
   check_ids(ms, "ANTENNA1", index.antenna1, metadata.antennas.size(), "ANTENNA");

@@ -9,7 +9,7 @@ namespace rimetree::ms {
 
 class MeasurementSet;
 
-/// [row] each; 32 bytes per row.
+/// [row] each; 36 bytes per row.
 struct RowIndex {
   std::vector<double> time_s;      ///< TIME, MJD in seconds
   std::vector<double> exposure_s;  ///< EXPOSURE
@@ -17,6 +17,7 @@ struct RowIndex {
   std::vector<int> antenna2;
   std::vector<int> data_desc_id;
   std::vector<int> field_id;
+  std::vector<int> scan;      ///< SCAN_NUMBER; empty: nobody knows
   bool times_ascend = false;  ///< time_s does, as in most sets: what is in a range of times is then quick to find
   std::int64_t n_row() const { return static_cast<std::int64_t>(time_s.size()); }
   /// [first, last) rows outside which no TIME is in [first_time_s, last_time_s].

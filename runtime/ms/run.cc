@@ -65,10 +65,15 @@ class Run {
     ReadSelection selection = reads_of(evaluator.forest(), options.rows, writes_flags_);
     if (selection.rows.time_slots == 0) selection.rows.time_slots = 1;
     selection.channels = options.channels;
+    selection.chosen = options.chosen;
     reader_ = std::make_unique<TileReader>(ms, selection);
     outputs_ = columns_written(evaluator.forest());
     if (options.rows.time_slots == 0)
       reader_->fit(evaluator.memory_budget() / (2 * kTilesInFlight), kDefaultTimeSlots, outputs_.size());
+    if (!options.chosen.all() && !outputs_.empty())
+      throw Error(
+          "channels are chosen by several ranges for reading only: the forest has Sinks, which would write to " +
+          outputs_.front() + "; give one range of channels");
     if (options.join_windows && !outputs_.empty())
       throw Error("spectral windows are joined for solving only: the forest has Sinks, which would write to " +
                   outputs_.front());

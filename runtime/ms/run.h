@@ -17,6 +17,7 @@ namespace rimetree::ms {
 struct RunOptions {
   RowSelection rows;                     ///< time_slots = 0: chosen from the evaluator's memory budget
   std::optional<ChannelRange> channels;  ///< all if not given
+  ChannelChoice chosen;                  ///< of these, where nothing is written
   Precision precision = Precision::double_;
   double tolerance = 0;  ///< Request::tolerance
   /// Spectral windows that are observed at the same times make one tile (join_windows.h): for solving, not for writing.

@@ -18,6 +18,20 @@ struct Placed {
   int layer;
 };
 
+bool has(const std::set<int>& chosen, int one) { return chosen.empty() || chosen.count(one) > 0; }
+
+/// Whether a row is among those that are chosen by more than its data description, field and range of times.
+bool is_chosen(const RowIndex& index, const RowSelection& selection, std::int64_t row) {
+  if (!has(selection.data_desc_ids, index.data_desc_id[row])) return false;
+  if (!selection.scans.empty() && !has(selection.scans, index.scan.at(static_cast<std::size_t>(row)))) return false;
+  const double time_s = index.time_s[row];
+  const auto holds = [time_s](const auto& range) { return range.first <= time_s && time_s <= range.second; };
+  if (!selection.times_s.empty() && std::none_of(selection.times_s.begin(), selection.times_s.end(), holds))
+    return false;
+  const auto [low, high] = std::minmax(index.antenna1[row], index.antenna2[row]);
+  return selection.baselines.empty() || selection.baselines.count({low, high}) > 0;
+}
+
 Rows select(const RowIndex& index, const RowSelection& selection) {
   Rows rows;
   const auto [first, last] = index.rows_within(selection.first_time_s, selection.last_time_s);
@@ -26,6 +40,7 @@ Rows select(const RowIndex& index, const RowSelection& selection) {
     if (selection.field_id >= 0 && index.field_id[row] != selection.field_id) continue;
     if (index.time_s[row] < selection.first_time_s || index.time_s[row] > selection.last_time_s) continue;
     if (!selection.autocorrelations && index.antenna1[row] == index.antenna2[row]) continue;
+    if (!is_chosen(index, selection, row)) continue;
     rows.push_back(row);
   }
   return rows;

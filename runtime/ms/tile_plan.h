@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "runtime/ms/row_index.h"
@@ -19,6 +21,11 @@ struct RowSelection {
   /// Rows whose TIME is in [first_time_s, last_time_s] (MJD seconds).
   double first_time_s = -std::numeric_limits<double>::infinity();
   double last_time_s = std::numeric_limits<double>::infinity();
+  /// Further choices, of which each is all where it is empty: data descriptions, scans, ranges of TIME (both ends
+  /// included), and baselines (the lower antenna first; rows may have them in either order).
+  std::set<int> data_desc_ids = {}, scans = {};
+  std::vector<std::pair<double, double>> times_s = {};
+  std::set<std::pair<int, int>> baselines = {};
 };
 
 /// One tile: time slots [first_slot, first_slot + n_slot) of the plan.

@@ -50,7 +50,14 @@ TileReader::TileReader(const MeasurementSet& ms, ReadSelection selection)
 
 ChannelRange TileReader::channels(int data_desc_id) const {
   const std::size_t n = ms_.spectral_window(data_desc_id).n_channel();
-  const ChannelRange range = selection_.channels.value_or(ChannelRange{0, n});
+  ChannelRange range = selection_.channels.value_or(ChannelRange{0, n});
+  if (!selection_.chosen.all()) {
+    const ChannelRange chosen = selection_.chosen.range(ms_.spectral_window(data_desc_id));
+    range = {std::max(range.first, chosen.first), std::min(range.stop, chosen.stop)};
+    if (range.first >= range.stop)
+      throw MsError("none of the " + std::to_string(n) + " channels of DATA_DESC_ID " + std::to_string(data_desc_id) +
+                    " of " + ms_.path() + " is selected; select other channels, or other data descriptions");
+  }
   if (range.first < range.stop && range.stop <= n) return range;
   throw MsError("channels " + std::to_string(range.first) + " to " + std::to_string(range.stop) +
                 " (exclusive) selected, but DATA_DESC_ID " + std::to_string(data_desc_id) + " of " + ms_.path() +
@@ -150,6 +157,18 @@ void TileReader::fill_flags(const std::vector<std::size_t>& positions, const std
       ms_.table().bools("FLAG_ROW", rows.front(), rows.back() - rows.front() + 1);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (row_flags[rows[i] - rows.front()]) std::fill_n(&tile->flag[positions[i] * part.size()], part.size(), 1);
+  }
+  flag_between(part, tile);
+}
+
+void TileReader::flag_between(const CellPart& part, Tile* tile) const {
+  if (selection_.chosen.all()) return;
+  const std::vector<bool> chosen = selection_.chosen.of(ms_.spectral_window(tile->data_desc_id));
+  const std::size_t n_correlation = tile->n_correlation();
+  for (std::size_t channel = 0; channel < part.n_channel; ++channel) {
+    if (chosen[part.first_channel + channel]) continue;
+    for (std::size_t row = 0; row < tile->n_row(); ++row)
+      std::fill_n(&tile->flag[(row * part.n_channel + channel) * n_correlation], n_correlation, 1);
   }
 }
 

@@ -8,22 +8,18 @@
 #include <vector>
 
 #include "runtime/core/tile.h"
+#include "runtime/ms/channel_choice.h"
 #include "runtime/ms/measurement_set.h"
 #include "runtime/ms/tile_plan.h"
 
 namespace rimetree::ms {
-
-/// Channels [first, stop).
-struct ChannelRange {
-  std::size_t first = 0;
-  std::size_t stop = 0;
-};
 
 /// What to read of which rows.
 struct ReadSelection {
   RowSelection rows;
   std::vector<std::string> columns;      ///< visibilities to read (DATA, ...); none: coordinates only
   std::optional<ChannelRange> channels;  ///< all if not given; must exist in every spectral window selected
+  ChannelChoice chosen;                  ///< of these; what is between chosen ones is read and flagged
   bool flags = true;                     ///< fill Tile::flag
   bool weights = true;                   ///< fill Tile::weight
 };
@@ -66,6 +62,7 @@ class TileReader {
                    const CellPart& part, Tile* tile) const;
   void fill_flags(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                   const CellPart& part, Tile* tile) const;
+  void flag_between(const CellPart& part, Tile* tile) const;  ///< channels that are not chosen
   void fill_weights(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                     const CellPart& part, Tile* tile) const;
 

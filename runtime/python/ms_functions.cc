@@ -37,6 +37,7 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
     ms::RunOptions run_options;
     run_options.rows = rows_of(options);
     run_options.channels = channels_of(options);
+    run_options.chosen = channel_choice_of(options);
     run_options.precision = precision_of(options);
     run_options.tolerance = requested_tolerance(options);
     run_options.verify = static_cast<int>(integer_item(options, "verify", 0));

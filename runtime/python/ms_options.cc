@@ -1,5 +1,8 @@
 #include "runtime/python/ms_options.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/python/convert.h"
 
 namespace rimetree::python {
@@ -27,6 +30,14 @@ std::vector<int> integers_item(PyObject* dict, const char* key) {
   return result;
 }
 
+/// Numbers two by two.
+template <class Value>
+std::vector<std::pair<Value, Value>> pairs_of(const std::vector<Value>& flat) {
+  std::vector<std::pair<Value, Value>> pairs;
+  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) pairs.emplace_back(flat[i], flat[i + 1]);
+  return pairs;
+}
+
 ms::RowSelection rows_of(PyObject* options) {
   ms::RowSelection rows;
   rows.data_desc_id = static_cast<int>(integer_item(options, "data_desc_id", -1));
@@ -38,6 +49,10 @@ ms::RowSelection rows_of(PyObject* options) {
     rows.first_time_s = range_s[0];
     rows.last_time_s = range_s[1];
   }
+  for (const int id : integers_item(options, "data_desc_ids")) rows.data_desc_ids.insert(id);
+  for (const int scan : integers_item(options, "scans")) rows.scans.insert(scan);
+  rows.times_s = pairs_of(doubles_item(options, "times_s"));
+  for (const auto& [p, q] : pairs_of(integers_item(options, "baselines"))) rows.baselines.insert(std::minmax(p, q));
   return rows;
 }
 
@@ -45,6 +60,14 @@ std::optional<ms::ChannelRange> channels_of(PyObject* options) {
   const std::vector<int> range = integers_item(options, "channels");
   if (range.size() != 2) return std::nullopt;
   return ms::ChannelRange{static_cast<std::size_t>(range[0]), static_cast<std::size_t>(range[1])};
+}
+
+ms::ChannelChoice channel_choice_of(PyObject* options) {
+  ms::ChannelChoice choice;
+  for (const auto& [first, stop] : pairs_of(integers_item(options, "channel_ranges")))
+    choice.numbers.push_back({static_cast<std::size_t>(first), static_cast<std::size_t>(stop)});
+  choice.frequencies_hz = pairs_of(doubles_item(options, "frequency_ranges_hz"));
+  return choice;
 }
 
 Precision precision_of(PyObject* options) {

@@ -21,6 +21,7 @@ std::vector<int> integers_item(PyObject* dict, const char* key);
 
 ms::RowSelection rows_of(PyObject* options);
 std::optional<ms::ChannelRange> channels_of(PyObject* options);
+ms::ChannelChoice channel_choice_of(PyObject* options);
 Precision precision_of(PyObject* options);
 /// 0 where none is asked for.
 double requested_tolerance(PyObject* options);

@@ -191,6 +191,7 @@ PyObject* open_tiles(PyObject*, PyObject* arguments) {
     const bool fit = selection.rows.time_slots == 0;
     if (fit) selection.rows.time_slots = 1;
     selection.channels = channels_of(options);
+    selection.chosen = channel_choice_of(options);
     if (PyObject* columns = item(options, "columns")) selection.columns = strings_of(columns);
     ms::TileStream::Options stream_options;
     stream_options.join_windows = flag_item(options, "join_windows");

@@ -101,6 +101,7 @@ def calls(tmp_path_factory):
         "ms.Tiles": (ms.Tiles, {"path": path, "columns": ["DATA"], "options": ms.run_options()}),
         "ms.baselines": (ms.baselines, {"path": path, **rows}),
         "ms.Scan": (ms.Scan, {"phase_centre_rad": (0.1, 0.1), "duration_s": 20.0, "field_name": "a"}),
+        "ms.Selection": (ms.Selection, vars(ms.Selection())),
         "ms.create": (
             ms.create,
             {"path": path, "telescope": telescope, "phase_centre_rad": (0.1, 0.1), "duration_s": 20.0, "scans": ()}

@@ -19,6 +19,7 @@ from .ms_reading import (
     tiles,
 )
 from .ms_run import RunReport, check_writable, run_options
+from .ms_selection import Selection
 
 __all__ = [
     "CORRELATION_NAMES",
@@ -31,6 +32,7 @@ __all__ = [
     "OpenSet",
     "RunReport",
     "Scan",
+    "Selection",
     "Tiles",
     "baselines",
     "check_writable",

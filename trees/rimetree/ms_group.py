@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ._core import Error
 from .arguments import checked
 from .ms_reading import CORRELATION_NUMBERS, OpenSet, baselines, feed_of, inspect
+from .ms_selection import Selection
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +77,13 @@ def groups(
     field_id: int | Sequence[int] | None = None,
     autocorrelations: bool = False,
     summary: dict | None = None,
+    selection: Selection | None = None,
 ) -> list[MsGroup]:
     """The groups of rows of a Measurement Set that need a tree each, by field.
 
     All data descriptions of a field go together where their feeds are of one kind; otherwise each is a group.
     `data_desc_id`, `field_id`: only this, or these. `summary`: what `ms.inspect` said, if it was asked already.
+    `selection`: of rows and channels; groups of which nothing is left are left out.
     Raises `Error` where nothing is selected or the correlations are such that no visibility can be written.
     """
     path = os.fspath(path)
@@ -100,11 +103,14 @@ def groups(
     result = []
     for field, parts in sorted(found.items()):
         feeds = {_feed(summary, part["data_desc_id"]) for part in parts}
-        # Rows of one, or of all: so they are read.
-        together = len(feeds) == 1 and windows is None
+        together = len(feeds) == 1 and (windows is None or len(windows) > 1)
         for some in [parts] if together else [[part] for part in parts]:
-            result.append(_group(opened, summary, field, some, together, all_rows, autocorrelations))
-    return result
+            result.append(_group(opened, summary, field, some, together, all_rows, autocorrelations, selection))
+            if windows is not None and together:
+                result[-1].selection["data_desc_ids"] = list(result[-1].data_desc_ids)
+    if not any(group.baselines for group in result):
+        raise Error(f"{path}: no rows are left of what is selected ({selection})")
+    return [group for group in result if group.baselines]
 
 
 def chosen_ids(ids: int | Sequence[int] | None) -> set[int] | None:
@@ -150,6 +156,7 @@ def _group(
     together: bool,
     all_rows: bool,
     autocorrelations: bool,
+    chosen: Selection | None,
 ) -> MsGroup:
     ids = tuple(part["data_desc_id"] for part in parts)
     selection = {"autocorrelations": autocorrelations}
@@ -157,6 +164,11 @@ def _group(
         selection["field_id"] = field
     if not together:
         selection["data_desc_id"] = ids[0]
+    names = {antenna["id"]: antenna["name"] for antenna in summary["antennas"]}
+    pairs = baselines(opened, **selection)
+    if chosen is not None and not chosen.all:
+        selection |= chosen.options(names, pairs)
+        pairs = baselines(opened, **selection)
     windows = [summary["spectral_windows"][summary["data_descriptions"][i]["spectral_window_id"]] for i in ids]
     about = summary["fields"][field]
     return MsGroup(
@@ -167,8 +179,8 @@ def _group(
         data_desc_ids=ids,
         feed=_feed(summary, ids[0]),
         correlations=tuple(_correlations(summary, ids[0])),
-        baselines=baselines(opened, **selection),
-        antenna_names={antenna["id"]: antenna["name"] for antenna in summary["antennas"]},
+        baselines=pairs,
+        antenna_names=names,
         antenna_xyz_m={antenna["id"]: np.array(antenna["position_m"], dtype=float) for antenna in summary["antennas"]},
         n_row=sum(part["n_row"] - (0 if autocorrelations else part["n_autocorrelation"]) for part in parts),
         n_time=max(part["n_time"] for part in parts),

@@ -89,6 +89,12 @@ def run_options(
     part: tuple[int, int, int] | None = None,
     join_windows: bool = False,
     wait_s: float = 0.0,
+    data_desc_ids: Sequence[int] = (),
+    scans: Sequence[int] = (),
+    times_s: Sequence[Sequence[float]] = (),
+    baselines: Sequence[Sequence[int]] = (),
+    channel_ranges: Sequence[Sequence[int]] = (),
+    frequency_ranges_hz: Sequence[Sequence[float]] = (),
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
@@ -101,6 +107,10 @@ def run_options(
     `join_windows`: the spectral windows of a field at the same times make one time-slot group, channel after channel;
     for trees that solve and write nothing. `wait_s`: for how long to wait where the set is to be written to and another
     program writes to it.
+
+    `data_desc_ids`, `scans`, `times_s` ((first, last) TIME), `baselines` (pairs of antennas in either order): only rows
+    of these; `channel_ranges` ((first, stop)), `frequency_ranges_hz` ((low, high)): only channels in any of these, for
+    trees that write nothing; what stands between is flagged. Each is everything where it is empty.
     """
     tolerance_of(precision, tolerance)
     if verify < 0:
@@ -122,7 +132,23 @@ def run_options(
         "rows_expected": 0 if part is None else part[2],
         "join_windows": join_windows,
         "wait_s": float(wait_s),
+        "data_desc_ids": [int(one) for one in data_desc_ids],
+        "scans": [int(one) for one in scans],
+        "times_s": _flat(times_s, float, "times_s"),
+        "baselines": _flat(baselines, int, "baselines").tolist(),
+        "channel_ranges": _flat(channel_ranges, int, "channel_ranges").tolist(),
+        "frequency_ranges_hz": _flat(frequency_ranges_hz, float, "frequency_ranges_hz"),
     }
+
+
+def _flat(pairs: Sequence[Sequence], kind: type, what: str) -> np.ndarray:
+    """Pairs of numbers one after the other."""
+    array = np.array([] if len(pairs) == 0 else pairs, dtype=kind)
+    if array.size and (array.ndim != 2 or array.shape[1] != 2):
+        raise Error(f"{what} must be pairs of numbers, not of shape {list(array.shape)}")
+    if kind is int and (array < 0).any():
+        raise Error(f"{what} must not be negative, got {array.min()}")
+    return array.ravel()
 
 
 @checked

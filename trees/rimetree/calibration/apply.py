@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import nodes as rt
+from .._core import Error
 from ..arguments import checked
 from ..cells import Cells
-from ..ms import MsGroup, groups, inspect
+from ..ms import MsGroup, Selection, groups, inspect
 from ..ms_group import chosen_ids
 from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
@@ -145,6 +146,7 @@ def groups_by_window(
     *,
     data_desc_id: int | Sequence[int] | None = None,
     field_id: int | Sequence[int] | None = None,
+    selection: Selection | None = None,
 ) -> list[MsGroup]:
     """As `ms.groups`, but one group for each field and data description."""
     summary = inspect(path, scan_cells=False)
@@ -155,11 +157,17 @@ def groups_by_window(
         if part["data_desc_id"] in (windows or {part["data_desc_id"]})
         and part["field_id"] in (fields or {part["field_id"]})
     }
-    found = [
-        group
-        for one in sorted({window for window, _ in there})
-        for group in groups(
-            path, data_desc_id=one, field_id=sorted({f for window, f in there if window == one}), summary=summary
-        )
-    ]
-    return found or groups(path, data_desc_id=data_desc_id, field_id=field_id, summary=summary)
+    if not there:
+        return groups(path, data_desc_id=data_desc_id, field_id=field_id, summary=summary, selection=selection)
+    found, problem = [], None
+    for one in sorted({window for window, _ in there}):
+        own = sorted({field for window, field in there if window == one})
+        try:
+            found += groups(path, data_desc_id=one, field_id=own, summary=summary, selection=selection)
+        except Error as empty:  # of which nothing is selected; others may have something
+            if selection is None or selection.all:
+                raise
+            problem = empty
+    if not found:
+        raise problem
+    return found

@@ -69,3 +69,29 @@ def starting_amplitudes(magnitude: NDArray[np.float64], flux_jy: float) -> NDArr
     if not known.any() or not flux_jy > 0:
         return np.ones(len(magnitude))
     return np.where(known, magnitude / np.sqrt(magnitude[known].mean() * flux_jy), 1.0)
+
+
+def good_fractions_of(
+    group: MsGroup, data: DataSelection, tiles: Iterable[dict], axes: dict[str, tuple[NDArray, NDArray]]
+) -> dict[str, NDArray[np.float64]]:
+    """{name: [antenna, time, freq]}: which fraction of an antenna's data is good in intervals between edges (time,
+    frequency); 0 where there are none."""
+    number = {antenna: index for index, antenna in enumerate(group.antennas)}
+    shapes = {name: (len(number), len(times) - 1, len(bands) - 1) for name, (times, bands) in axes.items()}
+    good, every = ({name: np.zeros(shape) for name, shape in shapes.items()} for _ in range(2))
+    for tile in tiles:
+        usable = (tile["flag"] == 0) & (tile["weight"] > 0) & np.isfinite(tile["columns"][data.column])
+        present = np.broadcast_to((tile["row"] >= 0)[..., None], usable.shape[:3])
+        share = (usable & present[..., None]).mean(axis=-1)
+        for name, (times, bands) in axes.items():
+            t = np.searchsorted(times[1:-1], tile["time_s"], side="right")
+            f = np.searchsorted(bands[1:-1], tile["frequency_hz"], side="right")
+            for k, pair in enumerate(tile["baselines"]):
+                for antenna in pair:
+                    place = (number[antenna], t[:, None], f[None, :])
+                    np.add.at(good[name], place, share[k])
+                    np.add.at(every[name], place, present[k])
+    return {
+        name: np.divide(good[name], every[name], out=np.zeros(shape), where=every[name] > 0)
+        for name, shape in shapes.items()
+    }

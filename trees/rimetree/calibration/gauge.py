@@ -75,8 +75,8 @@ def held_parameters(
             triangle = {("re", "01"), ("im", "01")} | ({("im", "10")} if one_phase else set())
             return triangle if polarisation.uniform else set()
         return {("re", "01"), ("im", "01")} if polarisation.hands == "none" else set()
-    if kind == "rotation" and polarisation.hands == "none":
-        return {("rotation", "")}
+    if kind in ("rotation", "faraday") and polarisation.hands == "none":
+        return {("rotation" if kind == "rotation" else "rotationmeasure", "")}
     return set()
 
 

@@ -2,7 +2,8 @@
 
 A gain stands in V_pq = J_p (model of p, q) J_q^H, so that it takes the model to the data. Phases are in radians, delays
 in seconds (phase 2 pi nu delay), TEC in 1e16 electrons per square metre (phase -8.44797245e9 TEC / nu: the first order
-of the dispersion of a cold plasma), rotations in radians ([[cos, -sin], [sin, cos]]).
+of the dispersion of a cold plasma), rotations in radians ([[cos, -sin], [sin, cos]]), rotation measures in rad/m^2 (a
+rotation by RM c^2/nu^2).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .errors import CalibrationError
 #: Phase in radians of 1 TECU at 1 Hz: e^2 1e16 m^-2 / (4 pi eps0 m_e c) (CODATA values, with the sign of a delay).
 TEC_PHASE_HZ = -8.44797245e9
 
+SPEED_OF_LIGHT_M_S = 299792458.0
 _FEEDS = ("0", "1")
 _ALL = ("00", "01", "10", "11")
 
@@ -27,9 +29,9 @@ _ALL = ("00", "01", "10", "11")
 class Kind:
     """A kind of term.
 
-    `quantities`: the types of tables that its solutions are kept in ("amplitude", "phase", "clock", "tec",
-    "rotation"); `elements`: one name for each element of the matrix or feed that has values of its own ("" for a term
-    that acts on both feeds alike); `diagonal`: whether its matrices are.
+    `quantities`: the types of tables that its solutions are kept in ("amplitude", "phase", "clock", "tec", "rotation",
+    "rotationmeasure"); `elements`: one name for each element of the matrix or feed that has values of its own ("" for a
+    term that acts on both feeds alike); `diagonal`: whether its matrices are.
     """
 
     name: str
@@ -53,8 +55,8 @@ def jones_of(
 
     Raises `CalibrationError` for a quantity of no known type.
     """
-    if "rotation" in values:
-        angle = values["rotation"][..., 0]
+    if "rotation" in values or "rotationmeasure" in values:
+        angle = _angle(values, np.asarray(frequency_hz, dtype=float))
         rows = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
         return np.moveaxis(np.array(rows, dtype=complex), (0, 1), (-2, -1))
     frequency = np.asarray(frequency_hz, dtype=float)[..., None]
@@ -71,6 +73,13 @@ def jones_of(
         else:
             raise CalibrationError(f"there is no matrix for solutions of type {quantity!r}")
     return _matrix(gain, elements)
+
+
+def _angle(values: dict[str, NDArray[np.float64]], frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of rotations, or of rotation measures at some frequencies."""
+    if "rotation" in values:
+        return values["rotation"][..., 0]
+    return values["rotationmeasure"][..., 0] * (SPEED_OF_LIGHT_M_S / frequency_hz) ** 2
 
 
 def _matrix(gain: NDArray[np.complex128], elements: Sequence[str]) -> NDArray[np.complex128]:
@@ -94,6 +103,8 @@ _KINDS = [
     Kind("delay", "a delay for each feed", ("clock",), _FEEDS),
     Kind("tec", "a difference of electron content", ("tec",), ("",)),
     Kind("rotation", "a rotation of linear feeds", ("rotation",), ("",), diagonal=False),
+    Kind("crosshand", "a phase between the feeds, the same for all antennas", ("phase",), _FEEDS),
+    Kind("faraday", "a Faraday rotation of linear feeds", ("rotationmeasure",), ("",), diagonal=False),
     Kind("leakage", "complex leakages off the diagonal", ("amplitude", "phase"), _ALL, diagonal=False),
 ]
 
@@ -112,6 +123,7 @@ def kind_of(quantities: set[str], n_element: int) -> str:
     if quantities == {"amplitude", "phase"} and n_element in (1, 2, 4):
         return {1: "scalar", 2: "diag", 4: "full"}[n_element]
     single = {"phase": "phase", "amplitude": "amplitude", "clock": "delay", "tec": "tec", "rotation": "rotation"}
+    single |= {"rotationmeasure": "faraday"}
     if len(quantities) == 1 and n_element in (1, 2):
         (quantity,) = quantities
         if quantity in single:

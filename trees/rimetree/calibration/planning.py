@@ -24,22 +24,28 @@ from .terms import Term
 class CalibrationOptions:
     """Which data to solve on, how, and where to keep the solutions.
 
-    `data_desc_id`, `field_id`: only these rows. `in_turn`: one term is solved for after the other, those whose turn has
-    been are held. `held`: solutions (of windows) that are held all the time, outside the terms; `interpolation`: of
-    what is held, "nearest" or "linear". `reference`: name of the antenna that phases refer to (None: one with
-    many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says. `resume`: go on where a
-    run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an interrupted run.
-    `precision`, `tolerance`, `device`, `threads`, `memory_bytes`: as of `Forest` and its `run`. `provenance`: what to
-    note in the file.
+    `data_desc_id`, `field_id`, `selection`: only these rows and channels. `in_turn`: one term is solved for after the
+    other, those whose turn has been are held. `held`: solutions (of windows) that are held all the time, outside the
+    terms; `interpolation`: of what is held, "nearest" or "linear". `start`: solutions that terms of the same
+    name begin at. `flag_solutions`: flag those that stand out by so many standard deviations (0: none). `min_fraction`:
+    flag those of less than this fraction of good data. `reference`: name of the antenna that phases refer
+    to (None: one with many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says.
+    `resume`: go on where a run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an
+    interrupted run. `precision`, `tolerance`, `device`, `threads`, `memory_bytes`: as of `Forest` and its `run`.
+    `provenance`: what to note in the file.
     """
 
     data: DataSelection = field(default_factory=DataSelection)
     solver: SolverOptions = field(default_factory=SolverOptions)
     data_desc_id: int | Sequence[int] | None = None
     field_id: int | Sequence[int] | None = None
+    selection: ms.Selection = field(default_factory=ms.Selection)
     in_turn: bool = False
     held: Sequence[Solutions] = ()
     interpolation: str = "nearest"
+    start: Sequence[Solutions] = ()
+    flag_solutions: float = 0.0
+    min_fraction: float = 0.0
     reference: str | None = None
     phase_centre_rad: tuple[float, float] | None = None
     smearing: bool = True
@@ -75,9 +81,10 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
     """
     cut = groups if any(term.all_windows for term in terms) else groups_by_window
     plans, opened = [], ms.OpenSet(path)
-    for group in cut(path, data_desc_id=options.data_desc_id, field_id=options.field_id):
+    chosen = {"data_desc_id": options.data_desc_id, "field_id": options.field_id, "selection": options.selection}
+    for group in cut(path, **chosen):
         first = [
-            next(ms.tiles(opened, [], time_slots=1, **{**_rows(group), "data_desc_id": one}))
+            next(ms.tiles(opened, [], time_slots=1, **{**_rows(group), "data_desc_id": one, "data_desc_ids": []}))
             for one in group.data_desc_ids
         ]
         width_s = float(np.median(np.concatenate([tile["interval_s"] for tile in first])))

@@ -10,12 +10,13 @@ import numpy as np
 from ..forest import Forest
 from ..ms import OpenSet, Tiles, run_options, tiles
 from ..scope import NodeScope
-from ..solving import SolvedParm, SolveReport
+from ..solving import SolutionFlag, SolvedParm, SolveReport
 from .collected import chunk_arrays, flag_reasons
 from .conventions import is_normalised_by, ranks
-from .data_counts import DataCounts, count_data, starting_amplitudes
+from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .errors import CalibrationError
 from .gauge import reference_antenna
+from .given_start import GivenStart
 from .grid import Chunk
 from .held import Held
 from .memory import check_memory, data_bytes
@@ -69,6 +70,7 @@ class Session:
         self._preferred = self._antenna_index(options.reference)
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
         self._model = model
+        self._given = GivenStart(options.start, plan.group)
         self._search = StartingSearch(plan, model, self.tree, terms, self._set, self._held)
 
     def _antenna_index(self, name: str | None) -> int | None:
@@ -104,7 +106,7 @@ class Session:
             self._preferred = reference_antenna(good, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
         begin = StartingValues({})
-        if good.any() and self._search.wanted:
+        if good.any() and self._search.wanted and not self._options.start:
             begin = self._search.run(chunk, reference, self._options)
         solved = self._run(chunk, data, reference, begin) if good.any() else None
         tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
@@ -112,6 +114,8 @@ class Session:
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
         asked = {one.node for one in self.tree.solved(reference)}
         arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
+        if self._options.min_fraction > 0:
+            self._flag_thin(chunk, arrays)
         arrays |= {"good": good, "all": counts.all}
         given_way = set() if solved is None else {name for name, parm in solved.parms.items() if parm.normalised}
         normalised = [
@@ -143,6 +147,16 @@ class Session:
             seconds=time.monotonic() - began,
         )
         return report, arrays
+
+    def _flag_thin(self, chunk: Chunk, arrays: dict) -> None:
+        """Flags solutions of which less than the least fraction of the data is good."""
+        group, data = self.plan.group, self._options.data
+        found = tiles(self._set, [data.column], time_range_s=self._span(chunk), **group.selection)
+        axes = {t.name: (chunk.times[t.name].edges, self.plan.frequencies[t.name].edges) for t in self._terms}
+        for name, fraction in good_fractions_of(group, data, found, axes).items():
+            own = [one for one in self.tree.parameters if one.term == name]
+            thin = fraction[[group.antennas.index(one.antenna) for one in own]] < self._options.min_fraction
+            arrays[f"{name}:flag"] |= np.where(thin, SolutionFlag.NO_DATA, 0).astype(np.int32)
 
     def _span(self, chunk: Chunk) -> tuple[float, float]:
         """The times (MJD, seconds) between which the rows of a chunk are."""
@@ -224,7 +238,9 @@ class Session:
         asked = {one.node for one in self.tree.solved(reference)}
         rank = ranks(self._terms, shapes)
         for one in self.tree.parameters:
-            known = begin.values.get(one.node, self._values.get(one.node, one.start))
+            known = self._given.value(one, chunk.times[one.term], self.plan.frequencies[one.term], reference)
+            if known is None:
+                known = begin.values.get(one.node, self._values.get(one.node, one.start))
             known = known if one.node in asked else one.start
             start = np.broadcast_to(known, shapes[one.term])
             forest.set_state(

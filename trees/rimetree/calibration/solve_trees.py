@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,12 @@ from ..scope import NodeScope, NodeStub
 from .errors import CalibrationError
 from .gauge import brightest, has_two_sides, held_parameters, reference_direction
 from .held import Held
+from .kinds import SPEED_OF_LIGHT_M_S
 from .model_trees import SkyPart, model_nodes
 from .models import Model
 from .term_trees import Parameter, jones_nodes
-from .terms import Term, has_amplitude
+from .terms import Term, has_amplitude, is_among
 
-SPEED_OF_LIGHT_M_S = 299792458.0
 _SHORT_BIT = 4
 
 
@@ -92,7 +92,9 @@ class SolveTree:
 
     def solved(self, reference: int) -> list[Parameter]:
         """The parameters to solve for, if phases refer to this antenna."""
-        return [one for one in self.parameters if not (one.fixed or (one.referred and one.antenna == reference))]
+        # Antennas may share a Parm: one that is held for the reference antenna is for all that share it.
+        held = {one.node for one in self.parameters if one.referred and one.antenna == reference}
+        return [one for one in self.parameters if not (one.fixed or one.node in held)]
 
 
 def solve_tree(
@@ -110,6 +112,7 @@ def solve_tree(
     """The tree for one field and spectral window, with what is `held` around and inside the terms."""
     held = held or Held(group)
     parts = model.parts([*(term.per for term in terms), *held.pers])
+    _check_terms(terms, group)
     polarisation = model.polarisation(group)
     two_sides = has_two_sides(group.baselines)
     fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in terms} - {None}}
@@ -118,7 +121,16 @@ def solve_tree(
 
     def term_node(term: Term, antenna: int, direction: str | None) -> NodeStub:
         key = (term.name, antenna, direction)
-        if key not in made:
+        if key in made:
+            return made[key]
+        names = group.antenna_names
+        first = term.shared_by([names[a] for a in group.antennas], names[antenna])
+        owner = next(a for a in group.antennas if names[a] == first)
+        if owner != antenna:
+            made[key] = term_node(term, owner, direction)
+            shared = [o for o in parameters if (o.term, o.antenna, o.direction) == (term.name, owner, direction)]
+            parameters.extend(replace(one, antenna=antenna) for one in shared)
+        else:
             fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
             held = held_parameters(term, terms, polarisation, two_sides=two_sides)
             made[key], own = jones_nodes(ns, term, antenna, direction, fixed=fixed, held=held)
@@ -150,6 +162,22 @@ def solve_tree(
         if not any(term.per == per and term.acts_on(name) for term in terms)
     }
     return SolveTree(solver, parameters, names, radec, len(parts), columns, top, scale, tuple(sorted(pinned)))
+
+
+def _check_terms(terms: Sequence[Term], group: MsGroup) -> None:
+    names = [group.antenna_names[antenna] for antenna in group.antennas]
+    for term in terms:
+        if term.kind.name == "faraday" and group.feed != "linear":
+            raise CalibrationError(
+                f'term "{term}": Faraday rotation turns linear feeds, but those of {group.path} are circular, where it '
+                "is a phase between the feeds: solve for a crosshand phase"
+            )
+        for pattern in (*term.common, *(pattern for pattern, _ in term.smooth)):
+            if not any(is_among(name, [pattern]) for name in names):
+                raise CalibrationError(
+                    f'term "{term}": no antenna with data is named {pattern!r}; there are {", ".join(names[:20])}'
+                    f"{', ...' if len(names) > 20 else ''}"
+                )
 
 
 def _directions(term: Term, model: Model) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import nodes as rt
 from ..scope import NodeDef, NodeScope, NodeStub
-from .kinds import TEC_PHASE_HZ
+from .kinds import SPEED_OF_LIGHT_M_S, TEC_PHASE_HZ
 from .terms import Term
 
 
@@ -37,6 +37,8 @@ def parts_of(term: Term) -> list[tuple[str, int, float]]:
     """(part, element, value of the unit matrix) of every real parameter that a term has for an antenna."""
     if term.kind.quantities != ("amplitude", "phase"):
         (quantity,) = term.kind.quantities
+        if term.kind.name == "crosshand":
+            return [(quantity, 1, 0.0)]
         return [(quantity, e, 1.0 if quantity == "amplitude" else 0.0) for e in range(len(term.elements))]
     found = []
     for e, element in enumerate(term.elements):
@@ -50,7 +52,8 @@ def parts_of(term: Term) -> list[tuple[str, int, float]]:
 def jones_nodes(
     ns: NodeScope, term: Term, antenna: int, direction: str | None, *, fixed: bool, held: set[tuple[str, str]]
 ) -> tuple[NodeStub, list[Parameter]]:
-    """The matrix `ns.NAME(antenna[, direction])` of a term and its parameters `ns.NAME_PART(...)`.
+    """The matrix `ns.NAME(antenna[, direction])` of a term and its parameters `ns.NAME_PART(...)`; antennas that share
+    their solutions have those of the first of them.
 
     `fixed`: none of them is solved for. `held`: (part, element) of those that are not for a reference antenna.
     """
@@ -69,6 +72,10 @@ def jones_nodes(
 def _matrix(ns: NodeScope, term: Term, nodes: dict) -> NodeDef:
     if ("rotation", 0) in nodes:
         angle = nodes["rotation", 0]
+        return rt.Matrix22(rt.Cos(angle), rt.Negate(rt.Sin(angle)), rt.Sin(angle), rt.Cos(angle))
+    if ("rotationmeasure", 0) in nodes:
+        squared = rt.Sqr(rt.Divide(SPEED_OF_LIGHT_M_S, rt.Freq()))  # of the wavelength
+        angle = rt.Multiply(nodes["rotationmeasure", 0], squared)
         return rt.Matrix22(rt.Cos(angle), rt.Negate(rt.Sin(angle)), rt.Sin(angle), rt.Cos(angle))
     gains = {element: _gain(ns, nodes, e) for e, element in enumerate(term.elements)}
     if "" in gains:
@@ -89,7 +96,7 @@ def _gain(ns: NodeScope, nodes: dict, e: int) -> NodeDef | float:
         return rt.Polar(1.0, rt.Multiply(2 * math.pi, rt.Freq(), nodes["clock", e]))
     if ("tec", e) in nodes:
         return rt.Polar(1.0, rt.Multiply(TEC_PHASE_HZ, rt.Divide(nodes["tec", e], rt.Freq())))
-    return 1.0  # the diagonal of a leakage
+    return 1.0  # the diagonal of a leakage, the first feed of a phase between feeds
 
 
 def polar_of(

@@ -1,12 +1,15 @@
 """What to solve for, as a line of text: `G: diag, 2min, 8chan`.
 
     term     = NAME ":" kind { "," option }
-    kind     = scalar | diag | full | phase | amplitude | delay | tec | rotation | leakage
+    kind     = scalar | diag | full | phase | amplitude | delay | tec | rotation | faraday | crosshand | leakage
     option   = NUMBER time-unit          one solution per so much time; none: one for the whole observation of a field
              | NUMBER frequency-unit     one solution per so much of the band; none: one for the whole window
              | "per patch" { NAME }      one for each patch of the sky model, or for each of these (names, patterns
                                          as A*, or !A*: not these), while others keep the unit matrix
              | "per source" { NAME }     one for each source, or each of these
+             | "common" NAME { NAME }    one solution for all antennas of each name or pattern, e.g. "common CS*"
+             | "smooth" WIDTH { ANTENNA=WIDTH }   solutions smoothed along frequency with a Gaussian of this full width
+                                         at half maximum, e.g. "smooth 2MHz CS*=4MHz"
              | "on" FIELD { FIELD }      solved for on these fields only (numbers, names or patterns): terms in turn
              | "scalar"                  the same for both feeds (phase, amplitude, delay)
              | "all windows"             the same in all spectral windows, which are then solved together
@@ -58,7 +61,8 @@ class Term:
     "source" for a term of each direction, None for one that is the same for the whole sky; `only`: names or patterns
     of the directions that have it (none: all); `scalar`: whether it acts on both feeds alike; `all_windows`: whether a
     solution holds for all spectral windows together; `fields`: on which it is solved for, where terms are solved in
-    turn (none: all).
+    turn (none: all); `common`: patterns of antennas, those of each of which share one solution; `smooth`: (pattern of
+    antennas, width in Hz) of the kernel along frequency, the last that fits an antenna counts.
     """
 
     name: str
@@ -70,6 +74,8 @@ class Term:
     all_windows: bool = False
     only: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
+    smooth: tuple[tuple[str, float], ...] = ()
     text: str = ""
 
     def __post_init__(self) -> None:
@@ -79,6 +85,17 @@ class Term:
     def elements(self) -> tuple[str, ...]:
         """One name for each element of the matrix or feed that has parameters of its own."""
         return ("",) if self.scalar else self.kind.elements
+
+    def shared_by(self, names: Sequence[str], antenna: str) -> str:
+        """The first of some antennas that shares its solutions with one of them."""
+        for pattern in ("*",) if self.kind.name == "crosshand" else self.common:
+            if is_among(antenna, [pattern]):
+                return next(name for name in names if is_among(name, [pattern]))
+        return antenna
+
+    def kernel_hz(self, antenna: str) -> float:
+        """Full width at half maximum of the kernel along frequency for an antenna; 0: none."""
+        return next((width for pattern, width in reversed(self.smooth) if is_among(antenna, [pattern])), 0.0)
 
     def acts_on(self, direction: str) -> bool:
         """Whether a direction has this term."""
@@ -149,6 +166,12 @@ def _option(text: str, option: str, kind_name: str) -> dict[str, object]:
         if len(words) < 2:
             raise CalibrationError(f'term {text!r}: "on" wants fields behind it, by number or name, e.g. "on 3C286"')
         return {"fields": tuple(words[1:])}
+    if words[:1] == ["common"]:
+        if len(words) < 2:
+            raise CalibrationError(f'term {text!r}: "common" wants names of antennas behind it, e.g. "common CS*"')
+        return {"common": tuple(words[1:])}
+    if words[:1] == ["smooth"]:
+        return {"smooth": _smooth(text, words[1:])}
     if words == _ALL_WINDOWS.split():
         return {"all_windows": True}
     if option == "scalar":
@@ -162,13 +185,30 @@ def _option(text: str, option: str, kind_name: str) -> dict[str, object]:
     return {key: interval}
 
 
+def _smooth(text: str, words: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    found = []
+    for word in words:
+        pattern, equals, width = word.rpartition("=")
+        match = _AMOUNT.fullmatch(width)
+        factor = _FREQUENCY.get(match[2].lower()) if match and match[1] else None
+        if factor is None or not float(match[1]) > 0 or (equals and not pattern):
+            raise CalibrationError(
+                f'term {text!r}: {word!r} is no width to smooth over; expected e.g. "smooth 2MHz" or '
+                '"smooth 2MHz CS*=4MHz"'
+            )
+        found.append((pattern or "*", float(match[1]) * factor))
+    if not found:
+        raise CalibrationError(f'term {text!r}: "smooth" wants a width behind it, e.g. "smooth 2MHz"')
+    return tuple(found)
+
+
 def _interval(text: str, option: str) -> tuple[str, Interval]:
     match = _AMOUNT.fullmatch(option)
     units = [*_TIME, "slots", "Hz", "kHz", "MHz", "GHz", "chan"]
     if not match:
         raise CalibrationError(
             f"term {text!r}: {option!r} is no option; expected an interval (a number and {', '.join(units)}), "
-            '"per patch", "per source", "scalar", "all windows" or "on FIELD"'
+            '"per patch", "per source", "scalar", "all windows", "common", "smooth" or "on FIELD"'
         )
     unit = match[2].lower()
     if match[1] is None and unit not in _SLOTS + _CHANNELS:

@@ -14,7 +14,9 @@ from .grid import Chunk
 from .planning import CalibrationOptions
 from .reports import ChunkReport
 from .session import Session
+from .smoothing import smoothed, without_outliers
 from .solutions import Solutions
+from .term_solutions import TermSolutions
 from .terms import Term
 
 
@@ -22,7 +24,7 @@ class WindowSolutions:
     """Solutions of the terms of one stage in one spectral window, or in several that are solved together."""
 
     def __init__(self, sessions: Sequence[Session], terms: Sequence[Term]):
-        self._session = sessions[0]
+        self._session, self._terms = sessions[0], list(terms)
         group = self._session.plan.group
         antennas = sorted({antenna for session in sessions for antenna in session.plan.group.antennas})
         self._names = {antenna: group.antenna_names[antenna] for antenna in antennas}
@@ -54,13 +56,20 @@ class WindowSolutions:
             self.all[self._names[antenna]] += int(every)
         self.any = True
 
+    def _finished(self, collected: Collected, options: CalibrationOptions) -> TermSolutions:
+        """A term as it is kept: without what stands out, and smooth, where that is asked for."""
+        found = collected.solutions()
+        if options.flag_solutions > 0:
+            found = without_outliers(found, options.flag_solutions)
+        return smoothed(found, next(term for term in self._terms if term.name == collected.name))
+
     def solutions(self, options: CalibrationOptions) -> Solutions:
         """Of all chunks so far."""
         from .. import __version__
 
         group = self._session.plan.group
         return Solutions(
-            tuple(collected.solutions() for collected in self._collected),
+            tuple(self._finished(collected, options) for collected in self._collected),
             group.feed,
             {name: group.antenna_xyz_m[antenna] for antenna, name in self._names.items()},
             self._session.tree.radec_rad,

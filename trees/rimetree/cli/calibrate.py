@@ -16,6 +16,7 @@ from .calibrate_text import (
     plan_text,
     report_text,
 )
+from .data_selection import data_selection_options, selection_of
 from .errors import Failed, Interrupted
 from .output import log
 from .residual_output import report_option, write_reports
@@ -54,6 +55,7 @@ from .selection import (
 @centre_option
 @evaluation_options
 @several_rows_options
+@data_selection_options
 @wait_option
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would be solved, write nothing.")
 def command(ms, terms, out, **given):
@@ -63,9 +65,10 @@ def command(ms, terms, out, **given):
 
     \b
     A term is NAME: KIND, then options: how much one solution covers, and whether each patch has its own:
-      scalar diag full phase amplitude delay tec rotation leakage
+      scalar diag full phase amplitude delay tec rotation faraday crosshand leakage
       2min 10s 3slots   8chan 1.5MHz   "per patch"   "per source"   scalar   "all windows"
       "per patch A* B"  only these patches      "on 3C286"  only on this field (with --in-turn)
+      "common CS*"  these antennas share one    "smooth 2MHz CS*=4MHz"  smoothed along frequency
     Terms stand in the measurement equation from the left to the right, those of patches inside the others. A term of
     "all windows" has one solution for all spectral windows of a field, which are then solved together.
 
@@ -96,6 +99,7 @@ def command(ms, terms, out, **given):
     model = read_models(
         summary, **{key: given[key] for key in ("sky", "sky_format", "skip_unsupported", "model_columns")}
     )
+    given["selection"] = selection_of(given, summary)
     options = calibration_options(
         given, fields["field_names"], " ".join([*given["sky"], *given["model_columns"]]), summary
     )

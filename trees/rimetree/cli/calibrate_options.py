@@ -29,6 +29,19 @@ def solver_options(function):
             metavar="DOF",
             help="Student's t with so many degrees of freedom (2 to 5 are usual): outliers do no harm.",
         ),
+        click.option(
+            "--flag-solutions",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SIGMA",
+            help="Flag solutions that stand out by more than so many standard deviations (by the median of magnitudes) "
+            "from the median of their antenna: amplitudes, delays, TEC, rotations.",
+        ),
+        click.option(
+            "--min-fraction",
+            type=click.FloatRange(min=0, max=1),
+            default=0.0,
+            help="Flag solutions of which less than this fraction of the data is good.",
+        ),
         click.option("--uvmax", type=_LENGTH, help="Solve on baselines up to this: m, km, lambda, klambda."),
         click.option("--uvmin", type=_LENGTH, help="Solve on baselines from this on: m, km, lambda, klambda."),
     ):
@@ -66,6 +79,12 @@ def order_options(function):
             "the outermost first. They are applied too, but not written to --out.",
         ),
         click.option(
+            "--start",
+            multiple=True,
+            metavar="FILE",
+            help="Solutions (H5parm) at which terms of the same name begin, instead of a search; solved for as usual.",
+        ),
+        click.option(
             "--in-turn",
             is_flag=True,
             help="Solve for one term after the other, in the order given, while those before are held; else for all "
@@ -94,7 +113,11 @@ def calibration_options(given: dict, field_id, sky: str, summary: dict):
         ),
         data_desc_id=given["ddid"],
         field_id=field_id,
+        selection=given["selection"],
         in_turn=given["in_turn"],
+        start=[one for file in given["start"] for one in calibration.read_h5parm(file)],
+        flag_solutions=given["flag_solutions"] or 0.0,
+        min_fraction=given["min_fraction"],
         held=[one for file in given["hold"] for one in calibration.read_h5parm(file)],
         interpolation=given["interpolation"],
         reference=given["reference"],

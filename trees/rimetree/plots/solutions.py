@@ -16,7 +16,7 @@ from ..calibration import CalibrationError, Solutions, TermSolutions
 from ..calibration.h5parm import element_names
 from ..whole_file import whole_file
 
-_UNITS = {"amplitude": "", "phase": "deg", "clock": "ns", "tec": "TECU", "rotation": "deg"}
+_UNITS = {"amplitude": "", "phase": "deg", "clock": "ns", "tec": "TECU", "rotation": "deg", "rotationmeasure": "rad/m2"}
 _FACTORS = {"phase": math.degrees(1), "clock": 1e9, "rotation": math.degrees(1)}
 _ANTENNAS_PER_PAGE = 16
 _COLUMNS = 4

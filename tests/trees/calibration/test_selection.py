@@ -1,0 +1,153 @@
+"""Which rows and channels are solved on: what is left out is spoilt here, and must not matter."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.ms import Selection
+from rimetree.ms_selection import chosen_baselines
+
+CENTRES = [(0.93, -0.485), (0.97, -0.5)]
+SKY = [rt.sky.SkyModel([rt.sky.Source("a", *centre, (20.0, 0.0, 0.0, 0.0))]) for centre in CENTRES]
+
+
+@pytest.fixture
+def two_fields(tmp_path):
+    """Scans of 60 s on fields 0, 1, 0; two windows of 8 channels of 2 MHz."""
+    path = str(tmp_path / "a.ms")
+    scans = [rt.ms.Scan(CENTRES[k], 60.0, f"F{k}") for k in (0, 1, 0)]
+    bands = [rt.ms.Band.regular(centre, 16e6, 8) for centre in (1.3e9, 1.4e9)]
+    rt.ms.create(path, "kat-7", scans=scans, integration_s=10.0, bands=bands)
+    return path
+
+
+def read(path, **options):
+    return list(rt.ms.tiles(path, [], time_slots=100, **options))
+
+
+def test_rows(two_fields):
+    (first, second) = (t for t in read(two_fields, field_id=0, data_desc_id=0)[0]["time_s"][[0, -1]])
+    assert sum(t["row"].size for t in read(two_fields, scans=[3])) == 2 * 6 * 21
+    assert {t["field_id"] for t in read(two_fields, scans=[2])} == {1}
+    one, other = read(two_fields, field_id=0, times_s=[(first, first + 11), (second, second)])
+    assert one["time_s"].shape == other["time_s"].shape == (3,)
+    (tile,) = read(two_fields, data_desc_ids=[1], field_id=1, baselines=[(3, 0), (2, 3)])
+    assert tile["baselines"] == [(0, 3), (2, 3)] and tile["data_desc_id"] == 1
+    assert rt.ms.baselines(two_fields, baselines=[(0, 0)]) == [] and read(two_fields, scans=[9]) == []
+
+
+def test_channels(two_fields):
+    (tile,) = read(two_fields, field_id=1, data_desc_id=0, channel_ranges=[(1, 3), (5, 6)])
+    assert len(tile["frequency_hz"]) == 5  # what is between is read
+    np.testing.assert_array_equal(tile["flag"].all(axis=(0, 1, 3)), [0, 0, 1, 1, 0])
+    assert not tile["flag"][:, :, [0, 1, 4]].any()
+    inside = [(1.3e9, 1.3045e9)]
+    (tile,) = read(two_fields, field_id=1, data_desc_id=0, frequency_ranges_hz=inside)
+    np.testing.assert_allclose(tile["frequency_hz"], [1.301e9, 1.303e9])
+    with pytest.raises(rt.Error, match="none of the 8 channels of DATA_DESC_ID 1"):
+        read(two_fields, frequency_ranges_hz=inside)
+    with pytest.raises(rt.Error, match="none of the 8 channels"):
+        read(two_fields, channel_ranges=[(8, 9)])
+    with pytest.raises(rt.Error, match="channel_ranges must be pairs"):
+        read(two_fields, channel_ranges=[(8, 9, 10)])
+    with pytest.raises(rt.Error, match="chosen by several ranges for reading only"):
+        ns = rt.NodeScope()
+        ns.V << rt.Spigot(station_1_index=0, station_2_index=1)
+        ns.sink << rt.Sink(ns.V, station_1_index=0, station_2_index=1, output_column="X")
+        rt.Forest(ns).run(two_fields, channel_ranges=[(1, 2)])
+
+
+NAMES = {0: "CS001", 1: "CS002", 2: "RS106", 3: "DE601"}
+PAIRS = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("antennas", "baselines", "expected"),
+    [
+        ([], [], PAIRS),
+        (["CS*"], [], [(0, 1)]),
+        (["!DE*"], [], [(0, 1), (0, 2), (1, 2)]),
+        (["CS*", "2"], ["RS*&CS*"], [(0, 2), (1, 2)]),
+        ([], ["RS106&CS*"], [(0, 2), (1, 2)]),
+        ([], ["!CS001&*"], [(1, 2), (1, 3), (2, 3)]),
+        (["CS*"], ["RS*&RS*"], []),
+    ],
+)
+def test_antennas_and_baselines(antennas, baselines, expected):
+    assert chosen_baselines(NAMES, PAIRS, antennas, baselines) == expected
+
+
+@pytest.mark.parametrize(
+    ("selection", "says"),
+    [
+        ({"antennas": ["XX"]}, "there is no antenna 'XX'; there are ANT-0"),
+        ({"baselines": ["ANT-0"]}, "expected two antennas .* with & between them"),
+        ({"antennas": ["ANT-0"]}, "no baseline is left"),
+        ({"scans": [7]}, "no rows are left of what is selected"),
+        ({"times_s": [(1.0, 2.0)]}, "no rows are left"),
+        ({"frequencies_hz": [(1e9, 1.1e9)]}, "none of the 8 channels"),
+    ],
+)
+def test_nothing_left(two_fields, selection, says):
+    options = CalibrationOptions(selection=Selection(**selection))
+    with pytest.raises(rt.Error, match=says):
+        calibration.plan_stages(two_fields, parse_terms(["G: diag"]), options)
+
+
+@pytest.mark.parametrize(
+    ("selection", "good"),
+    [
+        (Selection(scans=[1]), lambda t, f, p, q: t < 60),
+        (
+            Selection(channels=[(1, 3), (5, 7)]),
+            lambda t, f, p, q: np.isin(np.arange(8), [1, 2, 5, 6])[None, :] & (t > -1),
+        ),
+        (Selection(antennas=["!ANT-3"]), lambda t, f, p, q: (p != 3) & (q != 3) & (t > -1)),
+        (Selection(baselines=["!ANT-3&ANT-4"]), lambda t, f, p, q: ({p, q} != {3, 4}) & (t > -1)),
+        (
+            Selection(scans=[1], channels=[(0, 6)], antennas=["!ANT-3"]),
+            lambda t, f, p, q: (t < 60) & (np.arange(8) < 6)[None, :] & (p != 3) & (q != 3),
+        ),
+    ],
+)
+def test_what_is_left_out_does_not_matter(two_fields, observe, tmp_path, selection, good):
+    """Gains from good data; what is not selected is garbage of 1000 Jy."""
+    rng = np.random.default_rng(1)
+    gain = rng.uniform(0.7, 1.4, 7) * np.exp(1j * rng.uniform(-3, 3, 7))
+    truth = observe(two_fields, SKY[0], CENTRES[0], lambda a, p, t, f: np.eye(2) * gain[a], field_id=0, data_desc_id=0)
+    (tile,) = read(two_fields, field_id=0, data_desc_id=0)
+    since = (tile["time_s"] - tile["time_s"][0])[:, None]
+    ns = rt.NodeScope()
+    for k, (p, q) in enumerate(tile["baselines"]):
+        keep = np.broadcast_to(good(since, tile["frequency_hz"], p, q), truth.shape[1:3])[..., None, None]
+        values = np.where(keep, truth[k], 1000 * rng.normal(size=truth[k].shape))
+        ns.V(p, q) << rt.Constant(np.ascontiguousarray(np.moveaxis(values, (2, 3), (0, 1))), cells_rank=2)
+        ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q, output_column="DATA")
+    rt.Forest(ns).run(two_fields, time_slots=1000, field_id=0, data_desc_id=0)
+    out = tmp_path / "sol.h5"
+    options = {"field_id": [0], "data_desc_id": [0], "selection": selection}
+    report = calibration.calibrate(two_fields, SKY[0], parse_terms(["G: diag"]), out, CalibrationOptions(**options))
+    (found,) = calibration.read_h5parm(out)
+    term = found["G"]
+    solved = term.gain()[0, 0, :, 0, 0, 0]
+    numbers = [int(name.removeprefix("ANT-")) for name in term.antennas]
+    ratio = solved / gain[numbers]
+    np.testing.assert_allclose(ratio, ratio[0] / np.abs(ratio[0]), rtol=1e-5)
+    assert report.left < 1e-9
+    (rest,) = calibration.residuals(two_fields, SKY[0], [[found]], CalibrationOptions(**options))
+    assert rest.of_correlations.left[0] < 1e-9
+
+
+def test_some_windows_together(two_fields, observe, tmp_path):
+    """Two of three windows, with one delay over both."""
+    for window in (0, 1):
+        observe(two_fields, SKY[1], CENTRES[1], lambda *_: np.eye(2), field_id=1, data_desc_id=window)
+    options = CalibrationOptions(field_id=1, data_desc_id=[0, 1], selection=Selection(scans=[2]))
+    (stage,) = calibration.plan_stages(two_fields, parse_terms(["K: delay, all windows"]), options)
+    assert [plan.group.data_desc_ids for plan in stage.plans] == [(0, 1)] and stage.plans[0].n_channel == 16
+    report = calibration.calibrate(
+        two_fields, SKY[1], parse_terms(["K: delay, all windows"]), tmp_path / "k.h5", options
+    )
+    assert report.converged == 1 and np.abs(report.solutions[0]["K"].value["clock"]).max() < 1e-14

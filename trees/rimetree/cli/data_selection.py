@@ -1,0 +1,107 @@
+"""Options that choose rows and channels: --scan, --time, --antenna, --baseline, --channels."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from .quantities import DURATION, FREQUENCY
+from .selection import NAMES, NUMBERS
+
+
+class _Times(click.ParamType):
+    """FROM~TO, each a UTC date and time, or a duration from the beginning of the set: (from, to) of text."""
+
+    name = "range of times"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        parts = tuple(part.strip() for part in value.split("~"))
+        if len(parts) != 2 or not all(parts):
+            self.fail(f"{value!r}: expected FROM~TO, e.g. 2025-01-01T20:30~2025-01-01T20:40 or 10min~20min")
+        return tuple(self._one(part, param, ctx) for part in parts)
+
+    def _one(self, text: str, param, ctx):
+        """Text of a date and time, or seconds from the beginning."""
+        return text if re.match(r"\d{4}-\d", text) else 0.0 if text == "0" else DURATION.convert(text, param, ctx)
+
+
+class _Channels(click.ParamType):
+    """Ranges of channels, 5~60, or of frequencies, 1.2GHz~1.3GHz, with commas: (numbers, frequencies in Hz)."""
+
+    name = "channels"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        numbers, frequencies = [], []
+        for part in (part.strip() for part in value.split(",")):
+            low, tilde, high = (text.strip() for text in part.partition("~"))
+            high = high if tilde else low
+            if low.isdigit() and high.isdigit() and int(low) <= int(high):
+                numbers.append((int(low), int(high) + 1))
+            elif re.search("[A-Za-z]", low) and re.search("[A-Za-z]", high):
+                frequencies.append(tuple(FREQUENCY.convert(text, param, ctx) for text in (low, high)))
+                if frequencies[-1][0] > frequencies[-1][1]:
+                    self.fail(f"{part!r}: the smaller frequency comes first")
+            else:
+                self.fail(f"{part!r}: expected channels such as 5~60 (both included), or frequencies 1.2GHz~1.3GHz")
+        return tuple(numbers), tuple(frequencies)
+
+
+def data_selection_options(function):
+    """--scan, --time, --antenna, --baseline, --channels."""
+    for option in (
+        click.option(
+            "--channels",
+            type=_Channels(),
+            help="Use only these channels of each window, e.g. 5~60,80~100 (both included), or 1.2GHz~1.3GHz.",
+        ),
+        click.option(
+            "--baseline",
+            "baselines",
+            type=NAMES,
+            metavar="A&B,...",
+            help="Use only baselines between such antennas, e.g. CS*&RS*; !CS001&* leaves out.",
+        ),
+        click.option(
+            "--antenna",
+            "antennas",
+            type=NAMES,
+            metavar="NAMES",
+            help="Use only baselines between these antennas, e.g. CS*,RS106; !CS001 leaves out.",
+        ),
+        click.option(
+            "--time",
+            "times",
+            type=_Times(),
+            multiple=True,
+            metavar="FROM~TO",
+            help="Use only these times: UTC, e.g. 2025-01-01T20:30~2025-01-01T20:40, or durations from the beginning "
+            "of the set, e.g. 10min~20min. May be repeated.",
+        ),
+        click.option("--scan", "scans", type=NUMBERS, help="Use only these scans (SCAN_NUMBER), e.g. 3,5~8."),
+    ):
+        function = option(function)
+    return function
+
+
+def selection_of(given: dict, summary: dict):
+    """The `ms.Selection` of the options; times from the beginning count from the set's first."""
+    from rimetree import ms
+    from rimetree.make_ms import parse_utc
+
+    begin_s = summary["first_time_s"]
+    numbers, frequencies = given["channels"] or ((), ())
+    return ms.Selection(
+        scans=given["scans"] or (),
+        times_s=[
+            tuple(parse_utc(one) if isinstance(one, str) else begin_s + one for one in pair) for pair in given["times"]
+        ],
+        antennas=given["antennas"] or (),
+        baselines=given["baselines"] or (),
+        channels=numbers,
+        frequencies_hz=frequencies,
+    )

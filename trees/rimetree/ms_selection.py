@@ -1,0 +1,101 @@
+"""Which rows and channels of a Measurement Set are looked at, beyond fields and data descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from ._core import Error
+from .arguments import check_fields, checked
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to take; each choice is everything where it is empty.
+
+    `scans`: SCAN_NUMBERs. `times_s`: ranges (first, last) of TIME, MJD in seconds. `antennas`: names, patterns (CS*) or
+    numbers; "!CS*" leaves out; baselines of which both antennas are chosen. `baselines`: such pairs, "CS*&RS*" or
+    "!CS001&*"; of either order. `channels`: ranges (first, stop) in each spectral window. `frequencies_hz`: ranges of
+    channel centres.
+    """
+
+    scans: Sequence[int] = ()
+    times_s: Sequence[Sequence[float]] = ()
+    antennas: Sequence[str] = ()
+    baselines: Sequence[str] = ()
+    channels: Sequence[Sequence[int]] = ()
+    frequencies_hz: Sequence[Sequence[float]] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name in ("times_s", "channels", "frequencies_hz"):
+            for pair in getattr(self, name):
+                if len(pair) != 2 or not pair[0] <= pair[1]:
+                    raise Error(f"{name} holds {pair!r}; expected two numbers, the smaller one first")
+
+    @property
+    def all(self) -> bool:
+        """Whether nothing is left out."""
+        return not any((self.scans, self.times_s, self.antennas, self.baselines, self.channels, self.frequencies_hz))
+
+    def options(self, names: dict[int, str], pairs: Iterable[tuple[int, int]]) -> dict:
+        """The options of `ms.run_options` for antennas of these names and baselines of which there are rows. Raises
+        `Error` for an antenna that there is not, and where no baseline is left."""
+        found: dict = {
+            "scans": list(self.scans),
+            "times_s": list(self.times_s),
+            "channel_ranges": list(self.channels),
+            "frequency_ranges_hz": list(self.frequencies_hz),
+        }
+        if self.antennas or self.baselines:
+            chosen = chosen_baselines(names, pairs, self.antennas, self.baselines)
+            if not chosen:
+                raise Error(
+                    f"no baseline is left of antennas {', '.join(self.antennas) or 'all'} and baselines "
+                    f"{', '.join(self.baselines) or 'all'}; choose others"
+                )
+            found["baselines"] = chosen
+        return {key: value for key, value in found.items() if value}
+
+
+@checked
+def chosen_baselines(
+    names: dict[int, str], pairs: Iterable[tuple[int, int]], antennas: Sequence[str], baselines: Sequence[str]
+) -> list[tuple[int, int]]:
+    """Those of the pairs whose antennas are both chosen, and which fit one of the baselines (none: all); what begins
+    with "!" leaves out. Raises `Error` for a pattern that fits no antenna."""
+    kept = set(_fitting(names, [one for one in antennas if not one.startswith("!")])) or set(names)
+    kept -= set(_fitting(names, [one[1:] for one in antennas if one.startswith("!")]))
+    wanted = [_sides(names, one) for one in baselines if not one.startswith("!")]
+    refused = [_sides(names, one[1:]) for one in baselines if one.startswith("!")]
+
+    def fits(pair: tuple[int, int], sides: Sequence[tuple[set, set]]) -> bool:
+        p, q = pair
+        return any((p in one and q in other) or (q in one and p in other) for one, other in sides)
+
+    return [
+        (p, q)
+        for p, q in pairs
+        if {p, q} <= kept and (not wanted or fits((p, q), wanted)) and not fits((p, q), refused)
+    ]
+
+
+def _fitting(names: dict[int, str], patterns: Sequence[str]) -> list[int]:
+    found: list[int] = []
+    for pattern in patterns:
+        own = [number for number, name in names.items() if name == pattern or fnmatchcase(name, pattern)]
+        if not own and pattern.isdigit() and int(pattern) in names:
+            own = [int(pattern)]
+        if not own:
+            every = ", ".join(list(names.values())[:20])
+            raise Error(f"there is no antenna {pattern!r}; there are {every}{', ...' if len(names) > 20 else ''}")
+        found += own
+    return found
+
+
+def _sides(names: dict[int, str], text: str) -> tuple[set[int], set[int]]:
+    one, ampersand, other = (part.strip() for part in text.partition("&"))
+    if not ampersand or not one or not other:
+        raise Error(f"baseline {text!r}: expected two antennas (names or patterns) with & between them, e.g. CS*&RS*")
+    return set(_fitting(names, [one])), set(_fitting(names, [other]))
