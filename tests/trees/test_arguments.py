@@ -50,7 +50,8 @@ def calls(tmp_path_factory):
     sky.write(model, text)
     tables = str(folder / "a.h5")
     calibration.write_h5parm(tables, solutions)
-    stages = calibration.plan_stages(path, terms, options)
+    asked = {"terms": terms, "options": options}
+    stages = calibration.plan_stages(path, **asked)
     tree = {"sky": model, "phase_centre_rad": (0.3, -0.5), "baselines": [(0, 1)], "feed": "linear"}
     tree |= {"smearing": True, "column": "MODEL_DATA", "noise_jy": 1.0, "seed": 3}
     rows = {"data_desc_id": 0, "field_id": 0, "autocorrelations": False, "time_slots": 1, "channels": (0, 4)}
@@ -157,10 +158,7 @@ def calls(tmp_path_factory):
             | {"on_iteration": print, "stages": stages},
         ),
         "calibration.chain_for": (calibration.chain_for, {"files": [[solutions]], "group": group}),
-        "calibration.check": (
-            calibration.check,
-            {"sky": model, "terms": terms, "options": options, "stages": stages},
-        ),
+        "calibration.check": (calibration.check, {"sky": model, **asked, "stages": stages}),
         "calibration.field_numbers": (calibration.field_numbers, {"names": ["a"], "wanted": ["a"]}),
         "calibration.count_new_flags": (
             calibration.count_new_flags,
@@ -170,7 +168,7 @@ def calls(tmp_path_factory):
         "calibration.parse_term": (calibration.parse_term, {"text": "G: diag"}),
         "calibration.parse_terms": (calibration.parse_terms, {"texts": ["G: diag"]}),
         "calibration.plan_groups": (calibration.plan_groups, {"path": path, "terms": terms, "options": options}),
-        "calibration.plan_stages": (calibration.plan_stages, {"path": path, "terms": terms, "options": options}),
+        "calibration.plan_stages": (calibration.plan_stages, {"path": path, **asked}),
         "calibration.transfer_flux_scale": (
             calibration.transfer_flux_scale,
             {"sets": [solutions], "reference_field": 0},
