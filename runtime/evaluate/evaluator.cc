@@ -141,7 +141,10 @@ Evaluator::Pass Evaluator::prepare(const Request& request, const std::vector<int
   if (roots != waves_roots_ || request.cells->shape() != waves_cells_) {
     waves_roots_ = roots;
     waves_cells_ = request.cells->shape();
-    waves_ = plan_->waves(roots, waves_cells_, options_.memory_budget);
+    // Small portions stay in caches, and what is let go of serves the next one. Devices want large ones.
+    constexpr std::uint64_t kPortion = 128u << 20;
+    const std::uint64_t budget = options_.memory_budget;
+    waves_ = plan_->waves(roots, waves_cells_, devices_.empty() ? std::min(budget, kPortion) : budget);
   }
   return pass;
 }

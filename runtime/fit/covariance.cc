@@ -55,7 +55,7 @@ Spectrum of_dense(const NormalEquations& equations, const Eigen::VectorXd& scale
 
 Spectrum spectrum_of(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted) {
   Spectrum spectrum;
-  if (equations.sparsity) spectrum = spectrum_of_sparse(scaled_sparse(equations, scale), wanted);
+  if (equations.sparsity) spectrum = spectrum_of_sparse(equations, scale, wanted);
   if (!spectrum.good && (!equations.sparsity || equations.n <= kMostDense))
     spectrum = of_dense(equations, scale, wanted);
   return spectrum;

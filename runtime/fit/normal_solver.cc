@@ -4,6 +4,7 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/SparseCholesky>
 
+#include "runtime/fit/block_factor.h"
 #include "runtime/fit/scaled_matrix.h"
 
 namespace rimetree::fit {
@@ -14,11 +15,16 @@ struct NormalSolver::Implementation {
   Eigen::SparseMatrix<double> sparse;
   std::shared_ptr<const Sparsity> sparsity;  // of which `ordered` knows the order of elimination
   Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>, Eigen::Lower> ordered;
+  BlockFactor blocks;
+  bool in_blocks = false;
   Eigen::MatrixXd missing, signs;  // [n, updates], scaled; [updates, 1]
 
   /// (matrix + damping)^-1 columns; false if it is not positive.
   bool solve(double damping, Eigen::MatrixXd& columns) {
-    if (sparsity) {
+    if (in_blocks) {
+      if (!blocks.factorise(damping)) return false;
+      columns = blocks.solve(columns);
+    } else if (sparsity) {
       ordered.setShift(damping);
       ordered.factorize(sparse);
       if (ordered.info() != Eigen::Success || !(ordered.vectorD().array() > 0).all()) return false;
@@ -43,7 +49,11 @@ void NormalSolver::set(const NormalEquations& equations, const std::vector<bool>
                        const std::vector<MissingCurvature::Update>& missing) {
   Implementation& own = *implementation_;
   own.scale = scale_of(equations, free);
-  if (!equations.sparsity) {
+  own.in_blocks = equations.sparsity && equations.sparsity->order() != nullptr;
+  if (own.in_blocks) {
+    own.blocks.set(equations, own.scale);
+    own.sparsity = nullptr;
+  } else if (!equations.sparsity) {
     own.dense = scaled_dense(equations, own.scale);
     own.sparsity = nullptr;
   } else {
@@ -90,6 +100,7 @@ std::vector<double> NormalSolver::step(double damping, const std::vector<double>
 
 void NormalSolver::release() {
   implementation_->dense.resize(0, 0);
+  implementation_->blocks.release();
   implementation_->sparse.resize(0, 0);
   implementation_->missing.resize(0, 0);
 }

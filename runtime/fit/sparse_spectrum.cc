@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtime/fit/block_factor.h"
+#include "runtime/fit/scaled_matrix.h"
 #include "runtime/fit/spectrum.h"
 
 namespace rimetree::fit {
@@ -71,43 +73,78 @@ double element_of(const Factor& factor, const SparseInverse& inverse, Eigen::Ind
   return found != end && *found == row ? inverse.elements[static_cast<std::size_t>(found - lower.innerIndexPtr())] : 0;
 }
 
-}  // namespace
+/// What is asked of the factors of a matrix, in some order of elimination.
+class Inverter {
+ public:
+  virtual ~Inverter() = default;
+  virtual Eigen::MatrixXd times(const Eigen::MatrixXd& x) const = 0;
+  virtual void add_to_diagonal(Eigen::Index k, double value) = 0;
+  virtual bool factorise(double shift) = 0;
+  virtual Eigen::MatrixXd solve(const Eigen::MatrixXd& x) const = 0;
+  /// Of the inverse: the diagonal, and the wanted pairs.
+  virtual void invert(const Wanted& wanted, Eigen::VectorXd& diagonal, Eigen::VectorXd& elements) const = 0;
+};
+
+class SparseInverter final : public Inverter {
+ public:
+  explicit SparseInverter(Sparse matrix) : matrix_(std::move(matrix)) { factor_.analyzePattern(matrix_); }
+  Eigen::MatrixXd times(const Eigen::MatrixXd& x) const override { return matrix_.selfadjointView<Eigen::Lower>() * x; }
+  void add_to_diagonal(Eigen::Index k, double value) override { matrix_.coeffRef(k, k) += value; }
+  bool factorise(double shift) override {
+    factor_.setShift(shift);
+    factor_.factorize(matrix_);
+    return factor_.info() == Eigen::Success && (factor_.vectorD().array() > 0).all();
+  }
+  Eigen::MatrixXd solve(const Eigen::MatrixXd& x) const override { return factor_.solve(x); }
+  void invert(const Wanted& wanted, Eigen::VectorXd& diagonal, Eigen::VectorXd& elements) const override {
+    const SparseInverse inverse = inverse_of(factor_);
+    diagonal = factor_.permutationPinv() * inverse.diagonal;
+    elements.resize(static_cast<Eigen::Index>(wanted.pairs.size()));
+    for (std::size_t k = 0; k < wanted.pairs.size(); ++k)
+      elements[static_cast<Eigen::Index>(k)] =
+          element_of(factor_, inverse, wanted.pairs[k].first, wanted.pairs[k].second);
+  }
+
+ private:
+  Sparse matrix_;
+  Factor factor_;
+};
+
+class BlockInverter final : public Inverter {
+ public:
+  BlockInverter(const NormalEquations& equations, const Eigen::VectorXd& scale) { factor_.set(equations, scale); }
+  Eigen::MatrixXd times(const Eigen::MatrixXd& x) const override { return factor_.times(x); }
+  void add_to_diagonal(Eigen::Index k, double value) override {
+    factor_.add_to_diagonal(static_cast<std::size_t>(k), value);
+  }
+  bool factorise(double shift) override { return factor_.factorise(shift); }
+  Eigen::MatrixXd solve(const Eigen::MatrixXd& x) const override { return factor_.solve(x); }
+  void invert(const Wanted& wanted, Eigen::VectorXd& diagonal, Eigen::VectorXd& elements) const override {
+    factor_.invert(wanted.pairs, diagonal, elements);
+  }
+
+ private:
+  BlockFactor factor_;
+};
 
 // With unknowns held that the null space moves, as many as it has dimensions, the matrix has an inverse G, and the
 // pseudo-inverse is P G P with the projector P onto what is determined.
-Spectrum spectrum_of_sparse(const Sparse& matrix, const Wanted& wanted) {
+Spectrum spectrum_by_inverse(Eigen::Index n, Inverter& matrix, const Wanted& wanted) {
   Spectrum result;
-  const Eigen::Index n = matrix.rows();
-  const Multiply multiply = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
-    return matrix.selfadjointView<Eigen::Lower>() * x;
-  };
+  const Multiply multiply = [&](const Eigen::MatrixXd& x) { return matrix.times(x); };
+  const Multiply solve = [&](const Eigen::MatrixXd& x) { return matrix.solve(x); };
   result.largest = largest_eigenvalue(n, multiply);
-  Factor factor;
-  factor.analyzePattern(matrix);
-  factor.setShift(10 * kRankTolerance * result.largest);
-  factor.factorize(matrix);
-  const Multiply solve = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd { return factor.solve(x); };
-  if (factor.info() != Eigen::Success || !find_null_space(n, multiply, solve, result)) return result;
-  Sparse filled = matrix;
+  if (!matrix.factorise(10 * kRankTolerance * result.largest) || !find_null_space(n, multiply, solve, result))
+    return result;
   const Eigen::Index nulls = result.null.cols();
   if (nulls > 0) {
     const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> pivoted(result.null.transpose());
-    for (Eigen::Index k = 0; k < nulls; ++k) {
-      const Eigen::Index held = pivoted.colsPermutation().indices()[k];
-      filled.coeffRef(held, held) += 1;
-    }
+    for (Eigen::Index k = 0; k < nulls; ++k) matrix.add_to_diagonal(pivoted.colsPermutation().indices()[k], 1);
   }
-  factor.setShift(0);
-  factor.factorize(filled);
-  if (factor.info() != Eigen::Success || !(factor.vectorD().array() > 0).all()) return result;
-  const SparseInverse inverse = inverse_of(factor);
-  result.inverse = factor.permutationPinv() * inverse.diagonal;
-  result.elements.resize(static_cast<Eigen::Index>(wanted.pairs.size()));
-  for (std::size_t k = 0; k < wanted.pairs.size(); ++k)
-    result.elements[static_cast<Eigen::Index>(k)] =
-        element_of(factor, inverse, wanted.pairs[k].first, wanted.pairs[k].second);
+  if (!matrix.factorise(0)) return result;
+  matrix.invert(wanted, result.inverse, result.elements);
   if (nulls > 0) {
-    const Eigen::MatrixXd images = factor.solve(result.null), middle = result.null.transpose() * images;
+    const Eigen::MatrixXd images = matrix.solve(result.null), middle = result.null.transpose() * images;
     result.inverse += ((result.null * middle - 2 * images).cwiseProduct(result.null)).rowwise().sum();
     for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
       const auto [i, j] = wanted.pairs[k];
@@ -121,10 +158,21 @@ Spectrum spectrum_of_sparse(const Sparse& matrix, const Wanted& wanted) {
     const auto determined = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
       return nulls > 0 ? x - result.null * (result.null.transpose() * x).eval() : x;
     };
-    result.images = determined(factor.solve(determined(wanted.columns)));
+    result.images = determined(matrix.solve(determined(wanted.columns)));
   }
   result.good = result.inverse.allFinite();
   return result;
+}
+
+}  // namespace
+
+Spectrum spectrum_of_sparse(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted) {
+  if (equations.sparsity->order() != nullptr) {
+    BlockInverter matrix(equations, scale);
+    return spectrum_by_inverse(scale.size(), matrix, wanted);
+  }
+  SparseInverter matrix(scaled_sparse(equations, scale));
+  return spectrum_by_inverse(scale.size(), matrix, wanted);
 }
 
 }  // namespace rimetree::fit

@@ -47,6 +47,7 @@ std::shared_ptr<const Sparsity> SparsityBuilder::finish() {
   }
   for (std::size_t k = 0; k < n_; ++k) result->begin_[k + 1] += result->begin_[k];
   elements_ = {};
+  result->order_ = block_order(*result);
   return result;
 }
 

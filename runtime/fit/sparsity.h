@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/fit/block_order.h"
+
 namespace rimetree::fit {
 
 /// The lower triangle of a symmetric matrix, column after column, rows ascending; the diagonal is always there.
@@ -20,6 +22,8 @@ class Sparsity {
   std::uint32_t row(std::size_t element) const { return row_[element]; }
   /// Where an element is kept; row >= column. Throws std::out_of_range where the matrix has none.
   std::size_t find(std::size_t row, std::size_t column) const;
+  /// How to eliminate blocks that share few unknowns; nothing where that saves little.
+  const BlockOrder* order() const { return order_.get(); }
   /// Elements over those of a full triangle.
   double density() const {
     return static_cast<double>(n_element()) / (0.5 * static_cast<double>(n()) * static_cast<double>(n() + 1));
@@ -29,6 +33,7 @@ class Sparsity {
   friend class SparsityBuilder;
   std::vector<std::size_t> begin_;
   std::vector<std::uint32_t> row_;
+  std::shared_ptr<const BlockOrder> order_;
 };
 
 /// Collects which unknowns occur together.

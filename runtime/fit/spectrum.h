@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/fit/normal_equations.h"
+
 namespace rimetree::fit {
 
 /// Eigenvalues below this fraction of the largest are what rounding leaves of zero.
@@ -33,8 +35,8 @@ Spectrum spectrum_by_eigenvalues(const Eigen::MatrixXd& matrix, const Wanted& wa
 /// By inverse iteration on more vectors than the null space has, and the inverse of the matrix with its null space
 /// filled (Golub & Van Loan, "Matrix Computations", 4th ed., section 8.2.4). `smallest` is an estimate from above.
 Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wanted);
-/// Likewise, of a sparse matrix; of the inverse only those elements are made that its factors have.
-Spectrum spectrum_of_sparse(const Eigen::SparseMatrix<double>& matrix, const Wanted& wanted);
+/// Likewise, of a sparse matrix, scaled; of the inverse only those elements are made that its factors have.
+Spectrum spectrum_of_sparse(const NormalEquations& equations, const Eigen::VectorXd& scale, const Wanted& wanted);
 
 /// The null space of a matrix by inverse iteration; `smallest` of what is returned as above. `solve` multiplies by the
 /// inverse of matrix + 10 kRankTolerance largest.

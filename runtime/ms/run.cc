@@ -68,8 +68,7 @@ class Run {
     selection.chosen = options.chosen;
     reader_ = std::make_unique<TileReader>(ms, selection);
     outputs_ = columns_written(evaluator.forest());
-    if (options.rows.time_slots == 0)
-      reader_->fit(evaluator.memory_budget() / (2 * kTilesInFlight), kDefaultTimeSlots, outputs_.size());
+    if (options.rows.time_slots == 0) choose_time_slots();
     if (!options.chosen.all() && !outputs_.empty())
       throw Error(
           "channels are chosen by several ranges for reading only: the forest has Sinks, which would write to " +
@@ -100,6 +99,16 @@ class Run {
   }
 
  private:
+  /// As many as fit, but no more than make reading and evaluating worth while.
+  void choose_time_slots() {
+    constexpr std::size_t kLargeTile = 48u << 20;
+    const std::size_t budget = evaluator_.memory_budget() / (2 * kTilesInFlight);
+    const std::size_t most = reader_->fit(budget, kDefaultTimeSlots, outputs_.size());
+    const std::size_t of_slot = std::max<std::size_t>(1, reader_->largest_bytes(outputs_.size()) / most);
+    if (of_slot * most > kLargeTile)
+      reader_->fit(budget, std::clamp<std::size_t>(kLargeTile / of_slot, 1, most), outputs_.size());
+  }
+
   double arithmetic_seconds() const {
     return evaluator_.timing().total_seconds - evaluator_.timing().overhead_seconds();
   }

@@ -81,6 +81,9 @@ class EquationSource {
   virtual std::vector<std::vector<Essential>> essential() const { return {}; }
   /// Adds to the `changes` of steps, by group, at the values that the Parms have. False if products are not known.
   virtual bool add_changes(std::vector<OpenSteps>&) const { return false; }
+  /// Brings the values of unknowns, all of which may go anywhere, nearer to the solution by cheaper steps than those of
+  /// a fit, if it knows any. Gives chi-square of each group from before; nothing: values are what they were.
+  virtual std::vector<double> approach(std::vector<double>&, Cancellation&) { return {}; }
   /// How it makes them, for reports.
   virtual std::string method() const = 0;
   virtual std::uint64_t statistics_bytes() const { return 0; }

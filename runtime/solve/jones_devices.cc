@@ -83,9 +83,10 @@ void JonesSource::finish(const SumShare& share, DeviceSums& on_device) {
   for (const std::uint32_t e : share) {
     const std::size_t k = n_basis(e), n_value = n_number > SumsJob::kScalars ? k + k * (k + 1) / 2 : 0;
     for (std::size_t sum = first_sum; sum < end_sum; ++sum, from += n_number) {
-      scalars_[e * problem_.n_block() * elements_ + sum] +=
+      const std::size_t block = sum / elements_, element = sum % elements_;
+      scalars_[(block * models_.size() + e) * elements_ + element] +=
           {from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7]};
-      Complex<double>* to = &values_[first_[e] + sum * n_value];
+      Complex<double>* to = &values_[block * first_.back() + first_[e] + element * n_value];
       for (std::size_t i = 0; i < n_value; ++i)
         to[i] += {from[SumsJob::kScalars + 2 * i], from[SumsJob::kScalars + 2 * i + 1]};
     }

@@ -78,8 +78,10 @@ JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& p
   factor_request_.cells = block_cells(*parts.whole().cells, problem);
   first_.push_back(0);
   for (std::uint32_t e = 0; e < models_.size(); ++e) {
-    const std::size_t k = n_basis(e);
-    first_.push_back(first_.back() + problem.n_block() * elements_ * (k + k * (k + 1) / 2));
+    const JonesModel& model = models_[e];
+    const std::size_t k = n_solvable(model) * (model.diagonal ? 1 : elements_);
+    n_basis_.push_back(k);
+    first_.push_back(first_.back() + elements_ * (k + k * (k + 1) / 2));
     for (const JonesTerm& term : models_[e].terms) {
       factor_nodes_.insert(factor_nodes_.end(), term.left.begin(), term.left.end());
       factor_nodes_.insert(factor_nodes_.end(), term.right.begin(), term.right.end());
@@ -87,10 +89,12 @@ JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& p
   }
   std::sort(factor_nodes_.begin(), factor_nodes_.end());
   factor_nodes_.erase(std::unique(factor_nodes_.begin(), factor_nodes_.end()), factor_nodes_.end());
+  find_products();
 }
 
 std::uint64_t JonesSource::statistics_bytes() const {
-  return first_.back() * sizeof(Complex<double>) + models_.size() * problem_.n_block() * elements_ * sizeof(ScalarSums);
+  return problem_.n_block() *
+         (first_.back() * sizeof(Complex<double>) + models_.size() * elements_ * sizeof(ScalarSums));
 }
 
 std::string JonesSource::method() const {
@@ -231,127 +235,6 @@ JonesSource::Product JonesSource::product(const std::vector<int>& factors, const
     result.value = multiply(result.value, value);
   }
   return result;
-}
-
-JonesSource::Products JonesSource::products(const Item& item) const {
-  Products result;
-  for (const JonesTerm& term : models_[item.equation].terms)
-    if (term.solvable()) result.push_back({product(term.left, item), product(term.right, item)});
-  return result;
-}
-
-std::vector<Complex<double>> JonesSource::coefficients(std::uint32_t equation, std::size_t element,
-                                                       const Products& products) const {
-  const std::size_t i = element / side_, j = element % side_;
-  std::vector<Complex<double>> c;
-  for (const auto& [left, right] : products) {
-    if (models_[equation].diagonal) {
-      c.push_back(left.value[i * side_ + i] * right.value[j * side_ + j]);
-      continue;
-    }
-    for (std::size_t a = 0; a < side_; ++a)
-      for (std::size_t b = 0; b < side_; ++b) c.push_back(left.value[i * side_ + a] * right.value[b * side_ + j]);
-  }
-  return c;
-}
-
-std::vector<JonesSource::Slope> JonesSource::slopes(std::uint32_t equation, std::size_t element,
-                                                    const Products& products,
-                                                    const std::vector<std::uint32_t>& unknowns) const {
-  const std::size_t i = element / side_, j = element % side_, per_term = models_[equation].diagonal ? 1 : elements_;
-  std::vector<Slope> slopes;
-  std::vector<std::ptrdiff_t> slope_of(unknowns.size(), -1);
-  const auto add = [&](std::uint32_t unknown, std::size_t k, Complex<double> value) {
-    if (value.re == 0 && value.im == 0) return;
-    const auto place =
-        static_cast<std::size_t>(std::lower_bound(unknowns.begin(), unknowns.end(), unknown) - unknowns.begin());
-    if (slope_of[place] < 0) {
-      slope_of[place] = static_cast<std::ptrdiff_t>(slopes.size());
-      slopes.push_back({place, std::vector<Complex<double>>(products.size() * per_term)});
-    }
-    slopes[static_cast<std::size_t>(slope_of[place])].value[k] += value;
-  };
-  for (std::size_t term = 0; term < products.size(); ++term) {
-    const auto& [left, right] = products[term];
-    const auto each = [&](const auto& body) {  // body(k, a, b): c_k = L_ia R_bj
-      if (per_term == 1) return body(term, i, j);
-      for (std::size_t a = 0; a < side_; ++a)
-        for (std::size_t b = 0; b < side_; ++b) body(term * per_term + a * side_ + b, a, b);
-    };
-    for (const auto& [unknown, d] : left.derivatives)
-      each([&, u = unknown, &m = d](std::size_t k, std::size_t a, std::size_t b) {
-        add(u, k, m[i * side_ + a] * right.value[b * side_ + j]);
-      });
-    for (const auto& [unknown, d] : right.derivatives)
-      each([&, u = unknown, &m = d](std::size_t k, std::size_t a, std::size_t b) {
-        add(u, k, left.value[i * side_ + a] * m[b * side_ + j]);
-      });
-  }
-  return slopes;
-}
-
-void JonesSource::contribute(const Item& item, Contribution& contribution) const {
-  const Products products = this->products(item);
-  std::vector<std::uint32_t> unknowns;
-  for (const auto& sides : products)
-    for (const Product& side : sides)
-      for (const auto& [unknown, derivative] : side.derivatives) unknowns.push_back(unknown);
-  std::sort(unknowns.begin(), unknowns.end());
-  unknowns.erase(std::unique(unknowns.begin(), unknowns.end()), unknowns.end());
-  contribution.reset(unknowns.size());
-  fit::NormalEquations& to = contribution.equations;
-  const std::size_t n = n_basis(item.equation);
-  std::vector<Complex<double>> misfit(n), image(n);
-  const auto conj_product = [n](const std::vector<Complex<double>>& a, const Complex<double>* b) {
-    double sum = 0;
-    for (std::size_t k = 0; k < n; ++k) sum += a[k].re * b[k].re + a[k].im * b[k].im;
-    return sum;
-  };
-  for (std::size_t element = 0; element < elements_; ++element) {
-    const ScalarSums& scalars = scalars_of(item, element);
-    contribution.excluded += excluded_of(scalars);
-    if (scalars.equations == 0) continue;
-    const Complex<double>*b = sums_of(item, element), *h = b + n;
-    const auto apply = [&](const std::vector<Complex<double>>& x, std::vector<Complex<double>>& y) {
-      for (std::size_t k = 0; k < n; ++k) {
-        Complex<double> sum{};
-        for (std::size_t l = 0; l <= k; ++l) sum += h[k * (k + 1) / 2 + l] * x[l];
-        for (std::size_t l = k + 1; l < n; ++l) sum += conj(h[l * (l + 1) / 2 + k]) * x[l];
-        y[k] = sum;
-      }
-    };
-    const std::vector<Complex<double>> c = coefficients(item.equation, element, products);
-    apply(c, image);
-    for (std::size_t k = 0; k < n; ++k) misfit[k] = b[k] - image[k];
-    const bool robust = errors_.degrees_of_freedom > 0;
-    // power - 2 Re c^H b + c^H H c; rounding may take it below zero where the fit is perfect.
-    const double chi_square = robust
-                                  ? scalars.chi_square
-                                  : std::max(0.0, scalars.power - conj_product(c, b) - conj_product(c, misfit.data()));
-    to.equations += static_cast<std::size_t>(scalars.equations);
-    to.information += scalars.equations / errors_.variance_factor(complex_[item.equation] ? 2 : 1);
-    to.data_power += scalars.data_power;
-    to.chi_square += chi_square;
-    to.objective += robust ? scalars.objective : chi_square;
-    const std::vector<Slope> slopes = this->slopes(item.equation, element, products, unknowns);
-    for (const Slope& slope : slopes) {
-      to.gradient[slope.place] += conj_product(slope.value, misfit.data());
-      apply(slope.value, image);
-      for (const Slope& other : slopes)
-        if (other.place <= slope.place)
-          to.matrix[slope.place * to.n + other.place] += conj_product(other.value, image.data());
-    }
-  }
-  contribution.unknowns = std::move(unknowns);
-}
-
-void JonesSource::add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
-  evaluate_factors(cancellation);
-  if (!summed_ || errors_.degrees_of_freedom > 0) sweep(Sweep::sums, cancellation);
-  summed_ = true;
-  assemble(
-      problem_, items(), [this](const Item& item, Contribution& contribution) { contribute(item, contribution); },
-      groups, evaluator_.thread_pool(), cancellation);
 }
 
 }  // namespace rimetree::solve

@@ -32,6 +32,7 @@ class JonesSource final : public EquationSource {
   /// matrix anything but a common unitary factor).
   std::vector<std::vector<Essential>> essential() const override;
   bool add_changes(std::vector<OpenSteps>& groups) const override;
+  std::vector<double> approach(std::vector<double>& values, Cancellation& cancellation) override;
   std::string method() const override;
   std::uint64_t statistics_bytes() const override;
 
@@ -48,11 +49,13 @@ class JonesSource final : public EquationSource {
     std::vector<std::pair<std::uint32_t, std::array<Complex<double>, 4>>> derivatives;
   };
   struct Planes;  // results of one equation's nodes
+  class Numbers;
   enum class Sweep { sums, exact };
 
   JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& parts, ErrorModel errors,
               std::vector<JonesModel> models);
-  std::size_t n_basis(std::uint32_t equation) const;
+  /// Fixed visibilities that an element of the model is made of.
+  std::size_t n_basis(std::uint32_t equation) const { return n_basis_[equation]; }
   std::size_t block_of(const Item& item) const;
   Complex<double>* sums_of(const Item& item, std::size_t element);
   const Complex<double>* sums_of(const Item& item, std::size_t element) const;
@@ -64,20 +67,21 @@ class JonesSource final : public EquationSource {
                     std::vector<Item>& items) const;
 
   using Products = std::vector<std::array<Product, 2>>;  ///< by solvable term: left, right
-  /// A derivative of the coefficients of one element: place of the unknown in the contribution, and values.
-  struct Slope {
-    std::size_t place;
-    std::vector<Complex<double>> value;
-  };
-
   bool evaluate_factors(Cancellation& cancellation);
   Product product(const std::vector<int>& factors, const Item& item) const;
   Products products(const Item& item) const;
   std::vector<Complex<double>> coefficients(std::uint32_t equation, std::size_t element,
                                             const Products& products) const;
-  std::vector<Slope> slopes(std::uint32_t equation, std::size_t element, const Products& products,
-                            const std::vector<std::uint32_t>& unknowns) const;
-  void contribute(const Item& item, Contribution& contribution) const;
+  void append_coefficients(std::uint32_t equation, std::size_t element, const Product& left, const Product& right,
+                           std::vector<Complex<double>>& c) const;
+  void find_products();
+  std::size_t blocks_at_a_time() const;
+  void contribute(const Item& item, const Product* products, Contribution& contribution) const;
+  template <class Body>
+  void for_each_element(const Numbers& numbers, const Body& body) const;
+  double relative_chi_square(const Numbers& numbers) const;
+  std::vector<double> chi_squares(const Numbers& numbers) const;
+  double find_layer(Numbers& numbers, std::size_t layer, double share) const;
   void sweep(Sweep what, Cancellation& cancellation);
   void sweep_part(Sweep what, Cancellation& cancellation);
   void sweep_on_host(std::size_t first, std::span<const Planes> planes, Sweep what, const std::vector<bool>& done,
@@ -111,12 +115,17 @@ class JonesSource final : public EquationSource {
   ErrorModel errors_;
   std::vector<JonesModel> models_;
   std::size_t elements_, side_;          ///< of a visibility: 4 and 2, or 1 and 1
-  std::vector<std::size_t> first_;       ///< by equation: where its sums begin
-  std::vector<Complex<double>> values_;  ///< of all equations, blocks and elements: b_k, the lower triangle of H_kl
-  std::vector<ScalarSums> scalars_;      ///< [equation, block, element]
+  std::vector<std::size_t> n_basis_;     ///< by equation
+  std::vector<std::size_t> first_;       ///< by equation: where its sums begin among those of a block; and their number
+  std::vector<Complex<double>> values_;  ///< [block, equation, element]: b_k, the lower triangle of H_kl
+  std::vector<ScalarSums> scalars_;      ///< [block, equation, element]
   std::vector<int> factor_nodes_;
-  std::vector<ResultPtr> factors_;                ///< by node of the forest
-  std::vector<std::uint8_t> has_data_, complex_;  ///< by equation
+  std::vector<ResultPtr> factors_;                 ///< by node of the forest
+  std::vector<std::uint8_t> has_data_, complex_;   ///< by equation
+  std::vector<std::vector<int>> product_factors_;  ///< of each different product of factors
+  std::vector<std::vector<std::array<std::uint32_t, 2>>>
+      sides_;                      ///< by equation and solvable term: left, right product
+  std::vector<Product> products_;  ///< [block, product] of the blocks that are being looked at
   bool summed_ = false;
   /// Of the last sweep, if devices had room for all of it.
   std::vector<std::pair<SumShare, std::unique_ptr<DeviceSums>>> shares_;

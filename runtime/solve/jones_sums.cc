@@ -6,25 +6,18 @@
 
 namespace rimetree::solve {
 
-std::size_t JonesSource::n_basis(std::uint32_t equation) const {
-  const JonesModel& model = models_[equation];
-  std::size_t n = 0;
-  for (const JonesTerm& term : model.terms) n += term.solvable() ? (model.diagonal ? 1 : elements_) : 0;
-  return n;
-}
-
 std::size_t JonesSource::block_of(const Item& item) const {
   return item.time_segment * problem_.frequency_segments().size() + item.frequency_segment;
 }
 const Complex<double>* JonesSource::sums_of(const Item& item, std::size_t element) const {
   const std::size_t k = n_basis(item.equation);
-  return &values_[first_[item.equation] + (block_of(item) * elements_ + element) * (k + k * (k + 1) / 2)];
+  return &values_[block_of(item) * first_.back() + first_[item.equation] + element * (k + k * (k + 1) / 2)];
 }
 Complex<double>* JonesSource::sums_of(const Item& item, std::size_t element) {
   return const_cast<Complex<double>*>(std::as_const(*this).sums_of(item, element));
 }
 const ScalarSums& JonesSource::scalars_of(const Item& item, std::size_t element) const {
-  return scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element];
+  return scalars_[(block_of(item) * models_.size() + item.equation) * elements_ + element];
 }
 
 void JonesSource::append_items(std::uint32_t equation, std::uint32_t first_segment, std::uint32_t end_segment,
@@ -130,7 +123,7 @@ void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) 
         append_row(planes, item, element, {t, f, end - f}, chunk, sums);
       }
     add_chunk(item, element, what, c, chunk, sums);
-    scalars_[(item.equation * problem_.n_block() + block_of(item)) * elements_ + element] += sums;
+    scalars_[(block_of(item) * models_.size() + item.equation) * elements_ + element] += sums;
   }
 }
 

@@ -14,8 +14,10 @@ std::vector<int> JonesSource::fixed_nodes(std::size_t equation) const {
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
-  // Results of all equations are kept if that leaves room. If not nothing is won by large portions.
-  constexpr std::uint64_t kPortion = 512u << 20;
+  // Results of all equations are kept if that leaves room, for whoever looks at them again: with Student's t, and on
+  // devices, that is each iteration. Else nothing is won by large portions.
+  constexpr std::uint64_t kPortion = 32u << 20;
+  const bool again = errors_.degrees_of_freedom > 0 || !evaluator_.devices().empty();
   const std::uint64_t budget = evaluator_.memory_budget();
   std::vector<std::uint64_t> bytes;
   std::uint64_t all = 0;
@@ -24,7 +26,7 @@ std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
     for (const int node : fixed_nodes(e)) bytes.back() += evaluator_.plan().result_bytes(node, part_.cells());
     all += bytes.back();
   }
-  if (all <= budget / 2) return {{0, models_.size()}};
+  if (all <= (again ? budget / 2 : std::min(budget / 2, kPortion))) return {{0, models_.size()}};
   std::vector<std::pair<std::size_t, std::size_t>> portions;
   std::uint64_t sum = 0;
   for (std::size_t e = 0; e < models_.size(); ++e) {
@@ -73,7 +75,7 @@ JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const
 
 void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
   const auto begin_at_zero = [&] {
-    if (what == Sweep::sums) values_.assign(first_.back(), {});
+    if (what == Sweep::sums) values_.assign(problem_.n_block() * first_.back(), {});
     scalars_.assign(models_.size() * problem_.n_block() * elements_, {});
   };
   if (!shares_.empty()) {

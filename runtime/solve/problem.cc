@@ -165,10 +165,18 @@ void Problem::for_each_unknown(const Item& item, const Body& body) const {
   }
 }
 
+// All unknowns of an item are of one group: the first that is solved for tells.
 std::int32_t Problem::group_of(const Item& item) const {
-  std::int32_t group = -1;
-  for_each_unknown(item, [&](std::uint32_t u) { group = group_of_[u]; });
-  return group;
+  for (const auto& [p, mixed] : equations[item.equation].parms) {
+    const SolvableParm& parm = parms[p];
+    const std::int32_t time = (mixed & set_of(Axis::time)) != 0 ? parm.time_tiles.front() : -1,
+                       frequency = (mixed & set_of(Axis::frequency)) != 0 ? parm.frequency_tiles.front() : -1;
+    for (std::size_t k = 0; k < parm.tiles.n_coefficient(); ++k) {
+      const std::int64_t u = unknown({parm.node, static_cast<std::int32_t>(k), time, frequency}, item);
+      if (u >= 0) return group_of_[static_cast<std::size_t>(u)];
+    }
+  }
+  return -1;
 }
 
 void Problem::find_groups() {
@@ -235,7 +243,7 @@ std::vector<std::shared_ptr<const fit::Sparsity>> Problem::sparsities() const {
     if (!builders[g]) continue;
     result[g] = builders[g]->finish();
     builders[g].reset();
-    if (result[g]->density() > kMostDensity) result[g].reset();
+    if (result[g]->density() > kMostDensity && result[g]->order() == nullptr) result[g].reset();
   }
   return result;
 }

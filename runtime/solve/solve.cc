@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numeric>
 
-#include "runtime/core/error.h"
 #include "runtime/fit/acceleration.h"
+#include "runtime/solve/checks.h"
 #include "runtime/solve/complex_unknowns.h"
 #include "runtime/solve/convention.h"
 #include "runtime/solve/generic_source.h"
@@ -31,7 +32,7 @@ class Solve {
         values_(problem_.values(evaluator.forest())) {
     report_.solver = evaluator.forest().node(solver).name();
     report_.data_id = request_.data_id;
-    if (parts.size() > 1) refuse_mixed_times(parts.size());
+    if (parts.size() > 1) refuse_mixed_times(evaluator, problem_, parts.size());
     if (!options.generic) {
       auto jones = JonesSource::recognise(evaluator, problem_, parts, options.errors, cancellation);
       terms_ = jones ? jones->unknowns_of_terms() : std::vector<std::vector<bool>>{};
@@ -48,7 +49,9 @@ class Solve {
     std::vector<Outcome> outcomes;
     try {
       find_noise();
-      outcomes = in_turns() ? successively() : fit(options_.fit);
+      const std::vector<double> first = approach();
+      outcomes = in_turns() ? successively() : fit(options_after(!first.empty()));
+      count_from(first, outcomes);
       apply_convention(outcomes);
       problem_.set_values(evaluator_.forest(), values_);
       replace_chi_square(outcomes);
@@ -70,20 +73,6 @@ class Solve {
   }
 
  private:
-  // A node that looks at several times would look at those of one part only.
-  void refuse_mixed_times(std::size_t n_part) const {
-    const Forest& forest = evaluator_.forest();
-    std::vector<int> condeqs;
-    for (const Equation& equation : problem_.equations) condeqs.push_back(equation.condeq);
-    for (const int index : evaluator_.plan().below(condeqs)) {
-      const Node& node = forest.node(index);
-      if (forest.children(index).empty() || (node.traits().mixed_axes & set_of(Axis::time)) == 0) continue;
-      throw Error((node.origin().empty() ? "" : node.origin() + ": ") + "node \"" + node.name() + "\" (" +
-                  node.node_class().name + ") looks at several times for each result, but the data are solved in " +
-                  std::to_string(n_part) + " parts, of which each has some of the times only. Solve them in one part");
-    }
-  }
-
   /// To devices, and from them, since there have been any.
   std::pair<std::uint64_t, std::uint64_t> bytes_copied() const {
     std::uint64_t up = 0, down = 0;
@@ -130,28 +119,11 @@ class Solve {
     return groups;
   }
 
-  // Matrices of all groups: at the solution, at the trial, and of a step. Factors of sparse ones are counted as four
-  // times as many elements, with their places.
-  void check_memory() const {
-    std::uint64_t bytes = 0, largest = 0;
-    for (std::size_t g = 0; g < problem_.n_group(); ++g) {
-      const std::uint64_t n = problem_.group(g).size();
-      bytes +=
-          sparsities_[g] ? sparsities_[g]->n_element() * (4 * sizeof(double) + 4 * 12) : 3 * n * n * sizeof(double);
-      largest = std::max(largest, n);
-    }
-    if (bytes <= evaluator_.memory_budget()) return;
-    throw Error("the normal equations of " + std::to_string(problem_.n_group()) + " groups of unknowns, of which the " +
-                "largest has " + std::to_string(largest) + ", take " + std::to_string(bytes >> 20) +
-                " MiB, more than the memory budget of " + std::to_string(evaluator_.memory_budget() >> 20) +
-                " MiB. Solve fewer time slots at a time, or use solution tiles that do not connect as many unknowns");
-  }
-
   // Fits all groups side by side; leaves the solution in values_ (and trial values in the forest).
   std::vector<Outcome> fit(const fit::FitOptions& options) {
     const std::size_t n = problem_.n_group();
     sparsities_ = problem_.sparsities();
-    check_memory();
+    check_memory(problem_, sparsities_, evaluator_.memory_budget());
     auto matrices = complex_unknowns(evaluator_.forest(), problem_);
     std::vector<std::vector<std::pair<std::size_t, std::size_t>>> numbers(n);
     for (std::size_t g = 0; g < n; ++g)
@@ -204,6 +176,32 @@ class Solve {
       outcomes.back().numbers = std::move(numbers[g]);
     }
     return outcomes;
+  }
+
+  // Chi-square of each group at the start, if values could be brought nearer to the solution from there.
+  std::vector<double> approach() {
+    if (in_turns() || options_.fit.iterations < 2 || is_limited(problem_)) return {};
+    std::vector<double> first = source_->approach(values_, cancellation_);
+    if (first.empty()) return first;
+    report_.prior_chi_square.push_back(0);
+    progress(std::accumulate(first.begin(), first.end(), 0.0), first.size());
+    return first;
+  }
+
+  // Close by now: hardly any damping.
+  fit::FitOptions options_after(bool approached) const {
+    constexpr double kSlight = 1e-6;
+    fit::FitOptions options = options_.fit;
+    if (approached) options.damping = std::min(options.damping, kSlight);
+    return options;
+  }
+
+  // Chi-square and the steps from where it began.
+  static void count_from(const std::vector<double>& first, std::vector<Outcome>& outcomes) {
+    for (std::size_t g = 0; g < first.size(); ++g) {
+      outcomes[g].chi_square_before = first[g];
+      ++outcomes[g].iterations;
+    }
   }
 
   void progress(double chi_square, std::size_t running) {

@@ -32,6 +32,8 @@ from .models import ModelColumns, as_model
 from .solutions import Solutions
 
 _NO_SOLUTION_BIT = 2
+# Matrices are of one tile's cells: what follows from them is of no use to the next tile, and is not kept for it.
+_OF_TILE = {"depends_on": ["domain", "data"]}
 
 
 @checked
@@ -79,8 +81,8 @@ def apply_tree(
         if correct:
             own = AntennaJones(solutions, names[p], interpolation, direction)
             used[p].append(own)
-            ns.inverse(p) << rt.PyNode(evaluate=own.inverse, dims=(2, 1 if solutions.diagonal else 2))
-        ns.good(p) << rt.PyNode(evaluate=functools.partial(_all_good, used[p]), dims=(2, 1))
+            ns.inverse(p) << rt.PyNode(evaluate=own.inverse, dims=(2, 1 if solutions.diagonal else 2), **_OF_TILE)
+        ns.good(p) << rt.PyNode(evaluate=functools.partial(_all_good, used[p]), dims=(2, 1), **_OF_TILE)
     for p, q in group.baselines:
         value = data(p, q)
         if subtract is not None:
@@ -113,7 +115,7 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
             own = AntennaJones(solutions, group.antenna_names[p], interpolation, part.name if part else None, terms)
             used[p].append(own)
             name = ns.J(p) if part is None else ns.J(p, part.name)
-            made[key] = name << rt.PyNode(evaluate=own.matrix, dims=(2, 2))
+            made[key] = name << rt.PyNode(evaluate=own.matrix, dims=(2, 2), **_OF_TILE)
         return [made[key]]
 
     model_nodes(ns, parts, group.baselines, phase_centre_rad, jones, feed=group.feed, smearing=smearing)

@@ -12,7 +12,7 @@ from ..ms import CORRELATION_NAMES, MsGroup
 from .solve_trees import DataSelection, within_limits
 
 _PARALLEL = {"I", "XX", "YY", "RR", "LL"}
-_VISIBILITIES = 1 << 21  # that are looked at together
+_VISIBILITIES = 1 << 18  # that are looked at together
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from .terms import Term
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
 _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
 _MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
-_PORTION = 512 << 20
+_PORTION = 32 << 20  # of results at a time, where none are looked at again
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _FREQUENCY_DEPENDENT = ("delay", "tec")
 
@@ -46,11 +46,19 @@ class MemoryNeed:
 
 
 def memory_need(
-    plan: GroupPlan, chunk: Chunk, tree: SolveTree, terms: Sequence[Term], budget: int, slots: int | None = None
+    plan: GroupPlan,
+    chunk: Chunk,
+    tree: SolveTree,
+    terms: Sequence[Term],
+    budget: int,
+    slots: int | None = None,
+    *,
+    robust: bool = False,
 ) -> MemoryNeed:
     """An estimate for one chunk of a plan: what is large, without small change such as UVW.
 
-    `budget`: what results may take (0: anything), as of the forest. `slots`: that are looked at at a time; None: all.
+    `budget`: what results may take, as of the forest. `slots`: that are looked at at a time; None: all. `robust`:
+    whether data are looked at in each iteration.
     """
     n_baseline, all_slots = len(plan.group.baselines), len(chunk.slot_s)
     slots = all_slots if slots is None else min(slots, all_slots)
@@ -64,8 +72,10 @@ def memory_need(
     counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
     sums = _sums(plan, tiles, tree, terms)
     results = cells * per_cell
-    if budget and results > budget // 2 and sums <= budget // 2:  # as the Solver: so many baselines at a time
-        results = max(min(budget // 8, _PORTION), results // n_baseline)
+    if sums <= budget // 2:  # as the Solver: so many baselines at a time
+        kept = budget // 2 if robust else min(budget // 2, _PORTION)
+        if results > kept:
+            results = max(min(budget // 8, _PORTION), results // n_baseline)
     equations = _matrices(list(tiles.values()), list(counts.values())) + sums
     return MemoryNeed(data, results, equations, slots, all_slots)
 
@@ -113,7 +123,8 @@ def check_memory(plan: GroupPlan, tree: SolveTree, terms: Sequence[Term], option
     budget = options.memory_bytes or there_is // 2
 
     def needed(slots: int | None) -> MemoryNeed:
-        needs = (memory_need(plan, chunk, tree, terms, budget, slots) for chunk in plan.chunks)
+        robust = options.solver.robust_dof > 0
+        needs = (memory_need(plan, chunk, tree, terms, budget, slots, robust=robust) for chunk in plan.chunks)
         return max(needs, key=lambda one: one.total)
 
     need = needed(None)

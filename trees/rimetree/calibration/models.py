@@ -19,6 +19,7 @@ from .gauge import Polarisation, polarisation_of
 from .model_trees import SkyPart, direction_of_patch, sky_parts
 
 _SAMPLED_SLOTS = 32
+_SAMPLED_OF_SLOT = 1 << 14  # visibilities
 _ROUNDING = 1e-5  # of visibilities that are kept in single precision
 _ELEMENT = {"XX": 0, "XY": 1, "YX": 2, "YY": 3, "RR": 0, "RL": 1, "LR": 2, "LL": 3}
 
@@ -163,21 +164,31 @@ class ModelColumns:
             found: dict[str, list] = {name: [] for name in self.columns}
             for tile in sample_tiles(group.path, list(self.columns.values()), _SAMPLED_SLOTS, **group.selection):
                 names = [CORRELATION_NAMES.get(kind, "") for kind in tile["correlation_type"]]
-                there = (tile["row"] >= 0)[..., None]
+                picked = _picked(tile["flag"].shape[:3])
+                there = (tile["row"] >= 0)[picked[:2]]
                 values = {}
                 for name, column in self.columns.items():
-                    full = np.zeros((*tile["flag"].shape[:3], 4), complex)
+                    full = np.zeros((len(there), 4), complex)
                     for c, hand in enumerate(names):
                         for element in (0, 3) if hand == "I" else (_ELEMENT[hand],):
-                            full[..., element] = tile["columns"][column][..., c]
+                            full[:, element] = tile["columns"][column][(*picked, c)]
                     if names in (["XX"], ["RR"], ["YY"], ["LL"]):
-                        full[..., (0, 3)] = full[..., 0:1] + full[..., 3:4]
+                        full[:, (0, 3)] = full[:, 0:1] + full[:, 3:4]
                     values[name] = full
                     there = there & np.isfinite(full).all(axis=-1)
                 for name, full in values.items():
                     found[name].append(full[there])
             self._samples[key] = {name: np.concatenate(parts or [np.zeros((0, 4))]) for name, parts in found.items()}
         return self._samples[key]
+
+
+def _picked(shape: tuple[int, ...]) -> tuple[NDArray[np.intp], ...]:
+    """Indices of all elements of an array, or of `_SAMPLED_OF_SLOT` of them, anywhere and always the same."""
+    size = int(np.prod(shape))
+    flat = np.arange(size)
+    if size > _SAMPLED_OF_SLOT:
+        flat = np.unique(np.random.default_rng(1).integers(size, size=_SAMPLED_OF_SLOT))
+    return np.unravel_index(flat, shape)
 
 
 def _magnitude(values: NDArray[np.complex128]) -> float:

@@ -29,7 +29,7 @@ from .starting_values import StartingSearch, StartingValues
 from .term_trees import Parameter
 from .terms import Term
 
-_AHEAD_BYTES = 64 << 20  # chunks up to this are read while the one before is solved
+_AHEAD_BYTES = 16 << 20  # chunks up to this are read while the one before is solved
 
 
 class Session:

@@ -1,0 +1,23 @@
+// What is looked at before a solve begins.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/evaluate/evaluator.h"
+#include "runtime/solve/problem.h"
+
+namespace rimetree::solve {
+
+/// Throws Error where data are solved in parts and a node below the Condeqs looks at several times: it would look at
+/// those of one part only.
+void refuse_mixed_times(const Evaluator& evaluator, const Problem& problem, std::size_t n_part);
+
+/// Throws Error where the normal matrices of all groups take more than a budget, in bytes.
+void check_memory(const Problem& problem, const std::vector<std::shared_ptr<const fit::Sparsity>>& sparsities,
+                  std::uint64_t budget);
+
+/// Whether any unknown has a bound or a prior.
+bool is_limited(const Problem& problem);
+
+}  // namespace rimetree::solve

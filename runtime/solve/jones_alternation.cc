@@ -1,0 +1,279 @@
+// Where a fit of gains begins: each number is found with all others held, in turns, which costs no matrix. Of one term
+// that is StefCal (Salvini & Wijnholds 2014, A&A 571, A97), of chains the terms follow each other. Far from the
+// solution, as with gains of any phase, this needs less than Gauss-Newton, which then has little left to do.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "runtime/solve/jones_source.h"
+
+namespace rimetree::solve {
+
+namespace {
+
+constexpr int kMostRounds = 100;
+// Rounds end where they change the model by less than this part.
+constexpr double kNear = 1e-5;
+
+/// A complex number that is solved for, or a real one.
+struct Unknown {
+  std::uint32_t re = 0;
+  std::int64_t im = -1;   ///< -1: real
+  std::size_t layer = 0;  ///< its place in the chain of terms: numbers of one layer are found together
+  Complex<double> value, numerator;
+  double denominator = 0;
+  bool referred = false;  ///< real, so that the phases of the others refer to it: it may turn in between, with them
+};
+
+/// What stands at a place of a product, for one feed.
+struct Place {
+  std::int64_t number = -1;  ///< -1: something that is held
+  bool conjugate = false;
+  Complex<double> fixed{1.0};
+};
+
+bool is(Complex<double> z, double re, double im) { return z.re == re && z.im == im; }
+
+}  // namespace
+
+/// The numbers of which the factors of a problem are made.
+class JonesSource::Numbers {
+ public:
+  Numbers(const JonesSource& source, const std::vector<double>& values) : source_(source), values_(values) {
+    for (const std::vector<int>& factors : source.product_factors_) longest_ = std::max(longest_, factors.size());
+    const std::size_t n_frequency = source.problem_.frequency_segments().size();
+    places_.resize(source.problem_.n_block() * source.product_factors_.size() * source.side_ * longest_);
+    std::vector<bool> right(source.product_factors_.size(), false);
+    for (const auto& sides : source.sides_)
+      for (const auto& [left_side, right_side] : sides) right[right_side] = true;
+    for (std::size_t block = 0; block < source.problem_.n_block(); ++block)
+      for (std::size_t product = 0; product < source.product_factors_.size(); ++product) {
+        const auto& factors = source.product_factors_[product];
+        const Item item{0, static_cast<std::uint32_t>(block / n_frequency),
+                        static_cast<std::uint32_t>(block % n_frequency)};
+        for (std::size_t k = 0; k < factors.size(); ++k)
+          add(factors[k], item, right[product] ? factors.size() - 1 - k : k, &place(block, product, 0, k));
+      }
+    std::vector<bool> complex(n_layer_, false);
+    for (const Unknown& number : numbers_)
+      if (number.im >= 0) complex[number.layer] = true;
+    for (Unknown& number : numbers_) number.referred = number.im < 0 && complex[number.layer];
+  }
+
+  std::vector<Unknown>& all() { return numbers_; }
+
+  /// Turns all numbers so that those are real which are real by what is solved for. All numbers of one feed may turn
+  /// together, or, where only one of the feeds has such a number, of both.
+  void refer() {
+    std::vector<bool> turned(numbers_.size(), false);
+    const std::size_t n_product = source_.product_factors_.size();
+    for (std::size_t block = 0; block < source_.problem_.n_block(); ++block)
+      for (std::size_t layer = 0; layer < n_layer_; ++layer) {
+        std::array<std::optional<Complex<double>>, 2> phasors;
+        const auto each = [&](const auto& body) {
+          for (std::size_t product = 0; product < n_product; ++product)
+            for (std::size_t feed = 0; feed < source_.side_; ++feed)
+              for (std::size_t k = 0; k < longest_; ++k) {
+                const std::int64_t number = place(block, product, feed, k).number;
+                if (number >= 0 && numbers_[static_cast<std::size_t>(number)].layer == layer)
+                  body(feed, static_cast<std::size_t>(number));
+              }
+        };
+        each([&](std::size_t feed, std::size_t n) {
+          const double size = abs(numbers_[n].value);
+          if (numbers_[n].referred && !turned[n] && size > 0) phasors[feed] = numbers_[n].value * (1 / size);
+        });
+        if (!phasors[0]) phasors[0] = phasors[1];
+        if (!phasors[1]) phasors[1] = phasors[0];
+        if (!phasors[0]) continue;
+        each([&](std::size_t feed, std::size_t n) {
+          if (turned[n]) return;
+          numbers_[n].value *= conj(*phasors[feed]);
+          turned[n] = true;
+        });
+      }
+    for (Unknown& number : numbers_)
+      if (number.im < 0) number.value.im = 0;
+  }
+  std::size_t n_layer() const { return n_layer_; }
+  std::size_t longest() const { return longest_; }
+  const Place* places(std::size_t block, std::size_t product, std::size_t feed) const {
+    return &places_[((block * source_.product_factors_.size() + product) * source_.side_ + feed) * longest_];
+  }
+  /// The product of what stands at the places, without that of a layer, whose number is told.
+  Complex<double> product(const Place* places, std::size_t layer, const Place*& of_layer) const {
+    Complex<double> rest{1.0};
+    for (std::size_t k = 0; k < longest_; ++k) {
+      const Place& here = places[k];
+      if (here.number < 0) {
+        rest *= here.fixed;
+        continue;
+      }
+      const Unknown& number = numbers_[static_cast<std::size_t>(here.number)];
+      if (number.layer == layer)
+        of_layer = &here;
+      else
+        rest *= here.conjugate ? conj(number.value) : number.value;
+    }
+    return rest;
+  }
+  Complex<double> value(const Place& place) const {
+    const Complex<double> value = numbers_[static_cast<std::size_t>(place.number)].value;
+    return place.conjugate ? conj(value) : value;
+  }
+
+ private:
+  Place& place(std::size_t block, std::size_t product, std::size_t feed, std::size_t k) {
+    return places_[((block * source_.product_factors_.size() + product) * source_.side_ + feed) * longest_ + k];
+  }
+
+  /// What a factor has on its diagonal; `places` of the first feed, those of the other are `longest_` further.
+  void add(int node, const Item& item, std::size_t layer, Place* places) {
+    const Product factor = source_.product({node}, item);
+    for (std::size_t feed = 0; feed < source_.side_; ++feed) {
+      const std::size_t e = feed * source_.side_ + feed;
+      Place& place = places[feed * longest_];
+      place.fixed = factor.value[e];
+      std::int64_t re = -1, im = -1;
+      bool conjugate = false, others = false;
+      for (const auto& [unknown, slope] : factor.derivatives) {
+        if (is(slope[e], 0, 0)) continue;
+        if (is(slope[e], 1, 0) && re < 0)
+          re = unknown;
+        else if ((is(slope[e], 0, 1) || is(slope[e], 0, -1)) && im < 0)
+          im = unknown, conjugate = slope[e].im < 0;
+        else
+          others = true;
+      }
+      // The number is what its unknowns say, and nothing besides.
+      if (others || re < 0 || factor.value[e].re != values_[static_cast<std::size_t>(re)]) continue;
+      const double imaginary = im < 0 ? 0 : values_[static_cast<std::size_t>(im)];
+      if (factor.value[e].im != (conjugate ? -imaginary : imaginary)) continue;
+      const auto [known, is_new] = known_.try_emplace(static_cast<std::uint32_t>(re), numbers_.size());
+      if (is_new) {
+        numbers_.push_back({static_cast<std::uint32_t>(re), im, layer, {factor.value[e].re, imaginary}, {}, 0});
+        n_layer_ = std::max(n_layer_, layer + 1);
+      }
+      const Unknown& number = numbers_[known->second];
+      if (number.layer != layer || number.im != im) continue;  // it occurs twice: held in one of the places
+      place = {static_cast<std::int64_t>(known->second), conjugate, {1.0}};
+    }
+  }
+
+  const JonesSource& source_;
+  const std::vector<double>& values_;
+  std::size_t longest_ = 0, n_layer_ = 0;
+  std::vector<Place> places_;  // [block, product, feed, factor]
+  std::vector<Unknown> numbers_;
+  std::map<std::uint32_t, std::size_t> known_;
+};
+
+/// Calls body(block, left places, right places, b, h, scalars) for all elements with data and a model.
+template <class Body>
+void JonesSource::for_each_element(const Numbers& numbers, const Body& body) const {
+  for (std::size_t block = 0; block < problem_.n_block(); ++block)
+    for (std::uint32_t e = 0; e < models_.size(); ++e) {
+      if (!has_data_[e] || n_basis(e) == 0) continue;
+      const auto [left, right] = sides_[e].front();
+      for (std::size_t element = 0; element < elements_; ++element) {
+        const Complex<double>* sums = &values_[block * first_.back() + first_[e] + 2 * element];
+        if (!(sums[1].re > 0)) continue;
+        body(numbers.places(block, left, element / side_), numbers.places(block, right, element % side_), sums[0],
+             sums[1].re);
+      }
+    }
+}
+
+/// Chi-square without the data's power, which is the same at all values.
+double JonesSource::relative_chi_square(const Numbers& numbers) const {
+  double sum = 0;
+  for_each_element(numbers, [&](const Place* left, const Place* right, Complex<double> b, double h) {
+    const Place* none = nullptr;
+    constexpr std::size_t kNoLayer = ~std::size_t{0};
+    const Complex<double> c = numbers.product(left, kNoLayer, none) * numbers.product(right, kNoLayer, none);
+    sum += squared_modulus(c) * h - 2 * (c.re * b.re + c.im * b.im);
+  });
+  return sum;
+}
+
+/// The numbers of one layer with all others held; how much of the model changes. `share`: how far to go.
+double JonesSource::find_layer(Numbers& numbers, std::size_t layer, double share) const {
+  for (Unknown& number : numbers.all()) number.numerator = {}, number.denominator = 0;
+  for_each_element(numbers, [&](const Place* left, const Place* right, Complex<double> b, double h) {
+    const Place *of_left = nullptr, *of_right = nullptr;
+    const Complex<double> rest_left = numbers.product(left, layer, of_left),
+                          rest_right = numbers.product(right, layer, of_right);
+    const Complex<double> value_left = of_left ? rest_left * numbers.value(*of_left) : rest_left,
+                          value_right = of_right ? rest_right * numbers.value(*of_right) : rest_right;
+    const auto add = [&](const Place& place, Complex<double> slope) {
+      Unknown& number = numbers.all()[static_cast<std::size_t>(place.number)];
+      const Complex<double> sum = conj(slope) * b;
+      number.numerator += place.conjugate ? conj(sum) : sum;
+      number.denominator += squared_modulus(slope) * h;
+    };
+    if (of_left) add(*of_left, rest_left * value_right);
+    if (of_right) add(*of_right, rest_right * value_left);
+  });
+  double change = 0, power = 0;
+  for (Unknown& number : numbers.all()) {
+    if (number.layer != layer || !(number.denominator > 0)) continue;
+    Complex<double> target = number.numerator * (1 / number.denominator);
+    if (number.im < 0 && !number.referred) target.im = 0;
+    const Complex<double> step = target - number.value;
+    change += squared_modulus(step) * number.denominator;
+    power += squared_modulus(target) * number.denominator;
+    number.value += step * share;
+  }
+  return power > 0 ? change / power : 0;
+}
+
+/// Chi-square of each group at these numbers.
+std::vector<double> JonesSource::chi_squares(const Numbers& numbers) const {
+  std::vector<double> found(problem_.n_group(), 0.0);
+  constexpr std::size_t kNoLayer = ~std::size_t{0};
+  for (const Item& item : items()) {
+    const std::int32_t g = problem_.group_of(item);
+    if (g < 0) continue;
+    const auto [left, right] = sides_[item.equation].front();
+    for (std::size_t element = 0; element < elements_; ++element) {
+      const Complex<double>* sums = sums_of(item, element);
+      const Place* none = nullptr;
+      const std::size_t block = block_of(item);
+      const Complex<double> c = numbers.product(numbers.places(block, left, element / side_), kNoLayer, none) *
+                                numbers.product(numbers.places(block, right, element % side_), kNoLayer, none);
+      found[static_cast<std::size_t>(g)] +=
+          std::max(0.0, scalars_of(item, element).power + squared_modulus(c) * sums[1].re -
+                            2 * (c.re * sums[0].re + c.im * sums[0].im));
+    }
+  }
+  return found;
+}
+
+std::vector<double> JonesSource::approach(std::vector<double>& values, Cancellation& cancellation) {
+  if (errors_.degrees_of_freedom > 0) return {};
+  for (std::size_t e = 0; e < models_.size(); ++e)
+    if (!models_[e].diagonal || n_basis_[e] > 1) return {};
+  if (!summed_) sweep(Sweep::sums, cancellation);
+  summed_ = true;
+  Numbers numbers(*this, values);
+  if (numbers.all().empty()) return {};
+  const double before = relative_chi_square(numbers);
+  const std::vector<double> chi_squares = this->chi_squares(numbers);
+  for (int round = 0; round < kMostRounds; ++round) {
+    double change = 0;
+    // Steps of all antennas together go too far: every second one goes half the way.
+    for (std::size_t layer = 0; layer < numbers.n_layer(); ++layer)
+      change = std::max(change, find_layer(numbers, layer, round % 2 == 0 ? 1.0 : 0.5));
+    if (change < kNear * kNear) break;
+    if (cancellation.check()) throw Cancelled();
+  }
+  numbers.refer();
+  if (!(relative_chi_square(numbers) < before)) return {};
+  for (const Unknown& number : numbers.all()) {
+    values[number.re] = number.value.re;
+    if (number.im >= 0) values[static_cast<std::size_t>(number.im)] = number.value.im;
+  }
+  return chi_squares;
+}
+
+}  // namespace rimetree::solve
