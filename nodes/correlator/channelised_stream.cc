@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <numbers>
 
 #include "nodes/correlator/rounding.h"
@@ -21,15 +22,22 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % 
 }  // namespace
 
 struct ChannelisedStream::Workspace {
+  static constexpr std::size_t kVector = 16;  // floats of the widest
+
   Workspace(const FilterBank& bank, std::size_t numbers)
       : scratch(bank),
         // Not a power of two, or the inputs would fall into the same lines of the cache.
-        stride(numbers * ((kSpectra - 1) * bank.step() + bank.length()) + 16),
-        samples(kInputs * stride),
-        codes(kInputs * bank.n_channel()) {}
+        stride((numbers * ((kSpectra - 1) * bank.step() + bank.length()) / kVector + 2) * kVector),
+        memory(kInputs * stride + kVector),
+        codes(kInputs * bank.n_channel()) {
+    void* begin = memory.data();
+    std::size_t room = memory.size() * sizeof(float);
+    samples = static_cast<float*>(std::align(kVector * sizeof(float), kInputs * stride * sizeof(float), begin, room));
+  }
   FilterBank::Scratch scratch;
   std::size_t stride;
-  std::vector<float> samples;        ///< [input][time] re, im
+  std::vector<float> memory;
+  float* samples;                    ///< [input][time] re, im; where a vector begins
   std::vector<std::uint16_t> codes;  ///< [input][channel]
 };
 
@@ -102,7 +110,7 @@ void ChannelisedStream::decode(const SampleBlock& block, std::size_t group, std:
       const auto from = first + static_cast<std::int64_t>(t) + shift_[i] - block.first;
       const std::uint8_t* at =
           view.bytes + from * view.time_stride + static_cast<std::ptrdiff_t>(i) * view.input_stride;
-      float* to = work.samples.data() + (i - begin) * work.stride + (in_.format.is_real ? t : 2 * t);
+      float* to = work.samples + (i - begin) * work.stride + (in_.format.is_real ? t : 2 * t);
       if (in_.format.is_real) {
         for (std::size_t k = 0; k < many; ++k, at += view.time_stride) to[k] = table_[*at];
       } else if (table_.empty()) {
@@ -145,7 +153,7 @@ void ChannelisedStream::spectra(const SampleBlock& block, std::size_t group, std
   std::uint64_t cut = 0;
   for (std::size_t t = begin; t < end; ++t) {
     for (std::size_t i = 0; i < inputs; ++i)
-      cut += quantise(bank_.run(work.samples.data() + i * work.stride + numbers * (t - begin) * step, work.scratch),
+      cut += quantise(bank_.run(work.samples + i * work.stride + numbers * (t - begin) * step, work.scratch),
                       first_input + i, work.codes.data() + i * n_channel);
     for (std::size_t c = 0; c < n_channel; ++c) {
       std::uint8_t* to = codes_.data() + bytes * ((c * n_time_ + t) * in_.n_input + first_input);

@@ -67,7 +67,8 @@ class Correlate final : public Node {
              .type = StateType::text,
              .default_value = std::string("automatic"),
              .doc = "how products are formed, which changes no bit of them: automatic, bytes (8-bit dot products), "
-                    "packed (two products in one word, for 4-bit samples) or pairs (one after the other)"}}};
+                    "packed (two products in one word, for 4-bit samples), pairs (one after the other), groups2, "
+                    "groups4, hybrid2 or hybrid4 (blocks of so many inputs, as references)"}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {

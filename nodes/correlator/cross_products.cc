@@ -4,6 +4,7 @@
 #include <map>
 
 #include "nodes/correlator/byte_products.h"
+#include "nodes/correlator/group_products.h"
 #include "nodes/correlator/packed_nibbles.h"
 #include "runtime/core/error.h"
 
@@ -12,10 +13,10 @@ namespace rimetree::correlator {
 namespace {
 
 const std::map<std::string, Strategy>& strategies() {
-  static const std::map<std::string, Strategy> names{{"automatic", Strategy::automatic},
-                                                     {"bytes", Strategy::bytes},
-                                                     {"packed", Strategy::packed},
-                                                     {"pairs", Strategy::pairs}};
+  static const std::map<std::string, Strategy> names{{"automatic", Strategy::automatic}, {"bytes", Strategy::bytes},
+                                                     {"groups2", Strategy::groups2},     {"groups4", Strategy::groups4},
+                                                     {"hybrid2", Strategy::hybrid2},     {"hybrid4", Strategy::hybrid4},
+                                                     {"packed", Strategy::packed},       {"pairs", Strategy::pairs}};
   return names;
 }
 
@@ -55,6 +56,14 @@ void CrossProducts::add(const SampleView& samples, const SampleMask* mask) {
       break;
     case Strategy::packed:
       add_packed_nibbles(samples, mask, threads_, sums_);
+      break;
+    case Strategy::groups2:
+    case Strategy::groups4:
+      add_by_groups(samples, mask, Sharing::groups, strategy_ == Strategy::groups2 ? 2 : 4, sums_);
+      break;
+    case Strategy::hybrid2:
+    case Strategy::hybrid4:
+      add_by_groups(samples, mask, Sharing::hybrid, strategy_ == Strategy::hybrid2 ? 2 : 4, sums_);
       break;
     case Strategy::pairs:
       add_pairs(samples, mask);

@@ -17,7 +17,11 @@ enum class Strategy : std::uint8_t {
   automatic,  ///< bytes
   bytes,      ///< 8-bit dot products of packed blocks (AVX-512 VNNI where the machine has it, else 16-bit products)
   packed,     ///< two sums of 16 bits in one word, of 4-bit samples only (Klages et al. 2015, section III)
-  pairs,      ///< one product after the other (Wayth, Greenhill & Briggs 2009: pair parallel); 64-bit sums
+  groups2,    ///< blocks of 2 by 2 inputs (group parallel); like the next three one thread, as a reference
+  groups4,    ///< of 4 by 4
+  hybrid2,    ///< the same blocks, where each input i reads its inputs j (hybrid group)
+  hybrid4,
+  pairs,  ///< one product after the other (Wayth, Greenhill & Briggs 2009: pair parallel); 64-bit sums
 };
 Strategy strategy(const std::string& name);
 std::vector<std::string> strategy_names();

@@ -80,7 +80,7 @@ inline std::map<std::string, Recipe> written_recipes() {
   r["ZeroFlagger"] = {{kAny}, {{"oper", std::string("EQ")}}};
   r["MergeFlags"] = {{kAny, kReal}};
   r["Voltages"] = {{}, {{"source", std::vector<std::string>{voltages_file()}}, {"n_input", std::int64_t{3}}}};
-  r["Correlation"] = {{ChildRecipe{{10}, 1.5, 0.5, true, false}}, kBaseline};
+  r["Correlation"] = {{ChildRecipe{{78}, 1.5, 0.5, true, false}}, kBaseline};
   r["Spigot"] = {{}, kBaseline};
   r["Sink"] = {{kMatrix}, kBaseline, FlagRule::own};
   r["VisDataMux"] = {{kReal, kReal, kReal}, {}, FlagRule::own};

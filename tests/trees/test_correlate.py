@@ -73,5 +73,7 @@ def test_what_does_not_fit_is_said(voltages, format, message):
 
 
 def test_an_unknown_strategy_is_refused_with_the_line():
-    with pytest.raises(rt.ForestError, match="known are automatic, bytes, packed, pairs"):
+    with pytest.raises(
+        rt.ForestError, match="known are automatic, bytes, groups2, groups4, hybrid2, hybrid4, packed, pairs"
+    ):
         rt.correlate(np.zeros((2, 1, 3), np.uint8), format="chime", integration=1, strategy="fast")

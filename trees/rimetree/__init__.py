@@ -29,6 +29,7 @@ from .nodes import PyNode
 from .parameters import DerivativeCheck, Parameter
 from .plugins import load_plugin
 from .predict import predict
+from .product_orders import from_order, product_order, to_order
 from .result import Result
 from .scope import NodeDef, NodeScope, NodeStub
 from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
@@ -58,6 +59,7 @@ __all__ = [
     "SolveReport",
     "Verification",
     "correlate",
+    "from_order",
     "each",
     "load_plugin",
     "many_node_tree",
@@ -66,10 +68,12 @@ __all__ = [
     "over",
     "predict",
     "product_inputs",
+    "product_order",
     "psv_tree",
     "sky",
     "sky_nodes",
     "telescopes",
+    "to_order",
     *nodes.__all__,
 ]
 

@@ -39,7 +39,9 @@ def correlate(
     format: "chime" (nibbles in excess-8, real part high), "int4", "int4-low" (nibbles in two's complement, real part
         high or low), "int8", "mwa32t" or "mwa32t-swapped" (5 + 5 bits in a word, real part low or high).
     integration: samples in an integration; the last one may have fewer.
-    strategy: how products are formed, which changes no bit of them: "automatic", "bytes", "packed" or "pairs".
+    strategy: how products are formed, which changes no bit of them: "automatic", "bytes", "packed", "pairs",
+        or as a reference blocks of inputs, "groups2", "groups4", "hybrid2", "hybrid4", of which the number of inputs
+        must be a multiple.
     threads: number of threads; None: as `Forest` has it.
 
     Returns

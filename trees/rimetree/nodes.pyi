@@ -321,8 +321,8 @@ def Correlate(
             samples by which the first period began before the first sample
         strategy (str, default 'automatic')
             how products are formed, which changes no bit of them: automatic, bytes (8-bit dot
-            products), packed (two products in one word, for 4-bit samples) or pairs (one after the
-            other)
+            products), packed (two products in one word, for 4-bit samples), pairs (one after the
+            other), groups2, groups4, hybrid2 or hybrid4 (blocks of so many inputs, as references)
 
     Result: [product], with gates [gate,product], complex, squares of the least significant bit; varies along time and freq
 

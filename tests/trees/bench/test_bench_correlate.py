@@ -41,3 +41,16 @@ def test_wrong_products_have_no_speed(monkeypatch):
 def test_an_unknown_format_is_said():
     done = CliRunner().invoke(cli, ["bench", "correlate", "--format", "int9", "--inputs", "2"])
     assert done.exit_code != 0 and "format is 'int9'" in f"{done.output}{done.exception}"
+
+
+def test_the_chain_is_held_against_real_time(tmp_path):
+    """M12: 64 inputs, 1.28 MHz, 128 channels, channelised and correlated; what comes out is NumPy's."""
+    file = tmp_path / "figures.json"
+    options = ["--chain", "--seconds", "0.01", "--threads", "1", "--json", str(file)]
+    done = CliRunner().invoke(cli, ["bench", "correlate", *options])
+    assert done.exit_code == 0, done.output
+    plain, bank = json.loads(file.read_text())["cases"]
+    assert (plain["inputs"], plain["channels"], plain["taps"], bank["taps"]) == (64, 128, 1, 4)
+    assert plain["times_real_time"] > 0 and plain["bytes_per_second"] == pytest.approx(
+        plain["times_real_time"] * 64 * 2 * 1.28e6
+    )

@@ -11,7 +11,7 @@ print(bench.measure(case, peak=peak).rate)
 
 from .._core import machine, multiply_add_peak, tune_device
 from .cases import PsvCase, grid, quick, select
-from .correlator import measure_correlator, new_correlator_record, write_correlator_record
+from .correlator import measure_chain, measure_correlator, new_correlator_record, write_correlator_record
 from .figure import write_figure
 from .measuring import Clocks, Measurement, WrongAnswerError, measure
 from .record import Record, mean_ratio, new_record, read_record, speed_ups, write_trees
@@ -32,6 +32,7 @@ __all__ = [
     "grid",
     "mean_ratio",
     "measure",
+    "measure_chain",
     "measure_correlator",
     "multiply_add_peak",
     "new_correlator_record",
