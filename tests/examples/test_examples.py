@@ -1,5 +1,6 @@
 """The programs in examples/ run and show what they promise."""
 
+import json
 import os
 import subprocess
 import sys
@@ -146,6 +147,22 @@ def test_calibrate(tmp_path):
     core = next(line.split() for line in done.stdout.splitlines() if line.startswith("core"))
     expected, peak = float(core[2]), float(core[3])
     assert abs(peak / expected - 1) < 0.02
+
+
+def test_chains(tmp_path):
+    """The target comes out with its flux, the second calibrator's is found, and what is left is the noise."""
+    done = run_script("chains.sh", tmp_path)
+    folder = tmp_path / "out"
+    (line,) = (line.split() for line in done.stdout.splitlines() if line.startswith("1      GAIN"))
+    assert abs(float(line[3]) - 3) < 5 * float(line[4]) + 0.01
+    for name, field, flux in (("fields", 2, 2.0), ("mwa", 0, 15.0), ("alma", 0, 15.0)):
+        (tile,) = rt.ms.tiles(folder / f"{name}.ms", ["CORRECTED_DATA"], field_id=field, time_slots=100)
+        middle = tile["columns"]["CORRECTED_DATA"][:, :, 2:6].mean(axis=(0, 1, 2))
+        np.testing.assert_allclose(middle[[0, 3]], flux, rtol=0.01)
+        np.testing.assert_allclose(middle[[1, 2]], 0, atol=0.02)
+    (tile,) = rt.ms.tiles(folder / "lofar.ms", ["CORRECTED_DATA"], time_slots=100)
+    assert tile["columns"]["CORRECTED_DATA"].std() == pytest.approx(0.05 * 2**0.5, rel=0.1)
+    assert (folder / "fields.html").exists() and "without_signal" in json.loads((folder / "alma.json").read_text())
 
 
 def test_voltages_to_image(tmp_path):

@@ -132,6 +132,21 @@ def test_what_is_held_is_what_a_file_holds(three_fields, observe, tmp_path):
     assert [term.name for term in other.terms] == ["G"]
 
 
+def test_held_solutions_of_other_fields_do_not_count(three_fields, observe, tmp_path):
+    """Linear interpolation of G between scans would mix in those of a field whose model has another flux."""
+    planted = Planted()
+    planted.rate[:] = 0
+    observe_fields(observe, three_fields, planted, [(point(CAL, 12.0), CAL), (point(PHASE, 3.7), PHASE)])
+    terms = parse_terms(["B: diag, 1chan, on CAL", "G: diag, 20s", "A: amplitude, 10s"])
+    options = CalibrationOptions(in_turn=True, field_id=[0, 1], interpolation="linear")
+    sky = {0: point(CAL, 12.0), 1: point(PHASE, 1.0)}
+    calibration.calibrate(three_fields, sky, terms, tmp_path / "a.h5", options)
+    (found,) = calibration.read_h5parm(tmp_path / "a.h5")
+    np.testing.assert_allclose(found["A"].value["amplitude"], 1.0, atol=1e-5)
+    for one in calibration.residuals(three_fields, sky, [[found]], options):
+        assert one.of_correlations.left[0] < 1e-9
+
+
 def test_leakages_inside_held_gains_within_their_errors(three_fields, observe, tmp_path):
     """Gains of 0.1 to 3 make the noise of corrected data unequal: weights must follow."""
     rng = np.random.default_rng(5)

@@ -97,8 +97,10 @@ class HeldChain:
         return product, bad
 
     def _of_windows(self, term: HeldTerm, antenna, time_s, frequency_hz, direction):
-        """Of a term, on each channel by the solutions of the window that it is in."""
-        own = [one.only([term.name]) for one in solutions_of_windows(term.sets, self._group)]
+        """Of a term, on each channel by the solutions of the window that it is in; of this field if there are any:
+        models of others may be of another scale."""
+        found = solutions_of_windows(term.sets, self._group)
+        own = [one.only([term.name]).of_fields([self._group.field_id]) for one in found]
         found = [
             one.jones(antenna, time_s, frequency_hz, direction=direction, method=term.interpolation) for one in own
         ]

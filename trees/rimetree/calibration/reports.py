@@ -101,6 +101,11 @@ class CalibrationReport:
     good_fraction: dict[str, float] = field(default_factory=dict)
 
     @property
+    def _last(self) -> list[ChunkReport]:
+        """Chunks of the terms that were solved last: of all, where they are solved together."""
+        return [chunk for chunk in self.chunks if chunk.terms == self.chunks[-1].terms]
+
+    @property
     def solves(self) -> int:
         return sum(chunk.solves for chunk in self.chunks)
 
@@ -136,16 +141,15 @@ class CalibrationReport:
 
     @property
     def noise_ratio(self) -> float:
-        """As `ChunkReport.noise_ratio`, of all chunks together."""
-        freedom = sum(chunk.equations - chunk.rank for chunk in self.chunks)
-        chi_square = sum(chunk.noise**2 * chunk.chi_square[-1] for chunk in self.chunks if chunk.chi_square)
+        """As `ChunkReport.noise_ratio`, of all chunks of the terms that were solved last."""
+        freedom = sum(chunk.equations - chunk.rank for chunk in self._last)
+        chi_square = sum(chunk.noise**2 * chunk.chi_square[-1] for chunk in self._last if chunk.chi_square)
         return math.sqrt(chi_square / freedom) if freedom > 0 else math.nan
 
     @property
     def left(self) -> float:
         """As `ChunkReport.left`, of all chunks of the terms that were solved last."""
-        last = self.chunks[-1].terms if self.chunks else []
-        own = [chunk for chunk in self.chunks if chunk.terms == last and not math.isnan(chunk.left)]
+        own = [chunk for chunk in self._last if not math.isnan(chunk.left)]
         power = sum(chunk.data_power for chunk in own)
         return sum(chunk.chi_square[-1] for chunk in own) / power if power > 0 else math.nan
 

@@ -95,7 +95,7 @@ def residuals(
     chosen = {"data_desc_id": options.data_desc_id, "field_id": options.field_id, "selection": options.selection}
     for group in groups_by_window(path, **chosen):
         if models.knows(group):
-            found.append(_of_group(group, models, chain_for(files, group), options, opened))
+            found.append(_of_group(group, models, chain_for(files, group).of_fields([group.field_id]), options, opened))
     return found
 
 
