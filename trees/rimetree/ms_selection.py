@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ._core import Error
 from .arguments import check_fields, checked
 
@@ -38,6 +41,16 @@ class Selection:
     def all(self) -> bool:
         """Whether nothing is left out."""
         return not any((self.scans, self.times_s, self.antennas, self.baselines, self.channels, self.frequencies_hz))
+
+    def of_channels(self, frequency_hz: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which channels of a whole spectral window are chosen."""
+        number = np.arange(len(frequency_hz))
+        by_number = [(number >= first) & (number < stop) for first, stop in self.channels]
+        by_frequency = [(frequency_hz >= low) & (frequency_hz <= high) for low, high in self.frequencies_hz]
+        chosen = np.ones(len(frequency_hz), dtype=bool)
+        for choices in filter(None, (by_number, by_frequency)):
+            chosen &= np.any(choices, axis=0)
+        return chosen
 
     def options(self, names: dict[int, str], pairs: Iterable[tuple[int, int]]) -> dict:
         """The options of `ms.run_options` for antennas of these names and baselines of which there are rows. Raises

@@ -136,6 +136,11 @@ def test_what_is_left_out_does_not_matter(two_fields, observe, tmp_path, selecti
     ratio = solved / gain[numbers]
     np.testing.assert_allclose(ratio, ratio[0] / np.abs(ratio[0]), rtol=1e-5)
     assert report.left < 1e-9
+    if selection.channels == [(1, 3), (5, 7)]:  # what is between has no solutions, and those beside it are taken
+        again = calibration.calibrate(
+            two_fields, SKY[0], parse_terms(["B: diag, 1chan"]), tmp_path / "b.h5", CalibrationOptions(**options)
+        )
+        assert again.solutions[0]["B"].shape[1] == 4 and not again.solutions[0]["B"].flag.any()
     (rest,) = calibration.residuals(two_fields, SKY[0], [[found]], CalibrationOptions(**options))
     assert rest.of_correlations.left[0] < 1e-9
 

@@ -83,22 +83,27 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
     plans, opened = [], ms.OpenSet(path)
     chosen = {"data_desc_id": options.data_desc_id, "field_id": options.field_id, "selection": options.selection}
     for group in cut(path, **chosen):
+        whole = {**_rows(group), "data_desc_ids": [], "channel_ranges": [], "frequency_ranges_hz": []}
         first = [
-            next(ms.tiles(opened, [], time_slots=1, **{**_rows(group), "data_desc_id": one, "data_desc_ids": []}))
-            for one in group.data_desc_ids
+            next(ms.tiles(opened, [], time_slots=1, **{**whole, "data_desc_id": one})) for one in group.data_desc_ids
         ]
         width_s = float(np.median(np.concatenate([tile["interval_s"] for tile in first])))
         if not width_s > 1e-6:
             width_s = _width_without_exposure(opened, group)
         slots = _distinct([slot for _, _, slot in ms.slot_times(opened, **_rows(group))], width_s)
-        windows = [(tile["frequency_hz"], tile["channel_width_hz"]) for tile in first]
+        # Channels between chosen ones are read, but have no solutions.
+        chosen_channels = [options.selection.of_channels(tile["frequency_hz"]) for tile in first]
+        windows = [
+            (tile["frequency_hz"][own], tile["channel_width_hz"][own])
+            for tile, own in zip(first, chosen_channels, strict=True)
+        ]
         plans.append(
             GroupPlan(
                 group,
                 {term.name: _channels(windows, term) for term in terms},
                 chunks_of(slots, width_s, terms),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
-                sum(len(frequency) for frequency, _ in windows),
+                sum(int(np.ptp(np.flatnonzero(own))) + 1 for own in chosen_channels),
             )
         )
     _require_same_windows(plans)

@@ -34,6 +34,7 @@ from .selection import (
     warn_of_directions,
     warn_of_sky,
 )
+from .settings import settings_option
 
 
 @click.command("calibrate")
@@ -49,6 +50,7 @@ from .selection import (
 @click.option("--subtract", is_flag=True, help="Then subtract the model with the solutions.")
 @solutions_options
 @report_option
+@settings_option
 @click.option("--resume", is_flag=True, help="Go on after the last chunk of a run that was interrupted.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE.")
 @click.option("--no-smearing", is_flag=True, help="No smearing over the integration time and the channel width.")

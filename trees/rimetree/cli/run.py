@@ -8,6 +8,7 @@ from .output import log
 from .quantities import FREQUENCY
 from .selection import (
     as_written_option,
+    check_columns,
     evaluation_options,
     require_ms,
     rows_options,
@@ -97,6 +98,8 @@ def command(
     elif ms is None or dry_run:
         for group in groups:
             forest = forest_of(group)
+            if ms is not None:
+                check_columns(ms, forest, wait)
             nodes = f"{len(forest.nodes())} nodes in {len(forest.plan()['batches'])} batches"
             click.echo(nodes if group is None else f"{group}: {nodes}; {memory_text(forest, group, time_slots)}")
         log("nothing was evaluated" + ("" if ms else ": no Measurement Set was given"))

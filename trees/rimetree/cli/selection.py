@@ -234,6 +234,16 @@ def check_output(ms: str, column: str, wait_s: float) -> None:
     measurement_sets.check_writable(ms, [column], wait_s=wait_s)
 
 
+def check_columns(ms: str, forest, wait_s: float) -> None:
+    """The same for all columns that the Sinks of a forest write."""
+    from rimetree import ms as measurement_sets
+
+    sinks = [node["name"] for node in forest.nodes() if node["class"] == "Sink"]
+    columns = list(dict.fromkeys(forest.get_state(name)["output_column"] for name in sinks))
+    if columns:
+        measurement_sets.check_writable(ms, columns, wait_s=wait_s)
+
+
 def verify_option(function: Callable) -> Callable:
     """--verify."""
     return click.option(

@@ -1,0 +1,96 @@
+"""Options from files of settings, options that choose data, and what a dry run looks at."""
+
+import re
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import calibration
+
+
+@pytest.fixture
+def observed(command, kat7, sky_file):
+    command("simulate", kat7, "--sky", sky_file, "--column", "DATA", "--noise", 0.05)
+    return kat7
+
+
+def test_settings(command, observed, sky_file, tmp_path):
+    settings = tmp_path / "cal.toml"
+    settings.write_text(
+        f'term = ["B: diag, 1chan", "G: diag, 2min"]\nin-turn = true\nsky = "{sky_file}"\nchannels = "0~2"\n'
+        'out = "nowhere/sol.h5"\niterations = 40\nfield = [0]\nuvmin = "10m"\n'
+    )
+    out = tmp_path / "sol.h5"
+    done = command("calibrate", observed, "--settings", settings, "--out", out)  # the command line comes first
+    assert "[1/4] B: field 0" in done.stderr
+    (found,) = calibration.read_h5parm(out)
+    assert [term.name for term in found.terms] == ["B", "G"] and found["B"].shape[1] == 3
+    one = command("calibrate", observed, "--settings", settings, "--out", tmp_path / "g.h5", "--term", "G: diag")
+    assert "[1/1] G: field 0" in one.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("in-trun = true", "there is no option 'in-trun'; did you mean 'in-turn'?"),
+        ("in-turn = 1", "expected true or false"),
+        ("term = ", "is no TOML"),
+        ("[term]\na = 1", "expected text, a number or a list"),
+        ('channels = "5-7"', "expected channels such as 5~60"),
+        (None, "No such file"),
+    ],
+)
+def test_wrong_settings(command, observed, tmp_path, text, says):
+    file = tmp_path / "cal.toml"
+    if text is not None:
+        file.write_text(text)
+    result = command("calibrate", observed, "--settings", file, "--term", "G: diag", "--out", "x.h5", code=2)
+    assert says in result.stderr
+
+
+def test_options_that_choose_data(command, observed, sky_file, tmp_path):
+    """One antenna left out, one minute of five, two of four channels."""
+    out = tmp_path / "sol.h5"
+    command(
+        *("calibrate", observed, "--sky", sky_file, "--term", "G: diag, 1slot, 1chan", "--out", out),
+        *("--antenna", "!ANT-3", "--time", "0~90s", "--channels", "1,3"),
+    )
+    (found,) = calibration.read_h5parm(out)
+    assert found["G"].shape == (2, 2, 6, 1, 2) and "ANT-3" not in found["G"].antennas
+    begin = rt.ms.inspect(observed)["first_time"]
+    both = ("--time", f"{begin[:19]}~{begin[:19]}", "--time", "3min~10min")
+    command("calibrate", observed, "--sky", sky_file, "--term", "G: diag, 1slot", "--out", out, "--overwrite", *both)
+    assert calibration.read_h5parm(out)[0]["G"].shape[0] in (2, 3)
+    for arguments, code, says in (
+        (["--time", "10min"], 2, "expected FROM~TO"),
+        (["--time", "20min~30min"], 1, "no rows are left"),
+        (["--antenna", "XX*"], 1, "there is no antenna 'XX*'"),
+        (["--baseline", "ANT-0"], 1, "with & between them"),
+        (["--scan", "9"], 1, "no rows are left"),
+        (["--channels", "8~9"], 1, "none of the 4 channels"),
+    ):
+        result = command(
+            *("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "n.h5", *arguments),
+            code=code,
+        )
+        assert says in result.stderr
+
+
+SCRIPT = """
+import rimetree as rt
+def define_forest(ns, ms):
+    for p, q in ms.baselines:
+        ns.V(p, q) << rt.Spigot(station_1_index=p, station_2_index=q)
+        ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q, output_column="{column}")
+"""
+
+
+def test_dry_run_of_a_script_looks_at_its_columns(command, observed, tmp_path):
+    script = tmp_path / "tree.py"
+    for column, code in (("NEW_DATA", 0), ("UVW", 1)):
+        script.write_text(SCRIPT.format(column=column))
+        result = command("run", script, observed, "--dry-run", code=code)
+        assert code == 0 or re.search("error: .*UVW", result.stderr)
+    assert "NEW_DATA" not in {c["name"] for c in rt.ms.inspect(observed)["columns"]}
+    assert np.isfinite(next(rt.ms.tiles(observed, ["DATA"]))["columns"]["DATA"]).all()
