@@ -4,8 +4,7 @@
 // column on its right, the scalar product of two vectors), or stacks of matrices [source,n,m], which are multiplied
 // matrix by matrix. Next to a stack, [source] is a stack of scalars, one for each matrix.
 // State: none. Result: dimensions by the rules of matrix multiplication; complex if any child is.
-// Flags: a cell is flagged where any element of any factor is. Derivative: exact, by dual numbers; in reverse mode, of
-// P = A B, A gains dL/dP B^H and B gains A^H dL/dP.
+// Flags: a cell is flagged where any element of any factor is. Derivative: exact.
 // MeqTrees: MatrixMultiply (stacks are added here). Smirnov 2011, A&A 527, A106, section 1.
 #include <algorithm>
 
@@ -179,108 +178,11 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
  protected:
   bool fits_device() const override { return largest_ <= MatrixMultiplyBody::kSmall; }
 
-  // The general way would do, but this is where trees of Jones matrices spend their time.
-  void pull_back(PullBack& pull) const override {
-    with_numbers(pull.inputs, [&]<class N, class Out>(Choice<N, Out>) {
-      Products<N> products;
-      for_each_pulled_cell<N>(pull, [&](const CellInput<N>& in, std::size_t i) { pull_cell(pull, in, i, products); });
-    });
-  }
-
  private:
   using Factor = MatrixFactor;
 
   static bool is_stacked(std::span<const TensorShape* const> children) {
     return std::any_of(children.begin(), children.end(), [](const auto* dims) { return dims->rank == 3; });
-  }
-
-  /// The products of the first one, two ... factors of one cell, and the adjoint of one of them.
-  template <class N>
-  struct Products {
-    std::vector<Factor> shape;
-    std::vector<std::vector<N>> values;
-    std::vector<N> factor, adjoint, next;
-  };
-
-  static double conjugate(double x) { return x; }
-  static Complex<double> conjugate(Complex<double> z) { return conj(z); }
-
-  template <class N>
-  void pull_cell(const PullBack& pull, const CellInput<N>& in, std::size_t cell, Products<N>& p) const {
-    const std::size_t n = in.n_children(), plane = pull.adjoint.cells_per_element();
-    bool stacked = false;
-    for (std::size_t i = 0; i < n; ++i) stacked = stacked || in.dims(i).rank == 3;
-    const std::size_t matrices = stacked ? static_cast<std::size_t>(dims()[0]) : 1;
-    p.shape.resize(n);
-    p.values.resize(n);
-    for (std::size_t s = 0; s < matrices; ++s) {
-      const auto element = [&](std::size_t i, const Factor& factor) {
-        return [&in, i, first = factor.first(s)](std::size_t e) { return in(i, first + e); };
-      };
-      for (std::size_t i = 0; i < n; ++i) {
-        const Factor factor(in.dims(i), stacked);
-        p.shape[i] = i == 0 ? factor : p.shape[i - 1] * factor;
-        p.values[i].resize(p.shape[i].elements());
-        if (i == 0)
-          for (std::size_t e = 0; e < factor.elements(); ++e) p.values[0][e] = in(0, factor.first(s) + e);
-        else if (i + 1 < n)  // the last product is the result
-          MatrixMultiplyBody::multiply(p.shape[i - 1], p.values[i - 1].data(), factor, element(i, factor),
-                                       p.values[i].data());
-      }
-      const std::size_t elements = p.shape[n - 1].elements();
-      p.adjoint.resize(elements);
-      for (std::size_t e = 0; e < elements; ++e) {
-        const std::size_t at = (s * elements + e) * plane + cell;
-        if constexpr (std::is_same_v<N, double>)
-          p.adjoint[e] = pull.adjoint.real()[at];
-        else
-          p.adjoint[e] = pull.adjoint.complex()[at];
-      }
-      for (std::size_t i = n - 1; i > 0; --i) {
-        const Factor factor(in.dims(i), stacked);
-        p.factor.resize(factor.elements());
-        for (std::size_t e = 0; e < factor.elements(); ++e) p.factor[e] = in(i, factor.first(s) + e);
-        p.next.assign(p.shape[i - 1].elements(), N{});
-        pull_product(p.shape[i - 1], p.values[i - 1].data(), factor, p.factor.data(), p.adjoint.data(), p.next.data(),
-                     [&](std::size_t e, N x) { pull.add(i, in.at(i, factor.first(s) + e), x); });
-        std::swap(p.adjoint, p.next);
-      }
-      const Factor first(in.dims(0), stacked);
-      for (std::size_t e = 0; e < first.elements(); ++e) pull.add(0, in.at(0, first.first(s) + e), p.adjoint[e]);
-    }
-  }
-
-  /// The adjoint of multiply(): adds to that of a, and gives that of each element of b to `add_b`.
-  template <class N, class AddB>
-  static void pull_product(const Factor& a, const N* a_values, const Factor& b, const N* b_values, const N* adjoint,
-                           N* a_adjoint, const AddB& add_b) {
-    if (a.rank == 0) {
-      for (std::size_t e = 0; e < b.elements(); ++e) {
-        a_adjoint[0] += adjoint[e] * conjugate(b_values[e]);
-        add_b(e, adjoint[e] * conjugate(a_values[0]));
-      }
-      return;
-    }
-    if (b.rank == 0) {
-      N sum{};
-      for (std::size_t e = 0; e < a.elements(); ++e) {
-        a_adjoint[e] += adjoint[e] * conjugate(b_values[0]);
-        sum += adjoint[e] * conjugate(a_values[e]);
-      }
-      return add_b(0, sum);
-    }
-    const auto inner = static_cast<std::size_t>(a.inner());
-    const std::size_t rows = a.rank == 2 ? static_cast<std::size_t>(a.rows) : 1;
-    const std::size_t columns = static_cast<std::size_t>(b.columns);
-    for (std::size_t k = 0; k < inner; ++k)
-      for (std::size_t j = 0; j < columns; ++j) {
-        N sum{};
-        for (std::size_t i = 0; i < rows; ++i) {
-          a_adjoint[i * inner + k] += adjoint[i * columns + j] * conjugate(b_values[k * columns + j]);
-          sum += conjugate(a_values[i * inner + k]) * adjoint[i * columns + j];
-        }
-        add_b(k * columns + j, sum);
-      }
   }
 
   std::size_t largest_ = 0;  // elements of the largest product on the way

@@ -36,10 +36,6 @@ class CellInput {
   bool has(std::size_t child) const { return child < operands_.size() && operands_[child].has_value(); }
   /// Dimensions of a child.
   const TensorShape& dims(std::size_t child) const { return operands_[child]->value->dims(); }
-  /// Where the value of an element of a child on this cell is among all of the child's.
-  std::size_t at(std::size_t child, std::size_t element) const {
-    return operands_[child]->offset + element * operands_[child]->plane;
-  }
 
   // Where the cell is; valid if the class declares the axis in kAxes.
   double time_s = 0, time_width_s = 0, frequency_hz = 0, frequency_width_hz = 0;

@@ -1,13 +1,11 @@
 // Nodes whose result on a cell depends on their children on that cell only: nearly all of them. A class writes one
 // function of one cell, templated on the number type; this file gives it broadcasting, real and complex numbers, exact
-// derivatives, forward (the same function on dual numbers) and in reverse (on traced ones), and devices.
+// derivatives and devices. What cannot be recorded is called cell by cell, on plain, dual and traced numbers.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <type_traits>
-#include <vector>
 
 #include "runtime/cell/cell_input.h"
 #include "runtime/cell/cell_program.h"
@@ -51,7 +49,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   }
 
   Capabilities capabilities() const override {
-    if constexpr (requires(const Derived& derived) { derived.body(); }) return {.device = this};
+    if constexpr (has_body()) return {.device = this};
     return {};
   }
 
@@ -60,22 +58,25 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
     return is_recordable() ? std::make_unique<ProgramKernel>() : Node::make_kernel();
   }
   bool is_recordable() const override {
-    if constexpr (requires(const Derived& derived) { derived.body(); })
-      return std::none_of(node_class().state.begin(), node_class().state.end(),
-                          [](const StateSpec& spec) { return spec.per_node; });
-    else
-      return false;
+    const auto& state = node_class().state;
+    return has_body() && std::none_of(state.begin(), state.end(), [](const StateSpec& spec) { return spec.per_node; });
+  }
+  /// A class that overrides evaluate() or complete() through another base class than this one overrides this as well.
+  bool does_nothing_else() const override {
+    if constexpr (requires { &Derived::evaluate, &Derived::complete; })
+      return std::is_same_v<decltype(&Derived::evaluate), void (CellNode::*)(Evaluation&) const> &&
+             std::is_same_v<decltype(&Derived::complete), void (DevicePath::*)(Evaluation&) const>;
+    return false;
   }
   std::size_t n_item() const override {
     if constexpr (requires(const Derived& derived) { derived.body().items(); })
       return static_cast<const Derived&>(*this).body().items();
-    else
-      return 1;
+    return 1;
   }
   std::vector<RecordedElement> record(std::span<const RecordedChild> children, bool is_complex,
                                       std::size_t item) const override {
     std::vector<RecordedElement> elements;
-    if constexpr (requires(const Derived& derived) { derived.body(); }) {
+    if constexpr (has_body()) {
       const auto& body = static_cast<const Derived&>(*this).body();
       with_numbers(is_complex, [&]<class N, class Out>(Choice<N, Out>) {
         const RecordedInput<Over<N, Recorded>> in(children);
@@ -117,7 +118,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   }
   bool has_program([[maybe_unused]] const memory::Device& device, [[maybe_unused]] int variant) const override {
     bool found = false;
-    if constexpr (requires(const Derived& derived) { derived.body(); }) {
+    if constexpr (has_body()) {
       using Body = decltype(static_cast<const Derived&>(*this).body());
       for_each_program([&]<class N, class Out, bool kDerivatives>(Choice<N, Out, kDerivatives>) {
         if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
@@ -128,7 +129,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   }
   void launch([[maybe_unused]] memory::Queue& queue, [[maybe_unused]] const CellJob& job,
               [[maybe_unused]] int variant) const override {
-    if constexpr (requires(const Derived& derived) { derived.body(); }) {
+    if constexpr (has_body()) {
       const auto body = static_cast<const Derived&>(*this).body();
       for_each_program([&]<class N, class Out, bool kDerivatives>(Choice<N, Out, kDerivatives>) {
         using Body = std::remove_const_t<decltype(body)>;
@@ -140,7 +141,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
 
   /// Bodies with the same bytes.
   bool is_like(const DevicePath& other) const override {
-    if constexpr (requires(const Derived& derived) { derived.body(); }) {
+    if constexpr (has_body()) {
       if (!node_class().differs_per_node()) return true;
       const auto body = static_cast<const Derived&>(*this).body();
       const auto others = static_cast<const Derived&>(static_cast<const CellNode&>(other)).body();
@@ -176,13 +177,21 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   void evaluate(Evaluation& evaluation) const override {
     with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
       const CellShape shape = result_cells(evaluation);
+      const std::vector<ParameterId> parameters = evaluation.parameters();
       Vells values = evaluation.make(number_type<Out>(), shape);
+      std::vector<Vells> derivatives(parameters.size());
+      for (Vells& derivative : derivatives) derivative = evaluation.make(number_type<Out>(), shape);
       bool done = false;
-      if constexpr (requires(const Derived& derived) { derived.body(); })
-        done = programs->fill(*this, evaluation, cell_detail::NumberTraits<N>::is_complex, values);
-      evaluation.set(done ? std::move(values) : fill<N, Out>(evaluation, shape, nullptr));
-      for (const ParameterId& parameter : evaluation.parameters())
-        evaluation.add(parameter, fill<Over<N, Dual<double>>, Over<Out, Dual<double>>>(evaluation, shape, &parameter));
+      if constexpr (has_body())
+        done = programs->fill(*this, evaluation, cell_detail::NumberTraits<N>::is_complex, values, parameters,
+                              derivatives);
+      if (!done) {
+        fill<N, Out>(evaluation, values, nullptr);
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+          fill<Over<N, Dual<double>>, Over<Out, Dual<double>>>(evaluation, derivatives[i], &parameters[i]);
+      }
+      evaluation.set(std::move(values));
+      for (std::size_t i = 0; i < parameters.size(); ++i) evaluation.add(parameters[i], std::move(derivatives[i]));
     });
     complete(evaluation);
   }
@@ -207,6 +216,8 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
 
   void pull_back(PullBack& pull) const override {
     with_numbers(pull.inputs, [&]<class N, class Out>(Choice<N, Out>) {
+      if constexpr (has_body())
+        if (programs->pull_back(*this, pull, cell_detail::NumberTraits<N>::is_complex)) return;
       pull_cells<Over<N, Traced<double>>, Over<Out, Traced<double>>>(pull);
     });
   }
@@ -241,22 +252,13 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
 #endif
   }
 
-  /// Calls body(in, i) for every cell i on which the result's adjoint is not zero, for classes that pull back by a
-  /// formula of their own.
-  template <class N, class Body>
-  static void for_each_pulled_cell(const PullBack& pull, const Body& body) {
-    CellInput<N> in = inputs<N>(pull.inputs, nullptr);
-    const std::size_t elements = pull.adjoint.dims().size(), plane = pull.adjoint.cells_per_element();
-    for_each_cell(pull.inputs.cells(), pull.adjoint.cells(), in, [&](std::size_t i) {
-      for (std::size_t e = 0; e < elements; ++e)
-        if (!cell_detail::is_zero(pull.adjoint, e * plane + i)) return body(in, i);
-    });
-  }
-
  private:
+  static constexpr bool has_body() {
+    return requires(const Derived& derived) { derived.body(); };
+  }
   /// What has the function of one cell: the body, or the node itself.
   decltype(auto) of_one_cell() const {
-    if constexpr (requires(const Derived& derived) { derived.body(); })
+    if constexpr (has_body())
       return static_cast<const Derived&>(*this).body();
     else
       return static_cast<const Derived&>(*this);
@@ -293,17 +295,15 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   }
 
   template <class N, class Out>
-  Vells fill(Evaluation& evaluation, const CellShape& shape, const ParameterId* parameter) const {
-    Vells target = evaluation.make(number_type<Out>(), shape);
+  void fill(const Evaluation& evaluation, Vells& target, const ParameterId* parameter) const {
     CellInput<N> in = inputs<N>(evaluation, parameter);
     const std::size_t elements = target.dims().size(), plane = target.cells_per_element();
     std::vector<Out> out(elements);
     const auto& body = of_one_cell();
-    for_each_cell(evaluation.cells(), shape, in, [&](std::size_t i) {
+    for_each_cell(evaluation.cells(), target.cells(), in, [&](std::size_t i) {
       body.cell(in, out.data());
       for (std::size_t e = 0; e < elements; ++e) cell_detail::store(target, e * plane + i, out[e]);
     });
-    return target;
   }
 
   template <class N, class Out>

@@ -8,6 +8,7 @@ class RecordableNode {};
 }  // namespace rimetree
 #else
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -85,6 +86,9 @@ class RecordableNode {
   virtual ~RecordableNode() = default;
   /// Whether nodes of its batch are recorded alike; no: it is evaluated in other ways, or by itself.
   virtual bool is_recordable() const = 0;
+  /// Whether evaluating the node does nothing but what its body and its rule for flags do: it may become a part of a
+  /// program with others.
+  virtual bool does_nothing_else() const = 0;
   /// How many items, of equally many elements, the body treats alike; 1: it is recorded as a whole.
   virtual std::size_t n_item() const = 0;
   /// Records one item, on real or complex numbers, and gives its elements. May throw program::NotRecordable.
@@ -103,36 +107,50 @@ program::Array array_of(const Vells& values);
 /// Tells a program where cells are.
 void set_coordinates(program::Data& data, const Cells& cells);
 
-/// The programs of nodes of one class and state: one for each set of children's types and axes.
+/// The programs of nodes of one class and state: one for each set of children's types and axes, and for each thing that
+/// is asked for. Each function gives false where the body cannot be recorded, and has then done nothing. `is_complex`:
+/// the numbers that the body works on. From any thread.
 class CellPrograms {
  public:
-  /// Fills the values of a node from its children's. `is_complex`: the numbers that its body works on. False: the body
-  /// cannot be recorded, and nothing has been done. From any thread.
-  bool fill(const RecordableNode& node, const Evaluation& evaluation, bool is_complex, Vells& target);
+  CellPrograms();
+  ~CellPrograms();
+  CellPrograms(const CellPrograms&) = delete;
+  /// Fills the values of a node from its children's.
+  bool fill(const RecordableNode& node, const Evaluation& evaluation, bool is_complex, Vells& values);
+  /// The same with derivatives, one for each of the parameters.
+  bool fill(const RecordableNode& node, const Evaluation& evaluation, bool is_complex, Vells& values,
+            std::span<const ParameterId> parameters, std::span<Vells> derivatives);
+  /// Adds to the adjoints of a node's children.
+  bool pull_back(const RecordableNode& node, const PullBack& pull, bool is_complex);
   /// Why a body could not be recorded; empty if there was none that could not.
   std::string why_not() const;
+  /// Threads among which the cells of one node are divided; nullptr: whoever calls does them all.
+  void divide_among(ThreadPool* threads) { threads_ = threads; }
 
  private:
-  struct Entry {
-    std::string key;
-    std::optional<program::Program> program;
-    std::size_t n_item = 1;
-    std::string why_not;
-  };
-  std::shared_ptr<const Entry> find(const RecordableNode& node, const Evaluation& evaluation, bool is_complex,
-                                    const CellShape& cells);
+  struct Entry;
+  struct Task;
+  const Entry& find(const RecordableNode& node, const Task& task);
+  std::unique_ptr<Entry> make(const RecordableNode& node, const Task& task) const;
+  bool run(const RecordableNode& node, const Task& task);
 
-  mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<const Entry> > entries_;
+  mutable std::mutex mutex_;  // of those who add entries; whoever looks for one does not wait
+  std::vector<std::unique_ptr<const Entry> > entries_;
+  std::atomic<const Entry*> last_ = nullptr;
+  ThreadPool* threads_ = nullptr;
 };
 
 /// Nodes of one batch differ in nothing that their bodies know: they share their programs.
 class ProgramKernel final : public BatchKernel {
  public:
+  ProgramKernel();
   void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override;
+  void pull_back(BatchContext& context, std::span<PullBack* const> batch) override;
 
  private:
-  std::shared_ptr<CellPrograms> programs_ = std::make_shared<CellPrograms>();
+  void share(const Node& node) const;
+  void note(BatchContext& context, const Node& node) const;
+  std::shared_ptr<CellPrograms> programs_;
 };
 
 }  // namespace rimetree

@@ -48,18 +48,6 @@ class Transposition : public CellNode<Derived> {
 
   TransposeBody body() const { return {this->dims(), static_cast<const Derived*>(this)->conjugates()}; }
 
-  /// Adjoints go back to where their elements came from, conjugated if these were.
-  void pull_back(PullBack& pull) const override {
-    if (pull.child(0) == nullptr) return;
-    const TransposeBody transposed = body();
-    const std::size_t plane = pull.adjoint.cells_per_element();
-    for (std::size_t e = 0; e < transposed.dims.size(); ++e)
-      for (std::size_t i = 0, to = transposed.source_of(e) * plane; i < plane; ++i) {
-        const Complex<double> z = pull.adjoint.at(e, i);
-        pull.add(0, to + i, transposed.conjugate ? conj(z) : z);
-      }
-  }
-
   void combine_flags(Evaluation& evaluation) const override {
     const Flags& of_child = evaluation.child(0).flags;
     if (of_child.planes() < 2) return;  // the default rule gives the same

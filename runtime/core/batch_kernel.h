@@ -71,9 +71,11 @@ class BatchKernel {
     return false;
   }
 
- private:
-  /// They turn exceptions into failures.
+ protected:
+  /// Turns exceptions into failures.
   static void guarded_evaluate(Evaluation& evaluation);
+
+ private:
   static void guarded_pull_back(PullBack& pull);
 };
 

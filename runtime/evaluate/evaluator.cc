@@ -12,6 +12,7 @@
 #include "runtime/core/solver_node.h"
 #include "runtime/evaluate/contract.h"
 #include "runtime/evaluate/evaluator_pass.h"
+#include "runtime/evaluate/fusion.h"
 
 namespace rimetree {
 
@@ -49,6 +50,8 @@ double TimingReport::overhead_seconds() const {
   for (const auto& [name, timing] : classes) inside += timing.seconds;
   return total_seconds - inside;
 }
+
+Evaluator::~Evaluator() = default;
 
 Evaluator::Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options)
     : written_(std::move(forest)),
@@ -285,14 +288,11 @@ void Evaluator::run_wave(Pass& pass, std::span<const int> roots) {
     for (const int child : forest_->children(node))
       if (child >= 0) pass.needed[child] = true;
   }
-  std::vector<int> members;
-  for (std::size_t k = 0; k < nodes.size();) {
-    const int batch = plan_->batch_of(nodes[k]);
-    members.clear();
-    for (; k < nodes.size() && plan_->batch_of(nodes[k]) == batch; ++k)
-      if (pass.needed[nodes[k]]) members.push_back(nodes[k]);
-    if (!members.empty()) run_batch(pass, members);
-  }
+  find_parts(pass);
+  std::vector<int> wanted;
+  for (const int node : nodes)
+    if (pass.needed[node] && (!pass.has_parts || pass.part_of[node] < 0)) wanted.push_back(node);
+  run_nodes(pass, wanted);
 }
 
 void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
@@ -340,6 +340,10 @@ void Evaluator::run_batch(Pass& pass, std::span<const int> nodes) {
     ++timing.batches;
     for (Evaluation& evaluation : evaluations) Contract::finish(evaluation);
   }
+  take_results(pass, nodes, made);
+}
+
+void Evaluator::take_results(Pass& pass, std::span<const int> nodes, std::span<std::shared_ptr<Result>> made) {
   finish_made(nodes, made);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const int node = nodes[i];

@@ -19,6 +19,7 @@
 
 namespace rimetree {
 
+class Fusion;
 class Objective;
 struct ResidualSums;
 
@@ -66,6 +67,9 @@ struct EvaluatorOptions {
   /// Whether trees are evaluated node by node as they are written, and sums over sources not taken together. Nothing:
   /// as the environment variable RIMETREE_AS_WRITTEN says (1 or 0), by default they are taken together.
   std::optional<bool> as_written;
+  /// Whether chains and trees of nodes of one cell are evaluated as one program (fusion.h). Nothing: as the environment
+  /// variable RIMETREE_FUSE says (1 or 0), by default they are.
+  std::optional<bool> fuse;
 };
 
 /// A real number and its derivatives.
@@ -90,6 +94,7 @@ class Evaluator {
  public:
   /// Throws Error where a device cannot be used.
   explicit Evaluator(std::shared_ptr<Forest> forest, EvaluatorOptions options = {});
+  ~Evaluator();
 
   /// Results of `roots` (indices of nodes). Throws Cancelled, memory::OutOfMemory; failures of nodes are in their
   /// results. Not reentrant.
@@ -163,6 +168,7 @@ class Evaluator {
   struct Pass;        // one evaluate() call
   struct Refused {};  // thrown where a plan does not suit the data, and another one has to be made
   bool is_as_written() const;
+  bool fuses() const;
   void make_plan();
   void check_made(const Pass& pass, std::span<const int> nodes);
   void check_made(const Pass& pass, int node, std::vector<int>& refused) const;
@@ -184,7 +190,13 @@ class Evaluator {
   bool keeps(const Pass& pass, int node) const;
   Pass prepare(const Request& request, const std::vector<int>& roots, Cancellation& cancellation);
   void run_wave(Pass& pass, std::span<const int> roots);
+  void find_parts(Pass& pass) const;
+  void run_nodes(Pass& pass, std::span<const int> nodes);
   void run_batch(Pass& pass, std::span<const int> nodes);
+  struct GroupRun;
+  std::vector<int> run_groups(Pass& pass, std::span<const int> roots);
+  void run_programs(Pass& pass, std::span<const int> nodes, std::span<const GroupRun> runs);
+  void take_results(Pass& pass, std::span<const int> nodes, std::span<std::shared_ptr<Result>> made);
   DeviceContext* place(const Pass& pass, std::span<const int> nodes, std::vector<DevicePlan>& plans) const;
   bool feeds_devices(std::span<const int> nodes) const;
   bool is_expected_on_device(const Batch& batch, const CellShape& cells) const;
@@ -218,8 +230,9 @@ class Evaluator {
   std::vector<int> asked_;     // nodes that were asked for though nothing in the evaluated forest needs them
   std::vector<bool> refused_;  // by node: must be read as written
   std::unique_ptr<const Plan> plan_;
-  std::uint64_t n_plan_ = 0;    // how many have been made
-  std::uint64_t plan_version_;  // of the forest, when it was planned
+  std::unique_ptr<Fusion> fusion_;  // nothing: no nodes are evaluated as parts of others
+  std::uint64_t n_plan_ = 0;        // how many have been made
+  std::uint64_t plan_version_;      // of the forest, when it was planned
   std::uint64_t call_ = 0;
   EvaluatorOptions options_;
   ThreadPool threads_;

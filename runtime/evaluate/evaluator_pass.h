@@ -23,6 +23,9 @@ struct Evaluator::Pass {
   std::vector<ResultPtr> result{};       // by node: alive in this call
   std::vector<int> waiting_consumers{};  // by node: consumers still to be evaluated in this call
   std::vector<bool> needed{};            // by node: to be computed in the current wave
+  std::vector<int> part_of{};            // by node: the consumer that it is evaluated as a part of; -1: by itself
+  std::vector<bool> has_part{};          // by node
+  bool has_parts = false;                // whether any has
   std::vector<bool> is_root{};
   bool step = false;  // see evaluate_step()
   Placing placing = Placing::roots_on_host;

@@ -12,6 +12,7 @@
 #include "runtime/core/cell_loop.h"
 #include "runtime/core/pull_back.h"
 #include "runtime/evaluate/evaluator_pass.h"
+#include "runtime/evaluate/fusion.h"
 
 namespace rimetree {
 
@@ -58,6 +59,12 @@ bool Evaluator::is_as_written() const {
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
+bool Evaluator::fuses() const {
+  if (options_.fuse) return *options_.fuse;
+  const char* value = std::getenv("RIMETREE_FUSE");
+  return value == nullptr || std::strcmp(value, "0") != 0;
+}
+
 /// Rewrites the forest and plans it; what was kept of nodes that were there before and are not now is let go.
 void Evaluator::make_plan() {
   plan_ = nullptr;
@@ -72,7 +79,9 @@ void Evaluator::make_plan() {
     else
       rewriting_ = nullptr;
   }
+  fusion_ = nullptr;
   plan_ = std::make_unique<Plan>(*forest_);
+  if (fuses()) fusion_ = std::make_unique<Fusion>(*forest_, *plan_);
   plan_version_ = written_->plan_version();
   ++n_plan_;
   kept_.resize(written_->size());

@@ -63,13 +63,15 @@ struct PlainOf<Dual<T>> {
 template <class T>
 using Plain = typename PlainOf<T>::type;
 
-// Real functions in the project's namespace, so that bodies call them unqualified on plain and dual numbers alike.
+// Real functions in the project's namespace, so that bodies call them unqualified on plain, dual and other numbers
+// alike.
+using std::abs, std::acos, std::asin, std::atan, std::atan2, std::cos, std::cosh, std::exp, std::hypot, std::log,
+    std::log1p, std::pow, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
 #define RT_REAL_FUNCTION(name, derivative) \
-  using std::name;                         \
   template <class T>                       \
   RT_HD Dual<T> name(Dual<T> a) {          \
     const T x = a.v;                       \
-    const T y = std::name(x);              \
+    const T y = name(x);                   \
     (void)x, (void)y;                      \
     return {y, a.d * (derivative)};        \
   }
@@ -77,44 +79,40 @@ RT_REAL_FUNCTION(exp, y)
 RT_REAL_FUNCTION(log, T(1) / x)
 RT_REAL_FUNCTION(log1p, T(1) / (T(1) + x))
 RT_REAL_FUNCTION(sqrt, T(1) / (T(2) * y))
-RT_REAL_FUNCTION(sin, std::cos(x))
-RT_REAL_FUNCTION(cos, -std::sin(x))
+RT_REAL_FUNCTION(sin, cos(x))
+RT_REAL_FUNCTION(cos, -sin(x))
 RT_REAL_FUNCTION(tan, T(1) + y * y)
-RT_REAL_FUNCTION(asin, T(1) / std::sqrt(T(1) - x * x))
-RT_REAL_FUNCTION(acos, -T(1) / std::sqrt(T(1) - x * x))
+RT_REAL_FUNCTION(asin, T(1) / sqrt(T(1) - x * x))
+RT_REAL_FUNCTION(acos, -T(1) / sqrt(T(1) - x * x))
 RT_REAL_FUNCTION(atan, T(1) / (T(1) + x * x))
-RT_REAL_FUNCTION(sinh, std::cosh(x))
-RT_REAL_FUNCTION(cosh, std::sinh(x))
+RT_REAL_FUNCTION(sinh, cosh(x))
+RT_REAL_FUNCTION(cosh, sinh(x))
 RT_REAL_FUNCTION(tanh, T(1) - y * y)
 #undef RT_REAL_FUNCTION
 
-using std::atan2;
 template <class T>
 RT_HD Dual<T> atan2(Dual<T> y, Dual<T> x) {
   const T r2 = x.v * x.v + y.v * y.v;
-  return {std::atan2(y.v, x.v), (y.d * x.v - x.d * y.v) / r2};
+  return {atan2(y.v, x.v), (y.d * x.v - x.d * y.v) / r2};
 }
 
-using std::pow;
 template <class T>
 RT_HD Dual<T> pow(Dual<T> a, Dual<T> b) {
-  const T y = std::pow(a.v, b.v);
+  const T y = pow(a.v, b.v);
   // Each term only where it is not zero: log(a) of a non-positive base must not spoil d/da, nor 0^-1 the slope of a^0.
-  const T da = a.d != T(0) && b.v != T(0) ? a.d * b.v * std::pow(a.v, b.v - T(1)) : T(0);
-  const T db = b.d != T(0) && y != T(0) ? b.d * y * std::log(a.v) : T(0);
+  const T da = a.d != T(0) && b.v != T(0) ? a.d * b.v * pow(a.v, b.v - T(1)) : T(0);
+  const T db = b.d != T(0) && y != T(0) ? b.d * y * log(a.v) : T(0);
   return {y, da + db};
 }
 
-using std::abs;
 template <class T>
 RT_HD Dual<T> abs(Dual<T> a) {
   return a.v < T(0) ? -a : a;
 }
 
-using std::hypot;
 template <class T>
 RT_HD Dual<T> hypot(Dual<T> a, Dual<T> b) {
-  const T r = std::hypot(a.v, b.v);
+  const T r = hypot(a.v, b.v);
   return {r, r != T(0) ? (a.v * a.d + b.v * b.d) / r : T(0)};
 }
 

@@ -4,7 +4,9 @@
 #include <bit>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
+#include "runtime/program/join.h"
 #include "runtime/program/program.h"
 
 namespace rimetree::program {
@@ -34,10 +36,14 @@ class Compiler {
 
   void compile() {
     find_axes();
+    // What is added up over items may go to numbers that do not vary along them.
+    for (const Output& output : outputs_)
+      for (const std::int32_t name : {output.re, output.im})
+        if (name >= 0) all_ |= axes_[resolved(static_cast<Name>(name))] & kItems;
     find_uses();
-    join_pairs();
+    join_pairs(operations_, axes_, uses_);
     find_uses();
-    join_sums();
+    join_sums(operations_, axes_, uses_);
     find_uses();
     for (std::size_t i = 0; i < operations_.size(); ++i)
       if (uses_[i] > 0 && !is_leaf(i)) levels_.emplace(axes_[i], 0);
@@ -49,6 +55,7 @@ class Compiler {
               [](Axes a, Axes b) { return std::pair(std::popcount(a), a) < std::pair(std::popcount(b), b); });
     for (Name i = 0; i < operations_.size(); ++i)
       if (uses_[i] > 0 && operations_[i].op == Op::load) twin_[key_of(operations_[i].from())] = i;
+    find_sines();
     row_.assign(operations_.size(), -1);
     global_.assign(operations_.size(), -1);
     for (const Axes level : order) find_globals(level);
@@ -68,18 +75,8 @@ class Compiler {
   using What = Program::Instruction::What;
   static constexpr std::int32_t kFirstLocal = 1 << 28;
 
-  Name operand(Name i, int k) const { return resolved(static_cast<Name>(operations_[i].operand[k])); }
-  /// Through what changes derivatives only.
-  Name resolved(Name i) const {
-    for (;;) {
-      if (operations_[i].op == Op::detach)
-        i = static_cast<Name>(operations_[i].operand[0]);
-      else if (operations_[i].op == Op::with_value)
-        i = static_cast<Name>(operations_[i].operand[1]);
-      else
-        return i;
-    }
-  }
+  Name operand(Name i, int k) const { return operand_of(operations_, i, k); }
+  Name resolved(Name i) const { return resolved_name(operations_, i); }
   bool is_leaf(Name i) const { return operands_of(operations_[i].op) == 0; }
 
   void find_axes() {
@@ -105,46 +102,6 @@ class Compiler {
     for (Name i = operations_.size(); i-- > 0;)
       if (uses_[i] > 0)
         for (int k = 0; k < operands_of(operations_[i].op); ++k) ++uses_[operand(i, k)];
-  }
-
-  /// Products that are read once, where they are added up, go there.
-  void join_pairs() {
-    for (Name i = 0; i < operations_.size(); ++i) {
-      Operation& sum = operations_[i];
-      if (uses_[i] == 0 || (sum.op != Op::add && sum.op != Op::subtract)) continue;
-      const Name a = operand(i, 0), b = operand(i, 1);
-      const auto joins = [&](Name x) {
-        return operations_[x].op == Op::multiply && uses_[x] == 1 && axes_[x] == axes_[i];
-      };
-      const auto factor = [&](Name x, int k) { return static_cast<std::int32_t>(operand(x, k)); };
-      const auto other = [](Name x) { return static_cast<std::int32_t>(x); };
-      const bool adds = sum.op == Op::add;
-      if (a != b && joins(a) && joins(b))
-        sum = {.op = adds ? Op::products_sum : Op::products_difference,
-               .operand = {factor(a, 0), factor(a, 1), factor(b, 0), factor(b, 1)}};
-      else if (joins(a))
-        sum = {.op = adds ? Op::multiply_add : Op::multiply_sub, .operand = {factor(a, 0), factor(a, 1), other(b), -1}};
-      else if (joins(b))
-        sum = {.op = adds ? Op::multiply_add : Op::negate_add, .operand = {factor(b, 0), factor(b, 1), other(a), -1}};
-    }
-  }
-
-  /// Sums of products that are read once, where they are added to a sum, go there.
-  void join_sums() {
-    for (Name i = 0; i < operations_.size(); ++i) {
-      Operation& sum = operations_[i];
-      if (uses_[i] == 0 || sum.op != Op::add) continue;
-      for (const int k : {1, 0}) {
-        const Name x = operand(i, k), other = operand(i, 1 - k);
-        const Operation& products = operations_[x];
-        if (products.op != Op::products_sum && products.op != Op::products_difference) continue;
-        if (uses_[x] != 1 || axes_[x] != axes_[i]) continue;
-        sum.op = products.op == Op::products_sum ? Op::add_products_sum : Op::add_products_difference;
-        std::copy_n(products.operand, 4, sum.operand);
-        sum.operand[4] = static_cast<std::int32_t>(other);
-        break;
-      }
-    }
   }
 
   /// What a level has to leave for others.
@@ -223,16 +180,52 @@ class Compiler {
     return row_[i];
   }
 
-  /// The operations of a level, in order, and for each number where it is read last: by operation number k at 2 k + 1,
-  /// by the stores after it at 2 k + 2.
-  std::vector<Name> schedule(Axes level) {
-    std::vector<Name> order;
-    last_.assign(operations_.size(), 0);
-    for (Name i = 0; i < operations_.size(); ++i) {
-      if (uses_[i] == 0 || is_leaf(i) || axes_[i] != level) continue;
-      order.push_back(i);
-      for (int k = 0; k < operands_of(operations_[i].op); ++k) last_[operand(i, k)] = 2 * order.size() - 1;
+  /// The operations of a level: one after the other as they were recorded, but each that has all of its operands by
+  /// then follows at once, so that few numbers wait (the terms of a sum, say).
+  std::vector<Name> ordered(Axes level) const {
+    std::vector<Name> members;
+    for (Name i = 0; i < operations_.size(); ++i)
+      if (uses_[i] > 0 && !is_leaf(i) && axes_[i] == level) members.push_back(i);
+    // Of each, how many operands are made on this level, and who reads it.
+    std::unordered_map<Name, std::vector<Name>> readers;
+    std::vector<std::uint8_t> waits(operations_.size(), 0);
+    const auto for_each_made = [&](Name i, const auto& f) {
+      for (int k = 0; k < operands_of(operations_[i].op); ++k) {
+        const Name from = operand(i, k);
+        if (axes_[from] == level && !is_leaf(from)) f(from);
+      }
+    };
+    for (const Name i : members)
+      for_each_made(i, [&](Name from) {
+        readers[from].push_back(i);
+        ++waits[i];
+      });
+    std::vector<Name> order, next;
+    order.reserve(members.size());
+    std::vector<bool> taken(operations_.size(), false);
+    for (const Name first : members) {
+      if (waits[first] == 0 && !taken[first]) next.push_back(first);
+      while (!next.empty()) {
+        const Name i = next.back();
+        next.pop_back();
+        taken[i] = true;
+        order.push_back(i);
+        const auto found = readers.find(i);
+        if (found == readers.end()) continue;
+        for (auto reader = found->second.rbegin(); reader != found->second.rend(); ++reader)
+          if (--waits[*reader] == 0) next.push_back(*reader);
+      }
     }
+    return order;
+  }
+
+  /// Those, and for each number where it is read last: by operation number k at 2 k + 1, by the stores after it at
+  /// 2 k + 2.
+  std::vector<Name> schedule(Axes level) {
+    const std::vector<Name> order = ordered(level);
+    last_.assign(operations_.size(), 0);
+    for (std::size_t at = 0; at < order.size(); ++at)
+      for (int k = 0; k < operands_of(operations_[order[at]].op); ++k) last_[operand(order[at], k)] = 2 * at + 1;
     if (level != all_) return order;
     std::vector<std::size_t> made(operations_.size(), 0);
     for (std::size_t at = 0; at < order.size(); ++at) made[order[at]] = at + 1;
@@ -317,13 +310,20 @@ class Compiler {
     for (int k = 0; k < n; ++k) release(operand(i, k), level.axes, now);
   }
 
-  /// The cosine of what this is the sine of, or the reverse, if it is made on the same level; itself: none.
+  /// The cosine of what this is the sine of, or the reverse, if it is made as well; itself: none.
   Name partner(Name i) const {
-    if (operations_[i].op != Op::sin && operations_[i].op != Op::cos) return i;
-    const Op wanted = operations_[i].op == Op::sin ? Op::cos : Op::sin;
-    for (Name j = i + 1; j < std::min(operations_.size(), i + 16); ++j)
-      if (operations_[j].op == wanted && uses_[j] > 0 && operand(j, 0) == operand(i, 0)) return j;
-    return i;
+    const auto pair = sine_and_cosine_.find(operand(i, 0));
+    if (pair == sine_and_cosine_.end() || (pair->second[0] != i && pair->second[1] != i)) return i;
+    const Name other = pair->second[0] == i ? pair->second[1] : pair->second[0];
+    return other == kNone || done_[other] ? i : other;
+  }
+  void find_sines() {
+    for (Name i = 0; i < operations_.size(); ++i) {
+      const Op op = operations_[i].op;
+      if (uses_[i] == 0 || (op != Op::sin && op != Op::cos)) continue;
+      const auto at = sine_and_cosine_.try_emplace(operand(i, 0), std::array<Name, 2>{kNone, kNone}).first;
+      at->second[op == Op::sin ? 0 : 1] = i;
+    }
   }
 
   /// Those of the outputs whose numbers are complete after so many operations.
@@ -376,6 +376,8 @@ class Compiler {
   std::vector<bool> read_above_, done_;
   std::vector<std::vector<std::size_t>> ready_;
   std::map<LoadKey, Name> twin_;
+  static constexpr Name kNone = ~Name{0};
+  std::unordered_map<Name, std::array<Name, 2>> sine_and_cosine_;  // by operand
   std::vector<std::int32_t> free_constants_, free_locals_;
   std::int32_t n_constant_ = 0, n_local_ = 0;
 };

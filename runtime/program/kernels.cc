@@ -40,15 +40,20 @@ void ternary(const Call& call, std::size_t n) {
   double* out = call.out[0];
   for (std::size_t i = 0; i < n; i += hn::Lanes(D())) hn::StoreU(F()(take(a, i), take(b, i), take(c, i)), D(), out + i);
 }
+/// a b, or 0 where a is 0.
+template <bool kWeighs>
+HWY_INLINE V multiplied(V a, V b) {
+  return kWeighs ? hn::IfThenZeroElse(hn::Eq(a, hn::Zero(D())), hn::Mul(a, b)) : hn::Mul(a, b);
+}
 /// a b + c d or a b - c d; with kAdds it is added to a fifth number. Jones terms and brightness are constants more
 /// often than not, which are then read once.
-template <bool kSubtracts, bool kAdds>
+template <bool kSubtracts, bool kAdds, bool kWeighs = false>
 void products(const Call& call, std::size_t n) {
   const Row a = call.in[0], b = call.in[1], c = call.in[2], e = call.in[3], sum = call.in[4];
   double* out = call.out[0];
   const auto each = [&](const auto& second, const auto& fourth) {
     for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
-      const V p = hn::Mul(take(a, i), second(i)), q = hn::Mul(take(c, i), fourth(i));
+      const V p = multiplied<kWeighs>(take(a, i), second(i)), q = multiplied<kWeighs>(take(c, i), fourth(i));
       V r = kSubtracts ? hn::Sub(p, q) : hn::Add(p, q);
       if constexpr (kAdds) r = hn::Add(take(sum, i), r);
       hn::StoreU(r, D(), out + i);
@@ -89,12 +94,15 @@ RT_VECTOR_FUNCTION(Divide, (V a, V b), hn::Div(a, b))
 RT_VECTOR_FUNCTION(Less, (V a, V b), hn::IfThenElseZero(hn::Lt(a, b), hn::Set(D(), 1.0)))
 RT_VECTOR_FUNCTION(LessEqual, (V a, V b), hn::IfThenElseZero(hn::Le(a, b), hn::Set(D(), 1.0)))
 RT_VECTOR_FUNCTION(Equal, (V a, V b), hn::IfThenElseZero(hn::Eq(a, b), hn::Set(D(), 1.0)))
-RT_VECTOR_FUNCTION(Weigh, (V a, V b), hn::IfThenZeroElse(hn::Eq(a, hn::Zero(D())), hn::Mul(a, b)))
+RT_VECTOR_FUNCTION(Weigh, (V a, V b), multiplied<true>(a, b))
 RT_VECTOR_FUNCTION(WithValue, (V, V b), b)
 RT_VECTOR_FUNCTION(Select, (V a, V b, V c), hn::IfThenElse(hn::Eq(a, hn::Zero(D())), c, b))
 RT_VECTOR_FUNCTION(MultiplyAdd, (V a, V b, V c), hn::Add(hn::Mul(a, b), c))
 RT_VECTOR_FUNCTION(MultiplySub, (V a, V b, V c), hn::Sub(hn::Mul(a, b), c))
 RT_VECTOR_FUNCTION(NegateAdd, (V a, V b, V c), hn::Sub(c, hn::Mul(a, b)))
+RT_VECTOR_FUNCTION(WeighAdd, (V a, V b, V c), hn::Add(multiplied<true>(a, b), c))
+RT_VECTOR_FUNCTION(WeighSub, (V a, V b, V c), hn::Sub(multiplied<true>(a, b), c))
+RT_VECTOR_FUNCTION(NegateWeighAdd, (V a, V b, V c), hn::Sub(c, multiplied<true>(a, b)))
 
 struct ProductError {
   HWY_INLINE V operator()(V a, V b) const {
@@ -197,6 +205,45 @@ void join(const double* re, const double* im, double* pairs, std::size_t n) {
   for (; i < n; ++i) pairs[2 * i] = re[i], pairs[2 * i + 1] = im[i];
 }
 
+void add(const double* numbers, double* to, std::size_t n) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::LoadU(d, numbers + i)), d, to + i);
+  for (; i < n; ++i) to[i] += numbers[i];
+}
+void add_joined(const double* re, const double* im, double* pairs, std::size_t n) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    V a, b;
+    hn::LoadInterleaved2(d, pairs + 2 * i, a, b);
+    hn::StoreInterleaved2(hn::Add(a, hn::LoadU(d, re + i)), hn::Add(b, hn::LoadU(d, im + i)), d, pairs + 2 * i);
+  }
+  for (; i < n; ++i) pairs[2 * i] += re[i], pairs[2 * i + 1] += im[i];
+}
+// In kStep sums, whatever the length of vectors is.
+double sum(const double* numbers, std::size_t n) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN double sums[kStep] = {};
+  std::size_t i = 0;
+  if (n >= kStep) {
+    constexpr std::size_t kMost = kStep / 2;  // vectors of at least two
+    V parts[kMost];
+    const std::size_t vectors = kStep / lanes;
+    if (vectors <= kMost) {
+      for (std::size_t k = 0; k < vectors; ++k) parts[k] = hn::Zero(d);
+      for (; i + kStep <= n; i += kStep)
+        for (std::size_t k = 0; k < vectors; ++k) parts[k] = hn::Add(parts[k], hn::LoadU(d, numbers + i + k * lanes));
+      for (std::size_t k = 0; k < vectors; ++k) hn::Store(parts[k], d, sums + k * lanes);
+    }
+  }
+  for (; i < n; ++i) sums[i % kStep] += numbers[i];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
 void fill_table(Kernel* table) {
   const auto set = [table](Op op, Kernel kernel) { table[static_cast<int>(op)] = kernel; };
   set(Op::negate, &unary<Negate>);
@@ -237,6 +284,13 @@ void fill_table(Kernel* table) {
   set(Op::products_difference, &products<true, false>);
   set(Op::add_products_sum, &products<false, true>);
   set(Op::add_products_difference, &products<true, true>);
+  set(Op::weigh_add, &ternary<WeighAdd>);
+  set(Op::weigh_sub, &ternary<WeighSub>);
+  set(Op::negate_weigh_add, &ternary<NegateWeighAdd>);
+  set(Op::weighed_sum, &products<false, false, true>);
+  set(Op::weighed_difference, &products<true, false, true>);
+  set(Op::add_weighed_sum, &products<false, true, true>);
+  set(Op::add_weighed_difference, &products<true, true, true>);
   set(Op::sin_cos, &sine_and_cosine);
 }
 
@@ -250,6 +304,9 @@ namespace rimetree::program {
 HWY_EXPORT(fill_table);
 HWY_EXPORT(split);
 HWY_EXPORT(join);
+HWY_EXPORT(add);
+HWY_EXPORT(add_joined);
+HWY_EXPORT(sum);
 
 Kernel kernel_of(Op op) {
   static const auto table = [] {
@@ -266,6 +323,12 @@ void split_complex(const double* pairs, double* re, double* im, std::size_t n) {
 void join_complex(const double* re, const double* im, double* pairs, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(join)(re, im, pairs, n);
 }
+
+void add_numbers(const double* numbers, double* to, std::size_t n) { HWY_DYNAMIC_DISPATCH(add)(numbers, to, n); }
+void add_complex(const double* re, const double* im, double* pairs, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(add_joined)(re, im, pairs, n);
+}
+double sum_numbers(const double* numbers, std::size_t n) { return HWY_DYNAMIC_DISPATCH(sum)(numbers, n); }
 
 double apply(Op op, double a, double b, double c) {
   const double given[] = {a, b, c};

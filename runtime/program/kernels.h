@@ -36,6 +36,13 @@ void split_complex(const double* pairs, double* re, double* im, std::size_t n);
 /// The reverse.
 void join_complex(const double* re, const double* im, double* pairs, std::size_t n);
 
+/// to += numbers.
+void add_numbers(const double* numbers, double* to, std::size_t n);
+/// The same for pairs.
+void add_complex(const double* re, const double* im, double* pairs, std::size_t n);
+/// The sum of n numbers, in an order that is the same for all instruction sets.
+double sum_numbers(const double* numbers, std::size_t n);
+
 /// One operation on single numbers, by the same kernels.
 double apply(Op op, double a, double b = 0, double c = 0);
 

@@ -48,12 +48,19 @@ enum class Op : std::uint8_t {
   multiply_add,  ///< a b + c, rounded twice
   multiply_sub,  ///< a b - c, rounded twice
   negate_add,    ///< c - a b, rounded twice
+  weigh_add,     ///< the same three with weigh for the product
+  weigh_sub,
+  negate_weigh_add,
   // Of four, as if made of those above: complex products.
   products_sum,         ///< a b + c d, each product rounded
   products_difference,  ///< a b - c d, each product rounded
+  weighed_sum,          ///< the same two with weigh for the products
+  weighed_difference,
   // Of five: those added to a sum.
   add_products_sum,         ///< e + (a b + c d)
   add_products_difference,  ///< e + (a b - c d)
+  add_weighed_sum,
+  add_weighed_difference,
   // Of one, with two outcomes.
   sin_cos,
 };
@@ -63,8 +70,8 @@ constexpr int operands_of(Op op) {
   if (op <= Op::coordinate) return 0;
   if (op <= Op::detach || op == Op::sin_cos) return 1;
   if (op <= Op::with_value) return 2;
-  if (op <= Op::negate_add) return 3;
-  return op <= Op::products_difference ? 4 : 5;
+  if (op <= Op::negate_weigh_add) return 3;
+  return op <= Op::weighed_difference ? 4 : 5;
 }
 
 inline constexpr int kMostOperands = 5;

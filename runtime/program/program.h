@@ -48,6 +48,8 @@ struct Data {
   CellShape cells;                    ///< of the result
   const double* coordinates[4] = {};  ///< by Coordinate, along the axis
   bool adds = false;                  ///< to what the outputs hold, where several cells may share a number
+  /// Several calls share the cells of one run, unless they are added up: this is number `part` of `n_part`.
+  std::size_t part = 0, n_part = 1;
 };
 
 class Program {

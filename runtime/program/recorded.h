@@ -51,6 +51,7 @@ class Recorded {
   friend RecordedCondition operator<=(Recorded a, Recorded b) { return compared(Op::less_equal, a, b); }
   friend RecordedCondition operator>=(Recorded a, Recorded b) { return compared(Op::less_equal, b, a); }
   friend RecordedCondition operator==(Recorded a, Recorded b) { return compared(Op::equal, a, b); }
+  friend bool operator!=(Recorded a, Recorded b) { return !static_cast<bool>(a == b); }
 
   static Recorded made(Op op, Recorded a) { return named(program::Recording::current().make(op, a.name_)); }
   static Recorded made(Op op, Recorded a, Recorded b) {

@@ -165,7 +165,13 @@ class Runner {
     if (level.instructions.empty()) return;
     const std::size_t total = size(level.axes);
     together_ = level.axes == 0 ? ~std::size_t{0} : 0;
-    for (std::size_t first = 0; first < total; first += kBlock) {
+    std::size_t begin = 0, end = total;
+    if (data_.n_part > 1 && &level == &program_.levels_.back()) {
+      const std::size_t n_block = (total + kBlock - 1) / kBlock;
+      begin = n_block * data_.part / data_.n_part * kBlock;
+      end = std::min(total, n_block * (data_.part + 1) / data_.n_part * kBlock);
+    }
+    for (std::size_t first = begin; first < end; first += kBlock) {
       const std::size_t n = std::min(kBlock, total - first);
       for (const Program::Instruction& instruction : level.instructions) execute(instruction, first, n);
     }
@@ -269,11 +275,27 @@ class Runner {
     });
   }
 
+  /// Adds up along a run where all of its cells share a number.
   static void add_run(const Row& re, const Row& im, std::size_t done, double* where, std::size_t step,
                       std::size_t length) {
+    const bool is_complex = im.numbers != nullptr;
+    if (step == 0) {
+      const auto add = [&](const Row& from, double& to) {
+        if (from.varies == 0)
+          to += static_cast<double>(length) * from.numbers[0];
+        else
+          to += sum_numbers(from.numbers + done, length);
+      };
+      add(re, where[0]);
+      if (is_complex) add(im, where[1]);
+      return;
+    }
+    if (re.varies != 0 && !is_complex && step == 1) return add_numbers(re.numbers + done, where, length);
+    if (re.varies != 0 && is_complex && im.varies != 0 && step == 2)
+      return add_complex(re.numbers + done, im.numbers + done, where, length);
     for (std::size_t i = 0; i < length; ++i) {
       where[i * step] += re.numbers[(done + i) & re.varies];
-      if (im.numbers != nullptr) where[i * step + 1] += im.numbers[(done + i) & im.varies];
+      if (is_complex) where[i * step + 1] += im.numbers[(done + i) & im.varies];
     }
   }
 

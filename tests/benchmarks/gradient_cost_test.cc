@@ -1,7 +1,5 @@
 // What is asked of reverse mode: chi-square and its gradient with respect to all unknowns cost at most four
-// evaluations, however many unknowns there are. Counted in machine instructions, by valgrind's callgrind. Nodes of one
-// cell are evaluated as programs of vector operations, but pulled back cell by cell: where there are many of them an
-// evaluation costs half of what it did, its gradient what it did, and the limit is higher.
+// evaluations, however many unknowns there are. Counted in machine instructions, by valgrind's callgrind.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,10 +10,7 @@
 namespace rimetree {
 namespace {
 
-struct Work {
-  const char* name;
-  double most = 4;  ///< evaluations
-};
+constexpr double kMost = 4;  // evaluations
 
 std::string obstacle() {
 #ifdef RIMETREE_NOT_OPTIMISED
@@ -34,31 +29,30 @@ double count(const std::string& work, const std::string& what, int times = 1) {
   return instructions;
 }
 
-class GradientCost : public ::testing::TestWithParam<Work> {
+class GradientCost : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (const std::string reason = obstacle(); !reason.empty()) GTEST_SKIP() << reason;
   }
 };
 INSTANTIATE_TEST_SUITE_P(Work, GradientCost,
-                         ::testing::Values(Work{"psv"}, Work{"psv-smearing"}, Work{"psv-jones"},
-                                           Work{"psv-bandpass", 4.5}, Work{"tree", 7}),
+                         ::testing::Values("psv", "psv-smearing", "psv-jones", "psv-bandpass", "tree"),
                          [](const auto& info) {
-                           std::string name = info.param.name;
+                           std::string name = info.param;
                            for (char& c : name)
                              if (c == '-') c = '_';
                            return name;
                          });
 
 TEST_P(GradientCost, IsAFewEvaluations) {
-  const double value = count(GetParam().name, "value"), gradient = count(GetParam().name, "gradient");
+  const double value = count(GetParam(), "value"), gradient = count(GetParam(), "gradient");
   ASSERT_GT(value, 0);
-  std::printf("%s: %.4g instructions for a value, %.3f times as many with the gradient\n", GetParam().name, value,
+  std::printf("%s: %.4g instructions for a value, %.3f times as many with the gradient\n", GetParam(), value,
               gradient / value);
-  EXPECT_LE(gradient, GetParam().most * value);
+  EXPECT_LE(gradient, kMost * value);
   // More than the forward pass, or it has not been counted; and a pass down of three times the cost would be noticed.
   EXPECT_GT(gradient, value);
-  EXPECT_GT(count(GetParam().name, "gradient", 3), GetParam().most * value);
+  EXPECT_GT(count(GetParam(), "gradient", 3), kMost * value);
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
   const bool jones = work == "psv-jones" || work == "psv-bandpass";
   const Specs specs = work == "tree" ? tree() : jones ? psv_jones(work == "psv-bandpass") : psv(work == "psv-smearing");
   const auto forest = Forest::build(specs.all);
-  Evaluator evaluator(forest, {.threads = 1});
+  Evaluator evaluator(forest, {.threads = 1, .as_written = work == "tree"});
   testing::ManyNodeTree cells = kSmall;
   if (work != "tree") cells.n_channel = 64;
   Request request;

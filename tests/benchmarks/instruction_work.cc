@@ -97,11 +97,11 @@ double delay(double share) {
 
 /// Units: nodes. The test leaves out what the nodes' own classes do: its switch at their entry works inside measured()
 /// only, so that nothing may be evaluated before.
-double tree(double share) {
+double tree(double share, bool fuse) {
   test::load_project_plugins();
   const testing::ManyNodeTree many{.n_baseline = 100, .n_source = 10, .n_time = 2, .n_channel = 2};
   const auto forest = Forest::build(many.specs());
-  Evaluator evaluator(forest, {.threads = 1});
+  Evaluator evaluator(forest, {.threads = 1, .as_written = true, .fuse = fuse});
   std::vector<int> roots;
   for (std::size_t b = 0; b < many.n_baseline; ++b) roots.push_back(forest->find(many.root(b)));
   std::size_t group = 0;
@@ -133,7 +133,8 @@ const std::map<std::string, std::function<double(double)>> kWork{
        return direct<double>(share, options);
      }},
     {"psv-delay", delay},
-    {"tree", tree},
+    {"tree", [](double share) { return tree(share, false); }},
+    {"tree-fused", [](double share) { return tree(share, true); }},
 };
 
 }  // namespace

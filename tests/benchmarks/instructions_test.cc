@@ -27,7 +27,8 @@ struct Stored {
   double per_unit;  ///< instructions per source-visibility, row, or node; g++ 12, AVX2
 };
 constexpr Stored kStored[] = {
-    {"psv-double", 7.79}, {"psv-single", 4.52}, {"psv-smearing", 12.07}, {"psv-delay", 374600}, {"tree", 2194},
+    {"psv-double", 7.79},  {"psv-single", 4.52}, {"psv-smearing", 12.07},
+    {"psv-delay", 374600}, {"tree", 2194},       {"tree-fused", 2301},
 };
 
 /// Why instructions cannot be compared here; empty if they can.
@@ -50,8 +51,8 @@ std::optional<Count> count(const std::string& work, double share = 0) {
   // Collecting is switched at the entry and the exit of both: inside measured(), but not inside the nodes' classes.
   const Output output =
       run("LD_BIND_NOW=1 valgrind --tool=callgrind --callgrind-out-file=/dev/null --collect-atstart=no "
-          "--toggle-collect=measured '--toggle-collect=rimetree::Contract::evaluate_batch*' " RIMETREE_INSTRUCTION_WORK
-          " " +
+          "--toggle-collect=measured '--toggle-collect=rimetree::Contract::evaluate_batch*' "
+          "'--toggle-collect=rimetree::Fusion::run*' " RIMETREE_INSTRUCTION_WORK " " +
           work + " " + std::to_string(share));
   const double collected = std::atof(after(output.text, "Collected").c_str());
   const double units = std::atof(after(output.text, "units").c_str());

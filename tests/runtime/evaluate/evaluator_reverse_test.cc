@@ -145,5 +145,37 @@ TEST(Reverse, EachSolutionTileHasItsOwnUnknowns) {
   EXPECT_EQ(gradient[1], 2 * 3);
 }
 
+// Stacks of more entries than are written out one by one, with children that all entries share.
+TEST(Reverse, LongStacksAreMappedOver) {
+  for (const char* shared : {"", "per entry"}) {
+    test::TestForest tree;
+    std::vector<double> entries, lmn;
+    for (int i = 0; i < 20; ++i) {
+      entries.push_back(1 + 0.1 * i);
+      lmn.insert(lmn.end(), {0.01 * i, 0.005 * i, 0.99});
+    }
+    tree.parm("p", 1.5).parm("q", 0.3);
+    tree.constant("entries", test::array({20}, entries)).constant("lmn0", test::array({20, 3}, lmn));
+    tree.constant("uvw0", test::array({3}, {30, -20, 10}));
+    tree.node("uvw", "Multiply", {"uvw0", "q"});
+    if (*shared != '\0')
+      tree.node("lmn", "Multiply", {"lmn0", "p"});
+    else
+      tree.node("lmn", "Add", {"lmn0"});
+    tree.node("phase", "VisPhaseShift", {"lmn", "uvw"}).node("flux", "Multiply", {"entries", "p"});
+    tree.node("x", "Multiply", {"phase", "flux", "q"}).node("objective", "ChiSquare", {"x"});
+    tree.request.derivatives = true;
+    const ResultPtr forward = tree.evaluate("objective", 2);
+    ASSERT_TRUE(forward->ok());
+    ASSERT_EQ(forward->derivatives.size(), 2u);
+    tree.request.derivatives = false;
+    ValueAndGradient reverse = tree.evaluator->value_and_gradient(tree.request, tree.built->find("objective"));
+    for (const Derivative& derivative : forward->derivatives) {
+      const double wanted = derivative.value.real()[0];
+      EXPECT_NEAR(reverse.gradient.of(derivative.parameter.parm)[0], wanted, 1e-12 * (1 + std::abs(wanted))) << shared;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rimetree::test

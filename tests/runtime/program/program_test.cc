@@ -170,5 +170,65 @@ TEST(Program, AddsToWhatIsThere) {
   EXPECT_EQ(out, (std::vector<double>{106, 222, 338}));
 }
 
+// Adding up along any axes, and cells shared by several calls: nothing is done twice and nothing left out.
+TEST(Program, AddsUpAlongWhatATargetDoesNotVary) {
+  const CellShape cells{{3, 300, 2, 1}};
+  const std::size_t n = cells.size();
+  std::vector<double> numbers(2 * n);
+  for (std::size_t i = 0; i < 2 * n; ++i) numbers[i] = std::sin(double(i));
+  const Axes all = axes_of(cells);
+  for (int kept = 0; kept < 8; ++kept) {
+    CellShape own = cells;
+    for (int axis = 0; axis < 3; ++axis)
+      if ((kept >> axis & 1) == 0) own.extent[axis] = 1;
+    std::array<std::size_t, kAxes> stride{}, full{600, 2, 1, 0};
+    std::size_t step = 1;
+    for (std::size_t axis = kAxes; axis-- > 0; step *= static_cast<std::size_t>(own.extent[axis]))
+      stride[axis] = own.extent[axis] == 1 ? 0 : step;
+    std::vector<double> wanted(2 * own.size(), 5), real(own.size(), 5), complex(2 * own.size(), 5);
+    std::size_t i = 0;
+    for_each_cell(cells, [&](const std::array<int, kAxes>& cell) {
+      const std::size_t at = offset_of(cell, stride);
+      wanted[2 * at] += numbers[2 * i];
+      wanted[2 * at + 1] += numbers[2 * i++ + 1];
+    });
+    Recording recording;
+    const auto re = recording.load({0, 0, 0, false}), im = recording.load({0, 0, 0, true});
+    const Output outputs[] = {{.array = 0, .re = re}, {.array = 1, .re = re, .im = im}};
+    const Program program(recording, outputs, {&all, 1}, 0, all);
+    const Array in{numbers.data(), true, n, full};
+    const Array out[] = {{real.data(), false, own.size(), stride}, {complex.data(), true, own.size(), stride}};
+    program.run({.inputs = {&in, 1}, .outputs = out, .cells = cells, .adds = true});
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      ASSERT_NEAR(real[k], wanted[2 * k], 1e-12) << "kept " << kept;
+      ASSERT_NEAR(complex[2 * k], wanted[2 * k], 1e-12);
+      ASSERT_NEAR(complex[2 * k + 1], wanted[2 * k + 1], 1e-12);
+    }
+  }
+}
+
+TEST(Program, SeveralCallsShareTheCells) {
+  const CellShape cells{{7, 130, 1, 1}};
+  const Axes all = axes_of(cells);
+  Recording recording;
+  const auto x = recording.load({0, 0, 0, false});
+  const Output output{.re = recording.make(Op::multiply, x, recording.coordinate(Coordinate::time_s))};
+  const Program program(recording, {&output, 1}, {&all, 1}, all, all);
+  std::vector<double> in(910), time(7);
+  for (std::size_t i = 0; i < 910; ++i) in[i] = double(i);
+  for (std::size_t i = 0; i < 7; ++i) time[i] = 1 + double(i);
+  const Array input{in.data(), false, 910, {130, 1, 0, 0}};
+  for (const std::size_t parts : {1u, 2u, 3u, 4u, 50u}) {
+    std::vector<double> out(910, -1);
+    const Array target{out.data(), false, 910, {130, 1, 0, 0}};
+    for (std::size_t part = 0; part < parts; ++part) {
+      Data data{.inputs = {&input, 1}, .outputs = {&target, 1}, .cells = cells, .part = part, .n_part = parts};
+      data.coordinates[0] = time.data();
+      program.run(data);
+    }
+    for (std::size_t i = 0; i < 910; ++i) ASSERT_EQ(out[i], in[i] * time[i / 130]) << parts << " parts";
+  }
+}
+
 }  // namespace
 }  // namespace rimetree::program

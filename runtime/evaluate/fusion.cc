@@ -1,0 +1,194 @@
+#include "runtime/evaluate/fusion.h"
+
+#include <algorithm>
+
+#include "runtime/cell/cell_program.h"
+#include "runtime/core/error.h"
+#include "runtime/core/flag_rules.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/device/device_path.h"
+
+namespace rimetree {
+
+namespace {
+
+/// Stacks of more items than this are mapped over, each node by itself.
+constexpr std::size_t kMostItems = 8;
+
+const RecordableNode* recordable(const Node& node) { return dynamic_cast<const RecordableNode*>(&node); }
+
+bool takes_part(const Node& node) {
+  const RecordableNode* body = recordable(node);
+  return body != nullptr && body->is_recordable() && body->does_nothing_else() && body->n_item() <= kMostItems &&
+         node.dims().size() > 0 && !node.traits().always_evaluates && node.n_unknown() == 0;
+}
+
+std::int32_t kind_of(const Vells& values) {
+  return 2 * program::axes_of(values.cells()) + (values.is_complex() ? 1 : 0);
+}
+
+/// Records the members of a group one after the other.
+class Recorder {
+ public:
+  Recorder(const Forest& forest, const FusedGroup& group, std::span<const Result* const> results)
+      : forest_(forest), group_(group), results_(results) {}
+
+  /// The elements of the last member.
+  std::vector<RecordedElement> record() {
+    const program::Recording::Scope scope(recording);
+    std::size_t link = 0;
+    made_.reserve(group_.members.size());
+    for (const int member : group_.members) {
+      const std::size_t n = forest_.children(member).size();
+      made_.push_back(record(member, std::span(group_.links).subspan(link, n)));
+      link += n;
+    }
+    return made_.back();
+  }
+
+  program::Recording recording;
+
+ private:
+  std::vector<RecordedElement> record(int member, std::span<const std::int32_t> links) {
+    std::vector<RecordedChild> children;
+    bool any_complex = false;
+    for (std::size_t slot = 0; slot < links.size(); ++slot) {
+      children.push_back(child(member, slot, links[slot]));
+      any_complex = any_complex || children.back().is_complex;
+    }
+    const RecordableNode& node = *recordable(forest_.node(member));
+    std::vector<RecordedElement> elements;
+    for (std::size_t item = 0; item < node.n_item(); ++item)
+      for (const RecordedElement& element : node.record(children, any_complex, item)) elements.push_back(element);
+    return elements;
+  }
+  RecordedChild child(int member, std::size_t slot, std::int32_t link) const {
+    if (link == FusedGroup::kAbsent) return {};
+    const TensorShape& dims = forest_.node(forest_.children(member)[slot]).dims();
+    if (link >= 0) return {true, results_[static_cast<std::size_t>(link)]->value.is_complex(), dims, link};
+    const std::vector<RecordedElement>& elements = made_[static_cast<std::size_t>(~link)];
+    return {true, elements.front().im >= 0, dims, 0, elements};
+  }
+
+  const Forest& forest_;
+  const FusedGroup& group_;
+  std::span<const Result* const> results_;
+  std::vector<std::vector<RecordedElement>> made_;  // by member
+};
+
+}  // namespace
+
+Fusion::Fusion(const Forest& forest, const Plan& plan) : forest_(forest), plan_(plan), number_(forest.size(), -1) {
+  for (const Batch& batch : plan.batches()) takes_part_.push_back(takes_part(forest.node(batch.nodes.front())));
+}
+
+FusedGroup Fusion::group(int root, std::span<const int> parts) {
+  FusedGroup group;
+  const auto number = [this](int node) -> std::int32_t& { return number_[static_cast<std::size_t>(node)]; };
+  const auto link = [&](int node, int child) {
+    if (child < 0) return FusedGroup::kAbsent;
+    if (parts[static_cast<std::size_t>(child)] == node) return ~number(child);
+    if (number(child) < 0) {
+      number(child) = static_cast<std::int32_t>(group.leaves.size());
+      group.leaves.push_back(child);
+    }
+    return number(child);
+  };
+  std::vector<std::pair<int, std::size_t>> path{{root, 0}};  // node, next child
+  while (!path.empty()) {
+    auto& [node, next] = path.back();
+    const std::vector<int>& children = forest_.children(node);
+    while (next < children.size() && (children[next] < 0 || parts[static_cast<std::size_t>(children[next])] != node))
+      ++next;
+    if (next < children.size()) {
+      path.emplace_back(children[next++], 0);
+      continue;
+    }
+    for (const int child : children) group.links.push_back(link(node, child));
+    number(node) = static_cast<std::int32_t>(group.members.size());
+    group.members.push_back(node);
+    path.pop_back();
+  }
+  for (const int node : group.leaves) number(node) = -1;
+  for (const int node : group.members) number(node) = -1;
+  return group;
+}
+
+CellShape Fusion::cells_of(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells) const {
+  CellShape shape;
+  for (const Result* result : results) shape = broadcast(shape, result->value.cells());
+  for (const int member : group.members)
+    for (const Axis axis : forest_.node(member).traits().varies_along)
+      shape[axis] = static_cast<std::int32_t>(cells.require(axis).centre.size());
+  return shape;
+}
+
+const Fusion::Made& Fusion::program_of(const FusedGroup& group, std::span<const Result* const> results,
+                                       const Cells& cells, const CellShape& shape) {
+  // Everything on which a program depends.
+  std::vector<std::int32_t> key{program::axes_of(shape), program::axes_of(cells.shape())};
+  for (const int member : group.members) key.push_back(plan_.batch_of(member));
+  key.insert(key.end(), group.links.begin(), group.links.end());
+  for (const Result* result : results) key.push_back(kind_of(result->value));
+  const auto [at, fresh] = made_.try_emplace(std::move(key));
+  Made& made = at->second;
+  if (!fresh) return made;
+  try {
+    Recorder recorder(forest_, group, results);
+    const std::vector<RecordedElement> elements = recorder.record();
+    std::vector<program::Output> outputs;
+    for (const RecordedElement& element : elements)
+      outputs.push_back({.element = static_cast<std::int32_t>(outputs.size()), .re = element.re, .im = element.im});
+    std::vector<program::Axes> axes;
+    for (const Result* result : results) axes.push_back(program::axes_of(result->value.cells()));
+    made.is_complex = elements.front().im >= 0;
+    made.program.emplace(recorder.recording, outputs, axes, program::axes_of(cells.shape()), program::axes_of(shape));
+  } catch (const std::exception&) {
+    // One by one, they say what is wrong.
+  }
+  return made;
+}
+
+void Fusion::run(const program::Program& program, std::span<const Result* const> results, const Cells& cells,
+                 Vells& target, ThreadPool* threads) {
+  std::vector<program::Array> inputs;
+  for (const Result* result : results) inputs.push_back(array_of(result->value));
+  const program::Array output = array_of(target);
+  program::Data data{.inputs = inputs, .outputs = {&output, 1}, .cells = target.cells()};
+  set_coordinates(data, cells);
+  if (threads != nullptr) {
+    data.n_part = static_cast<std::size_t>(threads->size());
+    threads->parallel_for(data.n_part, 1, [&](std::size_t begin, std::size_t end, int) {
+      program::Data own = data;
+      for (own.part = begin; own.part < end; ++own.part) program.run(own);
+    });
+  } else {
+    program.run(data);
+  }
+}
+
+Flags Fusion::flags_of(const FusedGroup& group, std::span<const Result* const> results, const Request& request,
+                       memory::Pool& pool) const {
+  if (std::all_of(results.begin(), results.end(), [](const Result* result) { return result->flags.empty(); }))
+    return {};
+  std::vector<Result> made(group.members.size());
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Node& node = forest_.node(group.members[i]);
+    std::vector<const Result*> children;
+    for (std::size_t slot = 0; slot < forest_.children(node.index()).size(); ++slot) {
+      const std::int32_t link = group.links[first + slot];
+      children.push_back(link == FusedGroup::kAbsent ? nullptr
+                         : link >= 0                 ? results[static_cast<std::size_t>(link)]
+                                                     : &made[static_cast<std::size_t>(~link)]);
+    }
+    first += children.size();
+    made[i].value = Vells(nullptr, NumberType::real, node.dims(), {});  // rules for flags ask for dimensions only
+    Evaluation evaluation(node, request, pool, children, made[i]);
+    if (const DevicePath* path = node.device_path()) path->complete(evaluation);
+    if (!evaluation.flags_are_set) made[i].flags = union_of_child_flags(evaluation);
+  }
+  return std::move(made.back().flags);
+}
+
+}  // namespace rimetree

@@ -1,0 +1,67 @@
+// Nodes that are evaluated as one program: a tree of nodes whose functions of one cell can be recorded, each with one
+// consumer, of whose results nobody but that consumer wants to know. Numbers in between never are in memory. What comes
+// out is, bit by bit, what the nodes give one by one.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/core/forest.h"
+#include "runtime/evaluate/plan.h"
+#include "runtime/program/program.h"
+
+namespace rimetree {
+
+class ThreadPool;
+
+/// A node with all that is evaluated as a part of it.
+struct FusedGroup {
+  std::vector<int> members;  ///< children before their parents; the last one is the root
+  std::vector<int> leaves;   ///< nodes whose results are read, in the order of the program's inputs
+  /// Children of the members, one member after the other: kAbsent, which of the leaves, or ~(which of the members).
+  std::vector<std::int32_t> links;
+  static constexpr std::int32_t kAbsent = std::numeric_limits<std::int32_t>::max();
+};
+
+class Fusion {
+ public:
+  /// More nodes than this make no small program.
+  static constexpr std::size_t kMostMembers = 4096;
+
+  Fusion(const Forest& forest, const Plan& plan);
+
+  /// Whether a node's class and state let it be a part of a program.
+  bool can_take_part(int node) const { return takes_part_[static_cast<std::size_t>(plan_.batch_of(node))]; }
+
+  /// `parts`: by node, the consumer that it is a part of, or -1.
+  FusedGroup group(int root, std::span<const int> parts);
+
+  struct Made {
+    std::optional<program::Program> program;  ///< nothing: the nodes have to be evaluated one by one
+    bool is_complex = false;                  ///< what comes out
+  };
+  /// The program of a group, `results` of its leaves; `shape`: cells of its result. Groups that are alike share it.
+  const Made& program_of(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells,
+                         const CellShape& shape);
+  /// Cells on which the result of a group varies.
+  CellShape cells_of(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells) const;
+  /// Fills the values of a group's result, by all threads if any are given.
+  static void run(const program::Program& program, std::span<const Result* const> results, const Cells& cells,
+                  Vells& target, ThreadPool* threads);
+  /// Flags of a group's result, by the rules of its members one by one.
+  Flags flags_of(const FusedGroup& group, std::span<const Result* const> results, const Request& request,
+                 memory::Pool& pool) const;
+
+ private:
+  const Forest& forest_;
+  const Plan& plan_;
+  std::vector<bool> takes_part_;      // by batch
+  std::vector<std::int32_t> number_;  // by node, while a group is found: among its leaves or members
+  std::map<std::vector<std::int32_t>, Made> made_;
+};
+
+}  // namespace rimetree

@@ -1,0 +1,174 @@
+// Trees of nodes evaluated as one program give, bit by bit, what the same nodes give one by one: values, flags, missing
+// data and failures; and nobody notices but memory.
+#include <gtest/gtest.h>
+
+#include "tests/support/random_rime.h"
+#include "tests/support/same_bits.h"
+
+namespace rimetree {
+namespace {
+
+using test::array, test::RandomRime, test::TestForest, test::Trouble;
+
+struct Outcome {
+  std::vector<ResultPtr> results;
+  TimingReport timing;
+  std::shared_ptr<Forest> forest;
+  std::unique_ptr<Evaluator> evaluator;
+};
+
+Outcome evaluated(const std::vector<NodeSpec>& specs, const Request& request, const std::vector<std::string>& roots,
+                  bool fuse, int threads = 2, std::uint64_t budget = 0) {
+  Outcome outcome;
+  outcome.forest = Forest::build(specs, test::registry());
+  outcome.evaluator = std::make_unique<Evaluator>(
+      outcome.forest,
+      EvaluatorOptions{
+          .threads = threads, .memory_budget = budget, .device = {"none", 0}, .as_written = true, .fuse = fuse});
+  std::vector<int> nodes;
+  for (const std::string& root : roots) nodes.push_back(outcome.forest->find(root));
+  outcome.results = outcome.evaluator->evaluate(request, nodes);
+  outcome.timing = outcome.evaluator->timing();
+  return outcome;
+}
+
+std::vector<std::string> failures_of(const Result& result) {
+  std::vector<std::string> all;
+  for (const Failure& one : result.failures)
+    all.push_back(one.node + "|" + one.node_class + "|" + one.origin + "|" + one.message);
+  return all;
+}
+
+std::uint64_t evaluations_of(const TimingReport& timing) {
+  std::uint64_t n = 0;
+  for (const auto& [name, one] : timing.classes) n += one.evaluations;
+  return n;
+}
+
+class FusionTest : public ::testing::TestWithParam<Trouble> {};
+
+std::string name_of(const ::testing::TestParamInfo<Trouble>& info) {
+  static const char* const kNames[] = {"None", "Flagged", "FlaggedByElement", "Missing", "Failing"};
+  return kNames[static_cast<int>(info.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(Troubles, FusionTest,
+                         ::testing::Values(Trouble::none, Trouble::flagged, Trouble::flagged_by_element,
+                                           Trouble::missing, Trouble::failing),
+                         name_of);
+
+TEST_P(FusionTest, GivesWhatNodesGiveOneByOne) {
+  int smaller = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const RandomRime rime(seed, GetParam());
+    const auto specs = rime.tree.specs();
+    const Outcome fused = evaluated(specs, rime.tree.request, rime.roots, true),
+                  single = evaluated(specs, rime.tree.request, rime.roots, false);
+    for (std::size_t i = 0; i < rime.roots.size(); ++i) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + " " + rime.roots[i]);
+      EXPECT_EQ(failures_of(*fused.results[i]), failures_of(*single.results[i]));
+      test::expect_same_bits(*fused.results[i], *single.results[i]);
+    }
+    EXPECT_EQ(evaluations_of(fused.timing), evaluations_of(single.timing)) << seed;
+    smaller += fused.timing.peak_result_bytes < single.timing.peak_result_bytes;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(smaller, 5);
+}
+
+/// x -> sin(x) -> ... as a chain of n nodes n0, n1, ...
+TestForest chain(int n, std::size_t cells) {
+  TestForest tree;
+  std::vector<double> time, values;
+  for (std::size_t i = 0; i < cells; ++i) {
+    time.push_back(5e9 + double(i));
+    values.push_back(0.001 * double(i));
+  }
+  tree.request.cells = test::cells(time, {1e9});
+  tree.constant("x", array({std::int64_t(cells), 1}, values), 2);
+  tree.constant("one", 0.5);
+  tree.node("n0", "Add", {"x", "one"});
+  for (int i = 1; i < n; ++i) {
+    const std::string before = "n" + std::to_string(i - 1);
+    if (i % 2 == 0)
+      tree.node("n" + std::to_string(i), "Multiply", {before, "one"});
+    else
+      tree.node("n" + std::to_string(i), "Sin", {before});
+  }
+  return tree;
+}
+
+TEST(Fusion, KeepsNothingInBetween) {
+  TestForest tree = chain(3, 5000);
+  TestForest::Children terms;
+  for (int i = 0; i < 8; ++i) {
+    terms.push_back("term" + std::to_string(i));
+    tree.constant("c" + std::to_string(i), double(i)).node(terms.back(), "Multiply", {"x", "c" + std::to_string(i)});
+  }
+  tree.node("sum", "Add", terms);
+  const Outcome fused = evaluated(tree.specs(), tree.request, {"sum"}, true),
+                single = evaluated(tree.specs(), tree.request, {"sum"}, false);
+  test::expect_same_bits(*fused.results[0], *single.results[0]);
+  // The constants and the sum; else all terms as well.
+  EXPECT_LE(fused.timing.peak_result_bytes, 2 * 5000 * sizeof(double) + 64);
+  EXPECT_GE(single.timing.peak_result_bytes, 9 * 5000 * sizeof(double));
+  EXPECT_EQ(fused.timing.classes.at("Multiply").evaluations, 8u);
+}
+
+TEST(Fusion, WhatIsAskedForIsThere) {
+  const TestForest tree = chain(6, 300);
+  const std::vector<std::string> roots{"n5", "n2", "n3"};
+  const Outcome fused = evaluated(tree.specs(), tree.request, roots, true),
+                single = evaluated(tree.specs(), tree.request, roots, false);
+  for (std::size_t i = 0; i < roots.size(); ++i) test::expect_same_bits(*fused.results[i], *single.results[i]);
+  // Later, too, where it was a part before.
+  const int n4 = fused.forest->find("n4");
+  test::expect_same_bits(*fused.evaluator->evaluate(tree.request, std::vector<int>{n4})[0],
+                         *single.evaluator->evaluate(tree.request, std::vector<int>{n4})[0]);
+}
+
+TEST(Fusion, NodesWithSeveralConsumersAreEvaluatedOnce) {
+  TestForest tree = chain(3, 300);
+  tree.node("square", "Multiply", {"n2", "n2"}).node("sum", "Add", {"n2", "square"});
+  const Outcome fused = evaluated(tree.specs(), tree.request, {"sum"}, true),
+                single = evaluated(tree.specs(), tree.request, {"sum"}, false);
+  test::expect_same_bits(*fused.results[0], *single.results[0]);
+  EXPECT_EQ(fused.timing.classes.at("Sin").evaluations, 1u);
+  EXPECT_EQ(evaluations_of(fused.timing), evaluations_of(single.timing));
+}
+
+TEST(Fusion, OneLargeResultIsDividedAmongThreads) {
+  const TestForest tree = chain(4, 40000);
+  const Outcome one = evaluated(tree.specs(), tree.request, {"n3"}, true, 1);
+  for (const bool fuse : {true, false})
+    for (const int threads : {2, 3, 7})
+      test::expect_same_bits(*evaluated(tree.specs(), tree.request, {"n3"}, fuse, threads).results[0], *one.results[0]);
+}
+
+TEST(Fusion, GradientsAreThoseOfSingleNodes) {
+  for (unsigned seed = 200; seed < 220; ++seed) {
+    const RandomRime rime(seed, Trouble::none);
+    ValueAndGradient found[2];
+    for (const bool fuse : {false, true}) {
+      const auto forest = Forest::build(rime.tree.specs(), test::registry());
+      Evaluator evaluator(forest, {.threads = 2, .device = {"none", 0}, .as_written = true, .fuse = fuse});
+      Request request = rime.tree.request;
+      request.derivatives = false;
+      found[fuse] = evaluator.value_and_gradient(request, forest->find(rime.objective));
+    }
+    EXPECT_EQ(found[0].gradient.by_node(), found[1].gradient.by_node()) << seed;
+  }
+}
+
+// What it says about itself is right for a class that does more than its body.
+TEST(Fusion, AClassThatDoesMoreTakesNoPart) {
+  TestForest tree;
+  tree.constant("data", array({}, {1})).constant("x", array({}, {2}));
+  tree.node("model", "Sin", {"x"}).node("residual", "Condeq", {"data", "model"}).node("end", "Negate", {"residual"});
+  const Outcome fused = evaluated(tree.specs(), tree.request, {"end"}, true),
+                single = evaluated(tree.specs(), tree.request, {"end"}, false);
+  test::expect_same_bits(*fused.results[0], *single.results[0]);
+}
+
+}  // namespace
+}  // namespace rimetree
