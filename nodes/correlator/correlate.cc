@@ -229,7 +229,7 @@ class Correlate final : public Node {
     return any_flag;
   }
 
-  static constexpr std::size_t kBlockBytes = std::size_t{8} << 20, kMostGates = 1 << 20;
+  static constexpr std::size_t kBlockBytes = std::size_t{32} << 20, kMostGates = 1 << 20;
   static constexpr std::size_t kMostSamples = std::size_t{1} << 40;
 
   correlator::Strategy strategy_;

@@ -44,7 +44,7 @@ def test_an_unknown_format_is_said():
 
 
 def test_the_chain_is_held_against_real_time(tmp_path):
-    """M12: 64 inputs, 1.28 MHz, 128 channels, channelised and correlated; what comes out is NumPy's."""
+    """M12, C11: 64 inputs, 1.28 MHz, 128 channels, channelised and correlated; what comes out is NumPy's."""
     file = tmp_path / "figures.json"
     options = ["--chain", "--seconds", "0.01", "--threads", "1", "--json", str(file)]
     done = CliRunner().invoke(cli, ["bench", "correlate", *options])

@@ -70,12 +70,23 @@ def test_a_cut_group_is_named(command, layout, tmp_path):
         more.write(b"\x00")
     refused = correlate(command, layout, file, code=1)
     assert "ends in the middle of group 3000: of its 10 bytes there are 1" in refused.stderr
+    assert not (tmp_path / "o.ms").exists()
 
 
 def test_an_impossible_code_is_named(command, layout, tmp_path):
     file = groups(tmp_path / "v.0", range(3000), word=0x2000)
     refused = correlate(command, layout, file, code=1)
     assert "has the code 0x2000, which is impossible in format" in refused.stderr
+    assert not (tmp_path / "o.ms").exists()
+
+
+def test_a_layout_of_other_antennas_is_refused(command, layout, tmp_path):
+    file = tmp_path / "v"
+    np.zeros((3001, 3), "u1").tofile(file)
+    options = ["--format", "chime", "--layout", layout, *COMMON, "--integration", "1ms", "-o", tmp_path / "o.ms"]
+    refused = command("correlate", file, *options, code=1)
+    assert "has 9003 bytes, which is no multiple of the 4 that all channels and inputs take" in refused.stderr
+    assert not (tmp_path / "o.ms").exists()
 
 
 def test_too_short_a_file_is_refused_before_a_set_is_made(command, layout, tmp_path):

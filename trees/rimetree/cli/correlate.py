@@ -146,6 +146,11 @@ def command(
     if n_slot < 1:
         held_s = recording.n_sample() / recording.channel_rate_hz
         raise Failed(f"{files[0]} holds {held_s:g} s, less than an integration of {slot_s:g} s")
+    baselines = [(p, q) for p in range(len(array)) for q in range(p, len(array))]
+    scope = voltage_tree(recording, integration=samples, baselines=baselines, feeds=feeds, follow=not drift)
+    forest = rt.Forest(scope, threads=threads, device="none")
+    if not recording.is_stream:
+        _try_first_slot(forest, scope, recording, slot_s)
     made = rt.ms.create(
         out,
         array,
@@ -163,9 +168,22 @@ def command(
         f"{len(files)} file(s), {n_slot} integrations of {slot_s:g} s from {utc_text(start_mjd_s)} UTC, "
         f"{recording.n_input} inputs, {recording.n_channel} channels; created {made.path}"
     )
-    baselines = [(p, q) for p in range(len(array)) for q in range(p, len(array))]
-    scope = voltage_tree(recording, integration=samples, baselines=baselines, feeds=feeds, follow=not drift)
-    _run(rt.Forest(scope, threads=threads, device="none"), out, n_slot * slot_s, realtime)
+    _run(forest, out, n_slot * slot_s, realtime)
+
+
+def _try_first_slot(forest, scope, recording, slot_s: float) -> None:
+    """Raises what is wrong with the files before a set is made."""
+    import numpy as np
+
+    from rimetree import Cells
+
+    band = recording.band()
+    first_s = recording.start_mjd_s + slot_s / 2
+    cells = Cells(
+        [first_s], np.array(band.frequency_hz), time_width_s=slot_s, freq_width_hz=np.abs(np.array(band.width_hz))
+    )
+    forest.evaluate(scope.products, cells)
+    forest.forget()
 
 
 def _run(forest, out: str, data_s: float, realtime: bool) -> None:
