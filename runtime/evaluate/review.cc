@@ -27,6 +27,11 @@ std::vector<int> above(const Forest& forest, int changed) {
 }  // namespace
 
 void Evaluator::review(std::optional<int> changed) {
+  // A change that nobody looks at, as of a Parm's tiles, must not cost a plan.
+  if (changed && std::ranges::none_of(above(*written_, *changed), [this](int node) {
+        return written_->node(node).capabilities().reviewer != nullptr;
+      }))
+    return;
   const std::optional<bool> before = as_written();
   const bool switches = !is_as_written();
   if (switches) set_as_written(true);  // the nodes that the script has

@@ -19,6 +19,7 @@ REASONS = {
     SINGULAR: "solution cannot be inverted",
 }
 NOT_FINITE = "result not finite, or another correlation of the matrix flagged"
+_TILE_BYTES = 16 << 20  # of flags and weights that are looked at together
 _FEEDS = {
     **{"XX": (0, 0), "XY": (0, 1), "YX": (1, 0), "YY": (1, 1)},
     **{"RR": (0, 0), "RL": (0, 1), "LR": (1, 0), "LL": (1, 1)},
@@ -73,7 +74,7 @@ def count_new_flags(
     because = {reason: zeros.copy() for reason in REASONS.values()}
     totals = np.zeros(3, np.int64)  # all, unflagged, new
     usable = used is None
-    for tile in tiles(opened or group.path, [], **group.selection):
+    for tile in tiles(opened or group.path, [], **{**group.selection, "time_slots": _slots(group)}):
         cells = Cells(tile["time_s"], tile["frequency_hz"])
         feeds = [_FEEDS.get(CORRELATION_NAMES.get(kind, ""), (None, None)) for kind in tile["correlation_type"]]
         of_side = [{}, {}]
@@ -114,6 +115,12 @@ def count_new_flags(
         {reason: counts for reason, counts in because.items() if counts.any()},
         usable,
     )
+
+
+def _slots(group: MsGroup) -> int:
+    """Time slots whose flags and weights take some MiB."""
+    of_slot = 5 * len(group.baselines) * group.n_channel * len(group.correlations)
+    return max(1, _TILE_BYTES // max(1, of_slot))
 
 
 def _reasons(used: Sequence[AntennaJones], cells: Cells) -> NDArray[np.uint8]:
