@@ -33,7 +33,7 @@ def define_forest(ns, ms):
         for s in range(len(gaussians)):
             ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=uvw)
             ns.smear(p, q, s) << rt.TFSmearFactor(lmn=ns.lmn(s), uvw=uvw)
-            ns.taper(p, q, s) << rt.GaussianShape(ns.shape(s), uvw)
+            ns.taper(p, q, s) << rt.SourceShape(ns.shape(s), uvw)
             terms.append(
                 ns.gaussian(p, q, s) << rt.MatrixMultiply(ns.K(p, q, s), ns.smear(p, q, s), ns.taper(p, q, s), ns.B(s))
             )

@@ -3,7 +3,7 @@
 //   V_pq(t, nu) = sum_s J_n..J_1 B_s J_1^H..J_n^H K S_t S_f G         (Smirnov 2011, A&A 527, A106, eq. 18)
 //   K   = exp(+2 pi i nu/c path),  path = u l + v m + w (n - n_minus)
 //   S_t = sinc(pi nu/c path_rate exposure), S_f = sinc(pi path width/c)  (TMS 2017, eqs 6.80 and 6.67)
-//   G   = taper of an elliptical Gaussian of unit flux
+//   G   = taper of the source's shape (runtime/math/profile.h)
 //
 // Every faster kernel is held to this one. X is a Problem, or what has the same members, of which each quantity gives
 // its number at(source, time, channel).
@@ -12,6 +12,7 @@
 #include "nodes/psv/problem.h"
 #include "runtime/math/double_double.h"
 #include "runtime/math/jones.h"
+#include "runtime/math/profile.h"
 
 namespace rimetree::psv {
 
@@ -22,6 +23,12 @@ RT_HD bool derivative_is_zero(const Dual<T>& x) {
 template <class T>
 RT_HD bool derivative_is_zero(const Complex<Dual<T>>& x) {
   return x.re.d == T(0) && x.im.d == T(0);
+}
+
+/// Of a source that has a shape.
+template <class X>
+RT_HD Profile profile_at(const X& x, std::ptrdiff_t s, std::ptrdiff_t t, std::ptrdiff_t f) {
+  return x.profile ? profile_of(value_of(x.profile.at(s, t, f))) : Profile{0};
 }
 
 /// K S_t S_f G of source s at time t and channel f of one baseline.
@@ -46,8 +53,8 @@ RT_HD Complex<typename X::Number> coherence(const X& x, std::ptrdiff_t s, std::p
     }
   }
   if (x.major)
-    z = z * gaussian_taper(u * T(k.hi), v * T(k.hi), x.major.at(s, t, f), x.minor.at(s, t, f),
-                           x.position_angle.at(s, t, f));
+    z = z * taper_of(profile_at(x, s, t, f), u * T(k.hi), v * T(k.hi), x.major.at(s, t, f), x.minor.at(s, t, f),
+                     x.position_angle.at(s, t, f));
   return z;
 }
 

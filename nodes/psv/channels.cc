@@ -13,7 +13,7 @@ namespace rimetree::psv {
 namespace {
 
 /// How many channels from `first` on are regularly spaced, of one width and within a factor 1.4 of each other (which
-/// bounds how fast a Gaussian's taper may change along a run).
+/// bounds how fast an exponential taper may change along a run).
 std::size_t regular_length(const Channels& c, std::size_t first) {
   const std::vector<double>& nu = c.frequency_hz;
   std::size_t n = 1;

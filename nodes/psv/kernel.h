@@ -15,6 +15,7 @@
 
 #include "nodes/psv/layout.h"
 #include "nodes/psv/problem.h"
+#include "runtime/math/profile.h"
 
 namespace rimetree::psv {
 
@@ -35,13 +36,19 @@ struct Extent {
 /// Sources that pass over a tile of channels together: all of one kind.
 struct SourceBlock {
   std::size_t begin = 0, end = 0;
-  bool shaped = false;     ///< Gaussians
+  Profile profile = kPoint;
   bool one_plane = false;  ///< no plane but the first has flux: sources are unpolarised
   Extent extent;
 };
 
-/// The sources as the kernel reads them. Points come before Gaussians, and of either those of one plane before those of
-/// several; else the caller's order is kept.
+/// Sources in a row that have one profile.
+struct AlikeSources {
+  Profile profile;
+  std::size_t begin, end;
+};
+
+/// The sources as the kernel reads them, in the order of their profiles, points first, and of each those of one plane
+/// before those of several; else the caller's order is kept.
 template <class T>
 struct Sky {
   std::size_t n_source = 0, n_point = 0;
@@ -55,6 +62,7 @@ struct Sky {
   std::vector<std::size_t> order;    ///< [source]: the caller's number of each
   std::vector<SourceBlock> blocks;
   Extent extent;
+  std::vector<AlikeSources> alike() const;
   /// Where weights do not depend on the channel.
   T first_weight(std::size_t source) const { return weights[source * planes.size()]; }
   double total_flux = 0;          ///< sum over sources of the largest |B| element over channels: the unit of tolerances
@@ -70,6 +78,7 @@ struct SkyInput {
   /// A direction in which the brightness may move, for derivatives: the planes that it needs are kept as well.
   Strided<Complex<double>> brightness_tangent[4];
   Strided<double> major, minor, position_angle;  ///< null: points only
+  Strided<double> profile;                       ///< null: the first one
   bool with_jones = false;                       ///< Jones terms will be applied: keep the brightness matrices
 };
 
@@ -88,6 +97,7 @@ struct Run {
   double middle_high = 0, middle_low = 0;        ///< middle frequency / c, turns per metre
   double half_step_high = 0, half_step_low = 0;  ///< half the spacing / c
 };
+inline double channel_hz(const Run& run, std::size_t k) { return run.first_hz + double(k) * run.spacing_hz; }
 
 /// The channels cut into runs of at most so many channels. Longer runs are faster, shorter ones more general.
 struct RunLevel {

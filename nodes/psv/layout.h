@@ -54,8 +54,8 @@ struct Layout {
   std::size_t tile_middle = 0;   ///< T [source][re, im][lane]: phasor at the middle of the current tile
   std::size_t phasor = 0;        ///< T [source][channel of the tile][re, im][lane]
   std::size_t smearing = 0;      ///< T [source][kSmearingState][lane]; singles: change of path
-  std::size_t taper = 0;         ///< double [source][kTaperState][lane]
-  std::size_t single_taper = 0;  ///< T [source][channel of the tile][lane], single precision only
+  std::size_t taper = 0;         ///< double [source][kTaperState][lane]: see TaperState
+  std::size_t tile_taper = 0;    ///< T [source][channel of the tile][lane]
   std::size_t wave_number = 0;   ///< T [source][lane]: 2 pi path
   std::size_t jones_weight = 0;  ///< T [source][8][lane]
   std::size_t gathered = 0;      ///< double [2][8][lane]
@@ -88,7 +88,7 @@ struct Layout {
     a.phasor = place(2 * kTileChannels * kB * sizeof(T));
     a.smearing = place((sizeof(T) == 8 ? kSmearingState : 1) * kB * sizeof(T));
     a.taper = place(kTaperState * kB * sizeof(double));
-    a.single_taper = place(sizeof(T) == 4 ? kTileChannels * kB * sizeof(T) : 0);
+    a.tile_taper = place(kTileChannels * kB * sizeof(T));
     a.wave_number = place(kB * sizeof(T));
     a.jones_weight = place(jones != Jones::kNone ? 8 * kB * sizeof(T) : 0);
     a.gathered = place(jones != Jones::kNone ? 16 * kMaxLanes * sizeof(double) : 0);
@@ -107,7 +107,7 @@ struct Scratch {
   double *rows, *scaled;
   T *middle, *outer, *inner, *bracket, *tile_middle, *phasor, *smearing;
   double* taper;
-  T *single_taper, *wave_number, *jones_weight;
+  T *tile_taper, *wave_number, *jones_weight;
   double* gathered;
   T *sides, *turned;
   double *jones_sum, *sum;
@@ -117,7 +117,7 @@ struct Scratch {
     const auto wide = [base](std::size_t at) { return reinterpret_cast<double*>(base + at); };
     return {wide(a.rows),        wide(a.scaled),     own(a.middle),       own(a.outer),     own(a.inner),
             own(a.bracket),      own(a.tile_middle), own(a.phasor),       own(a.smearing),  wide(a.taper),
-            own(a.single_taper), own(a.wave_number), own(a.jones_weight), wide(a.gathered), own(a.sides),
+            own(a.tile_taper), own(a.wave_number), own(a.jones_weight), wide(a.gathered), own(a.sides),
             own(a.turned),       wide(a.jones_sum),  wide(a.sum)};
   }
 };

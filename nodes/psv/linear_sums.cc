@@ -48,8 +48,10 @@ SkyInput sky_input(const ChildLayout& layout, const LinearSum& sum, const SkyOpe
   std::copy(views.brightness, views.brightness + 4, input.brightness);
   input.brightness_varies = sum.child(kBrightness).cells()[Axis::frequency] > 1;
   input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
+  input.profile = views.profile;
   input.with_jones = !layout.jones_elements.empty();
-  for (auto* view : {&input.l, &input.m, &input.n, &input.major, &input.minor, &input.position_angle})
+  for (auto* view :
+       {&input.l, &input.m, &input.n, &input.major, &input.minor, &input.position_angle, &input.profile})
     skip_sources(*view, sum.first_source);
   for (auto& view : input.brightness) skip_sources(view, sum.first_source);
   return input;

@@ -133,7 +133,8 @@ void set_brightness(const Operand<T>& operand, int per_source, Strided<Complex<T
 /// What all evaluations of one node class instance have in common, from state and dimensions.
 struct ChildLayout {
   int n_source = 0, brightness_elements = 1;
-  bool has_rates = false, has_shape = false;
+  int shape_columns = 0;  ///< 0: points; 3; 4: with the number of the profile
+  bool has_rates = false;
   std::vector<int> jones_elements;
   bool has_common_jones = false;  ///< some Jones term is one for all sources (repeated_terms.h)
   int n_minus = 1;
@@ -179,9 +180,10 @@ Problem<T> problem_of(const ChildLayout& layout, const SkyOperands<T>& sky, cons
   problem.n = sky.lmn.real(2, 3);
   set_brightness(sky.brightness, layout.brightness_elements, problem.brightness);
   if (sky.has_shape) {
-    problem.major = sky.shape.real(0, 3);
-    problem.minor = sky.shape.real(1, 3);
-    problem.position_angle = sky.shape.real(2, 3);
+    problem.major = sky.shape.real(0, layout.shape_columns);
+    problem.minor = sky.shape.real(1, layout.shape_columns);
+    problem.position_angle = sky.shape.real(2, layout.shape_columns);
+    if (layout.shape_columns == 4) problem.profile = sky.shape.real(3, 4);
   }
   Strided<T>* uvw[6] = {&problem.u, &problem.v, &problem.w, &problem.du, &problem.dv, &problem.dw};
   for (int i = 0; i < (layout.has_rates ? 6 : 3); ++i) {

@@ -16,10 +16,10 @@ constexpr double kDoubleBound = 1e-12;
 struct Costs {
   // The direct sum.
   static constexpr double kPhasor = 0.021, kPlane = 0.041;    ///< per source, row and channel
-  static constexpr double kSmeared = 0.06, kGaussian = 0.13;  ///< the same, on top
+  static constexpr double kSmeared = 0.06, kShaped = 0.13;  ///< the same, on top
   static constexpr double kVarying = 1.3;                     ///< times phasors and planes, for spectra
   static constexpr double kSeed = 2.1, kSmearedSeed = 1.6;    ///< per source, row and run of channels
-  static constexpr double kSingle = 0.68;                     ///< of the above but Gaussians in double precision
+  static constexpr double kSingle = 0.68;                     ///< of the above but shapes in double precision
   static constexpr double kJonesProduct = 16,
                           kJonesVarying = 2;                 ///< per source, row and pair; and channel, if it varies
   static constexpr double kSingleJones = 0.6;                ///< of the latter
@@ -29,7 +29,7 @@ struct Costs {
   static constexpr double kPlace = 3;          ///< per source, row and node of the exposure
   static constexpr double kKernelTerm = 0.27;  ///< the same, per vector and coefficient of the kernel
   static constexpr double kSpread = 1.6;       ///< the same, per vector of the kernel and grid
-  static constexpr double kTaper = 6;          ///< per Gaussian, row and term
+  static constexpr double kTaper = 6;          ///< per extended source, row and term
   static constexpr double kSmallTransform = 0.2, kLargeTransform = 0.36;  ///< per cell and binary digit of the cells
   static constexpr double kSample = 0.12;                                 ///< per channel, cell of the kernel and grid
   static constexpr double kSetup = 34;                                    ///< per channel, once for all rows
@@ -52,7 +52,7 @@ double direct_seconds(const Sky<double>& sky, const Channels& channels, const Ro
   if (smeared) each += n_run * Costs::kSmearedSeed + Costs::kSmeared * n_channel;
   if (single) each *= Costs::kSingle;
   if (sky.n_source > 0)
-    each += Costs::kGaussian * n_channel * double(sky.n_source - sky.n_point) / double(sky.n_source);
+    each += Costs::kShaped * n_channel * double(sky.n_source - sky.n_point) / double(sky.n_source);
   each += matrices ? Costs::kJonesVarying * (single ? Costs::kSingleJones : 1) * n_channel
                    : Costs::kJonesProduct * jones.n_pair;
   const double store = (single ? Costs::kStoreSingle : Costs::kStore) * n_channel;
@@ -64,13 +64,13 @@ double delay_row_nanoseconds(const DelayPlan& plan, const DelayRow& row) {
   const double vectors = plan.kernel->stride / 8.0, n_plane = double(plan.sky.planes.size());
   const double n_channel = double(plan.band.n_channel);
   const double kernel = Costs::kPlace + Costs::kKernelTerm * vectors * (plan.kernel->degree + 1);
-  const double n_gaussian = double(plan.sky.n_source - plan.sky.n_point);
-  const double terms = double(plan.sky.n_term) + (n_gaussian > 0 ? row.n_taper_term - 1.0 : 0.0);
+  const double n_extended = double(plan.sky.n_source - plan.sky.n_point);
+  const double terms = double(plan.sky.n_term) + (n_extended > 0 ? row.n_taper_term - 1.0 : 0.0);
   const auto sources = [&](double count, double n_term) {
     return count * row.n_node * (kernel + Costs::kSpread * vectors * n_plane * n_term);
   };
-  double ns = sources(double(plan.sky.n_point), double(plan.sky.n_term)) + sources(n_gaussian, terms);
-  ns += n_gaussian * row.n_taper_term * (Costs::kTaper + row.n_taper_term / 8.0 + n_plane * plan.sky.n_term);
+  double ns = sources(double(plan.sky.n_point), double(plan.sky.n_term)) + sources(n_extended, terms);
+  ns += n_extended * row.n_taper_term * (Costs::kTaper + row.n_taper_term / 8.0 + n_plane * plan.sky.n_term);
   const double cells = double(level.n_sample) / (2 * kLargestKappa) + 64;
   ns += n_plane * terms * cells * std::log2(cells) * (cells > 16384 ? Costs::kLargeTransform : Costs::kSmallTransform);
   const double window = level.step == 1 ? 2.0 : double(level.n_window);
@@ -193,7 +193,7 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
 
   DelayPlan delay = plan_delay(sky, channels, rows, jones, outlook.tolerance);
   sky.n_source = sky.n_point = delay.sky.n_source = delay.sky.n_point = outlook.n_source;
-  sky.blocks = {{0, outlook.n_source, false, false, sky.extent}};
+  sky.blocks = {{0, outlook.n_source, kPoint, false, sky.extent}};
   return choose(sky, channels, rows, jones, outlook.tolerance, double(outlook.n_row), std::move(delay));
 }
 

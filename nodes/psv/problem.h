@@ -42,7 +42,8 @@ struct Problem {
   Strided<Complex<T>> brightness[4];        ///< XX XY YX YY; null is zero
   Strided<T> u, v, w;                       ///< source stride 0
   Strided<T> du, dv, dw;                    ///< null: no smearing at all
-  Strided<T> major, minor, position_angle;  ///< Gaussian widths (FWHM); null: points
+  Strided<T> major, minor, position_angle;  ///< of shapes; null: points
+  Strided<T> profile;                       ///< numbers of profiles; null: the first one
   const JonesPair<T>* jones = nullptr;      ///< innermost (next to the brightness) first
   int n_jones = 0;
 

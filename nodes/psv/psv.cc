@@ -4,7 +4,7 @@
 //          * smearing * shape
 //
 // Children: lmn [S,3]; brightness [S,2,2] or [S] (Jy); uvw [3] (m), or [2,3] with rates (m/s), which turns smearing on;
-//           shape [S,3] (radians; optional); then pairs J_p, J_q^H, each [S] or [S,2,2], or [] or [2,2] if all sources
+//           shape [S,3] or [S,4] (radians and the number of a profile; optional); then pairs J_p, J_q^H, each [S] or [S,2,2], or [] or [2,2] if all sources
 //           have the same, the innermost pair first.
 // State: n_minus, smear_time, smear_frequency. Result: [2,2] in the unit of the brightness.
 // Flags: the default rule. Derivative: exact; with respect to what brightness and Jones terms depend on by the kernels
@@ -66,9 +66,11 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
                       .unit = "m, m/s",
                       .doc = "baseline as in the Measurement Set; a second row holds its rates and turns smearing on"},
                      {.label = "shape",
-                      .shape = "[S,3]",
+                      .shape = "[S,3] or [S,4]",
                       .unit = "rad",
-                      .doc = "Gaussian major and minor axis (FWHM) and position angle; zeros for points",
+                      .doc = "major and minor axis and position angle; zeros for points. A fourth number says what "
+                             "profile it is, and what its axes are: " +
+                             all_profiles() + "; without it all are of the first one",
                       .optional = true},
                      {.label = "jones",
                       .shape = "[S], [S,2,2], [] or [2,2]",
@@ -132,6 +134,12 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
  private:
   template <class T>
   Vells general(const Evaluation& evaluation, const ParameterId* parameter) const;
+  static int shape_columns_of(const TensorShape& dims, int n_source) {
+    for (const int columns : {3, 4})
+      if (dims.size() == static_cast<std::size_t>(columns * n_source) && dims[dims.rank - 1] == columns) return columns;
+    const std::string s = std::to_string(n_source);
+    throw ShapeError("child \"shape\" has dimensions " + to_string(dims) + "; expected [" + s + ",3] or [" + s + ",4]");
+  }
   psv::ChildLayout layout_of(std::span<const TensorShape* const> children) const {
     psv::ChildLayout layout = layout_;  // what the state says
     layout.jones_elements.clear();
@@ -145,10 +153,7 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
     layout.has_rates = uvw == TensorShape{2, 3};
     if (!layout.has_rates && !(uvw == TensorShape{3}))
       throw ShapeError("child \"uvw\" has dimensions " + to_string(uvw) + "; expected [3], or [2,3] with rates");
-    if (children[kShape] != nullptr && (children[kShape]->size() != static_cast<std::size_t>(3 * layout.n_source)))
-      throw ShapeError("child \"shape\" has dimensions " + to_string(*children[kShape]) + "; expected [" +
-                       std::to_string(layout.n_source) + ",3]");
-    layout.has_shape = children[kShape] != nullptr;
+    layout.shape_columns = children[kShape] == nullptr ? 0 : shape_columns_of(*children[kShape], layout.n_source);
     for (std::size_t i = kFirstJones; i < children.size(); ++i) {
       const bool common = psv::is_common(*children[i], layout.n_source);
       layout.has_common_jones |= common;
@@ -344,7 +349,7 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   outlook.smearing = layout_.has_rates;
   outlook.tolerance = tolerance_of(request);
   if (!devices.empty())
-    return {"PSV: " + psv::expected_on_devices(devices, outlook, n_node, frequency.centre.size(), layout_.has_shape),
+    return {"PSV: " + psv::expected_on_devices(devices, outlook, n_node, frequency.centre.size(), layout_.shape_columns > 0),
             0};
   const psv::Channels channels =
       psv::analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());

@@ -7,6 +7,7 @@
 
 #include "nodes/psv/kernel.h"
 #include "nodes/psv/layout.h"
+#include "runtime/core/error.h"
 #include "runtime/math/double_double.h"
 
 namespace rimetree::psv {
@@ -73,15 +74,26 @@ std::vector<Plane> planes_in_use(const std::vector<Brightness>& all) {
 
 /// Sources of one kind share blocks.
 struct Kind {
-  bool shaped = false, one_plane = false;
+  Profile profile = kPoint;
+  bool one_plane = false;
   friend bool operator==(const Kind&, const Kind&) = default;
 };
+
+Profile profile_in(const SkyInput& in, std::size_t s) {
+  if (!in.profile) return 0;
+  const double number = in.profile.at(s, 0, 0);
+  const Profile profile = profile_of(number);
+  if (profile == kUnknown)
+    throw Error("the shape of source " + std::to_string(s) + " has " + std::to_string(number) +
+                " for the number of its profile, expected one of " + all_profiles());
+  return profile;
+}
 
 std::vector<Kind> kinds_of(const SkyInput& in, std::span<const Brightness> all, std::size_t n_channel,
                            std::span<const Plane> planes) {
   std::vector<Kind> kinds(static_cast<std::size_t>(in.n_source));
   for (std::size_t s = 0; s < kinds.size(); ++s) {
-    kinds[s].shaped = in.major && (in.major.at(s, 0, 0) != 0 || in.minor.at(s, 0, 0) != 0);
+    if (in.major && (in.major.at(s, 0, 0) != 0 || in.minor.at(s, 0, 0) != 0)) kinds[s].profile = profile_in(in, s);
     const auto own = all.subspan(s * n_channel, n_channel);
     kinds[s].one_plane = !in.with_jones && std::all_of(planes.begin() + 1, planes.end(), [own](Plane plane) {
       return std::all_of(own.begin(), own.end(), [plane](const Brightness& b) { return plane_weight(b, plane) == 0; });
@@ -114,7 +126,7 @@ void cut_into_blocks(const std::vector<Kind>& kinds, Sky<T>& sky) {
   for (std::size_t s = 0; s < sky.n_source; ++s) {
     const Kind kind = kinds[sky.order[s]];
     const bool starts = s == 0 || kind != kinds[sky.order[s - 1]] || s - sky.blocks.back().begin == kBlockSources;
-    if (starts) sky.blocks.push_back({s, s, kind.shaped, kind.one_plane, {}});
+    if (starts) sky.blocks.push_back({s, s, kind.profile, kind.one_plane, {}});
     sky.blocks.back().end = s + 1;
     sky.blocks.back().extent.include(sky.l[s], sky.m[s], sky.n_high[s]);
   }
@@ -155,6 +167,18 @@ template double Sky<float>::one_plane_part() const;
 template double Sky<double>::one_plane_part() const;
 
 template <class T>
+std::vector<AlikeSources> Sky<T>::alike() const {
+  std::vector<AlikeSources> all;
+  for (const SourceBlock& block : blocks) {
+    if (all.empty() || all.back().profile != block.profile) all.push_back({block.profile, block.begin, block.end});
+    all.back().end = block.end;
+  }
+  return all;
+}
+template std::vector<AlikeSources> Sky<float>::alike() const;
+template std::vector<AlikeSources> Sky<double>::alike() const;
+
+template <class T>
 Sky<T> pack_sky(const SkyInput& in) {
   Sky<T> sky;
   sky.n_source = static_cast<std::size_t>(in.n_source);
@@ -175,10 +199,10 @@ Sky<T> pack_sky(const SkyInput& in) {
   sky.order.resize(sky.n_source);
   std::iota(sky.order.begin(), sky.order.end(), std::size_t{0});
   std::stable_sort(sky.order.begin(), sky.order.end(), [&kinds](std::size_t a, std::size_t b) {
-    return std::tuple(kinds[a].shaped, !kinds[a].one_plane) < std::tuple(kinds[b].shaped, !kinds[b].one_plane);
+    return std::tuple(kinds[a].profile, !kinds[a].one_plane) < std::tuple(kinds[b].profile, !kinds[b].one_plane);
   });
   sky.n_point = static_cast<std::size_t>(
-      std::count_if(kinds.begin(), kinds.end(), [](const Kind& kind) { return !kind.shaped; }));
+      std::count_if(kinds.begin(), kinds.end(), [](const Kind& kind) { return kind.profile == kPoint; }));
   pack_places(in, sky);
   cut_into_blocks(kinds, sky);
 

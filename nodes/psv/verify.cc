@@ -1,9 +1,11 @@
 // Written from the measurement equation alone (Smirnov 2011, A&A 527, A106, eqs 14 and 18), in long double throughout:
-// nothing here is shared with the kernels or with their reference (body.h), so that a mistake there shows here. On x86
-// a long double has 64 bits of mantissa: a phase of 1e6 radians is right to 1e-13.
+// nothing here but the tapers of profiles is shared with the kernels or with their reference (body.h), so that a mistake
+// there shows here. On x86 a long double has 64 bits of mantissa: a phase of 1e6 radians is right to 1e-13.
 #include "nodes/psv/verify.h"
 
 #include <cmath>
+
+#include "runtime/math/profile.h"
 
 namespace rimetree::psv {
 namespace {
@@ -14,7 +16,6 @@ using Matrix = std::array<Number, 4>;
 
 constexpr Real kTurn = 6.28318530717958647692528676655900577L;
 constexpr Real kLight = 299792458.0L;
-constexpr Real kLn2 = 0.693147180559945309417232121458176568L;
 
 Matrix product(const Matrix& a, const Matrix& b) {
   return {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]};
@@ -65,11 +66,11 @@ Number coherence_of(const Problem<double>& x, std::ptrdiff_t s, std::ptrdiff_t t
     amplitude *= mean_over(rate * wave * x.exposure_s[t]);
   }
   if (x.major) {
-    // The transform of exp(-4 ln2 (d/width)^2) of unit volume is exp(-(pi width q)^2 / (4 ln2)).
     const Real angle = x.position_angle.at(s, t, f);
     const Real along = wave * (u * std::sin(angle) + v * std::cos(angle)) * x.major.at(s, t, f);
     const Real across = wave * (u * std::cos(angle) - v * std::sin(angle)) * x.minor.at(s, t, f);
-    amplitude *= std::exp(-(kTurn / 2) * (kTurn / 2) / (4 * kLn2) * (along * along + across * across));
+    const Profile profile = x.profile ? profile_of(x.profile.at(s, t, f)) : Profile{0};
+    amplitude *= taper_of<Real>(profile, scale_of(profile) * (along * along + across * across));
   }
   const Real turns = path * wave;
   return std::polar<Real>(1, kTurn * (turns - std::rint(turns))) * amplitude;

@@ -55,17 +55,4 @@ RT_HD inline void uvw_rate(const double* uvw_m, double dec_rad, double* rate_m_s
   rate_m_s[2] = -kEarthRotation_rad_s * uvw_m[0] * c;
 }
 
-/// Visibility of a Gaussian of unit flux at (u, v) in wavelengths: full widths at half maximum in radians, position
-/// angle in radians from north (m) through east (l):
-/// exp(-pi^2/(4 ln 2) ((major along)^2 + (minor across)^2)).
-template <class T>
-RT_HD T gaussian_taper(T u_wavelengths, T v_wavelengths, T major_rad, T minor_rad, T position_angle_rad) {
-  using P = Plain<T>;
-  const T s = sin(position_angle_rad), c = cos(position_angle_rad);
-  const T along = major_rad * (u_wavelengths * s + v_wavelengths * c);
-  const T across = minor_rad * (u_wavelengths * c - v_wavelengths * s);
-  constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
-  return exp(-(T(P(kScale)) * (along * along + across * across)));
-}
-
 }  // namespace rimetree

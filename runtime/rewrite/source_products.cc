@@ -74,7 +74,7 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
       if (product.smearing >= 0) return refuse(node, "a product has two factors of this kind");
       product.smearing = node;
       return take_direction(node, product);
-    case Algebra::gaussian_taper:
+    case Algebra::taper:
       if (product.taper >= 0) return refuse(node, "a product has two factors of this kind");
       product.taper = node;
       return true;

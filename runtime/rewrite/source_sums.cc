@@ -110,14 +110,22 @@ SourceSums::Part SourceSums::part_of(const Factor& factor) {
 }
 
 /// Whether one node can sum both.
-bool SourceSums::are_alike(const Source& a, const Source& b) {
-  const auto key = [](const SourceTerm& term) {
-    return std::tuple(term.uvw, term.minus_uvw, term.n_minus, term.smears, term.smear_time, term.smear_frequency);
+bool SourceSums::are_alike(const Source& a, const Source& b) const {
+  const auto key = [this](const SourceTerm& term) {
+    return std::tuple(term.uvw, term.minus_uvw, term.n_minus, term.smears, term.smear_time, term.smear_frequency,
+                      shape_columns(term));
   };
   const auto alike = [](const Part& one, const Part& other) { return one.is_matrix() == other.is_matrix(); };
   return key(*a.term) == key(*b.term) && alike(a.brightness, b.brightness) &&
          std::equal(a.left.begin(), a.left.end(), b.left.begin(), b.left.end(), alike) &&
          std::equal(a.right.begin(), a.right.end(), b.right.begin(), b.right.end(), alike);
+}
+
+/// Numbers of a source's shape: shapes with and without the number of a profile cannot be stacked.
+int SourceSums::shape_columns(const SourceTerm& term) const {
+  if (term.shape < 0) return 3;
+  const TensorShape& dims = forest_.node(term.shape).dims();
+  return dims[dims.rank - 1];
 }
 
 int SourceSums::node_of_sum(Group& group, bool is_scalar, bool in_place) {
@@ -182,20 +190,21 @@ int SourceSums::uvw_of(const SourceTerm& term) {
   return nodes_.stack(with_rates, {2, 3});
 }
 
-/// [source,3] of directions or shapes.
+/// [source,3] of directions, or as many numbers as shapes have.
 int SourceSums::stack_of_places(const Group& group, int SourceTerm::*place) {
   if (group.size() == 1) return group[0].term->*place;
   std::vector<int> nodes;
   std::size_t n = 0;
+  const int columns = place == &SourceTerm::shape ? shape_columns(*group[0].term) : 3;
   for (const Source& source : group) {
     const int node = source.term->*place;
     n += source.size();
     if (node >= 0)
       nodes.push_back(node);
     else
-      nodes.insert(nodes.end(), source.size(), nodes_.constant(0, {3}));
+      nodes.insert(nodes.end(), source.size(), nodes_.constant(0, {columns}));
   }
-  return nodes_.stack(nodes, {static_cast<std::int32_t>(n), 3});
+  return nodes_.stack(nodes, {static_cast<std::int32_t>(n), columns});
 }
 
 /// [source] of numbers or [source,2,2] of matrices.

@@ -39,7 +39,8 @@ class SourceSums {
   bool looks_like_brightness(int node) const;
   bool may_vary_in_time(int node);
   Part part_of(const Factor& factor);
-  static bool are_alike(const Source& a, const Source& b);
+  bool are_alike(const Source& a, const Source& b) const;
+  int shape_columns(const SourceTerm& term) const;
 
   int node_of_sum(Group& group, bool is_scalar, bool in_place);
   static std::vector<int> take_out_common(Group& group, std::vector<Part> Source::*side);

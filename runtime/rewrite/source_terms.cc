@@ -43,7 +43,7 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) :
         any_ = true;
         [[fallthrough]];
       case Algebra::smearing:
-      case Algebra::gaussian_taper:
+      case Algebra::taper:
         has_term_[node] = 1;
         break;
       default:

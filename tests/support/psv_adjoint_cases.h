@@ -12,7 +12,7 @@ inline std::vector<CaseOptions> constant_terms() {
   for (const auto jones : {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs})
     for (const bool extended : {false, true})
       cases.push_back(
-          {.polarisation = Polarisation::kGeneral, .jones = jones, .gaussians = extended, .smearing = extended});
+          {.polarisation = Polarisation::kGeneral, .jones = jones, .gaussians = extended, .disks = extended, .smearing = extended});
   return cases;
 }
 
@@ -27,6 +27,7 @@ inline std::vector<CaseOptions> varying_terms() {
                          .polarisation = Polarisation::kGeneral,
                          .jones = jones,
                          .gaussians = extended,
+                         .disks = extended,
                          .smearing = extended});
   return cases;
 }
@@ -49,6 +50,7 @@ inline std::vector<CaseOptions> terms_on_every_grid() {
                        .grid = grid,
                        .jones = jones,
                        .gaussians = true,
+                       .disks = true,
                        .smearing = true});
   return cases;
 }

@@ -37,7 +37,7 @@ inline Expected expected_adjoints(const Case& c, const std::vector<Complex<doubl
   for (std::size_t s = 0; s < n_source; ++s)
     for (std::size_t i = 0; i < 3; ++i) {
       lmn[3 * s + i] = input((*from[i])[s], found.lmn[3 * s + i]);
-      if (c.options.gaussians) shape[3 * s + i] = input((*from[3 + i])[s], found.shape[3 * s + i]);
+      if (c.extended()) shape[3 * s + i] = input((*from[3 + i])[s], found.shape[3 * s + i]);
     }
   for (std::size_t i = 0; i < c.brightness.size(); ++i)
     brightness.emplace_back(input(c.brightness[i].re, found.brightness[i].re),
@@ -45,6 +45,7 @@ inline Expected expected_adjoints(const Case& c, const std::vector<Complex<doubl
   std::vector<Complex<T>> jones;
   for (std::size_t i = 0; i < c.jones_values.size(); ++i)
     jones.emplace_back(input(c.jones_values[i].re, found.jones[i].re), input(c.jones_values[i].im, found.jones[i].im));
+  const std::vector<T> profile(c.profile.begin(), c.profile.end());
   const std::size_t mark = tape.size();
   for (std::size_t row = 0; row < c.n_row(); ++row) {
     psv::Problem<T> problem;
@@ -53,8 +54,9 @@ inline Expected expected_adjoints(const Case& c, const std::vector<Complex<doubl
                                  &problem.major, &problem.minor, &problem.position_angle};
     for (std::size_t i = 0; i < 3; ++i) {
       *place[i] = {lmn.data() + i, 3, 0, 0};
-      if (c.options.gaussians) *place[3 + i] = {shape.data() + i, 3, 0, 0};
+      if (c.extended()) *place[3 + i] = {shape.data() + i, 3, 0, 0};
     }
+    if (c.options.disks) problem.profile = {profile.data(), 1, 0, 0};
     for (std::size_t e = 0; e < 4; ++e)
       problem.brightness[e] = {brightness.data() + e * n_source * n_weight, count, 0, n_weight > 1 ? 1 : 0};
     std::vector<psv::JonesPair<T>> pairs;

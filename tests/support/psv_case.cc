@@ -84,12 +84,13 @@ void Case::make_sources() {
     }
     if (options.dark_source && s == 0)
       for (oracle::Matrix& b : source.brightness) b.e[3] = -b.e[0];
-    if (options.gaussians && s % 2 == 0) {
+    if (extended() && s % 2 == 0) {
       // From hardly to hopelessly resolved.
       const double size = std::pow(10.0, random.next()) / options.phase_rad;
       source.major = size;
       source.minor = double(0.4 * size);
       source.position_angle = 3 * random.next();
+      source.disk = options.disks && (!options.gaussians || s % 4 == 0);
     }
     sources.push_back(source);
     l.push_back(source.l);
@@ -98,6 +99,7 @@ void Case::make_sources() {
     major.push_back(source.major);
     minor.push_back(source.minor);
     angle.push_back(source.position_angle);
+    profile.push_back(source.disk ? 1 : 0);
   }
   for (int e = 0; e < 4; ++e)
     for (const oracle::Source& s : sources)
@@ -236,7 +238,8 @@ psv::SkyInput Case::sky_input() const {
   const std::ptrdiff_t spectrum = options.spectra ? n_channel() : 1;
   for (int e = 0; e < 4; ++e)
     in.brightness[e] = {brightness.data() + e * sources.size() * spectrum, spectrum, 0, options.spectra ? 1 : 0};
-  if (options.gaussians) {
+  if (options.disks) in.profile = {profile.data(), 1, 0, 0};
+  if (extended()) {
     in.major = {major.data(), 1, 0, 0};
     in.minor = {minor.data(), 1, 0, 0};
     in.position_angle = {angle.data(), 1, 0, 0};
@@ -262,7 +265,7 @@ psv::Problem<double> Case::problem(std::size_t baseline) const {
   x.n_time = options.n_time;
   x.n_channel = n_channel();
   x.l = in.l, x.m = in.m, x.n = in.n;
-  x.major = in.major, x.minor = in.minor, x.position_angle = in.position_angle;
+  x.major = in.major, x.minor = in.minor, x.position_angle = in.position_angle, x.profile = in.profile;
   for (int e = 0; e < 4; ++e) x.brightness[e] = in.brightness[e];
   const std::size_t first = baseline * options.n_time;
   psv::Strided<double>* view[6] = {&x.u, &x.v, &x.w, &x.du, &x.dv, &x.dw};

@@ -23,6 +23,7 @@ struct CaseOptions {
   bool smooth = false;   ///< as a power law; else at random
   double spacing_hz = 2.5e5;
   bool gaussians = false;  ///< every other source
+  bool disks = false;      ///< the same; with Gaussians every other of them
   bool smearing = false;
   bool dark_source = false;  ///< the first one has no Stokes I
   double phase_rad = 1e4;    ///< about the largest phase
@@ -48,6 +49,7 @@ struct Case {
   std::vector<Complex<double>> reference() const;
 
   psv::SkyInput sky_input() const;
+  bool extended() const { return options.gaussians || options.disks; }
   psv::Problem<double> problem(std::size_t baseline) const;
   psv::Rows psv_rows() const;
 
@@ -56,7 +58,7 @@ struct Case {
   std::vector<oracle::Row> rows;  ///< [baseline][time]
   std::vector<oracle::Channel> channels;
   // The same as arrays.
-  std::vector<double> l, m, n, major, minor, angle, frequency, width;
+  std::vector<double> l, m, n, major, minor, angle, profile, frequency, width;
   std::vector<Complex<double>> brightness;           ///< [element][source][channel or 1]
   std::vector<double> uvw[3], duvw[3], exposure;     ///< [row]
   std::vector<std::int32_t> row_baseline, row_time;  ///< [row]

@@ -13,6 +13,7 @@ std::vector<CaseOptions> combinations() {
         o.grid = grid;
         o.spectra = bits & 1;
         o.gaussians = bits & 2;
+        o.disks = o.gaussians && (static_cast<int>(grid) + static_cast<int>(polarisation)) % 2 == 0;
         o.smearing = bits & 4;
         o.seed = ++seed;
         cases.push_back(o);
@@ -31,6 +32,7 @@ std::vector<CaseOptions> long_phases() {
           o.grid = grid;
           o.smearing = smearing;
           o.gaussians = gaussians;
+          o.disks = gaussians && n_source > 1;
           o.phase_rad = 1e6;
           o.n_source = n_source;
           cases.push_back(o);
@@ -47,6 +49,7 @@ std::vector<CaseOptions> strong_smearing() {
         o.grid = grid;
         o.smearing = true;
         o.gaussians = gaussians;
+        o.disks = gaussians && grid != Grid::kRegular;
         o.exposure_s = exposure;
         o.n_channel = 150;
         o.n_source = 5;
@@ -65,7 +68,7 @@ std::vector<CaseOptions> jones_terms(std::vector<JonesKind> kinds) {
         o.polarisation = polarisation;
         o.grid = bits & 1 ? Grid::kIrregular : Grid::kRegular;
         o.spectra = bits & 2;
-        o.gaussians = o.smearing = bits & 4;
+        o.gaussians = o.disks = o.smearing = bits & 4;
         o.n_source = 7;
         cases.push_back(o);
       }
@@ -74,7 +77,7 @@ std::vector<CaseOptions> jones_terms(std::vector<JonesKind> kinds) {
 
 std::ostream& operator<<(std::ostream& out, const CaseOptions& o) {
   return out << "polarisation " << int(o.polarisation) << " grid " << int(o.grid) << " jones " << int(o.jones)
-             << " spectra " << o.spectra << " gaussians " << o.gaussians << " smearing " << o.smearing << " phase "
+             << " spectra " << o.spectra << " gaussians " << o.gaussians << " disks " << o.disks << " smearing " << o.smearing << " phase "
              << o.phase_rad << " exposure " << o.exposure_s << " sources " << o.n_source << " rows "
              << o.n_baseline * o.n_time << " channels " << o.n_channel << " seed " << o.seed;
 }

@@ -22,6 +22,7 @@ struct Source {
   Real l = 0, m = 0, n = 1;
   std::vector<Matrix> brightness;  ///< [channel] or [1]
   Real major = 0, minor = 0, position_angle = 0;
+  bool disk = false;  ///< an exponential disk; else a Gaussian
 };
 
 struct Row {
@@ -35,7 +36,7 @@ struct Channel {
 
 /// exp(+2 pi i nu/c (u l + v m + w (n - n_minus))).
 Number fringe(const Source& source, const Row& row, Real frequency, int n_minus);
-/// The fringe times both sincs and the Gaussian.
+/// The fringe times both sincs and the transform of the shape.
 Number coherence(const Source& source, const Row& row, const Channel& channel, int n_minus);
 
 /// Sum over sources of J_p B J_q^H times the coherence. `jones_p[s]`, `jones_q[s]`: product of all terms, outermost

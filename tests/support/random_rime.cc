@@ -148,7 +148,7 @@ RandomRime::Names RandomRime::scalars(std::size_t p, std::size_t q, const std::s
     all.push_back(phase(baseline_uvw_[p][q]));
   }
   if (smears_) all.push_back(made("TFSmearFactor", {"lmn=" + lmn, "uvw=" + baseline_uvw_[p][q]}));
-  if (!shape.empty()) all.push_back(made("GaussianShape", {shape, baseline_uvw_[p][q]}));
+  if (!shape.empty()) all.push_back(made("SourceShape", {shape, baseline_uvw_[p][q]}));
   return all;
 }
 

@@ -53,7 +53,7 @@ struct RunSums {
   AdjointVec phase;      ///< sum nu/c Im z
   AdjointVec real;       ///< sum Re z
   AdjointVec cosine;     ///< sum Re z with the cosine in place of the time smearing's sinc
-  AdjointVec square;     ///< sum nu^2 Re z
+  AdjointVec square;     ///< sum nu^2 Re z times -G'/G of the taper G
 };
 
 /// Phasor in the middle of a tile.
@@ -154,6 +154,22 @@ HWY_INLINE Smearing<AdjointVec> start_cosine(AdjointVec change, const TileBand& 
   return {cos_of<kTerms>(change, kPi * band.third_hz), hn::Mul(hn::Set(d, -2.0), hn::Mul(sine, half)), curvature};
 }
 
+/// Tapers at the channels of a tile, and what takes part in the sum `square` there.
+HWY_INLINE void tile_tapers(const SourceOnRun& at, const Method& m, std::size_t number,
+                            AdjointVec (&taper)[kTileChannels], AdjointVec (&of_square)[kTileChannels]) {
+  const AdjointTag d;
+  double* state = at.to.taper + at.s * kTaperState * at.lanes;
+  if (!stores_tapers<double>(m.profile)) taper_tile(at.lanes, state, taper);
+  for (std::size_t k = 0; k < kTileChannels; ++k) {
+    const AdjointVec square = hn::Set(d, at.own.square_hz2[number * kTileChannels + k]);
+    of_square[k] = square;
+    if (!stores_tapers<double>(m.profile)) continue;
+    const AdjointVec x = hn::Mul(hn::Load(d, state + TaperState::kArgument * at.lanes), square);
+    taper[k] = tapers_of(m.profile, x);
+    of_square[k] = hn::Mul(square, falls_of(m.profile, x));
+  }
+}
+
 /// Time smearing, tapers, or weights that vary along channels: channel by channel.
 template <int P, bool kVary, bool kJones>
 HWY_INLINE void pull_shaped(const SourceOnRun& at, const Method& m, AdjointVec change, RunSums& sums,
@@ -169,10 +185,11 @@ HWY_INLINE void pull_shaped(const SourceOnRun& at, const Method& m, AdjointVec c
     });
   }
   for (std::size_t number = 0; number < at.run.n_tile; ++number) {
-    AdjointVec zr, zi, amplitude[kTileChannels], cos_x[kTileChannels], taper[kTileChannels];
+    AdjointVec zr, zi, amplitude[kTileChannels], cos_x[kTileChannels], taper[kTileChannels],
+        of_square[kTileChannels];
     tile_phasor(at, number, zr, zi);
     if (m.smear) smear_tile<true>(sinc, amplitude), smear_tile<true>(cosine, cos_x);
-    if (m.taper) taper_tile(lanes, at.to.taper + at.s * kTaperState * lanes, taper);
+    if (m.taper) tile_tapers(at, m, number, taper, of_square);
     for (std::size_t k = 0; k < kTileChannels; ++k) {
       const std::size_t pair = k < kTilePairs ? kTilePairs - 1 - k : k - kTilePairs;
       const std::size_t channel = number * kTileChannels + k;
@@ -201,7 +218,7 @@ HWY_INLINE void pull_shaped(const SourceOnRun& at, const Method& m, AdjointVec c
       sums.phase = hn::MulAdd(hn::Mul(im, a), hn::Set(d, at.own.wave[channel]), sums.phase);
       sums.real = hn::Add(sums.real, seen);
       if (m.smear) sums.cosine = hn::MulAdd(re, cos_x[k], sums.cosine);
-      if (m.taper) sums.square = hn::MulAdd(seen, hn::Set(d, at.own.square_hz2[channel]), sums.square);
+      if (m.taper) sums.square = hn::MulAdd(seen, of_square[k], sums.square);
     }
   }
 }
@@ -245,9 +262,8 @@ HWY_INLINE void add_source(const Place<double>& at, const Run& run, const Method
   if (wish.shapes && m.taper) {
     const Sky<double>& sky = *at.block.sky;
     const std::size_t g = at.number() - sky.n_point;
-    constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
     const AdjointVec of_exponent =
-        hn::Mul(of_run.square, hn::Set(d, -2 * kScale / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)));
+        hn::Mul(of_run.square, hn::Set(d, -2 * scale_of(m.profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)));
     const AdjointVec sine = hn::Set(d, sky.sin_angle[g]), cosine = hn::Set(d, sky.cos_angle[g]);
     const AdjointVec major = hn::Set(d, sky.major_rad[g]), minor = hn::Set(d, sky.minor_rad[g]);
     const AdjointVec along = hn::MulAdd(at.row(0), sine, hn::Mul(at.row(1), cosine));

@@ -128,9 +128,9 @@ void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const Adjoint
       double* sums = own.sums.get();
       for (std::size_t number = part.block_begin; number < part.block_end; ++number) {
         const SourceBlock& sources = job.sky.blocks[number];
-        const Block<double> block{&job.sky, sources.begin, sources.end - sources.begin, sources.shaped};
+        const Block<double> block{&job.sky, sources.begin, sources.end - sources.begin, sources.profile};
         const Reach reach = reach_of(rows.scratch.rows, lanes, sources.extent);
-        Method m = choose_method(rows, run, level, reach, block.shaped);
+        Method m = choose_method(rows, run, level, reach, block.profile);
         m.single = m.residual = m.weighted = false;
         const bool plain = !m.smear && !m.taper && job.sky.n_weight_channel == 1;
         if (plain != folded) {

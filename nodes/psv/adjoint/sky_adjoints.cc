@@ -59,9 +59,10 @@ void add_brightness(const ChildLayout& layout, const Sky<double>& sky, const Sou
     }
 }
 
-void add_shapes(const Sky<double>& sky, const SourceAdjoints& found, double* adjoint) {
+void add_shapes(const ChildLayout& layout, const Sky<double>& sky, const SourceAdjoints& found, double* adjoint) {
+  const auto columns = static_cast<std::size_t>(layout.shape_columns);
   for (std::size_t k = sky.n_point; k < sky.n_source; ++k)
-    for (std::size_t i = 0; i < 3; ++i) adjoint[3 * sky.order[k] + i] += found.shapes[3 * (k - sky.n_point) + i];
+    for (std::size_t i = 0; i < 3; ++i) adjoint[columns * sky.order[k] + i] += found.shapes[3 * (k - sky.n_point) + i];
 }
 
 SkyInput sky_input(const ChildLayout& layout, const Evaluation& evaluation, const SkyOperands<double>& operands) {
@@ -74,6 +75,7 @@ SkyInput sky_input(const ChildLayout& layout, const Evaluation& evaluation, cons
   std::copy(views.brightness, views.brightness + 4, input.brightness);
   input.brightness_varies = evaluation.child(kBrightness).value.cells()[Axis::frequency] > 1;
   input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
+  input.profile = views.profile;
   input.with_jones = !layout.jones_elements.empty();
   return input;
 }
@@ -106,7 +108,7 @@ void add_to_children(const ChildLayout& layout, const Sky<double>& sky, const So
   const SourceWish wish = wish_of(pull);
   if (wish.positions) add_positions(layout, sky, found, pull.inputs.child(kLmn).value.real(), pull.child(kLmn)->real());
   if (wish.weights) add_brightness(layout, sky, found, *pull.child(kBrightness));
-  if (wish.shapes) add_shapes(sky, found, pull.child(kShape)->real());
+  if (wish.shapes) add_shapes(layout, sky, found, pull.child(kShape)->real());
 }
 
 }  // namespace rimetree::psv

@@ -241,7 +241,7 @@ inline void pull_span(const VaryingJob& job, const RowGroup& group, const Span& 
   for (std::size_t number = job.part.block_begin; number < job.part.block_end; ++number) {
     const SourceBlock& sources = sky.blocks[number];
     for (std::size_t s = sources.begin; s < sources.end; s += kJonesSources<double>) {
-      const Block<double> block{&sky, s, std::min(kJonesSources<double>, sources.end - s), sources.shaped};
+      const Block<double> block{&sky, s, std::min(kJonesSources<double>, sources.end - s), sources.profile};
       fill_sides(job.rows, group, block, span, true);
       std::fill_n(job.side_slopes, group.sides.size() * kJonesSources<double> * 8 * n_channel, 0.0);
       const auto pull = job.rows.jones.targets.any()

@@ -82,11 +82,17 @@ class SpanPlaces {
     const double* from = job_.scratch.phasor + (s * kTileChannels + k) * 2 * hn::Lanes(d);
     re = hn::Load(d, from), im = hn::Neg(hn::Load(d, from + hn::Lanes(d)));
   }
-  HWY_INLINE void add_channel(AdjointVec re, AdjointVec im, double nu, RunSums& sums) const {
+  HWY_INLINE void add_channel(std::size_t s, const Run& run, AdjointVec re, AdjointVec im, double nu,
+                              RunSums& sums) const {
     const AdjointTag d;
+    AdjointVec square = hn::Set(d, nu * nu);
+    if (block_.profile != kPoint && wish_.shapes && !is_exponential(block_.profile)) {
+      const Place<double> place(block_, job_.scratch, s, hn::Lanes(d), 0);
+      square = hn::Mul(square, falls_of(block_.profile, hn::Mul(place.taper_argument(run), square)));
+    }
     sums.phase = hn::MulAdd(im, hn::Set(d, nu / kSpeedOfLight_m_s), sums.phase);
     sums.real = hn::Add(re, sums.real);
-    sums.square = hn::MulAdd(re, hn::Set(d, nu * nu), sums.square);
+    sums.square = hn::MulAdd(re, square, sums.square);
   }
 
   HWY_NOINLINE void add_regular(std::size_t number) {
@@ -101,7 +107,7 @@ class SpanPlaces {
         AdjointVec re, im;
         load(s, k, re, im);
         const double nu = run.first_hz + double(number * kTileChannels + k) * run.spacing_hz;
-        add_channel(re, im, nu, sums_[s]);
+        add_channel(s, run, re, im, nu, sums_[s]);
         // The phasor has the amplitude in it, which the cosine is to replace.
         if (method_.smear)
           sums_[s].cosine =
@@ -114,12 +120,12 @@ class SpanPlaces {
     const AdjointTag d;
     for (std::size_t k = 0; k < kTileChannels && number * kTileChannels + k < span_.count; ++k) {
       const Run& run = span_.run[number * kTileChannels + k];
-      const Method m = choose_method(job_, run, level_, reach_, block_.shaped);
+      const Method m = choose_method(job_, run, level_, reach_, block_.profile);
       for (std::size_t s = 0; s < block_.count; ++s) {
         AdjointVec re, im;
         load(s, k, re, im);
         clear(sums_[s]);
-        add_channel(re, im, run.first_hz, sums_[s]);
+        add_channel(s, run, re, im, run.first_hz, sums_[s]);
         if (m.smear) {
           const AdjointVec change = Place<double>(block_, job_.scratch, s, hn::Lanes(d), 0).change();
           const double scale = kPi * run.first_hz;

@@ -34,34 +34,46 @@ RowReach reach_of(const Rows& rows, std::size_t i, const Extent& extent) {
   return reach;
 }
 
-/// How many terms the tapers of the Gaussians need on each row. Rows are many and the bound is slow to find, so that
-/// rows with nearly the same largest E of exp(-E nu^2) share it: that of the largest E among them, which serves them
-/// all.
+/// How many terms the tapers of one profile's sources need on each row. Rows are many and the bound is slow to find, so
+/// that rows with nearly the same largest X of the tapers G(X nu^2) share it: that of the largest X among them, which
+/// serves them all.
 class TaperTerms {
  public:
-  TaperTerms(const DelaySky& sky, const Band& band, double error) : band_(band), error_(error) {
+  TaperTerms(const DelaySky& sky, const AlikeSources& sources, const Band& band, double error)
+      : profile_(sources.profile), band_(band), error_(error) {
     double widest = 0;
-    for (const double major : sky.major_rad) widest = std::max(widest, std::abs(major));
-    for (const double minor : sky.minor_rad) widest = std::max(widest, std::abs(minor));
-    constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
-    scale_ = kScale * widest * widest / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+    for (std::size_t i = sources.begin - sky.n_point; i < sources.end - sky.n_point; ++i)
+      widest = std::max({widest, std::abs(sky.major_rad[i]), std::abs(sky.minor_rad[i])});
+    scale_ = scale_of(profile_) * widest * widest / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
   }
   /// 0 if there is no short series.
   int of(double u, double v) {
-    const double e = scale_ * (u * u + v * v);
-    if (e == 0) return 1;
-    const int step = static_cast<int>(std::ceil(kStepsPerOctave * std::log2(e)));
+    const double x = scale_ * (u * u + v * v);
+    if (x == 0) return 1;
+    const int step = static_cast<int>(std::ceil(kStepsPerOctave * std::log2(x)));
     const auto [it, inserted] = known_.try_emplace(step);
-    if (inserted) it->second = taper_terms(std::exp2(step / kStepsPerOctave), band_.low_hz, band_.high_hz, error_);
+    if (inserted)
+      it->second = taper_terms(profile_, std::exp2(step / kStepsPerOctave), band_.low_hz, band_.high_hz, error_);
     return it->second;
   }
 
  private:
   static constexpr double kStepsPerOctave = 16;
+  Profile profile_;
   const Band& band_;
   double error_, scale_ = 0;
-  std::map<int, int> known_;  // by logarithm of E
+  std::map<int, int> known_;  // by logarithm of X
 };
+/// The most of all profiles; 0 if one of them has no short series.
+int most_terms(std::vector<TaperTerms>& of_profile, double u, double v) {
+  int most = 1;
+  for (TaperTerms& terms : of_profile) {
+    const int own = terms.of(u, v);
+    if (own == 0) return 0;
+    most = std::max(most, own);
+  }
+  return most;
+}
 
 /// The fewest nodes of the exposure's rule for each row, and the largest error of all rows.
 class ExposureNodes {
@@ -155,7 +167,9 @@ void finish_level(DelayLevel& level, const Band& band, const GriddingKernel& ker
 bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double tolerance, double& irregular) {
   const Band& band = plan.band;
   ExposureNodes exposure_nodes(kExposureShare * tolerance);
-  TaperTerms taper_terms_of_row(plan.sky, band, kTaperShare * tolerance);
+  std::vector<TaperTerms> tapers;
+  for (const AlikeSources& sources : plan.sky.alike)
+    if (sources.profile != kPoint) tapers.emplace_back(plan.sky, sources, band, kTaperShare * tolerance);
   plan.rows.resize(rows.n_row);
   for (std::size_t i = 0; i < rows.n_row; ++i) {
     DelayRow& row = plan.rows[i];
@@ -169,10 +183,10 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
         level_of(reach.path * std::abs(band.spacing_hz.hi) / kSpeedOfLight_m_s, band.n_channel));
     row.n_node = static_cast<std::uint8_t>(exposure_nodes.of(kPi * reach.change * band.high_hz / kSpeedOfLight_m_s));
     if (plan.sky.n_point < plan.sky.n_source) {
-      const int terms = taper_terms_of_row.of(rows.u[i], rows.v[i]);
+      const int terms = most_terms(tapers, rows.u[i], rows.v[i]);
       plan.n_term = std::max(plan.n_term, plan.sky.n_term + static_cast<std::size_t>(terms) - 1);
       if (terms == 0 || plan.n_term > static_cast<std::size_t>(kMaxTerms)) {
-        plan.obstacle = "the Gaussians change too much over the band for a short series";
+        plan.obstacle = "tapers of extended sources change too much over the band for a short series";
         return false;
       }
       row.n_taper_term = static_cast<std::uint8_t>(terms);

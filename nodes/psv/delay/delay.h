@@ -6,7 +6,7 @@
 // the delays, the shorter the transform. With D = 1 nothing is interpolated, and delays beyond one turn per channel
 // fold back exactly. The cost of a row is that of its sources and of its channels, not of their product.
 //
-// What varies along the band: the phase at k0 is exact. Spectra and Gaussian tapers become Chebyshev series in
+// What varies along the band: the phase at k0 is exact. Spectra and the tapers of shapes become Chebyshev series in
 // frequency, one grid for each term. Bandwidth smearing is one factor per source and row. Time smearing, the mean of
 // the fringe over the exposure, is the sum over the nodes of a Gauss-Legendre rule, each a source of its own at the
 // delay it has at that moment: exact in frequency.
@@ -63,6 +63,7 @@ struct DelaySky {
   std::size_t n_source = 0, n_point = 0;
   std::vector<double> l, m, n_high, n_low;                         ///< [source], padded with sources that weigh nothing
   std::vector<double> major_rad, minor_rad, sin_angle, cos_angle;  ///< [source - n_point]
+  std::vector<AlikeSources> alike;
   bool stokes = true;         ///< planes are kI, kQ, kU, kV; else kXxRe, kXyRe, kYxRe, kYyRe, which are complex then
   std::vector<Plane> planes;  ///< those that are not zero everywhere
   std::size_t n_term = 1;     ///< Chebyshev terms of the spectra
@@ -78,7 +79,7 @@ DelaySky expand_sky(const Sky<double>& sky, double error);
 struct DelayRow {
   std::uint8_t level = 0;         ///< index into DelayPlan::levels
   std::uint8_t n_node = 1;        ///< nodes of time smearing
-  std::uint8_t n_taper_term = 1;  ///< Chebyshev terms of the Gaussian tapers
+  std::uint8_t n_taper_term = 1;  ///< Chebyshev terms of the tapers
 };
 
 /// Everything that the rows share; made once per sky, band and set of rows, then read by all threads.
@@ -104,7 +105,7 @@ class DelayWorkspace {
   explicit DelayWorkspace(const DelayPlan& plan);
   struct Arrays {
     double *cell, *place, *re, *im;          ///< [source of a block]: first cell, place in it, amplitude at one node
-    Complex<double>* weight;                 ///< [source of a block][plane][term]: Gaussians
+    Complex<double>* weight;                 ///< [source of a block][plane][term]: extended sources
     Complex<double>* grid;                   ///< [plane][term][pad, cells, pad]
     Complex<double>* spectrum;               ///< [cell]
     double* sample;                          ///< [plane][term][re, im][sample]
@@ -143,8 +144,8 @@ double exposure_rule_limit(int n_node, double error);
 const std::vector<double>& chebyshev_matrix(int n_term);
 double chebyshev_point(int i, int n_term);
 
-/// How many terms the series of exp(-E nu^2), 0 <= E <= e_max, needs on [low, high] to be within `error` everywhere; 0
-/// if more than kMaxTerms.
-int taper_terms(double e_max, double low_hz, double high_hz, double error);
+/// How many terms the series of a profile's taper G(X nu^2), 0 <= X <= x_max, needs on [low, high] to be within `error`
+/// everywhere; 0 if more than kMaxTerms.
+int taper_terms(Profile profile, double x_max, double low_hz, double high_hz, double error);
 
 }  // namespace rimetree::psv

@@ -16,7 +16,6 @@ struct DelayJob {
   double du = 0, dv = 0, dw = 0;  ///< change over the exposure, metres
   double width_per_metre = 0;     ///< turns across a channel per metre of path; 0: no bandwidth smearing
   bool small_width = false;       ///< no source's phase changes by more than 2 radians across a channel
-  double taper_scale = 0;         ///< E = taper_scale ((major along)^2 + (minor across)^2)
   alignas(64) double square_hz[kMaxTerms + 8] = {};  ///< nu^2 at the Chebyshev points of the tapers
 };
 

@@ -46,8 +46,6 @@ DelayJob delay_job(const DelayPlan& plan, const Rows& rows, std::size_t row, con
   }
   if (plan.sky.n_point < plan.sky.n_source) {
     job.n_term += static_cast<std::size_t>(how.n_taper_term) - 1;
-    constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
-    job.taper_scale = kScale / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
     const double half = 0.5 * (plan.band.high_hz - plan.band.low_hz) * (plan.band.spacing_hz.hi < 0 ? -1 : 1);
     for (int i = 0; i < how.n_taper_term; ++i) {
       const double nu = plan.band.centre_hz() + half * chebyshev_point(i, how.n_taper_term);

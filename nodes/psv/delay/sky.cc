@@ -158,6 +158,7 @@ DelaySky expand_sky(const Sky<double>& sky, double error) {
   DelaySky to;
   to.n_source = sky.n_source;
   to.n_point = sky.n_point;
+  to.alike = sky.alike();
   const auto padded = [&](const std::vector<double>& values) {
     std::vector<double> copy = values;
     copy.resize(values.size() + kDelayBlock, 0.0);

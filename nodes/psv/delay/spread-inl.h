@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "hwy/contrib/math/math-inl.h"
 #include "nodes/psv/delay/job.h"
+#include "nodes/psv/profiles-inl.h"
 #include "nodes/psv/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -155,21 +155,22 @@ HWY_INLINE void spread_source(const DelayJob& job, std::size_t s, const Complex<
     }
 }
 
-/// Weights of Gaussians [first, first + count): their spectra times the series of their tapers on this row.
-inline HWY_NOINLINE void weigh_gaussians(const DelayJob& job, std::size_t first, std::size_t count) {
+/// Weights of extended sources [first, first + count): their spectra times the series of their tapers on this row.
+inline HWY_NOINLINE void weigh_extended(const DelayJob& job, Profile profile, std::size_t first, std::size_t count) {
   const DelayTag d;
   const DelaySky& sky = job.plan.sky;
   const auto n_taper = static_cast<std::size_t>(job.how.n_taper_term);
   const std::vector<double>& matrix = chebyshev_matrix(job.how.n_taper_term);
+  const double scale = scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
   for (std::size_t s = 0; s < count; ++s) {
     const std::size_t shape = first + s - sky.n_point;
     const double sine = sky.sin_angle[shape], cosine = sky.cos_angle[shape];
     const double along = sky.major_rad[shape] * (job.u * sine + job.v * cosine);
     const double across = sky.minor_rad[shape] * (job.u * cosine - job.v * sine);
-    const double exponent = job.taper_scale * (along * along + across * across);
+    const double argument = scale * (along * along + across * across);
     alignas(64) double value[kMaxTerms + 8], taper[kMaxTerms];
     for (std::size_t i = 0; i < n_taper; i += hn::Lanes(d))
-      hn::Store(hn::Exp(d, hn::Mul(hn::Load(d, job.square_hz + i), hn::Set(d, -exponent))), d, value + i);
+      hn::Store(tapers_of(profile, hn::Mul(hn::Load(d, job.square_hz + i), hn::Set(d, argument))), d, value + i);
     for (std::size_t j = 0; j < n_taper; ++j) {
       taper[j] = 0;
       for (std::size_t i = 0; i < n_taper; ++i) taper[j] += matrix[j * n_taper + i] * value[i];
@@ -197,18 +198,18 @@ inline void spread_row(const DelayJob& job) {
   for (std::size_t g = 0; g < n_plane * job.n_term; ++g)
     std::fill_n(job.arrays.grid + g * job.arrays.grid_stride, used, Complex<double>());
   const ExposureRule& rule = exposure_rule(job.how.n_node);
-  for (std::size_t first = 0; first < sky.n_source;) {
-    const bool gaussian = first >= sky.n_point;
-    const std::size_t end = gaussian ? sky.n_source : sky.n_point, count = std::min(kDelayBlock, end - first);
-    const std::size_t n_term = gaussian ? job.n_term : sky.n_term;
-    if (gaussian) weigh_gaussians(job, first, count);
-    const Complex<double>* weight = gaussian ? job.arrays.weight : sky.weight.data() + first * n_plane * n_term;
-    for (int node = 0; node < job.how.n_node; ++node) {
-      place_sources(job, first, count, rule.node[node], rule.weight[node]);
-      for (std::size_t s = 0; s < count; ++s) spread_source(job, s, weight + s * n_plane * n_term, n_term);
+  for (const AlikeSources& sources : sky.alike)
+    for (std::size_t first = sources.begin; first < sources.end; first += kDelayBlock) {
+      const std::size_t count = std::min(kDelayBlock, sources.end - first);
+      const bool extended = sources.profile != kPoint;
+      const std::size_t n_term = extended ? job.n_term : sky.n_term;
+      if (extended) weigh_extended(job, sources.profile, first, count);
+      const Complex<double>* weight = extended ? job.arrays.weight : sky.weight.data() + first * n_plane * n_term;
+      for (int node = 0; node < job.how.n_node; ++node) {
+        place_sources(job, first, count, rule.node[node], rule.weight[node]);
+        for (std::size_t s = 0; s < count; ++s) spread_source(job, s, weight + s * n_plane * n_term, n_term);
+      }
     }
-    first += count;
-  }
 }
 
 }  // namespace HWY_NAMESPACE

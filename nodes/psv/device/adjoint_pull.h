@@ -16,6 +16,9 @@ RT_HD inline void tile_cosines(const TileArguments& from, double (&a)[DeviceShap
   step_outwards(from.step, a);
 }
 
+/// Whether -G'/G of the tapers G is not one, and asked for.
+RT_HD inline bool bends(const DeviceAdjointJob& job) { return job.shapes && !is_exponential(job.sum.profile); }
+
 /// A regular tile, without amplitudes.
 template <int kPlanes>
 RT_HD void pull_plain(const DeviceAdjointJob& job, const TileOfRow& at,
@@ -42,7 +45,7 @@ RT_HD void pull_shaped(const DeviceAdjointJob& job, const TileOfRow& at, const S
   }
   RT_UNROLL
   for (double& one : taper) one = 1;
-  if (job.sum.taper) taper_tile(at.run, at.tile, from.taper[at.pair], taper);
+  if (job.sum.taper()) taper_tile(job.sum.profile, at.run, at.tile, from.taper[at.pair], taper);
   double w[kPlanes];
   if constexpr (!kSpectra) load_weights<kPlanes, true, kSpectra>(job, at, 0, from, w);
   RT_UNROLL
@@ -67,6 +70,7 @@ RT_HD void pull_shaped(const DeviceAdjointJob& job, const TileOfRow& at, const S
     sums.phase += nu * amplitude * z.im;
     sums.real += amplitude * z.re;
     sums.square += nu * nu * amplitude * z.re;
+    if (bends(job)) sums.fall += nu * nu * amplitude * z.re * fall_of(job.sum.profile, from.taper[at.pair] * nu * nu);
     if (job.sum.smear_time) sums.cosine += cosine[i] * z.re;
   }
 }
@@ -87,7 +91,7 @@ RT_HD void pull_irregular(const DeviceAdjointJob& job, const TileOfRow& at, cons
     const double nu = c.frequency_hz;
     if constexpr (kSpectra) load_weights<kPlanes, true, kSpectra>(job, at, number, from, w);
     Complex<double> k = turn(reduced_turns(path, DoubleDouble<double>{c.turns_high, c.turns_low}));
-    if (job.sum.taper) k = k * exp(-from.taper[at.pair] * nu * nu);
+    if (job.sum.taper()) k = k * taper_of(job.sum.profile, from.taper[at.pair] * nu * nu);
     Dual<double> band{1.0, 0.0}, smeared{1.0, 0.0};
     const double b = kPi * c.width_per_metre;
     if (job.sum.smear_frequency) band = sinc(Dual<double>{b * path.hi, b});
@@ -100,6 +104,7 @@ RT_HD void pull_irregular(const DeviceAdjointJob& job, const TileOfRow& at, cons
     sums.path += band.d * smeared.v * z.re;
     sums.change += band.v * smeared.d * z.re;
     sums.square += nu * nu * amplitude * z.re;
+    if (bends(job)) sums.fall += nu * nu * amplitude * z.re * fall_of(job.sum.profile, from.taper[at.pair] * nu * nu);
   }
 }
 
@@ -123,13 +128,12 @@ RT_HD void add_row(const DeviceAdjointJob& job, const DeviceRow& row, const Devi
     all.position[2] += row.w * of_path + row.dw * of_change;
   }
   if (job.shapes) {
-    constexpr double kScale =
-        kPi * kPi / (4 * 0.693147180559945309417232121458) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
-    const double of_exponent = -2 * kScale * of.square;
+    const double scale = scale_of(job.sum.profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+    const double of_argument = -2 * scale * (bends(job) ? of.fall : of.square);
     const double along = row.u * s.sin_angle + row.v * s.cos_angle, across = row.u * s.cos_angle - row.v * s.sin_angle;
-    all.shape[0] += of_exponent * s.major_rad * along * along;
-    all.shape[1] += of_exponent * s.minor_rad * across * across;
-    all.shape[2] += of_exponent * (s.major_rad * s.major_rad - s.minor_rad * s.minor_rad) * along * across;
+    all.shape[0] += of_argument * s.major_rad * along * along;
+    all.shape[1] += of_argument * s.minor_rad * across * across;
+    all.shape[2] += of_argument * (s.major_rad * s.major_rad - s.minor_rad * s.minor_rad) * along * across;
   }
 }
 
@@ -156,6 +160,7 @@ RT_HD void pull_row(const DeviceAdjointJob& job, const TileOfRow& at, const Stag
     for (int p = 0; p < kPlanes; ++p) sums.weight[p] *= band;
     sums.phase *= band;
     sums.square *= band;
+    sums.fall *= band;
     sums.path = from.band[1][at.pair] * sums.real;
   } else if constexpr (kGeneral) {
     pull_irregular<kPlanes, kSpectra>(job, at, from, sums, all);

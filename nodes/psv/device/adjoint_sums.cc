@@ -87,7 +87,7 @@ DeviceAdjointJob AdjointSums::job_of(const AdjointRows& rows, std::size_t begin,
   job.adjoint = rows.d_adjoint;
   job.row_stride = static_cast<std::int32_t>(rows.row_stride);
   job.positions = wish_.positions;
-  job.shapes = wish_.shapes && job.sum.taper;
+  job.shapes = wish_.shapes && job.sum.taper();
   job.weights = wish_.weights || p_.jones.targets.any();
   if (goes_by_sides(p_, sky_.packed())) job.piece = rows.sides[0].d_piece;
   job.count_sums();

@@ -23,6 +23,7 @@ struct TileSums {
   double real = 0;    ///< sum Re z
   double cosine = 0;  ///< sum Re z with the cosine, over its argument in the middle, in place of the sinc
   double square = 0;  ///< sum nu^2 Re z
+  double fall = 0;    ///< the same times -G'/G of the taper G
   double path = 0;    ///< the amplitudes' share in the derivatives with respect to path and change
   double change = 0;
 };

@@ -120,11 +120,20 @@ RT_HD inline void tile_smearing(const TileArguments& from, double (&a)[DeviceSha
   step_outwards(from.step, a);
 }
 
-/// Multiplies by the taper exp(-E nu^2), whose ratio from channel to channel itself has a constant ratio.
-RT_HD inline void taper_tile(const DeviceRun& run, int tile, double exponent, double (&a)[DeviceShape::kChannels]) {
+/// Multiplies by the taper G(X nu^2). The ratio of an exponential one from channel to channel has a constant ratio
+/// itself.
+RT_HD inline void taper_tile(Profile profile, const DeviceRun& run, int tile, double argument,
+                             double (&a)[DeviceShape::kChannels]) {
   const double step = run.spacing_hz, nu = run.first_hz + (tile * DeviceShape::kChannels) * step;
-  double taper = exp(-exponent * nu * nu), ratio = exp(-exponent * step * (2 * nu + step));
-  const double change = exp(-2 * exponent * step * step);
+  if (!is_exponential(profile)) {
+    for (int k = 0; k < DeviceShape::kChannels; ++k) {
+      const double nu_k = nu + k * step;
+      a[k] *= taper_of(profile, argument * nu_k * nu_k);
+    }
+    return;
+  }
+  double taper = exp(-argument * nu * nu), ratio = exp(-argument * step * (2 * nu + step));
+  const double change = exp(-2 * argument * step * step);
   RT_UNROLL
   for (int k = 0; k < DeviceShape::kChannels; ++k) {
     a[k] *= taper;
@@ -141,7 +150,7 @@ RT_HD Complex<T> channel_phasor(const DeviceJob<T>& job, const Staged<T, true, k
   Complex<double> z = turn(reduced_turns(path, DoubleDouble<double>{c.turns_high, c.turns_low}));
   if (job.smear_frequency) z = z * smearing(2 * kPi * c.width_per_metre * path.hi);
   if (job.smear_time) z = z * smearing(2 * kPi * c.frequency_hz * from.change[pair]);
-  if (job.taper) z = z * exp(-from.taper[pair] * c.frequency_hz * c.frequency_hz);
+  if (job.taper()) z = z * taper_of(job.profile, from.taper[pair] * c.frequency_hz * c.frequency_hz);
   return {static_cast<T>(z.re), static_cast<T>(z.im)};
 }
 
@@ -168,14 +177,14 @@ RT_HD void general_phasors(const DeviceJob<T>& job, const DeviceRun& run, const 
   }
   tile_phasors(from, pair, run.n_tile, tile, z);
   if (job.residual) turn_by_residuals(job, run, from.path[0][pair], tile, z);
-  if (!job.smear_time && !job.taper) return;
+  if (!job.smear_time && !job.taper()) return;
   double a[DeviceShape::kChannels];
   if (job.smear_time) {
     tile_smearing(tile_arguments(from, pair, run.n_tile, tile), a);
   } else {
     for (double& one : a) one = 1;
   }
-  if (job.taper) taper_tile(run, tile, from.taper[pair], a);
+  if (job.taper()) taper_tile(job.profile, run, tile, from.taper[pair], a);
   RT_UNROLL
   for (int k = 0; k < DeviceShape::kChannels; ++k) z[k] = z[k] * static_cast<T>(a[k]);
 }

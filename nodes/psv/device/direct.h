@@ -6,7 +6,7 @@
 
 namespace rimetree::psv {
 
-/// The direct sum: a launch for points and one for Gaussians, each in chunks of sources that add to each other.
+/// The direct sum: a launch for the sources of each profile, in chunks that add to each other.
 template <class T>
 class DirectMethod final : public DeviceMethod {
  public:

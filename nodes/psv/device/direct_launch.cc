@@ -49,7 +49,8 @@ DeviceJob<T> direct_job(const DeviceProblem& p, const PackedProblem& packed, Dev
   job.regular = packed.channels.regular;
   job.smear_time = p.rows.du != nullptr && p.rows.exposure_s != nullptr && p.rows.smear_time;
   job.smear_frequency = p.rows.du != nullptr && p.rows.smear_frequency;
-  job.taper = begin >= p.sky.n_point && end > begin;
+  for (const SourceBlock& block : p.sky.blocks)
+    if (block.begin < end && begin < block.end) job.profile = block.profile;
   job.residual = packed.channels.residual;
   return job;
 }
@@ -60,7 +61,7 @@ namespace {
 /// bytes, as long as three or four planes less take for about a hundred sources.
 constexpr std::size_t kLeastOnePlane = 128;
 
-/// How many of the sources [begin, end), all points or all Gaussians, come first and have one plane only.
+/// How many of the sources [begin, end), all of one profile, come first and have one plane only.
 std::size_t count_of_one_plane(const Sky<double>& sky, std::size_t begin, std::size_t end) {
   std::size_t last = begin;
   for (const SourceBlock& block : sky.blocks)

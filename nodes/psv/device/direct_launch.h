@@ -1,4 +1,4 @@
-// Launches of the direct sum on a device: of points and of Gaussians by themselves, each in chunks of sources.
+// Launches of the direct sum on a device: of each profile by itself, in chunks of sources.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,13 @@ namespace rimetree::psv {
 
 DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r);
 
-/// Calls f(begin, end) for each chunk of so many sources at most; points and Gaussians never share one.
+/// Calls f(begin, end) for each chunk of so many sources at most; sources of different profiles never
+/// share one.
 template <class F>
 void for_each_chunk(const Sky<double>& sky, std::size_t most, F&& f) {
-  for (std::size_t begin = 0; begin < sky.n_source;) {
-    const std::size_t end = std::min(begin + most, begin < sky.n_point ? sky.n_point : sky.n_source);
-    f(begin, end);
-    begin = end;
-  }
+  for (const AlikeSources& sources : sky.alike())
+    for (std::size_t begin = sources.begin; begin < sources.end; begin += most)
+      f(begin, std::min(begin + most, sources.end));
 }
 
 /// Rows on a device, and the channels of which their visibilities are there.

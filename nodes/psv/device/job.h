@@ -83,14 +83,15 @@ struct DeviceJob {
   std::int32_t tile_bits = 0;                    ///< 2^tile_bits threads per row, kMostTiles at most
   bool regular = true;                           ///< runs are regular: phasors advance from channel to channel
   bool smear_time = false, smear_frequency = false;
-  bool taper = false;       ///< sources are Gaussians
+  Profile profile = kPoint;  ///< of all its sources
   bool residual = false;    ///< channels are turned by their residuals
   bool accumulate = false;  ///< adds to `out`
 
   RT_HD bool with_jones() const { return left.value != nullptr; }
   RT_HD bool jones_vary() const { return left.channel != 0 || right.channel != 0; }  ///< along channels
+  RT_HD bool taper() const { return profile != kPoint; }
   /// Whether anything but constant weights and phasors is needed.
-  bool general() const { return !regular || smear_time || taper || residual || n_weight_channel > 1 || with_jones(); }
+  bool general() const { return !regular || smear_time || taper() || residual || n_weight_channel > 1 || with_jones(); }
   RT_HD int tiles() const { return 1 << tile_bits; }
   RT_HD int rows_per_block() const { return threads >> tile_bits; }
 };

@@ -101,14 +101,14 @@ MatrixPlan expected_plan(const Outlook& outlook, std::size_t n_baseline) {
 }  // namespace
 
 std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, const Outlook& o,
-                                std::size_t n_baseline, std::size_t n_channel, bool may_have_gaussians) {
+                                std::size_t n_baseline, std::size_t n_channel, bool may_be_extended) {
   DeviceWork work;
   work.n_source = double(o.n_source), work.n_row = double(n_baseline), work.n_channel = double(n_channel);
   work.jones = o.n_pair > 0, work.jones_vary = o.jones_vary, work.smear_time = o.smearing;
   work.n_plane = work.jones ? 8 : 4;
   work.single = o.tolerance >= kSingleBound;
   MatrixPlan plan = expected_plan(o, n_baseline);
-  if (may_have_gaussians) plan.obstacle = "the shapes of Gaussians depend on the baseline, should there be any";
+  if (may_be_extended) plan.obstacle = "the tapers of extended sources depend on the baseline, should there be any";
   const memory::Device& device = devices.front()->device();
   const DeviceMethodChoice choice = choose_on_device(work, plan, rates_of(device), tuning_of(device.name()));
   return (choice.is_matrix ? "matrix product, where UVW are differences of one vector per antenna," : "direct") +

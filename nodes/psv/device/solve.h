@@ -38,7 +38,7 @@ struct DeviceProblem {
 
 /// In words, before there are data: the method to expect for baselines that are those of an array, and where it runs.
 std::string expected_on_devices(std::span<const std::unique_ptr<DeviceContext>> devices, const Outlook& outlook,
-                                std::size_t n_baseline, std::size_t n_channel, bool may_have_gaussians);
+                                std::size_t n_baseline, std::size_t n_channel, bool may_be_extended);
 
 struct DeviceSolution {
   bool is_matrix = false;  ///< the method that was taken

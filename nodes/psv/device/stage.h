@@ -67,7 +67,7 @@ struct Staged<T, true, kThreads> : Staged<T, false, kThreads> {
   static constexpr int kPairs = DeviceShape::pairs(kThreads);
   double path[2][kPairs];              ///< metres, high and low part
   double change[kPairs];               ///< of the path over the exposure, over c: turns per hertz
-  double taper[kPairs];                ///< E of exp(-E nu^2)
+  double taper[kPairs];                ///< X of G(X nu^2), see taper_argument()
   StagedComplex<double> sine[kPairs];  ///< cos and sin of the smearing's argument in the middle, over that argument
   StagedComplex<double> sine_outer[kHalfTiles][kPairs], sine_inner[kPairs];
   T jones[8][kPairs];  ///< re and im of J_p B J_q^H, where it does not vary along channels
@@ -151,15 +151,14 @@ RT_HD void stage_smearing(const DeviceRun& run, double change, int pair, Staged<
   if (run.n_tile > 1) stage_outer(square(square(square(inner))), run.n_tile, to.sine_outer, pair);
 }
 
-/// E of the taper exp(-E nu^2) of a Gaussian, nu in hertz.
-RT_HD inline double taper_exponent(const DeviceSource& s, double u, double v, double lowest_hz) {
+/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h), nu in hertz.
+RT_HD inline double taper_argument(Profile profile, const DeviceSource& s, double u, double v, double lowest_hz) {
   const double along = s.major_rad * (u * s.sin_angle + v * s.cos_angle);
   const double across = s.minor_rad * (u * s.cos_angle - v * s.sin_angle);
-  constexpr double kScale =
-      kPi * kPi / (4 * 0.693147180559945309417232121458) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
-  const double e = kScale * (along * along + across * across);
+  const double scale = scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s);
+  const double x = scale * (along * along + across * across);
   // Beyond exp(-80) nothing is left to lose, and ratios of neighbouring channels stay within range.
-  return lowest_hz > 0 ? fmin(e, 80 / (lowest_hz * lowest_hz)) : e;
+  return is_exponential(profile) && lowest_hz > 0 ? fmin(x, 80 / (lowest_hz * lowest_hz)) : x;
 }
 
 template <class T>
@@ -193,7 +192,8 @@ RT_HD void stage_source(const DeviceJob<T>& job, const DeviceRun& run, const Dev
   if (!kGeneral || job.regular) stage_phasor(run, path, amplitude, pair, to);
   if constexpr (kGeneral) {
     const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
-    if (job.taper) to.taper[pair] = taper_exponent(s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
+    if (job.taper())
+      to.taper[pair] = taper_argument(job.profile, s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
     if (job.regular && job.smear_time) stage_smearing(run, change, pair, to);
     to.path[0][pair] = path.hi;
     to.path[1][pair] = path.lo;

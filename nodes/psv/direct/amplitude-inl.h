@@ -1,5 +1,5 @@
-// Real amplitudes that change slowly from channel to channel, time smearing and the taper of a Gaussian, formed by
-// recurrences in double precision for one tile of channels at a time. Included once per instruction set.
+// Real amplitudes that change slowly from channel to channel, time smearing and the tapers of shapes, formed in
+// double precision for one tile of channels at a time, by recurrences where these are. Included once per instruction set.
 #if defined(RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_
 #undef RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_
@@ -7,9 +7,9 @@
 #define RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_
 #endif
 
-#include "hwy/contrib/math/math-inl.h"
 #include "nodes/psv/direct/tile-inl.h"
 #include "nodes/psv/kernel.h"
+#include "nodes/psv/profiles-inl.h"
 #include "nodes/psv/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,16 +77,16 @@ HWY_INLINE void smear_tile(Smearing<V>& s, V (&a)[kTileChannels]) {
   }
 }
 
-/// The taper exp(-E nu^2) of a Gaussian, e = E.
+/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h).
 template <class V, class T>
-HWY_INLINE V taper_exponent(const Sky<T>& sky, std::size_t shape, const Run& run, V u, V v) {
+HWY_INLINE V taper_argument(Profile profile, const Sky<T>& sky, std::size_t shape, const Run& run, V u, V v) {
   const hn::DFromV<V> d;
   const V s = hn::Set(d, sky.sin_angle[shape]), c = hn::Set(d, sky.cos_angle[shape]);
   const V along = hn::Mul(hn::Set(d, sky.major_rad[shape]), hn::MulAdd(u, s, hn::Mul(v, c)));
   const V across = hn::Mul(hn::Set(d, sky.minor_rad[shape]), hn::MulSub(u, c, hn::Mul(v, s)));
-  constexpr double kScale = kPi * kPi / (4 * 0.693147180559945309417232121458);
-  const V e = hn::Mul(hn::Set(d, kScale / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)),
+  const V e = hn::Mul(hn::Set(d, scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)),
                       hn::MulAdd(along, along, hn::Mul(across, across)));
+  if (!is_exponential(profile)) return e;
   // Beyond exp(-80) (exp(-30) in single precision) everywhere on the run nothing is left to lose, and the ratios of
   // neighbours would leave the range of the numbers.
   const double low = std::min(std::abs(run.low_hz), std::abs(run.high_hz));
@@ -94,27 +94,33 @@ HWY_INLINE V taper_exponent(const Sky<T>& sky, std::size_t shape, const Run& run
 }
 
 template <class V>
-HWY_INLINE V taper_at(V e, double nu) {
-  const hn::DFromV<V> d;
-  return hn::Exp(d, hn::Mul(e, hn::Set(d, -nu * nu)));
+HWY_INLINE V taper_at(Profile profile, V e, double nu) {
+  return tapers_of(profile, hn::Mul(e, hn::Set(hn::DFromV<V>(), nu * nu)));
 }
 
-/// The taper's state: its value, the ratio of the next channel's to it less one, and by how much (in units of itself)
-/// the ratio changes from channel to channel.
+/// Whether tapers of a tile are made in a pass of their own, and stored: else by recurrence as they are needed.
+template <class T>
+constexpr bool stores_tapers(Profile profile) {
+  return sizeof(T) == 4 || !is_exponential(profile);
+}
+
+/// The state of an exponential taper: its value, the ratio of the next channel's to it less one, and by how much (in
+/// units of itself) the ratio changes from channel to channel. Of any other taper its argument.
 struct TaperState {
-  static constexpr std::size_t kValue = 0, kRatio = 1, kChange = 2;
+  static constexpr std::size_t kValue = 0, kRatio = 1, kChange = 2, kArgument = 0;
 };
 
 template <class V>
-HWY_INLINE void start_taper(V e, const Run& run, std::size_t lanes, double* slow) {
+HWY_INLINE void start_taper(Profile profile, V e, const Run& run, std::size_t lanes, double* slow) {
   const hn::DFromV<V> d;
+  if (!is_exponential(profile)) return hn::Store(e, d, slow + TaperState::kArgument * lanes);
   const double nu = run.first_hz, step = run.spacing_hz;
-  hn::Store(taper_at(e, nu), d, slow + TaperState::kValue * lanes);
+  hn::Store(taper_at(profile, e, nu), d, slow + TaperState::kValue * lanes);
   hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -step * (2 * nu + step)))), d, slow + TaperState::kRatio * lanes);
   hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -2 * step * step))), d, slow + TaperState::kChange * lanes);
 }
 
-/// The taper at the channels of a tile; moves its state to the next.
+/// An exponential taper at the channels of a tile; moves its state to the next.
 template <class V>
 HWY_INLINE void taper_tile(std::size_t lanes, double* slow, V (&a)[kTileChannels]) {
   const hn::DFromV<V> d;
@@ -130,16 +136,23 @@ HWY_INLINE void taper_tile(std::size_t lanes, double* slow, V (&a)[kTileChannels
   hn::Store(ratio, d, slow + TaperState::kRatio * lanes);
 }
 
-/// Tapers of the next tile for singles, made in double precision.
-inline HWY_NOINLINE void advance_tapers(std::size_t n_source, const Scratch<float>& to) {
+/// Stores the tapers of a tile; those of exponential profiles one tile after the other.
+template <class T>
+HWY_NOINLINE void store_tapers(Profile profile, const Run& run, std::size_t number, std::size_t n_source,
+                               const Scratch<T>& to) {
   const hn::ScalableTag<double> d;
-  const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   for (std::size_t s = 0; s < n_source; ++s)
     for (std::size_t lane = 0; lane < lanes; lane += hn::Lanes(d)) {
       hn::Vec<decltype(d)> a[kTileChannels];
-      taper_tile(lanes, to.taper + s * kTaperState * lanes + lane, a);
+      double* state = to.taper + s * kTaperState * lanes + lane;
+      if (is_exponential(profile))
+        taper_tile(lanes, state, a);
+      else
+        for (std::size_t k = 0; k < kTileChannels; ++k)
+          a[k] = taper_at(profile, hn::Load(d, state), channel_hz(run, number * kTileChannels + k));
       for (std::size_t k = 0; k < kTileChannels; ++k)
-        store_as(d, a[k], to.single_taper + (s * kTileChannels + k) * lanes + lane);
+        store_as(d, a[k], to.tile_taper + (s * kTileChannels + k) * lanes + lane);
     }
 }
 

@@ -248,8 +248,8 @@ class SpanPhasors {
     if (span_.singles) return make_singles(number, scale);
     TileJob<T> t = block_job<T, true>(job_, block_);
     place_tile_job(job_, *span_.run, level_, method_, number, t, scale);
-    if constexpr (sizeof(T) == 4)
-      if (method_.taper) advance_tapers(block_.count, job_.scratch);
+    if (method_.taper && t.stored_tapers)
+      store_tapers(method_.profile, *span_.run, number, block_.count, job_.scratch);
     choose_shaped_tile<false, Weights::kOne>(t, method_);
   }
 
@@ -259,7 +259,7 @@ class SpanPhasors {
  private:
   void seed(const Run& run) {
     scale_rows(run, hn::Lanes(hn::ScalableTag<T>()), job_.scratch.rows, job_.scratch.scaled);
-    method_ = choose_method(job_, run, level_, reach_, block_.shaped);
+    method_ = choose_method(job_, run, level_, reach_, block_.profile);
     seed_block(block_, run, method_, job_.scratch);
   }
 
@@ -338,7 +338,7 @@ void evaluate_span(const RowsJob<T>& job, const RowGroup& group, const Span& spa
   std::fill_n(job.scratch.jones_sum, (group.last - group.first) * windows_of(span.count) * 8 * kWindowChannels, 0.0);
   for (const SourceBlock& sources : job.sky.blocks) {
     for (std::size_t s = sources.begin; s < sources.end; s += kJonesSources<T>) {
-      const Block<T> block{&job.sky, s, std::min(kJonesSources<T>, sources.end - s), sources.shaped};
+      const Block<T> block{&job.sky, s, std::min(kJonesSources<T>, sources.end - s), sources.profile};
       fill_sides(job, group, block, span);
       for (std::size_t i = 0; i < group.n_vector; ++i)
         add_block(job, group, block, sources.extent, span, group.first + group.order[i] * lanes);

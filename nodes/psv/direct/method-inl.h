@@ -68,10 +68,12 @@ const RunLevel& choose_level(const RowsJob<T>& job, const Reach& reach) {
 }
 
 template <class T>
-Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& level, const Reach& reach, bool shaped) {
+Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& level, const Reach& reach,
+                     Profile profile) {
   Method m;
   m.single = run.count == 1;
-  m.taper = shaped;
+  m.taper = profile != kPoint;
+  m.profile = profile;
   // A tile may reach beyond its run.
   const double highest =
       std::max(std::abs(run.low_hz), std::abs(run.high_hz)) + kTileChannels * std::abs(run.spacing_hz);
@@ -105,7 +107,8 @@ TileJob<T> block_job(const RowsJob<T>& job, const Block<T>& block) {
   t.tile_middle = to.tile_middle;
   t.smearing = to.smearing;
   t.taper = to.taper;
-  t.single_taper = to.single_taper;
+  t.tile_taper = to.tile_taper;
+  t.stored_tapers = stores_tapers<T>(block.profile);
   t.wave_number = to.wave_number;
   t.phasor = t.placed_amplitude = to.phasor;  // never both at a time
   t.weight_channel = kVector || n_weight == 1 ? 0 : n_plane;

@@ -18,6 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// How a block is evaluated on a run.
 struct Method {
   bool smear = false, taper = false;  ///< amplitudes that change along the run
+  Profile profile = kPoint;           ///< whose taper
   bool single = false;                ///< the run is one channel: all amplitudes are in the phasor
   bool bandwidth = false;
   bool long_path = false;  ///< path differences that bandwidth smearing needs to more than double precision
@@ -32,7 +33,7 @@ template <class T>
 struct Block {
   const Sky<T>* sky;
   std::size_t begin, count;
-  bool shaped;  ///< Gaussians
+  Profile profile;
 };
 
 inline TileBand tile_band(const Run& run, std::size_t tile) {
@@ -91,8 +92,9 @@ struct Place {
     const auto pair = [&](int k) HWY_ATTR { return Pair<V>{scaled_row(k), scaled_row(k + 1)}; };
     return turns_of(pair(i), pair(i + 2), pair(i + 4), l, m, n, n_low);
   }
-  HWY_INLINE V taper_exponent(const Run& run) const {
-    return psv::HWY_NAMESPACE::taper_exponent(*block.sky, number() - block.sky->n_point, run, row(0), row(1));
+  HWY_INLINE V taper_argument(const Run& run) const {
+    return psv::HWY_NAMESPACE::taper_argument(block.profile, *block.sky, number() - block.sky->n_point, run, row(0),
+                                              row(1));
   }
 };
 

@@ -103,7 +103,7 @@ TileJob<T> part_of(TileJob<T> t, std::size_t first, std::size_t count) {
   t.inner += 2 * first * lanes;
   t.smearing += (sizeof(T) == 8 ? kSmearingState : 1) * first * lanes;
   t.taper += kTaperState * first * lanes;
-  t.single_taper += kTileChannels * first * lanes;
+  t.tile_taper += kTileChannels * first * lanes;
   t.wave_number += first * lanes;
   t.weight += first * t.weight_source;
   return t;

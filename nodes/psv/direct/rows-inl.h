@@ -54,8 +54,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
                  : sum_channel<kPlanes, kVector ? Weights::kVector : Weights::kSource>(t, to.middle, 2, 1.0, t.sum);
       return;
     }
-    if constexpr (sizeof(T) == 4)
-      if (m.taper) advance_tapers(block.count, to);
+    if (m.taper && t.stored_tapers) store_tapers(m.profile, run, number, block.count, to);
     if constexpr (!kVector) {
       if (m.narrow) {
         smeared_tile<kPlanes>(t, run, m, number, m.weighted, to);
@@ -117,11 +116,11 @@ template <class T, int kPlanes, bool kVector>
 void add_sources(const RowsJob<T>& job, const SourceBlock& sources, const Run& run, const RunLevel& level,
                  const LaneRows& lane_rows) {
   const Reach reach = reach_of(job.scratch.rows, hn::Lanes(hn::ScalableTag<T>()), sources.extent);
-  Method m = choose_method(job, run, level, reach, sources.shaped);
+  Method m = choose_method(job, run, level, reach, sources.profile);
   m.narrow = takes_narrow<T, kPlanes, kVector>(m, job.sky.n_weight_channel);
   const std::size_t step = m.narrow && kPlanes == 1 ? kSmearedSources : kBlockSources;
   for (std::size_t s = sources.begin; s < sources.end; s += step) {
-    const Block<T> block{&job.sky, s, std::min(step, sources.end - s), sources.shaped};
+    const Block<T> block{&job.sky, s, std::min(step, sources.end - s), sources.profile};
     run_block<T, kPlanes, kVector>(job, block, run, level, m, lane_rows);
   }
 }

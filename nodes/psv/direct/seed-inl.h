@@ -66,7 +66,7 @@ HWY_INLINE typename Place<T>::V constant_factor(const Place<T>& at, const Run& r
     const double scale = kPi * run.first_hz;
     factor = hn::Mul(factor, method.time_terms > 0 ? sinc_of<9>(at.change(), scale) : sinc_of<0>(at.change(), scale));
   }
-  if (method.taper) factor = hn::Mul(factor, taper_at(at.taper_exponent(run), run.first_hz));
+  if (method.taper) factor = hn::Mul(factor, taper_at(method.profile, at.taper_argument(run), run.first_hz));
   return factor;
 }
 
@@ -130,7 +130,8 @@ HWY_NOINLINE void seed_block(const Block<T>& block, const Run& run, const Method
   if (method.smear) method.narrow ? seed_smeared(block, run, method, to) : seed_smearing(block, run, method, to);
   if (method.taper)
     for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
-      start_taper(at.taper_exponent(run), run, at.lanes, to.taper + at.s * kTaperState * at.lanes + at.lane);
+      start_taper(method.profile, at.taper_argument(run), run, at.lanes,
+                  to.taper + at.s * kTaperState * at.lanes + at.lane);
     });
   if (method.residual)
     for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {

@@ -146,7 +146,7 @@ inline HWY_NOINLINE void seed_single_rotations(const Block<float>& block, const 
 inline void seed_single(const Block<float>& block, const Run& run, const Method& method, const Scratch<float>& to) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
   for (std::size_t first = 0; first < block.count; first += kSeedSources) {
-    const Block<float> some{block.sky, block.begin + first, std::min(kSeedSources, block.count - first), block.shaped};
+    const Block<float> some{block.sky, block.begin + first, std::min(kSeedSources, block.count - first), block.profile};
     Scratch<float> at = to;
     at.middle += 2 * first * lanes, at.inner += 2 * first * lanes, at.outer += 2 * first * lanes;
     with_terms(method.bandwidth ? method.bandwidth_terms : 5,

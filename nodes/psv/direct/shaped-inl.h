@@ -46,11 +46,14 @@ HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTi
   }
   if constexpr (Kind::kTaper) {
     V taper[kTileChannels];
-    if constexpr (sizeof(T) == 8)
-      taper_tile(lanes, job.taper + s * kTaperState * lanes, taper);
-    else
+    bool stored = true;
+    if constexpr (sizeof(T) == 8) {
+      stored = job.stored_tapers;
+      if (!stored) taper_tile(lanes, job.taper + s * kTaperState * lanes, taper);
+    }
+    if (stored)
       for (std::size_t k = 0; k < kTileChannels; ++k)
-        taper[k] = hn::Load(d, job.single_taper + (s * kTileChannels + k) * lanes);
+        taper[k] = hn::Load(d, job.tile_taper + (s * kTileChannels + k) * lanes);
     for (std::size_t k = 0; k < kTileChannels; ++k) a[k] = Kind::kSmear ? hn::Mul(a[k], taper[k]) : taper[k];
   }
 }

@@ -51,7 +51,8 @@ struct TileJob {
   T* tile_middle = nullptr;         ///< [source][re, im][row]
   T* smearing = nullptr;            ///< as in Layout
   double* taper = nullptr;          ///< [source][kTaperState][row]
-  const T* single_taper = nullptr;  ///< [source][channel of the tile][row]; singles only
+  const T* tile_taper = nullptr;    ///< [source][channel of the tile][row], if they are stored
+  bool stored_tapers = false;       ///< see stores_tapers()
   TileBand band;
   T* placed_amplitude = nullptr;                      ///< [source][channel of the tile][row]
   const T* wave_number = nullptr;                     ///< [source][row]: 2 pi path

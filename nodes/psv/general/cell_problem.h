@@ -39,7 +39,8 @@ struct GeneralBody {
   std::int32_t n_source = 0, n_minus = 1;
   std::int32_t n_jones = 0;              ///< pairs
   std::uint64_t jones_are_matrices = 0;  ///< a bit for each term
-  bool brightness_is_matrix = false, has_rates = false, has_shape = false, has_exposure = false;
+  std::int32_t shape_columns = 0;
+  bool brightness_is_matrix = false, has_rates = false, has_exposure = false;
   bool smear_time = true, smear_frequency = true;
 
   template <class In, class Out>
@@ -82,14 +83,17 @@ struct CellProblem {
     l = {&in, kLmn, 0, 3}, m = {&in, kLmn, 1, 3}, n = {&in, kLmn, 2, 3};
     u = {&in, kUvw, 0, 0}, v = {&in, kUvw, 1, 0}, w = {&in, kUvw, 2, 0};
     if (body.has_rates) du = {&in, kUvw, 3, 0}, dv = {&in, kUvw, 4, 0}, dw = {&in, kUvw, 5, 0};
-    if (body.has_shape) major = {&in, kShape, 0, 3}, minor = {&in, kShape, 1, 3}, position_angle = {&in, kShape, 2, 3};
+    if (const auto columns = static_cast<std::size_t>(body.shape_columns); columns > 0) {
+      major = {&in, kShape, 0, columns}, minor = {&in, kShape, 1, columns}, position_angle = {&in, kShape, 2, columns};
+      if (columns == 4) profile = {&in, kShape, 3, columns};
+    }
     set_matrix(&in, kBrightness, body.brightness_is_matrix, brightness);
     if (!body.brightness_is_matrix) brightness[3] = brightness[0];  // unpolarised
   }
 
   std::ptrdiff_t n_source;
   int n_minus;
-  CellView<In> l, m, n, u, v, w, du, dv, dw, major, minor, position_angle;
+  CellView<In> l, m, n, u, v, w, du, dv, dw, major, minor, position_angle, profile;
   ComplexCellView<In> brightness[4];
   Pairs jones;
   int n_jones;

@@ -21,7 +21,7 @@ GeneralBody body_of(const ChildLayout& layout) {
     if (layout.jones_elements[i] == 4) body.jones_are_matrices |= std::uint64_t{1} << i;
   body.brightness_is_matrix = layout.brightness_elements == 4;
   body.has_rates = layout.has_rates;
-  body.has_shape = layout.has_shape;
+  body.shape_columns = layout.shape_columns;
   body.smear_time = layout.smear_time;
   body.smear_frequency = layout.smear_frequency;
   return body;

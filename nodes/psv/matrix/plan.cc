@@ -81,7 +81,7 @@ void make_entries(const Rows& rows, const JonesChains& jones, MatrixPlan& plan, 
 }
 
 std::string first_obstacle(const DeviceProblem& p) {
-  if (p.sky.n_point < p.sky.n_source) return "the shapes of Gaussians depend on the baseline";
+  if (p.sky.n_point < p.sky.n_source) return "the tapers of extended sources depend on the baseline";
   if (p.jones.n_pair == 0 && p.sky.planes.size() > 4) return "some brightness is not Hermitian";
   return "";
 }

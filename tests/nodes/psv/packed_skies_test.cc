@@ -63,7 +63,7 @@ TEST(PackedSkies, VersionsTellWhatHasChanged) {
 TEST(PackedSky, BlocksAreOfOneKind) {
   CaseOptions o;
   o.n_source = 303;
-  o.gaussians = true;
+  o.gaussians = o.disks = true;
   o.polarisation = Polarisation::kFew;
   const Case c(o);
   const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());

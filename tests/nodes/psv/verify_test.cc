@@ -17,6 +17,7 @@ TEST(PsvVerify, TwoIndependentTextsAgree) {
       o.polarisation = Polarisation::kGeneral;
       o.spectra = bits & 1;
       o.gaussians = bits & 2;
+      o.disks = bits & 1;
       o.smearing = bits & 4;
       o.n_source = 5;
       o.n_channel = 6;

@@ -90,39 +90,5 @@ TEST(Conventions, UvwRateIsTheRotationOfTheBaseline) {
     }
 }
 
-TEST(Conventions, GaussianTaperIsTheFourierIntegralOfTheGaussian) {
-  const double major = 2e-3, minor = 1e-3, angle = 0.6;  // north through east
-  const double to_sigma = 1 / std::sqrt(8 * std::log(2.0));
-  for (const auto& [u, v] : {std::pair(0.0, 0.0), std::pair(150.0, 0.0), std::pair(0.0, 150.0), std::pair(120.0, 200.0),
-                             std::pair(-180.0, 90.0)}) {
-    // Trapezoid rule over +- 8 sigma: exponentially accurate for a Gaussian.
-    std::complex<double> sum = 0;
-    double total = 0;
-    constexpr int kSteps = 120;
-    const double reach = 8 * major * to_sigma;
-    for (int i = -kSteps; i <= kSteps; ++i)
-      for (int k = -kSteps; k <= kSteps; ++k) {
-        const double l = reach * i / kSteps, m = reach * k / kSteps;
-        const double along = l * std::sin(angle) + m * std::cos(angle);  // along the major axis
-        const double across = l * std::cos(angle) - m * std::sin(angle);
-        const double exponent =
-            along * along / (2 * std::pow(major * to_sigma, 2)) + across * across / (2 * std::pow(minor * to_sigma, 2));
-        const double brightness = std::exp(-exponent);
-        sum += brightness * std::polar(1.0, static_cast<double>(kTau) * (u * l + v * m));
-        total += brightness;
-      }
-    EXPECT_NEAR(gaussian_taper(u, v, major, minor, angle), (sum / total).real(), 1e-10) << u << " " << v;
-    EXPECT_NEAR((sum / total).imag(), 0, 1e-10);
-  }
-  EXPECT_EQ(gaussian_taper(1e5, 1e5, 0.0, 0.0, 1.0), 1.0) << "a point";
-}
-
-TEST(Conventions, GaussianTaperAtHalfPower) {
-  // The transform of a Gaussian of width theta has width 4 ln 2 / (pi theta).
-  const double theta = 1e-3, half = 2 * std::log(2.0) / (kPi * theta);
-  EXPECT_NEAR(gaussian_taper(0.0, half, theta, theta / 2, 0.0), 0.5, 1e-14) << "major axis to the north";
-  EXPECT_NEAR(gaussian_taper(half, 0.0, theta, theta / 2, kPi / 2), 0.5, 1e-14) << "and to the east";
-}
-
 }  // namespace
 }  // namespace rimetree

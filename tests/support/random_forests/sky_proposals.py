@@ -94,7 +94,7 @@ def propose_phase(g: Growth, class_name: str):
     return [("lmn", lmn(g, some_sources(g))), ("uvw", uvw(g, g.chance(0.5)))], state
 
 
-@proposal("GaussianShape")
+@proposal("SourceShape")
 def propose_shape(g: Growth, _):
     if g.cells.to_runtime()[1] is None:
         return None

@@ -120,8 +120,8 @@ def taper(shape: np.ndarray, uvw: np.ndarray, frequency_hz: np.ndarray) -> np.nd
     return np.exp(-((TWO_PI / 2) ** 2) / (4 * np.log(np.longdouble(2))) * (along**2 + across**2))
 
 
-@opinion("GaussianShape")
-def gaussian_shape(call: Call) -> Value:
+@opinion("SourceShape")
+def source_shape(call: Call) -> Value:
     shape = call.child("shape").x
     required(len(shape.shape[1:-4]) in (1, 2) and shape.shape[-5] == 3, "shape of other than three numbers")
     uvw, _ = rows_of_uvw(call.child("uvw").x)

@@ -30,13 +30,26 @@ TEST(PsvAdjoint, Gaussians) {
     check({.n_source = 60, .polarisation = Polarisation::kFull, .gaussians = true, .smearing = smearing});
 }
 
+TEST(PsvAdjoint, ExponentialDisks) {
+  for (const bool smearing : {false, true})
+    for (const bool gaussians : {false, true})
+      for (const Grid grid : {Grid::kRegular, Grid::kIrregular})
+        check({.n_source = 60,
+               .polarisation = Polarisation::kFull,
+               .grid = grid,
+               .gaussians = gaussians,
+               .disks = true,
+               .smearing = smearing});
+}
+
 TEST(PsvAdjoint, Spectra) {
-  for (const bool gaussians : {false, true})
+  for (const bool extended : {false, true})
     check({.n_source = 60,
            .polarisation = Polarisation::kCircular,
            .spectra = true,
-           .gaussians = gaussians,
-           .smearing = gaussians});
+           .gaussians = extended,
+           .disks = extended,
+           .smearing = extended});
 }
 
 void check_all(const std::vector<CaseOptions>& cases) {

@@ -75,7 +75,7 @@ void check(const CaseOptions& o, double tolerance) {
   SCOPED_TRACE(::testing::Message() << "tolerance " << tolerance << " channels " << o.n_channel << " phase "
                                     << o.phase_rad << " spacing " << o.spacing_hz << " grid " << int(o.grid)
                                     << " polarisation " << int(o.polarisation) << " smearing " << o.smearing
-                                    << " gaussians " << o.gaussians << " spectra " << o.spectra);
+                                    << " gaussians " << o.gaussians << " disks " << o.disks << " spectra " << o.spectra);
   Delayed delayed(o, tolerance);
   ASSERT_EQ(delayed.plan.obstacle, "");
   EXPECT_LE(delayed.plan.bound, tolerance);
@@ -150,6 +150,7 @@ TEST(Delay, SeriesFollowSpectraAndGaussians) {
       CaseOptions o = many_channels(1024);
       o.spectra = o.smooth = bits & 1;
       o.gaussians = bits & 2;
+      o.disks = bits == 2 || bits == 7;
       o.smearing = bits & 4;
       o.polarisation = bits & 4 ? Polarisation::kGeneral : Polarisation::kFull;
       o.exposure_s = 0.5;
@@ -231,7 +232,7 @@ TEST(Delay, IsAsAccurateOnEveryInstructionSet) {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     SCOPED_TRACE(psv::instruction_set());
     CaseOptions o = many_channels(1024);
-    o.smearing = o.gaussians = true;
+    o.smearing = o.gaussians = o.disks = true;
     o.polarisation = Polarisation::kFull;
     o.exposure_s = 0.3;
     check(o, 1e-12);

@@ -130,6 +130,7 @@ TEST(PsvJonesAdjointDevice, AProblemOfAnySizeRunsWithinTheBudget) {
                   .n_channel = 150,
                   .jones = jones,
                   .gaussians = true,
+                  .disks = true,
                   .smearing = true});
     const AdjointProblem problem(c);
     const psv::SourceAdjoints expected = problem.on_host();
@@ -155,7 +156,7 @@ TEST(PsvJonesAdjointDevice, AProblemOfAnySizeRunsWithinTheBudget) {
 
 TEST(PsvJonesAdjointDevice, EveryAllocationMayFail) {
   for (const auto jones : {JonesKind::kTwoPairs, JonesKind::kAntennas}) {
-    const Case c({.n_source = 6, .n_baseline = 6, .n_channel = 30, .jones = jones, .gaussians = true});
+    const Case c({.n_source = 6, .n_baseline = 6, .n_channel = 30, .jones = jones, .gaussians = true, .disks = true});
     expect_any_allocation_may_fail(AdjointProblem(c), 20, kBound);
   }
 }

@@ -72,7 +72,7 @@ TEST(PsvKernel, SharesTheTermsOfAntennas) {
       o.n_time = n_time;
       o.n_channel = n_channel;
       o.n_source = n_time == 1 ? 60 : 2;
-      o.gaussians = o.spectra = n_channel == 41;
+      o.gaussians = o.disks = o.spectra = n_channel == 41;
       o.grid = n_channel == 70 ? Grid::kGapped : Grid::kRegular;
       check(o);
     }
@@ -116,7 +116,7 @@ TEST(PsvKernel, GivesTheSameBitsHoweverRowsAreShared) {
       o.jones = jones;
       o.n_baseline = 23;
       o.n_time = 3;
-      o.smearing = o.gaussians = o.spectra = rich;
+      o.smearing = o.gaussians = o.disks = o.spectra = rich;
       o.polarisation = rich ? Polarisation::kFull : Polarisation::kUnpolarised;
       const Case c(o);
       const auto same = [](const std::vector<Complex<double>>& a, const std::vector<Complex<double>>& b) {
@@ -147,6 +147,7 @@ TEST(PsvKernel, IsAsAccurateOnEveryInstructionSet) {
           CaseOptions o;
           o.smearing = bits & 1;
           o.gaussians = bits & 2;
+          o.disks = bits == 2;
           o.grid = bits & 4 ? Grid::kRounded : Grid::kRegular;
           o.polarisation = polarisation;
           o.phase_rad = 1e6;

@@ -1,5 +1,5 @@
-// GaussianShape against a numerical Fourier integral over a Gaussian of given full width at half maximum, and where it
-// is one half.
+// SourceShape against numerical Fourier integrals over a Gaussian of given full width at half maximum and a disk of given
+// scale length, and where they are one half.
 #include "tests/support/forest_fixture.h"
 
 namespace rimetree::test {
@@ -7,16 +7,16 @@ namespace {
 
 constexpr double kC = 299792458.0;  // at this frequency metres are wavelengths
 
-double shape(std::vector<double> gaussian, double u, double v) {
+double shape(std::vector<double> numbers, double u, double v) {
   TestForest forest;
   forest.request.cells = cells({5e9}, {kC});
-  forest.constant("shape", array({3}, std::move(gaussian))).constant("uvw", array({3}, {u, v, 7}));
-  const ResultPtr x = forest.node("x", "GaussianShape", {"shape", "uvw"}).evaluate("x");
+  forest.constant("shape", array({static_cast<int>(numbers.size())}, numbers)).constant("uvw", array({3}, {u, v, 7}));
+  const ResultPtr x = forest.node("x", "SourceShape", {"shape", "uvw"}).evaluate("x");
   expect_ok(x);
   return value_at(x->value, 0).re;
 }
 
-TEST(GaussianShapeNode, IsTheFourierTransformOfTheBrightness) {
+TEST(SourceShapeNode, IsTheFourierTransformOfTheBrightness) {
   const double major = 0.02, minor = 0.01, angle = 0.6, u = 20, v = -15;
   double integral = 0, flux = 0;
   const double step = 2e-4;  // a sum over a Gaussian converges faster than any power of the step
@@ -32,12 +32,12 @@ TEST(GaussianShapeNode, IsTheFourierTransformOfTheBrightness) {
   EXPECT_NEAR(shape({major, minor, angle}, u, v), integral / flux, 1e-9);  // the tails beyond 0.06 are 2^-36
 }
 
-TEST(GaussianShapeNode, IsOneHalfAtItsHalfWidth) {
+TEST(SourceShapeNode, IsOneHalfAtItsHalfWidth) {
   const double width = 0.01, q = 2 * 0.6931471805599453 / (3.141592653589793 * width);
   EXPECT_NEAR(shape({width, width, 0.3}, 0.6 * q, 0.8 * q), 0.5, 1e-15);
 }
 
-TEST(GaussianShapeNode, TurnsNorthThroughEast) {
+TEST(SourceShapeNode, TurnsNorthThroughEast) {
   EXPECT_LT(shape({0.01, 0, 0}, 0, 50), 0.5);  // extended north-south: seen by v
   EXPECT_NEAR(shape({0.01, 0, 0}, 50, 0), 1, 1e-15);
   EXPECT_LT(shape({0.01, 0, 1.5707963267948966}, 50, 0), 0.5);  // extended east-west: seen by u
@@ -46,7 +46,30 @@ TEST(GaussianShapeNode, TurnsNorthThroughEast) {
   EXPECT_NEAR(shape({0.01, 0, 0.7853981633974483}, 40, -40), 1, 1e-15);
 }
 
-TEST(GaussianShapeNode, IsOneForPoints) { EXPECT_EQ(shape({0, 0, 0}, 1e6, 1e6), 1); }
+TEST(SourceShapeNode, IsOneForPoints) {
+  EXPECT_EQ(shape({0, 0, 0}, 1e6, 1e6), 1);
+  EXPECT_EQ(shape({0, 0, 0, 1}, 1e6, 1e6), 1);
+}
+
+TEST(SourceShapeNode, TakesTheProfileThatItIsTold) {
+  // An exponential disk has (1 + (2 pi h q)^2)^(-3/2): one half where (2 pi h q)^2 = 2^(2/3) - 1.
+  const double h = 0.01, q = std::sqrt(std::cbrt(4.0) - 1) / (6.283185307179586 * h);
+  EXPECT_NEAR(shape({h, h, 0.3, 1}, 0.6 * q, 0.8 * q), 0.5, 1e-15);
+  EXPECT_EQ(shape({0.01, 0.02, 0.3, 0}, 20, 30), shape({0.01, 0.02, 0.3}, 20, 30));
+  EXPECT_TRUE(std::isnan(shape({0.01, 0.02, 0.3, 7}, 20, 30))) << "there is no such profile";
+}
+
+TEST(SourceShapeNode, TakesStacksOfDifferentProfiles) {
+  TestForest forest;
+  forest.request.cells = cells({5e9}, {kC});
+  forest.constant("shape", array({3, 4}, {0.01, 0.01, 0, 1, 0, 0, 0, 1, 0.01, 0.01, 0, 0}));
+  forest.constant("uvw", array({3}, {20, 30, 7}));
+  const ResultPtr x = forest.node("x", "SourceShape", {"shape", "uvw"}).evaluate("x");
+  expect_ok(x);
+  EXPECT_EQ(value_at(x->value, 0).re, shape({0.01, 0.01, 0, 1}, 20, 30));
+  EXPECT_EQ(value_at(x->value, 1).re, 1);
+  EXPECT_EQ(value_at(x->value, 2).re, shape({0.01, 0.01, 0}, 20, 30));
+}
 
 }  // namespace
 }  // namespace rimetree::test

@@ -1,0 +1,46 @@
+// Profiles of shapes (runtime/math/profile.h) on vectors of numbers. Included once per instruction set.
+#if defined(RIMETREE_NODES_PSV_PROFILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_PROFILES_INL_H_
+#undef RIMETREE_NODES_PSV_PROFILES_INL_H_
+#else
+#define RIMETREE_NODES_PSV_PROFILES_INL_H_
+#endif
+
+#include "hwy/contrib/math/math-inl.h"
+#include "nodes/psv/layout.h"
+#include "runtime/math/profile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// f(profile's class, number) of each number of a vector. The text of a profile is for numbers; the compiler makes
+/// vectors of it where it can.
+template <class V, class F>
+HWY_INLINE V each_number(Profile profile, V x, const F& f) {
+  const hn::DFromV<V> d;
+  HWY_ALIGN double numbers[kMaxLanes];
+  hn::Store(x, d, numbers);
+  with_profile(profile, 0, [&](auto of) HWY_ATTR {
+    for (std::size_t i = 0; i < hn::MaxLanes(d); ++i) numbers[i] = f(of, numbers[i]);
+    return 0;
+  });
+  return hn::Load(d, numbers);
+}
+/// G(x), and -G'(x)/G(x).
+template <class V>
+HWY_INLINE V tapers_of(Profile profile, V x) {
+  if (is_exponential(profile)) return hn::Exp(hn::DFromV<V>(), hn::Neg(x));
+  return each_number(profile, x, [](auto of, double number) HWY_ATTR { return of.taper(number); });
+}
+template <class V>
+HWY_INLINE V falls_of(Profile profile, V x) {
+  return each_number(profile, x, [](auto of, double number) HWY_ATTR { return of.fall(number); });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv
+HWY_AFTER_NAMESPACE();
+
+#endif  // RIMETREE_NODES_PSV_PROFILES_INL_H_

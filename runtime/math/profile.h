@@ -1,0 +1,106 @@
+// Shapes of sources. A shape is a profile, round and of unit flux, stretched by two axes and turned. In the uv plane it
+// is a taper G(x) of one variable,
+//   x = kScale ((major along)^2 + (minor across)^2),  along = u sin pa + v cos pa,  across = u cos pa - v sin pa,
+// u and v in wavelengths, axes and position angle in radians, north (m) through east (l). A profile is one file in
+// runtime/math/profiles, and what it says there is all that trees and kernels know of it:
+//   kName, kAxes    what users call it, and what its axes are
+//   kScale          as above
+//   taper(x)        G(x), for plain numbers and those that carry derivatives; G(0) = 1
+//   fall(x)         -G'(x)/G(x)
+//   log_bound(x)    of complex z with Re z >= x, the logarithm of the largest |G(z)|: how fast series converge
+//   kIsExponential  whether G(x) = exp(-x), which goes from channel to channel by recurrences
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "runtime/math/profiles/exponential_disk.h"
+#include "runtime/math/profiles/gaussian.h"
+
+namespace rimetree {
+
+template <class... P>
+struct ProfileList {
+  static constexpr int kCount = sizeof...(P);
+};
+/// All of them. Their places here are their numbers; those of old trees mean the same in new ones.
+using Profiles = ProfileList<profiles::Gaussian, profiles::ExponentialDisk>;
+
+/// Number of a profile.
+using Profile = std::int8_t;
+inline constexpr Profile kPoint = -1;    ///< none: no axes
+inline constexpr Profile kUnknown = -2;  ///< no number of a profile
+
+/// From a number in an array, where users say which.
+template <class T>
+RT_HD Profile profile_of(T number) {
+  for (int i = 0; i < Profiles::kCount; ++i)
+    if (number == T(i)) return static_cast<Profile>(i);
+  return kUnknown;
+}
+
+namespace profile_detail {
+template <class R, class F>
+RT_HD R apply(int, const F&, R otherwise, ProfileList<>) {
+  return otherwise;
+}
+template <class R, class F, class First, class... Rest>
+RT_HD R apply(int number, const F& f, R otherwise, ProfileList<First, Rest...>) {
+  if (number == 0) return f(First());
+  return apply(number - 1, f, otherwise, ProfileList<Rest...>());
+}
+}  // namespace profile_detail
+
+/// f(a profile's class), or `otherwise` for what is none.
+template <class R, class F>
+RT_HD R with_profile(Profile profile, R otherwise, const F& f) {
+  return profile_detail::apply<R>(profile < 0 ? Profiles::kCount : profile, f, otherwise, Profiles());
+}
+
+/// G(x).
+template <class T>
+RT_HD T taper_of(Profile profile, T x) {
+  const T otherwise = profile == kPoint ? T(1) : T(Plain<T>(std::numeric_limits<double>::quiet_NaN()));
+  return with_profile(profile, otherwise, [&x](auto of) { return of.taper(x); });
+}
+/// -G'(x)/G(x).
+template <class T>
+RT_HD T fall_of(Profile profile, T x) {
+  return with_profile(profile, T(0), [&x](auto of) { return of.fall(x); });
+}
+RT_HD inline double scale_of(Profile profile) {
+  return with_profile(profile, 0.0, [](auto of) { return of.kScale; });
+}
+RT_HD inline bool is_exponential(Profile profile) {
+  return with_profile(profile, false, [](auto of) { return of.kIsExponential; });
+}
+inline double log_bound(Profile profile, double x) {
+  return with_profile(profile, 0.0, [x](auto of) { return of.log_bound(x); });
+}
+inline std::string name_of(Profile profile) {
+  return with_profile(profile, std::string("point"), [](auto of) { return std::string(of.kName); });
+}
+/// "0 (gaussian: axes are ...), 1 (...)".
+inline std::string all_profiles() {
+  std::string text;
+  for (int i = 0; i < Profiles::kCount; ++i) {
+    const auto profile = static_cast<Profile>(i);
+    text += (i == 0 ? "" : ", ") + std::to_string(i) + " (" + name_of(profile) + ": axes are " +
+            with_profile(profile, std::string(), [](auto of) { return std::string(of.kAxes); }) + ")";
+  }
+  return text;
+}
+
+/// Visibility of a source of unit flux and this shape at (u, v) in wavelengths.
+template <class T>
+RT_HD T taper_of(Profile profile, T u_wavelengths, T v_wavelengths, T major_rad, T minor_rad, T position_angle_rad) {
+  using P = Plain<T>;
+  const T s = sin(position_angle_rad), c = cos(position_angle_rad);
+  const T along = major_rad * (u_wavelengths * s + v_wavelengths * c);
+  const T across = minor_rad * (u_wavelengths * c - v_wavelengths * s);
+  return taper_of(profile, T(P(scale_of(profile))) * (along * along + across * across));
+}
+
+}  // namespace rimetree
