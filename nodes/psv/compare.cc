@@ -125,13 +125,9 @@ void ComparedGroup::evaluate(double slope) {
   for (std::size_t k = 0; k < n_term; ++k) {
     const Node& node = first(k).inputs.node;
     warn_of_large_cells(context_, node, largest_phase_change(skies_[k].extent, channels, rows_->rows[k].rows));
-    const DeviceProblem problem{.sky = skies_[k],
-                                .channels = channels,
-                                .rows = rows_->rows[k].rows,
-                                .jones = jones[k],
-                                .output = none,
-                                .owner = static_cast<std::uint64_t>(node.index()),
-                                .version = version_of(skies_[k])};
+    DeviceProblem problem{{skies_[k], channels, rows_->rows[k].rows, jones[k]}, none};
+    problem.owner = static_cast<std::uint64_t>(node.index());
+    problem.version = version_of(skies_[k]);
     terms.push_back({problem, wish_of(first(k))});
   }
   const ComparedData data{version_, [this](auto... arguments) { write(arguments...); }};

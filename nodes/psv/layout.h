@@ -115,10 +115,10 @@ struct Scratch {
   static Scratch in(unsigned char* base, const Layout& a) {
     const auto own = [base](std::size_t at) { return reinterpret_cast<T*>(base + at); };
     const auto wide = [base](std::size_t at) { return reinterpret_cast<double*>(base + at); };
-    return {wide(a.rows),        wide(a.scaled),     own(a.middle),       own(a.outer),     own(a.inner),
-            own(a.bracket),      own(a.tile_middle), own(a.phasor),       own(a.smearing),  wide(a.taper),
+    return {wide(a.rows),      wide(a.scaled),     own(a.middle),       own(a.outer),     own(a.inner),
+            own(a.bracket),    own(a.tile_middle), own(a.phasor),       own(a.smearing),  wide(a.taper),
             own(a.tile_taper), own(a.wave_number), own(a.jones_weight), wide(a.gathered), own(a.sides),
-            own(a.turned),       wide(a.jones_sum),  wide(a.sum)};
+            own(a.turned),     wide(a.jones_sum),  wide(a.sum)};
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
+#include "nodes/psv/sky_input.h"
 #include "nodes/psv/solve_group.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/stopwatch.h"
@@ -36,22 +37,12 @@ void skip_sources(Strided<T>& view, std::ptrdiff_t n) {
   if (view) view.data += n * view.source;
 }
 
-/// The sky of a sum. Views are those of the operands.
-SkyInput sky_input(const ChildLayout& layout, const LinearSum& sum, const SkyOperands<double>& operands,
-                   std::size_t n_channel) {
-  SkyInput input;
+/// The sky of a sum, of the sources that take part in it.
+SkyInput sky_input_of(const ChildLayout& layout, const LinearSum& sum, const SkyOperands<double>& operands,
+                      std::size_t n_channel) {
+  SkyInput input = sky_input(layout, operands, n_channel, sum.child(kBrightness).cells()[Axis::frequency] > 1);
   input.n_source = sum.n_source;
-  input.n_channel = static_cast<std::ptrdiff_t>(n_channel);
-  input.n_minus = layout.n_minus;
-  const Problem<double> views = problem_of(layout, operands, {});
-  input.l = views.l, input.m = views.m, input.n = views.n;
-  std::copy(views.brightness, views.brightness + 4, input.brightness);
-  input.brightness_varies = sum.child(kBrightness).cells()[Axis::frequency] > 1;
-  input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
-  input.profile = views.profile;
-  input.with_jones = !layout.jones_elements.empty();
-  for (auto* view :
-       {&input.l, &input.m, &input.n, &input.major, &input.minor, &input.position_angle, &input.profile})
+  for (auto* view : {&input.l, &input.m, &input.n, &input.major, &input.minor, &input.position_angle, &input.profile})
     skip_sources(*view, sum.first_source);
   for (auto& view : input.brightness) skip_sources(view, sum.first_source);
   return input;
@@ -123,7 +114,7 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
   auto operands = sky_operands<double>(first, {});
   const Vells& brightness = sum.child(kBrightness);
   if (is_derivative) operands.brightness = Operand<double>(brightness);
-  const SkyInput input = sky_input(layout, sum, operands, n_channel);
+  const SkyInput input = sky_input_of(layout, sum, operands, n_channel);
   const auto packed = skies.get(input, {first.child(kLmn).value.storage(), brightness.storage(),
                                         first.has_child(kShape) ? first.child(kShape).value.storage() : nullptr});
   const Sky<double>& sky = packed->sky;
@@ -154,7 +145,7 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
   const SkyName name{first.node, owner_of(first, sum), packed->version};
   DeviceTarget stays = device_target(context, name.owner, rows, n_times, n_channel);
   context.split.changed_seconds += watch.lap();
-  solve_group(context, name, {input, sky, channels, rows, jones, output},
+  solve_group(context, name, {{sky, channels, rows, jones}, input, output},
               is_derivative ? kSmallestTolerance : tolerance_of(first.request), ends, stays);
   for (std::size_t i = 0; i < group.size(); ++i) {
     const std::size_t bytes = targets[i].bytes();

@@ -20,7 +20,8 @@ SkyVersion version_of(const Sky<double>& sky) {
   for (const auto* values :
        {&sky.l, &sky.m, &sky.n_high, &sky.n_low, &sky.major_rad, &sky.minor_rad, &sky.sin_angle, &sky.cos_angle})
     add(version.places, *values);
-  for (const SourceBlock& block : sky.blocks) version.places = mix(mix(version.places, std::uint64_t{block.end}), static_cast<std::uint64_t>(block.profile));
+  for (const SourceBlock& block : sky.blocks)
+    version.places = mix(mix(version.places, std::uint64_t{block.end}), static_cast<std::uint64_t>(block.profile));
   add(version.fluxes, sky.planes);
   add(version.fluxes, sky.weights);
   add(version.fluxes, sky.brightness);

@@ -15,11 +15,11 @@ constexpr double kDoubleBound = 1e-12;
 // Nanoseconds of one core with vectors of eight doubles, measured at 2.6 GHz; narrower vectors take longer.
 struct Costs {
   // The direct sum.
-  static constexpr double kPhasor = 0.021, kPlane = 0.041;    ///< per source, row and channel
+  static constexpr double kPhasor = 0.021, kPlane = 0.041;  ///< per source, row and channel
   static constexpr double kSmeared = 0.06, kShaped = 0.13;  ///< the same, on top
-  static constexpr double kVarying = 1.3;                     ///< times phasors and planes, for spectra
-  static constexpr double kSeed = 2.1, kSmearedSeed = 1.6;    ///< per source, row and run of channels
-  static constexpr double kSingle = 0.68;                     ///< of the above but shapes in double precision
+  static constexpr double kVarying = 1.3;                   ///< times phasors and planes, for spectra
+  static constexpr double kSeed = 2.1, kSmearedSeed = 1.6;  ///< per source, row and run of channels
+  static constexpr double kSingle = 0.68;                   ///< of the above but shapes in double precision
   static constexpr double kJonesProduct = 16,
                           kJonesVarying = 2;                 ///< per source, row and pair; and channel, if it varies
   static constexpr double kSingleJones = 0.6;                ///< of the latter
@@ -38,8 +38,8 @@ struct Costs {
 
 double vector_factor() { return 8.0 / double(std::clamp<std::size_t>(rows_per_block<double>(), 1, 8)); }
 
-double direct_seconds(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                      bool single) {
+double direct_seconds(const Summed& of, bool single) {
+  const auto& [sky, channels, rows, jones] = of;
   const double n_channel = double(channels.frequency_hz.size());
   const bool varying = sky.n_weight_channel > 1;
   const double one_plane = sky.one_plane_part();
@@ -51,8 +51,7 @@ double direct_seconds(const Sky<double>& sky, const Channels& channels, const Ro
   each += n_run * Costs::kSeed;
   if (smeared) each += n_run * Costs::kSmearedSeed + Costs::kSmeared * n_channel;
   if (single) each *= Costs::kSingle;
-  if (sky.n_source > 0)
-    each += Costs::kShaped * n_channel * double(sky.n_source - sky.n_point) / double(sky.n_source);
+  if (sky.n_source > 0) each += Costs::kShaped * n_channel * double(sky.n_source - sky.n_point) / double(sky.n_source);
   each += matrices ? Costs::kJonesVarying * (single ? Costs::kSingleJones : 1) * n_channel
                    : Costs::kJonesProduct * jones.n_pair;
   const double store = (single ? Costs::kStoreSingle : Costs::kStore) * n_channel;
@@ -123,10 +122,9 @@ std::string reason_of(const Candidate& chosen, const std::vector<Candidate>& all
 }
 
 /// The cheapest of the candidates. `delay` is the plan of the delay method, or says what is in its way.
-Choice choose(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-              double tolerance, double repeated, DelayPlan delay) {
-  const double direct = direct_seconds(sky, channels, rows, jones, false) * repeated;
-  const double single = direct_seconds(sky, channels, rows, jones, true) * repeated;
+Choice choose(const Summed& of, double tolerance, double repeated, DelayPlan delay) {
+  const auto& [sky, channels, rows, jones] = of;
+  const double direct = direct_seconds(of, false) * repeated, single = direct_seconds(of, true) * repeated;
   const double n_channel = double(channels.frequency_hz.size());
   const bool delay_works = delay.obstacle.empty();
   const std::vector<Candidate> all = {
@@ -160,10 +158,9 @@ void check_tolerance(double tolerance) {
   throw Error(text);
 }
 
-Choice choose_method(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                     double tolerance) {
+Choice choose_method(const Summed& of, double tolerance) {
   check_tolerance(tolerance);
-  return choose(sky, channels, rows, jones, tolerance, 1, plan_delay(sky, channels, rows, jones, tolerance));
+  return choose(of, tolerance, 1, plan_delay(of, tolerance));
 }
 
 Choice expected_choice(const Outlook& outlook, const Channels& channels) {
@@ -191,10 +188,10 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
   if (outlook.smearing) rows.du = &rate, rows.dv = &none, rows.dw = &none, rows.exposure_s = &second;
   const JonesTerms jones{outlook.n_pair, nullptr, outlook.jones_vary};
 
-  DelayPlan delay = plan_delay(sky, channels, rows, jones, outlook.tolerance);
+  DelayPlan delay = plan_delay({sky, channels, rows, jones}, outlook.tolerance);
   sky.n_source = sky.n_point = delay.sky.n_source = delay.sky.n_point = outlook.n_source;
   sky.blocks = {{0, outlook.n_source, kPoint, false, sky.extent}};
-  return choose(sky, channels, rows, jones, outlook.tolerance, double(outlook.n_row), std::move(delay));
+  return choose({sky, channels, rows, jones}, outlook.tolerance, double(outlook.n_row), std::move(delay));
 }
 
 }  // namespace rimetree::psv

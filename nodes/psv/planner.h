@@ -12,7 +12,6 @@
 #include <string>
 
 #include "nodes/psv/delay/delay.h"
-#include "nodes/psv/kernel.h"
 
 namespace rimetree::psv {
 
@@ -36,8 +35,7 @@ inline constexpr double kSingleBound = 1e-6;
 void check_tolerance(double tolerance);
 
 /// Throws Error for a tolerance below kSmallestTolerance.
-Choice choose_method(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                     double tolerance);
+Choice choose_method(const Summed& of, double tolerance);
 
 /// What is known before there are data.
 struct Outlook {

@@ -4,8 +4,8 @@
 //          * smearing * shape
 //
 // Children: lmn [S,3]; brightness [S,2,2] or [S] (Jy); uvw [3] (m), or [2,3] with rates (m/s), which turns smearing on;
-//           shape [S,3] or [S,4] (radians and the number of a profile; optional); then pairs J_p, J_q^H, each [S] or [S,2,2], or [] or [2,2] if all sources
-//           have the same, the innermost pair first.
+//           shape [S,3] or [S,4] (radians and the number of a profile; optional); then pairs J_p, J_q^H, each [S] or
+//           [S,2,2], or [] or [2,2] if all sources have the same, the innermost pair first.
 // State: n_minus, smear_time, smear_frequency. Result: [2,2] in the unit of the brightness.
 // Flags: the default rule. Derivative: exact; with respect to what brightness and Jones terms depend on by the kernels
 // that give the value, else by dual numbers through the scalar body (body.h). Smirnov 2011 (A&A 527, A106) eq. 14;
@@ -16,7 +16,7 @@
 
 #include "nodes/psv/adjoint/pull_back.h"
 #include "nodes/psv/compare.h"
-#include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/device_solve.h"
 #include "nodes/psv/general/devices.h"
 #include "nodes/psv/linear_sums.h"
 #include "nodes/psv/operands.h"
@@ -349,7 +349,8 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   outlook.smearing = layout_.has_rates;
   outlook.tolerance = tolerance_of(request);
   if (!devices.empty())
-    return {"PSV: " + psv::expected_on_devices(devices, outlook, n_node, frequency.centre.size(), layout_.shape_columns > 0),
+    return {"PSV: " +
+                psv::expected_on_devices(devices, outlook, n_node, frequency.centre.size(), layout_.shape_columns > 0),
             0};
   const psv::Channels channels =
       psv::analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());

@@ -91,7 +91,7 @@ void solve_directly(const RowsProblem& p, const Sky<T>& sky, ThreadPool& threads
   if (matrices_vary(sky, p.jones) && vary_in_time(p.jones, p.rows)) {
     // Antennas share their terms at one time.
     const OrderedRows ordered(p.rows, p.output, order_by_time(p.rows));
-    return solve_in_order<T>(RowsProblem{p.sky_input, p.sky, p.channels, ordered.rows(), p.jones, ordered.output()},
+    return solve_in_order<T>(RowsProblem{{p.sky, p.channels, ordered.rows(), p.jones}, p.sky_input, ordered.output()},
                              sky, threads, cancellation);
   }
   solve_in_order(p, sky, threads, cancellation);

@@ -6,13 +6,8 @@
 
 namespace rimetree::psv {
 
-/// One sky on one set of channels, seen by many rows.
-struct RowsProblem {
+struct RowsProblem : Summed {
   const SkyInput& sky_input;
-  const Sky<double>& sky;
-  const Channels& channels;
-  const Rows& rows;
-  const JonesTerms& jones;
   const Output& output;
 };
 

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/device_solve.h"
 #include "nodes/psv/device/tuning.h"
 
 namespace rimetree::psv {
@@ -19,8 +19,7 @@ bool solve_group_on_devices(BatchContext& context, const SkyName& sky, const Row
   std::string not_used;
   tuning_of(context.devices.front()->device().name(), &not_used);
   if (!not_used.empty()) context.warnings.add("psv-device-tuning", not_used);
-  const DeviceProblem on_devices{problem.sky, problem.channels, problem.rows, problem.jones, {problem.output, target},
-                                 tolerance,   sky.owner,        sky.version,  ends};
+  const DeviceProblem on_devices{problem, {problem.output, target}, tolerance, sky.owner, sky.version, ends};
   try {
     const DeviceSolution done = solve_on_devices(on_devices, context.devices, context.threads, context.cancellation);
     context.notes.add(done.is_matrix ? "psv-device-matrix" : "psv-device-direct", "PSV: " + done.report);
@@ -54,7 +53,7 @@ DeviceTarget device_target(BatchContext& context, std::uint64_t owner, const Row
 void solve_group(BatchContext& context, const SkyName& sky, const RowsProblem& problem, double tolerance,
                  const BaselineEnds& ends, DeviceTarget& target) {
   if (solve_group_on_devices(context, sky, problem, tolerance, ends, target.block ? &target : nullptr)) return;
-  Choice choice = choose_method(problem.sky, problem.channels, problem.rows, problem.jones, tolerance);
+  Choice choice = choose_method(problem, tolerance);
   context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   solve_rows(problem, std::move(choice), context.threads, context.cancellation);
 }

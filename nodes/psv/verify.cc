@@ -1,6 +1,6 @@
 // Written from the measurement equation alone (Smirnov 2011, A&A 527, A106, eqs 14 and 18), in long double throughout:
-// nothing here but the tapers of profiles is shared with the kernels or with their reference (body.h), so that a mistake
-// there shows here. On x86 a long double has 64 bits of mantissa: a phase of 1e6 radians is right to 1e-13.
+// nothing here but the tapers of profiles is shared with the kernels or with their reference (body.h), so that a
+// mistake there shows here. On x86 a long double has 64 bits of mantissa: a phase of 1e6 radians is right to 1e-13.
 #include "nodes/psv/verify.h"
 
 #include <cmath>

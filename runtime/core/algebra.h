@@ -45,16 +45,16 @@ enum class Algebra : std::uint8_t {
 
   // Terms of the measurement equation, by the conventions of runtime/math/conventions.h. Directions are lmn [3] or
   // [source,3], coordinates uvw [3] or with rates [2,3].
-  direction,       ///< l, m, n of right ascension and declination c0, seen from the phase centre c1
-  coordinates,     ///< u, v, w of a station: c0 phase centre, c1 position, c2 where it is counted from
-  phase,           ///< exp(2 pi i nu/c (u l + v m + w (n - n_minus))) of lmn c0 and uvw c1; state n_minus
-  smearing,        ///< the loss over a cell's widths, of lmn c0 and uvw c1; state n_minus, smear_time, smear_frequency
-  /// What a shape does (runtime/math/profile.h): axes, position angle and, if it is there, the number of a profile c0 [3],
-  /// [4], [source,3] or [source,4], uvw c1.
+  direction,    ///< l, m, n of right ascension and declination c0, seen from the phase centre c1
+  coordinates,  ///< u, v, w of a station: c0 phase centre, c1 position, c2 where it is counted from
+  phase,        ///< exp(2 pi i nu/c (u l + v m + w (n - n_minus))) of lmn c0 and uvw c1; state n_minus
+  smearing,     ///< the loss over a cell's widths, of lmn c0 and uvw c1; state n_minus, smear_time, smear_frequency
+  /// What a shape does (runtime/math/profile.h): axes, position angle and, if it is there, the number of a profile c0
+  /// [3], [4], [source,3] or [source,4], uvw c1.
   taper,
-  spectrum,        ///< Stokes parameters at the frequencies of the cells; children and state as of class Spectrum
-  brightness,      ///< the matrix of Stokes parameters c0 [4] or [source,4]; state feed
-  source_sum,      ///< all of these for many sources in one pass; children and state as of class PSV
+  spectrum,    ///< Stokes parameters at the frequencies of the cells; children and state as of class Spectrum
+  brightness,  ///< the matrix of Stokes parameters c0 [4] or [source,4]; state feed
+  source_sum,  ///< all of these for many sources in one pass; children and state as of class PSV
 };
 
 }  // namespace rimetree

@@ -81,7 +81,7 @@ double delay(double share) {
   const testing::Case c(options);
   const psv::Channels channels = channels_of(c);
   psv::DelayPlan plan =
-      psv::plan_delay(psv::pack_sky<double>(c.sky_input()), channels, c.psv_rows(), psv::JonesTerms(), 1e-6);
+      psv::plan_delay({psv::pack_sky<double>(c.sky_input()), channels, c.psv_rows(), psv::JonesTerms()}, 1e-6);
   if (!plan.obstacle.empty()) {
     std::fprintf(stderr, "no delay method: %s\n", plan.obstacle.c_str());
     std::exit(1);

@@ -80,7 +80,7 @@ struct Direct : Prepared {
 struct Delay : Prepared {
   Delay(const CaseOptions& o, double tolerance)
       : Prepared(o),
-        plan(psv::plan_delay(psv::pack_sky<double>(test_case.sky_input()), channels, test_case.psv_rows(), jones,
+        plan(psv::plan_delay({psv::pack_sky<double>(test_case.sky_input()), channels, test_case.psv_rows(), jones},
                              tolerance)) {
     if (plan.obstacle.empty()) psv::finish_delay_plan(plan);
   }

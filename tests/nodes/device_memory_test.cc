@@ -3,7 +3,7 @@
 #include <random>
 
 #include "memory/simulated_device.h"
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "tests/support/forest_fixture.h"
 
 namespace rimetree::test {

@@ -1,5 +1,5 @@
-// SourceShape against numerical Fourier integrals over a Gaussian of given full width at half maximum and a disk of given
-// scale length, and where they are one half.
+// SourceShape against numerical Fourier integrals over a Gaussian of given full width at half maximum and a disk of
+// given scale length, and where they are one half.
 #include "tests/support/forest_fixture.h"
 
 namespace rimetree::test {

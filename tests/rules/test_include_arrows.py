@@ -123,7 +123,7 @@ def test_project_headers_are_found_from_the_root():
         ("nodes/psv/psv.cc", "nodes/add.h"),
         ("nodes/spigot.cc", "runtime/ms/run.h"),
         ("nodes/spigot.cc", "casacore/ms/MeasurementSets.h"),
-        ("nodes/psv/device/solve.cc", "cuda_runtime.h"),
+        ("nodes/psv/device/device_solve.cc", "cuda_runtime.h"),
         ("nodes/add.cu", "boost/dll.hpp"),
         ("runtime/evaluate/evaluator.cc", "Python.h"),
         ("runtime/evaluate/plan.cc", "tests/support/test_nodes.h"),

@@ -11,8 +11,11 @@ inline std::vector<CaseOptions> constant_terms() {
   std::vector<CaseOptions> cases;
   for (const auto jones : {JonesKind::kScalar, JonesKind::kMatrix, JonesKind::kTwoPairs})
     for (const bool extended : {false, true})
-      cases.push_back(
-          {.polarisation = Polarisation::kGeneral, .jones = jones, .gaussians = extended, .disks = extended, .smearing = extended});
+      cases.push_back({.polarisation = Polarisation::kGeneral,
+                       .jones = jones,
+                       .gaussians = extended,
+                       .disks = extended,
+                       .smearing = extended});
   return cases;
 }
 

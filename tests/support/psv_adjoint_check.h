@@ -111,7 +111,7 @@ struct AdjointProblem {
   psv::SourceAdjoints on_host(psv::SourceWish wish = {true, true, true}, int n_thread = 1) const {
     ThreadPool threads(n_thread);
     Cancellation cancellation;
-    return psv::pull_back_rows(sky, channels, ordered.rows, jones, given(), wish, threads, cancellation);
+    return psv::pull_back_rows({sky, channels, ordered.rows, jones}, given(), wish, threads, cancellation);
   }
 
   std::vector<Complex<double>> adjoint;

@@ -77,9 +77,9 @@ std::vector<CaseOptions> jones_terms(std::vector<JonesKind> kinds) {
 
 std::ostream& operator<<(std::ostream& out, const CaseOptions& o) {
   return out << "polarisation " << int(o.polarisation) << " grid " << int(o.grid) << " jones " << int(o.jones)
-             << " spectra " << o.spectra << " gaussians " << o.gaussians << " disks " << o.disks << " smearing " << o.smearing << " phase "
-             << o.phase_rad << " exposure " << o.exposure_s << " sources " << o.n_source << " rows "
-             << o.n_baseline * o.n_time << " channels " << o.n_channel << " seed " << o.seed;
+             << " spectra " << o.spectra << " gaussians " << o.gaussians << " disks " << o.disks << " smearing "
+             << o.smearing << " phase " << o.phase_rad << " exposure " << o.exposure_s << " sources " << o.n_source
+             << " rows " << o.n_baseline * o.n_time << " channels " << o.n_channel << " seed " << o.seed;
 }
 
 }  // namespace rimetree::testing

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "memory/simulated_device.h"
-#include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/device_solve.h"
 #include "tests/support/forest_fixture.h"
 #include "tests/support/psv_case.h"
 

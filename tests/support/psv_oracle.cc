@@ -84,8 +84,8 @@ Number coherence(const Source& s, const Row& r, const Channel& c, int n_minus) {
     const Real across = wave * (r.u * std::cos(angle) - r.v * std::sin(angle)) * s.minor;
     const Real square = along * along + across * across;
     // A disk exp(-r/h) of unit flux has (1 + (2 pi h q)^2)^(-3/2).
-    amplitude *= s.disk ? 1 / std::pow(1 + kTau * kTau * square, 1.5L)
-                        : std::exp(-(kTau * kTau / 16) / std::log(2.0L) * square);
+    amplitude *=
+        s.disk ? 1 / std::pow(1 + kTau * kTau * square, 1.5L) : std::exp(-(kTau * kTau / 16) / std::log(2.0L) * square);
   }
   return amplitude * fringe(s, r, c.frequency, n_minus);
 }

@@ -124,7 +124,7 @@ def calls(tmp_path_factory):
         "ms.tiles": (ms.tiles, {"path": path, "columns": ["DATA"], "time_slots": 1}),
         "sky.Source": (
             sky.Source,
-            {**source, "gaussian": (0.1, 0.1, 0.1), "patch": "p", "gaussian_in_plane": False},
+            {**source, "gaussian": (0.1, 0.1, 0.1), "patch": "p", "shape_in_plane": False},
         ),
         "sky.SkyModel": (sky.SkyModel, {"sources": model.sources}),
         "sky.SkyModel.select": (model.select, {"where": bool, "names": ["a"], "patches": [], "min_flux_jy": 0.1}),

@@ -13,6 +13,7 @@ from .cells import Cells
 from .forest import Forest
 from .nodes import PSV, Constant, Stokes
 from .scope import NodeScope
+from .sky.source import PROFILES
 from .verification import tolerance_of
 
 
@@ -26,6 +27,7 @@ def predict(
     exposure_s=None,
     channel_width_hz=None,
     gaussian=None,
+    exponential_disk=None,
     device: str = "auto",
     precision: str = "double",
     tolerance: float | None = None,
@@ -33,7 +35,7 @@ def predict(
     found: list | None = None,
     threads: int | None = None,
 ) -> np.ndarray:
-    """Visibilities of point and Gaussian sources in linear correlations XX, XY, YX, YY.
+    """Visibilities of points, Gaussians and exponential disks in linear correlations XX, XY, YX, YY.
 
     Arrays are plain numbers in the units below, or Quantities that convert to them.
 
@@ -50,6 +52,8 @@ def predict(
     exposure_s: scalar or [row], seconds; needs duvw_m_s.
     channel_width_hz: scalar or [channel]: turns bandwidth smearing on.
     gaussian: [source, 3]: major and minor axis (FWHM) and position angle (north through east), radians; zeros: point.
+    exponential_disk: [source, 3]: the same of disks exp(-r), r being counted in the axes, which are scale lengths. Of
+        the shapes of a source all but one must be zeros.
     device: "cpu", "auto" (all GPUs, or the CPU where there is none) or as `Forest` has it, e.g. "cuda:0".
     precision: "double" (1e-12 of the total flux) or "single" (1e-6; phases are double).
     tolerance: what visibilities may be wrong by instead, as a fraction of the total flux, 1e-12 to 1; the cheapest
@@ -76,6 +80,7 @@ def predict(
     if (frequency <= 0).any():
         raise Error("frequency_hz must be positive")
     fluxes = _fluxes(stokes, n_source, n_channel)
+    shapes = _shapes({"gaussian": gaussian, "exponential_disk": exponential_disk}, n_source)
     if exposure_s is not None and duvw_m_s is None:
         raise Error("exposure_s is given without duvw_m_s: time smearing needs the rates of change of uvw")
     exposure = _spread("exposure_s", 0.0 if exposure_s is None else exposure_s, n_row, "row")
@@ -94,8 +99,8 @@ def predict(
     ns.brightness << Stokes(ns.stokes)
     ns.uvw << Constant(np.moveaxis(uvw, 0, -1), cells_rank=1)
     shape = None
-    if gaussian is not None:
-        shape = ns.shape << Constant(_gaussians(gaussian, n_source))
+    if shapes is not None:
+        shape = ns.shape << Constant(shapes)
     ns.V << PSV(ns.lmn, ns.brightness, ns.uvw, shape)
     # A row stands for a cell of the time axis: where it lies does not matter, only how wide it is.
     cells = Cells(np.arange(n_row), frequency, time_width_s=exposure, freq_width_hz=width)
@@ -123,6 +128,7 @@ _UNITS = {
     "exposure_s": "s",
     "channel_width_hz": "Hz",
     "gaussian": "rad",
+    "exponential_disk": "rad",
 }
 
 
@@ -176,8 +182,19 @@ def _fluxes(stokes, n_source: int, n_channel: int) -> np.ndarray:
     return array.transpose(0, 2, 1)[:, :, np.newaxis, :]
 
 
-def _gaussians(gaussian, n_source: int) -> np.ndarray:
-    array = _array("gaussian", gaussian, (n_source, 3))
-    if (array[:, :2] < 0).any():
-        raise Error("gaussian: widths must not be negative")
-    return array
+def _shapes(given: dict, n_source: int) -> np.ndarray | None:
+    """[source, 3], or [source, 4] with the number of the profile where not all are Gaussians; None: all points."""
+    shapes, owner = None, np.full(n_source, -1)
+    for name in PROFILES:
+        if given[name] is None:
+            continue
+        array = _array(name, given[name], (n_source, 3))
+        if (array[:, :2] < 0).any():
+            raise Error(f"{name}: widths must not be negative")
+        own = array[:, :2].any(axis=1)
+        if (twice := own & (owner >= 0)).any():
+            s = int(np.argmax(twice))
+            raise Error(f"source {s} has axes both as {PROFILES[owner[s]]} and as {name}: it can be one only")
+        owner[own] = PROFILES.index(name)
+        shapes = np.where(own[:, np.newaxis], array, 0.0 if shapes is None else shapes)
+    return np.column_stack([shapes, np.maximum(owner, 0)]) if (owner > 0).any() else shapes

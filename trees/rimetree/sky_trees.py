@@ -22,7 +22,7 @@ from .sky import SkyModel
 @dataclass(frozen=True)
 class SkyNodes:
     """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (in the (l, m) plane,
-    radians; None if all are points)."""
+    radians; [S,4] with the number of the profile where not all are Gaussians; None if all are points)."""
 
     lmn: NodeStub
     brightness: NodeStub
@@ -58,7 +58,7 @@ def sky_nodes(ns: NodeScope, sky: SkyModel, phase_centre_rad: Sequence[float], *
         )
     ns.brightness << rt.Stokes(stokes, feed=feed)
     shape = None
-    if sky.gaussian_rad.any():
+    if sky.shape_rad.any():
         shape = ns.shape << rt.Constant(sky.shapes_in_plane(phase_centre_rad))
     return SkyNodes(ns.lmn, ns.brightness, shape, len(sky))
 
@@ -76,6 +76,17 @@ def stokes_at(sky: SkyModel, frequency_hz: Sequence[float]) -> NDArray[np.float6
 def stokes_i_at(sky: SkyModel, frequency_hz: float) -> NDArray[np.float64]:
     """[source] Stokes I (Jy) of a sky model at a frequency."""
     return stokes_at(sky, [frequency_hz])[:, 0, 0]
+
+
+def taper_at(shape: Sequence[float], u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a shape of three or four numbers (in the (l, m) plane, radians; see `SkyNodes`) leaves of the visibility of
+    a point at (u, v) in wavelengths, by the `SourceShape` node. u and v are broadcast."""
+    u, v = np.broadcast_arrays(u, v)
+    ns = NodeScope()
+    ns.uvw << rt.Constant(np.stack([u.ravel(), v.ravel(), np.zeros(u.size)]), cells_rank=1)
+    ns.taper << rt.SourceShape(np.asarray(shape, dtype=float), ns.uvw)
+    one_metre = Cells(freq_hz=[299792458.0], time_s=np.arange(u.size, dtype=float))
+    return np.broadcast_to(Forest(ns).evaluate(ns.taper, one_metre).ravel(), u.size).reshape(u.shape)
 
 
 def flux_text(sky: SkyModel, groups: Sequence) -> str:
@@ -157,9 +168,9 @@ def many_node_tree(
     product with the brightness, then their sum. Arguments and result as `psv_tree`."""
     seen = sky_nodes(ns, sky, phase_centre_rad, feed=feed)
     uvw_nodes(ns, baselines, smearing=smearing)
-    gaussian = sky.gaussian_rad.any(axis=1)
+    shaped = sky.shape_rad.any(axis=1)
     p, q = each(baselines, members=2)
-    for sources, extended in ((np.flatnonzero(~gaussian), False), (np.flatnonzero(gaussian), True)):
+    for sources, extended in ((np.flatnonzero(~shaped), False), (np.flatnonzero(shaped), True)):
         s = each(sources)
         ns.lmn(s) << rt.Selector(seen.lmn, index=s.of([[i, -1] for i in sources]))
         ns.brightness(s) << rt.Selector(seen.brightness, index=s.of([[i, -1, -1] for i in sources]))
@@ -168,7 +179,7 @@ def many_node_tree(
             factors.append(ns.smear(p, q, s) << rt.TFSmearFactor(lmn=ns.lmn(s), uvw=ns.uvw(p, q)))
         if extended:
             ns.shape(s) << rt.Selector(seen.shape, index=s.of([[i, -1] for i in sources]))
-            factors.append(ns.taper(p, q, s) << rt.GaussianShape(ns.shape(s), ns.uvw(p, q)))
+            factors.append(ns.taper(p, q, s) << rt.SourceShape(ns.shape(s), ns.uvw(p, q)))
         ns.V(p, q, s) << rt.MatrixMultiply(*factors, ns.brightness(s))
     for a, b in baselines:
         model = rt.Add(*(ns.V(a, b, i) for i in range(len(sky))))

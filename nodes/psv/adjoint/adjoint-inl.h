@@ -185,8 +185,7 @@ HWY_INLINE void pull_shaped(const SourceOnRun& at, const Method& m, AdjointVec c
     });
   }
   for (std::size_t number = 0; number < at.run.n_tile; ++number) {
-    AdjointVec zr, zi, amplitude[kTileChannels], cos_x[kTileChannels], taper[kTileChannels],
-        of_square[kTileChannels];
+    AdjointVec zr, zi, amplitude[kTileChannels], cos_x[kTileChannels], taper[kTileChannels], of_square[kTileChannels];
     tile_phasor(at, number, zr, zi);
     if (m.smear) smear_tile<true>(sinc, amplitude), smear_tile<true>(cosine, cos_x);
     if (m.taper) tile_tapers(at, m, number, taper, of_square);

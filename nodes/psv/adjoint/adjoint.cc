@@ -72,9 +72,9 @@ void add(SourceAdjoints& to, const SourceAdjoints& from) {
 
 // Where portions of rows do not give enough parts, or would take too much memory, sources are cut as well. Nothing of
 // this depends on the threads.
-SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, const Rows& rows,
-                              const JonesTerms& jones, const ResultAdjoints& adjoints, SourceWish wish,
-                              ThreadPool& threads, Cancellation& cancellation) {
+SourceAdjoints pull_back_rows(const Summed& of, const ResultAdjoints& adjoints, SourceWish wish, ThreadPool& threads,
+                              Cancellation& cancellation) {
+  const auto& [sky, channels, rows, jones] = of;
   SourceAdjoints sum = zero_adjoints(sky, wish, jones.targets);
   if (sky.n_source == 0 || rows.n_row == 0) return sum;
   const std::size_t n_block = sky.blocks.size();
@@ -86,7 +86,7 @@ SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, 
   if (portions.share_moving) own.n_moving = 0;
   std::vector<SourceAdjoints> others;
   for (std::size_t p = 1; p < portions.size(); ++p) others.push_back(zero_adjoints(sky, wish, own));
-  const AdjointJob job{sky, channels, rows, jones, adjoints, wish};
+  const AdjointJob job{of, adjoints, wish};
   std::vector<Workspace<double>> workspaces;
   for (int i = 0; i < threads.size(); ++i) workspaces.emplace_back(sky, channels, jones);
   threads.parallel_for(

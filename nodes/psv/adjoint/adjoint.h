@@ -11,7 +11,7 @@
 //   dL/dJ_p = dL/dX J_q B^H,  dL/dJ_q^H = (J_p B)^H dL/dX,  dL/dB = J_p^H dL/dX J_q.
 #pragma once
 
-#include "nodes/psv/kernel.h"
+#include "nodes/psv/summed.h"
 #include "runtime/core/thread_pool.h"
 
 namespace rimetree::psv {
@@ -44,9 +44,8 @@ void add(SourceAdjoints& to, const SourceAdjoints& from);
 /// With Jones terms, derivatives with respect to weights are those with respect to the eight real parts of the
 /// brightness before the first term. Rows must come in the order of their times where Jones terms have targets, and
 /// should where matrices vary. Bits do not depend on the number of threads. Throws Cancelled.
-SourceAdjoints pull_back_rows(const Sky<double>& sky, const Channels& channels, const Rows& rows,
-                              const JonesTerms& jones, const ResultAdjoints& adjoints, SourceWish wish,
-                              ThreadPool& threads, Cancellation& cancellation);
+SourceAdjoints pull_back_rows(const Summed& of, const ResultAdjoints& adjoints, SourceWish wish, ThreadPool& threads,
+                              Cancellation& cancellation);
 
 /// Rows [row_begin, row_end) and blocks [block_begin, block_end) of sources of the above.
 struct AdjointPart {
@@ -55,11 +54,7 @@ struct AdjointPart {
 };
 
 /// What the instruction sets' versions share. `out` is the part's own: results of its sources are added there.
-struct AdjointJob {
-  const Sky<double>& sky;
-  const Channels& channels;
-  const Rows& rows;
-  const JonesTerms& jones;
+struct AdjointJob : Summed {
   const ResultAdjoints& adjoints;
   SourceWish wish;
 };

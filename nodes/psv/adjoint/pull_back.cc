@@ -13,26 +13,14 @@
 namespace rimetree::psv {
 namespace {
 
-/// What a sum is over.
-struct Summed {
-  const Sky<double>& sky;
-  const Channels& channels;
-  const Rows& rows;
-  const JonesTerms& jones;
-};
-
 /// On the devices of the context, or where there are none, or their memory is too small, on the host.
 SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const Summed& of,
                                   const ResultAdjoints& adjoints, SourceWish wish) {
   if (!context.devices.empty()) try {
       const Output none;
-      const DeviceProblem problem{.sky = of.sky,
-                                  .channels = of.channels,
-                                  .rows = of.rows,
-                                  .jones = of.jones,
-                                  .output = none,
-                                  .owner = static_cast<std::uint64_t>(node.index()),
-                                  .version = version_of(of.sky)};
+      DeviceProblem problem{of, none};
+      problem.owner = static_cast<std::uint64_t>(node.index());
+      problem.version = version_of(of.sky);
       DeviceAdjoints done =
           pull_back_on_devices(problem, adjoints, wish, context.devices, context.threads, context.cancellation);
       if (!done.report.empty()) context.notes.add("psv-device-adjoint", "PSV: " + done.report);
@@ -41,7 +29,7 @@ SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const
       context.warnings.add("psv-device-memory",
                            "node \"" + node.name() + "\" is differentiated on the host: " + error.what());
     }
-  return pull_back_rows(of.sky, of.channels, of.rows, of.jones, adjoints, wish, context.threads, context.cancellation);
+  return pull_back_rows(of, adjoints, wish, context.threads, context.cancellation);
 }
 
 void pull_back_group(BatchContext& context, const ChildLayout& layout, const std::vector<PullBack*>& group) {

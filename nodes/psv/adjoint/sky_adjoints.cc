@@ -1,5 +1,7 @@
 #include "nodes/psv/adjoint/sky_adjoints.h"
 
+#include "nodes/psv/sky_input.h"
+
 namespace rimetree::psv {
 namespace {
 
@@ -17,8 +19,9 @@ void add_positions(const ChildLayout& layout, const Sky<double>& sky, const Sour
   }
 }
 
-/// From derivatives with respect to a source's weight in each plane (see plane_weight in sky.cc) to those with respect
-/// to the brightness matrix. Those of Hermitian planes hold for changes that keep it Hermitian: there are no others.
+/// From derivatives with respect to a source's weight in each plane (see plane_weight in pack_sky.cc) to those with
+/// respect to the brightness matrix. Those of Hermitian planes hold for changes that keep it Hermitian: there are no
+/// others.
 void add_plane(Plane plane, double a, Complex<double>* b) {
   switch (plane) {
     case Plane::kI:
@@ -65,21 +68,6 @@ void add_shapes(const ChildLayout& layout, const Sky<double>& sky, const SourceA
     for (std::size_t i = 0; i < 3; ++i) adjoint[columns * sky.order[k] + i] += found.shapes[3 * (k - sky.n_point) + i];
 }
 
-SkyInput sky_input(const ChildLayout& layout, const Evaluation& evaluation, const SkyOperands<double>& operands) {
-  SkyInput input;
-  input.n_source = layout.n_source;
-  input.n_channel = static_cast<std::ptrdiff_t>(evaluation.cells().axis(Axis::frequency).centre.size());
-  input.n_minus = layout.n_minus;
-  const Problem<double> views = problem_of(layout, operands, {});
-  input.l = views.l, input.m = views.m, input.n = views.n;
-  std::copy(views.brightness, views.brightness + 4, input.brightness);
-  input.brightness_varies = evaluation.child(kBrightness).value.cells()[Axis::frequency] > 1;
-  input.major = views.major, input.minor = views.minor, input.position_angle = views.position_angle;
-  input.profile = views.profile;
-  input.with_jones = !layout.jones_elements.empty();
-  return input;
-}
-
 }  // namespace
 
 bool has_kernel(const PullBack& pull) {
@@ -89,7 +77,9 @@ bool has_kernel(const PullBack& pull) {
 
 Sky<double> sky_with_tangent(const ChildLayout& layout, const PullBack& pull) {
   const auto operands = sky_operands<double>(pull.inputs, {});
-  SkyInput input = sky_input(layout, pull.inputs, operands);
+  const Evaluation& evaluation = pull.inputs;
+  SkyInput input = sky_input(layout, operands, evaluation.cells().axis(Axis::frequency).centre.size(),
+                             evaluation.child(kBrightness).value.cells()[Axis::frequency] > 1);
   Operand<double> tangent;
   if (const Vells* known = pull.tangent(kBrightness); pull.child(kBrightness) != nullptr && known != nullptr) {
     tangent = Operand<double>(*known);

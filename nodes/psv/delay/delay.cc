@@ -226,8 +226,8 @@ Band analyse_band(const Channels& c) {
   return band;
 }
 
-DelayPlan plan_delay(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                     double tolerance) {
+DelayPlan plan_delay(const Summed& of, double tolerance) {
+  const auto& [sky, channels, rows, jones] = of;
   DelayPlan plan;
   plan.band = analyse_band(channels);
   plan.obstacle = plan.band.obstacle;

@@ -19,7 +19,7 @@
 
 #include "nodes/psv/delay/fourier.h"
 #include "nodes/psv/delay/gridding.h"
-#include "nodes/psv/kernel.h"
+#include "nodes/psv/summed.h"
 #include "runtime/math/double_double.h"
 
 namespace rimetree::psv {
@@ -95,8 +95,7 @@ struct DelayPlan {
 };
 
 /// What would be done, without making tables: enough to tell the cost. Then `finish_delay_plan` makes the tables.
-DelayPlan plan_delay(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                     double tolerance);
+DelayPlan plan_delay(const Summed& of, double tolerance);
 void finish_delay_plan(DelayPlan& plan);
 
 /// Scratch of one thread.

@@ -79,9 +79,9 @@ const std::vector<double>& chebyshev_matrix(int n_term) {
 /// The interpolant through n Chebyshev points of a function analytic and bounded by M on the ellipse of parameter r
 /// about [-1, 1] is within 4 M r^(1-n)/(r - 1) (Trefethen 2013, Approximation Theory and Approximation Practice,
 /// theorem 8.2, degree n - 1). On the ellipse nu = centre + half (r e^it + e^-it/r)/2, a profile bounds
-/// |G(X nu^2)| by X Re nu^2, and Re nu^2 = (centre + a cos t)^2 - b^2 sin^2 t, a quadratic in cos t, is smallest at cos t =
-/// -centre a/(a^2 + b^2) or, where that lies beyond, at -1. Where that minimum is not negative M is 1 whatever X is;
-/// else the largest X decides.
+/// |G(X nu^2)| by X Re nu^2, and Re nu^2 = (centre + a cos t)^2 - b^2 sin^2 t, a quadratic in cos t, is smallest at cos
+/// t = -centre a/(a^2 + b^2) or, where that lies beyond, at -1. Where that minimum is not negative M is 1 whatever X
+/// is; else the largest X decides.
 int taper_terms(Profile profile, double x_max, double low_hz, double high_hz, double error) {
   const double centre = 0.5 * (low_hz + high_hz), half = 0.5 * (high_hz - low_hz);
   if (x_max == 0 || half == 0) return 1;

@@ -2,7 +2,7 @@
 // and numbers, the same for a GPU and for the host code that takes its place in tests.
 #pragma once
 
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 
 namespace rimetree::psv {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "nodes/psv/device/adjoint_weights.h"
-#include "nodes/psv/device/block.h"
+#include "nodes/psv/device/direct_block.h"
 
 namespace rimetree::psv {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "nodes/psv/adjoint/adjoint.h"
-#include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/device_solve.h"
 
 namespace rimetree::psv {
 

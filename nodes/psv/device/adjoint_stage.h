@@ -2,7 +2,7 @@
 #pragma once
 
 #include "nodes/psv/device/adjoint_job.h"
-#include "nodes/psv/device/stage.h"
+#include "nodes/psv/device/direct_stage.h"
 
 namespace rimetree::psv {
 

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "nodes/psv/adjoint/adjoint.h"
-#include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/device_solve.h"
 
 namespace rimetree::psv {
 

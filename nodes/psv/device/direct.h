@@ -1,8 +1,8 @@
 // The direct sum as a method of the pipeline for devices (pipeline.h).
 #pragma once
 
+#include "nodes/psv/device/device_sky.h"
 #include "nodes/psv/device/pipeline.h"
-#include "nodes/psv/device/sky.h"
 
 namespace rimetree::psv {
 

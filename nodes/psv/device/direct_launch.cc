@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "nodes/psv/device/launch.h"
+#include "nodes/psv/device/direct_kernel.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv {

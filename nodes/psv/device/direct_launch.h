@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "nodes/psv/device/device_sky.h"
 #include "nodes/psv/device/pipeline.h"
-#include "nodes/psv/device/sky.h"
 
 namespace rimetree::psv {
 

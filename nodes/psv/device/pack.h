@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "nodes/psv/kernel.h"
 
 namespace rimetree::psv {

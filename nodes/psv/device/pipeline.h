@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "nodes/psv/device/chunks.h"
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "nodes/psv/device/place.h"
 #include "nodes/psv/kernel.h"
 #include "runtime/core/thread_pool.h"

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <random>
 
-#include "nodes/psv/device/planner.h"
-#include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/device_planner.h"
+#include "nodes/psv/device/device_solve.h"
 #include "runtime/core/error.h"
 #include "runtime/device/device_tuner.h"
 #include "runtime/device/tuning_file.h"
@@ -62,7 +62,7 @@ class Scene {
         throw Error("variant \"" + variant + "\" gives wrong visibilities");
   }
   DeviceProblem problem(bool single) const {
-    DeviceProblem problem{sky_, channels_, rows_, jones_, output_, single ? 1e-6 : 1e-12, 0, version_};
+    DeviceProblem problem{{sky_, channels_, rows_, jones_}, output_, single ? 1e-6 : 1e-12, 0, version_};
     problem.ends = ends_;
     return problem;
   }

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "runtime/core/error.h"
 #include "runtime/device/tuning_file.h"
 

@@ -1,5 +1,6 @@
 // Real amplitudes that change slowly from channel to channel, time smearing and the tapers of shapes, formed in
-// double precision for one tile of channels at a time, by recurrences where these are. Included once per instruction set.
+// double precision for one tile of channels at a time, by recurrences where these are. Included once per instruction
+// set.
 #if defined(RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_
 #undef RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_

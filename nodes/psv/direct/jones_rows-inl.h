@@ -248,8 +248,7 @@ class SpanPhasors {
     if (span_.singles) return make_singles(number, scale);
     TileJob<T> t = block_job<T, true>(job_, block_);
     place_tile_job(job_, *span_.run, level_, method_, number, t, scale);
-    if (method_.taper && t.stored_tapers)
-      store_tapers(method_.profile, *span_.run, number, block_.count, job_.scratch);
+    if (method_.taper && t.stored_tapers) store_tapers(method_.profile, *span_.run, number, block_.count, job_.scratch);
     choose_shaped_tile<false, Weights::kOne>(t, method_);
   }
 

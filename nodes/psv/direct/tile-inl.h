@@ -44,15 +44,15 @@ struct TileBand {
 template <class T>
 struct TileJob {
   std::size_t n_source = 0;
-  const T* middle = nullptr;        ///< [source][re, im][row], of the run
-  const T* outer = nullptr;         ///< [source][re, im][row]: from there to the tile
-  T outer_sign = T(1);              ///< of its imaginary part
-  const T* inner = nullptr;         ///< [pair][source][re, im][row]
-  T* tile_middle = nullptr;         ///< [source][re, im][row]
-  T* smearing = nullptr;            ///< as in Layout
-  double* taper = nullptr;          ///< [source][kTaperState][row]
-  const T* tile_taper = nullptr;    ///< [source][channel of the tile][row], if they are stored
-  bool stored_tapers = false;       ///< see stores_tapers()
+  const T* middle = nullptr;      ///< [source][re, im][row], of the run
+  const T* outer = nullptr;       ///< [source][re, im][row]: from there to the tile
+  T outer_sign = T(1);            ///< of its imaginary part
+  const T* inner = nullptr;       ///< [pair][source][re, im][row]
+  T* tile_middle = nullptr;       ///< [source][re, im][row]
+  T* smearing = nullptr;          ///< as in Layout
+  double* taper = nullptr;        ///< [source][kTaperState][row]
+  const T* tile_taper = nullptr;  ///< [source][channel of the tile][row], if they are stored
+  bool stored_tapers = false;     ///< see stores_tapers()
   TileBand band;
   T* placed_amplitude = nullptr;                      ///< [source][channel of the tile][row]
   const T* wave_number = nullptr;                     ///< [source][row]: 2 pi path

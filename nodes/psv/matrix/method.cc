@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "nodes/psv/delay/delay.h"
-#include "nodes/psv/matrix/launch.h"
+#include "nodes/psv/matrix/matrix_kernel.h"
 #include "runtime/math/double_double.h"
 
 namespace rimetree::psv {

@@ -1,8 +1,8 @@
 // The matrix product as a method of the pipeline for devices (device/pipeline.h).
 #pragma once
 
+#include "nodes/psv/device/device_sky.h"
 #include "nodes/psv/device/pipeline.h"
-#include "nodes/psv/device/sky.h"
 #include "nodes/psv/matrix/plan.h"
 
 namespace rimetree::psv {

@@ -5,11 +5,11 @@
 
 #include <span>
 
+#include "nodes/psv/device/device_solve.h"
 #include "nodes/psv/device/jones.h"
 #include "nodes/psv/device/rates.h"
-#include "nodes/psv/device/solve.h"
 #include "nodes/psv/matrix/antennas.h"
-#include "nodes/psv/matrix/job.h"
+#include "nodes/psv/matrix/matrix_job.h"
 
 namespace rimetree::psv {
 

@@ -1,6 +1,6 @@
 // An exponential disk, in the sky exp(-r) with r in units of the axes, which are its scale lengths; in the uv plane
-// (1 + (2 pi q)^2)^(-3/2), with q the baseline's length in units of 1/axes (the Hankel transform of exp(-r); Gradshteyn &
-// Ryzhik, 6.623.2). Disks of galaxies seen from above are like this (Freeman 1970, ApJ 160, 811).
+// (1 + (2 pi q)^2)^(-3/2), with q the baseline's length in units of 1/axes (the Hankel transform of exp(-r); Gradshteyn
+// & Ryzhik, 6.623.2). Disks of galaxies seen from above are like this (Freeman 1970, ApJ 160, 811).
 #pragma once
 
 #include <cmath>
@@ -25,9 +25,7 @@ struct ExponentialDisk {
   RT_HD static T fall(T x) {
     return T(1.5) / (T(1) + x);
   }
-  static double log_bound(double x) {
-    return x > -1 ? -1.5 * std::log1p(x) : std::numeric_limits<double>::infinity();
-  }
+  static double log_bound(double x) { return x > -1 ? -1.5 * std::log1p(x) : std::numeric_limits<double>::infinity(); }
 };
 
 }  // namespace rimetree::profiles

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "memory/cuda_device.h"
-#include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/device_solve.h"
 #include "nodes/psv/matrix/plan.h"
 #include "tests/benchmarks/cuda/baselines.h"
 #include "tests/support/psv_array_case.h"

@@ -74,8 +74,8 @@ TEST(PackedSky, BlocksAreOfOneKind) {
     EXPECT_LE(block.end - block.begin, psv::kBlockSources);
     for (std::size_t s = block.begin; s < block.end; ++s) {
       const std::size_t source = sky.order[s];
-      EXPECT_EQ(block.shaped, s >= sky.n_point);
-      EXPECT_EQ(block.shaped, c.major[source] > 0);
+      EXPECT_EQ(block.profile != kPoint, s >= sky.n_point);
+      EXPECT_EQ(block.profile, c.major[source] > 0 ? profile_of(c.profile[source]) : kPoint);
       const auto own = [&](std::size_t element) { return c.brightness[element * o.n_source + source]; };
       const bool unpolarised = own(0) == own(3) && own(1) == Complex<double>() && own(2) == Complex<double>();
       EXPECT_EQ(block.one_plane, unpolarised);

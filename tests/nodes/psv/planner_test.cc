@@ -96,7 +96,7 @@ TEST(PsvPlanner, WhatIsChosenMeetsTheTolerance) {
         const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), n_channel);
         const psv::Rows rows = c.psv_rows();
         const psv::JonesTerms jones;
-        const psv::Choice choice = psv::choose_method(sky, channels, rows, jones, tolerance);
+        const psv::Choice choice = psv::choose_method({sky, channels, rows, jones}, tolerance);
         EXPECT_LE(choice.bound, tolerance);
         delayed += choice.method == MethodKind::kDelay;
         std::vector<std::vector<Complex<double>>> results;
@@ -107,7 +107,7 @@ TEST(PsvPlanner, WhatIsChosenMeetsTheTolerance) {
           const psv::Output output{row.data(), std::ptrdiff_t(n_channel)};
           ThreadPool threads(n_thread);
           Cancellation none;
-          psv::solve_rows({input, sky, channels, rows, jones, output}, choice, threads, none);
+          psv::solve_rows({{sky, channels, rows, jones}, input, output}, choice, threads, none);
           results.push_back(std::move(out));
         }
         EXPECT_LE(largest_error(results[0], c.expected(), c.total_flux()), tolerance) << choice.reason;

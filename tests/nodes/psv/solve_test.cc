@@ -21,7 +21,7 @@ std::vector<Complex<double>> solved(const Case& c, const psv::SkyInput& input, c
   choice.method = method;
   ThreadPool threads(n_thread);
   Cancellation none;
-  psv::solve_rows({input, sky, channels, rows, jones, output}, choice, threads, none);
+  psv::solve_rows({{sky, channels, rows, jones}, input, output}, choice, threads, none);
   return out;
 }
 

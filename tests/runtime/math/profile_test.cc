@@ -1,4 +1,5 @@
-// Profiles of shapes against the Fourier transforms of their brightness, by quadrature, and what they say of themselves.
+// Profiles of shapes against the Fourier transforms of their brightness, by quadrature, and what they say of
+// themselves.
 #include "runtime/math/profile.h"
 
 #include <gtest/gtest.h>
@@ -17,9 +18,7 @@ constexpr Real kTau = 6.28318530717958647692528676655900577L;
 constexpr Profile kGaussian = 0, kDisk = 1;
 
 /// Brightness at a distance in units of the axes, and beyond which distance there is none to 1e-20.
-Real brightness(Profile profile, Real r) {
-  return profile == kGaussian ? std::exp2(-4 * r * r) : std::exp(-r);
-}
+Real brightness(Profile profile, Real r) { return profile == kGaussian ? std::exp2(-4 * r * r) : std::exp(-r); }
 Real reach(Profile profile) { return profile == kGaussian ? 4.2L : 52; }
 
 /// Nodes and weights of Gauss-Legendre quadrature on [-1, 1].

@@ -8,7 +8,7 @@ import rimetree as rt
 
 from .comparing import Case
 from .growing import Growth, random_options
-from .sky_proposals import directions, gaussians, lmn, stokes, uvw
+from .sky_proposals import directions, lmn, shapes, stokes, uvw
 from .tree import Tree
 
 
@@ -89,7 +89,7 @@ def psv_case(rng: np.random.Generator) -> Case:
         if g.chance(0.4):
             state[name] = g.one_of(*values)
     direction = lmn(g, sources) if g.chance(0.8) else g.constant(directions(g, (sources,)))
-    sky, shape = brightness(g, sources), gaussians(g, sources) if g.chance(0.4) else None
+    sky, shape = brightness(g, sources), shapes(g, sources) if g.chance(0.4) else None
     links = int(rng.choice([0, 0, 1, 2]))
     terms = [[jones(g, sources) for _ in range(antennas)] for _ in range(links)]
     conjugated = [[g.add("ConjTranspose", [("x", name)], {}) for name in link] for link in terms]

@@ -41,12 +41,15 @@ def uvw(g: Growth, rates: bool, *, longest_m: float = 5000.0) -> str:
     return g.constant(x, 1 if varies else 0)
 
 
-def gaussians(g: Growth, sources: int | None) -> str:
+def shapes(g: Growth, sources: int | None) -> str:
     dims = () if sources is None else (sources,)
     major = g.rng.uniform(0, 3e-4, dims)
     shape = np.stack([major, g.rng.uniform(0, 1, dims) * major, g.rng.uniform(-4, 4, dims)], axis=-1)
     point = g.rng.random(dims) < 0.4
-    return g.constant(np.where(point[..., None], 0.0, shape))
+    shape = np.where(point[..., None], 0.0, shape)
+    if g.chance(0.4):  # with the number of the profile
+        shape = np.concatenate([shape, 1.0 * g.rng.integers(0, 2, (*dims, 1))], axis=-1)
+    return g.constant(shape)
 
 
 def stokes(g: Growth, sources: int | None) -> str:
@@ -98,7 +101,7 @@ def propose_phase(g: Growth, class_name: str):
 def propose_shape(g: Growth, _):
     if g.cells.to_runtime()[1] is None:
         return None
-    return [("shape", gaussians(g, some_sources(g))), ("uvw", uvw(g, g.chance(0.5)))], {}
+    return [("shape", shapes(g, some_sources(g))), ("uvw", uvw(g, g.chance(0.5)))], {}
 
 
 @proposal("Stokes")
@@ -146,7 +149,7 @@ def propose_psv(g: Growth, _):
 
     children = [("lmn", lmn(g, s)), ("brightness", fitting((s,), (s, 2, 2))), ("uvw", uvw(g, g.chance(0.5)))]
     if g.chance(0.3):
-        children.append(("shape", gaussians(g, s)))
+        children.append(("shape", shapes(g, s)))
     for _ in range(int(g.rng.choice([0, 0, 2, 2, 4]))):
         children.append(("jones", fitting((s,), (s, 2, 2))))
     return children, {"n_minus": int(g.one_of(0, 1))} if g.chance(0.3) else {}

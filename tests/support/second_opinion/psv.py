@@ -34,7 +34,7 @@ def psv(call: Call) -> Value:
         weight = weight * smearing(call, lmn, uvw, rates)
     shape = call.child("shape")
     if shape is not None:
-        required(shape.dims == (sources, 3), f"shapes of dimensions {shape.dims} for {sources} sources")
+        required(shape.dims in ((sources, 3), (sources, 4)), f"shapes of dimensions {shape.dims} for {sources} sources")
         weight = weight * taper(shape.x, uvw, nu)
     terms = as_matrices(call.child("brightness").x, sources, "brightness")
     size = np.linalg.norm(terms.astype(complex), axis=(-2, -1))

@@ -112,18 +112,24 @@ def tf_smear_factor(call: Call) -> Value:
 
 
 def taper(shape: np.ndarray, uvw: np.ndarray, frequency_hz: np.ndarray) -> np.ndarray:
-    """exp(-pi^2/(4 ln 2) ...) of a Gaussian, in extended precision."""
+    """exp(-pi^2/(4 ln 2) q^2) of a Gaussian, (1 + (2 pi q)^2)^(-3/2) of an exponential disk, in extended precision."""
     major, minor, angle = (column(shape, k).astype(np.longdouble) for k in range(3))
     u, v = (column_like(uvw, k, shape) * frequency_hz / C_M_S for k in (0, 1))
     along = major * (u * np.sin(angle) + v * np.cos(angle))
     across = minor * (u * np.cos(angle) - v * np.sin(angle))
-    return np.exp(-((TWO_PI / 2) ** 2) / (4 * np.log(np.longdouble(2))) * (along**2 + across**2))
+    square = along**2 + across**2
+    gaussian = np.exp(-((TWO_PI / 2) ** 2) / (4 * np.log(np.longdouble(2))) * square)
+    if shape.shape[-5] == 3:
+        return gaussian
+    return np.where(column(shape, 3) == 1, (1 + TWO_PI**2 * square) ** np.longdouble(-1.5), gaussian)
 
 
 @opinion("SourceShape")
 def source_shape(call: Call) -> Value:
     shape = call.child("shape").x
-    required(len(shape.shape[1:-4]) in (1, 2) and shape.shape[-5] == 3, "shape of other than three numbers")
+    required(
+        len(shape.shape[1:-4]) in (1, 2) and shape.shape[-5] in (3, 4), "shape of other than three or four numbers"
+    )
     uvw, _ = rows_of_uvw(call.child("uvw").x)
     y = taper(shape, uvw, call.axis("freq"))
     # The exponent rounds by as much as it is.

@@ -57,7 +57,7 @@ def test_components(tmp_path):
     assert (one.ra_rad, one.dec_rad) == pytest.approx((math.radians(10.5), math.radians(-27.25)), rel=1e-15)
     assert one.stokes_jy == (2.0, 0.2, 0.0, 0.0) and one.ref_freq_hz == 2e8 and one.spectrum == (-0.8,)
     assert gaussian.gaussian == pytest.approx((210 * math.pi / 648000, 120 * math.pi / 648000, -math.pi / 6))
-    assert not gaussian.gaussian_in_plane
+    assert not gaussian.shape_in_plane
     # S0 (nu/nu0)^si exp(q ln^2(nu/nu0)), and -0.8 for a list of one flux.
     x = math.log(230 / 150)
     expected = [2 * (230 / 200) ** -0.8, 3 * math.exp(-0.7 * x + 0.1 * x * x), 4 * (230 / 150) ** -0.8]

@@ -81,7 +81,7 @@ def test_at_the_phase_centre_nothing_changes_and_planes_stay():
         [
             Source("centre", 0.9, -0.5, (1, 0, 0, 0), gaussian=shape),
             Source("away", 1.1, -0.7, (1, 0, 0, 0), gaussian=shape),
-            Source("plane", 1.1, -0.7, (1, 0, 0, 0), gaussian=shape, gaussian_in_plane=True),
+            Source("plane", 1.1, -0.7, (1, 0, 0, 0), gaussian=shape, shape_in_plane=True),
             Source("point", 1.1, -0.7, (1, 0, 0, 0)),
             Source("line", 0.9, -0.5, (1, 0, 0, 0), gaussian=(2e-4, 0.0, 0.3)),
         ]
@@ -117,14 +117,14 @@ def test_bbs_says_what_an_orientation_is_relative_to(tmp_path):
         + "unsaid, GAUSSIAN, 01:00:00, 45.00.00, 1, 30, 10, 20\n"
     )
     model = sky.read(path)
-    assert [source.gaussian_in_plane for source in model] == [False, True, True]
+    assert [source.shape_in_plane for source in model] == [False, True, True]
     back = tmp_path / "b.skymodel"
     sky.write(model, back)
     assert all(a.isclose(b) for a, b in zip(model, sky.read(back), strict=True))
     assert not model[0].isclose(model[1])
     wsclean = tmp_path / "c-sources.txt"
     sky.write(model, wsclean)
-    assert [source.gaussian_in_plane for source in sky.read(wsclean)] == [False, True, True]
+    assert [source.shape_in_plane for source in sky.read(wsclean)] == [False, True, True]
 
 
 def test_a_file_says_which_frame_and_others_are_refused(tmp_path):

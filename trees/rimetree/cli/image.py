@@ -117,7 +117,7 @@ def _peaks(peaks) -> str:
         east, north = (f"{_arcsec(angle):+.3f}" for angle in peak.offset_rad)
         expected = "" if peak.expected_jy is None else f"{peak.expected_jy:.5g}"
         beams = "" if peak.offset_beams is None else f"{peak.offset_beams:.3f}"
-        name = f"{peak.name} (extended)" if peak.gaussian else peak.name
+        name = f"{peak.name} (extended)" if peak.extended else peak.name
         rows.append([name, f"{peak.model_jy:.5g}", expected, f"{peak.peak_jy:.5g}", east, north, beams])
     headers = ["source", "model/Jy", "expected Jy/beam", "peak Jy/beam", 'east/"', 'north/"', "offset/beam"]
     return table(headers, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 
 import click
 
@@ -53,7 +54,7 @@ def show(file, file_format, skip_unsupported, limit, freq, as_json) -> None:
 
         at = stokes_i_at(model, freq)
     order = sorted(range(len(model)), key=lambda s: -abs(model[s].stokes_jy[0]))[:limit]
-    headers = ["source", "RA", "Dec", "I/Jy", "Q U V/Jy", "nu0", "spectrum", 'Gaussian/" deg', "patch"]
+    headers = ["source", "RA", "Dec", "I/Jy", "Q U V/Jy", "nu0", "spectrum", 'shape/" deg', "patch"]
     rows = [_row(model[s]) for s in order]
     if at is not None:
         headers.insert(4, f"I/Jy at {frequency_text(freq)}")
@@ -67,8 +68,10 @@ def show(file, file_format, skip_unsupported, limit, freq, as_json) -> None:
 
 
 def _overview(file: str, model) -> str:
+    shapes = Counter(s.profile for s in model if s.profile)
     counts = [
-        f"{sum(s.gaussian is not None for s in model)} Gaussians",
+        f"{shapes.pop('gaussian', 0)} Gaussians",
+        *(f"{count} of shape {name.replace('_', ' ')}" for name, count in shapes.items()),
         f"{sum(bool(s.spectrum) for s in model)} with a spectrum",
         f"{sum(s.is_polarised for s in model)} polarised",
         f"{sum(s.rm_rad_m2 != 0 for s in model)} with a rotation measure",
@@ -88,9 +91,11 @@ def _row(source) -> list:
     if source.rm_rad_m2:
         spectrum += f" RM {source.rm_rad_m2:.4g} rad/m2"
     shape = ""
-    if source.gaussian:
-        major, minor, angle = (math.degrees(value) for value in source.gaussian)
+    if source.shape:
+        major, minor, angle = (math.degrees(value) for value in source.shape)
         shape = f"{3600 * major:.3g} x {3600 * minor:.3g} {angle:.0f}"
+        if source.profile != "gaussian":
+            shape += f" {source.profile.replace('_', ' ')}"
     polarised = " ".join(f"{s:.4g}" for s in source.stokes_jy[1:]) if source.is_polarised else ""
     return [
         source.name,

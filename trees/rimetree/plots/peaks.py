@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sky import SkyModel
-from ..sky_trees import stokes_i_at
+from ..sky_trees import stokes_i_at, taper_at
 from .image import Image
 
 
@@ -19,7 +19,7 @@ class Peak:
 
     Attributes
     ----------
-    name : of the source; `gaussian`: whether it is extended, so that its peak is lower than its flux
+    name : of the source; `extended`: whether it is extended, so that its peak is lower than its flux
     model_jy : Stokes I of the model at the frequency of the image
     expected_jy : what the dirty beam makes of all sources of the model together at this place; None where the image
         was made without its dirty beam
@@ -29,7 +29,7 @@ class Peak:
     """
 
     name: str
-    gaussian: bool
+    extended: bool
     model_jy: float
     expected_jy: float | None
     peak_jy: float | None
@@ -42,7 +42,7 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
     fluxes = stokes_i_at(sky, image.frequency_hz)
     places = image.pixels(sky.radec_rad)
     beam_pixels = 3.0 if image.beam is None else image.beam.major_rad / image.scale_rad
-    shapes = [tuple(shape) if shape.any() else None for shape in sky.shapes_in_plane(image.phase_centre_rad)]
+    shapes = [tuple(shape) if shape[:3].any() else None for shape in sky.shapes_in_plane(image.phase_centre_rad)]
     beams = _beams(image, set(shapes))
     result = []
     for source, flux, place in zip(sky, fluxes, places, strict=True):
@@ -55,7 +55,7 @@ def compare_peaks(image: Image, sky: SkyModel) -> list[Peak]:
         result.append(
             Peak(
                 name=source.name,
-                gaussian=source.gaussian is not None,
+                extended=source.shape is not None,
                 model_jy=float(flux),
                 expected_jy=_expected(image, [beams.get(shape) for shape in shapes], places, fluxes, place),
                 peak_jy=None if found is None else found[2],
@@ -125,10 +125,7 @@ def _beams(image: Image, shapes: set) -> dict:
     frequency = np.fft.fftfreq(image.psf.shape[0], image.scale_rad)  # wavelengths
     beams = {None: image.psf}
     for shape in shapes - {None}:
-        major, minor, angle = shape
-        # The major axis lies angle from north (y) to east (-x).
-        along = frequency[:, None] * math.cos(angle) - frequency[None, :] * math.sin(angle)
-        across = frequency[:, None] * math.sin(angle) + frequency[None, :] * math.cos(angle)
-        taper = np.exp(-(math.pi**2) / (4 * math.log(2)) * ((major * along) ** 2 + (minor * across) ** 2))
+        # East is -x, north is y.
+        taper = taper_at(shape, -frequency[None, :], frequency[:, None])
         beams[shape] = np.fft.ifft2(spectrum * taper).real
     return beams

@@ -1,15 +1,15 @@
 """BBS sky models, as makesourcedb and DP3 read them (`.skymodel`, `.txt`).
 
-Columns: Name, Type (POINT or GAUSSIAN), Patch, Ra, Dec, I, Q, U, V (Jy), ReferenceFrequency (Hz), SpectralIndex (a
-list), LogarithmicSI (default true: decimal logarithm; false: ordinary polynomial, Jy), MajorAxis, MinorAxis (arcsec,
-full widths at half maximum), Orientation (deg, north through east), OrientationIsAbsolute, RotationMeasure (rad/m2),
-PolarizedFraction, PolarizationAngle (rad, at zero wavelength), ReferenceWavelength (m). A line without a name places a
-patch.
+Columns: Name, Type (POINT, GAUSSIAN or, understood here only, EXPONENTIAL_DISK), Patch, Ra, Dec, I, Q, U, V (Jy),
+ReferenceFrequency (Hz), SpectralIndex (a list), LogarithmicSI (default true: decimal logarithm; false: ordinary
+polynomial, Jy), MajorAxis, MinorAxis (arcsec, full widths at half maximum, or scale lengths of a disk), Orientation
+(deg, north through east), OrientationIsAbsolute, RotationMeasure (rad/m2), PolarizedFraction, PolarizationAngle (rad,
+at zero wavelength), ReferenceWavelength (m). A line without a name places a patch.
 
 DP3 scales only Stokes I with the spectrum; with a RotationMeasure, Q and U are a fraction of I(nu) and follow it. A
-point keeps no axes, whatever the file says; a Gaussian without axes has 1 arcsec. An Orientation is relative to the
-north at the phase centre, and the Gaussian is drawn in the (l, m) plane as if it stood there; where
-OrientationIsAbsolute is true it is relative to the north at the source, and the Gaussian is projected from there.
+point keeps no axes, whatever the file says; a shape without axes has 1 arcsec. An Orientation is relative to the
+north at the phase centre, and the shape is drawn in the (l, m) plane as if it stood there; where
+OrientationIsAbsolute is true it is relative to the north at the source, and the shape is projected from there.
 `Category` is a priority, not a property of the emission, and is not kept.
 
 Source: DP3, parmdb/SkymodelToSourceDB.cc and base/PointSource.cc; LOFAR Imaging Cookbook, "Source catalogues".
@@ -23,7 +23,7 @@ from .columns import Column, find_header, parse_header, split_line
 from .errors import SkyModelError, UnsupportedError
 from .model import SkyModel
 from .reading import Cell, Reading, numbered_lines
-from .source import Source
+from .source import PROFILES, Source
 
 LIGHT_SPEED_M_S = 299792458.0
 RAD_PER_ARCSEC = math.pi / 648000.0
@@ -104,9 +104,14 @@ def _patch(reading: Reading, cells: dict[str, Cell], here: Cell) -> None:
 
 def _source(reading: Reading, cells: dict[str, Cell], here: Cell, scales_polarisation: bool) -> Source:
     kind = cells.get("type")
-    is_gaussian = kind is not None and kind.text.upper() == "GAUSSIAN"
-    if kind is not None and kind.text.upper() not in ("POINT", "GAUSSIAN"):
-        raise reading.unsupported(f"sources of type {kind.text} are not supported, only POINT and GAUSSIAN", kind)
+    profile = None if kind is None or kind.text.upper() == "POINT" else kind.text.lower()
+    if profile is not None and profile not in PROFILES:
+        known = " and ".join(["POINT", *(name.upper() for name in PROFILES)])
+        raise reading.unsupported(f"sources of type {kind.text} are not supported, only {known}", kind)
+    if profile is not None:
+        fields_of_shape = {profile: _axes(reading, cells, here), "shape_in_plane": not _is_absolute(reading, cells)}
+    else:
+        fields_of_shape = {}
     for name in ("ishapelet", "qshapelet", "ushapelet", "vshapelet"):
         if name in cells:
             raise reading.unsupported("shapelets are not supported", cells[name])
@@ -128,9 +133,8 @@ def _source(reading: Reading, cells: dict[str, Cell], here: Cell, scales_polaris
         ra_rad=ra_rad,
         dec_rad=dec_rad,
         stokes_jy=tuple(stokes),
-        gaussian=_gaussian(reading, cells, here) if is_gaussian else None,
-        gaussian_in_plane=is_gaussian and not _is_absolute(reading, cells),
         patch=cells["patch"].text if "patch" in cells else "",
+        **fields_of_shape,
         **fields,
     )
 
@@ -201,7 +205,7 @@ def _refer_to_wavelength(reading: Reading, fields: dict, cell: Cell) -> None:
         fields["ref_freq_hz"] = frequency_hz
 
 
-def _gaussian(reading: Reading, cells: dict[str, Cell], here: Cell) -> tuple[float, float, float]:
+def _axes(reading: Reading, cells: dict[str, Cell], here: Cell) -> tuple[float, float, float]:
     major, minor, angle = (cells.get(name) for name in ("majoraxis", "minoraxis", "orientation"))
     if not major and not minor:
         return RAD_PER_ARCSEC, RAD_PER_ARCSEC, 0.0
@@ -211,7 +215,7 @@ def _gaussian(reading: Reading, cells: dict[str, Cell], here: Cell) -> tuple[flo
     if widths[0] < 0 or widths[1] < 0 or widths[0] == widths[1] == 0:
         raise reading.error(f"the axes {major.text}, {minor.text} arcsec must be >= 0 and not both 0", major)
     if widths[0] != widths[1] and not angle:
-        raise reading.error("an elliptical Gaussian needs an Orientation", here)
+        raise reading.error("an elliptical source needs an Orientation", here)
     angle_deg = reading.number(angle, "Orientation") if angle else 0.0
     return widths[0] * RAD_PER_ARCSEC, widths[1] * RAD_PER_ARCSEC, math.radians(angle_deg)
 

@@ -66,7 +66,7 @@ def _mean_direction(sources: list[Source]) -> tuple[float, float]:
 
 
 def _source_line(source: Source, rotated: bool, rotation_column: bool, absolute_column: bool) -> str:
-    kind, major, minor, angle = gaussian_fields(source)
+    kind, major, minor, angle = shape_fields(source)
     i, q, u, v = (repr(s) for s in source.stokes_jy)
     fields = [
         quoted(source.name), kind, quoted(source.patch), format_ra(source.ra_rad), format_dec(source.dec_rad),
@@ -80,13 +80,13 @@ def _source_line(source: Source, rotated: bool, rotation_column: bool, absolute_
     return ", ".join(fields).rstrip()
 
 
-def gaussian_fields(source: Source) -> tuple[str, str, str, str]:
+def shape_fields(source: Source) -> tuple[str, str, str, str]:
     """Type, MajorAxis, MinorAxis, Orientation as BBS and WSClean files write them."""
-    if source.gaussian is None:
+    if source.shape is None:
         return "POINT", "", "", ""
-    major, minor, angle = source.gaussian
+    major, minor, angle = source.shape
     return (
-        "GAUSSIAN",
+        source.profile.upper(),
         f"{major / RAD_PER_ARCSEC:.15g}",
         f"{minor / RAD_PER_ARCSEC:.15g}",
         f"{math.degrees(angle):.15g}",
@@ -94,15 +94,15 @@ def gaussian_fields(source: Source) -> tuple[str, str, str, str]:
 
 
 def any_absolute(model: SkyModel) -> bool:
-    """Whether a Gaussian of the model is drawn on the sky, which takes a column OrientationIsAbsolute."""
-    return any(source.gaussian is not None and not source.gaussian_in_plane for source in model)
+    """Whether a shape of the model is drawn on the sky, which takes a column OrientationIsAbsolute."""
+    return any(source.shape is not None and not source.shape_in_plane for source in model)
 
 
 def absolute_field(source: Source) -> str:
     """OrientationIsAbsolute of a source: empty for a point."""
-    if source.gaussian is None:
+    if source.shape is None:
         return ""
-    return "false" if source.gaussian_in_plane else "true"
+    return "false" if source.shape_in_plane else "true"
 
 
 def spectrum_field(source: Source) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..arguments import check_fields, checked
 from .errors import SkyModelError
 from .projection import shapes_in_plane
-from .source import Source
+from .source import PROFILES, Source
 
 Float64Array = NDArray[np.float64]
 
@@ -166,16 +166,27 @@ class SkyModel(Sequence):
 
     @cached_property
     def gaussian_rad(self) -> Float64Array:
-        """[S,3] major and minor full width at half maximum and position angle at the source; zeros for points."""
+        """[S,3] major and minor full width at half maximum and position angle at the source; zeros for all others."""
         return self._array([s.gaussian or (0.0, 0.0, 0.0) for s in self.sources], 3)
 
     @cached_property
-    def gaussian_in_plane(self) -> NDArray[np.bool_]:
-        """[S] whether `gaussian_rad` is in the (l, m) plane already, not on the sky."""
-        return self._array([s.gaussian_in_plane for s in self.sources], dtype=np.bool_)
+    def shape_rad(self) -> Float64Array:
+        """[S,3] major and minor axis and position angle at the source, of whatever profile; zeros for points."""
+        return self._array([s.shape or (0.0, 0.0, 0.0) for s in self.sources], 3)
+
+    @cached_property
+    def profile(self) -> NDArray[np.int64]:
+        """[S] the place of each source's profile in `PROFILES`; 0 for points."""
+        return self._array([PROFILES.index(s.profile or PROFILES[0]) for s in self.sources], dtype=np.int64)
+
+    @cached_property
+    def shape_in_plane(self) -> NDArray[np.bool_]:
+        """[S] whether `shape_rad` is in the (l, m) plane already, not on the sky."""
+        return self._array([s.shape_in_plane for s in self.sources], dtype=np.bool_)
 
     def shapes_in_plane(self, phase_centre_rad: Sequence[float]) -> Float64Array:
-        """[S,3] as `gaussian_rad`, in the (l, m) plane of a phase centre (ra, dec): see `projection`."""
+        """[S,3] as `shape_rad`, in the (l, m) plane of a phase centre (ra, dec), or [S,4] with the number of the
+        profile where not all are Gaussians: see `projection`."""
         return shapes_in_plane(self, phase_centre_rad)
 
     def _array(self, rows: list, columns: int | None = None, dtype: type = np.float64) -> NDArray:

@@ -1,4 +1,4 @@
-"""Gaussians on the sky as the shapes in the (l, m) plane that nodes take.
+"""Shapes on the sky as the shapes in the (l, m) plane that nodes take.
 
 A small ellipse at (ra, dec) is drawn with the offsets x to the east and y to the north in the tangent plane at its own
 place. To first order these become offsets in the plane of direction cosines of a phase centre (ra0, dec0) by
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 
 def shapes_in_plane(sky: SkyModel, phase_centre_rad: Sequence[float]) -> NDArray[np.float64]:
-    """[S,3] major and minor full width at half maximum and position angle (radians) in the (l, m) plane of a phase
-    centre (ra, dec); zeros for points. Sources with `gaussian_in_plane` have theirs already."""
-    shapes = sky.gaussian_rad.copy()
-    turned = shapes.any(axis=1) & ~sky.gaussian_in_plane
+    """[S,3] major and minor axis and position angle (radians) in the (l, m) plane of a phase centre (ra, dec); zeros
+    for points. Sources with `shape_in_plane` have theirs already. Where not all shapes are Gaussians [S,4], with the
+    number of the profile (`PROFILES`) as nodes take it."""
+    shapes = sky.shape_rad.copy()
+    turned = shapes.any(axis=1) & ~sky.shape_in_plane
     if turned.any():
         shapes[turned] = _projected(shapes[turned], sky.radec_rad[turned], phase_centre_rad)
-    return shapes
+    return np.column_stack([shapes, sky.profile]) if sky.profile.any() else shapes
 
 
 def _projected(shapes, radec_rad, centre_rad) -> NDArray[np.float64]:

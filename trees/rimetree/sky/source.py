@@ -8,10 +8,11 @@ What the fields of a source mean, whatever file they came from (readers convert 
   is false they keep their values at all frequencies (BBS/DP3).
 * Rotation measure: (Q + iU)(lambda) = (Q0 + i U0) exp(2i RM (lambda^2 - lambda0^2)), lambda0 = c/nu0, in addition to
   the spectrum. Q0, U0 are thus the values at the reference frequency.
-* Gaussian: full widths at half maximum of the major and minor axis and the position angle, north through east, at the
-  source's own place on the sky (`projection` brings it into the (l, m) plane of a phase centre). With
-  ``gaussian_in_plane`` they are those in the (l, m) plane of whatever phase centre is looked at, as if the source
-  stood at it (BBS without OrientationIsAbsolute). A width of zero on one axis is a line.
+* Shape, one of `PROFILES`: major and minor axis and the position angle, north through east, at the source's own place
+  on the sky (`projection` brings it into the (l, m) plane of a phase centre). The axes of a Gaussian are full widths at
+  half maximum, those of an exponential disk exp(-r) scale lengths, r being counted in them. With ``shape_in_plane``
+  they are those in the (l, m) plane of whatever phase centre is looked at, as if the source stood at it (BBS without
+  OrientationIsAbsolute). A width of zero on one axis is a line.
 """
 
 from __future__ import annotations
@@ -25,10 +26,14 @@ from ..arguments import number
 from ..units import is_quantity
 from .errors import SkyModelError
 
+#: Shapes, by the fields of a `Source` that hold their axes. Their places here are the numbers of profiles that nodes
+#: know (`rimetree.PSV`).
+PROFILES = ("gaussian", "exponential_disk")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One point or Gaussian component. See the module's text for the formulas.
+    """One component: a point, or one of the `PROFILES`. See the module's text for the formulas.
 
     Attributes
     ----------
@@ -43,7 +48,8 @@ class Source:
     rm_rad_m2 : rotation measure
     gaussian : None for a point, or (major_rad, minor_rad, pa_rad), full widths at half maximum
     patch : name of the group this source belongs to, or ""
-    gaussian_in_plane : whether the widths and the angle are those in the (l, m) plane, not on the sky
+    shape_in_plane : whether the axes and the angle are those in the (l, m) plane, not on the sky
+    exponential_disk : None, or (major_rad, minor_rad, pa_rad), scale lengths
 
     Numbers may be Quantities of units that convert. Raises `SkyModelError` where a value is not finite or outside its
     range.
@@ -60,7 +66,8 @@ class Source:
     rm_rad_m2: float = 0.0
     gaussian: tuple[float, float, float] | None = None
     patch: str = ""
-    gaussian_in_plane: bool = False
+    shape_in_plane: bool = False
+    exponential_disk: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -73,10 +80,10 @@ class Source:
             raise SkyModelError("a source has no name")
         for name, unit in (("ra_rad", "rad"), ("dec_rad", "rad"), ("ref_freq_hz", "Hz"), ("rm_rad_m2", "rad/m2")):
             put(name, _finite(getattr(self, name), name, self.name, unit))
-        for name in ("logarithmic", "spectrum_scales_polarisation", "gaussian_in_plane"):
+        for name in ("logarithmic", "spectrum_scales_polarisation", "shape_in_plane"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise SkyModelError(f"source {self.name!r}: {name} must be True or False, not {getattr(self, name)!r}")
-        for name in ("stokes_jy", "spectrum", *(["gaussian"] if self.gaussian is not None else [])):
+        for name in ("stokes_jy", "spectrum", *self._profiles()):
             if isinstance(getattr(self, name), str) or not np.iterable(getattr(self, name)):
                 raise SkyModelError(f"source {self.name!r}: {name} must be a list, not {getattr(self, name)!r}")
         if abs(self.dec_rad) > math.pi / 2:
@@ -101,9 +108,24 @@ class Source:
             coefficients.pop()
         put("spectrum", tuple(coefficients))
         self._check_reference()
-        if self.gaussian is not None:
-            put("gaussian", self._checked_gaussian())
-        put("gaussian_in_plane", bool(self.gaussian_in_plane and self.gaussian is not None))
+        if len(self._profiles()) > 1:
+            raise SkyModelError(f"source {self.name!r} is to be {' and '.join(self._profiles())}: it can be one only")
+        for name in self._profiles():
+            put(name, self._checked_axes(name))
+        put("shape_in_plane", bool(self.shape_in_plane and self._profiles()))
+
+    def _profiles(self) -> list[str]:
+        return [name for name in PROFILES if getattr(self, name) is not None]
+
+    @property
+    def profile(self) -> str | None:
+        """Which of the `PROFILES` it is; None for a point."""
+        return next(iter(self._profiles()), None)
+
+    @property
+    def shape(self) -> tuple[float, float, float] | None:
+        """(major_rad, minor_rad, pa_rad) of its profile; None for a point."""
+        return None if self.profile is None else getattr(self, self.profile)
 
     def _check_reference(self) -> None:
         if self.ref_freq_hz < 0:
@@ -117,16 +139,17 @@ class Source:
                 f"source {self.name!r}: Q, U, V should scale with I(nu)/I0, but I0 is zero (ordinary polynomial)"
             )
 
-    def _checked_gaussian(self) -> tuple[float, float, float]:
-        if len(self.gaussian) != 3:
-            raise SkyModelError(f"source {self.name!r}: gaussian needs major, minor and position angle")
+    def _checked_axes(self, profile: str) -> tuple[float, float, float]:
+        axes = getattr(self, profile)
+        if len(axes) != 3:
+            raise SkyModelError(f"source {self.name!r}: {profile} needs major, minor and position angle")
         names = ("major axis", "minor axis", "position angle")
         major, minor, angle = (
-            _finite(v, f"gaussian: {n}", self.name, "rad") for v, n in zip(self.gaussian, names, strict=True)
+            _finite(v, f"{profile}: {n}", self.name, "rad") for v, n in zip(axes, names, strict=True)
         )
         if major < 0 or minor < 0 or major == minor == 0:
             raise SkyModelError(
-                f"source {self.name!r}: Gaussian axes {major:g}, {minor:g} rad must be >= 0 and not both 0"
+                f"source {self.name!r}: axes {major:g}, {minor:g} rad of {profile} must be >= 0 and not both 0"
             )
         return major, minor, angle
 
@@ -139,7 +162,7 @@ class Source:
         """Whether both describe the same emission to a relative tolerance (of angles, fluxes, coefficients, widths).
 
         Fields without effect are ignored: the reference frequency without spectrum and rotation measure, the kind of
-        a spectrum that has no coefficients, the scaling of zero Q, U, V, the angle of a circular Gaussian.
+        a spectrum that has no coefficients, the scaling of zero Q, U, V, the angle of a circular shape.
         """
 
         def near(a: float, b: float, scale: float = 0.0) -> bool:
@@ -157,7 +180,7 @@ class Source:
             and len(self.spectrum) == len(other.spectrum)
             and all(near(a, b) for a, b in zip(self.spectrum, other.spectrum, strict=True))
             and near(self.rm_rad_m2, other.rm_rad_m2)
-            and (self.gaussian is None) == (other.gaussian is None)
+            and self.profile == other.profile
         )
         if same and self.spectrum:
             same = self.logarithmic == other.logarithmic and (
@@ -165,10 +188,10 @@ class Source:
             )
         if same and (self.spectrum or self.rm_rad_m2):
             same = near(self.ref_freq_hz, other.ref_freq_hz)
-        if same and self.gaussian is not None:
-            (a0, b0, pa0), (a1, b1, pa1) = self.gaussian, other.gaussian
+        if same and self.shape is not None:
+            (a0, b0, pa0), (a1, b1, pa1) = self.shape, other.shape
             same = near(a0, a1) and near(b0, b1) and (near(a0, b0) or angles_near(pa0, pa1, math.pi))
-            same = same and self.gaussian_in_plane == other.gaussian_in_plane
+            same = same and self.shape_in_plane == other.shape_in_plane
         return same
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .angles import format_dec, format_ra
 from .bbs import read_bbs
-from .bbs_writing import absolute_field, any_absolute, gaussian_fields, quoted, spectrum_field
+from .bbs_writing import absolute_field, any_absolute, quoted, shape_fields, spectrum_field
 from .errors import UnsupportedError
 from .model import SkyModel
 from .reading import Reading
@@ -25,7 +25,7 @@ def read_wsclean(reading: Reading, text: str) -> SkyModel:
 def write_wsclean(model: SkyModel) -> str:
     """The text of a component list; reading it gives the same sources to 1e-12 (`Source.isclose`).
 
-    Raises `UnsupportedError` for what these lists do not hold: Q, U, V, rotation measures, patches.
+    Raises `UnsupportedError` for what these lists do not hold: Q, U, V, rotation measures, patches, other shapes.
     """
     reference = next((s.ref_freq_hz for s in model if s.ref_freq_hz), None)
     default = f"='{reference!r}'" if reference else ""
@@ -39,10 +39,11 @@ def write_wsclean(model: SkyModel) -> str:
             (source.is_polarised, "Stokes Q, U, V"),
             (source.rm_rad_m2, "rotation measures"),
             (source.patch, "patches"),
+            (source.profile not in (None, "gaussian"), "shapes but Gaussians"),
         ):
             if present:
                 raise UnsupportedError(f"source {source.name!r}: a WSClean component list holds no {what}; write BBS")
-        kind, major, minor, angle = gaussian_fields(source)
+        kind, major, minor, angle = shape_fields(source)
         fields = [
             quoted(source.name), kind, format_ra(source.ra_rad), format_dec(source.dec_rad),
             repr(source.stokes_jy[0]), spectrum_field(source).replace(" ", ""),

@@ -18,7 +18,7 @@ struct Delayed {
     channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
     rows = c.psv_rows();
     jones = {c.n_pair, c.jones_pairs.data(), options.jones == JonesKind::kVarying};
-    plan = psv::plan_delay(sky, channels, rows, jones, tolerance);
+    plan = psv::plan_delay({sky, channels, rows, jones}, tolerance);
   }
 
   std::vector<Complex<double>> evaluate(std::vector<std::size_t> cuts = {}) {
@@ -75,7 +75,8 @@ void check(const CaseOptions& o, double tolerance) {
   SCOPED_TRACE(::testing::Message() << "tolerance " << tolerance << " channels " << o.n_channel << " phase "
                                     << o.phase_rad << " spacing " << o.spacing_hz << " grid " << int(o.grid)
                                     << " polarisation " << int(o.polarisation) << " smearing " << o.smearing
-                                    << " gaussians " << o.gaussians << " disks " << o.disks << " spectra " << o.spectra);
+                                    << " gaussians " << o.gaussians << " disks " << o.disks << " spectra "
+                                    << o.spectra);
   Delayed delayed(o, tolerance);
   ASSERT_EQ(delayed.plan.obstacle, "");
   EXPECT_LE(delayed.plan.bound, tolerance);

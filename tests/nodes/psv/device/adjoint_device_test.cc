@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "runtime/core/error.h"
 #include "tests/support/psv_adjoint_devices.h"
 

@@ -1,6 +1,6 @@
 // Chi-square and its gradient where the model is computed: forests on the devices that RIMETREE_DEVICE names, or on a
 // simulated one, held to the same forests on the host; and what a fitting loop copies, byte by byte.
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "tests/support/chosen_device.h"
 #include "tests/support/comparison_scene.h"
 

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "nodes/psv/device/chunks.h"
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "runtime/core/error.h"
 #include "tests/support/forest_fixture.h"
 #include "tests/support/psv_combinations.h"

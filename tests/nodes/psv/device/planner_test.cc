@@ -1,6 +1,4 @@
 // Which method a device takes, and what the file of tuned variants does to that.
-#include "nodes/psv/device/planner.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +6,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "nodes/psv/device/device_planner.h"
 #include "runtime/core/error.h"
 #include "runtime/device/device_tuner.h"
 #include "runtime/device/tuning_file.h"

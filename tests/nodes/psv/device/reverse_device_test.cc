@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "memory/simulated_device.h"
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "tests/support/psv_reverse_tree.h"
 
 namespace rimetree::test {

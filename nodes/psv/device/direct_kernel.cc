@@ -1,9 +1,9 @@
-#include "nodes/psv/device/launch.h"
+#include "nodes/psv/device/direct_kernel.h"
 
 #include <memory>
 #include <vector>
 
-#include "nodes/psv/device/block.h"
+#include "nodes/psv/device/direct_block.h"
 
 namespace rimetree::psv {
 namespace {

@@ -20,12 +20,7 @@ namespace rimetree::psv {
 /// Which method is to be taken: tests and tuning leave nothing to the planner.
 enum class DeviceWish : std::uint8_t { kCheapest, kDirect, kMatrix };
 
-/// One sky on one set of channels, seen by many rows.
-struct DeviceProblem {
-  const Sky<double>& sky;
-  const Channels& channels;
-  const Rows& rows;
-  const JonesTerms& jones;
+struct DeviceProblem : Summed {
   DeviceOutput output;
   double tolerance = 1e-12;  ///< from 1e-6 of the total flux on: phases in double, the rest in single precision
   std::uint64_t owner = 0;   ///< tells the skies of different nodes apart

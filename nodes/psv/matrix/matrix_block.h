@@ -1,14 +1,14 @@
 // The work of a block of threads of the matrix-product kernel, in steps between which the threads wait for each other:
 //
-//   for each stage of terms:  stage (stage.h) | multiply |
+//   for each stage of terms:  stage (matrix_stage.h) | multiply |
 //   at the end:               clear_rows | find_rows | store
 //
 // A GPU runs each step on all threads at once; the host one thread, or in multiply and store one warp, after the other,
 // with the same bodies. `Unit` is what multiplies (unit.h).
 #pragma once
 
-#include "nodes/psv/device/block.h"
-#include "nodes/psv/matrix/stage.h"
+#include "nodes/psv/device/direct_block.h"
+#include "nodes/psv/matrix/matrix_stage.h"
 
 namespace rimetree::psv {
 

@@ -3,7 +3,7 @@
 // GPU's threads and for the host. Phases are reduced in twice double precision.
 #pragma once
 
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "runtime/math/double_double.h"
 #include "runtime/math/jones.h"
 
@@ -192,8 +192,7 @@ RT_HD void stage_source(const DeviceJob<T>& job, const DeviceRun& run, const Dev
   if (!kGeneral || job.regular) stage_phasor(run, path, amplitude, pair, to);
   if constexpr (kGeneral) {
     const double change = path_difference_m(row.du, row.dv, row.dw, s.l, s.m, s.n_high) * row.exposure;
-    if (job.taper())
-      to.taper[pair] = taper_argument(job.profile, s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
+    if (job.taper()) to.taper[pair] = taper_argument(job.profile, s, row.u, row.v, job.regular ? run.lowest_hz : 0.0);
     if (job.regular && job.smear_time) stage_smearing(run, change, pair, to);
     to.path[0][pair] = path.hi;
     to.path[1][pair] = path.lo;

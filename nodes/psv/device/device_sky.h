@@ -7,10 +7,10 @@
 #include <string>
 
 #include "nodes/psv/device/chunks.h"
+#include "nodes/psv/device/device_solve.h"
 #include "nodes/psv/device/jones.h"
 #include "nodes/psv/device/pack.h"
-#include "nodes/psv/device/solve.h"
-#include "nodes/psv/matrix/job.h"
+#include "nodes/psv/matrix/matrix_job.h"
 #include "runtime/core/fingerprint.h"
 
 namespace rimetree::psv {

@@ -1,7 +1,7 @@
-// The PSV kernel on a GPU: the bodies of block.h by blocks of threads.
+// The PSV kernel on a GPU: the bodies of direct_block.h by blocks of threads.
 #include "memory/cuda_device.h"
-#include "nodes/psv/device/block.h"
-#include "nodes/psv/device/launch.h"
+#include "nodes/psv/device/direct_block.h"
+#include "nodes/psv/device/direct_kernel.h"
 
 namespace rimetree::psv {
 namespace {

@@ -1,4 +1,4 @@
-#include "nodes/psv/device/sky.h"
+#include "nodes/psv/device/device_sky.h"
 
 #include <algorithm>
 

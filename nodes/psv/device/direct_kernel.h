@@ -1,7 +1,7 @@
 // Starts the PSV kernel on whatever device a queue belongs to (runtime/device/job_launch.h).
 #pragma once
 
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "nodes/psv/device/with_planes.h"
 #include "runtime/device/job_launch.h"
 

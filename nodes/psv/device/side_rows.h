@@ -7,7 +7,7 @@
 
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/device/adjoint_job.h"
-#include "nodes/psv/device/sky.h"
+#include "nodes/psv/device/device_sky.h"
 
 namespace rimetree::psv {
 

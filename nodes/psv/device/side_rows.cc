@@ -3,7 +3,7 @@
 // side, in order, to a total as large as the products themselves. What the sides have gained comes down, and the host
 // takes it through their terms, as it multiplied these: once per antenna, not per baseline. Channels on which nothing
 // depends are passed over, be their terms NaN.
-#include "nodes/psv/device/jones_sides.h"
+#include "nodes/psv/device/side_rows.h"
 
 #include <algorithm>
 

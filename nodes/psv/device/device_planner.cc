@@ -1,10 +1,10 @@
-#include "nodes/psv/device/planner.h"
+#include "nodes/psv/device/device_planner.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-#include "nodes/psv/matrix/launch.h"
+#include "nodes/psv/matrix/matrix_kernel.h"
 
 namespace rimetree::psv {
 namespace {

@@ -1,13 +1,13 @@
 // The work of a block of threads of the PSV kernel, in steps between which the threads of a block wait for each other:
 //
-//   for each stage of sources:  stage_pair (stage.h) | accumulate |
+//   for each stage of sources:  stage_pair (direct_stage.h) | accumulate |
 //   at the end:                 store
 //
 // A GPU runs each step on all threads at once; the host one thread after the other, with the same bodies. A thread
 // keeps the sums of its channels in registers, and nothing else is kept.
 #pragma once
 
-#include "nodes/psv/device/stage.h"
+#include "nodes/psv/device/direct_stage.h"
 #include "nodes/psv/plane_shares.h"
 
 namespace rimetree::psv {

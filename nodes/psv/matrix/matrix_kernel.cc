@@ -1,10 +1,10 @@
-#include "nodes/psv/matrix/launch.h"
+#include "nodes/psv/matrix/matrix_kernel.h"
 
 #include <cstring>
 #include <memory>
 #include <vector>
 
-#include "nodes/psv/matrix/block.h"
+#include "nodes/psv/matrix/matrix_block.h"
 #include "nodes/psv/matrix/unit.h"
 
 namespace rimetree::psv {

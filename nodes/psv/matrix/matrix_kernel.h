@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "memory/queue.h"
-#include "nodes/psv/matrix/job.h"
+#include "nodes/psv/matrix/matrix_job.h"
 #include "runtime/device/job_launch.h"
 
 namespace rimetree::psv {

@@ -84,8 +84,8 @@ struct DeviceJob {
   bool regular = true;                           ///< runs are regular: phasors advance from channel to channel
   bool smear_time = false, smear_frequency = false;
   Profile profile = kPoint;  ///< of all its sources
-  bool residual = false;    ///< channels are turned by their residuals
-  bool accumulate = false;  ///< adds to `out`
+  bool residual = false;     ///< channels are turned by their residuals
+  bool accumulate = false;   ///< adds to `out`
 
   RT_HD bool with_jones() const { return left.value != nullptr; }
   RT_HD bool jones_vary() const { return left.channel != 0 || right.channel != 0; }  ///< along channels

@@ -2,7 +2,7 @@
 // code that takes its place in tests.
 #pragma once
 
-#include "nodes/psv/device/job.h"
+#include "nodes/psv/device/direct_job.h"
 #include "nodes/psv/matrix/shape.h"
 
 namespace rimetree::psv {

@@ -4,8 +4,8 @@
 // from the middle.
 #pragma once
 
-#include "nodes/psv/device/stage.h"
-#include "nodes/psv/matrix/job.h"
+#include "nodes/psv/device/direct_stage.h"
+#include "nodes/psv/matrix/matrix_job.h"
 
 namespace rimetree::psv {
 

@@ -1,10 +1,10 @@
-// The matrix-product kernel on a GPU: the bodies of block.h by blocks of threads.
+// The matrix-product kernel on a GPU: the bodies of matrix_block.h by blocks of threads.
 #include <algorithm>
 
 #include "memory/cuda_device.h"
-#include "nodes/psv/matrix/block.h"
 #include "nodes/psv/matrix/gpu_unit.cuh"
-#include "nodes/psv/matrix/launch.h"
+#include "nodes/psv/matrix/matrix_block.h"
+#include "nodes/psv/matrix/matrix_kernel.h"
 
 namespace rimetree::psv {
 namespace {

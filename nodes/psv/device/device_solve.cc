@@ -1,12 +1,12 @@
-#include "nodes/psv/device/solve.h"
+#include "nodes/psv/device/device_solve.h"
 
 #include <cstdio>
 
 #include "nodes/psv/delay/delay.h"
+#include "nodes/psv/device/device_planner.h"
+#include "nodes/psv/device/device_sky.h"
 #include "nodes/psv/device/direct.h"
 #include "nodes/psv/device/pipeline.h"
-#include "nodes/psv/device/planner.h"
-#include "nodes/psv/device/sky.h"
 #include "nodes/psv/matrix/method.h"
 #include "runtime/core/error.h"
 #include "runtime/math/conventions.h"

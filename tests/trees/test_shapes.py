@@ -1,0 +1,152 @@
+"""Extended sources of all profiles, against transforms of their brightness by quadrature."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import j0
+
+import rimetree as rt
+from rimetree.sky import SkyModel, SkyModelError, Source, read, write
+from rimetree.sky.source import PROFILES
+
+C_M_S = 299792458.0
+FREQUENCY_HZ = 1.2e9 + 1e6 * np.arange(21)
+BRIGHTNESS = {  # at a distance in units of the axes, and how far it reaches
+    "gaussian": (lambda r: np.exp2(-4 * r**2), 4.0),
+    "exponential_disk": (lambda r: np.exp(-r), 50.0),
+}
+
+
+def transform(profile: str, q: np.ndarray) -> np.ndarray:
+    """int b(r) J0(2 pi q r) r dr / int b(r) r dr, by Gauss-Legendre quadrature in panels."""
+    brightness, reach = BRIGHTNESS[profile]
+    node, weight = np.polynomial.legendre.leggauss(24)
+    panels = 60
+    r = (reach / panels * (np.arange(panels)[:, np.newaxis] + 0.5 * (node + 1))).ravel()
+    b = np.tile(weight, panels) * brightness(r) * r
+    return (b * j0(2 * np.pi * q[..., np.newaxis] * r)).sum(axis=-1) / b.sum()
+
+
+def tapers(profile: str, axes: np.ndarray, uvw_m: np.ndarray) -> np.ndarray:
+    """[row, channel]"""
+    major, minor, angle = axes
+    u, v = (uvw_m[:, i, np.newaxis] * FREQUENCY_HZ / C_M_S for i in (0, 1))
+    along = major * (u * math.sin(angle) + v * math.cos(angle))
+    across = minor * (u * math.cos(angle) - v * math.sin(angle))
+    return transform(profile, np.hypot(along, across))
+
+
+def random_sky(seed: int, n_source: int):
+    rng = np.random.default_rng(seed)
+    lm = rng.uniform(-0.02, 0.02, (n_source, 2))
+    lmn = np.column_stack([lm, np.sqrt(1 - (lm**2).sum(axis=1))])
+    stokes = rng.uniform(0.1, 1, (n_source, 4))
+    axes = np.column_stack([rng.uniform(0, 2e-3, (n_source, 2)), rng.uniform(-3, 3, n_source)])
+    uvw_m = rng.uniform(-100, 100, (13, 3))
+    return lmn, stokes, axes, uvw_m
+
+
+@pytest.mark.parametrize("precision, tolerance", [("double", 1e-12), ("single", 1e-6)])
+@pytest.mark.parametrize("kinds", ["d", "g", "dgp", "ppd", "gdpdgddpgg" * 12], ids=len)
+def test_visibilities_are_those_of_the_brightness(kinds, precision, tolerance):
+    lmn, stokes, axes, uvw_m = random_sky(len(kinds), len(kinds))
+    disk, gaussian = (np.where(np.array(list(kinds) == np.array(k))[:, None], axes, 0.0) for k in "dg")
+    if "g" not in kinds:
+        gaussian = None
+    expected = np.zeros((len(uvw_m), len(FREQUENCY_HZ), 2, 2), complex)
+    for kind, s, iquv, own in zip(kinds, lmn, stokes, axes, strict=True):
+        one = rt.predict(uvw_m, FREQUENCY_HZ, s[np.newaxis], iquv[np.newaxis])
+        taper = 1.0
+        if kind != "p":
+            taper = tapers("gaussian" if kind == "g" else "exponential_disk", own, uvw_m)[..., None, None]
+        expected += one * taper
+    got = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, gaussian=gaussian, exponential_disk=disk, precision=precision)
+    flux = 2 * stokes.sum()
+    assert np.abs(got - expected).max() < tolerance * flux
+    with_zeros = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, gaussian=0 * axes, exponential_disk=0 * axes)
+    np.testing.assert_array_equal(with_zeros, rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes))
+
+
+def test_verification_knows_disks():
+    lmn, stokes, axes, uvw_m = random_sky(5, 4)
+    found = []
+    rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, exponential_disk=axes, verify=20, found=found)
+    assert found[0].passed
+
+
+def test_a_source_has_one_shape():
+    lmn, stokes, axes, uvw_m = random_sky(6, 2)
+    with pytest.raises(rt.Error, match="source 1 has axes both as gaussian and as exponential_disk"):
+        rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, gaussian=[[0, 0, 0], axes[1]], exponential_disk=axes)
+    with pytest.raises(rt.Error, match="exponential_disk: widths must not be negative"):
+        rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, exponential_disk=-np.abs(axes))
+    with pytest.raises(SkyModelError, match="gaussian and exponential_disk"):
+        Source("s", 0, 0, (1, 0, 0, 0), gaussian=(1e-5, 1e-5, 0), exponential_disk=(1e-5, 1e-5, 0))
+
+
+def test_profiles_without_a_number_are_refused():
+    ns = rt.NodeScope()
+    shape = [[1e-3, 1e-3, 0, 0.5]]
+    ns.V << rt.PSV(np.array([[0.0, 0, 1]]), np.array([1.0]), np.array([50.0, 3, 0]), np.array(shape))
+    with pytest.raises(rt.Error, match=r"source 0 has 0.5.* 0 \(gaussian.*1 \(exponential_disk"):
+        rt.Forest(ns).evaluate(ns.V, rt.Cells(freq_hz=FREQUENCY_HZ, time_s=[0.0]))
+
+
+def test_numbers_of_profiles_are_those_of_the_nodes():
+    text = rt.PSV.__doc__
+    places = [text.index(f"{number} ({name}:") for number, name in enumerate(PROFILES)]
+    assert places == sorted(places)
+
+
+DISK = Source("d", 0.1, 0.2, (2.0, 0, 0, 0), exponential_disk=(3e-5, 1e-5, 0.4))
+GAUSSIAN = Source("g", 0.1001, 0.2, (1.0, 0, 0, 0), gaussian=(2e-5, 1e-5, 0.1))
+POINT = Source("p", 0.1, 0.2001, (1.5, 0, 0, 0))
+
+
+def test_models_hold_profiles():
+    model = SkyModel((POINT, DISK, GAUSSIAN))
+    assert [s.profile for s in model] == [None, "exponential_disk", "gaussian"]
+    np.testing.assert_array_equal(model.profile, [0, 1, 0])
+    np.testing.assert_array_equal(model.shape_rad, [[0, 0, 0], DISK.shape, GAUSSIAN.shape])
+    np.testing.assert_array_equal(model.gaussian_rad, [[0, 0, 0], [0, 0, 0], GAUSSIAN.shape])
+    assert model.shapes_in_plane((0.1, 0.2)).shape == (3, 4)
+    assert SkyModel((POINT, GAUSSIAN)).shapes_in_plane((0.1, 0.2)).shape == (2, 3)
+    assert not DISK.isclose(replace(DISK, exponential_disk=None, gaussian=DISK.shape))
+
+
+def test_bbs_files_hold_disks_and_others_refuse_them(tmp_path):
+    model = SkyModel((POINT, DISK, GAUSSIAN, replace(DISK, name="e", shape_in_plane=True)))
+    file = tmp_path / "sky.skymodel"
+    write(model, file, "bbs")
+    assert "EXPONENTIAL_DISK" in file.read_text()
+    back = read(file)
+    assert all(a.isclose(b) for a, b in zip(model, back, strict=True))
+    with pytest.raises(SkyModelError, match=r"'d'.*shapes but Gaussians"):
+        write(model, tmp_path / "list.txt", "wsclean")
+
+
+@pytest.mark.parametrize("order", [(POINT, DISK, GAUSSIAN), (DISK, POINT), (GAUSSIAN, DISK, DISK)], ids=len)
+def test_one_node_and_many_nodes_agree(order):
+    model = SkyModel(tuple(replace(s, name=f"s{i}") for i, s in enumerate(order)))
+    uvw_m = np.array([[2000.0, -500, 300], [100, 3000, 0]])
+    centre = (0.1, 0.2)
+    ns = rt.NodeScope()
+    seen = rt.sky_nodes(ns, model, centre)
+    terms = []
+    for i, row in enumerate(uvw_m):
+        uvw = ns.uvw(i) << rt.Constant(row)
+        ns.V(i) << rt.PSV(seen.lmn, seen.brightness, uvw, seen.shape)
+        for s in range(len(model)):
+            lmn, b = rt.Selector(seen.lmn, index=[s, -1]), rt.Selector(seen.brightness, index=[s, -1, -1])
+            shape = rt.Selector(seen.shape, index=[s, -1])
+            ns.T(i, s) << rt.MatrixMultiply(rt.VisPhaseShift(lmn, uvw), rt.SourceShape(shape, uvw), b)
+        terms.append(ns.W(i) << rt.Add(*(ns.T(i, s) for s in range(len(model)))))
+    cells = rt.Cells(freq_hz=FREQUENCY_HZ, time_s=[0.0])
+    flux = 2 * model.total_flux_jy
+    for as_written in (False, True):
+        forest = rt.Forest(ns, as_written=as_written)
+        for i in range(len(uvw_m)):
+            difference = forest.evaluate(ns.V(i), cells) - forest.evaluate(ns.W(i), cells)
+            assert np.abs(difference).max() < 1e-12 * flux
