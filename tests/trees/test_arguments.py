@@ -60,6 +60,7 @@ def calls(tmp_path_factory):
     source |= {"spectrum": (0.1,), "logarithmic": True, "spectrum_scales_polarisation": True, "rm_rad_m2": 0.1}
     predicted = {"uvw_m": [[1.0, 2, 3]], "frequency_hz": [1e9], "lmn": [[0.0, 0, 1]], "stokes": [[1.0, 0, 0, 0]]}
     predicted |= {"duvw_m_s": [[0.0, 0, 0]], "exposure_s": 1.0, "channel_width_hz": 1e6, "gaussian": [[0.0, 0, 0]]}
+    predicted |= {"exponential_disk": [[0.0, 0, 0]]}
     return {
         "correlate": (
             rt.correlate,
@@ -124,7 +125,7 @@ def calls(tmp_path_factory):
         "ms.tiles": (ms.tiles, {"path": path, "columns": ["DATA"], "time_slots": 1}),
         "sky.Source": (
             sky.Source,
-            {**source, "gaussian": (0.1, 0.1, 0.1), "patch": "p", "shape_in_plane": False},
+            {**source, "gaussian": (0.1, 0.1, 0.1), "patch": "p", "shape_in_plane": False, "exponential_disk": None},
         ),
         "sky.SkyModel": (sky.SkyModel, {"sources": model.sources}),
         "sky.SkyModel.select": (model.select, {"where": bool, "names": ["a"], "patches": [], "min_flux_jy": 0.1}),
@@ -328,7 +329,7 @@ def test_children_of_another_shape_are_named():
             if not wrong["shape"].startswith("[") or info["name"] in TAKE_MORE:
                 continue
             given = {
-                child["label"]: RIGHT_CHILDREN.get(child["shape"].split(" ")[0], 1.0)
+                child["label"]: RIGHT_CHILDREN.get(child["shape"].split(" ")[0].rstrip(","), 1.0)
                 for child in children
                 if not child["repeated"]
             }

@@ -95,7 +95,7 @@ def test_profiles_without_a_number_are_refused():
 
 
 def test_numbers_of_profiles_are_those_of_the_nodes():
-    text = rt.PSV.__doc__
+    text = " ".join(rt.PSV.__doc__.split())
     places = [text.index(f"{number} ({name}:") for number, name in enumerate(PROFILES)]
     assert places == sorted(places)
 

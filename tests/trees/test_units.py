@@ -118,6 +118,7 @@ def test_predict_takes_quantities_in_any_argument():
         "exposure_s": 10.0,
         "channel_width_hz": 1e6,
         "gaussian": np.array([[1e-4, 5e-5, 0.3], [0, 0, 0]]),
+        "exponential_disk": np.array([[0, 0, 0], [3e-5, 2e-5, 0.1]]),
     }
     units = {
         "uvw_m": (u.m, u.km),
@@ -128,6 +129,7 @@ def test_predict_takes_quantities_in_any_argument():
         "exposure_s": (u.s, u.min),
         "channel_width_hz": (u.Hz, u.kHz),
         "gaussian": (u.rad, u.arcsec),
+        "exponential_disk": (u.rad, u.arcsec),
     }
     expected = rt.predict(**plain)
     quantities = {name: (value * units[name][0]).to(units[name][1]) for name, value in plain.items()}

@@ -154,7 +154,7 @@ def make_voltages(
 
 
 def _check(sky: SkyModel, telescope: Telescope, receivers: Receivers) -> None:
-    extended = [source.name for source in sky if source.gaussian is not None]
+    extended = [source.name for source in sky if source.shape is not None]
     if extended:
         raise Error(f"source {extended[0]!r} is extended; voltages are made of point sources")
     if telescope.feed != "linear":

@@ -454,28 +454,6 @@ def Freq(
     MeqTrees Freq
     """
 
-def GaussianShape(
-    shape: Child,
-    uvw: Child,
-    *,
-    origin: str | None = None,
-) -> NodeDef:
-    """Factor by which an elliptical Gaussian's visibility is less than that of a point of equal flux.
-
-        exp(-pi^2/(4 ln 2) ((major (u sin pa + v cos pa))^2 + (minor (u cos pa - v sin pa))^2)), u and v in wavelengths
-
-    Children
-        shape ([3] or [source,3], rad)
-            major and minor full width at half maximum and position angle of the major axis, north
-            through east; all zero for a point
-        uvw ([3] or [2,3], m)
-            coordinates of the baseline; of [2,3] only the first row is used
-
-    Result: scalar or [source], real, dimensionless, at most 1; varies along freq
-
-    Fourier transform of a Gaussian of given full width at half maximum; Thompson, Moran & Swenson 2017, Interferometry and Synthesis in Radio Astronomy (3rd ed.)
-    """
-
 def GaussNoise(
     *,
     stddev: float = ...,
@@ -971,8 +949,10 @@ def PSV(
             brightness matrices XX XY YX YY, or unpolarised fluxes
         uvw ([3] or [2,3], m, m/s)
             baseline as in the Measurement Set; a second row holds its rates and turns smearing on
-        shape ([S,3], rad, optional)
-            Gaussian major and minor axis (FWHM) and position angle; zeros for points
+        shape ([S,3] or [S,4], rad, optional)
+            major and minor axis and position angle; zeros for points. A fourth number says what profile
+            it is, and what its axes are: 0 (gaussian: axes are full widths at half maximum), 1
+            (exponential_disk: axes are scale lengths); without it all are of the first one
         jones ([S], [S,2,2], [] or [2,2], dimensionless, any number)
             pairs J_p, J_q^H (as ConjTranspose gives it), the innermost pair first; one without sources
             is the same for all of them (outside of all others, J_p @ PSV @ J_q^H costs less)
@@ -1178,6 +1158,30 @@ def Solver(
     Result: [5], real: chi-square before and after, number of real equations, largest number of iterations, fraction of groups that converged
 
     Marquardt 1963, J. SIAM 11, 431; MeqTrees Solver
+    """
+
+def SourceShape(
+    shape: Child,
+    uvw: Child,
+    *,
+    origin: str | None = None,
+) -> NodeDef:
+    """Factor by which an extended source's visibility is less than that of a point of equal flux.
+
+        G(s ((major (u sin pa + v cos pa))^2 + (minor (u cos pa - v sin pa))^2)), u and v in wavelengths, with the profile's G and s
+
+    Children
+        shape ([3], [4], [source,3] or [source,4], rad)
+            major and minor axis and position angle of the major axis, north through east; all zero for
+            a point. A fourth number says what profile it is, and what its axes are: 0 (gaussian: axes
+            are full widths at half maximum), 1 (exponential_disk: axes are scale lengths); without it
+            all are of the first one
+        uvw ([3] or [2,3], m)
+            coordinates of the baseline; of [2,3] only the first row is used
+
+    Result: scalar or [source], real, dimensionless, at most 1; varies along freq
+
+    docs/conventions.md, shapes
     """
 
 def Spectrum(
@@ -1638,7 +1642,6 @@ __all__ = [
     "Divide",
     "Exp",
     "Freq",
-    "GaussianShape",
     "GaussNoise",
     "Grid",
     "Identity",
@@ -1666,6 +1669,7 @@ __all__ = [
     "Sin",
     "Sink",
     "Solver",
+    "SourceShape",
     "Spectrum",
     "Spigot",
     "Sqr",
