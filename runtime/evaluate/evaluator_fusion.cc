@@ -10,7 +10,7 @@ namespace rimetree {
 
 /// What the evaluation of one group knows.
 struct Evaluator::GroupRun {
-  FusedGroup group;
+  std::shared_ptr<const FusedGroup> group;
   std::vector<const Result*> results{};  ///< of the leaves
   const Fusion::Made* made = nullptr;
   CellShape shape{};
@@ -57,6 +57,7 @@ void Evaluator::find_parts(Pass& pass) const {
   pass.has_part.assign(forest_->size(), false);
   for (const int node : pass.nodes)
     if (pass.part_of[node] >= 0) pass.has_part[pass.part_of[node]] = true;
+  fusion_->set_parts(pass.part_of);
 }
 
 /// Batch by batch; nodes that have parts as one program with them, as far as that can be.
@@ -87,11 +88,11 @@ std::vector<int> Evaluator::run_groups(Pass& pass, std::span<const int> roots) {
       plain.push_back(node);
       continue;
     }
-    GroupRun run{.group = fusion_->group(node, pass.part_of)};
-    for (const int leaf : run.group.leaves) run.results.push_back(pass.result[leaf].get());
+    GroupRun run{.group = fusion_->group(node)};
+    for (const int leaf : run.group->leaves) run.results.push_back(pass.result[leaf].get());
     if (are_ok(run.results)) {
-      run.shape = fusion_->cells_of(run.group, run.results, *pass.request.cells);
-      run.made = &fusion_->program_of(run.group, run.results, *pass.request.cells, run.shape);
+      run.shape = fusion_->cells_of(*run.group, run.results, *pass.request.cells);
+      run.made = &fusion_->program_of(*run.group, run.results, *pass.request.cells, run.shape);
     }
     if (run.made != nullptr && run.made->program) {
       nodes.push_back(node);
@@ -99,7 +100,7 @@ std::vector<int> Evaluator::run_groups(Pass& pass, std::span<const int> roots) {
       continue;
     }
     plain.push_back(node);
-    alone.insert(alone.end(), run.group.members.begin(), run.group.members.end() - 1);
+    alone.insert(alone.end(), run.group->members.begin(), run.group->members.end() - 1);
   }
   if (!alone.empty()) {
     // In the order of the plan.
@@ -126,7 +127,7 @@ void Evaluator::run_programs(Pass& pass, std::span<const int> nodes, std::span<c
     made[i]->value = Vells(*pool_, run.made->is_complex ? NumberType::complex : NumberType::real,
                            forest_->node(nodes[i]).dims(), run.shape);
     Fusion::run(*run.made->program, run.results, *pass.request.cells, made[i]->value, threads);
-    made[i]->flags = fusion_->flags_of(run.group, run.results, pass.request, *pool_);
+    made[i]->flags = fusion_->flags_of(*run.group, run.results, pass.request, *pool_);
     made[i]->status = Result::Status::ok;
   };
   const auto n_thread = static_cast<std::size_t>(threads_.size());
@@ -145,14 +146,14 @@ void Evaluator::run_programs(Pass& pass, std::span<const int> nodes, std::span<c
   ++timing.batches;
   std::vector<std::uint64_t> count(plan_->batches().size(), 0);
   for (const GroupRun& run : runs)
-    for (const int member : run.group.members) ++count[static_cast<std::size_t>(plan_->batch_of(member))];
+    for (const int member : run.group->members) ++count[static_cast<std::size_t>(plan_->batch_of(member))];
   for (std::size_t batch = 0; batch < count.size(); ++batch)
     if (count[batch] > 0)
       timing_.classes[forest_->node(plan_->batches()[batch].nodes.front()).node_class().name].evaluations +=
           count[batch];
   take_results(pass, nodes, made);
   for (const GroupRun& run : runs)
-    for (std::size_t i = 0; i + 1 < run.group.members.size(); ++i) release_children(pass, run.group.members[i]);
+    for (std::size_t i = 0; i + 1 < run.group->members.size(); ++i) release_children(pass, run.group->members[i]);
 }
 
 }  // namespace rimetree

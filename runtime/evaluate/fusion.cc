@@ -82,12 +82,24 @@ Fusion::Fusion(const Forest& forest, const Plan& plan) : forest_(forest), plan_(
   for (const Batch& batch : plan.batches()) takes_part_.push_back(takes_part(forest.node(batch.nodes.front())));
 }
 
-FusedGroup Fusion::group(int root, std::span<const int> parts) {
+void Fusion::set_parts(const std::vector<int>& parts) {
+  if (parts == parts_) return;
+  groups_.clear();
+  parts_ = parts;
+}
+
+std::shared_ptr<const FusedGroup> Fusion::group(int root) {
+  std::shared_ptr<const FusedGroup>& group = groups_[root];
+  if (group == nullptr) group = std::make_shared<const FusedGroup>(find_group(root));
+  return group;
+}
+
+FusedGroup Fusion::find_group(int root) {
   FusedGroup group;
   const auto number = [this](int node) -> std::int32_t& { return number_[static_cast<std::size_t>(node)]; };
   const auto link = [&](int node, int child) {
     if (child < 0) return FusedGroup::kAbsent;
-    if (parts[static_cast<std::size_t>(child)] == node) return ~number(child);
+    if (parts_[static_cast<std::size_t>(child)] == node) return ~number(child);
     if (number(child) < 0) {
       number(child) = static_cast<std::int32_t>(group.leaves.size());
       group.leaves.push_back(child);
@@ -98,7 +110,7 @@ FusedGroup Fusion::group(int root, std::span<const int> parts) {
   while (!path.empty()) {
     auto& [node, next] = path.back();
     const std::vector<int>& children = forest_.children(node);
-    while (next < children.size() && (children[next] < 0 || parts[static_cast<std::size_t>(children[next])] != node))
+    while (next < children.size() && (children[next] < 0 || parts_[static_cast<std::size_t>(children[next])] != node))
       ++next;
     if (next < children.size()) {
       path.emplace_back(children[next++], 0);

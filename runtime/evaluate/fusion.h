@@ -5,9 +5,10 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
-#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/core/forest.h"
@@ -37,8 +38,10 @@ class Fusion {
   /// Whether a node's class and state let it be a part of a program.
   bool can_take_part(int node) const { return takes_part_[static_cast<std::size_t>(plan_.batch_of(node))]; }
 
-  /// `parts`: by node, the consumer that it is a part of, or -1.
-  FusedGroup group(int root, std::span<const int> parts);
+  /// Says of which consumer each node is a part; -1: of none. Groups are kept as long as that is the same.
+  void set_parts(const std::vector<int>& parts);
+  /// A node with its parts.
+  std::shared_ptr<const FusedGroup> group(int root);
 
   struct Made {
     std::optional<program::Program> program;  ///< nothing: the nodes have to be evaluated one by one
@@ -57,10 +60,14 @@ class Fusion {
                  memory::Pool& pool) const;
 
  private:
+  FusedGroup find_group(int root);
+
   const Forest& forest_;
   const Plan& plan_;
   std::vector<bool> takes_part_;      // by batch
   std::vector<std::int32_t> number_;  // by node, while a group is found: among its leaves or members
+  std::vector<int> parts_;            // of the groups that are kept
+  std::unordered_map<int, std::shared_ptr<const FusedGroup>> groups_;  // by root
   std::map<std::vector<std::int32_t>, Made> made_;
 };
 
