@@ -259,6 +259,16 @@ def test_data_without_held_solution_tell_nothing(three_fields, observe, tmp_path
     assert set(report.flagged) == {"without data"}
 
 
+def test_a_term_without_solutions_ends_the_run(three_fields, observe, tmp_path):
+    """What comes after it would be flagged as a whole."""
+    flag = np.ones((21, 8, 8), bool)
+    sky = point(CAL, 12.0)
+    observe(three_fields, sky, CAL, lambda *_: np.eye(2), field_id=0, flag=flag)
+    options = CalibrationOptions(in_turn=True, field_id=0)
+    with pytest.raises(CalibrationError, match=r'all solutions of "B: diag, 1chan" are flagged .*of field 0'):
+        calibration.calibrate(three_fields, sky, parse_terms(["B: diag, 1chan", "G: diag"]), tmp_path / "s.h5", options)
+
+
 @pytest.mark.parametrize(
     ("terms", "options", "says"),
     [

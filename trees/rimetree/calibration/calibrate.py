@@ -57,7 +57,7 @@ def calibrate(
         sessions[0][0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
     plans = [plan for stage in stages for plan in stage.plans]
     progress = ProgressFile(out, _task(opened, models, terms, options, plans))
-    run = _Run(out, options, terms, progress, _begin(progress, os.fspath(out), options), on_chunk)
+    run = _Run(out, options, terms, progress, _begin(progress, os.fspath(out), options), on_chunk, stages[-1])
     run.count = sum(len(plan.chunks) for plan in plans)
     for stage, own in zip(stages, sessions, strict=True):
         known.learn(stage, run.solve(stage, own))
@@ -81,12 +81,22 @@ def _sessions(stage: Stage, models: Models, options, known: KnownTerms, on_itera
 class _Run:
     """Chunks of all stages, one after the other, and what has been found."""
 
-    def __init__(self, out, options: CalibrationOptions, terms: Sequence[Term], progress: ProgressFile, done, on_chunk):
+    def __init__(
+        self,
+        out,
+        options: CalibrationOptions,
+        terms: Sequence[Term],
+        progress: ProgressFile,
+        done,
+        on_chunk,
+        last: Stage,
+    ):
         self._out, self._options, self._terms = out, options, terms
         self._progress, self._done, self._on_chunk = progress, done, on_chunk
         self._stages: list[list[WindowSolutions]] = []
         self._written = time.monotonic()
         self.count = 0
+        self._last: Stage | None = last
         self.reports: list[ChunkReport] = []
 
     @property
@@ -96,7 +106,7 @@ class _Run:
 
     def solve(self, stage: Stage, sessions: Sequence[Session]) -> list[Solutions]:
         """All chunks of a stage; what was found, by window."""
-        windows = windows_of(sessions, stage.terms)
+        windows, before = windows_of(sessions, stage.terms), len(self.reports)
         self._stages.append(list(windows.values()))
         for session in sessions:
             window = windows[session.plan.group.data_desc_ids]
@@ -108,7 +118,16 @@ class _Run:
                 if self._on_chunk:
                     self._on_chunk(report)
                 self._write_now_and_then()
-        return [window.solutions(self._options) for window in windows.values()]
+        found = [window.solutions(self._options) for window in windows.values()]
+        if stage is not self._last and all(term.flag.all() for one in found for term in one.terms):
+            names = ", ".join(str(term) for term in stage.terms)
+            fields = ", ".join(str(plan.group.field_id) for plan in stage.plans)
+            reasons = ", ".join(dict.fromkeys(reason for one in self.reports[before:] for reason in one.flagged))
+            raise CalibrationError(
+                f'all solutions of "{names}" are flagged ({reasons or "no data"}), so that the terms after it have '
+                f"nothing to stand on; solve it on other data than those of field {fields}"
+            )
+        return found
 
     def _chunk(self, session: Session, number: int) -> tuple[ChunkReport, dict]:
         index = len(self.reports)

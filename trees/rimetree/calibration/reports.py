@@ -73,7 +73,7 @@ class ChunkReport:
     @property
     def left(self) -> float:
         """Weighted residual power over that of the data; NaN where it is not known (robust fits weigh otherwise)."""
-        known = self.chi_square and self.data_power > 0 and self.noise == 1.0
+        known = self.chi_square and self.equations > 0 and self.data_power > 0 and self.noise == 1.0
         return self.chi_square[-1] / self.data_power if known else math.nan
 
     def to_json(self) -> dict:

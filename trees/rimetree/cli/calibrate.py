@@ -110,7 +110,7 @@ def command(ms, terms, out, **given):
     _require_reference(fields["flux_from"], plans)
     for stage in stages:
         log_windows(stage.plans, stage.terms)
-    for own, some in _by_model(model, plans):
+    for name, own, some in _by_model(model, plans):
         if isinstance(own, calibration.ModelColumns):
             log_columns(own, some)
             continue
@@ -118,7 +118,7 @@ def command(ms, terms, out, **given):
         if given["phase_centre"] is None:
             warn_of_directions(summary, [group.field_id for group in groups])
         warn_of_sky(own, groups, given["phase_centre"])
-        log(f"{' '.join(given['sky'])}: {len(own)} sources, {flux_text(own, groups)}")
+        log(f"{name or given['sky'][0]}: {len(own)} sources, {flux_text(own, groups)}")
     if given["dry_run"]:
         for stage, needs in zip(stages, calibration.check(model, parsed, options, stages), strict=True):
             click.echo(plan_text(stage.plans, stage.terms))
@@ -178,12 +178,16 @@ def _require_reference(flux_from, plans) -> None:
 
 
 def _by_model(model, plans):
-    """[(model, plans of its fields)], the plans of a group once."""
+    """[(name of its field, model, plans)], the plans of a group once; no name for the model of all fields."""
     plans = list({(plan.group.field_id, plan.group.data_desc_ids): plan for plan in plans}.values())
     if not isinstance(model, dict):
-        return [(model, plans)]
-    found = [(own, [plan for plan in plans if plan.group.field_id == field]) for field, own in model.items()]
-    return [(own, some) for own, some in found if some]
+        return [("", model, plans)]
+    of_fields = {field: [plan for plan in plans if plan.group.field_id == field] for field in model}
+    return [
+        (f"model of field {field} ({some[0].group.field_name})", model[field], some)
+        for field, some in of_fields.items()
+        if some
+    ]
 
 
 def _use(ms, model, files, rows, from_field, given) -> None:
