@@ -74,9 +74,9 @@ def over(index: Index, nodes) -> list:
     Other indices stay what they are. Raises `Error` if the index is not there.
     """
     if type(index) is not Index:
-        raise TypeError(f"over: expected an index that rt.each has made, not {short(index)}")
+        raise TypeError(f"over: index must be one that rt.each has made, not {short(index)}")
     if not any(one.group is index.group for one in _indices_of(nodes)):
-        raise Error(f"{script_line()}: over: {nodes!r} is not written with {index!r}")
+        raise Error(f"{script_line()}: over: nodes must be written with {index!r}, which {short(nodes)} is not")
     return [_at(nodes, index.group, i) for i in range(len(index))]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class Index:
         `ns.lmn(s) << rt.Constant(s.of(lmn))` with an array [len(s), 3]. Raises `Error` if there are more or fewer.
         """
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise TypeError(f"of: expected one value for each of the index, not {short(values)}")
+            raise TypeError(f"of: values must be one for each value of the index, not {short(values)}")
         values = list(values)
         if len(values) != len(self):
             raise Error(f"of: {len(values)} values for an index that has {len(self)}")
@@ -80,7 +81,9 @@ def each(values: Iterable, members: int | None = None) -> Index | tuple[Index, .
     are there twice and for tuples that differ in length, and TypeError for what is no collection.
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"each: expected a collection of qualifiers, not {short(values)}")
+        raise TypeError(f"each: values must be a collection of qualifiers, not {short(values)}")
+    if members is not None and (not isinstance(members, Integral) or members < 1):
+        raise Error(f"each: members must be a number from 1 on, not {short(members)}")
     rows = [one.tolist() if isinstance(one, np.ndarray | np.generic) else one for one in values]
     lengths = {len(one) if isinstance(one, tuple | list) else 0 for one in rows}
     if len(lengths) > 1:
