@@ -96,7 +96,7 @@ TEST_P(SolverMethod, PredictsWhatIsFixedOnce) {
   EXPECT_NEAR(value("g1"), 3, 1e-9);
   EXPECT_NEAR(value("g2"), 5, 1e-9);
   const SolveReport& report = forest.evaluator->solves().reports.at(0);
-  EXPECT_GT(report.groups.at(0).iterations, 3);
+  EXPECT_GT(report.groups.at(0).iterations, 1);
   EXPECT_EQ(report.statistics_bytes > 0, std::string(GetParam()) == "auto");
   const auto& classes = forest.evaluator->timing().classes;
   EXPECT_EQ(classes.at("Cos").evaluations, 1u);

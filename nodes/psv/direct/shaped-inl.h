@@ -45,16 +45,17 @@ HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTi
     smear_tile<false>(smearing, a);
   }
   if constexpr (Kind::kTaper) {
-    V taper[kTileChannels];
-    bool stored = true;
-    if constexpr (sizeof(T) == 8) {
-      stored = job.stored_tapers;
-      if (!stored) taper_tile(lanes, job.taper + s * kTaperState * lanes, taper);
+    if constexpr (sizeof(T) == 8)
+      if (!job.stored_tapers) {
+        V taper[kTileChannels];
+        taper_tile(lanes, job.taper + s * kTaperState * lanes, taper);
+        for (std::size_t k = 0; k < kTileChannels; ++k) a[k] = Kind::kSmear ? hn::Mul(a[k], taper[k]) : taper[k];
+        return;
+      }
+    for (std::size_t k = 0; k < kTileChannels; ++k) {
+      const V taper = hn::Load(d, job.tile_taper + (s * kTileChannels + k) * lanes);
+      a[k] = Kind::kSmear ? hn::Mul(a[k], taper) : taper;
     }
-    if (stored)
-      for (std::size_t k = 0; k < kTileChannels; ++k)
-        taper[k] = hn::Load(d, job.tile_taper + (s * kTileChannels + k) * lanes);
-    for (std::size_t k = 0; k < kTileChannels; ++k) a[k] = Kind::kSmear ? hn::Mul(a[k], taper[k]) : taper[k];
   }
 }
 
