@@ -59,37 +59,81 @@ RT_HD R with_profile(Profile profile, R otherwise, const F& f) {
   return profile_detail::apply<R>(profile < 0 ? Profiles::kCount : profile, f, otherwise, Profiles());
 }
 
+// What is asked of a profile, as classes: nvcc takes no lambda of a host function for one of a device.
+namespace profile_detail {
+template <class T>
+struct Taper {
+  T x;
+  template <class P>
+  RT_HD T operator()(P) const {
+    return P::taper(x);
+  }
+};
+template <class T>
+struct Fall {
+  T x;
+  template <class P>
+  RT_HD T operator()(P) const {
+    return P::fall(x);
+  }
+};
+struct Scale {
+  template <class P>
+  RT_HD double operator()(P) const {
+    return P::kScale;
+  }
+};
+struct IsExponential {
+  template <class P>
+  RT_HD bool operator()(P) const {
+    return P::kIsExponential;
+  }
+};
+template <class... P>
+std::string name_at(int number, ProfileList<P...>) {
+  const char* const names[] = {P::kName...};
+  return names[number];
+}
+template <class... P>
+std::string axes_at(int number, ProfileList<P...>) {
+  const char* const axes[] = {P::kAxes...};
+  return axes[number];
+}
+template <class... P>
+double log_bound_at(int number, double x, ProfileList<P...>) {
+  double (*const bounds[])(double) = {P::log_bound...};
+  return bounds[number](x);
+}
+inline constexpr double kNoTaper = std::numeric_limits<double>::quiet_NaN();
+}  // namespace profile_detail
+
 /// G(x).
 template <class T>
 RT_HD T taper_of(Profile profile, T x) {
-  const T otherwise = profile == kPoint ? T(1) : T(Plain<T>(std::numeric_limits<double>::quiet_NaN()));
-  return with_profile(profile, otherwise, [&x](auto of) { return of.taper(x); });
+  const T otherwise = profile == kPoint ? T(1) : T(Plain<T>(profile_detail::kNoTaper));
+  return with_profile(profile, otherwise, profile_detail::Taper<T>{x});
 }
 /// -G'(x)/G(x).
 template <class T>
 RT_HD T fall_of(Profile profile, T x) {
-  return with_profile(profile, T(0), [&x](auto of) { return of.fall(x); });
+  return with_profile(profile, T(0), profile_detail::Fall<T>{x});
 }
-RT_HD inline double scale_of(Profile profile) {
-  return with_profile(profile, 0.0, [](auto of) { return of.kScale; });
-}
+RT_HD inline double scale_of(Profile profile) { return with_profile(profile, 0.0, profile_detail::Scale()); }
 RT_HD inline bool is_exponential(Profile profile) {
-  return with_profile(profile, false, [](auto of) { return of.kIsExponential; });
+  return with_profile(profile, false, profile_detail::IsExponential());
 }
 inline double log_bound(Profile profile, double x) {
-  return with_profile(profile, 0.0, [x](auto of) { return of.log_bound(x); });
+  return profile < 0 ? 0.0 : profile_detail::log_bound_at(profile, x, Profiles());
 }
 inline std::string name_of(Profile profile) {
-  return with_profile(profile, std::string("point"), [](auto of) { return std::string(of.kName); });
+  return profile < 0 ? "point" : profile_detail::name_at(profile, Profiles());
 }
 /// "0 (gaussian: axes are ...), 1 (...)".
 inline std::string all_profiles() {
   std::string text;
-  for (int i = 0; i < Profiles::kCount; ++i) {
-    const auto profile = static_cast<Profile>(i);
-    text += (i == 0 ? "" : ", ") + std::to_string(i) + " (" + name_of(profile) + ": axes are " +
-            with_profile(profile, std::string(), [](auto of) { return std::string(of.kAxes); }) + ")";
-  }
+  for (int i = 0; i < Profiles::kCount; ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(i) + " (" + name_of(static_cast<Profile>(i)) + ": axes are " +
+            profile_detail::axes_at(i, Profiles()) + ")";
   return text;
 }
 
