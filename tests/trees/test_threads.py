@@ -46,4 +46,6 @@ def test_a_mistake_is_told(threads_of, monkeypatch):
 @pytest.mark.parametrize("command", ["simulate", "run", "image", "explain", "bench psv"])
 def test_help_says_what_the_default_is(command):
     text = " ".join(CliRunner().invoke(cli, [*command.split(), "--help"]).output.split())
-    assert "default: the environment variable RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else one for each core" in text
+    assert (
+        "default: the environment variable RIMETREE_NUM_THREADS, else OMP_NUM_THREADS, else one for each core" in text
+    )
