@@ -40,6 +40,7 @@ struct TileKey {
   std::size_t n_baseline = 0;  ///< baselines with a row in this tile
   double first_time_s = 0;     ///< centre of the first slot
   double last_time_s = 0;      ///< centre of the last slot
+  int scan = 0;                ///< SCAN_NUMBER of the first row; 0 where nobody knows
 };
 
 struct TilePlan {

@@ -15,6 +15,7 @@ from .ms_reading import (
     feed_of,
     inspect,
     sample_tiles,
+    slot_scans,
     slot_times,
     tiles,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "sample_tiles",
     "save_flags",
     "save_flags_before",
+    "slot_scans",
     "slot_times",
     "tiles",
 ]

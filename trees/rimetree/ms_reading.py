@@ -77,7 +77,7 @@ class Tiles(Sequence):
 
     def keys(self) -> list[dict]:
         """What each is, without reading any: `data_desc_id`, `field_id`, `layer`, `n_slot`, `n_row`, `first_time_s`,
-        `last_time_s`; windows that are joined one by one."""
+        `last_time_s`, `scan` (SCAN_NUMBER of the first row); windows that are joined one by one."""
         return self._core.tiles()
 
     def baselines(self) -> list[tuple[int, int]]:
@@ -106,6 +106,14 @@ def slot_times(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, 
     keys = Tiles(path, [], {**run_options(**options), "time_slots": 1}).keys()
     found = {(key["data_desc_id"], key["field_id"], key["first_time_s"]) for key in keys if not key["layer"]}
     return sorted(found, key=lambda slot: (slot[2], slot[0], slot[1]))
+
+
+@checked
+def slot_scans(path: str | os.PathLike | OpenSet, **options) -> list[tuple[float, int]]:
+    """(TIME, SCAN_NUMBER) of every time slot, by time, of all data descriptions and fields that the options (as of
+    `run_options`) choose; no cells are read."""
+    keys = Tiles(path, [], {**run_options(**options), "time_slots": 1}).keys()
+    return sorted({(key["first_time_s"], key["scan"]) for key in keys if not key["layer"]})
 
 
 @checked

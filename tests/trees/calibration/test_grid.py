@@ -63,3 +63,14 @@ def test_channels_by_number_and_width(descending):
 
 def test_an_interval_wider_than_the_band_is_one():
     assert len(channels_of([1e9, 1.1e9], [1e6, 1e6], parse_term("A: diag, 99GHz").frequency).centre) == 1
+
+
+def test_scans():
+    """A number that comes again is another scan; what else is solved for may have intervals of any length."""
+    slots, scans = 5e9 + 10.0 * np.arange(9), [1, 1, 1, 4, 4, 1, 1, 7, 7]
+    one = chunks_of(slots, 10.0, [parse_term("A: diag, 1scan"), parse_term("B: phase, 20s")], scans)
+    assert [len(chunk.slot_s) for chunk in one] == [3, 2, 2, 2] and times_of(one[0], "B") == [2, 1]
+    two = chunks_of(slots[::-1], 10.0, [parse_term("A: diag, 2scans")], scans[::-1])
+    assert [len(chunk.slot_s) for chunk in two] == [5, 4]
+    (whole,) = chunks_of(slots, 10.0, [parse_term("A: diag"), parse_term("B: diag, scan")], scans)
+    assert times_of(whole, "B") == [3, 2, 2, 2]

@@ -38,6 +38,15 @@ def test_rows(two_fields):
     assert rt.ms.baselines(two_fields, baselines=[(0, 0)]) == [] and read(two_fields, scans=[9]) == []
 
 
+def test_intervals_of_scans(two_fields):
+    """The first field has two scans, with another field between them."""
+    terms = parse_terms(["G: diag, 1scan"])
+    plans = calibration.plan_groups(two_fields, terms, CalibrationOptions())
+    assert [(plan.group.field_id, len(plan.chunks)) for plan in plans] == [(0, 2), (1, 1)] * 2
+    together = calibration.plan_groups(two_fields, parse_terms(["G: diag, 1scan, all windows"]), CalibrationOptions())
+    assert [len(plan.chunks) for plan in together] == [2, 1]
+
+
 def test_channels(two_fields):
     (tile,) = read(two_fields, field_id=1, data_desc_id=0, channel_ranges=[(1, 3), (5, 6)])
     assert len(tile["frequency_hz"]) == 5  # what is between is read

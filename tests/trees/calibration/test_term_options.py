@@ -87,6 +87,16 @@ def test_kinds_on_a_polarised_sky(kat7, observe, tmp_path, kind):
     assert tile["columns"]["CORRECTED_DATA"].std() == pytest.approx(0.1 * 2**0.5, rel=0.05)
 
 
+def test_a_term_of_which_nothing_is_found(kat7, observe, tmp_path):
+    """An unpolarised sky tells no phase between the feeds, and nothing can be done with the gains alone."""
+    observe(kat7, SKY, CENTRE, lambda a, p, t, f: np.eye(2), noise_jy=0.1)
+    report, found = solve(kat7, ["G: scalar", "X: crosshand"], tmp_path / "x.h5")
+    assert report.useless == ["X"] and not report.usable and not found["G"].flag.any()
+    assert report.flagged_fraction("X") == dict.fromkeys(found["X"].antennas, 1.0)
+    # Elements that are what they are by definition are no solutions.
+    assert not found["X"].flag[..., 0].any() and found["X"].flag[..., 1].all()
+
+
 def test_begin_at_given_solutions(kat7, observe, tmp_path):
     """A fit that begins where another ended takes no further step, whatever the reference antenna."""
     rng = np.random.default_rng(2)

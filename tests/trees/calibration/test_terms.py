@@ -20,6 +20,8 @@ def test_a_full_description():
         ("250ms", "time", Interval(quantity=0.25)),
         ("3 slots", "time", Interval(count=3)),
         ("slot", "time", Interval(count=1)),
+        ("scan", "time", Interval(scans=1)),
+        ("2scans", "time", Interval(scans=2)),
         ("1.5 MHz", "frequency", Interval(quantity=1.5e6)),
         ("200khz", "frequency", Interval(quantity=2e5)),
         ("1chan", "frequency", Interval(count=1)),

@@ -94,3 +94,42 @@ def test_dry_run_of_a_script_looks_at_its_columns(command, observed, tmp_path):
         assert code == 0 or re.search("error: .*UVW", result.stderr)
     assert "NEW_DATA" not in {c["name"] for c in rt.ms.inspect(observed)["columns"]}
     assert np.isfinite(next(rt.ms.tiles(observed, ["DATA"]))["columns"]["DATA"]).all()
+
+
+PATCHES = """FORMAT = Name, Type, Patch, Ra, Dec, I
+, , A1, 03:32:30, -27.48.00
+, , A2, 03:33:00, -27.53.00
+, , B, 03:32:00, -27.45.00
+a, POINT, A1, 03:32:30.0, -27.48.00, 2.0
+b, POINT, A2, 03:33:00.0, -27.53.00, 1.0
+c, POINT, B, 03:32:00.0, -27.45.00, 0.5
+"""
+
+
+def test_patches_by_name_or_pattern(command, observed, tmp_path):
+    sky = tmp_path / "patches.skymodel"
+    sky.write_text(PATCHES)
+    out = tmp_path / "g.h5"
+    what = ("calibrate", observed, "--sky", sky, "--term", "G: diag, per patch", "--out", out, "--overwrite")
+    for names, kept in (("A*", ["A1", "A2"]), ("!A1", ["A2", "B"]), ("A*,!A2", ["A1"]), ("B", ["B"])):
+        command(*what, "--patch", names)
+        assert calibration.read_h5parm(out)[0].directions == kept
+    assert "there is no patch 'C*'; there are A1, A2, B" in command(*what, "--patch", "C*", code=1).stderr
+    assert "nothing is left" in command(*what, "--patch", "!*", code=1).stderr
+    command(*what)
+    again = ("apply", observed, "--solutions", out, "--subtract", "--sky", sky, "--no-correct", "--output-column")
+    command(*again, "ONE", "--patch", "A*")
+    command(*again, "TWO", "--keep", "B")
+    command(*again, "THREE", "--keep", "A*")
+    one, two, three = (
+        next(rt.ms.tiles(observed, [name], time_slots=99))["columns"][name] for name in ("ONE", "TWO", "THREE")
+    )
+    np.testing.assert_array_equal(one, two)
+    assert not np.allclose(one, three)
+
+
+def test_outliers(command, observed, sky_file, tmp_path):
+    what = ("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "g.h5")
+    done = command(*what, "--flag-data", 2, "--noise-per", "baseline")
+    assert re.search(r"visibilities left out, for they stand out: [1-9]", done.stdout)
+    assert "SIGMA" in command("calibrate", "--help").stdout

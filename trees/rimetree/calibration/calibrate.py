@@ -119,7 +119,7 @@ class _Run:
                     self._on_chunk(report)
                 self._write_now_and_then()
         found = [window.solutions(self._options) for window in windows.values()]
-        if stage is not self._last and all(term.flag.all() for one in found for term in one.terms):
+        if stage is not self._last and all(term.all_flagged for one in found for term in one.terms):
             names = ", ".join(str(term) for term in stage.terms)
             fields = ", ".join(str(plan.group.field_id) for plan in stage.plans)
             reasons = ", ".join(dict.fromkeys(reason for one in self.reports[before:] for reason in one.flagged))
@@ -181,6 +181,8 @@ def _task(opened: OpenSet, models: Models, terms: Sequence[Term], options: Calib
         "solver options": asdict(options.solver),
         "selection": str(options.selection),
         "start": [fingerprint_of(one) for one in options.start],
+        "outliers of data": options.flag_data,
+        "noise": options.noise_per,
         "least fraction of data": options.min_fraction,
         "reference antenna": options.reference,
         "phase centre": None if options.phase_centre_rad is None else list(options.phase_centre_rad),

@@ -60,6 +60,8 @@ def _cuts(fine: Interval | None, coarse: Interval | None) -> bool:
         return coarse is None
     if fine.count is not None and coarse.count is not None:
         return coarse.count % fine.count == 0
+    if fine.scans is not None and coarse.scans is not None:
+        return coarse.scans % fine.scans == 0
     if fine.quantity is not None and coarse.quantity is not None:
         ratio = coarse.quantity / fine.quantity
         return ratio > 0.5 and abs(ratio - round(ratio)) < 1e-6

@@ -39,21 +39,25 @@ class Chunk:
     times: dict[str, Axis]
 
 
-def chunks_of(slot_s: Sequence[float], slot_width_s: float, terms: Sequence[Term]) -> list[Chunk]:
+def chunks_of(
+    slot_s: Sequence[float], slot_width_s: float, terms: Sequence[Term], scan: Sequence[int] | None = None
+) -> list[Chunk]:
     """Cuts the time slots of one field into chunks.
 
     A chunk is one solution interval of the term with the longest; intervals of the others are counted from where it
     begins, so that none reaches over its end. Where the field was left and returned to, an interval given in seconds
-    counts on over the gap, but no interval is made where there are no slots.
+    counts on over the gap, but no interval is made where there are no slots. `scan`: the SCAN_NUMBER of each slot.
     """
-    slots = np.sort(np.asarray(slot_s, dtype=float))
-    longest = [_labels(slots, slot_width_s, term.time) for term in terms]
+    order = np.argsort(np.asarray(slot_s, dtype=float), kind="stable")
+    slots = np.asarray(slot_s, dtype=float)[order]
+    scans = np.zeros(len(slots), dtype=int) if scan is None else np.asarray(scan, dtype=int)[order]
+    longest = [_labels(slots, scans, slot_width_s, term.time) for term in terms]
     chunk_of = min(longest, key=lambda labels: len(np.unique(labels)))
     chunks = []
     for label in np.unique(chunk_of):
-        own = slots[chunk_of == label]
-        times = {term.name: _axis(own, slot_width_s, _labels(own, slot_width_s, term.time)) for term in terms}
-        chunks.append(Chunk(own, times))
+        own, own_scans = slots[chunk_of == label], scans[chunk_of == label]
+        labels = {term.name: _labels(own, own_scans, slot_width_s, term.time) for term in terms}
+        chunks.append(Chunk(own, {name: _axis(own, slot_width_s, of_slots) for name, of_slots in labels.items()}))
     return chunks
 
 
@@ -106,12 +110,16 @@ def channels_of(frequency_hz: Sequence[float], width_hz: Sequence[float], interv
     return _axis(frequency[order], width[order], labels)
 
 
-def _labels(slots: Float64Array, slot_width_s: float, interval: Interval | None) -> NDArray[np.intp]:
+def _labels(
+    slots: Float64Array, scans: NDArray[np.intp], slot_width_s: float, interval: Interval | None
+) -> NDArray[np.intp]:
     """The number of the interval that each of the ascending slots is in."""
     if interval is None:
         return np.zeros(len(slots), dtype=int)
     if interval.count is not None:
         return np.arange(len(slots)) // interval.count
+    if interval.scans is not None:  # a number that returns later is another scan
+        return np.cumsum(np.diff(scans, prepend=scans[:1]) != 0) // interval.scans
     # Counted from the beginning of the first slot: TIME jitters, and slots need not fit into the interval.
     return np.floor((slots - slots[0]) / interval.quantity + 1e-3 * slot_width_s / interval.quantity).astype(int)
 

@@ -31,7 +31,8 @@ class Kind:
 
     `quantities`: the types of tables that its solutions are kept in ("amplitude", "phase", "clock", "tec", "rotation",
     "rotationmeasure"); `elements`: one name for each element of the matrix or feed that has values of its own ("" for a
-    term that acts on both feeds alike); `diagonal`: whether its matrices are.
+    term that acts on both feeds alike); `diagonal`: whether its matrices are; `given`: elements that are what they are
+    by definition, and have no solutions.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Kind:
     quantities: tuple[str, ...]
     elements: tuple[str, ...]
     diagonal: bool = True
+    given: tuple[str, ...] = ()
 
 
 def neutral(quantity: str, elements: Sequence[str]) -> NDArray[np.float64]:
@@ -103,9 +105,9 @@ _KINDS = [
     Kind("delay", "a delay for each feed", ("clock",), _FEEDS),
     Kind("tec", "a difference of electron content", ("tec",), ("",)),
     Kind("rotation", "a rotation of linear feeds", ("rotation",), ("",), diagonal=False),
-    Kind("crosshand", "a phase between the feeds, the same for all antennas", ("phase",), _FEEDS),
+    Kind("crosshand", "a phase between the feeds, the same for all antennas", ("phase",), _FEEDS, given=("0",)),
     Kind("faraday", "a Faraday rotation of linear feeds", ("rotationmeasure",), ("",), diagonal=False),
-    Kind("leakage", "complex leakages off the diagonal", ("amplitude", "phase"), _ALL, diagonal=False),
+    Kind("leakage", "complex leakages off the diagonal", ("amplitude", "phase"), _ALL, False, ("00", "11")),
 ]
 
 #: {name: Kind} of everything that a term can be.

@@ -27,8 +27,10 @@ class CalibrationOptions:
     `data_desc_id`, `field_id`, `selection`: only these rows and channels. `in_turn`: one term is solved for after the
     other, those whose turn has been are held. `held`: solutions (of windows) that are held all the time, outside the
     terms; `interpolation`: of what is held, "nearest" or "linear". `start`: solutions that terms of the same
-    name begin at. `flag_solutions`: flag those that stand out by so many standard deviations (0: none). `min_fraction`:
-    flag those of less than this fraction of good data. `reference`: name of the antenna that phases refer
+    name begin at. `flag_solutions`: flag those that stand out by so many standard deviations (0: none). `flag_data`:
+    the same of visibilities, which are left out of the solve. `noise_per`: "baseline" or "channel": weights follow the
+    noise that the residuals of each show ("": they are believed). `min_fraction`: flag solutions of less than this
+    fraction of good data. `reference`: name of the antenna that phases refer
     to (None: one with many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says.
     `resume`: go on where a run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an
     interrupted run. `precision`, `tolerance`, `device`, `threads`, `memory_bytes`: as of `Forest` and its `run`.
@@ -45,6 +47,8 @@ class CalibrationOptions:
     interpolation: str = "nearest"
     start: Sequence[Solutions] = ()
     flag_solutions: float = 0.0
+    flag_data: float = 0.0
+    noise_per: str = ""
     min_fraction: float = 0.0
     reference: str | None = None
     phase_centre_rad: tuple[float, float] | None = None
@@ -90,7 +94,7 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
         width_s = float(np.median(np.concatenate([tile["interval_s"] for tile in first])))
         if not width_s > 1e-6:
             width_s = _width_without_exposure(opened, group)
-        slots = _distinct([slot for _, _, slot in ms.slot_times(opened, **_rows(group))], width_s)
+        slots, scans = _distinct(ms.slot_scans(opened, **_rows(group)), width_s)
         # Channels between chosen ones are read, but have no solutions.
         chosen_channels = [options.selection.of_channels(tile["frequency_hz"]) for tile in first]
         windows = [
@@ -101,7 +105,7 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
             GroupPlan(
                 group,
                 {term.name: _channels(windows, term) for term in terms},
-                chunks_of(slots, width_s, terms),
+                chunks_of(slots, width_s, terms, scans),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
                 sum(int(np.ptp(np.flatnonzero(own))) + 1 for own in chosen_channels),
             )
@@ -141,14 +145,16 @@ def _require_same_windows(plans: Sequence[GroupPlan]) -> None:
                 )
 
 
-def _distinct(slots: list[float], width_s: float) -> list[float]:
-    """Times that ascend, those of several windows that are one slot once."""
+def _distinct(slots: Sequence[tuple[float, int]], width_s: float) -> tuple[list[float], list[int]]:
+    """Times that ascend, those of several windows that are one slot once, and their scans."""
     tolerance_s = min(0.1, 0.25 * width_s) if width_s > 0 else 1e-3
     found: list[float] = []
-    for slot in slots:
+    scans: list[int] = []
+    for slot, scan in slots:
         if not found or slot - found[-1] > tolerance_s:
             found.append(slot)
-    return found
+            scans.append(scan)
+    return found, scans
 
 
 def _rows(group: MsGroup) -> dict:

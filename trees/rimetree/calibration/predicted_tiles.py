@@ -20,6 +20,40 @@ _PER_BASELINE = {"depends_on": ["domain", "data"]}
 OnTile = Callable[[dict, dict[tuple[int, int], NDArray[np.complex128]]], None]
 
 
+class KeptTiles:
+    """Values of nodes of a tree beside the data, tile by tile: `ns.VisDataMux` looks at all of them.
+
+    `nodes`: {(p, q): those whose values are wanted, [2, 2] each}.
+    """
+
+    def __init__(self, ns: NodeScope, nodes: dict[tuple[int, int], Sequence[NodeStub]]):
+        self._values: dict[tuple[int, int], NDArray] = {}
+        self._tile_done: Callable[[], None] = lambda: None
+        for (p, q), wanted in nodes.items():
+            ns.keep(p, q) << rt.PyNode(*wanted, evaluate=self._keeper((p, q)), **_PER_BASELINE)
+        ns.done << rt.PyNode(evaluate=self._done, **_PER_BASELINE)
+        ns.VisDataMux << rt.VisDataMux(None, ns.done, *(ns.keep(p, q) for p, q in nodes))
+
+    def each(self, forest: Forest, opened: OpenSet, column: str, on_tile: OnTile, **options) -> None:
+        """Calls `on_tile` for each tile, read with this column; options as of `ms.run_options`."""
+        reading = iter(tiles(opened, [column], **options))
+        self._tile_done = lambda: on_tile(next(reading), self._values)
+        forest.run(opened, **options)
+
+    def _keeper(self, pair: tuple[int, int]) -> Callable:
+        def keep(cells, *values):
+            shape = (2, 2, len(cells.time_s), len(cells.freq_hz))
+            self._values[pair] = np.array([np.broadcast_to(value, shape) for value in values])
+            return 0.0
+
+        return keep
+
+    def _done(self, _cells) -> float:
+        self._tile_done()
+        self._values.clear()
+        return 0.0
+
+
 class PredictedTiles:
     """Visibilities of parts of the sky without terms to solve for, but with what is held inside them; the tree is made
     once.
@@ -42,8 +76,6 @@ class PredictedTiles:
         self._group, self._opened = group, opened or OpenSet(group.path)
         held = held or Held(group)
         pairs = group.baselines if pairs is None else pairs
-        self._models: dict[tuple[int, int], NDArray[np.complex128]] = {}
-        self._tile_done: Callable[[], None] = lambda: None
         ns = NodeScope()
 
         def inside(antenna: int, part: SkyPart | None) -> list[NodeStub]:
@@ -52,32 +84,16 @@ class PredictedTiles:
         model_nodes(
             ns, parts, pairs, phase_centre_rad, lambda *_: [], feed=group.feed, smearing=smearing, inside=inside
         )
-        for p, q in pairs:
-            seen = [_part_node(ns, p, q, k) for k in range(len(parts))] if apart else [ns.model(p, q)]
-            ns.keep(p, q) << rt.PyNode(*seen, evaluate=self._keeper((p, q)), **_PER_BASELINE)
-        ns.done << rt.PyNode(evaluate=self._done, **_PER_BASELINE)
-        ns.VisDataMux << rt.VisDataMux(None, ns.done, *(ns.keep(p, q) for p, q in pairs))
+        seen = {
+            (p, q): [_part_node(ns, p, q, k) for k in range(len(parts))] if apart else [ns.model(p, q)]
+            for p, q in pairs
+        }
+        self._kept = KeptTiles(ns, seen)
         self._forest = Forest(ns)
 
     def each(self, column: str, on_tile: OnTile, **options) -> None:
         """Calls `on_tile` for each tile, read with this column; options as of `ms.run_options`."""
-        options = {**self._group.selection, **options}
-        reading = iter(tiles(self._opened, [column], **options))
-        self._tile_done = lambda: on_tile(next(reading), self._models)
-        self._forest.run(self._opened, **options)
-
-    def _keeper(self, pair: tuple[int, int]) -> Callable:
-        def keep(cells, *values):
-            shape = (2, 2, len(cells.time_s), len(cells.freq_hz))
-            self._models[pair] = np.array([np.broadcast_to(value, shape) for value in values])
-            return 0.0
-
-        return keep
-
-    def _done(self, _cells) -> float:
-        self._tile_done()
-        self._models.clear()
-        return 0.0
+        self._kept.each(self._forest, self._opened, column, on_tile, **{**self._group.selection, **options})
 
 
 def _part_node(ns: NodeScope, p: int, q: int, k: int) -> NodeStub:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..ms import MsGroup
 from .collected import observed_elements
+from .kinds import KINDS
 from .solutions import Solutions
 
 
@@ -25,7 +26,7 @@ class ChunkReport:
     are flagged for which reason; `normalised`: names of terms of which data tell only the product with others, and
     that are normalised for that; `scale`: data over model, where no term has an amplitude; `noise`: of robust fits,
     the size of residuals that they found, in units of what the weights say (`chi_square` is in its units);
-    `method`: how it was solved; `seconds`: wall time;
+    `left_out`: visibilities that stood out and were left out; `method`: how it was solved; `seconds`: wall time;
     `resumed`: it was read, not solved. Where directions were solved one after the other (`in_turns`), iterations are
     turns over all of them.
     """
@@ -47,6 +48,7 @@ class ChunkReport:
     scale: float | None = None
     noise: float = 1.0
     data_power: float = 0.0
+    left_out: int = 0
     method: str = ""
     seconds: float = 0.0
     resumed: bool = False
@@ -135,9 +137,20 @@ class CalibrationReport:
         return float(np.median(found)) if found else None
 
     @property
+    def left_out(self) -> int:
+        """Visibilities that stood out and were left out (of terms in turn: of all of them)."""
+        return sum(chunk.left_out for chunk in self.chunks)
+
+    @property
+    def useless(self) -> list[str]:
+        """Names of terms all solutions of which are flagged, in all windows: nothing can be done with the others."""
+        names = dict.fromkeys(term.name for solutions in self.solutions for term in solutions.terms)
+        return [name for name in names if all(solutions[name].all_flagged for solutions in self.solutions)]
+
+    @property
     def usable(self) -> bool:
-        """Whether any solution is not flagged."""
-        return any(not term.flag.all() for solutions in self.solutions for term in solutions.terms)
+        """Whether each term has any solution that is not flagged."""
+        return not self.useless
 
     @property
     def noise_ratio(self) -> float:
@@ -160,7 +173,9 @@ class CalibrationReport:
         flags: dict[str, list[NDArray[np.bool_]]] = {}
         for solutions in self.solutions:
             table = solutions[term]
-            observed = observed_elements(table.elements, correlations)
+            given = KINDS[table.kind].given
+            seen = observed_elements(table.elements, correlations)
+            observed = [one and name not in given for one, name in zip(seen, table.elements, strict=True)]
             for a, antenna in enumerate(table.antennas):
                 flags.setdefault(antenna, []).append(table.flag[:, :, a][..., observed].ravel())
         return {antenna: float(np.concatenate(parts).mean()) for antenna, parts in flags.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..solving import SolutionFlag, SolvedParm, SolveReport
 from .collected import chunk_arrays, flag_reasons
 from .conventions import is_normalised_by, ranks
 from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
+from .data_weights import DataWeights
 from .errors import CalibrationError
 from .gauge import reference_antenna
 from .given_start import GivenStart
@@ -22,6 +23,7 @@ from .held import Held
 from .memory import check_memory, data_bytes
 from .models import Model
 from .planning import CalibrationOptions, GroupPlan
+from .predicted_tiles import KeptTiles
 from .reports import ChunkReport
 from .signs import make_references_positive
 from .solve_trees import SolveTree, solve_tree
@@ -29,6 +31,7 @@ from .starting_values import StartingSearch, StartingValues
 from .term_trees import Parameter
 from .terms import Term
 
+_LOOKS = 5  # at residuals, after each of which it is solved again if anything has changed
 _AHEAD_BYTES = 16 << 20  # chunks up to this are read while the one before is solved
 
 
@@ -53,6 +56,7 @@ class Session:
         self._options = options
         self._on_iteration = on_iteration
         ns = NodeScope()
+        self._weights = DataWeights(plan.group, options.data, options.flag_data, options.noise_per)
         self.tree: SolveTree = solve_tree(
             ns,
             plan.group,
@@ -63,7 +67,9 @@ class Session:
             phase_centre_rad=options.phase_centre_rad,
             smearing=options.smearing,
             held=self._held,
+            weights=self._weights.node if self._weights else None,
         )
+        self._looked = KeptTiles(ns, self.tree.looked) if self._weights else None
         self.need = check_memory(plan, self.tree, terms, options)
         self._scope = ns
         self._forest: Forest | None = None
@@ -108,6 +114,8 @@ class Session:
         begin = StartingValues({})
         if good.any() and self._search.wanted and not self._options.start:
             begin = self._search.run(chunk, reference, self._options)
+        if self._weights:
+            self._weights.begin(chunk.slot_s, lambda: self._apart(chunk))
         solved = self._run(chunk, data, reference, begin) if good.any() else None
         tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
         scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None
@@ -141,9 +149,10 @@ class Session:
             flagged=flag_reasons(self._terms, self.tree.parameters, arrays, group.correlations),
             normalised=normalised,
             scale=None if scale is None else float(np.median(np.abs(scale["value"]))),
-            data_power=counts.power,
+            data_power=0.0 if self._weights else counts.power,  # which are of other weights
             noise=1.0 if solved is None else solved.noise,
             method="" if solved is None else solved.method,
+            left_out=self._weights.left_out,
             seconds=time.monotonic() - began,
         )
         return report, arrays
@@ -157,6 +166,12 @@ class Session:
             own = [one for one in self.tree.parameters if one.term == name]
             thin = fraction[[group.antennas.index(one.antenna) for one in own]] < self._options.min_fraction
             arrays[f"{name}:flag"] |= np.where(thin, SolutionFlag.NO_DATA, 0).astype(np.int32)
+
+    def _apart(self, chunk: Chunk) -> Iterator[dict]:
+        """The data of a chunk, window by window."""
+        some = min(len(chunk.slot_s), self.need.slots)
+        options = {**self.plan.group.selection, "time_range_s": self._span(chunk), "time_slots": some}
+        return tiles(self._set, [self._options.data.column], **options)
 
     def _span(self, chunk: Chunk) -> tuple[float, float]:
         """The times (MJD, seconds) between which the rows of a chunk are."""
@@ -190,7 +205,7 @@ class Session:
         # Joined windows do not say any more what the rows of each were.
         group, selection = self.plan.group, self._options.data
         if len(group.data_desc_ids) > 1:
-            data = tiles(self._set, [selection.column], time_range_s=self._span(chunk), **group.selection)
+            data = self._apart(chunk)
         return count_data(group, selection, data, magnitudes=not self._values)
 
     def _begin_with_amplitudes(self, amplitudes: np.ndarray) -> None:
@@ -254,7 +269,21 @@ class Session:
             asked.add(self.tree.scale.name)
             self._set_scale(chunk, 1.0 if begin.scale is None else begin.scale)
         forest.set_state(self.tree.solver, parms=sorted(asked))
-        show = self._on_iteration
+        solved = self._solved(data)
+        for _ in range(_LOOKS if self._weights else 0):
+            if solved is None or not self._look(chunk):
+                break
+            solved = self._solved(data)
+        return solved
+
+    def _look(self, chunk: Chunk) -> bool:
+        """Looks at the residuals of a chunk; whether the weights have changed."""
+        options = {**self.plan.group.selection, "time_range_s": self._span(chunk)}
+        options["time_slots"] = min(len(chunk.slot_s), self.need.slots)
+        return self._weights.look(self._looked, self.forest(), self._set, options)
+
+    def _solved(self, data: Tiles) -> SolveReport | None:
+        show, forest = self._on_iteration, self.forest()
         solves = forest.solve_tiles(
             data,
             precision=self._options.precision,

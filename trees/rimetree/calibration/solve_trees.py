@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -74,6 +74,7 @@ class SolveTree:
     `columns`: of the set, those that are parts of the model; `brightest`: {"patch" or "source": direction};
     `pinned`: directions that keep the unit matrix while others have terms;
     `scale`: the Parm for how much larger the data are than the model, where no term has an amplitude.
+    `looked`: {baseline: (data, model with the terms, weight)}, where residuals are looked at.
     """
 
     solver: NodeStub
@@ -85,6 +86,7 @@ class SolveTree:
     brightest: dict[str, str] = field(default_factory=dict)
     scale: NodeStub | None = None
     pinned: tuple[str, ...] = ()
+    looked: dict[tuple[int, int], tuple[NodeStub, NodeStub, NodeStub]] = field(default_factory=dict)
 
     @property
     def n_column(self) -> int:
@@ -108,8 +110,10 @@ def solve_tree(
     phase_centre_rad: Sequence[float] | None = None,
     smearing: bool = True,
     held: Held | None = None,
+    weights: Callable[[NodeScope, int, int], NodeStub] | None = None,
 ) -> SolveTree:
-    """The tree for one field and spectral window, with what is `held` around and inside the terms."""
+    """The tree for one field and spectral window, with what is `held` around and inside the terms. `weights(ns, p, q)`:
+    a node by which the weights of a baseline are multiplied, so that `SolveTree.looked` is there."""
     held = held or Held(group)
     parts = model.parts([*(term.per for term in terms), *held.pers])
     _check_terms(terms, group)
@@ -149,7 +153,11 @@ def solve_tree(
     centre = phase_centre_rad or group.phase_centre_rad
     model_nodes(ns, parts, group.baselines, centre, jones, feed=group.feed, smearing=smearing, inside=inside)
     scale = None if has_amplitude(terms) else ns.scale << rt.Parm(1.0, solvable=True)
-    condeqs = [_condeq(ns, p, q, data, scale, held) for p, q in group.baselines]
+    seen = {(p, q): _observed(ns, p, q, data, scale, held) for p, q in group.baselines}
+    condeqs = [
+        ns.condeq(p, q) << rt.Condeq(value, model, _weighted(ns, p, q, weight, weights))
+        for (p, q), (value, model, weight) in seen.items()
+    ]
     solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options))
     names = {term.name: _directions(term, model) for term in terms}
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
@@ -161,7 +169,8 @@ def solve_tree(
         for name in model.directions(per)
         if not any(term.per == per and term.acts_on(name) for term in terms)
     }
-    return SolveTree(solver, parameters, names, radec, len(parts), columns, top, scale, tuple(sorted(pinned)))
+    looked = {} if weights is None else seen
+    return SolveTree(solver, parameters, names, radec, len(parts), columns, top, scale, tuple(sorted(pinned)), looked)
 
 
 def _check_terms(terms: Sequence[Term], group: MsGroup) -> None:
@@ -194,7 +203,14 @@ def _directions(term: Term, model: Model) -> tuple[str, ...]:
     return found
 
 
-def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStub | None, held: Held) -> NodeStub:
+def _weighted(ns: NodeScope, p: int, q: int, weight: NodeStub, weights) -> NodeStub:
+    if weights is None:
+        return weight
+    return rt.Multiply(weight, weights(ns, p, q), elementwise=True)
+
+
+def _observed(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStub | None, held: Held) -> tuple:
+    """Data, model with the terms, and weight of a baseline."""
     value = ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=data.column)
     weight = ns.weight(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="WEIGHT")
     for length, least, most in (
@@ -208,7 +224,7 @@ def _condeq(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStub 
     value, weight = held.divided(ns, p, q, value, weight)
     model = held.around(ns, p, q, ns.model(p, q))
     model = model if scale is None else rt.Multiply(scale, model)
-    return ns.condeq(p, q) << rt.Condeq(value, model, weight)
+    return value, model, weight
 
 
 def _length_m(ns: NodeScope, p: int, q: int) -> NodeStub:

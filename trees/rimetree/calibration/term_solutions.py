@@ -96,6 +96,11 @@ class TermSolutions:
         axes = (self.time_s, self.frequency_hz, self.antennas, self.directions, self.elements)
         return tuple(len(axis) for axis in axes)
 
+    @property
+    def all_flagged(self) -> bool:
+        """Whether nothing that there is to find was found."""
+        return bool(self.flag[..., [element not in KINDS[self.kind].given for element in self.elements]].all())
+
     def of_fields(self, field_ids: Collection[int]) -> TermSolutions:
         """Those of some fields; all if there are none of these, or where it is not known of which they are."""
         own = None if self.field_ids is None else np.isin(self.field_ids, list(field_ids))

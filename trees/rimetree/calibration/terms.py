@@ -3,6 +3,7 @@
     term     = NAME ":" kind { "," option }
     kind     = scalar | diag | full | phase | amplitude | delay | tec | rotation | faraday | crosshand | leakage
     option   = NUMBER time-unit          one solution per so much time; none: one for the whole observation of a field
+             | NUMBER "scan"             one solution per so many scans (SCAN_NUMBER)
              | NUMBER frequency-unit     one solution per so much of the band; none: one for the whole window
              | "per patch" { NAME }      one for each patch of the sky model, or for each of these (names, patterns
                                          as A*, or !A*: not these), while others keep the unit matrix
@@ -38,16 +39,19 @@ _TIME = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _FREQUENCY = {"hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 _SLOTS = ("slot", "slots")
 _CHANNELS = ("chan", "chans", "channel", "channels")
+_SCANS = ("scan", "scans")
 _DIRECTIONS = ("patch", "source")
 _ALL_WINDOWS = "all windows"
 
 
 @dataclass(frozen=True)
 class Interval:
-    """How much one solution covers: so many seconds or Hz (`quantity`), or so many time slots or channels (`count`)."""
+    """How much one solution covers: so many seconds or Hz (`quantity`), so many time slots or channels (`count`), or so
+    many `scans`."""
 
     quantity: float | None = None
     count: int | None = None
+    scans: int | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -204,23 +208,25 @@ def _smooth(text: str, words: Sequence[str]) -> tuple[tuple[str, float], ...]:
 
 def _interval(text: str, option: str) -> tuple[str, Interval]:
     match = _AMOUNT.fullmatch(option)
-    units = [*_TIME, "slots", "Hz", "kHz", "MHz", "GHz", "chan"]
+    units = [*_TIME, "slots", "scans", "Hz", "kHz", "MHz", "GHz", "chan"]
     if not match:
         raise CalibrationError(
             f"term {text!r}: {option!r} is no option; expected an interval (a number and {', '.join(units)}), "
             '"per patch", "per source", "scalar", "all windows", "common", "smooth" or "on FIELD"'
         )
     unit = match[2].lower()
-    if match[1] is None and unit not in _SLOTS + _CHANNELS:
+    if match[1] is None and unit not in _SLOTS + _CHANNELS + _SCANS:
         raise CalibrationError(
             f"term {text!r}: {_unknown('option', option, [*units, 'per patch', 'scalar', _ALL_WINDOWS])}"
         )
     amount = float(match[1] or 1)
     if not amount > 0:
         raise CalibrationError(f"term {text!r}: the interval {option!r} must be positive")
-    if unit in _SLOTS or unit in _CHANNELS:
+    if unit in _SLOTS + _CHANNELS + _SCANS:
         if amount != int(amount):
             raise CalibrationError(f"term {text!r}: {option!r} must be a whole number of {match[2]}")
+        if unit in _SCANS:
+            return "time", Interval(scans=int(amount))
         return ("time" if unit in _SLOTS else "frequency"), Interval(count=int(amount))
     if unit in _TIME:
         return "time", Interval(quantity=amount * _TIME[unit])

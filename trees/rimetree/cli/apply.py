@@ -13,7 +13,9 @@ from .selection import (
     chosen_fields,
     evaluation_options,
     model_column_option,
+    of_patches,
     outcome_options,
+    patch_option,
     read_model,
     require_ms,
     several_rows_options,
@@ -76,8 +78,9 @@ def solutions_options(function):
     "--keep",
     multiple=True,
     metavar="PATCH",
-    help="With --subtract: leave this patch or model column in; may be repeated.",
+    help="With --subtract: leave this patch or model column in (a name or a pattern); may be repeated.",
 )
+@patch_option
 @click.option("--no-correct", is_flag=True, help="With --subtract: only subtract; do not correct the data.")
 @sky_options(required=False)
 @model_column_option
@@ -94,6 +97,7 @@ def command(
     output_column,
     subtract,
     keep,
+    patches,
     no_correct,
     sky,
     sky_format,
@@ -134,7 +138,7 @@ def command(
     require_ms(ms)
     model = None
     if subtract:
-        model = _without(read_model(sky, sky_format, skip_unsupported, model_columns), keep)
+        model = _without(read_model(sky, sky_format, skip_unsupported, model_columns, patches), keep)
     options = {
         "correct": not no_correct,
         "subtract": model,
@@ -160,21 +164,9 @@ def command(
 
 def _without(model, keep):
     """The model without the patches or directions to keep."""
-    from rimetree import calibration
-
-    if isinstance(model, calibration.ModelColumns):
-        if unknown := [name for name in keep if name not in model.columns]:
-            raise Failed(f"there is no direction {unknown[0]!r} to keep; there are {', '.join(model.columns)}")
-        model = model.select(lambda name: name not in keep)
-        left = len(model.columns)
-    else:
-        if keep:
-            model.select(patches=keep)  # raises for a patch that there is not
-            model = model.select(lambda source: source.patch not in keep)
-        left = len(model)
-    if left == 0:
-        raise Failed("nothing is left to subtract")
-    return model
+    if not keep:
+        return model
+    return of_patches(model, [f"!{name}" for name in keep])
 
 
 def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: dict, **how) -> list:

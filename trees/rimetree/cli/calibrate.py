@@ -26,6 +26,7 @@ from .selection import (
     chosen_fields,
     evaluation_options,
     model_column_option,
+    patch_option,
     read_models,
     require_ms,
     several_rows_options,
@@ -44,6 +45,7 @@ from .settings import settings_option
 @click.option("--data-column", default="DATA", show_default=True, help="To solve on.")
 @sky_options(required=False, of_fields=True)
 @model_column_option
+@patch_option
 @order_options
 @solver_options
 @click.option("--apply", "apply_", is_flag=True, help="Then write corrected data.")
@@ -68,7 +70,7 @@ def command(ms, terms, out, **given):
     \b
     A term is NAME: KIND, then options: how much one solution covers, and whether each patch has its own:
       scalar diag full phase amplitude delay tec rotation faraday crosshand leakage
-      2min 10s 3slots   8chan 1.5MHz   "per patch"   "per source"   scalar   "all windows"
+      2min 10s 3slots 1scan   8chan 1.5MHz   "per patch"   "per source"   scalar   "all windows"
       "per patch A* B"  only these patches      "on 3C286"  only on this field (with --in-turn)
       "common CS*"  these antennas share one    "smooth 2MHz CS*=4MHz"  smoothed along frequency
     Terms stand in the measurement equation from the left to the right, those of patches inside the others. A term of
@@ -99,7 +101,7 @@ def command(ms, terms, out, **given):
     summary = rt.ms.inspect(ms, scan_cells=False)
     fields = {key: chosen_fields(summary, given[key]) for key in ("field_names", "apply_to", "from_field", "flux_from")}
     model = read_models(
-        summary, **{key: given[key] for key in ("sky", "sky_format", "skip_unsupported", "model_columns")}
+        summary, **{key: given[key] for key in ("sky", "sky_format", "skip_unsupported", "model_columns", "patches")}
     )
     given["selection"] = selection_of(given, summary)
     options = calibration_options(
@@ -147,8 +149,10 @@ def command(ms, terms, out, **given):
     if not report.usable:
         untouched = "; the set is left as it is" if applies else ""
         what = "nothing usable came out" if report.converged else "no solve converged"
-        reasons = f" ({counts_text(report.flagged)})" if report.converged else ""
-        raise Failed(f"{what}: all solutions in {out} are flagged{reasons}{untouched}")
+        every = len(report.useless) == len(parsed)
+        which = "" if every else f" of {', '.join(report.useless)}, without which the others are of no use,"
+        reasons = f" ({counts_text(report.flagged)})" if report.flagged else ""
+        raise Failed(f"{what}: all solutions{which} in {out} are flagged{reasons}{untouched}")
     held = [calibration.read_h5parm(file) for file in given["hold"]]
     if given["report"]:  # with the models' own scale
         found = calibration.residuals(ms, model, [*held, report.solutions], options)

@@ -13,7 +13,8 @@ _LENGTH = Quantity("length", {"m": 1.0, "km": 1e3, "lambda": -1.0, "klambda": -1
 
 
 def solver_options(function):
-    """--robust, --iterations, --tolerance-of-solution, --scale-errors, --successive, --reference."""
+    """--robust, --iterations, --scale-errors, --successive, --reference, --flag-data, --noise-per, --flag-solutions,
+    --min-fraction, --uvmin, --uvmax."""
     for option in (
         click.option("--reference", metavar="ANTENNA", help="That phases refer to; default: one with many data."),
         click.option(
@@ -28,6 +29,20 @@ def solver_options(function):
             type=click.FloatRange(min=0, min_open=True),
             metavar="DOF",
             help="Student's t with so many degrees of freedom (2 to 5 are usual): outliers do no harm.",
+        ),
+        click.option(
+            "--noise-per",
+            type=click.Choice(["baseline", "channel"]),
+            help="Find the noise of each baseline, or each channel, from its residuals (by medians), and weigh data by "
+            "it: for weights that are not 1/sigma^2.",
+        ),
+        click.option(
+            "--flag-data",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SIGMA",
+            help="Leave out visibilities that stand out by more than so many standard deviations (by medians, for each "
+            "baseline and correlation): before, by their magnitude, then by residuals, until no more are found. FLAG "
+            "stays as it is.",
         ),
         click.option(
             "--flag-solutions",
@@ -117,6 +132,8 @@ def calibration_options(given: dict, field_id, sky: str, summary: dict):
         in_turn=given["in_turn"],
         start=[one for file in given["start"] for one in calibration.read_h5parm(file)],
         flag_solutions=given["flag_solutions"] or 0.0,
+        flag_data=given["flag_data"] or 0.0,
+        noise_per=given["noise_per"] or "",
         min_fraction=given["min_fraction"],
         held=[one for file in given["hold"] for one in calibration.read_h5parm(file)],
         interpolation=given["interpolation"],

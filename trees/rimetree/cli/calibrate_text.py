@@ -82,6 +82,7 @@ def _chunk_text(report) -> str:
     if len(values) > 6:
         values = [*values[:3], "...", *values[-2:]]
     flagged = f", flagged: {counts_text(report.flagged)}" if report.flagged else ""
+    flagged += f", {report.left_out} visibilities left out" if report.left_out else ""
     others = [f"{count} {status}" for status, count in report.statuses.items() if status != "converged"]
     steps = f"{report.iterations} {'turns' if report.in_turns else 'iterations'}"
     return (
@@ -152,6 +153,7 @@ def report_text(report, terms) -> str:
             if report.normalised
             else []
         ),
+        *([f"visibilities left out, for they stand out: {report.left_out}"] if report.left_out else []),
         *([] if math.isnan(report.left) else [f"residual over data: {100 * report.left:.4g} % of the power"]),
         _noise_text(ratio),
     ]

@@ -112,12 +112,46 @@ def model_column_option(function: Callable) -> Callable:
     )(function)
 
 
+def patch_option(function: Callable) -> Callable:
+    """--patch."""
+    return click.option(
+        "--patch",
+        "patches",
+        type=NAMES,
+        metavar="NAMES",
+        help="Only these patches of the sky model (or model columns): names or patterns, e.g. A*,CasA; !CasA leaves "
+        "out. The others are not part of the model.",
+    )(function)
+
+
+def of_patches(model, patterns: Sequence[str]):
+    """A sky model or model columns, as far as patches (directions) fit; raises `Failed` where a pattern fits none."""
+    from rimetree import calibration
+    from rimetree.calibration.terms import is_among
+
+    columns = isinstance(model, calibration.ModelColumns)
+    known = list(model.columns if columns else model.patches)
+    for one in patterns:
+        if not any(is_among(name, [one.removeprefix("!")]) for name in known):
+            what = "direction" if columns else "patch"
+            raise Failed(f"there is no {what} {one.removeprefix('!')!r}; there are {', '.join(known[:20]) or 'none'}")
+    found = model.select(lambda one: is_among(one if columns else one.patch, patterns))
+    if not len(found.columns if columns else found):
+        raise Failed(f"nothing is left of the model's patches {', '.join(patterns)}")
+    return found
+
+
 def read_models(
-    summary: dict, sky: Sequence[str], sky_format: str | None, skip_unsupported: bool, model_columns: Sequence[str]
+    summary: dict,
+    sky: Sequence[str],
+    sky_format: str | None,
+    skip_unsupported: bool,
+    model_columns: Sequence[str],
+    patches: Sequence[str] | None = None,
 ):
     """As `read_model`, or {FIELD_ID: sky model} where fields have their own."""
     if len(sky) < 2 and not (sky and _of_a_field(sky[0])):
-        return read_model(sky[0] if sky else None, sky_format, skip_unsupported, model_columns)
+        return read_model(sky[0] if sky else None, sky_format, skip_unsupported, model_columns, patches)
     if model_columns:
         raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
     found: dict = {}
@@ -125,7 +159,7 @@ def read_models(
         if not _of_a_field(text):
             raise click.UsageError(f"--sky {text}: of several each must say its field, e.g. --sky 0={text}")
         names, _, file = text.partition("=")
-        model = read_sky(file, sky_format, skip_unsupported)
+        model = read_model(file, sky_format, skip_unsupported, (), patches)
         for field in chosen_fields(summary, NAMES.convert(names, None, None)) or range(len(summary["fields"])):
             if field in found:
                 raise click.UsageError(f"--sky {text}: field {field} has a model already")
@@ -137,15 +171,24 @@ def _of_a_field(text: str) -> bool:
     return "=" in text and not os.path.exists(text)
 
 
-def read_model(sky: str | None, sky_format: str | None, skip_unsupported: bool, model_columns: Sequence[str]):
-    """The sky model, or the columns, that were asked for; raises `UsageError` where it is not one of them."""
+def read_model(
+    sky: str | None,
+    sky_format: str | None,
+    skip_unsupported: bool,
+    model_columns: Sequence[str],
+    patches: Sequence[str] | None = None,
+):
+    """The sky model, or the columns, that were asked for, as far as `patches` fit; raises `UsageError` where it is not
+    one of them."""
     from rimetree import calibration
 
     if (sky is None) == (not model_columns):
         raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
     if sky is not None:
-        return read_sky(sky, sky_format, skip_unsupported)
-    return calibration.ModelColumns.parse(model_columns)
+        model = read_sky(sky, sky_format, skip_unsupported)
+    else:
+        model = calibration.ModelColumns.parse(model_columns)
+    return of_patches(model, patches) if patches else model
 
 
 def evaluation_options(function: Callable) -> Callable:

@@ -1,0 +1,62 @@
+"""Which of many magnitudes stand out, and how large their noise is: by medians, which outliers do not move."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import checked
+
+_MAD = 1.4826  # standard deviation over median of magnitudes, of a Gaussian
+_RAYLEIGH = 1 / 1.17741  # standard deviation of real and imaginary part over median of the magnitude, of complex noise
+_LEAST = 8  # values of which a median tells something
+_LEAST_NOISE = 0.01  # no variance is less than this part of the median: few data may fit exactly
+
+
+@checked
+def standing_out(size: NDArray, most_sigma: float, *, around: str) -> NDArray[np.bool_]:
+    """Which magnitudes [time, channel, ...] of a baseline stand out by more than so many standard deviations.
+
+    `around` "median": of magnitudes of visibilities, from their median over time in each channel (with fewer than 5
+    times: from that of all), scattering as the median of deviations says. "zero": of magnitudes of residuals, which are
+    those of complex noise of which the median tells the standard deviation. NaN: no datum; fewer than 8 data: none.
+    """
+    known = np.isfinite(size)
+    total = known.sum(axis=(0, 1), keepdims=True)
+    filled = np.where(known, size, np.nan).astype(float)
+    filled = np.where(total > 0, filled, 0.0)
+    if around == "zero":
+        limit = most_sigma * _RAYLEIGH * np.nanmedian(filled, axis=(0, 1), keepdims=True)
+        deviation = filled
+    else:
+        by_channel = np.where(known.sum(axis=0, keepdims=True) > 0, filled, 0.0)
+        along = by_channel if len(size) >= 5 else filled
+        middle = np.nanmedian(along, axis=0 if len(size) >= 5 else (0, 1), keepdims=True)
+        deviation = np.abs(filled - middle)
+        limit = most_sigma * _MAD * np.nanmedian(deviation, axis=(0, 1), keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return known & (deviation > limit) & (limit > 0) & (total >= _LEAST)
+
+
+@checked
+def variances(sizes: dict[tuple[int, int], NDArray], per: str) -> dict[tuple[int, int], NDArray[np.float64]]:
+    """{baseline: variance of real and imaginary parts, that broadcasts to [time, channel, 2, 2]}, of magnitudes of
+    residuals [time, channel, 2, 2] (NaN: no datum): one for each "baseline", or for each "channel" of all baselines.
+
+    1 where there are no data; not less than a hundredth of the median of all.
+    """
+    if per == "channel":
+        channels = np.moveaxis(np.stack(list(sizes.values())), 2, 0)
+        return dict.fromkeys(sizes, _of_rows(channels.reshape(len(channels), -1))[None, :, None, None])
+    found = _of_rows(np.stack([size.ravel() for size in sizes.values()]))
+    return {pair: np.full((1, 1, 1, 1), found[k]) for k, pair in enumerate(sizes)}
+
+
+def _of_rows(size: NDArray) -> NDArray[np.float64]:
+    known = np.isfinite(size).any(axis=1)
+    result = np.ones(len(size))
+    if known.any():
+        found = (_RAYLEIGH * np.nanmedian(size[known].astype(float), axis=1)) ** 2
+        least = _LEAST_NOISE * np.median(found)
+        result[known] = np.maximum(found, least) if least > 0 else 1.0
+    return result
