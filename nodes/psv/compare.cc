@@ -7,7 +7,7 @@
 #include "nodes/psv/adjoint/sky_adjoints.h"
 #include "nodes/psv/device/compare_solve.h"
 #include "nodes/psv/jones_operands.h"
-#include "nodes/psv/solve_group.h"
+#include "nodes/psv/planner/solve_group.h"
 #include "runtime/core/fingerprint.h"
 
 namespace rimetree::psv {
@@ -120,19 +120,16 @@ void ComparedGroup::evaluate(double slope) {
       found_.adjoint.push_back(zero_adjoints(skies_[k], wish_of(first(k)), jones[k].targets));
     return;
   }
-  const Output none;
   std::vector<ComparedTerm> terms;
   for (std::size_t k = 0; k < n_term; ++k) {
     const Node& node = first(k).inputs.node;
-    warn_of_large_cells(context_, node, largest_phase_change(skies_[k].extent, channels, rows_->rows[k].rows));
-    DeviceProblem problem{{skies_[k], channels, rows_->rows[k].rows, jones[k]}, none};
-    problem.owner = static_cast<std::uint64_t>(node.index());
-    problem.version = version_of(skies_[k]);
-    terms.push_back({problem, wish_of(first(k))});
+    const Rows& rows = rows_->rows[k].rows;
+    warn_of_large_cells(context_, node, largest_phase_change(skies_[k].extent, channels, rows));
+    const auto owner = static_cast<std::uint64_t>(node.index());
+    terms.push_back({{skies_[k], channels, rows, jones[k], owner, version_of(skies_[k])}, wish_of(first(k))});
   }
   const ComparedData data{version_, [this](auto... arguments) { write(arguments...); }};
-  found_ = compare_on_devices(terms, data, slope, tolerance_of(first(0).inputs.request), context_.devices,
-                              context_.threads, context_.cancellation);
+  found_ = compare_on_devices(terms, data, slope, tolerance_of(first(0).inputs.request), machine_of(context_));
   context_.notes.add("psv-device-chi-square", "PSV: " + found_.report);
 }
 

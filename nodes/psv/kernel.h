@@ -128,6 +128,9 @@ struct Rows {
   const double* exposure_s = nullptr;                        ///< [row]; null: no time smearing
   bool smear_time = true, smear_frequency = true;            ///< switches on top of the above
   const std::int32_t *baseline = nullptr, *time = nullptr;   ///< [row]; read only where there are Jones terms
+
+  bool is_smeared_in_time() const { return du != nullptr && exposure_s != nullptr && smear_time; }
+  bool is_smeared_in_frequency() const { return du != nullptr && smear_frequency; }
 };
 
 /// Where derivatives with respect to the elements of Jones terms go: to places in one array that lie to each other as

@@ -9,8 +9,8 @@
 
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
+#include "nodes/psv/planner/solve_group.h"
 #include "nodes/psv/sky_input.h"
-#include "nodes/psv/solve_group.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/stopwatch.h"
 
@@ -142,11 +142,10 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
   if (!is_derivative) warn_of_large_cells(context, first.node, largest_phase_change(sky.extent, channels, rows));
 
   const Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
-  const SkyName name{first.node, owner_of(first, sum), packed->version};
-  DeviceTarget stays = device_target(context, name.owner, rows, n_times, n_channel);
+  const RowsProblem problem{{sky, channels, rows, jones, owner_of(first, sum), packed->version, ends}, input, output};
+  DeviceTarget stays = device_target(context, problem.owner, rows, n_times, n_channel);
   context.split.changed_seconds += watch.lap();
-  solve_group(context, name, {{sky, channels, rows, jones}, input, output},
-              is_derivative ? kSmallestTolerance : tolerance_of(first.request), ends, stays);
+  solve_group(context, first.node, problem, is_derivative ? kSmallestTolerance : tolerance_of(first.request), stays);
   for (std::size_t i = 0; i < group.size(); ++i) {
     const std::size_t bytes = targets[i].bytes();
     if (stays.is_filled)

@@ -14,13 +14,13 @@
 #include <random>
 #include <vector>
 
-#include "nodes/psv/adjoint/pull_back.h"
 #include "nodes/psv/compare.h"
-#include "nodes/psv/device/device_solve.h"
 #include "nodes/psv/general/devices.h"
 #include "nodes/psv/linear_sums.h"
 #include "nodes/psv/operands.h"
 #include "nodes/psv/packed_skies.h"
+#include "nodes/psv/planner/device_solve.h"
+#include "nodes/psv/pull_back.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/repeated_terms.h"
 #include "nodes/psv/verify.h"

@@ -1,7 +1,9 @@
 // What a sum is over: the same for values, derivatives and adjoints, on the host and on devices, by any method.
 #pragma once
 
+#include "nodes/psv/ends.h"
 #include "nodes/psv/kernel.h"
+#include "nodes/psv/packed_skies.h"
 
 namespace rimetree::psv {
 
@@ -11,6 +13,17 @@ struct Summed {
   const Channels& channels;
   const Rows& rows;
   const JonesTerms& jones;
+  // For devices: what is there in this version is not copied again, and who the antennas of the baselines are.
+  std::uint64_t owner = 0;  ///< tells the skies of a node, and of different ones, apart
+  SkyVersion version = {};
+  BaselineEnds ends = {};
+
+  std::size_t n_channel() const { return channels.frequency_hz.size(); }
 };
+
+/// The smallest tolerance that any method meets: phases and sums in double precision leave no more.
+inline constexpr double kSmallestTolerance = 1e-12;
+/// What sums meet with phases in double and the rest in single precision.
+inline constexpr double kSingleBound = 1e-6;
 
 }  // namespace rimetree::psv

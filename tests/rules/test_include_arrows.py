@@ -29,6 +29,18 @@ MAY_INCLUDE = {
     "nodes": EVALUATION | {"runtime/solve"},
     "nodes/": EVALUATION,  # the folder of a node with several files, e.g. nodes/psv
 }
+# Rooms of nodes/psv, and which others each may include: methods know nothing of each other. The files beside the rooms
+# say what a sum is over (rooms include these), or put the node together (those include rooms).
+PSV_ROOMS = {
+    "direct": set(),
+    "delay": set(),
+    "general": set(),
+    "pipeline": set(),
+    "matrix": {"pipeline"},
+    "adjoint": {"direct"},
+    "device": {"pipeline", "adjoint"},
+    "planner": {"direct", "delay", "pipeline", "matrix", "device"},
+}
 # Headers of other libraries, and the only folders that may include them.
 WALLS = {
     r"casacore/": {"runtime/ms"},
@@ -69,17 +81,43 @@ def violations(path: str, text: str) -> list[str]:
     return found
 
 
+def psv_room(path: str) -> str | None:
+    """The room of nodes/psv that a file is in; "" beside the rooms, None elsewhere."""
+    if not path.startswith("nodes/psv/"):
+        return None
+    parts = path.split("/")
+    return parts[2] if len(parts) > 3 else ""
+
+
+def psv_violations(path: str, text: str) -> list[str]:
+    """What a file of a room of nodes/psv includes of other rooms but may not."""
+    here = psv_room(path)
+    if not here:
+        return []
+    allowed = PSV_ROOMS[here] | {here}
+    found = []
+    for header in INCLUDE.findall(text):
+        room = psv_room(header)
+        if room and room not in allowed:
+            found.append(f"{path} includes {header}: {here}/ may include {', '.join(sorted(allowed))}")
+        if room == "" and any(psv_room(h) for h in INCLUDE.findall((ROOT / header).read_text(encoding="utf-8"))):
+            found.append(f"{path} includes {header}, which puts rooms together")
+    return found
+
+
 def test_there_is_something_to_check():
     assert {folder_of(str(p.relative_to(ROOT))) for p in SOURCES} <= set(MAY_INCLUDE) | {
         "nodes/psv",
         "nodes/correlator",
     }
     assert len(SOURCES) > 50
+    assert {psv_room(str(p.relative_to(ROOT))) for p in SOURCES} == set(PSV_ROOMS) | {"", None}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_includes_follow_the_arrows(path):
-    assert not violations(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+    name, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+    assert not violations(name, text) + psv_violations(name, text)
 
 
 def test_only_files_for_gpus_need_a_cuda_toolkit():
@@ -123,7 +161,7 @@ def test_project_headers_are_found_from_the_root():
         ("nodes/psv/psv.cc", "nodes/add.h"),
         ("nodes/spigot.cc", "runtime/ms/run.h"),
         ("nodes/spigot.cc", "casacore/ms/MeasurementSets.h"),
-        ("nodes/psv/device/device_solve.cc", "cuda_runtime.h"),
+        ("nodes/psv/planner/device_solve.cc", "cuda_runtime.h"),
         ("nodes/add.cu", "boost/dll.hpp"),
         ("runtime/evaluate/evaluator.cc", "Python.h"),
         ("runtime/evaluate/plan.cc", "tests/support/test_nodes.h"),
@@ -146,3 +184,18 @@ def test_a_wrong_include_is_noticed(path, header):
 )
 def test_a_right_include_passes(path, header):
     assert not violations(path, f'#include "{header}"\n')
+
+
+@pytest.mark.parametrize(
+    "path, header",
+    [
+        ("nodes/psv/device/direct.h", "nodes/psv/matrix/shape.h"),
+        ("nodes/psv/matrix/plan.h", "nodes/psv/device/direct_job.h"),
+        ("nodes/psv/matrix/plan.h", "nodes/psv/delay/delay.h"),
+        ("nodes/psv/pipeline/device_sky.h", "nodes/psv/matrix/matrix_job.h"),
+        ("nodes/psv/matrix/plan.h", "nodes/psv/planner/device_solve.h"),
+    ],
+)
+def test_methods_know_nothing_of_each_other(path, header):
+    assert psv_violations(path, f'#include "{header}"\n')
+    assert not psv_violations("nodes/psv/planner/device_solve.cc", f'#include "{header}"\n')

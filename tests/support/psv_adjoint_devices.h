@@ -9,11 +9,10 @@ namespace rimetree::testing {
 
 inline psv::SourceAdjoints pull_on(Devices& devices, const AdjointProblem& of,
                                    psv::SourceWish wish = {true, true, true}) {
-  const psv::Output none;
   Cancellation cancellation;
-  psv::DeviceAdjoints found = psv::pull_back_on_devices(
-      {of.sky, of.channels, of.ordered.rows, of.jones, none, 1e-12, 1, psv::version_of(of.sky)}, of.given(), wish,
-      devices.contexts, *devices.threads, cancellation);
+  psv::DeviceAdjoints found =
+      psv::pull_back_on_devices({of.sky, of.channels, of.ordered.rows, of.jones, 1, psv::version_of(of.sky)},
+                                of.given(), wish, {devices.contexts, *devices.threads, cancellation});
   devices.report = found.report;
   return std::move(found.sums);
 }

@@ -3,12 +3,11 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "memory/simulated_device.h"
-#include "nodes/psv/device/device_solve.h"
+#include "nodes/psv/planner/device_solve.h"
 #include "tests/support/forest_fixture.h"
 #include "tests/support/psv_case.h"
 
@@ -32,9 +31,8 @@ struct Devices {
       contexts.push_back(std::make_unique<DeviceContext>(simulated.back(), budget));
     }
   }
-  /// `tell`: changes the problem before it is solved, e.g. the method that is taken.
-  std::vector<Complex<double>> solve(const Case& c, bool single,
-                                     const std::function<void(psv::DeviceProblem&)>& tell = nullptr) {
+  std::vector<Complex<double>> solve(const Case& c, bool single, const psv::MethodWish& wish = {},
+                                     const psv::BaselineEnds& ends = {}) {
     const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
     const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
     const psv::JonesTerms jones{c.n_pair, c.jones_pairs.data(), c.options.jones >= JonesKind::kVarying};
@@ -44,9 +42,9 @@ struct Devices {
     const psv::Output output{row.data(), std::ptrdiff_t(c.n_channel())};
     const psv::Rows rows = c.psv_rows();
     Cancellation cancellation;
-    psv::DeviceProblem problem{sky, channels, rows, jones, output, single ? 1e-6 : 1e-12, 1, psv::version_of(sky)};
-    if (tell) tell(problem);
-    report = psv::solve_on_devices(problem, contexts, *threads, cancellation).report;
+    const psv::Summed of{sky, channels, rows, jones, 1, psv::version_of(sky), ends};
+    const psv::Machine machine{contexts, *threads, cancellation};
+    report = psv::solve_on_devices(of, output, single ? 1e-6 : 1e-12, machine, wish).report;
     return out;
   }
   std::vector<std::shared_ptr<memory::SimulatedDevice>> simulated;

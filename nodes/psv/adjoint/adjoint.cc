@@ -74,7 +74,7 @@ void add(SourceAdjoints& to, const SourceAdjoints& from) {
 // this depends on the threads.
 SourceAdjoints pull_back_rows(const Summed& of, const ResultAdjoints& adjoints, SourceWish wish, ThreadPool& threads,
                               Cancellation& cancellation) {
-  const auto& [sky, channels, rows, jones] = of;
+  const auto& [sky, channels, rows, jones, owner, version, ends] = of;
   SourceAdjoints sum = zero_adjoints(sky, wish, jones.targets);
   if (sky.n_source == 0 || rows.n_row == 0) return sum;
   const std::size_t n_block = sky.blocks.size();

@@ -28,7 +28,7 @@ struct RowReach {
 
 RowReach reach_of(const Rows& rows, std::size_t i, const Extent& extent) {
   RowReach reach;
-  if (rows.du != nullptr && rows.smear_time && rows.exposure_s != nullptr)
+  if (rows.is_smeared_in_time())
     reach.change = extent.bound(rows.du[i], rows.dv[i], rows.dw[i]) * std::abs(rows.exposure_s[i]);
   reach.path = extent.bound(rows.u[i], rows.v[i], rows.w[i]) + 0.5 * reach.change;
   return reach;
@@ -227,7 +227,7 @@ Band analyse_band(const Channels& c) {
 }
 
 DelayPlan plan_delay(const Summed& of, double tolerance) {
-  const auto& [sky, channels, rows, jones] = of;
+  const auto& [sky, channels, rows, jones, owner, version, ends] = of;
   DelayPlan plan;
   plan.band = analyse_band(channels);
   plan.obstacle = plan.band.obstacle;

@@ -19,12 +19,12 @@
 
 #include "nodes/psv/delay/fourier.h"
 #include "nodes/psv/delay/gridding.h"
+#include "nodes/psv/exposure_rule.h"
 #include "nodes/psv/summed.h"
 #include "runtime/math/double_double.h"
 
 namespace rimetree::psv {
 
-inline constexpr int kMaxExposureNodes = 24;      ///< nodes of the rule for time smearing
 inline constexpr int kMaxTerms = 40;              ///< of the series in frequency, spectra and tapers together
 inline constexpr std::size_t kDelayBlock = 64;    ///< sources prepared at a time
 inline constexpr std::size_t kDelayTile = 128;    ///< channels finished at a time
@@ -126,18 +126,6 @@ void evaluate_delay_rows(const DelayPlan& plan, const Rows& rows, std::size_t ro
                          const DelayWorkspace& workspace, const Output& out);
 
 // --------------------------------------------------------------------------------- parts, with their proven bounds
-
-/// Gauss-Legendre rule on [-1, 1] whose weights sum to 1, i.e. for means.
-struct ExposureRule {
-  double node[kMaxExposureNodes], weight[kMaxExposureNodes];
-};
-const ExposureRule& exposure_rule(int n_node);
-
-/// Bound of |mean of exp(i a t) over [-1, 1] - its rule of n nodes|: 2^(2n) n!^4 / ((2n+1) (2n)!^3) a^(2n) (Davis &
-/// Rabinowitz 1984, Methods of Numerical Integration, eq. 2.7.12, with half the length of the interval).
-double exposure_rule_error(int n_node, double a_rad);
-/// The largest a at which that bound is `error`.
-double exposure_rule_limit(int n_node, double error);
 
 /// Chebyshev coefficients from values at the Chebyshev points of [-1, 1], [term][point]; made once per number.
 const std::vector<double>& chebyshev_matrix(int n_term);

@@ -34,11 +34,11 @@ DelayJob delay_job(const DelayPlan& plan, const Rows& rows, std::size_t row, con
   job.past_caches = plan.rows.size() * plan.band.n_channel * 4 * sizeof(Complex<double>) > kCachedBytes;
   job.n_term = plan.sky.n_term;
   job.u = rows.u[row], job.v = rows.v[row], job.w = rows.w[row];
-  if (rows.du != nullptr && rows.smear_time && rows.exposure_s != nullptr) {
+  if (rows.is_smeared_in_time()) {
     const double exposure = rows.exposure_s[row];
     job.du = rows.du[row] * exposure, job.dv = rows.dv[row] * exposure, job.dw = rows.dw[row] * exposure;
   }
-  if (rows.du != nullptr && rows.smear_frequency) {
+  if (rows.is_smeared_in_frequency()) {
     job.width_per_metre = plan.band.width_hz / kSpeedOfLight_m_s;
     // A level's delays are known, in turns per channel spacing.
     const double turns = plan.levels[how.level].step == 1 ? 1e300 : kLargestKappa / double(plan.levels[how.level].step);

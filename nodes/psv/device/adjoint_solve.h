@@ -3,7 +3,7 @@
 #pragma once
 
 #include "nodes/psv/adjoint/adjoint.h"
-#include "nodes/psv/device/device_solve.h"
+#include "nodes/psv/pipeline/pipeline.h"
 
 namespace rimetree::psv {
 
@@ -13,10 +13,8 @@ struct DeviceAdjoints {
 };
 
 /// What pull_back_rows() gives. Where memory is short it cuts smaller chunks; throws memory::OutOfMemory where not even
-/// the smallest fits, and Cancelled. `output` and `tolerance` of the problem mean nothing here: it is done in double
-/// precision. Same input, devices and budget: same bits.
-DeviceAdjoints pull_back_on_devices(const DeviceProblem& problem, const ResultAdjoints& adjoints, SourceWish wish,
-                                    std::span<const std::unique_ptr<DeviceContext>> devices, ThreadPool& threads,
-                                    Cancellation& cancellation);
+/// the smallest fits, and Cancelled. It is done in double precision. Same input, devices and budget: same bits.
+DeviceAdjoints pull_back_on_devices(const Summed& of, const ResultAdjoints& adjoints, SourceWish wish,
+                                    const Machine& machine);
 
 }  // namespace rimetree::psv

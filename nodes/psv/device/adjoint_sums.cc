@@ -61,11 +61,11 @@ std::size_t bytes_of(std::int64_t n_double) { return sizeof(double) * static_cas
 
 }  // namespace
 
-void add_adjoint_costs(const DeviceProblem& p, const PackedProblem& packed, DeviceCosts& costs) {
-  const std::size_t n_plane = p.sky.planes.size(), n_run = packed.channels.runs.size();
+void add_adjoint_costs(const Summed& of, const PackedProblem& packed, DeviceCosts& costs) {
+  const std::size_t n_plane = of.sky.planes.size(), n_run = packed.channels.runs.size();
   costs.visibility_beside += 64;
   // Sums and those of at least one portion. Blocks have as many lanes as there is room for.
-  if (goes_by_sides(p, packed)) {
+  if (goes_by_sides(of, packed)) {
     const auto n_total = static_cast<std::size_t>(n_side(packed, false) + n_side(packed, true));
     const bool vary = packed.jones_vary();
     costs.source += sizeof(double) * (1 + n_run) * 6;
@@ -76,20 +76,20 @@ void add_adjoint_costs(const DeviceProblem& p, const PackedProblem& packed, Devi
                      costs.n_channel;
     return;
   }
-  const bool spectra = p.sky.n_weight_channel > 1;
+  const bool spectra = of.sky.n_weight_channel > 1;
   costs.source += sizeof(double) * (1 + n_run) * ((spectra ? 0 : n_plane) + 6);
   if (spectra) costs.source_channel += sizeof(double) * n_plane * (1 + std::size_t{DeviceShape::kThreads});
 }
 
 DeviceAdjointJob AdjointSums::job_of(const AdjointRows& rows, std::size_t begin, std::size_t end) const {
   DeviceAdjointJob job;
-  job.sum = direct_job(p_, sky_.packed(), sky_, rows.rows, begin, end);
+  job.sum = direct_job(sky_, rows.rows, begin, end);
   job.adjoint = rows.d_adjoint;
   job.row_stride = static_cast<std::int32_t>(rows.row_stride);
   job.positions = wish_.positions;
   job.shapes = wish_.shapes && job.sum.taper();
-  job.weights = wish_.weights || p_.jones.targets.any();
-  if (goes_by_sides(p_, sky_.packed())) job.piece = rows.sides[0].d_piece;
+  job.weights = wish_.weights || of_.jones.targets.any();
+  if (goes_by_sides(of_, sky_.packed())) job.piece = rows.sides[0].d_piece;
   job.count_sums();
   choose_sources(job);
   return job;
@@ -153,7 +153,7 @@ void AdjointSums::add_sides(const DeviceAdjointJob& from, const Handle& total) {
 void AdjointSums::pull_side(DeviceAdjointJob job, const DeviceSideRows& rows, bool right, Totals& totals) {
   job.order = rows.d_order, job.piece = rows.d_piece;
   job.right = right;
-  job.weights = p_.jones.targets.any() || (wish_.weights && !right);
+  job.weights = of_.jones.targets.any() || (wish_.weights && !right);
   if (right) job.positions = job.shapes = false;
   job.count_sums();
   if (job.n_sum == 0 && !job.weights) return;
@@ -172,7 +172,7 @@ void AdjointSums::pull_side(DeviceAdjointJob job, const DeviceSideRows& rows, bo
 
 void AdjointSums::add(const AdjointRows& rows) {
   if (rows.rows.n_row == 0) return;
-  for_each_chunk(p_.sky, chunk_sources_, [&](std::size_t begin, std::size_t end) {
+  for_each_chunk(of_.sky, chunk_sources_, [&](std::size_t begin, std::size_t end) {
     DeviceAdjointJob job = job_of(rows, begin, end);
     if (job.n_sum == 0 && !job.weights) return;
     Totals& totals = totals_of(job, begin);
@@ -189,7 +189,7 @@ void AdjointSums::add(const AdjointRows& rows) {
 }
 
 void AdjointSums::collect(const Totals& totals) {
-  const Sky<double>& sky = p_.sky;
+  const Sky<double>& sky = of_.sky;
   const std::size_t n_plane = sky.planes.size(), n_channel = sky.n_weight_channel;
   const ProductRange& range = totals.range;
   const std::vector<double> sums = download(arrays(), totals.sums),

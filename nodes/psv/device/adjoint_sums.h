@@ -13,7 +13,7 @@
 namespace rimetree::psv {
 
 /// Adds to costs what the adjoint needs besides: sums, and those of blocks on their way to be added up.
-void add_adjoint_costs(const DeviceProblem& problem, const PackedProblem& packed, DeviceCosts& costs);
+void add_adjoint_costs(const Summed& of, const PackedProblem& packed, DeviceCosts& costs);
 
 /// Rows whose conjugate adjoints are on the device; `d_out` of the rows is not used.
 struct AdjointRows {
@@ -28,10 +28,10 @@ class AdjointSums {
   /// `chunk_sources`: sources per launch.
   AdjointSums(DeviceSky<double>& sky, SourceWish wish, std::size_t chunk_sources)
       : sky_(sky),
-        p_(sky.problem()),
+        of_(sky.summed()),
         wish_(wish),
         chunk_sources_(chunk_sources),
-        sums_(zero_adjoints(p_.sky, wish, p_.jones.targets)) {}
+        sums_(zero_adjoints(of_.sky, wish, of_.jones.targets)) {}
 
   /// Queues the work on some rows.
   void add(const AdjointRows& rows);
@@ -59,7 +59,7 @@ class AdjointSums {
   void collect(const Totals& totals);
 
   DeviceSky<double>& sky_;
-  const DeviceProblem& p_;
+  const Summed& of_;
   SourceWish wish_;
   std::size_t chunk_sources_;
   SourceAdjoints sums_;

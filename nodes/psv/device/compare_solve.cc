@@ -4,7 +4,6 @@
 
 #include "nodes/psv/device/adjoint_launch.h"
 #include "nodes/psv/device/adjoint_sums.h"
-#include "nodes/psv/planner.h"
 
 namespace rimetree::psv {
 namespace {
@@ -16,7 +15,7 @@ enum class ComparedRole : std::uint64_t { kRows = 100, kData, kWeights, kLeftSid
 
 double largest_reach(std::span<const ComparedTerm> terms) {
   double reach = 0;
-  for (const ComparedTerm& term : terms) reach = std::max(reach, reach_of(term.problem.sky, term.problem.rows));
+  for (const ComparedTerm& term : terms) reach = std::max(reach, reach_of(term.sky, term.rows));
   return reach;
 }
 
@@ -27,15 +26,14 @@ class CompareMethod final : public DeviceMethod {
   CompareMethod(std::span<const ComparedTerm> terms, const ComparedData& data, double slope, ThreadPool& threads)
       : terms_(terms), data_(data), slope_(slope), threads_(threads) {
     // Channels are regular for all terms or for none: they share visibilities.
-    const DeviceChannels channels = device_channels(terms.front().problem.channels, largest_reach(terms));
-    for (const ComparedTerm& term : terms) packed_.emplace_back(term.problem, channels);
+    const DeviceChannels channels = device_channels(terms.front().channels, largest_reach(terms));
+    for (const ComparedTerm& term : terms) packed_.emplace_back(term, channels);
   }
 
   DeviceCosts costs() const override;
   std::span<const DeviceRun> runs() const override { return packed_.front().channels.runs; }
   bool gives_visibilities() const override { return false; }
-  void open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
-            bool channels_are_cut) override;
+  void open(DeviceSpan devices, const DeviceChunks& chunks, bool channels_are_cut) override;
   std::size_t fill(DeviceSlot&) override { return 0; }
   void compute(std::size_t device, DeviceSlot& slot) override;
   ComparisonResult finish();
@@ -53,8 +51,8 @@ class CompareMethod final : public DeviceMethod {
         return *own;
     }
   };
-  struct Lane {
-    explicit Lane(DeviceContext& device) : context(device) {}
+  struct OnDevice {
+    explicit OnDevice(DeviceContext& device) : context(device) {}
     DeviceContext& context;
     std::vector<TermSky> terms;
     Handle total;
@@ -65,15 +63,15 @@ class CompareMethod final : public DeviceMethod {
   Handle rows_of(DeviceContext& context, const DeviceSlot& slot, std::size_t term);
   Handle sides_of(DeviceContext& context, const DeviceSlot& slot, std::size_t term, bool right);
   std::vector<DeviceRow> make_rows(const DeviceSlot& slot, std::size_t term) const;
-  void compare(Lane& lane, const DeviceSlot& slot);
-  void pull(Lane& lane, const DeviceSlot& slot, std::size_t term, const DirectRows& rows);
+  void compare(OnDevice& on, const DeviceSlot& slot);
+  void pull(OnDevice& on, const DeviceSlot& slot, std::size_t term, const DirectRows& rows);
 
   std::span<const ComparedTerm> terms_;
   const ComparedData& data_;
   double slope_;
   ThreadPool& threads_;
   std::vector<PackedProblem> packed_;  // by term
-  std::vector<Lane> lanes_;            // by device
+  std::vector<OnDevice> devices_;      // [device]
   std::size_t chunk_sources_ = 0;
 };
 
@@ -81,16 +79,16 @@ template <class T>
 DeviceCosts CompareMethod<T>::costs() const {
   DeviceCosts all;
   for (std::size_t i = 0; i < terms_.size(); ++i) {
-    const DeviceProblem& problem = terms_[i].problem;
-    DeviceCosts costs = packed_[i].costs<double>(problem);
-    add_adjoint_costs(problem, packed_[i], costs);
+    const ComparedTerm& term = terms_[i];
+    DeviceCosts costs = packed_[i].costs<double>(term);
+    add_adjoint_costs(term, packed_[i], costs);
     if (sizeof(T) < sizeof(double)) costs.source += costs.source;  // weights in both precisions
     all.n_source = std::max(all.n_source, costs.n_source);
     all.n_row = costs.n_row, all.n_channel = costs.n_channel, all.longest_run = costs.longest_run;
     all.fixed += costs.fixed;
     all.source += costs.source;
     all.source_channel += costs.source_channel;
-    all.row_beside += sizeof(DeviceRow) + (goes_by_sides(problem, packed_[i]) ? kSideRowBytes : 0);
+    all.row_beside += sizeof(DeviceRow) + (goes_by_sides(term, packed_[i]) ? kSideRowBytes : 0);
     all.visibility_beside = std::max(all.visibility_beside, costs.visibility_beside + sizeof(Complex<double>) * 4);
   }
   all.fixed += 2 * sizeof(double);
@@ -101,22 +99,21 @@ DeviceCosts CompareMethod<T>::costs() const {
 }
 
 template <class T>
-void CompareMethod<T>::open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
-                            bool channels_are_cut) {
+void CompareMethod<T>::open(DeviceSpan devices, const DeviceChunks& chunks, bool channels_are_cut) {
   chunk_sources_ = chunks.sources;
-  lanes_.clear();
+  devices_.clear();
   for (const auto& device : devices) {
-    Lane& lane = lanes_.emplace_back(*device);
+    OnDevice& on = devices_.emplace_back(*device);
     for (std::size_t i = 0; i < terms_.size(); ++i) {
-      const DeviceProblem& problem = terms_[i].problem;
-      const bool keep = chunks.sources >= problem.sky.n_source && !(channels_are_cut && packed_[i].jones_vary());
-      TermSky& sky = lane.terms.emplace_back();
-      sky.wide = std::make_unique<DeviceSky<double>>(problem, packed_[i], *device, threads_, keep);
+      const ComparedTerm& term = terms_[i];
+      const bool keep = chunks.sources >= term.sky.n_source && !(channels_are_cut && packed_[i].jones_vary());
+      TermSky& sky = on.terms.emplace_back();
+      sky.wide = std::make_unique<DeviceSky<double>>(term, packed_[i], *device, threads_, keep);
       if constexpr (!std::is_same_v<T, double>)
-        sky.own = std::make_unique<DeviceSky<T>>(problem, packed_[i], *device, threads_, keep);
-      sky.sums = std::make_unique<AdjointSums>(*sky.wide, terms_[i].wish, chunks.sources);
+        sky.own = std::make_unique<DeviceSky<T>>(term, packed_[i], *device, threads_, keep);
+      sky.sums = std::make_unique<AdjointSums>(*sky.wide, term.wish, chunks.sources);
     }
-    lane.total = device->arrays().scratch(2 * sizeof(double));
+    on.total = device->arrays().scratch(2 * sizeof(double));
   }
 }
 
@@ -128,8 +125,7 @@ Handle CompareMethod<T>::resident(DeviceContext& context, ComparedRole role, con
   const auto first_channel = static_cast<std::uint64_t>(slot.range->first_channel);
   // The data of one time-slot group do not replace those of another: in a fit to several they are all looked at again.
   const std::uint64_t whose = mix(data_.version, static_cast<std::uint64_t>(role) + (term << 8));
-  const std::uint64_t owner =
-      mix(mix(mix(whose, terms_.front().problem.owner), std::uint64_t{slot.first_row}), first_channel);
+  const std::uint64_t owner = mix(mix(mix(whose, terms_.front().owner), std::uint64_t{slot.first_row}), first_channel);
   const memory::ArrayKey key{owner, mix(std::uint64_t{slot.n_row}, static_cast<std::uint64_t>(slot.range->count))};
   if (Handle there = context.arrays().get_if_there(key)) return there;
   const auto values = make();
@@ -151,28 +147,28 @@ template <class T>
 std::vector<DeviceRow> CompareMethod<T>::make_rows(const DeviceSlot& slot, std::size_t term) const {
   std::vector<DeviceRow> rows;
   for (std::size_t r = slot.first_row; r < slot.first_row + slot.n_row; ++r)
-    rows.push_back(device_row(terms_[term].problem.rows, packed_[term].jones, r));
+    rows.push_back(device_row(terms_[term].rows, packed_[term].jones, r));
   return rows;
 }
 
 template <class T>
 void CompareMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
-  Lane& lane = lanes_[device];
+  OnDevice& on = devices_[device];
   std::vector<Handle> handles;
   std::vector<DirectRows> rows;
   for (std::size_t i = 0; i < terms_.size(); ++i) {
-    handles.push_back(rows_of(lane.context, slot, i));
+    handles.push_back(rows_of(on.context, slot, i));
     rows.push_back({handles.back().template as<const DeviceRow>(), slot.n_row, slot.range,
                     slot.d_out.template as<Complex<double>>()});
-    launch_sum(terms_[i].problem, packed_[i], lane.terms[i].model(), rows.back(), chunk_sources_, i > 0);
+    launch_sum(on.terms[i].model(), rows.back(), chunk_sources_, i > 0);
   }
-  compare(lane, slot);
-  for (std::size_t i = 0; i < terms_.size(); ++i) pull(lane, slot, i, rows[i]);
+  compare(on, slot);
+  for (std::size_t i = 0; i < terms_.size(); ++i) pull(on, slot, i, rows[i]);
 }
 
 /// Residuals and chi-square of a chunk, and conjugate adjoints in place of its visibilities.
 template <class T>
-void CompareMethod<T>::compare(Lane& lane, const DeviceSlot& slot) {
+void CompareMethod<T>::compare(OnDevice& on, const DeviceSlot& slot) {
   const auto count = static_cast<std::size_t>(slot.range->count), n = 4 * slot.n_row * count;
   std::vector<Complex<double>> data;
   std::vector<double> weight;
@@ -182,9 +178,9 @@ void CompareMethod<T>::compare(Lane& lane, const DeviceSlot& slot) {
     data_.write(slot.first_row, slot.n_row, static_cast<std::size_t>(slot.range->first_channel), count, data.data(),
                 weight.data());
   };
-  const Handle d_data = resident(lane.context, ComparedRole::kData, slot, 0, [&] { return write(), std::span(data); });
+  const Handle d_data = resident(on.context, ComparedRole::kData, slot, 0, [&] { return write(), std::span(data); });
   const Handle d_weight =
-      resident(lane.context, ComparedRole::kWeights, slot, 0, [&] { return write(), std::span(weight); });
+      resident(on.context, ComparedRole::kWeights, slot, 0, [&] { return write(), std::span(weight); });
   DeviceCompareJob job;
   job.data = d_data.template as<const Complex<double>>();
   job.weight = d_weight.template as<const double>();
@@ -192,73 +188,71 @@ void CompareMethod<T>::compare(Lane& lane, const DeviceSlot& slot) {
   job.n_row = static_cast<std::int32_t>(slot.n_row);
   job.n_channel = job.n_out_channel = slot.range->count;
   job.slope = slope_;
-  job.accumulate = lane.any;
-  const Handle partial = lane.context.arrays().scratch(2 * sizeof(double) * static_cast<std::size_t>(job.n_block()));
+  job.accumulate = on.any;
+  const Handle partial = on.context.arrays().scratch(2 * sizeof(double) * static_cast<std::size_t>(job.n_block()));
   job.partial = partial.template as<double>();
-  job.total = lane.total.template as<double>();
-  launch(lane.context.compute(), job);
-  lane.any = true;
+  job.total = on.total.template as<double>();
+  launch(on.context.compute(), job);
+  on.any = true;
 }
 
 template <class T>
-void CompareMethod<T>::pull(Lane& lane, const DeviceSlot& slot, std::size_t term, const DirectRows& rows) {
-  const Sky<double>& sky = terms_[term].problem.sky;
+void CompareMethod<T>::pull(OnDevice& on, const DeviceSlot& slot, std::size_t term, const DirectRows& rows) {
+  const Sky<double>& sky = terms_[term].sky;
   const auto count = static_cast<std::size_t>(slot.range->count), n_plane = sky.planes.size();
   AdjointRows pulled{rows, rows.d_out, 4 * count, {}};
   Handle sides[2];
-  if (goes_by_sides(terms_[term].problem, packed_[term]))
+  if (goes_by_sides(terms_[term], packed_[term]))
     for (const bool right : {false, true}) {
-      sides[right] = sides_of(lane.context, slot, term, right);
+      sides[right] = sides_of(on.context, slot, term, right);
       pulled.sides[right] = {sides[right].data(), sides[right].bytes(), slot.n_row};
     }
-  if (n_plane == 8) return lane.terms[term].sums->add(pulled);
+  if (n_plane == 8) return on.terms[term].sums->add(pulled);
   DevicePlanesJob job;
   job.correlations = rows.d_out;
   job.n_row = static_cast<std::int32_t>(slot.n_row);
   job.n_channel = slot.range->count;
   job.n_plane = static_cast<std::int32_t>(n_plane);
   std::copy(sky.planes.begin(), sky.planes.end(), job.plane);
-  const Handle planes = lane.context.arrays().scratch(sizeof(Complex<double>) * n_plane * slot.n_row * count);
+  const Handle planes = on.context.arrays().scratch(sizeof(Complex<double>) * n_plane * slot.n_row * count);
   job.planes = planes.template as<Complex<double>>();
-  launch(lane.context.compute(), job);
+  launch(on.context.compute(), job);
   pulled.d_adjoint = job.planes, pulled.row_stride = n_plane * count;
-  lane.terms[term].sums->add(pulled);
+  on.terms[term].sums->add(pulled);
 }
 
 /// Device by device, in their order.
 template <class T>
 ComparisonResult CompareMethod<T>::finish() {
   ComparisonResult result;
-  for (const auto& [problem, wish] : terms_)
-    result.adjoint.push_back(zero_adjoints(problem.sky, wish, problem.jones.targets));
-  for (Lane& lane : lanes_) {
-    if (!lane.any) continue;
+  for (const ComparedTerm& term : terms_)
+    result.adjoint.push_back(zero_adjoints(term.sky, term.wish, term.jones.targets));
+  for (OnDevice& on : devices_) {
+    if (!on.any) continue;
     double total[2];
-    lane.context.arrays().download(lane.total, std::as_writable_bytes(std::span(total)));
+    on.context.arrays().download(on.total, std::as_writable_bytes(std::span(total)));
     result.chi_square += total[0];
     result.lost += total[1];
-    for (std::size_t i = 0; i < terms_.size(); ++i) add(result.adjoint[i], lane.terms[i].sums->finish());
+    for (std::size_t i = 0; i < terms_.size(); ++i) add(result.adjoint[i], on.terms[i].sums->finish());
   }
   return result;
 }
 
 template <class T>
 ComparisonResult compare_as(std::span<const ComparedTerm> terms, const ComparedData& data, double slope,
-                            std::span<const std::unique_ptr<DeviceContext>> devices, ThreadPool& threads,
-                            Cancellation& cancellation) {
-  const DeviceProblem& first = terms.front().problem;
-  CompareMethod<T> method(terms, data, slope, threads);
-  const std::size_t n_channel = first.channels.frequency_hz.size();
-  const DeviceOutcome done = run_on_devices(method, Output{}, n_channel, devices, threads, cancellation);
+                            const Machine& machine) {
+  const Summed& first = terms.front();
+  CompareMethod<T> method(terms, data, slope, machine.threads);
+  const DeviceOutcome done = run_on_devices(method, Output{}, first.n_channel(), machine);
   ComparisonResult result = method.finish();
   std::size_t n_source = 0;
-  for (const ComparedTerm& term : terms) n_source += term.problem.sky.n_source;
+  for (const ComparedTerm& term : terms) n_source += term.sky.n_source;
   char text[400];
   std::snprintf(
       text, sizeof text,
       "chi-square and its derivatives of %zu sources, %zu rows, %zu channels on %s, in chunks of %zu sources, "
       "%zu rows and %zu channels%s",
-      n_source, first.rows.n_row, n_channel, devices.front()->device().name().c_str(), done.chunks.sources,
+      n_source, first.rows.n_row, first.n_channel(), machine.first().device().name().c_str(), done.chunks.sources,
       done.chunks.rows, done.chunks.channels, done.n_retry > 0 ? "; memory was short" : "");
   result.report = text;
   return result;
@@ -267,10 +261,9 @@ ComparisonResult compare_as(std::span<const ComparedTerm> terms, const ComparedD
 }  // namespace
 
 ComparisonResult compare_on_devices(std::span<const ComparedTerm> terms, const ComparedData& data, double slope,
-                                    double tolerance, std::span<const std::unique_ptr<DeviceContext>> devices,
-                                    ThreadPool& threads, Cancellation& cancellation) {
-  if (tolerance >= kSingleBound) return compare_as<float>(terms, data, slope, devices, threads, cancellation);
-  return compare_as<double>(terms, data, slope, devices, threads, cancellation);
+                                    double tolerance, const Machine& machine) {
+  if (tolerance >= kSingleBound) return compare_as<float>(terms, data, slope, machine);
+  return compare_as<double>(terms, data, slope, machine);
 }
 
 }  // namespace rimetree::psv

@@ -5,14 +5,13 @@
 #include <functional>
 
 #include "nodes/psv/adjoint/adjoint.h"
-#include "nodes/psv/device/device_solve.h"
+#include "nodes/psv/pipeline/pipeline.h"
 
 namespace rimetree::psv {
 
 /// A sum that is part of the model. All terms have the same channels, and rows of the same visibilities in the same
-/// order; `output` and `tolerance` of the problem mean nothing here.
-struct ComparedTerm {
-  DeviceProblem problem;
+/// order.
+struct ComparedTerm : Summed {
   SourceWish wish;
 };
 
@@ -35,7 +34,6 @@ struct ComparisonResult {
 /// cuts smaller chunks; throws memory::OutOfMemory where not even the smallest fits, and Cancelled. Same input, devices
 /// and budget: same bits.
 ComparisonResult compare_on_devices(std::span<const ComparedTerm> terms, const ComparedData& data, double slope,
-                                    double tolerance, std::span<const std::unique_ptr<DeviceContext>> devices,
-                                    ThreadPool& threads, Cancellation& cancellation);
+                                    double tolerance, const Machine& machine);
 
 }  // namespace rimetree::psv

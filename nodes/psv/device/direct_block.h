@@ -37,18 +37,6 @@ RT_HD inline TilePlace tile_place(int n_tile, int tile) {
   return {(half_tiles < 0 ? -half_tiles : half_tiles) / 2, half_tiles < 0};
 }
 
-/// From the two in the middle of a tile to all of its channels, by x_{k+1} = step x_k - x_{k-1}: three steps lose less
-/// than ten units in the last place.
-template <class X, class T>
-RT_HD void step_outwards(T step, X (&x)[DeviceShape::kChannels]) {
-  constexpr int kHalf = DeviceShape::kChannels / 2;
-  RT_UNROLL
-  for (int k = 1; k < kHalf; ++k) {
-    x[kHalf + k] = step * x[kHalf + k - 1] - x[kHalf + k - 2];
-    x[kHalf - 1 - k] = step * x[kHalf - k] - x[kHalf + 1 - k];
-  }
-}
-
 /// Phasor in the middle of a tile.
 template <class T, bool kGeneral, int kThreads>
 RT_HD Complex<T> tile_middle(const Staged<T, kGeneral, kThreads>& from, int pair, TilePlace place) {

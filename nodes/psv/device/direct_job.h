@@ -2,63 +2,9 @@
 // host code that takes its place in tests.
 #pragma once
 
-#include <cstdint>
-
-#include "nodes/psv/kernel.h"
-#include "nodes/psv/layout.h"
-#include "runtime/math/complex.h"
+#include "nodes/psv/pipeline/arrays.h"
 
 namespace rimetree::psv {
-
-/// Sizes of the direct kernel. A thread has `kChannels` channels of one row; a block has some threads: several tiles of
-/// channels of several rows. They stage as many (source, row) pairs at a time as there are threads. How many threads is
-/// chosen at run time among kThreadVariants, which are instantiated: by default, or as `rimetree bench tune` has found
-/// fastest on the device.
-struct DeviceShape {
-  static constexpr int kChannels = kTileChannels;  ///< accumulators of a thread stay in registers
-  static constexpr int kThreads = 128;             ///< by default
-  static constexpr int kThreadVariants[] = {128, 64, 256};
-  static constexpr int kMostTiles = kMaxTiles;  ///< threads side by side along a run
-  /// Room for staged pairs, padded against bank conflicts.
-  static constexpr int pairs(int threads) { return threads + kMostTiles; }
-  static constexpr int kBlockSources = psv::kBlockSources;  ///< singles are summed over so many, then doubles
-};
-
-struct DeviceSource {
-  double l, m, n_high, n_low;
-  double major_rad, minor_rad, sin_angle, cos_angle;  ///< zero for points
-};
-
-/// Channels that one block covers: a regular run (see Run), or any that are next to each other.
-struct DeviceRun {
-  std::int32_t first, count;  ///< channels
-  std::int32_t n_tile;
-  double middle_high, middle_low, half_step_high, half_step_low;  ///< turns per metre
-  double first_hz, spacing_hz, middle_hz, lowest_hz;
-  double width_per_metre;  ///< width / c
-};
-
-struct DeviceChannel {
-  double turns_high, turns_low;  ///< nu / c, turns per metre
-  double frequency_hz, width_per_metre;
-  double residual;               ///< actual minus regular frequency, over c
-  double middle_over_frequency;  ///< that of the middle of its regular run over its own
-};
-
-struct DeviceRow {
-  double u, v, w, du, dv, dw;      ///< metres; metres per second
-  double exposure;                 ///< over c, seconds per metre times seconds
-  std::int32_t left, right, time;  ///< which Jones products apply
-};
-
-/// Products of all Jones terms of one side, [product][time][channel of the launch][source][XX XY YX YY]; an axis on
-/// which none varies has stride 0.
-template <class T>
-struct DeviceJones {
-  const Complex<T>* value = nullptr;
-  std::int64_t count = 0;  ///< all values
-  std::int64_t product = 0, time = 0, channel = 0;
-};
 
 /// Arrays are device memory.
 template <class T>

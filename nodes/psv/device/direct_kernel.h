@@ -2,7 +2,7 @@
 #pragma once
 
 #include "nodes/psv/device/direct_job.h"
-#include "nodes/psv/device/with_planes.h"
+#include "nodes/psv/pipeline/with_planes.h"
 #include "runtime/device/job_launch.h"
 
 namespace rimetree::psv {

@@ -21,8 +21,9 @@ DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r) 
 }
 
 template <class T>
-DeviceJob<T> direct_job(const DeviceProblem& p, const PackedProblem& packed, DeviceSky<T>& sky, const DirectRows& rows,
-                        std::size_t begin, std::size_t end) {
+DeviceJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t begin, std::size_t end) {
+  const Summed& of = sky.summed();
+  const PackedProblem& packed = sky.packed();
   const SourceArrays<T>& arrays = sky.sources({begin, end, rows.range->first_channel, rows.range->count});
   DeviceJob<T> job;
   job.source = arrays.sources.template as<const DeviceSource>();
@@ -40,16 +41,16 @@ DeviceJob<T> direct_job(const DeviceProblem& p, const PackedProblem& packed, Dev
   job.n_channel = static_cast<std::int32_t>(packed.channels.channels.size());
   job.first_channel = rows.range->first_channel;
   job.n_out_channel = rows.range->count;
-  job.n_weight_channel = packed.jones.empty() ? static_cast<std::int32_t>(p.sky.n_weight_channel) : 1;
-  job.n_plane = packed.jones.empty() ? static_cast<std::int32_t>(p.sky.planes.size()) : 8;
+  job.n_weight_channel = packed.jones.empty() ? static_cast<std::int32_t>(of.sky.n_weight_channel) : 1;
+  job.n_plane = packed.jones.empty() ? static_cast<std::int32_t>(of.sky.planes.size()) : 8;
   job.n_weight_plane = job.n_plane;
-  if (job.n_plane <= 4) std::copy(p.sky.planes.begin(), p.sky.planes.end(), job.plane);
+  if (job.n_plane <= 4) std::copy(of.sky.planes.begin(), of.sky.planes.end(), job.plane);
   job.threads = rows.block_threads;
   job.tile_bits = std::countr_zero(static_cast<unsigned>(packed.channels.tiles));
   job.regular = packed.channels.regular;
-  job.smear_time = p.rows.du != nullptr && p.rows.exposure_s != nullptr && p.rows.smear_time;
-  job.smear_frequency = p.rows.du != nullptr && p.rows.smear_frequency;
-  for (const SourceBlock& block : p.sky.blocks)
+  job.smear_time = of.rows.is_smeared_in_time();
+  job.smear_frequency = of.rows.is_smeared_in_frequency();
+  for (const SourceBlock& block : of.sky.blocks)
     if (block.begin < end && begin < block.end) job.profile = block.profile;
   job.residual = packed.channels.residual;
   return job;
@@ -82,10 +83,10 @@ DeviceJob<T> part_of(DeviceJob<T> job, std::size_t first, std::size_t count) {
 }  // namespace
 
 template <class T>
-void launch_sum(const DeviceProblem& p, const PackedProblem& packed, DeviceSky<T>& sky, const DirectRows& rows,
-                std::size_t chunk_sources, bool accumulate) {
+void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sources, bool accumulate) {
+  const Sky<double>& sources = sky.summed().sky;
   const auto launch_range = [&](std::size_t begin, std::size_t end) {
-    const DeviceJob<T> whole = direct_job(p, packed, sky, rows, begin, end);
+    const DeviceJob<T> whole = direct_job(sky, rows, begin, end);
     const auto launch_part = [&](std::size_t first, std::size_t count, bool one_plane) {
       DeviceJob<T> job = part_of(whole, first, count);
       if (one_plane) job.n_plane = 1;
@@ -94,22 +95,18 @@ void launch_sum(const DeviceProblem& p, const PackedProblem& packed, DeviceSky<T
       accumulate = true;
     };
     const bool has_planes = whole.n_plane > 1 && whole.n_plane <= 4;
-    const std::size_t count = end - begin, n_one_plane = has_planes ? count_of_one_plane(p.sky, begin, end) : 0;
+    const std::size_t count = end - begin, n_one_plane = has_planes ? count_of_one_plane(sources, begin, end) : 0;
     if (n_one_plane < std::min(count, kLeastOnePlane) || n_one_plane == 0) return launch_part(0, count, false);
     launch_part(0, n_one_plane, true);
     if (n_one_plane < count) launch_part(n_one_plane, count - n_one_plane, false);
   };
-  for_each_chunk(p.sky, chunk_sources, launch_range);
+  for_each_chunk(sources, chunk_sources, launch_range);
   if (!accumulate) launch_range(0, 0);  // an empty sky has visibilities too: zeros
 }
 
-template DeviceJob<float> direct_job(const DeviceProblem&, const PackedProblem&, DeviceSky<float>&, const DirectRows&,
-                                     std::size_t, std::size_t);
-template DeviceJob<double> direct_job(const DeviceProblem&, const PackedProblem&, DeviceSky<double>&, const DirectRows&,
-                                      std::size_t, std::size_t);
-template void launch_sum(const DeviceProblem&, const PackedProblem&, DeviceSky<float>&, const DirectRows&, std::size_t,
-                         bool);
-template void launch_sum(const DeviceProblem&, const PackedProblem&, DeviceSky<double>&, const DirectRows&, std::size_t,
-                         bool);
+template DeviceJob<float> direct_job(DeviceSky<float>&, const DirectRows&, std::size_t, std::size_t);
+template DeviceJob<double> direct_job(DeviceSky<double>&, const DirectRows&, std::size_t, std::size_t);
+template void launch_sum(DeviceSky<float>&, const DirectRows&, std::size_t, bool);
+template void launch_sum(DeviceSky<double>&, const DirectRows&, std::size_t, bool);
 
 }  // namespace rimetree::psv

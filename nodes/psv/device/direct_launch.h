@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "nodes/psv/device/device_sky.h"
-#include "nodes/psv/device/pipeline.h"
+#include "nodes/psv/device/direct_job.h"
+#include "nodes/psv/pipeline/device_sky.h"
 
 namespace rimetree::psv {
 
@@ -30,12 +30,10 @@ struct DirectRows {
 
 /// A launch of sources [begin, end), which the sky has on the device until the next ones are asked for.
 template <class T>
-DeviceJob<T> direct_job(const DeviceProblem& problem, const PackedProblem& packed, DeviceSky<T>& sky,
-                        const DirectRows& rows, std::size_t begin, std::size_t end);
+DeviceJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t begin, std::size_t end);
 
 /// Queues the sum over all sources, in chunks of so many; `accumulate`: it is added to what is there.
 template <class T>
-void launch_sum(const DeviceProblem& problem, const PackedProblem& packed, DeviceSky<T>& sky, const DirectRows& rows,
-                std::size_t chunk_sources, bool accumulate);
+void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sources, bool accumulate);
 
 }  // namespace rimetree::psv

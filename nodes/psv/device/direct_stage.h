@@ -4,21 +4,8 @@
 #pragma once
 
 #include "nodes/psv/device/direct_job.h"
-#include "runtime/math/double_double.h"
-#include "runtime/math/jones.h"
 
 namespace rimetree::psv {
-
-/// exp(2 pi i turns), for turns within about [-1/2, 1/2].
-RT_HD inline Complex<double> turn(double turns) {
-#ifdef __CUDA_ARCH__
-  double s, c;
-  sincospi(2 * turns, &s, &c);
-  return {c, s};
-#else
-  return polar(1.0, 2 * kPi * turns);
-#endif
-}
 
 RT_HD inline Complex<double> square(Complex<double> z) { return {(z.re - z.im) * (z.re + z.im), 2 * z.re * z.im}; }
 
@@ -161,11 +148,6 @@ RT_HD inline double taper_argument(Profile profile, const DeviceSource& s, doubl
   return is_exponential(profile) && lowest_hz > 0 ? fmin(x, 80 / (lowest_hz * lowest_hz)) : x;
 }
 
-template <class T>
-RT_HD Jones<T> jones_at(const DeviceJones<T>& side, int product, int time, int channel, int source) {
-  const Complex<T>* e = side.value + product * side.product + time * side.time + channel * side.channel + 4 * source;
-  return {e[0], e[1], e[2], e[3]};
-}
 /// The two factors J_p B and J_q^H of what a row sees of a source, at a channel of the launch.
 template <class T>
 RT_HD Jones<T> left_side(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {

@@ -58,8 +58,8 @@ const std::vector<JonesChains::Chain>& chains_of(const PackedProblem& packed, bo
 
 }  // namespace
 
-bool goes_by_sides(const DeviceProblem& problem, const PackedProblem& packed) {
-  return !packed.jones.empty() && (problem.jones.targets.any() || packed.jones_vary());
+bool goes_by_sides(const Summed& of, const PackedProblem& packed) {
+  return !packed.jones.empty() && (of.jones.targets.any() || packed.jones_vary());
 }
 
 std::int32_t n_side(const PackedProblem& packed, bool right) {
@@ -90,8 +90,8 @@ std::vector<std::int32_t> side_rows(std::span<const DeviceRow> rows, const Packe
 void pull_through_terms(const DeviceSky<double>& device_sky, const ProductRange& range, bool right,
                         std::span<const double> gained, SourceWish wish, SourceAdjoints& out) {
   const PackedProblem& packed = device_sky.packed();
-  const Sky<double>& sky = device_sky.problem().sky;
-  const JonesTargets& targets = device_sky.problem().jones.targets;
+  const Sky<double>& sky = device_sky.summed().sky;
+  const JonesTargets& targets = device_sky.summed().jones.targets;
   const auto& chains = chains_of(packed, right);
   const auto n_time = static_cast<std::size_t>(axes_of(packed, right).n_time);
   const bool vary = packed.jones_vary();

@@ -7,12 +7,12 @@
 
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/device/adjoint_job.h"
-#include "nodes/psv/device/device_sky.h"
+#include "nodes/psv/pipeline/device_sky.h"
 
 namespace rimetree::psv {
 
 /// Whether a problem's adjoint goes by sides: where Jones terms have targets, and where they vary along channels.
-bool goes_by_sides(const DeviceProblem& problem, const PackedProblem& packed);
+bool goes_by_sides(const Summed& of, const PackedProblem& packed);
 
 /// How many sides there are on the left or right: products, at each time if they vary in time.
 std::int32_t n_side(const PackedProblem& packed, bool right);

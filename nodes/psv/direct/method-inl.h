@@ -37,7 +37,7 @@ template <class T>
 void load_rows(const RowsJob<T>& job, std::size_t first, std::size_t lanes, LaneRows& lane_rows) {
   const Rows& r = job.rows;
   const double* source[7] = {r.u, r.v, r.w, r.du, r.dv, r.dw, r.exposure_s};
-  const bool smear_time = r.du != nullptr && r.exposure_s != nullptr && r.smear_time;
+  const bool smear_time = r.is_smeared_in_time();
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     const std::size_t row = std::min(first + lane, r.n_row - 1);
     for (int i = 0; i < 7; ++i) job.scratch.rows[i * lanes + lane] = i < 3 || smear_time ? source[i][row] : 0.0;
@@ -84,7 +84,7 @@ Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& leve
     const int terms = series_terms(kPi * reach.change * kTileChannels * std::abs(run.spacing_hz), Bounds<T>::kSinc);
     if (terms > 0 && terms <= 5 && middle_hz(run, 0) != 0) m.narrow_terms = terms <= 3 ? 3 : 5;
   }
-  if (job.rows.du != nullptr && job.rows.smear_frequency) {
+  if (job.rows.is_smeared_in_frequency()) {
     const double band = kPi * reach.path * run.width_hz / kSpeedOfLight_m_s;
     m.bandwidth = band > Bounds<T>::kNoSmear;
     m.bandwidth_terms = series_terms(band, Bounds<T>::kSinc);

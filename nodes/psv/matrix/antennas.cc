@@ -23,7 +23,7 @@ struct Difference {
 
 Difference difference_of(const Rows& rows, std::size_t r) {
   Difference d{{rows.u[r], rows.v[r], rows.w[r], 0, 0, 0}, 0};
-  if (rows.exposure_s == nullptr || rows.du == nullptr || !rows.smear_time) return d;
+  if (!rows.is_smeared_in_time()) return d;
   d.value[3] = rows.du[r], d.value[4] = rows.dv[r], d.value[5] = rows.dw[r];
   d.exposure_s = rows.exposure_s[r];
   return d;

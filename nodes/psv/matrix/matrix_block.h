@@ -7,8 +7,8 @@
 // with the same bodies. `Unit` is what multiplies (unit.h).
 #pragma once
 
-#include "nodes/psv/device/direct_block.h"
 #include "nodes/psv/matrix/matrix_stage.h"
+#include "nodes/psv/plane_shares.h"
 
 namespace rimetree::psv {
 

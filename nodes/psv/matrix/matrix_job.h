@@ -2,8 +2,8 @@
 // code that takes its place in tests.
 #pragma once
 
-#include "nodes/psv/device/direct_job.h"
 #include "nodes/psv/matrix/shape.h"
+#include "nodes/psv/pipeline/arrays.h"
 
 namespace rimetree::psv {
 

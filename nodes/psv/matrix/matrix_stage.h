@@ -4,7 +4,6 @@
 // from the middle.
 #pragma once
 
-#include "nodes/psv/device/direct_stage.h"
 #include "nodes/psv/matrix/matrix_job.h"
 
 namespace rimetree::psv {
@@ -62,13 +61,7 @@ RT_HD void run_phasors(const MatrixJob<T>& job, const MatrixRun& run, const Matr
     const Complex<double> half = turn(reduced_turns(path, DoubleDouble<double>{run.half_step_high, run.half_step_low}));
     z[kHalf] = middle * half;
     z[kHalf - 1] = middle * conj(half);
-    // z_{k+1} = 2 cos(step) z_k - z_{k-1}: three steps from the middle lose less than ten units in the last place.
-    const double cosine = 2.0 - 4.0 * half.im * half.im;
-    RT_UNROLL
-    for (int k = 1; k < kHalf; ++k) {
-      z[kHalf + k] = cosine * z[kHalf + k - 1] - z[kHalf + k - 2];
-      z[kHalf - 1 - k] = cosine * z[kHalf - k] - z[kHalf + 1 - k];
-    }
+    step_outwards(2.0 - 4.0 * half.im * half.im, z);
   }
 }
 

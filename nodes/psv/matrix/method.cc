@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "nodes/psv/delay/delay.h"
+#include "nodes/psv/exposure_rule.h"
 #include "nodes/psv/matrix/matrix_kernel.h"
 #include "runtime/math/double_double.h"
 
@@ -59,25 +59,24 @@ std::size_t append(unsigned char* to, std::size_t& bytes, const std::vector<U>& 
 }  // namespace
 
 template <class T>
-MatrixMethod<T>::MatrixMethod(const DeviceProblem& problem, MatrixPlan plan, const MatrixVariant& variant,
-                              ThreadPool& threads)
-    : p_(problem), plan_(std::move(plan)), variant_(variant), threads_(threads), packed_(problem, {}) {
+MatrixMethod<T>::MatrixMethod(const Summed& of, MatrixPlan plan, const MatrixVariant& variant, ThreadPool& threads)
+    : SkyMethod<T>(of, {}, threads), plan_(std::move(plan)), variant_(variant) {
   packed_.brightness_in_products = true;
   sort_into_tiles(plan_, antennas_per_tile(plan_, variant_), threads);
-  DeviceChannels channels = device_channels(p_.channels, plan_.antennas.reach_m);
+  DeviceChannels channels = device_channels(of.channels, plan_.antennas.reach_m);
   for (std::size_t i = 0; i < plan_.entries.size(); ++i)
     if (i == 0 || !same_tile(plan_.entries[i - 1], plan_.entries[i], antennas_per_tile(plan_, variant_)))
       tile_begin_.push_back(i);
   // The direct kernel turns channels by what a nearly regular grid is off; here each is made from its paths.
   regular_ = channels.regular && !channels.residual;
-  const int n_plane = packed_.jones.empty() ? static_cast<int>(p_.sky.planes.size()) : 1;
+  const int n_plane = packed_.jones.empty() ? static_cast<int>(of.sky.planes.size()) : 1;
   runs_ = matrix_runs(channels, channels_per_block<T>(variant_, n_plane));
   packed_.channels = cut_channels(std::move(channels), runs_);
 }
 
 template <class T>
 DeviceCosts MatrixMethod<T>::costs() const {
-  DeviceCosts costs = packed_.costs<T>(p_);
+  DeviceCosts costs = packed_.template costs<T>(of_);
   costs.fixed += runs_.size() * sizeof(MatrixRun);
   // At the most: a tile and two antennas of its own for each row.
   costs.row = sizeof(MatrixRow) + sizeof(MatrixTile) + 2 * sizeof(MatrixAntenna);
@@ -85,15 +84,11 @@ DeviceCosts MatrixMethod<T>::costs() const {
 }
 
 template <class T>
-void MatrixMethod<T>::open(std::span<const std::unique_ptr<DeviceContext>> devices, const DeviceChunks& chunks,
-                           bool channels_are_cut) {
-  chunk_sources_ = chunks.sources;
-  const bool keep = chunks.sources >= p_.sky.n_source && !(channels_are_cut && packed_.jones_vary());
-  skies_.clear();
-  for (const auto& device : devices) {
-    skies_.push_back(std::make_unique<DeviceSky<T>>(p_, packed_, *device, threads_, keep));
-    skies_.back()->set_matrix_runs(runs_);
-  }
+void MatrixMethod<T>::open(DeviceSpan devices, const DeviceChunks& chunks, bool channels_are_cut) {
+  SkyMethod<T>::open(devices, chunks, channels_are_cut);
+  runs_on_device_.clear();
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    runs_on_device_.push_back(this->sky(i).resident(DeviceRole::kMatrixRuns, 0, runs_));
 }
 
 /// Between tiles, where there are several: one that is cut is computed twice.
@@ -165,14 +160,14 @@ void MatrixMethod<T>::add_tile(std::span<const MatrixEntry> entries, std::size_t
 }
 
 template <class T>
-MatrixJob<T> MatrixMethod<T>::job_of(const DeviceSky<T>& sky, const DeviceSlot& slot) const {
+MatrixJob<T> MatrixMethod<T>::job_of(std::size_t device, const DeviceSlot& slot) const {
   const auto* rows = slot.d_rows.template as<const unsigned char>();
   MatrixJob<T> job;
   job.tile = reinterpret_cast<const MatrixTile*>(rows);
   job.antenna = reinterpret_cast<const MatrixAntenna*>(rows + slot.part[0]);
   job.row = reinterpret_cast<const MatrixRow*>(rows + slot.part[1]);
-  job.run = sky.matrix_runs() + slot.range->begin;
-  job.channel = sky.channels();
+  job.run = runs_on_device_[device].template as<const MatrixRun>() + slot.range->begin;
+  job.channel = this->sky(device).channels();
   job.out = slot.d_out.template as<Complex<double>>();
   job.n_tile = static_cast<std::int32_t>(slot.count[0]);
   job.n_antenna = static_cast<std::int32_t>(slot.count[1]);
@@ -182,9 +177,9 @@ MatrixJob<T> MatrixMethod<T>::job_of(const DeviceSky<T>& sky, const DeviceSlot& 
   job.first_channel = slot.range->first_channel;
   job.n_out_channel = slot.range->count;
   if (packed_.jones.empty()) {
-    job.n_weight_channel = static_cast<std::int32_t>(p_.sky.n_weight_channel);
-    job.n_plane = static_cast<std::int32_t>(p_.sky.planes.size());
-    std::copy(p_.sky.planes.begin(), p_.sky.planes.end(), job.plane);
+    job.n_weight_channel = static_cast<std::int32_t>(of_.sky.n_weight_channel);
+    job.n_plane = static_cast<std::int32_t>(of_.sky.planes.size());
+    std::copy(of_.sky.planes.begin(), of_.sky.planes.end(), job.plane);
   }
   job.variant = variant_;
   job.regular = regular_;
@@ -200,20 +195,20 @@ MatrixJob<T> MatrixMethod<T>::job_of(const DeviceSky<T>& sky, const DeviceSlot& 
 
 template <class T>
 void MatrixMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
-  DeviceSky<T>& sky = *skies_[device];
-  MatrixJob<T> job = job_of(sky, slot);
+  MatrixJob<T> job = job_of(device, slot);
   std::size_t begin = 0;
   do {  // an empty sky has visibilities too: zeros
-    const std::size_t end = std::min(begin + chunk_sources_, p_.sky.n_source);
-    const SourceArrays<T>& arrays = sky.sources({begin, end, slot.range->first_channel, slot.range->count});
+    const std::size_t end = std::min(begin + this->chunk_sources(), of_.sky.n_source);
+    const SourceArrays<T>& arrays =
+        this->sky(device).sources({begin, end, slot.range->first_channel, slot.range->count});
     job.source = arrays.sources.template as<const DeviceSource>();
     if (arrays.weights) job.weight = arrays.weights.template as<const T>();
     job.left = arrays.left, job.right = arrays.right;
     job.n_source = static_cast<std::int32_t>(end - begin);
-    launch(sky.queue(), job);
+    launch(this->sky(device).queue(), job);
     job.accumulate = true;
     begin = end;
-  } while (begin < p_.sky.n_source);
+  } while (begin < of_.sky.n_source);
 }
 
 template class MatrixMethod<float>;

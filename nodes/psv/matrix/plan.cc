@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "nodes/psv/delay/delay.h"
+#include "nodes/psv/exposure_rule.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv {
@@ -80,23 +80,23 @@ void make_entries(const Rows& rows, const JonesChains& jones, MatrixPlan& plan, 
   });
 }
 
-std::string first_obstacle(const DeviceProblem& p) {
-  if (p.sky.n_point < p.sky.n_source) return "the tapers of extended sources depend on the baseline";
-  if (p.jones.n_pair == 0 && p.sky.planes.size() > 4) return "some brightness is not Hermitian";
+std::string first_obstacle(const Summed& of) {
+  if (of.sky.n_point < of.sky.n_source) return "the tapers of extended sources depend on the baseline";
+  if (of.jones.n_pair == 0 && of.sky.planes.size() > 4) return "some brightness is not Hermitian";
   return "";
 }
 
 }  // namespace
 
-MatrixPlan matrix_plan(const DeviceProblem& p, const JonesChains& jones, double tolerance, ThreadPool& threads) {
+MatrixPlan matrix_plan(const Summed& of, const JonesChains& jones, double tolerance, ThreadPool& threads) {
   MatrixPlan plan;
   plan.with_jones = !jones.empty();
-  plan.obstacle = first_obstacle(p);
+  plan.obstacle = first_obstacle(of);
   if (!plan.obstacle.empty()) return plan;
 
-  const SmearingLimits limits = largest_phase_change(p.sky.extent, p.channels, p.rows);
-  const bool smear_time = p.rows.du != nullptr && p.rows.exposure_s != nullptr && p.rows.smear_time;
-  const bool smear_frequency = p.rows.du != nullptr && p.rows.smear_frequency;
+  const SmearingLimits limits = largest_phase_change(of.sky.extent, of.channels, of.rows);
+  const bool smear_time = of.rows.is_smeared_in_time();
+  const bool smear_frequency = of.rows.is_smeared_in_frequency();
   plan.n_time_node = smear_time ? smearing_nodes(limits.time_rad, kShare * tolerance) : 1;
   plan.n_frequency_node = smear_frequency ? smearing_nodes(limits.frequency_rad, kShare * tolerance) : 1;
   if (plan.n_time_node == 0 || plan.n_frequency_node == 0) {
@@ -106,10 +106,10 @@ MatrixPlan matrix_plan(const DeviceProblem& p, const JonesChains& jones, double 
     return plan;
   }
 
-  const double wave_number = 2 * kPi * p.channels.highest_hz / kSpeedOfLight_m_s;
+  const double wave_number = 2 * kPi * of.channels.highest_hz / kSpeedOfLight_m_s;
   // What a path is off by shows as a phase; what its change over the exposure is off by, at half of that at most.
   const double limit_m = wave_number > 0 ? kShare * tolerance / wave_number : 0;
-  plan.antennas = antenna_plan(p.rows, p.ends, p.sky.extent, limit_m, jones.empty(), threads);
+  plan.antennas = antenna_plan(of.rows, of.ends, of.sky.extent, limit_m, jones.empty(), threads);
   plan.obstacle = plan.antennas.obstacle;
   if (!plan.obstacle.empty()) return plan;
   plan.bound = wave_number * (plan.antennas.misfit_m + 0.5 * plan.antennas.rate_misfit_m);
@@ -119,11 +119,11 @@ MatrixPlan matrix_plan(const DeviceProblem& p, const JonesChains& jones, double 
     plan.obstacle = "there are too many antennas";
     return plan;
   }
-  plan.entries.resize(p.rows.n_row);
+  plan.entries.resize(of.rows.n_row);
   if (jones.empty())
     make_entries(plan, threads);
   else
-    make_entries(p.rows, jones, plan, threads);
+    make_entries(of.rows, jones, plan, threads);
   return plan;
 }
 

@@ -5,11 +5,10 @@
 
 #include <span>
 
-#include "nodes/psv/device/device_solve.h"
-#include "nodes/psv/device/jones.h"
-#include "nodes/psv/device/rates.h"
 #include "nodes/psv/matrix/antennas.h"
 #include "nodes/psv/matrix/matrix_job.h"
+#include "nodes/psv/pipeline/jones_chains.h"
+#include "nodes/psv/summed.h"
 
 namespace rimetree::psv {
 
@@ -38,7 +37,7 @@ struct MatrixPlan {
 };
 
 /// `tolerance`: of the total flux; half of it is for rounding errors.
-MatrixPlan matrix_plan(const DeviceProblem& problem, const JonesChains& jones, double tolerance, ThreadPool& threads);
+MatrixPlan matrix_plan(const Summed& of, const JonesChains& jones, double tolerance, ThreadPool& threads);
 
 /// Sorts the entries of a plan into tiles of so many antennas a side: they are then in the order in which rows are
 /// computed.

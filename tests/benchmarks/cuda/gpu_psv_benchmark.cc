@@ -11,8 +11,8 @@
 #include <string>
 
 #include "memory/cuda_device.h"
-#include "nodes/psv/device/device_solve.h"
 #include "nodes/psv/matrix/plan.h"
+#include "nodes/psv/planner/device_solve.h"
 #include "tests/benchmarks/cuda/baselines.h"
 #include "tests/support/psv_array_case.h"
 
@@ -28,8 +28,7 @@ void print(const char* what, double source_visibilities, double seconds) {
 
 /// Seconds per time-slot group: rows from host memory, visibilities to host memory, the sky on the device already. 0
 /// where the matrix product is not possible.
-double time_ours(DeviceContexts& devices, const testing::ArrayCase& c, bool single, psv::DeviceWish wish,
-                 const psv::MatrixVariant& variant = {}) {
+double time_ours(DeviceContexts& devices, const testing::ArrayCase& c, bool single, const psv::MethodWish& wish) {
   const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
   const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
   const psv::JonesTerms jones;
@@ -38,15 +37,16 @@ double time_ours(DeviceContexts& devices, const testing::ArrayCase& c, bool sing
   for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
   const psv::Output output{row.data(), static_cast<std::ptrdiff_t>(c.n_channel())};
   const psv::Rows rows = c.psv_rows();
-  psv::DeviceProblem problem{sky, channels, rows, jones, output, single ? 1e-6 : 1e-12, 1, psv::version_of(sky)};
-  problem.ends = c.ends, problem.wish = wish, problem.variant = variant;
+  const psv::Summed of{sky, channels, rows, jones, 1, psv::version_of(sky), c.ends};
+  const double tolerance = single ? 1e-6 : 1e-12;
   ThreadPool threads;
-  if (wish == psv::DeviceWish::kMatrix && !psv::matrix_plan(problem, {}, problem.tolerance, threads).obstacle.empty())
+  if (wish.kind == psv::MethodWish::Kind::kMatrix && !psv::matrix_plan(of, {}, tolerance, threads).obstacle.empty())
     return 0;
   Cancellation cancellation;
-  psv::solve_on_devices(problem, devices, threads, cancellation);
+  const psv::Machine machine{devices, threads, cancellation};
+  psv::solve_on_devices(of, output, tolerance, machine, wish);
   const double start = benchmarks::seconds_now();
-  for (int i = 0; i < n_repeat; ++i) psv::solve_on_devices(problem, devices, threads, cancellation);
+  for (int i = 0; i < n_repeat; ++i) psv::solve_on_devices(of, output, tolerance, machine, wish);
   return (benchmarks::seconds_now() - start) / n_repeat;
 }
 
@@ -56,9 +56,9 @@ void ours_on(DeviceContexts& devices, const testing::ArrayCase& c, bool single) 
   const std::string what =
       std::string(c.options.polarisation == testing::Polarisation::kFull ? "all Stokes" : "Stokes I") +
       (c.options.smearing ? ", smearing, " : ", ") + (single ? "single, " : "double, ");
-  print((what + "direct, end to end").c_str(), work, time_ours(devices, c, single, psv::DeviceWish::kDirect));
+  print((what + "direct, end to end").c_str(), work, time_ours(devices, c, single, {psv::MethodWish::Kind::kDirect}));
   for (const psv::MatrixVariant& variant : psv::kMatrixVariants) {
-    const double seconds = time_ours(devices, c, single, psv::DeviceWish::kMatrix, variant);
+    const double seconds = time_ours(devices, c, single, {psv::MethodWish::Kind::kMatrix, variant});
     if (seconds == 0) {
       std::printf("%smatrix product: not possible\n", what.c_str());
       return;

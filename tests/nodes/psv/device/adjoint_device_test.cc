@@ -291,12 +291,11 @@ TEST(PsvAdjointDevice, SeveralDevicesShareTheRows) {
 TEST(PsvAdjointDevice, CanBeStopped) {
   const AdjointCase c(CaseOptions{});
   Devices devices;
-  const psv::Output none;
   Cancellation cancellation;
   cancellation.request();
   const AdjointProblem& of = c.problem;
-  EXPECT_THROW(psv::pull_back_on_devices({of.sky, of.channels, of.ordered.rows, of.jones, none}, of.given(),
-                                         {true, true, true}, devices.contexts, *devices.threads, cancellation),
+  EXPECT_THROW(psv::pull_back_on_devices({of.sky, of.channels, of.ordered.rows, of.jones}, of.given(),
+                                         {true, true, true}, {devices.contexts, *devices.threads, cancellation}),
                Cancelled);
 }
 

@@ -9,8 +9,8 @@
 #include <limits>
 #include <memory>
 
-#include "nodes/psv/device/chunks.h"
 #include "nodes/psv/device/direct_job.h"
+#include "nodes/psv/pipeline/chunks.h"
 #include "runtime/core/error.h"
 #include "tests/support/forest_fixture.h"
 #include "tests/support/psv_combinations.h"
@@ -267,9 +267,9 @@ TEST(PsvDevice, CanBeStopped) {
   const psv::Output output;
   Cancellation cancellation;
   cancellation.request();
-  EXPECT_THROW(
-      psv::solve_on_devices({sky, channels, rows, jones, output}, devices.contexts, *devices.threads, cancellation),
-      Cancelled);
+  EXPECT_THROW(psv::solve_on_devices({sky, channels, rows, jones}, output, 1e-12,
+                                     {devices.contexts, *devices.threads, cancellation}),
+               Cancelled);
 }
 
 TEST(PsvDeviceChunks, AreAsLargeAsUsefulAndFit) {

@@ -88,8 +88,7 @@ TEST(PsvJonesAdjointDevice, RowsAreSortedByTheirSides) {
         if (!in_time) pair.p[e].time = 0;
       }
     const AdjointProblem of(c);
-    const psv::Output none;
-    const psv::PackedProblem packed({of.sky, of.channels, of.ordered.rows, of.jones, none},
+    const psv::PackedProblem packed({of.sky, of.channels, of.ordered.rows, of.jones},
                                     psv::device_channels(of.channels, 1e3));
     std::vector<psv::DeviceRow> rows;
     for (std::size_t r = 0; r < of.ordered.rows.n_row; ++r)

@@ -13,11 +13,7 @@ namespace {
 
 std::vector<Complex<double>> solve(Devices& devices, const ArrayCase& c, bool single,
                                    const psv::MatrixVariant& variant) {
-  return devices.solve(c, single, [&](psv::DeviceProblem& problem) {
-    problem.ends = c.ends;
-    problem.wish = psv::DeviceWish::kMatrix;
-    problem.variant = variant;
-  });
+  return devices.solve(c, single, {psv::MethodWish::Kind::kMatrix, variant}, c.ends);
 }
 
 void check(Devices& devices, const CaseOptions& o, const ArrayOptions& a, const psv::MatrixVariant& variant) {
@@ -156,10 +152,8 @@ Smeared smearing_of(const ArrayCase& c, double tolerance) {
   const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
   const psv::Rows rows = c.psv_rows();
   const psv::JonesTerms jones;
-  const psv::Output output;
   ThreadPool threads(1);
-  const psv::MatrixPlan plan =
-      psv::matrix_plan({sky, channels, rows, jones, output, tolerance, 1, {}, c.ends}, {}, tolerance, threads);
+  const psv::MatrixPlan plan = psv::matrix_plan({sky, channels, rows, jones, 1, {}, c.ends}, {}, tolerance, threads);
   if (!plan.obstacle.empty()) return {};
   return {plan.n_time_node, plan.n_frequency_node, plan.bound};
 }
@@ -195,9 +189,7 @@ TEST(PsvMatrix, SmearingTakesAsManyNodesAsTheBoundAsksFor) {
 TEST(PsvMatrix, SaysWhyItIsNotPossible) {
   const auto reason = [](const ArrayCase& c, bool with_ends = true) {
     Devices devices;
-    const auto values = devices.solve(c, false, [&](psv::DeviceProblem& problem) {
-      if (with_ends) problem.ends = c.ends;
-    });
+    const auto values = devices.solve(c, false, {}, with_ends ? c.ends : psv::BaselineEnds());
     EXPECT_LT(largest_error(values, c.expected(), c.total_flux()), kDouble);
     return devices.report;
   };

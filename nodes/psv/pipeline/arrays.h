@@ -1,0 +1,93 @@
+// What kernels for devices read, whatever their method: plain arrays and numbers, the same for a GPU and for the host
+// code that takes its place in tests, and the formulas that all of them begin with.
+#pragma once
+
+#include <cstdint>
+
+#include "nodes/psv/kernel.h"
+#include "nodes/psv/layout.h"
+#include "runtime/math/complex.h"
+#include "runtime/math/double_double.h"
+#include "runtime/math/jones.h"
+
+namespace rimetree::psv {
+
+/// Sizes of the direct kernel. A thread has `kChannels` channels of one row; a block has some threads: several tiles of
+/// channels of several rows. They stage as many (source, row) pairs at a time as there are threads. How many threads is
+/// chosen at run time among kThreadVariants, which are instantiated: by default, or as `rimetree bench tune` has found
+/// fastest on the device.
+struct DeviceShape {
+  static constexpr int kChannels = kTileChannels;  ///< accumulators of a thread stay in registers
+  static constexpr int kThreads = 128;             ///< by default
+  static constexpr int kThreadVariants[] = {128, 64, 256};
+  static constexpr int kMostTiles = kMaxTiles;  ///< threads side by side along a run
+  /// Room for staged pairs, padded against bank conflicts.
+  static constexpr int pairs(int threads) { return threads + kMostTiles; }
+  static constexpr int kBlockSources = psv::kBlockSources;  ///< singles are summed over so many, then doubles
+};
+
+struct DeviceSource {
+  double l, m, n_high, n_low;
+  double major_rad, minor_rad, sin_angle, cos_angle;  ///< zero for points
+};
+
+/// Channels that one block covers: a regular run (see Run), or any that are next to each other.
+struct DeviceRun {
+  std::int32_t first, count;  ///< channels
+  std::int32_t n_tile;
+  double middle_high, middle_low, half_step_high, half_step_low;  ///< turns per metre
+  double first_hz, spacing_hz, middle_hz, lowest_hz;
+  double width_per_metre;  ///< width / c
+};
+
+struct DeviceChannel {
+  double turns_high, turns_low;  ///< nu / c, turns per metre
+  double frequency_hz, width_per_metre;
+  double residual;               ///< actual minus regular frequency, over c
+  double middle_over_frequency;  ///< that of the middle of its regular run over its own
+};
+
+struct DeviceRow {
+  double u, v, w, du, dv, dw;      ///< metres; metres per second
+  double exposure;                 ///< over c, seconds per metre times seconds
+  std::int32_t left, right, time;  ///< which Jones products apply
+};
+
+/// Products of all Jones terms of one side, [product][time][channel of the launch][source][XX XY YX YY]; an axis on
+/// which none varies has stride 0.
+template <class T>
+struct DeviceJones {
+  const Complex<T>* value = nullptr;
+  std::int64_t count = 0;  ///< all values
+  std::int64_t product = 0, time = 0, channel = 0;
+};
+
+template <class T>
+RT_HD Jones<T> jones_at(const DeviceJones<T>& side, int product, int time, int channel, int source) {
+  const Complex<T>* e = side.value + product * side.product + time * side.time + channel * side.channel + 4 * source;
+  return {e[0], e[1], e[2], e[3]};
+}
+/// exp(2 pi i turns), for turns within about [-1/2, 1/2].
+RT_HD inline Complex<double> turn(double turns) {
+#ifdef __CUDA_ARCH__
+  double s, c;
+  sincospi(2 * turns, &s, &c);
+  return {c, s};
+#else
+  return polar(1.0, 2 * kPi * turns);
+#endif
+}
+
+/// From the two in the middle of some values to all of them, by x_{k+1} = step x_k - x_{k-1}: three steps lose less
+/// than ten units in the last place.
+template <class X, class T, int kCount>
+RT_HD void step_outwards(T step, X (&x)[kCount]) {
+  constexpr int kHalf = kCount / 2;
+  RT_UNROLL
+  for (int k = 1; k < kHalf; ++k) {
+    x[kHalf + k] = step * x[kHalf + k - 1] - x[kHalf + k - 2];
+    x[kHalf - 1 - k] = step * x[kHalf - k] - x[kHalf + 1 - k];
+  }
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,118 @@
+#include "nodes/psv/planner/device_solve.h"
+
+#include <cstdio>
+
+#include "nodes/psv/device/direct.h"
+#include "nodes/psv/exposure_rule.h"
+#include "nodes/psv/matrix/method.h"
+#include "nodes/psv/planner/device_planner.h"
+#include "runtime/core/error.h"
+
+namespace rimetree::psv {
+namespace {
+
+std::string where(DeviceSpan devices, bool single) {
+  std::string text = single ? " in single precision on " : " in double precision on ";
+  text += devices.front()->device().name();
+  if (devices.size() > 1) text += " and " + std::to_string(devices.size() - 1) + " more";
+  return text + (single ? " (error below 1e-06)" : " (error below 1e-12)");
+}
+
+std::string report(const Summed& of, double tolerance, const DeviceOutcome& done, const std::string& method,
+                   const DeviceMethodChoice& choice) {
+  char text[600];
+  std::snprintf(text, sizeof text,
+                "%zu sources, %zu rows, %zu channels to %.3g of the total flux: %s, in chunks of %zu sources, %zu rows "
+                "and %zu channels%s",
+                of.sky.n_source, of.rows.n_row, of.n_channel(), tolerance, method.c_str(), done.chunks.sources,
+                done.chunks.rows, done.chunks.channels, done.n_retry > 0 ? "; memory was short" : "");
+  return text + (choice.reason.empty() ? std::string() : " (" + choice.reason + ")");
+}
+
+DeviceWork work_of(const Summed& of, const JonesChains& jones, bool single) {
+  DeviceWork work;
+  work.n_source = double(of.sky.n_source), work.n_row = double(of.rows.n_row);
+  work.n_channel = double(of.n_channel());
+  work.n_plane = jones.empty() ? static_cast<int>(of.sky.planes.size()) : 8;
+  work.one_plane = of.sky.one_plane_part();
+  work.jones = !jones.empty();
+  work.jones_vary =
+      jones.left_axes.n_channel > 1 || jones.right_axes.n_channel > 1 || (work.jones && of.sky.n_weight_channel > 1);
+  work.smear_time = of.rows.is_smeared_in_time();
+  work.regular = device_channels(of.channels, reach_of(of.sky, of.rows)).regular;
+  work.single = single;
+  return work;
+}
+
+template <class T>
+DeviceSolution solve(const Summed& of, const DeviceOutput& output, double tolerance, const Machine& machine,
+                     const MethodWish& wish) {
+  constexpr bool kSingle = sizeof(T) == 4;
+  const JonesChains jones = jones_chains(of.jones, of.rows, of.n_channel());
+  MatrixPlan plan;
+  if (wish.kind == MethodWish::Kind::kDirect)
+    plan.obstacle = "not asked for";
+  else
+    plan = matrix_plan(of, jones, tolerance, machine.threads);
+  const memory::Device& device = machine.first().device();
+  const DeviceTuning tuning = tuning_of(device.name());
+  DeviceMethodChoice choice = choose_on_device(work_of(of, jones, kSingle), plan, rates_of(device), tuning);
+  if (wish.kind == MethodWish::Kind::kMatrix) {
+    if (!plan.obstacle.empty()) throw Error("matrix product: " + plan.obstacle);
+    choice = {true, wish.variant, ""};
+  }
+  const auto run = [&](DeviceMethod& method, const std::string& name) -> DeviceSolution {
+    const DeviceOutcome done = run_on_devices(method, output, of.n_channel(), machine);
+    return {choice.is_matrix, report(of, tolerance, done, name + where(machine.devices, kSingle), choice)};
+  };
+  if (choice.is_matrix) {
+    MatrixMethod<T> method(of, std::move(plan), choice.variant, machine.threads);
+    return run(method, "matrix product");
+  }
+  DirectMethod<T> method(of, wish.direct_threads > 0 ? wish.direct_threads : tuning.direct[kSingle].threads,
+                         machine.threads);
+  return run(method, method.regular() ? "direct" : "direct, irregular channels,");
+}
+
+/// The plan for all baselines of an array in one time slot, as cells, rates and fluxes would usually have it.
+MatrixPlan expected_plan(const Outlook& outlook, std::size_t n_baseline) {
+  MatrixPlan plan;
+  std::int32_t n = 1;
+  while (std::size_t(n) * std::size_t(n - 1) / 2 < n_baseline) ++n;
+  plan.with_jones = outlook.n_pair > 0;
+  for (std::int32_t p = 0; p < n; ++p) {
+    plan.left.push_back({p, 0});
+    for (std::int32_t q = p + 1; q < n; ++q) plan.entries.push_back({0, p, q, false, 0});
+  }
+  plan.right = plan.left;
+  // A tenth of a radian, as the planner of the host supposes.
+  if (outlook.smearing)
+    while (exposure_rule_error(plan.n_time_node, 0.05) > outlook.tolerance / 8) ++plan.n_time_node;
+  plan.n_frequency_node = plan.n_time_node;
+  return plan;
+}
+
+}  // namespace
+
+std::string expected_on_devices(DeviceSpan devices, const Outlook& o, std::size_t n_baseline, std::size_t n_channel,
+                                bool may_be_extended) {
+  DeviceWork work;
+  work.n_source = double(o.n_source), work.n_row = double(n_baseline), work.n_channel = double(n_channel);
+  work.jones = o.n_pair > 0, work.jones_vary = o.jones_vary, work.smear_time = o.smearing;
+  work.n_plane = work.jones ? 8 : 4;
+  work.single = o.tolerance >= kSingleBound;
+  MatrixPlan plan = expected_plan(o, n_baseline);
+  if (may_be_extended) plan.obstacle = "the tapers of extended sources depend on the baseline, should there be any";
+  const memory::Device& device = devices.front()->device();
+  const DeviceMethodChoice choice = choose_on_device(work, plan, rates_of(device), tuning_of(device.name()));
+  return (choice.is_matrix ? "matrix product, where UVW are differences of one vector per antenna," : "direct") +
+         where(devices, work.single) + ": per time slot " + choice.reason;
+}
+
+DeviceSolution solve_on_devices(const Summed& of, const DeviceOutput& output, double tolerance, const Machine& machine,
+                                const MethodWish& wish) {
+  if (tolerance >= kSingleBound) return solve<float>(of, output, tolerance, machine, wish);
+  return solve<double>(of, output, tolerance, machine, wish);
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,197 @@
+#include "nodes/psv/planner/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "runtime/core/error.h"
+#include "runtime/math/conventions.h"
+
+namespace rimetree::psv {
+namespace {
+
+constexpr double kDoubleBound = 1e-12;
+
+// Nanoseconds of one core with vectors of eight doubles, measured at 2.6 GHz; narrower vectors take longer.
+struct Costs {
+  // The direct sum.
+  static constexpr double kPhasor = 0.021, kPlane = 0.041;  ///< per source, row and channel
+  static constexpr double kSmeared = 0.06, kShaped = 0.13;  ///< the same, on top
+  static constexpr double kVarying = 1.3;                   ///< times phasors and planes, for spectra
+  static constexpr double kSeed = 2.1, kSmearedSeed = 1.6;  ///< per source, row and run of channels
+  static constexpr double kSingle = 0.68;                   ///< of the above but shapes in double precision
+  static constexpr double kJonesProduct = 16,
+                          kJonesVarying = 2;                 ///< per source, row and pair; and channel, if it varies
+  static constexpr double kSingleJones = 0.6;                ///< of the latter
+  static constexpr double kStore = 4.4, kStoreSingle = 3.5;  ///< per row and channel
+  // The delay method.
+  static constexpr double kRow = 400;          ///< per row
+  static constexpr double kPlace = 3;          ///< per source, row and node of the exposure
+  static constexpr double kKernelTerm = 0.27;  ///< the same, per vector and coefficient of the kernel
+  static constexpr double kSpread = 1.6;       ///< the same, per vector of the kernel and grid
+  static constexpr double kTaper = 6;          ///< per extended source, row and term
+  static constexpr double kSmallTransform = 0.2, kLargeTransform = 0.36;  ///< per cell and binary digit of the cells
+  static constexpr double kSample = 0.12;                                 ///< per channel, cell of the kernel and grid
+  static constexpr double kSetup = 34;                                    ///< per channel, once for all rows
+  static constexpr double kWrite = 3.6;                                   ///< per row and channel
+};
+
+double vector_factor() { return 8.0 / double(std::clamp<std::size_t>(rows_per_block<double>(), 1, 8)); }
+
+double direct_seconds(const Summed& of, bool single) {
+  const auto& [sky, channels, rows, jones, owner, version, ends] = of;
+  const double n_channel = double(channels.frequency_hz.size());
+  const bool varying = sky.n_weight_channel > 1;
+  const double one_plane = sky.one_plane_part();
+  const double planes = jones.n_pair > 0 ? 8 : one_plane + (1 - one_plane) * double(sky.planes.size());
+  const bool smeared = rows.du != nullptr, matrices = matrices_vary(sky, jones);
+  const double n_run = std::ceil(n_channel / double(kRunLimits[0]));
+  double each =
+      (Costs::kPhasor + Costs::kPlane * (matrices ? 0 : planes)) * (varying ? Costs::kVarying : 1) * n_channel;
+  each += n_run * Costs::kSeed;
+  if (smeared) each += n_run * Costs::kSmearedSeed + Costs::kSmeared * n_channel;
+  if (single) each *= Costs::kSingle;
+  if (sky.n_source > 0) each += Costs::kShaped * n_channel * double(sky.n_source - sky.n_point) / double(sky.n_source);
+  each += matrices ? Costs::kJonesVarying * (single ? Costs::kSingleJones : 1) * n_channel
+                   : Costs::kJonesProduct * jones.n_pair;
+  const double store = (single ? Costs::kStoreSingle : Costs::kStore) * n_channel;
+  return 1e-9 * (double(sky.n_source) * each * vector_factor() + store) * double(rows.n_row);
+}
+
+double delay_row_nanoseconds(const DelayPlan& plan, const DelayRow& row) {
+  const DelayLevel& level = plan.levels[row.level];
+  const double vectors = plan.kernel->stride / 8.0, n_plane = double(plan.sky.planes.size());
+  const double n_channel = double(plan.band.n_channel);
+  const double kernel = Costs::kPlace + Costs::kKernelTerm * vectors * (plan.kernel->degree + 1);
+  const double n_extended = double(plan.sky.n_source - plan.sky.n_point);
+  const double terms = double(plan.sky.n_term) + (n_extended > 0 ? row.n_taper_term - 1.0 : 0.0);
+  const auto sources = [&](double count, double n_term) {
+    return count * row.n_node * (kernel + Costs::kSpread * vectors * n_plane * n_term);
+  };
+  double ns = sources(double(plan.sky.n_point), double(plan.sky.n_term)) + sources(n_extended, terms);
+  ns += n_extended * row.n_taper_term * (Costs::kTaper + row.n_taper_term / 8.0 + n_plane * plan.sky.n_term);
+  const double cells = double(level.n_sample) / (2 * kLargestKappa) + 64;
+  ns += n_plane * terms * cells * std::log2(cells) * (cells > 16384 ? Costs::kLargeTransform : Costs::kSmallTransform);
+  const double window = level.step == 1 ? 2.0 : double(level.n_window);
+  ns += n_plane * terms * n_channel * Costs::kSample * window;
+  return ns * vector_factor() + Costs::kRow + Costs::kWrite * n_channel;
+}
+
+double delay_seconds(const DelayPlan& plan) {
+  double nanoseconds = 0;
+  for (const DelayRow& row : plan.rows) nanoseconds += delay_row_nanoseconds(plan, row);
+  return 1e-9 * nanoseconds;
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, seconds >= 1 ? "%.3g s" : "%.3g ms", seconds >= 1 ? seconds : 1000 * seconds);
+  return text;
+}
+
+const char* name_of(MethodKind method) {
+  constexpr const char* kNames[] = {"direct in double precision", "direct in single precision", "delay method"};
+  return kNames[static_cast<int>(method)];
+}
+
+/// A method with its estimated cost, or why it is out of the question.
+struct Candidate {
+  MethodKind method;
+  double seconds, bound;
+  std::string obstacle;
+};
+
+std::string reason_of(const Candidate& chosen, const std::vector<Candidate>& all, const Sky<double>& sky,
+                      const Channels& channels, double n_row, double tolerance) {
+  char text[300];
+  const double work = double(sky.n_source) * n_row * double(channels.frequency_hz.size());
+  std::snprintf(text, sizeof text,
+                "%zu sources, %.0f rows, %zu channels to %.3g of the total flux: %s (error below %.2g; about %s of one "
+                "core, %.2g source-visibilities/s)",
+                sky.n_source, n_row, channels.frequency_hz.size(), tolerance, name_of(chosen.method), chosen.bound,
+                seconds_text(chosen.seconds).c_str(), chosen.seconds > 0 ? work / chosen.seconds : 0.0);
+  std::string reason = text;
+  const char* separator = "; ";
+  for (const Candidate& other : all) {
+    if (other.method == chosen.method) continue;
+    reason += separator + std::string(name_of(other.method)) + ": " +
+              (other.obstacle.empty() ? "about " + seconds_text(other.seconds) : other.obstacle);
+    separator = ", ";
+  }
+  return reason;
+}
+
+/// The cheapest of the candidates. `delay` is the plan of the delay method, or says what is in its way.
+Choice choose(const Summed& of, double tolerance, double repeated, DelayPlan delay) {
+  const auto& [sky, channels, rows, jones, owner, version, ends] = of;
+  const double direct = direct_seconds(of, false) * repeated, single = direct_seconds(of, true) * repeated;
+  const double n_channel = double(channels.frequency_hz.size());
+  const bool delay_works = delay.obstacle.empty();
+  const std::vector<Candidate> all = {
+      {MethodKind::kDirectDouble, direct, kDoubleBound, ""},
+      {MethodKind::kDirectSingle, single, kSingleBound, tolerance < kSingleBound ? "not exact enough" : ""},
+      {MethodKind::kDelay, delay_works ? delay_seconds(delay) * repeated + 1e-9 * Costs::kSetup * n_channel : 0,
+       delay.bound, delay_works ? "" : "not possible, " + delay.obstacle}};
+  const Candidate* best = &all.front();
+  for (const Candidate& candidate : all)
+    if (candidate.obstacle.empty() && candidate.seconds < best->seconds) best = &candidate;
+
+  Choice choice;
+  choice.method = best->method;
+  choice.seconds = best->seconds;
+  choice.bound = best->bound;
+  const double n_row = double(rows.n_row) * repeated;
+  choice.source_visibilities = double(sky.n_source) * n_row * double(channels.frequency_hz.size());
+  choice.reason = reason_of(*best, all, sky, channels, n_row, tolerance);
+  if (best->method == MethodKind::kDelay) choice.delay = std::move(delay);
+  return choice;
+}
+
+}  // namespace
+
+void check_tolerance(double tolerance) {
+  if (tolerance >= kSmallestTolerance) return;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "a tolerance of %.3g was asked for; the smallest that PSV meets is %.0e of the total flux", tolerance,
+                kSmallestTolerance);
+  throw Error(text);
+}
+
+Choice choose_method(const Summed& of, double tolerance) {
+  check_tolerance(tolerance);
+  return choose(of, tolerance, 1, plan_delay(of, tolerance));
+}
+
+Choice expected_choice(const Outlook& outlook, const Channels& channels) {
+  check_tolerance(outlook.tolerance);
+  // One row and one source, in the direction that gives a baseline's length as its path; with a power law where spectra
+  // vary, whose series has as many terms as other spectra would.
+  const std::size_t n_channel = channels.frequency_hz.size();
+  Sky<double> sky;
+  sky.n_source = sky.n_point = 1;
+  sky.l = {1.0}, sky.m = sky.n_high = sky.n_low = {0.0};
+  sky.extent.include(1, 0, 0);
+  sky.total_flux = 1;
+  sky.planes = {Plane::kI, Plane::kQ, Plane::kU, Plane::kV};
+  sky.n_weight_channel = outlook.spectra ? n_channel : 1;
+  for (std::size_t f = 0; f < sky.n_weight_channel; ++f)
+    sky.weights.insert(sky.weights.end(), 4,
+                       outlook.spectra ? 0.25 * std::pow(channels.frequency_hz[f] / channels.highest_hz, -0.7) : 0.25);
+  const double spacing = std::abs(analyse_band(channels).spacing_hz.hi);
+  const double path = spacing > 0 ? kTypicalTurns * kSpeedOfLight_m_s / spacing : 0, none = 0, second = 1;
+  // An exposure that turns the phase by a tenth of a radian.
+  const double rate = channels.highest_hz > 0 ? 0.1 * kSpeedOfLight_m_s / (2 * kPi * channels.highest_hz) : 0;
+  Rows rows;
+  rows.n_row = 1;
+  rows.u = &path, rows.v = &none, rows.w = &none;
+  if (outlook.smearing) rows.du = &rate, rows.dv = &none, rows.dw = &none, rows.exposure_s = &second;
+  const JonesTerms jones{outlook.n_pair, nullptr, outlook.jones_vary};
+
+  DelayPlan delay = plan_delay({sky, channels, rows, jones}, outlook.tolerance);
+  sky.n_source = sky.n_point = delay.sky.n_source = delay.sky.n_point = outlook.n_source;
+  sky.blocks = {{0, outlook.n_source, kPoint, false, sky.extent}};
+  return choose({sky, channels, rows, jones}, outlook.tolerance, double(outlook.n_row), std::move(delay));
+}
+
+}  // namespace rimetree::psv

@@ -1,0 +1,50 @@
+// Which method computes the visibilities of a set of rows: the cheapest of those that are known to meet the tolerance.
+//
+//   direct, double     1e-12 of the total flux (kernel.h)
+//   direct, single     1e-6
+//   delay              what is asked for, down to 1e-12, on regular bands without Jones terms (delay.h)
+//
+// Costs are modelled from constants measured on one core, not measured anew, so that the same input gets the same
+// method and hence the same bits on every run.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nodes/psv/delay/delay.h"
+#include "nodes/psv/summed.h"
+
+namespace rimetree::psv {
+
+enum class MethodKind : std::uint8_t { kDirectDouble, kDirectSingle, kDelay };
+
+struct Choice {
+  MethodKind method = MethodKind::kDirectDouble;
+  double seconds = 0;              ///< estimate for all rows on one core
+  double source_visibilities = 0;  ///< sources x rows x channels
+  double bound = 0;                ///< of the error, as a fraction of the total flux
+  std::string reason;              ///< one sentence: what was chosen, and why not the others
+  std::optional<DelayPlan> delay;  ///< of the delay method, to be finished before use
+};
+
+/// Throws Error for a tolerance below kSmallestTolerance.
+void check_tolerance(double tolerance);
+
+/// Throws Error for a tolerance below kSmallestTolerance.
+Choice choose_method(const Summed& of, double tolerance);
+
+/// What is known before there are data.
+struct Outlook {
+  std::size_t n_source = 0, n_row = 0;
+  int n_pair = 0;           ///< of Jones terms
+  bool jones_vary = false;  ///< along the band
+  bool spectra = false;     ///< that vary along the band
+  bool smearing = false;
+  double tolerance = 1e-12;
+};
+/// The choice for a sky with all Stokes parameters and, where they vary, power laws, at delays of kTypicalTurns per
+/// channel. It cannot be evaluated.
+Choice expected_choice(const Outlook& outlook, const Channels& channels);
+inline constexpr double kTypicalTurns = 0.05;
+
+}  // namespace rimetree::psv

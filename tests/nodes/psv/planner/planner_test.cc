@@ -1,0 +1,120 @@
+// The planner: what it chooses meets the tolerance, is the cheapest, and is explained.
+#include "nodes/psv/planner/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "nodes/psv/planner/solve.h"
+#include "runtime/core/error.h"
+#include "tests/support/psv_case.h"
+
+namespace rimetree::testing {
+namespace {
+
+using psv::MethodKind;
+
+psv::Channels band(std::size_t n_channel, double total_hz = 8e8) {
+  std::vector<double> nu(n_channel), width(n_channel, total_hz / double(n_channel));
+  for (std::size_t k = 0; k < n_channel; ++k) nu[k] = 9e8 + width[k] * double(k);
+  return psv::analyse_channels(nu.data(), width.data(), n_channel);
+}
+
+psv::Outlook outlook(double tolerance) {
+  psv::Outlook o;
+  o.n_source = 1000;
+  o.n_row = 2016;
+  o.smearing = true;
+  o.tolerance = tolerance;
+  return o;
+}
+
+TEST(PsvPlanner, TakesTheDelayMethodForManyChannelsAndTheDirectOneForFew) {
+  for (const double tolerance : {1e-12, 1e-6, 1e-3})
+    EXPECT_EQ(psv::expected_choice(outlook(tolerance), band(32768)).method, MethodKind::kDelay) << tolerance;
+  EXPECT_EQ(psv::expected_choice(outlook(1e-12), band(4)).method, MethodKind::kDirectDouble);
+  EXPECT_EQ(psv::expected_choice(outlook(1e-6), band(4)).method, MethodKind::kDirectSingle);
+  EXPECT_EQ(psv::expected_choice(outlook(9e-7), band(4)).method, MethodKind::kDirectDouble);
+}
+
+TEST(PsvPlanner, CostsGrowWithTheProblemAndShrinkWithTheTolerance) {
+  const auto seconds = [](std::size_t n_channel, double tolerance, bool spectra) {
+    psv::Outlook o = outlook(tolerance);
+    o.spectra = spectra;
+    return psv::expected_choice(o, band(n_channel)).seconds;
+  };
+  EXPECT_LT(seconds(1024, 1e-6, false), seconds(16384, 1e-6, false));
+  EXPECT_LT(seconds(16384, 1e-6, false), seconds(16384, 1e-12, false));
+  EXPECT_LT(seconds(16384, 1e-6, false), seconds(16384, 1e-6, true));
+  EXPECT_LT(seconds(16384, 1e-6, true), 16384.0 / 64 * seconds(64, 1e-6, true)) << "no gain from a regular band";
+}
+
+TEST(PsvPlanner, SaysWhatStandsInTheWayOfEachMethod) {
+  psv::Outlook o = outlook(1e-9);
+  o.n_pair = 1;
+  const psv::Choice choice = psv::expected_choice(o, band(32768));
+  EXPECT_EQ(choice.method, MethodKind::kDirectDouble);
+  EXPECT_NE(choice.reason.find("direct in single precision: not exact enough"), std::string::npos) << choice.reason;
+  EXPECT_NE(choice.reason.find("Jones terms"), std::string::npos) << choice.reason;
+  EXPECT_NE(choice.reason.find("1000 sources, 2016 rows, 32768 channels to 1e-09"), std::string::npos);
+  EXPECT_DOUBLE_EQ(choice.source_visibilities, 1000.0 * 2016 * 32768);
+  EXPECT_GT(choice.seconds, 0);
+}
+
+TEST(PsvPlanner, RefusesTolerancesThatNothingMeets) {
+  for (const double tolerance : {0.0, 1e-13, -1.0, std::nan("")})
+    EXPECT_THROW(psv::expected_choice(outlook(tolerance), band(64)), Error);
+}
+
+TEST(PsvPlanner, TakesSkiesWithoutSourcesOrChannels) {
+  psv::Outlook o = outlook(1e-6);
+  o.n_source = 0;
+  EXPECT_GE(psv::expected_choice(o, band(64)).seconds, 0);
+  o.n_source = 3;
+  EXPECT_GE(psv::expected_choice(o, band(1)).seconds, 0);
+  o.spectra = true;
+  EXPECT_GE(psv::expected_choice(o, band(1)).seconds, 0);
+}
+
+// What was chosen, on all threads, against extended precision, and the same bits with one thread.
+TEST(PsvPlanner, WhatIsChosenMeetsTheTolerance) {
+  int delayed = 0;
+  for (const std::size_t n_channel : {16, 700, 2048})
+    for (const double tolerance : {1e-3, 1e-6, 1e-7, 1e-12})
+      for (const Grid grid : {Grid::kRegular, Grid::kIrregular}) {
+        CaseOptions o;
+        o.n_channel = n_channel;
+        o.grid = grid;
+        o.smearing = true;
+        o.polarisation = Polarisation::kFull;
+        o.exposure_s = 0.2;
+        o.n_source = 200;
+        o.n_baseline = o.n_time = 2;
+        const Case c(o);
+        const psv::SkyInput input = c.sky_input();
+        const auto sky = psv::pack_sky<double>(input);
+        const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), n_channel);
+        const psv::Rows rows = c.psv_rows();
+        const psv::JonesTerms jones;
+        const psv::Choice choice = psv::choose_method({sky, channels, rows, jones}, tolerance);
+        EXPECT_LE(choice.bound, tolerance);
+        delayed += choice.method == MethodKind::kDelay;
+        std::vector<std::vector<Complex<double>>> results;
+        for (const int n_thread : {1, 3}) {
+          std::vector<Complex<double>> out(c.n_row() * 4 * n_channel);
+          std::vector<Complex<double>*> row;
+          for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * n_channel);
+          const psv::Output output{row.data(), std::ptrdiff_t(n_channel)};
+          ThreadPool threads(n_thread);
+          Cancellation none;
+          psv::solve_rows({{sky, channels, rows, jones}, input, output}, choice, threads, none);
+          results.push_back(std::move(out));
+        }
+        EXPECT_LE(largest_error(results[0], c.expected(), c.total_flux()), tolerance) << choice.reason;
+        for (std::size_t i = 0; i < results[0].size(); ++i) ASSERT_EQ(results[0][i], results[1][i]);
+      }
+  EXPECT_GT(delayed, 0);
+}
+
+}  // namespace
+}  // namespace rimetree::testing
