@@ -128,6 +128,7 @@ def calls(tmp_path_factory):
         "ms.restore_flags": (ms.restore_flags, {"path": path, "name": "none", "wait_s": 0.0}),
         "ms.sample_tiles": (ms.sample_tiles, {"path": path, "columns": ["DATA"], "count": 1}),
         "ms.slot_times": (ms.slot_times, {"path": path, "field_id": 0}),
+        "ms.slot_scans": (ms.slot_scans, {"path": path, "field_id": 0}),
         "ms.tiles": (ms.tiles, {"path": path, "columns": ["DATA"], "time_slots": 1}),
         "sky.Source": (
             sky.Source,
@@ -147,7 +148,7 @@ def calls(tmp_path_factory):
         "calibration.CalibrationOptions": (calibration.CalibrationOptions, vars(options)),
         "calibration.DataSelection": (calibration.DataSelection, vars(options.data)),
         "calibration.SolverOptions": (calibration.SolverOptions, vars(options.solver)),
-        "calibration.Interval": (calibration.Interval, {"quantity": 1.0, "count": 1}),
+        "calibration.Interval": (calibration.Interval, {"quantity": 1.0, "count": 1, "scans": 1}),
         "calibration.ModelColumns": (calibration.ModelColumns, {"columns": {"a": "MODEL_DATA"}}),
         "calibration.ModelColumns.parse": (calibration.ModelColumns.parse, {"texts": ["MODEL_DATA"]}),
         "calibration.Term": (calibration.Term, vars(terms[0])),

@@ -47,6 +47,23 @@ def test_data_and_results_are_those_of_the_largest_chunk(needs):
     assert one.total == one.data + one.results + one.equations
 
 
+def test_what_is_held_counts(tmp_path):
+    """In turn, a gain is held while leakages are solved for: matrices of antennas, and products on baselines."""
+    path = str(tmp_path / "a.ms")
+    bands = rt.ms.Band.regular(1.3e9, 1.6e7, 16)
+    rt.ms.create(path, "kat-7", phase_centre_rad=(0.93, -0.485), duration_s=80, integration_s=10, bands=bands)
+    terms, options = parse_terms(["G: diag", "D: leakage"]), CalibrationOptions(in_turn=True)
+    (gain,), (leakage,) = calibration.check(SKY, terms, options, calibration.plan_stages(path, terms, options))
+    more = leakage.results - gain.results
+    assert more == 8 * 16 * (7 * (64 + 2 + 16 + 32) + 21 * (64 + 128))
+    looked = CalibrationOptions(flag_data=5.0)
+    ((plain,),), ((other,),) = (
+        calibration.check(SKY, terms[:1], one, calibration.plan_stages(path, terms[:1], one))
+        for one in (CalibrationOptions(), looked)
+    )
+    assert other.total - plain.total == 8 * 16 * 21 * (64 + 36)
+
+
 def test_equations_are_those_of_what_is_connected(needs):
     # 28 unknowns of 7 antennas; in 4 intervals apart, or connected by a term that has one.
     apart, connected = needs(8, 16, "G: diag, 2slots"), needs(8, 16, "G: diag, 2slots", "D: leakage")

@@ -51,13 +51,14 @@ def calibrate(
     stages = plan_stages(path, terms, options) if stages is None else stages
     models = Models(sky)
     opened = OpenSet(path)
-    known = KnownTerms(options, terms)
+    known = KnownTerms(path, options, terms)
     sessions = [_sessions(stage, models, options, known, on_iteration, opened) for stage in stages]
     if sessions[0]:
         sessions[0][0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
     plans = [plan for stage in stages for plan in stage.plans]
     progress = ProgressFile(out, _task(opened, models, terms, options, plans))
     run = _Run(out, options, terms, progress, _begin(progress, os.fspath(out), options), on_chunk, stages[-1])
+    run.known = known.known
     run.count = sum(len(plan.chunks) for plan in plans)
     for stage, own in zip(stages, sessions, strict=True):
         known.learn(stage, run.solve(stage, own))
@@ -96,6 +97,7 @@ class _Run:
         self._stages: list[list[WindowSolutions]] = []
         self._written = time.monotonic()
         self.count = 0
+        self.known: dict[str, Solutions] = {}  # terms with nothing to solve for
         self._last: Stage | None = last
         self.reports: list[ChunkReport] = []
 
@@ -146,7 +148,7 @@ class _Run:
     def solutions(self) -> list[Solutions]:
         """Of all windows, as far as they are solved."""
         sets = [[window.solutions(self._options) for window in own if window.any] for own in self._stages]
-        return joined_sets(sets, self._terms)
+        return joined_sets(sets, self._terms, self.known)
 
 
 def _begin(progress: ProgressFile, out: str, options: CalibrationOptions) -> list:
@@ -203,7 +205,7 @@ def check(
 
     Raises `Error` where something does not fit together, or not into memory.
     """
-    models, known = Models(sky), KnownTerms(options, terms)
+    models, known = Models(sky), KnownTerms(stages[0].plans[0].group.path, options, terms)
     needs = []
     for stage in stages:
         needs.append([])

@@ -24,18 +24,22 @@ from .model_trees import SkyPart
 from .solutions import Solutions
 
 _EVALUATED = {"depends_on": ["domain"]}
+_COMPLEX, _REAL = 16, 8  # bytes
+_REMEMBERED = 4 * _COMPLEX + 2  # of a cell, by `AntennaJones`
 
 
 @dataclass(eq=False)
 class HeldTerm:
     """A term of known solutions. `sets`: of spectral windows, each with the term; they may come later than trees are
-    made, but before anything is evaluated. `per`: "patch" or "source" of a term of directions."""
+    made, but before anything is evaluated. `per`: "patch" or "source" of a term of directions. `turns`: it
+    turns the feeds in time."""
 
     name: str
     diagonal: bool
     per: str | None = None
     has_amplitude: bool = True
     interpolation: str = "nearest"
+    turns: bool = False
     sets: list[Solutions] = field(default_factory=list)
 
 
@@ -58,6 +62,11 @@ class HeldChain:
     def has_amplitude(self) -> bool:
         """Whether any term changes how large data are."""
         return any(term.has_amplitude for term in self._terms)
+
+    @property
+    def turns(self) -> bool:
+        """Whether any term turns the feeds in time."""
+        return any(term.turns for term in self._terms)
 
     def of_directions(self) -> HeldChain:
         """The terms of directions."""
@@ -143,6 +152,11 @@ class Held:
         return any(chain.has_amplitude for chain in (self._outer, self._inner, self._each))
 
     @property
+    def turns(self) -> bool:
+        """Whether anything inside the terms to solve for turns the feeds in time."""
+        return self._inner.turns
+
+    @property
     def pers(self) -> set[str]:
         """ "patch" or "source", where directions have terms that are held."""
         return self._each.pers
@@ -193,6 +207,18 @@ class Held:
             own = AntennaJones(chain, self._group.antenna_names[antenna], "nearest", direction)
             name << rt.PyNode(evaluate=own.matrix, dims=(2, 2), **_EVALUATED)
         return [name]
+
+    def bytes_per_cell(self, n_part: int) -> tuple[int, int]:
+        """What results of nodes take for each cell of an antenna, and of a baseline beside data, weight and model;
+        `n_part`: parts of the sky."""
+        antenna = baseline = 0
+        if self._outer:  # power, and matrices or inverses; products of baselines
+            antenna += _REMEMBERED + 2 * _REAL + (2 if self.divides else 4) * _COMPLEX
+            baseline += 8 * _REAL + (8 if self.divides else 4) * _COMPLEX
+        for count in (int(bool(self._inner)), n_part * bool(self._each)):
+            antenna += count * (_REMEMBERED + 8 * _COMPLEX)  # with conjugates
+            baseline += count * 4 * _COMPLEX
+        return antenna, baseline
 
     def of_cells(self, antenna: int, time_s, frequency_hz) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
         """Gains [time, channel, feed] that data are divided by, and where there are none."""

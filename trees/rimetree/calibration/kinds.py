@@ -106,6 +106,7 @@ _KINDS = [
     Kind("tec", "a difference of electron content", ("tec",), ("",)),
     Kind("rotation", "a rotation of linear feeds", ("rotation",), ("",), diagonal=False),
     Kind("crosshand", "a phase between the feeds, the same for all antennas", ("phase",), _FEEDS, given=("0",)),
+    Kind("parallactic", "the known turn of feeds of alt-azimuth mounts", ("rotation",), ("",), diagonal=False),
     Kind("faraday", "a Faraday rotation of linear feeds", ("rotationmeasure",), ("",), diagonal=False),
     Kind("leakage", "complex leakages off the diagonal", ("amplitude", "phase"), _ALL, False, ("00", "11")),
 ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..machine import free_memory_bytes, size_text
 from .errors import CalibrationError
 from .grid import Chunk
+from .held import Held
 from .planning import CalibrationOptions, GroupPlan
 from .solve_trees import SolveTree
 from .terms import Term
@@ -18,6 +19,7 @@ _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
 _MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
 _PORTION = 32 << 20  # of results at a time, where none are looked at again
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
+_LOOKED = 4 * (4 + 1) + 4 * 4  # of a cell: magnitudes, outliers, and what medians are made of
 _FREQUENCY_DEPENDENT = ("delay", "tec")
 
 
@@ -54,11 +56,12 @@ def memory_need(
     slots: int | None = None,
     *,
     robust: bool = False,
+    held: Held | None = None,
 ) -> MemoryNeed:
     """An estimate for one chunk of a plan: what is large, without small change such as UVW.
 
     `budget`: what results may take, as of the forest. `slots`: that are looked at at a time; None: all. `robust`:
-    whether data are looked at in each iteration.
+    whether data are looked at in each iteration. `held`: terms that are known.
     """
     n_baseline, all_slots = len(plan.group.baselines), len(chunk.slot_s)
     slots = all_slots if slots is None else min(slots, all_slots)
@@ -68,6 +71,11 @@ def memory_need(
         data *= 2  # the next are read meanwhile
     per_cell = 4 * (_COMPLEX + _FLAG) + 4 * (_REAL + _FLAG)  # data and weights [2,2]
     per_cell += 4 * (_COMPLEX * tree.n_part + _FLAG * tree.n_column)
+    of_antenna, of_baseline = (held or Held(plan.group)).bytes_per_cell(tree.n_part)
+    per_cell += of_baseline
+    if tree.looked:  # factors of weights, and magnitudes of all data
+        per_cell += 8 * _REAL
+        data += n_baseline * all_slots * plan.n_channel * _LOOKED
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
     counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
     sums = _sums(plan, tiles, tree, terms)
@@ -76,6 +84,7 @@ def memory_need(
         kept = budget // 2 if robust else min(budget // 2, _PORTION)
         if results > kept:
             results = max(min(budget // 8, _PORTION), results // n_baseline)
+    results += len(plan.group.antennas) * slots * plan.n_channel * of_antenna
     equations = _matrices(list(tiles.values()), list(counts.values())) + sums
     return MemoryNeed(data, results, equations, slots, all_slots)
 
@@ -113,7 +122,13 @@ def _matrices(tiles: Sequence[tuple[int, int]], counts: Sequence[int]) -> int:
     return int(groups * 3 * _REAL * unknowns**2)
 
 
-def check_memory(plan: GroupPlan, tree: SolveTree, terms: Sequence[Term], options: CalibrationOptions) -> MemoryNeed:
+def check_memory(
+    plan: GroupPlan,
+    tree: SolveTree,
+    terms: Sequence[Term],
+    options: CalibrationOptions,
+    held: Held | None = None,
+) -> MemoryNeed:
     """What the largest chunk of a plan needs: with all its time slots in memory if they fit, else with as many as do.
 
     Raises `CalibrationError`, with what to do, where one slot at a time is more than there is: `memory_bytes` of the
@@ -124,7 +139,9 @@ def check_memory(plan: GroupPlan, tree: SolveTree, terms: Sequence[Term], option
 
     def needed(slots: int | None) -> MemoryNeed:
         robust = options.solver.robust_dof > 0
-        needs = (memory_need(plan, chunk, tree, terms, budget, slots, robust=robust) for chunk in plan.chunks)
+        needs = (
+            memory_need(plan, chunk, tree, terms, budget, slots, robust=robust, held=held) for chunk in plan.chunks
+        )
         return max(needs, key=lambda one: one.total)
 
     need = needed(None)

@@ -70,7 +70,7 @@ class Session:
             weights=self._weights.node if self._weights else None,
         )
         self._looked = KeptTiles(ns, self.tree.looked) if self._weights else None
-        self.need = check_memory(plan, self.tree, terms, options)
+        self.need = check_memory(plan, self.tree, terms, options, self._held)
         self._scope = ns
         self._forest: Forest | None = None
         self._preferred = self._antenna_index(options.reference)

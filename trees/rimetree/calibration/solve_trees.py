@@ -14,7 +14,7 @@ from ..arguments import check_fields
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
 from .errors import CalibrationError
-from .gauge import brightest, has_two_sides, held_parameters, reference_direction
+from .gauge import Polarisation, brightest, has_two_sides, held_parameters, reference_direction
 from .held import Held
 from .kinds import SPEED_OF_LIGHT_M_S
 from .model_trees import SkyPart, model_nodes
@@ -118,6 +118,8 @@ def solve_tree(
     parts = model.parts([*(term.per for term in terms), *held.pers])
     _check_terms(terms, group)
     polarisation = model.polarisation(group)
+    if held.turns and polarisation.hands != "none":  # what feeds see of it changes with time
+        polarisation = Polarisation("crossed", False)
     two_sides = has_two_sides(group.baselines)
     fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in terms} - {None}}
     parameters: list[Parameter] = []

@@ -12,6 +12,7 @@ from .errors import CalibrationError
 from .held import Held, HeldTerm
 from .kinds import KINDS
 from .models import Model
+from .parallactic import is_known, parallactic_solutions
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .solutions import Solutions
 from .terms import Term, is_among
@@ -32,8 +33,9 @@ class Stage:
 def plan_stages(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[Stage]:
     """What would be solved, in order; reads no visibilities. Raises `Error` where nothing is selected.
 
-    Together all terms are one stage. In turn (`CalibrationOptions.in_turn`) each is one, in the order in which they are
-    given, on its own fields where it has some.
+    Together all terms are one stage, around and inside which parallactic angles stand. In turn
+    (`CalibrationOptions.in_turn`) each is one, in the order in which they are given, on its own fields where it has
+    some.
     """
     if not options.in_turn:
         if limited := [term for term in terms if term.fields]:
@@ -41,13 +43,40 @@ def plan_stages(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
                 f'term "{limited[0]}": only terms that are solved for in turn (--in-turn) have fields of their own; '
                 "those that are solved for together have the same data"
             )
-        return [Stage(tuple(terms), tuple(plan_groups(path, terms, options)))]
+        return [_together(path, terms, options)]
     stages = []
+    known = [term.name for term in terms if is_known(term)]
     for place, term in enumerate(terms):
+        if is_known(term):
+            continue
         own = replace(options, field_id=_fields(path, term, options)) if term.fields else options
         plans = tuple(plan_groups(path, [term], own))
-        stages.append(Stage((term,), plans, before=tuple(one.name for one in terms[:place])))
+        before = tuple(one.name for one in terms[:place])
+        after = tuple(name for name in known if name not in before)
+        stages.append(Stage((term,), plans, before, after))
+    if not stages:
+        raise CalibrationError("there is nothing to solve for: parallactic angles are known; add a term")
     return stages
+
+
+def _together(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> Stage:
+    """All terms, with known ones outside or inside of them."""
+    solved = [term for term in terms if not is_known(term)]
+    if not solved:
+        raise CalibrationError("there is nothing to solve for: parallactic angles are known; add a term")
+    whole = [place for place, term in enumerate(terms) if term.per is None and not is_known(term)]
+    before, after = [], []
+    for place, term in enumerate(terms):
+        if not is_known(term):
+            continue
+        outside, inside = (not whole or end for end in (place < min(whole, default=0), place > max(whole, default=0)))
+        if not (outside or inside):
+            raise CalibrationError(
+                f'term "{term}" stands between terms that are solved for together: put it before or behind those of '
+                "the whole sky, or solve in turn (--in-turn)"
+            )
+        (after if inside else before).append(term.name)
+    return Stage(tuple(solved), tuple(plan_groups(path, solved, options)), tuple(before), tuple(after))
 
 
 def _fields(path: str | os.PathLike, term: Term, options: CalibrationOptions) -> list[int]:
@@ -94,7 +123,7 @@ def field_numbers(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
 class KnownTerms:
     """The terms that are held: those of the options, from the beginning, and those of each stage after it."""
 
-    def __init__(self, options: CalibrationOptions, terms: Sequence[Term]):
+    def __init__(self, path: str | os.PathLike, options: CalibrationOptions, terms: Sequence[Term]):
         self._given = _held_terms(options)
         self._mine = {
             term.name: HeldTerm(
@@ -102,10 +131,15 @@ class KnownTerms:
                 term.kind.diagonal,
                 term.per,
                 has_amplitude="amplitude" in term.kind.quantities,
-                interpolation=options.interpolation,
+                interpolation="nearest" if is_known(term) else options.interpolation,
+                turns=is_known(term),
             )
             for term in terms
         }
+        self.known = {term.name: parallactic_solutions(path, term) for term in terms if is_known(term)}
+        for name, found in self.known.items():
+            self._mine[name].sets[:] = [found]
+            self._mine[name].diagonal = found.diagonal
 
     def held(self, stage: Stage, group, model: Model) -> Held:
         """What is held while a group of a stage is solved."""

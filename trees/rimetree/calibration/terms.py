@@ -2,6 +2,7 @@
 
     term     = NAME ":" kind { "," option }
     kind     = scalar | diag | full | phase | amplitude | delay | tec | rotation | faraday | crosshand | leakage
+             | parallactic
     option   = NUMBER time-unit          one solution per so much time; none: one for the whole observation of a field
              | NUMBER "scan"             one solution per so many scans (SCAN_NUMBER)
              | NUMBER frequency-unit     one solution per so much of the band; none: one for the whole window
@@ -134,6 +135,8 @@ def parse_term(text: str) -> Term:
         raise CalibrationError(f"term {text!r}: {_unknown('kind', kind_name, KINDS)}")
     found: dict = {}
     for option in options:
+        if kind_name == "parallactic":
+            raise CalibrationError(f"term {text!r}: parallactic has no options: it is known for each time slot")
         for key, value in _option(text, option, kind_name).items():
             if key in found:
                 raise CalibrationError(f"term {text!r}: {option!r} says again what was said before")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -95,8 +95,11 @@ def windows_of(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[tuple
     return {ids: WindowSolutions(some, terms) for ids, some in by_window.items()}
 
 
-def joined_sets(stages: Sequence[Sequence[Solutions]], terms: Sequence[Term]) -> list[Solutions]:
-    """One set for each window, with the terms of all stages in the order of the measurement equation.
+def joined_sets(
+    stages: Sequence[Sequence[Solutions]], terms: Sequence[Term], known: Mapping[str, Solutions] | None = None
+) -> list[Solutions]:
+    """One set for each window, with the terms of all stages, and those that are `known`, in the order of the
+    measurement equation.
 
     Where one stage solved windows together and another did not, each window has the former's solutions too.
     """
@@ -106,7 +109,8 @@ def joined_sets(stages: Sequence[Sequence[Solutions]], terms: Sequence[Term]) ->
     found = []
     for ids in sorted(finest):
         own = [one for sets in stages for one in sets if set(ids) <= set(_ids(one))]
-        joined = sorted((term for one in own for term in one.terms), key=lambda term: places[term.name])
+        every = [term for one in (*own, *(known or {}).values()) for term in one.terms]
+        joined = sorted(every, key=lambda term: places[term.name])
         provenance = {key: value for one in own for key, value in one.provenance.items()}
         provenance |= {"data_desc_id": float(ids[0]), "data_desc_ids": " ".join(map(str, ids))}
         if any("amplitude" in term.value for term in joined):

@@ -1,0 +1,138 @@
+"""Parallactic angles: known terms of a chain, outside or inside of what is solved for."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationError, CalibrationOptions, parse_terms
+from rimetree.calibration.parallactic import parallactic_angle_rad
+
+CENTRE = (0.93, -0.485)
+SKY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (20.0, 2.0, -3.0, 0.5))])
+
+
+def angle_by_astropy(radec_rad, xyz_m, time_s):
+    """The position angle of the zenith, from its place on the sky."""
+    from astropy import units as u
+    from astropy.coordinates import AltAz, EarthLocation, SkyCoord
+    from astropy.time import Time
+    from astropy.utils import iers
+
+    with iers.conf.set_temp("auto_download", False):
+        place = EarthLocation.from_geocentric(*xyz_m, unit="m")
+        frame = AltAz(obstime=Time(time_s / 86400, format="mjd", scale="utc"), location=place)
+        zenith = SkyCoord(alt=90 * u.deg, az=0 * u.deg, frame=frame).transform_to("icrs")
+        return SkyCoord(*radec_rad, unit="rad").position_angle(zenith).rad
+
+
+@pytest.mark.parametrize("radec_rad", [(0.93, -0.3), (0.93, 0.8), (2.0, -1.2)])
+def test_the_angle_is_that_of_the_zenith(radec_rad):
+    xyz = np.array([[5109270.0, 2006780.0, -3239050.0], [3826896.2, 460979.5, 5064658.2]])
+    times = 5.2e9 + 3600.0 * np.arange(0, 24, 5)
+    found = parallactic_angle_rad(radec_rad, xyz, times)
+    expected = np.array([[angle_by_astropy(radec_rad, one, t) for one in xyz] for t in times])
+    assert np.abs(np.exp(1j * found) - np.exp(1j * expected)).max() < 2e-3  # aberration, and UT1
+
+
+def jones_of(angle_rad, feed):
+    """[time, 1, 2, 2]"""
+    c, s = np.cos(angle_rad), np.sin(angle_rad)
+    if feed == "linear":
+        return np.moveaxis(np.array([[c, s], [-s, c]]), -1, 0)[:, None]
+    zero = np.zeros_like(c)
+    return np.moveaxis(np.array([[c - 1j * s, zero], [zero, c + 1j * s]]), -1, 0)[:, None]
+
+
+@pytest.fixture
+def observed(tmp_path, observe):
+    """Six hours seen by feeds that turn, with gains and leakages; both kinds of feeds."""
+
+    def make(feed):
+        path = str(tmp_path / f"{feed}.ms")
+        rt.ms.create(
+            path,
+            dataclasses.replace(rt.telescopes.get("kat-7"), feed=feed),
+            phase_centre_rad=CENTRE,
+            duration_s=21600.0,
+            integration_s=1800.0,
+            bands=[rt.ms.Band.regular(1.3e9, 4e6, 2)],
+        )
+        (group,) = rt.ms.groups(path)
+        rng = np.random.default_rng(5)
+        gain = rng.uniform(0.7, 1.4, (7, 2)) * np.exp(1j * rng.uniform(-3, 3, (7, 2)))
+        leakage = 0.1 * (rng.normal(size=(7, 2)) + 1j * rng.normal(size=(7, 2)))
+
+        def jones(antenna, patch, time_s, frequency_hz):
+            if patch is not None:
+                return np.eye(2)
+            angle = parallactic_angle_rad(CENTRE, group.antenna_xyz_m[antenna][None], time_s)[:, 0]
+            d = np.array([[1, leakage[antenna, 0]], [leakage[antenna, 1], 1]])
+            return np.diag(gain[antenna]) @ d @ jones_of(angle, feed)
+
+        # The brightness that circular feeds see is that of linear ones with other Stokes parameters.
+        seen = SKY if feed == "linear" else rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (20.0, 0.5, 2.0, -3.0))])
+        observe(path, seen, CENTRE, jones, noise_jy=0.02)
+        return path
+
+    return make
+
+
+def corrected(path, solutions):
+    (group,) = calibration.groups_by_window(path)
+    ns = rt.NodeScope()
+    calibration.apply_tree(ns, group, solutions, subtract=SKY)
+    rt.Forest(ns).run(path, **group.selection)
+    (tile,) = rt.ms.tiles(path, ["CORRECTED_DATA"], time_slots=100)
+    assert not tile["flag"].any()
+    return tile["columns"]["CORRECTED_DATA"]
+
+
+@pytest.mark.parametrize("feed", ["linear", "circular"])
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_gains_and_leakages_of_feeds_that_turn(observed, tmp_path, feed, in_turn):
+    path = observed(feed)
+    terms = parse_terms(["G: diag", "D: leakage", "P: parallactic"])
+    options = CalibrationOptions(in_turn=in_turn)
+    report = calibration.calibrate(path, SKY, terms, tmp_path / "g.h5", options)
+    (found,) = calibration.read_h5parm(tmp_path / "g.h5")
+    assert report.converged == report.solves and report.usable
+    assert [term.name for term in found.terms] == ["G", "D", "P"] and not found["P"].flag.any()
+    assert found["P"].shape[0] == 12 and found["P"].kind == ("rotation" if feed == "linear" else "phase")
+    if not in_turn:  # nothing but noise is left, of the fit and of what is written
+        assert report.noise_ratio == pytest.approx(0.02, rel=0.1)
+        assert corrected(path, found).std() < 0.05
+    # In turn gains do not know of the leakages, which leaves some.
+    without = calibration.calibrate(path, SKY, terms[:2], tmp_path / "n.h5", options)
+    assert without.noise_ratio > 2 * report.noise_ratio
+
+
+def test_where_it_may_stand(observed, tmp_path):
+    path = observed("linear")
+    with pytest.raises(CalibrationError, match="stands between terms that are solved for together"):
+        calibration.plan_stages(path, parse_terms(["G: diag", "P: parallactic", "D: leakage"]), CalibrationOptions())
+    with pytest.raises(CalibrationError, match="nothing to solve for"):
+        calibration.plan_stages(path, parse_terms(["P: parallactic"]), CalibrationOptions())
+    with pytest.raises(CalibrationError, match="parallactic has no options"):
+        parse_terms(["P: parallactic, 1slot"])
+    outside = parse_terms(["P: parallactic", "G: full"])
+    (stage,) = calibration.plan_stages(path, outside, CalibrationOptions())
+    assert stage.before == ("P",) and [term.name for term in stage.terms] == ["G"]
+    report = calibration.calibrate(path, SKY, outside, tmp_path / "o.h5")
+    assert [term.name for term in report.solutions[0].terms] == ["P", "G"]
+
+
+def test_other_mounts(tmp_path):
+    for mount, angle in (("EQUATORIAL", True), ("X-Y", False)):
+        path = str(tmp_path / f"{mount}.ms")
+        array = dataclasses.replace(rt.telescopes.get("kat-7"), mount=mount)
+        rt.ms.create(path, array, phase_centre_rad=CENTRE, duration_s=60.0, integration_s=30.0)
+        (term,) = parse_terms(["P: parallactic"])
+        if angle:
+            found = calibration.parallactic.parallactic_solutions(path, term)
+            assert (found["P"].value["rotation"] == 0).all()
+        else:
+            with pytest.raises(CalibrationError, match=r"ANT-0 .* has the mount 'X-Y'; .* known of ALT-AZ and EQUATOR"):
+                calibration.parallactic.parallactic_solutions(path, term)
