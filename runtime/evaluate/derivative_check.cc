@@ -8,7 +8,7 @@
 #include "runtime/core/error.h"
 #include "runtime/core/solution_tiles.h"
 #include "runtime/core/thread_pool.h"
-#include "runtime/evaluate/evaluator_pass.h"
+#include "runtime/evaluate/reverse_pass.h"
 
 namespace rimetree {
 

@@ -15,7 +15,7 @@
 
 #include "nodes/psv/delay/delay.h"
 #include "nodes/psv/kernel.h"
-#include "runtime/evaluate/multiply_add_peak.h"
+#include "runtime/python/multiply_add_peak.h"
 #include "tests/support/psv_case.h"
 
 namespace rimetree::testing {

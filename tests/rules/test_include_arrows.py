@@ -46,7 +46,7 @@ WALLS = {
     r"casacore/": {"runtime/ms"},
     r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
     r"boost/": {"runtime/core", "runtime/device", "nodes/psv"},
-    r"hwy/": {"runtime/evaluate", "runtime/program", "nodes/psv", "nodes/correlator"},
+    r"hwy/": {"runtime/program", "runtime/python", "nodes/psv", "nodes/correlator"},
     r"fftw3": {"nodes/psv", "nodes/correlator"},
     r"Eigen/": {"runtime/fit"},
     r"erfa\.h": {"nodes"},

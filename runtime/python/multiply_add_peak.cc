@@ -1,4 +1,4 @@
-#include "runtime/evaluate/multiply_add_peak.h"
+#include "runtime/python/multiply_add_peak.h"
 
 #include <algorithm>
 #include <ctime>
@@ -6,7 +6,7 @@
 #include "runtime/core/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/evaluate/multiply_add_peak.cc"
+#define HWY_TARGET_INCLUDE "runtime/python/multiply_add_peak.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 

@@ -1,0 +1,144 @@
+// Which nodes of a pass are evaluated as parts of their consumers' programs, and how such programs are run.
+#include <algorithm>
+
+#include "runtime/core/error.h"
+#include "runtime/core/stopwatch.h"
+#include "runtime/evaluate/forward_pass.h"
+#include "runtime/evaluate/fusion.h"
+
+namespace rimetree {
+
+/// What the evaluation of one group knows.
+struct ForwardPass::GroupRun {
+  std::shared_ptr<const FusedGroup> group;
+  std::vector<const Result*> results{};  ///< of the leaves
+  const Fusion::Made* made = nullptr;
+  CellShape shape{};
+};
+
+namespace {
+
+/// Numbers of one result that are worth all threads.
+constexpr std::size_t kLeastDivided = 16384;
+
+bool are_ok(std::span<const Result* const> results) {
+  return std::all_of(results.begin(), results.end(), [](const Result* result) {
+    return result != nullptr && result->ok() && result->value.is_on_host();
+  });
+}
+
+}  // namespace
+
+// A node is a part of its consumer's program if nobody else wants its result, now or later.
+void ForwardPass::find_parts() {
+  has_parts_ = false;
+  Fusion* const fusion = state_.evaluated.fusion();
+  if (fusion == nullptr || state_.placement.has_devices() || request_.derivatives) return;
+  part_of_.assign(forest_.size(), -1);
+  std::vector<int> root(forest_.size(), -1), count(forest_.size(), 0);
+  const auto takes_part = [&](int node) {
+    return needed_[node] && fusion->can_take_part(node) && !holds_inputs(node) && !state_.evaluated.is_made(node);
+  };
+  for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
+    const int node = *it;
+    if (!takes_part(node)) continue;
+    root[node] = node;
+    if (waiting_consumers_[node] != 1 || is_root_[node] || keeps(node)) continue;
+    for (const int consumer : forest_.parents(node)) {
+      if (root[consumer] < 0 || count[root[consumer]] >= static_cast<int>(Fusion::kMostMembers)) continue;
+      part_of_[node] = consumer;
+      root[node] = root[consumer];
+      ++count[root[node]];
+      has_parts_ = true;
+      break;
+    }
+  }
+  if (!has_parts_) return;
+  has_part_.assign(forest_.size(), false);
+  for (const int node : nodes_)
+    if (part_of_[node] >= 0) has_part_[part_of_[node]] = true;
+  fusion->set_parts(part_of_);
+}
+
+/// Gives the nodes that have to be evaluated by themselves: those without parts, and those whose parts have been
+/// evaluated one by one.
+std::vector<int> ForwardPass::run_groups(std::span<const int> roots) {
+  Fusion& fusion = *state_.evaluated.fusion();
+  std::vector<int> plain, nodes, alone;
+  std::vector<GroupRun> runs;
+  for (const int node : roots) {
+    if (!has_part_[node]) {
+      plain.push_back(node);
+      continue;
+    }
+    GroupRun run{.group = fusion.group(node)};
+    for (const int leaf : run.group->leaves) run.results.push_back(results_[leaf].get());
+    if (are_ok(run.results)) {
+      run.shape = fusion.cells_of(*run.group, run.results, *request_.cells);
+      run.made = &fusion.program_of(*run.group, run.results, *request_.cells, run.shape);
+    }
+    if (run.made != nullptr && run.made->program) {
+      nodes.push_back(node);
+      runs.push_back(std::move(run));
+      continue;
+    }
+    plain.push_back(node);
+    alone.insert(alone.end(), run.group->members.begin(), run.group->members.end() - 1);
+  }
+  if (!alone.empty()) {
+    for (const int node : plain) has_part_[node] = false;
+    run_one_by_one(alone);
+  }
+  if (!runs.empty()) run_programs(nodes, runs);
+  return plain;
+}
+
+/// Evaluates nodes that were to be parts of others by themselves.
+void ForwardPass::run_one_by_one(std::span<const int> parts) {
+  std::vector<bool> is_wanted(forest_.size(), false);
+  for (const int node : parts) {
+    part_of_[node] = -1;
+    has_part_[node] = false;
+    is_wanted[node] = true;
+  }
+  std::vector<int> ordered;  // as in the plan
+  for (const int node : nodes_)
+    if (is_wanted[node]) ordered.push_back(node);
+  run_nodes(ordered);
+}
+
+void ForwardPass::run_programs(std::span<const int> nodes, std::span<const GroupRun> runs) {
+  if (cancellation_.check()) throw Cancelled();
+  std::vector<std::shared_ptr<Result>> made;
+  while (made.size() < nodes.size()) made.push_back(std::make_shared<Result>());
+  ClassTiming& timing = state_.timing.of(forest_.node(nodes[0]));
+  Stopwatch watch;
+  const auto run_one = [&](std::size_t i, ThreadPool* threads) {
+    const GroupRun& run = runs[i];
+    made[i]->value = Vells(*state_.pool, run.made->is_complex ? NumberType::complex : NumberType::real,
+                           forest_.node(nodes[i]).dims(), run.shape);
+    Fusion::run(*run.made->program, run.results, *request_.cells, made[i]->value, threads);
+    made[i]->flags = state_.evaluated.fusion()->flags_of(*run.group, run.results, request_, *state_.pool);
+    made[i]->status = Result::Status::ok;
+  };
+  const auto n_thread = static_cast<std::size_t>(state_.threads.size());
+  if (runs.size() < n_thread && runs.front().shape.size() >= kLeastDivided) {
+    for (std::size_t i = 0; i < runs.size(); ++i) run_one(i, &state_.threads);
+  } else {
+    state_.threads.parallel_for(
+        runs.size(), std::max<std::size_t>(1, runs.size() / (8 * n_thread)),
+        [&](std::size_t begin, std::size_t end, int) {
+          for (std::size_t i = begin; i < end; ++i) run_one(i, nullptr);
+        },
+        &cancellation_);
+  }
+  timing.seconds += watch.lap();
+  ++timing.batches;
+  for (const GroupRun& run : runs)
+    for (const int member : run.group->members) ++state_.timing.of(forest_.node(member)).evaluations;
+  take_results(nodes, made);
+  for (const GroupRun& run : runs)
+    for (std::size_t i = 0; i + 1 < run.group->members.size(); ++i) release_inputs_of(run.group->members[i]);
+}
+
+}  // namespace rimetree
