@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "nodes/correlator/cross_products.h"
+#include "nodes/correlator/device/device_products.h"
 #include "nodes/correlator/sample_stream.h"
 #include "nodes/correlator/state_checks.h"
 #include "runtime/core/forest.h"
@@ -131,9 +132,7 @@ class Correlate final : public Node {
     if (frequency.centre.size() != shape.n_channel)
       throw Error("the request has " + std::to_string(frequency.centre.size()) + " channels, the samples have " +
                   std::to_string(shape.n_channel));
-    if (strategy_ == correlator::Strategy::packed && shape.format.bits > 4)
-      throw Error("strategy \"packed\" takes samples of at most 4 bits; format \"" + shape.format.name + "\" has " +
-                  std::to_string(shape.format.bits));
+    correlator::check_strategy(strategy_, shape.format, shape.n_input);
     if (shape.format.is_real) throw Error("the samples are real: Channelise makes complex ones of them");
 
     CellShape in_time;
@@ -141,21 +140,73 @@ class Correlate final : public Node {
     Vells value = evaluation.make(NumberType::complex, evaluation.cells().shape()),
           count = evaluation.make(NumberType::real, in_time);
     Flags flags(evaluation.pool, dims().size(), in_time);
-    std::vector<correlator::CrossProducts> sums;
-    for (std::size_t gate = 0; gate < gates_; ++gate)
-      sums.emplace_back(shape.n_channel, shape.n_input, strategy_, context.threads);
+    const Sums sums = make_sums(shape, context);
+    // Of channels that are made on a device only one can form products.
+    const bool is_alone = context.devices.size() == 1 && dynamic_cast<correlator::DeviceProducts*>(sums[0].get());
+    const OnDevice on_device(*open.stream, is_alone ? context.devices.front().get() : nullptr);
     bool any_flag = false;
     for (std::size_t t = 0; t < time.centre.size(); ++t) {
-      for (auto& gate : sums) gate.clear();
+      for (const auto& gate : sums) gate->clear();
       add_samples(first_sample(shape, time.centre[t], time.width[t]), open, context, sums);
       for (std::size_t gate = 0; gate < gates_; ++gate)
-        any_flag = put(sums[gate].sums(), gate, t, shape, value, count, flags) || any_flag;
+        any_flag = put(sums[gate]->sums(), gate, t, shape, value, count, flags) || any_flag;
     }
     evaluation.set(std::move(value));
     evaluation.set_flags(any_flag ? std::move(flags) : Flags());
     evaluation.result.weight = std::move(count);
     if (const std::string text = open.stream->report(); !text.empty())
       context.notes.add(name(), name() + " (when first noticed): " + text);
+  }
+
+  using Sums = std::vector<std::unique_ptr<correlator::SummedProducts>>;
+
+  /// Has a stream work on a device for a while: devices may be gone before the next evaluation.
+  class OnDevice {
+   public:
+    OnDevice(correlator::SampleStream& stream, DeviceContext* device) : stream_(stream) { stream.work_on(device); }
+    ~OnDevice() {
+      try {
+        stream_.work_on(nullptr);
+      } catch (...) {
+        return;  // what went wrong on the device has been told
+      }
+    }
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+   private:
+    correlator::SampleStream& stream_;
+  };
+
+  /// Of each gate, on devices where there are some and it is worth it.
+  Sums make_sums(const correlator::StreamShape& shape, BatchContext& context) const {
+    Sums sums;
+    if (!context.devices.empty()) {
+      const memory::Device& device = context.devices.front()->device();
+      const correlator::DeviceVerdict verdict =
+          correlator::judge_device(device, shape.format, shape.n_channel, shape.n_input, double(integration_),
+                                   static_cast<std::size_t>(context.threads.size()));
+      if (verdict.is_worth_it) try {
+          std::vector<DeviceContext*> devices;
+          for (const auto& one : context.devices) devices.push_back(one.get());
+          while (sums.size() < gates_)
+            sums.push_back(std::make_unique<correlator::DeviceProducts>(devices, shape.format, shape.n_channel,
+                                                                        shape.n_input, strategy_, context.threads));
+          context.notes.add("correlate-" + name(), name() + ": products on " + device.name() + " by " +
+                                                       correlator::device_kernel(strategy_, shape.n_input).name + "; " +
+                                                       verdict.reason);
+          return sums;
+        } catch (const memory::OutOfMemory& error) {
+          sums.clear();
+          context.warnings.add("device-memory-Correlate", name() + ": products on the host: " + error.what());
+        }
+      else
+        context.notes.add("correlate-" + name(), name() + ": products on the host: " + verdict.reason);
+    }
+    while (sums.size() < gates_)
+      sums.push_back(
+          std::make_unique<correlator::CrossProducts>(shape.n_channel, shape.n_input, strategy_, context.threads));
+    return sums;
   }
 
   /// The number of a time cell's first sample; a cell must be one integration. Cells are counted in integrations and
@@ -172,8 +223,7 @@ class Correlate final : public Node {
   }
 
   /// Adds an integration, in blocks that do not grow with it.
-  void add_samples(std::int64_t first, Open& open, BatchContext& context,
-                   std::vector<correlator::CrossProducts>& sums) const {
+  void add_samples(std::int64_t first, Open& open, BatchContext& context, const Sums& sums) const {
     const std::size_t bytes =
                           static_cast<std::size_t>(open.shape.format.bytes) * open.shape.n_channel * open.shape.n_input,
                       most = std::max<std::size_t>(1, kBlockBytes / bytes);
@@ -182,13 +232,13 @@ class Correlate final : public Node {
       const std::size_t n = std::min(most, integration_ - done);
       const correlator::SampleBlock block =
           open.stream->read(first + static_cast<std::int64_t>(done), n, context.threads, context.cancellation);
-      if (gates_ == 1 && block.view.n_time > 0) sums[0].add(block.view, block.mask);
+      if (gates_ == 1 && block.view.n_time > 0) sums[0]->add(block.view, block.mask, block.where);
       if (gates_ > 1) add_by_gate(block, sums);
       done += n;
     }
   }
 
-  void add_by_gate(const correlator::SampleBlock& block, std::vector<correlator::CrossProducts>& sums) const {
+  void add_by_gate(const correlator::SampleBlock& block, const Sums& sums) const {
     const auto length = static_cast<std::int64_t>(gate_length_), gates = static_cast<std::int64_t>(gates_);
     for (std::size_t begin = 0; begin < block.view.n_time;) {
       const std::int64_t number = block.first + static_cast<std::int64_t>(begin) + gate_offset_,
@@ -197,12 +247,12 @@ class Correlate final : public Node {
       correlator::SampleView part = block.view;
       part.bytes += static_cast<std::ptrdiff_t>(begin) * part.time_stride;
       part.n_time = n;
-      auto& gate = sums[static_cast<std::size_t>(period / length)];
+      auto& gate = *sums[static_cast<std::size_t>(period / length)];
       if (block.mask == nullptr) {
-        gate.add(part);
+        gate.add(part, nullptr, block.where);
       } else {
         const correlator::SampleMask mask = block.mask->part(begin, n);
-        gate.add(part, &mask);
+        gate.add(part, &mask, block.where);
       }
       begin += n;
     }

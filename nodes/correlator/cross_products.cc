@@ -38,6 +38,32 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
+void check_strategy(Strategy strategy, const SampleFormat& format, std::size_t n_input) {
+  if (strategy == Strategy::packed && format.bits > 4)
+    throw Error("strategy \"packed\" takes samples of at most 4 bits, not those of format \"" + format.name +
+                "\" with " + std::to_string(format.bits));
+  if (n_input % group_of(strategy) != 0)
+    throw Error("groups of " + std::to_string(group_of(strategy)) + " inputs do not divide " + std::to_string(n_input) +
+                " inputs");
+}
+
+std::size_t group_of(Strategy strategy) {
+  if (strategy == Strategy::groups4 || strategy == Strategy::hybrid4) return 4;
+  return strategy == Strategy::groups2 || strategy == Strategy::hybrid2 ? 2 : 1;
+}
+
+void check_shape(const ProductSums& sums, const SampleView& samples) {
+  if (sums.n_channel != samples.n_channel || sums.n_input != samples.n_input)
+    throw Error("samples of " + std::to_string(samples.n_channel) + " channels and " + std::to_string(samples.n_input) +
+                " inputs, expected " + std::to_string(sums.n_channel) + " and " + std::to_string(sums.n_input));
+}
+
+void add_counts(ProductSums& sums, std::size_t n_time, const SampleMask* mask) {
+  for (std::size_t i = 0; i < sums.n_input; ++i)
+    for (std::size_t j = 0; j <= i; ++j)
+      sums.count[product_of(i, j)] += mask == nullptr ? static_cast<std::int64_t>(n_time) : mask->common(i, j);
+}
+
 CrossProducts::CrossProducts(std::size_t n_channel, std::size_t n_input, Strategy strategy, ThreadPool& threads)
     : strategy_(strategy), threads_(threads), sums_(n_channel, n_input), blocks_(threads.size()) {}
 
@@ -45,10 +71,10 @@ void CrossProducts::clear() {
   for (auto* numbers : {&sums_.re, &sums_.im, &sums_.count}) std::fill(numbers->begin(), numbers->end(), 0);
 }
 
-void CrossProducts::add(const SampleView& samples, const SampleMask* mask) {
-  if (sums_.n_channel != samples.n_channel || sums_.n_input != samples.n_input)
-    throw Error("samples of " + std::to_string(samples.n_channel) + " channels and " + std::to_string(samples.n_input) +
-                " inputs, expected " + std::to_string(sums_.n_channel) + " and " + std::to_string(sums_.n_input));
+void CrossProducts::add(const SampleView& samples, const SampleMask* mask, DeviceContext* where) {
+  if (where != nullptr) throw Error("the samples are on a device, and the products are formed on the host");
+  check_shape(sums_, samples);
+  check_strategy(strategy_, samples.format, samples.n_input);
   switch (strategy_) {
     case Strategy::automatic:
     case Strategy::bytes:
@@ -69,9 +95,7 @@ void CrossProducts::add(const SampleView& samples, const SampleMask* mask) {
       add_pairs(samples, mask);
       break;
   }
-  for (std::size_t i = 0; i < samples.n_input; ++i)
-    for (std::size_t j = 0; j <= i; ++j)
-      sums_.count[product_of(i, j)] += mask == nullptr ? static_cast<std::int64_t>(samples.n_time) : mask->common(i, j);
+  add_counts(sums_, samples.n_time, mask);
 }
 
 void CrossProducts::add_bytes(const SampleView& samples, const SampleMask* mask) {

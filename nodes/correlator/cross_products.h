@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "nodes/correlator/packed_block.h"
-#include "nodes/correlator/products.h"
-#include "nodes/correlator/sample_view.h"
+#include "nodes/correlator/summed_products.h"
 #include "runtime/core/thread_pool.h"
 
 namespace rimetree::correlator {
 
 /// How products are formed; all give the same integers.
 enum class Strategy : std::uint8_t {
-  automatic,  ///< bytes
+  automatic,  ///< the fastest: bytes
   bytes,      ///< 8-bit dot products of packed blocks (AVX-512 VNNI where the machine has it, else 16-bit products)
   packed,     ///< two sums of 16 bits in one word, of 4-bit samples only (Klages et al. 2015, section III)
   groups2,    ///< blocks of 2 by 2 inputs (group parallel); like the next three one thread, as a reference
@@ -24,20 +23,22 @@ enum class Strategy : std::uint8_t {
   pairs,  ///< one product after the other (Wayth, Greenhill & Briggs 2009: pair parallel); 64-bit sums
 };
 Strategy strategy(const std::string& name);
+/// Throws Error where a strategy cannot take samples of a format, or so many inputs.
+void check_strategy(Strategy strategy, const SampleFormat& format, std::size_t n_input);
+/// Inputs of a strategy's blocks, 1 where it has none.
+std::size_t group_of(Strategy strategy);
 std::vector<std::string> strategy_names();
 
-/// Sums of products over as many blocks of times as there are: memory does not grow with their number.
-class CrossProducts {
+/// On the host: memory does not grow with the number of blocks.
+class CrossProducts final : public SummedProducts {
  public:
   /// Sums start at zero. The pool must outlive it.
   CrossProducts(std::size_t n_channel, std::size_t n_input, Strategy strategy, ThreadPool& threads);
 
-  /// Adds the products of all times; those that the mask leaves out count as zero, and are not counted. Throws Error
-  /// where the numbers of channels or inputs differ, or the strategy cannot take the format.
-  void add(const SampleView& samples, const SampleMask* mask = nullptr);
-  const ProductSums& sums() const { return sums_; }
-  /// Sums start at zero again.
-  void clear();
+  /// Throws Error where the strategy cannot take the format, and for samples on a device.
+  void add(const SampleView& samples, const SampleMask* mask = nullptr, DeviceContext* where = nullptr) override;
+  const ProductSums& sums() override { return sums_; }
+  void clear() override;
 
  private:
   void add_bytes(const SampleView& samples, const SampleMask* mask);

@@ -109,10 +109,10 @@ FilterBank::Scratch::~Scratch() {
 
 /// Adds up steps; the window's samples are turned round so that the step's own first sample comes first.
 void FilterBank::fold(const float* samples, float* folded) const {
-  const std::size_t numbers = real_ ? 1 : 2, turn = (step_ - lead() % step_) % step_;
+  const std::size_t numbers = real_ ? 1 : 2;
   std::fill_n(folded, numbers * step_, 0.0f);
   for (std::size_t begin = 0; begin < weights_.size();) {
-    const std::size_t to = (begin + turn) % step_, n = std::min(step_ - to, weights_.size() - begin);
+    const std::size_t to = (begin + turn()) % step_, n = std::min(step_ - to, weights_.size() - begin);
     const float *x = samples + numbers * begin, *weight = weights_.data() + begin;
     float* sum = folded + numbers * to;
     if (real_)
@@ -127,17 +127,19 @@ void FilterBank::fold(const float* samples, float* folded) const {
 }
 
 const float* FilterBank::run(const float* samples, Scratch& scratch) const {
+  if (plain_) return transform(samples, scratch);
+  fold(samples, scratch.folded_);
+  return transform(scratch.folded_, scratch);
+}
+
+const float* FilterBank::transform(const float* folded, Scratch& scratch) const {
   // FFTW is twice as fast where vectors begin, and gives other last bits elsewhere.
-  const float* in = samples;
-  if (!plain_) {
-    fold(samples, scratch.folded_);
-    in = scratch.folded_;
-  } else if (reinterpret_cast<std::uintptr_t>(samples) % kAlignment != 0) {
-    std::copy_n(samples, (real_ ? 1 : 2) * step_, scratch.folded_);
-    in = scratch.folded_;
+  if (reinterpret_cast<std::uintptr_t>(folded) % kAlignment != 0) {
+    std::copy_n(folded, (real_ ? 1 : 2) * step_, scratch.folded_);
+    folded = scratch.folded_;
   }
   // FFTW keeps its hands off the input, but does not say so in its types.
-  auto* from = const_cast<float*>(in);
+  auto* from = const_cast<float*>(folded);
   auto* bins = reinterpret_cast<fftwf_complex*>(scratch.bins_);
   if (real_)
     fftwf_execute_dft_r2c(plan_->plan, from, bins);

@@ -50,6 +50,12 @@ class FilterBank {
   /// The spectrum of `length()` samples (re, im; or real ones) as re, im of each bin in the transform's order:
   /// X_k = sum x_n exp(-2 pi i k n / step), n counted from the step's first sample. It stays in the scratch.
   const float* run(const float* samples, Scratch& scratch) const;
+  /// The second half of run(): the spectrum of `step()` samples that have been weighted and added up.
+  const float* transform(const float* folded, Scratch& scratch) const;
+  /// Where of the folded samples the window's first one goes; the next ones follow, round the end.
+  std::size_t turn() const { return (step_ - lead() % step_) % step_; }
+  bool is_plain() const { return plain_; }
+  bool is_real() const { return real_; }
   /// Bin of a channel. Channels ascend in frequency: of complex samples the middle one (n_channel / 2) is at zero, of
   /// real ones the first; there the bin of half the sampling rate is left out.
   std::size_t bin_of(std::size_t channel) const {

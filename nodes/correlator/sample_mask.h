@@ -26,6 +26,8 @@ class SampleMask {
   void take_in(std::size_t input, std::size_t time) {
     bits_[input * words_ + time / 64] |= std::uint64_t{1} << (time % 64);
   }
+  /// Bits of an input, [time / 64], the first time in the lowest bit; those behind the last time mean nothing.
+  const std::uint64_t* bits(std::size_t input) const { return bits_.data() + input * words_; }
   /// Leaves out all samples.
   void clear() { std::fill(bits_.begin(), bits_.end(), 0); }
   /// How many samples both inputs have.

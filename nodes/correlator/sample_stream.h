@@ -14,6 +14,7 @@
 
 namespace rimetree {
 class BatchKernel;
+class DeviceContext;
 class Forest;
 }  // namespace rimetree
 
@@ -36,6 +37,7 @@ struct SampleBlock {
   SampleView view;
   std::int64_t first = 0;            ///< number of the first one
   const SampleMask* mask = nullptr;  ///< of view's samples; nullptr: all count
+  DeviceContext* where = nullptr;    ///< whose memory the samples are; nullptr: the host's
 };
 
 /// Samples by number, in ascending order. Those of files can be asked for again.
@@ -45,6 +47,8 @@ class SampleStream {
   /// Samples [first, first + n), or the part of them that there is: none of them lie outside, and what is missing
   /// between them the mask leaves out. Valid until the next call. Throws Error naming the source where it is damaged.
   virtual SampleBlock read(std::int64_t first, std::size_t n, ThreadPool& threads, Cancellation& cancellation) = 0;
+  /// From now on samples may be left on that device; nullptr: on the host, and all memory there is given back.
+  virtual void work_on(DeviceContext* /*device*/) {}
   /// What a report should say of the samples read so far (lost packets, numbers that were cut off); may be empty.
   virtual std::string report() const { return {}; }
 };

@@ -34,6 +34,14 @@ inline SampleView input_fastest(const std::uint8_t* bytes, const SampleFormat& f
   return {bytes, format, n_time, n_channel, n_input, step * inputs * channels, step * inputs, step};
 }
 
+/// [channel][time][input]: what a channeliser leaves.
+inline SampleView channel_rows(const std::uint8_t* bytes, const SampleFormat& format, std::size_t n_time,
+                               std::size_t n_channel, std::size_t n_input) {
+  const auto step = static_cast<std::ptrdiff_t>(format.bytes), inputs = static_cast<std::ptrdiff_t>(n_input);
+  return {bytes, format, n_time, n_channel, n_input, step * inputs, step * inputs * static_cast<std::ptrdiff_t>(n_time),
+          step};
+}
+
 /// [channel][input][time], the time fastest.
 inline SampleView time_fastest(const std::uint8_t* bytes, const SampleFormat& format, std::size_t n_time,
                                std::size_t n_channel, std::size_t n_input) {

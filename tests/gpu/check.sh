@@ -51,7 +51,8 @@ skip() { echo "$1: skipped, $2" | tee -a "$SUMMARY"; }
 tests() {
   local program
   # What loads plugins by the paths of the build folder is no matter of devices.
-  for program in memory_tests runtime_tests runtime_solve_tests nodes_tests nodes_psv_device_tests; do
+  for program in memory_tests runtime_tests runtime_solve_tests nodes_tests nodes_psv_device_tests \
+    nodes_correlator_device_tests; do
     run "$program" "$HERE/$program" --gtest_filter=-Registry.*:Plugin.* --gtest_brief=1
   done
 }
@@ -68,6 +69,7 @@ sanitizers() {
     # memory than there is makes the runtime report an error, as it should.
     sanitize "psv-$tool" nodes_psv_device_tests \
       '-*AllocationMayFail*:*FailedAllocations*:*ExtendedPrecision*:*AllCombinations*'
+    sanitize "correlator-$tool" nodes_correlator_device_tests '*-*AreTheSumsOfWholeNumbers*'
     sanitize "nodes-$tool" nodes_tests '*OnADevice*'
     sanitize "runtime-$tool" runtime_tests 'ChosenDevice*:EvaluatorDevices*-*NoRoom*:*AllocationMayFail*'
     sanitize "solve-$tool" runtime_solve_tests 'DeviceSums*'

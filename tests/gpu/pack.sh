@@ -14,7 +14,7 @@ if (($# != 2)); then
   exit 2
 fi
 BUILD=$1 FOLDER=$2
-PROGRAMS=(tests/{memory,runtime,runtime_solve,nodes,nodes_psv_device}_tests)
+PROGRAMS=(tests/{memory,runtime,runtime_solve,nodes,nodes_psv_device,nodes_correlator_device}_tests)
 PLUGINS=(librimetree_nodes.so librimetree_nodes_cuda.so)
 
 mkdir -p "$FOLDER/compiler"

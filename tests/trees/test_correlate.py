@@ -28,6 +28,31 @@ def test_products_of_chime_samples(samples, strategy):
     np.testing.assert_allclose(found, expected(samples, 100), rtol=1e-15)
 
 
+@pytest.mark.parametrize("strategy", ["automatic", "packed", "pairs"])
+def test_a_device_gives_the_same_bits(samples, strategy):
+    codes = ((samples.real + 8) * 16 + samples.imag + 8).astype(np.uint8)
+    given = {"format": "chime", "integration": 100, "strategy": strategy}
+    assert (rt.correlate(codes, device="simulated", **given) == rt.correlate(codes, **given)).all()
+
+
+@pytest.mark.parametrize("gates", [1, 3])
+def test_channels_and_products_on_a_device_are_those_of_the_host(tmp_path, gates):
+    """M5, M7, C9: samples of 5 bits to channels to products, whole chain, with delays and gates."""
+    rng = np.random.default_rng(3)
+    (tmp_path / "v").write_bytes((rng.integers(0, 1024, (40 * 32, 5))).astype("<u2").tobytes())
+    ns = rt.NodeScope()
+    ns.v << rt.Voltages(source=str(tmp_path / "v"), format="mwa32t", n_input=5, sample_interval_s=1e-6)
+    ns.c << rt.Channelise(ns.v, n_channel=32, taps=4, window="hann", gain=4.0, delay_s=[0, 1e-6, 2.3e-6, 0, -5e-6])
+    ns.V << rt.Correlate(ns.c, integration=10, gates=gates, gate_length=2)
+    cells = rt.Cells((np.arange(4) + 0.5) * 320e-6, np.arange(1.0, 33), time_width_s=320e-6, freq_width_hz=1.0)
+    host, device = (rt.Forest(ns, device=name) for name in ("none", "simulated"))
+    values = host.evaluate(ns.V, cells)
+    assert np.isfinite(values).all() and (np.abs(values) > 0).any()
+    assert (device.evaluate(ns.V, cells) == values).all()
+    assert (device.evaluate(ns.V, cells) == values).all()
+    assert any("matrix units" in note for note in device.notes())
+
+
 def test_products_of_bytes_and_of_their_codes(samples):
     pairs = np.stack([samples.real * 16, samples.imag * 16], axis=-1).astype(np.int8)
     found = rt.correlate(pairs, format="int8", integration=301)

@@ -26,6 +26,7 @@ def correlate(
     integration: int,
     strategy: str = "automatic",
     threads: int | None = None,
+    device: str = "none",
 ) -> np.ndarray:
     """Products of all inputs of channelised voltages, averaged over integrations: the Correlate node on an array.
 
@@ -43,6 +44,7 @@ def correlate(
         or as a reference blocks of inputs, "groups2", "groups4", "hybrid2", "hybrid4", of which the number of inputs
         must be a multiple.
     threads: number of threads; None: as `Forest` has it.
+    device: "none" for the host, or which devices are to form the products, as of `Forest`; they change no bit either.
 
     Returns
     -------
@@ -68,7 +70,7 @@ def correlate(
             time_width_s=float(integration),
             freq_width_hz=1.0,
         )
-        values = Forest(ns, threads=threads, device="none").evaluate(ns.V, cells)
+        values = Forest(ns, threads=threads, device=device).evaluate(ns.V, cells)
     return values.transpose(1, 2, 0)
 
 

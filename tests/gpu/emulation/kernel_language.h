@@ -68,8 +68,15 @@ cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, in
   return ::cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
 }
 
-// Devices have no long double; what the host computes with it in these files is compiled with the device's branches.
+// Devices have neither long double nor recording numbers; what the host does with them in these files is compiled with
+// the device's branches.
 namespace rimetree::exact {
-inline long double add(long double a, long double b) { return a + b; }
-inline long double multiply(long double a, long double b) { return a * b; }
+template <class P>
+P add(P a, P b) {
+  return a + b;
+}
+template <class P>
+P multiply(P a, P b) {
+  return a * b;
+}
 }  // namespace rimetree::exact

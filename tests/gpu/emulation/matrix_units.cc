@@ -11,7 +11,7 @@ namespace rimetree::emulation {
 
 namespace {
 
-constexpr int kLanes = 32, kMostRows = 16, kColumns = 8, kMostDepth = 8;
+constexpr int kLanes = 32, kMostRows = 16, kColumns = 8, kMostDepth = 8, kMostBytes = 32;
 
 /// Both matrices of a warp, put together from its fragments.
 struct Matrices {
@@ -34,6 +34,30 @@ Matrices gather(const Fragments* lanes) {
   return all;
 }
 
+/// The same of bytes: a word has four of a row (or column), those of threads `member` follow each other, and then come
+/// sixteen more.
+void multiply_bytes(const Fragments* lanes) {
+  const bool small = lanes[0].unit == MatrixUnit::kM8N8K16;
+  const int rows = small ? 8 : 16, depth = small ? 16 : 32;
+  std::int8_t left[kMostRows][kMostBytes] = {}, right[kColumns][kMostBytes] = {};
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int k = 0; k < depth; ++k) {
+      if (k % 16 / 4 != lane % 4) continue;
+      const auto byte = [k](std::uint32_t word) { return static_cast<std::int8_t>(word >> 8 * (k % 4) & 255); };
+      const int group = lane / 4;
+      for (int row = group; row < rows; row += 8) left[row][k] = byte(lanes[lane].left_bytes[row / 8 + k / 16 * 2]);
+      right[group][k] = byte(lanes[lane].right_bytes[k / 16]);
+    }
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int i = 0; i < rows / 4; ++i) {
+      auto& to = *static_cast<std::int32_t*>(lanes[lane].sum[i]);
+      auto sum = static_cast<std::uint32_t>(to);
+      for (int k = 0; k < depth; ++k)
+        sum += static_cast<std::uint32_t>(left[lane / 4 + i / 2 * 8][k] * right[lane % 4 * 2 + i % 2][k]);
+      to = static_cast<std::int32_t>(sum);
+    }
+}
+
 /// Towards zero.
 float cut_off(double x) {
   const float nearest = static_cast<float>(x);
@@ -43,6 +67,7 @@ float cut_off(double x) {
 }  // namespace
 
 void multiply(const Fragments* lanes) {
+  if (lanes[0].unit == MatrixUnit::kM8N8K16 || lanes[0].unit == MatrixUnit::kM16N8K32) return multiply_bytes(lanes);
   const Matrices all = gather(lanes);
   for (int lane = 0; lane < kLanes; ++lane)
     for (int i = 0; i < all.rows / 4; ++i) {

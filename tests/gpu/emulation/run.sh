@@ -9,7 +9,7 @@
 #
 # Environment:
 #   RIMETREE_EMULATION_FOLDER        where it compiles and leaves logs (BUILD/emulation)
-#   RIMETREE_EMULATION_ARCHITECTURE  compute capability: 75 (no matrix units), 80 (m8n8k4) or 90 (m16n8k4) (90)
+#   RIMETREE_EMULATION_ARCHITECTURE  compute capability: 75 (of matrix units m8n8k16), 80 (m8n8k4) or 90 (m16n8k4) (90)
 #   RIMETREE_EMULATION_SEED          of the order of threads and of random progress (1)
 #   RIMETREE_EMULATION_STREAMS       late: work is done when it is waited for; random: some of it earlier (late)
 #   RIMETREE_EMULATION_DEVICES       how many there are (1)
@@ -69,7 +69,8 @@ PLUGIN=$FOLDER/librimetree_emulated_cuda.so
 failed=0 tests=0 launches=0
 # As in check.sh: what loads plugins by the paths of the build folder is no matter of devices.
 [[ $FILTER == *-* ]] || FILTER="$FILTER-Registry.*:Plugin.*"
-for name in memory_tests runtime_tests runtime_solve_tests nodes_tests nodes_psv_device_tests; do
+for name in memory_tests runtime_tests runtime_solve_tests nodes_tests nodes_psv_device_tests \
+  nodes_correlator_device_tests; do
   program=$BUILD/tests/$name log=$FOLDER/$name.log report=$FOLDER/$name.launches status=0 start=$SECONDS
   [[ -x $program ]] || { echo "$name: not built, left out"; continue; }
   rm -f "$report"

@@ -19,6 +19,9 @@ INSTRUCTIONS = {
         "mma_m16n8k4",
     "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
     "{%0, %1, %2, %3};": "mma_m16n8k8",
+    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+    "{%0, %1, %2, %3};": "mma_m16n8k32",
+    "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};": "mma_m8n8k16",
     "cvt.rna.tf32.f32 %0, %1;": "cvt_rna_tf32",
 }  # fmt: skip
 LAUNCH = re.compile(r"([A-Za-z_]\w*(?:<[^<>;()]*>)?)\s*<<<(.*?)>>>\(", re.DOTALL)
