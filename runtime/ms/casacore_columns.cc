@@ -85,6 +85,7 @@ void CasacoreTable::add_complex_column(const std::string& name, const std::strin
     // beside the old one and renames it. A process killed before that leaves files that nothing refers to.
     try {
       declare_column(impl_->table, name, comment, shapes);
+      bound_caches(impl_->table);
       fill_zeros(name, shapes, shape_of_row, false);
       flush(true);
     } catch (...) {  // a full disk, mostly: give back what was taken and leave the set as it was

@@ -23,6 +23,23 @@ casacore::IPosition tile_shape(const casacore::Table& from, const std::string& c
   return cell.concatenate(casacore::IPosition(1, std::max<std::size_t>(1, kTileElements / size)));
 }
 
+/// Cells of one shape that follow each other go together.
+void copy_cells(const casacore::ArrayColumn<casacore::Bool>& from, casacore::ArrayColumn<casacore::Bool>& to) {
+  const auto same = [&](casacore::rownr_t a, casacore::rownr_t b) {
+    return from.isDefined(b) && from.shape(b).isEqual(from.shape(a));
+  };
+  for (casacore::rownr_t row = 0, end = 0; row < from.nrow(); row = end) {
+    end = row + 1;
+    if (!from.isDefined(row)) continue;
+    const casacore::IPosition cell = from.shape(row);
+    const casacore::rownr_t most = kTileElements * 4 / std::max<casacore::rownr_t>(1, cell.product());
+    while (end < from.nrow() && end - row < most && same(row, end)) ++end;
+    const casacore::Slicer rows(casacore::IPosition(1, row), casacore::IPosition(1, end - row));
+    for (casacore::rownr_t next = row; next < end; ++next) to.setShape(next, cell);
+    to.putColumnRange(rows, from.getColumnRange(rows));
+  }
+}
+
 }  // namespace
 
 void CasacoreTable::copy_bool_columns(const std::vector<std::string>& columns, const std::string& path) const {
@@ -46,9 +63,7 @@ void CasacoreTable::copy_bool_columns(const std::vector<std::string>& columns, c
       }
       const casacore::ArrayColumn<casacore::Bool> source(from, name);
       casacore::ArrayColumn<casacore::Bool> target(to, name);
-      for (casacore::rownr_t row = 0; row < from.nrow(); ++row) {
-        if (source.isDefined(row)) target.put(row, source(row));
-      }
+      copy_cells(source, target);
     }
     to.flush(true);
   });

@@ -1,4 +1,4 @@
-// Bringing what was written to the disk.
+// Bringing what was written to the disk, and how much stays in memory before.
 #include <casacore/casa/Arrays/Vector.h>
 #include <casacore/casa/Containers/Record.h>
 #include <casacore/tables/DataMan/TiledStManAccessor.h>
@@ -38,6 +38,17 @@ void CasacoreTable::flush_column(const std::string& column) {
       if (file.path().filename().string().find("_TSM") != std::string::npos) sync_file(file.path().string());
     }
   });
+}
+
+void bound_caches(const casacore::Table& table) {
+  // Enough for rows that follow each other, in a few tiles; casacore's own choice may be a whole column.
+  constexpr casacore::uInt kMostMiB = 8;
+  const casacore::Record info = table.dataManagerInfo();
+  for (casacore::uInt i = 0; i < info.nfields(); ++i) {
+    const casacore::Record entry = info.subRecord(i);
+    if (entry.asString("TYPE").startsWith("Tiled"))
+      casacore::ROTiledStManAccessor(table, entry.asString("NAME")).setMaximumCacheSize(kMostMiB);
+  }
 }
 
 }  // namespace rimetree::ms

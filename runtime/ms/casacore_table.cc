@@ -118,6 +118,7 @@ CasacoreTable::CasacoreTable(const std::string& path, Access access) : impl_(std
     }
   }
   if (access == Access::kUpdate) remove_stale_headers(path);
+  guarded("opening " + path, [&] { bound_caches(impl_->table); });
 }
 
 CasacoreTable::CasacoreTable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

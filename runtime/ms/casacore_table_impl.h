@@ -39,6 +39,9 @@ void writing(WriteState* state, const std::string& doing, Action&& action) {
   }
 }
 
+/// Bounds what casacore keeps in memory of each tiled column.
+void bound_caches(const casacore::Table& table);
+
 /// "column DATA of /x.ms": how messages name a place.
 inline std::string place(const std::string& column, const std::string& path) {
   return "column " + column + " of " + path;

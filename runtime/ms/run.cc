@@ -1,25 +1,18 @@
 #include "runtime/ms/run.h"
 
 #include <algorithm>
-#include <cmath>
-#include <future>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <set>
 
-#include "runtime/core/stopwatch.h"
 #include "runtime/ms/error.h"
 #include "runtime/ms/join_windows.h"
 #include "runtime/ms/tile_request.h"
-#include "runtime/ms/tile_writer.h"
 
 namespace rimetree::ms {
 
 namespace {
 
 constexpr std::size_t kDefaultTimeSlots = 64;
-constexpr std::size_t kTilesInFlight = 3;  // one being read, one evaluated, one written
 
 bool any_sink_writes_flags(const Forest& forest) {
   for (std::size_t i = 0; i < forest.size(); ++i) {
@@ -29,38 +22,14 @@ bool any_sink_writes_flags(const Forest& forest) {
   return false;
 }
 
-// Memory of visibilities between tiles; taken by the thread that reads, given back by the one that writes.
-class SpareMemory {
- public:
-  std::vector<std::complex<float>> take() {
-    const std::lock_guard lock(mutex_);
-    if (spare_.empty()) return {};
-    auto memory = std::move(spare_.back());
-    spare_.pop_back();
-    return memory;
-  }
-  void give(std::vector<std::complex<float>> memory) {
-    const std::lock_guard lock(mutex_);
-    spare_.push_back(std::move(memory));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::vector<std::complex<float>>> spare_;
-};
-
-/// What is not a number is flagged where it is to be written.
-void flag_not_finite(const std::vector<std::complex<float>>& values, std::vector<std::uint8_t>* flags) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i].real()) || !std::isfinite(values[i].imag())) (*flags)[i] = 1;
-  }
-}
-
-// One run: what lives from its first tile to its last.
-class Run {
+// A run of a forest.
+class Run final : public TileRun {
  public:
   Run(MeasurementSet& ms, Evaluator& evaluator, const RunOptions& options)
-      : ms_(ms), evaluator_(evaluator), options_(options), stages_(sink_stages(evaluator.forest())) {
+      : TileRun(ms, options.shared),
+        evaluator_(evaluator),
+        options_(options),
+        stages_(sink_stages(evaluator.forest())) {
     writes_flags_ = any_sink_writes_flags(evaluator.forest());
     ReadSelection selection = reads_of(evaluator.forest(), options.rows, writes_flags_);
     if (selection.rows.time_slots == 0) selection.rows.time_slots = 1;
@@ -68,6 +37,7 @@ class Run {
     selection.chosen = options.chosen;
     reader_ = std::make_unique<TileReader>(ms, selection);
     outputs_ = columns_written(evaluator.forest());
+    most_spare_ = kTilesInFlight * outputs_.size();
     if (options.rows.time_slots == 0) choose_time_slots();
     if (!options.chosen.all() && !outputs_.empty())
       throw Error(
@@ -84,15 +54,9 @@ class Run {
     report_.columns = outputs_;
   }
 
-  RunReport go(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
+  RunReport run(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
     const double inside_before = arithmetic_seconds();
-    {
-      const TimedScope watch(report_.total_seconds);
-      open_writers();
-      pipeline(cancellation, progress);
-      const TimedScope write_watch(report_.write_seconds);
-      for (auto& writer : writers_) writer->finish();
-    }
+    go(cancellation, progress);
     report_.overhead_seconds =
         report_.total_seconds - report_.read_seconds - report_.write_seconds - (arithmetic_seconds() - inside_before);
     return report_;
@@ -113,55 +77,14 @@ class Run {
     return evaluator_.timing().total_seconds - evaluator_.timing().overhead_seconds();
   }
 
-  // A tile on its way through the run: what Sinks filled, by column and baseline.
-  struct InFlight {
-    Tile tile;
-    std::map<std::string, std::set<std::size_t>> written;
-  };
-
-  // Tile k + 1 is read and tile k - 1 written while tile k is evaluated. Futures wait where they go out of scope, so a
-  // failure leaves no task behind, and what had been evaluated before it is written.
-  void pipeline(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
-    const std::size_t n_tile = parts_.size();
-    const auto read = [this](std::size_t index) {
-      return std::async(std::launch::async, [this, index] { return read_tile(index); });
-    };
-    std::future<std::int64_t> writing;
-    std::future<InFlight> reading;
-    if (n_tile > 0) reading = read(0);
-    const auto finish_writing = [&](std::size_t index) {
-      {
-        const TimedScope watch(report_.write_seconds);
-        report_.rows_written += writing.get();
-      }
-      ++report_.tiles;
-      for (const std::size_t part : parts_[index])
-        report_.rows += static_cast<std::int64_t>(reader_->tiles()[part].n_row);
-      if (progress)
-        progress({index + 1, n_tile, report_.rows, static_cast<std::int64_t>(reader_->n_row()),
-                  reader_->tiles()[parts_[index].back()].last_time_s});
-    };
-    for (std::size_t i = 0; i < n_tile; ++i) {
-      auto tile = [&] {
-        const TimedScope watch(report_.read_seconds);
-        return std::make_shared<InFlight>(reading.get());
-      }();
-      if (i + 1 < n_tile) reading = read(i + 1);
-      evaluate(*tile, reader_->tiles()[parts_[i].front()], cancellation);
-      if (i > 0) finish_writing(i - 1);
-      writing = std::async(std::launch::async, [this, tile] { return write_tile(*tile); });
-    }
-    if (n_tile > 0) finish_writing(n_tile - 1);
-  }
-
-  InFlight read_tile(std::size_t index) {
+  InFlight read(const std::vector<std::size_t>& parts) override {
     std::vector<Tile> windows;
-    for (const std::size_t part : parts_[index]) windows.push_back(reader_->read(part));
+    for (const std::size_t part : parts) windows.push_back(reader_->read(part));
     InFlight read{join_windows(std::move(windows)), {}};
     for (const std::string& column : outputs_) {
       if (read.tile.columns.contains(column)) continue;
-      // The memory of an earlier tile serves again. What no Sink fills is not written, so it need not be cleared.
-      std::vector<std::complex<float>> values = spare_.take();
+      // What no Sink fills is not written, so it need not be cleared.
+      std::vector<std::complex<float>> values = take_memory();
       values.resize(read.tile.n_visibility());
       read.tile.columns[column] = std::move(values);
     }
@@ -177,8 +100,7 @@ class Run {
     cells_ = cells_of(tile);
   }
 
-  void evaluate(InFlight& in_flight, const TileKey& key, Cancellation* cancellation) {
-    const TimedScope watch(report_.evaluate_seconds);
+  void work(InFlight& in_flight, const TileKey& key, Cancellation* cancellation) override {
     Tile& tile = in_flight.tile;
     set_cells(tile);
     Request request;
@@ -206,16 +128,9 @@ class Run {
     return static_cast<int>(n * (tile + 1) / n_tile - n * tile / n_tile);
   }
 
-  void open_writers() {
-    const TimedScope watch(report_.write_seconds);
-    WriteOptions write_options;
-    write_options.flags = writes_flags_;
-    write_options.rows_expected =
-        options_.rows_expected > 0 ? options_.rows_expected : static_cast<std::int64_t>(reader_->n_row());
-    write_options.continues = options_.continues;
-    write_options.more_follow = options_.more_follow;
-    for (const std::string& column : outputs_)
-      writers_.push_back(std::make_unique<TileWriter>(ms_, column, write_options));
+  void before_writing(InFlight& in_flight) override {
+    if (!writes_flags_ || in_flight.tile.flag.size() != in_flight.tile.n_visibility()) return;
+    for (const std::string& column : outputs_) flag_not_finite(in_flight.tile.columns[column], &in_flight.tile.flag);
   }
 
   void mark_written(InFlight& in_flight, int node) {
@@ -225,44 +140,12 @@ class Run {
     if (baseline >= 0) in_flight.written[use->column].insert(static_cast<std::size_t>(baseline));
   }
 
-  // Returns the number of rows written. Rows of baselines for which no Sink had a value keep what the Measurement Set
-  // holds.
-  std::int64_t write_tile(InFlight& in_flight) {
-    Tile& tile = in_flight.tile;
-    std::int64_t rows_written = 0;
-    const std::vector<std::int64_t> all_rows = tile.row;
-    for (auto& writer : writers_) {
-      const std::set<std::size_t>& written = in_flight.written[writer->column()];
-      for (std::size_t baseline = 0; baseline < tile.n_baseline(); ++baseline) {
-        const auto first = tile.row.begin() + static_cast<std::ptrdiff_t>(baseline * tile.n_time());
-        const auto last = first + static_cast<std::ptrdiff_t>(tile.n_time());
-        if (!written.contains(baseline)) std::fill(first, last, -1);
-        rows_written += std::count_if(first, last, [](std::int64_t row) { return row >= 0; });
-      }
-      if (writes_flags_ && tile.flag.size() == tile.n_visibility()) {
-        flag_not_finite(tile.columns[writer->column()], &tile.flag);
-      }
-      writer->write(tile);
-      tile.row = all_rows;
-      spare_.give(std::move(tile.columns[writer->column()]));
-    }
-    return rows_written;
-  }
-
-  MeasurementSet& ms_;
   Evaluator& evaluator_;
   const RunOptions& options_;
   std::vector<std::vector<int>> stages_;
-  std::unique_ptr<TileReader> reader_;
-  std::vector<std::vector<std::size_t>> parts_;  // by tile evaluated: tiles of the reader
-  std::vector<std::string> outputs_;
-  std::vector<std::unique_ptr<TileWriter>> writers_;
   std::shared_ptr<const Cells> cells_;
   std::vector<double> cells_time_, cells_interval_, cells_frequency_, cells_width_;
-  SpareMemory spare_;
-  bool writes_flags_ = false;
   std::size_t tiles_evaluated_ = 0;
-  RunReport report_;
 };
 
 }  // namespace
@@ -287,7 +170,7 @@ std::vector<std::vector<int>> sink_stages(const Forest& forest) {
 
 RunReport run(MeasurementSet& ms, Evaluator& evaluator, const RunOptions& options, Cancellation* cancellation,
               const std::function<void(const RunProgress&)>& progress) {
-  return Run(ms, evaluator, options).go(cancellation, progress);
+  return Run(ms, evaluator, options).run(cancellation, progress);
 }
 
 }  // namespace rimetree::ms

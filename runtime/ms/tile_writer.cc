@@ -197,7 +197,7 @@ CellPart TileWriter::part_of(const Tile& tile) const {
   return {shape, tile.first_channel, tile.n_channel()};
 }
 
-void TileWriter::write(const Tile& tile) {
+void TileWriter::write(const Tile& tile, bool flags_changed) {
   if (finished_) throw MsError("column " + column_ + " of " + ms_.path() + " is finished: no tile can be added");
   const auto values = tile.columns.find(column_);
   if (values == tile.columns.end()) {
@@ -220,7 +220,7 @@ void TileWriter::write(const Tile& tile) {
   } else {
     write_rows(ms_.table(), column_, positions, rows, part, values->second);
   }
-  if (options_.flags) write_flags(tile, part, positions, rows);
+  if (options_.flags && flags_changed) write_flags(tile, part, positions, rows);
 
   progress_.rows_written += static_cast<std::int64_t>(rows.size());
   // Layer 0 comes last of its time slots (plan_tiles), so that only it makes them complete.

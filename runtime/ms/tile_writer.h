@@ -45,7 +45,8 @@ class TileWriter {
 
   /// Writes tile.columns[column()] into the rows of the tile; rows that are absent are skipped. Throws MsError if the
   /// column is not there or of the wrong size, if the tile does not fit its data description, or if writing fails.
-  void write(const Tile& tile);
+  /// `flags_changed`: false where the flags of the tile are those that the set has.
+  void write(const Tile& tile, bool flags_changed = true);
 
   /// Everything to the disk; removes the journal unless more follow. Call once, after the last tile.
   void finish();

@@ -6,6 +6,7 @@
 #include "runtime/device/device_tuner.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
+#include "runtime/python/correction_functions.h"
 #include "runtime/python/forest_object.h"
 #include "runtime/python/gradient_functions.h"
 #include "runtime/python/ms_functions.h"
@@ -79,6 +80,11 @@ PyMethodDef functions[] = {
     {"check_forest_derivatives", check_forest_derivatives, METH_VARARGS,
      "check_forest_derivatives(forest, node, cells, precision, tolerance) -> (list of nodes, list of unknowns)"},
     {"run_forest", run_forest, METH_VARARGS, "run_forest(forest, path, options, progress) -> dict"},
+    {"correct_ms", correct_ms, METH_VARARGS,
+     "correct_ms(path, options, antennas, jones, progress) -> (report, counts)"},
+    {"count_new_flags", count_new_flags, METH_VARARGS,
+     "count_new_flags(path or OpenSet, options, antennas, jones) -> counts: reads flags only"},
+    {"correction_bytes", correction_bytes, METH_VARARGS, "correction_bytes(path or OpenSet, options) -> int"},
     {"create_ms", create_ms, METH_VARARGS, "create_ms(path, description)"},
     {"inspect_ms", inspect_ms, METH_VARARGS, "inspect_ms(path, scan_cells=True) -> JSON text"},
     {"check_writable", check_writable, METH_VARARGS,

@@ -13,8 +13,6 @@
 
 namespace rimetree::python {
 
-namespace {
-
 Ref report_to_python(const ms::RunReport& report) {
   Dict dict;
   dict.set("tiles", integer(static_cast<std::int64_t>(report.tiles))).set("rows", integer(report.rows));
@@ -27,7 +25,16 @@ Ref report_to_python(const ms::RunReport& report) {
   return dict.take();
 }
 
-}  // namespace
+std::function<void(const ms::RunProgress&)> progress_to(PyObject* function) {
+  if (function == Py_None) return {};
+  return [function](const ms::RunProgress& state) {
+    const WithGil gil;
+    const Ref arguments =
+        tuple(integer(static_cast<std::int64_t>(state.tiles_done)), integer(static_cast<std::int64_t>(state.tiles)),
+              integer(state.rows_done), integer(state.rows), number(state.time_s));
+    const Ref returned = check(PyObject_CallObject(function, arguments.get()));
+  };
+}
 
 PyObject* run_forest(PyObject*, PyObject* arguments) {
   return guarded([&] {
@@ -42,20 +49,10 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
     run_options.tolerance = requested_tolerance(options);
     run_options.verify = static_cast<int>(integer_item(options, "verify", 0));
     run_options.join_windows = flag_item(options, "join_windows");
-    run_options.continues = flag_item(options, "continues");
-    run_options.more_follow = flag_item(options, "more_follow");
-    run_options.rows_expected = integer_item(options, "rows_expected", 0);
+    run_options.shared = shared_column_of(options);
     const double wait_s = number_item(options, "wait_s", 0);
     const SetSource source = set_source(path);
     Cancellation cancellation = interruptible();
-    const auto report_progress = [&](const ms::RunProgress& state) {
-      if (progress == Py_None) return;
-      const WithGil gil;
-      const Ref arguments_of_call =
-          tuple(integer(static_cast<std::int64_t>(state.tiles_done)), integer(static_cast<std::int64_t>(state.tiles)),
-                integer(state.rows_done), integer(state.rows), number(state.time_s));
-      const Ref returned = check(PyObject_CallObject(progress, arguments_of_call.get()));
-    };
     ms::RunReport report;
     {
       const WithoutGil without;
@@ -63,7 +60,7 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
       // A set that is only solved for may be one that nobody can write to.
       const bool writes = !ms::columns_written(evaluator->forest()).empty();
       report = ms::run(*source.open(writes ? ms::Access::kUpdate : ms::Access::kRead, wait_s), *evaluator, run_options,
-                       &cancellation, report_progress);
+                       &cancellation, progress_to(progress));
     }
     return report_to_python(report);
   });

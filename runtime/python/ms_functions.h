@@ -1,12 +1,18 @@
 // Measurement Sets for Python: creating, inspecting, and running a forest over one.
 #pragma once
 
+#include "runtime/ms/tile_run.h"
 #include "runtime/python/python.h"
 
 namespace rimetree::python {
 
 /// run_forest(forest, path or OpenSet, options dict, progress or None) -> dict. See RunOptions and RunReport.
 PyObject* run_forest(PyObject* self, PyObject* arguments);
+
+/// A report of a run as a dict.
+Ref report_to_python(const ms::RunReport& report);
+/// What tells a Python function, or None, of the progress of a run.
+std::function<void(const ms::RunProgress&)> progress_to(PyObject* function);
 
 /// create_ms(path, description dict). Keys as the members of MsDescription.
 PyObject* create_ms(PyObject* self, PyObject* arguments);

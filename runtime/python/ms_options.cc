@@ -70,6 +70,11 @@ ms::ChannelChoice channel_choice_of(PyObject* options) {
   return choice;
 }
 
+ms::SharedColumn shared_column_of(PyObject* options) {
+  return {flag_item(options, "continues"), flag_item(options, "more_follow"),
+          integer_item(options, "rows_expected", 0)};
+}
+
 Precision precision_of(PyObject* options) {
   return text_item(options, "precision") == "single" ? Precision::single : Precision::double_;
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/core/request.h"
 #include "runtime/ms/tile_reader.h"
+#include "runtime/ms/tile_run.h"
 #include "runtime/python/python.h"
 
 namespace rimetree::python {
@@ -22,6 +23,7 @@ std::vector<int> integers_item(PyObject* dict, const char* key);
 ms::RowSelection rows_of(PyObject* options);
 std::optional<ms::ChannelRange> channels_of(PyObject* options);
 ms::ChannelChoice channel_choice_of(PyObject* options);
+ms::SharedColumn shared_column_of(PyObject* options);
 Precision precision_of(PyObject* options);
 /// 0 where none is asked for.
 double requested_tolerance(PyObject* options);

@@ -17,7 +17,7 @@ RESULTS = {
     *(rt.DerivativeCheck, rt.NodeDef, rt.NodeStub, rt.Parameter, rt.Result, rt.SkyNodes, rt.SolutionFlag),
     *(rt.SolveReport, rt.Verification, ms.Created, ms.MsGroup, ms.RunReport, sky.Skipped),
     *(calibration.CalibrationReport, calibration.ChunkReport, calibration.GroupPlan, calibration.Kind),
-    *(calibration.MemoryNeed, calibration.NewFlags, calibration.Stage, calibration.FluxRatio),
+    *(calibration.MemoryNeed, calibration.NewFlags, calibration.Stage, calibration.FluxRatio, calibration.JonesUse),
     *(calibration.GroupResiduals, ms.FlagChange, ms.FlagVersion),
 }
 
@@ -170,7 +170,21 @@ def calls(tmp_path_factory):
         "calibration.field_numbers": (calibration.field_numbers, {"names": ["a"], "wanted": ["a"]}),
         "calibration.count_new_flags": (
             calibration.count_new_flags,
-            {"group": group, "used": None, "opened": ms.OpenSet(path)},
+            {"group": group, "uses": [calibration.JonesUse(solutions, None)]},
+        ),
+        "calibration.check_correction": (
+            calibration.check_correction,
+            {"group": group, "solutions": solutions, "direction": "x"},
+        ),
+        "calibration.correct": (
+            calibration.correct,
+            {"group": group, "solutions": solutions, "direction": "x", "interpolation": "nearest"}
+            | {"data_column": "DATA", "column": "CORRECTED_DATA", "threads": 1, "memory_bytes": 10**9}
+            | {"time_slots": 1, "part": (0, 1, 0), "wait_s": 0.0, "progress": print},
+        ),
+        "calibration.correction_bytes": (
+            calibration.correction_bytes,
+            {"group": group, "data_column": "DATA", "memory_bytes": 10**9, "time_slots": 1},
         ),
         "calibration.groups_by_window": (calibration.groups_by_window, {"path": path, "field_id": 0}),
         "calibration.parse_term": (calibration.parse_term, {"text": "G: diag"}),

@@ -30,6 +30,8 @@ class TimingReport:
         return self.overhead_seconds / self.total_seconds if self.total_seconds > 0 else 0.0
 
     def __str__(self) -> str:
+        if not self.classes:  # a run without a tree
+            return f"arithmetic {self.total_seconds:.6f} s"
         lines = [f"{'node class':<18}{'nodes':>10}{'reused':>10}{'calls':>8}{'seconds':>12}{'us/node':>10}"]
         for name, one in sorted(self.classes.items(), key=lambda item: -item[1]["seconds"]):
             each = 1e6 * one["seconds"] / one["evaluations"] if one["evaluations"] else 0.0

@@ -10,13 +10,14 @@ solutions["G"].gain()  # [time, freq, antenna, direction, 2, 2]
 from .apply import apply_tree, groups_by_window
 from .calibrate import calibrate, check
 from .choosing import chain_for, solutions_for
+from .correction import JonesUse, check_correction, correct, correction_bytes, count_new_flags
 from .errors import CalibrationError
 from .flux_scale import FluxRatio, transfer_flux_scale
 from .h5parm import read_h5parm, write_h5parm
 from .kinds import KINDS, Kind
 from .memory import MemoryNeed
 from .models import ModelColumns
-from .new_flags import NewFlags, count_new_flags
+from .new_flags import NewFlags
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .reports import CalibrationReport, ChunkReport
 from .residual_report import residual_json, without_signal
@@ -39,6 +40,7 @@ __all__ = [
     "GroupPlan",
     "GroupResiduals",
     "Interval",
+    "JonesUse",
     "Kind",
     "MemoryNeed",
     "ModelColumns",
@@ -52,6 +54,9 @@ __all__ = [
     "calibrate",
     "chain_for",
     "check",
+    "check_correction",
+    "correct",
+    "correction_bytes",
     "count_new_flags",
     "field_numbers",
     "groups_by_window",

@@ -35,25 +35,30 @@ class AntennaJones:
 
     def inverse(self, cells: Cells) -> NDArray[np.complex128]:
         """[2, 2, time, freq] inverses; of diagonal matrices their diagonals as a column [2, 1, time, freq]."""
-        matrices, bad = self._jones(cells)
-        if self._column:
-            diagonal = np.where(bad | ~_invertible(matrices), 1.0, np.einsum("tfii->tfi", matrices))
-            return np.moveaxis(1 / diagonal, -1, 0)[:, None]
-        usable = _invertible(matrices).all(axis=-1)
-        return np.moveaxis(np.linalg.inv(np.where(usable[..., None, None], matrices, np.eye(2))), (-2, -1), (0, 1))
-
-    def reasons(self, cells: Cells) -> NDArray[np.uint8]:
-        """[time, freq, 2]: 0 for feeds with a solution that can be inverted, else why not (`new_flags.REASONS`)."""
-        # Not remembered: those of all antennas would be in memory at the same time.
-        matrices, bad = self._solutions.jones(time_s=cells.time_s, frequency_hz=cells.freq_hz, **self._arguments)
-        unknown = not self._solutions.knows(self._arguments["antenna"], self._arguments["direction"])
-        found = np.where(_invertible(matrices), 0, SINGULAR)
-        return np.where(bad, NO_ANTENNA if unknown else FLAGGED, found).astype(np.uint8)
+        inverses = inverses_of(*self._jones(cells), self._column)
+        return np.moveaxis(inverses, -1, 0)[:, None] if self._column else np.moveaxis(inverses, (-2, -1), (0, 1))
 
     def good(self, cells: Cells) -> NDArray[np.float64]:
         """[2, 1, time, freq]: 1 for feeds that have a solution that can be inverted, else 0."""
         matrices, bad = self._jones(cells)
         return np.moveaxis((~bad & _invertible(matrices)).astype(float), -1, 0)[:, None]
+
+
+def inverses_of(matrices: NDArray[np.complex128], bad: NDArray[np.bool_], diagonal: bool) -> NDArray[np.complex128]:
+    """Inverses [..., 2, 2]; of diagonal matrices their diagonals [..., 2]. 1 where there is none."""
+    if diagonal:
+        return 1 / np.where(bad | ~_invertible(matrices), 1.0, np.einsum("...ii->...i", matrices))
+    usable = _invertible(matrices).all(axis=-1)
+    return np.linalg.inv(np.where(usable[..., None, None], matrices, np.eye(2)))
+
+
+def reasons_of(matrices: NDArray[np.complex128], bad: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """[..., antenna, 2]: 0 for feeds with a solution that can be inverted, else why not (`new_flags.REASONS`).
+
+    `known`: [antenna], whether there are solutions of it at all.
+    """
+    found = np.where(_invertible(matrices), 0, SINGULAR)
+    return np.where(bad, np.where(known, FLAGGED, NO_ANTENNA)[:, None], found).astype(np.uint8)
 
 
 def _invertible(matrices: NDArray[np.complex128]) -> NDArray[np.bool_]:

@@ -26,6 +26,7 @@ from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
 from ..sky_trees import sink_nodes
 from .antenna_jones import AntennaJones
+from .correction import JonesUse, check_correction
 from .errors import CalibrationError
 from .model_trees import SkyPart, model_nodes
 from .models import ModelColumns, as_model
@@ -50,39 +51,38 @@ def apply_tree(
     column: str = "CORRECTED_DATA",
     phase_centre_rad: Sequence[float] | None = None,
     smearing: bool = True,
-    used: dict[int, list[AntennaJones]] | None = None,
+    used: list[JonesUse] | None = None,
 ) -> NodeStub:
     """The tree that corrects the data of a group and subtracts a model with the solutions. Returns the VisDataMux.
 
     `correct`: whether J is taken out. `subtract`: sources to subtract, or columns with their visibilities. `direction`:
-    a patch or source whose terms count in J. `used`: a dict that receives, by antenna, the matrices without which data
-    are flagged, for `count_new_flags`. Raises `CalibrationError` where solutions and data do not fit together.
+    a patch or source whose terms count in J. `used`: a list that receives the matrices without which data are flagged,
+    for `count_new_flags`. Raises `CalibrationError` where solutions and data do not fit together.
     """
-    if direction is not None and direction not in solutions.directions:
+    if correct:
+        check_correction(group, solutions, direction)
+    elif direction is not None and direction not in solutions.directions:
         raise CalibrationError(
             f"there are no solutions for direction {direction!r}; there are {', '.join(solutions.directions) or 'none'}"
-        )
-    if correct and not solutions.diagonal and len(group.correlations) != 4:
-        raise CalibrationError(
-            f"{group.path} has correlations {' '.join(group.correlations)}; matrices that mix the feeds can only be "
-            "taken out of all four"
         )
     names = group.antenna_names
 
     def data(p: int, q: int) -> NodeStub:
         return ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=data_column)
 
-    used = {} if used is None else used
-    used.update({p: [] for p in group.antennas})
+    used = [] if used is None else used
+    need: dict[int, list[AntennaJones]] = {p: [] for p in group.antennas}
     if subtract is not None:
         centre = phase_centre_rad or group.phase_centre_rad
-        _model(ns, group, solutions, subtract, interpolation, centre, smearing, used)
+        _model(ns, group, solutions, subtract, interpolation, centre, smearing, need, used)
+    if correct:
+        used.append(JonesUse(solutions, direction, interpolation))
     for p in group.antennas:
         if correct:
             own = AntennaJones(solutions, names[p], interpolation, direction)
-            used[p].append(own)
+            need[p].append(own)
             ns.inverse(p) << rt.PyNode(evaluate=own.inverse, dims=(2, 1 if solutions.diagonal else 2), **_OF_TILE)
-        ns.good(p) << rt.PyNode(evaluate=functools.partial(_all_good, used[p]), dims=(2, 1), **_OF_TILE)
+        ns.good(p) << rt.PyNode(evaluate=functools.partial(_all_good, need[p]), dims=(2, 1), **_OF_TILE)
     for p, q in group.baselines:
         value = data(p, q)
         if subtract is not None:
@@ -101,9 +101,12 @@ def _all_good(used: Sequence[AntennaJones], cells: Cells) -> NDArray[np.float64]
     return functools.reduce(np.multiply, (own.good(cells) for own in used))
 
 
-def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing, used) -> None:
-    """`ns.model(p, q)` of the sources to subtract, with all terms of the solutions, which are added to `used`."""
+def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing, need, used) -> None:
+    """`ns.model(p, q)` of the sources to subtract, with all terms of the solutions; adds these to `need` and `used`."""
     parts = parts_with_solutions(sky, solutions, group)
+    used.append(JonesUse(solutions, None, interpolation, "whole sky"))
+    named = [part.name for part in parts if part.name in solutions.directions]
+    used += [JonesUse(solutions, name, interpolation, "direction") for name in named]
     made: dict[tuple, NodeStub] = {}
 
     def jones(p: int, part: SkyPart | None) -> list[NodeStub]:
@@ -113,7 +116,7 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
         key = (p, part.name if part else None)
         if key not in made:
             own = AntennaJones(solutions, group.antenna_names[p], interpolation, part.name if part else None, terms)
-            used[p].append(own)
+            need[p].append(own)
             name = ns.J(p) if part is None else ns.J(p, part.name)
             made[key] = name << rt.PyNode(evaluate=own.matrix, dims=(2, 2), **_OF_TILE)
         return [made[key]]
@@ -148,10 +151,11 @@ def groups_by_window(
     *,
     data_desc_id: int | Sequence[int] | None = None,
     field_id: int | Sequence[int] | None = None,
+    summary: dict | None = None,
     selection: Selection | None = None,
 ) -> list[MsGroup]:
     """As `ms.groups`, but one group for each field and data description."""
-    summary = inspect(path, scan_cells=False)
+    summary = summary or inspect(path, scan_cells=False)
     windows, fields = chosen_ids(data_desc_id), chosen_ids(field_id)
     there = {
         (part["data_desc_id"], part["field_id"])

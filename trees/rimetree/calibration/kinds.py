@@ -114,6 +114,9 @@ _KINDS = [
 #: {name: Kind} of everything that a term can be.
 KINDS = {kind.name: kind for kind in _KINDS}
 
+#: Quantities from which a matrix follows by the frequency of a cell, not only by the interval that the cell is in.
+FREQUENCY_QUANTITIES = {"clock", "tec", "rotationmeasure"}
+
 #: Kinds that can be made to act on both feeds alike.
 CAN_BE_SCALAR = ("phase", "amplitude", "delay")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -74,22 +74,44 @@ class Solutions:
         Without `direction` only terms that hold for the whole sky count. `terms`: "all", or only those of the "whole
         sky" or of the "direction". See `TermSolutions.jones`.
         """
-        product = np.broadcast_to(np.eye(2, dtype=complex), (len(time_s), len(frequency_hz), 2, 2))
-        bad = np.zeros((len(time_s), len(frequency_hz), 2), dtype=bool)
-        for term in self.terms:
-            if term.of_directions and (direction is None or direction not in term.directions):
-                continue
-            if terms != "all" and term.of_directions != (terms == "direction"):
-                continue
-            matrices, missing = term.jones(
-                antenna, direction if term.of_directions else "", time_s, frequency_hz, method
-            )
+        product, bad = self.jones_of([antenna], time_s, frequency_hz, direction=direction, method=method, terms=terms)
+        return product[:, :, 0], bad[:, :, 0]
+
+    def jones_of(
+        self,
+        antennas: Sequence[str],
+        time_s: NDArray[np.float64],
+        frequency_hz: NDArray[np.float64],
+        *,
+        direction: str | None = None,
+        method: str = "nearest",
+        terms: str = "all",
+    ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        """As `jones`, of several antennas: [time, freq, antenna, 2, 2] and bool [time, freq, antenna, 2]."""
+        product = np.empty((len(time_s), len(frequency_hz), len(antennas), 2, 2), dtype=complex)
+        product[...] = np.eye(2)
+        bad = np.zeros(product.shape[:-1], dtype=bool)
+        for term in self._that_count(direction, terms):
+            where = direction if term.of_directions else ""
+            matrices, missing = term.jones_of(antennas, where, time_s, frequency_hz, method)
             product = product @ matrices
             if not term.diagonal:  # it mixes the feeds
                 missing = np.repeat(missing.any(axis=-1, keepdims=True), 2, axis=-1)
                 bad = np.repeat(bad.any(axis=-1, keepdims=True), 2, axis=-1)
             bad = bad | missing
         return product, bad
+
+    def _that_count(self, direction: str | None, terms: str) -> list[TermSolutions]:
+        """The terms of a direction, of the whole sky, or both."""
+        known = [t for t in self.terms if not t.of_directions or (direction is not None and direction in t.directions)]
+        return [term for term in known if terms == "all" or term.of_directions == (terms == "direction")]
+
+    def cell_keys(
+        self, time_s: NDArray[np.float64], frequency_hz: NDArray[np.float64], *, method: str = "nearest"
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """[term, time], [term, freq]: numbers by which the matrices of terms follow from a cell."""
+        keys = [term.cell_keys(time_s, frequency_hz, method) for term in self.terms]
+        return tuple(np.array([of[axis] for of in keys]).reshape(len(keys), -1) for axis in (0, 1))
 
     def knows(self, antenna: str, direction: str | None = None) -> bool:
         """Whether the terms that count without or with a direction have an antenna of this name."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arguments import check_fields
 from .errors import CalibrationError
-from .kinds import KINDS, jones_of, neutral
+from .kinds import FREQUENCY_QUANTITIES, KINDS, jones_of, neutral
 
 Float64Array = NDArray[np.float64]
 
@@ -145,30 +145,69 @@ class TermSolutions:
         flagged where its nearest solution is. An antenna without solutions is flagged everywhere. Flagged matrices are
         unit matrices. Raises `CalibrationError` for a direction or a method that there is not.
         """
+        matrices, bad = self.jones_of([antenna], direction, time_s, frequency_hz, method)
+        return matrices[:, :, 0], bad[:, :, 0]
+
+    def jones_of(
+        self,
+        antennas: Sequence[str],
+        direction: str,
+        time_s: Float64Array,
+        frequency_hz: Float64Array,
+        method: str = "nearest",
+    ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        """As `jones`, of several antennas: [time, freq, antenna, 2, 2] and bool [time, freq, antenna, 2]."""
         if method not in INTERPOLATIONS:
             raise CalibrationError(f"interpolation must be one of {', '.join(INTERPOLATIONS)}, not {method!r}")
         if direction not in self.directions:
             raise CalibrationError(f"{self.name} has no direction {direction!r}; it has {', '.join(self.directions)}")
         times, frequencies = np.asarray(time_s, dtype=float), np.asarray(frequency_hz, dtype=float)
-        if antenna not in self.antennas or self.flag.size == 0:
-            flagged = np.ones((len(times), len(frequencies), 2), dtype=bool)
-            return np.broadcast_to(np.eye(2, dtype=complex), (*flagged.shape, 2)).copy(), flagged
-        at = (slice(None), slice(None), self.antennas.index(antenna), self.directions.index(direction))
+        matrices = np.empty((len(times), len(frequencies), len(antennas), 2, 2), dtype=complex)
+        matrices[...] = np.eye(2)
+        bad = np.ones(matrices.shape[:-1], dtype=bool)
+        number = {name: index for index, name in enumerate(self.antennas)}
+        known = [k for k, name in enumerate(antennas) if name in number] if self.flag.size else []
+        if not known:
+            return matrices, bad
+        own, d = [number[antennas[k]] for k in known], self.directions.index(direction)
         i = _nearest(self.time_s, self.time_width_s, times)
         j = _nearest(self.frequency_hz, self.frequency_width_hz, frequencies)
-        bad = self._bad_feeds(self.flag[at][np.ix_(i, j)])
+        missing = self._bad_feeds(self.flag[..., d, :][np.ix_(i, j, own)])
         if method == "nearest":
-            values = {q: table[at][np.ix_(i, j)] for q, table in self.value.items()}
+            values = {q: table[..., d, :][np.ix_(i, j, own)] for q, table in self.value.items()}
         else:
             values = {
-                q: self._linear(q, table[at], self.flag[at], times, frequencies) for q, table in self.value.items()
+                q: np.stack(
+                    [self._linear(q, table[:, :, a, d], self.flag[:, :, a, d], times, frequencies) for a in own], axis=2
+                )
+                for q, table in self.value.items()
             }
-        matrices = jones_of(values, self.elements, frequencies[None, :])
-        off = bad.any(axis=-1) if not self.diagonal else bad.all(axis=-1)
-        matrices[off] = np.eye(2)
+        found = jones_of(values, self.elements, frequencies[None, :, None])
+        off = missing.any(axis=-1) if not self.diagonal else missing.all(axis=-1)
+        found[off] = np.eye(2)
         for feed in (0, 1):
-            matrices[bad[..., feed], feed, feed] = 1.0
+            found[missing[..., feed], feed, feed] = 1.0
+        matrices[:, :, known], bad[:, :, known] = found, missing
         return matrices, bad
+
+    def complete(self, antennas: Collection[str]) -> bool:
+        """Whether these antennas have solutions at all places, finite ones, that can be inverted."""
+        if not self.flag.size or self.flag.any() or not set(antennas) <= set(self.antennas):
+            return False
+        matrices = self.gain()
+        return bool(np.all(np.abs(np.linalg.det(matrices)) > 1e-6 * np.abs(matrices).max(axis=(-2, -1)) ** 2))
+
+    def cell_keys(
+        self, time_s: Float64Array, frequency_hz: Float64Array, method: str = "nearest"
+    ) -> tuple[Float64Array, Float64Array]:
+        """[time], [freq]: numbers by which matrices follow from a cell: where both are the same, so are matrices."""
+        times, frequencies = np.asarray(time_s, dtype=float), np.asarray(frequency_hz, dtype=float)
+        if method != "nearest" or self.flag.size == 0:
+            return times, frequencies
+        i = _nearest(self.time_s, self.time_width_s, times).astype(float)
+        if FREQUENCY_QUANTITIES & set(self.value):
+            return i, frequencies
+        return i, _nearest(self.frequency_hz, self.frequency_width_hz, frequencies).astype(float)
 
     def _bad_feeds(self, flag: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """[..., 2]: which feeds lack a solution, of flags [..., element]."""

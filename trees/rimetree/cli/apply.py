@@ -156,7 +156,7 @@ def command(
         files = [[one.of_fields(fields) for one in sets] for sets in files]
     resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}
-    how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version}
+    how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version, "summary": summary}
     reports = run_apply(ms, files, rows, options, resources, accuracy, **how)
     if reports:
         print_reports(reports, report)
@@ -173,55 +173,110 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     """Write corrected data; `options` as of `calibration.apply_tree`, but that what to subtract may be {FIELD_ID:
     model}. `files`: solution sets, those of the first file stand outside the others'. Returns [(group, RunReport)].
 
-    `how`: `dry_run`, `wait` (s), `save_flags`: whether to keep a version of the flags first. Raises `NothingUsable`,
-    and then nothing has changed, where all data that are not flagged would be.
+    `how`: `dry_run`, `wait` (s), `save_flags`: whether to keep a version of the flags first, `summary` of the set.
+    Raises `NothingUsable`, and then nothing has changed, where all data that are not flagged would be.
     """
     import rimetree as rt
     from rimetree import calibration
 
-    from .running import memory_text, run_groups
+    from .running import run_in_turn
 
     check_output(ms, options["column"], how.get("wait", 0.0))
-    summary = rt.ms.inspect(ms, scan_cells=False)
-    groups = calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"])
+    summary = how.get("summary") or rt.ms.inspect(ms, scan_cells=False)
+    groups = calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"], summary=summary)
     if isinstance(options["subtract"], rt.sky.SkyModel | dict) and options["phase_centre_rad"] is None:
         warn_of_directions(summary, [group.field_id for group in groups])
     sets = [one for own in files for one in own]
     _warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]
-    scopes, counts = {}, []
-    for group, solutions in zip(groups, chosen, strict=True):
-        scope, used = rt.NodeScope(), {}
-        subtracted = _subtracted(options["subtract"], group)
-        calibration.apply_tree(scope, group, solutions, used=used, **{**options, "subtract": subtracted})
-        scopes[id(group)] = scope
-        counts.append(calibration.count_new_flags(group, used))
+    jobs = [
+        _Job(group, solutions, {**options, "subtract": _subtracted(options["subtract"], group)}, resources, accuracy)
+        for group, solutions in zip(groups, chosen, strict=True)
+    ]
+    counts = [job.new_flags(dry=bool(how.get("dry_run"))) for job in jobs]
     _warn_of_antennas(groups, chosen)
     _refuse_useless(ms, groups, sets, counts)
-
-    def forest_of(group):
-        memory = resources["memory"]
-        return rt.Forest(
-            scopes[id(group)],
-            threads=resources["threads"],
-            memory_bytes=int(memory) if memory else None,
-            device=resources["device"],
-        )
-
     if how.get("dry_run"):
-        for group in groups:
-            click.echo(f"{group}; {memory_text(forest_of(group), group, resources['time_slots'])}")
+        for job in jobs:
+            click.echo(f"{job.group}; {job.memory_text()}")
         click.echo(new_flags_text(groups, counts))
         click.echo("dry run: nothing was written")
         return []
     if how.get("save_flags", True):
         version = rt.ms.save_flags_before(ms, "apply")
         log(f"flags are saved as {version.name}: `rimetree flags restore {ms} {version.name}` brings them back")
-    wait = {"wait_s": how.get("wait", 0.0)}
-    reports = run_groups(ms, groups, forest_of, time_slots=resources["time_slots"], **accuracy, **wait)
-    now = [calibration.count_new_flags(group, None) for group in groups]
-    click.echo(new_flags_text(groups, [one.after(then) for one, then in zip(counts, now, strict=True)]))
+    reports = run_in_turn(ms, jobs, wait_s=how.get("wait", 0.0))
+    click.echo(new_flags_text(groups, [job.flagged() for job in jobs]))
     return reports
+
+
+class _Job:
+    """Applying solutions to one group: in one pass over its data, or, where a model is subtracted, by a tree."""
+
+    def __init__(self, group, solutions, options: dict, resources: dict, accuracy: dict):
+        import rimetree as rt
+        from rimetree import calibration
+
+        self.group = group
+        self._solutions, self._options, self._resources, self._accuracy = solutions, options, resources, accuracy
+        memory = resources["memory"]
+        self._memory_bytes = int(memory) if memory else None
+        self._scope, self._uses = None, []
+        if options["subtract"] is None:
+            calibration.check_correction(group, solutions, options["direction"])
+            self._uses.append(calibration.JonesUse(solutions, options["direction"], options["interpolation"]))
+        else:
+            self._scope = rt.NodeScope()
+            calibration.apply_tree(self._scope, group, solutions, used=self._uses, **options)
+
+    def new_flags(self, *, dry: bool):
+        """What will be flagged, as far as can be told before. Where that is nothing, data are only counted if that is
+        all that is done."""
+        from rimetree import calibration
+
+        names = [self.group.antenna_names[antenna] for antenna in self.group.antennas]
+        if self._scope is None and not dry and all(use.complete(names) for use in self._uses):
+            return calibration.NewFlags.none(names)
+        self._before = calibration.count_new_flags(self.group, self._uses)
+        return self._before
+
+    def flagged(self):
+        """What was newly flagged."""
+        from rimetree import calibration
+
+        if self._scope is None:
+            return self._after
+        return self._before.after(calibration.count_new_flags(self.group, []))
+
+    def _forest(self):
+        import rimetree as rt
+
+        how = {"threads": self._resources["threads"], "memory_bytes": self._memory_bytes}
+        return rt.Forest(self._scope, device=self._resources["device"], **how)
+
+    def memory_text(self) -> str:
+        from rimetree import calibration
+        from rimetree.machine import size_text
+
+        from .running import memory_text
+
+        slots = self._resources["time_slots"]
+        if self._scope is not None:
+            return memory_text(self._forest(), self.group, slots)
+        column = self._options["data_column"]
+        size = calibration.correction_bytes(self.group, column, self._memory_bytes, slots)
+        return f"data that are in memory at a time take at most {size_text(size)}"
+
+    def run(self, **options):
+        from rimetree import calibration
+
+        options["time_slots"] = self._resources["time_slots"]
+        if self._scope is not None:
+            return self._forest().run(self.group.path, **options, **self._accuracy, **self.group.selection)
+        same = {key: self._options[key] for key in ("direction", "interpolation", "data_column", "column")}
+        how = {"threads": self._resources["threads"], "memory_bytes": self._memory_bytes}
+        report, self._after = calibration.correct(self.group, self._solutions, **same, **how, **options)
+        return report
 
 
 def _subtracted(model, group):

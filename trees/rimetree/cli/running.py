@@ -31,25 +31,43 @@ def run_groups(
     time_slots: int | None,
     **options,
 ) -> list:
-    """Run `forest_of(group)` over each group; returns [(group, RunReport)]. Options as `rimetree.ms.run_options`.
+    """Run `forest_of(group)` over each group; returns [(group, RunReport)]. Options as `rimetree.ms.run_options`."""
+    return run_in_turn(path, [_ForestJob(path, group, forest_of, time_slots) for group in groups], **options)
 
-    After Ctrl-C the message says how far the column is complete.
-    """
+
+class _ForestJob:
+    """A forest over one group."""
+
+    def __init__(self, path: str, group, forest_of: Callable, time_slots: int | None):
+        self.group = group
+        self._path, self._forest_of, self._time_slots = path, forest_of, time_slots
+        self._forest = None
+
+    def _made(self):
+        if self._forest is None:
+            self._forest = self._forest_of(self.group)
+        return self._forest
+
+    def memory_text(self) -> str:
+        return memory_text(self._made(), self.group, self._time_slots)
+
+    def run(self, **options):
+        forest, self._forest = self._made(), None
+        return forest.run(self._path, time_slots=self._time_slots, **options, **self.group.selection)
+
+
+def run_in_turn(path: str, jobs: Sequence, **options) -> list:
+    """Run jobs that fill a column together, each with a `group`, `memory_text()` and `run(progress=, part=, ...)`;
+    returns [(group, RunReport)]. After Ctrl-C the message says how far the column is complete."""
     reports = []
     warned: dict[str, int] = {}
     try:
-        for index, group in enumerate(groups):
-            forest = forest_of(group)
-            log(f"{group}; {memory_text(forest, group, time_slots)}")
+        for index, job in enumerate(jobs):
+            group = job.group
+            log(f"{group}; {job.memory_text()}")
             with progress(f"field {group.field_id}", "visibilities") as show:
-                report = forest.run(
-                    path,
-                    progress=show,
-                    time_slots=time_slots,
-                    **options,
-                    part=(index, len(groups), sum(one.n_row for one in groups)),
-                    **group.selection,
-                )
+                part = (index, len(jobs), sum(one.group.n_row for one in jobs))
+                report = job.run(progress=show, part=part, **options)
             reports.append((group, report))
             for message in report.warnings:
                 if message not in warned:
@@ -58,7 +76,7 @@ def run_groups(
             if report.verification and not report.verification.passed:
                 log(f"warning: {report.verification}")
     except KeyboardInterrupt:
-        raise Interrupted(_interrupted_text(path, len(reports), len(groups))) from None
+        raise Interrupted(_interrupted_text(path, len(reports), len(jobs))) from None
     for message, count in warned.items():
         if count > 1:
             log(f"note: {count} fields and windows had the warning {message[:60]!r}...")
