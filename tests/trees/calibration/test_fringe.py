@@ -7,7 +7,7 @@ import pytest
 
 import rimetree as rt
 from rimetree.calibration.coherence import CoherenceBins, CoherenceReader
-from rimetree.calibration.fringe import fringe_fit, phase_rate, search
+from rimetree.calibration.fringe import fringe_fit, magnitudes_on_grid, phase_rate, search
 from rimetree.calibration.model_trees import SkyPart
 from rimetree.calibration.phase_search import best_phases
 from rimetree.calibration.solve_trees import DataSelection
@@ -166,3 +166,17 @@ def kat7(tmp_path, observe):
         flag = rng.random((21, 7, len(band.frequency_hz))) < 0.2
         observe(path, sky, CENTRE, jones, noise_jy=1.0, flag=flag, data_desc_id=window)
     return path, sky
+
+
+@pytest.mark.parametrize("channels, columns, tec", [(2, 1, False), (65, 3, False), (300, 2, True), (700, 1, True)])
+def test_a_curve_on_a_grid_is_the_sum_itself(channels, columns, tec):
+    rng = np.random.default_rng(channels)
+    frequency = np.sort(rng.uniform(30e6, 180e6, channels)) if tec else np.linspace(1.1e9, 1.4e9, channels)
+    h = np.sort(phase_rate("tec" if tec else "clock", frequency))
+    h = h - rng.uniform(h[0], h[-1])
+    value = rng.normal(size=(channels, columns, 2)) @ [1, 1j] * rng.lognormal(sigma=2, size=(channels, 1))
+    step, half = np.pi / (4 * np.ptp(h)), int(rng.integers(4, 3000))
+    x = step * np.arange(-half, half + 1)
+    expected = np.abs(np.exp(-1j * x[:, None] * h) @ value).sum(axis=1)
+    found = magnitudes_on_grid(value, h, step, half)
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(value).sum())

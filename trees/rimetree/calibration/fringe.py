@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from .kinds import TEC_PHASE_HZ
 
 _POINTS = 200_000  # most that are tried
-_AS_HIGH, _PEAKS = (
-    0.95,
-    500,
-)  # a curve is sampled so finely that its highest peak has 95 % of its height; so many at most
+# A curve is sampled so finely that its highest peak has 95 % of its height; so many at most.
+_AS_HIGH, _PEAKS = 0.95, 500
 _HALF_AS_HIGH, _FEW_PEAKS = 0.5, 20
 _SWEEPS = 5  # over all antennas, after each has been found once
 
@@ -50,7 +48,7 @@ def search(spectrum: NDArray[np.complex128], rate: NDArray[np.float64], *, any_p
     half = min(math.ceil(math.pi / gap[gap > 0].min() / step), _POINTS // 2)
     middle = np.average(h, weights=np.abs(value).sum(axis=1))
     x = step * np.arange(-half, half + 1)
-    magnitude = _magnitudes(value, h - middle, x)
+    magnitude = magnitudes_on_grid(value, h - middle, step, half)
     if any_phase:
         near = _highest(magnitude, _AS_HIGH, _PEAKS)
         return _largest(value, h - middle, (x[near][:, None] + step * np.linspace(-1, 1, 65)).ravel())
@@ -68,6 +66,30 @@ def _turn(value, h, middle: float, near: NDArray[np.float64], turns: int) -> flo
         curvature = (terms.real * h**2).sum(axis=1)
         x = x + np.where(curvature > 0, (terms.imag * h).sum(axis=1) / np.where(curvature > 0, curvature, 1), 0)
     return float(x[np.argmax((value * np.exp(-1j * x[:, None] * h)).sum(axis=1).real)])
+
+
+def magnitudes_on_grid(
+    value: NDArray[np.complex128], h: NDArray[np.float64], step: float, half: int
+) -> NDArray[np.float64]:
+    """Sums over columns of |sum_f value_f exp(-i x h_f)| at x = step (-half ... half), good to 1e-6 of sum |value|.
+
+    `value` [channel, column], `h` [channel] in any places: values go to a grid by Gaussians, are transformed, and what
+    the Gaussians have done is divided out (Greengard & Lee 2004, SIAM Review 46, 443, their equations 10 to 12).
+    """
+    spread = 7  # grid points to either side
+    n_mode = 2 * half + 2
+    size = max(4 * spread, 1 << (2 * n_mode - 1).bit_length())
+    ratio = size / n_mode
+    width = math.pi * spread / (n_mode**2 * ratio * (ratio - 0.5))
+    place = step * np.asarray(h) * size / (2 * math.pi)
+    below = np.floor(place).astype(int)
+    grid = np.zeros((size, value.shape[1]), dtype=complex)
+    for offset in range(1 - spread, spread + 1):
+        distance = (place - below - offset) * (2 * math.pi / size)
+        np.add.at(grid, (below + offset) % size, np.exp(-(distance**2) / (4 * width))[:, None] * value)
+    modes = np.arange(-half, half + 1)
+    found = np.abs(np.fft.fft(grid, axis=0)[modes % size]).sum(axis=1)
+    return found * (math.sqrt(math.pi / width) / size) * np.exp(modes.astype(float) ** 2 * width)
 
 
 def _magnitudes(value, h, x) -> NDArray[np.float64]:
