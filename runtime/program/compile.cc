@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "runtime/program/join.h"
+#include "runtime/program/pairs.h"
 #include "runtime/program/program.h"
 
 namespace rimetree::program {
@@ -16,6 +17,12 @@ Axes axes_of(const CellShape& cells) {
   for (int axis = 0; axis < kAxes; ++axis)
     if (cells.extent[axis] != 1) axes = static_cast<Axes>(axes | bit_of(static_cast<Axis>(axis)));
   return axes;
+}
+
+int innermost(Axes axes) {
+  for (int axis = kAxes; axis-- > 0;)
+    if (axes & bit_of(static_cast<Axis>(axis))) return axis;
+  return -1;
 }
 
 std::size_t Program::n_instruction() const {
@@ -45,6 +52,8 @@ class Compiler {
     find_uses();
     join_sums(operations_, axes_, uses_);
     find_uses();
+    join_terms(operations_, axes_, uses_);
+    find_uses();
     for (std::size_t i = 0; i < operations_.size(); ++i)
       if (uses_[i] > 0 && !is_leaf(i)) levels_.emplace(axes_[i], 0);
     levels_.emplace(all_, 0);
@@ -68,6 +77,10 @@ class Compiler {
       }
     program_.n_constant_ = n_constant_;
     program_.n_local_ = n_local_;
+    const auto& last = program_.levels_.back().instructions;
+    const auto computes =
+        std::count_if(last.begin(), last.end(), [](const auto& one) { return one.what == What::compute; });
+    program_.streams_ = 2 * static_cast<std::size_t>(computes) <= last.size();
   }
 
  private:
@@ -340,6 +353,11 @@ class Compiler {
                          .element = output.element,
                          .item_stride = output.item_stride,
                          .level = level.axes});
+      if (output.im < 0 && !level.instructions.empty()) {
+        // What the last operation gives may go there at once.
+        Program::Instruction& last = level.instructions.back();
+        if (last.what == What::compute && last.out[0] == made.in[0] && last.out[1] < 0) last.walk = made.walk;
+      }
       level.instructions.push_back(made);
     }
     for (const std::size_t number : ready_[after])
@@ -383,8 +401,12 @@ class Compiler {
 };
 
 Program::Program(const Recording& recording, std::span<const Output> outputs, std::span<const Axes> inputs,
-                 Axes coordinates, Axes cells) {
+                 Axes coordinates, Axes cells, Pairs pairs)
+    : inner_(innermost(cells)) {
   Compiler(*this, recording, outputs, inputs, coordinates, cells).compile();
+  if (pairs == Pairs::never) return;
+  if (auto made = program_of_pairs(recording, outputs, inputs, coordinates, cells))
+    pairs_ = std::make_shared<const Program>(std::move(*made));
 }
 
 }  // namespace rimetree::program

@@ -76,4 +76,25 @@ void join_sums(std::vector<Operation>& operations, const std::vector<Axes>& axes
   }
 }
 
+void join_terms(std::vector<Operation>& operations, const std::vector<Axes>& axes, const std::vector<int>& uses) {
+  std::vector<bool> is_part(operations.size(), false);
+  for (Name i = operations.size(); i-- > 0;) {
+    if (uses[i] == 0 || operations[i].op != Op::add || is_part[i]) continue;
+    // The additions from the last one to the first: each is the left operand of the one before.
+    std::vector<Name> chain{i};
+    const auto next = [&] { return operand_of(operations, chain.back(), 0); };
+    const auto joins = [&](Name x) { return operations[x].op == Op::add && uses[x] == 1 && axes[x] == axes[i]; };
+    while (chain.size() < 4 && joins(next())) chain.push_back(next());
+    if (chain.size() < 2) continue;
+    if (chain.size() < 4) chain.resize(2);
+    Operation sum{.op = chain.size() == 4 ? Op::add_five : Op::add_three};
+    std::size_t k = 0;
+    sum.operand[k++] = static_cast<std::int32_t>(next());
+    for (auto at = chain.rbegin(); at != chain.rend(); ++at)
+      sum.operand[k++] = static_cast<std::int32_t>(operand_of(operations, *at, 1));
+    for (const Name part : chain) is_part[part] = true;
+    operations[i] = sum;
+  }
+}
+
 }  // namespace rimetree::program

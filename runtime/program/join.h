@@ -18,5 +18,7 @@ std::size_t operand_of(const std::vector<Operation>& operations, std::size_t nam
 void join_pairs(std::vector<Operation>& operations, const std::vector<Axes>& axes, const std::vector<int>& uses);
 /// Sums of products that are read once, where they are added to a sum, go there.
 void join_sums(std::vector<Operation>& operations, const std::vector<Axes>& axes, const std::vector<int>& uses);
+/// Sums of sums, from left to right, by one kernel for up to five terms.
+void join_terms(std::vector<Operation>& operations, const std::vector<Axes>& axes, const std::vector<int>& uses);
 
 }  // namespace rimetree::program

@@ -66,6 +66,15 @@ void products(const Call& call, std::size_t n) {
     each([b](std::size_t i) { return take(b, i); }, [e](std::size_t i) { return take(e, i); });
   }
 }
+/// Terms of a sum, from left to right.
+void add_five(const Call& call, std::size_t n) {
+  const Row a = call.in[0], b = call.in[1], c = call.in[2], e = call.in[3], f = call.in[4];
+  double* out = call.out[0];
+  for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
+    const V three = hn::Add(hn::Add(take(a, i), take(b, i)), take(c, i));
+    hn::StoreU(hn::Add(hn::Add(three, take(e, i)), take(f, i)), D(), out + i);
+  }
+}
 /// What has no vector form here: number by number.
 template <double (*kFunction)(double)>
 void scalar_unary(const Call& call, std::size_t n) {
@@ -102,6 +111,7 @@ RT_VECTOR_FUNCTION(MultiplySub, (V a, V b, V c), hn::Sub(hn::Mul(a, b), c))
 RT_VECTOR_FUNCTION(NegateAdd, (V a, V b, V c), hn::Sub(c, hn::Mul(a, b)))
 RT_VECTOR_FUNCTION(WeighAdd, (V a, V b, V c), hn::Add(multiplied<true>(a, b), c))
 RT_VECTOR_FUNCTION(WeighSub, (V a, V b, V c), hn::Sub(multiplied<true>(a, b), c))
+RT_VECTOR_FUNCTION(AddThree, (V a, V b, V c), hn::Add(hn::Add(a, b), c))
 RT_VECTOR_FUNCTION(NegateWeighAdd, (V a, V b, V c), hn::Sub(c, multiplied<true>(a, b)))
 
 struct ProductError {
@@ -291,6 +301,8 @@ void fill_table(Kernel* table) {
   set(Op::weighed_difference, &products<true, false, true>);
   set(Op::add_weighed_sum, &products<false, true, true>);
   set(Op::add_weighed_difference, &products<true, true, true>);
+  set(Op::add_three, &ternary<AddThree>);
+  set(Op::add_five, &add_five);
   set(Op::sin_cos, &sine_and_cosine);
 }
 

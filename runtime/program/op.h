@@ -51,6 +51,7 @@ enum class Op : std::uint8_t {
   weigh_add,     ///< the same three with weigh for the product
   weigh_sub,
   negate_weigh_add,
+  add_three,  ///< (a + b) + c
   // Of four, as if made of those above: complex products.
   products_sum,         ///< a b + c d, each product rounded
   products_difference,  ///< a b - c d, each product rounded
@@ -61,6 +62,7 @@ enum class Op : std::uint8_t {
   add_products_difference,  ///< e + (a b - c d)
   add_weighed_sum,
   add_weighed_difference,
+  add_five,  ///< (((a + b) + c) + d) + e
   // Of one, with two outcomes.
   sin_cos,
 };
@@ -70,7 +72,7 @@ constexpr int operands_of(Op op) {
   if (op <= Op::coordinate) return 0;
   if (op <= Op::detach || op == Op::sin_cos) return 1;
   if (op <= Op::with_value) return 2;
-  if (op <= Op::negate_weigh_add) return 3;
+  if (op <= Op::add_three) return 3;
   return op <= Op::weighed_difference ? 4 : 5;
 }
 

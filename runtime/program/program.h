@@ -22,6 +22,8 @@ inline constexpr Axes kItems = 1;
 constexpr Axes bit_of(Axis axis) { return static_cast<Axes>(2 << static_cast<int>(axis)); }
 /// Those of the cells along which a shape is longer than 1.
 Axes axes_of(const CellShape& cells);
+/// The last of the axes of the cells, along which neighbours in memory lie; -1 if there is none.
+int innermost(Axes axes);
 
 /// What a program writes: an element of an array, by parts.
 struct Output {
@@ -56,14 +58,18 @@ class Program {
  public:
   /// `inputs`: the axes of the cells along which each varies. `coordinates`: those along which coordinates vary (not so
   /// where there is one cell only). `cells`: axes of the cells of the result.
+  /// `pairs`: whether complex numbers may be taken as pairs of real ones where that gives the same (pairs.h).
+  enum class Pairs : std::uint8_t { never, where_possible };
   Program(const Recording& recording, std::span<const Output> outputs, std::span<const Axes> inputs, Axes coordinates,
-          Axes cells);
+          Axes cells, Pairs pairs = Pairs::where_possible);
 
   /// From any number of threads.
   void run(const Data& data) const;
 
   /// Instructions done on each cell, and all in all: for reports.
   std::size_t n_instruction() const;
+  /// Whether complex numbers are taken as pairs.
+  bool takes_pairs() const { return pairs_ != nullptr; }
 
  private:
   friend class Compiler;
@@ -73,7 +79,7 @@ class Program {
     enum class What : std::uint8_t { compute, load, load_complex, import, export_, store } what = What::compute;
     Kernel kernel = nullptr;
     std::int32_t out[2] = {-1, -1}, in[kMostOperands] = {-1, -1, -1, -1, -1};
-    std::int32_t walk = -1;    ///< of what reads or writes memory: which walk
+    std::int32_t walk = -1;    ///< of what reads or writes memory, or may: which walk
     std::int32_t global = -1;  ///< of imports and exports: which
   };
   struct Level {
@@ -93,6 +99,9 @@ class Program {
   std::vector<Axes> global_axes_;                         // of numbers that one level makes and others read
   std::vector<std::pair<std::int32_t, double>> numbers_;  // constants, with their rows
   std::int32_t n_constant_ = 0, n_local_ = 0;             // rows: constants come first
+  bool streams_ = false;                                  // reads and writes more than it computes
+  int inner_ = -1;                                        // the innermost axis of the cells
+  std::shared_ptr<const Program> pairs_;                  // the same on pairs, or nothing
 };
 
 }  // namespace rimetree::program

@@ -2,14 +2,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/program/pairs.h"
 #include "runtime/program/program.h"
 
 namespace rimetree::program {
 
 namespace {
 
-/// Cells of a block: some ten rows of them stay in the first-level cache.
-constexpr std::size_t kBlock = 256;
+/// Cells of a block: some ten rows of them stay in the first-level cache. Programs that read and write more than they
+/// compute go through memory in longer runs, which is faster.
+constexpr std::size_t kBlock = 256, kLongBlock = 16384, kCachedCells = 32768;
 /// Numbers that levels leave for others, of several items together.
 constexpr std::size_t kLeft = std::size_t{1} << 16;
 
@@ -77,6 +79,7 @@ class Runner {
 
   void run() {
     if (data_.n_item == 0 || data_.cells.size() == 0) return;
+    if (program_.streams_ && !data_.adds) choose_long_blocks();
     // So many items at a time that what levels leave for others stays in the second-level cache.
     n_item_ = data_.n_item;
     std::size_t left = 0;
@@ -106,7 +109,14 @@ class Runner {
   }
   double* own(std::int32_t row) {
     const auto r = static_cast<std::size_t>(row), constants = static_cast<std::size_t>(program_.n_constant_);
-    return memory_ + (r < constants ? r * kStep : constants * kStep + (r - constants) * kBlock);
+    return memory_ + (r < constants ? r * kStep : constants * kStep + (r - constants) * block_);
+  }
+
+  /// As long as all rows stay in the second-level cache, and every part has a share.
+  void choose_long_blocks() {
+    const auto rows = static_cast<std::size_t>(std::max(1, program_.n_local_));
+    const std::size_t share = data_.cells.size() / (4 * data_.n_part);
+    block_ = std::max(kBlock, std::min({kCachedCells / rows, kLongBlock, share}) / kStep * kStep);
   }
 
   /// Memory for rows and for what levels leave for others.
@@ -116,7 +126,7 @@ class Runner {
     std::vector<double>& memory = room_.memory;
     const auto constants = static_cast<std::size_t>(program_.n_constant_),
                locals = static_cast<std::size_t>(program_.n_local_);
-    std::size_t n = constants * kStep + locals * kBlock;
+    std::size_t n = constants * kStep + locals * block_;
     for (const Axes axes : program_.global_axes_) {
       room_.globals.push_back(n);
       n += padded(size(axes));
@@ -167,12 +177,12 @@ class Runner {
     together_ = level.axes == 0 ? ~std::size_t{0} : 0;
     std::size_t begin = 0, end = total;
     if (data_.n_part > 1 && &level == &program_.levels_.back()) {
-      const std::size_t n_block = (total + kBlock - 1) / kBlock;
-      begin = n_block * data_.part / data_.n_part * kBlock;
-      end = std::min(total, n_block * (data_.part + 1) / data_.n_part * kBlock);
+      const std::size_t n_block = (total + block_ - 1) / block_;
+      begin = n_block * data_.part / data_.n_part * block_;
+      end = std::min(total, n_block * (data_.part + 1) / data_.n_part * block_);
     }
-    for (std::size_t first = begin; first < end; first += kBlock) {
-      const std::size_t n = std::min(kBlock, total - first);
+    for (std::size_t first = begin; first < end; first += block_) {
+      const std::size_t n = std::min(block_, total - first);
       for (const Program::Instruction& instruction : level.instructions) execute(instruction, first, n);
     }
   }
@@ -190,7 +200,7 @@ class Runner {
           call.in[k].varies |= together_;
         }
         for (int k = 0; k < 2 && instruction.out[k] >= 0; ++k)
-          row(instruction.out[k]).numbers = call.out[k] = own(instruction.out[k]);
+          row(instruction.out[k]).numbers = call.out[k] = target(instruction, k, first, n);
         instruction.kernel(call, padded(n));
         break;
       }
@@ -209,6 +219,15 @@ class Runner {
         store(instruction, first, n);
         break;
     }
+  }
+
+  /// Where an outcome goes: where it is stored, if that is as rows are, or to the row's own place.
+  double* target(const Program::Instruction& instruction, int k, std::size_t first, std::size_t n) {
+    if (instruction.walk >= 0 && !data_.adds && n % kStep == 0) {
+      const Walk& to = room_.walks[static_cast<std::size_t>(instruction.walk)];
+      if (!to.is_complex && to.n == 1 && to.is_contiguous()) return to.base + first;
+    }
+    return own(instruction.out[k]);
   }
 
   bool is_one(const Row& r) const { return r.varies == 0; }
@@ -262,6 +281,7 @@ class Runner {
     const std::size_t step = to.inner_stride();
     to.for_each_run(first, n, [&](double* where, std::size_t done, std::size_t length) {
       if (data_.adds) return add_run(re, im, done, where, step, length);
+      if (re.numbers == where) return;  // see target()
       if (!is_one(re) && !to.is_complex && step == 1) {
         std::copy_n(re.numbers + done, length, where);
       } else if (to.is_complex && step == 2 && !is_one(re) && !is_one(im)) {
@@ -303,10 +323,19 @@ class Runner {
   const Data& data_;
   double* memory_ = nullptr;
   std::size_t together_ = 0;
+  std::size_t block_ = kBlock;
   std::size_t first_item_ = 0, n_item_ = 1;  // of those that are done together
   Room& room_ = room_of_thread();
 };
 
-void Program::run(const Data& data) const { Runner(*this, data).run(); }
+void Program::run(const Data& data) const {
+  if (!pairs_ || data.adds || !are_pairs(data, inner_)) return Runner(*this, data).run();
+  Data pairs = data;
+  const std::vector<Array> inputs = as_pairs(data.inputs, inner_), outputs = as_pairs(data.outputs, inner_);
+  pairs.inputs = inputs;
+  pairs.outputs = outputs;
+  pairs.cells.extent[static_cast<std::size_t>(inner_)] *= 2;
+  pairs_->run(pairs);
+}
 
 }  // namespace rimetree::program

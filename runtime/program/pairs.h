@@ -1,0 +1,25 @@
+// Complex numbers whose parts never meet: sums, differences, what is scaled by real numbers. In memory they are pairs,
+// and such a program does the same with every number of them, so that it may take them as twice as many real numbers.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/program/program.h"
+
+namespace rimetree::program {
+
+/// Of a program with these outputs, one that takes pairs as cells along the innermost axis, which is then twice as
+/// long; nothing where the real and the imaginary part of some output are not made in the same way from real and
+/// imaginary parts. Arguments as of Program.
+std::optional<Program> program_of_pairs(const Recording& recording, std::span<const Output> outputs,
+                                        std::span<const Axes> inputs, Axes coordinates, Axes cells);
+
+/// Whether a program of pairs can take these arrays: complex numbers side by side along the innermost axis, or inputs
+/// that do not vary along it.
+bool are_pairs(const Data& data, int inner);
+/// The same memory as real numbers, twice as many along the innermost axis.
+std::vector<Array> as_pairs(std::span<const Array> arrays, int inner);
+
+}  // namespace rimetree::program
