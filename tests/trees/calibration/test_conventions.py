@@ -319,3 +319,21 @@ def test_what_is_open_because_data_are_missing_is_flagged(tmp_path, observe):
 )
 def test_which_term_can_do_all_that_another_can(one, other, whether):
     assert covers(*parse_terms([one, other])) == whether
+
+
+def test_a_phase_between_feeds_that_changes_in_time(solved):
+    """On an unpolarised sky leakages, which stay, tell it, but for a constant that they can take up."""
+    rng = np.random.default_rng(9)
+    g, turn = gains(rng, 1, 1), np.cumsum(rng.uniform(-0.6, 0.6, N_TIME))
+    d = np.broadcast_to(np.eye(2), (N_ANTENNA, 2, 2)) + 0j
+    d[:, 0, 1], d[:, 1, 0] = 0.2 * (rng.normal(size=(2, N_ANTENNA)) + 1j * rng.normal(size=(2, N_ANTENNA)))
+    x = diagonal(np.stack([np.ones(N_TIME), np.exp(1j * turn)], axis=-1))[:, None]
+    terms = ["G: diag", "X: crosshand, 1slot", "D: leakage"]
+    report, found, out = solved(terms, lambda antenna: diagonal(g[antenna]) @ x @ d[antenna])
+    assert report.converged == 1 and report.usable and report.noise_ratio == pytest.approx(1, abs=0.02)
+    phase = found["X"].value["phase"][:, 0, 0, 0, 1]
+    error = np.unwrap(phase) - turn
+    assert np.abs(error - error.mean()).max() < 0.02
+    options = CalibrationOptions(overwrite=True)
+    without = calibration.calibrate(report.path, SKY, parse_terms([terms[0], terms[2]]), out, options)
+    assert without.noise_ratio > 3

@@ -8,6 +8,7 @@ import pytest
 import rimetree as rt
 from rimetree.calibration.coherence import CoherenceBins, CoherenceReader
 from rimetree.calibration.fringe import fringe_fit, magnitudes_on_grid, phase_rate, search
+from rimetree.calibration.fringe_pairs import search_delay_and_tec
 from rimetree.calibration.model_trees import SkyPart
 from rimetree.calibration.phase_search import best_phases
 from rimetree.calibration.solve_trees import DataSelection
@@ -180,3 +181,34 @@ def test_a_curve_on_a_grid_is_the_sum_itself(channels, columns, tec):
     expected = np.abs(np.exp(-1j * x[:, None] * h) @ value).sum(axis=1)
     found = magnitudes_on_grid(value, h, step, half)
     np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(value).sum())
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("any_phase", [False, True])
+def test_delays_and_tec_together(seed, any_phase):
+    """120 to 180 MHz, noise of 5 % of the signal: the highest maximum is found, which is the planted one or (where
+    noise made it so) another with the same slope."""
+    rng = np.random.default_rng(seed)
+    frequency = np.linspace(120e6, 180e6, 120)
+    rates = np.stack([phase_rate(quantity, frequency) for quantity in ("clock", "tec")])
+    delay, tec = rng.uniform(-100e-9, 100e-9), rng.uniform(-2, 2)
+    phases = rng.uniform(-3, 3, 3) if any_phase else np.zeros(3)
+    spectrum = np.exp(1j * (delay * rates[0] + tec * rates[1] + phases[:, None]))
+    spectrum += 0.05 * (rng.normal(size=(3, 120)) + 1j * rng.normal(size=(3, 120)))
+    found = search_delay_and_tec(spectrum, rates, any_phase=any_phase)
+
+    def height(x):
+        sums = (spectrum * np.exp(-1j * (np.asarray(x) @ rates))).sum(axis=-1)
+        return (np.abs(sums) if any_phase else sums.real).sum()
+
+    assert height(found) >= height([delay, tec]) * (1 - 1e-9)
+    if not any_phase:
+        assert found == pytest.approx([delay, tec], abs=0.05) and found[0] == pytest.approx(delay, abs=2e-9)
+
+
+def test_too_little_for_both():
+    rates = np.stack([phase_rate(quantity, FREQUENCY) for quantity in ("clock", "tec")])
+    spectrum = np.zeros(60, complex)
+    spectrum[:2] = 1
+    assert (search_delay_and_tec(spectrum, rates, any_phase=True) == 0).all()
+    assert (search_delay_and_tec(0 * spectrum, rates, any_phase=False) == 0).all()

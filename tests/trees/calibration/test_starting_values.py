@@ -151,3 +151,31 @@ def test_outliers_whatever_the_unit_of_the_weights(made, observe, tmp_path, scal
         value, sigma = (x[quantity][0, 0, :, 0] for x in (found["G"].value, found["G"].sigma))
         pull = ((value - wanted) / np.where(sigma > 0, sigma, 1))[sigma > 0]
         assert np.mean(pull**2) < 2 and np.abs(pull).max() < 5
+
+
+@pytest.mark.parametrize("terms", [["K: delay, 1slot", "T: tec, 1slot"], ["T: tec, 1slot", "K: delay"]])
+def test_delays_and_tec_together(tmp_path, observe, terms):
+    """120 to 180 MHz: delays of each feed up to 60 ns and TEC up to 1.5, some to be found for each slot."""
+    n, rng = 3, np.random.default_rng(4)
+    path = str(tmp_path / "a.ms")
+    band = rt.ms.Band.regular(150e6, 60e6, 40)
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * n, integration_s=10.0, bands=band)
+    delay, tec = rng.uniform(-60e-9, 60e-9, (N_ANTENNA, n, 2)), rng.uniform(-1.5, 1.5, (N_ANTENNA, n))
+    if "K: delay" in terms:
+        delay[:] = delay[:, :1]
+
+    def jones(antenna, patch, time_s, frequency_hz):
+        if patch is not None:
+            return np.eye(2)
+        phase = 2 * np.pi * delay[antenna][:, None] * frequency_hz[:, None]
+        phase = phase + TEC_RAD_HZ * tec[antenna][:, None, None] / frequency_hz[:, None]
+        return np.exp(1j * phase)[..., None] * np.eye(2)
+
+    observe(path, SKY, CENTRE, jones, noise_jy=1.0)
+    report, found = solve(path, terms, tmp_path)
+    assert report.converged == report.solves and report.noise_ratio == pytest.approx(1, rel=0.05)
+    for name, planted in (("K", delay), ("T", tec[..., None])):
+        (value,), (sigma,) = (table.values() for table in (found[name].value, found[name].sigma))
+        planted = planted[:, : value.shape[0]] if name == "T" or value.shape[0] > 1 else planted[:, :1]
+        error = value[:, 0, :, 0] - np.moveaxis(planted - planted[:1], 1, 0)
+        assert np.abs(error / np.where(sigma[:, 0, :, 0] > 0, sigma[:, 0, :, 0], np.inf)).max() < 5

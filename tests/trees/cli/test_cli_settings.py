@@ -133,3 +133,29 @@ def test_outliers(command, observed, sky_file, tmp_path):
     done = command(*what, "--flag-data", 2, "--noise-per", "baseline")
     assert re.search(r"visibilities left out, for they stand out: [1-9]", done.stdout)
     assert "SIGMA" in command("calibrate", "--help").stdout
+
+
+def test_weights_of_corrected_data(command, observed, sky_file, tmp_path):
+    """Without the column nothing begins; with it weights are those of gains."""
+    out = tmp_path / "g.h5"
+    what = ("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", out)
+    assert "WEIGHT_SPECTRUM" in command(*what, "--apply", "--weights", code=1).stderr and not out.exists()
+    assert "--weights goes with --apply" in command(*what, "--weights", code=2).stderr
+    path = str(tmp_path / "spectrum.ms")
+    rt.ms.create(
+        path,
+        "kat-7",
+        phase_centre_rad=(0.927, -0.485),
+        duration_s=60.0,
+        integration_s=30.0,
+        bands=[rt.ms.Band.regular(1.4e9, 4e6, 4)],
+        weight_spectrum=True,
+    )
+    command("simulate", path, "--sky", sky_file, "--column", "DATA", "--noise", 0.05)
+    command("calibrate", path, *what[2:], "--apply", "--weights")
+    gain = np.abs(calibration.read_h5parm(out)[0]["G"].gain()[0, 0, :, 0])
+    (tile,) = rt.ms.tiles(path, [], time_slots=10)
+    for k, (p, q) in enumerate(tile["baselines"]):
+        expected = np.outer(np.diag(gain[p]), np.diag(gain[q])).ravel() ** 2
+        np.testing.assert_allclose(tile["weight"][k, 0, 0], expected, rtol=1e-5)
+    assert "weights of corrected data are in" in command("apply", path, "--solutions", out, "--weights").stderr

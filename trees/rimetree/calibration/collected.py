@@ -81,15 +81,22 @@ def flag_reasons(
     parameters: Sequence[Parameter],
     arrays: dict[str, np.ndarray],
     correlations: Collection[str],
-) -> dict[str, int]:
-    """How many values of a chunk are flagged, by what the Solver says is the reason (one for each, the gravest). Feeds
-    that the data do not have do not count."""
-    found_flags = []
+) -> dict[str, dict[str, int]]:
+    """{term, or "term, direction": how many of its values in a chunk are flagged, by what the Solver says is the
+    reason} (one for each value, the gravest). Feeds that the data do not have do not count."""
+    found = {}
     for term in terms:
         observed = observed_elements(term.elements, correlations)
-        own = [observed[one.element] for one in parameters if one.term == term.name]
-        found_flags.append(arrays[f"{term.name}:flag"][np.array(own, dtype=bool)].ravel())
-    flags = np.concatenate(found_flags)
+        own = [one for one in parameters if one.term == term.name]
+        for direction in dict.fromkeys(one.direction for one in own):
+            these = [observed[one.element] and one.direction == direction for one in own]
+            reasons = _counted(arrays[f"{term.name}:flag"][np.array(these, dtype=bool)].ravel())
+            if reasons:
+                found[term.name if direction is None else f"{term.name}, {direction}"] = reasons
+    return found
+
+
+def _counted(flags: np.ndarray) -> dict[str, int]:
     found = {}
     for bit, reason in _REASONS:
         found[reason] = int(((flags & bit) != 0).sum())

@@ -9,6 +9,7 @@ baselines to all others.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,25 +116,37 @@ def _largest(value, h, x) -> float:
     return float(equal[np.argmin(np.abs(equal))])
 
 
+#: Finds the x for which the sum of a spectrum [time, channel] times exp(-i x . rate) is largest: `search`, or one of
+#: several unknowns at a time.
+Search = Callable[..., float | NDArray[np.float64]]
+
+
 def fringe_fit(
-    matrix: NDArray[np.complex128], rate: NDArray[np.float64], reference: int, *, any_phase: bool
+    matrix: NDArray[np.complex128],
+    rate: NDArray[np.float64],
+    reference: int,
+    *,
+    any_phase: bool,
+    find_x: Search = search,
 ) -> NDArray[np.float64]:
     """The x of each antenna for which the sum of matrix_pq exp(-i (x_p - x_q) rate) is largest, 0 at the reference.
 
     `matrix` [time, channel, antenna, antenna], Hermitian: sums of weight V conj(model). With `any_phase` antennas may
-    have any phase besides, another one at each time. 0 for antennas without data.
+    have any phase besides, another one at each time. 0 for antennas without data. `rate` [channel], or [unknown,
+    channel] for several unknowns, which `find_x` finds; then x are [antenna, unknown].
     """
     n_time, _, n, _ = matrix.shape
-    x, phase = np.zeros(n), np.zeros((n_time, n))
+    rates = np.atleast_2d(rate)
+    x, phase = np.zeros((n, len(rates))), np.zeros((n_time, n))
     strength = np.abs(matrix).sum(axis=(0, 1))
     known = np.arange(n) == reference
 
     def find(antenna: int) -> None:
-        turned = np.exp(1j * (x[known] * rate[None, :, None] + phase[:, None, known]))
+        turned = np.exp(1j * ((x[known] @ rates).T[None] + phase[:, None, known]))
         spectrum = (matrix[:, :, antenna, known] * turned).sum(axis=-1)
-        x[antenna] = search(spectrum, rate, any_phase=any_phase)
+        x[antenna] = find_x(spectrum, rate, any_phase=any_phase)
         if any_phase:
-            phase[:, antenna] = np.angle((spectrum * np.exp(-1j * x[antenna] * rate)).sum(axis=1))
+            phase[:, antenna] = np.angle((spectrum * np.exp(-1j * (x[antenna] @ rates))).sum(axis=1))
 
     while True:
         reached = np.where(known, 0.0, strength[:, known].sum(axis=1))
@@ -150,6 +163,7 @@ def fringe_fit(
             known[antenna] = False
             find(antenna)
             known[antenna] = True
-        if (np.abs(x - before) * np.abs(rate).max() < 1e-3).all():
+        if (np.abs(x - before) @ np.abs(rates).max(axis=1) < 1e-3).all():
             break
-    return np.where(known, x - x[reference], 0.0)
+    found = np.where(known[:, None], x - x[reference], 0.0)
+    return found if np.ndim(rate) == 2 else found[:, 0]

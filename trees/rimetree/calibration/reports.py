@@ -23,12 +23,12 @@ class ChunkReport:
     `terms`: names of those that were solved for; `time_s`: first and last slot; `reference`: name of the antenna
     that phases refer to; `chi_square`: before each iteration and at the end; `equations`: real ones; `rank`: number
     of parameters that they determine; `statuses`: how many groups of unknowns ended how; `flagged`: how many values
-    are flagged for which reason; `normalised`: names of terms of which data tell only the product with others, and
-    that are normalised for that; `scale`: data over model, where no term has an amplitude; `noise`: of robust fits,
-    the size of residuals that they found, in units of what the weights say (`chi_square` is in its units);
-    `left_out`: visibilities that stood out and were left out; `method`: how it was solved; `seconds`: wall time;
-    `resumed`: it was read, not solved. Where directions were solved one after the other (`in_turns`), iterations are
-    turns over all of them.
+    are flagged for which reason, `flagged_of` the same of each term, or "term, direction"; `normalised`: names of
+    terms of which data tell only the product with others, and that are normalised for that; `scale`: data over
+    model, where no term has an amplitude; `noise`: of robust fits, the size of residuals that they found, in units
+    of what the weights say (`chi_square` is in its units); `left_out`: visibilities that stood out and were left
+    out; `method`: how it was solved; `seconds`: wall time; `resumed`: it was read, not solved. Where directions were
+    solved one after the other (`in_turns`), iterations are turns over all of them.
     """
 
     index: int
@@ -43,6 +43,7 @@ class ChunkReport:
     iterations: int
     statuses: dict[str, int]
     flagged: dict[str, int] = field(default_factory=dict)
+    flagged_of: dict[str, dict[str, int]] = field(default_factory=dict)
     normalised: list[str] = field(default_factory=list)
     terms: list[str] = field(default_factory=list)
     scale: float | None = None
@@ -118,12 +119,18 @@ class CalibrationReport:
     @property
     def statuses(self) -> dict[str, int]:
         """How many solves ended how."""
-        return _summed(chunk.statuses for chunk in self.chunks)
+        return summed(chunk.statuses for chunk in self.chunks)
 
     @property
     def flagged(self) -> dict[str, int]:
         """How many values are flagged for which reason, of all chunks."""
-        return _summed(chunk.flagged for chunk in self.chunks)
+        return summed(chunk.flagged for chunk in self.chunks)
+
+    @property
+    def flagged_of(self) -> dict[str, dict[str, int]]:
+        """The same of each term, or "term, direction", of which any are."""
+        names = dict.fromkeys(name for chunk in self.chunks for name in chunk.flagged_of)
+        return {name: summed(chunk.flagged_of.get(name, {}) for chunk in self.chunks) for name in names}
 
     @property
     def normalised(self) -> list[str]:
@@ -181,7 +188,8 @@ class CalibrationReport:
         return {antenna: float(np.concatenate(parts).mean()) for antenna, parts in flags.items()}
 
 
-def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+def summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Dicts of numbers, added."""
     found: dict[str, int] = {}
     for one in counts:
         for key, count in one.items():

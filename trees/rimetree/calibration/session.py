@@ -24,7 +24,7 @@ from .memory import check_memory, data_bytes
 from .models import Model
 from .planning import CalibrationOptions, GroupPlan
 from .predicted_tiles import KeptTiles
-from .reports import ChunkReport
+from .reports import ChunkReport, summed
 from .signs import make_references_positive
 from .solve_trees import SolveTree, solve_tree
 from .starting_values import StartingSearch, StartingValues
@@ -133,6 +133,7 @@ class Session:
         statuses: dict[str, int] = {} if groups else {"no equations": 1}
         for one in groups:
             statuses[one.status] = statuses.get(one.status, 0) + 1
+        flagged_of = flag_reasons(self._terms, self.tree.parameters, arrays, group.correlations)
         report = ChunkReport(
             index=index,
             count=count,
@@ -146,7 +147,8 @@ class Session:
             iterations=max((one.iterations for one in groups), default=0),
             statuses=statuses,
             terms=[term.name for term in self._terms],
-            flagged=flag_reasons(self._terms, self.tree.parameters, arrays, group.correlations),
+            flagged=summed(flagged_of.values()),
+            flagged_of=flagged_of,
             normalised=normalised,
             scale=None if scale is None else float(np.median(np.abs(scale["value"]))),
             data_power=0.0 if self._weights else counts.power,  # which are of other weights

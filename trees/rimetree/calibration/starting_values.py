@@ -6,6 +6,7 @@ as well (`SolveTree.scale` fits it further).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ..ms import OpenSet
 from .coherence import Coherence, CoherenceBins, CoherenceReader
 from .fringe import fringe_fit, phase_rate
+from .fringe_pairs import search_delay_and_tec
 from .grid import Chunk
 from .held import Held
 from .models import Model
@@ -53,8 +55,10 @@ class StartingSearch:
         self._any_phase = any("phase" in term.kind.quantities for term in whole)
         searched = [term for term in whole if term.kind.name in _SEARCHED]
         phases = [term for term in whole if term.kind.name == "phase"]
-        # Of a delay and a TEC together each would be taken for the other, and a phase for what gains turn by.
-        self._whole = searched[:1] + ([] if gains else phases[:1])
+        # A delay and a TEC would be taken for each other, and a phase for what gains turn by.
+        first = {term.kind.name: term for term in reversed(searched)}
+        self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
+        self._whole = (self._pair or searched[:1]) + ([] if gains else phases[:1])
         alone = not gains and not any(term.kind.name in _TURNING for term in whole)
         self._each = [t for t in each if t.kind.name in _TURNING][:1] if alone else []
         self._scaled = not has_amplitude(terms)
@@ -115,7 +119,13 @@ class StartingSearch:
         product = sums.product[..., 0]  # [baseline, time, freq, feed]
         values: dict[str, NDArray[np.float64]] = {}
         turned = np.ones((len(sums.antennas), *product.shape[1:]), complex)
-        for term in self._whole:
+        if self._pair:
+            found = self._search_pair(sums, product, chunk, bins)
+            for term, own in zip(self._pair, found, strict=True):
+                values |= self._named(term, None, own)
+                turned *= self._phasors(term, own, sums, chunk, bins)
+            product = sums.product[..., 0] * _on_baselines(np.conj(turned), sums)
+        for term in self._whole[len(self._pair) :]:
             own = self._search(term, sums, product, chunk, bins, any_phase=self._any_phase)
             values |= self._named(term, None, own)
             turned *= self._phasors(term, own, sums, chunk, bins)
@@ -172,6 +182,40 @@ class StartingSearch:
                 tile = matrix[at_time == t][:, at_frequency == f]
                 found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self._reference, any_phase=any_phase)
         return found
+
+    def _search_pair(self, sums, product, chunk, bins) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Values, as of `_search`, of the delay and the TEC for which the data agree best with the model.
+
+        Both are found on each interval that they share, of the feed with most data. Delays that are the median of these
+        tell the TEC, which tell the delays of each feed; these tell the TEC once more.
+        """
+        delay, tec = self._pair
+        feed = int(np.argmax(np.abs(product).sum(axis=(0, 1, 2))))
+        one_feed = product * (np.arange(2) == feed)
+        delays = self._delays_beside_tec(sums, sums.matrix(product[..., feed]), chunk, bins)
+        delays = np.broadcast_to(delays, (len(delay.elements), *delays.shape))
+
+        def searched(term, known, values, of):
+            turned = _on_baselines(np.conj(self._phasors(known, values, sums, chunk, bins)), sums)
+            return self._search(term, sums, of * turned, chunk, bins, any_phase=self._any_phase)
+
+        tecs = searched(tec, delay, delays, one_feed)
+        delays = searched(delay, tec, tecs, product)
+        return delays, searched(tec, delay, delays, product)
+
+    def _delays_beside_tec(self, sums, matrix, chunk, bins) -> NDArray[np.float64]:
+        """[time, freq, antenna] of the delay's intervals, of one feed's `matrix` [time, freq, antenna, antenna]."""
+        rates = np.stack([phase_rate(term.kind.quantities[0], sums.frequency_hz) for term in self._pair])
+        (own_times, own_bands), (times, bands) = (self._tiles(t, chunk, bins, sums.frequency_hz) for t in self._pair)
+        result = np.zeros((own_times.max() + 1, own_bands.max() + 1, matrix.shape[-1]))
+        for t, f in np.ndindex(result.shape[:2]):
+            found = []
+            for i, j in itertools.product(np.unique(times[own_times == t]), np.unique(bands[own_bands == f])):
+                at = (own_times == t) & (times == i), (own_bands == f) & (bands == j)
+                some, how = matrix[at[0]][:, at[1]], {"any_phase": self._any_phase, "find_x": search_delay_and_tec}
+                found.append(fringe_fit(some, rates[:, at[1]], self._reference, **how)[:, 0])
+            result[t, f] = np.median(found, axis=0)
+        return result
 
     def _phasors(self, term: Term, values, sums: Coherence, chunk, bins) -> NDArray[np.complex128]:
         """[antenna, time, freq, feed] of the bins."""

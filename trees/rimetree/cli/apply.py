@@ -22,6 +22,7 @@ from .selection import (
     sky_options,
     warn_of_directions,
 )
+from .weights import check_weights, weights_option, write_weights
 
 _MOST_ANTENNAS = 20
 
@@ -69,6 +70,7 @@ def solutions_options(function):
 )
 @click.option("--data-column", default="DATA", show_default=True, help="Column to read.")
 @solutions_options
+@weights_option
 @click.option(
     "--subtract",
     is_flag=True,
@@ -117,12 +119,13 @@ def command(
     report,
     wait,
     no_flag_version,
+    weights,
 ):
     """Apply solutions to Measurement Set MS: CORRECTED_DATA = J_p^-1 DATA J_q^-H.
 
     J is the product of the terms that hold for the whole sky. Data without a solution are flagged in FLAG, and what is
     newly flagged is printed by antenna and reason; flags are saved first (`rimetree flags restore`). Where nothing is
-    usable nothing is changed, and the exit status is 3. Weights are not changed.
+    usable nothing is changed, and the exit status is 3. Weights are changed by --weights only.
 
     With --subtract the model of --sky or --model-column is subtracted before, each direction with all its terms.
     """
@@ -148,6 +151,10 @@ def command(
         "column": output_column,
         "phase_centre_rad": phase_centre,
     }
+    if weights:
+        if no_correct:
+            raise click.UsageError("--weights are those of corrected data: leave --no-correct out")
+        check_weights(ms, wait)
     summary = rt.ms.inspect(ms, scan_cells=False)
     rows = {"field": chosen_fields(summary, field_names), "ddid": ddid}
     files = [calibration.read_h5parm(file) for file in solutions]
@@ -158,6 +165,8 @@ def command(
     accuracy = {"precision": precision, "tolerance": tolerance}
     how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version, "summary": summary}
     reports = run_apply(ms, files, rows, options, resources, accuracy, **how)
+    if weights and reports:
+        write_weights(ms, files, rows, direction=direction, interpolation=interpolation, wait_s=wait)
     if reports:
         print_reports(reports, report)
 

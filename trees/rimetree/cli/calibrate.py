@@ -36,6 +36,7 @@ from .selection import (
     warn_of_sky,
 )
 from .settings import settings_option
+from .weights import check_weights, weights_option, write_weights
 
 
 @click.command("calibrate")
@@ -51,6 +52,7 @@ from .settings import settings_option
 @click.option("--apply", "apply_", is_flag=True, help="Then write corrected data.")
 @click.option("--subtract", is_flag=True, help="Then subtract the model with the solutions.")
 @solutions_options
+@weights_option
 @report_option
 @settings_option
 @click.option("--resume", is_flag=True, help="Go on after the last chunk of a run that was interrupted.")
@@ -97,6 +99,10 @@ def command(ms, terms, out, **given):
     _check_usage(given, applies)
     if applies:  # rather now than after hours of solving
         check_output(ms, given["output_column"], given["wait"])
+    if given["weights"]:
+        if not given["apply_"]:
+            raise click.UsageError("--weights goes with --apply")
+        check_weights(ms, given["wait"])
     parsed = calibration.parse_terms(terms)
     summary = rt.ms.inspect(ms, scan_cells=False)
     fields = {key: chosen_fields(summary, given[key]) for key in ("field_names", "apply_to", "from_field", "flux_from")}
@@ -211,3 +217,6 @@ def _use(ms, model, files, rows, from_field, given) -> None:
     accuracy = {key: given[key] for key in ("precision", "tolerance")}
     how = {"wait": given["wait"], "save_flags": not given["no_flag_version"]}
     run_apply(ms, files, rows, options, resources, accuracy, **how)
+    if given["weights"]:
+        same = {"direction": given["direction"], "interpolation": given["interpolation"], "wait_s": given["wait"]}
+        write_weights(ms, files, rows, **same)

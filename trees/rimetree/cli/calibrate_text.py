@@ -11,6 +11,8 @@ import click
 from .output import log, table
 from .quantities import frequency_text, utc_text
 
+_MOST_FLAGGED = 20
+
 
 def log_windows(plans, terms) -> None:
     """Says so where windows of a field are solved one by one and together would tell more."""
@@ -140,6 +142,7 @@ def report_text(report, terms) -> str:
     lines = [
         f"{report.converged} of {report.solves} solves converged ({ending})",
         f"values flagged: {counts_text(report.flagged) or 'none'}",
+        *_flagged_lines(report.flagged_of),
         *(
             []
             if report.scale is None
@@ -164,6 +167,15 @@ def report_text(report, terms) -> str:
     ]
     headers = ["antenna", "data flagged/%", *(f"{term.name} flagged/%" for term in terms)]
     return "\n".join([*lines, table(headers, rows)])
+
+
+def _flagged_lines(flagged_of: dict[str, dict[str, int]]) -> list[str]:
+    """Of each term and direction, where there are several and not too many."""
+    if not 1 < len(flagged_of) <= _MOST_FLAGGED and not any("," in name for name in flagged_of):
+        return []
+    worst = sorted(flagged_of.items(), key=lambda item: -sum(item[1].values()))
+    rest = [f"  ... and {len(worst) - _MOST_FLAGGED} more"] if len(worst) > _MOST_FLAGGED else []
+    return [f"  {name}: {counts_text(found)}" for name, found in worst[:_MOST_FLAGGED]] + rest
 
 
 def flux_text_of(ratios, summary: dict) -> str:

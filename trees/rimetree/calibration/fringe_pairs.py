@@ -1,0 +1,108 @@
+"""Starting values of delays and TEC together: each by itself would be taken for the other.
+
+Of a spectrum exp(i (2 pi nu delay + C TEC / nu)) the slope tells one combination of both, and its curvature, which is
+slight, another; the phase in the middle tells which of many that differ by turns are right (Mevius et al. 2016, Radio
+Science 51, 927, on clocks and TEC of LOFAR).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MOST_TEC = 5.0  # 1e16 m^-2, to either side
+_MOST_TRIED, _MOST_DELAYS = 201, 20_000
+_KEPT = 5  # peaks of slope and curvature
+_CLIMBED = 50  # places that are climbed from
+_NEWTON = 5
+
+
+def search_delay_and_tec(
+    spectrum: NDArray[np.complex128], rates: NDArray[np.float64], *, any_phase: bool
+) -> NDArray[np.float64]:
+    """(delay, TEC) for which the sum of spectrum exp(-i x . rates) is largest, as `fringe.search`. `rates` [2,
+    channel].
+
+    With `any_phase` its magnitude counts. Zeros where fewer than three channels have data.
+    """
+    spectra = np.atleast_2d(spectrum)
+    used = (spectra != 0).any(axis=0)
+    if used.sum() < 3:
+        return np.zeros(2)
+    value, h = spectra[:, used], rates[:, used]
+    x = _peaks(value, h)
+    if any_phase:
+        return _climbed(value, h, x, any_phase=True)
+    total = value.sum(axis=0, keepdims=True)
+    return _climbed(total, h, np.concatenate([_turns(total, h, one) for one in x]), any_phase=False)
+
+
+def _trials(h: NDArray[np.float64]) -> NDArray[np.float64]:
+    """TEC between which the curvature changes by half a radian."""
+    line = np.polyfit(h[0], h[1], 1)
+    curvature = np.abs(h[1] - np.polyval(line, h[0])).max()
+    half = math.ceil(min(2 * _MOST_TEC * curvature, (_MOST_TRIED - 1) // 2))
+    return np.linspace(-_MOST_TEC, _MOST_TEC, 2 * half + 1) if half > 0 else np.zeros(1)
+
+
+def _peaks(value, h) -> NDArray[np.float64]:
+    """Places [place, 2] with the highest magnitudes, on a grid of TEC and delays."""
+    tec = _trials(h)
+    order = np.sort(h[0])
+    gap, span = np.diff(order), np.ptp(order)
+    step = math.pi / (4 * span)
+    half = min(math.ceil(math.pi / gap[gap > 0].min() / step), _MOST_DELAYS // 2)
+    delay = step * np.arange(-half, half + 1)
+    turned = value * np.exp(-1j * tec[:, None, None] * h[1])  # [tec, time, channel]
+    height = np.abs(turned @ np.exp(-1j * h[0][:, None] * delay)).sum(axis=1)  # [tec, delay]
+    best = np.argmax(height, axis=1)
+    first = np.argsort(-height.max(axis=1), kind="stable")[:_KEPT]
+    return np.stack([delay[best[first]], tec[first]], axis=1)
+
+
+def _turns(value, h, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places [place, 2] with the slope of x, whose phase in the middle of the band is 0 but for whole turns."""
+    weight = np.abs(value).sum(axis=0)
+    middle = np.average(h, axis=1, weights=weight)
+    # delay changes with TEC such that the slope stays.
+    away = h - middle[:, None]
+    slope = -(weight * away[0] * away[1]).sum() / (weight * away[0] ** 2).sum()
+    per_tec = middle[1] + slope * middle[0]
+    phase = np.angle((value * np.exp(-1j * (x @ h))).sum())
+    count = math.ceil(2 * _MOST_TEC * abs(per_tec) / (2 * math.pi))
+    steps = (phase + 2 * math.pi * np.arange(-count, count + 1)) / per_tec
+    return x + np.stack([slope * steps, steps], axis=1)
+
+
+def _climbed(value, h, x: NDArray[np.float64], *, any_phase: bool) -> NDArray[np.float64]:
+    """The highest of the maxima next to places [place, 2]; of equal ones that with the least TEC."""
+    scale = np.abs(h).max(axis=1)
+    y, rates = x * scale, h / scale[:, None]
+    y = y[np.argsort(-_height(value, rates, y, any_phase), kind="stable")[:_CLIMBED]]
+    for _ in range(_NEWTON):
+        turned = np.exp(-1j * (y @ rates))[:, None, :] * value  # [place, time, channel]
+        total = turned.sum(axis=-1, keepdims=True)
+        phasor = np.conj(total) / np.maximum(np.abs(total), 1e-300) if any_phase else 1.0
+        part = turned * phasor
+        slope = np.einsum("ptc,kc->pk", part.imag, rates)
+        curvature = np.einsum("ptc,kc,lc->pkl", part.real, rates, rates)
+        if any_phase:  # the phase of each time follows
+            mean = np.einsum("ptc,kc->ptk", part.real, rates)
+            curvature -= np.einsum("ptk,ptl->pkl", mean / np.maximum(np.abs(total), 1e-300), mean)
+        steps = np.linalg.solve(curvature + 1e-12 * _trace(curvature) * np.eye(2), slope[..., None])[..., 0]
+        y = y + np.where((np.linalg.eigvalsh(curvature)[:, :1] > 0) & np.isfinite(steps), steps, 0.0)
+    height = _height(value, rates, y, any_phase)
+    equal = y[height >= height.max() - 1e-9 * abs(height.max())]
+    return equal[np.argmin(np.abs(equal[:, 1]))] / scale
+
+
+def _height(value, rates, y, any_phase: bool) -> NDArray[np.float64]:
+    """[place] of places in units of the largest rates."""
+    sums = (np.exp(-1j * (y @ rates))[:, None, :] * value).sum(axis=-1)
+    return (np.abs(sums) if any_phase else sums.real).sum(axis=-1)
+
+
+def _trace(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.maximum(np.trace(np.abs(matrices), axis1=1, axis2=2), 1e-300)[:, None, None]

@@ -1,0 +1,38 @@
+"""--weights: what applying solutions does to the noise, written as weights."""
+
+from __future__ import annotations
+
+import click
+
+from .output import log
+from .selection import check_output
+
+_COLUMN = "WEIGHT_SPECTRUM"
+
+
+def weights_option(function):
+    """--weights."""
+    return click.option(
+        "--weights",
+        is_flag=True,
+        help="Then multiply WEIGHT_SPECTRUM, which the set must have, by what correcting does to the noise (for gains: "
+        "|g_p g_q|^2). Once: applying again multiplies again.",
+    )(function)
+
+
+def check_weights(ms: str, wait_s: float) -> None:
+    """Raises where they cannot be written, before anything is."""
+    check_output(ms, _COLUMN, wait_s)
+
+
+def write_weights(ms: str, files, rows: dict, *, direction: str | None, interpolation: str, wait_s: float) -> None:
+    """Of the fields and windows of `rows`, for solution sets of some files, the first outside the next."""
+    import rimetree as rt
+    from rimetree import calibration
+    from rimetree.calibration.weights import weights_tree
+
+    for group in calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"]):
+        ns, solutions = rt.NodeScope(), calibration.chain_for(files, group)
+        weights_tree(ns, group, solutions, direction=direction, interpolation=interpolation)
+        rt.Forest(ns).run(ms, wait_s=wait_s, **group.selection)
+    log(f"weights of corrected data are in {_COLUMN} of {ms}")
