@@ -8,7 +8,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, CalibrationOptions, parse_terms
-from rimetree.calibration.parallactic import parallactic_angle_rad
+from rimetree.calibration.parallactic import parallactic_angle_rad, parallactic_solutions
 
 CENTRE = (0.93, -0.485)
 SKY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (20.0, 2.0, -3.0, 0.5))])
@@ -124,6 +124,25 @@ def test_where_it_may_stand(observed, tmp_path):
     assert [term.name for term in report.solutions[0].terms] == ["P", "G"]
 
 
+def test_fields_have_their_own_angles(tmp_path):
+    """Whatever field gains are taken from, angles are those of each field at its times."""
+    path, centres = str(tmp_path / "a.ms"), [(0.93, -0.485), (1.4, -0.1)]
+    scans = [rt.ms.Scan(centres[k], 60.0, f"F{k}") for k in (0, 1, 0)]
+    rt.ms.create(path, "kat-7", scans=scans, integration_s=30.0)
+    (term,) = parse_terms(["P: parallactic"])
+    found = parallactic_solutions(path, term).of_fields([0])["P"]
+    slots = rt.ms.slot_times(path)
+    expected = []
+    for group in rt.ms.groups(path):
+        xyz = np.array([group.antenna_xyz_m[antenna] for antenna in group.antennas])
+        times = np.array([time_s for _, field, time_s in slots if field == group.field_id])
+        expected += list(zip(times, -parallactic_angle_rad(centres[group.field_id], xyz, times), strict=True))
+    expected.sort(key=lambda pair: pair[0])
+    np.testing.assert_allclose(found.time_s, [time_s for time_s, _ in expected])
+    np.testing.assert_allclose(found.value["rotation"][:, 0, :, 0, 0], [angle for _, angle in expected], atol=1e-12)
+    assert np.ptp(found.value["rotation"]) > 0.1
+
+
 def test_other_mounts(tmp_path):
     for mount, angle in (("EQUATORIAL", True), ("X-Y", False)):
         path = str(tmp_path / f"{mount}.ms")
@@ -131,8 +150,8 @@ def test_other_mounts(tmp_path):
         rt.ms.create(path, array, phase_centre_rad=CENTRE, duration_s=60.0, integration_s=30.0)
         (term,) = parse_terms(["P: parallactic"])
         if angle:
-            found = calibration.parallactic.parallactic_solutions(path, term)
+            found = parallactic_solutions(path, term)
             assert (found["P"].value["rotation"] == 0).all()
         else:
             with pytest.raises(CalibrationError, match=r"ANT-0 .* has the mount 'X-Y'; .* known of ALT-AZ and EQUATOR"):
-                calibration.parallactic.parallactic_solutions(path, term)
+                parallactic_solutions(path, term)

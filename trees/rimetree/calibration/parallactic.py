@@ -26,6 +26,7 @@ from .solutions import Solutions
 from .term_solutions import TermSolutions
 from .terms import Term
 
+_SAME_TIME_S = 1e-3
 _TURNING, _STANDING = ("ALT-AZ", "ALTAZ", "AZEL"), ("EQUATORIAL",)
 
 
@@ -82,7 +83,11 @@ def parallactic_solutions(path: str | os.PathLike, term: Term) -> Solutions:
         if turning.any():
             centre = (about["ra_rad"], about["dec_rad"])
             angle[np.ix_(own, turning)] = parallactic_angle_rad(centre, xyz_m[turning], time_s[own])
-    return _solutions(path, term, summary, antennas, time_s, fields, angle)
+    if (np.diff(time_s) < _SAME_TIME_S).any():
+        raise CalibrationError(
+            f'term "{term}": {path} has several fields at the same times, and solutions are chosen by time; split it'
+        )
+    return _solutions(path, term, summary, antennas, time_s, angle)
 
 
 def _turns(antenna: dict, path: str, term: Term) -> bool:
@@ -95,7 +100,7 @@ def _turns(antenna: dict, path: str, term: Term) -> bool:
     return mount in _TURNING
 
 
-def _solutions(path, term, summary, antennas, time_s, fields, angle) -> Solutions:
+def _solutions(path, term, summary, antennas, time_s, angle) -> Solutions:
     """`angle` [time, antenna]."""
     names = [name for one in summary["data_descriptions"] for name in one["correlations"]]
     feed = feed_of([CORRELATION_NUMBERS[name] for name in names if name in CORRELATION_NUMBERS])
@@ -122,8 +127,7 @@ def _solutions(path, term, summary, antennas, time_s, fields, angle) -> Solution
         sigma={quantity: np.zeros(shape) for quantity in values},
         flag=np.zeros(shape, dtype=bool),
         text=term.text,
-        field_ids=fields,
-    )
+    )  # not of fields: what is chosen by field, as gains of a calibrator, must be of the time of the target
     windows = " ".join(str(k) for k in range(len(summary["data_descriptions"])))
     made_from = {"measurement_set": os.path.realpath(path), "data_desc_ids": windows}
     return Solutions((found,), feed, provenance=made_from)
