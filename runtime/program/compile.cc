@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "runtime/program/join.h"
+#include "runtime/program/order.h"
 #include "runtime/program/pairs.h"
 #include "runtime/program/program.h"
 
@@ -193,49 +194,10 @@ class Compiler {
     return row_[i];
   }
 
-  /// The operations of a level: one after the other as they were recorded, but each that has all of its operands by
-  /// then follows at once, so that few numbers wait (the terms of a sum, say).
-  std::vector<Name> ordered(Axes level) const {
-    std::vector<Name> members;
-    for (Name i = 0; i < operations_.size(); ++i)
-      if (uses_[i] > 0 && !is_leaf(i) && axes_[i] == level) members.push_back(i);
-    // Of each, how many operands are made on this level, and who reads it.
-    std::unordered_map<Name, std::vector<Name>> readers;
-    std::vector<std::uint8_t> waits(operations_.size(), 0);
-    const auto for_each_made = [&](Name i, const auto& f) {
-      for (int k = 0; k < operands_of(operations_[i].op); ++k) {
-        const Name from = operand(i, k);
-        if (axes_[from] == level && !is_leaf(from)) f(from);
-      }
-    };
-    for (const Name i : members)
-      for_each_made(i, [&](Name from) {
-        readers[from].push_back(i);
-        ++waits[i];
-      });
-    std::vector<Name> order, next;
-    order.reserve(members.size());
-    std::vector<bool> taken(operations_.size(), false);
-    for (const Name first : members) {
-      if (waits[first] == 0 && !taken[first]) next.push_back(first);
-      while (!next.empty()) {
-        const Name i = next.back();
-        next.pop_back();
-        taken[i] = true;
-        order.push_back(i);
-        const auto found = readers.find(i);
-        if (found == readers.end()) continue;
-        for (auto reader = found->second.rbegin(); reader != found->second.rend(); ++reader)
-          if (--waits[*reader] == 0) next.push_back(*reader);
-      }
-    }
-    return order;
-  }
-
-  /// Those, and for each number where it is read last: by operation number k at 2 k + 1, by the stores after it at
-  /// 2 k + 2.
+  /// The operations of a level in order, and for each number where it is read last: by operation number k at 2 k + 1,
+  /// by the stores after it at 2 k + 2.
   std::vector<Name> schedule(Axes level) {
-    const std::vector<Name> order = ordered(level);
+    const std::vector<Name> order = order_of_level(operations_, axes_, uses_, level);
     last_.assign(operations_.size(), 0);
     for (std::size_t at = 0; at < order.size(); ++at)
       for (int k = 0; k < operands_of(operations_[order[at]].op); ++k) last_[operand(order[at], k)] = 2 * at + 1;
