@@ -2,6 +2,8 @@
 // that is StefCal (Salvini & Wijnholds 2014, A&A 571, A97), of chains the terms follow each other. Far from the
 // solution, as with gains of any phase, this needs less than Gauss-Newton, which then has little left to do.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -12,8 +14,9 @@ namespace rimetree::solve {
 namespace {
 
 constexpr int kMostRounds = 100;
-// Rounds end where they change the model by less than this part.
-constexpr double kNear = 1e-5;
+// Rounds end where they change the model by less than this part: nearer than a fit asks for, so that one look at its
+// equations is enough. Where two rounds bring less than so much the fit goes on earlier, which then is quicker.
+constexpr double kNear = 1e-5, kThere = 1e-9, kWorthwhile = 0.3;
 
 /// A complex number that is solved for, or a real one.
 struct Unknown {
@@ -58,7 +61,16 @@ class JonesSource::Numbers {
     for (const Unknown& number : numbers_)
       if (number.im >= 0) complex[number.layer] = true;
     for (Unknown& number : numbers_) number.referred = number.im < 0 && complex[number.layer];
+    find_elements();
   }
+
+  /// An element of a block with data and a model: what stands on either side, and its sums.
+  struct Element {
+    const Place *left, *right;
+    Complex<double> b;
+    double h;
+  };
+  const std::vector<Element>& elements() const { return elements_; }
 
   std::vector<Unknown>& all() { return numbers_; }
 
@@ -123,6 +135,22 @@ class JonesSource::Numbers {
   }
 
  private:
+  void find_elements() {
+    const std::size_t n_side = source_.side_;
+    for (std::size_t block = 0; block < source_.problem_.n_block(); ++block)
+      for (std::uint32_t e = 0; e < source_.models_.size(); ++e) {
+        if (!source_.has_data_[e] || source_.n_basis(e) == 0) continue;
+        const auto [left, right] = source_.sides_[e].front();
+        for (std::size_t element = 0; element < source_.elements_; ++element) {
+          const Complex<double>* sums =
+              &source_.values_[block * source_.first_.back() + source_.first_[e] + 2 * element];
+          if (sums[1].re > 0)
+            elements_.push_back(
+                {places(block, left, element / n_side), places(block, right, element % n_side), sums[0], sums[1].re});
+        }
+      }
+  }
+
   Place& place(std::size_t block, std::size_t product, std::size_t feed, std::size_t k) {
     return places_[((block * source_.product_factors_.size() + product) * source_.side_ + feed) * longest_ + k];
   }
@@ -165,23 +193,14 @@ class JonesSource::Numbers {
   std::size_t longest_ = 0, n_layer_ = 0;
   std::vector<Place> places_;  // [block, product, feed, factor]
   std::vector<Unknown> numbers_;
+  std::vector<Element> elements_;
   std::map<std::uint32_t, std::size_t> known_;
 };
 
-/// Calls body(block, left places, right places, b, h, scalars) for all elements with data and a model.
+/// Calls body(left places, right places, b, h) for all elements with data and a model.
 template <class Body>
 void JonesSource::for_each_element(const Numbers& numbers, const Body& body) const {
-  for (std::size_t block = 0; block < problem_.n_block(); ++block)
-    for (std::uint32_t e = 0; e < models_.size(); ++e) {
-      if (!has_data_[e] || n_basis(e) == 0) continue;
-      const auto [left, right] = sides_[e].front();
-      for (std::size_t element = 0; element < elements_; ++element) {
-        const Complex<double>* sums = &values_[block * first_.back() + first_[e] + 2 * element];
-        if (!(sums[1].re > 0)) continue;
-        body(numbers.places(block, left, element / side_), numbers.places(block, right, element % side_), sums[0],
-             sums[1].re);
-      }
-    }
+  for (const auto& [left, right, b, h] : numbers.elements()) body(left, right, b, h);
 }
 
 /// Chi-square without the data's power, which is the same at all values.
@@ -259,12 +278,14 @@ std::vector<double> JonesSource::approach(std::vector<double>& values, Cancellat
   if (numbers.all().empty()) return {};
   const double before = relative_chi_square(numbers);
   const std::vector<double> chi_squares = this->chi_squares(numbers);
+  std::array<double, 2> last{INFINITY, INFINITY};  // changes of the two rounds before
   for (int round = 0; round < kMostRounds; ++round) {
     double change = 0;
     // Steps of all antennas together go too far: every second one goes half the way.
     for (std::size_t layer = 0; layer < numbers.n_layer(); ++layer)
       change = std::max(change, find_layer(numbers, layer, round % 2 == 0 ? 1.0 : 0.5));
-    if (change < kNear * kNear) break;
+    if (change < kThere * kThere || (change < kNear * kNear && change > kWorthwhile * kWorthwhile * last[0])) break;
+    last = {last[1], change};
     if (cancellation.check()) throw Cancelled();
   }
   numbers.refer();

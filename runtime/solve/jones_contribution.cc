@@ -94,7 +94,8 @@ void JonesSource::append_coefficients(std::uint32_t equation, std::size_t elemen
 
 /// `products`: of the item's block, by number.
 void JonesSource::contribute(const Item& item, const Product* products, Contribution& contribution) const {
-  thread_local Scratch scratch;
+  thread_local Scratch of_thread;
+  Scratch& scratch = of_thread;  // to ask once where it is
   const auto& sides = sides_[item.equation];
   const bool diagonal = models_[item.equation].diagonal;
   std::vector<std::uint32_t>& unknowns = scratch.unknowns;

@@ -20,8 +20,8 @@ struct JonesSource::Planes {
     bool flags_merge = false, solvable = false;
   };
   std::vector<Core> cores;
-  bool any_flags = false;
-  CellShape cells;  ///< on which the equation varies, factors included
+  bool any_flags = false, any_fixed = false;  ///< any_fixed: terms without unknowns, which are taken off the data
+  CellShape cells;                            ///< on which the equation varies, factors included
 
   bool flagged(std::size_t element, std::size_t t, std::size_t f) const {
     if (!any_flags) return false;

@@ -103,9 +103,10 @@ class JonesSource final : public EquationSource {
   struct Chunk;  ///< some cells of one element, gathered
   void sum_block(const Planes& planes, const Item& item, Sweep what);
   void append_row(const Planes& planes, const Item& item, std::size_t element, std::array<std::size_t, 3> row,
-                  Chunk& chunk, ScalarSums& sums) const;
-  void add_chunk(const Item& item, std::size_t element, Sweep what, const std::vector<Complex<double>>& c, Chunk& chunk,
-                 ScalarSums& sums);
+                  Chunk& chunk) const;
+  void weigh(const Planes& planes, const Item& item, std::size_t element, Chunk& chunk, ScalarSums& sums) const;
+  void add_chunk(const Planes& planes, const Item& item, std::size_t element, Sweep what,
+                 const std::vector<Complex<double>>& c, Chunk& chunk, ScalarSums& sums);
 
   Evaluator& evaluator_;
   Problem& problem_;

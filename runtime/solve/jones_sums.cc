@@ -41,20 +41,33 @@ std::vector<Item> JonesSource::items(std::size_t first, std::size_t last) const 
   return items;
 }
 
-// Cells are gathered into short arrays first, which takes care of strides, flags, weights and what is not finite; the
-// sums over them then are plain loops.
+// Cells are gathered into short arrays first, which takes care of strides; then flags, weights and what is not finite
+// are looked at, and the sums are plain loops.
 struct JonesSource::Chunk {
   static constexpr std::size_t kMost = kChunkCells;
-  explicit Chunk(std::size_t n_basis)
-      : n_basis(n_basis), weight(kMost), d_re(kMost), d_im(kMost), power(kMost), m(2 * n_basis * kMost) {}
+  /// Memory for so many basis visibilities, used again by the same thread.
+  static Chunk& of_thread(std::size_t n_basis) {
+    thread_local Chunk chunk;
+    chunk.n = 0;
+    chunk.n_basis = n_basis;
+    chunk.rows.clear();
+    if (chunk.m.size() < 2 * n_basis * kMost) chunk.m.resize(2 * n_basis * kMost);
+    return chunk;
+  }
   double* re(std::size_t k) { return &m[2 * k * kMost]; }
   double* im(std::size_t k) { return &m[(2 * k + 1) * kMost]; }
 
-  std::size_t n = 0, n_basis;
-  std::vector<double> weight;      ///< 0: the cell does not count
-  std::vector<double> d_re, d_im;  ///< datum less fixed terms
-  std::vector<double> power;       ///< of the datum itself
-  std::vector<double> m;           ///< visibilities of the terms
+  struct Row {
+    std::size_t at, time, channel, n;  ///< cells from `at` on are those of a time, from a channel on
+  };
+
+  std::size_t n = 0, n_basis = 0;
+  std::array<double, kMost> weight;      ///< 0: the cell does not count
+  std::array<double, kMost> d_re, d_im;  ///< datum less fixed terms
+  std::array<double, kMost> power;       ///< of the datum itself, where there are fixed terms
+  std::vector<double> m;                 ///< visibilities of the terms
+  std::vector<Row> rows;
+  std::vector<double*> numbers;  ///< the arrays that count, while they are looked at
 };
 
 namespace {
@@ -91,15 +104,25 @@ double sum_of_powers(std::size_t n, const double* w, const double* re, const dou
   return sum_of_lanes(sum);
 }
 
-/// Whether all weights are good and all of `zero` are.
-bool all_good(std::size_t n, const double* w, const double* zero) {
-  double sum[kLanes] = {}, least[kLanes];
+/// 0 if all numbers are finite, else NaN.
+double zero_if_finite(std::size_t n, const double* x) {
+  double sum[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) sum[lane] += 0 * x[i + lane];
+  for (; i < n; ++i) sum[0] += 0 * x[i];
+  return sum_of_lanes(sum);
+}
+
+double least_of(std::size_t n, const double* x) {
+  double least[kLanes];
   std::fill_n(least, kLanes, std::numeric_limits<double>::max());
-  for_each_cell(n, [&](std::size_t i, std::size_t lane) {
-    sum[lane] += zero[i] + 0 * w[i];
-    least[lane] = w[i] < least[lane] ? w[i] : least[lane];
-  });
-  return sum_of_lanes(sum) == 0 && *std::min_element(least, least + kLanes) > 0;
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      least[lane] = x[i + lane] < least[lane] ? x[i + lane] : least[lane];
+  for (; i < n; ++i) least[0] = std::min(least[0], x[i]);
+  return *std::min_element(least, least + kLanes);
 }
 
 }  // namespace
@@ -112,35 +135,37 @@ void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) 
   const auto [first_time, last_time] = part_.counted_slots(item.time_segment, planes.cells);
   const auto [first_channel, last_channel] =
       counted_channels(problem_.frequency_segments(), item.frequency_segment, part_.cells(), planes.cells);
-  Chunk chunk(n);
+  Chunk& chunk = Chunk::of_thread(n);
   for (std::size_t element = 0; element < elements_; ++element) {
     const auto c = residuals ? coefficients(item.equation, element, products) : std::vector<Complex<double>>{};
     ScalarSums sums;
     for (std::size_t t = first_time; t < last_time; ++t)
       for (std::size_t f = first_channel, end; f < last_channel; f = end) {
-        if (chunk.n == Chunk::kMost) add_chunk(item, element, what, c, chunk, sums);
+        if (chunk.n == Chunk::kMost) add_chunk(planes, item, element, what, c, chunk, sums);
         end = std::min(last_channel, f + Chunk::kMost - chunk.n);
-        append_row(planes, item, element, {t, f, end - f}, chunk, sums);
+        append_row(planes, item, element, {t, f, end - f}, chunk);
       }
-    add_chunk(item, element, what, c, chunk, sums);
+    add_chunk(planes, item, element, what, c, chunk, sums);
     scalars_[(block_of(item) * models_.size() + item.equation) * elements_ + element] += sums;
   }
 }
 
 // `row`: time, first channel, number of channels.
 void JonesSource::append_row(const Planes& planes, const Item& item, std::size_t element,
-                             std::array<std::size_t, 3> row, Chunk& chunk, ScalarSums& sums) const {
+                             std::array<std::size_t, 3> row, Chunk& chunk) const {
   const auto [t, first, n] = row;
   const std::size_t at = chunk.n;
   chunk.n += n;
-  double *w = &chunk.weight[at], *d_re = &chunk.d_re[at], *d_im = &chunk.d_im[at];
+  chunk.rows.push_back({at, t, first, n});
+  double *d_re = &chunk.d_re[at], *d_im = &chunk.d_im[at];
   planes.data.copy_row(element, t, first, n, d_re, d_im);
-  for (std::size_t i = 0; i < n; ++i) chunk.power[at + i] = d_re[i] * d_re[i] + d_im[i] * d_im[i];
-  std::array<double, Chunk::kMost> re, im;
   std::size_t k = 0;
   const bool diagonal = models_[item.equation].diagonal;
+  if (planes.any_fixed)
+    for (std::size_t i = 0; i < n; ++i) chunk.power[at + i] = d_re[i] * d_re[i] + d_im[i] * d_im[i];
   for (const Planes::Core& core : planes.cores) {
     if (!core.solvable) {
+      std::array<double, Chunk::kMost> re, im;
       core.value.copy_row(element, t, first, n, re.data(), im.data());
       for (std::size_t i = 0; i < n; ++i) d_re[i] -= re[i], d_im[i] -= im[i];
       continue;
@@ -149,36 +174,48 @@ void JonesSource::append_row(const Planes& planes, const Item& item, std::size_t
       core.value.copy_row(diagonal ? element : ab, t, first, n, chunk.re(k) + at, chunk.im(k) + at);
   }
   if (planes.weighted)
-    planes.weight.copy_row(element, t, first, n, w, im.data());
+    planes.weight.copy_real_row(element, t, first, n, &chunk.weight[at]);
   else
-    std::fill_n(w, n, 1.0);
-  const double factor = problem_.equations[item.equation].weight_factor;
-  for (std::size_t i = 0; i < n; ++i) w[i] *= factor;
-  // Zero times what is finite is zero; times anything else it is NaN.
-  for (std::size_t i = 0; i < n; ++i) re[i] = 0 * chunk.power[at + i] + 0 * d_re[i] + 0 * d_im[i];
-  for (std::size_t l = 0; l < k; ++l)
-    for (std::size_t i = 0; i < n; ++i) re[i] += 0 * chunk.re(l)[at + i] + 0 * chunk.im(l)[at + i];
-  if (!planes.any_flags && all_good(n, w, re.data())) return;
-  for (std::size_t i = 0; i < n; ++i) {
-    switch (use_of(planes.flagged(element, t, first + i), w[i], re[i] == 0)) {
-      case CellUse::counted:
-        continue;
-      case CellUse::flagged:
-        ++sums.flagged;
-        break;
-      case CellUse::bad_weight:
-        ++sums.bad_weight;
-        break;
-      case CellUse::not_finite:
-        ++sums.not_finite;
-    }
-    w[i] = d_re[i] = d_im[i] = chunk.power[at + i] = 0;
-    for (std::size_t l = 0; l < k; ++l) chunk.re(l)[at + i] = chunk.im(l)[at + i] = 0;
-  }
+    std::fill_n(&chunk.weight[at], n, 1.0);
 }
 
-void JonesSource::add_chunk(const Item& item, std::size_t element, Sweep what, const std::vector<Complex<double>>& c,
-                            Chunk& chunk, ScalarSums& sums) {
+/// Weights as they count, 0 for cells that do not, whose numbers become 0 as well.
+void JonesSource::weigh(const Planes& planes, const Item& item, std::size_t element, Chunk& chunk,
+                        ScalarSums& sums) const {
+  const std::size_t n = chunk.n;
+  double* w = chunk.weight.data();
+  const double factor = problem_.equations[item.equation].weight_factor;
+  for (std::size_t i = 0; i < n; ++i) w[i] *= factor;
+  std::vector<double*>& numbers = chunk.numbers;
+  numbers.assign({chunk.d_re.data(), chunk.d_im.data()});
+  if (planes.any_fixed) numbers.push_back(chunk.power.data());
+  for (std::size_t k = 0; k < chunk.n_basis; ++k) numbers.push_back(chunk.re(k)), numbers.push_back(chunk.im(k));
+  double zero = zero_if_finite(n, w);
+  for (const double* x : numbers) zero += zero_if_finite(n, x);
+  if (!planes.any_flags && zero == 0 && least_of(n, w) > 0) return;
+  for (const Chunk::Row& row : chunk.rows)
+    for (std::size_t i = row.at; i < row.at + row.n; ++i) {
+      const bool finite = std::all_of(numbers.begin(), numbers.end(), [i](const double* x) { return is_finite(x[i]); });
+      switch (use_of(planes.flagged(element, row.time, row.channel + i - row.at), w[i], finite)) {
+        case CellUse::counted:
+          continue;
+        case CellUse::flagged:
+          ++sums.flagged;
+          break;
+        case CellUse::bad_weight:
+          ++sums.bad_weight;
+          break;
+        case CellUse::not_finite:
+          ++sums.not_finite;
+      }
+      w[i] = 0;
+      for (double* x : numbers) x[i] = 0;
+    }
+}
+
+void JonesSource::add_chunk(const Planes& planes, const Item& item, std::size_t element, Sweep what,
+                            const std::vector<Complex<double>>& c, Chunk& chunk, ScalarSums& sums) {
+  weigh(planes, item, element, chunk, sums);
   const std::size_t n = chunk.n, n_basis = chunk.n_basis;
   const int dimensions = complex_[item.equation] ? 2 : 1;
   double* w = chunk.weight.data();
@@ -205,8 +242,7 @@ void JonesSource::add_chunk(const Item& item, std::size_t element, Sweep what, c
   }
   const double power = sum_of_powers(n, w, chunk.d_re.data(), chunk.d_im.data());
   sums.power += power;
-  const std::vector<JonesTerm>& terms = models_[item.equation].terms;
-  if (std::all_of(terms.begin(), terms.end(), [](const JonesTerm& term) { return term.solvable(); })) {
+  if (!planes.any_fixed) {
     sums.data_power += power;
   } else {
     double data_power[kLanes] = {};
@@ -214,6 +250,7 @@ void JonesSource::add_chunk(const Item& item, std::size_t element, Sweep what, c
     sums.data_power += sum_of_lanes(data_power);
   }
   chunk.n = 0;
+  chunk.rows.clear();
   if (what == Sweep::exact) return;
   Complex<double>*b = sums_of(item, element), *h = b + n_basis;
   for (std::size_t k = 0; k < n_basis; ++k) {

@@ -60,6 +60,7 @@ JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const
   for (const JonesTerm& term : models_[equation].terms) {
     const Result& core = *results[next++];
     of.cores.push_back({Operand(core.value), FlagOperand(core.flags), term.flags_merge, term.solvable()});
+    of.any_fixed = of.any_fixed || !term.solvable();
     is_complex = is_complex || core.value.is_complex();
     for (const auto* factors : {&term.left, &term.right})
       for (const int node : *factors) {

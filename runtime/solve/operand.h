@@ -1,6 +1,8 @@
 // Reading results cell by cell, whatever axes they vary on.
 #pragma once
 
+#include <algorithm>
+
 #include "runtime/core/result.h"
 
 namespace rimetree::solve {
@@ -10,13 +12,16 @@ class Operand {
  public:
   Operand() = default;
   explicit Operand(const Vells& values)
-      : values_(&values), stride_(broadcast_strides(values.cells())), scalar_(values.dims().is_scalar()) {}
+      : values_(&values),
+        stride_(broadcast_strides(values.cells())),
+        per_element_(values.cells_per_element()),
+        scalar_(values.dims().is_scalar()) {}
   Complex<double> at(std::size_t element, std::size_t t, std::size_t f) const {
     return values_->at(scalar_ ? 0 : element, t * stride_[0] + f * stride_[1]);
   }
   /// Copies the values of cells f, f + 1, ... of one time, real and imaginary parts apart.
   void copy_row(std::size_t element, std::size_t t, std::size_t f, std::size_t n, double* re, double* im) const {
-    const std::size_t first = (scalar_ ? 0 : element) * values_->cells_per_element() + t * stride_[0] + f * stride_[1];
+    const std::size_t first = (scalar_ ? 0 : element) * per_element_ + t * stride_[0] + f * stride_[1];
     if (values_->is_complex()) {
       const Complex<double>* from = values_->complex() + first;
       if (stride_[1] == 1)  // the compiler has vectors for this
@@ -28,10 +33,21 @@ class Operand {
       for (std::size_t i = 0; i < n; ++i) re[i] = from[i * stride_[1]], im[i] = 0;
     }
   }
+  /// Real parts only.
+  void copy_real_row(std::size_t element, std::size_t t, std::size_t f, std::size_t n, double* to) const {
+    const std::size_t first = (scalar_ ? 0 : element) * per_element_ + t * stride_[0] + f * stride_[1];
+    if (!values_->is_complex() && stride_[1] == 1)
+      std::copy_n(values_->real() + first, n, to);
+    else
+      for (std::size_t i = 0; i < n; ++i)
+        to[i] = values_->is_complex() ? values_->complex()[first + i * stride_[1]].re
+                                      : values_->real()[first + i * stride_[1]];
+  }
 
  private:
   const Vells* values_ = nullptr;
   std::array<std::size_t, kAxes> stride_{};
+  std::size_t per_element_ = 0;  ///< cells
   bool scalar_ = false;
 };
 
