@@ -67,8 +67,7 @@ class JonesSource::Numbers {
   /// An element of a block with data and a model: what stands on either side, and its sums.
   struct Element {
     const Place *left, *right;
-    Complex<double> b;
-    double h;
+    const Complex<double>* sums;  ///< b, and h as a real part
   };
   const std::vector<Element>& elements() const { return elements_; }
 
@@ -145,8 +144,7 @@ class JonesSource::Numbers {
           const Complex<double>* sums =
               &source_.values_[block * source_.first_.back() + source_.first_[e] + 2 * element];
           if (sums[1].re > 0)
-            elements_.push_back(
-                {places(block, left, element / n_side), places(block, right, element % n_side), sums[0], sums[1].re});
+            elements_.push_back({places(block, left, element / n_side), places(block, right, element % n_side), sums});
         }
       }
   }
@@ -200,7 +198,7 @@ class JonesSource::Numbers {
 /// Calls body(left places, right places, b, h) for all elements with data and a model.
 template <class Body>
 void JonesSource::for_each_element(const Numbers& numbers, const Body& body) const {
-  for (const auto& [left, right, b, h] : numbers.elements()) body(left, right, b, h);
+  for (const auto& [left, right, sums] : numbers.elements()) body(left, right, sums[0], sums[1].re);
 }
 
 /// Chi-square without the data's power, which is the same at all values.
