@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,20 +15,34 @@ from .solutions import Solutions
 NO_ANTENNA, FLAGGED, SINGULAR = 1, 2, 3
 
 
+#: (times, frequencies) -> matrices, and which feeds have none.
+JonesOfCells = Callable[[NDArray[np.float64], NDArray[np.float64]], tuple[NDArray[np.complex128], NDArray[np.bool_]]]
+
+
 class AntennaJones:
     """What PyNodes of one antenna need: matrices, their inverses and where there are solutions, on the cells of a
-    request. The last cells are remembered, since several nodes ask for the same."""
+    request. The last cells are remembered, since several nodes ask for the same.
 
-    def __init__(self, solutions: Solutions, antenna: str, method: str, direction: str | None, terms: str = "all"):
-        self._solutions = solutions
-        self._arguments = {"antenna": antenna, "method": method, "direction": direction, "terms": terms}
-        self._column = solutions.diagonal
+    `jones(time_s, frequency_hz)`: its matrices [time, freq, 2, 2] and which feeds have none [time, freq, 2].
+    `diagonal`: whether all matrices are.
+    """
+
+    def __init__(self, jones: JonesOfCells, diagonal: bool):
+        self._of_cells, self._column = jones, diagonal
         self._known: tuple | None = None
+
+    @classmethod
+    def of_solutions(
+        cls, solutions: Solutions, antenna: str, method: str, direction: str | None, terms: str = "all"
+    ) -> AntennaJones:
+        """By `Solutions.jones`."""
+        own = functools.partial(solutions.jones, antenna, direction=direction, method=method, terms=terms)
+        return cls(own, solutions.diagonal)
 
     def _jones(self, cells: Cells) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
         axes = (cells.time_s, cells.freq_hz)
         if self._known is None or not all(map(np.array_equal, axes, self._known[0])):
-            found = self._solutions.jones(time_s=axes[0], frequency_hz=axes[1], **self._arguments)
+            found = self._of_cells(*axes)
             self._known = (tuple(axis.copy() for axis in axes), found)
         return self._known[1]
 

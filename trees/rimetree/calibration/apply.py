@@ -79,7 +79,7 @@ def apply_tree(
         used.append(JonesUse(solutions, direction, interpolation))
     for p in group.antennas:
         if correct:
-            own = AntennaJones(solutions, names[p], interpolation, direction)
+            own = AntennaJones.of_solutions(solutions, names[p], interpolation, direction)
             need[p].append(own)
             ns.inverse(p) << rt.PyNode(evaluate=own.inverse, dims=(2, 1 if solutions.diagonal else 2), **_OF_TILE)
         ns.good(p) << rt.PyNode(evaluate=functools.partial(_all_good, need[p]), dims=(2, 1), **_OF_TILE)
@@ -115,7 +115,9 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
             return []
         key = (p, part.name if part else None)
         if key not in made:
-            own = AntennaJones(solutions, group.antenna_names[p], interpolation, part.name if part else None, terms)
+            own = AntennaJones.of_solutions(
+                solutions, group.antenna_names[p], interpolation, part.name if part else None, terms
+            )
             need[p].append(own)
             name = ns.J(p) if part is None else ns.J(p, part.name)
             made[key] = name << rt.PyNode(evaluate=own.matrix, dims=(2, 2), **_OF_TILE)

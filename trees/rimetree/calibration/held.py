@@ -44,8 +44,8 @@ class HeldTerm:
 
 
 class HeldChain:
-    """Some held terms, from the left to the right, as far as they concern one field and its window or windows. It is
-    asked as `Solutions` are."""
+    """Some held terms, from the left to the right, as far as they concern one field and its window or windows. It
+    gives matrices as `Solutions` do."""
 
     def __init__(self, group: MsGroup, terms: Sequence[HeldTerm]):
         self._group, self._terms = group, list(terms)
@@ -86,18 +86,12 @@ class HeldChain:
         antenna: str,
         time_s: NDArray[np.float64],
         frequency_hz: NDArray[np.float64],
-        *,
         direction: str | None = None,
-        method: str = "nearest",
-        terms: str = "all",
     ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
-        """As `Solutions.jones`; the interpolation is that of each term."""
-        del method
+        """As `Solutions.jones`, of all terms; the interpolation is that of each."""
         product = np.broadcast_to(np.eye(2, dtype=complex), (len(time_s), len(frequency_hz), 2, 2))
         bad = np.zeros((len(time_s), len(frequency_hz), 2), dtype=bool)
         for term in self._terms:
-            if terms != "all" and (term.per is not None) != (terms == "direction"):
-                continue
             matrices, missing = self._of_windows(term, antenna, time_s, frequency_hz, direction)
             product = product @ matrices
             if not term.diagonal:  # it mixes the feeds
@@ -120,10 +114,10 @@ class HeldChain:
         matrices, missing = (np.stack([one[i] for one in found])[nearest, :, channels] for i in (0, 1))
         return np.swapaxes(matrices, 0, 1), np.swapaxes(missing, 0, 1)
 
-    def knows(self, antenna: str, direction: str | None = None) -> bool:
-        """Whether all terms have an antenna of this name."""
-        del direction
-        return all(antenna in one[term.name].antennas for term in self._terms for one in term.sets[:1])
+    def of_antenna(self, antenna: int, direction: str | None = None) -> AntennaJones:
+        """What PyNodes need of one, by its number."""
+        own = functools.partial(self.jones, self._group.antenna_names[antenna], direction=direction)
+        return AntennaJones(own, self.diagonal)
 
 
 def _distances_hz(solutions: Solutions, frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -188,7 +182,7 @@ class Held:
     def _outer_nodes(self, ns: NodeScope, p: int) -> NodeStub | None:
         if ns.held_power(p).initialized():
             return None if self.divides else ns.held_outer(p)
-        own = AntennaJones(self._outer, self._group.antenna_names[p], "nearest", None)
+        own = self._outer.of_antenna(p)
         divides = self.divides
         ns.held_power(p) << rt.PyNode(evaluate=functools.partial(_power, own, divides), dims=(2, 1), **_EVALUATED)
         if divides:
@@ -204,7 +198,7 @@ class Held:
         name = ns.held_inner(antenna) if part is None else ns.held_inner(antenna, part.name)
         if not name.initialized():
             direction = None if part is None else part.directions[next(iter(self.pers))]
-            own = AntennaJones(chain, self._group.antenna_names[antenna], "nearest", direction)
+            own = chain.of_antenna(antenna, direction)
             name << rt.PyNode(evaluate=own.matrix, dims=(2, 2), **_EVALUATED)
         return [name]
 
@@ -222,7 +216,7 @@ class Held:
 
     def of_cells(self, antenna: int, time_s, frequency_hz) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
         """Gains [time, channel, feed] that data are divided by, and where there are none."""
-        own = AntennaJones(self._outer, self._group.antenna_names[antenna], "nearest", None)
+        own = self._outer.of_antenna(antenna)
         cells = Cells(time_s, frequency_hz)
         return np.moveaxis(1 / own.inverse(cells)[:, 0], 0, -1), np.moveaxis(own.good(cells)[:, 0] == 0, 0, -1)
 

@@ -33,7 +33,7 @@ def weights_tree(
     set must have the column.
     """
     for p in group.antennas:
-        own = AntennaJones(solutions, group.antenna_names[p], interpolation, direction)
+        own = AntennaJones.of_solutions(solutions, group.antenna_names[p], interpolation, direction)
         powers = functools.partial(_powers, own, solutions.diagonal)
         ns.powers(p) << rt.PyNode(evaluate=powers, dims=(2, 2), **_OF_TILE)
     for p, q in group.baselines:
