@@ -74,13 +74,7 @@ RT_HD Jones<typename X::Number> corrupted_brightness(const X& x, std::ptrdiff_t 
   for (int i = 0; i < x.n_jones; ++i) {
     const auto& pair = x.jones[i];
     b = pair.p_is_matrix ? matrix_at<T>(pair.p, s, t, f) * b : pair.p[0].at(s, t, f) * b;
-    if (pair.q_is_matrix) {
-      const Jones<T> q = matrix_at<T>(pair.q, s, t, f);
-      b = b * (pair.q_is_adjoint ? q : hermitian(q));
-    } else {
-      const Complex<T> q = pair.q[0].at(s, t, f);
-      b = (pair.q_is_adjoint ? q : conj(q)) * b;
-    }
+    b = pair.q_is_matrix ? b * matrix_at<T>(pair.q, s, t, f) : pair.q[0].at(s, t, f) * b;
   }
   return b;
 }

@@ -29,7 +29,6 @@ class JonesOperands {
       if (i % 2 == 0) pairs_.emplace_back();
       JonesPair<double>& pair = pairs_.back();
       (i % 2 == 0 ? pair.p_is_matrix : pair.q_is_matrix) = is_matrix;
-      pair.q_is_adjoint = true;
       set_views(child(i), is_matrix ? 4 : 1, i % 2 == 0 ? pair.p : pair.q);
     }
   }

@@ -149,7 +149,6 @@ std::vector<JonesPair<T>> jones_pairs(const ChildLayout& layout, const Operand<T
     const bool is_matrix = layout.jones_elements[i] == 4;
     auto* side = i % 2 == 0 ? pair.p : pair.q;
     (i % 2 == 0 ? pair.p_is_matrix : pair.q_is_matrix) = is_matrix;
-    pair.q_is_adjoint = true;
     for (int e = 0; e < (is_matrix ? 4 : 1); ++e) side[e] = operands[i].complex(e, is_matrix ? 4 : 1);
   }
   return pairs;

@@ -21,13 +21,12 @@ struct Strided {
   }
 };
 
-/// One pair of Jones terms, applied as J_p X J_q^H. Each side is a matrix (four views, XX XY YX YY; a null view is a
-/// zero element) or a scalar (the first view only).
+/// One pair of Jones terms, applied as J_p X J_q^H: p holds J_p, and q holds J_q^H, as MeqTrees' children do. Each side
+/// is a matrix (four views, XX XY YX YY; a null view is a zero element) or a scalar (the first view only).
 template <class T>
 struct JonesPair {
   Strided<Complex<T>> p[4], q[4];
   bool p_is_matrix = false, q_is_matrix = false;
-  bool q_is_adjoint = false;  ///< q holds J_q^H already, as MeqTrees' children do
 };
 
 /// Everything one baseline's visibilities depend on. T may be a dual number. Units: metres, metres per second, hertz,

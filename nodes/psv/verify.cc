@@ -21,8 +21,6 @@ Matrix product(const Matrix& a, const Matrix& b) {
   return {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]};
 }
 
-Matrix adjoint(const Matrix& a) { return {std::conj(a[0]), std::conj(a[2]), std::conj(a[1]), std::conj(a[3])}; }
-
 Number number_at(const Strided<Complex<double>>& view, std::ptrdiff_t s, std::ptrdiff_t t, std::ptrdiff_t f) {
   if (!view) return 0;
   const Complex<double> z = view.at(s, t, f);
@@ -41,8 +39,7 @@ Matrix brightness_seen(const Problem<double>& x, std::ptrdiff_t s, std::ptrdiff_
   Matrix b = side_at(x.brightness, true, s, t, f);
   for (int i = 0; i < x.n_jones; ++i) {
     const JonesPair<double>& pair = x.jones[i];
-    const Matrix q = side_at(pair.q, pair.q_is_matrix, s, t, f);
-    b = product(product(side_at(pair.p, pair.p_is_matrix, s, t, f), b), pair.q_is_adjoint ? q : adjoint(q));
+    b = product(product(side_at(pair.p, pair.p_is_matrix, s, t, f), b), side_at(pair.q, pair.q_is_matrix, s, t, f));
   }
   return b;
 }

@@ -63,7 +63,7 @@ inline Expected expected_adjoints(const Case& c, const std::vector<Complex<doubl
     for (int k = 0; k < c.n_pair; ++k) {
       const auto& from = c.jones_pairs[static_cast<std::size_t>(c.row_baseline[row] * c.n_pair + k)];
       auto& pair = pairs.emplace_back();
-      pair.p_is_matrix = from.p_is_matrix, pair.q_is_matrix = from.q_is_matrix, pair.q_is_adjoint = from.q_is_adjoint;
+      pair.p_is_matrix = from.p_is_matrix, pair.q_is_matrix = from.q_is_matrix;
       for (int e = 0; e < 4; ++e) {
         pair.p[e] = same_place(c, from.p[e], c.row_time[row], jones);
         pair.q[e] = same_place(c, from.q[e], c.row_time[row], jones);

@@ -145,7 +145,6 @@ void Case::make_jones() {
       psv::JonesPair<double> pair;
       pair.p_is_matrix = pair.q_is_matrix = options.jones != JonesKind::kScalar;
       if (k == 1) pair.p_is_matrix = false;  // a scalar and a matrix in one pair
-      pair.q_is_adjoint = k == 1;
       for (int e = 0; e < 4; ++e) {
         const Complex<double>* at = jones_values.data() + ((b * n_pair + k) * 8 + e) * block;
         pair.p[e] = {at, nt * nf, nt > 1 ? nf : 0, nf > 1 ? 1 : 0};
@@ -184,7 +183,7 @@ oracle::Matrix Case::jones_at(std::size_t baseline, int k, int side, std::size_t
     const Complex<double> z = (side == 0 ? pair.p : pair.q)[matrix ? e : 0].at(s, t, f);
     if (matrix || e == 0 || e == 3) j.e[e] = {z.re, z.im};
   }
-  return side == 1 && pair.q_is_adjoint ? adjoint(j) : j;
+  return side == 1 ? adjoint(j) : j;
 }
 
 double Case::total_flux() const {

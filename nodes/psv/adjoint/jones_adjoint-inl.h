@@ -28,26 +28,14 @@ struct JonesPlaces {
 
 using AdjointMatrix = Matrix<AdjointVec>;
 
-/// One side of a pair as it stands in the product, and how its derivatives are stored.
-struct TermShape {
-  bool is_matrix, is_adjoint;  ///< is_adjoint: the product has the adjoint of what is stored
-};
-inline TermShape shape_of(const JonesPair<double>& pair, bool is_q) {
-  return {is_q ? pair.q_is_matrix : pair.p_is_matrix, is_q && !pair.q_is_adjoint};
-}
+/// Whether a side of a pair is a matrix.
+inline bool is_matrix(const JonesPair<double>& pair, bool is_q) { return is_q ? pair.q_is_matrix : pair.p_is_matrix; }
 
-/// From the derivatives with respect to a term, as it stands in the product, to those with respect to what is stored: a
-/// scalar stands for its multiple of the unit matrix, and is element 0.
-HWY_INLINE AdjointMatrix as_stored(AdjointMatrix g, TermShape shape) {
-  if (shape.is_adjoint) g = adjoint(g);
-  if (!shape.is_matrix) g.re[0] = hn::Add(g.re[0], g.re[3]), g.im[0] = hn::Add(g.im[0], g.im[3]);
+/// From the derivatives with respect to a term as a matrix to those with respect to what is stored: a scalar stands for
+/// its multiple of the unit matrix, and is element 0.
+HWY_INLINE AdjointMatrix as_stored(AdjointMatrix g, bool is_matrix) {
+  if (!is_matrix) g.re[0] = hn::Add(g.re[0], g.re[3]), g.im[0] = hn::Add(g.im[0], g.im[3]);
   return g;
-}
-
-/// A term as a matrix.
-HWY_INLINE AdjointMatrix as_matrix(AdjointMatrix a, TermShape shape) {
-  if (!shape.is_matrix) a.re[3] = a.re[0], a.im[3] = a.im[0];
-  return shape.is_adjoint ? adjoint(a) : a;
 }
 
 /// Adds to the derivatives with respect to one term of a source, row by row.
@@ -62,7 +50,7 @@ inline HWY_NOINLINE void add_term(const JonesTerms& jones, const LaneRows& rows,
     if (target < 0) continue;
     const auto& views = is_q ? pair->q : pair->p;
     Complex<double>* first = to.at(target) + source * views[0].source + rows.time[lane] * views[0].time;
-    for (int e = 0; e < (shape_of(*pair, is_q).is_matrix ? 4 : 1); ++e) {
+    for (int e = 0; e < (is_matrix(*pair, is_q) ? 4 : 1); ++e) {
       Complex<double>& z = first[views[e].data - views[0].data];
       z.re += re[e][lane], z.im += im[e][lane];
     }
@@ -87,9 +75,10 @@ inline HWY_NOINLINE void pull_through_jones(const Sky<double>& sky, const JonesT
     }
   // Which sides are matrices is the same for all baselines.
   const auto term = [&](int k, bool is_q) HWY_ATTR {
-    const TermShape shape = shape_of(jones.pairs[k], is_q);
     const double* from = gathered + (static_cast<std::size_t>(2 * k) + (is_q ? 1 : 0)) * 8 * lanes;
-    return as_matrix(load_matrix<AdjointVec>(from, lanes, shape.is_matrix), shape);
+    AdjointMatrix a = load_matrix<AdjointVec>(from, lanes, is_matrix(jones.pairs[k], is_q));
+    if (!is_matrix(jones.pairs[k], is_q)) a.re[3] = a.re[0], a.im[3] = a.im[0];
+    return a;
   };
   AdjointMatrix slope;
   for (int i = 0; i < 4; ++i) slope.re[i] = planes[2 * i], slope.im[i] = planes[2 * i + 1];
@@ -101,8 +90,8 @@ inline HWY_NOINLINE void pull_through_jones(const Sky<double>& sky, const JonesT
       for (int i = 0; i < 4; ++i) x.re[i] = hn::Set(d, b[2 * i]), x.im[i] = hn::Set(d, b[2 * i + 1]);
       for (int j = 0; j < k; ++j) x = product(product(term(j, false), x), term(j, true));
       const AdjointMatrix of_p = product(slope, adjoint(product(x, q))), of_q = product(adjoint(product(p, x)), slope);
-      add_term(jones, rows, k, false, order, as_stored(of_p, shape_of(jones.pairs[k], false)), out);
-      add_term(jones, rows, k, true, order, as_stored(of_q, shape_of(jones.pairs[k], true)), out);
+      add_term(jones, rows, k, false, order, as_stored(of_p, is_matrix(jones.pairs[k], false)), out);
+      add_term(jones, rows, k, true, order, as_stored(of_q, is_matrix(jones.pairs[k], true)), out);
     }
     slope = product(product(adjoint(p), slope), adjoint(q));
   }

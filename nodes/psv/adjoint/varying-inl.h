@@ -194,7 +194,7 @@ HWY_INLINE void pull_side(const VaryingJob& job, const JonesSide& side, std::siz
         const AdjointMatrix x = adjoint(chain(d, sky, k, side, source, channel, limit, true));
         of_term = side.is_q ? product(x, slope) : product(slope, x);
       }
-      of_term = as_stored(of_term, shape_of(side.pairs[k], side.is_q));
+      of_term = as_stored(of_term, side.is_matrix(k));
       const auto& views = side.views(k);
       Complex<double>* first = job.jones_out.at(target) + order * views[0].source + side.time * views[0].time +
                                static_cast<std::ptrdiff_t>(channel) * views[0].channel;

@@ -14,9 +14,8 @@ namespace {
 constexpr std::int32_t kPieceRows = 128;
 
 /// What a factor of a product gains, from the product's share X of it, to where its derivatives go.
-void add_to_target(const JonesFactor& factor, Jones<double> gained, std::ptrdiff_t place, const JonesTargets& targets,
-                   SourceAdjoints& out) {
-  if (factor.take_adjoint) gained = hermitian(gained);
+void add_to_target(const JonesFactor& factor, const Jones<double>& gained, std::ptrdiff_t place,
+                   const JonesTargets& targets, SourceAdjoints& out) {
   const auto target = static_cast<std::size_t>(factor.target), n_moving = targets.n_moving;
   Complex<double>* first = target < n_moving ? &out.moving_jones[target] : &out.steady_jones[target - n_moving];
   if (!factor.is_matrix) {

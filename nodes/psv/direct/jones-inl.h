@@ -89,8 +89,7 @@ HWY_INLINE void apply_pair(const JonesPair<double>& shape, const double* gathere
                            Matrix<V>& x) {
   const double *at_p = gathered + lane, *at_q = gathered + 8 * lanes + lane;
   const Matrix<V> p = load_matrix<V>(at_p, lanes, shape.p_is_matrix);
-  Matrix<V> q = load_matrix<V>(at_q, lanes, shape.q_is_matrix);
-  if (!shape.q_is_adjoint) q = adjoint(q);
+  const Matrix<V> q = load_matrix<V>(at_q, lanes, shape.q_is_matrix);
   if (shape.p_is_matrix)
     x = product(p, x);
   else

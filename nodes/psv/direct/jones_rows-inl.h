@@ -97,7 +97,7 @@ HWY_INLINE Matrix<hn::Vec<D>> load_brightness(D d, const Sky<T>& sky, std::size_
   return b;
 }
 
-/// One term of a side, J or J^H, a scalar as its multiple of the unit matrix.
+/// One term of a side, J_p or J_q^H, a scalar as its multiple of the unit matrix.
 template <class D>
 HWY_INLINE Matrix<hn::Vec<D>> load_term(D d, const JonesSide& side, int pair, std::ptrdiff_t source,
                                         std::size_t channel, std::size_t limit) {
@@ -112,7 +112,7 @@ HWY_INLINE Matrix<hn::Vec<D>> load_term(D d, const JonesSide& side, int pair, st
     a.re[3] = a.re[0], a.im[3] = a.im[0];
     a.re[1] = a.im[1] = a.re[2] = a.im[2] = hn::Zero(d);
   }
-  return side.is_q && !side.pairs[pair].q_is_adjoint ? adjoint(a) : a;
+  return a;
 }
 
 /// Zero for what is not finite.

@@ -62,7 +62,6 @@ class SideTable {
     for (int k = 0; k < jones.n_pair; ++k) {
       if (a.is_matrix(k) != b.is_matrix(k)) return false;
       if (jones.target_of(a.pairs + k, a.is_q) != jones.target_of(b.pairs + k, b.is_q)) return false;
-      if (a.is_q && a.pairs[k].q_is_adjoint != b.pairs[k].q_is_adjoint) return false;
       for (int e = 0; e < (a.is_matrix(k) ? 4 : 1); ++e) {
         const Strided<Complex<double>>&x = a.views(k)[e], &y = b.views(k)[e];
         if (x.data != y.data || x.source != y.source || x.time != y.time || x.channel != y.channel) return false;

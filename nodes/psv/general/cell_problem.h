@@ -54,7 +54,6 @@ struct CellProblem {
   struct Pair {
     ComplexCellView<In> p[4], q[4];
     bool p_is_matrix, q_is_matrix;
-    static constexpr bool q_is_adjoint = true;
   };
   struct Pairs {
     const In* in;

@@ -9,9 +9,7 @@ Jones<double> jones_of(const JonesFactor& factor, std::size_t source, std::int32
   const auto at = [&](int e) {
     return factor.view[e] ? factor.view[e].at(static_cast<std::ptrdiff_t>(source), time, channel) : Complex<double>();
   };
-  const Jones<double> j =
-      factor.is_matrix ? Jones<double>{at(0), at(1), at(2), at(3)} : Jones<double>{at(0), {}, {}, at(0)};
-  return factor.take_adjoint ? hermitian(j) : j;
+  return factor.is_matrix ? Jones<double>{at(0), at(1), at(2), at(3)} : Jones<double>{at(0), {}, {}, at(0)};
 }
 
 Jones<double> brightness_of(const Sky<double>& sky, std::size_t source, std::int32_t channel) {
@@ -61,7 +59,6 @@ class ChainList {
       const auto& view = is_q_ ? pairs[k].q : pairs[k].p;
       std::copy(view, view + 4, factor.view);
       factor.is_matrix = is_q_ ? pairs[k].q_is_matrix : pairs[k].p_is_matrix;
-      factor.take_adjoint = is_q_ && !pairs[k].q_is_adjoint;
       factor.target = jones.target_of(pairs + k, is_q_);
       // Strides follow from the data within a batch: its baselines have children of the same dimensions.
       for (const auto& one : factor.view) {

@@ -14,7 +14,6 @@ namespace rimetree::psv {
 struct JonesFactor {
   Strided<Complex<double>> view[4];
   bool is_matrix = false;
-  bool take_adjoint = false;   ///< what applies is the conjugate transpose
   std::ptrdiff_t target = -1;  ///< where derivatives with respect to it go; see JonesTargets
 };
 /// What applies to a source, in the caller's order.
