@@ -1,8 +1,5 @@
-// The work of a block of threads of the adjoint kernel, in steps between which the threads of a block wait for each
-// other:
-//
-//   for each stage of rows:  stage_adjoint | pull_stage |
-//   for each sum:            put_sum | take_sum |
+// The work of a block of threads of the adjoint kernel, in steps (runtime/device/block_kernel.h): for each stage of
+// rows stage_adjoint and pull_stage, for each sum put_sum and take_sum.
 //
 // A thread has one source and one tile of channels, and goes through rows: its sums stay in registers, and nothing is
 // added up between threads before the end.
@@ -92,6 +89,53 @@ RT_HD void store_spectra(const DeviceAdjointJob& job, const AdjointBlock& block,
     if (first + k >= run.count) break;
     for (int p = 0; p < kPlanes; ++p) to[(first + k) * kPlanes + p] = sums.weight[k][p];
   }
+}
+
+/// A block has some sources, a run of channels and a portion of the rows.
+template <int kPlanes, bool kGeneral, bool kSpectra>
+struct AdjointKernel {
+  using Job = DeviceAdjointJob;
+  struct Shared {
+    StagedAdjoint<kGeneral> staged;
+    double sum[DeviceShape::kThreads];
+  };
+  using Own = SourceSums<kPlanes, kSpectra>;
+  static constexpr int kThreads = DeviceShape::kThreads;
+
+  static BlockIndex grid(const Job& job) {
+    return {(job.sum.n_source + job.sources - 1) / job.sources, job.sum.n_run, job.n_portion};
+  }
+  template <class Team>
+  RT_HD static void run(const Job& job, BlockIndex at, Team& team) {
+    const AdjointBlock block{at.x * job.sources, at.y, at.z};
+    Shared& shared = team.shared();
+    for (int row = first_row(job, block); row < end_row(job, block); row += job.rows_per_stage()) {
+      team.each([&](int thread, Own&) { stage_adjoint(job, block, thread, row, shared.staged); });
+      team.each([&](int thread, Own& sums) {
+        pull_stage<kPlanes, kGeneral, kSpectra>(job, block, thread, row, shared.staged, sums);
+      });
+    }
+    RT_UNROLL
+    for (int sum = 0; sum < kSourceSums<kPlanes, kSpectra>; ++sum) {
+      if (place_of_sum<kPlanes, kSpectra>(job, block, 0, sum) == nullptr) continue;
+      team.each([&](int thread, Own& sums) { put_sum(thread, sum, sums, shared.sum); });
+      team.each([&](int thread, Own&) { take_sum<kPlanes, kSpectra>(job, block, thread, sum, shared.sum); });
+    }
+    if constexpr (kSpectra)
+      if (job.weights) team.each([&](int thread, Own& sums) { store_spectra(job, block, thread, sums); });
+  }
+};
+
+template <class F>
+void with_kernel(const DeviceAdjointJob& job, F&& f) {
+  with_planes(job.sum.n_plane, [&]<int kPlanes>() {
+    if (job.spectra())
+      f.template operator()<AdjointKernel<kPlanes, true, true>>();
+    else if (job.sum.general())
+      f.template operator()<AdjointKernel<kPlanes, true, false>>();
+    else
+      f.template operator()<AdjointKernel<kPlanes, false, false>>();
+  });
 }
 
 }  // namespace rimetree::psv

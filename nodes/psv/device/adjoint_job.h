@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nodes/psv/device/direct_job.h"
+#include "nodes/psv/plane_shares.h"
 
 namespace rimetree::psv {
 
@@ -56,22 +57,29 @@ struct DeviceAdjointJob {
   }
 };
 
-/// Adds up what blocks have summed, in order: total[i] (+)= sum over groups of partial[group][i].
+/// Adds up what blocks have summed, in order: total[value] (+)= sum over groups. With pieces of sides groups are parts
+/// of these, and each side has a total of its own.
 struct DeviceAddJob {
-  const double* partial = nullptr;  ///< [group][value]
-  double* total = nullptr;          ///< [value]
-  std::int32_t n_group = 0;
+  const double* partial = nullptr;   ///< [group][value] or [piece][part][value]
+  const SidePiece* piece = nullptr;  ///< or none: one side, the groups of which are its pieces
+  double* total = nullptr;           ///< [side][value]
+  std::int32_t n_piece = 0, n_part = 1, n_side = 1;
   std::int64_t n_value = 0;
   bool accumulate = false;
-};
 
-/// Adds up what blocks have summed of sides, piece by piece: total[side][value] += sum over its pieces and their parts.
-struct DeviceSideAddJob {
-  const double* partial = nullptr;  ///< [piece][part][value]
-  const SidePiece* piece = nullptr;
-  double* total = nullptr;  ///< [side][value]
-  std::int32_t n_piece = 0, n_part = 0, n_side = 0;
-  std::int64_t n_value = 0;
+  RT_HD std::int32_t side_of(std::int64_t at) const { return piece == nullptr ? 0 : piece[at].side; }
+  RT_HD std::int64_t n_thread() const { return (piece == nullptr ? 1 : n_piece) * n_value; }
+  /// One value of the side that begins at a piece, if one does. `i`: [piece][value].
+  RT_HD void thread(std::int64_t i) const {
+    const std::int64_t value = i % n_value;
+    std::int64_t at = i / n_value;
+    const std::int32_t side = side_of(at);
+    if (at > 0 && side_of(at - 1) == side) return;
+    double sum = accumulate ? total[side * n_value + value] : 0;
+    for (; at < n_piece && side_of(at) == side; ++at)
+      for (std::int64_t part = 0; part < n_part; ++part) sum += partial[(at * n_part + part) * n_value + value];
+    total[side * n_value + value] = sum;
+  }
 };
 
 /// Compares visibilities with data: chi-square, and in place of the visibilities their conjugate adjoints.
@@ -99,6 +107,14 @@ struct DevicePlanesJob {
   Complex<double>* planes = nullptr;              ///< [row][plane][channel]
   std::int32_t n_row = 0, n_channel = 0, n_plane = 1;
   Plane plane[4] = {};
+
+  RT_HD std::int64_t n_thread() const { return std::int64_t{n_row} * n_channel; }
+  RT_HD void thread(std::int64_t cell) const {
+    const std::int64_t row = cell / n_channel, channel = cell % n_channel;
+    const Complex<double>* from = correlations + row * 4 * n_channel + channel;
+    Complex<double>* to = planes + row * n_plane * n_channel + channel;
+    for (int p = 0; p < n_plane; ++p) to[p * n_channel] = plane_adjoint(plane[p], from, n_channel);
+  }
 };
 
 /// Calls f(array, number of elements) for each array that is there.
@@ -119,15 +135,10 @@ void for_each_array(DeviceAdjointJob& job, F&& f) {
   if (job.sides()) f(job.order, sum.n_row), f(job.piece, job.n_portion);
 }
 template <class F>
-void for_each_array(DeviceSideAddJob& job, F&& f) {
-  f(job.partial, job.n_value * job.n_part * job.n_piece);
-  f(job.piece, job.n_piece);
-  f(job.total, job.n_value * job.n_side);
-}
-template <class F>
 void for_each_array(DeviceAddJob& job, F&& f) {
-  f(job.partial, job.n_group * job.n_value);
-  f(job.total, job.n_value);
+  f(job.partial, job.n_value * job.n_part * job.n_piece);
+  if (job.piece != nullptr) f(job.piece, job.n_piece);
+  f(job.total, job.n_value * job.n_side);
 }
 template <class F>
 void for_each_array(DeviceCompareJob& job, F&& f) {

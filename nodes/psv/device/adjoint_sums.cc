@@ -5,7 +5,8 @@
 
 #include <bit>
 
-#include "nodes/psv/device/adjoint_launch.h"
+#include "nodes/psv/device/launches.h"
+#include "runtime/device/block_kernel.h"
 
 namespace rimetree::psv {
 namespace {
@@ -109,17 +110,6 @@ AdjointSums::Totals& AdjointSums::totals_of(const DeviceAdjointJob& job, std::si
   return totals;
 }
 
-void AdjointSums::add_up(const Handle& partial, std::int64_t n_group, std::int64_t n_value, const Handle& total,
-                         bool accumulate) {
-  DeviceAddJob job;
-  job.partial = partial.as<const double>();
-  job.total = total.as<double>();
-  job.n_group = static_cast<std::int32_t>(n_group);
-  job.n_value = n_value;
-  job.accumulate = accumulate;
-  launch(sky_.queue(), job);
-}
-
 /// Queues a launch whose portions are chosen, and what adds up the sums of its blocks.
 void AdjointSums::pull(DeviceAdjointJob job, Totals& totals) {
   Handle partial, channel_partial;
@@ -129,24 +119,25 @@ void AdjointSums::pull(DeviceAdjointJob job, Totals& totals) {
   if (partial) job.partial = partial.as<double>();
   if (channel_partial) job.channel_partial = channel_partial.as<double>();
   launch(sky_.queue(), job);
+  const auto add_up = [&](const double* from, std::int32_t n_group, std::int64_t n_value, const Handle& total) {
+    DeviceAddJob sums;
+    sums.partial = from;
+    sums.total = total.as<double>();
+    sums.n_piece = n_group, sums.n_value = n_value;
+    sums.accumulate = totals.any;
+    if (from == job.channel_partial && job.sides()) {
+      sums.piece = job.piece;
+      sums.n_piece = job.n_portion, sums.n_part = job.parts(), sums.n_side = n_side(sky_.packed(), job.right);
+      sums.accumulate = true;
+    }
+    launch_threads(sky_.queue(), sums);
+  };
   if (partial)
-    add_up(partial, std::int64_t{job.n_portion} * job.sum.n_run, std::int64_t{job.sum.n_source} * job.n_sum,
-           totals.sums, totals.any);
-  if (channel_partial && job.sides())
-    add_sides(job, totals.sides[job.right]);
-  else if (channel_partial)
-    add_up(channel_partial, job.channel_groups(), job.channel_values(), totals.channel_sums, totals.any);
+    add_up(job.partial, job.n_portion * job.sum.n_run, std::int64_t{job.sum.n_source} * job.n_sum, totals.sums);
+  if (channel_partial)
+    add_up(job.channel_partial, job.channel_groups(), job.channel_values(),
+           job.sides() ? totals.sides[job.right] : totals.channel_sums);
   totals.any = true;
-}
-
-void AdjointSums::add_sides(const DeviceAdjointJob& from, const Handle& total) {
-  DeviceSideAddJob job;
-  job.partial = from.channel_partial;
-  job.piece = from.piece;
-  job.total = total.as<double>();
-  job.n_piece = from.n_portion, job.n_part = from.parts(), job.n_side = n_side(sky_.packed(), from.right);
-  job.n_value = from.channel_values();
-  launch(sky_.queue(), job);
 }
 
 /// What one side gains, and places of sources with the left one.

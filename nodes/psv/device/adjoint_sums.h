@@ -54,8 +54,6 @@ class AdjointSums {
   Totals& totals_of(const DeviceAdjointJob& job, std::size_t begin);
   void pull(DeviceAdjointJob job, Totals& totals);
   void pull_side(DeviceAdjointJob job, const DeviceSideRows& rows, bool right, Totals& totals);
-  void add_sides(const DeviceAdjointJob& from, const Handle& total);
-  void add_up(const Handle& partial, std::int64_t n_group, std::int64_t n_value, const Handle& total, bool accumulate);
   void collect(const Totals& totals);
 
   DeviceSky<double>& sky_;

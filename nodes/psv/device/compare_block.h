@@ -1,9 +1,8 @@
-// The work of a block of threads of the kernels that go with the adjoint one: visibilities against data, conjugate
-// adjoints of planes, and what blocks have summed. Sums are formed in a fixed order.
+// The work of a block of threads that compares visibilities with data. Sums are formed in a fixed order.
 #pragma once
 
 #include "nodes/psv/device/adjoint_job.h"
-#include "nodes/psv/plane_shares.h"
+#include "runtime/device/block_kernel.h"
 #include "runtime/math/double_double.h"
 
 namespace rimetree::psv {
@@ -72,35 +71,35 @@ RT_HD inline void collect_total(const DeviceCompareJob& job, int thread, const d
   job.total[1] = sum.lost;
 }
 
-/// The conjugate adjoints of the planes from those of the correlations, on one cell.
-RT_HD inline void plane_adjoints(const DevicePlanesJob& job, std::int64_t cell) {
-  if (cell >= std::int64_t{job.n_row} * job.n_channel) return;
-  const std::int64_t row = cell / job.n_channel, channel = cell % job.n_channel;
-  const Complex<double>* from = job.correlations + row * 4 * job.n_channel + channel;
-  Complex<double>* to = job.planes + row * job.n_plane * job.n_channel + channel;
-  for (int p = 0; p < job.n_plane; ++p) to[p * job.n_channel] = plane_adjoint(job.plane[p], from, job.n_channel);
-}
+struct CompareKernelShape {
+  using Job = DeviceCompareJob;
+  struct Shared {
+    double sum[2 * DeviceShape::kThreads];
+  };
+  using Own = NothingOwn;
+  static constexpr int kThreads = DeviceShape::kThreads;
+};
+struct CompareKernel : CompareKernelShape {
+  static BlockIndex grid(const Job& job) { return {job.n_block(), 1, 1}; }
+  template <class Team>
+  RT_HD static void run(const Job& job, BlockIndex at, Team& team) {
+    team.each([&](int thread, Own&) { compare(job, at.x, thread, team.shared().sum); });
+    team.each([&](int thread, Own&) { compare_block(job, at.x, thread, team.shared().sum); });
+  }
+};
+struct CollectKernel : CompareKernelShape {
+  static BlockIndex grid(const Job&) { return {1, 1, 1}; }
+  template <class Team>
+  RT_HD static void run(const Job& job, BlockIndex, Team& team) {
+    team.each([&](int thread, Own&) { collect(job, thread, team.shared().sum); });
+    team.each([&](int thread, Own&) { collect_total(job, thread, team.shared().sum); });
+  }
+};
 
-/// One value of a side that begins at a piece. `at`: [piece][value].
-RT_HD inline void add_pieces(const DeviceSideAddJob& job, std::int64_t at) {
-  const std::int64_t value = at % job.n_value;
-  std::int64_t piece = at / job.n_value;
-  if (piece >= job.n_piece) return;
-  const std::int32_t side = job.piece[piece].side;
-  if (piece > 0 && job.piece[piece - 1].side == side) return;
-  double sum = job.total[side * job.n_value + value];
-  for (; piece < job.n_piece && job.piece[piece].side == side; ++piece)
-    for (std::int64_t part = 0; part < job.n_part; ++part)
-      sum += job.partial[(piece * job.n_part + part) * job.n_value + value];
-  job.total[side * job.n_value + value] = sum;
-}
-
-/// One value of all groups.
-RT_HD inline void add_groups(const DeviceAddJob& job, std::int64_t value) {
-  if (value >= job.n_value) return;
-  double sum = job.accumulate ? job.total[value] : 0;
-  for (std::int64_t group = 0; group < job.n_group; ++group) sum += job.partial[group * job.n_value + value];
-  job.total[value] = sum;
+template <class F>
+void with_kernel(const DeviceCompareJob&, F&& f) {
+  f.template operator()<CompareKernel>();
+  f.template operator()<CollectKernel>();
 }
 
 }  // namespace rimetree::psv

@@ -2,8 +2,9 @@
 
 #include <cstdio>
 
-#include "nodes/psv/device/adjoint_launch.h"
 #include "nodes/psv/device/adjoint_sums.h"
+#include "nodes/psv/device/launches.h"
+#include "runtime/device/block_kernel.h"
 
 namespace rimetree::psv {
 namespace {
@@ -216,7 +217,7 @@ void CompareMethod<T>::pull(OnDevice& on, const DeviceSlot& slot, std::size_t te
   std::copy(sky.planes.begin(), sky.planes.end(), job.plane);
   const Handle planes = on.context.arrays().scratch(sizeof(Complex<double>) * n_plane * slot.n_row * count);
   job.planes = planes.template as<Complex<double>>();
-  launch(on.context.compute(), job);
+  launch_threads(on.context.compute(), job);
   pulled.d_adjoint = job.planes, pulled.row_stride = n_plane * count;
   on.terms[term].sums->add(pulled);
 }

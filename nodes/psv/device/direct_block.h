@@ -1,14 +1,12 @@
-// The work of a block of threads of the PSV kernel, in steps between which the threads of a block wait for each other:
-//
-//   for each stage of sources:  stage_pair (direct_stage.h) | accumulate |
-//   at the end:                 store
-//
-// A GPU runs each step on all threads at once; the host one thread after the other, with the same bodies. A thread
-// keeps the sums of its channels in registers, and nothing else is kept.
+// The work of a block of threads of the PSV kernel, in steps (runtime/device/block_kernel.h):
+// for each stage of sources, stage_pair (direct_stage.h) and accumulate, and at the end store. A thread keeps the sums
+// of its channels in registers, and nothing else is kept.
 #pragma once
 
 #include "nodes/psv/device/direct_stage.h"
+#include "nodes/psv/pipeline/with_planes.h"
 #include "nodes/psv/plane_shares.h"
+#include "runtime/device/block_kernel.h"
 
 namespace rimetree::psv {
 
@@ -342,6 +340,47 @@ RT_HD void store(const DeviceJob<T>& job, const BlockPlace& block, int thread, S
     Complex<double>* to = job.out + std::int64_t{row} * 4 * job.n_out_channel + (channel - job.first_channel);
     for (int i = 0; i < 4; ++i, to += job.n_out_channel) *to = job.accumulate ? *to + scale * e[i] : scale * e[i];
   }
+}
+
+/// A block has some rows and a run of channels.
+template <class T, int kPlanes, bool kGeneral, int kBlockThreads>
+struct DirectKernel {
+  using Job = DeviceJob<T>;
+  using Shared = Staged<T, kGeneral, kBlockThreads>;
+  using Own = Sums<T, kPlanes>;
+  static constexpr int kThreads = kBlockThreads;
+
+  static BlockIndex grid(const Job& job) {
+    return {(job.n_row + job.rows_per_block() - 1) / job.rows_per_block(), job.n_run, 1};
+  }
+  template <class Team>
+  RT_HD static void run(const Job& job, BlockIndex at, Team& team) {
+    const BlockPlace block{at.x * job.rows_per_block(), at.y};
+    Shared& staged = team.shared();
+    for (int first = 0; first < job.n_source; first += job.tiles()) {
+      team.each([&](int thread, Own&) { stage_pair(job, block, thread, first, staged); });
+      team.each([&](int thread, Own& sums) { accumulate(job, block, thread, first, staged, sums); });
+    }
+    team.each([&](int thread, Own& sums) { store<T, kPlanes, kGeneral>(job, block, thread, sums); });
+  }
+};
+
+template <class T, class F>
+void with_kernel(const DeviceJob<T>& job, F&& f) {
+  const auto with_threads = [&]<int kPlanes, bool kGeneral>() {
+    switch (job.threads) {
+      case 64:
+        return f.template operator()<DirectKernel<T, kPlanes, kGeneral, 64>>();
+      case 256:
+        return f.template operator()<DirectKernel<T, kPlanes, kGeneral, 256>>();
+      default:
+        return f.template operator()<DirectKernel<T, kPlanes, kGeneral, 128>>();
+    }
+  };
+  with_planes(job.n_plane, [&]<int kPlanes>() {
+    job.general() ? with_threads.template operator()<kPlanes, true>()
+                  : with_threads.template operator()<kPlanes, false>();
+  });
 }
 
 }  // namespace rimetree::psv

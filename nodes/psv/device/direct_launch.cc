@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "nodes/psv/device/direct_kernel.h"
+#include "nodes/psv/device/launches.h"
 #include "runtime/math/conventions.h"
 
 namespace rimetree::psv {

@@ -1,14 +1,12 @@
-// The work of a block of threads of the matrix-product kernel, in steps between which the threads wait for each other:
-//
-//   for each stage of terms:  stage (matrix_stage.h) | multiply |
-//   at the end:               clear_rows | find_rows | store
-//
-// A GPU runs each step on all threads at once; the host one thread, or in multiply and store one warp, after the other,
-// with the same bodies. `Unit` is what multiplies (unit.h).
+// The work of a block of threads of the matrix-product kernel, in steps (runtime/device/block_kernel.h): for each stage
+// of terms stage (matrix_stage.h) and multiply, and at the end clear_rows, find_rows and store. `Unit` is what
+// multiplies (unit.h), for a warp at a time.
 #pragma once
 
+#include "nodes/psv/matrix/matrix_kernel.h"
 #include "nodes/psv/matrix/matrix_stage.h"
 #include "nodes/psv/plane_shares.h"
+#include "runtime/device/block_kernel.h"
 
 namespace rimetree::psv {
 
@@ -186,6 +184,39 @@ RT_HD void store(const MatrixJob<T>& job, const MatrixPlace& place, int warp, in
       });
     }
   }
+}
+
+/// A block has a tile of antennas and a run of channels.
+template <class T, class UnitType, int kTile, int kWarpCount, int kPlanes>
+struct MatrixKernel {
+  using Job = MatrixJob<T>;
+  using Shape = MatrixShape<T, kTile, kWarpCount, kPlanes>;
+  using Shared = MatrixStaged<T, Shape, kPlanes>;
+  using Own = MatrixSums<T, Shape, UnitType, kPlanes>;
+  static constexpr int kThreads = Shape::kThreads, kWarps = Shape::kWarps;
+
+  static BlockIndex grid(const Job& job) { return {job.n_tile, job.n_run, 1}; }
+  template <class Team>
+  RT_HD static void run(const Job& job, BlockIndex at, Team& team) {
+    const MatrixPlace place{at.x, at.y};
+    Shared& staged = team.shared();
+    const int terms = job.with_jones() ? Shape::kDepth / 2 : Shape::kDepth;
+    for (std::int32_t first = 0; first < job.n_term(); first += terms) {
+      team.each([&](int thread, Own&) { stage(job, place, thread, first, staged); });
+      team.each_warp([&](int warp, int lane, Own& sums) { multiply(job, place, warp, lane, staged, sums); });
+    }
+    team.each([&](int thread, Own&) { clear_rows(thread, staged); });
+    team.each([&](int thread, Own&) { find_rows(job, place, thread, staged); });
+    team.each_warp([&](int warp, int lane, Own& sums) { store(job, place, warp, lane, staged, sums); });
+  }
+};
+
+/// Calls f.template operator()<Kernel>() with the kernel that a job needs; Units: what multiplies.
+template <template <class, MatrixUnitKind> class Units, class T, class F>
+void with_matrix_kernel(const MatrixJob<T>& job, F&& f) {
+  with_matrix_instance(job.variant, job.n_plane, [&]<MatrixUnitKind kUnit, int kTile, int kWarps, int kPlanes>() {
+    f.template operator()<MatrixKernel<T, typename Units<T, kUnit>::Type, kTile, kWarps, kPlanes>>();
+  });
 }
 
 }  // namespace rimetree::psv

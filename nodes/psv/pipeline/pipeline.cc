@@ -5,6 +5,7 @@
 
 #include "runtime/core/error.h"
 #include "runtime/core/fingerprint.h"
+#include "runtime/device/block_kernel.h"
 
 namespace rimetree::psv {
 
@@ -177,7 +178,7 @@ void Pipeline::leave(DeviceContext& context, DeviceSlot& slot) {
   job.n_row = static_cast<std::int32_t>(slot.n_row);
   job.n_channel = slot.range->count;
   job.first_channel = slot.range->first_channel;
-  launch(context.compute(), job);
+  launch_threads(context.compute(), job);
   slot.down = context.compute().record();
 }
 

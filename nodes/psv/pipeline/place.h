@@ -29,9 +29,9 @@ struct PlaceJob {
   std::int64_t n_to = 0;
   std::int32_t n_row = 0, n_channel = 0, first_channel = 0;
 
-  RT_HD std::int64_t size() const { return std::int64_t{4} * n_row * n_channel; }
+  RT_HD std::int64_t n_thread() const { return std::int64_t{4} * n_row * n_channel; }
   /// Moves number i.
-  RT_HD void place(std::int64_t i) const {
+  RT_HD void thread(std::int64_t i) const {
     const std::int64_t channel = i % n_channel, correlation = i / n_channel % 4, row = i / n_channel / 4;
     to[offset[row] + correlation * plane + first_channel + channel] = from[i];
   }
@@ -40,12 +40,9 @@ struct PlaceJob {
 /// Calls f(array, number of elements) for each array.
 template <class F>
 void for_each_array(PlaceJob& job, F&& f) {
-  f(job.from, job.size());
+  f(job.from, job.n_thread());
   f(job.to, job.n_to);
   f(job.offset, job.n_row);
 }
-
-/// Queues one launch.
-void launch(memory::Queue& queue, const PlaceJob& job);
 
 }  // namespace rimetree::psv

@@ -134,8 +134,8 @@ def main(project: Path, folder: Path) -> None:
         text = (project / path).read_text(encoding="utf-8")
         try:
             new = transformed(text)
-            # Launches of programs of nodes are in that header.
-            if new == text and '#include "runtime/cell/cuda_cells.h"' not in text:
+            # Launches of programs of nodes, and of kernels by blocks, are in these headers.
+            if new == text and not re.search(r'#include "runtime/(?:cell/cuda_cells|device/cuda_blocks)\.h"', text):
                 raise NotUnderstoodError("no launch, shared memory or instruction is found in it")
         except NotUnderstoodError as unknown:
             raise NotUnderstoodError(f"{path}: {unknown}") from None
