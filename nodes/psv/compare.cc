@@ -7,7 +7,7 @@
 #include "nodes/psv/adjoint/sky_adjoints.h"
 #include "nodes/psv/device/compare_solve.h"
 #include "nodes/psv/jones_operands.h"
-#include "nodes/psv/planner/solve_group.h"
+#include "nodes/psv/planner/solve.h"
 #include "runtime/core/fingerprint.h"
 
 namespace rimetree::psv {
@@ -21,7 +21,10 @@ class ComparedGroup {
       : context_(context), layouts_(layouts), comparisons_(std::move(comparisons)), rests_(comparisons_.size()) {
     version_ = layouts.size();
     for (const Comparison* one : comparisons_) version_ = mix(version_, one->version);
-    rows_ = cache.get(version_, [this] { return make_rows(); });
+    rows_ = cache.get(version_, [this] {
+      auto rows = make_rows();
+      return std::pair(rows, rows->bytes());
+    });
   }
   ComparedGroup(const ComparedGroup&) = delete;
 
@@ -70,11 +73,10 @@ std::shared_ptr<const ComparedRows> ComparedGroup::make_rows() {
   for (std::size_t k = 0; k < layouts_.size(); ++k) {
     GroupRows<const unsigned char>& rows = made->rows[k];
     for (std::size_t i = 0; i < comparisons_.size(); ++i)
-      rows.add(comparisons_[i]->terms[k]->inputs.child(kUvw).value, layouts_[k]->has_rates ? 6 : 3,
-               static_cast<std::int32_t>(i), static_cast<std::int32_t>(n_time()), cells(),
+      rows.add(*layouts_[k], comparisons_[i]->terms[k]->inputs, static_cast<std::int32_t>(n_time()),
                made->wanted.data() + i * n_time(), 1);
     rows.keep_if([](const unsigned char* wanted) { return *wanted != 0; });
-    rows.finish(layouts_[k]->smear_time, layouts_[k]->smear_frequency);
+    rows.finish(*layouts_[k]);
   }
   return made;
 }
@@ -97,8 +99,7 @@ void ComparedGroup::write(std::size_t first_row, std::size_t n_row, std::size_t 
 
 void ComparedGroup::evaluate(double slope) {
   const std::size_t n_term = layouts_.size();
-  const AxisGrid& frequency = cells().axis(Axis::frequency);
-  const Channels channels = analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());
+  const Channels channels = channels_of(cells());
   std::vector<JonesOperands> operands;
   std::vector<JonesTerms> jones;
   for (std::size_t k = 0; k < n_term; ++k) {

@@ -1,13 +1,9 @@
 // The PSV node's models compared with data where they are computed; see runtime/core/comparison.h.
 #pragma once
 
-#include <algorithm>
-#include <list>
-#include <memory>
-#include <mutex>
-
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/operands.h"
+#include "nodes/psv/used_lately.h"
 #include "runtime/core/comparison.h"
 #include "runtime/evaluate/objective.h"
 
@@ -25,30 +21,9 @@ struct ComparedRows {
   }
 };
 
-/// Those of lately, by version: of one time-slot group, or of several.
-class ComparedRowsCache {
- public:
-  template <class Make>
-  std::shared_ptr<const ComparedRows> get(std::uint64_t version, Make&& make) {
-    const std::lock_guard lock(mutex_);
-    const auto known =
-        std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e.first == version; });
-    if (known != entries_.end()) {
-      entries_.splice(entries_.begin(), entries_, known);
-      return known->second;
-    }
-    entries_.emplace_front(version, make());
-    std::size_t bytes = 0;
-    for (const auto& [of, rows] : entries_) bytes += rows->bytes();
-    for (; bytes > kMostBytes && entries_.size() > 1; entries_.pop_back()) bytes -= entries_.back().second->bytes();
-    return entries_.front().second;
-  }
-
- private:
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-  std::mutex mutex_;
-  std::list<std::pair<std::uint64_t, std::shared_ptr<const ComparedRows>>> entries_;  // the last used one first
-};
+/// By version: of one time-slot group, or of several.
+using ComparedRowsCache = UsedLately<std::uint64_t, ComparedRows>;
+inline constexpr std::size_t kMostComparedBytes = std::size_t{256} << 20;
 
 /// What BatchKernel::compare promises. `layouts`: of the terms. False where it cannot be done on devices: a sky that
 /// varies in time or depends on no kernel, or too little memory.

@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "nodes/psv/kernel.h"
-#include "runtime/core/cells.h"
-#include "runtime/core/vells.h"
+#include "nodes/psv/operands.h"
 
 namespace rimetree::psv {
+
+inline Channels channels_of(const Cells& cells) {
+  const AxisGrid& frequency = cells.axis(Axis::frequency);
+  return analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());
+}
 
 /// Rows of a group of baselines, flattened: baseline by baseline, within that time by time. Number is the element of
 /// what each row points to: results, or their adjoints, which are read only.
@@ -17,21 +21,27 @@ template <class Number>
 struct GroupRows {
   std::vector<double> uvw[6], exposure_s;
   std::vector<std::int32_t> baseline, time;
+  std::int32_t n_baseline = 0;
   std::vector<Number*> output;  ///< [row]: its first channel of the first plane
   Rows rows;
 
-  void add(const Vells& values, int n_components, std::int32_t index, std::int32_t n_time, const Cells& cells,
-           Number* target, std::size_t n_channel) {
+  /// The baseline that is the next one of the group.
+  void add(const ChildLayout& layout, const Evaluation& evaluation, std::int32_t n_time, Number* target,
+           std::size_t n_channel) {
+    const Vells& values = evaluation.child(kUvw).value;
+    const Cells& cells = evaluation.cells();
+    const int n_components = layout.has_rates ? 6 : 3;
     const std::size_t plane = values.cells_per_element();
     for (std::int32_t t = 0; t < n_time; ++t) {
       const std::size_t cell = plane == 1 ? 0 : static_cast<std::size_t>(t);
       for (int i = 0; i < n_components; ++i)
         uvw[i].push_back(values.real()[static_cast<std::size_t>(i) * plane + cell]);
       if (cells.has(Axis::time) && n_components == 6) exposure_s.push_back(cells.axis(Axis::time).width[t]);
-      baseline.push_back(index);
+      baseline.push_back(n_baseline);
       time.push_back(t);
       output.push_back(target + static_cast<std::size_t>(t) * n_channel);
     }
+    ++n_baseline;
   }
   /// Leaves out rows for which `wanted(output[row])` does not hold.
   template <class Wanted>
@@ -65,10 +75,10 @@ struct GroupRows {
     for (auto& coordinate : uvw) reorder(coordinate);
     reorder(exposure_s), reorder(baseline), reorder(output), reorder(time);
   }
-  const Rows& finish(bool smear_time, bool smear_frequency) {
+  const Rows& finish(const ChildLayout& layout) {
     const auto data = [](const std::vector<double>& values) { return values.empty() ? nullptr : values.data(); };
-    rows = {output.size(), data(uvw[0]),     data(uvw[1]), data(uvw[2]),    data(uvw[3]),    data(uvw[4]),
-            data(uvw[5]),  data(exposure_s), smear_time,   smear_frequency, baseline.data(), time.data()};
+    rows = {output.size(), data(uvw[0]),     data(uvw[1]),      data(uvw[2]),           data(uvw[3]),    data(uvw[4]),
+            data(uvw[5]),  data(exposure_s), layout.smear_time, layout.smear_frequency, baseline.data(), time.data()};
     return rows;
   }
 };

@@ -9,7 +9,7 @@
 
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
-#include "nodes/psv/planner/solve_group.h"
+#include "nodes/psv/planner/solve.h"
 #include "nodes/psv/sky_input.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/stopwatch.h"
@@ -107,8 +107,8 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
   const LinearSum& sum = group.front();
   const Evaluation& first = *sum.evaluation;
   const bool is_derivative = sum.derivative != nullptr;
-  const AxisGrid& frequency = first.cells().axis(Axis::frequency);
-  const std::size_t n_channel = frequency.centre.size();
+  const Channels channels = channels_of(first.cells());
+  const std::size_t n_channel = channels.frequency_hz.size();
   const std::int32_t n_times = n_time(layout, first);
 
   auto operands = sky_operands<double>(first, {});
@@ -118,7 +118,6 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
   const auto packed = skies.get(input, {first.child(kLmn).value.storage(), brightness.storage(),
                                         first.has_child(kShape) ? first.child(kShape).value.storage() : nullptr});
   const Sky<double>& sky = packed->sky;
-  const Channels channels = analyse_channels(frequency.centre.data(), frequency.width.data(), n_channel);
   context.split.unchanged_seconds += watch.lap();
 
   CellShape shape;
@@ -131,14 +130,13 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
   for (std::size_t i = 0; i < group.size(); ++i) {
     const Evaluation& evaluation = *group[i].evaluation;
     targets.push_back(evaluation.make(NumberType::complex, shape));
-    group_rows.add(evaluation.child(kUvw).value, layout.has_rates ? 6 : 3, static_cast<std::int32_t>(i), n_times,
-                   evaluation.cells(), targets.back().complex(), n_channel);
+    group_rows.add(layout, evaluation, n_times, targets.back().complex(), n_channel);
     if (input.with_jones)
       jones_operands.add([&](std::size_t k) -> const Vells& { return group[i].child(kFirstJones + k); });
     if (!context.devices.empty()) add_ends(context.forest, evaluation.node, i == 0, ends);
   }
   const JonesTerms jones = jones_operands.terms();
-  const Rows& rows = group_rows.finish(layout.smear_time, layout.smear_frequency);
+  const Rows& rows = group_rows.finish(layout);
   if (!is_derivative) warn_of_large_cells(context, first.node, largest_phase_change(sky.extent, channels, rows));
 
   const Output output{group_rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};

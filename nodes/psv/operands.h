@@ -130,15 +130,17 @@ void set_brightness(const Operand<T>& operand, int per_source, Strided<Complex<T
   }
 }
 
-/// What all evaluations of one node class instance have in common, from state and dimensions.
-struct ChildLayout {
-  int n_source = 0, brightness_elements = 1;
-  int shape_columns = 0;  ///< 0: points; 3; 4: with the number of the profile
+/// What all evaluations of one node class instance have in common, from state and dimensions: numbers.
+struct LayoutNumbers {
+  std::int32_t n_source = 0, brightness_elements = 1;
+  std::int32_t shape_columns = 0;  ///< 0: points; 3; 4: with the number of the profile
   bool has_rates = false;
+  std::int32_t n_minus = 1;
+  bool smear_time = true, smear_frequency = true;
+};
+struct ChildLayout : LayoutNumbers {
   std::vector<int> jones_elements;
   bool has_common_jones = false;  ///< some Jones term is one for all sources (repeated_terms.h)
-  int n_minus = 1;
-  bool smear_time = true, smear_frequency = true;
 };
 
 template <class T>

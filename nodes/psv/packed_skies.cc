@@ -29,19 +29,12 @@ SkyVersion version_of(const Sky<double>& sky) {
 }
 
 std::shared_ptr<const PackedSky> PackedSkies::get(const SkyInput& input, const Children& children) {
-  const std::lock_guard lock(mutex_);
-  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-    if (it->children != children || it->n_channel != input.n_channel) continue;
-    if (it->n_source != input.n_source || it->first_l != input.l.data) continue;
-    entries_.splice(entries_.begin(), entries_, it);
-    return it->packed;
-  }
-  auto packed = std::make_shared<PackedSky>();
-  packed->sky = pack_sky<double>(input);
-  packed->version = version_of(packed->sky);
-  entries_.push_front({children, input.n_channel, input.n_source, input.l.data, packed});
-  if (entries_.size() > kMost) entries_.pop_back();
-  return packed;
+  return skies_.get({children, input.n_channel, input.n_source, input.l.data}, [&input] {
+    auto packed = std::make_shared<PackedSky>();
+    packed->sky = pack_sky<double>(input);
+    packed->version = version_of(packed->sky);
+    return std::pair(std::shared_ptr<const PackedSky>(std::move(packed)), std::size_t{1});
+  });
 }
 
 }  // namespace rimetree::psv

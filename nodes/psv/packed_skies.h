@@ -2,11 +2,10 @@
 #pragma once
 
 #include <array>
-#include <list>
 #include <memory>
-#include <mutex>
 
 #include "nodes/psv/kernel.h"
+#include "nodes/psv/used_lately.h"
 
 namespace rimetree::psv {
 
@@ -32,15 +31,15 @@ class PackedSkies {
   std::shared_ptr<const PackedSky> get(const SkyInput& input, const Children& children);
 
  private:
-  struct Entry {
+  /// Sources and channels of these children.
+  struct Key {
     Children children;
     std::ptrdiff_t n_channel, n_source;
     const double* first_l;
-    std::shared_ptr<const PackedSky> packed;
+    friend bool operator==(const Key&, const Key&) = default;
   };
   static constexpr std::size_t kMost = 4;  // skies that one batch sees in turn
-  std::mutex mutex_;
-  std::list<Entry> entries_;  // the last used one first
+  UsedLately<Key, PackedSky> skies_{kMost};
 };
 
 }  // namespace rimetree::psv

@@ -16,6 +16,7 @@
 
 #include "nodes/psv/compare.h"
 #include "nodes/psv/general/devices.h"
+#include "nodes/psv/group_rows.h"
 #include "nodes/psv/linear_sums.h"
 #include "nodes/psv/operands.h"
 #include "nodes/psv/packed_skies.h"
@@ -246,7 +247,7 @@ class PsvKernel final : public BatchKernel {
 
   psv::ChildLayout layout_;
   psv::PackedSkies skies_;
-  psv::ComparedRowsCache compared_;
+  psv::ComparedRowsCache compared_{psv::kMostComparedBytes};
 };
 
 std::unique_ptr<BatchKernel> Psv::make_kernel() const { return std::make_unique<PsvKernel>(layout_); }
@@ -352,9 +353,7 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
     return {"PSV: " +
                 psv::expected_on_devices(devices, outlook, n_node, frequency.centre.size(), layout_.shape_columns > 0),
             0};
-  const psv::Channels channels =
-      psv::analyse_channels(frequency.centre.data(), frequency.width.data(), frequency.centre.size());
-  const psv::Choice choice = psv::expected_choice(outlook, channels);
+  const psv::Choice choice = psv::expected_choice(outlook, psv::channels_of(*request.cells));
   return {"PSV: " + choice.reason, choice.seconds};
 }
 

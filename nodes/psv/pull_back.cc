@@ -8,7 +8,7 @@
 #include "nodes/psv/device/adjoint_solve.h"
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/jones_operands.h"
-#include "nodes/psv/planner/solve_group.h"
+#include "nodes/psv/planner/solve.h"
 #include "nodes/psv/reference.h"
 
 namespace rimetree::psv {
@@ -32,19 +32,16 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
   const PullBack& first = *group.front();
   const Evaluation& evaluation = first.inputs;
   const Sky<double> sky = sky_with_tangent(layout, first);
-  const AxisGrid& frequency = evaluation.cells().axis(Axis::frequency);
-  const std::size_t n_channel = frequency.centre.size();
-  const Channels channels = analyse_channels(frequency.centre.data(), frequency.width.data(), n_channel);
-
+  const Channels channels = channels_of(evaluation.cells());
+  const std::size_t n_channel = channels.frequency_hz.size();
   GroupRows<const Complex<double>> group_rows;
   const std::size_t plane = first.adjoint.cells_per_element();
   JonesOperands jones_operands(layout);
   JonesCollector collector(layout);
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    if (!layout.jones_elements.empty()) jones_operands.add(group[i]->inputs.children().subspan(kFirstJones));
-    collector.add(*group[i]);
-    group_rows.add(group[i]->inputs.child(kUvw).value, layout.has_rates ? 6 : 3, static_cast<std::int32_t>(i),
-                   n_time(layout, evaluation), evaluation.cells(), group[i]->adjoint.complex(), n_channel);
+  for (const PullBack* pull : group) {
+    if (!layout.jones_elements.empty()) jones_operands.add(pull->inputs.children().subspan(kFirstJones));
+    collector.add(*pull);
+    group_rows.add(layout, pull->inputs, n_time(layout, evaluation), pull->adjoint.complex(), n_channel);
   }
   JonesTerms jones = jones_operands.terms();
   jones.targets = collector.targets();
@@ -57,7 +54,7 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, const std
   });
   if (jones.targets.any() || matrices_vary(sky, jones)) group_rows.order_by_time();
   const SourceWish wish = wish_of(first);
-  const Rows& rows = group_rows.finish(layout.smear_time, layout.smear_frequency);
+  const Rows& rows = group_rows.finish(layout);
   const ResultAdjoints adjoints{group_rows.output.data(), static_cast<std::ptrdiff_t>(plane)};
   const auto owner = static_cast<std::uint64_t>(evaluation.node.index());
   const Summed of{sky, channels, rows, jones, owner, context.devices.empty() ? SkyVersion{} : version_of(sky)};

@@ -19,8 +19,7 @@ struct SidePiece {
 /// From conjugate adjoints of planes to sums over rows and channels for each source. A block has several sources (side
 /// by side among its threads) and goes through the rows of a portion; what blocks have summed is added up afterwards.
 struct DeviceAdjointJob {
-  /// Sources, weights, rows, runs, channels and Jones terms of the sum whose adjoint this is; `out` and `accumulate`
-  /// mean nothing here.
+  /// Sources, weights, rows, runs, channels and Jones terms of the sum whose adjoint this is, without `out`.
   DeviceJob<double> sum;
   /// Conjugate adjoints, [row][component][channel of the launch]: of planes, or with eight planes of correlations.
   const Complex<double>* adjoint = nullptr;
@@ -86,15 +85,15 @@ struct DeviceAddJob {
 struct DeviceCompareJob {
   const Complex<double>* data = nullptr;  ///< [row][XX XY YX YY][channel]
   const double* weight = nullptr;         ///< the same; 0 where a datum does not count
-  Complex<double>* model = nullptr;       ///< [row][XX XY YX YY][channel of the launch]
+  Complex<double>* model = nullptr;       ///< the same
   double* partial = nullptr;              ///< [block][sum, what rounding took from it]
   double* total = nullptr;                ///< [sum, what rounding took]
-  std::int32_t n_row = 0, n_channel = 0, first_channel = 0, n_out_channel = 0;
-  double slope = 1;  ///< of the objective with respect to chi-square
+  std::int32_t n_row = 0, n_channel = 0;  ///< of the launch
+  double slope = 1;                       ///< of the objective with respect to chi-square
   bool accumulate = false;
 
   static constexpr int kCellsPerThread = 16;
-  RT_HD std::int64_t n_cell() const { return std::int64_t{n_row} * n_out_channel; }
+  RT_HD std::int64_t n_cell() const { return std::int64_t{n_row} * n_channel; }
   RT_HD std::int32_t n_block() const {
     constexpr std::int64_t kPerBlock = std::int64_t{DeviceShape::kThreads} * kCellsPerThread;
     return static_cast<std::int32_t>((n_cell() + kPerBlock - 1) / kPerBlock);
@@ -121,14 +120,7 @@ struct DevicePlanesJob {
 template <class F>
 void for_each_array(DeviceAdjointJob& job, F&& f) {
   DeviceJob<double>& sum = job.sum;
-  f(sum.source, sum.n_source);
-  if (sum.weight != nullptr) f(sum.weight, std::int64_t{sum.n_source} * sum.n_weight_channel * sum.n_plane);
-  if (sum.brightness != nullptr) f(sum.brightness, std::int64_t{4} * sum.n_source);
-  f(sum.row, sum.n_row);
-  f(sum.run, sum.n_run);
-  f(sum.channel, sum.n_channel);
-  if (sum.left.value != nullptr) f(sum.left.value, sum.left.count);
-  if (sum.right.value != nullptr) f(sum.right.value, sum.right.count);
+  for_each_array(sum, f);
   f(job.adjoint, std::int64_t{sum.n_row} * job.row_stride);
   if (job.n_sum > 0) f(job.partial, job.partial_values());
   if (job.has_channel_partial()) f(job.channel_partial, job.channel_groups() * job.channel_values());
@@ -142,8 +134,8 @@ void for_each_array(DeviceAddJob& job, F&& f) {
 }
 template <class F>
 void for_each_array(DeviceCompareJob& job, F&& f) {
-  f(job.data, std::int64_t{4} * job.n_row * job.n_channel);
-  f(job.weight, std::int64_t{4} * job.n_row * job.n_channel);
+  f(job.data, 4 * job.n_cell());
+  f(job.weight, 4 * job.n_cell());
   f(job.model, 4 * job.n_cell());
   f(job.partial, std::int64_t{2} * job.n_block());
   f(job.total, std::int64_t{2});

@@ -1,6 +1,5 @@
 #include "nodes/psv/device/adjoint_solve.h"
 
-#include <cstdio>
 #include <cstring>
 
 #include "nodes/psv/device/adjoint_sums.h"
@@ -93,17 +92,6 @@ std::size_t AdjointMethod::fill(DeviceSlot& slot) {
   return bytes;
 }
 
-std::string report(const Summed& of, const DeviceOutcome& done, DeviceContext& first, bool regular) {
-  char text[400];
-  std::snprintf(text, sizeof text,
-                "derivatives of %zu sources from %zu rows, %zu channels on %s, in chunks of %zu sources, %zu rows and "
-                "%zu channels%s%s",
-                of.sky.n_source, of.rows.n_row, of.n_channel(), first.device().name().c_str(), done.chunks.sources,
-                done.chunks.rows, done.chunks.channels, regular ? "" : "; irregular channels",
-                done.n_retry > 0 ? "; memory was short" : "");
-  return text;
-}
-
 }  // namespace
 
 DeviceAdjoints pull_back_on_devices(const Summed& of, const ResultAdjoints& adjoints, SourceWish wish,
@@ -111,7 +99,11 @@ DeviceAdjoints pull_back_on_devices(const Summed& of, const ResultAdjoints& adjo
   if (of.sky.n_source == 0 || of.rows.n_row == 0) return {zero_adjoints(of.sky, wish), ""};
   AdjointMethod method(of, adjoints, wish, machine.threads);
   const DeviceOutcome done = run_on_devices(method, Output{}, of.n_channel(), machine);
-  return {method.finish(), report(of, done, machine.first(), method.regular())};
+  std::string report = "derivatives of " + std::to_string(of.sky.n_source) + " sources from " +
+                       std::to_string(of.rows.n_row) + " rows, " + std::to_string(of.n_channel()) + " channels on " +
+                       machine.first().device().name() + ", " + done.text() +
+                       (method.regular() ? "" : "; irregular channels");
+  return {method.finish(), std::move(report)};
 }
 
 }  // namespace rimetree::psv

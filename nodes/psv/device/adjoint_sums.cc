@@ -85,6 +85,7 @@ void add_adjoint_costs(const Summed& of, const PackedProblem& packed, DeviceCost
 DeviceAdjointJob AdjointSums::job_of(const AdjointRows& rows, std::size_t begin, std::size_t end) const {
   DeviceAdjointJob job;
   job.sum = direct_job(sky_, rows.rows, begin, end);
+  job.sum.out = nullptr;
   job.adjoint = rows.d_adjoint;
   job.row_stride = static_cast<std::int32_t>(rows.row_stride);
   job.positions = wish_.positions;

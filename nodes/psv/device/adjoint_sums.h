@@ -7,7 +7,7 @@
 
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/device/adjoint_job.h"
-#include "nodes/psv/device/direct_launch.h"
+#include "nodes/psv/device/direct.h"
 #include "nodes/psv/device/side_rows.h"
 
 namespace rimetree::psv {

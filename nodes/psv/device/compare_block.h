@@ -28,10 +28,10 @@ RT_HD inline void compare(const DeviceCompareJob& job, int block, int thread, do
     const std::int64_t cell =
         (std::int64_t{block} * DeviceCompareJob::kCellsPerThread + i) * DeviceShape::kThreads + thread;
     if (cell >= job.n_cell()) break;
-    const std::int64_t row = cell / job.n_out_channel, channel = cell % job.n_out_channel;
+    const std::int64_t row = cell / job.n_channel, channel = cell % job.n_channel;
     for (int e = 0; e < 4; ++e) {
-      const std::int64_t at = (row * 4 + e) * job.n_channel + job.first_channel + channel;
-      Complex<double>& model = job.model[(row * 4 + e) * job.n_out_channel + channel];
+      const std::int64_t at = (row * 4 + e) * job.n_channel + channel;
+      Complex<double>& model = job.model[at];
       const double w = job.weight[at];
       if (w == 0) {
         model = {};

@@ -1,7 +1,5 @@
 #include "nodes/psv/device/compare_solve.h"
 
-#include <cstdio>
-
 #include "nodes/psv/device/adjoint_sums.h"
 #include "nodes/psv/device/launches.h"
 #include "runtime/device/block_kernel.h"
@@ -187,7 +185,7 @@ void CompareMethod<T>::compare(OnDevice& on, const DeviceSlot& slot) {
   job.weight = d_weight.template as<const double>();
   job.model = slot.d_out.template as<Complex<double>>();
   job.n_row = static_cast<std::int32_t>(slot.n_row);
-  job.n_channel = job.n_out_channel = slot.range->count;
+  job.n_channel = slot.range->count;
   job.slope = slope_;
   job.accumulate = on.any;
   const Handle partial = on.context.arrays().scratch(2 * sizeof(double) * static_cast<std::size_t>(job.n_block()));
@@ -248,14 +246,9 @@ ComparisonResult compare_as(std::span<const ComparedTerm> terms, const ComparedD
   ComparisonResult result = method.finish();
   std::size_t n_source = 0;
   for (const ComparedTerm& term : terms) n_source += term.sky.n_source;
-  char text[400];
-  std::snprintf(
-      text, sizeof text,
-      "chi-square and its derivatives of %zu sources, %zu rows, %zu channels on %s, in chunks of %zu sources, "
-      "%zu rows and %zu channels%s",
-      n_source, first.rows.n_row, first.n_channel(), machine.first().device().name().c_str(), done.chunks.sources,
-      done.chunks.rows, done.chunks.channels, done.n_retry > 0 ? "; memory was short" : "");
-  result.report = text;
+  result.report = "chi-square and its derivatives of " + std::to_string(n_source) + " sources, " +
+                  std::to_string(first.rows.n_row) + " rows, " + std::to_string(first.n_channel()) + " channels on " +
+                  machine.first().device().name() + ", " + done.text();
   return result;
 }
 

@@ -1,11 +1,42 @@
-// The direct sum as a method of the pipeline for devices (pipeline/pipeline.h).
+// The direct sum on devices: launches of each profile by itself, in chunks of sources, for whoever needs the sum, and
+// as a method of the pipeline (pipeline/pipeline.h).
 #pragma once
 
+#include <algorithm>
+
+#include "nodes/psv/device/direct_job.h"
 #include "nodes/psv/pipeline/device_sky.h"
 
 namespace rimetree::psv {
 
-/// The direct sum: a launch for the sources of each profile, in chunks that add to each other.
+DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r);
+
+/// Calls f(begin, end) for each chunk of so many sources at most; sources of different profiles never
+/// share one.
+template <class F>
+void for_each_chunk(const Sky<double>& sky, std::size_t most, F&& f) {
+  for (const AlikeSources& sources : sky.alike())
+    for (std::size_t begin = sources.begin; begin < sources.end; begin += most)
+      f(begin, std::min(begin + most, sources.end));
+}
+
+/// Rows on a device, and the channels of which their visibilities are there.
+struct DirectRows {
+  const DeviceRow* d_rows = nullptr;
+  std::size_t n_row = 0;
+  const RunRange* range = nullptr;
+  Complex<double>* d_out = nullptr;  ///< [row][XX XY YX YY][channel of the range]
+  std::int32_t block_threads = DeviceShape::kThreads;
+};
+
+/// A launch of sources [begin, end), which the sky has on the device until the next ones are asked for.
+template <class T>
+DeviceJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t begin, std::size_t end);
+
+/// Queues the sum over all sources, in chunks of so many; `accumulate`: it is added to what is there.
+template <class T>
+void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sources, bool accumulate);
+
 template <class T>
 class DirectMethod final : public SkyMethod<T> {
  public:

@@ -32,16 +32,13 @@ struct ComplexCellView {
   }
 };
 
-/// What the sum over all sources is made from, but for the children; see ChildLayout.
-struct GeneralBody {
+/// What the sum over all sources is made from, but for the children.
+struct GeneralBody : LayoutNumbers {
   static constexpr std::size_t kMostJones = 64;  ///< Jones terms of a baseline
 
-  std::int32_t n_source = 0, n_minus = 1;
   std::int32_t n_jones = 0;              ///< pairs
   std::uint64_t jones_are_matrices = 0;  ///< a bit for each term
-  std::int32_t shape_columns = 0;
-  bool brightness_is_matrix = false, has_rates = false, has_exposure = false;
-  bool smear_time = true, smear_frequency = true;
+  bool has_exposure = false;
 
   template <class In, class Out>
   RT_HD void cell(const In& in, Out out) const;
@@ -86,8 +83,8 @@ struct CellProblem {
       major = {&in, kShape, 0, columns}, minor = {&in, kShape, 1, columns}, position_angle = {&in, kShape, 2, columns};
       if (columns == 4) profile = {&in, kShape, 3, columns};
     }
-    set_matrix(&in, kBrightness, body.brightness_is_matrix, brightness);
-    if (!body.brightness_is_matrix) brightness[3] = brightness[0];  // unpolarised
+    set_matrix(&in, kBrightness, body.brightness_elements == 4, brightness);
+    if (body.brightness_elements == 1) brightness[3] = brightness[0];  // unpolarised
   }
 
   std::ptrdiff_t n_source;

@@ -13,17 +13,10 @@ namespace rimetree::psv {
 namespace {
 
 GeneralBody body_of(const ChildLayout& layout) {
-  GeneralBody body;
-  body.n_source = layout.n_source;
-  body.n_minus = layout.n_minus;
+  GeneralBody body{layout};
   body.n_jones = static_cast<std::int32_t>(layout.jones_elements.size() / 2);
   for (std::size_t i = 0; i < layout.jones_elements.size(); ++i)
     if (layout.jones_elements[i] == 4) body.jones_are_matrices |= std::uint64_t{1} << i;
-  body.brightness_is_matrix = layout.brightness_elements == 4;
-  body.has_rates = layout.has_rates;
-  body.shape_columns = layout.shape_columns;
-  body.smear_time = layout.smear_time;
-  body.smear_frequency = layout.smear_frequency;
   return body;
 }
 

@@ -42,26 +42,13 @@ struct MatrixRun {
 
 /// Arrays are device memory.
 template <class T>
-struct MatrixJob {
-  const DeviceSource* source = nullptr;
-  const T* weight = nullptr;  ///< [source][weight channel][plane]; null with Jones terms
+struct MatrixJob : SumJob<T> {
   const MatrixRun* run = nullptr;
-  const DeviceChannel* channel = nullptr;
-  DeviceJones<T> left, right;
   const MatrixTile* tile = nullptr;
   const MatrixAntenna* antenna = nullptr;
   const MatrixRow* row = nullptr;
-  Complex<double>* out = nullptr;  ///< [row][XX XY YX YY][channel of this launch]
-
-  std::int32_t n_source = 0, n_tile = 0, n_antenna = 0, n_row = 0, n_run = 0;
-  std::int32_t n_channel = 0;                         ///< of the channel array
-  std::int32_t first_channel = 0, n_out_channel = 0;  ///< of this launch, those of its runs
-  std::int32_t n_weight_channel = 1;                  ///< 1 or n_channel
-  std::int32_t n_plane = 1;                           ///< 1, 2 or 4; 1 with Jones terms
-  Plane plane[4] = {};
+  std::int32_t n_tile = 0, n_antenna = 0;
   MatrixVariant variant;
-  bool regular = true;      ///< runs are regular: phasors advance from channel to channel
-  bool accumulate = false;  ///< adds to `out`
 
   /// Time and bandwidth smearing: means over these nodes on [-1, 1] instead of sincs. Each pair of nodes makes a source
   /// a term of its own.
@@ -69,24 +56,18 @@ struct MatrixJob {
   double time_node[kMostSmearingNodes] = {}, time_weight[kMostSmearingNodes] = {1};
   double frequency_node[kMostSmearingNodes] = {}, frequency_weight[kMostSmearingNodes] = {1};
 
-  RT_HD bool with_jones() const { return left.value != nullptr; }
   /// Terms of the sum, but that 2x2 products make two of each.
-  RT_HD std::int32_t n_term() const { return n_source * n_time_node * n_frequency_node; }
+  RT_HD std::int32_t n_term() const { return this->n_source * n_time_node * n_frequency_node; }
 };
 
 /// Calls f(array, number of elements) for each array that is there.
 template <class T, class F>
 void for_each_array(MatrixJob<T>& job, F&& f) {
-  f(job.source, std::int64_t{job.n_source});
-  if (job.weight != nullptr) f(job.weight, std::int64_t{job.n_source} * job.n_weight_channel * job.n_plane);
+  for_each_sum_array(job, f);
   f(job.run, std::int64_t{job.n_run});
-  f(job.channel, std::int64_t{job.n_channel});
-  if (job.left.value != nullptr) f(job.left.value, job.left.count);
-  if (job.right.value != nullptr) f(job.right.value, job.right.count);
   f(job.tile, std::int64_t{job.n_tile});
   f(job.antenna, std::int64_t{job.n_antenna});
   f(job.row, std::int64_t{job.n_row});
-  f(job.out, std::int64_t{4} * job.n_row * job.n_out_channel);
 }
 
 }  // namespace rimetree::psv

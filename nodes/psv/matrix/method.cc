@@ -10,6 +10,9 @@
 namespace rimetree::psv {
 namespace {
 
+/// Entries of 2x2 Jones products count as one plane.
+constexpr int kJonesPlanes = 1;
+
 /// Runs of the kernel: those of the channels, cut to what a block has.
 std::vector<MatrixRun> matrix_runs(const DeviceChannels& channels, int most) {
   std::vector<MatrixRun> runs;
@@ -69,7 +72,7 @@ MatrixMethod<T>::MatrixMethod(const Summed& of, MatrixPlan plan, const MatrixVar
       tile_begin_.push_back(i);
   // The direct kernel turns channels by what a nearly regular grid is off; here each is made from its paths.
   regular_ = channels.regular && !channels.residual;
-  const int n_plane = packed_.jones.empty() ? static_cast<int>(of.sky.planes.size()) : 1;
+  const int n_plane = packed_.jones.empty() ? static_cast<int>(of.sky.planes.size()) : kJonesPlanes;
   runs_ = matrix_runs(channels, channels_per_block<T>(variant_, n_plane));
   packed_.channels = cut_channels(std::move(channels), runs_);
 }
@@ -167,20 +170,11 @@ MatrixJob<T> MatrixMethod<T>::job_of(std::size_t device, const DeviceSlot& slot)
   job.antenna = reinterpret_cast<const MatrixAntenna*>(rows + slot.part[0]);
   job.row = reinterpret_cast<const MatrixRow*>(rows + slot.part[1]);
   job.run = runs_on_device_[device].template as<const MatrixRun>() + slot.range->begin;
-  job.channel = this->sky(device).channels();
   job.out = slot.d_out.template as<Complex<double>>();
   job.n_tile = static_cast<std::int32_t>(slot.count[0]);
   job.n_antenna = static_cast<std::int32_t>(slot.count[1]);
   job.n_row = static_cast<std::int32_t>(slot.n_row);
   job.n_run = static_cast<std::int32_t>(slot.range->end - slot.range->begin);
-  job.n_channel = static_cast<std::int32_t>(packed_.channels.channels.size());
-  job.first_channel = slot.range->first_channel;
-  job.n_out_channel = slot.range->count;
-  if (packed_.jones.empty()) {
-    job.n_weight_channel = static_cast<std::int32_t>(of_.sky.n_weight_channel);
-    job.n_plane = static_cast<std::int32_t>(of_.sky.planes.size());
-    std::copy(of_.sky.planes.begin(), of_.sky.planes.end(), job.plane);
-  }
   job.variant = variant_;
   job.regular = regular_;
   job.n_time_node = plan_.n_time_node, job.n_frequency_node = plan_.n_frequency_node;
@@ -199,12 +193,7 @@ void MatrixMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
   std::size_t begin = 0;
   do {  // an empty sky has visibilities too: zeros
     const std::size_t end = std::min(begin + this->chunk_sources(), of_.sky.n_source);
-    const SourceArrays<T>& arrays =
-        this->sky(device).sources({begin, end, slot.range->first_channel, slot.range->count});
-    job.source = arrays.sources.template as<const DeviceSource>();
-    if (arrays.weights) job.weight = arrays.weights.template as<const T>();
-    job.left = arrays.left, job.right = arrays.right;
-    job.n_source = static_cast<std::int32_t>(end - begin);
+    this->sky(device).fill(job, {begin, end, slot.range->first_channel, slot.range->count}, kJonesPlanes);
     launch(this->sky(device).queue(), job);
     job.accumulate = true;
     begin = end;

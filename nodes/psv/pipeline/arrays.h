@@ -62,6 +62,40 @@ struct DeviceJones {
   std::int64_t product = 0, time = 0, channel = 0;
 };
 
+/// What launches of all methods are told of a sum: some sources at some channels. Arrays are device memory.
+template <class T>
+struct SumJob {
+  const DeviceSource* source = nullptr;
+  const T* weight = nullptr;  ///< [source][weight channel][weight plane]; null with Jones terms
+  const DeviceChannel* channel = nullptr;
+  DeviceJones<T> left, right;
+  Complex<double>* out = nullptr;  ///< [row][XX XY YX YY][channel of this launch]
+
+  std::int32_t n_source = 0, n_row = 0, n_run = 0;
+  std::int32_t n_channel = 0;                         ///< of the channel array
+  std::int32_t first_channel = 0, n_out_channel = 0;  ///< of this launch, those of its runs
+  std::int32_t n_weight_channel = 1;                  ///< 1 or n_channel
+  std::int32_t n_plane = 1;         ///< 1, 2 or 4 Stokes-like ones; or as the method takes Jones terms
+  std::int32_t n_weight_plane = 1;  ///< n_plane or, where the others have no flux, more
+  Plane plane[4] = {};              ///< of up to four
+  bool regular = true;              ///< runs are regular: phasors advance from channel to channel
+  bool accumulate = false;          ///< adds to `out`
+
+  RT_HD bool with_jones() const { return left.value != nullptr; }
+  RT_HD bool jones_vary() const { return left.channel != 0 || right.channel != 0; }  ///< along channels
+};
+
+/// Calls f(array, number of elements) for each array that is there.
+template <class T, class F>
+void for_each_sum_array(SumJob<T>& job, F&& f) {
+  f(job.source, job.n_source);
+  if (job.weight != nullptr) f(job.weight, std::int64_t{job.n_source} * job.n_weight_channel * job.n_weight_plane);
+  f(job.channel, job.n_channel);
+  if (job.left.value != nullptr) f(job.left.value, job.left.count);
+  if (job.right.value != nullptr) f(job.right.value, job.right.count);
+  if (job.out != nullptr) f(job.out, std::int64_t{4} * job.n_row * job.n_out_channel);
+}
+
 template <class T>
 RT_HD Jones<T> jones_at(const DeviceJones<T>& side, int product, int time, int channel, int source) {
   const Complex<T>* e = side.value + product * side.product + time * side.time + channel * side.channel + 4 * source;

@@ -81,6 +81,23 @@ const SourceArrays<T>& DeviceSky<T>::sources(const ProductRange& range) {
 }
 
 template <class T>
+const SourceArrays<T>& DeviceSky<T>::fill(SumJob<T>& job, const ProductRange& range, std::int32_t jones_planes) {
+  const SourceArrays<T>& arrays = sources(range);
+  const bool jones = !packed_.jones.empty();
+  job.source = arrays.sources.template as<const DeviceSource>();
+  if (arrays.weights) job.weight = arrays.weights.template as<const T>();
+  job.left = arrays.left, job.right = arrays.right;
+  job.channel = channels_.template as<const DeviceChannel>();
+  job.n_source = static_cast<std::int32_t>(range.source_end - range.source_begin);
+  job.n_channel = static_cast<std::int32_t>(packed_.channels.channels.size());
+  job.first_channel = range.first_channel, job.n_out_channel = range.n_channel;
+  job.n_weight_channel = jones ? 1 : static_cast<std::int32_t>(of_.sky.n_weight_channel);
+  job.n_plane = job.n_weight_plane = jones ? jones_planes : static_cast<std::int32_t>(of_.sky.planes.size());
+  if (!jones && job.n_plane <= 4) std::copy(of_.sky.planes.begin(), of_.sky.planes.end(), job.plane);
+  return arrays;
+}
+
+template <class T>
 void SkyMethod<T>::open(DeviceSpan devices, const DeviceChunks& chunks, bool channels_are_cut) {
   chunk_sources_ = chunks.sources;
   const bool keep = chunks.sources >= of_.sky.n_source && !(channels_are_cut && packed_.jones_vary());

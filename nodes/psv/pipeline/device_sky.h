@@ -57,8 +57,9 @@ class DeviceSky {
   /// Sources on the device. They stay in use there if all fit, else until the next ones are asked for; what the queue
   /// still does with the last ones comes before their memory is used again.
   const SourceArrays<T>& sources(const ProductRange& range);
+  /// What all methods' launches say of these sources and channels. `jones_planes`: where Jones terms are.
+  const SourceArrays<T>& fill(SumJob<T>& job, const ProductRange& range, std::int32_t jones_planes);
   const DeviceRun* runs() const { return runs_.as<const DeviceRun>(); }
-  const DeviceChannel* channels() const { return channels_.as<const DeviceChannel>(); }
   /// An array that stays for as long as there is room.
   template <class U>
   Handle resident(DeviceRole role, std::size_t begin, const std::vector<U>& values) {

@@ -20,6 +20,11 @@ std::vector<RunRange> run_ranges(std::span<const DeviceRun> runs, std::size_t mo
   return ranges;
 }
 
+std::string DeviceOutcome::text() const {
+  return "in chunks of " + std::to_string(chunks.sources) + " sources, " + std::to_string(chunks.rows) + " rows and " +
+         std::to_string(chunks.channels) + " channels" + (n_retry > 0 ? "; memory was short" : "");
+}
+
 namespace {
 
 /// One device with its slots.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "nodes/psv/kernel.h"
@@ -81,6 +82,9 @@ class DeviceMethod {
 struct DeviceOutcome {
   DeviceChunks chunks;
   std::size_t n_retry = 0;  ///< how often memory was short
+
+  /// In words: "in chunks of ..".
+  std::string text() const;
 };
 
 /// Throws memory::OutOfMemory where not even the smallest chunk fits, and Cancelled. Same rows, devices and budget:

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "nodes/psv/matrix/matrix_kernel.h"
+#include "nodes/psv/planner/planner.h"
 
 namespace rimetree::psv {
 namespace {
@@ -20,12 +21,6 @@ struct Counts {
 };
 
 double pick(bool single, double of_double, double of_single) { return single ? of_single : of_double; }
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
-  return text;
-}
 
 }  // namespace
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "nodes/psv/matrix/plan.h"
-#include "nodes/psv/planner/rates.h"
 #include "nodes/psv/planner/tuning.h"
+#include "runtime/device/device_rates.h"
 
 namespace rimetree::psv {
 

@@ -20,13 +20,10 @@ std::string where(DeviceSpan devices, bool single) {
 
 std::string report(const Summed& of, double tolerance, const DeviceOutcome& done, const std::string& method,
                    const DeviceMethodChoice& choice) {
-  char text[600];
-  std::snprintf(text, sizeof text,
-                "%zu sources, %zu rows, %zu channels to %.3g of the total flux: %s, in chunks of %zu sources, %zu rows "
-                "and %zu channels%s",
-                of.sky.n_source, of.rows.n_row, of.n_channel(), tolerance, method.c_str(), done.chunks.sources,
-                done.chunks.rows, done.chunks.channels, done.n_retry > 0 ? "; memory was short" : "");
-  return text + (choice.reason.empty() ? std::string() : " (" + choice.reason + ")");
+  char text[200];
+  std::snprintf(text, sizeof text, "%zu sources, %zu rows, %zu channels to %.3g of the total flux: ", of.sky.n_source,
+                of.rows.n_row, of.n_channel(), tolerance);
+  return text + method + ", " + done.text() + (choice.reason.empty() ? "" : " (" + choice.reason + ")");
 }
 
 DeviceWork work_of(const Summed& of, const JonesChains& jones, bool single) {

@@ -83,12 +83,6 @@ double delay_seconds(const DelayPlan& plan) {
   return 1e-9 * nanoseconds;
 }
 
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, seconds >= 1 ? "%.3g s" : "%.3g ms", seconds >= 1 ? seconds : 1000 * seconds);
-  return text;
-}
-
 const char* name_of(MethodKind method) {
   constexpr const char* kNames[] = {"direct in double precision", "direct in single precision", "delay method"};
   return kNames[static_cast<int>(method)];
@@ -148,6 +142,12 @@ Choice choose(const Summed& of, double tolerance, double repeated, DelayPlan del
 }
 
 }  // namespace
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, seconds >= 1 ? "%.3g s" : "%.3g ms", seconds >= 1 ? seconds : 1000 * seconds);
+  return text;
+}
 
 void check_tolerance(double tolerance) {
   if (tolerance >= kSmallestTolerance) return;

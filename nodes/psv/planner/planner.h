@@ -27,6 +27,9 @@ struct Choice {
   std::optional<DelayPlan> delay;  ///< of the delay method, to be finished before use
 };
 
+/// As notes say it.
+std::string seconds_text(double seconds);
+
 /// Throws Error for a tolerance below kSmallestTolerance.
 void check_tolerance(double tolerance);
 

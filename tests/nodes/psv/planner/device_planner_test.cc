@@ -41,16 +41,16 @@ psv::DeviceWork work_of(const psv::MatrixPlan& plan, int n_plane, bool single = 
 
 TEST(PsvDevicePlanner, RatesAreThoseOfDataSheets) {
   // Teraflops, two per multiply-add: NVIDIA's data sheets of H200 SXM, A100 SXM and RTX 4090.
-  const psv::DeviceRates h200 = psv::gpu_rates(9, 0, 132, kH200Clock_hz), a100 = psv::gpu_rates(8, 0, 108, 1.41e9),
-                         rtx = psv::gpu_rates(8, 9, 128, 2.52e9);
+  const DeviceRates h200 = gpu_rates(9, 0, 132, kH200Clock_hz), a100 = gpu_rates(8, 0, 108, 1.41e9),
+                    rtx = gpu_rates(8, 9, 128, 2.52e9);
   const auto expect = [](double multiply_adds, double teraflops) {
     EXPECT_NEAR(2e-12 * multiply_adds, teraflops, 0.02 * teraflops);
   };
   expect(h200.double_plain, 34), expect(h200.double_tensor, 67), expect(h200.single_plain, 67);
   expect(a100.double_plain, 9.7), expect(a100.double_tensor, 19.5), expect(a100.tf32_tensor, 156);
   expect(rtx.double_plain, 1.29), expect(rtx.single_plain, 82.6), expect(rtx.tf32_tensor, 82.6);
-  EXPECT_EQ(psv::gpu_rates(7, 5, 72, 1.5e9).double_tensor, 0);
-  EXPECT_GT(psv::gpu_rates(13, 0, 100, 1e9).single_plain, 0) << "newer than anything known";
+  EXPECT_EQ(gpu_rates(7, 5, 72, 1.5e9).double_tensor, 0);
+  EXPECT_GT(gpu_rates(13, 0, 100, 1e9).single_plain, 0) << "newer than anything known";
 }
 
 TEST(PsvDevicePlanner, CountsTheTilesThatAreNeeded) {
@@ -66,8 +66,8 @@ TEST(PsvDevicePlanner, CountsTheTilesThatAreNeeded) {
 }
 
 TEST(PsvDevicePlanner, TakesTheMatrixProductWhereItIsCheaper) {
-  const psv::DeviceRates h200 = psv::gpu_rates(9, 0, 132, kH200Clock_hz), turing = psv::gpu_rates(7, 5, 72, 1.5e9);
-  const auto choose = [](const psv::MatrixPlan& plan, int n_plane, const psv::DeviceRates& rates, bool single = false) {
+  const DeviceRates h200 = gpu_rates(9, 0, 132, kH200Clock_hz), turing = gpu_rates(7, 5, 72, 1.5e9);
+  const auto choose = [](const psv::MatrixPlan& plan, int n_plane, const DeviceRates& rates, bool single = false) {
     return psv::choose_on_device(work_of(plan, n_plane, single), plan, rates, {});
   };
   const auto large = choose(plan_of(64), 1, h200);
@@ -89,7 +89,7 @@ TEST(PsvDevicePlanner, TakesTheMatrixProductWhereItIsCheaper) {
 }
 
 TEST(PsvDevicePlanner, WhatWasMeasuredDecides) {
-  const psv::DeviceRates h200 = psv::gpu_rates(9, 0, 132, kH200Clock_hz);
+  const DeviceRates h200 = gpu_rates(9, 0, 132, kH200Clock_hz);
   const psv::MatrixPlan plan = plan_of(64);
   psv::DeviceTuning tuning;
   tuning.matrix[0] = {psv::kMatrixVariants[2], 0.05, true};

@@ -1,11 +1,11 @@
-// What the arithmetic units of a device can do, for the planner.
+// What the arithmetic units of a device can do, for who plans work on it.
 #pragma once
 
 #include <string>
 
 #include "memory/device.h"
 
-namespace rimetree::psv {
+namespace rimetree {
 
 /// Multiply-adds per second at most; 0 where there are none.
 struct DeviceRates {
@@ -22,4 +22,4 @@ DeviceRates rates_of(const memory::Device& device);
 /// How rates_of() finds those of GPUs: brought by the plugin for them.
 void set_gpu_rates(DeviceRates (*rates)(const memory::Device& device));
 
-}  // namespace rimetree::psv
+}  // namespace rimetree

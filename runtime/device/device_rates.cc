@@ -1,8 +1,8 @@
-#include "nodes/psv/planner/rates.h"
+#include "runtime/device/device_rates.h"
 
 #include <array>
 
-namespace rimetree::psv {
+namespace rimetree {
 namespace {
 
 DeviceRates (*rates_of_gpu)(const memory::Device&) = nullptr;
@@ -44,4 +44,4 @@ DeviceRates rates_of(const memory::Device& device) {
 
 void set_gpu_rates(DeviceRates (*rates)(const memory::Device&)) { rates_of_gpu = rates; }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree

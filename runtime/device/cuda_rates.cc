@@ -1,8 +1,8 @@
-// The arithmetic of a GPU by its architecture, for the planner.
+// The arithmetic of a GPU by its architecture, for who plans work on it.
 #include "memory/cuda_device.h"
-#include "nodes/psv/planner/rates.h"
+#include "runtime/device/device_rates.h"
 
-namespace rimetree::psv {
+namespace rimetree {
 namespace {
 
 DeviceRates rates_of_cuda_device(const memory::Device& device) {
@@ -22,4 +22,4 @@ DeviceRates rates_of_cuda_device(const memory::Device& device) {
 }();
 
 }  // namespace
-}  // namespace rimetree::psv
+}  // namespace rimetree
