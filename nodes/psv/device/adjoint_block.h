@@ -9,7 +9,7 @@
 
 namespace rimetree::psv {
 
-/// Takes the staged rows: a thread those of its lane.
+/// Takes the staged rows: a thread those of its stripe.
 template <int kPlanes, bool kGeneral, bool kSpectra>
 RT_HD void pull_stage(const DeviceAdjointJob& job, const AdjointBlock& block, int thread, int stage_row,
                       const StagedAdjoint<kGeneral>& from, SourceSums<kPlanes, kSpectra>& sums) {
@@ -20,7 +20,7 @@ RT_HD void pull_stage(const DeviceAdjointJob& job, const AdjointBlock& block, in
   const int left = end_row(job, block) - stage_row;
   const int n_staged = left < job.rows_per_stage() ? left : job.rows_per_stage();
   const int first_channel = run.first - job.sum.first_channel + place.tile * DeviceShape::kChannels;
-  for (int r = place.lane; r < n_staged; r += job.lanes()) {
+  for (int r = place.stripe; r < n_staged; r += job.stripes()) {
     const int row = row_number(job, stage_row + r);
     const Complex<double>* h = job.adjoint + std::int64_t{row} * job.row_stride + first_channel;
     pull_row<kPlanes, kGeneral, kSpectra>(
@@ -81,7 +81,7 @@ RT_HD void store_spectra(const DeviceAdjointJob& job, const AdjointBlock& block,
   const DeviceRun& run = job.sum.run[block.run];
   const int source = block.first_source + place.source, first = place.tile * DeviceShape::kChannels;
   if (source >= job.sum.n_source || place.tile >= run.n_tile) return;
-  const std::int64_t group = std::int64_t{block.portion} * job.lanes() + place.lane;
+  const std::int64_t group = std::int64_t{block.portion} * job.stripes() + place.stripe;
   double* to = job.channel_partial + group * job.channel_values() +
                (std::int64_t{source} * job.sum.n_out_channel + (run.first - job.sum.first_channel)) * kPlanes;
   RT_UNROLL

@@ -24,7 +24,7 @@ struct DeviceAdjointJob {
   /// Conjugate adjoints, [row][component][channel of the launch]: of planes, or with eight planes of correlations.
   const Complex<double>* adjoint = nullptr;
   double* partial = nullptr;  ///< [portion][run][source][sum of a source]
-  /// Of weights that vary along channels, [portion][lane][source][channel of the launch][plane]; of sides that do, the
+  /// Of weights that vary along channels, [portion][stripe][source][channel of the launch][plane]; of sides that do, the
   /// same with XX XY YX YY, re and im; of sides that do not, [portion][run][source][XX XY YX YY, re and im].
   double* channel_partial = nullptr;
   /// Where the sums are those of one side of the Jones terms, in place of weights: the portions are pieces of it.
@@ -42,7 +42,7 @@ struct DeviceAdjointJob {
   RT_HD bool spectra() const { return sum.n_weight_channel > 1 || sum.jones_vary(); }
   /// Of them, how many are in `partial`.
   RT_HD int weight_sums() const { return weights && !sides() && !spectra() ? sum.n_plane : 0; }
-  RT_HD int lanes() const { return DeviceShape::kThreads / (sources * sum.tiles()); }
+  RT_HD int stripes() const { return DeviceShape::kThreads / (sources * sum.tiles()); }
   /// Rows that a block stages at a time: as many pairs as there are threads.
   RT_HD int rows_per_stage() const { return DeviceShape::kThreads / sources; }
   std::int64_t partial_values() const { return std::int64_t{n_portion} * sum.n_run * sum.n_source * n_sum; }
@@ -50,7 +50,7 @@ struct DeviceAdjointJob {
   /// What `channel_partial` holds, so many groups of so many values.
   bool has_channel_partial() const { return weights && (spectra() || sides()); }
   std::int32_t channel_groups() const { return n_portion * parts(); }
-  std::int32_t parts() const { return spectra() ? lanes() : sum.n_run; }  ///< groups of a portion
+  std::int32_t parts() const { return spectra() ? stripes() : sum.n_run; }  ///< groups of a portion
   RT_HD std::int64_t channel_values() const {
     return std::int64_t{sum.n_source} * (spectra() ? sum.n_out_channel : 1) * sum.n_plane;
   }

@@ -17,7 +17,7 @@ struct StagedAdjoint : Staged<double, kGeneral> {
 struct AdjointPlace {
   std::int32_t source;  ///< within the block
   std::int32_t tile;    ///< of the run
-  std::int32_t lane;    ///< it takes every lanes-th row
+  std::int32_t stripe;  ///< it takes every stripes()-th row
 };
 RT_HD inline AdjointPlace place_of(const DeviceAdjointJob& job, int thread) {
   const int rest = thread / job.sources;

@@ -65,13 +65,13 @@ std::size_t bytes_of(std::int64_t n_double) { return sizeof(double) * static_cas
 void add_adjoint_costs(const Summed& of, const PackedProblem& packed, DeviceCosts& costs) {
   const std::size_t n_plane = of.sky.planes.size(), n_run = packed.channels.runs.size();
   costs.visibility_beside += 64;
-  // Sums and those of at least one portion. Blocks have as many lanes as there is room for.
+  // Sums and those of at least one portion. Blocks have as many stripes as there is room for.
   if (goes_by_sides(of, packed)) {
     const auto n_total = static_cast<std::size_t>(n_side(packed, false) + n_side(packed, true));
     const bool vary = packed.jones_vary();
     costs.source += sizeof(double) * (1 + n_run) * 6;
     (vary ? costs.source_channel : costs.source) += sizeof(double) * 8 * (n_total + (vary ? 1 : n_run));
-    // Lanes times sources are no more than threads, but where each source has one lane.
+    // Stripes times sources are no more than threads, but where each source has one stripe.
     if (vary)
       costs.fixed += sizeof(double) * 8 * (DeviceShape::kThreads / static_cast<std::size_t>(packed.channels.tiles)) *
                      costs.n_channel;

@@ -1,7 +1,7 @@
 // Derivatives with respect to Jones terms on devices, and to skies behind terms that vary along channels: every case
 // that the host's kernel is held to, against the same scalar body on traced numbers and against the host's kernel, on
 // the devices that RIMETREE_DEVICE names or on a simulated one. And, on simulated devices: chunks, bytes, failures.
-#include "nodes/psv/device/direct_launch.h"
+#include "nodes/psv/device/direct.h"
 #include "nodes/psv/device/side_rows.h"
 #include "tests/support/psv_adjoint_cases.h"
 #include "tests/support/psv_adjoint_devices.h"
