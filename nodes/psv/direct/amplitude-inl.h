@@ -116,7 +116,7 @@ HWY_INLINE void start_taper(Profile profile, V e, const Run& run, std::size_t la
   const hn::DFromV<V> d;
   if (!is_exponential(profile)) return hn::Store(e, d, slow + TaperState::kArgument * lanes);
   const double nu = run.first_hz, step = run.spacing_hz;
-  hn::Store(taper_at(profile, e, nu), d, slow + TaperState::kValue * lanes);
+  hn::Store(hn::Exp(d, hn::Mul(e, hn::Set(d, -nu * nu))), d, slow + TaperState::kValue * lanes);
   hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -step * (2 * nu + step)))), d, slow + TaperState::kRatio * lanes);
   hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -2 * step * step))), d, slow + TaperState::kChange * lanes);
 }
@@ -137,24 +137,34 @@ HWY_INLINE void taper_tile(std::size_t lanes, double* slow, V (&a)[kTileChannels
   hn::Store(ratio, d, slow + TaperState::kRatio * lanes);
 }
 
-/// Stores the tapers of a tile; those of exponential profiles one tile after the other.
-template <class T>
-HWY_NOINLINE void store_tapers(Profile profile, const Run& run, std::size_t number, std::size_t n_source,
-                               const Scratch<T>& to) {
+/// Stores what make(state, a) makes of the tapers of each source.
+template <class T, class Make>
+HWY_INLINE void store_each_taper(std::size_t n_source, const Scratch<T>& to, const Make& make) {
   const hn::ScalableTag<double> d;
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   for (std::size_t s = 0; s < n_source; ++s)
     for (std::size_t lane = 0; lane < lanes; lane += hn::Lanes(d)) {
       hn::Vec<decltype(d)> a[kTileChannels];
-      double* state = to.taper + s * kTaperState * lanes + lane;
-      if (is_exponential(profile))
-        taper_tile(lanes, state, a);
-      else
-        for (std::size_t k = 0; k < kTileChannels; ++k)
-          a[k] = taper_at(profile, hn::Load(d, state), channel_hz(run, number * kTileChannels + k));
+      make(to.taper + s * kTaperState * lanes + lane, a);
       for (std::size_t k = 0; k < kTileChannels; ++k)
         store_as(d, a[k], to.tile_taper + (s * kTileChannels + k) * lanes + lane);
     }
+}
+/// Stores the tapers of a tile; those of exponential profiles one tile after the other. Which profile it is, is asked
+/// once for all sources: tapers stay in registers.
+template <class T>
+HWY_NOINLINE void store_tapers(Profile profile, const Run& run, std::size_t number, std::size_t n_source,
+                               const Scratch<T>& to) {
+  using V = hn::Vec<hn::ScalableTag<double>>;
+  if (is_exponential(profile))
+    return store_each_taper<T>(n_source, to, [](double* state, V(&a)[kTileChannels]) HWY_ATTR {
+      taper_tile(hn::Lanes(hn::ScalableTag<T>()), state, a);
+    });
+  store_each_taper<T>(n_source, to, [&](double* state, V(&a)[kTileChannels]) HWY_ATTR {
+    const V argument = hn::Load(hn::ScalableTag<double>(), state);
+    for (std::size_t k = 0; k < kTileChannels; ++k)
+      a[k] = taper_at(profile, argument, channel_hz(run, number * kTileChannels + k));
+  });
 }
 
 }  // namespace HWY_NAMESPACE
