@@ -1,15 +1,16 @@
 // SourceShape: visibility of an extended source of unit flux at its own position, relative to that of a point,
 //   G(s ((major (u sin pa + v cos pa))^2 + (minor (u cos pa - v sin pa))^2)), u and v in wavelengths,
-// with G and s of the profile: of a Gaussian exp(-x), s = pi^2/(4 ln 2); of an exponential disk (1 + x)^(-3/2),
-// s = (2 pi)^2
+// with G and s of the profile (runtime/math/profiles).
 //
 // Children: shape [3], [4], [source,3] or [source,4]: major and minor axis (rad), position angle north through east
-// (rad), and the number of the profile, which also says what the axes are; without it all are Gaussians. All zero for a
+// (rad), and the number of the profile, which also says what the axes are; without it all are of the first one. All zero for a
 // point. uvw [3], or [2,3] of which the first row counts (m); w is not used. State: none. Result: scalar or [source],
 // real, dimensionless, at most 1; varies along freq. Flags: union. Derivative: exact, by dual numbers.
 // runtime/math/profile.h.
 #include "runtime/cell/cell_node.h"
+#include "runtime/core/error.h"
 #include "runtime/core/plugin_api.h"
+#include "runtime/core/review.h"
 #include "runtime/math/profile.h"
 
 namespace rimetree {
@@ -35,7 +36,7 @@ struct SourceShapeBody {
   }
 };
 
-class SourceShape final : public CellNode<SourceShape> {
+class SourceShape final : public CellNode<SourceShape>, public Reviewer {
  public:
   using CellNode::CellNode;
   static constexpr Numbers kNumbers = Numbers::real_to_real;
@@ -73,6 +74,22 @@ class SourceShape final : public CellNode<SourceShape> {
     return shape.rank == 1 ? TensorShape{} : TensorShape{shape[0]};
   }
   void bind(std::span<const TensorShape* const> children) override { columns_ = columns_of(*children[0]); }
+
+  Capabilities capabilities() const override {
+    Capabilities capabilities = CellNode::capabilities();
+    capabilities.reviewer = this;
+    return capabilities;
+  }
+  void review(const Review& review) const override {
+    const Result* shape = columns_ == 4 ? review.constant(0) : nullptr;
+    if (shape == nullptr || shape->value.is_complex()) return;
+    const std::size_t plane = shape->value.cells_per_element();
+    for (std::size_t s = 0; s < dims().size(); ++s)
+      for (std::size_t i = 0; i < plane; ++i)
+        if (const double number = shape->value.real()[(4 * s + 3) * plane + i]; profile_of(number) == kUnknown)
+          throw Error("the shape of source " + std::to_string(s) + " has " + std::to_string(number) +
+                      " for the number of its profile, expected one of " + all_profiles());
+  }
 
   SourceShapeBody body() const { return {dims().size(), static_cast<std::size_t>(columns_)}; }
 

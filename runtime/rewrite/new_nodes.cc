@@ -100,6 +100,11 @@ int NewNodes::constant(double value, const TensorShape& dims) {
   return shared(constant_, {{"value", std::move(array)}}, mix(key_of(dims), value), {});
 }
 
+int NewNodes::row(int matrix, std::int64_t number) {
+  const StateArray index{{2}, NumberType::real, {static_cast<double>(number), -1}};
+  return shared(selection_, {{"index", index}}, mix(std::uint64_t{1}, static_cast<std::uint64_t>(number)), {matrix});
+}
+
 int NewNodes::sum(std::vector<int> terms, bool in_place) { return add(sum_, {}, std::move(terms), in_place); }
 int NewNodes::matrix_product(std::vector<int> factors, bool in_place) {
   return add(matrix_product_, {}, std::move(factors), in_place);

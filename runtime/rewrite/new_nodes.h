@@ -41,6 +41,8 @@ class NewNodes {
   /// All elements of the nodes, one after the other, in these dimensions.
   int stack(std::span<const int> nodes, const TensorShape& dims);
   int constant(double value, const TensorShape& dims);
+  /// One row of a matrix of numbers.
+  int row(int matrix, std::int64_t number);
 
   // What may stand in the owner's place: with `in_place` it does.
   int sum(std::vector<int> terms, bool in_place);

@@ -112,8 +112,7 @@ SourceSums::Part SourceSums::part_of(const Factor& factor) {
 /// Whether one node can sum both.
 bool SourceSums::are_alike(const Source& a, const Source& b) const {
   const auto key = [this](const SourceTerm& term) {
-    return std::tuple(term.uvw, term.minus_uvw, term.n_minus, term.smears, term.smear_time, term.smear_frequency,
-                      shape_columns(term));
+    return std::tuple(term.uvw, term.minus_uvw, term.n_minus, term.smears, term.smear_time, term.smear_frequency);
   };
   const auto alike = [](const Part& one, const Part& other) { return one.is_matrix() == other.is_matrix(); };
   return key(*a.term) == key(*b.term) && alike(a.brightness, b.brightness) &&
@@ -121,7 +120,7 @@ bool SourceSums::are_alike(const Source& a, const Source& b) const {
          std::equal(a.right.begin(), a.right.end(), b.right.begin(), b.right.end(), alike);
 }
 
-/// Numbers of a source's shape: shapes with and without the number of a profile cannot be stacked.
+/// Numbers of a source's shape: three, or four with the number of its profile.
 int SourceSums::shape_columns(const SourceTerm& term) const {
   if (term.shape < 0) return 3;
   const TensorShape& dims = forest_.node(term.shape).dims();
@@ -190,19 +189,28 @@ int SourceSums::uvw_of(const SourceTerm& term) {
   return nodes_.stack(with_rates, {2, 3});
 }
 
-/// [source,3] of directions, or as many numbers as shapes have.
+/// [source,3] of directions, or of shapes; [source,4] where some shape has the number of its profile: those without one
+/// are of the first.
 int SourceSums::stack_of_places(const Group& group, int SourceTerm::*place) {
   if (group.size() == 1) return group[0].term->*place;
   std::vector<int> nodes;
   std::size_t n = 0;
-  const int columns = place == &SourceTerm::shape ? shape_columns(*group[0].term) : 3;
+  int columns = 3;
+  if (place == &SourceTerm::shape)
+    for (const Source& source : group) columns = std::max(columns, shape_columns(*source.term));
   for (const Source& source : group) {
     const int node = source.term->*place;
     n += source.size();
-    if (node >= 0)
+    if (node < 0)
+      nodes.insert(nodes.end(), source.size(), nodes_.constant(0, {columns}));
+    else if (columns == 3 || shape_columns(*source.term) == columns)
       nodes.push_back(node);
     else
-      nodes.insert(nodes.end(), source.size(), nodes_.constant(0, {columns}));
+      for (std::size_t s = 0; s < source.size(); ++s) {
+        const bool is_stack = forest_.node(node).dims().rank == 2;
+        nodes.push_back(is_stack ? nodes_.row(node, static_cast<std::int64_t>(s)) : node);
+        nodes.push_back(nodes_.constant(0, {1}));
+      }
   }
   return nodes_.stack(nodes, {static_cast<std::int32_t>(n), columns});
 }

@@ -56,7 +56,16 @@ TEST(SourceShapeNode, TakesTheProfileThatItIsTold) {
   const double h = 0.01, q = std::sqrt(std::cbrt(4.0) - 1) / (6.283185307179586 * h);
   EXPECT_NEAR(shape({h, h, 0.3, 1}, 0.6 * q, 0.8 * q), 0.5, 1e-15);
   EXPECT_EQ(shape({0.01, 0.02, 0.3, 0}, 20, 30), shape({0.01, 0.02, 0.3}, 20, 30));
-  EXPECT_TRUE(std::isnan(shape({0.01, 0.02, 0.3, 7}, 20, 30))) << "there is no such profile";
+}
+
+TEST(SourceShapeNode, RefusesAProfileThatThereIsNot) {
+  for (const double number : {7.0, -1.0, 0.5, std::nan("")}) try {
+      shape({0.01, 0.02, 0.3, number}, 20, 30);
+      ADD_FAILURE() << number;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("for the number of its profile, expected one of 0"), std::string::npos)
+          << error.what();
+    }
 }
 
 TEST(SourceShapeNode, TakesStacksOfDifferentProfiles) {
