@@ -55,7 +55,7 @@ inline std::vector<double> NormalEquations::times(const std::vector<double>& x) 
   return y;
 }
 
-/// Adds Gaussian priors at x: sigma 0 means none.
+/// Adds normal priors at x: sigma 0 means none.
 inline void add_priors(NormalEquations& equations, const std::vector<double>& x, const std::vector<double>& mean,
                        const std::vector<double>& sigma) {
   for (std::size_t k = 0; k < equations.n; ++k) {

@@ -1,6 +1,6 @@
 // A Condeq is one equation for each cell on which its data, model, weight or flags vary, and for each element; along an
 // axis on which none of them does it counts once, however many cells the request has. ChiSquare, LogLikelihood and
-// Solver count alike. A Gaussian prior is one more equation for its unknown: reports give chi-square and number of
+// Solver count alike. A normal prior is one more equation for its unknown: reports give chi-square and number of
 // equations of data and of priors apart, and the solve makes the sum of both small. Data are left out, and counted,
 // where they are flagged, where the weight is not positive and finite, and where datum or model are not finite.
 #include "runtime/solve/problem.h"

@@ -13,7 +13,7 @@ class Parameter:
 
     `name`: of the Parm. `unknowns`: its slice of the vector. `shape`: of its state field `value`; the slice is that,
     row-major. `minimum`, `maximum`: bounds of each unknown (infinite where there are none). `prior_mean`,
-    `prior_sigma`: Gaussian priors (sigma 0: none).
+    `prior_sigma`: normal priors (sigma 0: none).
     """
 
     name: str

@@ -22,7 +22,7 @@ from .sky import SkyModel
 @dataclass(frozen=True)
 class SkyNodes:
     """The nodes of a sky: `lmn` [S,3], `brightness` [S,2,2] (Jy), `shape` [S,3] (in the (l, m) plane,
-    radians; [S,4] with the number of the profile where not all are Gaussians; None if all are points)."""
+    radians; [S,4] with the number of the profile where not all are of the first one; None if all are points)."""
 
     lmn: NodeStub
     brightness: NodeStub

@@ -46,7 +46,7 @@ class SolvedGroup:
     """Unknowns that share data and were solved together.
 
     `status`: "converged", "exhausted" (iterations), "stalled" (nothing improves, yet not converged), "no equations" or
-    "model not finite". `equations` counts real ones from data, `priors` the unknowns with a Gaussian prior, which is
+    "model not finite". `equations` counts real ones from data, `priors` the unknowns with a normal prior, which is
     one more equation each; `flagged`, `bad_weight` (not positive and finite) and `not_finite` count data left out.
     `chi_square` is that of the data, `prior_chi_square` that of the priors: the solve makes their sum small. `rank`
     below `unknowns` means that some combination is not determined by the data (a common phase of all gains, say).

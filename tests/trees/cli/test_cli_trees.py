@@ -143,7 +143,7 @@ def test_info(command):
 
 def test_sky_show_and_convert(command, sky_file, tmp_path):
     shown = command("sky", "show", sky_file, "--freq", "700MHz").stdout
-    assert "3 sources (1 Gaussians, 1 with a spectrum, 0 polarised" in shown
+    assert "3 sources (1 of shape gaussian, 1 with a spectrum, 0 polarised" in shown
     assert f"{0.5 * 2**0.7:.6g}" in shown
     assert len(json.loads(command("sky", "show", sky_file, "--json").stdout)) == 3
     target = tmp_path / "out-sources.txt"

@@ -16,7 +16,7 @@ from .errors import CalibrationError
 from .solutions import Solutions
 from .term_solutions import TermSolutions
 
-_MAD = 1.4826  # standard deviation over median of magnitudes, of a Gaussian
+_MAD = 1.4826  # standard deviation over median of magnitudes, of normal noise
 
 
 @dataclass(frozen=True)

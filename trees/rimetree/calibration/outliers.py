@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..arguments import checked
 
-_MAD = 1.4826  # standard deviation over median of magnitudes, of a Gaussian
+_MAD = 1.4826  # standard deviation over median of magnitudes, of normal noise
 _RAYLEIGH = 1 / 1.17741  # standard deviation of real and imaginary part over median of the magnitude, of complex noise
 _LEAST = 8  # values of which a median tells something
 _LEAST_NOISE = 0.01  # no variance is less than this part of the median: few data may fit exactly

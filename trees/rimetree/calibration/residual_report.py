@@ -80,7 +80,7 @@ def _weak(sums: Iterable[tuple[float, float, int]]) -> list[bool]:
         if not data > 0:
             weak.append(False)
             continue
-        # The mean square of n complex numbers of Gaussian noise has a relative deviation of 1/sqrt(n).
+        # The mean square of n complex numbers of normal noise has a relative deviation of 1/sqrt(n).
         significant = (data - after) * math.sqrt(count) > _SIGNIFICANT * after
         weak.append(not significant or share < _FEW * usual)
     return weak

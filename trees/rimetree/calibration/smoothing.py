@@ -12,7 +12,7 @@ from .term_solutions import TermSolutions
 from .terms import Term
 
 _SIGMA_OF_FWHM = 1 / (2 * np.sqrt(2 * np.log(2)))
-_MAD = 1.4826  # standard deviation over median of magnitudes, of a Gaussian
+_MAD = 1.4826  # standard deviation over median of magnitudes, of normal noise
 
 
 @checked

@@ -8,6 +8,7 @@ from collections import Counter
 
 import click
 
+from ..sky.source import PROFILES
 from .errors import Failed
 from .output import log, table
 from .quantities import FREQUENCY, dec_text, frequency_text, ra_text
@@ -70,8 +71,7 @@ def show(file, file_format, skip_unsupported, limit, freq, as_json) -> None:
 def _overview(file: str, model) -> str:
     shapes = Counter(s.profile for s in model if s.profile)
     counts = [
-        f"{shapes.pop('gaussian', 0)} Gaussians",
-        *(f"{count} of shape {name.replace('_', ' ')}" for name, count in shapes.items()),
+        *(f"{shapes[name]} of shape {name.replace('_', ' ')}" for name in PROFILES if shapes[name]),
         f"{sum(bool(s.spectrum) for s in model)} with a spectrum",
         f"{sum(s.is_polarised for s in model)} polarised",
         f"{sum(s.rm_rad_m2 != 0 for s in model)} with a rotation measure",
@@ -94,7 +94,7 @@ def _row(source) -> list:
     if source.shape:
         major, minor, angle = (math.degrees(value) for value in source.shape)
         shape = f"{3600 * major:.3g} x {3600 * minor:.3g} {angle:.0f}"
-        if source.profile != "gaussian":
+        if source.profile != PROFILES[0]:
             shape += f" {source.profile.replace('_', ' ')}"
     polarised = " ".join(f"{s:.4g}" for s in source.stokes_jy[1:]) if source.is_polarised else ""
     return [

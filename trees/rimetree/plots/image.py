@@ -20,8 +20,8 @@ _PIXELS_PER_FRINGE = 5  # pixels in 1/(longest baseline in wavelengths)
 
 
 class Beam(NamedTuple):
-    """Full widths at half maximum of the Gaussian that fits the centre of the dirty beam, and its position angle
-    (north through east); radians."""
+    """Full widths at half maximum of the lobe in the centre of the dirty beam, whose logarithm is taken as quadratic,
+    and its position angle (north through east); radians."""
 
     major_rad: float
     minor_rad: float
@@ -39,7 +39,7 @@ class Image:
     scale_rad : size of a pixel (SIN projection, direction cosines)
     phase_centre_rad : (ra, dec) at pixel [size/2, size/2], in `frame`, "ICRS" or "J2000"
     frequency_hz, bandwidth_hz : mean frequency and width of what was imaged
-    beam : see `Beam`; None where no Gaussian fits (few baselines)
+    beam : see `Beam`; None where no such lobe fits (few baselines)
     n_visibility : number of unflagged visibilities of Stokes I
     path, column, field_name : where it comes from
     """
@@ -234,7 +234,7 @@ def _grid(some: StokesI, values, weight, size: int, with_w: bool, options: dict)
 
 
 def _fit_beam(psf: NDArray[np.float64], scale_rad: float) -> Beam | None:
-    """The Gaussian of the main lobe: a quadratic fitted to the logarithm where it is above 0.4."""
+    """The main lobe: a quadratic fitted to the logarithm where it is above 0.4."""
     centre = psf.shape[0] // 2
     reach = min(centre - 1, 40)
     patch = psf[centre - reach : centre + reach + 1, centre - reach : centre + reach + 1]

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 def shapes_in_plane(sky: SkyModel, phase_centre_rad: Sequence[float]) -> NDArray[np.float64]:
     """[S,3] major and minor axis and position angle (radians) in the (l, m) plane of a phase centre (ra, dec); zeros
-    for points. Sources with `shape_in_plane` have theirs already. Where not all shapes are Gaussians [S,4], with the
-    number of the profile (`PROFILES`) as nodes take it."""
+    for points. Sources with `shape_in_plane` have theirs already. Where not all shapes are of the first profile [S,4],
+    with the number of the profile (`PROFILES`) as nodes take it."""
     shapes = sky.shape_rad.copy()
     turned = shapes.any(axis=1) & ~sky.shape_in_plane
     if turned.any():
