@@ -3,9 +3,9 @@
 // with G and s of the profile (runtime/math/profiles).
 //
 // Children: shape [3], [4], [source,3] or [source,4]: major and minor axis (rad), position angle north through east
-// (rad), and the number of the profile, which also says what the axes are; without it all are of the first one. All zero for a
-// point. uvw [3], or [2,3] of which the first row counts (m); w is not used. State: none. Result: scalar or [source],
-// real, dimensionless, at most 1; varies along freq. Flags: union. Derivative: exact, by dual numbers.
+// (rad), and the number of the profile, which also says what the axes are; without it all are of the first one. All
+// zero for a point. uvw [3], or [2,3] of which the first row counts (m); w is not used. State: none. Result: scalar or
+// [source], real, dimensionless, at most 1; varies along freq. Flags: union. Derivative: exact, by dual numbers.
 // runtime/math/profile.h.
 #include "runtime/cell/cell_node.h"
 #include "runtime/core/error.h"

@@ -153,7 +153,7 @@ def test_one_node_and_many_nodes_agree(order):
 
 
 def test_shapes_with_and_without_the_number_of_a_profile_are_one_sum():
-    """A stack and single shapes, three numbers or four, and a point: one PSV, that gives what the tree as written does."""
+    """A stack, single shapes of three numbers or four, and a point: one PSV that gives what the tree as written does."""
     ns = rt.NodeScope()
     uvw = ns.uvw << rt.Constant(np.array([200.0, -50, 30]))
     lmn = np.array([[0.01 * i, 0.02, np.sqrt(1 - 1e-4 * i * i - 4e-4)] for i in range(5)])
@@ -175,5 +175,5 @@ def test_shapes_with_and_without_the_number_of_a_profile_are_one_sum():
 def test_a_profile_that_there_is_not_is_refused_by_name():
     ns = rt.NodeScope()
     ns.T << rt.SourceShape(np.array([1e-3, 1e-3, 0, 7]), np.array([50.0, 3, 0]))
-    with pytest.raises(rt.RimetreeError, match="has 7.* for the number of its profile, expected one of 0"):
+    with pytest.raises(rt.RimetreeError, match=r"has 7.* for the number of its profile, expected one of 0"):
         rt.Forest(ns).evaluate(ns.T, rt.Cells(freq_hz=FREQUENCY_HZ, time_s=[0.0]))

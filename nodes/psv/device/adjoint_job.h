@@ -24,8 +24,8 @@ struct DeviceAdjointJob {
   /// Conjugate adjoints, [row][component][channel of the launch]: of planes, or with eight planes of correlations.
   const Complex<double>* adjoint = nullptr;
   double* partial = nullptr;  ///< [portion][run][source][sum of a source]
-  /// Of weights that vary along channels, [portion][stripe][source][channel of the launch][plane]; of sides that do, the
-  /// same with XX XY YX YY, re and im; of sides that do not, [portion][run][source][XX XY YX YY, re and im].
+  /// Of weights that vary along channels, [portion][stripe][source][channel of the launch][plane]; of sides that do,
+  /// the same with XX XY YX YY, re and im; of sides that do not, [portion][run][source][XX XY YX YY, re and im].
   double* channel_partial = nullptr;
   /// Where the sums are those of one side of the Jones terms, in place of weights: the portions are pieces of it.
   const std::int32_t* order = nullptr;  ///< [row]: rows by their sides

@@ -84,7 +84,7 @@ def extremum(image: Image, place: NDArray[np.float64], radius: float, sign: floa
 def _vertex(patch: NDArray[np.float64]) -> tuple[float, float, float]:
     """(x, y, value) of the extremum of 3 x 3 values, within a pixel of their centre.
 
-    It is that of the quadratic fitted to their logarithms, which is exact where these are quadratic, or, where signs differ, to
+    It is that of the quadratic fitted to their logarithms, exact where these are quadratic, or, where signs differ, to
     the values themselves.
     """
     sign = math.copysign(1, patch[1, 1])
