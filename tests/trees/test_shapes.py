@@ -153,7 +153,7 @@ def test_one_node_and_many_nodes_agree(order):
 
 
 def test_shapes_with_and_without_the_number_of_a_profile_are_one_sum():
-    """A stack, single shapes of three numbers or four, and a point: one PSV that gives what the tree as written does."""
+    """A stack, single shapes of three numbers or four, and a point: one PSV, and what the tree as written gives."""
     ns = rt.NodeScope()
     uvw = ns.uvw << rt.Constant(np.array([200.0, -50, 30]))
     lmn = np.array([[0.01 * i, 0.02, np.sqrt(1 - 1e-4 * i * i - 4e-4)] for i in range(5)])
