@@ -63,7 +63,7 @@ oracle::Matrix expected(const Inputs& x, int t, int f) {
     for (int e = 0; e < 4; ++e) b.e[e] = x.brightness[e][k], jp.e[e] = x.jones[e][k], jq.e[e] = x.jones[4 + e][k];
     source.brightness = {b};
     const oracle::Row row{at(2), at(3), at(4), at(5), at(6), at(7), x.exposure[t]};
-    const oracle::Matrix one = oracle::visibility({source}, row, {x.frequency[f], x.width[f]}, 0, {jp}, {jq});
+    const oracle::Matrix one = oracle::visibility({source}, row, {x.frequency[f], x.width[f]}, 0, {jp}, {adjoint(jq)});
     for (int e = 0; e < 4; ++e) sum.e[e] += one.e[e];
   }
   return sum;
