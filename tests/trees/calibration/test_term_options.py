@@ -186,3 +186,33 @@ def test_flagged_and_smooth_solutions_are_written(kat7, observe, tmp_path):
     assert term.flag[0, 9, 2].all() and term.flag.sum() == 2
     good = ~term.flag
     assert np.abs(term.value["amplitude"][good] - 1).max() < 0.01 and term.text.endswith("smooth 3MHz")
+
+
+def test_directions_without_signal_take_no_others_with_them(kat7, observe, tmp_path):
+    """Of five patches one is not in the data, one is below the horizon, and one is too faint to be seen. Their gains
+    follow the noise, slowly; the others are right, and good."""
+
+    def patch(name, ra, dec, flux_jy):
+        return rt.sky.Source(name, ra, dec, (flux_jy, 0.0, 0.0, 0.0), patch=name)
+
+    there = [patch("a", *CENTRE, 60.0), patch("b", 0.937, -0.482, 30.0), patch("faint", 0.926, -0.489, 0.01)]
+    absent = [patch("gone", 0.934, -0.49, 5.0), patch("under", CENTRE[0] + 2.6, 0.3, 5.0)]
+    rng = np.random.default_rng(6)
+    phase = {name: rng.uniform(-1, 1, (7, 2)) for name in ("a", "b", "faint")}
+
+    def jones(antenna, patch, time_s, frequency_hz):
+        return np.eye(2) if patch is None else np.diag(np.exp(1j * phase[patch][antenna]))
+
+    observe(kat7, rt.sky.SkyModel(there), CENTRE, jones, noise_jy=1.0)
+    sky, solver = rt.sky.SkyModel(there + absent), calibration.SolverOptions(iterations=400)
+    report, found = solve(kat7, ["dE: diag, per patch"], tmp_path / "g.h5", sky, reference="ANT-6", solver=solver)
+    assert report.converged == report.solves == 1 and report.noise_ratio == pytest.approx(1, abs=0.05)
+    table = found["dE"]
+    for name in ("a", "b"):
+        at = table.directions.index(name)
+        assert not table.flag[..., at, :].any() and f"dE, {name}" not in report.flagged_of
+        error = np.angle(np.exp(1j * (table.value["phase"][0, 0, :, at] - (phase[name] - phase[name][6]))))
+        sigma = table.sigma["phase"][0, 0, :, at]
+        assert np.abs(error / np.where(sigma > 0, sigma, 1)).max() < 5
+    gone = table.value["amplitude"][0, 0][:, [table.directions.index(one) for one in ("gone", "under")]]
+    assert np.median(gone) < 0.6  # those of single antennas may be anything, if all others are small
