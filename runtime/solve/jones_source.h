@@ -101,9 +101,12 @@ class JonesSource final : public EquationSource {
                         std::vector<bool>& done, Cancellation& cancellation);
   bool sweep_again(Sweep what);
   struct Chunk;  ///< some cells of one element, gathered
+  /// Cells of a chunk, from `at` on: those of n times from one on, of `width` channels from one on.
+  struct Rows {
+    std::size_t at, time, n, channel, width;
+  };
   void sum_block(const Planes& planes, const Item& item, Sweep what);
-  void append_row(const Planes& planes, const Item& item, std::size_t element, std::array<std::size_t, 3> row,
-                  Chunk& chunk) const;
+  void append_rows(const Planes& planes, const Item& item, std::size_t element, const Rows& rows, Chunk& chunk) const;
   void weigh(const Planes& planes, const Item& item, std::size_t element, Chunk& chunk, ScalarSums& sums) const;
   void add_chunk(const Planes& planes, const Item& item, std::size_t element, Sweep what,
                  const std::vector<Complex<double>>& c, Chunk& chunk, ScalarSums& sums);

@@ -57,16 +57,12 @@ struct JonesSource::Chunk {
   double* re(std::size_t k) { return &m[2 * k * kMost]; }
   double* im(std::size_t k) { return &m[(2 * k + 1) * kMost]; }
 
-  struct Row {
-    std::size_t at, time, channel, n;  ///< cells from `at` on are those of a time, from a channel on
-  };
-
   std::size_t n = 0, n_basis = 0;
   std::array<double, kMost> weight;      ///< 0: the cell does not count
   std::array<double, kMost> d_re, d_im;  ///< datum less fixed terms
   std::array<double, kMost> power;       ///< of the datum itself, where there are fixed terms
   std::vector<double> m;                 ///< visibilities of the terms
-  std::vector<Row> rows;
+  std::vector<Rows> rows;
   std::vector<double*> numbers;  ///< the arrays that count, while they are looked at
 };
 
@@ -139,26 +135,33 @@ void JonesSource::sum_block(const Planes& planes, const Item& item, Sweep what) 
   for (std::size_t element = 0; element < elements_; ++element) {
     const auto c = residuals ? coefficients(item.equation, element, products) : std::vector<Complex<double>>{};
     ScalarSums sums;
-    for (std::size_t t = first_time; t < last_time; ++t)
-      for (std::size_t f = first_channel, end; f < last_channel; f = end) {
-        if (chunk.n == Chunk::kMost) add_chunk(planes, item, element, what, c, chunk, sums);
-        end = std::min(last_channel, f + Chunk::kMost - chunk.n);
-        append_row(planes, item, element, {t, f, end - f}, chunk);
+    const std::size_t width = last_channel - first_channel;
+    for (std::size_t t = first_time, rows; t < last_time; t += rows) {
+      if (chunk.n + width > Chunk::kMost) {  // a row is cut only where a chunk is full
+        rows = 1;
+        for (std::size_t f = first_channel, end; f < last_channel; f = end) {
+          if (chunk.n == Chunk::kMost) add_chunk(planes, item, element, what, c, chunk, sums);
+          end = std::min(last_channel, f + Chunk::kMost - chunk.n);
+          append_rows(planes, item, element, {chunk.n, t, 1, f, end - f}, chunk);
+        }
+      } else {
+        rows = std::min(last_time - t, (Chunk::kMost - chunk.n) / width);
+        append_rows(planes, item, element, {chunk.n, t, rows, first_channel, width}, chunk);
       }
+    }
     add_chunk(planes, item, element, what, c, chunk, sums);
     scalars_[(block_of(item) * models_.size() + item.equation) * elements_ + element] += sums;
   }
 }
 
-// `row`: time, first channel, number of channels.
-void JonesSource::append_row(const Planes& planes, const Item& item, std::size_t element,
-                             std::array<std::size_t, 3> row, Chunk& chunk) const {
-  const auto [t, first, n] = row;
-  const std::size_t at = chunk.n;
+void JonesSource::append_rows(const Planes& planes, const Item& item, std::size_t element, const Rows& rows,
+                              Chunk& chunk) const {
+  const auto& [at, t, n_row, first, width] = rows;
+  const std::size_t n = n_row * width;
   chunk.n += n;
-  chunk.rows.push_back({at, t, first, n});
+  chunk.rows.push_back(rows);
   double *d_re = &chunk.d_re[at], *d_im = &chunk.d_im[at];
-  planes.data.copy_row(element, t, first, n, d_re, d_im);
+  planes.data.copy_rows(element, t, n_row, first, width, d_re, d_im);
   std::size_t k = 0;
   const bool diagonal = models_[item.equation].diagonal;
   if (planes.any_fixed)
@@ -166,15 +169,15 @@ void JonesSource::append_row(const Planes& planes, const Item& item, std::size_t
   for (const Planes::Core& core : planes.cores) {
     if (!core.solvable) {
       std::array<double, Chunk::kMost> re, im;
-      core.value.copy_row(element, t, first, n, re.data(), im.data());
+      core.value.copy_rows(element, t, n_row, first, width, re.data(), im.data());
       for (std::size_t i = 0; i < n; ++i) d_re[i] -= re[i], d_im[i] -= im[i];
       continue;
     }
     for (std::size_t ab = 0; ab < (diagonal ? 1 : elements_); ++ab, ++k)
-      core.value.copy_row(diagonal ? element : ab, t, first, n, chunk.re(k) + at, chunk.im(k) + at);
+      core.value.copy_rows(diagonal ? element : ab, t, n_row, first, width, chunk.re(k) + at, chunk.im(k) + at);
   }
   if (planes.weighted)
-    planes.weight.copy_real_row(element, t, first, n, &chunk.weight[at]);
+    planes.weight.copy_real_rows(element, t, n_row, first, width, &chunk.weight[at]);
   else
     std::fill_n(&chunk.weight[at], n, 1.0);
 }
@@ -193,10 +196,11 @@ void JonesSource::weigh(const Planes& planes, const Item& item, std::size_t elem
   double zero = zero_if_finite(n, w);
   for (const double* x : numbers) zero += zero_if_finite(n, x);
   if (!planes.any_flags && zero == 0 && least_of(n, w) > 0) return;
-  for (const Chunk::Row& row : chunk.rows)
-    for (std::size_t i = row.at; i < row.at + row.n; ++i) {
+  for (const Rows& rows : chunk.rows)
+    for (std::size_t cell = 0; cell < rows.n * rows.width; ++cell) {
+      const std::size_t i = rows.at + cell, time = rows.time + cell / rows.width;
       const bool finite = std::all_of(numbers.begin(), numbers.end(), [i](const double* x) { return is_finite(x[i]); });
-      switch (use_of(planes.flagged(element, row.time, row.channel + i - row.at), w[i], finite)) {
+      switch (use_of(planes.flagged(element, time, rows.channel + cell % rows.width), w[i], finite)) {
         case CellUse::counted:
           continue;
         case CellUse::flagged:
