@@ -21,7 +21,8 @@ StreamShape channelised(const StreamShape& samples, const Channelisation& option
 ChannelPlan::ChannelPlan(const StreamShape& samples, const Channelisation& wanted)
     : in(samples),
       options(wanted),
-      bank(options.n_channel, options.taps, options.window, samples.format.is_real),
+      bank(options.n_channel, options.taps, options.window, samples.format.is_real,
+           FilterBank::best_lanes(options.n_channel, samples.format.is_real)),
       shift(samples.n_input, 0) {
   if (in.n_channel != 1)
     throw Error("the samples have " + std::to_string(in.n_channel) + " channels; only one can be channelised");

@@ -56,9 +56,16 @@ struct FilterBank::Plan {
   }
 };
 
-FilterBank::FilterBank(std::size_t n_channel, std::size_t taps, Window window, bool real_samples)
+std::size_t FilterBank::best_lanes(std::size_t n_channel, bool real_samples) {
+  constexpr std::size_t kNumbers = 4096, kMost = 16;
+  return std::clamp<std::size_t>(kNumbers / (2 * std::max<std::size_t>(1, real_samples ? 2 * n_channel : n_channel)), 1,
+                                 kMost);
+}
+
+FilterBank::FilterBank(std::size_t n_channel, std::size_t taps, Window window, bool real_samples, std::size_t lanes)
     : n_channel_(n_channel),
       step_(real_samples ? 2 * n_channel : n_channel),
+      lanes_(lanes),
       real_(real_samples),
       plain_(taps == 1 && window == Window::rectangular) {
   constexpr std::size_t kLongest = std::numeric_limits<int>::max() / 4;
@@ -81,9 +88,11 @@ FilterBank::FilterBank(std::size_t n_channel, std::size_t taps, Window window, b
   auto* bins = reinterpret_cast<fftwf_complex*>(scratch.bins_);
   plan_ = std::make_unique<Plan>();
   const std::lock_guard lock(planner);
+  const auto many = static_cast<int>(lanes);
   plan_->plan =
-      real_ ? fftwf_plan_dft_r2c_1d(n, scratch.folded_, bins, flags)
-            : fftwf_plan_dft_1d(n, reinterpret_cast<fftwf_complex*>(scratch.folded_), bins, FFTW_FORWARD, flags);
+      real_ ? fftwf_plan_many_dft_r2c(1, &n, many, scratch.folded_, nullptr, many, 1, bins, nullptr, many, 1, flags)
+            : fftwf_plan_many_dft(1, &n, many, reinterpret_cast<fftwf_complex*>(scratch.folded_), nullptr, many, 1,
+                                  bins, nullptr, many, 1, FFTW_FORWARD, flags);
   if (plan_->plan == nullptr) throw Error("FFTW has no plan for a transform of length " + std::to_string(n));
 }
 
@@ -101,7 +110,8 @@ double FilterBank::independent() const {
 }
 
 FilterBank::Scratch::Scratch(const FilterBank& bank)
-    : folded_(aligned_floats(2 * bank.step_)), bins_(aligned_floats(2 * bank.step_ + 2)) {}
+    : folded_(aligned_floats(2 * bank.step_ * bank.lanes_)),
+      bins_(aligned_floats((2 * bank.step_ + 2) * bank.lanes_)) {}
 FilterBank::Scratch::~Scratch() {
   free_floats(folded_);
   free_floats(bins_);
@@ -109,19 +119,16 @@ FilterBank::Scratch::~Scratch() {
 
 /// Adds up steps; the window's samples are turned round so that the step's own first sample comes first.
 void FilterBank::fold(const float* samples, float* folded) const {
-  const std::size_t numbers = real_ ? 1 : 2;
+  const std::size_t numbers = (real_ ? 1 : 2) * lanes_;  // that have the same weight
   std::fill_n(folded, numbers * step_, 0.0f);
   for (std::size_t begin = 0; begin < weights_.size();) {
     const std::size_t to = (begin + turn()) % step_, n = std::min(step_ - to, weights_.size() - begin);
-    const float *x = samples + numbers * begin, *weight = weights_.data() + begin;
+    const float* x = samples + numbers * begin;
     float* sum = folded + numbers * to;
-    if (real_)
-      for (std::size_t k = 0; k < n; ++k) sum[k] += weight[k] * x[k];
-    else
-      for (std::size_t k = 0; k < n; ++k) {
-        sum[2 * k] += weight[k] * x[2 * k];
-        sum[2 * k + 1] += weight[k] * x[2 * k + 1];
-      }
+    for (std::size_t k = 0; k < n; ++k, x += numbers, sum += numbers) {
+      const float weight = weights_[begin + k];
+      for (std::size_t i = 0; i < numbers; ++i) sum[i] += weight * x[i];
+    }
     begin += n;
   }
 }
@@ -135,7 +142,7 @@ const float* FilterBank::run(const float* samples, Scratch& scratch) const {
 const float* FilterBank::transform(const float* folded, Scratch& scratch) const {
   // FFTW is twice as fast where vectors begin, and gives other last bits elsewhere.
   if (reinterpret_cast<std::uintptr_t>(folded) % kAlignment != 0) {
-    std::copy_n(folded, (real_ ? 1 : 2) * step_, scratch.folded_);
+    std::copy_n(folded, (real_ ? 1 : 2) * step_ * lanes_, scratch.folded_);
     folded = scratch.folded_;
   }
   // FFTW keeps its hands off the input, but does not say so in its types.

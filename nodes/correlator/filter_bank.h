@@ -19,11 +19,17 @@ Window window(const std::string& name);
 /// (for real samples 2 n_channel s^2).
 class FilterBank {
  public:
-  /// Throws Error where n_channel or taps is 0, or the transform is too long.
-  FilterBank(std::size_t n_channel, std::size_t taps, Window window, bool real_samples);
+  /// `lanes`: signals that are transformed together, side by side. Throws Error where n_channel or taps is 0, or the
+  /// transform is too long.
+  FilterBank(std::size_t n_channel, std::size_t taps, Window window, bool real_samples, std::size_t lanes = 1);
   ~FilterBank();
 
+  /// As many lanes as leave a transform in the first cache, at most 16: few do not fill vectors, and of many the last
+  /// ones push out the first.
+  static std::size_t best_lanes(std::size_t n_channel, bool real_samples);
+
   std::size_t n_channel() const { return n_channel_; }
+  std::size_t lanes() const { return lanes_; }
   /// Samples from one spectrum to the next: n_channel, or twice as many real ones.
   std::size_t step() const { return step_; }
   /// Samples that a spectrum is made of: taps steps.
@@ -47,10 +53,10 @@ class FilterBank {
     float *folded_, *bins_;
   };
 
-  /// The spectrum of `length()` samples (re, im; or real ones) as re, im of each bin in the transform's order:
-  /// X_k = sum x_n exp(-2 pi i k n / step), n counted from the step's first sample. It stays in the scratch.
+  /// The spectra of `length()` samples [sample][lane] (re, im; or real ones) as re, im [bin][lane] in the transform's
+  /// order: X_k = sum x_n exp(-2 pi i k n / step), n counted from the step's first sample. They stay in the scratch.
   const float* run(const float* samples, Scratch& scratch) const;
-  /// The second half of run(): the spectrum of `step()` samples that have been weighted and added up.
+  /// The second half of run(): the spectra of `step()` samples that have been weighted and added up.
   const float* transform(const float* folded, Scratch& scratch) const;
   /// Where of the folded samples the window's first one goes; the next ones follow, round the end.
   std::size_t turn() const { return (step_ - lead() % step_) % step_; }
@@ -70,7 +76,7 @@ class FilterBank {
   void fold(const float* samples, float* folded) const;
 
   struct Plan;
-  std::size_t n_channel_, step_;
+  std::size_t n_channel_, step_, lanes_;
   bool real_, plain_;
   std::vector<float> weights_;
   std::unique_ptr<Plan> plan_;

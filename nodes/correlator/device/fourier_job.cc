@@ -1,5 +1,6 @@
 #include "nodes/correlator/device/fourier_job.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "nodes/correlator/filter_bank.h"
@@ -14,13 +15,19 @@ bool (*gpu_library)() = nullptr;
 /// FFTW, as the F-engine of the host has it: the same bits.
 void transform(const FourierJob& job, const FilterBank& bank) {
   FilterBank::Scratch scratch(bank);
-  const auto n = static_cast<std::size_t>(job.n);
-  std::vector<float> real(bank.is_real() ? n : 0);
-  for (std::int64_t k = 0; k < job.batch; ++k) {
-    const Complex<float>* from = job.signal + k * job.n;
-    for (std::size_t t = 0; t < real.size(); ++t) real[t] = from[t].re;
-    const float* bins = bank.transform(bank.is_real() ? real.data() : &from->re, scratch);
-    std::memcpy(static_cast<void*>(job.bins + k * job.n), bins, (bank.is_real() ? n / 2 + 1 : n) * sizeof(*from));
+  const auto n = static_cast<std::size_t>(job.n), lanes = bank.lanes(), numbers = std::size_t{bank.is_real() ? 1u : 2u},
+             n_bin = bank.is_real() ? n / 2 + 1 : n, batch = static_cast<std::size_t>(job.batch);
+  std::vector<float> together(numbers * n * lanes);
+  for (std::size_t first = 0; first < batch; first += lanes) {
+    const std::size_t many = std::min(lanes, batch - first);
+    std::fill(together.begin(), together.end(), 0.0f);
+    for (std::size_t lane = 0; lane < many; ++lane)
+      for (std::size_t t = 0; t < n; ++t)
+        std::memcpy(&together[numbers * (t * lanes + lane)], job.signal + (first + lane) * n + t, 4 * numbers);
+    const float* bins = bank.transform(together.data(), scratch);
+    for (std::size_t lane = 0; lane < many; ++lane)
+      for (std::size_t k = 0; k < n_bin; ++k)
+        job.bins[(first + lane) * n + k] = {bins[2 * (k * lanes + lane)], bins[2 * (k * lanes + lane) + 1]};
   }
 }
 

@@ -39,6 +39,7 @@ def measure_correlator(
     *,
     strategy: str = "automatic",
     threads: int | None = None,
+    device: str = "none",
     seconds: float = 2.0,
 ) -> dict:
     """Time one channel of 4096 random samples for about so many seconds; the fastest evaluation counts.
@@ -49,36 +50,46 @@ def measure_correlator(
     width = BYTES_OF_FORMATS.get(format, 1)
     codes = rng.integers(0, 256, (_SAMPLES, 1, n_input, width), np.uint8).view(f"<u{width}")[..., 0]
     part, options = codes[:_CHECKED], {"format": format, "integration": _CHECKED, "threads": threads}
-    if not (correlate(part, strategy=strategy, **options) == correlate(part, strategy="pairs", **options)).all():
+    found = correlate(part, strategy=strategy, device=device, **options)
+    if not (found == correlate(part, strategy="pairs", **options)).all():
         raise WrongAnswerError(f"{format}, {n_input} inputs: wrong products, so there is no speed")
     with tempfile.NamedTemporaryFile() as file:
         codes.tofile(file)
         file.flush()
-        wall_s, processor_s = _best(file.name, format, n_input, strategy, threads, seconds)
+        wall_s, processor_s = _best(
+            file.name, format, n_input, strategy, seconds, {"threads": threads, "device": device}
+        )
     operations = 4.0 * n_input * (n_input + 1) * _SAMPLES
     return {
         "format": format,
         "inputs": n_input,
         "samples": _SAMPLES,
         "strategy": strategy,
+        "device": device,
         "operations_per_second": operations / wall_s,
         "operations_per_processor_second": operations / processor_s,
         "channel_samples_per_second": _SAMPLES / wall_s,
     }
 
 
-def _best(path: str, format: str, n_input: int, strategy: str, threads: int | None, seconds: float):
+def _best(path: str, format: str, n_input: int, strategy: str, seconds: float, where: dict):
     """Wall and processor time of the evaluation that took least of the latter."""
     ns = NodeScope()
     ns.voltages << Voltages(source=path, format=format, n_input=n_input)
     ns.V << Correlate(ns.voltages, integration=_SAMPLES, strategy=strategy)
-    forest = Forest(ns, threads=threads, device="none")
+    forest = Forest(ns, **where)
     cells = Cells([_SAMPLES / 2], [1.0], time_width_s=float(_SAMPLES), freq_width_hz=1.0)
     return _fastest(forest, ns.V, cells, seconds)
 
 
 def measure_chain(
-    *, n_input: int = 64, n_channel: int = 128, taps: int = 1, threads: int | None = None, seconds: float = 4.0
+    *,
+    n_input: int = 64,
+    n_channel: int = 128,
+    taps: int = 1,
+    threads: int | None = None,
+    device: str = "none",
+    seconds: float = 4.0,
 ) -> dict:
     """Time channeliser and products together: the MWA-32T's 1.28 MHz of complex samples of 5 bits, read from a file.
 
@@ -98,7 +109,7 @@ def measure_chain(
         ns.V << Correlate(ns.channels, integration=n_sample // n_channel)
         data_s = n_sample / rate_hz
         cells = Cells([data_s / 2], np.arange(1.0, n_channel + 1), time_width_s=data_s, freq_width_hz=1.0)
-        forest = Forest(ns, threads=threads, device="none")
+        forest = Forest(ns, threads=threads, device=device)
         if taps == 1:
             _check_chain(forest.evaluate(ns.V, cells)[:, 0], levels, n_channel)
         wall_s, processor_s = _fastest(forest, ns.V, cells, seconds)
@@ -106,6 +117,7 @@ def measure_chain(
         "inputs": n_input,
         "channels": n_channel,
         "taps": taps,
+        "device": device,
         "data_seconds": data_s,
         "times_real_time": data_s / wall_s,
         "times_real_time_per_core": data_s / processor_s,

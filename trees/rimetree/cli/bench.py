@@ -222,9 +222,10 @@ def tune(devices, seconds) -> None:
     "--seconds", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Time per case, about."
 )
 @click.option("--chain", is_flag=True, help="Instead, channeliser and products of the MWA-32T against real time.")
+@click.option("--device", default="none", show_default=True, help="E.g. cuda:0; samples go there from a file.")
 @threads_option
 @click.option("--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with device and date.")
-def correlate(inputs, formats, strategy, seconds, chain, threads, json_file) -> None:
+def correlate(inputs, formats, strategy, seconds, chain, device, threads, json_file) -> None:
     """Products of voltages by the Correlate node: useful operations per second, reading and unpacking included.
 
     \b
@@ -244,13 +245,15 @@ def correlate(inputs, formats, strategy, seconds, chain, threads, json_file) -> 
     record = bench.new_correlator_record(threads, seconds)
     click.echo(f"{record['date']}  {record['machine']['processor']}, threads: {record['machine']['threads']}")
     if chain:
-        _chain(record, threads, seconds)
+        _chain(record, seconds, threads, device)
         formats = ()
     else:
         click.echo(f"{'format':<16}{'inputs':>8}{'op/s':>12}{'per core':>12}{'samples/s':>12}")
     for name in formats:
         for n_input in inputs:
-            case = bench.measure_correlator(name, n_input, strategy=strategy, threads=threads, seconds=seconds)
+            case = bench.measure_correlator(
+                name, n_input, strategy=strategy, threads=threads, device=device, seconds=seconds
+            )
             record["cases"].append(case)
             click.echo(
                 f"{name:<16}{n_input:>8}{case['operations_per_second']:>12.3g}"
@@ -261,12 +264,12 @@ def correlate(inputs, formats, strategy, seconds, chain, threads, json_file) -> 
         log(f"wrote {json_file}")
 
 
-def _chain(record: dict, threads: int | None, seconds: float) -> None:
+def _chain(record: dict, seconds: float, threads: int | None, device: str) -> None:
     from rimetree import bench
 
     click.echo(f"{'taps':<8}{'real time':>12}{'per core':>12}{'bytes/s':>12}")
     for taps in (1, 4):
-        case = bench.measure_chain(taps=taps, threads=threads, seconds=seconds)
+        case = bench.measure_chain(taps=taps, threads=threads, device=device, seconds=seconds)
         record["cases"].append(case)
         click.echo(
             f"{taps:<8}{case['times_real_time']:>11.3g}x{case['times_real_time_per_core']:>11.3g}x"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import click
 
@@ -60,60 +61,146 @@ def chosen_recording(format: str, layout: str, order: str | None, start: str, sa
     return array, order, parse_utc(start), rate, freq or array.band_centre_hz
 
 
+def channel_options(function):
+    """What becomes of the samples: channels, rounding, integrations."""
+    for option in reversed(
+        [
+            click.option(
+                "--feeds", type=click.IntRange(1, 2), default=2, show_default=True, help="Inputs of an antenna."
+            ),
+            click.option(
+                "--file-channels",
+                type=click.IntRange(min=1),
+                default=1,
+                show_default=True,
+                help="That FILE has already.",
+            ),
+            click.option(
+                "--channels",
+                type=click.IntRange(min=0),
+                help="To make; 0: none are made. Default: 128, or 0 where FILE has several.",
+            ),
+            click.option(
+                "--taps",
+                type=click.IntRange(min=1),
+                default=1,
+                show_default=True,
+                help="More than 1: a polyphase filter bank.",
+            ),
+            click.option(
+                "--window",
+                type=click.Choice(["rectangular", "hann", "hamming"]),
+                help="Default: hann with several taps, else rectangular.",
+            ),
+            click.option(
+                "--channel-format",
+                type=click.Choice(FORMATS[:-1]),
+                default="int8",
+                show_default=True,
+                help="What channels are rounded to.",
+            ),
+            click.option(
+                "--gain",
+                type=click.FloatRange(min=0, min_open=True),
+                help="Of rounding; default: 4 for 4 and 5 bits, else 1.",
+            ),
+            click.option(
+                "--integration",
+                type=DURATION,
+                default="1s",
+                show_default=True,
+                help="Time slot; the nearest that fits.",
+            ),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def stream_options(function):
+    """How long a stream lasts, and what happens where samples are missing."""
+    for option in reversed(
+        [
+            click.option(
+                "--lost",
+                type=click.Choice(["error", "mask"]),
+                default="error",
+                show_default=True,
+                help="Missing groups.",
+            ),
+            click.option("--duration", type=DURATION, help="Of a stream: s, min; a bare number: seconds."),
+            click.option(
+                "--timeout",
+                type=DURATION,
+                default="10s",
+                show_default=True,
+                help="For how long a stream is waited for.",
+            ),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
 @click.command("correlate")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @recording_options
 @click.option("-o", "--out", required=True, type=click.Path(), help="Measurement Set to create.")
 @click.option("--overwrite", is_flag=True, help="Replace a Measurement Set that exists.")
-@click.option("--feeds", type=click.IntRange(1, 2), default=2, show_default=True, help="Inputs of each antenna.")
-@click.option(
-    "--file-channels", type=click.IntRange(min=1), default=1, show_default=True, help="That FILE has already."
-)
-@click.option(
-    "--channels",
-    type=click.IntRange(min=0),
-    help="To make; 0: none are made. Default: 128, or 0 where FILE has several.",
-)
-@click.option(
-    "--taps", type=click.IntRange(min=1), default=1, show_default=True, help="More than 1: a polyphase filter bank."
-)
-@click.option(
-    "--window", type=click.Choice(["rectangular", "hann", "hamming"]), help="Default: hann with several taps."
-)
-@click.option(
-    "--channel-format",
-    type=click.Choice(FORMATS[:-1]),
-    default="int8",
-    show_default=True,
-    help="What channels are rounded to.",
-)
-@click.option(
-    "--gain", type=click.FloatRange(min=0, min_open=True), help="Of rounding; default: 4 for 4 and 5 bits, else 1."
-)
-@click.option("--integration", type=DURATION, default="1s", show_default=True, help="Time slot; the nearest that fits.")
-@click.option(
-    "--lost", type=click.Choice(["error", "mask"]), default="error", show_default=True, help="Missing groups."
-)
-@click.option("--duration", type=DURATION, help="Of a stream: s, min; a bare number: seconds.")
-@click.option("--timeout", type=DURATION, default="10s", show_default=True, help="For how long a stream is waited for.")
+@channel_options
+@stream_options
 @click.option("--drift", is_flag=True, help="Do not follow the phase centre: leave the phases as they were measured.")
 @click.option("--realtime", is_flag=True, help="Also say how much faster than real time it was.")
+@click.option("--device", default="none", show_default=True, help="E.g. cuda:0 or auto; changes no product by a bit.")
 @threads_option
-def command(
-    files, format, layout, order, phase_centre, start, sample_rate, freq, out, overwrite, feeds, file_channels,
-    channels, taps, window, channel_format, gain, integration, lost, duration, timeout, drift, realtime, threads,
-):  # fmt: skip
+def command(files, out, overwrite, phase_centre, integration, drift, realtime, device, threads, **given):
     """Correlate voltages in FILE... into a new Measurement Set.
 
     Inputs are those of the layout's antennas, feed by feed. Of order "groups" there is a FILE for each receiver, whose
     counters are checked: what is missing is an error that names it, or masked with --lost mask. Instead of a FILE there
     may be a stream on this machine, tcp://HOST:PORT, udp://HOST:PORT or shm://PATH, and its --duration: what is lost or
-    late is masked. DATA are in squares of
-    the least significant bit of FILE; calibrate finds their scale with the gains. WEIGHT_SPECTRUM comes from how many
-    samples each visibility is of, and from the autocorrelations. Interrupted, the set is readable.
+    late is masked. DATA are in squares of the least significant bit of FILE; calibrate finds their scale with the
+    gains. WEIGHT_SPECTRUM comes from how many samples each visibility is of, and from the autocorrelations.
+    Interrupted, the set is readable.
     """
     import rimetree as rt
-    from rimetree.voltage_trees import Recording, voltage_tree
+    from rimetree.voltage_trees import voltage_tree
+
+    array, recording = _recording(files, **given)
+    slots = _slots(recording, integration)
+    baselines = [(p, q) for p in range(len(array)) for q in range(p, len(array))]
+    feeds = given["feeds"]
+    scope = voltage_tree(recording, integration=slots.samples, baselines=baselines, feeds=feeds, follow=not drift)
+    forest = rt.Forest(scope, threads=threads, device=device)
+    if not recording.is_stream:
+        _try_first_slot(forest, scope, recording, slots.length_s)
+    made = rt.ms.create(
+        out,
+        array,
+        phase_centre_rad=phase_centre,
+        duration_s=(slots.n + 0.5) * slots.length_s,
+        integration_s=slots.length_s,
+        start_mjd_s=recording.start_mjd_s,
+        bands=recording.band(),
+        correlations=None if feeds == 2 else ("XX" if array.feed == "linear" else "RR"),
+        autocorrelations=True,
+        weight_spectrum=True,
+        overwrite=overwrite,
+    )
+    log(
+        f"{len(files)} file(s), {slots.n} integrations of {slots.length_s:g} s from "
+        f"{utc_text(recording.start_mjd_s)} UTC, {recording.n_input} inputs, {recording.n_channel} channels; "
+        f"created {made.path}"
+    )
+    _run(forest, out, slots.n * slots.length_s, realtime)
+
+
+def _recording(
+    files, *, format, layout, order, start, sample_rate, freq, feeds, file_channels, channels, taps, window,
+    channel_format, gain, lost, duration, timeout,
+):  # fmt: skip
+    """The layout's telescope, and how its voltages were recorded and what is to become of them."""
+    from rimetree.voltage_trees import Recording
 
     if order is None and any("://" in file for file in files):
         order = "time,channel,input"
@@ -122,7 +209,7 @@ def command(
         raise click.UsageError(f"several files are of order groups, one for each receiver; this is {order}")
     if channels is None:
         channels = 128 if file_channels == 1 else 0
-    recording = Recording(
+    return array, Recording(
         files=files,
         format=format,
         n_input=feeds * len(array),
@@ -140,35 +227,24 @@ def command(
         timeout_s=timeout,
         gain=gain or (1.0 if format in ("int8", "real8") else 4.0),
     )
-    samples = recording.integration(integration)
-    slot_s = samples / recording.channel_rate_hz
-    n_slot = recording.n_sample() // samples
-    if n_slot < 1:
+
+
+class _Slots(NamedTuple):
+    """Time slots of a set: samples of a channel in each, how long one is, and how many."""
+
+    samples: int
+    length_s: float
+    n: int
+
+
+def _slots(recording, integration_s: float) -> _Slots:
+    samples = recording.integration(integration_s)
+    length_s = samples / recording.channel_rate_hz
+    n = recording.n_sample() // samples
+    if n < 1:
         held_s = recording.n_sample() / recording.channel_rate_hz
-        raise Failed(f"{files[0]} holds {held_s:g} s, less than an integration of {slot_s:g} s")
-    baselines = [(p, q) for p in range(len(array)) for q in range(p, len(array))]
-    scope = voltage_tree(recording, integration=samples, baselines=baselines, feeds=feeds, follow=not drift)
-    forest = rt.Forest(scope, threads=threads, device="none")
-    if not recording.is_stream:
-        _try_first_slot(forest, scope, recording, slot_s)
-    made = rt.ms.create(
-        out,
-        array,
-        phase_centre_rad=phase_centre,
-        duration_s=(n_slot + 0.5) * slot_s,
-        integration_s=slot_s,
-        start_mjd_s=start_mjd_s,
-        bands=recording.band(),
-        correlations=None if feeds == 2 else ("XX" if array.feed == "linear" else "RR"),
-        autocorrelations=True,
-        weight_spectrum=True,
-        overwrite=overwrite,
-    )
-    log(
-        f"{len(files)} file(s), {n_slot} integrations of {slot_s:g} s from {utc_text(start_mjd_s)} UTC, "
-        f"{recording.n_input} inputs, {recording.n_channel} channels; created {made.path}"
-    )
-    _run(forest, out, n_slot * slot_s, realtime)
+        raise Failed(f"{recording.files[0]} holds {held_s:g} s, less than an integration of {length_s:g} s")
+    return _Slots(samples, length_s, n)
 
 
 def _try_first_slot(forest, scope, recording, slot_s: float) -> None:
