@@ -232,6 +232,10 @@ class _Job:
         self._memory_bytes = int(memory) if memory else None
         self._scope, self._uses = None, []
         if options["subtract"] is None:
+            # No tree runs then, but what is asked for and is not there is a mistake all the same.
+            nothing = rt.NodeScope()
+            nothing.none << rt.Constant(0.0)
+            self._forest(nothing)
             calibration.check_correction(group, solutions, options["direction"])
             self._uses.append(calibration.JonesUse(solutions, options["direction"], options["interpolation"]))
         else:
@@ -257,11 +261,11 @@ class _Job:
             return self._after
         return self._before.after(calibration.count_new_flags(self.group, []))
 
-    def _forest(self):
+    def _forest(self, scope):
         import rimetree as rt
 
         how = {"threads": self._resources["threads"], "memory_bytes": self._memory_bytes}
-        return rt.Forest(self._scope, device=self._resources["device"], **how)
+        return rt.Forest(scope, device=self._resources["device"], **how)
 
     def memory_text(self) -> str:
         from rimetree import calibration
@@ -271,7 +275,7 @@ class _Job:
 
         slots = self._resources["time_slots"]
         if self._scope is not None:
-            return memory_text(self._forest(), self.group, slots)
+            return memory_text(self._forest(self._scope), self.group, slots)
         column = self._options["data_column"]
         size = calibration.correction_bytes(self.group, column, self._memory_bytes, slots)
         return f"data that are in memory at a time take at most {size_text(size)}"
@@ -281,7 +285,7 @@ class _Job:
 
         options["time_slots"] = self._resources["time_slots"]
         if self._scope is not None:
-            return self._forest().run(self.group.path, **options, **self._accuracy, **self.group.selection)
+            return self._forest(self._scope).run(self.group.path, **options, **self._accuracy, **self.group.selection)
         same = {key: self._options[key] for key in ("direction", "interpolation", "data_column", "column")}
         how = {"threads": self._resources["threads"], "memory_bytes": self._memory_bytes}
         report, self._after = calibration.correct(self.group, self._solutions, **same, **how, **options)
