@@ -337,3 +337,13 @@ def test_a_phase_between_feeds_that_changes_in_time(solved):
     options = CalibrationOptions(overwrite=True)
     without = calibration.calibrate(report.path, SKY, parse_terms([terms[0], terms[2]]), out, options)
     assert without.noise_ratio > 3
+
+
+def test_a_full_matrix_around_gains(solved):
+    """On an unpolarised sky: of the reference antenna only that is held which gains inside can take up."""
+    rng = np.random.default_rng(8)
+    f, g = diagonal(gains(rng, 1, N_CHANNEL, phase=1)), diagonal(gains(rng, N_TIME, 1, phase=1))
+    f = f + 0.2 * (rng.normal(size=f.shape) + 1j * rng.normal(size=f.shape))
+    report, _, _ = solved(["F: full, 1chan", "G: diag, 1slot"], lambda antenna: f[antenna] @ g[antenna])
+    assert report.converged == 1 and report.normalised == ["F"] and not report.flagged
+    assert report.noise_ratio == pytest.approx(1, abs=0.02)

@@ -66,7 +66,11 @@ def held_parameters(
     if kind == "full":
         # With one B for all sources, B = C C^H with a lower triangle C of real diagonal, and J C can be turned into
         # such a triangle; so can J then. (U is no unitary matrix if B is no multiple of the unit matrix.)
-        if polarisation.uniform:
+        # What turns it would have to turn what stands inside it as well.
+        inside = _inside(term, terms)
+        if any(not other.kind.diagonal for other in inside):
+            return {("im", "00")}
+        if polarisation.uniform and all(other.elements == ("",) for other in inside):
             return {("im", "00"), ("im", "11"), ("re", "01"), ("im", "01")}
         return {("im", "00")} if one_phase else {("im", "00"), ("im", "11")}
     if kind == "leakage":
@@ -78,6 +82,13 @@ def held_parameters(
     if kind in ("rotation", "faraday") and polarisation.hands == "none":
         return {("rotation" if kind == "rotation" else "rotationmeasure", "")}
     return set()
+
+
+def _inside(term: Term, terms: Sequence[Term]) -> list[Term]:
+    """Terms that stand further inside."""
+    place = next((k for k, other in enumerate(terms) if other.name == term.name), len(terms))
+    behind = [other for other in terms[place + 1 :] if other.per == term.per]
+    return behind + ([other for other in terms if other.per is not None] if term.per is None else [])
 
 
 def _held_with_two_sides(kind: str, elements: Sequence[str], polarisation: Polarisation) -> set[tuple[str, str]]:
