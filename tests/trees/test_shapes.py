@@ -172,7 +172,7 @@ def test_shapes_with_and_without_the_number_of_a_profile_are_one_sum():
     expected = rt.Forest(ns, as_written=True).evaluate(ns.V, cells)
     assert np.abs(forest.evaluate(ns.V, cells) - expected).max() < 1e-12 * np.abs(expected).max()
     notes = " ".join(str(note) for note in forest.notes())
-    assert "6 sources" in notes, notes
+    assert "PSV: 6 sources" in notes, notes
 
 
 def test_a_profile_that_there_is_not_is_refused_by_name():
