@@ -30,8 +30,8 @@ class Parm final : public Node, public UnknownsHolder {
   explicit Parm(const State& state) : Node(state), tiles_(state) {
     for (const char* scale : {"time_scale_s", "freq_scale_hz"})
       if (!(state.real(scale) != 0)) throw StateError("state field \"" + std::string(scale) + "\" must not be 0");
-    if (const auto rank = state.integer("normalised"); rank < 0 || rank > kMaxRank)
-      throw StateError("state field \"normalised\" is " + std::to_string(rank) + ", expected 0 to " +
+    if (const auto rank = state.integer("normalised"); rank < -1 || rank > kMaxRank)
+      throw StateError("state field \"normalised\" is " + std::to_string(rank) + ", expected -1 to " +
                        std::to_string(kMaxRank));
     ParmLimits(state, tiles_);  // finds what is wrong with them
   }
@@ -85,7 +85,8 @@ class Parm final : public Node, public UnknownsHolder {
                  .default_value = std::int64_t{0},
                  .doc = "where data tell only the product of Parms, as of two Jones terms of an antenna: of those with "
                         "the highest number here the mean amplitude over the solution tiles becomes 1 and the mean "
-                        "phase 0 (weighted with the amplitude), and the others take up the rest; 0: never",
+                        "phase 0 (weighted with the amplitude), and the others take up the rest; 0: never; -1: only "
+                        "the sum over the tiles is held, at what it is, for what is open after all others",
                  .per_node = true}}};
   }
 

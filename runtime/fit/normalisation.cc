@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -180,9 +181,50 @@ class Datum {
   VectorXd amplitude_, weight_, phase_, stretches_;
 };
 
+/// What combinations of steps (columns of the basis) do to the sums of series that are held: [sum, column]. The sums
+/// are those of real and imaginary parts; `unknowns`: of each sum.
+MatrixXd changes_of_sums(const std::vector<Number>& numbers, const std::vector<std::vector<double>>& open,
+                         const MatrixXd& basis, std::vector<std::vector<std::uint32_t>>& unknowns) {
+  std::map<std::pair<std::uint32_t, bool>, std::vector<std::uint32_t>> sums;
+  for (const Number& number : numbers) {
+    if (number.rank >= 0) continue;
+    sums[{number.series, false}].push_back(number.re);
+    if (number.im >= 0) sums[{number.series, true}].push_back(static_cast<std::uint32_t>(number.im));
+  }
+  MatrixXd changes = MatrixXd::Zero(static_cast<Index>(sums.size()), static_cast<Index>(open.size()));
+  for (const auto& [series, of] : sums) {
+    const auto row = static_cast<Index>(unknowns.size());
+    for (std::size_t j = 0; j < open.size(); ++j)
+      for (const std::uint32_t u : of) changes(row, static_cast<Index>(j)) += open[j][u];
+    unknowns.push_back(of);
+  }
+  return changes * basis;
+}
+
+/// Conditions that hold the sums, as far as steps that are still open change them.
+void hold_sums(const std::vector<Number>& numbers, const std::vector<std::vector<double>>& open, const MatrixXd& basis,
+               Normalised& result) {
+  std::vector<std::vector<std::uint32_t>> unknowns;
+  const MatrixXd changes = changes_of_sums(numbers, open, basis, unknowns);
+  if (changes.rows() == 0 || changes.cols() == 0 || !changes.allFinite()) return;
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(changes.transpose() * changes);
+  const double largest = eigen.eigenvalues()[changes.cols() - 1];
+  for (Index j = 0; j < changes.cols(); ++j) {
+    if (!(eigen.eigenvalues()[j] > kSeen * largest)) continue;
+    const VectorXd coefficients = changes * eigen.eigenvectors().col(j);
+    Combination condition;
+    for (std::size_t sum = 0; sum < unknowns.size(); ++sum)
+      for (const std::uint32_t u : unknowns[sum]) condition.emplace_back(u, coefficients[static_cast<Index>(sum)]);
+    result.conditions.push_back(std::move(condition));
+  }
+  for (const std::vector<std::uint32_t>& of : unknowns)
+    result.normalised.insert(result.normalised.end(), of.begin(), of.end());
+}
+
 }  // namespace
 
-Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const std::vector<std::vector<double>>& open) {
+Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const std::vector<std::vector<double>>& open,
+                     const std::vector<std::vector<double>>& every) {
   Normalised result;
   std::erase_if(numbers, [&](const Number& number) { return !Steps::usable(number, x); });
   Steps steps(x, numbers, open);
@@ -213,6 +255,12 @@ Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const s
       if (numbers[k].im >= 0) result.normalised.push_back(static_cast<std::uint32_t>(numbers[k].im));
     }
     basis = (basis * eigen.eigenvectors().leftCols(unseen)).eval();
+  }
+  if (ranks.empty() && !every.empty()) {
+    const auto n = static_cast<Index>(every.size());
+    hold_sums(numbers, every, MatrixXd::Identity(n, n), result);
+  } else if (basis.cols() > 0) {
+    hold_sums(numbers, open, basis, result);
   }
   result.x = std::move(x);
   return result;

@@ -16,7 +16,8 @@ struct Number {
   std::uint32_t re = 0;   ///< the unknown, or that of the real part
   std::int64_t im = -1;   ///< that of the imaginary part; -1: the number is real
   bool factor = false;    ///< it is a factor of products: steps are relative to it. Else it adds to a phase
-  std::int64_t rank = 0;  ///< normalised where anything is open, the highest rank first; 0: never
+  std::int64_t rank = 0;  ///< normalised where anything is open, the highest rank first; 0: never; -1: only held, at
+                          ///< the sum of its series as it is, by what is open after all others
   /// Numbers of one series are the same quantity in tiles of row and column; phases are unwrapped along both.
   std::uint32_t series = 0, row = 0, column = 0;
 };
@@ -27,8 +28,10 @@ struct Normalised {
   std::vector<std::uint32_t> normalised;  ///< unknowns that are held by it
 };
 
-/// `x`: unknowns; `open`: steps at x that change no product of numbers. Numbers of zero keep their value.
-Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const std::vector<std::vector<double>>& open);
+/// `x`: unknowns; `open`: steps at x that change no product of numbers. Numbers of zero keep their value. `every`: all
+/// steps that data leave open, with those that turn all products alike; sums of series are held for these.
+Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const std::vector<std::vector<double>>& open,
+                     const std::vector<std::vector<double>>& every = {});
 
 /// Combinations of steps whose squared change is not above `none`; `changes` [step, step]: of any two
 /// steps the product of their changes.

@@ -55,7 +55,7 @@ std::vector<std::vector<double>> without_change(const OpenSteps& open) {
 Convention::Convention(const Forest& forest, const Problem& problem) : problem_(problem), numbers_(problem.n_group()) {
   std::vector<std::int64_t> ranks;
   for (const SolvableParm& parm : problem.parms) ranks.push_back(forest.node(parm.node).state().integer("normalised"));
-  any_ = std::any_of(ranks.begin(), ranks.end(), [](std::int64_t rank) { return rank > 0; });
+  any_ = std::any_of(ranks.begin(), ranks.end(), [](std::int64_t rank) { return rank != 0; });
   if (!any_) return;
   const std::vector<Part> parts = parts_of(forest, problem);
   for (std::size_t p = 0; p < problem.parms.size(); ++p) {
@@ -96,7 +96,7 @@ bool Convention::apply(const EquationSource& source, std::vector<Outcome>& outco
     for (const std::uint32_t u : problem_.group(g)) x.push_back(values[u]);
     std::vector<fit::Number> numbers = numbers_[g];
     std::erase_if(numbers, [&](const fit::Number& number) { return !(outcomes[g].equations.diagonal(number.re) > 0); });
-    fit::Normalised found = fit::normalise(std::move(x), std::move(numbers), steps);
+    fit::Normalised found = fit::normalise(std::move(x), std::move(numbers), steps, open[g].steps);
     if (found.conditions.empty()) continue;
     for (std::size_t k = 0; k < found.x.size(); ++k) values[problem_.group(g)[k]] = found.x[k];
     outcomes[g].conditions = std::move(found.conditions);

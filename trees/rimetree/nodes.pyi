@@ -877,7 +877,8 @@ def Parm(
         normalised (int, default 0)
             where data tell only the product of Parms, as of two Jones terms of an antenna: of those
             with the highest number here the mean amplitude over the solution tiles becomes 1 and the
-            mean phase 0 (weighted with the amplitude), and the others take up the rest; 0: never
+            mean phase 0 (weighted with the amplitude), and the others take up the rest; 0: never; -1:
+            only the sum over the tiles is held, at what it is, for what is open after all others
 
     Result: scalar, real, unit of the value
 

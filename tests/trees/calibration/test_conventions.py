@@ -276,15 +276,6 @@ def test_a_fit_that_creeps_is_not_taken_for_one_that_has_ended(solved):
     assert np.mean([found[name].flag.mean() for name in ("G", "dE")]) < 0.1
 
 
-def test_two_full_matrices_are_ambiguous(solved):
-    """Any matrix can go from one to the other: no convention is known, and nothing is flagged silently."""
-    rng = np.random.default_rng(9)
-    b, g = gains(rng, 1, N_CHANNEL), gains(rng, N_TIME, 1)
-    report, _, _ = solved(["F: full, 1slot", "H: full, 1chan"], lambda a: diagonal((b * g)[a]), sky=POLARISED)
-    assert not report.usable and set(report.flagged) == {"ambiguous"}
-    assert report.noise_ratio == pytest.approx(1, abs=0.02)
-
-
 def test_what_is_open_because_data_are_missing_is_flagged(tmp_path, observe):
     """One baseline alone: neither a convention nor anything else tells two gains from one product."""
     path, out = str(tmp_path / "two.ms"), tmp_path / "two.h5"
@@ -319,6 +310,39 @@ def test_what_is_open_because_data_are_missing_is_flagged(tmp_path, observe):
 )
 def test_which_term_can_do_all_that_another_can(one, other, whether):
     assert covers(*parse_terms([one, other])) == whether
+
+
+@pytest.mark.parametrize(
+    ("terms", "unit"), [(["F: full, 1chan", "H: full, 1slot"], "F"), (["H: full, 1slot", "F: full, 1chan"], "F")]
+)
+def test_two_full_matrices(solved, terms, unit):
+    """Any matrix may go from one to the other: the mean of the bandpass is the unit matrix, for each antenna."""
+    rng = np.random.default_rng(8)
+    f, h = (diagonal(gains(rng, *shape)) for shape in ((1, N_CHANNEL), (N_TIME, 1)))
+    f, h = (x + 0.2 * (rng.normal(size=x.shape) + 1j * rng.normal(size=x.shape)) for x in (f, h))
+    truth = f @ h if terms[0].startswith("F") else h @ f
+    report, found, out = solved(terms, lambda antenna: truth[antenna], POLARISED)
+    assert report.converged == report.solves == 1 and not report.flagged and report.normalised == [unit]
+    assert report.noise_ratio == pytest.approx(1, abs=0.02)
+    mean = found[unit].gain()[:, :, :, 0].mean(axis=(0, 1))
+    np.testing.assert_allclose(mean, np.broadcast_to(np.eye(2), mean.shape), atol=1e-6)
+    product = np.stack([found.jones(name, *axes(found))[0] for name in found[unit].antennas])
+    # One phase for all antennas is left open in each cell.
+    turn = np.einsum("atfij,atfij->tf", np.conj(truth), product)
+    product = product * np.conj(turn / np.abs(turn))[..., None, None]
+    assert np.abs(product - truth).max() < 0.3 and np.abs(product - truth).std() < 0.03
+    for term in found.terms:
+        errors = np.concatenate([table.ravel() for table in term.sigma.values()])
+        assert np.isfinite(errors).all() and (errors > 0).mean() > 0.9 and np.median(errors) < 0.1
+    with h5py.File(out) as file:
+        tables = [table for table in file["sol000"].values() if table.attrs.get("term", b"") == unit.encode()]
+        assert tables and all(b"mean of its matrices is the unit matrix" in one.attrs["convention"] for one in tables)
+
+
+def axes(solutions):
+    """Centres of all time slots and channels."""
+    times, frequencies = (term for term in sorted(solutions.terms, key=lambda term: -len(term.time_s)))
+    return times.time_s, frequencies.frequency_hz
 
 
 def test_a_phase_between_feeds_that_changes_in_time(solved):

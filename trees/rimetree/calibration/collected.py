@@ -107,7 +107,10 @@ def _counted(flags: np.ndarray) -> dict[str, int]:
 class Collected:
     """The solutions of one term over all chunks of a spectral window: tables to be filled."""
 
-    def __init__(self, term: Term, tree: SolveTree, antennas: dict[int, str], frequency: Axis):
+    def __init__(
+        self, term: Term, tree: SolveTree, antennas: dict[int, str], frequency: Axis, convention: str = NORMALISED
+    ):
+        self._convention = convention
         self._term = term
         self._antennas = list(antennas)
         self._axes = {
@@ -191,5 +194,5 @@ class Collected:
             flag=joined([part.flag for part in parts]),
             text=self._term.text,
             field_ids=joined(self._fields),
-            convention=NORMALISED if self._normalised else "",
+            convention=self._convention if self._normalised else "",
         )

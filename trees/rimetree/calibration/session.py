@@ -16,6 +16,7 @@ from .conventions import is_normalised_by, ranks
 from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data_weights import DataWeights
 from .errors import CalibrationError
+from .full_chains import FullPair, full_pairs, moved
 from .gauge import reference_antenna
 from .given_start import GivenStart
 from .grid import Chunk
@@ -234,6 +235,27 @@ class Session:
         term = next(term for term in self._terms if term.name == one.term)
         return is_normalised_by(term, one.element) and one.direction in (None, self.tree.brightest.get(term.per))
 
+    def _rank(self, one: Parameter, ranks: dict[str, int]) -> int:
+        """The state field `normalised` of a Parm."""
+        pairs = [pair for pair in full_pairs(self._terms, ranks) if one.term in (pair.outer, pair.inner)]
+        if pairs:
+            return -1 if any(pair.unit == one.term for pair in pairs) else 0
+        return ranks[one.term] if self._may_give_way(one) else 0
+
+    def _move(self, pair: FullPair, solved: SolveReport, chunk: Chunk) -> None:
+        """Has a term of full matrices that another one is multiplied with fulfil its convention."""
+        own = [one for one in self.tree.parameters if one.term in (pair.outer, pair.inner)]
+        tables = {name: _tables(parm) for name, parm in solved.parms.items()}
+        shapes = self._shapes(chunk)
+        values = {p.node: np.full(shapes[p.term], p.start) for p in own}
+        good = {p.node: np.full(shapes[p.term], p.node not in tables) for p in own}  # held ones are
+        for node in values.keys() & tables.keys():
+            values[node] = tables[node]["value"]
+            good[node] = np.isfinite(values[node]) & ((tables[node]["flag"] & SolutionFlag.NO_DATA) == 0)
+        axes = {name: (chunk.times[name], self.plan.frequencies[name]) for name in (pair.outer, pair.inner)}
+        for node, value in moved(pair, own, values, good, axes).items():
+            self.forest().set_state(node, value=np.ascontiguousarray(value[:, :, None, None]))
+
     def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
         """(times, frequencies) of the solutions of each term in a chunk."""
         frequencies = self.plan.frequencies
@@ -265,13 +287,16 @@ class Session:
                 time_edges_s=chunk.times[one.term].edges,
                 freq_edges_hz=self.plan.frequencies[one.term].edges,
                 value=np.ascontiguousarray(start[:, :, None, None]),
-                normalised=rank[one.term] if self._may_give_way(one) else 0,
+                normalised=self._rank(one, rank),
             )
         if self.tree.scale is not None:
             asked.add(self.tree.scale.name)
             self._set_scale(chunk, 1.0 if begin.scale is None else begin.scale)
         forest.set_state(self.tree.solver, parms=sorted(asked))
         solved = self._solved(data)
+        for pair in full_pairs(self._terms, rank) if solved is not None else []:
+            self._move(pair, solved, chunk)
+            solved = self._solved(data)
         for _ in range(_LOOKS if self._weights else 0):
             if solved is None or not self._look(chunk):
                 break

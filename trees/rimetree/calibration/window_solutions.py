@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from .collected import Collected
+from .conventions import NORMALISED
+from .full_chains import UNIT_MEAN, full_pairs
 from .grid import Chunk
 from .planning import CalibrationOptions
 from .reports import ChunkReport
@@ -29,7 +31,14 @@ class WindowSolutions:
         antennas = sorted({antenna for session in sessions for antenna in session.plan.group.antennas})
         self._names = {antenna: group.antenna_names[antenna] for antenna in antennas}
         frequencies = self._session.plan.frequencies
-        self._collected = [Collected(t, self._session.tree, self._names, frequencies[t.name]) for t in terms]
+        pairs = full_pairs(terms, dict.fromkeys(frequencies, 0))
+        full = {name for pair in pairs for name in (pair.outer, pair.inner)}
+        self._collected = [
+            Collected(
+                *(t, self._session.tree, self._names, frequencies[t.name]), UNIT_MEAN if t.name in full else NORMALISED
+            )
+            for t in terms
+        ]
         self.good = dict.fromkeys(self._names.values(), 0)
         self.all = dict.fromkeys(self._names.values(), 0)
         self._scales: list[float] = []
