@@ -53,6 +53,8 @@ class ForwardPass {
   bool holds_inputs(int node) const { return !held_.empty() && held_[static_cast<std::size_t>(node)]; }
   const Result* seen_by(const Node& node, int child);
   bool keeps(int node) const;
+  /// Whether nodes may be evaluated as parts of others.
+  bool fuses() const;
   void find_needed(std::span<const int> roots);
   void find_parts();
   void run_nodes(std::span<const int> nodes);

@@ -29,11 +29,15 @@ bool are_ok(std::span<const Result* const> results) {
 
 }  // namespace
 
+bool ForwardPass::fuses() const {
+  return state_.evaluated.fusion() != nullptr && !state_.placement.has_devices() && !request_.derivatives;
+}
+
 // A node is a part of its consumer's program if nobody else wants its result, now or later.
 void ForwardPass::find_parts() {
   has_parts_ = false;
+  if (!fuses()) return;
   Fusion* const fusion = state_.evaluated.fusion();
-  if (fusion == nullptr || state_.placement.has_devices() || request_.derivatives) return;
   part_of_.assign(forest_.size(), -1);
   std::vector<int> root(forest_.size(), -1), count(forest_.size(), 0);
   const auto takes_part = [&](int node) {
@@ -85,10 +89,7 @@ std::vector<int> ForwardPass::run_groups(std::span<const int> roots) {
     plain.push_back(node);
     alone.insert(alone.end(), run.group->members.begin(), run.group->members.end() - 1);
   }
-  if (!alone.empty()) {
-    for (const int node : plain) has_part_[node] = false;
-    run_one_by_one(alone);
-  }
+  if (!alone.empty()) run_one_by_one(alone);
   if (!runs.empty()) run_programs(nodes, runs);
   return plain;
 }

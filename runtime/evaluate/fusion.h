@@ -38,6 +38,9 @@ class Fusion {
   /// Whether a node's class and state let it be a part of a program.
   bool can_take_part(int node) const { return takes_part_[static_cast<std::size_t>(plan_.batch_of(node))]; }
 
+  /// By node: whether it is a part of its only consumer in evaluations of values, as far as the plan can tell.
+  std::vector<bool> expected_parts() const;
+
   /// Says of which consumer each node is a part; -1: of none. Groups are kept as long as that is the same.
   void set_parts(const std::vector<int>& parts);
   /// A node with its parts.

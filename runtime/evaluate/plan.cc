@@ -100,7 +100,11 @@ std::vector<int> Plan::below(std::span<const int> roots) const {
   return result;
 }
 
-std::uint64_t Plan::peak_bytes(std::span<const int> roots, const CellShape& cells) const {
+std::uint64_t Plan::peak_bytes(std::span<const int> roots, const CellShape& cells,
+                               const std::vector<bool>& unstored) const {
+  const auto bytes_of = [&](int node) {
+    return !unstored.empty() && unstored[static_cast<std::size_t>(node)] ? 0 : result_bytes(node, cells);
+  };
   const std::vector<int> nodes = below(roots);
   std::vector<int> consumers(forest_.size(), 0);
   for (const int node : nodes)
@@ -111,21 +115,21 @@ std::uint64_t Plan::peak_bytes(std::span<const int> roots, const CellShape& cell
   for (std::size_t begin = 0; begin < nodes.size();) {
     std::size_t end = begin;
     for (; end < nodes.size() && forest_.level(nodes[end]) == forest_.level(nodes[begin]); ++end)
-      alive += result_bytes(nodes[end], cells);
+      alive += bytes_of(nodes[end]);
     peak = std::max(peak, alive);
     for (std::size_t k = begin; k < end; ++k)
       for (const int child : forest_.children(nodes[k]))
-        if (child >= 0 && --consumers[child] == 0 && !keeps_[child]) alive -= result_bytes(child, cells);
+        if (child >= 0 && --consumers[child] == 0 && !keeps_[child]) alive -= bytes_of(child);
     begin = end;
   }
   return peak;
 }
 
-std::vector<std::vector<int>> Plan::waves(std::span<const int> roots, const CellShape& cells,
-                                          std::uint64_t budget) const {
+std::vector<std::vector<int>> Plan::waves(std::span<const int> roots, const CellShape& cells, std::uint64_t budget,
+                                          const std::vector<bool>& unstored) const {
   std::vector<std::vector<int>> result;
   if (roots.empty()) return result;
-  const std::uint64_t peak = peak_bytes(roots, cells);
+  const std::uint64_t peak = peak_bytes(roots, cells, unstored);
   if (peak <= budget || roots.size() == 1) {
     result.emplace_back(roots.begin(), roots.end());
     return result;
@@ -133,7 +137,7 @@ std::vector<std::vector<int>> Plan::waves(std::span<const int> roots, const Cell
   // Halving finds a size that fits in a few estimates; what the halves share is counted in both.
   const auto half = roots.size() / 2;
   for (const auto part : {roots.first(half), roots.subspan(half)})
-    for (auto& wave : waves(part, cells, budget)) result.push_back(std::move(wave));
+    for (auto& wave : waves(part, cells, budget, unstored)) result.push_back(std::move(wave));
   return result;
 }
 

@@ -39,10 +39,13 @@ class Plan {
   CellShape result_cells(int node, const CellShape& cells) const;
   /// Nodes below the roots, themselves included, in evaluation order: batch by batch.
   std::vector<int> below(std::span<const int> roots) const;
-  /// Expected largest sum of results alive when `roots` are evaluated level by level.
-  std::uint64_t peak_bytes(std::span<const int> roots, const CellShape& cells) const;
+  /// Expected largest sum of results alive when `roots` are evaluated level by level. `unstored` (by node): leave no
+  /// result.
+  std::uint64_t peak_bytes(std::span<const int> roots, const CellShape& cells,
+                           const std::vector<bool>& unstored = {}) const;
   /// Splits the roots, in their order, into groups whose peak stays under the budget as far as single roots allow.
-  std::vector<std::vector<int>> waves(std::span<const int> roots, const CellShape& cells, std::uint64_t budget) const;
+  std::vector<std::vector<int>> waves(std::span<const int> roots, const CellShape& cells, std::uint64_t budget,
+                                      const std::vector<bool>& unstored = {}) const;
 
  private:
   const Forest& forest_;

@@ -127,6 +127,31 @@ TEST(Fusion, WhatIsAskedForIsThere) {
                          *single.evaluator->evaluate(tree.request, std::vector<int>{n4})[0]);
 }
 
+TEST(Fusion, InAStepWhatIsAskedForIsThere) {
+  TestForest tree = chain(1, 300);
+  tree.parm("p", 0.7).node("y", "Multiply", {"x", "p"}).node("sine", "Sin", {"y"});
+  for (const bool fuse : {true, false}) {
+    Evaluator evaluator(Forest::build(tree.specs(), test::registry()),
+                        {.device = {"none", 0}, .as_written = true, .fuse = fuse});
+    const Forest& forest = evaluator.forest();
+    const auto results = evaluator.evaluate_step(tree.request, {forest.find("sine"), forest.find("y")});
+    EXPECT_EQ(results[0]->value.real()[7], std::sin(results[1]->value.real()[7]));
+  }
+}
+
+TEST(Fusion, WhatIsKeptBetweenEvaluationsIsNoPart) {
+  TestForest tree = chain(1, 300);
+  // y depends on the cells only, its consumer on a parameter as well.
+  tree.parm("p", 0.7).node("y", "Sin", {"x"}).node("z", "Multiply", {"y", "p"});
+  const Outcome fused = evaluated(tree.specs(), tree.request, {"z"}, true);
+  fused.evaluator->reset_timing();
+  fused.forest->set_state(fused.forest->find("p"), {{"value", 0.9}});
+  fused.evaluator->evaluate(tree.request, std::vector<int>{fused.forest->find("z")});
+  const TimingReport& timing = fused.evaluator->timing();
+  EXPECT_FALSE(timing.classes.contains("Sin") && timing.classes.at("Sin").evaluations > 0);
+  EXPECT_EQ(timing.classes.at("Multiply").evaluations, 1u);
+}
+
 TEST(Fusion, NodesWithSeveralConsumersAreEvaluatedOnce) {
   TestForest tree = chain(3, 300);
   tree.node("square", "Multiply", {"n2", "n2"}).node("sum", "Add", {"n2", "square"});
