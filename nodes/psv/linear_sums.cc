@@ -133,7 +133,7 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
     group_rows.add(layout, evaluation, n_times, targets.back().complex(), n_channel);
     if (input.with_jones)
       jones_operands.add([&](std::size_t k) -> const Vells& { return group[i].child(kFirstJones + k); });
-    if (!context.devices.empty()) add_ends(context.forest, evaluation.node, i == 0, ends);
+    if (input.with_jones || !context.devices.empty()) add_ends(context.forest, evaluation.node, i == 0, ends);
   }
   const JonesTerms jones = jones_operands.terms();
   const Rows& rows = group_rows.finish(layout);

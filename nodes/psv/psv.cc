@@ -344,7 +344,9 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   const bool all_times = layout_.has_rates && layout_.smear_time;
   outlook.n_row =
       n_node * static_cast<std::size_t>(all_times ? request.cells->shape()[Axis::time] : children[kUvw][Axis::time]);
+  outlook.n_baseline = n_node;
   outlook.n_pair = static_cast<int>(layout_.jones_elements.size() / 2);
+  outlook.matrices = std::count(layout_.jones_elements.begin(), layout_.jones_elements.end(), 4) > 0;
   for (std::size_t slot = kFirstJones; slot < children.size(); ++slot) outlook.jones_vary |= varies(slot);
   outlook.spectra = varies(kBrightness);
   outlook.smearing = layout_.has_rates;

@@ -22,6 +22,14 @@ struct Pair {
   V high, low;
 };
 
+/// a *= b, for complex numbers.
+template <class V>
+HWY_INLINE void multiply(V& ar, V& ai, V br, V bi) {
+  const V re = hn::MulSub(ar, br, hn::Mul(ai, bi));
+  ai = hn::MulAdd(ar, bi, hn::Mul(ai, br));
+  ar = re;
+}
+
 /// a + b exactly.
 template <class V>
 HWY_INLINE Pair<V> exact_sum(V a, V b) {

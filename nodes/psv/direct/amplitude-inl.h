@@ -82,11 +82,7 @@ HWY_INLINE void smear_tile(Smearing<V>& s, V (&a)[kTileChannels]) {
 template <class V, class T>
 HWY_INLINE V taper_argument(Profile profile, const Sky<T>& sky, std::size_t shape, const Run& run, V u, V v) {
   const hn::DFromV<V> d;
-  const V s = hn::Set(d, sky.sin_angle[shape]), c = hn::Set(d, sky.cos_angle[shape]);
-  const V along = hn::Mul(hn::Set(d, sky.major_rad[shape]), hn::MulAdd(u, s, hn::Mul(v, c)));
-  const V across = hn::Mul(hn::Set(d, sky.minor_rad[shape]), hn::MulSub(u, c, hn::Mul(v, s)));
-  const V e = hn::Mul(hn::Set(d, scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)),
-                      hn::MulAdd(along, along, hn::Mul(across, across)));
+  const V e = shape_argument(profile, sky, shape, u, v);
   if (!is_exponential(profile)) return e;
   // Beyond exp(-80) (exp(-30) in single precision) everywhere on the run nothing is left to lose, and the ratios of
   // neighbours would leave the range of the numbers.

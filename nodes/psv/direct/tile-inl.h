@@ -16,6 +16,7 @@
 
 #include "hwy/highway.h"
 #include "nodes/psv/layout.h"
+#include "nodes/psv/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv {
@@ -97,13 +98,6 @@ HWY_INLINE void keep_in_register([[maybe_unused]] V& v) {
 inline constexpr std::size_t kPlanePairs = kManyRegisters ? 4 : 2;
 template <int P>
 inline constexpr std::size_t kSmearedPairs = kPlanePairs / P;
-
-template <class V>
-HWY_INLINE void multiply(V& ar, V& ai, V br, V bi) {
-  const V re = hn::MulSub(ar, br, hn::Mul(ai, bi));
-  ai = hn::MulAdd(ar, bi, hn::Mul(ai, br));
-  ar = re;
-}
 
 /// One plane whose weights depend on the source only. The first call for a tile moves the phasors to its middle, and
 /// keeps them there for the others; where weights are one, a plane is all there is, and each call does so for itself.

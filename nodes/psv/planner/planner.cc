@@ -34,6 +34,11 @@ struct Costs {
   static constexpr double kSample = 0.12;                                 ///< per channel, cell of the kernel and grid
   static constexpr double kSetup = 34;                                    ///< per channel, once for all rows
   static constexpr double kWrite = 3.6;                                   ///< per row and channel
+  // The matrix product on the host, per source and cell.
+  static constexpr double kProduct = 0.033;                         ///< of two complex numbers, per pair of antennas
+  static constexpr double kTurn = 1.0;                              ///< the phasor of an antenna
+  static constexpr double kScalarSide = 1.0, kMatrixSide = 2.0;     ///< per end of a baseline
+  static constexpr double kSidesSmeared = 0.4, kSidesShaped = 1.0;  ///< per pair and factor
 };
 
 double vector_factor() { return 8.0 / double(std::clamp<std::size_t>(rows_per_block<double>(), 1, 8)); }
@@ -83,8 +88,26 @@ double delay_seconds(const DelayPlan& plan) {
   return 1e-9 * nanoseconds;
 }
 
+/// Products of complex numbers per pair and source.
+int products_of(const SidesShape& shape) {
+  if (!shape.right_matrix) return shape.n_sum();
+  return !shape.looks_diagonal ? 8 : shape.diagonal_brightness ? 2 : 4;
+}
+
+double sides_seconds(const Summed& of, const SidesShape& shape, const SidesWork& work) {
+  const bool smeared = of.rows.du != nullptr;
+  const double extended = double(of.sky.n_source - of.sky.n_point) / std::max(double(of.sky.n_source), 1.0);
+  const double factors = (smeared && of.rows.smear_time ? 1 : 0) + (smeared && of.rows.smear_frequency ? 1 : 0);
+  const double pair =
+      Costs::kProduct * products_of(shape) + Costs::kSidesSmeared * factors + Costs::kSidesShaped * extended;
+  const double end = shape.left_matrix || shape.right_matrix ? Costs::kMatrixSide : Costs::kScalarSide;
+  const double source = work.pair_cells * pair + work.end_cells * end + work.antenna_cells * Costs::kTurn;
+  return 1e-9 * (double(of.sky.n_source) * source * vector_factor() + Costs::kStore * work.pair_cells);
+}
+
 const char* name_of(MethodKind method) {
-  constexpr const char* kNames[] = {"direct in double precision", "direct in single precision", "delay method"};
+  constexpr const char* kNames[] = {"direct in double precision", "direct in single precision", "delay method",
+                                    "matrix product over sources"};
   return kNames[static_cast<int>(method)];
 }
 
@@ -115,8 +138,20 @@ std::string reason_of(const Candidate& chosen, const std::vector<Candidate>& all
   return reason;
 }
 
+/// The matrix product for all baselines of an array.
+Candidate expected_matrix(const Outlook& outlook, const Summed& of) {
+  if (outlook.n_pair == 0) return {MethodKind::kMatrix, 0, 0, "not possible, there are no Jones terms"};
+  SidesShape shape;
+  shape.left_matrix = shape.right_matrix = outlook.matrices;
+  const double n_antenna = 0.5 + std::sqrt(0.25 + 2 * double(outlook.n_baseline));
+  const double n_time = double(outlook.n_row) / double(std::max<std::size_t>(outlook.n_baseline, 1));
+  const double cells = n_time * double(of.channels.frequency_hz.size());
+  const SidesWork work{cells * double(outlook.n_baseline), cells * 2 * n_antenna, cells * n_antenna};
+  return {MethodKind::kMatrix, sides_seconds(of, shape, work), outlook.tolerance, ""};
+}
+
 /// The cheapest of the candidates. `delay` is the plan of the delay method, or says what is in its way.
-Choice choose(const Summed& of, double tolerance, double repeated, DelayPlan delay) {
+Choice choose(const Summed& of, double tolerance, double repeated, DelayPlan delay, const Candidate& matrix) {
   const auto& [sky, channels, rows, jones, owner, version, ends] = of;
   const double direct = direct_seconds(of, false) * repeated, single = direct_seconds(of, true) * repeated;
   const double n_channel = double(channels.frequency_hz.size());
@@ -125,7 +160,8 @@ Choice choose(const Summed& of, double tolerance, double repeated, DelayPlan del
       {MethodKind::kDirectDouble, direct, kDoubleBound, ""},
       {MethodKind::kDirectSingle, single, kSingleBound, tolerance < kSingleBound ? "not exact enough" : ""},
       {MethodKind::kDelay, delay_works ? delay_seconds(delay) * repeated + 1e-9 * Costs::kSetup * n_channel : 0,
-       delay.bound, delay_works ? "" : "not possible, " + delay.obstacle}};
+       delay.bound, delay_works ? "" : "not possible, " + delay.obstacle},
+      matrix};
   const Candidate* best = &all.front();
   for (const Candidate& candidate : all)
     if (candidate.obstacle.empty() && candidate.seconds < best->seconds) best = &candidate;
@@ -158,9 +194,17 @@ void check_tolerance(double tolerance) {
   throw Error(text);
 }
 
-Choice choose_method(const Summed& of, double tolerance) {
+Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
   check_tolerance(tolerance);
-  return choose(of, tolerance, 1, plan_delay(of, tolerance));
+  SidesPlan sides = sides_plan(of, tolerance, threads);
+  Candidate matrix{MethodKind::kMatrix, 0, sides.bound, ""};
+  if (sides.obstacle.empty())
+    matrix.seconds = sides_seconds(of, sides.shape, work_of(sides, of.channels));
+  else
+    matrix.obstacle = "not possible, " + sides.obstacle;
+  Choice choice = choose(of, tolerance, 1, plan_delay(of, tolerance), matrix);
+  if (choice.method == MethodKind::kMatrix) choice.sides = std::move(sides);
+  return choice;
 }
 
 Choice expected_choice(const Outlook& outlook, const Channels& channels) {
@@ -191,7 +235,8 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
   DelayPlan delay = plan_delay({sky, channels, rows, jones}, outlook.tolerance);
   sky.n_source = sky.n_point = delay.sky.n_source = delay.sky.n_point = outlook.n_source;
   sky.blocks = {{0, outlook.n_source, kPoint, false, sky.extent}};
-  return choose({sky, channels, rows, jones}, outlook.tolerance, double(outlook.n_row), std::move(delay));
+  const Summed of{sky, channels, rows, jones};
+  return choose(of, outlook.tolerance, double(outlook.n_row), std::move(delay), expected_matrix(outlook, of));
 }
 
 }  // namespace rimetree::psv

@@ -3,6 +3,8 @@
 //   direct, double     1e-12 of the total flux (kernel.h)
 //   direct, single     1e-6
 //   delay              what is asked for, down to 1e-12, on regular bands without Jones terms (delay.h)
+//   matrix product     what is asked for, down to 1e-12, with Jones terms where UVW are differences of antennas
+//                      (matrix/sides_plan.h)
 //
 // Costs are modelled from constants measured on one core, not measured anew, so that the same input gets the same
 // method and hence the same bits on every run.
@@ -12,11 +14,12 @@
 #include <string>
 
 #include "nodes/psv/delay/delay.h"
+#include "nodes/psv/matrix/sides_plan.h"
 #include "nodes/psv/summed.h"
 
 namespace rimetree::psv {
 
-enum class MethodKind : std::uint8_t { kDirectDouble, kDirectSingle, kDelay };
+enum class MethodKind : std::uint8_t { kDirectDouble, kDirectSingle, kDelay, kMatrix };
 
 struct Choice {
   MethodKind method = MethodKind::kDirectDouble;
@@ -25,6 +28,7 @@ struct Choice {
   double bound = 0;                ///< of the error, as a fraction of the total flux
   std::string reason;              ///< one sentence: what was chosen, and why not the others
   std::optional<DelayPlan> delay;  ///< of the delay method, to be finished before use
+  std::optional<SidesPlan> sides;  ///< of the matrix product
 };
 
 /// As notes say it.
@@ -34,12 +38,13 @@ std::string seconds_text(double seconds);
 void check_tolerance(double tolerance);
 
 /// Throws Error for a tolerance below kSmallestTolerance.
-Choice choose_method(const Summed& of, double tolerance);
+Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads);
 
 /// What is known before there are data.
 struct Outlook {
-  std::size_t n_source = 0, n_row = 0;
+  std::size_t n_source = 0, n_row = 0, n_baseline = 1;
   int n_pair = 0;           ///< of Jones terms
+  bool matrices = false;    ///< some of these are
   bool jones_vary = false;  ///< along the band
   bool spectra = false;     ///< that vary along the band
   bool smearing = false;

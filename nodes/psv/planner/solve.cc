@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "nodes/psv/matrix/sides_solve.h"
 #include "nodes/psv/planner/device_solve.h"
 #include "nodes/psv/planner/tuning.h"
 
@@ -139,6 +140,8 @@ void solve_rows(const RowsProblem& problem, Choice choice, ThreadPool& threads, 
   switch (choice.method) {
     case MethodKind::kDelay:
       return solve_by_delay(problem, *choice.delay, threads, cancellation);
+    case MethodKind::kMatrix:
+      return solve_by_sides(problem, *choice.sides, problem.output, threads, cancellation);
     case MethodKind::kDirectSingle:
       return solve_directly(problem, pack_sky<float>(problem.sky_input), threads, cancellation);
     case MethodKind::kDirectDouble:
@@ -166,7 +169,7 @@ DeviceTarget device_target(BatchContext& context, std::uint64_t owner, const Row
 void solve_group(BatchContext& context, const Node& node, const RowsProblem& problem, double tolerance,
                  DeviceTarget& target) {
   if (solve_group_on_devices(context, node, problem, tolerance, target.block ? &target : nullptr)) return;
-  Choice choice = choose_method(problem, tolerance);
+  Choice choice = choose_method(problem, tolerance, context.threads);
   context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   solve_rows(problem, std::move(choice), context.threads, context.cancellation);
 }

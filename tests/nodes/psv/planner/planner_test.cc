@@ -96,7 +96,8 @@ TEST(PsvPlanner, WhatIsChosenMeetsTheTolerance) {
         const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), n_channel);
         const psv::Rows rows = c.psv_rows();
         const psv::JonesTerms jones;
-        const psv::Choice choice = psv::choose_method({sky, channels, rows, jones}, tolerance);
+        ThreadPool one(1);
+        const psv::Choice choice = psv::choose_method({sky, channels, rows, jones}, tolerance, one);
         EXPECT_LE(choice.bound, tolerance);
         delayed += choice.method == MethodKind::kDelay;
         std::vector<std::vector<Complex<double>>> results;

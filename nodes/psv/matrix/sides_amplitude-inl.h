@@ -1,0 +1,108 @@
+// What depends on a baseline and a source together: time and bandwidth smearing and the tapers of shapes, as one real
+// factor per source and cell. Included once per instruction set.
+#if defined(RIMETREE_NODES_PSV_MATRIX_SIDES_AMPLITUDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_MATRIX_SIDES_AMPLITUDE_INL_H_
+#undef RIMETREE_NODES_PSV_MATRIX_SIDES_AMPLITUDE_INL_H_
+#else
+#define RIMETREE_NODES_PSV_MATRIX_SIDES_AMPLITUDE_INL_H_
+#endif
+
+#include "nodes/psv/matrix/sides_fill-inl.h"
+#include "nodes/psv/profiles-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Terms of the sincs' series that are left out.
+inline constexpr double kSincError = 2e-17;
+
+/// Sources of one profile.
+struct SideBlock {
+  std::size_t begin, count;
+  Profile profile;
+};
+
+/// A vector of places, each scaled as what it is for needs.
+struct CellPlaces {
+  SideVector u, v, w;
+};
+
+/// f(row) and by(lane) of the rows that a pair of ends has at the cells; zero where there is none.
+template <class F>
+HWY_INLINE SideVector of_rows(const std::int32_t* row, const F& f) {
+  return vector_of([&](std::size_t i) { return row[i] >= 0 ? f(static_cast<std::size_t>(row[i]), i) : 0.0; });
+}
+
+/// to[source] = or *= sinc(u l + v m + w n).
+template <int kTerms, bool kFirst>
+HWY_NOINLINE void smear(const Sky<double>& sky, const SideBlock& block, const CellPlaces& at, double* HWY_RESTRICT to) {
+  const SideTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t s = block.begin; s < block.begin + block.count; ++s, to += lanes) {
+    const SideVector x = hn::MulAdd(at.u, hn::Set(d, sky.l[s]),
+                                    hn::MulAdd(at.v, hn::Set(d, sky.m[s]), hn::Mul(at.w, hn::Set(d, sky.n_high[s]))));
+    const SideVector a = sinc_of<kTerms>(x, 1.0);
+    hn::Store(kFirst ? a : hn::Mul(a, hn::Load(d, to)), d, to);
+  }
+}
+
+inline HWY_NOINLINE void taper(const Sky<double>& sky, const SideBlock& block, const CellPlaces& at, bool first,
+                               double* HWY_RESTRICT to) {
+  const SideTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t s = block.begin; s < block.begin + block.count; ++s, to += lanes) {
+    const SideVector a = tapers_of(block.profile, shape_argument(block.profile, sky, s - sky.n_point, at.u, at.v));
+    hn::Store(first ? a : hn::Mul(a, hn::Load(d, to)), d, to);
+  }
+}
+
+/// Factors of a pair of ends, [source][lane].
+inline HWY_NOINLINE void fill_amplitudes(const SidesJob& job, const SidesTile& tile, const CellVector& cells,
+                                         const SideBlock& block, std::size_t l, std::size_t r, double* to) {
+  const Sky<double>& sky = job.of.sky;
+  const Rows& rows = job.of.rows;
+  std::int32_t row[kMaxLanes];
+  for (std::size_t i = 0; i < hn::Lanes(SideTag()); ++i)
+    row[i] = tile.row_at(static_cast<std::size_t>(cells.layer[i]), l, r);
+  bool first = true;
+  if (job.plan.smear_time) {
+    // pi times the frequency times the change over the exposure, over c.
+    const auto change = [&](const double* du) {
+      return of_rows(
+          row, [&](std::size_t of, std::size_t i) { return kPi * cells.turns_high[i] * du[of] * rows.exposure_s[of]; });
+    };
+    const CellPlaces at{change(rows.du), change(rows.dv), change(rows.dw)};
+    with_terms(series_terms(job.plan.time_rad, kSincError),
+               [&](auto terms) { smear<decltype(terms)::value, true>(sky, block, at, to); });
+    first = false;
+  }
+  if (job.plan.smear_frequency) {
+    const auto across = [&](const double* u) {
+      return of_rows(row, [&](std::size_t of, std::size_t i) {
+        return job.numbers.half_width[static_cast<std::size_t>(cells.channel[i])] * u[of];
+      });
+    };
+    const CellPlaces at{across(rows.u), across(rows.v), across(rows.w)};
+    with_terms(series_terms(job.plan.frequency_rad, kSincError), [&](auto terms) {
+      constexpr int kTerms = decltype(terms)::value;
+      first ? smear<kTerms, true>(sky, block, at, to) : smear<kTerms, false>(sky, block, at, to);
+    });
+    first = false;
+  }
+  if (block.profile == kPoint) return;
+  // shape_argument() divides by c.
+  const auto scaled = [&](const double* u) {
+    return of_rows(row, [&](std::size_t of, std::size_t i) {
+      return job.of.channels.frequency_hz[static_cast<std::size_t>(cells.channel[i])] * u[of];
+    });
+  };
+  taper(sky, block, {scaled(rows.u), scaled(rows.v), hn::Zero(SideTag())}, first, to);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv
+HWY_AFTER_NAMESPACE();
+
+#endif  // RIMETREE_NODES_PSV_MATRIX_SIDES_AMPLITUDE_INL_H_

@@ -1,0 +1,45 @@
+// One window of a tile's cells, as the instruction sets' versions of the kernel share it.
+#pragma once
+
+#include <memory>
+
+#include "nodes/psv/matrix/sides_plan.h"
+
+namespace rimetree::psv {
+
+/// What the cells of a channel need, [channel].
+struct ChannelNumbers {
+  std::vector<double> turns_high, turns_low;  ///< frequency over c, turns per metre
+  std::vector<double> half_width;             ///< pi |width| / c
+};
+ChannelNumbers channel_numbers(const Channels& channels);
+
+/// Scratch of one thread for all tiles of a plan. A vector has kMaxLanes / 2 lanes at most.
+struct SidesScratch {
+  explicit SidesScratch(const SidesPlan& plan);
+  double* scaled;     ///< [vector][u, v, w][high, low][lane] of one antenna
+  double* phasor;     ///< [vector][source][re, im][lane] of one antenna
+  double* left;       ///< [vector][end][source][element][re, im][lane]
+  double* right;      ///< the same
+  double* amplitude;  ///< [pair of a block][source][lane]
+  double* sum;        ///< [vector][left][right][sum][re, im][lane]
+  std::size_t bytes = 0;
+
+ private:
+  struct Free {
+    void operator()(double* p) const;
+  };
+  std::unique_ptr<double, Free> storage_;
+};
+
+struct SidesJob {
+  const Summed& of;
+  const SidesPlan& plan;
+  const ChannelNumbers& numbers;
+  const Output& out;
+};
+
+/// Visibilities of the rows of a tile at a window of cells: as many as the vectors of the shape hold.
+void evaluate_sides(const SidesJob& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch);
+
+}  // namespace rimetree::psv

@@ -1,0 +1,75 @@
+#include "nodes/psv/matrix/sides_solve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "nodes/psv/matrix/sides_job.h"
+#include "runtime/math/double_double.h"
+
+namespace rimetree::psv {
+
+ChannelNumbers channel_numbers(const Channels& channels) {
+  ChannelNumbers numbers;
+  for (std::size_t f = 0; f < channels.frequency_hz.size(); ++f) {
+    const DoubleDouble<double> turns = turns_per_metre(channels.frequency_hz[f]);
+    numbers.turns_high.push_back(turns.hi);
+    numbers.turns_low.push_back(turns.lo);
+    numbers.half_width.push_back(kPi * std::abs(channels.width_hz[f]) / kSpeedOfLight_m_s);
+  }
+  return numbers;
+}
+
+void SidesScratch::Free::operator()(double* p) const { std::free(p); }
+
+SidesScratch::SidesScratch(const SidesPlan& plan) {
+  const SidesShape& shape = plan.shape;
+  std::size_t n_left = 0, n_right = 0, n_pair = 0;
+  for (const SidesTile& tile : plan.tiles) {
+    n_left = std::max(n_left, tile.n_left), n_right = std::max(n_right, tile.n_right);
+    n_pair = std::max(n_pair, tile.n_left * tile.n_right);
+  }
+  const std::size_t lanes = rows_per_block<double>(), vectors = shape.n_vector() * lanes;
+  const std::size_t of_side = vectors * kSideSources * 2;
+  const std::size_t sizes[] = {6 * lanes,
+                               of_side,
+                               of_side * n_left * static_cast<std::size_t>(shape.n_left()),
+                               of_side * n_right * static_cast<std::size_t>(shape.n_right()),
+                               shape.block_rows() * SidesShape::kBlockColumns * kSideSources * lanes,
+                               vectors * n_pair * 2 * static_cast<std::size_t>(shape.n_sum())};
+  double** const arrays[] = {&scaled, &phasor, &left, &right, &amplitude, &sum};
+  // Lines of the cache, and no two arrays at the same place of a page.
+  const auto whole = [](std::size_t size) { return (size + 15) / 16 * 16 + 80; };
+  for (const std::size_t size : sizes) bytes += whole(size) * sizeof(double);
+  bytes = (bytes + 127) / 128 * 128;
+  storage_.reset(static_cast<double*>(std::aligned_alloc(128, bytes)));
+  if (!storage_) throw std::bad_alloc();
+  double* at = storage_.get();
+  for (std::size_t i = 0; i < std::size(sizes); ++i) {
+    *arrays[i] = at;
+    at += whole(sizes[i]);
+  }
+}
+
+void solve_by_sides(const Summed& of, const SidesPlan& plan, const Output& out, ThreadPool& threads,
+                    Cancellation& cancellation) {
+  const std::size_t window = plan.shape.n_vector() * rows_per_block<double>();
+  std::vector<std::pair<std::size_t, std::size_t>> work;
+  for (std::size_t i = 0; i < plan.tiles.size(); ++i)
+    for (std::size_t first = 0; first < plan.cells(plan.tiles[i], of.channels); first += window)
+      work.emplace_back(i, first / window);
+  std::vector<SidesScratch> scratch;
+  for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan);
+  const ChannelNumbers numbers = channel_numbers(of.channels);
+  const SidesJob job{of, plan, numbers, out};
+  threads.parallel_for(
+      work.size(), 1,
+      [&](std::size_t begin, std::size_t end, int worker) {
+        for (std::size_t i = begin; i < end; ++i)
+          evaluate_sides(job, plan.tiles[work[i].first], work[i].second, scratch[static_cast<std::size_t>(worker)]);
+      },
+      &cancellation);
+}
+
+}  // namespace rimetree::psv
