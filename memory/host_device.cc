@@ -1,5 +1,6 @@
 #include "memory/host_device.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,6 +9,10 @@
 namespace rimetree::memory {
 
 namespace {
+
+/// Large arrays are walked along many axes: with pages of 4 KiB each step may need a new one, which takes longer than
+/// the arithmetic.
+constexpr std::size_t kHugePage = std::size_t{2} << 20, kLargeBytes = 4 * kHugePage;
 
 /// Does everything at once: the host is in order by itself.
 class HostQueue final : public Queue {
@@ -45,10 +50,15 @@ std::size_t HostDevice::free_bytes() const {
 }
 
 void* HostDevice::allocate(std::size_t bytes) {
-  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t alignment = bytes >= kLargeBytes ? kHugePage : kAlignment;
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   if (rounded < bytes) throw OutOfMemory(name(), bytes);  // rounding wrapped around
-  void* data = std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded);
+  void* data = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
   if (data == nullptr) throw OutOfMemory(name(), bytes);
+#ifdef MADV_HUGEPAGE
+  // Advice: small pages do as well.
+  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);
+#endif
   counter_.allocated(bytes);
   return data;
 }
