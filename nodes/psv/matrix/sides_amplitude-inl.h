@@ -35,6 +35,13 @@ HWY_INLINE SideVector of_rows(const std::int32_t* row, const F& f) {
   return vector_of([&](std::size_t i) { return row[i] >= 0 ? f(static_cast<std::size_t>(row[i]), i) : 0.0; });
 }
 
+/// Bound of |u l + v m + w n| for all sources.
+HWY_INLINE double largest(const Extent& extent, const CellPlaces& at) {
+  const SideTag d;
+  const auto by = [&](SideVector x, double y) HWY_ATTR { return hn::Mul(hn::Abs(x), hn::Set(d, y)); };
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Add(by(at.u, extent.l), hn::Add(by(at.v, extent.m), by(at.w, extent.n)))));
+}
+
 /// to[source] = or *= sinc(u l + v m + w n).
 template <int kTerms, bool kFirst>
 HWY_NOINLINE void smear(const Sky<double>& sky, const SideBlock& block, const CellPlaces& at, double* HWY_RESTRICT to) {
@@ -74,7 +81,7 @@ inline HWY_NOINLINE void fill_amplitudes(const SidesJob& job, const SidesTile& t
           row, [&](std::size_t of, std::size_t i) { return kPi * cells.turns_high[i] * du[of] * rows.exposure_s[of]; });
     };
     const CellPlaces at{change(rows.du), change(rows.dv), change(rows.dw)};
-    with_terms(series_terms(job.plan.time_rad, kSincError),
+    with_terms(series_terms(largest(sky.extent, at), kSincError),
                [&](auto terms) { smear<decltype(terms)::value, true>(sky, block, at, to); });
     first = false;
   }
@@ -85,7 +92,7 @@ inline HWY_NOINLINE void fill_amplitudes(const SidesJob& job, const SidesTile& t
       });
     };
     const CellPlaces at{across(rows.u), across(rows.v), across(rows.w)};
-    with_terms(series_terms(job.plan.frequency_rad, kSincError), [&](auto terms) {
+    with_terms(series_terms(largest(sky.extent, at), kSincError), [&](auto terms) {
       constexpr int kTerms = decltype(terms)::value;
       first ? smear<kTerms, true>(sky, block, at, to) : smear<kTerms, false>(sky, block, at, to);
     });

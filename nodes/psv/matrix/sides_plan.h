@@ -77,8 +77,7 @@ struct SidesPlan {
   SidesShape shape;
   std::vector<SidesTile> tiles;
   bool smear_time = false, smear_frequency = false;
-  double time_rad = 0, frequency_rad = 0;  ///< bounds of the sincs' arguments
-  double bound = 0;                        ///< of the error, as a fraction of the total flux
+  double bound = 0;  ///< of the error, as a fraction of the total flux
 
   std::size_t cells(const SidesTile& tile, const Channels& channels) const {
     return static_cast<std::size_t>(tile.n_layer) * channels.frequency_hz.size();

@@ -35,10 +35,10 @@ struct Costs {
   static constexpr double kSetup = 34;                                    ///< per channel, once for all rows
   static constexpr double kWrite = 3.6;                                   ///< per row and channel
   // The matrix product on the host, per source and cell.
-  static constexpr double kProduct = 0.033;                         ///< of two complex numbers, per pair of antennas
-  static constexpr double kTurn = 1.0;                              ///< the phasor of an antenna
-  static constexpr double kScalarSide = 1.0, kMatrixSide = 2.0;     ///< per end of a baseline
-  static constexpr double kSidesSmeared = 0.4, kSidesShaped = 1.0;  ///< per pair and factor
+  static constexpr double kProduct = 0.075;                         ///< of two complex numbers, per pair of antennas
+  static constexpr double kTurn = 0.7;                              ///< the phasor of an antenna
+  static constexpr double kScalarSide = 2, kMatrixSide = 6;         ///< per end of a baseline
+  static constexpr double kSidesSmeared = 0.7, kSidesShaped = 1.4;  ///< per pair and factor
 };
 
 double vector_factor() { return 8.0 / double(std::clamp<std::size_t>(rows_per_block<double>(), 1, 8)); }

@@ -290,9 +290,11 @@ TEST(PsvSides, SaysWhatIsInItsWay) {
     ThreadPool threads(1);
     return psv::sides_plan({sky, channels, rows, jones, 0, {}, array.ends}, 1e-12, threads).obstacle;
   };
-  Array array{Options()};
+  Options o;
+  o.n_antenna = 12;
+  Array array(o);
   EXPECT_EQ(obstacle(array), "");
-  for (std::size_t r = 0; r < array.uvw[1].size(); ++r) array.uvw[1][r] += 1e-6 * double(r);
+  for (std::size_t r = 0; r < array.uvw[1].size(); ++r) array.uvw[1][r] += 1e-6 * array.number();
   EXPECT_NE(obstacle(array).find("not differences of one vector per antenna"), std::string::npos) << obstacle(array);
   array.ends = {};
   EXPECT_NE(obstacle(array).find("antennas of the baselines are not known"), std::string::npos);
