@@ -207,22 +207,21 @@ struct Array {
 TEST(PsvSides, TakesTermsOfEveryStructure) {
   using enum Term;
   for (const Light light : {Light::kI, Light::kIQ, Light::kIQUV, Light::kGeneral})
-    for (const auto& pairs :
-         std::vector<std::vector<std::array<Term, 2>>>{{{kReal, kReal}},
-                                                       {{kComplex, kComplex}},
-                                                       {{kDiagonal, kDiagonal}},
-                                                       {{kFull, kFull}},
-                                                       {{kFull, kComplex}},
-                                                       {{kReal, kFull}},
-                                                       {{kDiagonal, kFull}},
-                                                       {{kFull, kDiagonal}},
-                                                       {{kComplex, kComplex}, {kReal, kReal}},
-                                                       {{kComplex, kComplex}, {kFull, kFull}, {kDiagonal, kDiagonal}}})
-      {
-        Options o;
-        o.light = light, o.pairs = pairs;
-        EXPECT_LT(Array(o).error(), 1e-14) << int(light) << ' ' << int(pairs[0][0]) << ' ' << int(pairs[0][1]);
-      }
+    for (const auto& pairs : std::vector<std::vector<std::array<Term, 2>>>{
+             {{kReal, kReal}},
+             {{kComplex, kComplex}},
+             {{kDiagonal, kDiagonal}},
+             {{kFull, kFull}},
+             {{kFull, kComplex}},
+             {{kReal, kFull}},
+             {{kDiagonal, kFull}},
+             {{kFull, kDiagonal}},
+             {{kComplex, kComplex}, {kReal, kReal}},
+             {{kComplex, kComplex}, {kFull, kFull}, {kDiagonal, kDiagonal}}}) {
+      Options o;
+      o.light = light, o.pairs = pairs;
+      EXPECT_LT(Array(o).error(), 1e-14) << int(light) << ' ' << int(pairs[0][0]) << ' ' << int(pairs[0][1]);
+    }
 }
 
 TEST(PsvSides, TakesTermsThatVaryAlongEitherAxis) {
