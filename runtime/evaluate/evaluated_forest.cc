@@ -73,12 +73,12 @@ bool EvaluatedForest::update(std::span<const int> roots) {
 }
 
 const std::vector<std::vector<int>>& EvaluatedForest::waves(const std::vector<int>& roots, const CellShape& cells,
-                                                            std::uint64_t budget, bool fuses) {
+                                                            std::uint64_t budget, std::uint64_t portion, bool fuses) {
   if (roots != waves_roots_ || cells != waves_cells_ || fuses != waves_fuse_) {
     waves_roots_ = roots;
     waves_cells_ = cells;
     waves_fuse_ = fuses;
-    waves_ = plan_->waves(roots, cells, budget, fuses ? fusion_->expected_parts() : std::vector<bool>());
+    waves_ = plan_->portions(roots, cells, budget, portion, fuses ? fusion_->expected_parts() : std::vector<bool>());
   }
   return waves_;
 }

@@ -53,10 +53,10 @@ class EvaluatedForest {
   /// Whether a node's class and children are not those that were written.
   bool is_made(int node) const { return rewriting_ && rewriting_->is_made(node); }
 
-  /// The roots in parts whose results fit the budget together; made once for all tiles of one shape. `fuses`: whether
-  /// nodes are evaluated as parts of others.
+  /// The roots in parts whose results fit the budget together (see Plan::portions()); made once for all tiles of one
+  /// shape. `fuses`: whether nodes are evaluated as parts of others.
   const std::vector<std::vector<int>>& waves(const std::vector<int>& roots, const CellShape& cells,
-                                             std::uint64_t budget, bool fuses);
+                                             std::uint64_t budget, std::uint64_t portion, bool fuses);
   /// Identifies a node's result, but for its children; `call`: how many calls there have been.
   std::uint64_t own_stamp(int node, const Request& request, std::uint64_t call) const;
 

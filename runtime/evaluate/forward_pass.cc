@@ -45,9 +45,8 @@ ForwardPass::ForwardPass(EvaluatorState& state, const Request& request, const st
 
 void ForwardPass::run() {
   const std::uint64_t budget = state_.options.memory_budget;
-  const auto& waves =
-      state_.evaluated.waves(roots_, request_.cells->shape(),
-                             state_.placement.has_devices() ? budget : std::min(budget, kHostPortionBytes), fuses());
+  const auto& waves = state_.evaluated.waves(roots_, request_.cells->shape(), budget,
+                                             state_.placement.has_devices() ? budget : kHostPortionBytes, fuses());
   for (const auto& wave : waves) run_wave(wave);
 }
 

@@ -141,4 +141,14 @@ std::vector<std::vector<int>> Plan::waves(std::span<const int> roots, const Cell
   return result;
 }
 
+std::vector<std::vector<int>> Plan::portions(std::span<const int> roots, const CellShape& cells, std::uint64_t budget,
+                                             std::uint64_t portion, const std::vector<bool>& unstored) const {
+  std::vector<std::vector<int>> parts = waves(roots, cells, std::min(budget, portion), unstored);
+  const std::uint64_t whole = peak_bytes(roots, cells, unstored);
+  std::uint64_t sum = 0;
+  for (const std::vector<int>& part : parts) sum += peak_bytes(part, cells, unstored);
+  if (whole <= budget && sum > whole + whole / 2) parts = {{roots.begin(), roots.end()}};
+  return parts;
+}
+
 }  // namespace rimetree

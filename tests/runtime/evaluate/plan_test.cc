@@ -183,6 +183,29 @@ TEST_F(Waves, HoldEveryRootOnceInOrderAndHonourTheBudget) {
   }
 }
 
+TEST_F(Waves, AreNoSmallPortionsWhereRootsShareMostOfWhatTheyNeed) {
+  const Plan plan(*forest);
+  const std::uint64_t all = plan.peak_bytes(roots, cells);
+  EXPECT_GT(plan.portions(roots, cells, all, all / 4).size(), 1u) << "each has its own leaf";
+
+  ForestUnderTest sharing;
+  std::vector<std::string> leaves;
+  for (int i = 0; i < 20; ++i) {
+    leaves.push_back("s" + std::to_string(i));
+    sharing.node(leaves.back(), "Leaf", {}, kDomain_);
+  }
+  std::vector<int> sharers;
+  for (int i = 0; i < 4; ++i) {
+    sharing.node("v" + std::to_string(i), "Combine", leaves);
+    sharers.push_back(20 + i);
+  }
+  const auto forest_of_sharers = sharing.build();
+  const Plan of_sharers(*forest_of_sharers);
+  const std::uint64_t peak = of_sharers.peak_bytes(sharers, cells);
+  EXPECT_EQ(of_sharers.portions(sharers, cells, peak, peak / 4).size(), 1u);
+  EXPECT_GT(of_sharers.portions(sharers, cells, peak - 1, peak / 4).size(), 1u) << "the budget is kept";
+}
+
 TEST_F(Waves, OneRootEachWhereEvenThatIsTooMuch) {
   const Plan plan(*forest);
   const auto waves = plan.waves(roots, cells, 1);
