@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from rimetree import bench
-from rimetree.bench import trees
+from rimetree.bench import jones, trees
 from rimetree.cli import cli
 
 
@@ -28,6 +28,19 @@ def test_skies_are_that_of_psv(spelling):
     measured = trees.measure_sky(spelling, n_source=5, n_station=3, n_time=2, n_freq=3, seconds=0.01)
     assert measured.count == 5 * 3 * 2 * 3
     assert measured.error < 1e-13
+
+
+@pytest.mark.parametrize("kind", jones.KINDS)
+def test_jones_terms_are_numpys(kind):
+    measured = jones.measure_jones(kind, n_source=7, n_station=4, n_freq=5, seconds=0.01)
+    assert measured.count == 7 * 6 * 5
+    assert 0 < measured.error < 1e-12  # NumPy rounds phases of thousands of turns
+
+
+def test_wrong_terms_have_no_speed(monkeypatch):
+    monkeypatch.setattr(jones, "_by_numpy", lambda *given: np.zeros((2, 2, 5)))
+    with pytest.raises(bench.WrongAnswerError, match="diagonal terms: wrong answer"):
+        jones.measure_jones("diagonal", n_source=7, n_station=3, n_freq=5)
 
 
 def test_what_is_wrong_has_no_speed():

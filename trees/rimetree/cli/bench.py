@@ -101,7 +101,7 @@ def psv(quick, filters, names, list_only, seconds, threads, json_file, plot, com
     "--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with machine and date."
 )
 def trees(parts, list_only, seconds, sources, json_file) -> None:
-    """Trees without a PSV node: single operations, a chain of them, and ways to write a sky of points. One core.
+    """Trees: single operations, a chain of them, ways to write a sky of points, and PSV with Jones terms. One core.
 
     \b
     rimetree bench trees
@@ -110,15 +110,18 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     Columns: what is done per second; the time of NumPy and of numexpr (one thread, if it is installed) over that of
     the tree; gigabytes that must be read and written, per second; bytes of results alive at most; difference
     from NumPy's numbers, or the PSV node's, as a fraction of the largest value. Of operations the best of several
-    evaluations counts, of skies (21 baselines, 32 time slots, 64 channels) processor time. Exit status 1 where a case
-    gave wrong answers.
+    evaluations counts, of skies (21 baselines, 32 time slots, 64 channels) processor time, as of Jones terms per source
+    and antenna (64 antennas, 64 channels, one time slot). Exit status 1 where a case gave wrong answers.
     """
     from rimetree import bench
+    from rimetree.bench import jones
     from rimetree.bench import trees as cases
 
     work = {case.name: (lambda case=case: cases.measure_operation(case, seconds)) for case in cases.operations()}
     for spelling in cases.SPELLINGS:
         work[f"sky: {spelling}"] = lambda spelling=spelling: cases.measure_sky(spelling, sources, seconds=seconds)
+    for kind in jones.KINDS:
+        work[f"jones: {kind}"] = lambda kind=kind: jones.measure_jones(kind, sources, seconds=seconds)
     chosen = [name for name in work if not parts or any(part in name for part in parts)]
     if not chosen:
         raise Failed("no case has such a part in its name; --list shows all")

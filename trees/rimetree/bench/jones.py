@@ -1,0 +1,113 @@
+"""Benchmarks of Jones terms per source and antenna that vary in frequency, as beams do."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import nodes as rt
+from ..cells import Cells
+from ..forest import Forest
+from ..scope import NodeScope
+from .measuring import WrongAnswerError
+from .trees import TreeFigures
+
+KINDS = ("real scalar", "complex scalar", "diagonal", "full 2x2")
+_SPEED_OF_LIGHT_M_S = 299792458.0
+
+
+def terms(kind: str, n_source: int, n_freq: int, generator: np.random.Generator) -> NDArray:
+    """Terms of one antenna near 1, [source, 1, freq] or [source, 2, 2, 1, freq]."""
+    if kind not in KINDS:
+        raise ValueError(f"kind: {', '.join(KINDS)}; got {kind!r}")
+
+    def near(value: float) -> NDArray:
+        noise = generator.standard_normal((2, n_source, 1, n_freq))
+        return value + 0.1 * (noise[0] if kind == "real scalar" else noise[0] + 1j * noise[1])
+
+    if kind.endswith("scalar"):
+        return near(1)
+    off = [near(0), near(0)] if kind == "full 2x2" else [np.zeros((n_source, 1, n_freq))] * 2
+    return np.stack([np.stack([near(1), off[0]], axis=1), np.stack([off[1], near(1)], axis=1)], axis=1)
+
+
+def jones_tree(
+    kind: str, n_source: int, n_station: int, n_freq: int
+) -> tuple[NodeScope, list[tuple[int, int]], NDArray, NDArray, list[NDArray]]:
+    """The tree, its baselines, directions [source, 3], intensities [source] and terms of each antenna."""
+    generator = np.random.default_rng(11)
+    lm = 0.01 * generator.uniform(-1, 1, (n_source, 2))
+    lmn = np.concatenate([lm, np.sqrt(1 - (lm**2).sum(axis=1, keepdims=True))], axis=1)
+    intensity = np.abs(generator.standard_normal(n_source))
+    positions = np.array([5109270.0, 2006780.0, -3239050.0]) + generator.uniform(-500, 500, (n_station, 3))
+    ns = NodeScope()
+    ns.radec_0 << rt.Constant(np.radians([60.0, -30.0]))
+    ns.lmn << rt.Constant(lmn)
+    ns.B << rt.Stokes(rt.Constant(intensity[:, None] * np.array([1.0, 0, 0, 0])))
+    jones = []
+    for p in range(n_station):
+        ns.uvw(p) << rt.UVW(ns.radec_0, positions[p], positions[0])
+        jones.append(terms(kind, n_source, n_freq, generator))
+        ns.J(p) << rt.Constant(jones[p], cells_rank=2)
+        ns.JH(p) << rt.ConjTranspose(ns.J(p))
+    baselines = list(itertools.combinations(range(n_station), 2))
+    for p, q in baselines:
+        ns.uvw(p, q) << ns.uvw(p) - ns.uvw(q)
+        ns.V(p, q) << rt.PSV(ns.lmn, ns.B, ns.uvw(p, q), None, ns.J(p), ns.JH(q))
+    return ns, baselines, lmn, intensity, jones
+
+
+def _by_numpy(uvw_m, lmn, intensity, jones_p, jones_q, freq_hz) -> NDArray:
+    """[2, 2, freq]: sum over sources of J_p I J_q^H exp(2 pi i (u l + v m + w (n - 1)) nu / c)."""
+    path_m = lmn @ uvw_m - uvw_m[2]
+    k = intensity[:, None] * np.exp(2j * np.pi * path_m[:, None] * freq_hz / _SPEED_OF_LIGHT_M_S)
+    if jones_p.ndim == 3:
+        one = (k * jones_p[:, 0] * jones_q[:, 0].conj()).sum(axis=0)
+        return np.stack([np.stack([one, 0 * one]), np.stack([0 * one, one])])
+    return np.einsum("sijf,sf,skjf->ikf", jones_p[..., 0, :], k, jones_q[..., 0, :].conj())
+
+
+def measure_jones(
+    kind: str, n_source: int = 1000, n_station: int = 64, n_freq: int = 64, seconds: float = 1.0
+) -> TreeFigures:
+    """Time PSV with terms of a kind in processor time, one core; making both sides of the terms is part of it.
+
+    Raises `WrongAnswerError` where the first baseline is not what NumPy sums up.
+    """
+    ns, baselines, lmn, intensity, jones = jones_tree(kind, n_source, n_station, n_freq)
+    freq_hz = 1.4e9 + 1e6 * np.arange(n_freq)
+    forest = Forest(ns, threads=1)
+    moved = itertools.count()
+
+    def cells() -> Cells:
+        return Cells(5.2e9 + 10.0 * next(moved) + np.zeros(1), freq_hz)
+
+    p, q = baselines[0]
+    uvw, got = forest.results([ns.uvw(p, q).name, ns.V(p, q).name], cells())
+    got = np.asarray(got.value)[:, :, 0]
+    wanted = _by_numpy(np.asarray(uvw.value).reshape(3), lmn, intensity, jones[p], jones[q], freq_hz)
+    error = float(np.abs(got - wanted).max() / np.abs(intensity).sum())
+    if not error <= 1e-12:
+        raise WrongAnswerError(f"{kind} terms: wrong answer, off by {error:.2g}, so there is no speed")
+    roots = [ns.V(p, q).name for p, q in baselines]
+
+    def once() -> float:
+        forest.reset_timing()
+        forest.results(roots, cells())
+        return forest.timing().processor_seconds
+
+    once()
+    started, times = time.perf_counter(), []
+    while len(times) < 2 or time.perf_counter() - started < seconds:
+        times.append(once())
+    return TreeFigures(
+        f"jones: {kind}",
+        "source-visibilities",
+        float(n_source) * len(roots) * n_freq,
+        min(times),
+        result_bytes=forest.timing().peak_result_bytes,
+        error=error,
+    )
