@@ -135,8 +135,12 @@ void ForwardPass::run_programs(std::span<const int> nodes, std::span<const Group
   }
   timing.seconds += watch.lap();
   ++timing.batches;
+  std::vector<std::uint64_t> count(plan_.batches().size(), 0);
   for (const GroupRun& run : runs)
-    for (const int member : run.group->members) ++state_.timing.of(forest_.node(member)).evaluations;
+    for (const int member : run.group->members) ++count[static_cast<std::size_t>(plan_.batch_of(member))];
+  for (std::size_t batch = 0; batch < count.size(); ++batch)
+    if (count[batch] > 0)
+      state_.timing.of(forest_.node(plan_.batches()[batch].nodes.front())).evaluations += count[batch];
   take_results(nodes, made);
   for (const GroupRun& run : runs)
     for (std::size_t i = 0; i + 1 < run.group->members.size(); ++i) release_inputs_of(run.group->members[i]);

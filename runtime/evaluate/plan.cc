@@ -144,6 +144,7 @@ std::vector<std::vector<int>> Plan::waves(std::span<const int> roots, const Cell
 std::vector<std::vector<int>> Plan::portions(std::span<const int> roots, const CellShape& cells, std::uint64_t budget,
                                              std::uint64_t portion, const std::vector<bool>& unstored) const {
   std::vector<std::vector<int>> parts = waves(roots, cells, std::min(budget, portion), unstored);
+  if (parts.size() <= 1) return parts;
   const std::uint64_t whole = peak_bytes(roots, cells, unstored);
   std::uint64_t sum = 0;
   for (const std::vector<int>& part : parts) sum += peak_bytes(part, cells, unstored);

@@ -59,13 +59,19 @@ TEST(SourceShapeNode, TakesTheProfileThatItIsTold) {
 }
 
 TEST(SourceShapeNode, RefusesAProfileThatThereIsNot) {
-  for (const double number : {7.0, -1.0, 0.5, std::nan("")}) try {
-      shape({0.01, 0.02, 0.3, number}, 20, 30);
+  for (const double number : {7.0, -1.0, 0.5, std::nan("")}) {
+    TestForest forest;
+    forest.constant("shape", array({4}, {0.01, 0.02, 0.3, number})).constant("uvw", array({3}, {20, 30, 7}));
+    forest.node("x", "SourceShape", {"shape", "uvw"});
+    Evaluator evaluator(Forest::build(forest.specs(), registry()), {.device = {"none", 0}});
+    try {
+      evaluator.review();
       ADD_FAILURE() << number;
-    } catch (const Error& error) {
+    } catch (const ForestError& error) {
       EXPECT_NE(std::string(error.what()).find("for the number of its profile, expected one of 0"), std::string::npos)
           << error.what();
     }
+  }
 }
 
 TEST(SourceShapeNode, TakesStacksOfDifferentProfiles) {
