@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kSimulatedBytes = std::size_t{1} << 30;
 
-std::mutex mutex;
+std::mutex kinds_mutex;
 
 std::map<std::string, DeviceKind>& kinds() {
   static std::map<std::string, DeviceKind> all;
@@ -42,17 +42,17 @@ std::vector<std::string> names_without_lock() {
 }  // namespace
 
 void add_device_kind(DeviceKind kind) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(kinds_mutex);
   kinds()[kind.name] = std::move(kind);
 }
 
 std::vector<std::string> device_names() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(kinds_mutex);
   return names_without_lock();
 }
 
 std::shared_ptr<Device> open_device(const std::string& name) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(kinds_mutex);
   const std::size_t colon = name.find(':');
   const std::string kind = name.substr(0, colon);
   if (name == "host") return {&host(), [](Device*) {}};

@@ -11,7 +11,7 @@ namespace rimetree::memory {
 
 namespace {
 // One lock for all queues of all simulated devices: work of one queue may wait for another, in any order.
-std::recursive_mutex mutex;
+std::recursive_mutex queue_mutex;
 }  // namespace
 
 struct SimulatedQueue::Line {
@@ -33,16 +33,16 @@ struct SimulatedQueue::Line {
   }
 
   std::size_t end() {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(queue_mutex);
     return done + waiting.size();
   }
   void add(std::function<void()> work) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(queue_mutex);
     waiting.push_back(std::move(work));
   }
   /// Does what comes before `position`. Work that throws counts as done: the rest is for the next to wait.
   void catch_up(std::size_t position) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(queue_mutex);
     while (done < position && !waiting.empty()) {
       const std::function<void()> work = std::move(waiting.front());
       waiting.pop_front();
@@ -92,7 +92,7 @@ SimulatedQueue::~SimulatedQueue() {
 void* SimulatedQueue::allocate(std::size_t bytes) {
   // Memory given back earlier in this queue counts as free, as in a stream-ordered pool.
   if (bytes > simulated_.free_bytes()) synchronize();
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(queue_mutex);
   const std::shared_ptr<Line::Given> again = line_->find_given(bytes);
   if (again == nullptr) return simulated_.allocate(bytes);
   simulated_.take_again(bytes);
@@ -103,7 +103,7 @@ void* SimulatedQueue::allocate(std::size_t bytes) {
 
 void SimulatedQueue::deallocate(void* d_data, std::size_t bytes) noexcept {
   if (d_data == nullptr) return;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(queue_mutex);
   const auto given = std::make_shared<Line::Given>(Line::Given{d_data, bytes});
   line_->given.push_back(given);
   add([this, given, line = line_.get()] {

@@ -1,9 +1,9 @@
-// LogLikelihood: logarithm of the probability density of the data, for independent Gaussian noise
+// LogLikelihood: logarithm of the probability density of the data, for independent normal noise
 //
 //   ln L = -1/2 sum (w |r|^2) + 1/2 sum ln(w / 2 pi), the second sum over real data (a complex one is two)
 //
 // Children: residual, any number of Condeqs (or any nodes; their weight is then 1), any dimensions, real or complex.
-// State: posterior (default false): add the logarithm of the Gaussian priors of all solvable Parms below,
+// State: posterior (default false): add the logarithm of the normal priors of all solvable Parms below,
 // -1/2 ((x - mean)/sigma)^2 - 1/2 ln(2 pi sigma^2) for each unknown that has one.
 // Result: scalar, real; constant over the cells; weights must be inverse variances of the real and the imaginary part.
 // A residual counts on the cells on which it, its weight or its flags vary, as in ChiSquare.
@@ -24,7 +24,7 @@ class LogLikelihood final : public Objective {
   explicit LogLikelihood(const State& state) : Objective(state), posterior_(state.boolean("posterior")) {}
   static NodeClass info() {
     return {.name = "LogLikelihood",
-            .summary = "Logarithm of the likelihood of data with Gaussian noise, or of the posterior probability.",
+            .summary = "Logarithm of the likelihood of data with normal noise, or of the posterior probability.",
             .formula = "-1/2 sum (w |r|^2) + 1/2 sum ln(w / 2 pi)",
             .result = "scalar, real",
             .reference = "Lochner et al. 2015, MNRAS 450, 1308",
@@ -36,7 +36,7 @@ class LogLikelihood final : public Objective {
             .state = {{.name = "posterior",
                        .type = StateType::boolean,
                        .default_value = false,
-                       .doc = "whether the Gaussian priors of the solvable Parms below are added"}},
+                       .doc = "whether the normal priors of the solvable Parms below are added"}},
             .minimum_children = 1};
   }
   double value_of(const ResidualSums& sums, const Forest& forest, Gradient* gradient, double weight) const override {

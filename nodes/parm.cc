@@ -7,7 +7,7 @@
 // the array is one of as many numbers as there are tiles, which is refused),
 // time_0_s, time_scale_s, freq_0_hz, freq_scale_hz (the same in all tiles), time_edges_s, freq_edges_hz (edges of the
 // solution tiles, empty: one tile), solvable (default false); minimum, maximum, prior_mean, prior_sigma (bounds and
-// Gaussian prior of each coefficient, used by Solver and the log-likelihood), normalised (what a Solver does where data
+// normal prior of each coefficient, used by Solver and the log-likelihood), normalised (what a Solver does where data
 // tell only products of Parms). A cell belongs to the tile that contains
 // its centre; one outside all tiles to the nearest. Result: scalar, real, unit of the value. Flags: none. Derivative:
 // x^i y^j for coefficient number k = i (freq degree + 1) + j of the tile that the cell is in, if solvable: as many
@@ -30,8 +30,8 @@ class Parm final : public Node, public UnknownsHolder {
   explicit Parm(const State& state) : Node(state), tiles_(state) {
     for (const char* scale : {"time_scale_s", "freq_scale_hz"})
       if (!(state.real(scale) != 0)) throw StateError("state field \"" + std::string(scale) + "\" must not be 0");
-    if (const auto rank = state.integer("normalised"); rank < -1 || rank > kMaxRank)
-      throw StateError("state field \"normalised\" is " + std::to_string(rank) + ", expected -1 to " +
+    if (const auto rank = state.integer("normalised"); rank < -2 || rank > kMaxRank)
+      throw StateError("state field \"normalised\" is " + std::to_string(rank) + ", expected -2 to " +
                        std::to_string(kMaxRank));
     ParmLimits(state, tiles_);  // finds what is wrong with them
   }
@@ -49,45 +49,47 @@ class Parm final : public Node, public UnknownsHolder {
                        .doc = doc,
                        .per_node = true};
     };
-    return {.name = "Parm",
-            .algebra = Algebra::parameter,
-            .summary = "A parameter that may be solved for: a number, or polynomials in time and frequency.",
-            .formula = "sum_ij value[tile][i][j] ((t - time_0_s)/time_scale_s)^i ((nu - freq_0_hz)/freq_scale_hz)^j",
-            .result = "scalar, real, unit of the value",
-            .reference = "MeqTrees Parm (Polc funklets, tiling)",
-            .state = {
-                {.name = "value",
-                 .type = StateType::array,
-                 .unit = "any",
-                 .doc = "number, or polynomial coefficients [time degree + 1] or [time degree + 1, freq degree + 1], "
-                        "the same in all solution tiles; or [time tile, freq tile, time degree + 1, freq degree + 1], "
-                        "one polynomial per tile: [time tile, freq tile, 1, 1] is one value per tile",
-                 .per_node = true},
-                real("time_0_s", 0, "s", "time at which x = 0, as MJD in seconds (UTC)"),
-                real("time_scale_s", 1, "s", "time over which x grows by 1"),
-                real("freq_0_hz", 0, "Hz", "frequency at which y = 0"),
-                real("freq_scale_hz", 1, "Hz", "frequency over which y grows by 1"),
-                list("time_edges_s", "s", "edges of the solution tiles in time, ascending; empty: one tile"),
-                list("freq_edges_hz", "Hz", "edges of the solution tiles in frequency; empty: one tile"),
-                {.name = "solvable",
-                 .type = StateType::boolean,
-                 .default_value = false,
-                 .doc = "whether results get derivatives with respect to the coefficients",
-                 .per_node = true},
-                list("minimum", "of value", "lower bound of the constant term, or of each coefficient"),
-                list("maximum", "of value", "upper bound of the constant term, or of each coefficient"),
-                list("prior_mean", "of value",
-                     "mean of a Gaussian prior of the constant term, or of each "
-                     "coefficient; default 0"),
-                list("prior_sigma", "of value", "its standard deviation; empty or 0: no prior"),
-                {.name = "normalised",
-                 .type = StateType::integer,
-                 .default_value = std::int64_t{0},
-                 .doc = "where data tell only the product of Parms, as of two Jones terms of an antenna: of those with "
-                        "the highest number here the mean amplitude over the solution tiles becomes 1 and the mean "
-                        "phase 0 (weighted with the amplitude), and the others take up the rest; 0: never; -1: only "
-                        "the sum over the tiles is held, at what it is, for what is open after all others",
-                 .per_node = true}}};
+    return {
+        .name = "Parm",
+        .algebra = Algebra::parameter,
+        .summary = "A parameter that may be solved for: a number, or polynomials in time and frequency.",
+        .formula = "sum_ij value[tile][i][j] ((t - time_0_s)/time_scale_s)^i ((nu - freq_0_hz)/freq_scale_hz)^j",
+        .result = "scalar, real, unit of the value",
+        .reference = "MeqTrees Parm (Polc funklets, tiling)",
+        .state = {
+            {.name = "value",
+             .type = StateType::array,
+             .unit = "any",
+             .doc = "number, or polynomial coefficients [time degree + 1] or [time degree + 1, freq degree + 1], "
+                    "the same in all solution tiles; or [time tile, freq tile, time degree + 1, freq degree + 1], "
+                    "one polynomial per tile: [time tile, freq tile, 1, 1] is one value per tile",
+             .per_node = true},
+            real("time_0_s", 0, "s", "time at which x = 0, as MJD in seconds (UTC)"),
+            real("time_scale_s", 1, "s", "time over which x grows by 1"),
+            real("freq_0_hz", 0, "Hz", "frequency at which y = 0"),
+            real("freq_scale_hz", 1, "Hz", "frequency over which y grows by 1"),
+            list("time_edges_s", "s", "edges of the solution tiles in time, ascending; empty: one tile"),
+            list("freq_edges_hz", "Hz", "edges of the solution tiles in frequency; empty: one tile"),
+            {.name = "solvable",
+             .type = StateType::boolean,
+             .default_value = false,
+             .doc = "whether results get derivatives with respect to the coefficients",
+             .per_node = true},
+            list("minimum", "of value", "lower bound of the constant term, or of each coefficient"),
+            list("maximum", "of value", "upper bound of the constant term, or of each coefficient"),
+            list("prior_mean", "of value",
+                 "mean of a normal prior of the constant term, or of each "
+                 "coefficient; default 0"),
+            list("prior_sigma", "of value", "its standard deviation; empty or 0: no prior"),
+            {.name = "normalised",
+             .type = StateType::integer,
+             .default_value = std::int64_t{0},
+             .doc = "where data tell only the product of Parms, as of two Jones terms of an antenna: of those with "
+                    "the highest number here the mean amplitude over the solution tiles becomes 1 and the mean "
+                    "phase 0 (weighted with the amplitude), and the others take up the rest; 0: never; -1: only "
+                    "the sum over the tiles is held, at what it is, for what is open after all others; -2: likewise, "
+                    "after those",
+             .per_node = true}}};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }

@@ -39,7 +39,7 @@ class Solver final : public Node, public SolverNode {
     require(options_.fit.tolerance > 0 && options_.fit.sigma_tolerance > 0, "tolerances of a Solver must be positive");
     require(options_.fit.damping >= 0, "state field \"damping\" must not be negative");
     require(options_.errors.degrees_of_freedom >= 0 && options_.errors.degrees_of_freedom < 1e6,
-            "state field \"robust_dof\" must be 0 (Gaussian errors) or the degrees of freedom of Student's t");
+            "state field \"robust_dof\" must be 0 (normal errors) or the degrees of freedom of Student's t");
     require(method == "auto" || method == "generic", "state field \"method\" must be \"auto\" or \"generic\"");
     require(directions == "joint" || directions == "successive",
             "state field \"directions\" must be \"joint\" or \"successive\"");
@@ -76,7 +76,7 @@ class Solver final : public Node, public SolverNode {
                       real("damping", 1e-3, "damping of the first step, relative to the diagonal of the normal matrix"),
                       real("robust_dof", 0,
                            "degrees of freedom of Student's t as distribution of the errors, which "
-                           "makes outliers harmless (2 to 5 are usual); 0: Gaussian errors"),
+                           "makes outliers harmless (2 to 5 are usual); 0: normal errors"),
                       {.name = "estimate_noise",
                        .type = StateType::boolean,
                        .default_value = false,

@@ -8,7 +8,8 @@
 #   --tests    also build the C++ tests (build/Release/tests)
 #   --no-apt   never call apt; say what is missing and stop
 # Environment: PYTHON (which Python >= 3.11 to use), CMAKE_BUILD_PARALLEL_LEVEL (compilers at a time; default: one per
-# core, and at most one per 2 GB of memory).
+# core, and at most one per 2 GB of memory), RIMETREE_CUDA_ARCHITECTURES (with --tests: GPUs to compile for, as
+# CMAKE_CUDA_ARCHITECTURES; default: that of this machine, or 90-real without one).
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -125,7 +126,13 @@ default_parallel_level() {
 install_rimetree() {
   export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(default_parallel_level)}
   local settings=()
-  [[ $with_tests == no ]] || settings=("--config-settings=cmake.define.RIMETREE_"{TESTS,CUDA}"=ON")
+  if [[ $with_tests == yes ]]; then
+    # Each kind of GPU takes the compiler minutes: tests want that of this machine or, without one, any.
+    local gpus=90-real
+    if nvidia-smi -L >/dev/null 2>&1; then gpus=native; fi
+    settings=("--config-settings=cmake.define.RIMETREE_"{TESTS,CUDA}"=ON"
+      "--config-settings=cmake.define.RIMETREE_CUDA_ARCHITECTURES=${RIMETREE_CUDA_ARCHITECTURES:-$gpus}")
+  fi
   # A build folder moved with the repository would be refused by CMake.
   if [[ -f $BUILD/CMakeCache.txt ]] && ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$ROOT" "$BUILD/CMakeCache.txt"; then
     rm -rf "$BUILD"

@@ -1,19 +1,36 @@
-// Products of packed blocks by 8-bit and 16-bit dot products; two texts, as instructions differ.
+// Products of all inputs of one channel, block by block of times, in whole numbers; two texts, as instructions differ:
+// 8-bit dot products where the machine has them, else pairs of 16-bit products.
 #pragma once
 
-#include "nodes/correlator/packed_block.h"
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "nodes/correlator/sample_mask.h"
+#include "nodes/correlator/sample_view.h"
 
 namespace rimetree::correlator {
 
 /// Longest block whose products fit into 32 bits with any samples: 2 * 128^2 each.
 inline constexpr std::size_t kMaxBlockTime = 65535;
 
-/// A way to multiply a packed block with itself, in parts that write different products.
+/// A block of times of one channel that is multiplied with itself, in parts that write different products.
+class BlockProducts {
+ public:
+  virtual ~BlockProducts() = default;
+  /// Takes times [first, first + n) of a channel, n <= the block's; what the mask leaves out is 0.
+  virtual void fill(const SampleView& samples, std::size_t channel, std::size_t first, std::size_t n,
+                    const SampleMask* mask) = 0;
+  virtual std::size_t n_part() const = 0;
+  /// Adds the part's sums over the block to those of one channel, [product]. Several threads may do so at a time.
+  virtual void add_part(std::size_t part, std::int64_t* re, std::int64_t* im) const = 0;
+};
+
+/// A way to multiply.
 struct ByteProducts {
   const char* name;
-  std::size_t (*n_part)(const PackedBlock& block);
-  /// Adds the part's sums over the block to those of one channel, [product].
-  void (*add_part)(const PackedBlock& block, std::size_t part, std::int64_t* re, std::int64_t* im);
+  std::size_t block_time;  ///< times of a block with which it is fastest
+  std::unique_ptr<BlockProducts> (*make)(std::size_t n_input, std::size_t max_time);
 };
 
 /// 16-bit multiply-adds with the widest vectors of this machine.

@@ -23,7 +23,8 @@ ChannelisedStream::~ChannelisedStream() = default;
 void ChannelisedStream::work_on(DeviceContext* device) {
   if (on_device_) cut_off_ += on_device_->take_cut_off();
   on_device_.reset();
-  if (device != nullptr && can_make_spectra(device->device()))
+  if (device != nullptr && can_make_spectra(device->device()) && !plan_.in.format.is_float &&
+      !plan_.options.format.is_float)
     on_device_ = std::make_unique<DeviceSpectra>(plan_, *device);
 }
 

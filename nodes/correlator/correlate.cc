@@ -3,15 +3,17 @@
 // Child: voltages, a source of samples (Voltages or Channelise).
 // State: integration (samples in a time cell), gates, gate_length, gate_offset, strategy.
 // Result: [product] or with gates [gate,product], complex, varying along time and freq: the mean of x_i x_j* for
-// i >= j, number i (i + 1) / 2 + j, in squares of the digitisers' least significant bit. Sums are exact integers. Goes
-// along: how many independent samples each mean is of (Result::weight). Flags: 1 on products and time cells without
-// samples; of those that there are in part, the part counts. Derivative: none. Wayth, Greenhill & Briggs 2009, PASP
-// 121, 857; Klages et al. 2015, arXiv:1503.06203 (gates: section IV).
+// i >= j, number i (i + 1) / 2 + j, in squares of the digitisers' least significant bit. Sums are exact integers; of
+// floats they are sums of doubles over sums of floats of 32 samples. Goes along: how many independent samples each mean
+// is of (Result::weight). Flags: 1 on products and time cells without samples; of those that there are in part, the
+// part counts. Derivative: none. Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203
+// (gates: section IV).
 #include <algorithm>
 #include <cmath>
 
 #include "nodes/correlator/cross_products.h"
 #include "nodes/correlator/device/device_products.h"
+#include "nodes/correlator/float_products.h"
 #include "nodes/correlator/sample_stream.h"
 #include "nodes/correlator/state_checks.h"
 #include "runtime/core/forest.h"
@@ -181,6 +183,14 @@ class Correlate final : public Node {
   /// Of each gate, on devices where there are some and it is worth it.
   Sums make_sums(const correlator::StreamShape& shape, BatchContext& context) const {
     Sums sums;
+    if (shape.format.is_float) {
+      if (!context.devices.empty())
+        context.notes.add("correlate-" + name(), name() + ": products on the host: samples are floats");
+      while (sums.size() < gates_)
+        sums.push_back(
+            std::make_unique<correlator::FloatProducts>(shape.n_channel, shape.n_input, strategy_, context.threads));
+      return sums;
+    }
     if (!context.devices.empty()) {
       const memory::Device& device = context.devices.front()->device();
       const correlator::DeviceVerdict verdict =
@@ -225,8 +235,11 @@ class Correlate final : public Node {
   /// Adds an integration, in blocks that do not grow with it.
   void add_samples(std::int64_t first, Open& open, BatchContext& context, const Sums& sums) const {
     const std::size_t bytes =
-                          static_cast<std::size_t>(open.shape.format.bytes) * open.shape.n_channel * open.shape.n_input,
-                      most = std::max<std::size_t>(1, kBlockBytes / bytes);
+        static_cast<std::size_t>(open.shape.format.bytes) * open.shape.n_channel * open.shape.n_input;
+    // Where the host does all, what the channeliser has left is still in a cache when products are formed of it; but
+    // of too few times at once they would cost more.
+    const std::size_t small = std::max(kHostBytes / bytes, std::min(kFewTimes, kBlockBytes / bytes)),
+                      most = std::max<std::size_t>(1, context.devices.empty() ? small : kBlockBytes / bytes);
     for (std::size_t done = 0; done < integration_;) {
       if (context.cancellation.check()) throw Cancelled();
       const std::size_t n = std::min(most, integration_ - done);
@@ -270,7 +283,7 @@ class Correlate final : public Node {
       const double scale = n > 0 ? shape.unit * shape.unit / n : 0;
       for (std::size_t channel = 0; channel < n_channel; ++channel) {
         const std::size_t from = channel * n_product + product;
-        value.complex()[at * n_channel + channel] = {double(sums.re[from]) * scale, double(sums.im[from]) * scale};
+        value.complex()[at * n_channel + channel] = {sums.real(from) * scale, sums.imaginary(from) * scale};
       }
       count.real()[at] = n * shape.independent;
       flags.data()[at] = n > 0 ? 0 : 1;
@@ -279,7 +292,8 @@ class Correlate final : public Node {
     return any_flag;
   }
 
-  static constexpr std::size_t kBlockBytes = std::size_t{32} << 20, kMostGates = 1 << 20;
+  static constexpr std::size_t kBlockBytes = std::size_t{32} << 20, kHostBytes = std::size_t{4} << 20, kFewTimes = 256;
+  static constexpr std::size_t kMostGates = 1 << 20;
   static constexpr std::size_t kMostSamples = std::size_t{1} << 40;
 
   correlator::Strategy strategy_;

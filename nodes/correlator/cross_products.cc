@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "nodes/correlator/byte_products.h"
 #include "nodes/correlator/group_products.h"
 #include "nodes/correlator/packed_nibbles.h"
 #include "runtime/core/error.h"
@@ -19,9 +18,6 @@ const std::map<std::string, Strategy>& strategies() {
                                                      {"packed", Strategy::packed},       {"pairs", Strategy::pairs}};
   return names;
 }
-
-// Long enough that adding 32-bit sums to those of 64 bits costs nothing, short enough for the second-level cache.
-constexpr std::size_t kBlockTime = 4096;
 
 }  // namespace
 
@@ -39,6 +35,9 @@ std::vector<std::string> strategy_names() {
 }
 
 void check_strategy(Strategy strategy, const SampleFormat& format, std::size_t n_input) {
+  if (format.is_float && (strategy == Strategy::packed || strategy == Strategy::bytes))
+    throw Error("strategy \"" + std::string(strategy == Strategy::packed ? "packed" : "bytes") +
+                "\" takes whole numbers, not those of format \"" + format.name + "\"");
   if (strategy == Strategy::packed && format.bits > 4)
     throw Error("strategy \"packed\" takes samples of at most 4 bits, not those of format \"" + format.name +
                 "\" with " + std::to_string(format.bits));
@@ -67,12 +66,11 @@ void add_counts(ProductSums& sums, std::size_t n_time, const SampleMask* mask) {
 CrossProducts::CrossProducts(std::size_t n_channel, std::size_t n_input, Strategy strategy, ThreadPool& threads)
     : strategy_(strategy), threads_(threads), sums_(n_channel, n_input), blocks_(threads.size()) {}
 
-void CrossProducts::clear() {
-  for (auto* numbers : {&sums_.re, &sums_.im, &sums_.count}) std::fill(numbers->begin(), numbers->end(), 0);
-}
+void CrossProducts::clear() { sums_.clear(); }
 
 void CrossProducts::add(const SampleView& samples, const SampleMask* mask, DeviceContext* where) {
   if (where != nullptr) throw Error("the samples are on a device, and the products are formed on the host");
+  if (samples.format.is_float) throw Error("the samples are floats, and the sums those of whole numbers");
   check_shape(sums_, samples);
   check_strategy(strategy_, samples.format, samples.n_input);
   switch (strategy_) {
@@ -100,31 +98,31 @@ void CrossProducts::add(const SampleView& samples, const SampleMask* mask, Devic
 
 void CrossProducts::add_bytes(const SampleView& samples, const SampleMask* mask) {
   const ByteProducts& products = byte_products();
-  const std::size_t n_product = n_products(samples.n_input);
-  const auto filled = [&](std::size_t channel, std::size_t first, int worker) -> const PackedBlock& {
+  const std::size_t n_product = n_products(samples.n_input), step = products.block_time;
+  const auto filled = [&](std::size_t channel, std::size_t first, int worker) -> const BlockProducts& {
     auto& block = blocks_[static_cast<std::size_t>(worker)];
-    if (!block) block = std::make_unique<PackedBlock>(samples.n_input, kBlockTime);
-    block->fill(samples, channel, first, std::min(kBlockTime, samples.n_time - first), mask);
+    if (!block) block = products.make(samples.n_input, step);
+    block->fill(samples, channel, first, std::min(step, samples.n_time - first), mask);
     return *block;
   };
-  const auto add_part = [&](const PackedBlock& block, std::size_t channel, std::size_t part) {
-    products.add_part(block, part, sums_.re.data() + channel * n_product, sums_.im.data() + channel * n_product);
+  const auto add_part = [&](const BlockProducts& block, std::size_t channel, std::size_t part) {
+    block.add_part(part, sums_.re.data() + channel * n_product, sums_.im.data() + channel * n_product);
   };
   // Channels side by side, each thread with a block of its own; of few channels the parts of one block.
   if (samples.n_channel >= static_cast<std::size_t>(threads_.size())) {
     threads_.parallel_for(samples.n_channel, 1, [&](std::size_t begin, std::size_t end, int worker) {
       for (std::size_t channel = begin; channel < end; ++channel)
-        for (std::size_t first = 0; first < samples.n_time; first += kBlockTime) {
-          const PackedBlock& block = filled(channel, first, worker);
-          for (std::size_t part = 0; part < products.n_part(block); ++part) add_part(block, channel, part);
+        for (std::size_t first = 0; first < samples.n_time; first += step) {
+          const BlockProducts& block = filled(channel, first, worker);
+          for (std::size_t part = 0; part < block.n_part(); ++part) add_part(block, channel, part);
         }
     });
     return;
   }
   for (std::size_t channel = 0; channel < samples.n_channel; ++channel)
-    for (std::size_t first = 0; first < samples.n_time; first += kBlockTime) {
-      const PackedBlock& block = filled(channel, first, 0);
-      threads_.parallel_for(products.n_part(block), 1, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t first = 0; first < samples.n_time; first += step) {
+      const BlockProducts& block = filled(channel, first, 0);
+      threads_.parallel_for(block.n_part(), 1, [&](std::size_t begin, std::size_t end, int) {
         for (std::size_t part = begin; part < end; ++part) add_part(block, channel, part);
       });
     }

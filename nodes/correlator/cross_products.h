@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nodes/correlator/packed_block.h"
+#include "nodes/correlator/byte_products.h"
 #include "nodes/correlator/summed_products.h"
 #include "runtime/core/thread_pool.h"
 
@@ -47,7 +47,7 @@ class CrossProducts final : public SummedProducts {
   Strategy strategy_;
   ThreadPool& threads_;
   ProductSums sums_;
-  std::vector<std::unique_ptr<PackedBlock>>
+  std::vector<std::unique_ptr<BlockProducts>>
       blocks_;  ///< by worker; made once, as fresh memory costs as much as filling it
 };
 

@@ -1,6 +1,7 @@
 #include "nodes/correlator/file_stream.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -8,16 +9,27 @@
 
 namespace rimetree::correlator {
 
-SampleOrder sample_order(const std::string& name) {
-  if (name == "time,channel,input") return SampleOrder::time_channel_input;
-  if (name == "channel,input,time") return SampleOrder::channel_input_time;
-  if (name == "groups") return SampleOrder::groups;
-  throw Error("order is \"" + name +
-              "\", expected \"time,channel,input\", \"channel,input,time\" (the last is the fastest) or \"groups\"");
+namespace {
+
+/// The same of floats: one that is not finite would be in all products for good.
+void check_numbers(const SampleBlock& block, const std::string& source) {
+  const SampleView& view = block.view;
+  for (std::size_t t = 0; t < view.n_time; ++t)
+    for (std::size_t c = 0; c < view.n_channel; ++c)
+      for (std::size_t i = 0; i < view.n_input; ++i) {
+        const Complex<float> x = view.value(t, c, i);
+        if (std::isfinite(x.re) && std::isfinite(x.im)) continue;
+        throw Error(source + ": sample " + std::to_string(block.first + static_cast<std::int64_t>(t)) + ", channel " +
+                    std::to_string(c) + ", input " + std::to_string(i) + " is not finite: " + std::to_string(x.re) +
+                    " + " + std::to_string(x.im) + " i; is it the right format and order?");
+      }
 }
+
+}  // namespace
 
 void check_codes(const SampleBlock& block, const std::string& source) {
   const SampleView& view = block.view;
+  if (view.format.is_float) return check_numbers(block, source);
   const std::uint16_t unused = view.format.unused_bits();
   if (unused == 0) return;
   const bool words = view.input_stride == 2 && view.format.bytes == 2;  // side by side, so that vectors take them
@@ -46,26 +58,42 @@ void check_codes(const SampleBlock& block, const std::string& source) {
     }
 }
 
-FileStream::FileStream(const std::string& file, const StreamShape& shape, SampleOrder order)
-    : file_(file), name_(file) {
+namespace {
+
+/// Times in a file; throws Error where it holds no whole number of them.
+std::size_t times_of(const MappedFile& file, const std::string& name, const StreamShape& shape) {
   const std::size_t step = static_cast<std::size_t>(shape.format.bytes) * shape.n_channel * shape.n_input;
-  if (file_.size() % step != 0)
-    throw Error("\"" + file + "\" has " + std::to_string(file_.size()) + " bytes, which is no multiple of the " +
+  if (file.size() % step != 0)
+    throw Error("\"" + name + "\" has " + std::to_string(file.size()) + " bytes, which is no multiple of the " +
                 std::to_string(step) + " that all channels and inputs take at one time");
-  const std::size_t n_time = file_.size() / step;
-  all_ = order == SampleOrder::channel_input_time
-             ? time_fastest(file_.bytes(), shape.format, n_time, shape.n_channel, shape.n_input)
-             : input_fastest(file_.bytes(), shape.format, n_time, shape.n_channel, shape.n_input);
+  return file.size() / step;
 }
+
+}  // namespace
+
+FileStream::FileStream(const std::string& file, const StreamShape& shape, const SampleOrder& order)
+    : file_(file),
+      name_(file),
+      shape_(shape),
+      n_time_(times_of(file_, file, shape)),
+      places_(order, shape.format, n_time_, shape.n_channel, shape.n_input) {}
 
 SampleBlock FileStream::read(std::int64_t first, std::size_t n, ThreadPool& /*threads*/,
                              Cancellation& /*cancellation*/) {
-  const auto end = static_cast<std::int64_t>(all_.n_time);
+  const auto end = static_cast<std::int64_t>(n_time_);
   const std::int64_t from = std::clamp<std::int64_t>(first, 0, end),
                      to = std::clamp<std::int64_t>(first + static_cast<std::int64_t>(n), from, end);
-  SampleBlock block{all_, from, nullptr};
-  block.view.n_time = static_cast<std::size_t>(to - from);
-  block.view.bytes += static_cast<std::ptrdiff_t>(from) * all_.time_stride;
+  const auto begin = static_cast<std::size_t>(from), many = static_cast<std::size_t>(to - from);
+  SampleBlock block{{}, from, nullptr};
+  if (places_.is_a_view()) {
+    block.view = places_.view(file_.bytes());
+    block.view.n_time = many;
+    block.view.bytes += static_cast<std::ptrdiff_t>(from) * block.view.time_stride;
+  } else {
+    copied_.resize(many * shape_.n_channel * shape_.n_input * static_cast<std::size_t>(shape_.format.bytes));
+    places_.copy(file_.bytes(), begin, many, copied_.data());
+    block.view = input_fastest(copied_.data(), shape_.format, many, shape_.n_channel, shape_.n_input);
+  }
   check_codes(block, "\"" + name_ + "\"");
   return block;
 }

@@ -6,21 +6,10 @@
 #include <vector>
 
 #include "nodes/correlator/mapped_file.h"
+#include "nodes/correlator/sample_order.h"
 #include "nodes/correlator/sample_stream.h"
 
 namespace rimetree::correlator {
-
-/// In which order a source has its samples, the last being the fastest.
-enum class SampleOrder : std::uint8_t {
-  time_channel_input,
-  channel_input_time,
-  /// One file for each receiver, of groups: a 16-bit counter and a 16-bit word for each of the receiver's inputs
-  /// (Wayth, Greenhill & Briggs 2009: 17 words). Inputs of the first receiver come first. One channel.
-  groups,
-};
-
-/// "time,channel,input", "channel,input,time" or "groups"; throws Error for anything else.
-SampleOrder sample_order(const std::string& name);
 
 /// Throws Error where a code of the block has bits set that belong to no number: the format is not the right one.
 void check_codes(const SampleBlock& block, const std::string& source);
@@ -29,13 +18,16 @@ void check_codes(const SampleBlock& block, const std::string& source);
 class FileStream final : public SampleStream {
  public:
   /// Throws Error naming the file where it cannot be read or holds no whole number of times.
-  FileStream(const std::string& file, const StreamShape& shape, SampleOrder order);
+  FileStream(const std::string& file, const StreamShape& shape, const SampleOrder& order);
   SampleBlock read(std::int64_t first, std::size_t n, ThreadPool& threads, Cancellation& cancellation) override;
 
  private:
   MappedFile file_;
   std::string name_;
-  SampleView all_;
+  StreamShape shape_;
+  std::size_t n_time_;
+  SamplePlaces places_;
+  std::vector<std::uint8_t> copied_;  ///< where no view will do
 };
 
 /// Files of groups. Sample 0 is that of the first counter that all files have; counters go on from group to group,

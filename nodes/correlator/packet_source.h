@@ -13,8 +13,8 @@
 namespace rimetree::correlator {
 
 /// Consecutive samples of all channels and inputs. On its way a packet is 16 bytes, little-endian - "RTV1", the number
-/// of samples (32 bits), the number of the first one (64 bits) - and the samples' codes [time][channel][input]. One
-/// without samples ends the stream.
+/// of samples (32 bits), the number of the first one (64 bits) - and the samples' codes, [time][channel][input] or in
+/// another order. One without samples ends the stream.
 struct Packet {
   std::int64_t first = 0;
   std::size_t n_time = 0;

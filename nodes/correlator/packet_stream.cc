@@ -7,9 +7,11 @@
 
 namespace rimetree::correlator {
 
-PacketStream::PacketStream(std::unique_ptr<PacketSource> source, const StreamShape& shape, double timeout_s)
+PacketStream::PacketStream(std::unique_ptr<PacketSource> source, const StreamShape& shape, double timeout_s,
+                           SampleOrder order)
     : source_(std::move(source)),
       shape_(shape),
+      order_(std::move(order)),
       timeout_s_(timeout_s),
       step_bytes_(static_cast<std::size_t>(shape.format.bytes) * shape.n_channel * shape.n_input) {}
 
@@ -68,9 +70,13 @@ SampleBlock PacketStream::read(std::int64_t first, std::size_t n, ThreadPool& /*
   for (const auto& [begin, packet] : packets_) {
     const std::int64_t a = std::max(begin, begin_), b = std::min(end, begin + static_cast<std::int64_t>(packet.n_time));
     if (a >= b) continue;
-    std::memcpy(codes_.data() + static_cast<std::size_t>(a - begin_) * step_bytes_,
-                packet.codes.data() + static_cast<std::size_t>(a - begin) * step_bytes_,
-                static_cast<std::size_t>(b - a) * step_bytes_);
+    std::uint8_t* to = codes_.data() + static_cast<std::size_t>(a - begin_) * step_bytes_;
+    const auto skipped = static_cast<std::size_t>(a - begin), many = static_cast<std::size_t>(b - a);
+    if (order_.is_plain())
+      std::memcpy(to, packet.codes.data() + skipped * step_bytes_, many * step_bytes_);
+    else
+      SamplePlaces(order_, shape_.format, packet.n_time, shape_.n_channel, shape_.n_input)
+          .copy(packet.codes.data(), skipped, many, to);
     std::fill(there.begin() + (a - begin_), there.begin() + (b - begin_), true);
     reached = std::max(reached, b);
   }

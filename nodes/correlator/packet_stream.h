@@ -4,6 +4,7 @@
 #include <map>
 
 #include "nodes/correlator/packet_source.h"
+#include "nodes/correlator/sample_order.h"
 #include "nodes/correlator/sample_stream.h"
 
 namespace rimetree::correlator {
@@ -13,7 +14,9 @@ namespace rimetree::correlator {
 /// packets of what is asked for, and some behind it; the sender of a connection or of a ring waits meanwhile.
 class PacketStream final : public SampleStream {
  public:
-  PacketStream(std::unique_ptr<PacketSource> source, const StreamShape& shape, double timeout_s);
+  /// `order`: of the samples of a packet.
+  PacketStream(std::unique_ptr<PacketSource> source, const StreamShape& shape, double timeout_s,
+               SampleOrder order = sample_order("time,channel,input"));
   SampleBlock read(std::int64_t first, std::size_t n, ThreadPool& threads, Cancellation& cancellation) override;
   std::string report() const override;
 
@@ -26,6 +29,7 @@ class PacketStream final : public SampleStream {
 
   std::unique_ptr<PacketSource> source_;
   StreamShape shape_;
+  SampleOrder order_;
   double timeout_s_;
   std::size_t step_bytes_;
   std::map<std::int64_t, Packet> packets_;  ///< by first sample

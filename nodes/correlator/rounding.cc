@@ -136,5 +136,17 @@ std::size_t round_to_codes(const float* numbers, std::size_t n, const float* pha
   return HWY_DYNAMIC_DISPATCH(round_turned)(numbers, n, phases, format, codes);
 }
 
+void scale_numbers(const float* numbers, std::size_t n, float scale, const float* phases, float* to) {
+  if (phases == nullptr) {
+    for (std::size_t k = 0; k < 2 * n; ++k) to[k] = scale * numbers[k];
+    return;
+  }
+  for (std::size_t k = 0; k < 2 * n; k += 2) {
+    const float re = numbers[k] * phases[k] - numbers[k + 1] * phases[k + 1];
+    to[k + 1] = numbers[k] * phases[k + 1] + numbers[k + 1] * phases[k];
+    to[k] = re;
+  }
+}
+
 }  // namespace rimetree::correlator
 #endif  // HWY_ONCE

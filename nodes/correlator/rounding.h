@@ -16,4 +16,7 @@ std::size_t round_to_codes(const float* numbers, std::size_t n, float scale, con
 std::size_t round_to_codes(const float* numbers, std::size_t n, const float* phases, const SampleFormat& format,
                            std::uint16_t* codes);
 
+/// The same without rounding: n complex numbers times a scale, or where `phases` is given times a phase each.
+void scale_numbers(const float* numbers, std::size_t n, float scale, const float* phases, float* to);
+
 }  // namespace rimetree::correlator

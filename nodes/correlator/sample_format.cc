@@ -22,6 +22,7 @@ Sample SampleFormat::decode(std::uint16_t code) const {
 }
 
 std::uint16_t SampleFormat::unused_bits() const {
+  if (is_float) return 0;
   const int mask = (1 << bits) - 1, used = mask << re_shift | (is_real ? 0 : mask << im_shift);
   return static_cast<std::uint16_t>(((1 << 8 * bytes) - 1) & ~used);
 }
@@ -43,6 +44,7 @@ const std::vector<SampleFormat>& sample_formats() {
       {"int4-low", 1, 4, 0, 4, Coding::twos_complement},
       {"int8", 2, 8, 0, 8, Coding::twos_complement},
       {"real8", 1, 8, 0, 0, Coding::twos_complement, true},
+      {"float32", 8, 0, 0, 0, Coding::twos_complement, false, true},
   };
   return formats;
 }

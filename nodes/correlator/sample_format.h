@@ -20,15 +20,17 @@ enum class Coding : std::uint8_t {
   excess,           ///< the code less 2^(bits-1): CHIME's "offset" nibbles (Klages et al. 2015, section III)
 };
 
-/// A complex sample in one or two bytes, little-endian. Bits that belong to neither number are not looked at.
+/// A complex sample in one or two bytes, little-endian, or as two floats. Bits that belong to neither number are not
+/// looked at.
 struct SampleFormat {
   std::string name;
-  int bytes = 1;     ///< of a complex sample: 1 or 2
+  int bytes = 1;     ///< of a complex sample: 1 or 2, of floats 8
   int bits = 4;      ///< of each number: 2 to 8
   int re_shift = 4;  ///< where the lowest bit of the real part is
   int im_shift = 0;
   Coding coding = Coding::twos_complement;
-  bool is_real = false;  ///< the samples have no imaginary part: im_shift says nothing
+  bool is_real = false;   ///< the samples have no imaginary part: im_shift says nothing
+  bool is_float = false;  ///< two floats, the real part first: there are no codes, and bits and shifts say nothing
 
   /// The code's numbers.
   Sample decode(std::uint16_t code) const;
@@ -48,7 +50,8 @@ struct SampleFormat {
 ///   - int4: two 4-bit numbers in two's complement, real part in the high nibble;
 ///   - int4-low: the same with the real part in the low nibble;
 ///   - int8: two bytes in two's complement, the real part first;
-///   - real8: one byte in two's complement, which is all: what is sampled before a channeliser for real signals.
+///   - real8: one byte in two's complement, which is all: what is sampled before a channeliser for real signals;
+///   - float32: two numbers in single precision (IEEE 754), the real part first.
 /// Throws Error naming them for another name.
 const SampleFormat& sample_format(const std::string& name);
 const std::vector<SampleFormat>& sample_formats();

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "nodes/correlator/sample_format.h"
+#include "runtime/math/complex.h"
 
 namespace rimetree::correlator {
 
@@ -21,6 +23,16 @@ struct SampleView {
                              static_cast<std::ptrdiff_t>(input) * input_stride;
     return format.bytes == 1 ? at[0] : static_cast<std::uint16_t>(at[0] | at[1] << 8);
   }
+  /// Of floats.
+  Complex<float> value(std::size_t time, std::size_t channel, std::size_t input) const {
+    Complex<float> x;
+    std::memcpy(&x,
+                bytes + static_cast<std::ptrdiff_t>(time) * time_stride +
+                    static_cast<std::ptrdiff_t>(channel) * channel_stride +
+                    static_cast<std::ptrdiff_t>(input) * input_stride,
+                sizeof x);
+    return x;
+  }
   Sample sample(std::size_t time, std::size_t channel, std::size_t input) const {
     return format.decode(code(time, channel, input));
   }
@@ -34,12 +46,13 @@ inline SampleView input_fastest(const std::uint8_t* bytes, const SampleFormat& f
   return {bytes, format, n_time, n_channel, n_input, step * inputs * channels, step * inputs, step};
 }
 
-/// [channel][time][input]: what a channeliser leaves.
+/// [channel][time][input]: what a channeliser leaves. `row_bytes`: from one channel to the next; 0: without gaps.
 inline SampleView channel_rows(const std::uint8_t* bytes, const SampleFormat& format, std::size_t n_time,
-                               std::size_t n_channel, std::size_t n_input) {
-  const auto step = static_cast<std::ptrdiff_t>(format.bytes), inputs = static_cast<std::ptrdiff_t>(n_input);
-  return {bytes, format, n_time, n_channel, n_input, step * inputs, step * inputs * static_cast<std::ptrdiff_t>(n_time),
-          step};
+                               std::size_t n_channel, std::size_t n_input, std::size_t row_bytes = 0) {
+  const auto step = static_cast<std::ptrdiff_t>(format.bytes), inputs = static_cast<std::ptrdiff_t>(n_input),
+             row = row_bytes > 0 ? static_cast<std::ptrdiff_t>(row_bytes)
+                                 : step * inputs * static_cast<std::ptrdiff_t>(n_time);
+  return {bytes, format, n_time, n_channel, n_input, step * inputs, row, step};
 }
 
 /// [channel][input][time], the time fastest.

@@ -1,5 +1,6 @@
 // 64 products and 48 sums of them in one instruction (AVX-512 VNNI): unsigned times signed bytes, four by four.
 #include "nodes/correlator/byte_products.h"
+#include "nodes/correlator/packed_block.h"
 
 #if defined(__x86_64__)
 
@@ -82,8 +83,6 @@ void tiles(const PackedBlock& block, std::size_t first, std::size_t end, std::si
   if (end - i == 1) tile<1, kGroups>(block, i, group, re, im);
 }
 
-std::size_t n_part(const PackedBlock& block) { return (block.n_group() + 1) / 2; }
-
 /// A part is two groups and all inputs that are not before them.
 void add_part(const PackedBlock& block, std::size_t part, std::int64_t* re, std::int64_t* im) {
   const std::size_t group = 2 * part, n = block.n_input(), second = std::min(n, (group + 1) * kGroup);
@@ -92,9 +91,38 @@ void add_part(const PackedBlock& block, std::size_t part, std::int64_t* re, std:
 }
 
 }  // namespace
+}  // namespace rimetree::correlator
+
+#pragma GCC pop_options
+
+namespace rimetree::correlator {
+
+namespace {
+
+class VnniProducts final : public BlockProducts {
+ public:
+  VnniProducts(std::size_t n_input, std::size_t max_time) : block_(n_input, max_time) {}
+  void fill(const SampleView& samples, std::size_t channel, std::size_t first, std::size_t n,
+            const SampleMask* mask) override {
+    block_.fill(samples, channel, first, n, mask);
+  }
+  std::size_t n_part() const override { return (block_.n_group() + 1) / 2; }
+  void add_part(std::size_t part, std::int64_t* re, std::int64_t* im) const override {
+    correlator::add_part(block_, part, re, im);
+  }
+
+ private:
+  PackedBlock block_;
+};
+
+}  // namespace
 
 const ByteProducts* vnni_products() {
-  static constexpr ByteProducts products{"AVX-512 VNNI", n_part, add_part};
+  // Long enough that adding 32-bit sums to those of 64 bits costs nothing, short enough for the second-level cache.
+  static constexpr ByteProducts products{
+      "AVX-512 VNNI", 4096, [](std::size_t n_input, std::size_t max_time) -> std::unique_ptr<BlockProducts> {
+        return std::make_unique<VnniProducts>(n_input, max_time);
+      }};
   return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512dq") &&
                  __builtin_cpu_supports("avx512bw")
              ? &products
@@ -102,8 +130,6 @@ const ByteProducts* vnni_products() {
 }
 
 }  // namespace rimetree::correlator
-
-#pragma GCC pop_options
 
 #else
 

@@ -33,12 +33,15 @@ class Voltages final : public Node, public correlator::SampleSource {
     if (source_.empty()) throw StateError("state field \"source\" names no file");
     if (source_.size() > 1 && std::any_of(source_.begin(), source_.end(), correlator::is_address))
       throw StateError("state field \"source\" may name one stream, alone");
-    if (order_ != correlator::SampleOrder::groups && source_.size() > 1)
+    if (!order_.are_groups && source_.size() > 1)
       throw StateError("state field \"source\" has " + std::to_string(source_.size()) +
                        " files; there may be several of order \"groups\" only, one for each receiver");
-    if (is_stream() && order_ != correlator::SampleOrder::time_channel_input)
-      throw StateError("streams are of order \"time,channel,input\"; state field \"order\" is \"" +
-                       state.text("order") + "\"");
+    if (is_stream() && order_.are_groups)
+      throw StateError("groups are files; state field \"order\" of a stream is that of a packet's samples");
+    if (!order_.are_groups)
+      correlator::checked([&] {
+        return correlator::SamplePlaces(order_, shape_.format, 1, shape_.n_channel, shape_.n_input).is_a_view();
+      });
     if (!(timeout_s_ >= 0) || !std::isfinite(timeout_s_))
       throw StateError("state field \"timeout_s\" must be a time, in seconds");
     if (!lost_are_masked_ && state.text("lost") != "error")
@@ -62,12 +65,13 @@ class Voltages final : public Node, public correlator::SampleSource {
              .default_value = std::string("int8"),
              .doc = "how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low or "
                     "high), chime (nibbles in excess-8, real part high), int4, int4-low (nibbles in two's complement), "
-                    "int8 (two bytes) or real8 (one byte, real samples for Channelise)"},
+                    "int8 (two bytes), float32 (two floats) or real8 (one byte, real samples for Channelise)"},
             {.name = "order",
              .type = StateType::text,
              .default_value = std::string("time,channel,input"),
-             .doc = "\"time,channel,input\" or \"channel,input,time\", the last one the fastest; or \"groups\": a "
-                    "counter of 16 bits and a word for each input of a receiver"},
+             .doc = "time, channel and input in any order, the last one the fastest, of a file or of each packet of a "
+                    "stream; or with antenna and feed instead of input (e.g. \"antenna,channel,time,feed\"); or "
+                    "\"groups\": a counter of 16 bits and a word for each input of a receiver"},
             {.name = "n_channel", .type = StateType::integer, .default_value = std::int64_t{1}, .doc = "channels"},
             {.name = "n_input", .type = StateType::integer, .doc = "inputs: antennas times polarisations"},
             {.name = "start_s",
@@ -103,10 +107,9 @@ class Voltages final : public Node, public correlator::SampleSource {
     if (is_stream()) {
       const std::size_t step = static_cast<std::size_t>(shape_.format.bytes) * shape_.n_channel * shape_.n_input;
       return std::make_unique<correlator::PacketStream>(correlator::open_packets(source_.front(), step), shape_,
-                                                        timeout_s_);
+                                                        timeout_s_, order_);
     }
-    if (order_ == correlator::SampleOrder::groups)
-      return std::make_unique<correlator::GroupStream>(source_, shape_, lost_are_masked_);
+    if (order_.are_groups) return std::make_unique<correlator::GroupStream>(source_, shape_, lost_are_masked_);
     return std::make_unique<correlator::FileStream>(source_.front(), shape_, order_);
   }
 

@@ -28,7 +28,7 @@ std::size_t regular_length(const Channels& c, std::size_t first) {
   return n;
 }
 
-Run make_run(const Channels& c, std::size_t first, std::size_t count, RunLevel& level) {
+Run make_run(const Channels& c, std::size_t first, std::size_t count, ChannelCut& cut) {
   Run run;
   run.first = first;
   run.count = count;
@@ -61,8 +61,8 @@ Run make_run(const Channels& c, std::size_t first, std::size_t count, RunLevel& 
     const DoubleDouble<double> gone = exact::product(double(i), spacing.hi);
     const DoubleDouble<double> come = exact::sum(nu, -run.first_hz);
     const double residual = ((come.hi - gone.hi) + (come.lo - gone.lo)) - double(i) * spacing.lo;
-    level.residual[first + i] = residual / kSpeedOfLight_m_s;
-    level.largest_residual = std::max(level.largest_residual, std::abs(residual) / kSpeedOfLight_m_s);
+    cut.residual[first + i] = residual / kSpeedOfLight_m_s;
+    cut.largest_residual = std::max(cut.largest_residual, std::abs(residual) / kSpeedOfLight_m_s);
   }
   return run;
 }
@@ -76,9 +76,9 @@ Channels analyse_channels(const double* frequency_hz, const double* width_hz, st
   if (width_hz != nullptr) c.width_hz.assign(width_hz, width_hz + n_channel);
   for (const double nu : c.frequency_hz) c.highest_hz = std::max(c.highest_hz, std::abs(nu));
 
-  for (std::size_t i = 0; i < kLevels; ++i) {
-    RunLevel& level = c.level[i];
-    level.residual.resize(n_channel + kTileChannels);
+  for (std::size_t i = 0; i < kCuts; ++i) {
+    ChannelCut& cut = c.cut[i];
+    cut.residual.resize(n_channel + kTileChannels);
     for (std::size_t first = 0; first < n_channel;) {
       const std::size_t regular = kRunLimits[i] == 1 ? 1 : regular_length(c, first);
       // Runs of equal length, in whole tiles.
@@ -86,7 +86,7 @@ Channels analyse_channels(const double* frequency_hz, const double* width_hz, st
       std::size_t length = (regular + pieces - 1) / pieces;
       if (pieces > 1) length = std::min(kRunLimits[i], (length + kTileChannels - 1) / kTileChannels * kTileChannels);
       for (const std::size_t end = first + regular; first < end; first += std::min(length, end - first))
-        level.runs.push_back(make_run(c, first, std::min(length, end - first), level));
+        cut.runs.push_back(make_run(c, first, std::min(length, end - first), cut));
     }
   }
   return c;

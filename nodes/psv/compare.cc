@@ -11,6 +11,9 @@
 #include "runtime/core/fingerprint.h"
 
 namespace rimetree::psv {
+using namespace adjoint;
+using namespace device;
+using namespace planner;
 namespace {
 
 /// Comparisons whose terms see the same skies.

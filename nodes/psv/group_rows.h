@@ -43,37 +43,37 @@ struct GroupRows {
     }
     ++n_baseline;
   }
+  /// Calls f(column) for what there is of each row.
+  template <class F>
+  void for_each_column(const F& f) {
+    const auto of_rows = [&f](auto& column) {
+      if (!column.empty()) f(column);
+    };
+    for (auto& coordinate : uvw) of_rows(coordinate);
+    of_rows(exposure_s), of_rows(baseline), of_rows(time), of_rows(output);
+  }
+  /// The rows of these numbers, in their order.
+  void take(const std::vector<std::size_t>& order) {
+    for_each_column([&order](auto& column) {
+      const auto old = std::move(column);
+      column.clear();
+      for (const std::size_t row : order) column.push_back(old[row]);
+    });
+  }
   /// Leaves out rows for which `wanted(output[row])` does not hold.
   template <class Wanted>
   void keep_if(const Wanted& wanted) {
-    std::size_t n = 0;
-    for (std::size_t row = 0; row < output.size(); ++row) {
-      if (!wanted(output[row])) continue;
-      const auto keep = [n, row](auto& of_row) {
-        if (!of_row.empty()) of_row[n] = of_row[row];
-      };
-      for (auto& coordinate : uvw) keep(coordinate);
-      keep(exposure_s), keep(baseline), keep(time), keep(output);
-      ++n;
-    }
-    const auto cut = [n](auto& of_row) {
-      if (!of_row.empty()) of_row.resize(n);
-    };
-    for (auto& coordinate : uvw) cut(coordinate);
-    cut(exposure_s), cut(baseline), cut(time), cut(output);
+    std::vector<std::size_t> kept;
+    for (std::size_t row = 0; row < output.size(); ++row)
+      if (wanted(output[row])) kept.push_back(row);
+    take(kept);
   }
   /// Brings rows into the order of their times.
   void order_by_time() {
     std::vector<std::size_t> order(output.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) { return time[a] < time[b]; });
-    const auto reorder = [&order](auto& of_row) {
-      if (of_row.empty()) return;
-      const auto old = of_row;
-      for (std::size_t row = 0; row < order.size(); ++row) of_row[row] = old[order[row]];
-    };
-    for (auto& coordinate : uvw) reorder(coordinate);
-    reorder(exposure_s), reorder(baseline), reorder(output), reorder(time);
+    take(order);
   }
   const Rows& finish(const ChildLayout& layout) {
     const auto data = [](const std::vector<double>& values) { return values.empty() ? nullptr : values.data(); };

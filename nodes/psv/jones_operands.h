@@ -35,7 +35,10 @@ class JonesOperands {
 
   /// Valid until the next call of add().
   JonesTerms terms() const {
-    return {static_cast<int>(layout_.jones_elements.size() / 2), pairs_.data(), varies_in_frequency_};
+    return {.n_pair = static_cast<int>(layout_.jones_elements.size() / 2),
+            .pairs = pairs_.data(),
+            .varies_in_frequency = varies_in_frequency_,
+            .varies_in_time = varies_in_time_};
   }
 
  private:
@@ -48,6 +51,7 @@ class JonesOperands {
       views[e] = {data + (first_source_ * per_source + e) * plane, per_source * plane,
                   static_cast<std::ptrdiff_t>(stride[0]), static_cast<std::ptrdiff_t>(stride[1])};
     varies_in_frequency_ |= cells[Axis::frequency] > 1;
+    varies_in_time_ |= cells[Axis::time] > 1;
   }
 
   /// Terms of real numbers are copied, once each.
@@ -62,7 +66,7 @@ class JonesOperands {
   std::ptrdiff_t first_source_;
   std::vector<JonesPair<double>> pairs_;  ///< [baseline][pair]
   std::map<const Vells*, std::vector<Complex<double>>> copies_;
-  bool varies_in_frequency_ = false;
+  bool varies_in_frequency_ = false, varies_in_time_ = false;
 };
 
 }  // namespace rimetree::psv

@@ -69,17 +69,12 @@ struct Sky {
   double one_plane_part() const;  ///< of the sources: those of which one plane is summed up
 };
 
-struct SkyInput {
-  std::ptrdiff_t n_source = 0, n_channel = 1;
-  int n_minus = 1;
-  Strided<double> l, m, n;                 ///< time and channel strides are not used
-  Strided<Complex<double>> brightness[4];  ///< XX XY YX YY; null is zero; may vary along channels
-  bool brightness_varies = false;          ///< along channels
+/// Time strides are not used, nor channel strides but the brightness's.
+struct SkyInput : SkyViews<double> {
+  bool brightness_varies = false;  ///< along channels
   /// A direction in which the brightness may move, for derivatives: the planes that it needs are kept as well.
   Strided<Complex<double>> brightness_tangent[4];
-  Strided<double> major, minor, position_angle;  ///< null: points only
-  Strided<double> profile;                       ///< null: the first one
-  bool with_jones = false;                       ///< Jones terms will be applied: keep the brightness matrices
+  bool with_jones = false;  ///< Jones terms will be applied: keep the brightness matrices
 };
 
 template <class T>
@@ -100,19 +95,19 @@ struct Run {
 inline double channel_hz(const Run& run, std::size_t k) { return run.first_hz + double(k) * run.spacing_hz; }
 
 /// The channels cut into runs of at most so many channels. Longer runs are faster, shorter ones more general.
-struct RunLevel {
+struct ChannelCut {
   std::vector<Run> runs;
   std::vector<double> residual;  ///< [channel]: actual minus regular frequency, over c, turns per metre; padded
   double largest_residual = 0;   ///< turns per metre
 };
 
-inline constexpr std::size_t kLevels = 3;
-inline constexpr std::size_t kRunLimits[kLevels] = {kMaxTiles * kTileChannels, 2 * kTileChannels, 1};
+inline constexpr std::size_t kCuts = 3;
+inline constexpr std::size_t kRunLimits[kCuts] = {kMaxTiles * kTileChannels, 2 * kTileChannels, 1};
 
 struct Channels {
   std::vector<double> frequency_hz, width_hz;
   double highest_hz = 0;  ///< largest |frequency|
-  RunLevel level[kLevels];
+  ChannelCut cut[kCuts];
 };
 
 /// Frequencies in any order (descending, gapped, irregular); widths of either sign, or null for zero.
@@ -147,6 +142,7 @@ struct JonesTerms {
   const JonesPair<double>* pairs = nullptr;  ///< [baseline][pair]
   bool varies_in_frequency = true;
   JonesTargets targets;  ///< derivatives only
+  bool varies_in_time = true;
 
   /// Of the side p or q of a pair in `pairs`.
   std::ptrdiff_t target_of(const JonesPair<double>* pair, bool is_q) const {
@@ -174,36 +170,40 @@ class Workspace {
  public:
   Workspace(const Sky<T>& sky, const Channels& channels, const JonesTerms& jones);
   const Scratch<T>& scratch() const { return scratch_; }
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return memory_.bytes(); }
 
  private:
-  struct Free {
-    void operator()(unsigned char* p) const;
-  };
-  std::unique_ptr<unsigned char, Free> storage_;
-  std::size_t bytes_ = 0;
+  ScratchMemory memory_;
   Scratch<T> scratch_{};
 };
 
-/// Rows that one SIMD vector of this machine holds; work is best shared out in multiples of it.
+/// Lanes of a SIMD vector of this machine.
+std::size_t lanes_of(float);
+std::size_t lanes_of(double);
+/// Rows that one vector holds; work is best shared out in multiples of it.
 template <class T>
-std::size_t rows_per_block();
+std::size_t rows_per_block() {
+  return lanes_of(T());
+}
+
+/// What one evaluation is of, as the instruction sets' versions of the kernel share it.
+template <class T>
+struct HostSum {
+  const Sky<T>& sky;
+  const Channels& channels;
+  const Rows& rows;
+  const JonesTerms& jones;
+  const Scratch<T>& scratch;
+};
 
 /// Visibilities of rows [row_begin, row_end). Allocates nothing; may run on several threads with a workspace each.
+void evaluate_rows(const HostSum<float>& sum, std::size_t row_begin, std::size_t row_end, const Output& out);
+void evaluate_rows(const HostSum<double>& sum, std::size_t row_begin, std::size_t row_end, const Output& out);
 template <class T>
 void evaluate_rows(const Sky<T>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                   std::size_t row_begin, std::size_t row_end, Workspace<T>& workspace, const Output& out);
-
-template <>
-std::size_t rows_per_block<float>();
-template <>
-std::size_t rows_per_block<double>();
-template <>
-void evaluate_rows<float>(const Sky<float>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                          std::size_t row_begin, std::size_t row_end, Workspace<float>& workspace, const Output& out);
-template <>
-void evaluate_rows<double>(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                           std::size_t row_begin, std::size_t row_end, Workspace<double>& workspace, const Output& out);
+                   std::size_t row_begin, std::size_t row_end, Workspace<T>& workspace, const Output& out) {
+  evaluate_rows(HostSum<T>{sky, channels, rows, jones, workspace.scratch()}, row_begin, row_end, out);
+}
 
 /// Name of the instruction set in use, e.g. "AVX3" (AVX-512).
 std::string instruction_set();
@@ -220,9 +220,5 @@ struct SmearingLimits {
 /// time at fixed frequency and linear in frequency at fixed time; what they leave out is the product term (the rate
 /// changes across the channel) and the curvature in time. See limits.cc for the bound.
 SmearingLimits largest_phase_change(const Extent& extent, const Channels& channels, const Rows& rows);
-
-/// Useful floating-point multiply-adds per evaluation of these rows (the unit in which a core's peak is quoted).
-template <class T>
-double multiply_adds(const Sky<T>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones);
 
 }  // namespace rimetree::psv

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
 
 namespace rimetree::psv {
 
@@ -43,82 +46,81 @@ inline constexpr std::size_t kPairStride = 2 * kBlockSources;
 /// taper.
 inline constexpr std::size_t kSmearingState = 5, kTaperState = 3;
 
-/// Byte offsets of the arrays in a workspace; [lane] is always the fastest axis, of kMaxLanes at most.
-struct Layout {
-  std::size_t rows = 0;          ///< double [7][lane]: u v w du dv dw exposure/c
-  std::size_t scaled = 0;        ///< double [2][6][lane]: see scale_rows()
-  std::size_t middle = 0;        ///< T [source][re, im][lane]: phasor at the middle of the run
-  std::size_t outer = 0;         ///< T [tile pair][source][re, im][lane]: from there to the middle of a tile
-  std::size_t inner = 0;         ///< T [pair][source][re, im][lane]: from there to a channel
-  std::size_t bracket = 0;       ///< T [pair][source][4][lane]: see seed_brackets()
-  std::size_t tile_middle = 0;   ///< T [source][re, im][lane]: phasor at the middle of the current tile
-  std::size_t phasor = 0;        ///< T [source][channel of the tile][re, im][lane]
-  std::size_t smearing = 0;      ///< T [source][kSmearingState][lane]; singles: change of path
-  std::size_t taper = 0;         ///< double [source][kTaperState][lane]: see TaperState
-  std::size_t tile_taper = 0;    ///< T [source][channel of the tile][lane]
-  std::size_t wave_number = 0;   ///< T [source][lane]: 2 pi path
-  std::size_t jones_weight = 0;  ///< T [source][8][lane]
-  std::size_t gathered = 0;      ///< double [2][8][lane]
-  std::size_t sum = 0;           ///< double [channel of a run][plane][2][lane]
-  std::size_t sides = 0;         ///< T: see fill_sides()
-  std::size_t turned = 0;        ///< T [row][source][re, im][channel of the window]
-  std::size_t jones_sum = 0;     ///< double [row][window][vector of the window][element][re, im][channel]
-  std::size_t bytes = 0;
-
-  /// Whether Jones terms are there, and vary along channels.
-  enum class Jones { kNone, kConstant, kVarying };
-
-  template <class T>
-  static Layout of(std::size_t n_plane, std::size_t longest_run, Jones jones) {
-    constexpr std::size_t kB = kBlockSources * kMaxLanes;
-    Layout a;
-    // Not a multiple of the page: what is read and written together must not fall on the same lines of the cache.
-    const auto place = [&a](std::size_t bytes) {
-      const std::size_t at = a.bytes;
-      a.bytes += (bytes + 127) / 128 * 128 + 5 * 128;
-      return at;
-    };
-    a.rows = place(7 * kMaxLanes * sizeof(double));
-    a.scaled = place(12 * kMaxLanes * sizeof(double));
-    a.middle = place(2 * kB * sizeof(T));
-    a.outer = place(kMaxTilePairs * kPairStride * kMaxLanes * sizeof(T));
-    a.inner = place(kTilePairs * kPairStride * kMaxLanes * sizeof(T));
-    a.bracket = place(2 * kTilePairs * kPairStride * kMaxLanes * sizeof(T));
-    a.tile_middle = place(2 * kB * sizeof(T));
-    a.phasor = place(2 * kTileChannels * kB * sizeof(T));
-    a.smearing = place((sizeof(T) == 8 ? kSmearingState : 1) * kB * sizeof(T));
-    a.taper = place(kTaperState * kB * sizeof(double));
-    a.tile_taper = place(kTileChannels * kB * sizeof(T));
-    a.wave_number = place(kB * sizeof(T));
-    a.jones_weight = place(jones != Jones::kNone ? 8 * kB * sizeof(T) : 0);
-    a.gathered = place(jones != Jones::kNone ? 16 * kMaxLanes * sizeof(double) : 0);
-    const std::size_t window = jones == Jones::kVarying ? windows_of(longest_run) * kWindowChannels : 0;
-    a.sides = place(kJonesSides * window * kJonesSources<T> * 8 * sizeof(T));
-    a.turned = place(window > 0 ? kMaxLanes * kJonesSources<T> * 2 * kWindowChannels * sizeof(T) : 0);
-    a.jones_sum = place(kJonesRows * window * 8 * sizeof(double));
-    a.sum = place((longest_run + kTileChannels) * n_plane * 2 * kMaxLanes * sizeof(double));
-    return a;
+/// Memory of one thread, cut into arrays once. Movable, not copyable.
+class ScratchMemory {
+ public:
+  /// divide(cut) says cut(array, count) of each array, twice: to find what they take, and to place them.
+  template <class F>
+  void allocate(const F& divide) {
+    divide(*this);
+    storage_.reset(static_cast<unsigned char*>(std::aligned_alloc(kAlignment, bytes_)));
+    if (!storage_) throw std::bad_alloc();
+    bytes_ = 0;
+    divide(*this);
   }
+  template <class T>
+  void operator()(T*& array, std::size_t count) {
+    if (storage_) array = reinterpret_cast<T*>(storage_.get() + bytes_);
+    // Not a multiple of the page: what is read and written together must not fall on the same lines of the cache.
+    bytes_ += (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment + 5 * kAlignment;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t kAlignment = 128;
+  struct Free {
+    void operator()(unsigned char* p) const { std::free(p); }
+  };
+  std::unique_ptr<unsigned char, Free> storage_;
+  std::size_t bytes_ = 0;
 };
 
-/// The same arrays as pointers.
+/// Whether Jones terms are there, and vary along channels.
+enum class JonesUse { kNone, kConstant, kVarying };
+
+/// The arrays of a workspace; [lane] is always the fastest axis, of kMaxLanes at most.
 template <class T>
 struct Scratch {
-  double *rows, *scaled;
-  T *middle, *outer, *inner, *bracket, *tile_middle, *phasor, *smearing;
-  double* taper;
-  T *tile_taper, *wave_number, *jones_weight;
-  double* gathered;
-  T *sides, *turned;
-  double *jones_sum, *sum;
+  double* rows;       ///< [7][lane]: u v w du dv dw exposure/c
+  double* scaled;     ///< [2][6][lane]: see scale_rows()
+  T* middle;          ///< [source][re, im][lane]: phasor at the middle of the run
+  T* outer;           ///< [tile pair][source][re, im][lane]: from there to the middle of a tile
+  T* inner;           ///< [pair][source][re, im][lane]: from there to a channel
+  T* bracket;         ///< [pair][source][4][lane]: see seed_brackets()
+  T* tile_middle;     ///< [source][re, im][lane]: phasor at the middle of the current tile
+  T* phasor;          ///< [source][channel of the tile][re, im][lane]
+  T* smearing;        ///< [source][kSmearingState][lane]; singles: change of path
+  double* taper;      ///< [source][kTaperState][lane]: see TaperState
+  T* tile_taper;      ///< [source][channel of the tile][lane]
+  T* wave_number;     ///< [source][lane]: 2 pi path
+  T* jones_weight;    ///< [source][8][lane]
+  double* gathered;   ///< [2][8][lane]
+  T* sides;           ///< see fill_sides()
+  T* turned;          ///< [row][source][re, im][channel of the window]
+  double* jones_sum;  ///< [row][window][vector of the window][element][re, im][channel]
+  double* sum;        ///< [channel of a run][plane][2][lane]
 
-  static Scratch in(unsigned char* base, const Layout& a) {
-    const auto own = [base](std::size_t at) { return reinterpret_cast<T*>(base + at); };
-    const auto wide = [base](std::size_t at) { return reinterpret_cast<double*>(base + at); };
-    return {wide(a.rows),      wide(a.scaled),     own(a.middle),       own(a.outer),     own(a.inner),
-            own(a.bracket),    own(a.tile_middle), own(a.phasor),       own(a.smearing),  wide(a.taper),
-            own(a.tile_taper), own(a.wave_number), own(a.jones_weight), wide(a.gathered), own(a.sides),
-            own(a.turned),     wide(a.jones_sum),  wide(a.sum)};
+  void divide(ScratchMemory& cut, std::size_t n_plane, std::size_t longest_run, JonesUse jones) {
+    constexpr std::size_t kB = kBlockSources * kMaxLanes;
+    const std::size_t window = jones == JonesUse::kVarying ? windows_of(longest_run) * kWindowChannels : 0;
+    cut(rows, 7 * kMaxLanes);
+    cut(scaled, 12 * kMaxLanes);
+    cut(middle, 2 * kB);
+    cut(outer, kMaxTilePairs * kPairStride * kMaxLanes);
+    cut(inner, kTilePairs * kPairStride * kMaxLanes);
+    cut(bracket, 2 * kTilePairs * kPairStride * kMaxLanes);
+    cut(tile_middle, 2 * kB);
+    cut(phasor, 2 * kTileChannels * kB);
+    cut(smearing, (sizeof(T) == 8 ? kSmearingState : 1) * kB);
+    cut(taper, kTaperState * kB);
+    cut(tile_taper, kTileChannels * kB);
+    cut(wave_number, kB);
+    cut(jones_weight, jones != JonesUse::kNone ? 8 * kB : 0);
+    cut(gathered, jones != JonesUse::kNone ? 16 * kMaxLanes : 0);
+    cut(sides, kJonesSides * window * kJonesSources<T> * 8);
+    cut(turned, window > 0 ? kMaxLanes * kJonesSources<T> * 2 * kWindowChannels : 0);
+    cut(jones_sum, kJonesRows * window * 8);
+    cut(sum, (longest_run + kTileChannels) * n_plane * 2 * kMaxLanes);
   }
 };
 

@@ -1,8 +1,6 @@
 // What the caller of the PSV kernel may want to know beforehand: scratch, cost, and how far to trust the smearing.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <new>
 
 #include "nodes/psv/kernel.h"
 #include "runtime/math/conventions.h"
@@ -10,22 +8,15 @@
 namespace rimetree::psv {
 
 template <class T>
-void Workspace<T>::Free::operator()(unsigned char* p) const {
-  std::free(p);
-}
-
-template <class T>
 Workspace<T>::Workspace(const Sky<T>& sky, const Channels& channels, const JonesTerms& jones) {
   std::size_t longest = 1;
-  for (const RunLevel& level : channels.level)
-    for (const Run& run : level.runs) longest = std::max(longest, run.count);
-  using Jones = Layout::Jones;
-  const Jones kind = matrices_vary(sky, jones) ? Jones::kVarying : jones.n_pair > 0 ? Jones::kConstant : Jones::kNone;
-  const Layout layout = Layout::of<T>(jones.n_pair > 0 ? 8 : sky.planes.size(), longest, kind);
-  bytes_ = layout.bytes;
-  storage_.reset(static_cast<unsigned char*>(std::aligned_alloc(128, bytes_)));
-  if (!storage_) throw std::bad_alloc();
-  scratch_ = Scratch<T>::in(storage_.get(), layout);
+  for (const ChannelCut& cut : channels.cut)
+    for (const Run& run : cut.runs) longest = std::max(longest, run.count);
+  const JonesUse kind = jones.n_pair == 0           ? JonesUse::kNone
+                        : matrices_vary(sky, jones) ? JonesUse::kVarying
+                                                    : JonesUse::kConstant;
+  const std::size_t n_plane = jones.n_pair > 0 ? 8 : sky.planes.size();
+  memory_.allocate([&](ScratchMemory& cut) { scratch_.divide(cut, n_plane, longest, kind); });
 }
 
 template class Workspace<float>;
@@ -63,18 +54,5 @@ SmearingLimits largest_phase_change(const Extent& extent, const Channels& channe
   }
   return limits;
 }
-
-template <class T>
-double multiply_adds(const Sky<T>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones) {
-  const double visibilities = double(sky.n_source) * double(rows.n_row) * double(channels.frequency_hz.size());
-  // Four for the phasor, two per plane. A pair of 2x2 terms takes two complex matrix products of 32; what the terms of
-  // one end of a baseline come to does not count where other baselines share it, and leaves one product.
-  const double planes = jones.n_pair > 0 ? 8.0 : double(sky.planes.size());
-  const double products = matrices_vary(sky, jones) ? 32.0 : 64.0 * jones.n_pair / double(channels.frequency_hz.size());
-  return visibilities * (4 + 2 * planes + products);
-}
-
-template double multiply_adds<float>(const Sky<float>&, const Channels&, const Rows&, const JonesTerms&);
-template double multiply_adds<double>(const Sky<double>&, const Channels&, const Rows&, const JonesTerms&);
 
 }  // namespace rimetree::psv

@@ -12,9 +12,12 @@
 #include "nodes/psv/planner/solve.h"
 #include "nodes/psv/sky_input.h"
 #include "runtime/core/fingerprint.h"
+#include "runtime/core/forest.h"
 #include "runtime/core/stopwatch.h"
 
 namespace rimetree::psv {
+using namespace pipeline;
+using namespace planner;
 
 namespace {
 
@@ -48,6 +51,19 @@ SkyInput sky_input_of(const ChildLayout& layout, const LinearSum& sum, const Sky
   return input;
 }
 
+/// Adds to the derivative that another child's share has left, if there is one.
+void add_derivative(Evaluation& evaluation, const ParameterId& parameter, Vells share) {
+  for (Derivative& known : evaluation.result.derivatives) {
+    if (!(known.parameter == parameter)) continue;
+    Vells sum = evaluation.make(NumberType::complex, share.cells());
+    const Complex<double>*a = std::as_const(known.value).complex(), *b = std::as_const(share).complex();
+    for (std::size_t i = 0; i < sum.size(); ++i) sum.complex()[i] = a[i] + b[i];
+    known.value = std::move(sum);
+    return;
+  }
+  evaluation.add(parameter, std::move(share));
+}
+
 /// Tells skies of a node apart: each derivative has one of its own on a device, as the value has.
 std::uint64_t owner_of(const Evaluation& evaluation, const LinearSum& sum) {
   const auto node = static_cast<std::uint64_t>(evaluation.node.index());
@@ -59,20 +75,36 @@ std::uint64_t owner_of(const Evaluation& evaluation, const LinearSum& sum) {
 
 }  // namespace
 
+void add_ends(const Forest& forest, const Node& psv, bool first, BaselineEnds& ends) {
+  if (!first && ends.empty()) return;
+  const int child = forest.children(psv.index())[kUvw];
+  const auto& state = forest.node(child).state().values();
+  const auto p = state.find("station_1_index"), q = state.find("station_2_index");
+  if (p != state.end() && q != state.end() && std::holds_alternative<std::int64_t>(p->second) &&
+      std::holds_alternative<std::int64_t>(q->second)) {
+    ends.p.push_back(std::get<std::int64_t>(p->second));
+    ends.q.push_back(std::get<std::int64_t>(q->second));
+    return;
+  }
+  const std::vector<int>& two = forest.children(child);
+  if (two.size() != 2 || two[0] < 0 || two[1] < 0) {
+    ends = {};
+    return;
+  }
+  ends.p.push_back(two[0]);
+  ends.q.push_back(two[1]);
+}
+
 std::optional<std::vector<LinearSum>> linear_sums(Evaluation& evaluation) {
   if (!is_constant_in_time(evaluation)) return {};
   std::vector<LinearSum> sums{{&evaluation}};
-  std::vector<ParameterId> parameters;
   for (std::size_t slot = 0; slot < evaluation.children().size(); ++slot) {
     if (!evaluation.has_child(slot)) continue;
     for (const Derivative& derivative : evaluation.child(slot).derivatives) {
       if (slot != kBrightness && slot < kFirstJones) return {};
       sums.push_back({&evaluation, &derivative, slot});
-      parameters.push_back(derivative.parameter);
     }
   }
-  std::sort(parameters.begin(), parameters.end());
-  if (std::adjacent_find(parameters.begin(), parameters.end()) != parameters.end()) return {};
   return sums;
 }
 
@@ -136,6 +168,8 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
     if (input.with_jones || !context.devices.empty()) add_ends(context.forest, evaluation.node, i == 0, ends);
   }
   const JonesTerms jones = jones_operands.terms();
+  // Antennas share their terms at one time.
+  if (matrices_vary(sky, jones) && jones.varies_in_time) group_rows.order_by_time();
   const Rows& rows = group_rows.finish(layout);
   if (!is_derivative) warn_of_large_cells(context, first.node, largest_phase_change(sky.extent, channels, rows));
 
@@ -150,7 +184,7 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
       targets[i] = {std::make_shared<const memory::DeviceSlice>(stays.block, i * bytes, bytes), NumberType::complex,
                     TensorShape{2, 2}, shape};
     if (is_derivative)
-      group[i].evaluation->add(group[i].derivative->parameter, std::move(targets[i]));
+      add_derivative(*group[i].evaluation, group[i].derivative->parameter, std::move(targets[i]));
     else
       group[i].evaluation->set(std::move(targets[i]));
   }

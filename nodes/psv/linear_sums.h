@@ -1,6 +1,7 @@
-// What the kernels add up: a node's value, or its derivative with respect to an unknown in which it is linear. In the
-// brightness and in each Jones term the visibilities are linear, so that their derivative is the same sum with that
-// child's derivative in its place.
+// What the kernels add up: a node's value, or its derivative with respect to an unknown. In the brightness and in each
+// Jones term the visibilities are linear, so that their derivative is the same sum with that child's derivative in its
+// place; where several of them depend on one unknown (both sides of a baseline on a beam), the sum over these (the
+// product rule).
 #pragma once
 
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "nodes/psv/operands.h"
 #include "nodes/psv/packed_skies.h"
+#include "nodes/psv/summed.h"
 
 namespace rimetree::psv {
 
@@ -26,8 +28,13 @@ struct LinearSum {
 };
 
 /// A node's value and all its derivatives as sums for the kernels. Nothing where they do not take it: the sky varies in
-/// time, something else than brightness and Jones terms depends on unknowns, or two of these on the same one.
+/// time, or something else than brightness and Jones terms depends on unknowns.
 std::optional<std::vector<LinearSum>> linear_sums(Evaluation& evaluation);
+
+/// Adds the antennas of a PSV node's baseline: stations of the Spigot that gives its UVW, or the two nodes of which
+/// they are the difference. `ends` is emptied if a baseline has neither, and stays empty: `first` says that there were
+/// none before.
+void add_ends(const Forest& forest, const Node& psv, bool first, BaselineEnds& ends);
 
 /// Groups of sums that differ in their rows and Jones terms only: of the same sources with the same brightness, over
 /// those that count, all values or all derivatives.

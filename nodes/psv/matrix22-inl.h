@@ -45,7 +45,7 @@ HWY_INLINE void scale(Matrix<V>& a, V re, V im) {
 }
 
 template <class V>
-HWY_INLINE Matrix<V> adjoint(const Matrix<V>& a) {
+HWY_INLINE Matrix<V> hermitian(const Matrix<V>& a) {
   Matrix<V> c;
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {

@@ -171,29 +171,21 @@ struct BaselineOperands {
   std::vector<JonesPair<T>> pairs;
 };
 
-/// The problem of one baseline, but for its cells and what may be smeared.
+/// Views of the sources.
 template <class T>
-Problem<T> problem_of(const ChildLayout& layout, const SkyOperands<T>& sky, const BaselineOperands<T>& baseline) {
-  Problem<T> problem;
-  problem.n_source = layout.n_source;
-  problem.l = sky.lmn.real(0, 3);
-  problem.m = sky.lmn.real(1, 3);
-  problem.n = sky.lmn.real(2, 3);
-  set_brightness(sky.brightness, layout.brightness_elements, problem.brightness);
-  if (sky.has_shape) {
-    problem.major = sky.shape.real(0, layout.shape_columns);
-    problem.minor = sky.shape.real(1, layout.shape_columns);
-    problem.position_angle = sky.shape.real(2, layout.shape_columns);
-    if (layout.shape_columns == 4) problem.profile = sky.shape.real(3, 4);
-  }
-  Strided<T>* uvw[6] = {&problem.u, &problem.v, &problem.w, &problem.du, &problem.dv, &problem.dw};
-  for (int i = 0; i < (layout.has_rates ? 6 : 3); ++i) {
-    *uvw[i] = baseline.uvw.real(i, 0);
-    uvw[i]->source = 0;
-  }
-  problem.jones = baseline.pairs.data();
-  problem.n_jones = static_cast<int>(baseline.pairs.size());
-  return problem;
+SkyViews<T> sky_views(const ChildLayout& layout, const SkyOperands<T>& sky, std::size_t n_channel) {
+  SkyViews<T> views;
+  views.n_source = layout.n_source;
+  views.n_channel = static_cast<std::ptrdiff_t>(n_channel);
+  views.n_minus = layout.n_minus;
+  views.l = sky.lmn.real(0, 3), views.m = sky.lmn.real(1, 3), views.n = sky.lmn.real(2, 3);
+  set_brightness(sky.brightness, layout.brightness_elements, views.brightness);
+  if (!sky.has_shape) return views;
+  views.major = sky.shape.real(0, layout.shape_columns);
+  views.minor = sky.shape.real(1, layout.shape_columns);
+  views.position_angle = sky.shape.real(2, layout.shape_columns);
+  if (layout.shape_columns == 4) views.profile = sky.shape.real(3, 4);
+  return views;
 }
 
 template <class T>
@@ -245,10 +237,15 @@ Problem<T> problem_of(const ChildLayout& layout, const Evaluation& evaluation, c
                       const BaselineOperands<T>& baseline) {
   const Cells& cells = evaluation.cells();
   const AxisGrid& frequency = cells.require(Axis::frequency);
-  Problem<T> problem = problem_of(layout, sky, baseline);
+  Problem<T> problem{sky_views(layout, sky, frequency.centre.size())};
   problem.n_time = n_time(layout, evaluation);
-  problem.n_channel = static_cast<std::ptrdiff_t>(frequency.centre.size());
-  problem.n_minus = layout.n_minus;
+  Strided<T>* uvw[6] = {&problem.u, &problem.v, &problem.w, &problem.du, &problem.dv, &problem.dw};
+  for (int i = 0; i < (layout.has_rates ? 6 : 3); ++i) {
+    *uvw[i] = baseline.uvw.real(i, 0);
+    uvw[i]->source = 0;
+  }
+  problem.jones = baseline.pairs.data();
+  problem.n_jones = static_cast<int>(baseline.pairs.size());
   problem.frequency_hz = frequency.centre.data();
   problem.width_hz = frequency.width.data();
   problem.exposure_s = cells.has(Axis::time) ? cells.axis(Axis::time).width.data() : nullptr;

@@ -7,6 +7,7 @@
 
 #include "nodes/psv/kernel.h"
 #include "nodes/psv/layout.h"
+#include "nodes/psv/plane_shares.h"
 #include "runtime/core/error.h"
 #include "runtime/math/double_double.h"
 
@@ -37,23 +38,6 @@ std::vector<Brightness> every_brightness(const Strided<Complex<double>> (&bright
 
 bool is_hermitian(const Brightness& b) { return b.e[0].im == 0 && b.e[3].im == 0 && b.e[1] == conj(b.e[2]); }
 
-double plane_weight(const Brightness& b, Plane plane) {
-  switch (plane) {
-    case Plane::kI:
-      return 0.5 * b.e[0].re + 0.5 * b.e[3].re;
-    case Plane::kQ:
-      return 0.5 * b.e[0].re - 0.5 * b.e[3].re;
-    case Plane::kU:
-      return b.e[1].re;
-    case Plane::kV:
-      return b.e[1].im;
-    default: {
-      const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
-      return i % 2 == 0 ? b.e[i / 2].re : b.e[i / 2].im;
-    }
-  }
-}
-
 /// The planes that some source needs, filled up to a number that the kernel has an instance for.
 std::vector<Plane> planes_in_use(const std::vector<Brightness>& all) {
   const bool hermitian = std::all_of(all.begin(), all.end(), is_hermitian);
@@ -62,8 +46,8 @@ std::vector<Plane> planes_in_use(const std::vector<Brightness>& all) {
   for (int i = first; i < first + count; ++i) {
     const Plane plane = static_cast<Plane>(i);
     // "Not zero" rather than "non-zero", so that NaN brightness reaches the result.
-    const bool zero =
-        std::all_of(all.begin(), all.end(), [plane](const Brightness& b) { return plane_weight(b, plane) == 0; });
+    const bool zero = std::all_of(all.begin(), all.end(),
+                                  [plane](const Brightness& b) { return plane_weight(plane, &b.e[0].re) == 0; });
     (zero ? unused : used).push_back(plane);
   }
   std::size_t n = 1;
@@ -96,7 +80,8 @@ std::vector<Kind> kinds_of(const SkyInput& in, std::span<const Brightness> all, 
     if (in.major && (in.major.at(s, 0, 0) != 0 || in.minor.at(s, 0, 0) != 0)) kinds[s].profile = profile_in(in, s);
     const auto own = all.subspan(s * n_channel, n_channel);
     kinds[s].one_plane = !in.with_jones && std::all_of(planes.begin() + 1, planes.end(), [own](Plane plane) {
-      return std::all_of(own.begin(), own.end(), [plane](const Brightness& b) { return plane_weight(b, plane) == 0; });
+      return std::all_of(own.begin(), own.end(),
+                         [plane](const Brightness& b) { return plane_weight(plane, &b.e[0].re) == 0; });
     });
   }
   return kinds;
@@ -213,7 +198,7 @@ Sky<T> pack_sky(const SkyInput& in) {
       if (in.with_jones)
         for (const Complex<double>& e : b.e) sky.brightness.insert(sky.brightness.end(), {e.re, e.im});
       else
-        for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(b, plane)));
+        for (const Plane plane : sky.planes) sky.weights.push_back(static_cast<T>(plane_weight(plane, &b.e[0].re)));
     }
     sky.total_flux += largest;
   }

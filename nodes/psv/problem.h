@@ -29,21 +29,27 @@ struct JonesPair {
   bool p_is_matrix = false, q_is_matrix = false;
 };
 
-/// Everything one baseline's visibilities depend on. T may be a dual number. Units: metres, metres per second, hertz,
-/// seconds, radians; brightness in any unit of flux, which is that of the result.
+/// What a sum sees of its sources. Units: radians; brightness in any unit of flux, which is that of the result.
 template <class T>
-struct Problem {
-  using Number = T;
-  std::ptrdiff_t n_source = 0, n_time = 0, n_channel = 0;
+struct SkyViews {
+  std::ptrdiff_t n_source = 0, n_channel = 1;
   int n_minus = 1;  ///< 1: phase zero at the phase centre; 0: no fringe stopping
 
   Strided<T> l, m, n;                       ///< direction cosines
   Strided<Complex<T>> brightness[4];        ///< XX XY YX YY; null is zero
-  Strided<T> u, v, w;                       ///< source stride 0
-  Strided<T> du, dv, dw;                    ///< null: no smearing at all
   Strided<T> major, minor, position_angle;  ///< of shapes; null: points
   Strided<T> profile;                       ///< numbers of profiles; null: the first one
-  const JonesPair<T>* jones = nullptr;      ///< innermost (next to the brightness) first
+};
+
+/// Everything one baseline's visibilities depend on. T may be a dual number. Units: metres, metres per second, hertz,
+/// seconds.
+template <class T>
+struct Problem : SkyViews<T> {
+  using Number = T;
+  std::ptrdiff_t n_time = 0;
+  Strided<T> u, v, w;                   ///< source stride 0
+  Strided<T> du, dv, dw;                ///< null: no smearing at all
+  const JonesPair<T>* jones = nullptr;  ///< innermost (next to the brightness) first
   int n_jones = 0;
 
   const double* frequency_hz = nullptr;            ///< [channel]

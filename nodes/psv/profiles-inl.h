@@ -16,16 +16,16 @@ namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h), for u and v in metres.
+/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h), for u and v in metres. `scale`: see argument_scale().
 template <class V, class T>
-HWY_INLINE V shape_argument(Profile profile, const Sky<T>& sky, std::size_t shape, V u, V v) {
+HWY_INLINE V shape_argument(double scale, const Sky<T>& sky, std::size_t shape, V u, V v) {
   const hn::DFromV<V> d;
   const V s = hn::Set(d, sky.sin_angle[shape]), c = hn::Set(d, sky.cos_angle[shape]);
   const V along = hn::Mul(hn::Set(d, sky.major_rad[shape]), hn::MulAdd(u, s, hn::Mul(v, c)));
   const V across = hn::Mul(hn::Set(d, sky.minor_rad[shape]), hn::MulSub(u, c, hn::Mul(v, s)));
-  return hn::Mul(hn::Set(d, scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)),
-                 hn::MulAdd(along, along, hn::Mul(across, across)));
+  return hn::Mul(hn::Set(d, scale), hn::MulAdd(along, along, hn::Mul(across, across)));
 }
+inline double argument_scale(Profile profile) { return scale_of(profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s); }
 
 /// f(profile's class, number) of each number of a vector. The text of a profile is for numbers; the compiler makes
 /// vectors of it where it can.

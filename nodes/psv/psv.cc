@@ -196,7 +196,7 @@ class PsvKernel final : public BatchKernel {
     bring_inputs_to_host(context, with_kernels);
     evaluate_sums(context, sums);
     if (general.empty()) return;
-    const std::vector<Evaluation*> on_host = psv::evaluate_on_devices(context, layout_, general);
+    const std::vector<Evaluation*> on_host = psv::general::evaluate_on_devices(context, layout_, general);
     bring_inputs_to_host(context, on_host);
     if (!on_host.empty()) BatchKernel::evaluate(context, on_host);
     verify(context, general, nullptr, 0);
@@ -335,11 +335,11 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   if (!request.cells->has(Axis::frequency)) return {};
   const AxisGrid& frequency = request.cells->axis(Axis::frequency);
   const auto varies = [&](std::size_t slot) { return children[slot][Axis::frequency] > 1; };
-  if (const std::string obstacle = psv::obstacle_to_kernels(children); !obstacle.empty())
+  if (const std::string obstacle = psv::general::obstacle_to_kernels(children); !obstacle.empty())
     return {"PSV: on " + (devices.empty() ? "the host" : devices.front()->device().name()) + ", cell by cell, as " +
                 obstacle,
             0};
-  psv::Outlook outlook;
+  psv::planner::Outlook outlook;
   outlook.n_source = static_cast<std::size_t>(layout_.n_source);
   const bool all_times = layout_.has_rates && layout_.smear_time;
   outlook.n_row =
@@ -352,10 +352,10 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   outlook.smearing = layout_.has_rates;
   outlook.tolerance = tolerance_of(request);
   if (!devices.empty())
-    return {"PSV: " +
-                psv::expected_on_devices(devices, outlook, n_node, frequency.centre.size(), layout_.shape_columns > 0),
+    return {"PSV: " + psv::planner::expected_on_devices(devices, outlook, n_node, frequency.centre.size(),
+                                                        layout_.shape_columns > 0),
             0};
-  const psv::Choice choice = psv::expected_choice(outlook, psv::channels_of(*request.cells));
+  const psv::planner::Choice choice = psv::planner::expected_choice(outlook, psv::channels_of(*request.cells));
   return {"PSV: " + choice.reason, choice.seconds};
 }
 

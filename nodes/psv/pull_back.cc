@@ -12,6 +12,10 @@
 #include "nodes/psv/reference.h"
 
 namespace rimetree::psv {
+using namespace adjoint;
+using namespace device;
+using namespace pipeline;
+using namespace planner;
 namespace {
 
 /// On the devices of the context, or where there are none, or their memory is too small, on the host.
@@ -105,12 +109,10 @@ void pull_back_general(const ChildLayout& layout, PullBack& pull) {
       for (std::size_t e = 0; e < 4; ++e) any = any || !(adjoint[e * plane] == Complex<double>());
       if (!any) continue;
       for (std::ptrdiff_t s = 0; s < problem.n_source; ++s) {
-        const Jones<T> sum = contribution(problem, s, t, f);
-        const Complex<T> element[4] = {sum.xx, sum.xy, sum.yx, sum.yy};
-        for (std::size_t e = 0; e < 4; ++e) {
-          tape.seed(element[e].re.number, adjoint[e * plane].re);
-          tape.seed(element[e].im.number, adjoint[e * plane].im);
-        }
+        for_each_element(contribution(problem, s, t, f), [&](int e, const Complex<T>& z) {
+          tape.seed(z.re.number, adjoint[static_cast<std::size_t>(e) * plane].re);
+          tape.seed(z.im.number, adjoint[static_cast<std::size_t>(e) * plane].im);
+        });
         tape.sweep(inputs);
       }
     }

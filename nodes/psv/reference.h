@@ -33,12 +33,10 @@ RT_HD Jones<typename X::Number> visibility(const X& x, std::ptrdiff_t t, std::pt
   for (std::ptrdiff_t s = 0; s < x.n_source; ++s) {
     if constexpr (cell_detail::is_dual<T>)
       if (is_fixed(x, s, t, f)) continue;
-    const Jones<T> c = contribution(x, s, t, f);
-    const Complex<T> element[4] = {c.xx, c.xy, c.yx, c.yy};
-    for (int i = 0; i < 4; ++i) {
-      sum[2 * i].add(element[i].re);
-      sum[2 * i + 1].add(element[i].im);
-    }
+    for_each_element(contribution(x, s, t, f), [&sum](int i, Complex<T> z) {
+      sum[2 * i].add(z.re);
+      sum[2 * i + 1].add(z.im);
+    });
   }
   return {{sum[0].total(), sum[1].total()},
           {sum[2].total(), sum[3].total()},
@@ -52,12 +50,8 @@ void evaluate_reference(const Problem<T>& x, std::ptrdiff_t time_begin, std::ptr
   const std::ptrdiff_t plane = x.n_time * x.n_channel;
   for (std::ptrdiff_t t = time_begin; t < time_end; ++t)
     for (std::ptrdiff_t f = 0; f < x.n_channel; ++f) {
-      const Jones<T> v = visibility(x, t, f);
       Complex<T>* cell = out + t * x.n_channel + f;
-      cell[0] = v.xx;
-      cell[plane] = v.xy;
-      cell[2 * plane] = v.yx;
-      cell[3 * plane] = v.yy;
+      for_each_element(visibility(x, t, f), [=](int i, Complex<T> z) { cell[i * plane] = z; });
     }
 }
 

@@ -1,11 +1,17 @@
 // What a sum is over: the same for values, derivatives and adjoints, on the host and on devices, by any method.
 #pragma once
 
-#include "nodes/psv/ends.h"
 #include "nodes/psv/kernel.h"
 #include "nodes/psv/packed_skies.h"
 
 namespace rimetree::psv {
+
+/// Names of the two antennas of each baseline, [baseline], as far as a tree tells; any numbers. Empty where nothing is
+/// known.
+struct BaselineEnds {
+  std::vector<std::int64_t> p, q;
+  bool empty() const { return p.empty(); }
+};
 
 /// One sky on one set of channels, seen by many rows.
 struct Summed {

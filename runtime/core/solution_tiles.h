@@ -55,7 +55,7 @@ class SolutionTiles {
   std::size_t n_time_ = 1, n_frequency_ = 1, time_terms_ = 1, frequency_terms_ = 1;
 };
 
-/// What is known of a Parm's coefficients before there are data: bounds and Gaussian priors, each [coefficient], the
+/// What is known of a Parm's coefficients before there are data: bounds and normal priors, each [coefficient], the
 /// same in all tiles. Bounds are -inf and +inf where there are none, prior_sigma is 0.
 struct ParmLimits {
   std::vector<double> minimum, maximum, prior_mean, prior_sigma;

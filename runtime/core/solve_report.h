@@ -27,7 +27,7 @@ struct SolvedGroup {
   int iterations = 0;
   std::size_t unknowns = 0, rank = 0;
   std::uint64_t equations = 0;  ///< real ones from data; a complex datum is two
-  std::uint64_t priors = 0;     ///< unknowns with a Gaussian prior: one more equation each
+  std::uint64_t priors = 0;     ///< unknowns with a normal prior: one more equation each
   std::uint64_t flagged = 0, bad_weight = 0,
                 not_finite = 0;                  ///< data left out: flagged; weight not positive; NaN or Inf
   double chi_square_before = 0, chi_square = 0;  ///< of the data: sum of weight times residual squared

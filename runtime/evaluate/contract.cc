@@ -15,15 +15,16 @@ void check_outcome(const Evaluation& evaluation) {
   if (!(result.value.dims() == evaluation.node.dims()))
     throw ShapeError("result has dimensions " + to_string(result.value.dims()) + ", expected " +
                      to_string(evaluation.node.dims()));
-  const auto fits = [&](const CellShape& shape) {
+  const CellShape& cells = evaluation.cells().shape();
+  const auto fits = [&cells](const CellShape& shape) {
     for (int axis = 0; axis < kAxes; ++axis)
-      if (shape.extent[axis] != 1 && shape.extent[axis] != evaluation.cells().shape().extent[axis]) return false;
+      if (shape.extent[axis] != 1 && shape.extent[axis] != cells.extent[axis]) return false;
     return true;
   };
   const auto check_cells = [&](const char* what, const CellShape& shape) {
     if (!fits(shape))
       throw ShapeError(what + (" on " + to_string(shape)) + " do not fit the cells of the request, " +
-                       to_string(evaluation.cells().shape()));
+                       to_string(cells));
   };
   check_cells("values", result.value.cells());
   if (!result.flags.empty()) {
@@ -45,6 +46,8 @@ void check_outcome(const Evaluation& evaluation) {
 }  // namespace
 
 bool Contract::prepare(const Node& node, std::span<const Result*>& children, Result& result) {
+  const auto is_there = [](const Result* child) { return child == nullptr || child->ok(); };
+  if (std::all_of(children.begin(), children.end(), is_there)) return true;
   for (const Result* child : children) {
     if (child == nullptr || child->status != Result::Status::failed) continue;
     result.status = Result::Status::failed;
@@ -60,7 +63,6 @@ bool Contract::prepare(const Node& node, std::span<const Result*>& children, Res
   const auto is_missing = [](const Result* child) {
     return child != nullptr && child->status == Result::Status::missing;
   };
-  if (std::none_of(children.begin(), children.end(), is_missing)) return true;
   if (!node.traits().skips_missing) return false;  // the result is missing by default
   const std::vector<ChildSpec>& specs = node.node_class().children;
   const std::size_t fixed = specs.size() - (!specs.empty() && specs.back().repeated ? 1 : 0);

@@ -19,6 +19,30 @@ double processor_seconds() {
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
+/// Counts the time until its end, of clocks and of processors, less what has been counted meanwhile.
+class Timed {
+ public:
+  explicit Timed(TimingReport& report)
+      : report_(report), total_before_(report.total_seconds), processor_before_(report.processor_seconds) {}
+  Timed(const Timed&) = delete;
+  ~Timed() { stop(); }
+  /// Gives what was added to the report's seconds.
+  double stop() {
+    if (stopped_) return 0;
+    stopped_ = true;
+    const double own = watch_.lap() - (report_.total_seconds - total_before_);
+    report_.total_seconds += own;
+    report_.processor_seconds += processor_seconds() - start_ - (report_.processor_seconds - processor_before_);
+    return own;
+  }
+
+ private:
+  TimingReport& report_;
+  double total_before_, processor_before_, start_ = processor_seconds();
+  Stopwatch watch_;
+  bool stopped_ = false;
+};
+
 /// What of results is on a device only, by as few copies as possible.
 void bring_results_to_host(std::span<const ResultPtr> results) {
   std::vector<const Vells*> values;
@@ -116,8 +140,7 @@ std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const s
 std::vector<ResultPtr> Evaluator::evaluate_planned(const Request& request, const std::vector<int>& roots,
                                                    const std::map<int, ResultPtr>& controlled,
                                                    Cancellation& cancellation, ForwardPass::Manner manner) {
-  Stopwatch watch;
-  const double processor_start = processor_seconds();
+  const Timed timed(state_->timing);
   ForwardPass pass(*state_, request, roots, cancellation, manner);
   for (const auto& [node, result] : controlled) pass.set_result(node, result);
   pass.run();
@@ -125,8 +148,6 @@ std::vector<ResultPtr> Evaluator::evaluate_planned(const Request& request, const
   results.reserve(roots.size());
   for (const int root : roots) results.push_back(pass.result(root));
   if (state_->placement.has_devices() && manner.placing != Placing::roots_where_made) bring_results_to_host(results);
-  state_->timing.total_seconds += watch.lap();
-  state_->timing.processor_seconds += processor_seconds() - processor_start;
   return results;
 }
 
@@ -140,8 +161,7 @@ std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const s
 
 ResultPtr Evaluator::run_control(const Request& request, int index, Cancellation& cancellation) {
   const Node& node = evaluated().node(index);
-  Stopwatch watch;
-  const double inside_before = timing().total_seconds;
+  Timed timed(state_->timing);  // without what the loop has evaluated, which is counted there
   const auto made = std::make_shared<Result>();
   Evaluation evaluation(node, request, pool(), {}, *made);
   try {
@@ -154,11 +174,8 @@ ResultPtr Evaluator::run_control(const Request& request, int index, Cancellation
     evaluation.fail(error.what());
   }
   Contract::finish(evaluation);
-  // What the loop had evaluated is counted there.
-  const double own_seconds = watch.lap() - (timing().total_seconds - inside_before);
-  state_->timing.total_seconds += own_seconds;
   ClassTiming& own = state_->timing.of(node);
-  own.seconds += own_seconds;
+  own.seconds += timed.stop();
   ++own.evaluations;
   ++own.batches;
   return made;
@@ -172,7 +189,7 @@ ValueAndGradient Evaluator::value_and_gradient(const Request& request, int root,
   for (;;) try {
       update_plan(roots);
       ReversePass::Tangents tangents = evaluate_tangents(request, root, cancellation);
-      const TimedScope timed(state_->timing.total_seconds);
+      const Timed timed(state_->timing);
       return ReversePass(*state_, request, root, cancellation, std::move(tangents)).run();
     } catch (const PlanRefused&) {
       state_->make_plan();

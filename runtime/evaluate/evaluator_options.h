@@ -1,3 +1,4 @@
+// What whoever evaluates a forest may choose: threads, memory, devices, and how far nodes are taken together.
 #pragma once
 
 #include <cstdint>

@@ -28,6 +28,7 @@ ForwardPass::ForwardPass(EvaluatorState& state, const Request& request, const st
       is_root_(forest_.size(), false),
       stamps_(forest_.size()),
       results_(forest_.size()),
+      bytes_(forest_.size(), 0),
       waiting_consumers_(forest_.size(), 0),
       wave_(roots),
       nodes_(plan_.below(roots)) {
@@ -72,7 +73,7 @@ void ForwardPass::find_needed(std::span<const int> roots) {
     if (!needed_[node]) continue;
     if (!results_[node] && !forest_.node(node).traits().always_evaluates)
       if (ResultPtr kept = state_.cache.find(node, stamps_[node])) {
-        take_bytes(result_bytes(*kept));
+        take_bytes(bytes_[node] = result_bytes(*kept));
         results_[node] = std::move(kept);
         ++state_.timing.of(forest_.node(node)).reused;
         if (!holds_inputs(node)) release_inputs_of(node);  // it will not read them
@@ -201,7 +202,7 @@ void ForwardPass::take_results(std::span<const int> nodes, std::span<std::shared
     const int node = nodes[i];
     made[i]->node = node;
     made[i]->stamp = stamps_[node];
-    take_bytes(result_bytes(*made[i]));
+    take_bytes(bytes_[node] = result_bytes(*made[i]));
     // Failures are not kept: what caused one (a Python node, say) may have been mended.
     if (keeps(node) && !forest_.node(node).traits().always_evaluates && made[i]->status != Result::Status::failed)
       state_.cache.keep(node, stamps_[node], made[i]);
@@ -219,9 +220,9 @@ void ForwardPass::take_bytes(std::uint64_t bytes) {
 // A node that mixes cells sees derivatives tile by tile. (The one along a direction is right for all tiles at once.)
 const Result* ForwardPass::seen_by(const Node& node, int child) {
   const ResultPtr& result = results_[child];
+  if (result->derivatives.empty() || !request_.derivatives || request_.along_direction) return result.get();
   const AxisSet mixed = node.traits().mixed_axes & (set_of(Axis::time) | set_of(Axis::frequency));
-  if (mixed == kNoAxes || !request_.derivatives || request_.along_direction || result->derivatives.empty())
-    return result.get();
+  if (mixed == kNoAxes) return result.get();
   const auto [seen, is_new] = split_.try_emplace({child, mixed});
   if (is_new) seen->second = split_derivatives(*state_.pool, *result, mixed, tiles_);
   return seen->second ? seen->second.get() : result.get();
@@ -239,9 +240,9 @@ void ForwardPass::release_inputs_of(int node) {
 
 void ForwardPass::release(int node) {
   if (--waiting_consumers_[node] > 0) return;
-  split_.erase(split_.lower_bound({node, kNoAxes}), split_.upper_bound({node, kAllAxes}));
+  if (!split_.empty()) split_.erase(split_.lower_bound({node, kNoAxes}), split_.upper_bound({node, kAllAxes}));
   if (is_root_[node] || !results_[node] || keeps(node)) return;
-  bytes_alive_ -= result_bytes(*results_[node]);
+  bytes_alive_ -= bytes_[node];
   results_[node] = nullptr;
 }
 

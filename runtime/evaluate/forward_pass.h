@@ -79,6 +79,7 @@ class ForwardPass {
   std::vector<bool> is_root_;
   std::vector<std::uint64_t> stamps_;   // by node: identifies what the result is made from
   std::vector<ResultPtr> results_;      // by node: alive in this pass
+  std::vector<std::uint64_t> bytes_;    // by node: of such a result
   std::vector<int> waiting_consumers_;  // by node: consumers still to be evaluated in this pass
   std::vector<bool> held_;              // by node; see hold_inputs_of()
   std::uint64_t bytes_alive_ = 0;

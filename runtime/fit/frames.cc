@@ -7,8 +7,8 @@ namespace rimetree::fit {
 
 namespace {
 
-using Number = std::complex<double>;
-using Matrix = std::array<Number, 4>;
+using Complex = std::complex<double>;
+using Matrix = std::array<Complex, 4>;
 
 // A turn by more than this is no local step, and a matrix closer to a singular one has no frame.
 constexpr double kMostLocal = 3, kLeastDeterminant = 1e-3;
@@ -39,11 +39,11 @@ Matrix adjoint(const Matrix& m) { return {std::conj(m[0]), std::conj(m[2]), std:
 Matrix turn(std::size_t side, const Matrix& anti) {
   if (side == 1) return {std::polar(1.0, anti[0].imag())};
   const double a0 = 0.5 * (anti[0].imag() + anti[3].imag()), z = 0.5 * (anti[0].imag() - anti[3].imag());
-  const Number xy = anti[1];
+  const Complex xy = anti[1];
   const double angle = std::sqrt(z * z + std::norm(xy));
   const double c = std::cos(angle), s = angle > 0 ? std::sin(angle) / angle : 1;
-  const Number common = std::polar(1.0, a0);
-  return {common * Number(c, s * z), common * s * xy, -common * s * std::conj(xy), common * Number(c, -s * z)};
+  const Complex common = std::polar(1.0, a0);
+  return {common * Complex(c, s * z), common * s * xy, -common * s * std::conj(xy), common * Complex(c, -s * z)};
 }
 
 }  // namespace
@@ -54,11 +54,11 @@ Frames::Frames(const std::vector<ComplexMatrix>& matrices, const std::vector<dou
     frame.norm = fit::norm(frame.value);
     if (!(frame.norm > 0) || !std::isfinite(frame.norm)) continue;
     Matrix& v = frame.value;
-    for (Number& element : v) element /= frame.norm;
+    for (Complex& element : v) element /= frame.norm;
     if (of.side == 1) {
       frame.inverse[0] = std::conj(v[0]);
     } else {
-      const Number determinant = v[0] * v[3] - v[1] * v[2];
+      const Complex determinant = v[0] * v[3] - v[1] * v[2];
       if (std::abs(determinant) < kLeastDeterminant) continue;
       frame.inverse = {v[3] / determinant, -v[1] / determinant, -v[2] / determinant, v[0] / determinant};
     }
@@ -105,7 +105,7 @@ std::vector<double> Frames::move(const std::vector<double>& x, const std::vector
   for (const Frame& frame : frames_) {
     const std::size_t side = frame.of.side;
     Matrix local = multiply(side, frame.inverse, load(frame.of, step));
-    for (Number& element : local) element /= frame.norm;
+    for (Complex& element : local) element /= frame.norm;
     if (!(fit::norm(local) <= kMostLocal)) continue;
     const Matrix other = adjoint(local);
     Matrix stretch{}, anti{};
@@ -113,7 +113,7 @@ std::vector<double> Frames::move(const std::vector<double>& x, const std::vector
     stretch[0] += 1;
     stretch[3] += 1;
     Matrix value = multiply(side, multiply(side, frame.value, stretch), turn(side, anti));
-    for (Number& element : value) element *= frame.norm;
+    for (Complex& element : value) element *= frame.norm;
     store(frame.of, value, moved);
   }
   return moved;

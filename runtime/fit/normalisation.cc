@@ -22,7 +22,7 @@ using Eigen::VectorXd;
 constexpr double kSeen = 1e-12;
 constexpr int kNewtonSteps = 50;
 // No step of Newton's method changes an amplitude by more than this factor's logarithm.
-constexpr double kLongest = 1;
+constexpr double kLongestChange = 1;
 
 /// The steps as relative changes: of the logarithm of amplitudes, and of phases (or of what adds to them).
 class Steps {
@@ -33,8 +33,9 @@ class Steps {
       for (Index j = 0; j < columns(open); ++j) {
         const Number& number = numbers_[static_cast<std::size_t>(k)];
         const std::vector<double>& step = open[static_cast<std::size_t>(j)];
-        const std::complex<double> relative =
-            number.factor ? part(number, step) / value(number) : std::complex<double>(0, step[number.re]);
+        const std::complex<double> relative = !usable(number, x_) ? 0
+                                              : number.factor     ? part(number, step) / value(number)
+                                                                  : std::complex<double>(0, step[number.re]);
         stretch_(k, j) = relative.real();
         turn_(k, j) = relative.imag();
       }
@@ -55,6 +56,7 @@ class Steps {
         x_[number.re] += turn[k];
         continue;
       }
+      if (!usable(number, x_)) continue;
       const std::complex<double> moved = value(number) * std::exp(std::complex<double>(stretch[k], turn[k]));
       x_[number.re] = moved.real();
       if (number.im >= 0) x_[static_cast<std::size_t>(number.im)] = moved.imag();
@@ -144,7 +146,7 @@ class Datum {
       VectorXd change = -curvature.ldlt().solve(slope);
       if (!change.allFinite()) break;
       const double longest = stretch.rows() > 0 ? (stretch * change).cwiseAbs().maxCoeff() : 0;
-      if (longest > kLongest) change *= kLongest / longest;
+      if (longest > kLongestChange) change *= kLongestChange / longest;
       a += change;
       if (change.norm() <= 1e-14 * a.norm()) break;
     }
@@ -183,11 +185,12 @@ class Datum {
 
 /// What combinations of steps (columns of the basis) do to the sums of series that are held: [sum, column]. The sums
 /// are those of real and imaginary parts; `unknowns`: of each sum.
-MatrixXd changes_of_sums(const std::vector<Number>& numbers, const std::vector<std::vector<double>>& open,
-                         const MatrixXd& basis, std::vector<std::vector<std::uint32_t>>& unknowns) {
+MatrixXd changes_of_sums(const std::vector<Number>& numbers, std::int64_t rank,
+                         const std::vector<std::vector<double>>& open, const MatrixXd& basis,
+                         std::vector<std::vector<std::uint32_t>>& unknowns) {
   std::map<std::pair<std::uint32_t, bool>, std::vector<std::uint32_t>> sums;
   for (const Number& number : numbers) {
-    if (number.rank >= 0) continue;
+    if (number.rank != rank) continue;
     sums[{number.series, false}].push_back(number.re);
     if (number.im >= 0) sums[{number.series, true}].push_back(static_cast<std::uint32_t>(number.im));
   }
@@ -201,23 +204,45 @@ MatrixXd changes_of_sums(const std::vector<Number>& numbers, const std::vector<s
   return changes * basis;
 }
 
+/// Combinations of steps (columns) that the conditions do not see.
+MatrixXd unseen_by(const std::vector<Combination>& conditions, const std::vector<std::vector<double>>& steps) {
+  const auto n = static_cast<Index>(steps.size());
+  if (conditions.empty() || n == 0) return MatrixXd::Identity(n, n);
+  MatrixXd seen(static_cast<Index>(conditions.size()), n);
+  for (std::size_t c = 0; c < conditions.size(); ++c)
+    for (std::size_t j = 0; j < steps.size(); ++j) {
+      double sum = 0;
+      for (const auto& [unknown, coefficient] : conditions[c]) sum += coefficient * steps[j][unknown];
+      seen(static_cast<Index>(c), static_cast<Index>(j)) = sum;
+    }
+  seen.rowwise().normalize();
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(seen.transpose() * seen);
+  const auto unseen = static_cast<Index>((eigen.eigenvalues().array() <= kSeen * eigen.eigenvalues()[n - 1]).count());
+  return eigen.eigenvectors().leftCols(unseen);
+}
+
 /// Conditions that hold the sums, as far as steps that are still open change them.
-void hold_sums(const std::vector<Number>& numbers, const std::vector<std::vector<double>>& open, const MatrixXd& basis,
+void hold_sums(const std::vector<Number>& numbers, std::int64_t rank, const std::vector<std::vector<double>>& open,
                Normalised& result) {
+  const MatrixXd basis = unseen_by(result.conditions, open);
   std::vector<std::vector<std::uint32_t>> unknowns;
-  const MatrixXd changes = changes_of_sums(numbers, open, basis, unknowns);
+  const MatrixXd changes = changes_of_sums(numbers, rank, open, basis, unknowns);
   if (changes.rows() == 0 || changes.cols() == 0 || !changes.allFinite()) return;
   const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(changes.transpose() * changes);
-  const double largest = eigen.eigenvalues()[changes.cols() - 1];
+  // Of steps that no sum sees rounding leaves something.
+  double most = 0;
+  for (std::size_t j = 0; j < open.size(); ++j)
+    for (const std::vector<std::uint32_t>& of : unknowns)
+      for (const std::uint32_t u : of) most += open[j][u] * open[j][u];
   for (Index j = 0; j < changes.cols(); ++j) {
-    if (!(eigen.eigenvalues()[j] > kSeen * largest)) continue;
+    if (!(eigen.eigenvalues()[j] > kSeen * most / static_cast<double>(open.size()))) continue;
     const VectorXd coefficients = changes * eigen.eigenvectors().col(j);
     Combination condition;
     for (std::size_t sum = 0; sum < unknowns.size(); ++sum)
       for (const std::uint32_t u : unknowns[sum]) condition.emplace_back(u, coefficients[static_cast<Index>(sum)]);
     result.conditions.push_back(std::move(condition));
   }
-  for (const std::vector<std::uint32_t>& of : unknowns)
+  for (const std::vector<std::uint32_t>& of : rank == -1 ? unknowns : std::vector<std::vector<std::uint32_t>>{})
     result.normalised.insert(result.normalised.end(), of.begin(), of.end());
 }
 
@@ -226,7 +251,7 @@ void hold_sums(const std::vector<Number>& numbers, const std::vector<std::vector
 Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const std::vector<std::vector<double>>& open,
                      const std::vector<std::vector<double>>& every) {
   Normalised result;
-  std::erase_if(numbers, [&](const Number& number) { return !Steps::usable(number, x); });
+  std::erase_if(numbers, [&](const Number& number) { return number.rank >= 0 && !Steps::usable(number, x); });
   Steps steps(x, numbers, open);
   std::set<std::int64_t, std::greater<>> ranks;
   for (const Number& number : numbers)
@@ -256,12 +281,8 @@ Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const s
     }
     basis = (basis * eigen.eigenvectors().leftCols(unseen)).eval();
   }
-  if (ranks.empty() && !every.empty()) {
-    const auto n = static_cast<Index>(every.size());
-    hold_sums(numbers, every, MatrixXd::Identity(n, n), result);
-  } else if (basis.cols() > 0) {
-    hold_sums(numbers, open, basis, result);
-  }
+  const std::vector<std::vector<double>>& left = every.empty() ? open : every;
+  for (const std::int64_t rank : {-1, -2}) hold_sums(numbers, rank, left, result);
   result.x = std::move(x);
   return result;
 }

@@ -17,7 +17,7 @@ struct Number {
   std::int64_t im = -1;   ///< that of the imaginary part; -1: the number is real
   bool factor = false;    ///< it is a factor of products: steps are relative to it. Else it adds to a phase
   std::int64_t rank = 0;  ///< normalised where anything is open, the highest rank first; 0: never; -1: only held, at
-                          ///< the sum of its series as it is, by what is open after all others
+                          ///< the sum of its series as it is, by what is open after all others; -2: after those
   /// Numbers of one series are the same quantity in tiles of row and column; phases are unwrapped along both.
   std::uint32_t series = 0, row = 0, column = 0;
 };

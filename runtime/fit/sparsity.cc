@@ -11,8 +11,8 @@
 
 namespace rimetree::fit {
 
-std::size_t Sparsity::find(std::size_t row, std::size_t column) const {
-  const auto first = row_.begin() + static_cast<std::ptrdiff_t>(begin_[column]);
+std::size_t Sparsity::search(std::size_t from, std::size_t row, std::size_t column) const {
+  const auto first = row_.begin() + static_cast<std::ptrdiff_t>(from);
   const auto last = row_.begin() + static_cast<std::ptrdiff_t>(begin_[column + 1]);
   const auto found = std::lower_bound(first, last, static_cast<std::uint32_t>(row));
   if (found == last || *found != row) throw std::out_of_range("no such element in a sparse normal matrix");

@@ -2,6 +2,7 @@
 // Gains of different time tiles never do, though a term that is constant in time connects them all.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,13 @@ class Sparsity {
   std::size_t begin(std::size_t column) const { return begin_[column]; }
   std::uint32_t row(std::size_t element) const { return row_[element]; }
   /// Where an element is kept; row >= column. Throws std::out_of_range where the matrix has none.
-  std::size_t find(std::size_t row, std::size_t column) const;
+  std::size_t find(std::size_t row, std::size_t column) const { return find_after(begin_[column], row, column); }
+  /// The same, where it is at or behind an element of that column: the next ones are looked at first.
+  std::size_t find_after(std::size_t element, std::size_t row, std::size_t column) const {
+    for (std::size_t e = element; e < std::min(element + 2, begin_[column + 1]); ++e)
+      if (row_[e] == row) return e;
+    return search(element, row, column);
+  }
   /// How to eliminate blocks that share few unknowns; nothing where that saves little.
   const BlockOrder* order() const { return order_.get(); }
   /// Elements over those of a full triangle.
@@ -31,6 +38,7 @@ class Sparsity {
 
  private:
   friend class SparsityBuilder;
+  std::size_t search(std::size_t from, std::size_t row, std::size_t column) const;
   std::vector<std::size_t> begin_;
   std::vector<std::uint32_t> row_;
   std::shared_ptr<const BlockOrder> order_;

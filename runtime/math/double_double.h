@@ -125,9 +125,10 @@ RT_HD DoubleDouble<P> turns_per_metre(P frequency_hz) {
 template <class T>
 RT_HD T reduced_turns(DoubleDouble<T> path_m, DoubleDouble<Plain<T>> k) {
   using P = Plain<T>;
+  using std::rint;  // numbers that record have their own
   const DoubleDouble<P> t = exact::product(value_of(path_m.hi), k.hi);
   const P low = t.lo + (value_of(path_m.hi) * k.lo + path_m.lo * k.hi);
-  return with_value(path_m.hi * T(k.hi), (t.hi - std::rint(t.hi)) + low);
+  return with_value(path_m.hi * T(k.hi), (t.hi - rint(t.hi)) + low);
 }
 
 /// exp(+2 pi i path k), k = nu/c: the sign that all Measurement Sets need with UVW as stored (Smirnov 2011, A&A 527,

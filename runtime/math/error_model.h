@@ -7,11 +7,11 @@
 
 namespace rimetree {
 
-/// Gaussian errors, or Student's t, whose tails make outliers harmless (Lange, Little & Taylor 1989, J. Am. Stat.
+/// Normal errors, or Student's t, whose tails make outliers harmless (Lange, Little & Taylor 1989, J. Am. Stat.
 /// Assoc. 84, 881). `square`: of the residual in units of what its weight says; `dimensions`: 1 for a real observation,
 /// 2 for a complex one.
 struct ErrorModel {
-  double degrees_of_freedom = 0;  ///< 0: Gaussian
+  double degrees_of_freedom = 0;  ///< 0: normal
   double variance = 1;            ///< of residuals in these units, for Student's t: weights count as divided by it
 
   /// Factor of the weight.

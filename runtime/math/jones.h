@@ -20,6 +20,16 @@ struct Jones {
   }
 };
 
+/// From XX XY YX YY, each its real and its imaginary part.
+template <class T>
+RT_HD constexpr Jones<T> jones_from(const T* x) {
+  return {{x[0], x[1]}, {x[2], x[3]}, {x[4], x[5]}, {x[6], x[7]}};
+}
+/// f(element number, element) for XX XY YX YY.
+template <class T, class F>
+RT_HD constexpr void for_each_element(const Jones<T>& a, const F& f) {
+  f(0, a.xx), f(1, a.xy), f(2, a.yx), f(3, a.yy);
+}
 /// Conjugate transpose.
 template <class T>
 RT_HD constexpr Jones<T> hermitian(const Jones<T>& a) {

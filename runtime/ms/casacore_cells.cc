@@ -163,6 +163,17 @@ void CasacoreTable::write_cells(const std::string& column, const std::vector<std
   write_all(*this, impl_->table, &impl_->state, column, rows, part, values);
 }
 
+void CasacoreTable::write_vectors(const std::string& column, const std::vector<std::int64_t>& rows, std::size_t n,
+                                  const float* values) {
+  if (rows.empty()) return;
+  writing(&impl_->state, "writing " + place(column, path(), rows), [&] {
+    casacore::ArrayColumn<float> cells(impl_->table, column);
+    const casacore::Array<float> data(casacore::IPosition(2, n, rows.size()), const_cast<float*>(values),
+                                      casacore::SHARE);
+    cells.putColumnCells(ref_rows(rows), data);
+  });
+}
+
 void CasacoreTable::write_bools(const std::string& column, const std::vector<std::int64_t>& rows,
                                 const std::vector<std::uint8_t>& values) {
   write_scalars<casacore::Bool>(impl_->table, &impl_->state, path(), column, rows, values);

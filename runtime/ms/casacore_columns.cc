@@ -13,7 +13,6 @@
 namespace rimetree::ms {
 namespace {
 
-constexpr std::size_t kTileElements = std::size_t{1} << 17;   // 1 MiB of complex numbers per tile on disk
 constexpr std::size_t kBlockElements = std::size_t{1} << 22;  // zeros written per call: 32 MiB
 
 casacore::IPosition tile_shape(const CellShape& cell) {

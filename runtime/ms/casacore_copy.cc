@@ -13,14 +13,14 @@
 namespace rimetree::ms {
 namespace {
 
-constexpr std::size_t kTileElements = std::size_t{1} << 20;  // 128 KiB: flags are bits on the disk
+constexpr std::size_t kFlagTileElements = std::size_t{1} << 20;  // 128 KiB: flags are bits on the disk
 
 casacore::IPosition tile_shape(const casacore::Table& from, const std::string& column) {
   const casacore::ArrayColumn<casacore::Bool> cells(from, column);
   casacore::IPosition cell(2, 1, 1);
   if (from.nrow() > 0 && cells.isDefined(0)) cell = cells.shape(0);
   const std::size_t size = std::max<std::size_t>(1, cell.product());
-  return cell.concatenate(casacore::IPosition(1, std::max<std::size_t>(1, kTileElements / size)));
+  return cell.concatenate(casacore::IPosition(1, std::max<std::size_t>(1, kFlagTileElements / size)));
 }
 
 /// Cells of one shape that follow each other go together.
@@ -32,7 +32,7 @@ void copy_cells(const casacore::ArrayColumn<casacore::Bool>& from, casacore::Arr
     end = row + 1;
     if (!from.isDefined(row)) continue;
     const casacore::IPosition cell = from.shape(row);
-    const casacore::rownr_t most = kTileElements * 4 / std::max<casacore::rownr_t>(1, cell.product());
+    const casacore::rownr_t most = kFlagTileElements * 4 / std::max<casacore::rownr_t>(1, cell.product());
     while (end < from.nrow() && end - row < most && same(row, end)) ++end;
     const casacore::Slicer rows(casacore::IPosition(1, row), casacore::IPosition(1, end - row));
     for (casacore::rownr_t next = row; next < end; ++next) to.setShape(next, cell);

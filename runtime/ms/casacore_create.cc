@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "runtime/ms/casacore_guard.h"
+#include "runtime/ms/casacore_table_impl.h"
 
 namespace rimetree::ms {
 namespace {
@@ -22,8 +23,6 @@ namespace {
 using casacore::IPosition;
 using casacore::MS;
 using casacore::RefRows;
-
-constexpr std::size_t kTileElements = std::size_t{1} << 17;
 
 bool one_shape(const MsDescription& description) {
   const auto& windows = description.spectral_windows;

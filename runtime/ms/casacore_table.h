@@ -94,6 +94,9 @@ class CasacoreTable {
                    const std::uint8_t* values);
   void write_cells(const std::string& column, const std::vector<std::int64_t>& rows, const CellPart& part,
                    const float* values);
+  /// Vectors of length n: [row, n] for the rows given.
+  void write_vectors(const std::string& column, const std::vector<std::int64_t>& rows, std::size_t n,
+                     const float* values);
   /// One value per row given.
   void write_bools(const std::string& column, const std::vector<std::int64_t>& rows,
                    const std::vector<std::uint8_t>& values);

@@ -13,6 +13,9 @@
 
 namespace rimetree::ms {
 
+/// Of a tile of visibilities on disk: 1 MiB of single-precision complex numbers.
+inline constexpr std::size_t kTileElements = std::size_t{1} << 17;
+
 /// What a table has gone through.
 struct WriteState {
   bool changed = false;  ///< something was written since the last flush

@@ -16,7 +16,6 @@ namespace rimetree::ms {
 
 namespace {
 
-constexpr std::size_t kDefaultTimeSlots = 64;
 constexpr std::size_t kTilesInFlight = 2;  // one being read, one evaluated
 
 const Objective& objective_of(const Forest& forest, int root) {

@@ -12,8 +12,6 @@ namespace rimetree::ms {
 
 namespace {
 
-constexpr std::size_t kDefaultTimeSlots = 64;
-
 bool any_sink_writes_flags(const Forest& forest) {
   for (std::size_t i = 0; i < forest.size(); ++i) {
     const DataUse* use = forest.node(static_cast<int>(i)).capabilities().data;

@@ -14,6 +14,9 @@
 
 namespace rimetree::ms {
 
+/// At most so many in a tile where nobody says how many.
+inline constexpr std::size_t kDefaultTimeSlots = 64;
+
 /// What to read of which rows.
 struct ReadSelection {
   RowSelection rows;

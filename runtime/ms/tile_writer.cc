@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "runtime/ms/row_blocks.h"
+#include "runtime/ms/weights.h"
 
 namespace rimetree::ms {
 namespace {
@@ -217,6 +218,7 @@ void TileWriter::write(const Tile& tile, bool flags_changed) {
     std::transform(values->second.begin(), values->second.end(), weights.begin(),
                    [](std::complex<float> weight) { return weight.real(); });
     write_rows(ms_.table(), column_, positions, rows, part, weights);
+    write_row_weights(ms_.table(), rows, part.whole);
   } else {
     write_rows(ms_.table(), column_, positions, rows, part, values->second);
   }
@@ -248,6 +250,8 @@ void TileWriter::write_flags(const Tile& tile, const CellPart& part, const std::
 
 void TileWriter::store() {
   ms_.table().flush_column(column_);
+  if (column_ == kWeights)
+    for (const char* name : {"WEIGHT", "SIGMA"}) ms_.table().flush_column(name);
   if (options_.flags) ms_.table().flush_column("FLAG");
   progress_.complete.clear();
   for (const auto& [ids, time_s] : complete_until_s_) progress_.complete.push_back({ids.first, ids.second, time_s});

@@ -1,5 +1,9 @@
 #include "runtime/ms/weights.h"
 
+#include <cmath>
+
+#include "runtime/ms/row_blocks.h"
+
 namespace rimetree::ms {
 
 bool has_weight_spectrum(const CasacoreTable& main, const std::vector<std::int64_t>& rows) {
@@ -20,6 +24,29 @@ std::vector<float> read_weights(const CasacoreTable& main, const std::vector<std
   main.read_vectors("WEIGHT", rows, n, per_row.data());
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = per_row[i / part.size() * n + i % n];
   return weights;
+}
+
+void write_row_weights(CasacoreTable& main, const std::vector<std::int64_t>& rows, const CellShape& shape) {
+  const std::size_t n = shape.n_correlation, of_row = shape.n_channel * n;
+  for_row_blocks(rows.size(), of_row * sizeof(float), [&](std::size_t begin, std::size_t end) {
+    const std::vector<std::int64_t> some{rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                                         rows.begin() + static_cast<std::ptrdiff_t>(end)};
+    std::vector<float> spectra(some.size() * of_row), weights(some.size() * n), sigmas(weights.size());
+    main.read_cells("WEIGHT_SPECTRUM", some, {shape, 0, shape.n_channel}, spectra.data());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      double sum = 0;
+      std::size_t count = 0;
+      for (std::size_t channel = 0; channel < shape.n_channel; ++channel) {
+        const float weight = spectra[i / n * of_row + channel * n + i % n];
+        sum += weight;
+        count += weight > 0 ? 1 : 0;
+      }
+      weights[i] = count > 0 ? static_cast<float>(sum / static_cast<double>(count)) : 0.0f;
+      sigmas[i] = weights[i] > 0 ? 1 / std::sqrt(weights[i]) : 0.0f;
+    }
+    main.write_vectors("WEIGHT", some, n, weights.data());
+    main.write_vectors("SIGMA", some, n, sigmas.data());
+  });
 }
 
 }  // namespace rimetree::ms

@@ -16,4 +16,8 @@ bool has_weight_spectrum(const CasacoreTable& main, const std::vector<std::int64
 std::vector<float> read_weights(const CasacoreTable& main, const std::vector<std::int64_t>& rows, const CellPart& part,
                                 bool spectrum);
 
+/// Brings WEIGHT and SIGMA of rows into line with their WEIGHT_SPECTRUM: the mean weight of the channels that have any,
+/// and 1 / sqrt of it; both 0 where none has.
+void write_row_weights(CasacoreTable& main, const std::vector<std::int64_t>& rows, const CellShape& shape);
+
 }  // namespace rimetree::ms

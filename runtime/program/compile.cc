@@ -1,5 +1,5 @@
 // From a recording to a program: what is not needed goes, pairs of operations that one kernel does are joined, and each
-// operation gets its level, its place in the order and rows for its outcome.
+// operation gets its tier, its place in the order and rows for its outcome.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -28,7 +28,7 @@ int innermost(Axes axes) {
 
 std::size_t Program::n_instruction() const {
   std::size_t n = 0;
-  for (const Level& level : levels_) n += level.instructions.size();
+  for (const Tier& tier : tiers_) n += tier.instructions.size();
   return n;
 }
 
@@ -56,11 +56,11 @@ class Compiler {
     join_terms(operations_, axes_, uses_);
     find_uses();
     for (std::size_t i = 0; i < operations_.size(); ++i)
-      if (uses_[i] > 0 && !is_leaf(i)) levels_.emplace(axes_[i], 0);
-    levels_.emplace(all_, 0);
-    levels_.emplace(0, 0);
+      if (uses_[i] > 0 && !is_leaf(i)) tiers_.emplace(axes_[i], 0);
+    tiers_.emplace(all_, 0);
+    tiers_.emplace(0, 0);
     std::vector<Axes> order;
-    for (const auto& level : levels_) order.push_back(level.first);
+    for (const auto& tier : tiers_) order.push_back(tier.first);
     std::sort(order.begin(), order.end(),
               [](Axes a, Axes b) { return std::pair(std::popcount(a), a) < std::pair(std::popcount(b), b); });
     for (Name i = 0; i < operations_.size(); ++i)
@@ -68,17 +68,17 @@ class Compiler {
     find_sines();
     row_.assign(operations_.size(), -1);
     global_.assign(operations_.size(), -1);
-    for (const Axes level : order) find_globals(level);
-    for (const Axes level : order) emit_level(level);
+    for (const Axes tier : order) find_globals(tier);
+    for (const Axes tier : order) emit_tier(tier);
     // Locals were counted from 0; their rows come after the constants.
-    for (Program::Level& level : program_.levels_)
-      for (Program::Instruction& instruction : level.instructions) {
+    for (Program::Tier& tier : program_.tiers_)
+      for (Program::Instruction& instruction : tier.instructions) {
         for (std::int32_t& row : instruction.in) row = final_row(row);
         for (std::int32_t& row : instruction.out) row = final_row(row);
       }
     program_.n_constant_ = n_constant_;
     program_.n_local_ = n_local_;
-    const auto& last = program_.levels_.back().instructions;
+    const auto& last = program_.tiers_.back().instructions;
     const auto computes =
         std::count_if(last.begin(), last.end(), [](const auto& one) { return one.what == What::compute; });
     program_.streams_ = 2 * static_cast<std::size_t>(computes) <= last.size();
@@ -118,19 +118,19 @@ class Compiler {
         for (int k = 0; k < operands_of(operations_[i].op); ++k) ++uses_[operand(i, k)];
   }
 
-  /// What a level has to leave for others.
-  void find_globals(Axes level) {
-    if (level == 0) return;
+  /// What a tier has to leave for others.
+  void find_globals(Axes tier) {
+    if (tier == 0) return;
     const auto leave = [&](Name i) {
-      if (axes_[i] != level || is_leaf(i) || global_[i] >= 0) return;
+      if (axes_[i] != tier || is_leaf(i) || global_[i] >= 0) return;
       global_[i] = static_cast<std::int32_t>(program_.global_axes_.size());
-      program_.global_axes_.push_back(level);
+      program_.global_axes_.push_back(tier);
     };
     for (Name i = 0; i < operations_.size(); ++i)
       if (uses_[i] > 0)
         for (int k = 0; k < operands_of(operations_[i].op); ++k)
-          if (axes_[i] != level) leave(operand(i, k));
-    if (level == all_) return;
+          if (axes_[i] != tier) leave(operand(i, k));
+    if (tier == all_) return;
     for (const Output& output : outputs_)
       for (const std::int32_t name : {output.re, output.im})
         if (name >= 0) leave(resolved(static_cast<Name>(name)));
@@ -141,19 +141,19 @@ class Compiler {
     return static_cast<std::int32_t>(program_.places_.size()) - 1;
   }
 
-  std::int32_t new_row(Axes level) {
-    auto& free = level == 0 ? free_constants_ : free_locals_;
+  std::int32_t new_row(Axes tier) {
+    auto& free = tier == 0 ? free_constants_ : free_locals_;
     if (!free.empty()) {
       const std::int32_t row = free.back();
       free.pop_back();
       return row;
     }
-    return level == 0 ? n_constant_++ : kFirstLocal + n_local_++;
+    return tier == 0 ? n_constant_++ : kFirstLocal + n_local_++;
   }
   std::int32_t final_row(std::int32_t row) const { return row < kFirstLocal ? row : row - kFirstLocal + n_constant_; }
 
-  /// Has a number in a row on the level being emitted.
-  std::int32_t need(Name i, Program::Level& level) {
+  /// Has a number in a row on the tier being emitted.
+  std::int32_t need(Name i, Program::Tier& tier) {
     if (row_[i] >= 0) return row_[i];
     const Operation& operation = operations_[i];
     Program::Instruction made;
@@ -162,7 +162,7 @@ class Compiler {
       program_.numbers_.emplace_back(row_[i], operation.number);
       return row_[i];
     }
-    row_[i] = made.out[0] = new_row(level.axes);
+    row_[i] = made.out[0] = new_row(tier.axes);
     if (operation.op == Op::load) {
       const Load from = operation.from();
       made.what = What::load;
@@ -171,12 +171,12 @@ class Compiler {
                          .element = from.element,
                          .item_stride = from.item_stride,
                          .imaginary = from.imaginary,
-                         .level = level.axes});
-      // Both parts of a complex number are read together, if both are read on this level.
+                         .tier = tier.axes});
+      // Both parts of a complex number are read together, if both are read on this tier.
       const auto twin = twin_.find({from.input, from.element, from.item_stride, !from.imaginary});
       if (twin != twin_.end() && row_[twin->second] < 0 && axes_[twin->second] == axes_[i] && last_[twin->second] > 0 &&
           axes_[i] != 0) {
-        row_[twin->second] = made.out[1] = new_row(level.axes);
+        row_[twin->second] = made.out[1] = new_row(tier.axes);
         if (from.imaginary) std::swap(made.out[0], made.out[1]);
         made.what = What::load_complex;
       }
@@ -184,24 +184,24 @@ class Compiler {
       made.what = What::load;
       made.walk = place({.what = Program::Place::What::coordinate,
                          .index = static_cast<std::int32_t>(operation.coordinate),
-                         .level = level.axes});
+                         .tier = tier.axes});
     } else {
       made.what = What::import;
       made.global = global_[i];
-      made.walk = place({.what = Program::Place::What::global, .index = global_[i], .level = level.axes});
+      made.walk = place({.what = Program::Place::What::global, .index = global_[i], .tier = tier.axes});
     }
-    level.instructions.push_back(made);
+    tier.instructions.push_back(made);
     return row_[i];
   }
 
-  /// The operations of a level in order, and for each number where it is read last: by operation number k at 2 k + 1,
+  /// The operations of a tier in order, and for each number where it is read last: by operation number k at 2 k + 1,
   /// by the stores after it at 2 k + 2.
-  std::vector<Name> schedule(Axes level) {
-    const std::vector<Name> order = order_of_level(operations_, axes_, uses_, level);
+  std::vector<Name> schedule(Axes tier) {
+    const std::vector<Name> order = order_of_tier(operations_, axes_, uses_, tier);
     last_.assign(operations_.size(), 0);
     for (std::size_t at = 0; at < order.size(); ++at)
       for (int k = 0; k < operands_of(operations_[order[at]].op); ++k) last_[operand(order[at], k)] = 2 * at + 1;
-    if (level != all_) return order;
+    if (tier != all_) return order;
     std::vector<std::size_t> made(operations_.size(), 0);
     for (std::size_t at = 0; at < order.size(); ++at) made[order[at]] = at + 1;
     ready_.assign(order.size() + 1, {});
@@ -217,11 +217,11 @@ class Compiler {
     return order;
   }
 
-  /// Gives a number's row to others once nobody on this level reads it any more.
-  void release(Name i, Axes level, std::size_t now) {
+  /// Gives a number's row to others once nobody on this tier reads it any more.
+  void release(Name i, Axes tier, std::size_t now) {
     if (row_[i] < 0 || last_[i] > now) return;
-    if (level == 0) {
-      // Numbers that other levels read stay.
+    if (tier == 0) {
+      // Numbers that other tiers read stay.
       if (operations_[i].op == Op::constant || read_above_[i]) return;
       free_constants_.push_back(row_[i]);
     } else {
@@ -231,46 +231,46 @@ class Compiler {
     row_[i] = -1;
   }
 
-  void emit_level(Axes axes) {
-    Program::Level level{axes, {}};
+  void emit_tier(Axes axes) {
+    Program::Tier tier{axes, {}};
     if (axes == 0) find_read_above();
     const std::vector<Name> order = schedule(axes);
     done_.assign(operations_.size(), false);
-    // Loads that vary along nothing and are read by other levels are done here.
+    // Loads that vary along nothing and are read by other tiers are done here.
     if (axes == 0)
       for (Name i = 0; i < operations_.size(); ++i)
         if (uses_[i] > 0 && axes_[i] == 0 && operations_[i].op != Op::constant && is_leaf(i) && read_above_[i])
-          need(i, level);
-    emit_stores(level, 0);
+          need(i, tier);
+    emit_stores(tier, 0);
     for (std::size_t at = 0; at < order.size(); ++at) {
-      emit(order[at], 2 * at + 1, level);
-      emit_stores(level, at + 1);
+      emit(order[at], 2 * at + 1, tier);
+      emit_stores(tier, at + 1);
       release(order[at], axes, 2 * at + 2);
     }
     for (Name i = 0; i < operations_.size(); ++i)
       if (row_[i] >= kFirstLocal) row_[i] = -1;
     free_locals_.clear();
     for (std::int32_t row = n_local_; row-- > 0;) free_locals_.push_back(kFirstLocal + row);
-    program_.levels_.push_back(std::move(level));
+    program_.tiers_.push_back(std::move(tier));
   }
 
-  void emit(Name i, std::size_t now, Program::Level& level) {
+  void emit(Name i, std::size_t now, Program::Tier& tier) {
     const Operation& operation = operations_[i];
     const int n = operands_of(operation.op);
     if (!done_[i]) {
       Program::Instruction made;
-      for (int k = 0; k < n; ++k) made.in[k] = need(operand(i, k), level);
+      for (int k = 0; k < n; ++k) made.in[k] = need(operand(i, k), tier);
       const Name other = partner(i);
       made.kernel = kernel_of(other == i ? operation.op : Op::sin_cos);
       // An outcome may take the place of an operand: kernels read before they write. Not so where there are two.
       if (other == i)
-        for (int k = 0; k < n; ++k) release(operand(i, k), level.axes, now);
-      row_[i] = made.out[0] = new_row(level.axes);
+        for (int k = 0; k < n; ++k) release(operand(i, k), tier.axes, now);
+      row_[i] = made.out[0] = new_row(tier.axes);
       if (other != i) {
-        row_[other] = made.out[1] = new_row(level.axes);
+        row_[other] = made.out[1] = new_row(tier.axes);
         if (operation.op == Op::cos) std::swap(made.out[0], made.out[1]);
       }
-      level.instructions.push_back(made);
+      tier.instructions.push_back(made);
       for (const Name result : {i, other}) {
         if (done_[result]) continue;
         done_[result] = true;
@@ -279,10 +279,10 @@ class Compiler {
         leave.what = What::export_;
         leave.in[0] = row_[result];
         leave.global = global_[result];
-        level.instructions.push_back(leave);
+        tier.instructions.push_back(leave);
       }
     }
-    for (int k = 0; k < n; ++k) release(operand(i, k), level.axes, now);
+    for (int k = 0; k < n; ++k) release(operand(i, k), tier.axes, now);
   }
 
   /// The cosine of what this is the sine of, or the reverse, if it is made as well; itself: none.
@@ -302,32 +302,32 @@ class Compiler {
   }
 
   /// Those of the outputs whose numbers are complete after so many operations.
-  void emit_stores(Program::Level& level, std::size_t after) {
-    if (level.axes != all_) return;
+  void emit_stores(Program::Tier& tier, std::size_t after) {
+    if (tier.axes != all_) return;
     for (const std::size_t number : ready_[after]) {
       const Output& output = outputs_[number];
       Program::Instruction made;
       made.what = What::store;
-      made.in[0] = need(resolved(static_cast<Name>(output.re)), level);
-      if (output.im >= 0) made.in[1] = need(resolved(static_cast<Name>(output.im)), level);
+      made.in[0] = need(resolved(static_cast<Name>(output.re)), tier);
+      if (output.im >= 0) made.in[1] = need(resolved(static_cast<Name>(output.im)), tier);
       made.walk = place({.what = Program::Place::What::output,
                          .index = output.array,
                          .element = output.element,
                          .item_stride = output.item_stride,
-                         .level = level.axes});
-      if (output.im < 0 && !level.instructions.empty()) {
+                         .tier = tier.axes});
+      if (output.im < 0 && !tier.instructions.empty()) {
         // What the last operation gives may go there at once.
-        Program::Instruction& last = level.instructions.back();
+        Program::Instruction& last = tier.instructions.back();
         if (last.what == What::compute && last.out[0] == made.in[0] && last.out[1] < 0) last.walk = made.walk;
       }
-      level.instructions.push_back(made);
+      tier.instructions.push_back(made);
     }
     for (const std::size_t number : ready_[after])
       for (const std::int32_t name : {outputs_[number].re, outputs_[number].im})
-        if (name >= 0) release(resolved(static_cast<Name>(name)), level.axes, 2 * after);
+        if (name >= 0) release(resolved(static_cast<Name>(name)), tier.axes, 2 * after);
   }
 
-  /// Numbers without axes that levels above read.
+  /// Numbers without axes that tiers above read.
   void find_read_above() {
     read_above_.assign(operations_.size(), false);
     for (Name i = 0; i < operations_.size(); ++i)
@@ -350,7 +350,7 @@ class Compiler {
   std::vector<Operation> operations_;
   std::vector<Axes> axes_;
   std::vector<int> uses_;
-  std::map<Axes, int> levels_;
+  std::map<Axes, int> tiers_;
   std::vector<std::int32_t> row_, global_;
   std::vector<std::size_t> last_;
   std::vector<bool> read_above_, done_;

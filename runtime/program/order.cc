@@ -6,20 +6,20 @@
 
 namespace rimetree::program {
 
-std::vector<std::size_t> order_of_level(const std::vector<Operation>& operations, const std::vector<Axes>& axes,
-                                        const std::vector<int>& uses, Axes level) {
+std::vector<std::size_t> order_of_tier(const std::vector<Operation>& operations, const std::vector<Axes>& axes,
+                                       const std::vector<int>& uses, Axes tier) {
   using Name = std::size_t;
   const auto is_leaf = [&](Name i) { return operands_of(operations[i].op) == 0; };
   std::vector<Name> members;
   for (Name i = 0; i < operations.size(); ++i)
-    if (uses[i] > 0 && !is_leaf(i) && axes[i] == level) members.push_back(i);
-  // Of each, how many operands are made on this level, and who reads it.
+    if (uses[i] > 0 && !is_leaf(i) && axes[i] == tier) members.push_back(i);
+  // Of each, how many operands are made on this tier, and who reads it.
   std::unordered_map<Name, std::vector<Name>> readers;
   std::vector<std::uint8_t> waits(operations.size(), 0);
   const auto for_each_made = [&](Name i, const auto& f) {
     for (int k = 0; k < operands_of(operations[i].op); ++k) {
       const Name from = operand_of(operations, i, k);
-      if (axes[from] == level && !is_leaf(from)) f(from);
+      if (axes[from] == tier && !is_leaf(from)) f(from);
     }
   };
   for (const Name i : members)

@@ -82,21 +82,21 @@ class Program {
     std::int32_t walk = -1;    ///< of what reads or writes memory, or may: which walk
     std::int32_t global = -1;  ///< of imports and exports: which
   };
-  struct Level {
+  struct Tier {
     Axes axes = 0;
     std::vector<Instruction> instructions;
   };
-  /// What is read or written, cell by cell, on a level.
+  /// What is read or written, cell by cell, on a tier.
   struct Place {
     enum class What : std::uint8_t { input, coordinate, global, output } what = What::input;
     std::int32_t index = 0;  ///< which input, coordinate, ...
     std::int32_t element = 0, item_stride = 0;
     bool imaginary = false;
-    Axes level = 0;
+    Axes tier = 0;
   };
-  std::vector<Level> levels_;
+  std::vector<Tier> tiers_;
   std::vector<Place> places_;
-  std::vector<Axes> global_axes_;                         // of numbers that one level makes and others read
+  std::vector<Axes> global_axes_;                         // of numbers that one tier makes and others read
   std::vector<std::pair<std::int32_t, double>> numbers_;  // constants, with their rows
   std::int32_t n_constant_ = 0, n_local_ = 0;             // rows: constants come first
   bool streams_ = false;                                  // reads and writes more than it computes

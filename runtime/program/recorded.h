@@ -99,14 +99,6 @@ inline DoubleDouble<Recorded> product(Recorded a, Recorded b) {
 }
 }  // namespace exact
 
-/// As for plain numbers (double_double.h), where rounding is the C library's.
-template <>
-inline Recorded reduced_turns(DoubleDouble<Recorded> path_m, DoubleDouble<Recorded> k) {
-  const DoubleDouble<Recorded> t = exact::product(value_of(path_m.hi), k.hi);
-  const Recorded low = t.lo + (value_of(path_m.hi) * k.lo + path_m.lo * k.hi);
-  return with_value(path_m.hi * k.hi, (t.hi - rint(t.hi)) + low);
-}
-
 /// The names of the numbers that a formula gives, whichever way it goes: `formula` is called for each of them, and says
 /// the same number of names each time.
 template <class Formula>

@@ -9,7 +9,7 @@
 namespace rimetree::program {
 
 namespace {
-thread_local Recording* innermost = nullptr;
+thread_local Recording* innermost_recording = nullptr;
 }  // namespace
 
 // Constants are told apart by their bits: 0 is not -0 here, and one NaN is like itself.
@@ -27,12 +27,12 @@ std::size_t Recording::Hash::operator()(const Operation& operation) const {
 }
 
 Recording& Recording::current() {
-  if (innermost == nullptr) throw std::logic_error("a number is recorded where there is no recording");
-  return *innermost;
+  if (innermost_recording == nullptr) throw std::logic_error("a number is recorded where there is no recording");
+  return *innermost_recording;
 }
 
-Recording::Scope::Scope(Recording& recording) : before_(innermost) { innermost = &recording; }
-Recording::Scope::~Scope() { innermost = before_; }
+Recording::Scope::Scope(Recording& recording) : before_(innermost_recording) { innermost_recording = &recording; }
+Recording::Scope::~Scope() { innermost_recording = before_; }
 
 std::int32_t Recording::add(const Operation& operation) {
   const auto [at, fresh] = names_.try_emplace(operation, static_cast<std::int32_t>(operations_.size()));

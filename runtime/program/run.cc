@@ -1,4 +1,4 @@
-// Running a program: level by level, block by block.
+// Running a program: tier by tier, block by block.
 #include <algorithm>
 #include <cstring>
 
@@ -12,10 +12,10 @@ namespace {
 /// Cells of a block: some ten rows of them stay in the first-level cache. Programs that read and write more than they
 /// compute go through memory in longer runs, which is faster.
 constexpr std::size_t kBlock = 256, kLongBlock = 16384, kCachedCells = 32768;
-/// Numbers that levels leave for others, of several items together.
+/// Numbers that tiers leave for others, of several items together.
 constexpr std::size_t kLeft = std::size_t{1} << 16;
 
-/// How one goes through memory as one goes through the cells of a level, neighbouring axes taken as one where they can.
+/// How one goes through memory as one goes through the cells of a tier, neighbouring axes taken as one where they can.
 struct Walk {
   double* base = nullptr;
   bool is_complex = false;
@@ -80,7 +80,7 @@ class Runner {
   void run() {
     if (data_.n_item == 0 || data_.cells.size() == 0) return;
     if (program_.streams_ && !data_.adds) choose_long_blocks();
-    // So many items at a time that what levels leave for others stays in the second-level cache.
+    // So many items at a time that what tiers leave for others stays in the second-level cache.
     n_item_ = data_.n_item;
     std::size_t left = 0;
     for (const Axes axes : program_.global_axes_)
@@ -90,7 +90,7 @@ class Runner {
       n_item_ = std::min(together, data_.n_item - first_item_);
       lay_out();
       for (const auto& [row, number] : program_.numbers_) std::fill_n(own(row), kStep, number);
-      for (const Program::Level& level : program_.levels_) run_level(level);
+      for (const Program::Tier& tier : program_.tiers_) run_tier(tier);
     }
   }
 
@@ -119,7 +119,7 @@ class Runner {
     block_ = std::max(kBlock, std::min({kCachedCells / rows, kLongBlock, share}) / kStep * kStep);
   }
 
-  /// Memory for rows and for what levels leave for others.
+  /// Memory for rows and for what tiers leave for others.
   void lay_out() {
     room_.globals.clear();
     room_.walks.clear();
@@ -166,24 +166,24 @@ class Runner {
       }
     }
     for (int d = 0; d < kDimensions; ++d)
-      if (place.level >> d & 1) walk.add(extent(d), stride[static_cast<std::size_t>(d)] * unit);
+      if (place.tier >> d & 1) walk.add(extent(d), stride[static_cast<std::size_t>(d)] * unit);
     if (walk.is_complex && place.imaginary && place.what == Where::input) walk.base += 1;
     return walk;
   }
 
-  void run_level(const Program::Level& level) {
-    if (level.instructions.empty()) return;
-    const std::size_t total = size(level.axes);
-    together_ = level.axes == 0 ? ~std::size_t{0} : 0;
+  void run_tier(const Program::Tier& tier) {
+    if (tier.instructions.empty()) return;
+    const std::size_t total = size(tier.axes);
+    together_ = tier.axes == 0 ? ~std::size_t{0} : 0;
     std::size_t begin = 0, end = total;
-    if (data_.n_part > 1 && &level == &program_.levels_.back()) {
+    if (data_.n_part > 1 && &tier == &program_.tiers_.back()) {
       const std::size_t n_block = (total + block_ - 1) / block_;
       begin = n_block * data_.part / data_.n_part * block_;
       end = std::min(total, n_block * (data_.part + 1) / data_.n_part * block_);
     }
     for (std::size_t first = begin; first < end; first += block_) {
       const std::size_t n = std::min(block_, total - first);
-      for (const Program::Instruction& instruction : level.instructions) execute(instruction, first, n);
+      for (const Program::Instruction& instruction : tier.instructions) execute(instruction, first, n);
     }
   }
 

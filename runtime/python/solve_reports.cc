@@ -34,7 +34,7 @@ Ref group_to_python(const SolvedGroup& group) {
   return dict.take();
 }
 
-Ref report_to_python(const Owner& report) {
+Ref solve_report_to_python(const Owner& report) {
   Dict parms;
   for (const SolvedParm& parm : report->parms) {
     Dict one;
@@ -65,7 +65,7 @@ Ref report_to_python(const Owner& report) {
 Ref reports_to_python(std::vector<SolveReport> reports) {
   std::vector<Owner> owners;
   for (SolveReport& report : reports) owners.push_back(std::make_shared<const SolveReport>(std::move(report)));
-  return list_of(owners, report_to_python);
+  return list_of(owners, solve_report_to_python);
 }
 
 std::function<void(const SolveProgress&)> progress_caller(PyObject* function) {

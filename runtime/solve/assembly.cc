@@ -9,15 +9,40 @@ namespace {
 
 constexpr std::size_t kSlab = 4096;  // items whose contributions are held at a time
 
+void add_matrix(const fit::NormalEquations& from, const std::vector<std::uint32_t>& places, fit::NormalEquations& to) {
+  if (!std::is_sorted(places.begin(), places.end())) {
+    for (std::size_t j = 0; j < from.n; ++j)
+      for (std::size_t i = 0; i <= j; ++i) to.at(places[j], places[i]) += from.matrix[j * from.n + i];
+    return;
+  }
+  for (std::size_t j = 0; j < from.n; ++j) {
+    const std::size_t column = places[j];
+    if (!to.sparsity) {
+      for (std::size_t i = 0; i <= j; ++i) to.matrix[column * to.n + places[i]] += from.matrix[j * from.n + i];
+      continue;
+    }
+    // Elements of a column follow each other: each is looked for behind the one before. Many are zero, of both feeds.
+    std::size_t element = to.sparsity->begin(column);
+    for (std::size_t i = j; i < from.n; ++i) {
+      const double value = from.matrix[i * from.n + j];
+      if (value == 0) continue;
+      element = to.sparsity->find_after(element, places[i], column);
+      to.matrix[element] += value;
+    }
+  }
+}
+
 void add(const Problem& problem, const Contribution& contribution, GroupEquations& group) {
+  thread_local std::vector<std::uint32_t> of_thread;
+  std::vector<std::uint32_t>& places = of_thread;
   const fit::NormalEquations& from = contribution.equations;
   fit::NormalEquations& to = group.equations;
+  places.clear();
   for (std::size_t i = 0; i < from.n; ++i) {
-    const std::size_t row = problem.place_in_group(contribution.unknowns[i]);
-    to.gradient[row] += from.gradient[i];
-    for (std::size_t j = 0; j <= i; ++j)
-      to.at(row, problem.place_in_group(contribution.unknowns[j])) += from.matrix[i * from.n + j];
+    places.push_back(problem.place_in_group(contribution.unknowns[i]));
+    to.gradient[places.back()] += from.gradient[i];
   }
+  add_matrix(from, places, to);
   to.objective += from.objective;
   to.chi_square += from.chi_square;
   to.data_power += from.data_power;

@@ -11,10 +11,10 @@
 
 namespace rimetree::solve {
 
-/// The cells of a block, row by row, go into chunks of so many, and in each chunk in turn to one of kLanes sums, so
+/// The cells of a block, row by row, go into chunks of so many, and in each chunk in turn to one of kStrands sums, so
 /// that additions need not wait for each other. Chunks are added in their order.
-inline constexpr std::size_t kChunkCells = 512, kLanes = 4;
-RT_HD inline double sum_of_lanes(const double* lane) { return (lane[0] + lane[1]) + (lane[2] + lane[3]); }
+inline constexpr std::size_t kChunkCells = 512, kStrands = 4;
+RT_HD inline double sum_of_strands(const double* strand) { return (strand[0] + strand[1]) + (strand[2] + strand[3]); }
 
 RT_HD inline bool is_finite(double x) { return x - x == 0; }
 RT_HD inline bool is_finite(Complex<double> x) { return is_finite(x.re) && is_finite(x.im); }

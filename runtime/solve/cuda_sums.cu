@@ -33,7 +33,7 @@ void launch_sums(memory::Queue& queue, const SumsJob& job) {
     lanes_kernel<false><<<grid, kThreads, 0, stream>>>(job);
   memory::check_cuda(cudaGetLastError(), "launch of sums over cells");
   add_kernel<<<blocks_of(job.n_sum() * job.n_number()), kThreads, 0, stream>>>(job);
-  memory::check_cuda(cudaGetLastError(), "launch of sums of lanes");
+  memory::check_cuda(cudaGetLastError(), "launch of sums of strands");
 }
 
 void launch_lists(memory::Queue& queue, const SumListsJob& job) {

@@ -21,10 +21,10 @@ void check_failures(std::span<const ResultPtr> results) {
 GenericSource::GenericSource(Evaluator& evaluator, const Problem& problem, RequestParts& parts, ErrorModel errors)
     : evaluator_(evaluator), problem_(problem), parts_(parts), errors_(errors) {}
 
-std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const {
+std::vector<std::pair<std::size_t, std::size_t>> GenericSource::stretches() const {
   const Plan& plan = evaluator_.plan();
   const CellShape& cells = part_.cells();
-  std::vector<std::pair<std::size_t, std::size_t>> portions;
+  std::vector<std::pair<std::size_t, std::size_t>> stretches;
   std::uint64_t bytes = 0, budget = evaluator_.memory_budget();
   for (const auto& device : evaluator_.devices())
     budget = std::min<std::uint64_t>(budget, device->arrays().budget_bytes());
@@ -40,14 +40,14 @@ std::vector<std::pair<std::size_t, std::size_t>> GenericSource::portions() const
     }
     // The Condeq and the model at most are alive with all their derivatives at a time.
     const std::uint64_t of_this = 2 * (1 + derivatives) * plan.result_bytes(equation.condeq, cells);
-    if (portions.empty() || bytes + of_this > budget / 4) {
-      portions.emplace_back(e, e);
+    if (stretches.empty() || bytes + of_this > budget / 4) {
+      stretches.emplace_back(e, e);
       bytes = 0;
     }
-    portions.back().second = e + 1;
+    stretches.back().second = e + 1;
     bytes += of_this;
   }
-  return portions;
+  return stretches;
 }
 
 /// What is left for the host, by few copies.
@@ -76,7 +76,7 @@ void GenericSource::add_to(std::vector<GroupEquations>& groups, Cancellation& ca
 
 void GenericSource::add_part(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
   const auto n_frequency = static_cast<std::uint32_t>(problem_.frequency_segments().size());
-  for (const auto& [begin, end] : portions()) {
+  for (const auto& [begin, end] : stretches()) {
     std::vector<int> roots;
     for (std::size_t e = begin; e < end; ++e) {
       const Equation& equation = problem_.equations[e];

@@ -28,7 +28,7 @@ class GenericSource final : public EquationSource {
   static void bring_to_host(std::span<const Inputs> inputs);
   void compute(const Inputs& inputs, const Item& item, Contribution& contribution) const;
   /// Consecutive equations whose results with derivatives fit into the memory budget together.
-  std::vector<std::pair<std::size_t, std::size_t>> portions() const;
+  std::vector<std::pair<std::size_t, std::size_t>> stretches() const;
 
   // On devices; see generic_devices.cc.
   /// Where in the normal equations of which groups sums of a share of the equations belong.

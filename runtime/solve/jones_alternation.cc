@@ -1,13 +1,13 @@
 // Where a fit of gains begins: each number is found with all others held, in turns, which costs no matrix. Of one term
 // that is StefCal (Salvini & Wijnholds 2014, A&A 571, A97), of chains the terms follow each other. Far from the
 // solution, as with gains of any phase, this needs less than Gauss-Newton, which then has little left to do.
+#include "runtime/solve/jones_alternation.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <optional>
-
-#include "runtime/solve/jones_source.h"
 
 namespace rimetree::solve {
 
@@ -37,21 +37,20 @@ struct Place {
 
 bool is(Complex<double> z, double re, double im) { return z.re == re && z.im == im; }
 
-}  // namespace
-
 /// The numbers of which the factors of a problem are made.
-class JonesSource::Numbers {
+class Numbers {
  public:
-  Numbers(const JonesSource& source, const std::vector<double>& values) : source_(source), values_(values) {
-    for (const std::vector<int>& factors : source.product_factors_) longest_ = std::max(longest_, factors.size());
-    const std::size_t n_frequency = source.problem_.frequency_segments().size();
-    places_.resize(source.problem_.n_block() * source.product_factors_.size() * source.side_ * longest_);
-    std::vector<bool> right(source.product_factors_.size(), false);
-    for (const auto& sides : source.sides_)
-      for (const auto& [left_side, right_side] : sides) right[right_side] = true;
-    for (std::size_t block = 0; block < source.problem_.n_block(); ++block)
-      for (std::size_t product = 0; product < source.product_factors_.size(); ++product) {
-        const auto& factors = source.product_factors_[product];
+  Numbers(const Problem& problem, const JonesProducts& of, const JonesSums& sums, const std::vector<double>& values)
+      : problem_(problem), of_(of), sums_(sums), values_(values) {
+    for (const std::vector<int>& factors : of_.different()) longest_ = std::max(longest_, factors.size());
+    const std::size_t n_frequency = problem_.frequency_segments().size();
+    places_.resize(problem_.n_block() * of_.different().size() * of_.n_feed() * longest_);
+    std::vector<bool> right(of_.different().size(), false);
+    for (std::size_t e = 0; e < of_.n_equation(); ++e)
+      for (const auto& [left_side, right_side] : of_.sides(e)) right[right_side] = true;
+    for (std::size_t block = 0; block < problem_.n_block(); ++block)
+      for (std::size_t product = 0; product < of_.different().size(); ++product) {
+        const auto& factors = of_.different()[product];
         const Item item{0, static_cast<std::uint32_t>(block / n_frequency),
                         static_cast<std::uint32_t>(block % n_frequency)};
         for (std::size_t k = 0; k < factors.size(); ++k)
@@ -77,13 +76,13 @@ class JonesSource::Numbers {
   /// together, or, where only one of the feeds has such a number, of both.
   void refer() {
     std::vector<bool> turned(numbers_.size(), false);
-    const std::size_t n_product = source_.product_factors_.size();
-    for (std::size_t block = 0; block < source_.problem_.n_block(); ++block)
+    const std::size_t n_product = of_.different().size();
+    for (std::size_t block = 0; block < problem_.n_block(); ++block)
       for (std::size_t layer = 0; layer < n_layer_; ++layer) {
         std::array<std::optional<Complex<double>>, 2> phasors;
         const auto each = [&](const auto& body) {
           for (std::size_t product = 0; product < n_product; ++product)
-            for (std::size_t feed = 0; feed < source_.side_; ++feed)
+            for (std::size_t feed = 0; feed < of_.n_feed(); ++feed)
               for (std::size_t k = 0; k < longest_; ++k) {
                 const std::int64_t number = place(block, product, feed, k).number;
                 if (number >= 0 && numbers_[static_cast<std::size_t>(number)].layer == layer)
@@ -109,7 +108,7 @@ class JonesSource::Numbers {
   std::size_t n_layer() const { return n_layer_; }
   std::size_t longest() const { return longest_; }
   const Place* places(std::size_t block, std::size_t product, std::size_t feed) const {
-    return &places_[((block * source_.product_factors_.size() + product) * source_.side_ + feed) * longest_];
+    return &places_[((block * of_.different().size() + product) * of_.n_feed() + feed) * longest_];
   }
   /// The product of what stands at the places, without that of a layer, whose number is told.
   Complex<double> product(const Place* places, std::size_t layer, const Place*& of_layer) const {
@@ -135,14 +134,13 @@ class JonesSource::Numbers {
 
  private:
   void find_elements() {
-    const std::size_t n_side = source_.side_;
-    for (std::size_t block = 0; block < source_.problem_.n_block(); ++block)
-      for (std::uint32_t e = 0; e < source_.models_.size(); ++e) {
-        if (!source_.has_data_[e] || source_.n_basis(e) == 0) continue;
-        const auto [left, right] = source_.sides_[e].front();
-        for (std::size_t element = 0; element < source_.elements_; ++element) {
-          const Complex<double>* sums =
-              &source_.values_[block * source_.first_.back() + source_.first_[e] + 2 * element];
+    const std::size_t n_side = of_.n_feed();
+    for (std::size_t block = 0; block < problem_.n_block(); ++block)
+      for (std::uint32_t e = 0; e < of_.n_equation(); ++e) {
+        if (!sums_.has_data[e] || of_.n_basis(e) == 0) continue;
+        const auto [left, right] = of_.sides(e).front();
+        for (std::size_t element = 0; element < of_.n_element(); ++element) {
+          const Complex<double>* sums = sums_.of_products(block, e, element);
           if (sums[1].re > 0)
             elements_.push_back({places(block, left, element / n_side), places(block, right, element % n_side), sums});
         }
@@ -150,14 +148,14 @@ class JonesSource::Numbers {
   }
 
   Place& place(std::size_t block, std::size_t product, std::size_t feed, std::size_t k) {
-    return places_[((block * source_.product_factors_.size() + product) * source_.side_ + feed) * longest_ + k];
+    return places_[((block * of_.different().size() + product) * of_.n_feed() + feed) * longest_ + k];
   }
 
   /// What a factor has on its diagonal; `places` of the first feed, those of the other are `longest_` further.
   void add(int node, const Item& item, std::size_t layer, Place* places) {
-    const Product factor = source_.product({node}, item);
-    for (std::size_t feed = 0; feed < source_.side_; ++feed) {
-      const std::size_t e = feed * source_.side_ + feed;
+    const JonesProduct factor = of_.product({node}, item);
+    for (std::size_t feed = 0; feed < of_.n_feed(); ++feed) {
+      const std::size_t e = feed * of_.n_feed() + feed;
       Place& place = places[feed * longest_];
       place.fixed = factor.value[e];
       std::int64_t re = -1, im = -1;
@@ -186,7 +184,9 @@ class JonesSource::Numbers {
     }
   }
 
-  const JonesSource& source_;
+  const Problem& problem_;
+  const JonesProducts& of_;
+  const JonesSums& sums_;
   const std::vector<double>& values_;
   std::size_t longest_ = 0, n_layer_ = 0;
   std::vector<Place> places_;  // [block, product, feed, factor]
@@ -197,12 +197,12 @@ class JonesSource::Numbers {
 
 /// Calls body(left places, right places, b, h) for all elements with data and a model.
 template <class Body>
-void JonesSource::for_each_element(const Numbers& numbers, const Body& body) const {
+void for_each_element(const Numbers& numbers, const Body& body) {
   for (const auto& [left, right, sums] : numbers.elements()) body(left, right, sums[0], sums[1].re);
 }
 
 /// Chi-square without the data's power, which is the same at all values.
-double JonesSource::relative_chi_square(const Numbers& numbers) const {
+double relative_chi_square(const Numbers& numbers) {
   double sum = 0;
   for_each_element(numbers, [&](const Place* left, const Place* right, Complex<double> b, double h) {
     const Place* none = nullptr;
@@ -214,7 +214,7 @@ double JonesSource::relative_chi_square(const Numbers& numbers) const {
 }
 
 /// The numbers of one layer with all others held; how much of the model changes. `share`: how far to go.
-double JonesSource::find_layer(Numbers& numbers, std::size_t layer, double share) const {
+double find_layer(Numbers& numbers, std::size_t layer, double share) {
   for (Unknown& number : numbers.all()) number.numerator = {}, number.denominator = 0;
   for_each_element(numbers, [&](const Place* left, const Place* right, Complex<double> b, double h) {
     const Place *of_left = nullptr, *of_right = nullptr;
@@ -245,37 +245,36 @@ double JonesSource::find_layer(Numbers& numbers, std::size_t layer, double share
 }
 
 /// Chi-square of each group at these numbers.
-std::vector<double> JonesSource::chi_squares(const Numbers& numbers) const {
-  std::vector<double> found(problem_.n_group(), 0.0);
+std::vector<double> chi_squares(const Problem& problem, const JonesProducts& of, const JonesSums& all,
+                                const Numbers& numbers) {
+  std::vector<double> found(problem.n_group(), 0.0);
   constexpr std::size_t kNoLayer = ~std::size_t{0};
-  for (const Item& item : items()) {
-    const std::int32_t g = problem_.group_of(item);
+  for (const Item& item : all.items()) {
+    const std::int32_t g = problem.group_of(item);
     if (g < 0) continue;
-    const auto [left, right] = sides_[item.equation].front();
-    for (std::size_t element = 0; element < elements_; ++element) {
-      const Complex<double>* sums = sums_of(item, element);
+    const auto [left, right] = of.sides(item.equation).front();
+    const std::size_t block = all.block_of(item), n_feed = of.n_feed();
+    for (std::size_t element = 0; element < of.n_element(); ++element) {
+      const Complex<double>* sums = all.of_products(block, item.equation, element);
       const Place* none = nullptr;
-      const std::size_t block = block_of(item);
-      const Complex<double> c = numbers.product(numbers.places(block, left, element / side_), kNoLayer, none) *
-                                numbers.product(numbers.places(block, right, element % side_), kNoLayer, none);
+      const Complex<double> c = numbers.product(numbers.places(block, left, element / n_feed), kNoLayer, none) *
+                                numbers.product(numbers.places(block, right, element % n_feed), kNoLayer, none);
       found[static_cast<std::size_t>(g)] +=
-          std::max(0.0, scalars_of(item, element).power + squared_modulus(c) * sums[1].re -
+          std::max(0.0, all.scalars(block, item.equation, element).power + squared_modulus(c) * sums[1].re -
                             2 * (c.re * sums[0].re + c.im * sums[0].im));
     }
   }
   return found;
 }
 
-std::vector<double> JonesSource::approach(std::vector<double>& values, Cancellation& cancellation) {
-  if (errors_.degrees_of_freedom > 0) return {};
-  for (std::size_t e = 0; e < models_.size(); ++e)
-    if (!models_[e].diagonal || n_basis_[e] > 1) return {};
-  if (!summed_) sweep(Sweep::sums, cancellation);
-  summed_ = true;
-  Numbers numbers(*this, values);
+}  // namespace
+
+std::vector<double> alternate(const Problem& problem, const JonesProducts& products, const JonesSums& sums,
+                              std::vector<double>& values, Cancellation& cancellation) {
+  Numbers numbers(problem, products, sums, values);
   if (numbers.all().empty()) return {};
   const double before = relative_chi_square(numbers);
-  const std::vector<double> chi_squares = this->chi_squares(numbers);
+  const std::vector<double> found = chi_squares(problem, products, sums, numbers);
   std::array<double, 2> last{INFINITY, INFINITY};  // changes of the two rounds before
   for (int round = 0; round < kMostRounds; ++round) {
     double change = 0;
@@ -292,7 +291,7 @@ std::vector<double> JonesSource::approach(std::vector<double>& values, Cancellat
     values[number.re] = number.value.re;
     if (number.im >= 0) values[static_cast<std::size_t>(number.im)] = number.value.im;
   }
-  return chi_squares;
+  return found;
 }
 
 }  // namespace rimetree::solve

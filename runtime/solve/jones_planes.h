@@ -1,15 +1,15 @@
-// What JonesSource sees of one equation while it looks at the data.
+// What a sweep over the data sees of one equation.
 #pragma once
 
 #include <vector>
 
-#include "runtime/solve/jones_source.h"
+#include "runtime/core/result.h"
 #include "runtime/solve/operand.h"
 
 namespace rimetree::solve {
 
 /// Results of the nodes of an equation that depend on no unknown.
-struct JonesSource::Planes {
+struct JonesPlanes {
   std::vector<const Result*> results;  ///< datum, weight if there is one, fixed visibilities
   Operand data, weight;
   bool weighted = false;

@@ -2,34 +2,11 @@
 
 #include <algorithm>
 
-#include "runtime/solve/generic_source.h"
+#include "runtime/solve/jones_alternation.h"
+#include "runtime/solve/jones_contribution.h"
 #include "runtime/solve/operand.h"
 
 namespace rimetree::solve {
-
-namespace {
-
-/// One cell for each block: the first of each segment.
-std::shared_ptr<const Cells> block_cells(const Cells& cells, const Problem& problem) {
-  const auto picked = [&](Axis axis, const Segments& segments) {
-    AxisGrid grid;
-    if (!cells.has(axis)) return grid;
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      grid.centre.push_back(cells.axis(axis).centre[segments.begin[i]]);
-      grid.width.push_back(cells.axis(axis).width[segments.begin[i]]);
-    }
-    return grid;
-  };
-  return std::make_shared<const Cells>(Cells::time_frequency(picked(Axis::time, problem.time_segments()),
-                                                             picked(Axis::frequency, problem.frequency_segments())));
-}
-
-std::size_t n_solvable(const JonesModel& model) {
-  return static_cast<std::size_t>(
-      std::count_if(model.terms.begin(), model.terms.end(), [](const JonesTerm& term) { return term.solvable(); }));
-}
-
-}  // namespace
 
 std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
                                                     ErrorModel errors, Cancellation& cancellation) {
@@ -53,7 +30,7 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
     return nullptr;
   problem.divide(*request.cells, varies_within_tiles(forest, problem, models));
   std::unique_ptr<JonesSource> source(new JonesSource(evaluator, problem, parts, errors, std::move(models)));
-  if (source->statistics_bytes() <= evaluator.memory_budget() / 2 && source->evaluate_factors(cancellation))
+  if (source->statistics_bytes() <= evaluator.memory_budget() / 2 && source->products_.evaluate(cancellation))
     return source;
   problem.divide(*request.cells, {false, false});
   return nullptr;
@@ -63,51 +40,27 @@ JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& p
                          std::vector<JonesModel> models)
     : evaluator_(evaluator),
       problem_(problem),
-      parts_(parts),
-      factor_request_(parts.whole()),
       errors_(errors),
-      models_(std::move(models)),
-      elements_(evaluator.forest().node(problem.equations[0].model).dims().size()),
-      side_(elements_ == 1 ? 1 : 2),
-      factors_(evaluator.forest().size()),
-      has_data_(models_.size(), 0),
-      complex_(models_.size(), 0) {
-  factor_request_.derivatives = true;
-  factor_request_.verify = 0;
-  factor_request_.tile = nullptr;
-  factor_request_.cells = block_cells(*parts.whole().cells, problem);
-  first_.push_back(0);
-  for (std::uint32_t e = 0; e < models_.size(); ++e) {
-    const JonesModel& model = models_[e];
-    const std::size_t k = n_solvable(model) * (model.diagonal ? 1 : elements_);
-    n_basis_.push_back(k);
-    first_.push_back(first_.back() + elements_ * (k + k * (k + 1) / 2));
-    for (const JonesTerm& term : models_[e].terms) {
-      factor_nodes_.insert(factor_nodes_.end(), term.left.begin(), term.left.end());
-      factor_nodes_.insert(factor_nodes_.end(), term.right.begin(), term.right.end());
-    }
-  }
-  std::sort(factor_nodes_.begin(), factor_nodes_.end());
-  factor_nodes_.erase(std::unique(factor_nodes_.begin(), factor_nodes_.end()), factor_nodes_.end());
-  find_products();
-}
+      products_(evaluator, problem, parts.whole(), std::move(models)),
+      sums_(problem, products_),
+      sweep_(evaluator, problem, parts, products_, sums_) {}
 
-std::uint64_t JonesSource::statistics_bytes() const {
-  return problem_.n_block() *
-         (first_.back() * sizeof(Complex<double>) + models_.size() * elements_ * sizeof(ScalarSums));
+void JonesSource::make_sums(Cancellation& cancellation) {
+  if (!summed_ || errors_.degrees_of_freedom > 0) sweep_.run(JonesSweep::What::sums, errors_, cancellation);
+  summed_ = true;
 }
 
 std::string JonesSource::method() const {
   std::size_t terms = 0;
   bool diagonal = true;
-  for (const JonesModel& model : models_) {
+  for (const JonesModel& model : products_.models()) {
     terms = std::max(terms, n_solvable(model));
     diagonal = diagonal && model.diagonal;
   }
   return "sums over the data for " + std::to_string(terms) +
-         (side_ == 1 ? " scalar"
-          : diagonal ? " diagonal"
-                     : " full") +
+         (products_.n_element() == 1 ? " scalar"
+          : diagonal                 ? " diagonal"
+                                     : " full") +
          (terms == 1 ? " Jones term" : " Jones terms") + ", " + std::to_string(problem_.time_segments().size()) +
          " x " + std::to_string(problem_.frequency_segments().size()) + " blocks";
 }
@@ -116,7 +69,7 @@ std::vector<std::vector<bool>> JonesSource::unknowns_of_terms() const {
   // Which terms a Parm occurs in: what occurs in several is shared by them, and a term of its own.
   std::vector<int> term_of(problem_.parms.size(), -1);
   int last = 0;
-  for (const JonesModel& model : models_)
+  for (const JonesModel& model : products_.models())
     for (std::size_t t = 0; t < model.terms.size(); ++t)
       for (const auto* factors : {&model.terms[t].left, &model.terms[t].right})
         for (const int factor : *factors)
@@ -143,10 +96,8 @@ std::vector<std::size_t> JonesSource::occurrences() const {
   constexpr std::uint32_t kNone = ~0u;
   std::vector<std::size_t> count(problem_.n_unknown(), 0);
   std::vector<std::uint32_t> last(problem_.n_unknown(), kNone);
-  for (const Item& item : items()) {
-    double data = 0;
-    for (std::size_t element = 0; element < elements_; ++element) data += scalars_of(item, element).equations;
-    if (data == 0) continue;
+  for (const Item& item : sums_.items()) {
+    if (sums_.n_equation(item) == 0) continue;
     for (const auto& [p, mixed] : problem_.equations[item.equation].parms)
       for (std::size_t k = 0; k < problem_.parms[p].tiles.n_coefficient(); ++k) {
         const std::int64_t u = problem_.unknown({problem_.parms[p].node, static_cast<std::int32_t>(k)}, item);
@@ -164,8 +115,8 @@ std::vector<std::vector<Essential>> JonesSource::essential() const {
   std::vector<bool> done(problem_.n_unknown(), false);  // the norm's combination that begins with an unknown
   for (std::uint32_t t = 0; t < problem_.time_segments().size(); ++t)
     for (std::uint32_t f = 0; f < problem_.frequency_segments().size(); ++f)
-      for (const int node : factor_nodes_) {
-        const Result& factor = *factors_[node];
+      for (const int node : products_.factor_nodes()) {
+        const Result& factor = products_.factor(node);
         // d|G|^2 = 2 Re sum G_e* dG_e
         fit::Combination combination;
         std::int64_t first = -1;
@@ -191,50 +142,71 @@ std::vector<std::vector<Essential>> JonesSource::essential() const {
   return all;
 }
 
-// False if a factor has no value or flags, which only the general way can take account of.
-bool JonesSource::evaluate_factors(Cancellation& cancellation) {
-  const auto results = evaluator_.evaluate_step(factor_request_, factor_nodes_, &cancellation, Placing::on_host);
-  check_failures(results);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i]->ok() || !results[i]->flags.empty()) return false;
-    factors_[factor_nodes_[i]] = results[i];
+/// Items of blocks [first, last) that wanted groups have, and the blocks that have any.
+void JonesSource::find_items(std::size_t first, std::size_t last, const std::vector<GroupEquations>& groups,
+                             std::vector<Item>& items, std::vector<std::uint32_t>& blocks) const {
+  for (std::size_t block = first; block < last; ++block) {
+    const std::size_t before = items.size();
+    for (std::uint32_t e = 0; e < products_.n_equation(); ++e) {
+      if (!sums_.has_data[e] || products_.n_basis(e) == 0) continue;
+      const Item item = item_of(e, block);
+      const std::int32_t group = problem_.group_of(item);
+      if (group >= 0 && groups[static_cast<std::size_t>(group)].wanted) items.push_back(item);
+    }
+    if (items.size() > before) blocks.push_back(static_cast<std::uint32_t>(block));
   }
-  return true;
 }
 
-JonesSource::Product JonesSource::product(const std::vector<int>& factors, const Item& item) const {
-  using Matrix = std::array<Complex<double>, 4>;
-  const auto multiply = [this](const Matrix& a, const Matrix& b) {
-    Matrix c{};
-    for (std::size_t i = 0; i < side_; ++i)
-      for (std::size_t j = 0; j < side_; ++j)
-        for (std::size_t k = 0; k < side_; ++k) c[i * side_ + j] += a[i * side_ + k] * b[k * side_ + j];
-    return c;
-  };
-  const auto load = [&](const Vells& values) {
-    const Operand operand(values);
-    Matrix m{};
-    for (std::size_t e = 0; e < elements_; ++e)
-      if (!values.dims().is_scalar() || e % (side_ + 1) == 0)  // a scalar is that times the unit matrix
-        m[e] = operand.at(e, item.time_segment, item.frequency_segment);
-    return m;
-  };
-  Product result;
-  result.value[0] = 1;
-  if (side_ == 2) result.value[3] = 1;
-  for (const int node : factors) {
-    const Result& factor = *factors_[node];
-    const Matrix value = load(factor.value);
-    for (auto& [unknown, derivative] : result.derivatives) derivative = multiply(derivative, value);
-    for (const Derivative& derivative : factor.derivatives) {
-      const std::int64_t unknown = problem_.unknown(derivative.parameter, item);
-      if (unknown >= 0)
-        result.derivatives.emplace_back(static_cast<std::uint32_t>(unknown),
-                                        multiply(result.value, load(derivative.value)));
-    }
-    result.value = multiply(result.value, value);
+void JonesSource::add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
+  products_.evaluate(cancellation);
+  make_sums(cancellation);
+  // Products of all antennas are in memory for some blocks at a time.
+  constexpr std::size_t kMostBytes = 32u << 20;
+  const auto& different = products_.different();
+  const std::size_t n_product = different.size(), n_block = problem_.n_block();
+  const std::size_t step = std::clamp<std::size_t>(kMostBytes / (1 + products_.bytes_of_a_block()), 1, n_block);
+  std::vector<JonesProduct> products(std::min(step, n_block) * n_product);  // [block, product]
+  for (std::size_t first = 0; first < n_block; first += step) {
+    std::vector<Item> items;
+    std::vector<std::uint32_t> blocks;
+    find_items(first, std::min(first + step, n_block), groups, items, blocks);
+    evaluator_.thread_pool().parallel_for(
+        blocks.size() * n_product, 64,
+        [&](std::size_t begin, std::size_t end, int) {
+          for (std::size_t k = begin; k < end; ++k) {
+            const std::size_t block = blocks[k / n_product], number = k % n_product;
+            products[(block - first) * n_product + number] = products_.product(different[number], item_of(0, block));
+          }
+        },
+        &cancellation);
+    assemble(
+        problem_, items,
+        [&](const Item& item, Contribution& contribution) {
+          contribute(products_, sums_, errors_, item, &products[(sums_.block_of(item) - first) * n_product],
+                     contribution);
+        },
+        groups, evaluator_.thread_pool(), cancellation);
   }
-  return result;
+}
+
+void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
+  products_.evaluate(cancellation);
+  sweep_.run(JonesSweep::What::exact, errors_, cancellation);
+  for (const Item& item : sums_.items()) {
+    const std::int32_t g = problem_.group_of(item);
+    for (std::size_t element = 0; g >= 0 && element < products_.n_element(); ++element)
+      groups[static_cast<std::size_t>(g)].equations.chi_square +=
+          sums_.scalars(sums_.block_of(item), item.equation, element).chi_square;
+  }
+  summed_ = false;  // what follows would begin anew
+}
+
+std::vector<double> JonesSource::approach(std::vector<double>& values, Cancellation& cancellation) {
+  if (errors_.degrees_of_freedom > 0) return {};
+  for (std::size_t e = 0; e < products_.n_equation(); ++e)
+    if (!products_.model(e).diagonal || products_.n_basis(e) > 1) return {};
+  make_sums(cancellation);
+  return alternate(problem_, products_, sums_, values, cancellation);
 }
 
 }  // namespace rimetree::solve

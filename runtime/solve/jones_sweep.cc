@@ -1,4 +1,5 @@
-// The part of JonesSource that passes over the data, in portions of the equations.
+#include "runtime/solve/jones_sweep.h"
+
 #include <algorithm>
 
 #include "runtime/solve/generic_source.h"
@@ -6,42 +7,49 @@
 
 namespace rimetree::solve {
 
-std::vector<int> JonesSource::fixed_nodes(std::size_t equation) const {
+std::vector<Item> JonesSweep::items(std::size_t first, std::size_t last) const {
+  std::vector<Item> items;
+  for (auto e = static_cast<std::uint32_t>(first); e < last; ++e)
+    sums_.append_items(e, part_.first_segment, part_.end_segment(), items);
+  return items;
+}
+
+std::vector<int> JonesSweep::fixed_nodes(std::size_t equation) const {
   std::vector<int> nodes{problem_.equations[equation].data};
   if (problem_.equations[equation].weight >= 0) nodes.push_back(problem_.equations[equation].weight);
-  for (const JonesTerm& term : models_[equation].terms) nodes.push_back(term.core);
+  for (const JonesTerm& term : products_.model(equation).terms) nodes.push_back(term.core);
   return nodes;
 }
 
-std::vector<std::pair<std::size_t, std::size_t>> JonesSource::portions() const {
+std::vector<JonesSweep::Stretch> JonesSweep::stretches() const {
   // Results of all equations are kept if that leaves room, for whoever looks at them again: with Student's t, and on
-  // devices, that is each iteration. Else nothing is won by large portions.
-  constexpr std::uint64_t kPortion = 32u << 20;
+  // devices, that is each iteration. Else nothing is won by long stretches.
+  constexpr std::uint64_t kStretch = 32u << 20;
   const bool again = errors_.degrees_of_freedom > 0 || !evaluator_.devices().empty();
   const std::uint64_t budget = evaluator_.memory_budget();
   std::vector<std::uint64_t> bytes;
   std::uint64_t all = 0;
-  for (std::size_t e = 0; e < models_.size(); ++e) {
+  for (std::size_t e = 0; e < products_.n_equation(); ++e) {
     bytes.push_back(0);
     for (const int node : fixed_nodes(e)) bytes.back() += evaluator_.plan().result_bytes(node, part_.cells());
     all += bytes.back();
   }
-  if (all <= (again ? budget / 2 : std::min(budget / 2, kPortion))) return {{0, models_.size()}};
-  std::vector<std::pair<std::size_t, std::size_t>> portions;
+  if (all <= (again ? budget / 2 : std::min(budget / 2, kStretch))) return {{0, products_.n_equation()}};
+  std::vector<Stretch> stretches;
   std::uint64_t sum = 0;
-  for (std::size_t e = 0; e < models_.size(); ++e) {
-    if (portions.empty() || sum + bytes[e] > std::min(budget / 8, kPortion)) {
-      portions.emplace_back(e, e);
+  for (std::size_t e = 0; e < products_.n_equation(); ++e) {
+    if (stretches.empty() || sum + bytes[e] > std::min(budget / 8, kStretch)) {
+      stretches.emplace_back(e, e);
       sum = 0;
     }
-    portions.back().second = e + 1;
+    stretches.back().second = e + 1;
     sum += bytes[e];
   }
-  return portions;
+  return stretches;
 }
 
-JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const ResultPtr> results) {
-  Planes of;
+JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPtr> results) {
+  JonesPlanes of;
   for (const ResultPtr& result : results) {
     of.results.push_back(result.get());
     of.cells = broadcast(of.cells, result->value.cells());
@@ -57,34 +65,31 @@ JonesSource::Planes JonesSource::planes_of(std::size_t equation, std::span<const
     of.weight_flags = FlagOperand(results[1]->flags);
   }
   std::size_t next = of.weighted ? 2 : 1;
-  for (const JonesTerm& term : models_[equation].terms) {
+  for (const JonesTerm& term : products_.model(equation).terms) {
     const Result& core = *results[next++];
     of.cores.push_back({Operand(core.value), FlagOperand(core.flags), term.flags_merge, term.solvable()});
     of.any_fixed = of.any_fixed || !term.solvable();
     is_complex = is_complex || core.value.is_complex();
     for (const auto* factors : {&term.left, &term.right})
       for (const int node : *factors) {
-        is_complex = is_complex || factors_[node]->value.is_complex();
+        is_complex = is_complex || products_.factor(node).value.is_complex();
         of.cells = broadcast(of.cells, evaluator_.plan().result_cells(node, part_.cells()));
       }
   }
-  complex_[equation] = is_complex;
+  sums_.is_complex[equation] = is_complex;
   of.any_flags = !of.data_flags.empty() || !of.weight_flags.empty() ||
                  std::any_of(of.cores.begin(), of.cores.end(), [](const auto& core) { return !core.flags.empty(); });
   return of;
 }
 
-void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
-  const auto begin_at_zero = [&] {
-    if (what == Sweep::sums) values_.assign(problem_.n_block() * first_.back(), {});
-    scalars_.assign(models_.size() * problem_.n_block() * elements_, {});
-  };
+void JonesSweep::run(What what, const ErrorModel& errors, Cancellation& cancellation) {
+  errors_ = errors;
   if (!shares_.empty()) {
-    begin_at_zero();
+    sums_.clear(what == What::sums);
     if (sweep_again(what)) return;
   }
-  begin_at_zero();
-  std::fill(has_data_.begin(), has_data_.end(), 0);
+  sums_.clear(what == What::sums);
+  std::fill(sums_.has_data.begin(), sums_.has_data.end(), 0);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     part_ = PartView(parts_.part(i), problem_);
     part_.is_first = i == 0;
@@ -93,38 +98,48 @@ void JonesSource::sweep(Sweep what, Cancellation& cancellation) {
   }
 }
 
-void JonesSource::sweep_part(Sweep what, Cancellation& cancellation) {
-  const auto portions = this->portions();
-  for (const auto& [first, last] : portions) {
-    std::vector<int> roots;
-    std::vector<std::size_t> begin;
-    for (std::size_t e = first; e < last; ++e) {
-      const std::vector<int> nodes = fixed_nodes(e);
-      begin.push_back(roots.size());
-      roots.insert(roots.end(), nodes.begin(), nodes.end());
-    }
+/// What the equations of a stretch see; nothing for those without data.
+std::vector<JonesPlanes> JonesSweep::look_at(const Stretch& stretch, std::vector<int>& roots,
+                                             std::vector<ResultPtr>& results, Cancellation& cancellation) {
+  const auto& [first, last] = stretch;
+  std::vector<std::size_t> begin;
+  for (std::size_t e = first; e < last; ++e) {
+    const std::vector<int> nodes = fixed_nodes(e);
     begin.push_back(roots.size());
-    // Fixed, all of them: of a single part and portion this gives what has been kept, after the first time.
-    const auto results = evaluator_.evaluate_step(part_.request, roots, &cancellation, Placing::roots_where_made);
-    check_failures(results);
-    std::vector<Planes> planes(last - first);
-    for (std::size_t e = first; e < last; ++e) {
-      const auto own = std::span(results).subspan(begin[e - first], begin[e - first + 1] - begin[e - first]);
-      if (!std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); })) continue;
-      if (!part_.is_first && problem_.is_same_in_all_parts(evaluator_.forest(), evaluator_.plan(), e)) continue;
-      has_data_[e] = 1;
-      planes[e - first] = planes_of(e, own);
-    }
-    std::vector<bool> done(last - first, false);
-    sweep_on_devices(first, planes, what, portions.size() == 1 && parts_.size() == 1, done, cancellation);
-    sweep_on_host(first, planes, what, done, cancellation);
-    if (portions.size() > 1 || parts_.size() > 1) evaluator_.forget(roots);
+    roots.insert(roots.end(), nodes.begin(), nodes.end());
+  }
+  begin.push_back(roots.size());
+  // Fixed, all of them: of a single part and stretch this gives what has been kept, after the first time.
+  results = evaluator_.evaluate_step(part_.request, roots, &cancellation, Placing::roots_where_made);
+  check_failures(results);
+  std::vector<JonesPlanes> planes(last - first);
+  for (std::size_t e = first; e < last; ++e) {
+    const auto own = std::span(results).subspan(begin[e - first], begin[e - first + 1] - begin[e - first]);
+    if (!std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); })) continue;
+    if (!part_.is_first && problem_.is_same_in_all_parts(evaluator_.forest(), evaluator_.plan(), e)) continue;
+    sums_.has_data[e] = 1;
+    planes[e - first] = planes_of(e, own);
+  }
+  return planes;
+}
+
+void JonesSweep::sweep_part(What what, Cancellation& cancellation) {
+  const std::vector<Stretch> stretches = this->stretches();
+  for (const Stretch& stretch : stretches) {
+    std::vector<int> roots;
+    std::vector<ResultPtr> results;
+    const std::vector<JonesPlanes> planes = look_at(stretch, roots, results, cancellation);
+    std::vector<bool> done(planes.size(), false);
+    const bool all_at_once = stretches.size() == 1 && parts_.size() == 1;
+    sweep_on_devices(stretch.first, planes, what, all_at_once, done, cancellation);
+    sweep_on_host(stretch.first, planes, what, done, cancellation);
+    if (!all_at_once) evaluator_.forget(roots);
   }
 }
 
 /// What devices have not done.
-void JonesSource::sweep_on_host(std::size_t first, std::span<const Planes> planes, Sweep what,
-                                const std::vector<bool>& done, Cancellation& cancellation) {
+void JonesSweep::sweep_on_host(std::size_t first, std::span<const JonesPlanes> planes, What what,
+                               const std::vector<bool>& done, Cancellation& cancellation) {
   std::vector<Item> items = this->items(first, first + planes.size());
   std::erase_if(items, [&](const Item& item) {
     return done[item.equation - first] || planes[item.equation - first].results.empty();  // has no data
@@ -140,17 +155,6 @@ void JonesSource::sweep_on_host(std::size_t first, std::span<const Planes> plane
         for (std::size_t i = from; i < to; ++i) sum_block(planes[items[i].equation - first], items[i], what);
       },
       &cancellation);
-}
-
-void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) {
-  evaluate_factors(cancellation);
-  sweep(Sweep::exact, cancellation);
-  for (const Item& item : items()) {
-    const std::int32_t g = problem_.group_of(item);
-    for (std::size_t element = 0; g >= 0 && element < elements_; ++element)
-      groups[static_cast<std::size_t>(g)].equations.chi_square += scalars_of(item, element).chi_square;
-  }
-  summed_ = false;  // what follows would begin anew
 }
 
 }  // namespace rimetree::solve

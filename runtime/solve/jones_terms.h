@@ -2,6 +2,7 @@
 // that are the same on all cells of a block, as in G_p M_pq G_q^H. What L and R are made of does not matter.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "runtime/evaluate/evaluator.h"
@@ -22,6 +23,11 @@ struct JonesModel {
   std::vector<JonesTerm> terms;
   bool diagonal = true;  ///< all factors are scalars or diagonal, so that an element of V has only that of M
 };
+
+inline std::size_t n_solvable(const JonesModel& model) {
+  return static_cast<std::size_t>(
+      std::count_if(model.terms.begin(), model.terms.end(), [](const JonesTerm& term) { return term.solvable(); }));
+}
 
 /// The terms of a model; nothing if it has another form, or depends on data inside a factor.
 std::optional<JonesModel> jones_model(const Forest& forest, int model);

@@ -21,19 +21,17 @@ double norm(const Matrix& m) {
 bool JonesSource::add_changes(std::vector<OpenSteps>& groups) const {
   // Products are those of an antenna, so that many baselines have the same.
   std::set<std::tuple<std::vector<int>, std::uint32_t, std::uint32_t>> seen;
-  for (const Item& item : items()) {
+  for (const Item& item : sums_.items()) {
     const std::int32_t g = problem_.group_of(item);
     if (g < 0 || groups[static_cast<std::size_t>(g)].steps.empty()) continue;
-    double data = 0;
-    for (std::size_t element = 0; element < elements_; ++element) data += scalars_of(item, element).equations;
-    if (data == 0) continue;
+    if (sums_.n_equation(item) == 0) continue;
     OpenSteps& open = groups[static_cast<std::size_t>(g)];
     const std::size_t n = open.steps.size();
     open.changes.resize(n * n, 0.0);
-    for (const JonesTerm& term : models_[item.equation].terms)
+    for (const JonesTerm& term : products_.model(item.equation).terms)
       for (const std::vector<int>* factors : {&term.left, &term.right}) {
         if (factors->empty() || !seen.emplace(*factors, item.time_segment, item.frequency_segment).second) continue;
-        const Product product = this->product(*factors, item);
+        const JonesProduct product = products_.product(*factors, item);
         const double size = norm(product.value);
         if (!(size > 0)) continue;
         std::vector<Matrix> change(n, Matrix{});

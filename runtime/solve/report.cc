@@ -69,16 +69,28 @@ SolvedGroup group_of(const Problem& problem, const Cells& cells, std::size_t g, 
 
 /// Of a fit that ended too soon those unknowns are good that had not far to go: a direction without signal must not
 /// take the others with it.
-bool is_settled(const Outcome& outcome, double sigma, std::size_t k) {
+bool is_settled(const Outcome& outcome, bool far, double sigma, std::size_t k) {
   constexpr double kNear = 0.5;  // of a standard error
+  if (far) return false;
   if (outcome.status != fit::FitStatus::exhausted) return outcome.status == fit::FitStatus::converged;
   const auto freedom = static_cast<double>(outcome.equations.equations) - static_cast<double>(outcome.equations.n);
   const double scale = freedom > 0 ? std::sqrt(outcome.equations.chi_square / freedom) : NAN;
   return !outcome.missing_step.empty() && std::abs(outcome.missing_step[k]) <= kNear * sigma * scale;
 }
 
-std::int32_t flag_of(const Outcome& outcome, const fit::Covariance& covariance, std::size_t k) {
-  std::int32_t flag = is_settled(outcome, covariance.sigma[k], k) ? 0 : kNotConverged;
+/// Whether a fit that ended too soon was still far from its end: by the next step chi-square would lose much of what is
+/// left. Errors that follow such residuals say nothing.
+bool is_far(const Outcome& outcome) {
+  constexpr double kMuch = 0.01;
+  if (outcome.status != fit::FitStatus::exhausted) return false;
+  double expected = 0;
+  for (std::size_t k = 0; k < outcome.missing_step.size(); ++k)
+    expected += outcome.missing_step[k] * outcome.equations.gradient[k];
+  return !(expected <= kMuch * outcome.equations.objective);
+}
+
+std::int32_t flag_of(const Outcome& outcome, bool far, const fit::Covariance& covariance, std::size_t k) {
+  std::int32_t flag = is_settled(outcome, far, covariance.sigma[k], k) ? 0 : kNotConverged;
   if (outcome.ambiguous) flag |= kAmbiguous;
   if (outcome.held[k]) flag |= kAtBound;
   if (!(outcome.equations.diagonal(k) > 0))
@@ -110,6 +122,7 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
     for (std::size_t g = begin; g < end; ++g) {
       const Outcome& outcome = outcomes[g];
       report.groups[g] = group_of(problem, *request.cells, g, outcome);
+      const bool far = is_far(outcome);
       std::vector<fit::Combination> combinations;
       if (!essential.empty())
         for (const Essential& one : essential[g]) combinations.push_back(one.combination);
@@ -126,7 +139,7 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
       for (std::size_t k = 0; k < problem.group(g).size(); ++k) {
         const std::uint32_t u = problem.group(g)[k];
         sigma[u] = covariance.sigma[k] * std::sqrt(variance);
-        flag[u] = flag_of(outcome, covariance, k);
+        flag[u] = flag_of(outcome, far, covariance, k);
         group[u] = static_cast<std::int32_t>(g);
         normalised[u] = !outcome.normalised.empty() && outcome.normalised[k] ? 1 : 0;
       }

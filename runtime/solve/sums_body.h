@@ -23,8 +23,8 @@ struct SumPlace {
     row_length = static_cast<std::size_t>(frequency[1] - frequency[0]);
     const std::size_t cells = static_cast<std::size_t>(time[1] - time[0]) * row_length,
                       within = static_cast<std::size_t>(slot - job.d_first_slot[block]);
-    const std::size_t chunk = within / kLanes * kChunkCells;
-    first_cell = chunk + within % kLanes;
+    const std::size_t chunk = within / kStrands * kChunkCells;
+    first_cell = chunk + within % kStrands;
     end_cell = cells < chunk + kChunkCells ? cells : chunk + kChunkCells;
   }
   std::int64_t slot = 0, equation = 0, block = 0;
@@ -119,7 +119,7 @@ RT_HD inline std::int64_t sum_value(std::int64_t n_vector, std::int64_t i, std::
   return j == 0 ? i - 1 : n_vector + (i - 1) * i / 2 + j - 1;
 }
 
-/// First launch: one lane of one chunk, one tile.
+/// First launch: one strand of one chunk, one tile.
 template <bool kReal>
 RT_HD void sum_lane(const SumsJob& job, std::int64_t thread, int tile_number) {
   constexpr int kTile = SumsJob::kTile;
@@ -130,7 +130,7 @@ RT_HD void sum_lane(const SumsJob& job, std::int64_t thread, int tile_number) {
   if (kTile * tile.row > n_vector) return;
   ScalarSums scalars;
   double re[kTile][kTile] = {}, im[kTile][kTile] = {};
-  for (std::size_t i = place.first_cell; i < place.end_cell; i += kLanes) {
+  for (std::size_t i = place.first_cell; i < place.end_cell; i += kStrands) {
     const SumCell cell(job, place, i);
     const double w = cell.weigh(place, scalars);
     if (w == 0 || job.wants_products == 0) continue;
@@ -189,11 +189,11 @@ RT_HD inline void add_lanes(const SumsJob& job, std::int64_t thread) {
     for (std::int64_t e = sum % n_own; e < job.n_element; e += n_own) {
       const double* from = job.d_partial + number * job.n_thread() + (equation * job.n_element + e) * job.n_slot;
       double of_element = 0;
-      for (std::int64_t slot = job.d_first_slot[block]; slot < job.d_first_slot[block + 1]; slot += kLanes) {
-        double lane[kLanes] = {};
-        for (std::int64_t k = 0; k < static_cast<std::int64_t>(kLanes) && slot + k < job.d_first_slot[block + 1]; ++k)
-          lane[k] = from[slot + k];
-        of_element += sum_of_lanes(lane);
+      for (std::int64_t slot = job.d_first_slot[block]; slot < job.d_first_slot[block + 1]; slot += kStrands) {
+        double strand[kStrands] = {};
+        for (std::int64_t k = 0; k < static_cast<std::int64_t>(kStrands) && slot + k < job.d_first_slot[block + 1]; ++k)
+          strand[k] = from[slot + k];
+        of_element += sum_of_strands(strand);
       }
       total += of_element;
     }

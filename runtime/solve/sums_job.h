@@ -1,6 +1,6 @@
 // Sums over cells (cell_sums.h) of many equations by one launch on a device: what it is told, and what a thread does. A
-// thread has one lane of one chunk of one element of an equation, and 4 x 4 of the products; a second launch adds up
-// lanes, chunks and, if wanted, elements. For host and device.
+// thread has one strand of one chunk of one element of an equation, and 4 x 4 of the products; a second launch adds up
+// strands, chunks and, if wanted, elements. For host and device.
 #pragma once
 
 #include "runtime/solve/cell_sums.h"
@@ -107,7 +107,7 @@ void for_each_array(SumListsJob& job, F&& f) {
 
 /// Threads of a block of so many cells, for one element.
 RT_HD inline std::int32_t sum_slots(std::size_t cells) {
-  return static_cast<std::int32_t>(cells < kLanes ? cells : (cells + kChunkCells - 1) / kChunkCells * kLanes);
+  return static_cast<std::int32_t>(cells < kStrands ? cells : (cells + kChunkCells - 1) / kChunkCells * kStrands);
 }
 
 }  // namespace rimetree::solve

@@ -40,6 +40,13 @@ testing::CaseOptions psv_options() {
   return options;
 }
 
+testing::CaseOptions shaped_options() {
+  testing::CaseOptions options = psv_options();
+  options.polarisation = testing::Polarisation::kUnpolarised;
+  options.gaussians = true;  // every other source
+  return options;
+}
+
 /// Where the visibilities of a case's rows go.
 struct Target {
   explicit Target(const testing::Case& c) : values(c.n_row() * 4 * c.n_channel()) {
@@ -80,17 +87,17 @@ double delay(double share) {
   options.spacing_hz = 1e4;
   const testing::Case c(options);
   const psv::Channels channels = channels_of(c);
-  psv::DelayPlan plan =
-      psv::plan_delay({psv::pack_sky<double>(c.sky_input()), channels, c.psv_rows(), psv::JonesTerms()}, 1e-6);
+  psv::delay::DelayPlan plan =
+      psv::delay::plan_delay({psv::pack_sky<double>(c.sky_input()), channels, c.psv_rows(), psv::JonesTerms()}, 1e-6);
   if (!plan.obstacle.empty()) {
     std::fprintf(stderr, "no delay method: %s\n", plan.obstacle.c_str());
     std::exit(1);
   }
-  psv::finish_delay_plan(plan);
-  const psv::DelayWorkspace workspace(plan);
+  psv::delay::finish_delay_plan(plan);
+  const psv::delay::DelayWorkspace workspace(plan);
   const Target target(c);
   count(share, [&](double part) {
-    psv::evaluate_delay_rows(plan, c.psv_rows(), 0, part_of(part, c.n_row()), workspace, target.output);
+    psv::delay::evaluate_delay_rows(plan, c.psv_rows(), 0, part_of(part, c.n_row()), workspace, target.output);
   });
   return double(c.n_row());
 }
@@ -132,6 +139,8 @@ const std::map<std::string, std::function<double(double)>> kWork{
        options.smearing = true;
        return direct<double>(share, options);
      }},
+    {"psv-shapes-double", [](double share) { return direct<double>(share, shaped_options()); }},
+    {"psv-shapes-single", [](double share) { return direct<float>(share, shaped_options()); }},
     {"psv-delay", delay},
     {"tree", [](double share) { return tree(share, false); }},
     {"tree-fused", [](double share) { return tree(share, true); }},

@@ -70,7 +70,14 @@ struct Direct : Prepared {
   void evaluate() {
     psv::evaluate_rows(sky, channels, test_case.psv_rows(), jones, 0, test_case.n_row(), workspace, output);
   }
-  double multiply_adds() const { return psv::multiply_adds(sky, channels, test_case.psv_rows(), jones); }
+  /// Useful ones per evaluation, the unit in which a core's peak is quoted: four for the phasor, two per plane. A pair
+  /// of 2x2 terms takes two complex matrix products of 32; what the terms of one end of a baseline come to does not
+  /// count where other baselines share it, and leaves one product.
+  double multiply_adds() const {
+    const double planes = jones.n_pair > 0 ? 8.0 : double(sky.planes.size());
+    const double products = psv::matrices_vary(sky, jones) ? 32.0 : 64.0 * jones.n_pair / double(test_case.n_channel());
+    return source_visibilities() * (4 + 2 * planes + products);
+  }
 
   psv::Sky<T> sky;
   psv::Workspace<T> workspace;
@@ -80,17 +87,17 @@ struct Direct : Prepared {
 struct Delay : Prepared {
   Delay(const CaseOptions& o, double tolerance)
       : Prepared(o),
-        plan(psv::plan_delay({psv::pack_sky<double>(test_case.sky_input()), channels, test_case.psv_rows(), jones},
-                             tolerance)) {
-    if (plan.obstacle.empty()) psv::finish_delay_plan(plan);
+        plan(psv::delay::plan_delay(
+            {psv::pack_sky<double>(test_case.sky_input()), channels, test_case.psv_rows(), jones}, tolerance)) {
+    if (plan.obstacle.empty()) psv::delay::finish_delay_plan(plan);
   }
   void evaluate() {
-    if (!workspace) workspace = std::make_unique<psv::DelayWorkspace>(plan);
-    psv::evaluate_delay_rows(plan, test_case.psv_rows(), 0, test_case.n_row(), *workspace, output);
+    if (!workspace) workspace = std::make_unique<psv::delay::DelayWorkspace>(plan);
+    psv::delay::evaluate_delay_rows(plan, test_case.psv_rows(), 0, test_case.n_row(), *workspace, output);
   }
 
-  psv::DelayPlan plan;
-  std::unique_ptr<psv::DelayWorkspace> workspace;
+  psv::delay::DelayPlan plan;
+  std::unique_ptr<psv::delay::DelayWorkspace> workspace;
 };
 
 template <class T>

@@ -4,21 +4,18 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(AbsNode, GivesModuli) {
   const auto x = evaluate_class("Abs", {complex_array({2}, {{3.0, 4.0}, {-2.0, 0.0}})});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], 5.0, kTolerance);
-  expect_near(x[1], 2.0, kTolerance);
+  expect_near(x[0], 5.0, kFewRoundings);
+  expect_near(x[1], 2.0, kFewRoundings);
 }
 
 TEST(AbsNode, GivesAbsoluteValues) {
   const auto x = evaluate_class("Abs", {array({2}, {-1.5, 1.5})});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], 1.5, kTolerance);
-  expect_near(x[1], 1.5, kTolerance);
+  expect_near(x[0], 1.5, kFewRoundings);
+  expect_near(x[1], 1.5, kFewRoundings);
 }
 
 TEST(AbsNode, IsRealWhateverTheChild) {

@@ -4,14 +4,11 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(AddNode, AddsNumbersTensorsAndComplex) {
   const auto x = evaluate_class("Add", {array({2}, {1.0, 2.0}), 10.0, complex_array({2}, {{0.0, 1.0}, {0.5, 0.0}})});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], Complex<double>(11.0, 1.0), kTolerance);
-  expect_near(x[1], Complex<double>(12.5, 0.0), kTolerance);
+  expect_near(x[0], Complex<double>(11.0, 1.0), kFewRoundings);
+  expect_near(x[1], Complex<double>(12.5, 0.0), kFewRoundings);
 }
 
 TEST(AddNode, RefusesTensorsOfDifferentDimensions) {

@@ -4,23 +4,20 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(ArgNode, InAllQuadrants) {
   const auto x = evaluate_class("Arg", {complex_array({4}, {{1.0, 1.0}, {-1.0, 1.0}, {-1.0, -1.0}, {1.0, -1.0}})});
   ASSERT_EQ(x.size(), 4u);
-  expect_near(x[0], 0.7853981633974483, kTolerance);
-  expect_near(x[1], 2.356194490192345, kTolerance);
-  expect_near(x[2], -2.356194490192345, kTolerance);
-  expect_near(x[3], -0.7853981633974483, kTolerance);
+  expect_near(x[0], 0.7853981633974483, kFewRoundings);
+  expect_near(x[1], 2.356194490192345, kFewRoundings);
+  expect_near(x[2], -2.356194490192345, kFewRoundings);
+  expect_near(x[3], -0.7853981633974483, kFewRoundings);
 }
 
 TEST(ArgNode, OfRealNumbers) {
   const auto x = evaluate_class("Arg", {array({2}, {2.0, -2.0})});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], 0.0, kTolerance);
-  expect_near(x[1], 3.141592653589793, kTolerance);
+  expect_near(x[0], 0.0, kFewRoundings);
+  expect_near(x[1], 3.141592653589793, kFewRoundings);
 }
 
 TEST(ArgNode, IsRealWhateverTheChild) {

@@ -4,16 +4,13 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(AsinNode, OfKnownSines) {
   const auto x = evaluate_class("Asin", {array({4}, {0.0, 0.5, 1.0, -1.0})});
   ASSERT_EQ(x.size(), 4u);
-  expect_near(x[0], 0.0, kTolerance);
-  expect_near(x[1], 0.5235987755982989, kTolerance);
-  expect_near(x[2], 1.5707963267948966, kTolerance);
-  expect_near(x[3], -1.5707963267948966, kTolerance);
+  expect_near(x[0], 0.0, kFewRoundings);
+  expect_near(x[1], 0.5235987755982989, kFewRoundings);
+  expect_near(x[2], 1.5707963267948966, kFewRoundings);
+  expect_near(x[3], -1.5707963267948966, kFewRoundings);
 }
 
 TEST(AsinNode, RefusesComplexChildren) {

@@ -4,16 +4,13 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(Atan2Node, InAllQuadrants) {
   const auto x = evaluate_class("Atan2", {array({4}, {1.0, 1.0, -1.0, -1.0}), array({4}, {1.0, -1.0, -1.0, 1.0})});
   ASSERT_EQ(x.size(), 4u);
-  expect_near(x[0], 0.7853981633974483, kTolerance);
-  expect_near(x[1], 2.356194490192345, kTolerance);
-  expect_near(x[2], -2.356194490192345, kTolerance);
-  expect_near(x[3], -0.7853981633974483, kTolerance);
+  expect_near(x[0], 0.7853981633974483, kFewRoundings);
+  expect_near(x[1], 2.356194490192345, kFewRoundings);
+  expect_near(x[2], -2.356194490192345, kFewRoundings);
+  expect_near(x[3], -0.7853981633974483, kFewRoundings);
 }
 
 TEST(Atan2Node, RefusesComplexChildren) {

@@ -4,21 +4,18 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(ConjNode, OfComplex) {
   const auto x = evaluate_class("Conj", {complex_array({2}, {{1.5, -2.0}, {0.0, 1.0}})});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], Complex<double>(1.5, 2.0), kTolerance);
-  expect_near(x[1], Complex<double>(-0.0, -1.0), kTolerance);
+  expect_near(x[0], Complex<double>(1.5, 2.0), kFewRoundings);
+  expect_near(x[1], Complex<double>(-0.0, -1.0), kFewRoundings);
 }
 
 TEST(ConjNode, OfReal) {
   const auto x = evaluate_class("Conj", {array({2}, {-3.0, 2.0})});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], -3.0, kTolerance);
-  expect_near(x[1], 2.0, kTolerance);
+  expect_near(x[0], -3.0, kFewRoundings);
+  expect_near(x[1], 2.0, kFewRoundings);
 }
 
 }  // namespace

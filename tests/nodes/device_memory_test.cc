@@ -103,7 +103,7 @@ TEST(DeviceMemoryNode, TheSkyGoesUpOnceOverHundredsOfEvaluations) {
         run.built->set_state(run.built->find("uvw" + std::to_string(i)), {{"value", uvw_of(i, k)}});
       run.evaluate();
     }
-    EXPECT_EQ(run.field(kUp) - up, kTimes * kBaselines * 2.0 * sizeof(psv::DeviceRow));
+    EXPECT_EQ(run.field(kUp) - up, kTimes * kBaselines * 2.0 * sizeof(psv::pipeline::DeviceRow));
     EXPECT_EQ(run.field(kDown) - down, kTimes * kBaselines * 2 * 3 * 4.0 * sizeof(Complex<double>));
     EXPECT_EQ(run.field(kResident), resident);
     EXPECT_EQ(run.field(kEvictions), 0);

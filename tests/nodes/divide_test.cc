@@ -4,20 +4,17 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(DivideNode, DividesNumbers) {
   const auto x = evaluate_class("Divide", {array({2}, {6.0, 1.0}), 4.0});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], 1.5, kTolerance);
-  expect_near(x[1], 0.25, kTolerance);
+  expect_near(x[0], 1.5, kFewRoundings);
+  expect_near(x[1], 0.25, kFewRoundings);
 }
 
 TEST(DivideNode, DividesComplex) {
   const auto x = evaluate_class("Divide", {complex_array({}, {{5.0, 5.0}}), complex_array({}, {{3.0, -1.0}})});
   ASSERT_EQ(x.size(), 1u);
-  expect_near(x[0], Complex<double>(1.0, 2.0), kTolerance);
+  expect_near(x[0], Complex<double>(1.0, 2.0), kFewRoundings);
 }
 
 TEST(DivideNode, RefusesTensorsOfDifferentDimensions) {

@@ -4,20 +4,17 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(MultiplyNode, MultipliesAll) {
   const auto x = evaluate_class("Multiply", {array({2}, {2.0, 3.0}), 4.0, array({2}, {0.5, -1.0})});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], 4.0, kTolerance);
-  expect_near(x[1], -12.0, kTolerance);
+  expect_near(x[0], 4.0, kFewRoundings);
+  expect_near(x[1], -12.0, kFewRoundings);
 }
 
 TEST(MultiplyNode, MultipliesComplex) {
   const auto x = evaluate_class("Multiply", {complex_array({}, {{1.0, 2.0}}), complex_array({}, {{3.0, -1.0}})});
   ASSERT_EQ(x.size(), 1u);
-  expect_near(x[0], Complex<double>(5.0, 5.0), kTolerance);
+  expect_near(x[0], Complex<double>(5.0, 5.0), kFewRoundings);
 }
 
 TEST(MultiplyNode, RefusesTensorsOfDifferentDimensions) {

@@ -4,15 +4,12 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(PolarNode, AtKnownPhases) {
   const auto x = evaluate_class("Polar", {2.0, array({3}, {0.0, 0.5235987755982989, 1.5707963267948966})});
   ASSERT_EQ(x.size(), 3u);
-  expect_near(x[0], Complex<double>(2.0, 0.0), kTolerance);
-  expect_near(x[1], Complex<double>(1.7320508075688772, 1.0), kTolerance);
-  expect_near(x[2], Complex<double>(0.0, 2.0), kTolerance);
+  expect_near(x[0], Complex<double>(2.0, 0.0), kFewRoundings);
+  expect_near(x[1], Complex<double>(1.7320508075688772, 1.0), kFewRoundings);
+  expect_near(x[2], Complex<double>(0.0, 2.0), kFewRoundings);
 }
 
 TEST(PolarNode, RefusesComplexChildren) {

@@ -4,20 +4,17 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(RealNode, OfComplex) {
   const auto x = evaluate_class("Real", {complex_array({1}, {{1.5, -2.0}})});
   ASSERT_EQ(x.size(), 1u);
-  expect_near(x[0], 1.5, kTolerance);
+  expect_near(x[0], 1.5, kFewRoundings);
 }
 
 TEST(RealNode, OfReal) {
   const auto x = evaluate_class("Real", {array({2}, {-3.0, 2.0})});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], -3.0, kTolerance);
-  expect_near(x[1], 2.0, kTolerance);
+  expect_near(x[0], -3.0, kFewRoundings);
+  expect_near(x[1], 2.0, kFewRoundings);
 }
 
 TEST(RealNode, IsRealWhateverTheChild) {

@@ -4,21 +4,18 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(SinNode, AtKnownAngles) {
   const auto x = evaluate_class("Sin", {array({3}, {0.0, 0.5235987755982989, 1.5707963267948966})});
   ASSERT_EQ(x.size(), 3u);
-  expect_near(x[0], 0.0, kTolerance);
-  expect_near(x[1], 0.5, kTolerance);
-  expect_near(x[2], 1.0, kTolerance);
+  expect_near(x[0], 0.0, kFewRoundings);
+  expect_near(x[1], 0.5, kFewRoundings);
+  expect_near(x[2], 1.0, kFewRoundings);
 }
 
 TEST(SinNode, OfI) {
   const auto x = evaluate_class("Sin", {complex_array({}, {{0.0, 1.0}})});
   ASSERT_EQ(x.size(), 1u);
-  expect_near(x[0], Complex<double>(0.0, 1.1752011936438014), kTolerance);
+  expect_near(x[0], Complex<double>(0.0, 1.1752011936438014), kFewRoundings);
 }
 
 }  // namespace

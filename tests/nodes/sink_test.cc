@@ -7,7 +7,7 @@
 namespace rimetree::test {
 namespace {
 
-class SinkNode : public testing::Test {
+class SinkNode : public ::testing::Test {
  protected:
   SinkNode() : tile_(small_tile(*forest_.request.cells, {9, 10, 11, 12})) {}
   /// Writes the node "v" of the forest to a baseline.

@@ -84,7 +84,7 @@ TestForest gains(const char* method) {
   return forest.node("s", "Solver", condeqs, {{"method", std::string(method)}});
 }
 
-class SolverMethod : public testing::TestWithParam<const char*> {};
+class SolverMethod : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SolverMethod, PredictsWhatIsFixedOnce) {
   TestForest forest = gains(GetParam());

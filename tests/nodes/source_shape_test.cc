@@ -5,11 +5,11 @@
 namespace rimetree::test {
 namespace {
 
-constexpr double kC = 299792458.0;  // at this frequency metres are wavelengths
+constexpr double kUnitWavelengthHz = 299792458.0;  // at this frequency metres are wavelengths
 
 double shape(std::vector<double> numbers, double u, double v) {
   TestForest forest;
-  forest.request.cells = cells({5e9}, {kC});
+  forest.request.cells = cells({5e9}, {kUnitWavelengthHz});
   forest.constant("shape", array({static_cast<int>(numbers.size())}, numbers)).constant("uvw", array({3}, {u, v, 7}));
   const ResultPtr x = forest.node("x", "SourceShape", {"shape", "uvw"}).evaluate("x");
   expect_ok(x);
@@ -76,7 +76,7 @@ TEST(SourceShapeNode, RefusesAProfileThatThereIsNot) {
 
 TEST(SourceShapeNode, TakesStacksOfDifferentProfiles) {
   TestForest forest;
-  forest.request.cells = cells({5e9}, {kC});
+  forest.request.cells = cells({5e9}, {kUnitWavelengthHz});
   forest.constant("shape", array({3, 4}, {0.01, 0.01, 0, 1, 0, 0, 0, 1, 0.01, 0.01, 0, 0}));
   forest.constant("uvw", array({3}, {20, 30, 7}));
   const ResultPtr x = forest.node("x", "SourceShape", {"shape", "uvw"}).evaluate("x");

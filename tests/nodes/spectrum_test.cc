@@ -1,10 +1,9 @@
 // Spectrum: hand numbers at frequencies where powers, polynomials and rotations are round.
+#include "runtime/math/conventions.h"
 #include "tests/support/forest_fixture.h"
 
 namespace rimetree::test {
 namespace {
-
-constexpr double kC = 299792458.0;
 
 std::vector<double> stokes_at(double frequency_hz, const std::vector<StateValue>& children,
                               const TestForest::Fields& state = {}) {
@@ -51,7 +50,8 @@ TEST(SpectrumNode, LeavesPolarisationAlone) {
 
 TEST(SpectrumNode, RotatesThePlaneOfPolarisation) {
   // Wavelengths 1 m and 2 m at the reference: 2 RM (1 - 4) = -pi/2 for RM = pi/12; Q + iU = 1 turns to -i.
-  expect_stokes(stokes_at(kC, {array({4}, {1, 1, 0, 0.5}), array({0}, {}), kC / 2, 3.141592653589793 / 12}),
+  expect_stokes(stokes_at(kSpeedOfLight_m_s,
+                          {array({4}, {1, 1, 0, 0.5}), array({0}, {}), kSpeedOfLight_m_s / 2, 3.141592653589793 / 12}),
                 {1, 0, -1, 0.5});
 }
 

@@ -5,7 +5,7 @@
 namespace rimetree::test {
 namespace {
 
-class SpigotNode : public testing::Test {
+class SpigotNode : public ::testing::Test {
  protected:
   SpigotNode() : tile_(small_tile(*forest_.request.cells, {9, 10, 11, 12})) {}
   ResultPtr spigot(std::int64_t antenna2, const TestForest::Fields& more = {}) {

@@ -4,20 +4,17 @@
 namespace rimetree::test {
 namespace {
 
-// A few roundings of numbers of order 1.
-constexpr double kTolerance = 8e-16;
-
 TEST(SubtractNode, SubtractsNumbers) {
   const auto x = evaluate_class("Subtract", {array({2}, {5.0, 2.0}), 3.0});
   ASSERT_EQ(x.size(), 2u);
-  expect_near(x[0], 2.0, kTolerance);
-  expect_near(x[1], -1.0, kTolerance);
+  expect_near(x[0], 2.0, kFewRoundings);
+  expect_near(x[1], -1.0, kFewRoundings);
 }
 
 TEST(SubtractNode, SubtractsComplexFromReal) {
   const auto x = evaluate_class("Subtract", {1.0, complex_array({}, {{0.0, 2.0}})});
   ASSERT_EQ(x.size(), 1u);
-  expect_near(x[0], Complex<double>(1.0, -2.0), kTolerance);
+  expect_near(x[0], Complex<double>(1.0, -2.0), kFewRoundings);
 }
 
 TEST(SubtractNode, RefusesTensorsOfDifferentDimensions) {

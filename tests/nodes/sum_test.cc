@@ -1,12 +1,8 @@
 // Sum: hand numbers over every choice of axes, with flags, constants, tensors and several children.
-#include "tests/support/forest_fixture.h"
+#include "tests/support/reductions.h"
 
 namespace rimetree::test {
 namespace {
-
-// Values 1..6 on 2 times (rows) and 3 frequencies.
-const StateArray kTable = array({2, 3}, {1, 2, 3, 4, 5, 6});
-using Axes = std::vector<std::string>;
 
 TEST(SumNode, ReducesAllAxesByDefault) {
   TestForest forest;

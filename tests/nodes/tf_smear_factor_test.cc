@@ -1,10 +1,11 @@
 // TFSmearFactor against fringes averaged numerically over the time and the frequency width of a cell.
+#include "runtime/math/conventions.h"
 #include "tests/support/forest_fixture.h"
 
 namespace rimetree::test {
 namespace {
 
-constexpr double kC = 299792458.0, kTwoPi = 6.283185307179586;
+constexpr double kTwoPi = 6.283185307179586;
 constexpr double kL = 0.02, kM = -0.01, kU = 3000, kV = 1500, kW = 200, kDu = 0.2, kDv = -0.1, kDw = 0.05;
 constexpr double kFrequency = 1.0e9, kTimeWidth = 30, kFrequencyWidth = 2e6;
 
@@ -18,8 +19,8 @@ double averaged(bool in_time, bool in_frequency) {
     for (int j = 0; j < (in_frequency ? kPoints : 1); ++j) {
       const double t = in_time ? ((i + 0.5) / kPoints - 0.5) * kTimeWidth : 0;
       const double nu = kFrequency + (in_frequency ? ((j + 0.5) / kPoints - 0.5) * kFrequencyWidth : 0);
-      re += std::cos(kTwoPi * nu / kC * (path + rate * t));
-      im += std::sin(kTwoPi * nu / kC * (path + rate * t));
+      re += std::cos(kTwoPi * nu / kSpeedOfLight_m_s * (path + rate * t));
+      im += std::sin(kTwoPi * nu / kSpeedOfLight_m_s * (path + rate * t));
     }
   return std::hypot(re, im) / (in_time ? kPoints : 1) / (in_frequency ? kPoints : 1);
 }

@@ -15,6 +15,9 @@
 
 namespace rimetree::test {
 
+/// Of numbers of order 1.
+inline constexpr double kFewRoundings = 8e-16;
+
 /// An array for a node's state.
 inline StateArray array(std::vector<std::int64_t> shape, std::vector<double> values) {
   return {std::move(shape), NumberType::real, std::move(values)};

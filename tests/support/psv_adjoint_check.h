@@ -75,7 +75,7 @@ inline std::vector<double> parts_of(const std::vector<Complex<double>>& values) 
   return parts;
 }
 
-inline void expect_same_bits(const psv::SourceAdjoints& a, const psv::SourceAdjoints& b) {
+inline void expect_same_bits(const psv::adjoint::SourceAdjoints& a, const psv::adjoint::SourceAdjoints& b) {
   EXPECT_EQ(a.weights, b.weights);
   EXPECT_EQ(a.positions, b.positions);
   EXPECT_EQ(a.shapes, b.shapes);
@@ -107,11 +107,13 @@ struct AdjointProblem {
     for (auto& a : adjoint) a = {normal(random), normal(random)};
     return adjoint;
   }
-  psv::ResultAdjoints given() const { return {row.data(), static_cast<std::ptrdiff_t>(channels.frequency_hz.size())}; }
-  psv::SourceAdjoints on_host(psv::SourceWish wish = {true, true, true}, int n_thread = 1) const {
+  psv::adjoint::ResultAdjoints given() const {
+    return {row.data(), static_cast<std::ptrdiff_t>(channels.frequency_hz.size())};
+  }
+  psv::adjoint::SourceAdjoints on_host(psv::adjoint::SourceWish wish = {true, true, true}, int n_thread = 1) const {
     ThreadPool threads(n_thread);
     Cancellation cancellation;
-    return psv::pull_back_rows({sky, channels, ordered.rows, jones}, given(), wish, threads, cancellation);
+    return psv::adjoint::pull_back_rows({sky, channels, ordered.rows, jones}, given(), wish, threads, cancellation);
   }
 
   std::vector<Complex<double>> adjoint;
@@ -124,13 +126,14 @@ struct AdjointProblem {
 };
 
 /// A kernel on so many threads.
-using Pull = std::function<psv::SourceAdjoints(const AdjointProblem&, psv::SourceWish, int n_thread)>;
-inline psv::SourceAdjoints pull_on_host(const AdjointProblem& problem, psv::SourceWish wish, int n_thread) {
+using Pull = std::function<psv::adjoint::SourceAdjoints(const AdjointProblem&, psv::adjoint::SourceWish, int n_thread)>;
+inline psv::adjoint::SourceAdjoints pull_on_host(const AdjointProblem& problem, psv::adjoint::SourceWish wish,
+                                                 int n_thread) {
   return problem.on_host(wish, n_thread);
 }
 
 /// Derivatives with respect to the sky against the oracle's.
-inline void expect_sky(const Case& c, const psv::Sky<double>& sky, const psv::SourceAdjoints& got,
+inline void expect_sky(const Case& c, const psv::Sky<double>& sky, const psv::adjoint::SourceAdjoints& got,
                        const Expected& expected) {
   std::vector<double> weights, lmn_got, lmn, shapes;
   const std::size_t n_source = sky.n_source, n_weight = sky.n_weight_channel;
@@ -160,18 +163,18 @@ inline void check(const Case& c, const Pull& pull = pull_on_host) {
   SCOPED_TRACE(c.options);
   AdjointProblem problem(c);
   const Expected expected = expected_adjoints(c, problem.adjoint);
-  const psv::SourceAdjoints got = pull(problem, {true, true, true}, 1);
+  const psv::adjoint::SourceAdjoints got = pull(problem, {true, true, true}, 1);
   expect_same_bits(got, pull(problem, {true, true, true}, 3));
   const bool moving = problem.targets.moving;
   EXPECT_LT(relative_error(parts_of(moving ? got.moving_jones : got.steady_jones), parts_of(expected.jones)), 1e-11);
   expect_sky(c, problem.sky, got, expected);
   // What is not asked for changes nothing of the rest.
-  const psv::SourceAdjoints only_jones = pull(problem, {}, 1);
+  const psv::adjoint::SourceAdjoints only_jones = pull(problem, {}, 1);
   EXPECT_EQ(parts_of(only_jones.moving_jones), parts_of(got.moving_jones));
   EXPECT_EQ(parts_of(only_jones.steady_jones), parts_of(got.steady_jones));
   EXPECT_TRUE(only_jones.positions.empty());
   problem.jones.targets = {};
-  const psv::SourceAdjoints without_jones = pull(problem, {true, true, true}, 1);
+  const psv::adjoint::SourceAdjoints without_jones = pull(problem, {true, true, true}, 1);
   EXPECT_TRUE(without_jones.moving_jones.empty() && without_jones.steady_jones.empty());
   EXPECT_LT(relative_error(without_jones.weights, got.weights), 1e-12);
   EXPECT_LT(relative_error(without_jones.positions, got.positions), 1e-12);
@@ -204,7 +207,7 @@ inline void check_terms_asked_for_twice(const Pull& pull) {
 /// Channels that are flagged may hold anything; here in the terms of one antenna.
 inline void check_not_a_number(const Pull& pull) {
   const std::size_t dead = 7;
-  std::vector<psv::SourceAdjoints> found;
+  std::vector<psv::adjoint::SourceAdjoints> found;
   for (const bool poisoned : {false, true}) {
     Case c({.n_source = 5, .n_baseline = 6, .jones = JonesKind::kAntennas});
     const std::size_t n_channel = c.n_channel();

@@ -7,18 +7,19 @@
 
 namespace rimetree::testing {
 
-inline psv::SourceAdjoints pull_on(Devices& devices, const AdjointProblem& of,
-                                   psv::SourceWish wish = {true, true, true}) {
+inline psv::adjoint::SourceAdjoints pull_on(Devices& devices, const AdjointProblem& of,
+                                            psv::adjoint::SourceWish wish = {true, true, true}) {
   Cancellation cancellation;
-  psv::DeviceAdjoints found =
-      psv::pull_back_on_devices({of.sky, of.channels, of.ordered.rows, of.jones, 1, psv::version_of(of.sky)},
-                                of.given(), wish, {devices.contexts, *devices.threads, cancellation});
+  psv::device::DeviceAdjoints found =
+      psv::device::pull_back_on_devices({of.sky, of.channels, of.ordered.rows, of.jones, 1, psv::version_of(of.sky)},
+                                        of.given(), wish, {devices.contexts, *devices.threads, cancellation});
   devices.report = found.report;
   return std::move(found.sums);
 }
 
 /// All derivatives of one kind against each other, in units of the largest.
-inline void expect_equal(const psv::SourceAdjoints& got, const psv::SourceAdjoints& expected, double error) {
+inline void expect_equal(const psv::adjoint::SourceAdjoints& got, const psv::adjoint::SourceAdjoints& expected,
+                         double error) {
   EXPECT_LE(relative_error(got.weights, expected.weights), error) << "weights";
   EXPECT_LE(relative_error(got.positions, expected.positions), error) << "positions";
   EXPECT_LE(relative_error(got.shapes, expected.shapes), error) << "shapes";
@@ -30,7 +31,7 @@ inline void expect_equal(const psv::SourceAdjoints& got, const psv::SourceAdjoin
 /// nothing be left behind.
 inline void expect_any_allocation_may_fail(const AdjointProblem& problem, std::size_t least, double error) {
   Devices undisturbed;
-  const psv::SourceAdjoints expected = pull_on(undisturbed, problem);
+  const psv::adjoint::SourceAdjoints expected = pull_on(undisturbed, problem);
   const std::size_t n_allocation = undisturbed.simulated.front()->allocations_tried();
   ASSERT_GT(n_allocation, least);
   for (std::size_t n = 1; n <= n_allocation; ++n)

@@ -1,7 +1,7 @@
 // A PSV case whose rows are those of an array: differences of one vector per antenna in each time slot.
 #pragma once
 
-#include "nodes/psv/ends.h"
+#include "nodes/psv/summed.h"
 #include "tests/support/psv_case.h"
 
 namespace rimetree::testing {

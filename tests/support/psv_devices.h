@@ -31,7 +31,7 @@ struct Devices {
       contexts.push_back(std::make_unique<DeviceContext>(simulated.back(), budget));
     }
   }
-  std::vector<Complex<double>> solve(const Case& c, bool single, const psv::MethodWish& wish = {},
+  std::vector<Complex<double>> solve(const Case& c, bool single, const psv::planner::MethodWish& wish = {},
                                      const psv::BaselineEnds& ends = {}) {
     const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
     const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
@@ -43,8 +43,8 @@ struct Devices {
     const psv::Rows rows = c.psv_rows();
     Cancellation cancellation;
     const psv::Summed of{sky, channels, rows, jones, 1, psv::version_of(sky), ends};
-    const psv::Machine machine{contexts, *threads, cancellation};
-    report = psv::solve_on_devices(of, output, single ? 1e-6 : 1e-12, machine, wish).report;
+    const psv::pipeline::Machine machine{contexts, *threads, cancellation};
+    report = psv::planner::solve_on_devices(of, output, single ? 1e-6 : 1e-12, machine, wish).report;
     return out;
   }
   std::vector<std::shared_ptr<memory::SimulatedDevice>> simulated;

@@ -66,6 +66,19 @@ def calls(tmp_path_factory):
         "each": (rt.each, {"values": ["a", "b"], "members": 1}),
         "over": (rt.over, {"index": index, "nodes": ns.family(index)}),
         "product_order": (rt.product_order, {"order": "xgpu", "n_input": 4}),
+        "samples_to_order": (
+            rt.samples_to_order,
+            {"codes": np.zeros((16, 1, 2), np.uint16), "order": "tcc", "format": "int8"},
+        ),
+        "samples_from_order": (
+            rt.samples_from_order,
+            {"samples": np.zeros((16, 1, 1, 2, 2), np.int8), "order": "xgpu"},
+        ),
+        "integers_to_order": (rt.integers_to_order, {"sums": np.zeros(10), "order": "xgpu"}),
+        "integers_from_order": (
+            rt.integers_from_order,
+            {"numbers": np.zeros((10, 2), np.int32), "order": "chime", "n_input": 4},
+        ),
         "to_order": (rt.to_order, {"products": np.zeros(10), "order": "xgpu"}),
         "from_order": (rt.from_order, {"values": np.zeros((3, 2, 2)), "order": "xgpu", "n_input": 4}),
         "correlate": (

@@ -69,6 +69,28 @@ def test_products_of_words(samples):
     np.testing.assert_allclose(swapped, expected(2 * (samples.imag + 1j * samples.real), 7), rtol=1e-15)
 
 
+@pytest.mark.parametrize("strategy", ["automatic", "pairs", "groups2", "hybrid4"])
+def test_products_of_floats(samples, strategy):
+    """Noise of any scale, within what single precision loses; whole numbers are exact."""
+    given = {"format": "float32", "integration": 100, "strategy": strategy}
+    whole = samples[..., :16].astype(np.complex64)
+    assert (rt.correlate(whole, **given) * 100 == expected(samples[..., :16], 100) * 100).all()
+    noise = (1e-5 * samples[..., :16] * np.random.default_rng(1).normal(size=(301, 3, 16))).astype(np.complex64)
+    wanted = expected(noise.astype(complex), 100)
+    i, j = rt.product_inputs(16).T
+    power = np.sqrt(wanted[..., i == j].real)
+    assert np.abs((rt.correlate(noise, **given) - wanted) / (power[..., i] * power[..., j])).max() < 1e-6
+
+
+def test_floats_that_are_not_finite_are_refused():
+    voltages = np.ones((4, 2, 3), np.complex64)
+    voltages[2, 1, 0] = np.nan
+    with pytest.raises(rt.Error, match="sample 2, channel 1, input 0 is not finite"):
+        rt.correlate(voltages, format="float32", integration=4)
+    with pytest.raises(rt.Error, match='strategy "packed" takes whole numbers'):
+        rt.correlate(np.ones((4, 2, 4), np.complex64), format="float32", integration=4, strategy="packed")
+
+
 def test_any_order_in_memory(samples):
     codes = ((samples.real + 8) * 16 + samples.imag + 8).astype(np.uint8)
     found = rt.correlate(codes, format="chime", integration=50)
@@ -102,3 +124,19 @@ def test_an_unknown_strategy_is_refused_with_the_line():
         rt.ForestError, match="known are automatic, bytes, groups2, groups4, hybrid2, hybrid4, packed, pairs"
     ):
         rt.correlate(np.zeros((2, 1, 3), np.uint8), format="chime", integration=1, strategy="fast")
+
+
+def test_of_two_thousand_inputs():
+    """C3: N = 2048, and one more than a multiple of every tile."""
+    rng = np.random.default_rng(2)
+    for n_input in (2048, 2049):
+        codes = rng.integers(0, 256, (4, 1, n_input), np.uint8)
+        found = rt.correlate(codes, format="chime", integration=4)[0, 0] * 4
+        whole = (codes[:, 0] >> 4).astype(float) - 8 + 1j * ((codes[:, 0] & 15).astype(float) - 8)
+        i, j = rt.product_inputs(n_input).T
+        assert (found == (whole.T @ whole.conj())[i, j]).all()
+
+
+def test_more_inputs_than_can_be_counted_are_refused():
+    with pytest.raises(rt.Error, match='state field "n_input" is 65536, expected at most 65535'):
+        rt.correlate(np.zeros((1, 1, 65536), np.uint8), format="chime", integration=1)

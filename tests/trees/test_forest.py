@@ -122,6 +122,23 @@ def test_timing_report_adds_up():
     assert "framework overhead" in str(report)
 
 
+def test_processor_time_of_gradients_and_solves_is_counted_once():
+    ns = rt.NodeScope()
+    data = rt.Constant(np.full((300, 300), 2.0), cells_rank=2)
+    ns.model << rt.Exp(rt.Parm(0.1, solvable=True) * rt.Sin(rt.Time() * rt.Freq()))
+    ns.chi2 << rt.ChiSquare(ns.condeq << rt.Condeq(data, ns.model))
+    ns.solver << rt.Solver(ns.condeq)
+    cells = rt.Cells(np.arange(300.0), np.arange(1.0, 301.0) * 1e-4)
+    for ask in (lambda f: f.value_and_gradient(ns.chi2, cells), lambda f: f.solve(ns.solver, cells)):
+        forest = rt.Forest(ns, threads=1)
+        before = time.process_time()
+        ask(forest)
+        taken, report = time.process_time() - before, forest.timing()
+        assert 0.1 * taken < report.processor_seconds <= taken + 0.01
+        inside = sum(one["seconds"] for one in report.classes.values())
+        assert report.total_seconds == pytest.approx(inside + report.overhead_seconds, rel=1e-9)
+
+
 def test_plan_says_batches_and_bytes_without_evaluating():
     ns = rt.NodeScope()
     for p in range(10):

@@ -110,7 +110,6 @@ def test_models_hold_profiles():
     assert [s.profile for s in model] == [None, "exponential_disk", "gaussian"]
     np.testing.assert_array_equal(model.profile, [0, 1, 0])
     np.testing.assert_array_equal(model.shape_rad, [[0, 0, 0], DISK.shape, GAUSSIAN.shape])
-    np.testing.assert_array_equal(model.gaussian_rad, [[0, 0, 0], [0, 0, 0], GAUSSIAN.shape])
     assert model.shapes_in_plane((0.1, 0.2)).shape == (3, 4)
     assert SkyModel((POINT, GAUSSIAN)).shapes_in_plane((0.1, 0.2)).shape == (2, 3)
     assert not DISK.isclose(replace(DISK, exponential_disk=None, gaussian=DISK.shape))
@@ -125,6 +124,46 @@ def test_bbs_files_hold_disks_and_others_refuse_them(tmp_path):
     assert all(a.isclose(b) for a, b in zip(model, back, strict=True))
     with pytest.raises(SkyModelError, match=r"'d'.*shapes but Gaussians"):
         write(model, tmp_path / "list.txt", "wsclean")
+
+
+BBS = "format = Name, Type, Ra, Dec, I, MajorAxis, MinorAxis, Orientation\na,{},1rad,0.5rad,1,20,10,5\n"
+HYPERDRIVE = """a:
+- ra: 1
+  dec: 2
+  comp_type:
+    {}: {{maj: 20, min: 10, pa: 5}}
+  flux_type:
+    power_law: {{si: -0.7, fd: {{freq: 1.5e+8, i: 1}}}}
+"""
+TIGGER = (
+    "<HTML><BODY mdltype=SkyModel><TABLE><TR mdltype=Source><TD mdltype=str mdlval=\"'a'\"></TD> <TD mdltype=Position>"
+    '<A mdltype=float mdlval="1"></A> <A mdltype=float mdlval="0.5"></A> </TD> <TD mdltype=Flux><A mdltype=float '
+    'mdlval="1"></A> </TD> <TD mdltype={} mdlattr="shape"><A mdltype=float mdlval="9.69627362e-05"></A> '
+    '<A mdltype=float mdlval="4.84813681e-05"></A> '
+    '<A mdltype=float mdlval="0.0872664626"></A> </TD></TR></TABLE></BODY></HTML>'
+)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(
+    "file, text, spell",
+    [
+        ("a.osm", "format = Type, RaD, DecD, I, Maj, Min, PA\n{}, 1, 2, 1, 20, 10, 5\n", str.upper),
+        ("a.txt", BBS, str.upper),
+        ("a.yaml", HYPERDRIVE, str),
+        ("a.lsm.html", TIGGER, lambda name: name.title().replace("_", "")),
+    ],
+    ids=["oskar", "bbs", "hyperdrive", "tigger"],
+)  # fmt: skip
+def test_formats_take_every_profile_by_its_name(tmp_path, file, text, spell, profile):
+    path = tmp_path / file
+    path.write_text(text.format(spell(profile)))
+    (source,) = read(path)
+    assert source.profile == profile
+    assert source.shape == pytest.approx((20 / 206264.80625, 10 / 206264.80625, np.radians(5)), rel=1e-8)
+    path.write_text(text.format("Sersic"))
+    with pytest.raises(SkyModelError, match=r"type Sersic (is|are) not supported"):
+        read(path)
 
 
 @pytest.mark.parametrize("order", [(POINT, DISK, GAUSSIAN), (DISK, POINT), (GAUSSIAN, DISK, DISK)], ids=len)

@@ -8,6 +8,7 @@ import planted
 import pytest
 
 import rimetree as rt
+from rimetree.solving import SolutionFlag
 
 N = 8
 
@@ -68,6 +69,27 @@ def solve(kind, fraction, sigma, *, seed, bad_start=False, method="auto"):
 def test_iterations(kind, fraction, sigma, bad_start, most, method):
     counts = [solve(kind, fraction, sigma, seed=s, bad_start=bad_start, method=method)[0] for s in range(3)]
     assert max(counts) <= most, counts
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_solutions_of_a_fit_that_ended_far_away_are_flagged(iterations):
+    """Residuals of a fit that has just begun are large, and so are errors that follow from them: steps which are short
+    beside such errors do not say that a solution is near."""
+    random = np.random.default_rng(5)
+    sky, gains = weakly_polarised_sky(random, 0.1), planted.gains_of(random, "diag", N)
+    gains = gains * np.exp(1j * np.pi * random.uniform(-1, 1, (N, 1, 2)))
+    data = planted.with_noise(random, planted.apply(gains, sky), 0.01)
+    start = np.broadcast_to(np.eye(2, dtype=complex), (N, 2, 2))
+    flags = {pq: np.ones(v.shape, dtype=bool) for pq, v in data.items()}
+    for flag in flags.values():
+        flag[..., 0, 0] = False  # few data, large errors
+    options = {"iterations": iterations, "method": "generic"}
+    forest = planted.gain_forest("diag", data, sky, start, flags=flags, solver=options)
+    report = forest.solve("solver", planted.cells())
+    (group,) = report.groups
+    assert group.status == "exhausted"
+    for parm in report.parms.values():
+        assert np.all(parm.flag & SolutionFlag.NOT_CONVERGED)
 
 
 def test_errors_of_the_weakly_determined_phase():

@@ -34,10 +34,10 @@ def free_port(kind):
         return one.getsockname()[1]
 
 
-def correlated(source, n_slot, integration, timeout_s=2.0):
+def correlated(source, n_slot, integration, timeout_s=2.0, order="time,channel,input"):
     """Means and counts [product, slot] of a stream."""
     ns = rt.NodeScope()
-    ns.voltages << rt.Voltages(source=source, format="chime", n_input=INPUTS, timeout_s=timeout_s)
+    ns.voltages << rt.Voltages(source=source, format="chime", n_input=INPUTS, timeout_s=timeout_s, order=order)
     ns.products << rt.Correlate(ns.voltages, integration=integration)
     ns.count << rt.Correlation(ns.products, station_1_index=0, station_2_index=1, feeds=1, quantity="count")
     cells = rt.Cells((np.arange(n_slot) + 0.5) * integration, [1.0], time_width_s=float(integration), freq_width_hz=1.0)
@@ -139,6 +139,23 @@ def test_a_ring_in_shared_memory(codes, tmp_path):
     np.testing.assert_array_equal(found.value[:, :10], expected(codes, 4 * STEP))
     assert (count == [4 * STEP] * 10 + [0]).all()
     assert np.broadcast_to(found.flags[..., 0], (6, 11))[:, 10].all()
+
+
+@pytest.mark.parametrize("order", ["input,time,channel", "channel,input,time"])
+def test_packets_of_another_order(codes, order):
+    port = free_port(socket.SOCK_STREAM)
+
+    def send():
+        with connected(port) as one:
+            for k in range(40):
+                piece = codes[k * STEP : (k + 1) * STEP]
+                one.sendall(packet(k * STEP, piece)[:16] + piece.T.tobytes())
+            one.sendall(END)
+
+    thread = sender(send)
+    found, _ = correlated(f"tcp://127.0.0.1:{port}", 10, 4 * STEP, order=order)
+    thread.join()
+    np.testing.assert_array_equal(found.value, expected(codes, 4 * STEP))
 
 
 def test_what_comes_is_no_packet():

@@ -29,8 +29,10 @@ from .nodes import PyNode
 from .parameters import DerivativeCheck, Parameter
 from .plugins import load_plugin
 from .predict import predict
+from .product_integers import integers_from_order, integers_to_order
 from .product_orders import from_order, product_order, to_order
 from .result import Result
+from .sample_orders import samples_from_order, samples_to_order
 from .scope import NodeDef, NodeScope, NodeStub
 from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
 from .solving import SolutionFlag, SolveReport
@@ -59,8 +61,10 @@ __all__ = [
     "SolveReport",
     "Verification",
     "correlate",
-    "from_order",
     "each",
+    "from_order",
+    "integers_from_order",
+    "integers_to_order",
     "load_plugin",
     "many_node_tree",
     "ms",
@@ -70,6 +74,8 @@ __all__ = [
     "product_inputs",
     "product_order",
     "psv_tree",
+    "samples_from_order",
+    "samples_to_order",
     "sky",
     "sky_nodes",
     "telescopes",

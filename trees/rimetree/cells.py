@@ -1,4 +1,4 @@
-"""The time and frequency grid of an evaluation."""
+"""The grid of an evaluation: time, frequency and, for images and beams, direction cosines."""
 
 from __future__ import annotations
 

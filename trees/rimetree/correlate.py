@@ -15,7 +15,9 @@ from .nodes import Correlate, Voltages
 from .scope import NodeScope
 
 #: Bytes of a complex sample in each format.
-BYTES_OF_FORMATS = {"mwa32t": 2, "mwa32t-swapped": 2, "chime": 1, "int4": 1, "int4-low": 1, "int8": 2, "real8": 1}
+BYTES_OF_FORMATS = {
+    "mwa32t": 2, "mwa32t-swapped": 2, "chime": 1, "int4": 1, "int4-low": 1, "int8": 2, "real8": 1, "float32": 8,
+}  # fmt: skip
 
 
 @checked
@@ -30,15 +32,16 @@ def correlate(
 ) -> np.ndarray:
     """Products of all inputs of channelised voltages, averaged over integrations: the Correlate node on an array.
 
-    V_ij = mean over the samples of an integration of x_i x_j*, for i >= j. Sums are exact integers
-    (Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203).
+    V_ij = mean over the samples of an integration of x_i x_j*, for i >= j. Sums are exact integers; of floats they are
+    sums in double precision over sums of 32 samples in single precision.
+    (Wayth, Greenhill & Briggs 2009, PASP 121, 857; Klages et al. 2015, arXiv:1503.06203.)
 
     Parameters
     ----------
     voltages: codes [time, channel, input], uint8 or uint16 as the format has them, or for "int8" int8
-        [time, channel, input, 2], real part first.
+        [time, channel, input, 2], real part first. For "float32" complex64 [time, channel, input].
     format: "chime" (nibbles in excess-8, real part high), "int4", "int4-low" (nibbles in two's complement, real part
-        high or low), "int8", "mwa32t" or "mwa32t-swapped" (5 + 5 bits in a word, real part low or high).
+        high or low), "int8", "mwa32t" or "mwa32t-swapped" (5 + 5 bits in a word, real part low or high), or "float32".
     integration: samples in an integration; the last one may have fewer.
     strategy: how products are formed, which changes no bit of them: "automatic", "bytes", "packed", "pairs",
         or as a reference blocks of inputs, "groups2", "groups4", "hybrid2", "hybrid4", of which the number of inputs
@@ -98,7 +101,7 @@ def _codes(voltages, name: str) -> np.ndarray:
         if array.ndim != 4 or array.shape[3] != 2:
             raise Error(f"voltages have shape {list(array.shape)}, expected [time, channel, input, 2] of int8")
         return np.ascontiguousarray(array).view("<u2")[..., 0]
-    wanted = np.dtype("<u2" if BYTES_OF_FORMATS[name] == 2 else "u1")
+    wanted = np.dtype({1: "u1", 2: "<u2", 8: "<c8"}[BYTES_OF_FORMATS[name]])
     if array.dtype.newbyteorder("<") != wanted:
         raise Error(f"voltages are {array.dtype}, expected {wanted.name}: the codes of format {name!r}")
     if array.ndim != 3:

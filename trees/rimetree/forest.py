@@ -98,11 +98,12 @@ class Forest:
     ) -> np.ndarray:
         """Values of a node: [tensor dimensions..., time, freq], length 1 along axes on which they do not vary.
 
-        The array is a read-only view of the runtime's memory. `precision` is "double" or "single" for monolithic
-        kernels; or `tolerance` says what they may be wrong by, as a fraction of the total flux (1e-12 to 1), and they
-        take the cheapest method that meets it (`notes` tells which). `verify`: about so many of their values, chosen
-        at random, are computed again in extended precision, unless they are still known from before (`verification`
-        tells the largest error). Raises `Error` where the node or one below it failed or has no data.
+        On cells with l or m these two axes follow. The array is a read-only view of the runtime's memory. `precision`
+        is "double" or "single" for monolithic kernels; or `tolerance` says what they may be wrong by, as a fraction of
+        the total flux (1e-12 to 1), and they take the cheapest method that meets it (`notes` tells which). `verify`:
+        about so many of their values, chosen at random, are computed again in extended precision, unless they are
+        still known from before (`verification` tells the largest error). Raises `Error` where the node or one below it
+        failed or has no data.
         """
         result = self.result(node, cells, precision=precision, tolerance=tolerance, verify=verify)
         if result.value is None:

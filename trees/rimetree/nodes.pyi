@@ -579,7 +579,7 @@ def LogLikelihood(
     posterior: bool = ...,
     origin: str | None = None,
 ) -> NodeDef:
-    """Logarithm of the likelihood of data with Gaussian noise, or of the posterior probability.
+    """Logarithm of the likelihood of data with normal noise, or of the posterior probability.
 
         -1/2 sum (w |r|^2) + 1/2 sum ln(w / 2 pi)
 
@@ -589,7 +589,7 @@ def LogLikelihood(
 
     State
         posterior (bool, default False)
-            whether the Gaussian priors of the solvable Parms below are added
+            whether the normal priors of the solvable Parms below are added
 
     Result: scalar, real
 
@@ -871,14 +871,15 @@ def Parm(
         maximum (array, of value, default [])
             upper bound of the constant term, or of each coefficient
         prior_mean (array, of value, default [])
-            mean of a Gaussian prior of the constant term, or of each coefficient; default 0
+            mean of a normal prior of the constant term, or of each coefficient; default 0
         prior_sigma (array, of value, default [])
             its standard deviation; empty or 0: no prior
         normalised (int, default 0)
             where data tell only the product of Parms, as of two Jones terms of an antenna: of those
             with the highest number here the mean amplitude over the solution tiles becomes 1 and the
             mean phase 0 (weighted with the amplitude), and the others take up the rest; 0: never; -1:
-            only the sum over the tiles is held, at what it is, for what is open after all others
+            only the sum over the tiles is held, at what it is, for what is open after all others; -2:
+            likewise, after those
 
     Result: scalar, real, unit of the value
 
@@ -1142,7 +1143,7 @@ def Solver(
             damping of the first step, relative to the diagonal of the normal matrix
         robust_dof (float, default 0.0)
             degrees of freedom of Student's t as distribution of the errors, which makes outliers
-            harmless (2 to 5 are usual); 0: Gaussian errors
+            harmless (2 to 5 are usual); 0: normal errors
         estimate_noise (bool, default False)
             with robust_dof: whether weights are known but for a factor, which is then found from the
             residuals (the scale of Student's t of largest likelihood)
@@ -1572,10 +1573,12 @@ def Voltages(
         format (str, default 'int8')
             how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low
             or high), chime (nibbles in excess-8, real part high), int4, int4-low (nibbles in two's
-            complement), int8 (two bytes) or real8 (one byte, real samples for Channelise)
+            complement), int8 (two bytes), float32 (two floats) or real8 (one byte, real samples for
+            Channelise)
         order (str, default 'time,channel,input')
-            "time,channel,input" or "channel,input,time", the last one the fastest; or "groups": a
-            counter of 16 bits and a word for each input of a receiver
+            time, channel and input in any order, the last one the fastest, of a file or of each packet
+            of a stream; or with antenna and feed instead of input (e.g. "antenna,channel,time,feed");
+            or "groups": a counter of 16 bits and a word for each input of a receiver
         n_channel (int, default 1)
             channels
         n_input (int, required)

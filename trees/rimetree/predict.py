@@ -183,7 +183,7 @@ def _fluxes(stokes, n_source: int, n_channel: int) -> np.ndarray:
 
 
 def _shapes(given: dict, n_source: int) -> np.ndarray | None:
-    """[source, 3], or [source, 4] with the number of the profile where not all are Gaussians; None: all points."""
+    """[source, 3], or [source, 4] with the number of the profile where not all are of the first; None: points."""
     shapes, owner = None, np.full(n_source, -1)
     for name in PROFILES:
         if given[name] is None:

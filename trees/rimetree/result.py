@@ -13,14 +13,14 @@ from ._core import Error
 class Result:
     """A node's values on cells.
 
-    `value`: [tensor dimensions..., time, freq], length 1 along axes on which it does not vary; None if there is no
-    data. `flags`: int32, 0 where good, as many dimensions as `value`, to which they broadcast: length 1 along tensor
-    dimensions where they are the same for all elements, and along time or freq where they do not vary; None if nothing
-    is flagged. `derivatives`: {(Parm's name, coefficient): array like `value`}. Of a Parm with several solution tiles
-    that is, on each cell, the derivative with respect to the coefficient of the tile that the cell is in. Above a node
-    that looks at several cells (a Mean, say) there is one derivative for each tile along the axes that it looks along:
-    (Parm's name, coefficient, time tile, freq tile), -1 along an axis where it is that of the cell. Where a value
-    depends on a tile in both ways both are there, and the derivative is their sum.
+    `value`: [tensor dimensions..., time, freq], then l and m on cells that have one of them, length 1 along axes on
+    which it does not vary; None if there is no data. `flags`: int32, 0 where good, as many dimensions as `value`, to
+    which they broadcast: length 1 along tensor dimensions where they are the same for all elements, and along axes on
+    which they do not vary; None if nothing is flagged. `derivatives`: {(Parm's name, coefficient): array like `value`}.
+    Of a Parm with several solution tiles that is, on each cell, the derivative with respect to the coefficient of the
+    tile that the cell is in. Above a node that looks at several cells (a Mean, say) there is one derivative for each
+    tile along the axes that it looks along: (Parm's name, coefficient, time tile, freq tile), -1 along an axis where it
+    is that of the cell. Where a value depends on a tile in both ways both are there, and the derivative is their sum.
     """
 
     value: np.ndarray | None

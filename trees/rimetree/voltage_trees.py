@@ -12,6 +12,7 @@ from .arguments import check_fields, checked
 from .correlate import BYTES_OF_FORMATS
 from .make_ms import Band
 from .nodes import Channelise, Constant, Correlate, Correlation, Multiply, Sink, Spigot, VisPhaseShift, Voltages
+from .sample_orders import order_axes
 from .scope import NodeScope
 
 #: Complex samples per second of a channel where a system is known by its format.
@@ -57,8 +58,11 @@ class Recording:
             raise Error(f"the files have {self.file_channels} channels already; channels must be None")
         if self.channels is None and self.file_channels == 1 and self.is_real:
             raise Error("real samples must be channelised: say into how many channels")
-        if self.is_stream and (self.duration_s is None or self.order != "time,channel,input" or len(self.files) > 1):
-            raise Error("a stream is one source, of order time,channel,input, and needs its duration_s")
+        axes = order_axes(self.order)
+        if "feed" in axes and self.n_input % 2:
+            raise Error(f"{self.n_input} inputs are not two feeds of each antenna, which the order has")
+        if self.is_stream and (self.duration_s is None or self.order == "groups" or len(self.files) > 1):
+            raise Error("a stream is one source, not of order groups, and needs its duration_s")
 
     @property
     def is_stream(self) -> bool:

@@ -16,7 +16,7 @@ using Handle = memory::ResidentArrays::Handle;
 /// Portions are whole words of masks, and whole stages of tiles.
 constexpr std::size_t kGrain = 64;
 /// Long enough that adding registers to sums in memory costs little, short enough for sums of 32 bits.
-constexpr std::size_t kMostTimes = 16384, kMostBytes = std::size_t{512} << 20;
+constexpr std::size_t kMostTimes = 16384, kMostProductsBytes = std::size_t{512} << 20;
 
 std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
@@ -179,7 +179,7 @@ DeviceProducts::DeviceProducts(std::span<DeviceContext* const> devices, const Sa
   // Codes of two portions, and samples as the kernels read them, which take at most 2 bytes each.
   const std::size_t of_time = n_channel * (2 * static_cast<std::size_t>(format.bytes) * n_input +
                                            2 * rounded_up(n_input, std::size_t{32} * kTileVariants[2].down));
-  std::size_t room = kMostBytes;
+  std::size_t room = kMostProductsBytes;
   for (DeviceContext* device : devices) room = std::min(room, device->arrays().budget_bytes() / 2);
   portion_ = std::clamp(room / of_time / kGrain * kGrain, kGrain, kMostTimes);
   while (true) try {

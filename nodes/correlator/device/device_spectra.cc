@@ -15,7 +15,7 @@ namespace rimetree::correlator {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{512} << 20;
+constexpr std::size_t kMostSpectraBytes = std::size_t{512} << 20;
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 22;  ///< of threads, in one launch
 
 template <class Job, class Shared, class First, class Second>
@@ -112,7 +112,7 @@ void DeviceSpectra::make_room(const SpectraWanted& wanted) {
   room->codes = device_.staging().take(codes);
   room->d_start = arrays.scratch(inputs * sizeof(std::int64_t));
   std::size_t portion =
-      std::clamp<std::size_t>(std::min(kMostBytes, arrays.budget_bytes() / 8) / of_spectrum, 1, wanted.n);
+      std::clamp<std::size_t>(std::min(kMostSpectraBytes, arrays.budget_bytes() / 8) / of_spectrum, 1, wanted.n);
   const auto in_one = static_cast<std::size_t>(
       kMostBlocks / (tiles(static_cast<std::int64_t>(inputs)) * tiles(static_cast<std::int64_t>(step))));
   portion = std::clamp<std::size_t>(in_one, 1, portion);

@@ -7,36 +7,39 @@
 #define RIMETREE_NODES_PSV_ADJOINT_ADJOINT_INL_H_
 #endif
 
-#include "hwy/aligned_allocator.h"
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/direct/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using namespace direct;
+using namespace direct::HWY_NAMESPACE;
+using namespace psv::HWY_NAMESPACE;
 
 using AdjointTag = hn::ScalableTag<double>;
 using AdjointVec = hn::Vec<AdjointTag>;
 
 /// Radians of irregularity of channels that derivatives may ignore.
 inline constexpr double kIgnoredTurn = 1e-11;
-/// Below this argument the slope of a sinc is left out: it is this part of the phase's share at most.
+/// Below this argument the slope of a sinc is left out: it is this fraction of the phase's share at most.
 inline constexpr double kFlatSinc = 1e-8;
 
 /// What a source collects over rows: derivatives with respect to weights (if they do not vary along channels), then
 /// l, m, n, then major axis, minor axis and position angle.
 inline constexpr std::size_t kSourceSums = 8 + 3 + 3, kPositionSum = 8, kShapeSum = 11;
 
-/// Arrays of one part. A component is a plane, or behind Jones terms, where weights are complex, a correlation.
+/// Arrays of one portion. A component is a plane, or behind Jones terms, where weights are complex, a correlation.
 struct AdjointScratch {
   std::size_t lanes = 0, n_component = 0;
   bool correlations = false;
-  hwy::AlignedFreeUniquePtr<double[]> h;         ///< [channel of the run][component][re, im][lane]; where plain:
-                                                 ///< [pair of the run][component][sum, difference][re, im][lane]
-  hwy::AlignedFreeUniquePtr<double[]> sums;      ///< [source of the part][kSourceSums][lane]
-  hwy::AlignedFreeUniquePtr<double[]> gathered;  ///< [pair][p, q][element][re, im][lane]: Jones terms of a source
-  std::vector<double> scale, wave, square_hz2;   ///< [channel of the run]: see smear_scale; nu/c; nu^2
+  double* h = nullptr;         ///< [channel of the run][component][re, im][lane]; where plain:
+                               ///< [pair of the run][component][sum, difference][re, im][lane]
+  double* sums = nullptr;      ///< [source of the portion][kSourceSums][lane]
+  double* gathered = nullptr;  ///< [pair][p, q][element][re, im][lane]: Jones terms of a source
+  ScratchMemory memory;
+  std::vector<double> scale, wave, square_hz2;  ///< [channel of the run]: see smear_scale; nu/c; nu^2
 };
 
 /// One source on one run, and what its sums over the run's channels are.
@@ -107,7 +110,7 @@ HWY_INLINE void pull_plain(const SourceOnRun& at, RunSums& sums) {
     const double* inner = at.to.inner + (k * kPairStride + 2 * at.s) * lanes;
     c[k] = hn::Load(d, inner), s[k] = hn::Load(d, inner + lanes);
   }
-  const double* h = at.own.h.get();
+  const double* h = at.own.h;
   for (std::size_t number = 0; number < at.run.n_tile; ++number) {
     AdjointVec xr[P], xi[P], yr[P], yi[P];
     for (int p = 0; p < P; ++p) xr[p] = xi[p] = yr[p] = yi[p] = hn::Zero(d);
@@ -159,14 +162,14 @@ HWY_INLINE void tile_tapers(const SourceOnRun& at, const Method& m, std::size_t 
                             AdjointVec (&taper)[kTileChannels], AdjointVec (&of_square)[kTileChannels]) {
   const AdjointTag d;
   double* state = at.to.taper + at.s * kTaperState * at.lanes;
-  if (!stores_tapers<double>(m.profile)) taper_tile(at.lanes, state, taper);
+  if (!stores_tapers<double>(m.shape.profile)) taper_tile<false>(at.lanes, state, taper);
   for (std::size_t k = 0; k < kTileChannels; ++k) {
     const AdjointVec square = hn::Set(d, at.own.square_hz2[number * kTileChannels + k]);
     of_square[k] = square;
-    if (!stores_tapers<double>(m.profile)) continue;
+    if (!stores_tapers<double>(m.shape.profile)) continue;
     const AdjointVec x = hn::Mul(hn::Load(d, state + TaperState::kArgument * at.lanes), square);
-    taper[k] = tapers_of(m.profile, x);
-    of_square[k] = hn::Mul(square, falls_of(m.profile, x));
+    taper[k] = tapers_of(m.shape.profile, x);
+    of_square[k] = hn::Mul(square, falls_of(m.shape.profile, x));
   }
 }
 
@@ -198,7 +201,7 @@ HWY_INLINE void pull_shaped(const SourceOnRun& at, const Method& m, AdjointVec c
       multiply(kr, ki, hn::Load(d, inner), k < kTilePairs ? hn::Neg(sine) : sine);
       if (m.taper) kr = hn::Mul(kr, taper[k]), ki = hn::Mul(ki, taper[k]);
       const AdjointVec a = m.smear ? hn::Mul(amplitude[k], hn::Set(d, at.own.scale[channel])) : hn::Set(d, 1.0);
-      const double* h = at.own.h.get() + channel * 2 * P * lanes;
+      const double* h = at.own.h + channel * 2 * P * lanes;
       const double* w = at.weights + (kVary ? channel * at.weight_stride : 0);
       AdjointVec re = hn::Zero(d), im = re;
       for (std::size_t p = 0; p < P; ++p, h += 2 * lanes) {
@@ -235,7 +238,7 @@ HWY_INLINE void add_to(double* sum, AdjointVec x) {
 }
 
 /// From sums over channels to derivatives with respect to direction and shape, lane by lane.
-HWY_INLINE void add_source(const Place<double>& at, const Run& run, const Method& m, SourceWish wish, int n_plane,
+HWY_INLINE void add_source(const Sighting<double>& at, const Run& run, const Method& m, SourceWish wish, int n_plane,
                            const RunSums& of_run, double* sums) {
   const AdjointTag d;
   const std::size_t lanes = at.lanes;
@@ -261,8 +264,7 @@ HWY_INLINE void add_source(const Place<double>& at, const Run& run, const Method
   if (wish.shapes && m.taper) {
     const Sky<double>& sky = *at.block.sky;
     const std::size_t g = at.number() - sky.n_point;
-    const AdjointVec of_exponent =
-        hn::Mul(of_run.square, hn::Set(d, -2 * scale_of(m.profile) / (kSpeedOfLight_m_s * kSpeedOfLight_m_s)));
+    const AdjointVec of_exponent = hn::Mul(of_run.square, hn::Set(d, -2 * m.shape.scale));
     const AdjointVec sine = hn::Set(d, sky.sin_angle[g]), cosine = hn::Set(d, sky.cos_angle[g]);
     const AdjointVec major = hn::Set(d, sky.major_rad[g]), minor = hn::Set(d, sky.minor_rad[g]);
     const AdjointVec along = hn::MulAdd(at.row(0), sine, hn::Mul(at.row(1), cosine));
@@ -275,7 +277,7 @@ HWY_INLINE void add_source(const Place<double>& at, const Run& run, const Method
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_ADJOINT_ADJOINT_INL_H_

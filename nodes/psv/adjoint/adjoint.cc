@@ -6,13 +6,14 @@
 
 #include <algorithm>
 
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 namespace {
 
 /// Parts that keep many threads busy, and what their results may take together. Rows that share the sides of their
 /// Jones terms should be many.
-constexpr std::size_t kParts = 64, kPartBytes = std::size_t{64} << 20, kLeastRows = 128, kLeastSharing = kJonesRows;
-/// So many times are parts enough by themselves.
+constexpr std::size_t kPortions = 64, kPortionBytes = std::size_t{64} << 20, kLeastRows = 128,
+                      kLeastSharing = kJonesRows;
+/// So many times are portions enough by themselves.
 constexpr std::size_t kManyTimes = 8;
 constexpr std::size_t kRowUnit = 16;  ///< a multiple of all vector lengths
 
@@ -35,7 +36,8 @@ Portions cut_rows(const Sky<double>& sky, const Rows& rows, const JonesTerms& jo
   const std::size_t bytes = 8 * (zero.weights.size() + zero.positions.size() + zero.shapes.size()) +
                             16 * (zero.steady_jones.size() + (portions.share_moving ? 0 : zero.moving_jones.size()));
   const std::size_t least = matrices_vary(sky, jones) ? kLeastSharing : kLeastRows;
-  const std::size_t n = std::clamp<std::size_t>(std::min(rows.n_row / least, kPartBytes / (bytes + 1)), 1, kParts);
+  const std::size_t n =
+      std::clamp<std::size_t>(std::min(rows.n_row / least, kPortionBytes / (bytes + 1)), 1, kPortions);
   const std::size_t portion = (rows.n_row / n + kRowUnit) / kRowUnit * kRowUnit;
   for (std::size_t i = 0; i <= n; ++i) {
     std::size_t row = std::min(i * portion, rows.n_row);
@@ -70,8 +72,8 @@ void add(SourceAdjoints& to, const SourceAdjoints& from) {
   add_values(to.steady_jones, from.steady_jones);
 }
 
-// Where portions of rows do not give enough parts, or would take too much memory, sources are cut as well. Nothing of
-// this depends on the threads.
+// Where portions of rows do not give enough portions, or would take too much memory, sources are cut as well. Nothing
+// of this depends on the threads.
 SourceAdjoints pull_back_rows(const Summed& of, const ResultAdjoints& adjoints, SourceWish wish, ThreadPool& threads,
                               Cancellation& cancellation) {
   const auto& [sky, channels, rows, jones, owner, version, ends] = of;
@@ -79,14 +81,14 @@ SourceAdjoints pull_back_rows(const Summed& of, const ResultAdjoints& adjoints, 
   if (sky.n_source == 0 || rows.n_row == 0) return sum;
   const std::size_t n_block = sky.blocks.size();
   const Portions portions = cut_rows(sky, rows, jones, sum);
-  const std::size_t n_cut = std::min(n_block, (kParts + portions.size() - 1) / portions.size());
+  const std::size_t n_cut = std::min(n_block, (kPortions + portions.size() - 1) / portions.size());
 
   // The first portion adds to the sum itself.
   JonesTargets own = jones.targets;
   if (portions.share_moving) own.n_moving = 0;
   std::vector<SourceAdjoints> others;
   for (std::size_t p = 1; p < portions.size(); ++p) others.push_back(zero_adjoints(sky, wish, own));
-  const AdjointJob job{of, adjoints, wish};
+  const ReverseSum job{of, adjoints, wish};
   std::vector<Workspace<double>> workspaces;
   for (int i = 0; i < threads.size(); ++i) workspaces.emplace_back(sky, channels, jones);
   threads.parallel_for(
@@ -95,10 +97,10 @@ SourceAdjoints pull_back_rows(const Summed& of, const ResultAdjoints& adjoints, 
         for (std::size_t i = begin; i < end; ++i) {
           const std::size_t p = i / n_cut, cut = i % n_cut;
           SourceAdjoints& out = p == 0 ? sum : others[p - 1];
-          const AdjointPart part{portions.edge[p], portions.edge[p + 1], n_block * cut / n_cut,
-                                 n_block * (cut + 1) / n_cut,
-                                 portions.share_moving ? sum.moving_jones.data() : out.moving_jones.data()};
-          pull_back_part(job, part, workspaces[static_cast<std::size_t>(worker)], out);
+          const AdjointPortion portion{portions.edge[p], portions.edge[p + 1], n_block * cut / n_cut,
+                                       n_block * (cut + 1) / n_cut,
+                                       portions.share_moving ? sum.moving_jones.data() : out.moving_jones.data()};
+          pull_back_portion(job, portion, workspaces[static_cast<std::size_t>(worker)], out);
         }
       },
       &cancellation);
@@ -106,4 +108,4 @@ SourceAdjoints pull_back_rows(const Summed& of, const ResultAdjoints& adjoints, 
   return sum;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint

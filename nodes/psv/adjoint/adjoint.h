@@ -14,7 +14,7 @@
 #include "nodes/psv/summed.h"
 #include "runtime/core/thread_pool.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 
 /// Adjoints of the results, laid out as Output is.
 struct ResultAdjoints {
@@ -32,7 +32,7 @@ struct SourceAdjoints {
   std::vector<double> weights;    ///< [source][weight channel][plane]
   std::vector<double> positions;  ///< [source][l, m, n - n_minus], each as if independent of the others
   std::vector<double> shapes;     ///< [source - n_point][major, minor, position angle]
-  /// With respect to the real and imaginary parts of Jones terms; see JonesTargets.
+  /// With respect to the real and imaginary portions of Jones terms; see JonesTargets.
   std::vector<Complex<double>> moving_jones, steady_jones;
 };
 
@@ -41,23 +41,24 @@ SourceAdjoints zero_adjoints(const Sky<double>& sky, SourceWish wish, const Jone
 /// Derivatives of the same sky with respect to the same quantities.
 void add(SourceAdjoints& to, const SourceAdjoints& from);
 
-/// With Jones terms, derivatives with respect to weights are those with respect to the eight real parts of the
+/// With Jones terms, derivatives with respect to weights are those with respect to the eight real portions of the
 /// brightness before the first term. Rows must come in the order of their times where Jones terms have targets, and
 /// should where matrices vary. Bits do not depend on the number of threads. Throws Cancelled.
 SourceAdjoints pull_back_rows(const Summed& of, const ResultAdjoints& adjoints, SourceWish wish, ThreadPool& threads,
                               Cancellation& cancellation);
 
 /// Rows [row_begin, row_end) and blocks [block_begin, block_end) of sources of the above.
-struct AdjointPart {
+struct AdjointPortion {
   std::size_t row_begin = 0, row_end = 0, block_begin = 0, block_end = 0;
-  Complex<double>* moving_jones = nullptr;  ///< the part's own, or that of its times
+  Complex<double>* moving_jones = nullptr;  ///< the portion's own, or that of its times
 };
 
-/// What the instruction sets' versions share. `out` is the part's own: results of its sources are added there.
-struct AdjointJob : Summed {
+/// What the instruction sets' versions share. `out` is the portion's own: results of its sources are added there.
+struct ReverseSum : Summed {
   const ResultAdjoints& adjoints;
   SourceWish wish;
 };
-void pull_back_part(const AdjointJob& job, const AdjointPart& part, Workspace<double>& workspace, SourceAdjoints& out);
+void pull_back_portion(const ReverseSum& job, const AdjointPortion& portion, Workspace<double>& workspace,
+                       SourceAdjoints& out);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint

@@ -11,7 +11,7 @@
 #include "nodes/psv/adjoint/varying-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -30,10 +30,10 @@ inline void plane_adjoint(Plane plane, const double* HWY_RESTRICT a, std::size_t
 }
 
 /// Conjugate adjoints of all components on a run, for rows [first, first + lanes) as far as they are below `end`.
-inline HWY_NOINLINE void load_adjoints(const AdjointJob& job, const Run& run, std::size_t first, std::size_t end,
+inline HWY_NOINLINE void load_adjoints(const ReverseSum& job, const Run& run, std::size_t first, std::size_t end,
                                        AdjointScratch& own) {
   const std::size_t lanes = own.lanes, n = own.n_component;
-  std::fill_n(own.h.get(), run.n_tile * kTileChannels * n * 2 * lanes, 0.0);
+  std::fill_n(own.h, run.n_tile * kTileChannels * n * 2 * lanes, 0.0);
   double a[8 * kMaxLanes];
   for (std::size_t k = 0; k < run.count; ++k) {
     std::fill_n(a, 8 * lanes, 0.0);
@@ -45,7 +45,7 @@ inline HWY_NOINLINE void load_adjoints(const AdjointJob& job, const Run& run, st
       }
     }
     for (std::size_t p = 0; p < n; ++p)
-      plane_adjoint(job.sky.planes[own.correlations ? 2 * p : p], a, lanes, own.h.get() + (k * n + p) * 2 * lanes);
+      plane_adjoint(job.sky.planes[own.correlations ? 2 * p : p], a, lanes, own.h + (k * n + p) * 2 * lanes);
   }
   for (std::size_t k = 0; k < run.n_tile * kTileChannels; ++k) {
     const double nu = run.first_hz + double(k) * run.spacing_hz;
@@ -56,8 +56,8 @@ inline HWY_NOINLINE void load_adjoints(const AdjointJob& job, const Run& run, st
 /// Sums and differences of channels at equal distances from the middle of a tile, as pull_plain reads them.
 inline HWY_NOINLINE void fold_adjoints(const Run& run, AdjointScratch& own, std::vector<double>& from) {
   const std::size_t lanes = own.lanes, width = 2 * own.n_component * lanes;
-  from.assign(own.h.get(), own.h.get() + run.n_tile * kTileChannels * width);
-  double* to = own.h.get();
+  from.assign(own.h, own.h + run.n_tile * kTileChannels * width);
+  double* to = own.h;
   for (std::size_t number = 0; number < run.n_tile; ++number)
     for (std::size_t k = 0; k < kTilePairs; ++k) {
       const double* below = from.data() + (number * kTileChannels + kTilePairs - 1 - k) * width;
@@ -72,15 +72,15 @@ inline HWY_NOINLINE void fold_adjoints(const Run& run, AdjointScratch& own, std:
 
 /// One block of sources over one run.
 template <int P, bool kJones>
-void pull_block(const AdjointJob& job, const Block<double>& block, const Run& run, const Method& m, bool plain,
+void pull_block(const ReverseSum& job, const Block<double>& block, const Run& run, const Method& m, bool plain,
                 const LaneRows& lane_rows, AdjointScratch& own, const Scratch<double>& to, double* sums,
-                const JonesPlaces& jones_out, double* channel_sums) {
+                const JonesSlopes& jones_out, double* channel_sums) {
   const AdjointTag d;
   const std::size_t lanes = own.lanes, n_weight = job.sky.n_weight_channel;
   seed_block(block, run, m, to);
   if constexpr (kJones) corrupt_block(block, job.jones, lane_rows, run.first, to);
   for (std::size_t s = 0; s < block.count; ++s) {
-    const Place<double> place(block, to, s, lanes, 0);
+    const Sighting<double> place(block, to, s, lanes, 0);
     const std::size_t source = block.begin + s;
     const double* weights = kJones
                                 ? to.jones_weight + s * 2 * P * lanes
@@ -97,47 +97,47 @@ void pull_block(const AdjointJob& job, const Block<double>& block, const Run& ru
       pull_shaped<P, true, false>(at, m, place.change(), of_run, channel_sums + (source * n_weight + run.first) * P);
     if constexpr (kJones)
       if (job.wish.weights || job.jones.targets.any())
-        pull_through_jones(job.sky, job.jones, lane_rows, source, jones_out, own.gathered.get(), of_run.weight);
+        pull_through_jones(job.sky, job.jones, lane_rows, source, jones_out, own.gathered, of_run.weight);
     add_source(place, run, m, job.wish, n_weight == 1 ? (kJones ? 2 * P : P) : 0, of_run,
                sums + s * kSourceSums * lanes);
   }
 }
 
 /// The longest runs on which derivatives may take channels as regular.
-inline const RunLevel& choose_adjoint_level(const AdjointJob& job, const Reach& reach) {
-  for (std::size_t i = 0; i + 1 < kLevels; ++i)
-    if (2 * kPi * reach.path * job.channels.level[i].largest_residual <= kIgnoredTurn) return job.channels.level[i];
-  return job.channels.level[kLevels - 1];
+inline const ChannelCut& choose_adjoint_cut(const ReverseSum& job, const Reach& reach) {
+  for (std::size_t i = 0; i + 1 < kCuts; ++i)
+    if (2 * kPi * reach.path * job.channels.cut[i].largest_residual <= kIgnoredTurn) return job.channels.cut[i];
+  return job.channels.cut[kCuts - 1];
 }
 
 template <int P, bool kJones = false>
-void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const AdjointPart& part, AdjointScratch& own,
+void pull_rows(const ReverseSum& job, const HostSum<double>& rows, const AdjointPortion& portion, AdjointScratch& own,
                SourceAdjoints& out) {
   const std::size_t lanes = own.lanes;
   std::vector<double> unfolded;
   LaneRows lane_rows;
-  JonesPlaces jones_out{part.moving_jones, out.steady_jones.data(), job.jones.targets.n_moving, 0};
-  for (std::size_t first = part.row_begin; first < part.row_end; first += lanes) {
+  JonesSlopes jones_out{portion.moving_jones, out.steady_jones.data(), job.jones.targets.n_moving, 0};
+  for (std::size_t first = portion.row_begin; first < portion.row_end; first += lanes) {
     load_rows(rows, first, lanes, lane_rows);
-    jones_out.n_row = std::min(lanes, part.row_end - first);
-    const RunLevel& level = choose_adjoint_level(job, reach_of(rows.scratch.rows, lanes, job.sky.extent));
-    for (const Run& run : level.runs) {
+    jones_out.n_row = std::min(lanes, portion.row_end - first);
+    const ChannelCut& cut = choose_adjoint_cut(job, reach_of(rows.scratch.rows, lanes, job.sky.extent));
+    for (const Run& run : cut.runs) {
       scale_rows(run, lanes, rows.scratch.rows, rows.scratch.scaled);
       bool folded = false;
-      load_adjoints(job, run, first, part.row_end, own);
-      double* sums = own.sums.get();
-      for (std::size_t number = part.block_begin; number < part.block_end; ++number) {
+      load_adjoints(job, run, first, portion.row_end, own);
+      double* sums = own.sums;
+      for (std::size_t number = portion.block_begin; number < portion.block_end; ++number) {
         const SourceBlock& sources = job.sky.blocks[number];
         const Block<double> block{&job.sky, sources.begin, sources.end - sources.begin, sources.profile};
         const Reach reach = reach_of(rows.scratch.rows, lanes, sources.extent);
-        Method m = choose_method(rows, run, level, reach, block.profile);
+        Method m = choose_method(rows, run, cut, reach, block.profile);
         m.single = m.residual = m.weighted = false;
         const bool plain = !m.smear && !m.taper && job.sky.n_weight_channel == 1;
         if (plain != folded) {
           if (plain)
             fold_adjoints(run, own, unfolded);
           else
-            std::copy(unfolded.begin(), unfolded.end(), own.h.get());
+            std::copy(unfolded.begin(), unfolded.end(), own.h);
           folded = plain;
         }
         if (m.smear)
@@ -151,47 +151,48 @@ void pull_rows(const AdjointJob& job, const RowsJob<double>& rows, const Adjoint
   }
 }
 
-inline void pull_part(const AdjointJob& job, const AdjointPart& part, Workspace<double>& workspace,
-                      SourceAdjoints& out) {
+inline void pull_portion(const ReverseSum& job, const AdjointPortion& portion, Workspace<double>& workspace,
+                         SourceAdjoints& out) {
   const AdjointTag d;
-  const RowsJob<double> rows{job.sky, job.channels, job.rows, job.jones, workspace.scratch()};
+  const HostSum<double> rows{job.sky, job.channels, job.rows, job.jones, workspace.scratch()};
   AdjointScratch own;
   own.lanes = hn::Lanes(d);
   own.correlations = job.jones.n_pair > 0;
   own.n_component = own.correlations ? 4 : job.sky.planes.size();
   const bool varying = matrices_vary(job.sky, job.jones);
   constexpr std::size_t kRun = kMaxTiles * kTileChannels;
-  own.h = hwy::AllocateAligned<double>(varying ? 1 : kRun * own.n_component * 2 * own.lanes);
-  own.gathered = hwy::AllocateAligned<double>(static_cast<std::size_t>(job.jones.n_pair) * 16 * own.lanes + 1);
   own.scale.resize(kRun), own.wave.resize(kRun), own.square_hz2.resize(kRun);
-  const std::size_t first_source = job.sky.blocks[part.block_begin].begin;
-  const std::size_t n_source = job.sky.blocks[part.block_end - 1].end - first_source;
+  const std::size_t first_source = job.sky.blocks[portion.block_begin].begin;
+  const std::size_t n_source = job.sky.blocks[portion.block_end - 1].end - first_source;
   const std::size_t n_sum = n_source * kSourceSums * own.lanes;
-  own.sums = hwy::AllocateAligned<double>(std::max<std::size_t>(n_sum, 1));
-  if (!own.h || !own.sums || !own.gathered) throw std::bad_alloc();
-  std::fill_n(own.sums.get(), n_sum, 0.0);
+  own.memory.allocate([&](ScratchMemory& cut) {
+    cut(own.h, varying ? 0 : kRun * own.n_component * 2 * own.lanes);
+    cut(own.gathered, static_cast<std::size_t>(job.jones.n_pair) * 16 * own.lanes);
+    cut(own.sums, n_sum);
+  });
+  std::fill_n(own.sums, n_sum, 0.0);
   if (varying)
-    pull_varying(job, rows, part, own, out);
+    pull_varying(job, rows, portion, own, out);
   else if (own.correlations)
-    pull_rows<4, true>(job, rows, part, own, out);
+    pull_rows<4, true>(job, rows, portion, own, out);
   else
     switch (own.n_component) {
       case 1:
-        pull_rows<1>(job, rows, part, own, out);
+        pull_rows<1>(job, rows, portion, own, out);
         break;
       case 2:
-        pull_rows<2>(job, rows, part, own, out);
+        pull_rows<2>(job, rows, portion, own, out);
         break;
       case 4:
-        pull_rows<4>(job, rows, part, own, out);
+        pull_rows<4>(job, rows, portion, own, out);
         break;
       default:
-        pull_rows<8>(job, rows, part, own, out);
+        pull_rows<8>(job, rows, portion, own, out);
     }
   for (std::size_t s = 0; s < n_source; ++s) {
     const std::size_t source = first_source + s;
     const auto total = [&](std::size_t i) HWY_ATTR {
-      return hn::GetLane(hn::SumOfLanes(d, hn::Load(d, own.sums.get() + (s * kSourceSums + i) * own.lanes)));
+      return hn::GetLane(hn::SumOfLanes(d, hn::Load(d, own.sums + (s * kSourceSums + i) * own.lanes)));
     };
     if (job.wish.weights && job.sky.n_weight_channel == 1)
       for (std::size_t p = 0; p < job.sky.planes.size(); ++p)
@@ -205,7 +206,7 @@ inline void pull_part(const AdjointJob& job, const AdjointPart& part, Workspace<
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_ADJOINT_ADJOINT_ROWS_INL_H_

@@ -10,13 +10,13 @@
 #include "nodes/psv/adjoint/adjoint-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Where a part's derivatives with respect to Jones terms are (see JonesTargets), and how many rows of a vector add to
-/// them.
-struct JonesPlaces {
+/// Where a portion's derivatives with respect to Jones terms are (see JonesTargets), and how many rows of a vector add
+/// to them.
+struct JonesSlopes {
   Complex<double>*moving, *steady;
   std::size_t n_moving, n_row;
 
@@ -40,7 +40,7 @@ HWY_INLINE AdjointMatrix as_stored(AdjointMatrix g, bool is_matrix) {
 
 /// Adds to the derivatives with respect to one term of a source, row by row.
 inline HWY_NOINLINE void add_term(const JonesTerms& jones, const LaneRows& rows, int k, bool is_q,
-                                  std::ptrdiff_t source, const AdjointMatrix& slope, const JonesPlaces& to) {
+                                  std::ptrdiff_t source, const AdjointMatrix& slope, const JonesSlopes& to) {
   const AdjointTag d;
   HWY_ALIGN double re[4][kMaxLanes], im[4][kMaxLanes];
   for (int e = 0; e < 4; ++e) hn::Store(slope.re[e], d, re[e]), hn::Store(slope.im[e], d, im[e]);
@@ -61,7 +61,7 @@ inline HWY_NOINLINE void add_term(const JonesTerms& jones, const LaneRows& rows,
 /// to these, which are added to `out`, and to its own brightness, which take X's place: pair by pair from the
 /// outermost. `planes`: XX XY YX YY, each re, im; `gathered`: as in AdjointScratch.
 inline HWY_NOINLINE void pull_through_jones(const Sky<double>& sky, const JonesTerms& jones, const LaneRows& rows,
-                                            std::size_t source, const JonesPlaces& out, double* gathered,
+                                            std::size_t source, const JonesSlopes& out, double* gathered,
                                             AdjointVec* planes) {
   const AdjointTag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -89,17 +89,18 @@ inline HWY_NOINLINE void pull_through_jones(const Sky<double>& sky, const JonesT
       const double* b = &sky.brightness[source * 8];
       for (int i = 0; i < 4; ++i) x.re[i] = hn::Set(d, b[2 * i]), x.im[i] = hn::Set(d, b[2 * i + 1]);
       for (int j = 0; j < k; ++j) x = product(product(term(j, false), x), term(j, true));
-      const AdjointMatrix of_p = product(slope, adjoint(product(x, q))), of_q = product(adjoint(product(p, x)), slope);
+      const AdjointMatrix of_p = product(slope, hermitian(product(x, q))),
+                          of_q = product(hermitian(product(p, x)), slope);
       add_term(jones, rows, k, false, order, as_stored(of_p, is_matrix(jones.pairs[k], false)), out);
       add_term(jones, rows, k, true, order, as_stored(of_q, is_matrix(jones.pairs[k], true)), out);
     }
-    slope = product(product(adjoint(p), slope), adjoint(q));
+    slope = product(product(hermitian(p), slope), hermitian(q));
   }
   for (int i = 0; i < 4; ++i) planes[2 * i] = slope.re[i], planes[2 * i + 1] = slope.im[i];
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_ADJOINT_JONES_ADJOINT_INL_H_

@@ -7,7 +7,7 @@
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/operands.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 
 class JonesCollector {
  public:
@@ -59,4 +59,4 @@ class JonesCollector {
   std::vector<std::ptrdiff_t> first_;
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint

@@ -8,26 +8,27 @@
 #include "nodes/psv/adjoint/adjoint_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 
-void pull_back_target(const AdjointJob& job, const AdjointPart& part, Workspace<double>& workspace,
+void pull_back_target(const ReverseSum& job, const AdjointPortion& portion, Workspace<double>& workspace,
                       SourceAdjoints& out) {
-  pull_part(job, part, workspace, out);
+  pull_portion(job, portion, workspace, out);
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 
 HWY_EXPORT(pull_back_target);
 
-void pull_back_part(const AdjointJob& job, const AdjointPart& part, Workspace<double>& workspace, SourceAdjoints& out) {
-  HWY_DYNAMIC_DISPATCH(pull_back_target)(job, part, workspace, out);
+void pull_back_portion(const ReverseSum& job, const AdjointPortion& portion, Workspace<double>& workspace,
+                       SourceAdjoints& out) {
+  HWY_DYNAMIC_DISPATCH(pull_back_target)(job, portion, workspace, out);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint
 #endif  // HWY_ONCE

@@ -1,8 +1,9 @@
 #include "nodes/psv/adjoint/sky_adjoints.h"
 
+#include "nodes/psv/plane_shares.h"
 #include "nodes/psv/sky_input.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 namespace {
 
 /// Derivatives with respect to l, m and n, n - n_minus being a function of the three.
@@ -19,37 +20,13 @@ void add_positions(const ChildLayout& layout, const Sky<double>& sky, const Sour
   }
 }
 
-/// From derivatives with respect to a source's weight in each plane (see plane_weight in pack_sky.cc) to those with
-/// respect to the brightness matrix. Those of Hermitian planes hold for changes that keep it Hermitian: there are no
-/// others.
-void add_plane(Plane plane, double a, Complex<double>* b) {
-  switch (plane) {
-    case Plane::kI:
-      b[0].re += 0.5 * a, b[3].re += 0.5 * a;
-      return;
-    case Plane::kQ:
-      b[0].re += 0.5 * a, b[3].re -= 0.5 * a;
-      return;
-    case Plane::kU:
-      b[1].re += a;
-      return;
-    case Plane::kV:
-      b[1].im += a;
-      return;
-    default: {
-      const int i = static_cast<int>(plane) - static_cast<int>(Plane::kXxRe);
-      (i % 2 == 0 ? b[i / 2].re : b[i / 2].im) += a;
-    }
-  }
-}
-
 void add_brightness(const ChildLayout& layout, const Sky<double>& sky, const SourceAdjoints& found, Vells& adjoint) {
   const std::size_t n_channel = sky.n_weight_channel, n_plane = sky.planes.size();
   for (std::size_t k = 0; k < sky.n_source; ++k)
     for (std::size_t f = 0; f < n_channel; ++f) {
       Complex<double> b[4];
       for (std::size_t p = 0; p < n_plane; ++p)
-        add_plane(sky.planes[p], found.weights[(k * n_channel + f) * n_plane + p], b);
+        add_plane_weight(sky.planes[p], found.weights[(k * n_channel + f) * n_plane + p], &b[0].re);
       const auto n_element = static_cast<std::size_t>(layout.brightness_elements);
       if (n_element == 1) b[0] += b[3];  // a scalar is both XX and YY
       for (std::size_t e = 0; e < n_element; ++e) {
@@ -101,4 +78,4 @@ void add_to_children(const ChildLayout& layout, const Sky<double>& sky, const So
   if (wish.shapes) add_shapes(layout, sky, found, pull.child(kShape)->real());
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint

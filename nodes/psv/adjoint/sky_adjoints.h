@@ -5,7 +5,7 @@
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/operands.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 
 /// Whether the adjoint kernels, of the host and of devices, take a node: its sky does not vary in time, directions and
 /// shapes not along channels, and (u, v, w) depend on no unknowns.
@@ -21,4 +21,4 @@ SourceWish wish_of(const PullBack& pull);
 void add_to_children(const ChildLayout& layout, const Sky<double>& sky, const SourceAdjoints& found,
                      const PullBack& pull);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint

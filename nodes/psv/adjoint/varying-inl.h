@@ -12,31 +12,31 @@
 #endif
 
 #include "nodes/psv/adjoint/jones_adjoint-inl.h"
-#include "nodes/psv/adjoint/varying_places-inl.h"
+#include "nodes/psv/adjoint/span_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// One part's way through its rows and sources.
-struct VaryingJob {
-  const AdjointJob& adjoint;
-  const RowsJob<double>& rows;
-  const AdjointPart& part;
-  JonesPlaces jones_out;
-  double* side_slopes;  ///< as RowsJob::scratch.sides
+/// One portion's way through its rows and sources.
+struct VaryingPass {
+  const ReverseSum& adjoint;
+  const HostSum<double>& rows;
+  const AdjointPortion& portion;
+  JonesSlopes jones_out;
+  double* side_slopes;  ///< as HostSum::scratch.sides
   bool places;          ///< whether positions or shapes are asked for
 };
 
 /// Adjoints of the visibilities of a group on a span, as the forward kernel lays out its sums, zero where there are
 /// none.
-inline void load_span(const VaryingJob& job, const RowGroup& group, const Span& span) {
+inline void load_span(const VaryingPass& pass, const RowGroup& group, const Span& span) {
   const std::size_t lanes = hn::Lanes(AdjointTag()), n_window = windows_of(span.count);
-  double* to = job.rows.scratch.jones_sum;
+  double* to = pass.rows.scratch.jones_sum;
   std::fill_n(to, (group.last - group.first) * n_window * 8 * kWindowChannels, 0.0);
-  const ResultAdjoints& adjoints = job.adjoint.adjoints;
-  for (std::size_t row = group.first; row < std::min(group.last, job.part.row_end); ++row) {
+  const ResultAdjoints& adjoints = pass.adjoint.adjoints;
+  for (std::size_t row = group.first; row < std::min(group.last, pass.portion.row_end); ++row) {
     double* sum = to + (row - group.first) * n_window * 8 * kWindowChannels;
     for (std::size_t i = 0; i < 4; ++i) {
       const Complex<double>* from = adjoints.row[row] + static_cast<std::ptrdiff_t>(i) * adjoints.plane_stride;
@@ -122,17 +122,17 @@ HWY_NOINLINE void pull_row(const double* HWY_RESTRICT p, const double* HWY_RESTR
 
 /// One vector of rows: what its visibilities' adjoints are to both of its sides, and to places of sources.
 template <bool kQ, bool kPlaces>
-void pull_vector(const VaryingJob& job, const RowGroup& group, const Block<double>& block, const Extent& extent,
+void pull_vector(const VaryingPass& pass, const RowGroup& group, const Block<double>& block, const Extent& extent,
                  const Span& span, std::size_t vector, double* sums) {
   const std::size_t lanes = hn::Lanes(AdjointTag()), n_window = windows_of(span.count);
   constexpr std::size_t kTiles = kWindowChannels / kTileChannels;
   constexpr std::size_t kSide = kJonesSources<double> * 8 * kWindowChannels;
-  const Scratch<double>& to = job.rows.scratch;
+  const Scratch<double>& to = pass.rows.scratch;
   LaneRows lane_rows;
-  load_rows(job.rows, vector, lanes, lane_rows);
+  load_rows(pass.rows, vector, lanes, lane_rows);
   const Reach reach = reach_of(to.rows, lanes, extent);
-  SpanPhasors<double> phasors(job.rows, *group.level, block, reach, span);
-  SpanPlaces places(job.rows, *group.level, block, reach, span, job.adjoint.wish, phasors.method());
+  SpanPhasors<double> phasors(pass.rows, *group.cut, block, reach, span);
+  SpanSums places(pass.rows, *group.cut, block, reach, span, pass.adjoint.wish, phasors.method());
   for (std::size_t window = 0; window < n_window; ++window) {
     const std::size_t n_channel = std::min(kWindowChannels, span.count - window * kWindowChannels);
     const std::size_t n_tile = (n_channel + kTileChannels - 1) / kTileChannels;
@@ -145,7 +145,7 @@ void pull_vector(const VaryingJob& job, const RowGroup& group, const Block<doubl
       const std::size_t row = vector - group.first + i;
       const std::size_t p = (group.row_sides[row].p * n_window + window) * kSide,
                         q = (group.row_sides[row].q * n_window + window) * kSide;
-      pull_row<kQ, kPlaces>(to.sides + p, to.sides + q, job.side_slopes + p, job.side_slopes + q,
+      pull_row<kQ, kPlaces>(to.sides + p, to.sides + q, pass.side_slopes + p, pass.side_slopes + q,
                             to.turned + i * kJonesSources<double> * 2 * kWindowChannels,
                             to.jones_sum + (row * n_window + window) * 8 * kWindowChannels, block.count,
                             n_tile * kTileChannels);
@@ -179,11 +179,11 @@ HWY_INLINE void add_channels(AdjointVec re, AdjointVec im, std::size_t n, std::p
 
 /// Takes a side's derivatives at a vector of channels, from `channel` on, through its terms and, if it is p's, to the
 /// brightness of the source.
-HWY_INLINE void pull_side(const VaryingJob& job, const JonesSide& side, std::size_t source, std::size_t channel,
+HWY_INLINE void pull_side(const VaryingPass& pass, const JonesSide& side, std::size_t source, std::size_t channel,
                           std::size_t limit, AdjointMatrix slope, SourceAdjoints& out) {
   const AdjointTag d;
-  const Sky<double>& sky = job.rows.sky;
-  const JonesTerms& jones = job.rows.jones;
+  const Sky<double>& sky = pass.rows.sky;
+  const JonesTerms& jones = pass.rows.jones;
   const auto order = static_cast<std::ptrdiff_t>(sky.order[source]);
   const std::size_t n = std::min(hn::Lanes(d), limit - channel);
   for (int k = jones.n_pair; k-- > 0;) {
@@ -191,21 +191,21 @@ HWY_INLINE void pull_side(const VaryingJob& job, const JonesSide& side, std::siz
     if (target >= 0) {
       AdjointMatrix of_term = slope;
       if (k > 0 || !side.is_q) {
-        const AdjointMatrix x = adjoint(chain(d, sky, k, side, source, channel, limit, true));
+        const AdjointMatrix x = hermitian(chain(d, sky, k, side, source, channel, limit, true));
         of_term = side.is_q ? product(x, slope) : product(slope, x);
       }
       of_term = as_stored(of_term, side.is_matrix(k));
       const auto& views = side.views(k);
-      Complex<double>* first = job.jones_out.at(target) + order * views[0].source + side.time * views[0].time +
+      Complex<double>* first = pass.jones_out.at(target) + order * views[0].source + side.time * views[0].time +
                                static_cast<std::ptrdiff_t>(channel) * views[0].channel;
       for (int e = 0; e < (side.is_matrix(k) ? 4 : 1); ++e)
         add_channels(of_term.re[e], of_term.im[e], n, views[e].channel, first + (views[e].data - views[0].data));
     }
     if (side.is_q && k == 0) return;
-    const AdjointMatrix term = adjoint(finite_part(load_term(d, side, k, order, channel, limit)));
+    const AdjointMatrix term = hermitian(finite_part(load_term(d, side, k, order, channel, limit)));
     slope = side.is_q ? product(slope, term) : product(term, slope);
   }
-  if (!job.adjoint.wish.weights) return;
+  if (!pass.adjoint.wish.weights) return;
   const bool spectra = sky.n_weight_channel > 1;
   auto* weight = reinterpret_cast<Complex<double>*>(&out.weights[source * sky.n_weight_channel * 8]);
   if (spectra) weight += 4 * channel;
@@ -213,74 +213,76 @@ HWY_INLINE void pull_side(const VaryingJob& job, const JonesSide& side, std::siz
 }
 
 /// All sides of a group.
-inline void pull_sides(const VaryingJob& job, const RowGroup& group, const Block<double>& block, const Span& span,
+inline void pull_sides(const VaryingPass& pass, const RowGroup& group, const Block<double>& block, const Span& span,
                        SourceAdjoints& out) {
   const AdjointTag d;
   const std::size_t lanes = hn::Lanes(d), n_channel = windows_of(span.count) * kWindowChannels;
-  const bool terms = job.rows.jones.targets.any();
+  const bool terms = pass.rows.jones.targets.any();
   for (std::size_t i = 0; i < group.sides.size(); ++i) {
     const JonesSide& side = group.sides[i];
-    if (!terms && (side.is_q || !job.adjoint.wish.weights)) continue;
+    if (!terms && (side.is_q || !pass.adjoint.wish.weights)) continue;
     for (std::size_t s = 0; s < block.count; ++s)
       for (std::size_t k = 0; k < span.count; k += lanes) {
-        const double* from = job.side_slopes + kJonesSources<double> * 8 * (i * n_channel + k) + s * 8 * lanes;
+        const double* from = pass.side_slopes + kJonesSources<double> * 8 * (i * n_channel + k) + s * 8 * lanes;
         AdjointMatrix slope;
         for (std::size_t e = 0; e < 4; ++e)
           slope.re[e] = hn::Load(d, from + 2 * e * lanes), slope.im[e] = hn::Load(d, from + (2 * e + 1) * lanes);
-        pull_side(job, side, block.begin + s, span.first + k, span.first + span.count, slope, out);
+        pull_side(pass, side, block.begin + s, span.first + k, span.first + span.count, slope, out);
       }
   }
 }
 
-/// All sources of the part on one span.
-inline void pull_span(const VaryingJob& job, const RowGroup& group, const Span& span, double* sums,
+/// All sources of the portion on one span.
+inline void pull_span(const VaryingPass& pass, const RowGroup& group, const Span& span, double* sums,
                       SourceAdjoints& out) {
   const std::size_t lanes = hn::Lanes(AdjointTag()), n_channel = windows_of(span.count) * kWindowChannels;
-  const Sky<double>& sky = job.rows.sky;
-  load_span(job, group, span);
-  for (std::size_t number = job.part.block_begin; number < job.part.block_end; ++number) {
+  const Sky<double>& sky = pass.rows.sky;
+  load_span(pass, group, span);
+  for (std::size_t number = pass.portion.block_begin; number < pass.portion.block_end; ++number) {
     const SourceBlock& sources = sky.blocks[number];
     for (std::size_t s = sources.begin; s < sources.end; s += kJonesSources<double>) {
       const Block<double> block{&sky, s, std::min(kJonesSources<double>, sources.end - s), sources.profile};
-      fill_sides(job.rows, group, block, span, true);
-      std::fill_n(job.side_slopes, group.sides.size() * kJonesSources<double> * 8 * n_channel, 0.0);
-      const auto pull = job.rows.jones.targets.any()
-                            ? (job.places ? pull_vector<true, true> : pull_vector<true, false>)
-                            : (job.places ? pull_vector<false, true> : pull_vector<false, false>);
+      fill_sides(pass.rows, group, block, span, true);
+      std::fill_n(pass.side_slopes, group.sides.size() * kJonesSources<double> * 8 * n_channel, 0.0);
+      const auto pull = pass.rows.jones.targets.any()
+                            ? (pass.places ? pull_vector<true, true> : pull_vector<true, false>)
+                            : (pass.places ? pull_vector<false, true> : pull_vector<false, false>);
       for (std::size_t i = 0; i < group.n_vector; ++i)
-        pull(job, group, block, sources.extent, span, group.first + group.order[i] * lanes, sums);
-      pull_sides(job, group, block, span, out);
+        pull(pass, group, block, sources.extent, span, group.first + group.order[i] * lanes, sums);
+      pull_sides(pass, group, block, span, out);
       sums += block.count * kSourceSums * lanes;
     }
   }
 }
 
-/// All of a part. `own.sums` takes what places are.
-inline void pull_varying(const AdjointJob& adjoint, const RowsJob<double>& rows, const AdjointPart& part,
+/// All of a portion. `own.sums` takes what positions and shapes gain.
+inline void pull_varying(const ReverseSum& adjoint, const HostSum<double>& rows, const AdjointPortion& portion,
                          AdjointScratch& own, SourceAdjoints& out) {
   const std::size_t lanes = own.lanes;
   const Scratch<double>& to = rows.scratch;
   std::fill_n(to.turned, kMaxLanes * kJonesSources<double> * 2 * kWindowChannels, 0.0);
   std::size_t longest = 1;
-  for (const RunLevel& level : rows.channels.level)
-    for (const Run& run : level.runs) longest = std::max(longest, run.count);
-  const std::size_t n_side = std::min(kJonesSides, 2 * (part.row_end - part.row_begin + lanes));
-  const auto slopes =
-      hwy::AllocateAligned<double>(n_side * windows_of(longest) * kWindowChannels * kJonesSources<double> * 8);
-  if (!slopes) throw std::bad_alloc();
-  const VaryingJob job{adjoint,      rows,
-                       part,         {part.moving_jones, out.steady_jones.data(), rows.jones.targets.n_moving, 0},
-                       slopes.get(), adjoint.wish.positions || adjoint.wish.shapes};
+  for (const ChannelCut& cut : rows.channels.cut)
+    for (const Run& run : cut.runs) longest = std::max(longest, run.count);
+  const std::size_t n_side = std::min(kJonesSides, 2 * (portion.row_end - portion.row_begin + lanes));
+  ScratchMemory memory;
+  double* slopes = nullptr;
+  memory.allocate([&](ScratchMemory& cut) {
+    cut(slopes, n_side * windows_of(longest) * kWindowChannels * kJonesSources<double> * 8);
+  });
+  const VaryingPass pass{adjoint, rows,
+                         portion, {portion.moving_jones, out.steady_jones.data(), rows.jones.targets.n_moving, 0},
+                         slopes,  adjoint.wish.positions || adjoint.wish.shapes};
   RowGroup group;
-  for (std::size_t first = part.row_begin; first < part.row_end; first = group.last) {
-    collect_group(rows, first, part.row_end, group);
+  for (std::size_t first = portion.row_begin; first < portion.row_end; first = group.last) {
+    collect_group(rows, first, portion.row_end, group);
     group.set_order(lanes);
-    for_each_span(*group.level, [&](const Span& span) { pull_span(job, group, span, own.sums.get(), out); });
+    for_each_span(*group.cut, [&](const Span& span) { pull_span(pass, group, span, own.sums, out); });
   }
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_ADJOINT_VARYING_INL_H_

@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <map>
-#include <new>
 
 #include "runtime/math/conventions.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 namespace {
 
 // What series and rules may take of the tolerance; their errors fall quickly with one more term. The kernel, whose
@@ -107,58 +104,59 @@ DoubleDouble<double> times(DoubleDouble<double> a, double b) {
 }
 
 /// The largest D at which these delays (turns per channel) can be interpolated.
-int level_of(double turns, std::size_t n_channel) {
-  int level = 0;
+int sampling_of(double turns, std::size_t n_channel) {
+  int sampling = 0;
   for (std::size_t step = 2; step <= kLargestStep && 8 * step <= n_channel && turns * double(step) <= kLargestKappa;
        step *= 2)
-    ++level;
-  return level;
+    ++sampling;
+  return sampling;
 }
 
-DelayLevel outline(std::size_t step, std::size_t n_channel, int width) {
-  DelayLevel level;
-  level.step = step;
-  level.block = step == 1 ? 1 : std::max<std::size_t>(step, 16);
-  level.middle = n_channel / 2 / level.block * level.block;
-  const std::size_t n_block = (n_channel + level.block - 1) / level.block;
-  level.n_window = step == 1 ? 1 : static_cast<std::size_t>(width) + level.block / step - 1;
-  level.first_mode = -static_cast<std::ptrdiff_t>(level.middle / step) - (step == 1 ? 0 : width / 2 - 1);
-  level.n_sample = (n_block - 1) * (level.block / step) + level.n_window;
-  return level;
+Sampling outline(std::size_t step, std::size_t n_channel, int width) {
+  Sampling sampling;
+  sampling.step = step;
+  sampling.block = step == 1 ? 1 : std::max<std::size_t>(step, 16);
+  sampling.middle = n_channel / 2 / sampling.block * sampling.block;
+  const std::size_t n_block = (n_channel + sampling.block - 1) / sampling.block;
+  sampling.n_window = step == 1 ? 1 : static_cast<std::size_t>(width) + sampling.block / step - 1;
+  sampling.first_mode = -static_cast<std::ptrdiff_t>(sampling.middle / step) - (step == 1 ? 0 : width / 2 - 1);
+  sampling.n_sample = (n_block - 1) * (sampling.block / step) + sampling.n_window;
+  return sampling;
 }
 
 /// Cells of the transform: enough for the kernel to serve all modes.
-std::size_t transform_length(const DelayLevel& level) {
-  const std::ptrdiff_t last = level.first_mode + static_cast<std::ptrdiff_t>(level.n_sample) - 1;
-  const auto largest = static_cast<std::size_t>(std::max(std::abs(level.first_mode), std::abs(last)));
+std::size_t transform_length(const Sampling& sampling) {
+  const std::ptrdiff_t last = sampling.first_mode + static_cast<std::ptrdiff_t>(sampling.n_sample) - 1;
+  const auto largest = static_cast<std::size_t>(std::max(std::abs(sampling.first_mode), std::abs(last)));
   return good_transform_length(
       std::max<std::size_t>(64, static_cast<std::size_t>(std::ceil(double(largest) / kLargestKappa))));
 }
 
-void finish_level(DelayLevel& level, const Band& band, const GriddingKernel& kernel) {
-  const std::size_t n_cell = transform_length(level);
-  level.transform = FourierTransform::of_length(n_cell);
+void finish_sampling(Sampling& sampling, const Band& band, const GriddingKernel& kernel) {
+  const std::size_t n_cell = transform_length(sampling);
+  sampling.transform = FourierTransform::of_length(n_cell);
   const DoubleDouble<double> light{kSpeedOfLight_m_s, 0.0};
-  const DoubleDouble<double> gone = times(band.spacing_hz, double(level.middle));
+  const DoubleDouble<double> gone = times(band.spacing_hz, double(sampling.middle));
   DoubleDouble<double> k0_hz = exact::sum(band.first_hz, gone.hi);
   k0_hz.lo += gone.lo;
-  level.k0 = exact::quotient(k0_hz, light);
+  sampling.k0 = exact::quotient(k0_hz, light);
   // A path of p metres is p spacing/c turns per channel; with M cells for one turn per D channels, M D times as many.
-  level.cells_per_metre = times(exact::quotient(band.spacing_hz, light), double(n_cell * level.step));
+  sampling.cells_per_metre = times(exact::quotient(band.spacing_hz, light), double(n_cell * sampling.step));
 
-  level.correction.resize(level.n_sample);
-  for (std::size_t i = 0; i < level.n_sample; ++i) {
+  sampling.correction.resize(sampling.n_sample);
+  for (std::size_t i = 0; i < sampling.n_sample; ++i) {
     // The grid is stored with delay zero in its middle: half a turn per mode.
-    const std::ptrdiff_t mode = level.first_mode + static_cast<std::ptrdiff_t>(i);
+    const std::ptrdiff_t mode = sampling.first_mode + static_cast<std::ptrdiff_t>(i);
     const long double kappa = static_cast<long double>(mode) / static_cast<long double>(n_cell);
-    level.correction[i] = static_cast<double>((mode % 2 == 0 ? 1 : -1) / kernel.transform(kappa));
+    sampling.correction[i] = static_cast<double>((mode % 2 == 0 ? 1 : -1) / kernel.transform(kappa));
   }
-  if (level.step == 1) return;
-  level.window.assign(level.n_window * level.block, 0.0);
-  for (std::size_t channel = 0; channel < level.block; ++channel)
+  if (sampling.step == 1) return;
+  sampling.window.assign(sampling.n_window * sampling.block, 0.0);
+  for (std::size_t channel = 0; channel < sampling.block; ++channel)
     for (int j = 0; j < kernel.width; ++j) {
-      const long double x = static_cast<long double>(channel % level.step) / level.step - (j - kernel.width / 2 + 1);
-      level.window[(channel / level.step + j) * level.block + channel] = static_cast<double>(kernel.value(x));
+      const long double x =
+          static_cast<long double>(channel % sampling.step) / sampling.step - (j - kernel.width / 2 + 1);
+      sampling.window[(channel / sampling.step + j) * sampling.block + channel] = static_cast<double>(kernel.value(x));
     }
 }
 
@@ -179,8 +177,8 @@ bool plan_rows(DelayPlan& plan, const Extent& extent, const Rows& rows, double t
       return false;
     }
     irregular = std::max(irregular, 2 * kPi * reach.path * band.largest_residual);
-    row.level = static_cast<std::uint8_t>(
-        level_of(reach.path * std::abs(band.spacing_hz.hi) / kSpeedOfLight_m_s, band.n_channel));
+    row.sampling = static_cast<std::uint8_t>(
+        sampling_of(reach.path * std::abs(band.spacing_hz.hi) / kSpeedOfLight_m_s, band.n_channel));
     row.n_node = static_cast<std::uint8_t>(exposure_nodes.of(kPi * reach.change * band.high_hz / kSpeedOfLight_m_s));
     if (plan.sky.n_point < plan.sky.n_source) {
       const int terms = most_terms(tapers, rows.u[i], rows.v[i]);
@@ -249,59 +247,40 @@ DelayPlan plan_delay(const Summed& of, double tolerance) {
   plan.kernel = &gridding_kernel(width);
   plan.bound += two_step_bound(*plan.kernel);
   int highest = 0;
-  for (const DelayRow& row : plan.rows) highest = std::max<int>(highest, row.level);
+  for (const DelayRow& row : plan.rows) highest = std::max<int>(highest, row.sampling);
   for (int i = 0; i <= highest; ++i)
-    plan.levels.push_back(outline(std::size_t{1} << i, plan.band.n_channel, plan.kernel->width));
+    plan.samplings.push_back(outline(std::size_t{1} << i, plan.band.n_channel, plan.kernel->width));
   return plan;
 }
 
 void finish_delay_plan(DelayPlan& plan) {
-  for (std::size_t i = 0; i < plan.levels.size(); ++i) {
+  for (std::size_t i = 0; i < plan.samplings.size(); ++i) {
     const bool used =
-        std::any_of(plan.rows.begin(), plan.rows.end(), [i](const DelayRow& row) { return row.level == i; });
-    if (used) finish_level(plan.levels[i], plan.band, *plan.kernel);
+        std::any_of(plan.rows.begin(), plan.rows.end(), [i](const DelayRow& row) { return row.sampling == i; });
+    if (used) finish_sampling(plan.samplings[i], plan.band, *plan.kernel);
   }
 }
 
-void DelayWorkspace::Free::operator()(unsigned char* p) const { std::free(p); }
-
 DelayWorkspace::DelayWorkspace(const DelayPlan& plan) {
   std::size_t n_cell = 0, n_sample = 0;
-  for (const DelayLevel& level : plan.levels) {
-    if (!level.transform) continue;
-    n_cell = std::max(n_cell, level.transform->length());
-    n_sample = std::max(n_sample, level.n_sample);
+  for (const Sampling& sampling : plan.samplings) {
+    if (!sampling.transform) continue;
+    n_cell = std::max(n_cell, sampling.transform->length());
+    n_sample = std::max(n_sample, sampling.n_sample);
   }
   const std::size_t n_grid = plan.sky.planes.size() * plan.n_term;
   arrays_.grid_stride = n_cell + 2 * kGridPad;
   // Whole vectors are read at the end of the samples.
   arrays_.sample_stride = (n_sample + 16 + 15) / 16 * 16;
-  std::size_t bytes = 0;
-  const auto place = [&bytes](std::size_t size) {
-    const std::size_t at = bytes;
-    bytes += (size + 127) / 128 * 128;
-    return at;
-  };
-  const std::size_t block = place(4 * kDelayBlock * sizeof(double)),
-                    weight = place(kDelayBlock * n_grid * sizeof(Complex<double>));
-  const std::size_t grid = place(n_grid * arrays_.grid_stride * sizeof(Complex<double>));
-  const std::size_t spectrum = place(n_cell * sizeof(Complex<double>));
-  const std::size_t sample = place(2 * n_grid * arrays_.sample_stride * sizeof(double));
-  const std::size_t tile = place(22 * kDelayTile * sizeof(double));
-  storage_.reset(static_cast<unsigned char*>(std::aligned_alloc(128, bytes)));
-  if (!storage_) throw std::bad_alloc();
-  std::memset(storage_.get(), 0, bytes);
-  const auto doubles = [&](std::size_t at) { return reinterpret_cast<double*>(storage_.get() + at); };
-  const auto complexes = [&](std::size_t at) { return reinterpret_cast<Complex<double>*>(storage_.get() + at); };
-  arrays_.cell = doubles(block);
-  arrays_.place = arrays_.cell + kDelayBlock;
-  arrays_.re = arrays_.place + kDelayBlock;
-  arrays_.im = arrays_.re + kDelayBlock;
-  arrays_.weight = complexes(weight);
-  arrays_.grid = complexes(grid);
-  arrays_.spectrum = complexes(spectrum);
-  arrays_.sample = doubles(sample);
-  arrays_.tile = doubles(tile);
+  memory_.allocate([&](ScratchMemory& cut) {
+    for (double** of_source : {&arrays_.cell, &arrays_.place, &arrays_.re, &arrays_.im}) cut(*of_source, kDelayBlock);
+    cut(arrays_.weight, kDelayBlock * n_grid);
+    cut(arrays_.grid, n_grid * arrays_.grid_stride);
+    cut(arrays_.spectrum, n_cell);
+    cut(arrays_.sample, 2 * n_grid * arrays_.sample_stride);
+    cut(arrays_.tile, 22 * kDelayTile);
+  });
+  std::fill_n(arrays_.sample, 2 * n_grid * arrays_.sample_stride, 0.0);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay

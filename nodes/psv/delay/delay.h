@@ -23,7 +23,7 @@
 #include "nodes/psv/summed.h"
 #include "runtime/math/double_double.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 
 inline constexpr int kMaxTerms = 40;              ///< of the series in frequency, spectra and tapers together
 inline constexpr std::size_t kDelayBlock = 64;    ///< sources prepared at a time
@@ -44,7 +44,7 @@ struct Band {
 Band analyse_band(const Channels& channels);
 
 /// Transforms and tables for one D.
-struct DelayLevel {
+struct Sampling {
   std::size_t step = 1;           ///< D, channels
   std::size_t block = 16;         ///< channels that one window of samples covers: max(D, 16); 1 with D = 1
   std::size_t n_window = 0;       ///< samples per block
@@ -77,7 +77,7 @@ DelaySky expand_sky(const Sky<double>& sky, double error);
 
 /// How each row is evaluated.
 struct DelayRow {
-  std::uint8_t level = 0;         ///< index into DelayPlan::levels
+  std::uint8_t sampling = 0;      ///< index into DelayPlan::samplings
   std::uint8_t n_node = 1;        ///< nodes of time smearing
   std::uint8_t n_taper_term = 1;  ///< Chebyshev terms of the tapers
 };
@@ -87,7 +87,7 @@ struct DelayPlan {
   Band band;
   DelaySky sky;
   const GriddingKernel* kernel = nullptr;
-  std::vector<DelayLevel> levels;
+  std::vector<Sampling> samplings;
   std::vector<DelayRow> rows;  ///< [row]
   std::size_t n_term = 1;      ///< most terms of any row
   double bound = 0;            ///< of the error, as a fraction of the total flux
@@ -114,11 +114,23 @@ class DelayWorkspace {
   const Arrays& arrays() const { return arrays_; }
 
  private:
-  struct Free {
-    void operator()(unsigned char* p) const;
-  };
-  std::unique_ptr<unsigned char, Free> storage_;
+  ScratchMemory memory_;
   Arrays arrays_{};
+};
+
+/// One row, as the halves of its evaluation share it.
+struct GriddedRow {
+  const DelayPlan& plan;
+  const Sampling& sampling;
+  const DelayRow& how;
+  const DelayWorkspace::Arrays& arrays;
+  bool past_caches = false;       ///< results are too many for caches
+  std::size_t n_term = 1;         ///< of this row: spectra times tapers
+  double u = 0, v = 0, w = 0;     ///< metres
+  double du = 0, dv = 0, dw = 0;  ///< change over the exposure, metres
+  double width_per_metre = 0;     ///< turns across a channel per metre of path; 0: no bandwidth smearing
+  bool small_width = false;       ///< no source's phase changes by more than 2 radians across a channel
+  alignas(64) double square_hz[kMaxTerms + 8] = {};  ///< nu^2 at the Chebyshev points of the tapers
 };
 
 /// Visibilities of rows [row_begin, row_end). Allocates nothing; a row's bits do not depend on the range.
@@ -135,4 +147,4 @@ double chebyshev_point(int i, int n_term);
 /// everywhere; 0 if more than kMaxTerms.
 int taper_terms(Profile profile, double x_max, double low_hz, double high_hz, double error);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay

@@ -4,7 +4,7 @@
 
 #include "nodes/psv/delay/delay.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 namespace {
 
 /// Where a plane of the kernel's sky goes: which grid's plane, and whether as its real or its imaginary part.
@@ -197,4 +197,4 @@ DelaySky expand_sky(const Sky<double>& sky, double error) {
   return to;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay

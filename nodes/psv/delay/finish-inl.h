@@ -11,19 +11,19 @@
 #include "nodes/psv/delay/spread-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Transforms grid g and keeps the modes that the channels need, with the kernel's transform divided out.
-inline void sample_grid(const DelayJob& job, std::size_t g) {
-  const DelayLevel& level = job.level;
-  const auto n_cell = static_cast<std::ptrdiff_t>(level.transform->length());
+inline void sample_grid(const GriddedRow& job, std::size_t g) {
+  const Sampling& sampling = job.sampling;
+  const auto n_cell = static_cast<std::ptrdiff_t>(sampling.transform->length());
   constexpr auto kPad = static_cast<std::ptrdiff_t>(kGridPad);
   Complex<double>* cells = job.arrays.grid + g * job.arrays.grid_stride + kGridPad;
   for (std::ptrdiff_t i = -kPad; i < 0; ++i) cells[i + n_cell] = cells[i + n_cell] + cells[i];
   for (std::ptrdiff_t i = 0; i < kPad; ++i) cells[i] = cells[i] + cells[i + n_cell];
-  level.transform->run(cells, job.arrays.spectrum);
+  sampling.transform->run(cells, job.arrays.spectrum);
 
   const DelayTag d;
   double* re = job.arrays.sample + 2 * g * job.arrays.sample_stride;
@@ -31,43 +31,44 @@ inline void sample_grid(const DelayJob& job, std::size_t g) {
   const auto take = [&](std::ptrdiff_t begin, std::ptrdiff_t end, const Complex<double>* from) HWY_ATTR {
     std::ptrdiff_t i = begin;
     for (const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d)); i + lanes <= end; i += lanes) {
-      const DelayVec scale = hn::LoadU(d, level.correction.data() + i);
+      const DelayVec scale = hn::LoadU(d, sampling.correction.data() + i);
       DelayVec x, y;
       hn::LoadInterleaved2(d, reinterpret_cast<const double*>(from + (i - begin)), x, y);
       hn::StoreU(hn::Mul(x, scale), d, re + i);
       hn::StoreU(hn::Mul(y, scale), d, im + i);
     }
     for (; i < end; ++i) {
-      re[i] = from[i - begin].re * level.correction[static_cast<std::size_t>(i)];
-      im[i] = from[i - begin].im * level.correction[static_cast<std::size_t>(i)];
+      re[i] = from[i - begin].re * sampling.correction[static_cast<std::size_t>(i)];
+      im[i] = from[i - begin].im * sampling.correction[static_cast<std::size_t>(i)];
     }
   };
-  const auto n_sample = static_cast<std::ptrdiff_t>(level.n_sample), zero = -level.first_mode;  // sample of mode 0
+  const auto n_sample = static_cast<std::ptrdiff_t>(sampling.n_sample),
+             zero = -sampling.first_mode;  // sample of mode 0
   take(0, zero, job.arrays.spectrum + n_cell - zero);
   take(zero, n_sample, job.arrays.spectrum);
 }
 
 /// Values of grid g at channels [first, first + count) of a tile; whole vectors are written.
-HWY_INLINE void interpolate(const DelayJob& job, std::size_t g, std::size_t first, std::size_t count,
+HWY_INLINE void interpolate(const GriddedRow& job, std::size_t g, std::size_t first, std::size_t count,
                             double* HWY_RESTRICT re, double* HWY_RESTRICT im) {
   const DelayTag d;
-  const DelayLevel& level = job.level;
-  const double* from_re = job.arrays.sample + 2 * g * job.arrays.sample_stride + first / level.step;
+  const Sampling& sampling = job.sampling;
+  const double* from_re = job.arrays.sample + 2 * g * job.arrays.sample_stride + first / sampling.step;
   const double* from_im = from_re + job.arrays.sample_stride;
   const std::size_t lanes = hn::Lanes(d);
-  if (level.step == 1) {
+  if (sampling.step == 1) {
     for (std::size_t i = 0; i < count; i += lanes) {
       hn::Store(hn::LoadU(d, from_re + i), d, re + i);
       hn::Store(hn::LoadU(d, from_im + i), d, im + i);
     }
     return;
   }
-  const std::size_t samples = level.block / level.step;
-  for (std::size_t block = 0; block < count; block += level.block, from_re += samples, from_im += samples)
-    for (std::size_t i = 0; i < level.block; i += 2 * lanes) {
+  const std::size_t samples = sampling.block / sampling.step;
+  for (std::size_t block = 0; block < count; block += sampling.block, from_re += samples, from_im += samples)
+    for (std::size_t i = 0; i < sampling.block; i += 2 * lanes) {
       DelayVec a_re = hn::Zero(d), a_im = a_re, b_re = a_re, b_im = a_re;
-      const double* window = level.window.data() + i;
-      for (std::size_t j = 0; j < level.n_window; ++j, window += level.block) {
+      const double* window = sampling.window.data() + i;
+      for (std::size_t j = 0; j < sampling.n_window; ++j, window += sampling.block) {
         const DelayVec a = hn::LoadU(d, window), b = hn::LoadU(d, window + lanes);
         const DelayVec x = hn::Set(d, from_re[j]), y = hn::Set(d, from_im[j]);
         a_re = hn::MulAdd(a, x, a_re);
@@ -83,7 +84,7 @@ HWY_INLINE void interpolate(const DelayJob& job, std::size_t g, std::size_t firs
 }
 
 /// One plane at the channels of a tile: its terms summed by Clenshaw's recurrence. `work`: [6][channel].
-inline HWY_NOINLINE void sum_terms(const DelayJob& job, std::size_t plane, std::size_t first, std::size_t count,
+inline HWY_NOINLINE void sum_terms(const GriddedRow& job, std::size_t plane, std::size_t first, std::size_t count,
                                    double* HWY_RESTRICT re, double* HWY_RESTRICT im, double* HWY_RESTRICT work) {
   const DelayTag d;
   const std::size_t g = plane * job.n_term;
@@ -149,7 +150,7 @@ HWY_INLINE void stokes_to_correlations(const double* HWY_RESTRICT planes, std::s
 }
 
 /// The visibilities of a row whose sources are on the grids.
-inline void finish_row(const DelayJob& job, Complex<double>* to, std::ptrdiff_t plane_stride) {
+inline void finish_row(const GriddedRow& job, Complex<double>* to, std::ptrdiff_t plane_stride) {
   const DelaySky& sky = job.plan.sky;
   const std::size_t n_plane = sky.planes.size(), n_channel = job.plan.band.n_channel;
   for (std::size_t g = 0; g < n_plane * job.n_term; ++g) sample_grid(job, g);
@@ -175,7 +176,7 @@ inline void finish_row(const DelayJob& job, Complex<double>* to, std::ptrdiff_t 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DELAY_FINISH_INL_H_

@@ -4,11 +4,11 @@
 #include <array>
 #include <cmath>
 #include <mutex>
+#include <numbers>
 
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 namespace {
 
-constexpr long double kPiLong = 3.14159265358979323846264338327950288L;
 // Largest error over one cell and |kappa| <= kLargestKappa of the kernels as built here, rounded up; tests/nodes/psv/
 // gridding_test.cc finds them again. Widths 4, 6 .. 16.
 constexpr double kBounds[7] = {9.5e-4, 8.6e-6, 1.2e-7, 1.5e-9, 1.25e-11, 1.35e-13, 2.0e-15};
@@ -29,11 +29,11 @@ template <class F>
 std::vector<long double> interpolating_polynomial(int d, F&& f) {
   const int n = d + 1;
   std::vector<long double> value(n), sum(n, 0.0L), before(n, 0.0L), now(n, 0.0L), next(n);
-  for (int i = 0; i < n; ++i) value[i] = f(std::cos(kPiLong * (i + 0.5L) / n));
+  for (int i = 0; i < n; ++i) value[i] = f(std::cos(std::numbers::pi_v<long double> * (i + 0.5L) / n));
   now[0] = 1;
   for (int j = 0; j < n; ++j) {
     long double c = 0;
-    for (int i = 0; i < n; ++i) c += value[i] * std::cos(kPiLong * j * (i + 0.5L) / n);
+    for (int i = 0; i < n; ++i) c += value[i] * std::cos(std::numbers::pi_v<long double> * j * (i + 0.5L) / n);
     c *= (j == 0 ? 1.0L : 2.0L) / n;
     for (int p = 0; p < n; ++p) sum[p] += c * now[p];
     // T_(j+1) = 2 t T_j - T_(j-1), but for T_1 = t.
@@ -97,7 +97,7 @@ GriddingKernel make_kernel(int width) {
   kernel.width = width;
   kernel.stride = 2 * ((width + 3) / 4 * 4);
   const double ratio = width * (1 - kLargestKappa);  // w/s (s - 1/2) with s = 1/(2 kLargestKappa)
-  kernel.beta = static_cast<double>(kPiLong) * std::sqrt(ratio * ratio - 0.8);
+  kernel.beta = static_cast<double>(std::numbers::pi_v<long double>) * std::sqrt(ratio * ratio - 0.8);
   kernel.peak = bessel_i0(kernel.beta);
   kernel.bound = kBounds[width / 2 - 2];
   kernel.growth = static_cast<double>(kernel.transform(0) / kernel.transform(kLargestKappa));
@@ -115,7 +115,7 @@ long double GriddingKernel::value(long double x) const {
 }
 
 long double GriddingKernel::transform(long double kappa) const {
-  const long double xi = kPiLong * width * kappa, s = std::sqrt((beta - xi) * (beta + xi));
+  const long double xi = std::numbers::pi_v<long double> * width * kappa, s = std::sqrt((beta - xi) * (beta + xi));
   return width * std::sinh(s) / (s * peak);
 }
 
@@ -135,4 +135,4 @@ int kernel_width_for(double error) {
   return 0;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 
 inline constexpr int kMaxKernelWidth = 16;
 /// Largest frequency that the kernel serves, cycles per cell. A little less than the 1/4 of twofold oversampling makes
@@ -51,4 +51,4 @@ int kernel_width_for(double error);
 /// That bound: the second interpolation's error, and the first's, which the second lets grow.
 double two_step_bound(const GriddingKernel& kernel);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay

@@ -8,29 +8,29 @@
 #include "nodes/psv/delay/finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 namespace HWY_NAMESPACE {
 
-void evaluate_delay_row(const DelayJob& job, Complex<double>* to, std::ptrdiff_t plane_stride) {
+void evaluate_delay_row(const GriddedRow& job, Complex<double>* to, std::ptrdiff_t plane_stride) {
   spread_row(job);
   finish_row(job, to, plane_stride);
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 
 HWY_EXPORT(evaluate_delay_row);
 
 /// Results of a batch that are fewer are likely to be read from a cache by the node above.
 constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
 
-DelayJob delay_job(const DelayPlan& plan, const Rows& rows, std::size_t row, const DelayWorkspace::Arrays& arrays) {
+GriddedRow gridded_row(const DelayPlan& plan, const Rows& rows, std::size_t row, const DelayWorkspace::Arrays& arrays) {
   const DelayRow& how = plan.rows[row];
-  DelayJob job{.plan = plan, .level = plan.levels[how.level], .how = how, .arrays = arrays};
+  GriddedRow job{.plan = plan, .sampling = plan.samplings[how.sampling], .how = how, .arrays = arrays};
   job.past_caches = plan.rows.size() * plan.band.n_channel * 4 * sizeof(Complex<double>) > kCachedBytes;
   job.n_term = plan.sky.n_term;
   job.u = rows.u[row], job.v = rows.v[row], job.w = rows.w[row];
@@ -40,8 +40,9 @@ DelayJob delay_job(const DelayPlan& plan, const Rows& rows, std::size_t row, con
   }
   if (rows.is_smeared_in_frequency()) {
     job.width_per_metre = plan.band.width_hz / kSpeedOfLight_m_s;
-    // A level's delays are known, in turns per channel spacing.
-    const double turns = plan.levels[how.level].step == 1 ? 1e300 : kLargestKappa / double(plan.levels[how.level].step);
+    // A sampling's delays are known, in turns per channel spacing.
+    const double turns =
+        plan.samplings[how.sampling].step == 1 ? 1e300 : kLargestKappa / double(plan.samplings[how.sampling].step);
     job.small_width = kPi * turns * plan.band.width_hz / std::abs(plan.band.spacing_hz.hi) <= 1;
   }
   if (plan.sky.n_point < plan.sky.n_source) {
@@ -58,10 +59,10 @@ DelayJob delay_job(const DelayPlan& plan, const Rows& rows, std::size_t row, con
 void evaluate_delay_rows(const DelayPlan& plan, const Rows& rows, std::size_t row_begin, std::size_t row_end,
                          const DelayWorkspace& workspace, const Output& out) {
   for (std::size_t row = row_begin; row < row_end; ++row) {
-    const DelayJob job = delay_job(plan, rows, row, workspace.arrays());
+    const GriddedRow job = gridded_row(plan, rows, row, workspace.arrays());
     HWY_DYNAMIC_DISPATCH(evaluate_delay_row)(job, out.row[row], out.plane_stride);
   }
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay
 #endif  // HWY_ONCE

@@ -3,18 +3,14 @@
 #include <array>
 #include <cmath>
 #include <mutex>
+#include <numbers>
 
 #include "nodes/psv/delay/delay.h"
 
-namespace rimetree::psv {
-namespace {
-
-constexpr long double kPiLong = 3.14159265358979323846264338327950288L;
-
-}  // namespace
+namespace rimetree::psv::delay {
 
 double chebyshev_point(int i, int n_term) {
-  return static_cast<double>(std::cos(kPiLong * (i + 0.5L) / static_cast<long double>(n_term)));
+  return static_cast<double>(std::cos(std::numbers::pi_v<long double> * (i + 0.5L) / static_cast<long double>(n_term)));
 }
 
 const std::vector<double>& chebyshev_matrix(int n_term) {
@@ -24,7 +20,8 @@ const std::vector<double>& chebyshev_matrix(int n_term) {
     std::vector<double>& m = matrices[static_cast<std::size_t>(n_term)];
     for (int j = 0; j < n_term; ++j)
       for (int i = 0; i < n_term; ++i)
-        m.push_back(static_cast<double>((j == 0 ? 1.0L : 2.0L) / n_term * std::cos(kPiLong * j * (i + 0.5L) / n_term)));
+        m.push_back(static_cast<double>((j == 0 ? 1.0L : 2.0L) / n_term *
+                                        std::cos(std::numbers::pi_v<long double> * j * (i + 0.5L) / n_term)));
   });
   return matrices[static_cast<std::size_t>(n_term)];
 }
@@ -52,4 +49,4 @@ int taper_terms(Profile profile, double x_max, double low_hz, double high_hz, do
   return best <= kMaxTerms ? best : 0;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay

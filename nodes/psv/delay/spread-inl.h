@@ -9,14 +9,15 @@
 
 #include <algorithm>
 
-#include "nodes/psv/delay/job.h"
+#include "nodes/psv/delay/delay.h"
 #include "nodes/psv/profiles-inl.h"
 #include "nodes/psv/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using namespace psv::HWY_NAMESPACE;
 
 using DelayTag = hn::CappedTag<double, 8>;
 using DelayVec = hn::Vec<DelayTag>;
@@ -35,34 +36,13 @@ HWY_INLINE Split split_product(const Pair<DelayVec>& path, const DoubleDouble<do
   return {whole, hn::Add(hn::Sub(t.high, whole), low)};
 }
 
-/// sin(pi h)/(pi h). The caller promises |pi h| <= 1 where `small`.
+/// sin(pi h)/(pi h). The caller promises |pi h| <= 1 where `small`: the first term left out, x^18/19!, is 1e-17.
 HWY_INLINE DelayVec sinc_of_half_turns(DelayVec h, bool small) {
-  const DelayTag d;
-  const DelayVec x = hn::Mul(h, hn::Set(d, kPi));
-  if (small) {
-    // The first term left out, x^18/19!, is 1e-17.
-    constexpr double kTaylor[9] = {1.0,
-                                   -1.0 / 6,
-                                   1.0 / 120,
-                                   -1.0 / 5040,
-                                   1.0 / 362880,
-                                   -1.0 / 39916800,
-                                   1.0 / 6227020800,
-                                   -1.0 / 1307674368000,
-                                   1.0 / 355687428096000};
-    const DelayVec x2 = hn::Mul(x, x);
-    DelayVec y = hn::Set(d, kTaylor[8]);
-    for (int i = 7; i >= 0; --i) y = hn::MulAdd(y, x2, hn::Set(d, kTaylor[i]));
-    return y;
-  }
-  const DelayVec half = hn::Mul(h, hn::Set(d, 0.5));
-  DelayVec c, s;
-  phasor_of_turns(hn::Sub(half, hn::Round(half)), c, s);
-  const auto zero = hn::Eq(x, hn::Zero(d));
-  return hn::IfThenElse(zero, hn::Set(d, 1.0), hn::Div(s, hn::IfThenElse(zero, hn::Set(d, 1.0), x)));
+  const DelayVec x = hn::Mul(h, hn::Set(DelayTag(), kPi));
+  return small ? series<9>(kSincTaylor, hn::Mul(x, x)) : sinc_of<0>(h, kPi);
 }
 
-/// 1 / transform of the kernel at the delay of a source, in turns per step of the level.
+/// 1 / transform of the kernel at the delay of a source, in turns per step of the sampling.
 HWY_INLINE DelayVec inverse_transform(const GriddingKernel& kernel, DelayVec kappa) {
   const DelayTag d;
   constexpr double kScale = 2 / (kLargestKappa * kLargestKappa);
@@ -73,13 +53,13 @@ HWY_INLINE DelayVec inverse_transform(const GriddingKernel& kernel, DelayVec kap
 }
 
 /// First cell, place in it and amplitude of the sources `first` .. of a block at one node of the exposure.
-inline HWY_NOINLINE void place_sources(const DelayJob& job, std::size_t first, std::size_t count, double node,
+inline HWY_NOINLINE void place_sources(const GriddedRow& job, std::size_t first, std::size_t count, double node,
                                        double rule_weight) {
   const DelayTag d;
   const DelaySky& sky = job.plan.sky;
   const GriddingKernel& kernel = *job.plan.kernel;
-  const DelayLevel& level = job.level;
-  const double n_cell = double(level.transform->length());
+  const Sampling& sampling = job.sampling;
+  const double n_cell = double(sampling.transform->length());
   const double highest = n_cell + 2 * double(kGridPad) - 0.5 * kernel.stride;
   const DelayVec to_first = hn::Set(d, 0.5 * n_cell + double(kGridPad) - 0.5 * kernel.width);
   for (std::size_t s = 0; s < count; s += hn::Lanes(d)) {
@@ -96,8 +76,8 @@ inline HWY_NOINLINE void place_sources(const DelayJob& job, std::size_t first, s
       const Pair<DelayVec> moved = exact_sum(path.high, hn::Mul(change, hn::Set(d, 0.5 * node)));
       path = {moved.high, hn::Add(moved.low, path.low)};
     }
-    Split at = split_product(path, level.cells_per_metre);
-    if (level.step == 1) {
+    Split at = split_product(path, sampling.cells_per_metre);
+    if (sampling.step == 1) {
       // Whole turns per channel make no difference.
       const DelayVec turns = hn::Round(hn::Mul(at.whole, hn::Set(d, 1 / n_cell)));
       at.whole = hn::NegMulAdd(turns, hn::Set(d, n_cell), at.whole);
@@ -112,7 +92,7 @@ inline HWY_NOINLINE void place_sources(const DelayJob& job, std::size_t first, s
     hn::Store(hn::IfThenElseZero(inside, cell), d, job.arrays.cell + s);
     hn::Store(hn::MulSub(hn::Sub(up, at.rest), hn::Set(d, 2.0), hn::Set(d, 1.0)), d, job.arrays.place + s);
     DelayVec re, im;
-    phasor_of_turns(split_product(path, level.k0).rest, re, im);
+    phasor_of_turns(split_product(path, sampling.k0).rest, re, im);
     hn::Store(hn::Mul(re, scale), d, job.arrays.re + s);
     hn::Store(hn::Mul(im, scale), d, job.arrays.im + s);
   }
@@ -132,7 +112,7 @@ HWY_INLINE void kernel_values(const GriddingKernel& kernel, double place, double
 }
 
 /// Adds one source to the grids [plane][term < n_term] among those of the row. Weights are [plane][term].
-HWY_INLINE void spread_source(const DelayJob& job, std::size_t s, const Complex<double>* weight, std::size_t n_term) {
+HWY_INLINE void spread_source(const GriddedRow& job, std::size_t s, const Complex<double>* weight, std::size_t n_term) {
   const DelayTag d;
   const GriddingKernel& kernel = *job.plan.kernel;
   alignas(64) double psi[2 * kMaxKernelWidth];
@@ -156,7 +136,7 @@ HWY_INLINE void spread_source(const DelayJob& job, std::size_t s, const Complex<
 }
 
 /// Weights of extended sources [first, first + count): their spectra times the series of their tapers on this row.
-inline HWY_NOINLINE void weigh_extended(const DelayJob& job, Profile profile, std::size_t first, std::size_t count) {
+inline HWY_NOINLINE void weigh_extended(const GriddedRow& job, Profile profile, std::size_t first, std::size_t count) {
   const DelayTag d;
   const DelaySky& sky = job.plan.sky;
   const auto n_taper = static_cast<std::size_t>(job.how.n_taper_term);
@@ -192,9 +172,9 @@ inline HWY_NOINLINE void weigh_extended(const DelayJob& job, Profile profile, st
 }
 
 /// All sources of a row onto its grids, which are cleared first.
-inline void spread_row(const DelayJob& job) {
+inline void spread_row(const GriddedRow& job) {
   const DelaySky& sky = job.plan.sky;
-  const std::size_t n_plane = sky.planes.size(), used = job.level.transform->length() + 2 * kGridPad;
+  const std::size_t n_plane = sky.planes.size(), used = job.sampling.transform->length() + 2 * kGridPad;
   for (std::size_t g = 0; g < n_plane * job.n_term; ++g)
     std::fill_n(job.arrays.grid + g * job.arrays.grid_stride, used, Complex<double>());
   const ExposureRule& rule = exposure_rule(job.how.n_node);
@@ -213,7 +193,7 @@ inline void spread_row(const DelayJob& job) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DELAY_SPREAD_INL_H_

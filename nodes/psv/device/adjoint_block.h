@@ -7,13 +7,13 @@
 
 #include "nodes/psv/device/adjoint_pull.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 /// Takes the staged rows: a thread those of its stripe.
 template <int kPlanes, bool kGeneral, bool kSpectra>
-RT_HD void pull_stage(const DeviceAdjointJob& job, const AdjointBlock& block, int thread, int stage_row,
+RT_HD void pull_stage(const AdjointJob& job, const AdjointBlock& block, int thread, int stage_row,
                       const StagedAdjoint<kGeneral>& from, SourceSums<kPlanes, kSpectra>& sums) {
-  const AdjointPlace place = place_of(job, thread);
+  const AdjointThread place = place_of(job, thread);
   const DeviceRun& run = job.sum.run[block.run];
   const int source = block.first_source + place.source;
   if (source >= job.sum.n_source || place.tile >= run.n_tile) return;
@@ -34,7 +34,7 @@ inline constexpr int kSourceSums = (kSpectra ? 0 : kPlanes) + 6;
 
 /// Where a block's sum of a source belongs; nowhere if it is not asked for.
 template <int kPlanes, bool kSpectra>
-RT_HD double* place_of_sum(const DeviceAdjointJob& job, const AdjointBlock& block, int source, int sum) {
+RT_HD double* place_of_sum(const AdjointJob& job, const AdjointBlock& block, int source, int sum) {
   constexpr int kWeights = kSpectra ? 0 : kPlanes;
   const std::int64_t at = (std::int64_t{block.portion} * job.sum.n_run + block.run) * job.sum.n_source + source;
   if (sum < kWeights) {
@@ -65,7 +65,7 @@ RT_HD void put_sum(int thread, int sum, const SourceSums<kPlanes, kSpectra>& sum
 }
 /// The threads of a source, in order.
 template <int kPlanes, bool kSpectra>
-RT_HD void take_sum(const DeviceAdjointJob& job, const AdjointBlock& block, int thread, int sum, const double* shared) {
+RT_HD void take_sum(const AdjointJob& job, const AdjointBlock& block, int thread, int sum, const double* shared) {
   const int source = block.first_source + thread;
   if (thread >= job.sources || source >= job.sum.n_source) return;
   double total = 0;
@@ -75,9 +75,9 @@ RT_HD void take_sum(const DeviceAdjointJob& job, const AdjointBlock& block, int 
 
 /// Sums for each channel: each thread has its own.
 template <int kPlanes>
-RT_HD void store_spectra(const DeviceAdjointJob& job, const AdjointBlock& block, int thread,
+RT_HD void store_spectra(const AdjointJob& job, const AdjointBlock& block, int thread,
                          const SourceSums<kPlanes, true>& sums) {
-  const AdjointPlace place = place_of(job, thread);
+  const AdjointThread place = place_of(job, thread);
   const DeviceRun& run = job.sum.run[block.run];
   const int source = block.first_source + place.source, first = place.tile * DeviceShape::kChannels;
   if (source >= job.sum.n_source || place.tile >= run.n_tile) return;
@@ -94,7 +94,7 @@ RT_HD void store_spectra(const DeviceAdjointJob& job, const AdjointBlock& block,
 /// A block has some sources, a run of channels and a portion of the rows.
 template <int kPlanes, bool kGeneral, bool kSpectra>
 struct AdjointKernel {
-  using Job = DeviceAdjointJob;
+  using Job = AdjointJob;
   struct Shared {
     StagedAdjoint<kGeneral> staged;
     double sum[DeviceShape::kThreads];
@@ -127,7 +127,7 @@ struct AdjointKernel {
 };
 
 template <class F>
-void with_kernel(const DeviceAdjointJob& job, F&& f) {
+void with_kernel(const AdjointJob& job, F&& f) {
   with_planes(job.sum.n_plane, [&]<int kPlanes>() {
     if (job.spectra())
       f.template operator()<AdjointKernel<kPlanes, true, true>>();
@@ -138,4 +138,4 @@ void with_kernel(const DeviceAdjointJob& job, F&& f) {
   });
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -5,7 +5,7 @@
 #include "nodes/psv/device/direct_job.h"
 #include "nodes/psv/plane_shares.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 /// Complex numbers that hold the conjugate adjoints of so many planes: one each, or those of the four correlations.
 RT_HD constexpr int adjoint_components(int n_plane) { return n_plane == 8 ? 4 : n_plane; }
@@ -18,9 +18,9 @@ struct SidePiece {
 
 /// From conjugate adjoints of planes to sums over rows and channels for each source. A block has several sources (side
 /// by side among its threads) and goes through the rows of a portion; what blocks have summed is added up afterwards.
-struct DeviceAdjointJob {
+struct AdjointJob {
   /// Sources, weights, rows, runs, channels and Jones terms of the sum whose adjoint this is, without `out`.
-  DeviceJob<double> sum;
+  DirectJob<double> sum;
   /// Conjugate adjoints, [row][component][channel of the launch]: of planes, or with eight planes of correlations.
   const Complex<double>* adjoint = nullptr;
   double* partial = nullptr;  ///< [portion][run][source][sum of a source]
@@ -49,8 +49,8 @@ struct DeviceAdjointJob {
   void count_sums() { n_sum = weight_sums() + (positions ? 3 : 0) + (shapes ? 3 : 0); }
   /// What `channel_partial` holds, so many groups of so many values.
   bool has_channel_partial() const { return weights && (spectra() || sides()); }
-  std::int32_t channel_groups() const { return n_portion * parts(); }
-  std::int32_t parts() const { return spectra() ? stripes() : sum.n_run; }  ///< groups of a portion
+  std::int32_t channel_groups() const { return n_portion * groups(); }
+  std::int32_t groups() const { return spectra() ? stripes() : sum.n_run; }  ///< groups of a portion
   RT_HD std::int64_t channel_values() const {
     return std::int64_t{sum.n_source} * (spectra() ? sum.n_out_channel : 1) * sum.n_plane;
   }
@@ -58,11 +58,11 @@ struct DeviceAdjointJob {
 
 /// Adds up what blocks have summed, in order: total[value] (+)= sum over groups. With pieces of sides groups are parts
 /// of these, and each side has a total of its own.
-struct DeviceAddJob {
-  const double* partial = nullptr;   ///< [group][value] or [piece][part][value]
+struct AddJob {
+  const double* partial = nullptr;   ///< [group][value] or [piece][group][value]
   const SidePiece* piece = nullptr;  ///< or none: one side, the groups of which are its pieces
   double* total = nullptr;           ///< [side][value]
-  std::int32_t n_piece = 0, n_part = 1, n_side = 1;
+  std::int32_t n_piece = 0, n_group = 1, n_side = 1;
   std::int64_t n_value = 0;
   bool accumulate = false;
 
@@ -76,13 +76,13 @@ struct DeviceAddJob {
     if (at > 0 && side_of(at - 1) == side) return;
     double sum = accumulate ? total[side * n_value + value] : 0;
     for (; at < n_piece && side_of(at) == side; ++at)
-      for (std::int64_t part = 0; part < n_part; ++part) sum += partial[(at * n_part + part) * n_value + value];
+      for (std::int64_t group = 0; group < n_group; ++group) sum += partial[(at * n_group + group) * n_value + value];
     total[side * n_value + value] = sum;
   }
 };
 
 /// Compares visibilities with data: chi-square, and in place of the visibilities their conjugate adjoints.
-struct DeviceCompareJob {
+struct CompareJob {
   const Complex<double>* data = nullptr;  ///< [row][XX XY YX YY][channel]
   const double* weight = nullptr;         ///< the same; 0 where a datum does not count
   Complex<double>* model = nullptr;       ///< the same
@@ -101,7 +101,7 @@ struct DeviceCompareJob {
 };
 
 /// Conjugate adjoints of planes from those of correlations.
-struct DevicePlanesJob {
+struct PlanesJob {
   const Complex<double>* correlations = nullptr;  ///< [row][XX XY YX YY][channel]
   Complex<double>* planes = nullptr;              ///< [row][plane][channel]
   std::int32_t n_row = 0, n_channel = 0, n_plane = 1;
@@ -118,8 +118,8 @@ struct DevicePlanesJob {
 
 /// Calls f(array, number of elements) for each array that is there.
 template <class F>
-void for_each_array(DeviceAdjointJob& job, F&& f) {
-  DeviceJob<double>& sum = job.sum;
+void for_each_array(AdjointJob& job, F&& f) {
+  DirectJob<double>& sum = job.sum;
   for_each_array(sum, f);
   f(job.adjoint, std::int64_t{sum.n_row} * job.row_stride);
   if (job.n_sum > 0) f(job.partial, job.partial_values());
@@ -127,13 +127,13 @@ void for_each_array(DeviceAdjointJob& job, F&& f) {
   if (job.sides()) f(job.order, sum.n_row), f(job.piece, job.n_portion);
 }
 template <class F>
-void for_each_array(DeviceAddJob& job, F&& f) {
-  f(job.partial, job.n_value * job.n_part * job.n_piece);
+void for_each_array(AddJob& job, F&& f) {
+  f(job.partial, job.n_value * job.n_group * job.n_piece);
   if (job.piece != nullptr) f(job.piece, job.n_piece);
   f(job.total, job.n_value * job.n_side);
 }
 template <class F>
-void for_each_array(DeviceCompareJob& job, F&& f) {
+void for_each_array(CompareJob& job, F&& f) {
   f(job.data, 4 * job.n_cell());
   f(job.weight, 4 * job.n_cell());
   f(job.model, 4 * job.n_cell());
@@ -141,9 +141,12 @@ void for_each_array(DeviceCompareJob& job, F&& f) {
   f(job.total, std::int64_t{2});
 }
 template <class F>
-void for_each_array(DevicePlanesJob& job, F&& f) {
+void for_each_array(PlanesJob& job, F&& f) {
   f(job.correlations, std::int64_t{4} * job.n_row * job.n_channel);
   f(job.planes, std::int64_t{job.n_row} * job.n_plane * job.n_channel);
 }
 
-}  // namespace rimetree::psv
+void launch(memory::Queue& queue, const AdjointJob& job);
+void launch(memory::Queue& queue, const CompareJob& job);
+
+}  // namespace rimetree::psv::device

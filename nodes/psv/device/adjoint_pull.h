@@ -7,7 +7,7 @@
 #include "nodes/psv/device/adjoint_weights.h"
 #include "nodes/psv/device/direct_block.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 /// cos of the time smearing's arguments over the argument in the middle of the run, by the recurrence of sines.
 RT_HD inline void tile_cosines(const TileArguments& from, double (&a)[DeviceShape::kChannels]) {
@@ -17,12 +17,12 @@ RT_HD inline void tile_cosines(const TileArguments& from, double (&a)[DeviceShap
 }
 
 /// Whether -G'/G of the tapers G is not one, and asked for.
-RT_HD inline bool bends(const DeviceAdjointJob& job) { return job.shapes && !is_exponential(job.sum.profile); }
+RT_HD inline bool bends(const AdjointJob& job) { return job.shapes && !is_exponential(job.sum.profile); }
 
 /// A regular tile, without amplitudes.
 template <int kPlanes>
-RT_HD void pull_plain(const DeviceAdjointJob& job, const TileOfRow& at,
-                      const Complex<double> (&k)[DeviceShape::kChannels], const double* w, TileSums<kPlanes>& sums) {
+RT_HD void pull_plain(const AdjointJob& job, const TileOfRow& at, const Complex<double> (&k)[DeviceShape::kChannels],
+                      const double* w, TileSums<kPlanes>& sums) {
   RT_UNROLL
   for (int i = 0; i < DeviceShape::kChannels; ++i) {
     if (at.first() + i >= at.run.count) break;
@@ -34,7 +34,7 @@ RT_HD void pull_plain(const DeviceAdjointJob& job, const TileOfRow& at,
 
 /// The same with smearing in time, tapers, and weights that vary along channels.
 template <int kPlanes, bool kSpectra>
-RT_HD void pull_shaped(const DeviceAdjointJob& job, const TileOfRow& at, const StagedAdjoint<true>& from,
+RT_HD void pull_shaped(const AdjointJob& job, const TileOfRow& at, const StagedAdjoint<true>& from,
                        const Complex<double> (&k)[DeviceShape::kChannels], TileSums<kPlanes>& sums,
                        SourceSums<kPlanes, kSpectra>& all) {
   double sine[DeviceShape::kChannels], cosine[DeviceShape::kChannels], taper[DeviceShape::kChannels];
@@ -77,7 +77,7 @@ RT_HD void pull_shaped(const DeviceAdjointJob& job, const TileOfRow& at, const S
 
 /// The same where channels are irregular: phasor and amplitudes of each from its path.
 template <int kPlanes, bool kSpectra>
-RT_HD void pull_irregular(const DeviceAdjointJob& job, const TileOfRow& at, const StagedAdjoint<true>& from,
+RT_HD void pull_irregular(const AdjointJob& job, const TileOfRow& at, const StagedAdjoint<true>& from,
                           TileSums<kPlanes>& sums, SourceSums<kPlanes, kSpectra>& all) {
   const DoubleDouble<double> path{from.path[0][at.pair], from.path[1][at.pair]};
   double w[kPlanes];
@@ -117,7 +117,7 @@ RT_HD inline double change_share(const DeviceRun& run, double change, double rea
 
 /// From sums over channels to derivatives with respect to direction and shape.
 template <int kPlanes, bool kSpectra>
-RT_HD void add_row(const DeviceAdjointJob& job, const DeviceRow& row, const DeviceSource& s, TileSums<kPlanes>& of,
+RT_HD void add_row(const AdjointJob& job, const DeviceRow& row, const DeviceSource& s, TileSums<kPlanes>& of,
                    SourceSums<kPlanes, kSpectra>& all) {
   if constexpr (!kSpectra)
     for (int p = 0; p < kPlanes; ++p) all.weight[0][p] += of.weight[p];
@@ -139,7 +139,7 @@ RT_HD void add_row(const DeviceAdjointJob& job, const DeviceRow& row, const Devi
 
 /// Adds what a source gains on a tile of a row.
 template <int kPlanes, bool kGeneral, bool kSpectra>
-RT_HD void pull_row(const DeviceAdjointJob& job, const TileOfRow& at, const StagedAdjoint<kGeneral>& from,
+RT_HD void pull_row(const AdjointJob& job, const TileOfRow& at, const StagedAdjoint<kGeneral>& from,
                     SourceSums<kPlanes, kSpectra>& all) {
   TileSums<kPlanes> sums;
   if (!kGeneral || job.sum.regular) {
@@ -172,4 +172,4 @@ RT_HD void pull_row(const DeviceAdjointJob& job, const TileOfRow& at, const Stag
   add_row(job, at.row, job.sum.source[at.source], sums, all);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -5,7 +5,7 @@
 #include "nodes/psv/device/adjoint_sums.h"
 #include "nodes/psv/plane_shares.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 namespace {
 
 /// Rows with the conjugate adjoints of their visibilities up; nothing down until all are done.
@@ -106,4 +106,4 @@ DeviceAdjoints pull_back_on_devices(const Summed& of, const ResultAdjoints& adjo
   return {method.finish(), std::move(report)};
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

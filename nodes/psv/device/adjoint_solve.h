@@ -5,7 +5,9 @@
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/pipeline/pipeline.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
+using namespace adjoint;
+using namespace pipeline;
 
 struct DeviceAdjoints {
   SourceAdjoints sums;
@@ -17,4 +19,4 @@ struct DeviceAdjoints {
 DeviceAdjoints pull_back_on_devices(const Summed& of, const ResultAdjoints& adjoints, SourceWish wish,
                                     const Machine& machine);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -5,10 +5,9 @@
 
 #include <bit>
 
-#include "nodes/psv/device/launches.h"
 #include "runtime/device/block_kernel.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 namespace {
 
 using Handle = memory::ResidentArrays::Handle;
@@ -19,14 +18,14 @@ constexpr std::int64_t kBusyBlocks = 1024;
 constexpr std::int64_t kMostPortions = 65535;
 
 /// How many sources a block has side by side.
-void choose_sources(DeviceAdjointJob& job) {
+void choose_sources(AdjointJob& job) {
   job.sources = static_cast<std::int32_t>(
       std::min<unsigned>(std::bit_ceil(static_cast<unsigned>(job.sum.n_source)),
                          unsigned{DeviceShape::kThreads} / static_cast<unsigned>(job.sum.tiles())));
 }
 
 /// So many portions whose sums take no more than the visibilities do, but one.
-std::int64_t most_portions(DeviceAdjointJob job) {
+std::int64_t most_portions(AdjointJob job) {
   job.n_portion = 1;
   std::int64_t bytes = std::int64_t{8} * job.partial_values();
   if (job.has_channel_partial()) bytes += 8 * job.channel_groups() * job.channel_values();
@@ -35,8 +34,8 @@ std::int64_t most_portions(DeviceAdjointJob job) {
 }
 
 /// How the rows of a launch are cut into portions: as many as keep a device busy, of several stages each.
-void cut_into_portions(DeviceAdjointJob& job) {
-  const DeviceJob<double>& sum = job.sum;
+void cut_into_portions(AdjointJob& job) {
+  const DirectJob<double>& sum = job.sum;
   const std::int64_t n_block = std::int64_t{(sum.n_source + job.sources - 1) / job.sources} * sum.n_run;
   const std::int64_t rows = job.rows_per_stage(), stages = (sum.n_row + rows - 1) / rows;
   const std::int64_t wanted = std::clamp<std::int64_t>(
@@ -82,8 +81,8 @@ void add_adjoint_costs(const Summed& of, const PackedProblem& packed, DeviceCost
   if (spectra) costs.source_channel += sizeof(double) * n_plane * (1 + std::size_t{DeviceShape::kThreads});
 }
 
-DeviceAdjointJob AdjointSums::job_of(const AdjointRows& rows, std::size_t begin, std::size_t end) const {
-  DeviceAdjointJob job;
+AdjointJob AdjointSums::job_of(const AdjointRows& rows, std::size_t begin, std::size_t end) const {
+  AdjointJob job;
   job.sum = direct_job(sky_, rows.rows, begin, end);
   job.sum.out = nullptr;
   job.adjoint = rows.d_adjoint;
@@ -97,7 +96,7 @@ DeviceAdjointJob AdjointSums::job_of(const AdjointRows& rows, std::size_t begin,
   return job;
 }
 
-AdjointSums::Totals& AdjointSums::totals_of(const DeviceAdjointJob& job, std::size_t begin) {
+AdjointSums::Totals& AdjointSums::totals_of(const AdjointJob& job, std::size_t begin) {
   // Sums that do not vary along channels are the same for all ranges of them.
   const bool spectra = job.spectra();
   Totals& totals = totals_[{begin, spectra ? job.sum.first_channel : 0}];
@@ -112,7 +111,7 @@ AdjointSums::Totals& AdjointSums::totals_of(const DeviceAdjointJob& job, std::si
 }
 
 /// Queues a launch whose portions are chosen, and what adds up the sums of its blocks.
-void AdjointSums::pull(DeviceAdjointJob job, Totals& totals) {
+void AdjointSums::pull(AdjointJob job, Totals& totals) {
   Handle partial, channel_partial;
   if (job.n_sum > 0) partial = arrays().scratch(bytes_of(job.partial_values()));
   if (job.has_channel_partial())
@@ -121,14 +120,14 @@ void AdjointSums::pull(DeviceAdjointJob job, Totals& totals) {
   if (channel_partial) job.channel_partial = channel_partial.as<double>();
   launch(sky_.queue(), job);
   const auto add_up = [&](const double* from, std::int32_t n_group, std::int64_t n_value, const Handle& total) {
-    DeviceAddJob sums;
+    AddJob sums;
     sums.partial = from;
     sums.total = total.as<double>();
     sums.n_piece = n_group, sums.n_value = n_value;
     sums.accumulate = totals.any;
     if (from == job.channel_partial && job.sides()) {
       sums.piece = job.piece;
-      sums.n_piece = job.n_portion, sums.n_part = job.parts(), sums.n_side = n_side(sky_.packed(), job.right);
+      sums.n_piece = job.n_portion, sums.n_group = job.groups(), sums.n_side = n_side(sky_.packed(), job.right);
       sums.accumulate = true;
     }
     launch_threads(sky_.queue(), sums);
@@ -142,7 +141,7 @@ void AdjointSums::pull(DeviceAdjointJob job, Totals& totals) {
 }
 
 /// What one side gains, and places of sources with the left one.
-void AdjointSums::pull_side(DeviceAdjointJob job, const DeviceSideRows& rows, bool right, Totals& totals) {
+void AdjointSums::pull_side(AdjointJob job, const DeviceSideRows& rows, bool right, Totals& totals) {
   job.order = rows.d_order, job.piece = rows.d_piece;
   job.right = right;
   job.weights = of_.jones.targets.any() || (wish_.weights && !right);
@@ -165,7 +164,7 @@ void AdjointSums::pull_side(DeviceAdjointJob job, const DeviceSideRows& rows, bo
 void AdjointSums::add(const AdjointRows& rows) {
   if (rows.rows.n_row == 0) return;
   for_each_chunk(of_.sky, chunk_sources_, [&](std::size_t begin, std::size_t end) {
-    DeviceAdjointJob job = job_of(rows, begin, end);
+    AdjointJob job = job_of(rows, begin, end);
     if (job.n_sum == 0 && !job.weights) return;
     Totals& totals = totals_of(job, begin);
     if (job.sides()) {
@@ -214,4 +213,4 @@ const SourceAdjoints& AdjointSums::finish() {
   return sums_;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

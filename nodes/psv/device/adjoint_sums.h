@@ -10,7 +10,7 @@
 #include "nodes/psv/device/direct.h"
 #include "nodes/psv/device/side_rows.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 /// Adds to costs what the adjoint needs besides: sums, and those of blocks on their way to be added up.
 void add_adjoint_costs(const Summed& of, const PackedProblem& packed, DeviceCosts& costs);
@@ -50,10 +50,10 @@ class AdjointSums {
     bool any = false;
   };
   memory::ResidentArrays& arrays() const { return sky_.context().arrays(); }
-  DeviceAdjointJob job_of(const AdjointRows& rows, std::size_t begin, std::size_t end) const;
-  Totals& totals_of(const DeviceAdjointJob& job, std::size_t begin);
-  void pull(DeviceAdjointJob job, Totals& totals);
-  void pull_side(DeviceAdjointJob job, const DeviceSideRows& rows, bool right, Totals& totals);
+  AdjointJob job_of(const AdjointRows& rows, std::size_t begin, std::size_t end) const;
+  Totals& totals_of(const AdjointJob& job, std::size_t begin);
+  void pull(AdjointJob job, Totals& totals);
+  void pull_side(AdjointJob job, const DeviceSideRows& rows, bool right, Totals& totals);
   void collect(const Totals& totals);
 
   DeviceSky<double>& sky_;
@@ -64,4 +64,4 @@ class AdjointSums {
   std::map<std::pair<std::size_t, std::int32_t>, Totals> totals_;  // by first source and first channel
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -5,7 +5,7 @@
 
 #include "nodes/psv/device/adjoint_stage.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 /// Sums of a thread over rows. kSpectra: weights have derivatives for each channel.
 template <int kPlanes, bool kSpectra>
@@ -37,12 +37,8 @@ struct TileOfRow {
   RT_HD int first() const { return tile * DeviceShape::kChannels; }  ///< channel, within the run
 };
 
-RT_HD inline Jones<double> matrix_of(const double* x) {
-  return {{x[0], x[1]}, {x[2], x[3]}, {x[4], x[5]}, {x[6], x[7]}};
-}
 RT_HD inline void put_matrix(const Jones<double>& m, double* x) {
-  const Complex<double> e[4] = {m.xx, m.xy, m.yx, m.yy};
-  for (int i = 0; i < 4; ++i) x[2 * i] = e[i].re, x[2 * i + 1] = e[i].im;
+  for_each_element(m, [x](int i, Complex<double> z) { x[2 * i] = z.re, x[2 * i + 1] = z.im; });
 }
 
 /// One channel's share: z = sum_p w_p h_p K, and Re(h_p K) times an amplitude goes to the weights' sums.
@@ -69,8 +65,8 @@ RT_HD Complex<double> weigh(const Complex<double>* h, std::int64_t stride, const
 /// What weighs the planes of a source, at a channel where weights vary along them. Weights that vary behind Jones terms
 /// are made where something asks for them only.
 template <int kPlanes, bool kGeneral, bool kSpectra>
-RT_HD void load_weights(const DeviceAdjointJob& job, const TileOfRow& at, int channel,
-                        const StagedAdjoint<kGeneral>& from, double* w) {
+RT_HD void load_weights(const AdjointJob& job, const TileOfRow& at, int channel, const StagedAdjoint<kGeneral>& from,
+                        double* w) {
   if constexpr (kGeneral && kPlanes == 8)
     if (job.sum.with_jones()) {
       for (int i = 0; i < kPlanes; ++i) w[i] = kSpectra ? 0 : from.jones[i][at.pair];
@@ -91,22 +87,22 @@ RT_HD inline bool is_nothing(const Complex<double>* h, std::int64_t stride) {
 }
 
 /// From X to what one side gains. `channel`: of the launch.
-RT_HD inline void pull_to_side(const DeviceAdjointJob& job, const DeviceRow& row, int channel, int source, double* x) {
+RT_HD inline void pull_to_side(const AdjointJob& job, const DeviceRow& row, int channel, int source, double* x) {
   if (job.right)
-    put_matrix(hermitian(left_side(job.sum, row, channel, source)) * matrix_of(x), x);
+    put_matrix(hermitian(left_side(job.sum, row, channel, source)) * jones_from(x), x);
   else
-    put_matrix(matrix_of(x) * hermitian(right_side(job.sum, row, channel, source)), x);
+    put_matrix(jones_from(x) * hermitian(right_side(job.sum, row, channel, source)), x);
 }
 /// From X to what the brightness gains, where it is apart from the products on the left.
-RT_HD inline void pull_to_brightness(const DeviceAdjointJob& job, const DeviceRow& row, int source, double* x) {
+RT_HD inline void pull_to_brightness(const AdjointJob& job, const DeviceRow& row, int source, double* x) {
   const Jones<double> left = jones_at(job.sum.left, row.left, row.time, 0, source);
-  put_matrix(hermitian(left) * matrix_of(x) * hermitian(right_side(job.sum, row, 0, source)), x);
+  put_matrix(hermitian(left) * jones_from(x) * hermitian(right_side(job.sum, row, 0, source)), x);
 }
 
 /// Adds what the weights gain at channel `i` of the tile to where it belongs, without an index that is not known when
 /// this is compiled.
 template <int kPlanes, bool kSpectra>
-RT_HD void add_weights(const DeviceAdjointJob& job, const TileOfRow& at, int i, double* gained, TileSums<kPlanes>& sums,
+RT_HD void add_weights(const AdjointJob& job, const TileOfRow& at, int i, double* gained, TileSums<kPlanes>& sums,
                        SourceSums<kPlanes, kSpectra>& all) {
   if constexpr (kSpectra && kPlanes == 8)
     if (job.sides() && job.weights)
@@ -122,4 +118,4 @@ RT_HD void add_weights(const DeviceAdjointJob& job, const TileOfRow& at, int i, 
   }
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

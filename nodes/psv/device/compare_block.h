@@ -5,7 +5,7 @@
 #include "runtime/device/block_kernel.h"
 #include "runtime/math/double_double.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 /// A sum and what rounding took from it.
 struct ExactSum {
@@ -22,11 +22,10 @@ struct ExactSum {
 };
 
 /// The cells of a thread: |data - model|^2, and the conjugate adjoint of each model visibility in its place.
-RT_HD inline void compare(const DeviceCompareJob& job, int block, int thread, double* shared) {
+RT_HD inline void compare(const CompareJob& job, int block, int thread, double* shared) {
   ExactSum sum;
-  for (int i = 0; i < DeviceCompareJob::kCellsPerThread; ++i) {
-    const std::int64_t cell =
-        (std::int64_t{block} * DeviceCompareJob::kCellsPerThread + i) * DeviceShape::kThreads + thread;
+  for (int i = 0; i < CompareJob::kCellsPerThread; ++i) {
+    const std::int64_t cell = (std::int64_t{block} * CompareJob::kCellsPerThread + i) * DeviceShape::kThreads + thread;
     if (cell >= job.n_cell()) break;
     const std::int64_t row = cell / job.n_channel, channel = cell % job.n_channel;
     for (int e = 0; e < 4; ++e) {
@@ -47,7 +46,7 @@ RT_HD inline void compare(const DeviceCompareJob& job, int block, int thread, do
   shared[2 * thread + 1] = sum.lost;
 }
 /// What the threads of a block have, by its first one.
-RT_HD inline void compare_block(const DeviceCompareJob& job, int block, int thread, const double* shared) {
+RT_HD inline void compare_block(const CompareJob& job, int block, int thread, const double* shared) {
   if (thread != 0) return;
   ExactSum sum;
   for (int k = 0; k < DeviceShape::kThreads; ++k) sum.add(shared + 2 * k);
@@ -56,13 +55,13 @@ RT_HD inline void compare_block(const DeviceCompareJob& job, int block, int thre
 }
 
 /// What all blocks have, by one block: each thread every kThreads-th, then the first thread all of them.
-RT_HD inline void collect(const DeviceCompareJob& job, int thread, double* shared) {
+RT_HD inline void collect(const CompareJob& job, int thread, double* shared) {
   ExactSum sum;
   for (int k = thread; k < job.n_block(); k += DeviceShape::kThreads) sum.add(job.partial + 2 * std::int64_t{k});
   shared[2 * thread] = sum.sum;
   shared[2 * thread + 1] = sum.lost;
 }
-RT_HD inline void collect_total(const DeviceCompareJob& job, int thread, const double* shared) {
+RT_HD inline void collect_total(const CompareJob& job, int thread, const double* shared) {
   if (thread != 0) return;
   ExactSum sum;
   if (job.accumulate) sum = {job.total[0], job.total[1]};
@@ -72,7 +71,7 @@ RT_HD inline void collect_total(const DeviceCompareJob& job, int thread, const d
 }
 
 struct CompareKernelShape {
-  using Job = DeviceCompareJob;
+  using Job = CompareJob;
   struct Shared {
     double sum[2 * DeviceShape::kThreads];
   };
@@ -97,9 +96,9 @@ struct CollectKernel : CompareKernelShape {
 };
 
 template <class F>
-void with_kernel(const DeviceCompareJob&, F&& f) {
+void with_kernel(const CompareJob&, F&& f) {
   f.template operator()<CompareKernel>();
   f.template operator()<CollectKernel>();
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

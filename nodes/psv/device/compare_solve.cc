@@ -1,10 +1,9 @@
 #include "nodes/psv/device/compare_solve.h"
 
 #include "nodes/psv/device/adjoint_sums.h"
-#include "nodes/psv/device/launches.h"
 #include "runtime/device/block_kernel.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 namespace {
 
 using Handle = memory::ResidentArrays::Handle;
@@ -180,7 +179,7 @@ void CompareMethod<T>::compare(OnDevice& on, const DeviceSlot& slot) {
   const Handle d_data = resident(on.context, ComparedRole::kData, slot, 0, [&] { return write(), std::span(data); });
   const Handle d_weight =
       resident(on.context, ComparedRole::kWeights, slot, 0, [&] { return write(), std::span(weight); });
-  DeviceCompareJob job;
+  CompareJob job;
   job.data = d_data.template as<const Complex<double>>();
   job.weight = d_weight.template as<const double>();
   job.model = slot.d_out.template as<Complex<double>>();
@@ -207,7 +206,7 @@ void CompareMethod<T>::pull(OnDevice& on, const DeviceSlot& slot, std::size_t te
       pulled.sides[right] = {sides[right].data(), sides[right].bytes(), slot.n_row};
     }
   if (n_plane == 8) return on.terms[term].sums->add(pulled);
-  DevicePlanesJob job;
+  PlanesJob job;
   job.correlations = rows.d_out;
   job.n_row = static_cast<std::int32_t>(slot.n_row);
   job.n_channel = slot.range->count;
@@ -260,4 +259,4 @@ ComparisonResult compare_on_devices(std::span<const ComparedTerm> terms, const C
   return compare_as<double>(terms, data, slope, machine);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

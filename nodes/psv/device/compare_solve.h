@@ -7,7 +7,9 @@
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/pipeline/pipeline.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
+using namespace adjoint;
+using namespace pipeline;
 
 /// A sum that is part of the model. All terms have the same channels, and rows of the same visibilities in the same
 /// order.
@@ -36,4 +38,4 @@ struct ComparisonResult {
 ComparisonResult compare_on_devices(std::span<const ComparedTerm> terms, const ComparedData& data, double slope,
                                     double tolerance, const Machine& machine);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -2,19 +2,19 @@
 #include "nodes/psv/device/direct_block.h"
 #include "runtime/device/cuda_blocks.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 namespace {
 
 constexpr int kFewestThreads = 64;
 
 template <class T>
-void launch_on_gpu(memory::Queue& queue, const DeviceJob<T>& job) {
+void launch_on_gpu(memory::Queue& queue, const DirectJob<T>& job) {
   with_kernel(job, [&]<class Kernel>() {
     constexpr int kBytes = static_cast<int>(sizeof(typename Kernel::Shared));
     if (Kernel::kThreads <= kFewestThreads || kBytes <= shared_memory_per_block())
       return launch_blocks<Kernel>(queue, job);
     // Cards of compute capability 7.5 have 64 kB; what was tuned without smearing may take more with it.
-    DeviceJob<T> smaller = job;
+    DirectJob<T> smaller = job;
     smaller.threads = Kernel::kThreads / 2;
     launch_on_gpu(queue, smaller);
   });
@@ -23,4 +23,4 @@ void launch_on_gpu(memory::Queue& queue, const DeviceJob<T>& job) {
 [[maybe_unused]] const bool brought = bring_launcher(&launch_on_gpu<float>) && bring_launcher(&launch_on_gpu<double>);
 
 }  // namespace
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "nodes/psv/device/launches.h"
 #include "runtime/math/conventions.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r) {
   DeviceRow row{rows.u[r], rows.v[r], rows.w[r], 0, 0, 0, 0, 0, 0, 0};
@@ -14,26 +13,23 @@ DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r) 
   if (rows.exposure_s != nullptr) row.exposure = rows.exposure_s[r] / kSpeedOfLight_m_s;
   if (jones.empty()) return row;
   const auto baseline = static_cast<std::size_t>(rows.baseline[r]);
-  row.left = jones.left_of[baseline];
-  row.right = jones.right_of[baseline];
+  row.left = jones.left.of_baseline[baseline];
+  row.right = jones.right.of_baseline[baseline];
   row.time = rows.time[r];
   return row;
 }
 
 template <class T>
-DeviceJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t begin, std::size_t end) {
+DirectJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t begin, std::size_t end) {
   const Summed& of = sky.summed();
   const PackedProblem& packed = sky.packed();
-  DeviceJob<T> job;
+  DirectJob<T> job;
   constexpr std::int32_t kJonesPlanes = 8;  // parts of four correlations
-  const SourceArrays<T>& arrays =
-      sky.fill(job, {begin, end, rows.range->first_channel, rows.range->count}, kJonesPlanes);
+  const SourceArrays<T>& arrays = sky.fill(job, begin, end, *rows.range, kJonesPlanes);
   if (arrays.brightness) job.brightness = arrays.brightness.template as<const Complex<T>>();
   job.row = rows.d_rows;
-  job.run = sky.runs() + rows.range->begin;
   job.out = rows.d_out;
   job.n_row = static_cast<std::int32_t>(rows.n_row);
-  job.n_run = static_cast<std::int32_t>(rows.range->end - rows.range->begin);
   job.threads = rows.block_threads;
   job.tile_bits = std::countr_zero(static_cast<unsigned>(packed.channels.tiles));
   job.regular = packed.channels.regular;
@@ -61,7 +57,7 @@ std::size_t count_of_one_plane(const Sky<double>& sky, std::size_t begin, std::s
 
 /// The sources of a job from number `first` on, `count` of them.
 template <class T>
-DeviceJob<T> part_of(DeviceJob<T> job, std::size_t first, std::size_t count) {
+DirectJob<T> some_sources(DirectJob<T> job, std::size_t first, std::size_t count) {
   job.source += first;
   if (job.weight != nullptr)
     job.weight += first * static_cast<std::size_t>(job.n_weight_channel) * static_cast<std::size_t>(job.n_weight_plane);
@@ -75,9 +71,9 @@ template <class T>
 void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sources, bool accumulate) {
   const Sky<double>& sources = sky.summed().sky;
   const auto launch_range = [&](std::size_t begin, std::size_t end) {
-    const DeviceJob<T> whole = direct_job(sky, rows, begin, end);
-    const auto launch_part = [&](std::size_t first, std::size_t count, bool one_plane) {
-      DeviceJob<T> job = part_of(whole, first, count);
+    const DirectJob<T> whole = direct_job(sky, rows, begin, end);
+    const auto launch_some = [&](std::size_t first, std::size_t count, bool one_plane) {
+      DirectJob<T> job = some_sources(whole, first, count);
       if (one_plane) job.n_plane = 1;
       job.accumulate = accumulate;
       launch(sky.queue(), job);
@@ -85,16 +81,16 @@ void launch_sum(DeviceSky<T>& sky, const DirectRows& rows, std::size_t chunk_sou
     };
     const bool has_planes = whole.n_plane > 1 && whole.n_plane <= 4;
     const std::size_t count = end - begin, n_one_plane = has_planes ? count_of_one_plane(sources, begin, end) : 0;
-    if (n_one_plane < std::min(count, kLeastOnePlane) || n_one_plane == 0) return launch_part(0, count, false);
-    launch_part(0, n_one_plane, true);
-    if (n_one_plane < count) launch_part(n_one_plane, count - n_one_plane, false);
+    if (n_one_plane < std::min(count, kLeastOnePlane) || n_one_plane == 0) return launch_some(0, count, false);
+    launch_some(0, n_one_plane, true);
+    if (n_one_plane < count) launch_some(n_one_plane, count - n_one_plane, false);
   };
   for_each_chunk(sources, chunk_sources, launch_range);
   if (!accumulate) launch_range(0, 0);  // an empty sky has visibilities too: zeros
 }
 
-template DeviceJob<float> direct_job(DeviceSky<float>&, const DirectRows&, std::size_t, std::size_t);
-template DeviceJob<double> direct_job(DeviceSky<double>&, const DirectRows&, std::size_t, std::size_t);
+template DirectJob<float> direct_job(DeviceSky<float>&, const DirectRows&, std::size_t, std::size_t);
+template DirectJob<double> direct_job(DeviceSky<double>&, const DirectRows&, std::size_t, std::size_t);
 template void launch_sum(DeviceSky<float>&, const DirectRows&, std::size_t, bool);
 template void launch_sum(DeviceSky<double>&, const DirectRows&, std::size_t, bool);
 
@@ -115,4 +111,4 @@ void DirectMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
 template class DirectMethod<float>;
 template class DirectMethod<double>;
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -7,7 +7,7 @@
 #include "nodes/psv/device/direct_job.h"
 #include "nodes/psv/pipeline/device_sky.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 DeviceRow device_row(const Rows& rows, const JonesChains& jones, std::size_t r);
 
@@ -31,7 +31,7 @@ struct DirectRows {
 
 /// A launch of sources [begin, end), which the sky has on the device until the next ones are asked for.
 template <class T>
-DeviceJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t begin, std::size_t end);
+DirectJob<T> direct_job(DeviceSky<T>& sky, const DirectRows& rows, std::size_t begin, std::size_t end);
 
 /// Queues the sum over all sources, in chunks of so many; `accumulate`: it is added to what is there.
 template <class T>
@@ -59,4 +59,4 @@ class DirectMethod final : public SkyMethod<T> {
   std::int32_t block_threads_;
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -4,11 +4,10 @@
 #pragma once
 
 #include "nodes/psv/device/direct_stage.h"
-#include "nodes/psv/pipeline/with_planes.h"
 #include "nodes/psv/plane_shares.h"
 #include "runtime/device/block_kernel.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 /// Sums of a thread. kPlanes of 1, 2 or 4: planes with real weights; 8: four correlations with complex ones.
 template <class T, int kPlanes>
@@ -26,18 +25,18 @@ struct Sums<float, kPlanes> {
 };
 
 /// A tile of a run, from its middle: outer rotation number and direction.
-struct TilePlace {
+struct TileRotation {
   int outer;
   bool below;
 };
-RT_HD inline TilePlace tile_place(int n_tile, int tile) {
+RT_HD inline TileRotation tile_rotation(int n_tile, int tile) {
   const int half_tiles = 2 * tile + 1 - n_tile;
   return {(half_tiles < 0 ? -half_tiles : half_tiles) / 2, half_tiles < 0};
 }
 
 /// Phasor in the middle of a tile.
 template <class T, bool kGeneral, int kThreads>
-RT_HD Complex<T> tile_middle(const Staged<T, kGeneral, kThreads>& from, int pair, TilePlace place) {
+RT_HD Complex<T> tile_middle(const Staged<T, kGeneral, kThreads>& from, int pair, TileRotation place) {
   const Complex<T> outer = from.outer[place.outer][pair];
   return from.middle[pair] * Complex<T>{outer.re, place.below ? -outer.im : outer.im};
 }
@@ -47,7 +46,7 @@ template <class T, bool kGeneral, int kThreads>
 RT_HD void tile_phasors(const Staged<T, kGeneral, kThreads>& from, int pair, int n_tile, int tile,
                         Complex<T> (&z)[DeviceShape::kChannels]) {
   constexpr int kHalf = DeviceShape::kChannels / 2;
-  const Complex<T> middle = tile_middle(from, pair, tile_place(n_tile, tile));
+  const Complex<T> middle = tile_middle(from, pair, tile_rotation(n_tile, tile));
   if constexpr (sizeof(T) == 8) {
     const Complex<T> half = from.inner[0][pair];
     z[kHalf] = middle * half;
@@ -91,7 +90,7 @@ template <class T, int kThreads>
 RT_HD TileArguments tile_arguments(const Staged<T, true, kThreads>& from, int pair, int n_tile, int tile) {
   Complex<double> middle = from.sine[pair];
   if (n_tile > 1) {
-    const TilePlace place = tile_place(n_tile, tile);
+    const TileRotation place = tile_rotation(n_tile, tile);
     const Complex<double> outer = from.sine_outer[place.outer][pair];
     middle = middle * (place.below ? conj(outer) : outer);
   }
@@ -130,7 +129,7 @@ RT_HD inline void taper_tile(Profile profile, const DeviceRun& run, int tile, do
 
 /// Phasor with all amplitudes at one channel, from nothing but the path: where channels are irregular.
 template <class T, int kThreads>
-RT_HD Complex<T> channel_phasor(const DeviceJob<T>& job, const Staged<T, true, kThreads>& from, int pair, int channel) {
+RT_HD Complex<T> channel_phasor(const DirectJob<T>& job, const Staged<T, true, kThreads>& from, int pair, int channel) {
   const DeviceChannel& c = job.channel[channel];
   const DoubleDouble<double> path{from.path[0][pair], from.path[1][pair]};
   Complex<double> z = turn(reduced_turns(path, DoubleDouble<double>{c.turns_high, c.turns_low}));
@@ -142,7 +141,7 @@ RT_HD Complex<T> channel_phasor(const DeviceJob<T>& job, const Staged<T, true, k
 
 /// Turns phasors on a regular run by what frequencies are off, rotations so small that they are 1 + i x.
 template <class T>
-RT_HD void turn_by_residuals(const DeviceJob<T>& job, const DeviceRun& run, double path, int tile,
+RT_HD void turn_by_residuals(const DirectJob<T>& job, const DeviceRun& run, double path, int tile,
                              Complex<T> (&z)[DeviceShape::kChannels]) {
   const int first = tile * DeviceShape::kChannels;
   for (int k = 0; k < DeviceShape::kChannels && first + k < run.count; ++k) {
@@ -152,7 +151,7 @@ RT_HD void turn_by_residuals(const DeviceJob<T>& job, const DeviceRun& run, doub
 }
 
 template <class T, int kThreads>
-RT_HD void general_phasors(const DeviceJob<T>& job, const DeviceRun& run, const Staged<T, true, kThreads>& from,
+RT_HD void general_phasors(const DirectJob<T>& job, const DeviceRun& run, const Staged<T, true, kThreads>& from,
                            int pair, int tile, Complex<T> (&z)[DeviceShape::kChannels]) {
   const int first = tile * DeviceShape::kChannels;
   if (!job.regular) {
@@ -193,12 +192,12 @@ RT_HD void add_weighted(const T* weight, Complex<T> z, Complex<T>* sum) {
 /// What a thread adds staged sources to, and from where.
 struct ThreadTile {
   std::int32_t row, tile;
-  TilePlace place;
+  TileRotation place;
 };
 
 /// Adds a staged source, whatever amplitudes and weights it has.
 template <class T, int kPlanes, int kThreads>
-RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const ThreadTile& at, int source, int pair,
+RT_HD void add_source(const DirectJob<T>& job, const DeviceRun& run, const ThreadTile& at, int source, int pair,
                       const Staged<T, true, kThreads>& from, Sums<T, kPlanes>& sums) {
   Complex<T> z[DeviceShape::kChannels];
   general_phasors(job, run, from, pair, at.tile, z);
@@ -235,7 +234,7 @@ RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun& run, const Threa
 /// tile are z (c +- i s): sums of z c and of z s are all that is needed (unfold()), two multiply-adds per channel. They
 /// take the places of the upper and the lower channel.
 template <class T, int kPlanes, int kThreads>
-RT_HD void add_source(const DeviceJob<T>& job, const DeviceRun&, const ThreadTile& at, int source, int pair,
+RT_HD void add_source(const DirectJob<T>& job, const DeviceRun&, const ThreadTile& at, int source, int pair,
                       const Staged<T, false, kThreads>& from, Sums<T, kPlanes>& sums) {
   constexpr int kHalf = DeviceShape::kChannels / 2, kCount = Sums<T, kPlanes>::kCount;
   const Complex<T> middle = tile_middle(from, pair, at.place);
@@ -277,13 +276,13 @@ RT_HD void flush(Sums<float, kPlanes>& sums, int n_source, bool last) {
 
 /// Adds the staged sources to the thread's sums.
 template <class T, int kPlanes, bool kGeneral, int kThreads>
-RT_HD void accumulate(const DeviceJob<T>& job, const BlockPlace& block, int thread, int first_source,
+RT_HD void accumulate(const DirectJob<T>& job, const DirectBlock& block, int thread, int first_source,
                       const Staged<T, kGeneral, kThreads>& from, Sums<T, kPlanes>& sums) {
-  const ThreadPlace place = place_of(job, thread);
+  const DirectThread place = place_of(job, thread);
   const DeviceRun& run = job.run[block.run];
   const int row = block.first_row + place.row, n_tile = run.n_tile;
   if (row >= job.n_row || place.tile >= n_tile) return;
-  const ThreadTile at{row, place.tile, tile_place(n_tile, place.tile)};
+  const ThreadTile at{row, place.tile, tile_rotation(n_tile, place.tile)};
   const int left = job.n_source - first_source, n_staged = left < job.tiles() ? left : job.tiles();
   const int first_pair = pair_of(job, place.row, 0), next_pair = pair_of(job, place.row, 1) - first_pair;
   for (int s = 0, pair = first_pair; s < n_staged; ++s, pair += next_pair)
@@ -318,8 +317,8 @@ RT_HD void unfold(Sum (&sum)[DeviceShape::kChannels][kCount]) {
 
 /// Writes the thread's visibilities.
 template <class T, int kPlanes, bool kGeneral>
-RT_HD void store(const DeviceJob<T>& job, const BlockPlace& block, int thread, Sums<T, kPlanes>& sums) {
-  const ThreadPlace place = place_of(job, thread);
+RT_HD void store(const DirectJob<T>& job, const DirectBlock& block, int thread, Sums<T, kPlanes>& sums) {
+  const DirectThread place = place_of(job, thread);
   const DeviceRun& run = job.run[block.run];
   const int row = block.first_row + place.row, first = place.tile * DeviceShape::kChannels;
   if (row >= job.n_row || place.tile >= run.n_tile) return;
@@ -345,7 +344,7 @@ RT_HD void store(const DeviceJob<T>& job, const BlockPlace& block, int thread, S
 /// A block has some rows and a run of channels.
 template <class T, int kPlanes, bool kGeneral, int kBlockThreads>
 struct DirectKernel {
-  using Job = DeviceJob<T>;
+  using Job = DirectJob<T>;
   using Shared = Staged<T, kGeneral, kBlockThreads>;
   using Own = Sums<T, kPlanes>;
   static constexpr int kThreads = kBlockThreads;
@@ -355,7 +354,7 @@ struct DirectKernel {
   }
   template <class Team>
   RT_HD static void run(const Job& job, BlockIndex at, Team& team) {
-    const BlockPlace block{at.x * job.rows_per_block(), at.y};
+    const DirectBlock block{at.x * job.rows_per_block(), at.y};
     Shared& staged = team.shared();
     for (int first = 0; first < job.n_source; first += job.tiles()) {
       team.each([&](int thread, Own&) { stage_pair(job, block, thread, first, staged); });
@@ -366,7 +365,7 @@ struct DirectKernel {
 };
 
 template <class T, class F>
-void with_kernel(const DeviceJob<T>& job, F&& f) {
+void with_kernel(const DirectJob<T>& job, F&& f) {
   const auto with_threads = [&]<int kPlanes, bool kGeneral>() {
     switch (job.threads) {
       case 64:
@@ -383,4 +382,4 @@ void with_kernel(const DeviceJob<T>& job, F&& f) {
   });
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -3,14 +3,15 @@
 #pragma once
 
 #include "nodes/psv/pipeline/arrays.h"
+#include "runtime/device/job_launch.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
+using namespace pipeline;
 
 /// Arrays are device memory.
 template <class T>
-struct DeviceJob : SumJob<T> {
+struct DirectJob : SumJob<T> {
   const DeviceRow* row = nullptr;
-  const DeviceRun* run = nullptr;
   const Complex<T>* brightness = nullptr;  ///< [source][XX XY YX YY]; null where it is part of the products on the left
 
   std::int32_t threads = DeviceShape::kThreads;  ///< per block, one of DeviceShape::kThreadVariants
@@ -30,11 +31,15 @@ struct DeviceJob : SumJob<T> {
 
 /// Calls f(array, number of elements) for each array that is there.
 template <class T, class F>
-void for_each_array(DeviceJob<T>& job, F&& f) {
+void for_each_array(DirectJob<T>& job, F&& f) {
   for_each_sum_array(job, f);
   f(job.row, job.n_row);
-  f(job.run, job.n_run);
   if (job.brightness != nullptr) f(job.brightness, std::int64_t{4} * job.n_source);
 }
 
-}  // namespace rimetree::psv
+/// Queues a launch on whatever device the queue belongs to (runtime/device/job_launch.h). The arrays that a job names
+/// must stay until it is done. Throws std::logic_error on a GPU without the plugin.
+void launch(memory::Queue& queue, const DirectJob<float>& job);
+void launch(memory::Queue& queue, const DirectJob<double>& job);
+
+}  // namespace rimetree::psv::device

@@ -5,7 +5,7 @@
 
 #include "nodes/psv/device/direct_job.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 
 RT_HD inline Complex<double> square(Complex<double> z) { return {(z.re - z.im) * (z.re + z.im), 2 * z.re * z.im}; }
 
@@ -61,22 +61,22 @@ struct Staged<T, true, kThreads> : Staged<T, false, kThreads> {
 };
 
 /// Which rows and channels a block has.
-struct BlockPlace {
+struct DirectBlock {
   std::int32_t first_row = 0;
   std::int32_t run = 0;
 };
-struct ThreadPlace {
+struct DirectThread {
   std::int32_t row;   ///< within the block
   std::int32_t tile;  ///< of the run; when staging, the source of the stage
 };
 template <class T>
-RT_HD ThreadPlace place_of(const DeviceJob<T>& job, int thread) {
+RT_HD DirectThread place_of(const DirectJob<T>& job, int thread) {
   return {thread >> job.tile_bits, thread & (job.tiles() - 1)};
 }
 /// Rows side by side, so that threads of neighbouring rows read without conflict; one more per source, so that they
 /// write without.
 template <class T>
-RT_HD int pair_of(const DeviceJob<T>& job, int row, int source) {
+RT_HD int pair_of(const DirectJob<T>& job, int row, int source) {
   return source * (job.rows_per_block() + 1) + row;
 }
 
@@ -150,25 +150,25 @@ RT_HD inline double taper_argument(Profile profile, const DeviceSource& s, doubl
 
 /// The two factors J_p B and J_q^H of what a row sees of a source, at a channel of the launch.
 template <class T>
-RT_HD Jones<T> left_side(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {
+RT_HD Jones<T> left_side(const DirectJob<T>& job, const DeviceRow& row, int channel, int source) {
   const Jones<T> left = jones_at(job.left, row.left, row.time, channel, source);
   if (job.brightness == nullptr) return left;
   const Complex<T>* b = job.brightness + 4 * source;
   return left * Jones<T>{b[0], b[1], b[2], b[3]};
 }
 template <class T>
-RT_HD Jones<T> right_side(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {
+RT_HD Jones<T> right_side(const DirectJob<T>& job, const DeviceRow& row, int channel, int source) {
   return jones_at(job.right, row.right, row.time, channel, source);
 }
 template <class T>
-RT_HD Jones<T> corrupted(const DeviceJob<T>& job, const DeviceRow& row, int channel, int source) {
+RT_HD Jones<T> corrupted(const DirectJob<T>& job, const DeviceRow& row, int channel, int source) {
   return left_side(job, row, channel, source) * right_side(job, row, channel, source);
 }
 
 /// Stages a source as a row sees it: its phasor times `amplitude`, and what the amplitudes that vary along channels
 /// start from.
 template <class T, bool kGeneral, int kThreads>
-RT_HD void stage_source(const DeviceJob<T>& job, const DeviceRun& run, const DeviceRow& row, const DeviceSource& s,
+RT_HD void stage_source(const DirectJob<T>& job, const DeviceRun& run, const DeviceRow& row, const DeviceSource& s,
                         const DoubleDouble<double>& path, double amplitude, int pair,
                         Staged<T, kGeneral, kThreads>& to) {
   if (!kGeneral || job.regular) stage_phasor(run, path, amplitude, pair, to);
@@ -184,11 +184,7 @@ RT_HD void stage_source(const DeviceJob<T>& job, const DeviceRun& run, const Dev
 
 template <class T, int kThreads>
 RT_HD void stage_jones(const Jones<T>& b, int pair, Staged<T, true, kThreads>& to) {
-  const Complex<T> e[4] = {b.xx, b.xy, b.yx, b.yy};
-  for (int i = 0; i < 4; ++i) {
-    to.jones[2 * i][pair] = e[i].re;
-    to.jones[2 * i + 1][pair] = e[i].im;
-  }
+  for_each_element(b, [&](int i, Complex<T> z) { to.jones[2 * i][pair] = z.re, to.jones[2 * i + 1][pair] = z.im; });
 }
 
 /// Path difference: in twice double precision, for singles in double.
@@ -200,9 +196,9 @@ RT_HD DoubleDouble<double> path_of(const DeviceSource& s, const DeviceRow& row) 
 
 /// Stages the pair of a thread: row place.row of the block, source first_source + place.tile.
 template <class T, bool kGeneral, int kThreads>
-RT_HD void stage_pair(const DeviceJob<T>& job, const BlockPlace& block, int thread, int first_source,
+RT_HD void stage_pair(const DirectJob<T>& job, const DirectBlock& block, int thread, int first_source,
                       Staged<T, kGeneral, kThreads>& to) {
-  const ThreadPlace place = place_of(job, thread);
+  const DirectThread place = place_of(job, thread);
   const int source = first_source + place.tile, row_number = block.first_row + place.row;
   if (source >= job.n_source || row_number >= job.n_row) return;
   const int pair = pair_of(job, place.row, place.tile);
@@ -220,4 +216,4 @@ RT_HD void stage_pair(const DeviceJob<T>& job, const BlockPlace& block, int thre
     if (job.with_jones() && !job.jones_vary()) stage_jones(corrupted(job, row, 0, source), pair, to);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

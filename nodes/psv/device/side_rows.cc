@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
 namespace {
 
 /// Rows of a piece at the most.
@@ -22,8 +22,8 @@ void add_to_target(const JonesFactor& factor, const Jones<double>& gained, std::
     first[place] += gained.xx + gained.yy;  // a scalar stands for its multiple of the unit matrix
     return;
   }
-  const Complex<double> e[4] = {gained.xx, gained.xy, gained.yx, gained.yy};
-  for (int i = 0; i < 4; ++i) first[place + (factor.view[i].data - factor.view[0].data)] += e[i];
+  for_each_element(gained,
+                   [&](int i, Complex<double> z) { first[place + (factor.view[i].data - factor.view[0].data)] += z; });
 }
 
 /// From what a product of a source gains to what its factors do, from the outermost inwards, and the brightness, which
@@ -48,13 +48,6 @@ Jones<double> pull_through(const JonesChains::Chain& chain, const Sky<double>& s
   return slope;
 }
 
-const JonesAxes& axes_of(const PackedProblem& packed, bool right) {
-  return right ? packed.jones.right_axes : packed.left;
-}
-const std::vector<JonesChains::Chain>& chains_of(const PackedProblem& packed, bool right) {
-  return right ? packed.jones.right : packed.jones.left;
-}
-
 }  // namespace
 
 bool goes_by_sides(const Summed& of, const PackedProblem& packed) {
@@ -62,12 +55,12 @@ bool goes_by_sides(const Summed& of, const PackedProblem& packed) {
 }
 
 std::int32_t n_side(const PackedProblem& packed, bool right) {
-  return static_cast<std::int32_t>(chains_of(packed, right).size()) * axes_of(packed, right).n_time;
+  return static_cast<std::int32_t>(packed.jones.of(right).chains.size()) * packed.axes_of(right).n_time;
 }
 
 std::vector<std::int32_t> side_rows(std::span<const DeviceRow> rows, const PackedProblem& packed, bool right) {
-  const auto n_product = static_cast<std::int32_t>(chains_of(packed, right).size());
-  const bool moves = axes_of(packed, right).n_time > 1;
+  const auto n_product = static_cast<std::int32_t>(packed.jones.of(right).chains.size());
+  const bool moves = packed.axes_of(right).n_time > 1;
   const auto side_of = [&](const DeviceRow& row) {
     return static_cast<std::size_t>((moves ? row.time * n_product : 0) + (right ? row.right : row.left));
   };
@@ -91,8 +84,8 @@ void pull_through_terms(const DeviceSky<double>& device_sky, const ProductRange&
   const PackedProblem& packed = device_sky.packed();
   const Sky<double>& sky = device_sky.summed().sky;
   const JonesTargets& targets = device_sky.summed().jones.targets;
-  const auto& chains = chains_of(packed, right);
-  const auto n_time = static_cast<std::size_t>(axes_of(packed, right).n_time);
+  const auto& chains = packed.jones.of(right).chains;
+  const auto n_time = static_cast<std::size_t>(packed.axes_of(right).n_time);
   const bool vary = packed.jones_vary();
   const auto n_channel = static_cast<std::size_t>(vary ? range.n_channel : 1);
   const std::size_t n_source = range.source_end - range.source_begin, n_weight = sky.n_weight_channel;
@@ -107,15 +100,13 @@ void pull_through_terms(const DeviceSky<double>& device_sky, const ProductRange&
           const std::size_t source = range.source_begin + s;
           const std::int32_t channel = vary ? range.first_channel + static_cast<std::int32_t>(f) : 0;
           const auto time = static_cast<std::int32_t>(side / chains.size());
-          const Jones<double> of_b =
-              pull_through(chains[side % chains.size()], sky, source, time, channel, right, targets,
-                           {{g[0], g[1]}, {g[2], g[3]}, {g[4], g[5]}, {g[6], g[7]}}, out);
+          const Jones<double> of_b = pull_through(chains[side % chains.size()], sky, source, time, channel, right,
+                                                  targets, jones_from(g), out);
           if (right || !wish.weights) continue;
           double* w = &out.weights[(source * n_weight + (n_weight > 1 ? static_cast<std::size_t>(channel) : 0)) * 8];
-          const Complex<double> e[4] = {of_b.xx, of_b.xy, of_b.yx, of_b.yy};
-          for (int i = 0; i < 4; ++i) w[2 * i] += e[i].re, w[2 * i + 1] += e[i].im;
+          for_each_element(of_b, [w](int i, Complex<double> z) { w[2 * i] += z.re, w[2 * i + 1] += z.im; });
         }
   });
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

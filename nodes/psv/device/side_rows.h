@@ -9,7 +9,9 @@
 #include "nodes/psv/device/adjoint_job.h"
 #include "nodes/psv/pipeline/device_sky.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::device {
+using namespace adjoint;
+using namespace pipeline;
 
 /// Whether a problem's adjoint goes by sides: where Jones terms have targets, and where they vary along channels.
 bool goes_by_sides(const Summed& of, const PackedProblem& packed);
@@ -41,4 +43,4 @@ struct DeviceSideRows {
 void pull_through_terms(const DeviceSky<double>& sky, const ProductRange& range, bool right,
                         std::span<const double> gained, SourceWish wish, SourceAdjoints& out);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::device

@@ -8,13 +8,15 @@
 #define RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_
 #endif
 
+#include <limits>
+
 #include "nodes/psv/direct/tile-inl.h"
 #include "nodes/psv/kernel.h"
 #include "nodes/psv/profiles-inl.h"
 #include "nodes/psv/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -78,16 +80,27 @@ HWY_INLINE void smear_tile(Smearing<V>& s, V (&a)[kTileChannels]) {
   }
 }
 
-/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h).
-template <class V, class T>
-HWY_INLINE V taper_argument(Profile profile, const Sky<T>& sky, std::size_t shape, const Run& run, V u, V v) {
-  const hn::DFromV<V> d;
-  const V e = shape_argument(profile, sky, shape, u, v);
-  if (!is_exponential(profile)) return e;
+/// What the tapers of all sources of a profile share on a run.
+struct TaperOnRun {
+  Profile profile = kPoint;
+  bool exponential = false;
+  double scale = 0;    ///< see argument_scale()
+  double largest = 0;  ///< argument of an exponential one
+};
+template <class T>
+TaperOnRun taper_on(Profile profile, const Run& run) {
   // Beyond exp(-80) (exp(-30) in single precision) everywhere on the run nothing is left to lose, and the ratios of
   // neighbours would leave the range of the numbers.
   const double low = std::min(std::abs(run.low_hz), std::abs(run.high_hz));
-  return low > 0 ? hn::Min(e, hn::Set(d, (sizeof(T) == 8 ? 80.0 : 30.0) / (low * low))) : e;
+  const double largest = low > 0 ? (sizeof(T) == 8 ? 80.0 : 30.0) / (low * low) : std::numeric_limits<double>::max();
+  return {profile, is_exponential(profile), argument_scale(profile), largest};
+}
+
+/// X of the taper G(X nu^2) of a shape (runtime/math/profile.h).
+template <class V, class T>
+HWY_INLINE V taper_argument(const TaperOnRun& taper, const Sky<T>& sky, std::size_t shape, V u, V v) {
+  const V e = shape_argument(taper.scale, sky, shape, u, v);
+  return taper.exponential ? hn::Min(e, hn::Set(hn::DFromV<V>(), taper.largest)) : e;
 }
 
 template <class V>
@@ -108,24 +121,24 @@ struct TaperState {
 };
 
 template <class V>
-HWY_INLINE void start_taper(Profile profile, V e, const Run& run, std::size_t lanes, double* slow) {
+HWY_INLINE void start_taper(bool exponential, V e, const Run& run, std::size_t lanes, double* slow) {
   const hn::DFromV<V> d;
-  if (!is_exponential(profile)) return hn::Store(e, d, slow + TaperState::kArgument * lanes);
+  if (!exponential) return hn::Store(e, d, slow + TaperState::kArgument * lanes);
   const double nu = run.first_hz, step = run.spacing_hz;
   hn::Store(hn::Exp(d, hn::Mul(e, hn::Set(d, -nu * nu))), d, slow + TaperState::kValue * lanes);
   hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -step * (2 * nu + step)))), d, slow + TaperState::kRatio * lanes);
   hn::Store(hn::Expm1(d, hn::Mul(e, hn::Set(d, -2 * step * step))), d, slow + TaperState::kChange * lanes);
 }
 
-/// An exponential taper at the channels of a tile; moves its state to the next.
-template <class V>
+/// a[k] = or, if kTimes, *= the exponential taper at the channels of a tile; moves its state to the next.
+template <bool kTimes, class V>
 HWY_INLINE void taper_tile(std::size_t lanes, double* slow, V (&a)[kTileChannels]) {
   const hn::DFromV<V> d;
   V taper = hn::Load(d, slow + TaperState::kValue * lanes), ratio = hn::Load(d, slow + TaperState::kRatio * lanes);
   const V change = hn::Load(d, slow + TaperState::kChange * lanes);
 #pragma GCC unroll 8
   for (std::size_t k = 0; k < kTileChannels; ++k) {
-    a[k] = taper;
+    a[k] = kTimes ? hn::Mul(a[k], taper) : taper;
     taper = hn::MulAdd(taper, ratio, taper);
     ratio = hn::MulAdd(ratio, change, hn::Add(ratio, change));  // (1 + ratio)(1 + change) - 1
   }
@@ -133,38 +146,35 @@ HWY_INLINE void taper_tile(std::size_t lanes, double* slow, V (&a)[kTileChannels
   hn::Store(ratio, d, slow + TaperState::kRatio * lanes);
 }
 
-/// Stores what make(state, a) makes of the tapers of each source.
-template <class T, class Make>
-HWY_INLINE void store_each_taper(std::size_t n_source, const Scratch<T>& to, const Make& make) {
+/// Stores the tapers of a tile; those of exponential profiles one tile after the other.
+template <bool kExponential, class T>
+HWY_NOINLINE void store_each_taper(Profile profile, const Run& run, std::size_t number, std::size_t n_source,
+                                   double* HWY_RESTRICT state, T* HWY_RESTRICT to) {
   const hn::ScalableTag<double> d;
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
-  for (std::size_t s = 0; s < n_source; ++s)
+  for (std::size_t s = 0; s < n_source; ++s, state += kTaperState * lanes, to += kTileChannels * lanes)
     for (std::size_t lane = 0; lane < lanes; lane += hn::Lanes(d)) {
       hn::Vec<decltype(d)> a[kTileChannels];
-      make(to.taper + s * kTaperState * lanes + lane, a);
-      for (std::size_t k = 0; k < kTileChannels; ++k)
-        store_as(d, a[k], to.tile_taper + (s * kTileChannels + k) * lanes + lane);
+      if constexpr (kExponential) {
+        taper_tile<false>(lanes, state + lane, a);
+      } else {
+        const auto argument = hn::Load(d, state + TaperState::kArgument * lanes + lane);
+        for (std::size_t k = 0; k < kTileChannels; ++k)
+          a[k] = taper_at(profile, argument, channel_hz(run, number * kTileChannels + k));
+      }
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kTileChannels; ++k) store_as(d, a[k], to + k * lanes + lane);
     }
 }
-/// Stores the tapers of a tile; those of exponential profiles one tile after the other. Which profile it is, is asked
-/// once for all sources: tapers stay in registers.
 template <class T>
-HWY_NOINLINE void store_tapers(Profile profile, const Run& run, std::size_t number, std::size_t n_source,
-                               const Scratch<T>& to) {
-  using V = hn::Vec<hn::ScalableTag<double>>;
-  if (is_exponential(profile))
-    return store_each_taper<T>(n_source, to, [](double* state, V(&a)[kTileChannels]) HWY_ATTR {
-      taper_tile(hn::Lanes(hn::ScalableTag<T>()), state, a);
-    });
-  store_each_taper<T>(n_source, to, [&](double* state, V(&a)[kTileChannels]) HWY_ATTR {
-    const V argument = hn::Load(hn::ScalableTag<double>(), state);
-    for (std::size_t k = 0; k < kTileChannels; ++k)
-      a[k] = taper_at(profile, argument, channel_hz(run, number * kTileChannels + k));
-  });
+void store_tapers(const TaperOnRun& taper, const Run& run, std::size_t number, std::size_t n_source,
+                  const Scratch<T>& to) {
+  (taper.exponential ? store_each_taper<true, T> : store_each_taper<false, T>)(taper.profile, run, number, n_source,
+                                                                               to.taper, to.tile_taper);
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_AMPLITUDE_INL_H_

@@ -11,7 +11,7 @@
 #include "nodes/psv/matrix22-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -95,7 +95,7 @@ HWY_NOINLINE void corrupt_block(const Block<T>& block, const JonesTerms& jones, 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_JONES_INL_H_

@@ -19,7 +19,7 @@
 #include "nodes/psv/direct/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -31,8 +31,8 @@ struct Span {
 };
 
 template <class F>
-void for_each_span(const RunLevel& level, F&& f) {
-  const std::vector<Run>& runs = level.runs;
+void for_each_span(const ChannelCut& cut, F&& f) {
+  const std::vector<Run>& runs = cut.runs;
   for (std::size_t i = 0; i < runs.size();) {
     Span span{&runs[i], runs[i].first, runs[i].count, runs[i].count == 1};
     ++i;
@@ -44,7 +44,7 @@ void for_each_span(const RunLevel& level, F&& f) {
 /// Rows that share their sides, with the numbers of these.
 struct RowGroup {
   std::size_t first = 0, last = 0;  ///< whole vectors of rows
-  const RunLevel* level = nullptr;
+  const ChannelCut* cut = nullptr;
   SideTable sides;
   RowSides row_sides[kJonesRows];
   std::size_t n_vector = 0;
@@ -146,7 +146,7 @@ HWY_INLINE Matrix<hn::Vec<D>> chain(D d, const Sky<T>& sky, int n_pair, const Jo
 
 /// Chains of all sides of a group: [side][vector of channels][source][element][re, im][channel].
 template <class T>
-HWY_NOINLINE void fill_sides(const RowsJob<T>& job, const RowGroup& group, const Block<T>& block, const Span& span,
+HWY_NOINLINE void fill_sides(const HostSum<T>& job, const RowGroup& group, const Block<T>& block, const Span& span,
                              bool finite = false) {
   const hn::ScalableTag<double> d;
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), n_channel = windows_of(span.count) * kWindowChannels;
@@ -238,17 +238,17 @@ HWY_NOINLINE void turn_phasors(const T* HWY_RESTRICT phasor, std::size_t count, 
 template <class T>
 class SpanPhasors {
  public:
-  SpanPhasors(const RowsJob<T>& job, const RunLevel& level, const Block<T>& block, const Reach& reach, const Span& span)
-      : job_(job), level_(level), block_(block), reach_(reach), span_(span) {
+  SpanPhasors(const HostSum<T>& job, const ChannelCut& cut, const Block<T>& block, const Reach& reach, const Span& span)
+      : job_(job), cut_(cut), block_(block), reach_(reach), span_(span) {
     if (!span.singles) seed(*span.run);
   }
 
   /// To scratch.phasor; scale: what remains to be done to them, per channel.
   void make_tile(std::size_t number, double (&scale)[kTileChannels]) {
     if (span_.singles) return make_singles(number, scale);
-    TileJob<T> t = block_job<T, true>(job_, block_);
-    place_tile_job(job_, *span_.run, level_, method_, number, t, scale);
-    if (method_.taper && t.stored_tapers) store_tapers(method_.profile, *span_.run, number, block_.count, job_.scratch);
+    TileArrays<T> t = block_arrays<T, true>(job_, block_);
+    place_tile_arrays(job_, *span_.run, cut_, method_, number, t, scale);
+    if (method_.taper && t.stored_tapers) store_tapers(method_.shape, *span_.run, number, block_.count, job_.scratch);
     choose_shaped_tile<false, Weights::kOne>(t, method_);
   }
 
@@ -258,7 +258,7 @@ class SpanPhasors {
  private:
   void seed(const Run& run) {
     scale_rows(run, hn::Lanes(hn::ScalableTag<T>()), job_.scratch.rows, job_.scratch.scaled);
-    method_ = choose_method(job_, run, level_, reach_, block_.profile);
+    method_ = choose_method(job_, run, cut_, reach_, block_.profile);
     seed_block(block_, run, method_, job_.scratch);
   }
 
@@ -273,8 +273,8 @@ class SpanPhasors {
     }
   }
 
-  const RowsJob<T>& job_;
-  const RunLevel& level_;
+  const HostSum<T>& job_;
+  const ChannelCut& cut_;
   const Block<T>& block_;
   const Reach reach_;  // a copy: callers give a temporary
   const Span& span_;
@@ -283,14 +283,14 @@ class SpanPhasors {
 
 /// Adds a block of sources to the sums of a vector of rows, the sides being filled.
 template <class T>
-void add_block(const RowsJob<T>& job, const RowGroup& group, const Block<T>& block, const Extent& extent,
+void add_block(const HostSum<T>& job, const RowGroup& group, const Block<T>& block, const Extent& extent,
                const Span& span, std::size_t vector) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), n_window = windows_of(span.count);
   constexpr std::size_t kTiles = kWindowChannels / kTileChannels;
   const Scratch<T>& to = job.scratch;
   LaneRows lane_rows;
   load_rows(job, vector, lanes, lane_rows);
-  SpanPhasors<T> phasors(job, *group.level, block, reach_of(to.rows, lanes, extent), span);
+  SpanPhasors<T> phasors(job, *group.cut, block, reach_of(to.rows, lanes, extent), span);
   const std::size_t n_row = std::min(lanes, job.rows.n_row - vector);
   for (std::size_t window = 0; window < n_window; ++window) {
     for (std::size_t tile = 0; tile < kTiles; ++tile) {
@@ -317,7 +317,7 @@ void add_block(const RowsJob<T>& job, const RowGroup& group, const Block<T>& blo
 
 /// Writes the sums of a span to the rows [begin, end) of the group.
 template <class T>
-void store_span(const RowsJob<T>& job, const RowGroup& group, const Span& span, std::size_t begin, std::size_t end,
+void store_span(const HostSum<T>& job, const RowGroup& group, const Span& span, std::size_t begin, std::size_t end,
                 const Output& out) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), n_window = windows_of(span.count);
   for (std::size_t row = std::max(group.first, begin); row < std::min(group.last, end); ++row) {
@@ -331,7 +331,7 @@ void store_span(const RowsJob<T>& job, const RowGroup& group, const Span& span, 
 }
 
 template <class T>
-void evaluate_span(const RowsJob<T>& job, const RowGroup& group, const Span& span, std::size_t begin, std::size_t end,
+void evaluate_span(const HostSum<T>& job, const RowGroup& group, const Span& span, std::size_t begin, std::size_t end,
                    const Output& out) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   std::fill_n(job.scratch.jones_sum, (group.last - group.first) * windows_of(span.count) * 8 * kWindowChannels, 0.0);
@@ -348,16 +348,16 @@ void evaluate_span(const RowsJob<T>& job, const RowGroup& group, const Span& spa
 
 /// As many vectors of rows from `first` on as take the same runs of channels and have places for their sides.
 template <class T>
-void collect_group(const RowsJob<T>& job, std::size_t first, std::size_t end, RowGroup& group) {
+void collect_group(const HostSum<T>& job, std::size_t first, std::size_t end, RowGroup& group) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   group.first = group.last = first;
   group.sides.clear();
   while (group.last < end && group.last + lanes - first <= kJonesRows && group.sides.has_room_for(2 * lanes)) {
     LaneRows lane_rows;
     load_rows(job, group.last, lanes, lane_rows);
-    const RunLevel& level = choose_level(job, reach_of(job.scratch.rows, lanes, job.sky.extent));
-    if (group.last > first && &level != group.level) return;
-    group.level = &level;
+    const ChannelCut& cut = choose_cut(job, reach_of(job.scratch.rows, lanes, job.sky.extent));
+    if (group.last > first && &cut != group.cut) return;
+    group.cut = &cut;
     for (std::size_t i = 0; i < lanes; ++i) {
       const JonesPair<double>* pairs = job.jones.pairs + std::ptrdiff_t{lane_rows.baseline[i]} * job.jones.n_pair;
       RowSides& sides = group.row_sides[group.last - first + i];
@@ -370,7 +370,7 @@ void collect_group(const RowsJob<T>& job, std::size_t first, std::size_t end, Ro
 
 /// Rows [begin, end). As in evaluate_range(), a row always has the same neighbours where that matters.
 template <class T>
-void evaluate_varying(const RowsJob<T>& job, std::size_t begin, std::size_t end, const Output& out) {
+void evaluate_varying(const HostSum<T>& job, std::size_t begin, std::size_t end, const Output& out) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   // Half of a window that a run does not reach is computed in vectors of whole windows, and not used.
   std::fill_n(job.scratch.turned, kMaxLanes * kJonesSources<T> * 2 * kWindowChannels, T(0));
@@ -378,12 +378,12 @@ void evaluate_varying(const RowsJob<T>& job, std::size_t begin, std::size_t end,
   for (std::size_t first = begin / lanes * lanes; first < end; first = group.last) {
     collect_group(job, first, end, group);
     group.set_order(lanes);
-    for_each_span(*group.level, [&](const Span& span) { evaluate_span(job, group, span, begin, end, out); });
+    for_each_span(*group.cut, [&](const Span& span) { evaluate_span(job, group, span, begin, end, out); });
   }
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_JONES_ROWS_INL_H_

@@ -9,7 +9,7 @@
 
 #include "nodes/psv/kernel.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 
 /// All terms of one end, p or q, at one time (0 where no term varies in time).
 struct JonesSide {
@@ -80,4 +80,4 @@ struct RowSides {
   std::uint16_t p, q;
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct

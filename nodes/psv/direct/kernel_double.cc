@@ -11,8 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 
-void evaluate_double(const RowsJob<double>& job, std::size_t row_begin, std::size_t row_end, const Output& out) {
-  evaluate_range(job, row_begin, row_end, out);
+void evaluate_double(const HostSum<double>& job, std::size_t row_begin, std::size_t row_end, const Output& out) {
+  direct::HWY_NAMESPACE::evaluate_range(job, row_begin, row_end, out);
 }
 
 std::size_t lanes_double() { return hn::Lanes(hn::ScalableTag<double>()); }
@@ -30,18 +30,11 @@ HWY_EXPORT(evaluate_double);
 HWY_EXPORT(lanes_double);
 HWY_EXPORT(target_name);
 
-template <>
-void evaluate_rows<double>(const Sky<double>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                           std::size_t row_begin, std::size_t row_end, Workspace<double>& workspace,
-                           const Output& out) {
-  const RowsJob<double> job{sky, channels, rows, jones, workspace.scratch()};
-  HWY_DYNAMIC_DISPATCH(evaluate_double)(job, row_begin, row_end, out);
+void evaluate_rows(const HostSum<double>& sum, std::size_t row_begin, std::size_t row_end, const Output& out) {
+  HWY_DYNAMIC_DISPATCH(evaluate_double)(sum, row_begin, row_end, out);
 }
 
-template <>
-std::size_t rows_per_block<double>() {
-  return HWY_DYNAMIC_DISPATCH(lanes_double)();
-}
+std::size_t lanes_of(double) { return HWY_DYNAMIC_DISPATCH(lanes_double)(); }
 
 std::string instruction_set() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 

@@ -11,8 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv {
 namespace HWY_NAMESPACE {
 
-void evaluate_single(const RowsJob<float>& job, std::size_t row_begin, std::size_t row_end, const Output& out) {
-  evaluate_range(job, row_begin, row_end, out);
+void evaluate_single(const HostSum<float>& job, std::size_t row_begin, std::size_t row_end, const Output& out) {
+  direct::HWY_NAMESPACE::evaluate_range(job, row_begin, row_end, out);
 }
 
 std::size_t lanes_single() { return hn::Lanes(hn::ScalableTag<float>()); }
@@ -27,17 +27,11 @@ namespace rimetree::psv {
 HWY_EXPORT(evaluate_single);
 HWY_EXPORT(lanes_single);
 
-template <>
-void evaluate_rows<float>(const Sky<float>& sky, const Channels& channels, const Rows& rows, const JonesTerms& jones,
-                          std::size_t row_begin, std::size_t row_end, Workspace<float>& workspace, const Output& out) {
-  const RowsJob<float> job{sky, channels, rows, jones, workspace.scratch()};
-  HWY_DYNAMIC_DISPATCH(evaluate_single)(job, row_begin, row_end, out);
+void evaluate_rows(const HostSum<float>& sum, std::size_t row_begin, std::size_t row_end, const Output& out) {
+  HWY_DYNAMIC_DISPATCH(evaluate_single)(sum, row_begin, row_end, out);
 }
 
-template <>
-std::size_t rows_per_block<float>() {
-  return HWY_DYNAMIC_DISPATCH(lanes_single)();
-}
+std::size_t lanes_of(float) { return HWY_DYNAMIC_DISPATCH(lanes_single)(); }
 
 }  // namespace rimetree::psv
 #endif  // HWY_ONCE

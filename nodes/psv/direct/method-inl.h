@@ -8,10 +8,9 @@
 #endif
 
 #include "nodes/psv/direct/planes-inl.h"
-#include "nodes/psv/direct/rows_job.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -34,7 +33,7 @@ struct Reach {
 
 /// Copies rows [first, first + lanes) into the scratch, the last row repeated beyond the end.
 template <class T>
-void load_rows(const RowsJob<T>& job, std::size_t first, std::size_t lanes, LaneRows& lane_rows) {
+void load_rows(const HostSum<T>& job, std::size_t first, std::size_t lanes, LaneRows& lane_rows) {
   const Rows& r = job.rows;
   const double* source[7] = {r.u, r.v, r.w, r.du, r.dv, r.dw, r.exposure_s};
   const bool smear_time = r.is_smeared_in_time();
@@ -59,21 +58,21 @@ inline Reach reach_of(const double* rows, std::size_t lanes, const Extent& exten
 
 /// The longest runs whose shortcuts all hold for these rows.
 template <class T>
-const RunLevel& choose_level(const RowsJob<T>& job, const Reach& reach) {
-  for (std::size_t i = 0; i + 1 < kLevels; ++i) {
-    const RunLevel& level = job.channels.level[i];
-    if (2 * kPi * reach.path * level.largest_residual <= Bounds<T>::kSmallTurn) return level;
+const ChannelCut& choose_cut(const HostSum<T>& job, const Reach& reach) {
+  for (std::size_t i = 0; i + 1 < kCuts; ++i) {
+    const ChannelCut& cut = job.channels.cut[i];
+    if (2 * kPi * reach.path * cut.largest_residual <= Bounds<T>::kSmallTurn) return cut;
   }
-  return job.channels.level[kLevels - 1];
+  return job.channels.cut[kCuts - 1];
 }
 
 template <class T>
-Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& level, const Reach& reach,
+Method choose_method(const HostSum<T>& job, const Run& run, const ChannelCut& cut, const Reach& reach,
                      Profile profile) {
   Method m;
   m.single = run.count == 1;
   m.taper = profile != kPoint;
-  m.profile = profile;
+  m.shape = taper_on<T>(profile, run);
   // A tile may reach beyond its run.
   const double highest =
       std::max(std::abs(run.low_hz), std::abs(run.high_hz)) + kTileChannels * std::abs(run.spacing_hz);
@@ -91,16 +90,16 @@ Method choose_method(const RowsJob<T>& job, const Run& run, const RunLevel& leve
     m.long_path = band > Bounds<T>::kLongPath;
   }
   m.step_terms = series_terms(2 * kPi * reach.path * std::abs(run.half_step_high), Bounds<T>::kSeries);
-  m.residual = !m.single && 2 * kPi * reach.path * level.largest_residual > Bounds<T>::kNoTurn;
+  m.residual = !m.single && 2 * kPi * reach.path * cut.largest_residual > Bounds<T>::kNoTurn;
   return m;
 }
 
 template <class T, bool kVector>
-TileJob<T> block_job(const RowsJob<T>& job, const Block<T>& block) {
+TileArrays<T> block_arrays(const HostSum<T>& job, const Block<T>& block) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), n_weight = job.sky.n_weight_channel;
   const std::size_t n_plane = job.sky.planes.size();
   const Scratch<T>& to = job.scratch;
-  TileJob<T> t;
+  TileArrays<T> t;
   t.n_source = block.count;
   t.middle = to.middle;
   t.inner = to.inner;
@@ -120,15 +119,15 @@ TileJob<T> block_job(const RowsJob<T>& job, const Block<T>& block) {
 /// The tile's place in the run: the rotation to its middle, its frequencies, its distances from the regular grid, and
 /// what smearing leaves to be done to its sums.
 template <class T>
-void place_tile_job(const RowsJob<T>& job, const Run& run, const RunLevel& level, const Method& m, std::size_t number,
-                    TileJob<T>& t, double (&scale)[kTileChannels]) {
+void place_tile_arrays(const HostSum<T>& job, const Run& run, const ChannelCut& cut, const Method& m,
+                       std::size_t number, TileArrays<T>& t, double (&scale)[kTileChannels]) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   // Tiles are at -7/2, -5/2 .. 7/2 or at -3, -2 .. 3 tile lengths; the table has the ones that are not negative.
   const bool below = 2 * number + 1 < run.n_tile;
   const std::size_t pair = (below ? run.n_tile - 1 - 2 * number : 2 * number + 1 - run.n_tile) / 2;
   t.outer = job.scratch.outer + pair * kPairStride * lanes;
   t.outer_sign = below ? T(-1) : T(1);
-  t.residual = level.residual.data() + run.first + number * kTileChannels;
+  t.residual = cut.residual.data() + run.first + number * kTileChannels;
   t.band = tile_band(run, number);
   t.scale = scale;
   if (m.smear)
@@ -138,7 +137,7 @@ void place_tile_job(const RowsJob<T>& job, const Run& run, const RunLevel& level
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_METHOD_INL_H_

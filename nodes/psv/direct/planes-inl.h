@@ -16,12 +16,12 @@
 #include "nodes/psv/direct/smeared-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 
 /// Channels of a tile have the same weights and amplitudes.
 template <int kPlanes, class T>
-void plain_tile(TileJob<T> t, const Method& m) {
+void plain_tile(TileArrays<T> t, const Method& m) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   for (int p = 0; p < kPlanes; ++p, ++t.weight, t.sum += 2 * lanes)
     for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += kPlanePairs)
@@ -33,7 +33,7 @@ void plain_tile(TileJob<T> t, const Method& m) {
 
 /// One plane of two tiles at equal distances from the middle of the run; `upper` is where the sums of the other are.
 template <class T>
-void mirrored_tiles(TileJob<T> t, double* upper) {
+void mirrored_tiles(TileArrays<T> t, double* upper) {
   for (t.first_pair = 0; t.first_pair < kTilePairs; t.first_pair += kMirroredPairs) mirrored_pairs(t, upper);
 }
 
@@ -52,7 +52,7 @@ void with_switches(const Method& m, F&& f) {
 }
 
 template <bool kSum, Weights kWeights, class T>
-void choose_shaped_tile(const TileJob<T>& t, const Method& m) {
+void choose_shaped_tile(const TileArrays<T>& t, const Method& m) {
   with_switches<T>(m, [&t](auto smear, auto taper, auto residual) {
     shaped_tile<ShapedKind<smear.value, taper.value, residual.value, kSum, kWeights>>(t);
   });
@@ -60,7 +60,7 @@ void choose_shaped_tile(const TileJob<T>& t, const Method& m) {
 
 /// Two planes or more, four at a time.
 template <int kPlanes, Weights kWeights, class T>
-void choose_pair_tile(TileJob<T> t, const Method& m) {
+void choose_pair_tile(TileArrays<T> t, const Method& m) {
   constexpr int P = std::min(kPlanes, 4);
   with_switches<T>(m, [&](auto smear, auto taper, auto residual) {
     place_tile<smear.value, taper.value>(t);
@@ -72,7 +72,7 @@ void choose_pair_tile(TileJob<T> t, const Method& m) {
 
 /// Phasors that are stored, all planes.
 template <int kPlanes, Weights kWeights, class T>
-void sum_planes(TileJob<T> t) {
+void sum_planes(TileArrays<T> t) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   for (int p = 0; p < kPlanes; p += kSumPlanes) {
     for (t.first_channel = 0; t.first_channel < kTileChannels; t.first_channel += kSumChannels) plane_sums<kWeights>(t);
@@ -83,7 +83,7 @@ void sum_planes(TileJob<T> t) {
 
 /// All planes of one channel of the tile.
 template <int kPlanes, Weights kWeights, class T>
-void sum_channel(TileJob<T> t, const T* phasor, std::size_t stride, double scale, double* to) {
+void sum_channel(TileArrays<T> t, const T* phasor, std::size_t stride, double scale, double* to) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   constexpr int P = std::min(kPlanes, 4);
   for (int p = 0; p < kPlanes; p += P) {
@@ -95,7 +95,7 @@ void sum_channel(TileJob<T> t, const T* phasor, std::size_t stride, double scale
 
 /// The job for sources [first, first + count) of the block only.
 template <class T>
-TileJob<T> part_of(TileJob<T> t, std::size_t first, std::size_t count) {
+TileArrays<T> some_sources(TileArrays<T> t, std::size_t first, std::size_t count) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   t.n_source = count;
   t.middle += 2 * first * lanes;
@@ -111,7 +111,7 @@ TileJob<T> part_of(TileJob<T> t, std::size_t first, std::size_t count) {
 
 /// Weights that depend on the channel, amplitudes, or a grid that is not quite regular.
 template <int kPlanes, bool kVector, class T>
-void tile_with_shape(const TileJob<T>& t, const Method& m) {
+void tile_with_shape(const TileArrays<T>& t, const Method& m) {
   if constexpr (kPlanes == 1) {
     m.weighted ? choose_shaped_tile<true, Weights::kOne>(t, m) : choose_shaped_tile<true, Weights::kChannel>(t, m);
   } else if constexpr (!kVector && kManyRegisters) {
@@ -119,20 +119,20 @@ void tile_with_shape(const TileJob<T>& t, const Method& m) {
                           : choose_pair_tile<kPlanes, Weights::kChannel>(t, m);
   } else {
     for (std::size_t first = 0; first < t.n_source; first += kStoredSources) {
-      const TileJob<T> part = part_of(t, first, std::min(kStoredSources, t.n_source - first));
-      choose_shaped_tile<false, Weights::kOne>(part, m);
+      const TileArrays<T> some = some_sources(t, first, std::min(kStoredSources, t.n_source - first));
+      choose_shaped_tile<false, Weights::kOne>(some, m);
       if (kVector)
-        sum_planes<kPlanes, Weights::kVector>(part);
+        sum_planes<kPlanes, Weights::kVector>(some);
       else if (t.weight_channel == 0)
-        sum_planes<kPlanes, Weights::kSource>(part);
+        sum_planes<kPlanes, Weights::kSource>(some);
       else
-        sum_planes<kPlanes, Weights::kChannel>(part);
+        sum_planes<kPlanes, Weights::kChannel>(some);
     }
   }
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_PLANES_INL_H_

@@ -12,7 +12,7 @@
 #include "nodes/psv/plane_shares.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -26,7 +26,7 @@ bool takes_narrow(const Method& m, std::size_t n_weight_channel) {
 
 /// One block of sources over one run: seeds, then tile after tile. kPlanes: all of the sky's, or its first.
 template <class T, int kPlanes, bool kVector>
-void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, const RunLevel& level, Method m,
+void run_block(const HostSum<T>& job, const Block<T>& block, const Run& run, const ChannelCut& cut, Method m,
                const LaneRows& lane_rows) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()),
                     tile_sums = kTileChannels * job.sky.planes.size() * 2 * lanes;
@@ -35,7 +35,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
   m.weighted = !kVector && job.sky.n_weight_channel == 1 && (kPlanes == 1 || relative);
   seed_block(block, run, m, to);
 
-  TileJob<T> t = block_job<T, kVector>(job, block);
+  TileArrays<T> t = block_arrays<T, kVector>(job, block);
   double scale[kTileChannels];
   const bool plain = !kVector && t.weight_channel == 0 && !m.smear && !m.taper && !m.residual;
   const auto sum_of = [&](std::size_t number) { return to.sum + number * tile_sums; };
@@ -43,7 +43,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
   const std::size_t n_tile = plain && kPlanes == 1 ? (run.n_tile + 1) / 2 : run.n_tile;
   for (std::size_t number = 0; number < n_tile; ++number) {
     const std::size_t channel = run.first + number * kTileChannels;
-    place_tile_job(job, run, level, m, number, t, scale);
+    place_tile_arrays(job, run, cut, m, number, t, scale);
     t.weight =
         kVector ? to.jones_weight : job.sky.weights.data() + block.begin * t.weight_source + channel * t.weight_channel;
     if (relative) t.weight = job.sky.relative_weights.data() + block.begin * t.weight_source;
@@ -54,7 +54,7 @@ void run_block(const RowsJob<T>& job, const Block<T>& block, const Run& run, con
                  : sum_channel<kPlanes, kVector ? Weights::kVector : Weights::kSource>(t, to.middle, 2, 1.0, t.sum);
       return;
     }
-    if (m.taper && t.stored_tapers) store_tapers(m.profile, run, number, block.count, to);
+    if (m.taper && t.stored_tapers) store_tapers(m.shape, run, number, block.count, to);
     if constexpr (!kVector) {
       if (m.narrow) {
         smeared_tile<kPlanes>(t, run, m, number, m.weighted, to);
@@ -88,7 +88,7 @@ inline void add_plane(Plane plane, const double* HWY_RESTRICT s, std::size_t lan
 /// Writes the sums of a run to the rows [begin, end) among those that start at `first`, some channels of a row at a
 /// time: as much as a line of the cache holds.
 template <class T>
-void store_run(const RowsJob<T>& job, const Run& run, std::size_t first, std::size_t begin, std::size_t end,
+void store_run(const HostSum<T>& job, const Run& run, std::size_t first, std::size_t begin, std::size_t end,
                const Output& out) {
   constexpr std::size_t kChunk = 4;
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), n_plane = job.sky.planes.size();
@@ -113,32 +113,32 @@ void store_run(const RowsJob<T>& job, const Run& run, std::size_t first, std::si
 
 /// What the sources of a block add to the sums of a run.
 template <class T, int kPlanes, bool kVector>
-void add_sources(const RowsJob<T>& job, const SourceBlock& sources, const Run& run, const RunLevel& level,
+void add_sources(const HostSum<T>& job, const SourceBlock& sources, const Run& run, const ChannelCut& cut,
                  const LaneRows& lane_rows) {
   const Reach reach = reach_of(job.scratch.rows, hn::Lanes(hn::ScalableTag<T>()), sources.extent);
-  Method m = choose_method(job, run, level, reach, sources.profile);
+  Method m = choose_method(job, run, cut, reach, sources.profile);
   m.narrow = takes_narrow<T, kPlanes, kVector>(m, job.sky.n_weight_channel);
   const std::size_t step = m.narrow && kPlanes == 1 ? kSmearedSources : kBlockSources;
   for (std::size_t s = sources.begin; s < sources.end; s += step) {
     const Block<T> block{&job.sky, s, std::min(step, sources.end - s), sources.profile};
-    run_block<T, kPlanes, kVector>(job, block, run, level, m, lane_rows);
+    run_block<T, kPlanes, kVector>(job, block, run, cut, m, lane_rows);
   }
 }
 
 template <class T, int kPlanes, bool kVector>
-void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin, std::size_t end, const Output& out) {
+void evaluate_group(const HostSum<T>& job, std::size_t first, std::size_t begin, std::size_t end, const Output& out) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   LaneRows lane_rows;
   load_rows(job, first, lanes, lane_rows);
-  const RunLevel& level = choose_level(job, reach_of(job.scratch.rows, lanes, job.sky.extent));
-  for (const Run& run : level.runs) {
+  const ChannelCut& cut = choose_cut(job, reach_of(job.scratch.rows, lanes, job.sky.extent));
+  for (const Run& run : cut.runs) {
     scale_rows(run, lanes, job.scratch.rows, job.scratch.scaled);
     std::fill_n(job.scratch.sum, run.n_tile * kTileChannels * kPlanes * 2 * lanes, 0.0);
     for (const SourceBlock& sources : job.sky.blocks) {
       if (!kVector && sources.one_plane)
-        add_sources<T, 1, false>(job, sources, run, level, lane_rows);
+        add_sources<T, 1, false>(job, sources, run, cut, lane_rows);
       else
-        add_sources<T, kPlanes, kVector>(job, sources, run, level, lane_rows);
+        add_sources<T, kPlanes, kVector>(job, sources, run, cut, lane_rows);
     }
     store_run(job, run, first, begin, end, out);
   }
@@ -147,7 +147,7 @@ void evaluate_group(const RowsJob<T>& job, std::size_t first, std::size_t begin,
 /// Groups of rows start at multiples of the vector length, whatever range is asked for: a row always has the same
 /// neighbours, and hence the same method and the same bits.
 template <class T>
-void evaluate_range(const RowsJob<T>& job, std::size_t begin, std::size_t end, const Output& out) {
+void evaluate_range(const HostSum<T>& job, std::size_t begin, std::size_t end, const Output& out) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
   if (matrices_vary(job.sky, job.jones)) return evaluate_varying(job, begin, end, out);
   for (std::size_t first = begin / lanes * lanes; first < end; first += lanes) {
@@ -172,7 +172,7 @@ void evaluate_range(const RowsJob<T>& job, std::size_t begin, std::size_t end, c
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_ROWS_INL_H_

@@ -8,12 +8,12 @@
 #define RIMETREE_NODES_PSV_DIRECT_SEED_INL_H_
 #endif
 
-#include "nodes/psv/direct/place-inl.h"
 #include "nodes/psv/direct/seed_single-inl.h"
+#include "nodes/psv/direct/sighting-inl.h"
 #include "nodes/psv/direct/smeared-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -52,9 +52,9 @@ HWY_INLINE void store_rotations(V hr, V hi, std::size_t n_tile, std::size_t lane
 
 /// The factors that a source's phasor has at all channels of the run.
 template <int kTerms, class T>
-HWY_INLINE typename Place<T>::V constant_factor(const Place<T>& at, const Run& run, const Method& method) {
+HWY_INLINE typename Sighting<T>::V constant_factor(const Sighting<T>& at, const Run& run, const Method& method) {
   const hn::ScalableTag<double> d;
-  using V = typename Place<T>::V;
+  using V = typename Sighting<T>::V;
   V factor = hn::Set(d, method.weighted ? double(at.block.sky->first_weight(at.number())) : 1.0);
   if (method.bandwidth) {
     const V path =
@@ -66,14 +66,15 @@ HWY_INLINE typename Place<T>::V constant_factor(const Place<T>& at, const Run& r
     const double scale = kPi * run.first_hz;
     factor = hn::Mul(factor, method.time_terms > 0 ? sinc_of<9>(at.change(), scale) : sinc_of<0>(at.change(), scale));
   }
-  if (method.taper) factor = hn::Mul(factor, taper_at(method.profile, at.taper_argument(run), run.first_hz));
+  if (method.taper)
+    factor = hn::Mul(factor, taper_at(method.shape.profile, at.taper_argument(method.shape), run.first_hz));
   return factor;
 }
 
 template <int kTerms, class T>
-HWY_INLINE void seed_middle(const Place<T>& at, const Run& run, const Method& method) {
+HWY_INLINE void seed_middle(const Sighting<T>& at, const Run& run, const Method& method) {
   const hn::ScalableTag<double> d;
-  typename Place<T>::V zr, zi;
+  typename Sighting<T>::V zr, zi;
   phasor_of_turns<sizeof(T) == 8 ? 9 : 6>(at.turns(0), zr, zi);
   const auto factor = constant_factor<kTerms>(at, run, method);
   store_as(d, hn::Mul(zr, factor), at.to.middle + at.s * 2 * at.lanes + at.lane);
@@ -81,8 +82,8 @@ HWY_INLINE void seed_middle(const Place<T>& at, const Run& run, const Method& me
 }
 
 template <int kTerms, class T>
-HWY_INLINE void seed_rotations(const Place<T>& at, const Run& run) {
-  typename Place<T>::V hr, hi;
+HWY_INLINE void seed_rotations(const Sighting<T>& at, const Run& run) {
+  typename Sighting<T>::V hr, hi;
   if constexpr (kTerms > 0)
     small_phasor_of_turns<kTerms>(at.along(at.scaled_row(6), at.scaled_row(8), at.scaled_row(10)), hr, hi);
   else
@@ -95,13 +96,13 @@ template <class T>
 HWY_NOINLINE void seed_smearing(const Block<T>& block, const Run& run, const Method& method, const Scratch<T>& to) {
   const hn::ScalableTag<double> d;
   if constexpr (sizeof(T) == 4) {
-    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+    for_each_sighting(block, to, [&](const Sighting<T>& at) HWY_ATTR {
       store_as(d, at.change(), to.smearing + at.s * at.lanes + at.lane);
     });
   } else {
     const TileBand band = tile_band(run, 0);
     with_terms(method.time_terms, [&](auto terms) {
-      for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+      for_each_sighting(block, to, [&](const Sighting<T>& at) HWY_ATTR {
         const auto state = start_smearing<decltype(terms)::value>(at.change(), band);
         T* smearing = to.smearing + at.s * kSmearingState * at.lanes;
         hn::Store(state.value, d, smearing);
@@ -116,8 +117,8 @@ template <class T>
 HWY_NOINLINE void seed_block(const Block<T>& block, const Run& run, const Method& method, const Scratch<T>& to) {
   const hn::ScalableTag<double> d;
   const auto with_middle = [&](auto terms) {
-    for_each_place(block, to,
-                   [&](const Place<T>& at) HWY_ATTR { seed_middle<decltype(terms)::value>(at, run, method); });
+    for_each_sighting(block, to,
+                      [&](const Sighting<T>& at) HWY_ATTR { seed_middle<decltype(terms)::value>(at, run, method); });
   };
   if (method.single || sizeof(T) == 8) with_terms(method.bandwidth ? method.bandwidth_terms : 5, with_middle);
   if (method.single) return;
@@ -125,22 +126,24 @@ HWY_NOINLINE void seed_block(const Block<T>& block, const Run& run, const Method
     seed_single(block, run, method, to);
   else
     with_terms(method.step_terms, [&](auto terms) {
-      for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR { seed_rotations<decltype(terms)::value>(at, run); });
+      for_each_sighting(block, to,
+                        [&](const Sighting<T>& at) HWY_ATTR { seed_rotations<decltype(terms)::value>(at, run); });
     });
   if (method.smear) method.narrow ? seed_smeared(block, run, method, to) : seed_smearing(block, run, method, to);
+  const TaperOnRun shape = method.shape;
   if (method.taper)
-    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
-      start_taper(method.profile, at.taper_argument(run), run, at.lanes,
+    for_each_sighting(block, to, [&](const Sighting<T>& at) HWY_ATTR {
+      start_taper(shape.exponential, at.taper_argument(shape), run, at.lanes,
                   to.taper + at.s * kTaperState * at.lanes + at.lane);
     });
   if (method.residual)
-    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+    for_each_sighting(block, to, [&](const Sighting<T>& at) HWY_ATTR {
       store_as(d, hn::Mul(at.path(), hn::Set(d, 2 * kPi)), to.wave_number + at.s * at.lanes + at.lane);
     });
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_SEED_INL_H_

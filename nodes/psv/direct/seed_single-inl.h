@@ -9,10 +9,10 @@
 
 #include <algorithm>
 
-#include "nodes/psv/direct/place-inl.h"
+#include "nodes/psv/direct/sighting-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Turns at the middle of the run, from double precision alone: right to 1e-7 radians for phases up to 1e8.
 inline HWY_NOINLINE void store_turns(const Block<float>& block, const Method& method, const Scratch<float>& to) {
   const hn::ScalableTag<double> d;
-  for_each_place(block, to, [&](const Place<float>& at) HWY_ATTR {
+  for_each_sighting(block, to, [&](const Sighting<float>& at) HWY_ATTR {
     const auto t = at.along(at.scaled_row(0), at.scaled_row(2), at.scaled_row(4));
     store_as(d, hn::Sub(t, hn::Round(t)), to.middle + at.s * 2 * at.lanes + at.lane);
     if (method.bandwidth) store_as(d, at.path(), to.phasor + at.s * at.lanes + at.lane);
@@ -60,7 +60,7 @@ static_assert(2 * Powers::kCount <= 2 * kTileChannels, "they are kept where phas
 template <int kTerms>
 HWY_NOINLINE void store_powers(const Block<float>& block, const Run& run, const Scratch<float>& to) {
   const hn::ScalableTag<double> d;
-  for_each_place(block, to, [&](const Place<float>& at) HWY_ATTR {
+  for_each_sighting(block, to, [&](const Sighting<float>& at) HWY_ATTR {
     hn::Vec<decltype(d)> re, im;
     const auto turns = at.along(at.scaled_row(6), at.scaled_row(8), at.scaled_row(10));
     if constexpr (kTerms > 0)
@@ -157,7 +157,7 @@ inline void seed_single(const Block<float>& block, const Run& run, const Method&
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_SEED_SINGLE_INL_H_

@@ -11,7 +11,7 @@
 #include "nodes/psv/direct/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -29,7 +29,7 @@ struct ShapedKind {
 
 /// Amplitudes of source s at the channels of the tile.
 template <class Kind, class T, class V>
-HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTileChannels]) {
+HWY_INLINE void tile_amplitudes(const TileArrays<T>& job, std::size_t s, V (&a)[kTileChannels]) {
   const hn::DFromV<V> d;
   const std::size_t lanes = hn::Lanes(d);
   if constexpr (Kind::kSmear && sizeof(T) == 8) {
@@ -46,12 +46,8 @@ HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTi
   }
   if constexpr (Kind::kTaper) {
     if constexpr (sizeof(T) == 8)
-      if (!job.stored_tapers) {
-        V taper[kTileChannels];
-        taper_tile(lanes, job.taper + s * kTaperState * lanes, taper);
-        for (std::size_t k = 0; k < kTileChannels; ++k) a[k] = Kind::kSmear ? hn::Mul(a[k], taper[k]) : taper[k];
-        return;
-      }
+      if (!job.stored_tapers) return taper_tile<Kind::kSmear>(lanes, job.taper + s * kTaperState * lanes, a);
+#pragma GCC unroll 8
     for (std::size_t k = 0; k < kTileChannels; ++k) {
       const V taper = hn::Load(d, job.tile_taper + (s * kTileChannels + k) * lanes);
       a[k] = Kind::kSmear ? hn::Mul(a[k], taper) : taper;
@@ -61,7 +57,7 @@ HWY_INLINE void tile_amplitudes(const TileJob<T>& job, std::size_t s, V (&a)[kTi
 
 /// Turns the phasor of source s at channel k of the tile by the channel's distance from the regular grid.
 template <class T, class V>
-HWY_INLINE void turn_by_residual(const TileJob<T>& job, std::size_t s, std::size_t k, V& re, V& im) {
+HWY_INLINE void turn_by_residual(const TileArrays<T>& job, std::size_t s, std::size_t k, V& re, V& im) {
   const hn::DFromV<V> d;
   const V wave_number = hn::Load(d, job.wave_number + s * hn::Lanes(d));
   const V angle = hn::Mul(wave_number, hn::Set(d, static_cast<T>(job.residual[k])));
@@ -72,7 +68,7 @@ HWY_INLINE void turn_by_residual(const TileJob<T>& job, std::size_t s, std::size
 
 /// Turns, scales and then sums or stores the phasor of source s at channel k.
 template <class Kind, class T, class V>
-HWY_INLINE void finish_channel(const TileJob<T>& job, std::size_t s, std::size_t k, V a, V re, V im, V (&sum)[2]) {
+HWY_INLINE void finish_channel(const TileArrays<T>& job, std::size_t s, std::size_t k, V a, V re, V im, V (&sum)[2]) {
   const hn::DFromV<V> d;
   const std::size_t lanes = hn::Lanes(d);
   if constexpr (Kind::kResidual) turn_by_residual(job, s, k, re, im);
@@ -95,7 +91,8 @@ HWY_INLINE void finish_channel(const TileJob<T>& job, std::size_t s, std::size_t
 }
 
 template <class Kind, class T>
-HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
+HWY_NOINLINE void shaped_tile(const TileArrays<T>& arrays) {
+  const TileArrays<T> job = arrays;  // its own: no store can be to one of these
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -134,7 +131,8 @@ HWY_NOINLINE void shaped_tile(const TileJob<T>& job) {
 
 /// Phasors in the middle of the tile and, if it has any, the amplitudes at its channels.
 template <int kSmearTerms, bool kTaper, class T>
-HWY_NOINLINE void place_tile(const TileJob<T>& job) {
+HWY_NOINLINE void place_tile(const TileArrays<T>& arrays) {
+  const TileArrays<T> job = arrays;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   using Kind = ShapedKind<kSmearTerms, kTaper, false, false, Weights::kOne>;
@@ -166,7 +164,7 @@ struct PairKind {
 
 /// Adds the phasor of source s at channel k to all planes.
 template <class Kind, class T, class V>
-HWY_INLINE void add_channel(const TileJob<T>& job, std::size_t s, std::size_t k, V re, V im,
+HWY_INLINE void add_channel(const TileArrays<T>& job, std::size_t s, std::size_t k, V re, V im,
                             V (&sum)[Kind::kPlanes][2]) {
   const hn::DFromV<V> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -188,7 +186,7 @@ HWY_INLINE void add_channel(const TileJob<T>& job, std::size_t s, std::size_t k,
 
 /// Two planes or four: as many pairs of channels as there are registers for, from job.first_pair on.
 template <class Kind, class T>
-HWY_NOINLINE void pair_tile(const TileJob<T>& job) {
+HWY_NOINLINE void pair_tile(const TileArrays<T>& job) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -229,7 +227,7 @@ HWY_NOINLINE void pair_tile(const TileJob<T>& job) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_SHAPED_INL_H_

@@ -13,10 +13,10 @@
 #define RIMETREE_NODES_PSV_DIRECT_SMEARED_INL_H_
 #endif
 
-#include "nodes/psv/direct/place-inl.h"
+#include "nodes/psv/direct/sighting-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -36,7 +36,7 @@ inline double middle_hz(const Run& run, std::size_t tile) {
 template <int kTerms, class T>
 HWY_NOINLINE void seed_brackets(const Block<T>& block, const Run& run, const Scratch<T>& to) {
   const hn::ScalableTag<double> d;
-  for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+  for_each_sighting(block, to, [&](const Sighting<T>& at) HWY_ATTR {
     const auto step = hn::Mul(at.change(), hn::Set(d, kPi * run.spacing_hz)), square = hn::Mul(step, step);
 #pragma GCC unroll 4
     for (std::size_t pair = 0; pair < kTilePairs; ++pair) {
@@ -59,7 +59,7 @@ template <int kTerms>
 HWY_NOINLINE void seed_smear_state(const Block<double>& block, const Run& run, const Scratch<double>& to) {
   const hn::ScalableTag<double> d;
   const double nu = middle_hz(run, 0), tile_hz = double(kTileChannels) * run.spacing_hz;
-  for_each_place(block, to, [&](const Place<double>& at) HWY_ATTR {
+  for_each_sighting(block, to, [&](const Sighting<double>& at) HWY_ATTR {
     const auto change = at.change();
     const auto sinc = sinc_of<5>(change, kPi * tile_hz);
     const auto turn = hn::Mul(change, hn::Set(d, kPi * tile_hz)), x = hn::Mul(change, hn::Set(d, kPi * nu));
@@ -75,7 +75,7 @@ HWY_NOINLINE void seed_smear_state(const Block<double>& block, const Run& run, c
 
 /// S z and C z of all sources for one tile, to `phasor`: [source][4][row].
 template <int kTerms, class T>
-HWY_NOINLINE void place_smeared(const TileJob<T>& job, const Run& run, std::size_t tile, T* HWY_RESTRICT to) {
+HWY_NOINLINE void place_smeared(const TileArrays<T>& job, const Run& run, std::size_t tile, T* HWY_RESTRICT to) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -128,7 +128,7 @@ HWY_INLINE void add_smeared(D d, const V (&z)[4], const hn::TFromD<D>* bracket, 
 /// P planes of as many pairs of channels as there are registers for, from job.first_pair on. The first plane's weights
 /// may be one: it then takes additions only.
 template <int P, bool kUnit, class T>
-HWY_NOINLINE void smeared_sums(const TileJob<T>& job, const T* HWY_RESTRICT placed) {
+HWY_NOINLINE void smeared_sums(const TileArrays<T>& job, const T* HWY_RESTRICT placed) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -195,14 +195,14 @@ void seed_smeared(const Block<T>& block, const Run& run, const Method& method, c
   if constexpr (sizeof(T) == 8)
     with_terms(method.time_terms, [&](auto terms) { seed_smear_state<decltype(terms)::value>(block, run, to); });
   else
-    for_each_place(block, to, [&](const Place<T>& at) HWY_ATTR {
+    for_each_sighting(block, to, [&](const Sighting<T>& at) HWY_ATTR {
       store_as(d, at.change(), to.smearing + at.s * at.lanes + at.lane);
     });
 }
 
 /// All planes of a tile. Weights of the first plane are one if `unit`.
 template <int kPlanes, class T>
-void smeared_tile(TileJob<T> t, const Run& run, const Method& m, std::size_t tile, bool unit, const Scratch<T>& to) {
+void smeared_tile(TileArrays<T> t, const Run& run, const Method& m, std::size_t tile, bool unit, const Scratch<T>& to) {
   constexpr int P = std::min(kPlanes, kManyRegisters ? 4 : 2);
   double scale[kTileChannels];
   smear_scale(run, tile, middle_hz(run, sizeof(T) == 8 ? 0 : tile), scale);
@@ -218,7 +218,7 @@ void smeared_tile(TileJob<T> t, const Run& run, const Method& m, std::size_t til
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_SMEARED_INL_H_

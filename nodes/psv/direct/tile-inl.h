@@ -19,9 +19,10 @@
 #include "nodes/psv/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using namespace psv::HWY_NAMESPACE;
 
 // Where weights or amplitudes do depend on the channel, the phasors of all channels are formed once per source and, if
 // there are several planes, stored for them.
@@ -43,7 +44,7 @@ struct TileBand {
 };
 
 template <class T>
-struct TileJob {
+struct TileArrays {
   std::size_t n_source = 0;
   const T* middle = nullptr;      ///< [source][re, im][row], of the run
   const T* outer = nullptr;       ///< [source][re, im][row]: from there to the tile
@@ -102,7 +103,7 @@ inline constexpr std::size_t kSmearedPairs = kPlanePairs / P;
 /// One plane whose weights depend on the source only. The first call for a tile moves the phasors to its middle, and
 /// keeps them there for the others; where weights are one, a plane is all there is, and each call does so for itself.
 template <Weights kWeights, bool kFirst, class T>
-HWY_NOINLINE void plane_tile(const TileJob<T>& job) {
+HWY_NOINLINE void plane_tile(const TileArrays<T>& job) {
   constexpr bool kPlace = kFirst || kWeights == Weights::kOne;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
@@ -168,7 +169,7 @@ inline constexpr std::size_t kMirroredPairs = kManyRegisters ? 2 : 1;
 /// `upper` the other's. With cos y +- i sin y the rotations to the tiles, four channels share the products of z with
 /// cos y and sin y, and then with c and s: two multiply-adds per channel as in plane_tile(), from fewer operands.
 template <class T>
-HWY_NOINLINE void mirrored_pairs(const TileJob<T>& job, double* upper) {
+HWY_NOINLINE void mirrored_pairs(const TileArrays<T>& job, double* upper) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -228,7 +229,7 @@ inline constexpr int kSumPlanes = 2, kSumChannels = kManyRegisters ? 4 : 2;
 
 /// Sums of stored phasors: channels job.first_channel.. of the tile, two planes.
 template <Weights kWeights, class T>
-HWY_NOINLINE void plane_sums(const TileJob<T>& job) {
+HWY_NOINLINE void plane_sums(const TileArrays<T>& job) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -274,7 +275,7 @@ HWY_NOINLINE void plane_sums(const TileJob<T>& job) {
 /// Sums of the phasors of one channel, P planes: of a run that is one channel, or where weights of different rows
 /// differ from channel to channel.
 template <int P, Weights kWeights, class T>
-HWY_NOINLINE void channel_sums(const TileJob<T>& job, const T* HWY_RESTRICT phasor, std::size_t stride, double scale,
+HWY_NOINLINE void channel_sums(const TileArrays<T>& job, const T* HWY_RESTRICT phasor, std::size_t stride, double scale,
                                double* to) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
@@ -301,7 +302,7 @@ HWY_NOINLINE void channel_sums(const TileJob<T>& job, const T* HWY_RESTRICT phas
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_DIRECT_TILE_INL_H_

@@ -6,7 +6,7 @@
 #include "nodes/psv/reference.h"
 #include "runtime/device/cell_job.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::general {
 
 /// A child's numbers on the cell, real: element `first` of sources that hold `per_source` each.
 template <class In>
@@ -105,15 +105,12 @@ struct CellProblem {
 
 template <class In, class Out>
 RT_HD void GeneralBody::cell(const In& in, Out out) const {
-  const Jones<typename In::Real> sum = visibility(CellProblem<In>(*this, in), 0, 0);
-  out[0] = sum.xx;
-  out[1] = sum.xy;
-  out[2] = sum.yx;
-  out[3] = sum.yy;
+  using T = typename In::Real;
+  for_each_element(visibility(CellProblem<In>(*this, in), 0, 0), [&out](int i, const Complex<T>& z) { out[i] = z; });
 }
 
 /// Its programs, of values only and with derivatives.
 template <bool kDerivatives>
 using GeneralProgram = CellProgram<GeneralBody, Complex<double>, Complex<double>, kDerivatives>;
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::general

@@ -2,11 +2,11 @@
 #include "nodes/psv/general/cell_problem.h"
 #include "runtime/cell/cuda_cells.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::general {
 namespace {
 
 [[maybe_unused]] const bool brought =
     bring_launcher(&launch_cells<GeneralProgram<false>>) && bring_launcher(&launch_cells<GeneralProgram<true>>);
 
 }  // namespace
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::general

@@ -8,7 +8,7 @@
 #include "runtime/device/cell_launch.h"
 #include "runtime/device/device_batch.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::general {
 
 namespace {
 
@@ -99,7 +99,6 @@ std::string obstacle_to_kernels(const Evaluation& evaluation) {
   if (moves(kLmn)) note("directions depend on unknowns");
   if (moves(kUvw)) note("(u, v, w) depend on unknowns");
   if (moves(kShape)) note("shapes depend on unknowns");
-  if (what.empty()) note("several children depend on one unknown");
   return what;
 }
 
@@ -144,4 +143,4 @@ std::vector<Evaluation*> evaluate_on_devices(BatchContext& context, const ChildL
   return left;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::general

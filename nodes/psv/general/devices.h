@@ -10,7 +10,7 @@
 #include "nodes/psv/operands.h"
 #include "runtime/device/device_path.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::general {
 
 /// In words, what keeps nodes from the kernels for skies that are constant; empty: nothing. `children`: the cells on
 /// which each child varies, by slot; extent 1 where it does not, or is absent.
@@ -23,4 +23,4 @@ std::string obstacle_to_kernels(const Evaluation& evaluation);
 std::vector<Evaluation*> evaluate_on_devices(BatchContext& context, const ChildLayout& layout,
                                              std::span<Evaluation* const> batch);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::general

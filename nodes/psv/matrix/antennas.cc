@@ -9,7 +9,7 @@
 
 #include "runtime/math/double_double.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace {
 
 /// A slot whose rows need more layers than this is no array of antennas.
@@ -73,7 +73,7 @@ class Finder {
           std::stable_partition(rest.begin(), rest.end(), [&](std::size_t r) { return take(r, layer, number, slot); });
       done += static_cast<std::size_t>(taken - rest.begin());
       slot.layer_end.push_back(done);
-      for (const AntennaPlace& a : layer.place) slot.reach_m = std::max(slot.reach_m, extent_.bound(a.x, a.y, a.z));
+      for (const AntennaPosition& a : layer.place) slot.reach_m = std::max(slot.reach_m, extent_.bound(a.x, a.y, a.z));
     }
     slot.explained = done == slot.end;
   }
@@ -117,7 +117,7 @@ class Finder {
     // Each beginning becomes the end as rows are put there.
     for_each_end([&](std::size_t antenna, std::size_t r) { s.row_of[s.end_of[antenna]++] = r; });
   }
-  static AntennaPlace step(const AntennaPlace& a, const Difference& d, double sign) {
+  static AntennaPosition step(const AntennaPosition& a, const Difference& d, double sign) {
     return {a.x + sign * d.value[0],  a.y + sign * d.value[1],  a.z + sign * d.value[2],
             a.dx + sign * d.value[3], a.dy + sign * d.value[4], a.dz + sign * d.value[5]};
   }
@@ -127,8 +127,8 @@ class Finder {
     const Difference d = difference_of(rows_, r);
     if (d.exposure_s != layer.exposure_s) return false;
     AntennaRow& row = plan_.rows[r];
-    const AntennaPlace &p = layer.place[static_cast<std::size_t>(row.p)],
-                       &q = layer.place[static_cast<std::size_t>(row.q)];
+    const AntennaPosition &p = layer.place[static_cast<std::size_t>(row.p)],
+                          &q = layer.place[static_cast<std::size_t>(row.q)];
     const double off =
         extent_.bound(misfit(d.value[0], p.x, q.x), misfit(d.value[1], p.y, q.y), misfit(d.value[2], p.z, q.z));
     double rate_off = 0;
@@ -217,6 +217,24 @@ void collect(std::vector<TimeSlot>& slots, double limit_m, AntennaPlan& plan) {
 
 }  // namespace
 
+NumberedEnds number_ends(const Rows& rows, const AntennaPlan& antennas, bool right,
+                         const std::vector<std::int32_t>& chain_of_baseline) {
+  std::vector<AntennaEnd> of_baseline(chain_of_baseline.size());
+  for (std::size_t r = 0; r < rows.n_row; ++r) {
+    const auto b = static_cast<std::size_t>(rows.baseline[r]);
+    of_baseline[b] = {right ? antennas.rows[r].q : antennas.rows[r].p, chain_of_baseline[b]};
+  }
+  std::map<AntennaEnd, std::int32_t> numbers;
+  for (const AntennaEnd& end : of_baseline) numbers[end] = 0;
+  NumberedEnds all;
+  for (auto& [end, index] : numbers) {
+    index = static_cast<std::int32_t>(all.ends.size());
+    all.ends.push_back(end);
+  }
+  for (const AntennaEnd& end : of_baseline) all.of_baseline.push_back(numbers.at(end));
+  return all;
+}
+
 AntennaPlan antenna_plan(const Rows& rows, const BaselineEnds& ends, const Extent& extent, double limit_m,
                          bool zero_is_one_antenna, ThreadPool& threads) {
   AntennaPlan plan;
@@ -235,4 +253,4 @@ AntennaPlan antenna_plan(const Rows& rows, const BaselineEnds& ends, const Exten
   return plan;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

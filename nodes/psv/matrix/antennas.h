@@ -3,18 +3,18 @@
 // values is checked for every row.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "nodes/psv/ends.h"
-#include "nodes/psv/kernel.h"
+#include "nodes/psv/summed.h"
 #include "runtime/core/thread_pool.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 /// An antenna in a layer: its position, and how it moves.
-struct AntennaPlace {
+struct AntennaPosition {
   double x = 0, y = 0, z = 0, dx = 0, dy = 0, dz = 0;  ///< metres, metres per second
 };
 
@@ -23,7 +23,7 @@ struct AntennaPlace {
 struct AntennaLayer {
   std::int32_t time = 0;
   double exposure_s = 0;
-  std::vector<AntennaPlace> place;  ///< [antenna]
+  std::vector<AntennaPosition> place;  ///< [antenna]
 };
 
 struct AntennaRow {
@@ -42,10 +42,24 @@ struct AntennaPlan {
   double reach_m = 0;                  ///< largest path of an antenna
 };
 
+/// An antenna with the chain of Jones terms that applies to it on one side of a baseline.
+struct AntennaEnd {
+  std::int32_t antenna = 0, chain = 0;
+  friend auto operator<=>(const AntennaEnd&, const AntennaEnd&) = default;
+};
+/// Different ends, by antenna, and which of them each baseline has.
+struct NumberedEnds {
+  std::vector<AntennaEnd> ends;
+  std::vector<std::int32_t> of_baseline;
+};
+/// Those of the baselines of some rows: what a row's antenna is depends on its baseline alone. `right`: q's.
+NumberedEnds number_ends(const Rows& rows, const AntennaPlan& antennas, bool right,
+                         const std::vector<std::int32_t>& chain_of_baseline);
+
 /// `limit_m`: by how much paths, and their changes over the exposure, may be off. `extent`: of the sky.
 /// `zero_is_one_antenna`: rows of no length, which missing rows of a Measurement Set have, are taken as
 /// autocorrelations; right where nothing but the path depends on the antennas.
 AntennaPlan antenna_plan(const Rows& rows, const BaselineEnds& ends, const Extent& extent, double limit_m,
                          bool zero_is_one_antenna, ThreadPool& threads);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

@@ -3,7 +3,7 @@
 #include "nodes/psv/matrix/matrix_block.h"
 #include "runtime/device/cuda_blocks.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace {
 
 template <class T, MatrixUnitKind kKind>
@@ -27,4 +27,4 @@ void launch_on_gpu(memory::Queue& queue, const MatrixJob<T>& job) {
 [[maybe_unused]] const bool brought = bring_launcher(&launch_on_gpu<float>) && bring_launcher(&launch_on_gpu<double>);
 
 }  // namespace
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

@@ -6,7 +6,7 @@
 
 #include "nodes/psv/matrix/unit.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 /// Where the sums of a thread are: rows lane / 4 (+ 8), columns 2 (lane % 4) and the next.
 struct GpuSums {
@@ -157,4 +157,4 @@ struct GpuPlainUnit : GpuSums {
   RT_HD static T value(const Sum& sum, int i) { return sum.x[i]; }
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

@@ -8,25 +8,25 @@
 #include "nodes/psv/matrix/sides_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace HWY_NAMESPACE {
 
-void run_window(const SidesJob& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch) {
+void run_window(const SidesSum& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch) {
   SidesWindow(job, tile, window, scratch).run();
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 HWY_EXPORT(run_window);
 
-void evaluate_sides(const SidesJob& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch) {
+void evaluate_sides(const SidesSum& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch) {
   HWY_DYNAMIC_DISPATCH(run_window)(job, tile, window, scratch);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix
 #endif  // HWY_ONCE

@@ -8,7 +8,7 @@
 #include "nodes/psv/plane_shares.h"
 #include "runtime/device/block_kernel.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 /// Sums of a warp, or a thread's part of them.
 template <class T, class Shape, class Unit, int kPlanes>
@@ -25,11 +25,11 @@ struct MatrixSums<float, Shape, Unit, kPlanes> {
 };
 
 /// Which part of the tile, and which channels of the block, a warp has.
-struct WarpPlace {
+struct MatrixWarp {
   int row, column, channel;
 };
 template <class Shape>
-RT_HD WarpPlace warp_place(int warp) {
+RT_HD MatrixWarp matrix_warp(int warp) {
   constexpr int kAcross = Shape::kTile / Shape::kColumns;
   const int region = warp % Shape::kWarpsPerChannel;
   return {region / kAcross * Shape::kRows, region % kAcross * Shape::kColumns,
@@ -45,7 +45,7 @@ RT_HD bool is_needed(const MatrixTile& tile, int per_antenna, int row, int colum
 
 /// Adds the staged terms to the sums of a warp at one channel.
 template <class T, class Shape, class Unit, int kPlanes>
-RT_HD void multiply_channel(const MatrixTile& tile, int per_antenna, const WarpPlace& at, int own, int lane,
+RT_HD void multiply_channel(const MatrixTile& tile, int per_antenna, const MatrixWarp& at, int own, int lane,
                             const MatrixStaged<T, Shape, kPlanes>& from, MatrixSums<T, Shape, Unit, kPlanes>& sums) {
   using Sums = MatrixSums<T, Shape, Unit, kPlanes>;
   const int channel = at.channel + own;
@@ -101,10 +101,10 @@ RT_HD void flush(MatrixSums<float, Shape, Unit, kPlanes>& sums) {
 
 /// Adds the staged terms to the warp's sums.
 template <class T, class Shape, class Unit, int kPlanes>
-RT_HD void multiply(const MatrixJob<T>& job, const MatrixPlace& place, int warp, int lane,
+RT_HD void multiply(const MatrixJob<T>& job, const MatrixBlock& place, int warp, int lane,
                     const MatrixStaged<T, Shape, kPlanes>& from, MatrixSums<T, Shape, Unit, kPlanes>& sums) {
   const MatrixTile& tile = job.tile[place.tile];
-  const WarpPlace at = warp_place<Shape>(warp);
+  const MatrixWarp at = matrix_warp<Shape>(warp);
   const int per_antenna = job.with_jones() ? 2 : 1;
   RT_UNROLL
   for (int own = 0; own < Shape::kOwnChannels; ++own)
@@ -127,7 +127,7 @@ RT_HD void clear_rows(int thread, MatrixStaged<T, Shape, kPlanes>& to) {
 }
 /// Rows of one pair stand side by side: the first one is noted.
 template <class T, class Shape, int kPlanes>
-RT_HD void find_rows(const MatrixJob<T>& job, const MatrixPlace& place, int thread,
+RT_HD void find_rows(const MatrixJob<T>& job, const MatrixBlock& place, int thread,
                      MatrixStaged<T, Shape, kPlanes>& to) {
   const MatrixTile& tile = job.tile[place.tile];
   const MatrixRow* row = job.row + tile.first_row;
@@ -152,12 +152,12 @@ RT_HD void store_pair(const MatrixJob<T>& job, const MatrixTile& tile, std::int3
 
 /// Writes the visibilities of a warp.
 template <class T, class Shape, class Unit, int kPlanes>
-RT_HD void store(const MatrixJob<T>& job, const MatrixPlace& place, int warp, int lane,
+RT_HD void store(const MatrixJob<T>& job, const MatrixBlock& place, int warp, int lane,
                  const MatrixStaged<T, Shape, kPlanes>& staged, const MatrixSums<T, Shape, Unit, kPlanes>& sums) {
   using Sums = MatrixSums<T, Shape, Unit, kPlanes>;
   const MatrixTile& tile = job.tile[place.tile];
-  const MatrixRun& run = job.run[place.run];
-  const WarpPlace at = warp_place<Shape>(warp);
+  const DeviceRun& run = job.run[place.run];
+  const MatrixWarp at = matrix_warp<Shape>(warp);
   const int per_antenna = job.with_jones() ? 2 : 1;
   RT_UNROLL
   for (int own = 0; own < Shape::kOwnChannels; ++own) {
@@ -198,7 +198,7 @@ struct MatrixKernel {
   static BlockIndex grid(const Job& job) { return {job.n_tile, job.n_run, 1}; }
   template <class Team>
   RT_HD static void run(const Job& job, BlockIndex at, Team& team) {
-    const MatrixPlace place{at.x, at.y};
+    const MatrixBlock place{at.x, at.y};
     Shared& staged = team.shared();
     const int terms = job.with_jones() ? Shape::kDepth / 2 : Shape::kDepth;
     for (std::int32_t first = 0; first < job.n_term(); first += terms) {
@@ -219,4 +219,4 @@ void with_matrix_kernel(const MatrixJob<T>& job, F&& f) {
   });
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

@@ -5,7 +5,8 @@
 #include "nodes/psv/matrix/shape.h"
 #include "nodes/psv/pipeline/arrays.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
+using namespace pipeline;
 
 inline constexpr int kMostSmearingNodes = 8;
 
@@ -33,17 +34,9 @@ struct MatrixRow {
   std::int16_t conjugate, unused = 0;
 };
 
-/// Channels that a block has: regular (see DeviceRun), or any that are next to each other.
-struct MatrixRun {
-  std::int32_t first, count;
-  double middle_high, middle_low, half_step_high, half_step_low;  ///< turns per metre
-  double width_per_metre;                                         ///< width / c
-};
-
 /// Arrays are device memory.
 template <class T>
 struct MatrixJob : SumJob<T> {
-  const MatrixRun* run = nullptr;
   const MatrixTile* tile = nullptr;
   const MatrixAntenna* antenna = nullptr;
   const MatrixRow* row = nullptr;
@@ -64,10 +57,9 @@ struct MatrixJob : SumJob<T> {
 template <class T, class F>
 void for_each_array(MatrixJob<T>& job, F&& f) {
   for_each_sum_array(job, f);
-  f(job.run, std::int64_t{job.n_run});
   f(job.tile, std::int64_t{job.n_tile});
   f(job.antenna, std::int64_t{job.n_antenna});
   f(job.row, std::int64_t{job.n_row});
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

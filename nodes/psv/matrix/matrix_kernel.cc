@@ -3,7 +3,7 @@
 #include "nodes/psv/matrix/matrix_block.h"
 #include "nodes/psv/matrix/unit.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace {
 
 template <class T, MatrixUnitKind kKind>
@@ -24,4 +24,4 @@ void launch_some(memory::Queue& queue, const MatrixJob<T>& job) {
 void launch(memory::Queue& queue, const MatrixJob<float>& job) { launch_some(queue, job); }
 void launch(memory::Queue& queue, const MatrixJob<double>& job) { launch_some(queue, job); }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

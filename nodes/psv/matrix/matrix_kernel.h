@@ -8,7 +8,7 @@
 #include "nodes/psv/matrix/matrix_job.h"
 #include "runtime/device/job_launch.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 /// Queues one launch. The arrays that the job names must stay until it is done. Throws std::logic_error on a GPU
 /// without the plugin.
@@ -46,4 +46,4 @@ int channels_per_block(const MatrixVariant& variant, int n_plane) {
   return channels;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

@@ -6,7 +6,7 @@
 
 #include "nodes/psv/matrix/matrix_job.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 /// Shared memory of a block.
 template <class T, class Shape, int kPlanes>
@@ -17,7 +17,7 @@ struct MatrixStaged {
 };
 
 /// Which tile and channels a block has.
-struct MatrixPlace {
+struct MatrixBlock {
   std::int32_t tile = 0, run = 0;
 };
 
@@ -34,7 +34,7 @@ RT_HD MatrixTerm term_of(const MatrixJob<T>& job, std::int32_t term) {
 
 /// The phasors of an antenna and a term at the channels of a run, of antennas that are on the left.
 template <class T, int kChannels>
-RT_HD void run_phasors(const MatrixJob<T>& job, const MatrixRun& run, const MatrixAntenna& a, const MatrixTerm& term,
+RT_HD void run_phasors(const MatrixJob<T>& job, const DeviceRun& run, const MatrixAntenna& a, const MatrixTerm& term,
                        Complex<double> (&z)[kChannels]) {
   const DeviceSource& s = job.source[term.source];
   const DoubleDouble<double> centre =
@@ -74,7 +74,7 @@ RT_HD void put(MatrixStaged<T, Shape, kPlanes>& to, int side, int channel, int d
 /// One antenna and term, times what weighs it there: real, on the left. On the diagonal the same antenna is on the
 /// right as well, where phasors are the conjugate ones.
 template <class T, class Shape, int kPlanes>
-RT_HD void stage_antenna(const MatrixJob<T>& job, const MatrixTile& tile, const MatrixRun& run, int side, int entry,
+RT_HD void stage_antenna(const MatrixJob<T>& job, const MatrixTile& tile, const DeviceRun& run, int side, int entry,
                          std::int32_t term_number, int depth, MatrixStaged<T, Shape, kPlanes>& to) {
   Complex<double> z[Shape::kChannels] = {};
   double nodes = 1;
@@ -99,7 +99,7 @@ RT_HD void stage_antenna(const MatrixJob<T>& job, const MatrixTile& tile, const 
 
 /// The same with 2x2 Jones products: two entries of two terms.
 template <class T, class Shape, int kPlanes>
-RT_HD void stage_matrix(const MatrixJob<T>& job, const MatrixTile& tile, const MatrixRun& run, int side, int entry,
+RT_HD void stage_matrix(const MatrixJob<T>& job, const MatrixTile& tile, const DeviceRun& run, int side, int entry,
                         std::int32_t term_number, int depth, MatrixStaged<T, Shape, kPlanes>& to) {
   Complex<double> z[Shape::kChannels] = {};
   const MatrixTerm term = term_of(job, term_number);
@@ -114,10 +114,9 @@ RT_HD void stage_matrix(const MatrixJob<T>& job, const MatrixTile& tile, const M
     const Complex<double> phasor = nodes * (side == kLeftSide ? z[c] : conj(z[c]));
     Complex<double> e[4] = {};
     if (is_there) {
-      const Jones<T> j =
-          jones_at(side == kLeftSide ? job.left : job.right, antenna.product, tile.time, channel, term.source);
-      const Complex<T> value[4] = {j.xx, j.xy, j.yx, j.yy};
-      for (int i = 0; i < 4; ++i) e[i] = phasor * Complex<double>(value[i].re, value[i].im);
+      for_each_element(
+          jones_at(side == kLeftSide ? job.left : job.right, antenna.product, tile.time, channel, term.source),
+          [&](int i, Complex<T> value) { e[i] = phasor * Complex<double>(value.re, value.im); });
     }
     // Left: rows are what a matrix gives, terms what it takes; right the other way round.
     for (int i = 0; i < 4; ++i)
@@ -128,10 +127,10 @@ RT_HD void stage_matrix(const MatrixJob<T>& job, const MatrixTile& tile, const M
 
 /// What thread `thread` stages of the terms from `first_term` on.
 template <class T, class Shape, int kPlanes>
-RT_HD void stage(const MatrixJob<T>& job, const MatrixPlace& place, int thread, std::int32_t first_term,
+RT_HD void stage(const MatrixJob<T>& job, const MatrixBlock& place, int thread, std::int32_t first_term,
                  MatrixStaged<T, Shape, kPlanes>& to) {
   const MatrixTile& tile = job.tile[place.tile];
-  const MatrixRun& run = job.run[place.run];
+  const DeviceRun& run = job.run[place.run];
   const int per_antenna = job.with_jones() ? 2 : 1;
   const int entries = Shape::kTile / per_antenna, terms = Shape::kDepth / per_antenna;
   // Antennas side by side, so that threads write without conflict.
@@ -155,4 +154,4 @@ RT_HD void stage(const MatrixJob<T>& job, const MatrixPlace& place, int thread, 
   }
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

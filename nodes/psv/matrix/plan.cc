@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <tuple>
 
 #include "nodes/psv/exposure_rule.h"
 #include "runtime/math/conventions.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace {
 
 /// Parts of the tolerance: half for rounding, an eighth for each of the four approximations.
@@ -31,21 +29,6 @@ int smearing_nodes(double change_rad, double error) {
   return 0;
 }
 
-/// Numbers the (antenna, product) of one side of the baselines, in the order of the antennas; returns that of each
-/// baseline.
-std::vector<std::int32_t> number_ends(const std::vector<MatrixEnd>& of_baseline, std::vector<MatrixEnd>& ends) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> number;
-  for (const MatrixEnd& end : of_baseline) number[{end.antenna, end.product}] = 0;
-  std::int32_t n = 0;
-  for (auto& [name, index] : number) {
-    index = n++;
-    ends.push_back({name.first, name.second});
-  }
-  std::vector<std::int32_t> numbers;
-  for (const MatrixEnd& end : of_baseline) numbers.push_back(number.at({end.antenna, end.product}));
-  return numbers;
-}
-
 /// Without Jones terms: antennas themselves.
 void make_entries(MatrixPlan& plan, ThreadPool& threads) {
   for (std::size_t a = 0; a < plan.antennas.n_antenna; ++a) plan.left.push_back({static_cast<std::int32_t>(a), 0});
@@ -62,20 +45,15 @@ void make_entries(MatrixPlan& plan, ThreadPool& threads) {
 
 /// With Jones terms: antennas with their products on either side.
 void make_entries(const Rows& rows, const JonesChains& jones, MatrixPlan& plan, ThreadPool& threads) {
-  const std::size_t n_baseline = jones.left_of.size();
-  std::vector<MatrixEnd> left(n_baseline), right(n_baseline);
-  for (std::size_t r = 0; r < rows.n_row; ++r) {
-    const AntennaRow& row = plan.antennas.rows[r];
-    const auto baseline = static_cast<std::size_t>(rows.baseline[r]);
-    left[baseline] = {row.p, jones.left_of[baseline]};
-    right[baseline] = {row.q, jones.right_of[baseline]};
-  }
-  const std::vector<std::int32_t> left_of = number_ends(left, plan.left), right_of = number_ends(right, plan.right);
+  const NumberedEnds left = number_ends(rows, plan.antennas, false, jones.left.of_baseline),
+                     right = number_ends(rows, plan.antennas, true, jones.right.of_baseline);
+  plan.left = left.ends, plan.right = right.ends;
   threads.parallel_for(plan.entries.size(), kRowsPerRange, [&](std::size_t begin, std::size_t end, int) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t r = plan.antennas.by_layer[i];
       const auto baseline = static_cast<std::size_t>(rows.baseline[r]);
-      plan.entries[i] = {plan.antennas.rows[r].layer, left_of[baseline], right_of[baseline], false, r};
+      plan.entries[i] = {plan.antennas.rows[r].layer, left.of_baseline[baseline], right.of_baseline[baseline], false,
+                         r};
     }
   });
 }
@@ -115,7 +93,8 @@ MatrixPlan matrix_plan(const Summed& of, const JonesChains& jones, double tolera
   plan.bound = wave_number * (plan.antennas.misfit_m + 0.5 * plan.antennas.rate_misfit_m);
   if (smear_time) plan.bound += exposure_rule_error(plan.n_time_node, 0.5 * limits.time_rad);
   if (smear_frequency) plan.bound += exposure_rule_error(plan.n_frequency_node, 0.5 * limits.frequency_rad);
-  if (plan.antennas.n_antenna > kMostEnds || jones.left.size() > kMostEnds || jones.right.size() > kMostEnds) {
+  if (plan.antennas.n_antenna > kMostEnds || jones.left.chains.size() > kMostEnds ||
+      jones.right.chains.size() > kMostEnds) {
     plan.obstacle = "there are too many antennas";
     return plan;
   }
@@ -187,4 +166,4 @@ std::int32_t antennas_per_tile(const MatrixPlan& plan, const MatrixVariant& vari
   return plan.with_jones ? variant.tile / 2 : variant.tile;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

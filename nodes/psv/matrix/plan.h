@@ -10,7 +10,7 @@
 #include "nodes/psv/pipeline/jones_chains.h"
 #include "nodes/psv/summed.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 /// A row as an entry between two lists of antennas. Without Jones terms an antenna has one number on both sides, and
 /// rows of the other order are conjugate ones; with them, each number is that of an antenna with its Jones products on
@@ -20,16 +20,11 @@ struct MatrixEntry {
   bool conjugate = false;
   std::size_t row = 0;  ///< the caller's number
 };
-/// What a number on one side stands for.
-struct MatrixEnd {
-  std::int32_t antenna = 0, product = 0;
-};
-
 struct MatrixPlan {
   std::string obstacle;  ///< why the method is out of the question; empty if it is not
   AntennaPlan antennas;
-  std::vector<MatrixEntry> entries;  ///< as antennas.by_layer
-  std::vector<MatrixEnd> left, right;
+  std::vector<MatrixEntry> entries;     ///< as antennas.by_layer
+  std::vector<AntennaEnd> left, right;  ///< what the numbers stand for
   bool with_jones = false;
   int n_time_node = 1, n_frequency_node = 1;
   double bound = 0;  ///< of what UVW and smearing nodes leave, as a fraction of the total flux
@@ -54,4 +49,4 @@ TileCount count_tiles(const MatrixPlan& plan, std::int32_t antennas_per_tile);
 /// Antennas a side of a tile.
 std::int32_t antennas_per_tile(const MatrixPlan& plan, const MatrixVariant& variant);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

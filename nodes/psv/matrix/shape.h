@@ -12,7 +12,7 @@
 
 #include "runtime/math/host_device.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 /// What multiplies: the card's matrix units (double precision: m16n8k4; single: three products of TF32, m16n8k8), or
 /// plain multiply-adds by each thread.
@@ -37,11 +37,10 @@ template <class T, int kTileSize, int kWarpCount, int kPlanes>
 struct MatrixShape {
   static constexpr bool kDouble = sizeof(T) == 8;
   static constexpr int kTile = kTileSize;
-  /// Rows, columns and depth of what a matrix unit multiplies at a time.
-  static constexpr int kUnitRows = 16, kUnitColumns = 8, kUnitDepth = kDouble ? 4 : 8;
+  /// Rows and columns of what a matrix unit multiplies at a time.
+  static constexpr int kUnitRows = 16, kUnitColumns = 8;
   /// Complex numbers per thread and plane that the sums of a warp may take.
   static constexpr int kRoom = (kDouble ? 32 : 16) / kPlanes;
-  static constexpr int kUnitSums = kUnitRows * kUnitColumns / 32;
   /// The region of a warp: the whole tile if it fits, else halves of it until it does.
   static constexpr int kRegion = 32 * kRoom;  ///< entries that fit
   static constexpr int kRows = kTile * kTile <= kRegion       ? kTile
@@ -65,4 +64,4 @@ struct MatrixShape {
   static_assert(kWarps % kWarpsPerChannel == 0);
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

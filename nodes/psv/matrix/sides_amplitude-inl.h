@@ -11,7 +11,7 @@
 #include "nodes/psv/profiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -25,7 +25,7 @@ struct SideBlock {
 };
 
 /// A vector of places, each scaled as what it is for needs.
-struct CellPlaces {
+struct CellUvw {
   SideVector u, v, w;
 };
 
@@ -36,7 +36,7 @@ HWY_INLINE SideVector of_rows(const std::int32_t* row, const F& f) {
 }
 
 /// Bound of |u l + v m + w n| for all sources.
-HWY_INLINE double largest(const Extent& extent, const CellPlaces& at) {
+HWY_INLINE double largest(const Extent& extent, const CellUvw& at) {
   const SideTag d;
   const auto by = [&](SideVector x, double y) HWY_ATTR { return hn::Mul(hn::Abs(x), hn::Set(d, y)); };
   return hn::GetLane(hn::MaxOfLanes(d, hn::Add(by(at.u, extent.l), hn::Add(by(at.v, extent.m), by(at.w, extent.n)))));
@@ -44,7 +44,7 @@ HWY_INLINE double largest(const Extent& extent, const CellPlaces& at) {
 
 /// to[source] = or *= sinc(u l + v m + w n).
 template <int kTerms, bool kFirst>
-HWY_NOINLINE void smear(const Sky<double>& sky, const SideBlock& block, const CellPlaces& at, double* HWY_RESTRICT to) {
+HWY_NOINLINE void smear(const Sky<double>& sky, const SideBlock& block, const CellUvw& at, double* HWY_RESTRICT to) {
   const SideTag d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t s = block.begin; s < block.begin + block.count; ++s, to += lanes) {
@@ -55,18 +55,19 @@ HWY_NOINLINE void smear(const Sky<double>& sky, const SideBlock& block, const Ce
   }
 }
 
-inline HWY_NOINLINE void taper(const Sky<double>& sky, const SideBlock& block, const CellPlaces& at, bool first,
+inline HWY_NOINLINE void taper(const Sky<double>& sky, const SideBlock& block, const CellUvw& at, bool first,
                                double* HWY_RESTRICT to) {
   const SideTag d;
   const std::size_t lanes = hn::Lanes(d);
+  const double scale = argument_scale(block.profile);
   for (std::size_t s = block.begin; s < block.begin + block.count; ++s, to += lanes) {
-    const SideVector a = tapers_of(block.profile, shape_argument(block.profile, sky, s - sky.n_point, at.u, at.v));
+    const SideVector a = tapers_of(block.profile, shape_argument(scale, sky, s - sky.n_point, at.u, at.v));
     hn::Store(first ? a : hn::Mul(a, hn::Load(d, to)), d, to);
   }
 }
 
 /// Factors of a pair of ends, [source][lane].
-inline HWY_NOINLINE void fill_amplitudes(const SidesJob& job, const SidesTile& tile, const CellVector& cells,
+inline HWY_NOINLINE void fill_amplitudes(const SidesSum& job, const SidesTile& tile, const CellVector& cells,
                                          const SideBlock& block, std::size_t l, std::size_t r, double* to) {
   const Sky<double>& sky = job.of.sky;
   const Rows& rows = job.of.rows;
@@ -80,7 +81,7 @@ inline HWY_NOINLINE void fill_amplitudes(const SidesJob& job, const SidesTile& t
       return of_rows(
           row, [&](std::size_t of, std::size_t i) { return kPi * cells.turns_high[i] * du[of] * rows.exposure_s[of]; });
     };
-    const CellPlaces at{change(rows.du), change(rows.dv), change(rows.dw)};
+    const CellUvw at{change(rows.du), change(rows.dv), change(rows.dw)};
     with_terms(series_terms(largest(sky.extent, at), kSincError),
                [&](auto terms) { smear<decltype(terms)::value, true>(sky, block, at, to); });
     first = false;
@@ -91,7 +92,7 @@ inline HWY_NOINLINE void fill_amplitudes(const SidesJob& job, const SidesTile& t
         return job.numbers.half_width[static_cast<std::size_t>(cells.channel[i])] * u[of];
       });
     };
-    const CellPlaces at{across(rows.u), across(rows.v), across(rows.w)};
+    const CellUvw at{across(rows.u), across(rows.v), across(rows.w)};
     with_terms(series_terms(largest(sky.extent, at), kSincError), [&](auto terms) {
       constexpr int kTerms = decltype(terms)::value;
       first ? smear<kTerms, true>(sky, block, at, to) : smear<kTerms, false>(sky, block, at, to);
@@ -109,7 +110,7 @@ inline HWY_NOINLINE void fill_amplitudes(const SidesJob& job, const SidesTile& t
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_MATRIX_SIDES_AMPLITUDE_INL_H_

@@ -8,14 +8,15 @@
 #endif
 
 #include "hwy/cache_control.h"
-#include "nodes/psv/matrix/sides_job.h"
+#include "nodes/psv/matrix/sides_sum.h"
 #include "nodes/psv/matrix22-inl.h"
 #include "nodes/psv/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using namespace psv::HWY_NAMESPACE;
 
 using SideTag = hn::ScalableTag<double>;
 using SideVector = hn::Vec<SideTag>;
@@ -30,7 +31,7 @@ struct CellVector {
   HWY_ALIGN double turns_low[kMaxLanes];
 };
 
-inline CellVector cell_vector(const SidesJob& job, const SidesTile& tile, std::size_t first) {
+inline CellVector cell_vector(const SidesSum& job, const SidesTile& tile, std::size_t first) {
   const std::size_t lanes = hn::Lanes(SideTag()), n_channel = job.of.channels.frequency_hz.size();
   const std::size_t n_cell = job.plan.cells(tile, job.of.channels);
   CellVector cells;
@@ -115,11 +116,11 @@ HWY_INLINE void chain_scalar(const JonesChains::Chain& chain, std::ptrdiff_t sou
 }
 
 /// An antenna's coordinates in turns per unit direction cosine, as exact pairs.
-inline HWY_NOINLINE void scale_antenna(const SidesJob& job, const SidesTile& tile, std::int32_t antenna,
+inline HWY_NOINLINE void scale_antenna(const SidesSum& job, const SidesTile& tile, std::int32_t antenna,
                                        const CellVector& cells, double* to) {
   const SideTag d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto place = [&](std::size_t i) -> const AntennaPlace& {
+  const auto place = [&](std::size_t i) -> const AntennaPosition& {
     const auto layer = static_cast<std::size_t>(tile.first_layer + cells.layer[i]);
     return job.plan.antennas.layers[layer].place[static_cast<std::size_t>(antenna)];
   };
@@ -173,8 +174,8 @@ struct SoonNeeded {
 };
 
 /// What the sides of some sources are made of, for one vector of cells.
-struct FillJob {
-  const SidesJob& job;
+struct SideFill {
+  const SidesSum& job;
   const CellVector& cells;
   std::size_t begin, count;
   const double* phasor;  ///< [source][re, im][lane]
@@ -205,7 +206,7 @@ HWY_INLINE Matrix<SideVector> load_brightness(const Sky<double>& sky, std::size_
 
 /// A side with matrices: J_n .. J_1 B K on the left, J_1^H .. J_n^H K* on the right. Gives bits that are zero where all
 /// products of terms are diagonal.
-inline HWY_NOINLINE SideVector fill_matrices(const FillJob& f, const JonesChains::Chain& chain, bool right,
+inline HWY_NOINLINE SideVector fill_matrices(const SideFill& f, const JonesChains::Chain& chain, bool right,
                                              double* HWY_RESTRICT to) {
   const SideTag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -235,7 +236,7 @@ inline HWY_NOINLINE SideVector fill_matrices(const FillJob& f, const JonesChains
 }
 
 /// A side of scalars: on the left times the planes' weights or, where there are none, the brightness.
-inline HWY_NOINLINE void fill_scalars(const FillJob& f, const JonesChains::Chain& chain, bool right,
+inline HWY_NOINLINE void fill_scalars(const SideFill& f, const JonesChains::Chain& chain, bool right,
                                       double* HWY_RESTRICT to) {
   const SideTag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -270,7 +271,7 @@ inline HWY_NOINLINE void fill_scalars(const FillJob& f, const JonesChains::Chain
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_MATRIX_SIDES_FILL_INL_H_

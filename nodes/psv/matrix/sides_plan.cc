@@ -7,7 +7,7 @@
 #include "nodes/psv/plane_shares.h"
 #include "runtime/math/conventions.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace {
 
 /// Part of the tolerance that antennas' places may use up: the rounding errors of UVW are more than those of the sums.
@@ -37,13 +37,8 @@ std::vector<Plane> planes_of(const Sky<double>& sky) {
 
 std::vector<double> weights_of(const Sky<double>& sky, const std::vector<Plane>& planes) {
   std::vector<double> weights;
-  for (std::size_t i = 0; i < sky.brightness.size(); i += 8) {
-    const double* b = &sky.brightness[i];
-    for (const Plane plane : planes) {
-      const double of_plane[4] = {0.5 * b[0] + 0.5 * b[6], 0.5 * b[0] - 0.5 * b[6], b[2], b[3]};
-      weights.push_back(of_plane[static_cast<int>(plane)]);
-    }
-  }
+  for (std::size_t i = 0; i < sky.brightness.size(); i += 8)
+    for (const Plane plane : planes) weights.push_back(plane_weight(plane, &sky.brightness[i]));
   return weights;
 }
 
@@ -66,40 +61,22 @@ SidesShape shape_of(const Sky<double>& sky, const JonesChains& jones) {
     });
   };
   SidesShape shape;
-  shape.left_matrix = any_matrix(jones.left);
-  shape.right_matrix = any_matrix(jones.right);
+  shape.left_matrix = any_matrix(jones.left.chains);
+  shape.right_matrix = any_matrix(jones.right.chains);
   const std::vector<Plane> planes = planes_of(sky);
   shape.unpolarised = planes == std::vector<Plane>{Plane::kI};
   shape.diagonal_brightness =
       !planes.empty() && std::all_of(planes.begin(), planes.end(), [](Plane p) { return p <= Plane::kQ; });
-  shape.looks_diagonal = look_diagonal(jones.left, sky.n_source) && look_diagonal(jones.right, sky.n_source);
+  shape.looks_diagonal =
+      look_diagonal(jones.left.chains, sky.n_source) && look_diagonal(jones.right.chains, sky.n_source);
   if (shape.left_matrix || shape.right_matrix) return shape;
   shape.planes = planes;
   shape.weights = weights_of(sky, planes);
   return shape;
 }
 
-/// An antenna with its chain.
-using End = std::pair<std::int32_t, std::int32_t>;
-/// Numbers the ends of one side, [baseline], by antenna. What a row's antenna is depends on its baseline alone.
-struct Numbered {
-  std::vector<End> ends;
-  std::vector<std::int32_t> of_baseline;
-};
-Numbered number(const std::vector<End>& of_baseline) {
-  std::map<End, std::int32_t> numbers;
-  for (const End& end : of_baseline) numbers[end] = 0;
-  Numbered all;
-  for (auto& [end, index] : numbers) {
-    index = static_cast<std::int32_t>(all.ends.size());
-    all.ends.push_back(end);
-  }
-  for (const End& end : of_baseline) all.of_baseline.push_back(numbers.at(end));
-  return all;
-}
-
 /// Numbers of ends, those of the left before those of the right, that rows join, directly or through others.
-std::vector<std::int32_t> joined_ends(const Numbered& left, const Numbered& right) {
+std::vector<std::int32_t> joined_ends(const NumberedEnds& left, const NumberedEnds& right) {
   const auto n_left = static_cast<std::int32_t>(left.ends.size());
   std::vector<std::int32_t> parent(left.ends.size() + right.ends.size());
   std::iota(parent.begin(), parent.end(), 0);
@@ -116,12 +93,12 @@ std::vector<std::int32_t> joined_ends(const Numbered& left, const Numbered& righ
   return parent;
 }
 /// Renumbers ends so that those which rows join stand together: others share no tiles' blocks with them.
-void bring_together(const std::int32_t* joined, Numbered& side) {
+void bring_together(const std::int32_t* joined, NumberedEnds& side) {
   std::vector<std::int32_t> order(side.ends.size()), number(side.ends.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [joined](std::int32_t a, std::int32_t b) { return joined[a] < joined[b]; });
-  std::vector<End> ends;
+  std::vector<AntennaEnd> ends;
   for (std::size_t i = 0; i < order.size(); ++i) {
     number[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
     ends.push_back(side.ends[static_cast<std::size_t>(order[i])]);
@@ -136,10 +113,10 @@ struct Entry {
 };
 
 /// The ends of a tile that have rows, by antenna, and their numbers in it.
-std::vector<SideEnd> own_ends(const std::vector<Entry>& entries, std::int32_t Entry::*side, const Numbered& all,
-                              std::vector<std::int32_t>& antennas, std::map<std::int32_t, std::int32_t>& numbers) {
+std::vector<AntennaEnd> own_ends(const std::vector<Entry>& entries, std::int32_t Entry::*side, const NumberedEnds& all,
+                                 std::vector<std::int32_t>& antennas, std::map<std::int32_t, std::int32_t>& numbers) {
   for (const Entry& e : entries) numbers[e.*side] = 0;
-  std::vector<SideEnd> own;
+  std::vector<AntennaEnd> own;
   for (auto& [end, index] : numbers) {
     index = static_cast<std::int32_t>(own.size());
     const auto& [antenna, chain] = all.ends[static_cast<std::size_t>(end)];
@@ -167,7 +144,7 @@ void find_blocks(const SidesShape& shape, SidesTile& tile) {
 
 /// A tile of entries of one slab; those whose place another has taken are left.
 std::vector<Entry> make_tile(const std::vector<Entry>& entries, std::int32_t first_layer, std::int32_t n_layer,
-                             const Numbered& left, const Numbered& right, SidesPlan& plan) {
+                             const NumberedEnds& left, const NumberedEnds& right, SidesPlan& plan) {
   SidesTile tile;
   tile.first_layer = first_layer, tile.n_layer = n_layer;
   std::map<std::int32_t, std::int32_t> left_number, right_number;
@@ -191,14 +168,9 @@ std::vector<Entry> make_tile(const std::vector<Entry>& entries, std::int32_t fir
 }
 
 void cut_into_tiles(const Summed& of, SidesPlan& plan) {
-  const std::size_t n_baseline = plan.jones.left_of.size(), n_channel = of.channels.frequency_hz.size();
-  std::vector<End> left_ends(n_baseline), right_ends(n_baseline);
-  for (std::size_t r = 0; r < of.rows.n_row; ++r) {
-    const auto b = static_cast<std::size_t>(of.rows.baseline[r]);
-    left_ends[b] = {plan.antennas.rows[r].p, plan.jones.left_of[b]};
-    right_ends[b] = {plan.antennas.rows[r].q, plan.jones.right_of[b]};
-  }
-  Numbered left = number(left_ends), right = number(right_ends);
+  const std::size_t n_channel = of.channels.frequency_hz.size();
+  NumberedEnds left = number_ends(of.rows, plan.antennas, false, plan.jones.left.of_baseline),
+               right = number_ends(of.rows, plan.antennas, true, plan.jones.right.of_baseline);
   const std::vector<std::int32_t> joined = joined_ends(left, right);
   bring_together(joined.data(), left);
   bring_together(joined.data() + left.ends.size(), right);
@@ -208,7 +180,7 @@ void cut_into_tiles(const Summed& of, SidesPlan& plan) {
   std::size_t i = 0;
   for (std::int32_t first = 0; first < n_layer; first += slab) {
     const std::int32_t last = std::min(first + slab, n_layer);
-    std::map<End, std::vector<Entry>> tiles;
+    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Entry>> tiles;
     for (const std::size_t end = plan.antennas.layer_end[static_cast<std::size_t>(last) - 1]; i < end; ++i) {
       const std::size_t r = plan.antennas.by_layer[i];
       const auto b = static_cast<std::size_t>(of.rows.baseline[r]);
@@ -264,4 +236,4 @@ SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads) {
   return plan;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

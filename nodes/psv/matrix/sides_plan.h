@@ -12,24 +12,19 @@
 #include "nodes/psv/pipeline/jones_chains.h"
 #include "nodes/psv/summed.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
+using namespace pipeline;
 
 /// Ends of baselines on either side of a tile, sources of a block: few enough that their sides stay in the second-level
 /// cache.
 inline constexpr std::int32_t kTileEnds = 64;
 inline constexpr std::size_t kSideSources = 16;
 
-/// An antenna with the Jones terms that apply to it on one side.
-struct SideEnd {
-  std::int32_t antenna = 0;  ///< number in its tile
-  std::int32_t chain = 0;
-};
-
 /// Rows of some layers between some ends. Its cells are the layers' channels, one layer after the other.
 struct SidesTile {
   std::int32_t first_layer = 0, n_layer = 0;
   std::vector<std::int32_t> antenna;    ///< numbers in the layers
-  std::vector<SideEnd> left, right;     ///< by antenna
+  std::vector<AntennaEnd> left, right;  ///< by antenna, its number in the tile
   std::size_t n_left = 0, n_right = 0;  ///< filled up to whole blocks
   std::vector<std::int32_t> row;        ///< [layer][left][right]: the caller's number, or -1
   /// First left and right end of each block of pairs among which there are rows; what shares a few right ends comes
@@ -89,4 +84,4 @@ SidesWork work_of(const SidesPlan& plan, const Channels& channels);
 /// `tolerance`: of the total flux.
 SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

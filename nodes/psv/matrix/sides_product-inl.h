@@ -10,12 +10,12 @@
 #include "nodes/psv/matrix/sides_fill-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// A block of pairs at one vector of cells.
-struct ProductJob {
+struct PairBlock {
   std::size_t n_source;
   const double *left, *right;         ///< of the first end of each side
   std::size_t left_end, right_end;    ///< from end to end
@@ -57,7 +57,7 @@ HWY_INLINE SideNumber load_right(const double* from, const double* amplitude) {
 
 /// N sums whose left sides are numbers of their own, and whose right sides are one.
 template <int N, int kRows, int kColumns, bool kAmplitude>
-HWY_INLINE void add_scalars(const ProductJob& job) {
+HWY_INLINE void add_scalars(const PairBlock& job) {
   const std::size_t lanes = hn::Lanes(SideTag());
   SideNumber sum[kRows][kColumns][N];
 #pragma GCC unroll 2
@@ -98,7 +98,7 @@ HWY_INLINE void add_scalars(const ProductJob& job) {
 /// The pair `r` of a block of one row. Matrices on the left; full ones or, as kDiagonal says, diagonal ones on the
 /// right.
 template <bool kDiagonal, bool kAmplitude>
-HWY_INLINE void add_matrices(const ProductJob& job, std::size_t r) {
+HWY_INLINE void add_matrices(const PairBlock& job, std::size_t r) {
   const std::size_t lanes = hn::Lanes(SideTag());
   SideNumber sum[4];
 #pragma GCC unroll 4
@@ -125,7 +125,7 @@ HWY_INLINE void add_matrices(const ProductJob& job, std::size_t r) {
 
 /// Two pairs, all matrices diagonal.
 template <bool kAmplitude>
-HWY_INLINE void add_diagonals(const ProductJob& job) {
+HWY_INLINE void add_diagonals(const PairBlock& job) {
   const std::size_t lanes = hn::Lanes(SideTag());
   SideNumber sum[2][2];
 #pragma GCC unroll 4
@@ -153,14 +153,14 @@ HWY_INLINE void add_diagonals(const ProductJob& job) {
 enum class SidesProduct { kOnePlane, kTwoPlanes, kFour, kDiagonals, kDiagonalRight, kMatrices };
 
 template <bool kAmplitude>
-HWY_NOINLINE void add_block(SidesProduct kind, const ProductJob& job) {
+HWY_NOINLINE void add_block(SidesProduct kind, const PairBlock& job) {
   switch (kind) {
     case SidesProduct::kOnePlane:
       return add_scalars<1, 2, 2, kAmplitude>(job);
     case SidesProduct::kTwoPlanes:
       return add_scalars<2, 1, 2, kAmplitude>(job);
     case SidesProduct::kFour: {
-      ProductJob second = job;
+      PairBlock second = job;
       second.right += job.right_end, second.sum += job.sum_right;
       if (kAmplitude) second.amplitude += kSideSources * hn::Lanes(SideTag());
       add_scalars<4, 1, 1, kAmplitude>(job);
@@ -178,7 +178,7 @@ HWY_NOINLINE void add_block(SidesProduct kind, const ProductJob& job) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_MATRIX_SIDES_PRODUCT_INL_H_

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <new>
 
-#include "nodes/psv/matrix/sides_job.h"
+#include "nodes/psv/matrix/sides_sum.h"
 #include "runtime/math/double_double.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 ChannelNumbers channel_numbers(const Channels& channels) {
   ChannelNumbers numbers;
@@ -62,7 +62,7 @@ void solve_by_sides(const Summed& of, const SidesPlan& plan, const Output& out, 
   std::vector<SidesScratch> scratch;
   for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan);
   const ChannelNumbers numbers = channel_numbers(of.channels);
-  const SidesJob job{of, plan, numbers, out};
+  const SidesSum job{of, plan, numbers, out};
   threads.parallel_for(
       work.size(), 1,
       [&](std::size_t begin, std::size_t end, int worker) {
@@ -72,4 +72,4 @@ void solve_by_sides(const Summed& of, const SidesPlan& plan, const Output& out, 
       &cancellation);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

@@ -12,7 +12,7 @@
 #include "nodes/psv/plane_shares.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostVectors = 16;
 
 class SidesWindow {
  public:
-  SidesWindow(const SidesJob& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch)
+  SidesWindow(const SidesSum& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch)
       : job_(job), tile_(tile), shape_(job.plan.shape), to_(scratch) {
     const std::size_t first = window * shape_.n_vector() * lanes_, n_cell = job.plan.cells(tile, job.of.channels);
     for (std::size_t cell = first; cell < n_cell && n_vector_ < shape_.n_vector(); cell += lanes_)
@@ -62,15 +62,15 @@ class SidesWindow {
   /// In the order of antennas, so that each one's phasors are made once.
   void list_tasks() {
     for (const bool right : {false, true}) {
-      const std::vector<SideEnd>& ends = right ? tile_.right : tile_.left;
+      const std::vector<AntennaEnd>& ends = right ? tile_.right : tile_.left;
       for (std::size_t e = 0; e < ends.size(); ++e) tasks_.push_back({right, e});
     }
     std::stable_sort(tasks_.begin(), tasks_.end(),
                      [this](const Task& a, const Task& b) { return end_of(a).antenna < end_of(b).antenna; });
   }
-  const SideEnd& end_of(const Task& task) const { return (task.right ? tile_.right : tile_.left)[task.end]; }
+  const AntennaEnd& end_of(const Task& task) const { return (task.right ? tile_.right : tile_.left)[task.end]; }
   const JonesChains::Chain& chain_of(const Task& task) const {
-    return (task.right ? job_.plan.jones.right : job_.plan.jones.left)[static_cast<std::size_t>(end_of(task).chain)];
+    return job_.plan.jones.of(task.right).chains[static_cast<std::size_t>(end_of(task).chain)];
   }
 
   void fill(const SideBlock& block) {
@@ -90,7 +90,7 @@ class SidesWindow {
     }
   }
   void fill_end(const SideBlock& block, const Task& task, std::size_t v, const SoonNeeded& soon) {
-    const FillJob f{job_, cells_[v], block.begin, block.count, to_.phasor + v * kPhasors * lanes_, soon};
+    const SideFill f{job_, cells_[v], block.begin, block.count, to_.phasor + v * kPhasors * lanes_, soon};
     const bool right = task.right;
     double* to = right ? right_of(v, task.end) : left_of(v, task.end);
     if (!(right ? shape_.right_matrix : shape_.left_matrix || shape_.right_matrix))
@@ -113,8 +113,8 @@ class SidesWindow {
     const SidesProduct kind = product_at(v);
     const bool with_amplitude = job_.plan.smear_time || job_.plan.smear_frequency || block.profile != kPoint;
     for (const auto& [l, r] : tile_.blocks) {
-      ProductJob job{block.count,   left_of(v, l),   right_of(v, r),           left_end_, right_end_,
-                     to_.amplitude, sum_of(v, l, r), tile_.n_right * numbers_, numbers_};
+      PairBlock job{block.count,   left_of(v, l),   right_of(v, r),           left_end_, right_end_,
+                    to_.amplitude, sum_of(v, l, r), tile_.n_right * numbers_, numbers_};
       if (!with_amplitude) {
         add_block<false>(kind, job);
         continue;
@@ -148,7 +148,7 @@ class SidesWindow {
 
   static constexpr std::size_t kPhasors = 2 * kSideSources;
 
-  const SidesJob& job_;
+  const SidesSum& job_;
   const SidesTile& tile_;
   const SidesShape& shape_;
   const SidesScratch& to_;
@@ -160,7 +160,7 @@ class SidesWindow {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix
 HWY_AFTER_NAMESPACE();
 
 #endif  // RIMETREE_NODES_PSV_MATRIX_SIDES_TILE_INL_H_

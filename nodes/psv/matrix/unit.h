@@ -19,7 +19,7 @@
 
 #include "nodes/psv/matrix/shape.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 // ------------------------------------------------------------------------------------------------------- on the host
 
@@ -98,4 +98,4 @@ struct HostUnit {
   }
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

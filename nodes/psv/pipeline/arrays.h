@@ -10,7 +10,7 @@
 #include "runtime/math/double_double.h"
 #include "runtime/math/jones.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 /// Sizes of the direct kernel. A thread has `kChannels` channels of one row; a block has some threads: several tiles of
 /// channels of several rows. They stage as many (source, row) pairs at a time as there are threads. How many threads is
@@ -67,6 +67,7 @@ template <class T>
 struct SumJob {
   const DeviceSource* source = nullptr;
   const T* weight = nullptr;  ///< [source][weight channel][weight plane]; null with Jones terms
+  const DeviceRun* run = nullptr;
   const DeviceChannel* channel = nullptr;
   DeviceJones<T> left, right;
   Complex<double>* out = nullptr;  ///< [row][XX XY YX YY][channel of this launch]
@@ -90,6 +91,7 @@ template <class T, class F>
 void for_each_sum_array(SumJob<T>& job, F&& f) {
   f(job.source, job.n_source);
   if (job.weight != nullptr) f(job.weight, std::int64_t{job.n_source} * job.n_weight_channel * job.n_weight_plane);
+  f(job.run, job.n_run);
   f(job.channel, job.n_channel);
   if (job.left.value != nullptr) f(job.left.value, job.left.count);
   if (job.right.value != nullptr) f(job.right.value, job.right.count);
@@ -112,6 +114,22 @@ RT_HD inline Complex<double> turn(double turns) {
 #endif
 }
 
+/// Kernels come in instances by the number of planes that they sum up: calls f.template operator()<kPlanes>() with the
+/// least number of planes for which there are kernels.
+template <class F>
+void with_planes(int n_plane, F&& f) {
+  switch (n_plane) {
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 4:
+      return f.template operator()<4>();
+    default:
+      return f.template operator()<8>();
+  }
+}
+
 /// From the two in the middle of some values to all of them, by x_{k+1} = step x_k - x_{k-1}: three steps lose less
 /// than ten units in the last place.
 template <class X, class T, int kCount>
@@ -124,4 +142,4 @@ RT_HD void step_outwards(T step, X (&x)[kCount]) {
   }
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 std::optional<DeviceChunks> device_chunks(const DeviceCosts& costs, std::size_t budget) {
   // Sources may have half of the memory, or all but what the smallest chunk of rows takes if then all of them fit.
@@ -41,4 +41,4 @@ std::optional<DeviceChunks> device_chunks(const DeviceCosts& costs, std::size_t 
   return chunks;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

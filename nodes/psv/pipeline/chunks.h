@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 /// Bytes that parts of a problem take on a device.
 struct DeviceCosts {
@@ -36,4 +36,4 @@ inline constexpr std::size_t kMostStaged = std::size_t{128} << 20;
 /// rows as are useful; all channels if possible. Nothing if not even one source, row and run fit.
 std::optional<DeviceChunks> device_chunks(const DeviceCosts& costs, std::size_t budget);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 double reach_of(const Sky<double>& sky, const Rows& rows) {
   double reach = 0;
@@ -15,7 +15,10 @@ PackedProblem::PackedProblem(const Summed& of, DeviceChannels channels_as_cut)
     : jones(jones_chains(of.jones, of.rows, of.n_channel())),
       weights_per_source(jones.empty() ? of.sky.n_weight_channel * of.sky.planes.size() : 0),
       channels(std::move(channels_as_cut)),
-      left(jones.empty() ? JonesAxes() : left_axes(jones, of.sky)) {}
+      left_axes(jones.left.axes) {
+  if (!jones.empty())
+    left_axes.n_channel = std::max(left_axes.n_channel, static_cast<std::int32_t>(of.sky.n_weight_channel));
+}
 
 template <class T>
 DeviceCosts PackedProblem::costs(const Summed& of) const {
@@ -25,13 +28,10 @@ DeviceCosts PackedProblem::costs(const Summed& of) const {
   costs.n_channel = channels.channels.size();
   costs.fixed = channels.runs.size() * sizeof(DeviceRun) + costs.n_channel * sizeof(DeviceChannel);
   costs.source = sizeof(DeviceSource) + weights_per_source * sizeof(T);
-  const auto add_jones = [&](std::size_t n_chain, const JonesAxes& axes) {
-    (axes.n_channel > 1 ? costs.source_channel : costs.source) +=
-        n_chain * static_cast<std::size_t>(axes.n_time) * 4 * sizeof(Complex<T>);
-  };
   if (brightness_apart()) costs.source += 4 * sizeof(Complex<T>);
-  add_jones(jones.left.size(), left);
-  add_jones(jones.right.size(), jones.right_axes);
+  for (const bool right : {false, true})
+    (axes_of(right).n_channel > 1 ? costs.source_channel : costs.source) +=
+        jones.of(right).chains.size() * static_cast<std::size_t>(axes_of(right).n_time) * 4 * sizeof(Complex<T>);
   costs.visibility = 4 * sizeof(Complex<double>);
   for (const DeviceRun& run : channels.runs)
     costs.longest_run = std::max(costs.longest_run, static_cast<std::size_t>(run.count));
@@ -39,13 +39,11 @@ DeviceCosts PackedProblem::costs(const Summed& of) const {
 }
 
 template <class T>
-DeviceJones<T> DeviceSky<T>::jones_side(DeviceRole role, const ProductRange& range, Handle& handle) {
-  const bool left = role == DeviceRole::kLeft;
-  const JonesAxes& axes = left ? packed_.left : packed_.jones.right_axes;
+DeviceJones<T> DeviceSky<T>::jones_side(bool right, const ProductRange& range, Handle& handle) {
+  const JonesAxes& axes = packed_.axes_of(right);
   const std::vector<Complex<T>> values =
-      left ? left_products<T>(packed_.jones, of_.sky, range, !packed_.brightness_apart(), threads_)
-           : right_products<T>(packed_.jones, of_.sky, range, threads_);
-  handle = resident(role, range.source_begin, values);
+      products_of<T>(packed_.jones, right, !right && !packed_.brightness_apart(), axes, of_.sky, range, threads_);
+  handle = resident(right ? DeviceRole::kRight : DeviceRole::kLeft, range.source_begin, values);
   DeviceJones<T> side;
   side.value = handle.template as<const Complex<T>>();
   side.count = static_cast<std::int64_t>(values.size());
@@ -71,8 +69,8 @@ const SourceArrays<T>& DeviceSky<T>::sources(const ProductRange& range) {
     arrays.weights = resident(DeviceRole::kWeights, of_.version.fluxes, begin, end,
                               [&] { return device_weights<T>(of_.sky, begin, end); });
   } else {
-    arrays.left = jones_side(DeviceRole::kLeft, range, arrays.left_values);
-    arrays.right = jones_side(DeviceRole::kRight, range, arrays.right_values);
+    arrays.left = jones_side(false, range, arrays.left_values);
+    arrays.right = jones_side(true, range, arrays.right_values);
     if (packed_.brightness_apart())
       arrays.brightness = resident(DeviceRole::kBrightness, of_.version.fluxes, begin, end,
                                    [&] { return device_brightness<T>(of_.sky, begin, end); });
@@ -81,16 +79,19 @@ const SourceArrays<T>& DeviceSky<T>::sources(const ProductRange& range) {
 }
 
 template <class T>
-const SourceArrays<T>& DeviceSky<T>::fill(SumJob<T>& job, const ProductRange& range, std::int32_t jones_planes) {
-  const SourceArrays<T>& arrays = sources(range);
+const SourceArrays<T>& DeviceSky<T>::fill(SumJob<T>& job, std::size_t begin, std::size_t end, const RunRange& channels,
+                                          std::int32_t jones_planes) {
+  const SourceArrays<T>& arrays = sources({begin, end, channels.first_channel, channels.count});
   const bool jones = !packed_.jones.empty();
   job.source = arrays.sources.template as<const DeviceSource>();
   if (arrays.weights) job.weight = arrays.weights.template as<const T>();
   job.left = arrays.left, job.right = arrays.right;
+  job.run = runs_.template as<const DeviceRun>() + channels.begin;
   job.channel = channels_.template as<const DeviceChannel>();
-  job.n_source = static_cast<std::int32_t>(range.source_end - range.source_begin);
+  job.n_source = static_cast<std::int32_t>(end - begin);
+  job.n_run = static_cast<std::int32_t>(channels.end - channels.begin);
   job.n_channel = static_cast<std::int32_t>(packed_.channels.channels.size());
-  job.first_channel = range.first_channel, job.n_out_channel = range.n_channel;
+  job.first_channel = channels.first_channel, job.n_out_channel = channels.count;
   job.n_weight_channel = jones ? 1 : static_cast<std::int32_t>(of_.sky.n_weight_channel);
   job.n_plane = job.n_weight_plane = jones ? jones_planes : static_cast<std::int32_t>(of_.sky.planes.size());
   if (!jones && job.n_plane <= 4) std::copy(of_.sky.planes.begin(), of_.sky.planes.end(), job.plane);
@@ -113,4 +114,4 @@ template class DeviceSky<double>;
 template class SkyMethod<float>;
 template class SkyMethod<double>;
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

@@ -12,15 +12,17 @@
 #include "nodes/psv/summed.h"
 #include "runtime/core/fingerprint.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 /// What an array of a sky, or of a method's own, is; with the owner and the chunk it makes the key.
-enum class DeviceRole : std::uint64_t { kSources, kWeights, kRuns, kChannels, kLeft, kRight, kBrightness, kMatrixRuns };
+enum class DeviceRole : std::uint64_t { kSources, kWeights, kRuns, kChannels, kLeft, kRight, kBrightness };
 
 /// The parts of a problem that are the same for all rows, on the host.
 struct PackedProblem {
   PackedProblem(const Summed& of, DeviceChannels channels_as_cut);
-  bool jones_vary() const { return left.n_channel > 1 || jones.right_axes.n_channel > 1; }
+  bool jones_vary() const { return left_axes.n_channel > 1 || jones.right.axes.n_channel > 1; }
+  /// Those of the products of one side, of the left ones with the brightness.
+  const JonesAxes& axes_of(bool right) const { return right ? jones.right.axes : left_axes; }
   /// Whether the brightness is a factor by itself: terms that vary along channels would need one product more for each.
   bool brightness_apart() const { return !jones.empty() && !jones_vary() && !brightness_in_products; }
   /// What sources, runs and channels take.
@@ -31,7 +33,7 @@ struct PackedProblem {
   bool brightness_in_products = false;  ///< in any case: the method knows no other factor
   std::size_t weights_per_source;
   DeviceChannels channels;
-  JonesAxes left;
+  JonesAxes left_axes;
 };
 /// Largest path difference of any source and row.
 double reach_of(const Sky<double>& sky, const Rows& rows);
@@ -57,9 +59,9 @@ class DeviceSky {
   /// Sources on the device. They stay in use there if all fit, else until the next ones are asked for; what the queue
   /// still does with the last ones comes before their memory is used again.
   const SourceArrays<T>& sources(const ProductRange& range);
-  /// What all methods' launches say of these sources and channels. `jones_planes`: where Jones terms are.
-  const SourceArrays<T>& fill(SumJob<T>& job, const ProductRange& range, std::int32_t jones_planes);
-  const DeviceRun* runs() const { return runs_.as<const DeviceRun>(); }
+  /// What all methods' launches say of sources [begin, end) and these channels. `jones_planes`: where Jones terms are.
+  const SourceArrays<T>& fill(SumJob<T>& job, std::size_t begin, std::size_t end, const RunRange& channels,
+                              std::int32_t jones_planes);
   /// An array that stays for as long as there is room.
   template <class U>
   Handle resident(DeviceRole role, std::size_t begin, const std::vector<U>& values) {
@@ -74,7 +76,7 @@ class DeviceSky {
   bool keeps() const { return keep_; }
 
  private:
-  DeviceJones<T> jones_side(DeviceRole role, const ProductRange& range, Handle& handle);
+  DeviceJones<T> jones_side(bool right, const ProductRange& range, Handle& handle);
   /// An array of sources [begin, end), or of something else that `version` and these numbers tell from others; made by
   /// make() if it is not there.
   template <class F>
@@ -123,4 +125,4 @@ class SkyMethod : public DeviceMethod {
   std::size_t chunk_sources_ = 0;
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

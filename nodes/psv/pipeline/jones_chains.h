@@ -8,7 +8,7 @@
 #include "runtime/core/thread_pool.h"
 #include "runtime/math/jones.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 /// One side of a pair of Jones terms: of one antenna (see JonesPair), for all sources.
 struct JonesFactor {
@@ -28,10 +28,14 @@ struct JonesAxes {
 /// antenna, usually).
 struct JonesChains {
   using Chain = std::vector<JonesFactor>;
-  std::vector<Chain> left, right;
-  std::vector<std::int32_t> left_of, right_of;  ///< [baseline]
-  JonesAxes left_axes, right_axes;
-  bool empty() const { return left.empty(); }
+  struct OfSide {
+    std::vector<Chain> chains;
+    std::vector<std::int32_t> of_baseline;
+    JonesAxes axes;
+  };
+  OfSide left, right;
+  const OfSide& of(bool is_right) const { return is_right ? right : left; }
+  bool empty() const { return left.chains.empty(); }
 };
 
 /// Chains of the baselines of some rows; sides with the same views, and the same targets, are one. `n_channel`: where
@@ -41,21 +45,15 @@ JonesChains jones_chains(const JonesTerms& jones, const Rows& rows, std::size_t 
 /// Of a source of the packed sky.
 Jones<double> brightness_of(const Sky<double>& sky, std::size_t source, std::int32_t channel);
 
-/// Those of the products on the left with the brightness.
-JonesAxes left_axes(const JonesChains& chains, const Sky<double>& sky);
-
 /// Sources [source_begin, source_end) of the packed sky, and channels [first_channel, first_channel + n_channel).
 struct ProductRange {
   std::size_t source_begin = 0, source_end = 0;
   std::int32_t first_channel = 0, n_channel = 1;
 };
 /// Products of the chains of one side, each multiplied once: [chain][time][channel][source][4]; one channel only where
-/// none varies. Left: J_n .. J_1 B, or without B; right: J_1^H .. J_n^H.
+/// none varies along `axes`. Left: J_n .. J_1 B, or without B; right: J_1^H .. J_n^H.
 template <class T>
-std::vector<Complex<T>> left_products(const JonesChains& chains, const Sky<double>& sky, const ProductRange& range,
-                                      bool with_brightness, ThreadPool& threads);
-template <class T>
-std::vector<Complex<T>> right_products(const JonesChains& chains, const Sky<double>& sky, const ProductRange& range,
-                                       ThreadPool& threads);
+std::vector<Complex<T>> products_of(const JonesChains& chains, bool right, bool with_brightness, const JonesAxes& axes,
+                                    const Sky<double>& sky, const ProductRange& range, ThreadPool& threads);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

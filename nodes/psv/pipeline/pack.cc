@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 namespace {
 
 /// Radians by which a regular grid may be off: none worth a correction, and one that is still 1 + i x to 1e-14.
@@ -12,8 +12,7 @@ constexpr double kNoTurn = 1e-13, kSmallTurn = 1e-7;
 
 DeviceChannel device_channel(const Channels& c, std::size_t i) {
   const DoubleDouble<double> turns = turns_per_metre(c.frequency_hz[i]);
-  return {turns.hi, turns.lo, c.frequency_hz[i], std::abs(c.width_hz[i]) / kSpeedOfLight_m_s, c.level[0].residual[i],
-          1};
+  return {turns.hi, turns.lo, c.frequency_hz[i], std::abs(c.width_hz[i]) / kSpeedOfLight_m_s, c.cut[0].residual[i], 1};
 }
 
 DeviceRun device_run(const Run& run) {
@@ -77,14 +76,14 @@ template std::vector<Complex<double>> device_brightness<double>(const Sky<double
 
 DeviceChannels device_channels(const Channels& c, double reach_m) {
   DeviceChannels d;
-  const RunLevel& level = c.level[0];
-  const double turn = 2 * kPi * reach_m * level.largest_residual;
-  d.regular = turn <= kSmallTurn && std::all_of(level.runs.begin(), level.runs.end(), is_sound);
+  const ChannelCut& cut = c.cut[0];
+  const double turn = 2 * kPi * reach_m * cut.largest_residual;
+  d.regular = turn <= kSmallTurn && std::all_of(cut.runs.begin(), cut.runs.end(), is_sound);
   d.residual = d.regular && turn > kNoTurn;
   const std::size_t n_channel = c.frequency_hz.size();
   for (std::size_t i = 0; i < n_channel; ++i) d.channels.push_back(device_channel(c, i));
   if (d.regular) {
-    for (const Run& run : level.runs) {
+    for (const Run& run : cut.runs) {
       d.runs.push_back(device_run(run));
       for (std::size_t i = run.first; i < run.first + run.count; ++i)
         d.channels[i].middle_over_frequency = d.runs.back().middle_hz / c.frequency_hz[i];
@@ -106,4 +105,4 @@ DeviceChannels device_channels(const Channels& c, double reach_m) {
   return d;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

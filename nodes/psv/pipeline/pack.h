@@ -5,7 +5,7 @@
 
 #include "nodes/psv/pipeline/arrays.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 /// Sources [begin, end) of the packed sky.
 std::vector<DeviceSource> device_sources(const Sky<double>& sky, std::size_t begin, std::size_t end);
@@ -21,10 +21,10 @@ std::vector<Complex<T>> device_brightness(const Sky<double>& sky, std::size_t be
 struct DeviceChannels {
   std::vector<DeviceRun> runs;
   std::vector<DeviceChannel> channels;
-  int tiles = 1;  ///< see DeviceJob
+  int tiles = 1;  ///< see DirectJob
   bool regular = true, residual = false;
 };
 /// Regular runs where the channels are regular enough for paths up to `reach_m` metres, else runs of any channels.
 DeviceChannels device_channels(const Channels& channels, double reach_m);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

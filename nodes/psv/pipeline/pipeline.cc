@@ -7,7 +7,7 @@
 #include "runtime/core/fingerprint.h"
 #include "runtime/device/block_kernel.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 std::vector<RunRange> run_ranges(std::span<const DeviceRun> runs, std::size_t most_channels) {
   std::vector<RunRange> ranges;
@@ -174,7 +174,7 @@ void Pipeline::start(std::size_t device, SlotsOfDevice& on, DeviceSlot& slot) {
 /// Moves a slot's visibilities to where they stay.
 void Pipeline::leave(DeviceContext& context, DeviceSlot& slot) {
   const DeviceTarget& target = *output_.device;
-  PlaceJob job;
+  MoveJob job;
   job.from = slot.d_out.as<const Complex<double>>();
   job.to = d_target_.as<Complex<double>>();
   job.offset = d_offset_.as<const std::int64_t>() + slot.first_row;
@@ -214,4 +214,4 @@ DeviceOutcome run_on_devices(DeviceMethod& method, const DeviceOutput& output, s
   return Pipeline(method, output, n_channel, machine).go();
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

@@ -12,11 +12,11 @@
 #include "nodes/psv/kernel.h"
 #include "nodes/psv/pipeline/arrays.h"
 #include "nodes/psv/pipeline/chunks.h"
-#include "nodes/psv/pipeline/place.h"
+#include "nodes/psv/pipeline/device_target.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/device/device_context.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 using DeviceSpan = std::span<const std::unique_ptr<DeviceContext>>;
 
@@ -45,7 +45,7 @@ struct DeviceSlot {
   memory::EventPtr down;            // its visibilities have arrived
   std::size_t first_row = 0, n_row = 0;
   const RunRange* range = nullptr;
-  std::size_t part[2] = {}, count[2] = {};  ///< of what the method has filled `rows` with: bytes before, elements
+  std::size_t offset[2] = {}, count[2] = {};  ///< of what the method has filled `rows` with: bytes before, elements
 };
 
 /// Where visibilities go: to the host, or to results that stay on the device if there is only one.
@@ -92,4 +92,4 @@ struct DeviceOutcome {
 DeviceOutcome run_on_devices(DeviceMethod& method, const DeviceOutput& output, std::size_t n_channel,
                              const Machine& machine);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

@@ -7,7 +7,7 @@
 #include "nodes/psv/matrix/matrix_kernel.h"
 #include "nodes/psv/planner/planner.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
 namespace {
 
 /// Double-precision multiply-adds, counted in the bodies and, for the direct sum, in the machine code for sm_90.
@@ -91,4 +91,4 @@ DeviceMethodChoice choose_on_device(const DeviceWork& work, const MatrixPlan& pl
   return choice;
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

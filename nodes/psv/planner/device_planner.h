@@ -10,7 +10,7 @@
 #include "nodes/psv/planner/tuning.h"
 #include "runtime/device/device_rates.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
 
 /// The shape of a problem, as far as costs depend on it.
 struct DeviceWork {
@@ -36,4 +36,4 @@ struct DeviceMethodChoice {
 DeviceMethodChoice choose_on_device(const DeviceWork& work, const MatrixPlan& plan, const DeviceRates& rates,
                                     const DeviceTuning& tuning);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

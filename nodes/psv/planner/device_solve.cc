@@ -4,11 +4,12 @@
 
 #include "nodes/psv/device/direct.h"
 #include "nodes/psv/exposure_rule.h"
-#include "nodes/psv/matrix/method.h"
+#include "nodes/psv/matrix/matrix_method.h"
 #include "nodes/psv/planner/device_planner.h"
 #include "runtime/core/error.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
+using namespace device;
 namespace {
 
 std::string where(DeviceSpan devices, bool single) {
@@ -34,7 +35,7 @@ DeviceWork work_of(const Summed& of, const JonesChains& jones, bool single) {
   work.one_plane = of.sky.one_plane_part();
   work.jones = !jones.empty();
   work.jones_vary =
-      jones.left_axes.n_channel > 1 || jones.right_axes.n_channel > 1 || (work.jones && of.sky.n_weight_channel > 1);
+      jones.left.axes.n_channel > 1 || jones.right.axes.n_channel > 1 || (work.jones && of.sky.n_weight_channel > 1);
   work.smear_time = of.rows.is_smeared_in_time();
   work.regular = device_channels(of.channels, reach_of(of.sky, of.rows)).regular;
   work.single = single;
@@ -112,4 +113,4 @@ DeviceSolution solve_on_devices(const Summed& of, const DeviceOutput& output, do
   return solve<double>(of, output, tolerance, machine, wish);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

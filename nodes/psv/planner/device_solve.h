@@ -8,7 +8,8 @@
 #include "nodes/psv/pipeline/pipeline.h"
 #include "nodes/psv/planner/planner.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
+using namespace pipeline;
 
 /// Which method and variant are to be taken: tests and tuning leave nothing to the planner.
 struct MethodWish {
@@ -33,4 +34,4 @@ struct DeviceSolution {
 DeviceSolution solve_on_devices(const Summed& of, const DeviceOutput& output, double tolerance, const Machine& machine,
                                 const MethodWish& wish = {});
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

@@ -7,7 +7,7 @@
 #include "runtime/core/error.h"
 #include "runtime/math/conventions.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
 namespace {
 
 constexpr double kDoubleBound = 1e-12;
@@ -64,7 +64,7 @@ double direct_seconds(const Summed& of, bool single) {
 }
 
 double delay_row_nanoseconds(const DelayPlan& plan, const DelayRow& row) {
-  const DelayLevel& level = plan.levels[row.level];
+  const Sampling& sampling = plan.samplings[row.sampling];
   const double vectors = plan.kernel->stride / 8.0, n_plane = double(plan.sky.planes.size());
   const double n_channel = double(plan.band.n_channel);
   const double kernel = Costs::kPlace + Costs::kKernelTerm * vectors * (plan.kernel->degree + 1);
@@ -75,9 +75,9 @@ double delay_row_nanoseconds(const DelayPlan& plan, const DelayRow& row) {
   };
   double ns = sources(double(plan.sky.n_point), double(plan.sky.n_term)) + sources(n_extended, terms);
   ns += n_extended * row.n_taper_term * (Costs::kTaper + row.n_taper_term / 8.0 + n_plane * plan.sky.n_term);
-  const double cells = double(level.n_sample) / (2 * kLargestKappa) + 64;
+  const double cells = double(sampling.n_sample) / (2 * kLargestKappa) + 64;
   ns += n_plane * terms * cells * std::log2(cells) * (cells > 16384 ? Costs::kLargeTransform : Costs::kSmallTransform);
-  const double window = level.step == 1 ? 2.0 : double(level.n_window);
+  const double window = sampling.step == 1 ? 2.0 : double(sampling.n_window);
   ns += n_plane * terms * n_channel * Costs::kSample * window;
   return ns * vector_factor() + Costs::kRow + Costs::kWrite * n_channel;
 }
@@ -239,4 +239,4 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
   return choose(of, outlook.tolerance, double(outlook.n_row), std::move(delay), expected_matrix(outlook, of));
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

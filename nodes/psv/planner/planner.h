@@ -17,7 +17,9 @@
 #include "nodes/psv/matrix/sides_plan.h"
 #include "nodes/psv/summed.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
+using namespace delay;
+using namespace matrix;
 
 enum class MethodKind : std::uint8_t { kDirectDouble, kDirectSingle, kDelay, kMatrix };
 
@@ -55,4 +57,4 @@ struct Outlook {
 Choice expected_choice(const Outlook& outlook, const Channels& channels);
 inline constexpr double kTypicalTurns = 0.05;
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 
 #include "nodes/psv/matrix/sides_solve.h"
 #include "nodes/psv/planner/device_solve.h"
 #include "nodes/psv/planner/tuning.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
 namespace {
 
 /// Rows per range: whole vectors, and many ranges per thread, so that no thread waits long for the last: at most for
@@ -24,59 +23,8 @@ std::size_t rows_per_shared_range(std::size_t n_row, std::size_t vector, const T
   return vector * std::clamp<std::size_t>(share, 1, kJonesRows / vector);
 }
 
-/// Whether some Jones term varies in time, of those that the rows see.
-bool vary_in_time(const JonesTerms& jones, const Rows& rows) {
-  const auto moves = [](const Strided<Complex<double>>& view) { return view && view.time != 0; };
-  const std::int32_t n_baseline =
-      rows.n_row == 0 ? 0 : 1 + *std::max_element(rows.baseline, rows.baseline + rows.n_row);
-  return std::any_of(jones.pairs, jones.pairs + std::ptrdiff_t{n_baseline} * jones.n_pair, [&](const auto& pair) {
-    return std::any_of(pair.p, pair.p + 4, moves) || std::any_of(pair.q, pair.q + 4, moves);
-  });
-}
-
-/// Rows in another order.
-class OrderedRows {
- public:
-  OrderedRows(const Rows& rows, const Output& output, const std::vector<std::size_t>& order) : rows_(rows) {
-    const double** column[] = {&rows_.u, &rows_.v, &rows_.w, &rows_.du, &rows_.dv, &rows_.dw, &rows_.exposure_s};
-    for (std::size_t i = 0; i < std::size(column); ++i) take(*column[i], order, values_[i]);
-    take(rows_.baseline, order, baseline_);
-    take(rows_.time, order, time_);
-    Complex<double>* const* row = output.row;
-    take(row, order, row_);
-    output_ = {row, output.plane_stride};
-  }
-  OrderedRows(const OrderedRows&) = delete;
-  OrderedRows& operator=(const OrderedRows&) = delete;
-  const Rows& rows() const { return rows_; }
-  const Output& output() const { return output_; }
-
- private:
-  template <class P, class V>
-  static void take(P& column, const std::vector<std::size_t>& order, std::vector<V>& values) {
-    if (column == nullptr) return;
-    for (const std::size_t i : order) values.push_back(column[i]);
-    column = values.data();
-  }
-
-  Rows rows_;
-  Output output_;
-  std::vector<double> values_[7];
-  std::vector<std::int32_t> baseline_, time_;
-  std::vector<Complex<double>*> row_;
-};
-
-/// Row numbers, a time at a time.
-std::vector<std::size_t> order_by_time(const Rows& rows) {
-  std::vector<std::size_t> order(rows.n_row);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&rows](std::size_t a, std::size_t b) { return rows.time[a] < rows.time[b]; });
-  return order;
-}
-
 template <class T>
-void solve_in_order(const RowsProblem& p, const Sky<T>& sky, ThreadPool& threads, Cancellation& cancellation) {
+void solve_directly(const RowsProblem& p, const Sky<T>& sky, ThreadPool& threads, Cancellation& cancellation) {
   std::vector<Workspace<T>> workspaces;
   for (int i = 0; i < threads.size(); ++i) workspaces.emplace_back(sky, p.channels, p.jones);
   const std::size_t vector = rows_per_block<T>();
@@ -89,17 +37,6 @@ void solve_in_order(const RowsProblem& p, const Sky<T>& sky, ThreadPool& threads
                       p.output);
       },
       &cancellation);
-}
-
-template <class T>
-void solve_directly(const RowsProblem& p, const Sky<T>& sky, ThreadPool& threads, Cancellation& cancellation) {
-  if (matrices_vary(sky, p.jones) && vary_in_time(p.jones, p.rows)) {
-    // Antennas share their terms at one time.
-    const OrderedRows ordered(p.rows, p.output, order_by_time(p.rows));
-    return solve_in_order<T>(RowsProblem{{p.sky, p.channels, ordered.rows(), p.jones}, p.sky_input, ordered.output()},
-                             sky, threads, cancellation);
-  }
-  solve_in_order(p, sky, threads, cancellation);
 }
 
 void solve_by_delay(const RowsProblem& p, DelayPlan& plan, ThreadPool& threads, Cancellation& cancellation) {
@@ -185,4 +122,4 @@ void warn_of_large_cells(BatchContext& context, const Node& node, const Smearing
   context.warnings.add("psv-large-cells", text);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

@@ -6,7 +6,8 @@
 #include "nodes/psv/planner/planner.h"
 #include "runtime/core/node.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
+using namespace pipeline;
 
 struct RowsProblem : Summed {
   const SkyInput& sky_input;
@@ -33,4 +34,4 @@ void solve_group(BatchContext& context, const Node& node, const RowsProblem& pro
 /// Warns of cells over which smearing is no product of sincs.
 void warn_of_large_cells(BatchContext& context, const Node& node, const SmearingLimits& limits);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

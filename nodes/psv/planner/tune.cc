@@ -13,7 +13,7 @@
 #include "runtime/device/tuning_file.h"
 #include "runtime/math/conventions.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
 namespace {
 
 struct Size {
@@ -242,4 +242,4 @@ class Tuner {
 }();
 
 }  // namespace
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

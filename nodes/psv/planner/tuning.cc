@@ -10,7 +10,7 @@
 #include "runtime/core/error.h"
 #include "runtime/device/tuning_file.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
 namespace {
 
 constexpr const char* kPrecisions[] = {"double", "single"};
@@ -137,4 +137,4 @@ void forget_tuning() {
   file.reset();
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

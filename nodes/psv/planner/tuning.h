@@ -8,7 +8,8 @@
 
 #include "nodes/psv/matrix/shape.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::planner {
+using namespace matrix;
 
 struct DirectTuning {
   std::int32_t threads = 128;  ///< per block
@@ -33,4 +34,4 @@ void store_tuning(const std::string& device_name, const DeviceTuning& tuning);
 /// Reads the file again when it is next asked for.
 void forget_tuning();
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::planner

@@ -28,7 +28,8 @@ void print(const char* what, double source_visibilities, double seconds) {
 
 /// Seconds per time-slot group: rows from host memory, visibilities to host memory, the sky on the device already. 0
 /// where the matrix product is not possible.
-double time_ours(DeviceContexts& devices, const testing::ArrayCase& c, bool single, const psv::MethodWish& wish) {
+double time_ours(DeviceContexts& devices, const testing::ArrayCase& c, bool single,
+                 const psv::planner::MethodWish& wish) {
   const psv::Sky<double> sky = psv::pack_sky<double>(c.sky_input());
   const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
   const psv::JonesTerms jones;
@@ -40,13 +41,14 @@ double time_ours(DeviceContexts& devices, const testing::ArrayCase& c, bool sing
   const psv::Summed of{sky, channels, rows, jones, 1, psv::version_of(sky), c.ends};
   const double tolerance = single ? 1e-6 : 1e-12;
   ThreadPool threads;
-  if (wish.kind == psv::MethodWish::Kind::kMatrix && !psv::matrix_plan(of, {}, tolerance, threads).obstacle.empty())
+  if (wish.kind == psv::planner::MethodWish::Kind::kMatrix &&
+      !psv::matrix::matrix_plan(of, {}, tolerance, threads).obstacle.empty())
     return 0;
   Cancellation cancellation;
-  const psv::Machine machine{devices, threads, cancellation};
-  psv::solve_on_devices(of, output, tolerance, machine, wish);
+  const psv::planner::Machine machine{devices, threads, cancellation};
+  psv::planner::solve_on_devices(of, output, tolerance, machine, wish);
   const double start = benchmarks::seconds_now();
-  for (int i = 0; i < n_repeat; ++i) psv::solve_on_devices(of, output, tolerance, machine, wish);
+  for (int i = 0; i < n_repeat; ++i) psv::planner::solve_on_devices(of, output, tolerance, machine, wish);
   return (benchmarks::seconds_now() - start) / n_repeat;
 }
 
@@ -56,16 +58,18 @@ void ours_on(DeviceContexts& devices, const testing::ArrayCase& c, bool single) 
   const std::string what =
       std::string(c.options.polarisation == testing::Polarisation::kFull ? "all Stokes" : "Stokes I") +
       (c.options.smearing ? ", smearing, " : ", ") + (single ? "single, " : "double, ");
-  print((what + "direct, end to end").c_str(), work, time_ours(devices, c, single, {psv::MethodWish::Kind::kDirect}));
-  for (const psv::MatrixVariant& variant : psv::kMatrixVariants) {
-    const double seconds = time_ours(devices, c, single, {psv::MethodWish::Kind::kMatrix, variant});
+  print((what + "direct, end to end").c_str(), work,
+        time_ours(devices, c, single, {psv::planner::MethodWish::Kind::kDirect}));
+  for (const psv::matrix::MatrixVariant& variant : psv::matrix::kMatrixVariants) {
+    const double seconds = time_ours(devices, c, single, {psv::planner::MethodWish::Kind::kMatrix, variant});
     if (seconds == 0) {
       std::printf("%smatrix product: not possible\n", what.c_str());
       return;
     }
     char text[60];
     std::snprintf(text, sizeof text, "matrix %s %d x %d warps",
-                  variant.unit == psv::MatrixUnitKind::kTensor ? "tensor" : "plain", variant.tile, variant.warps);
+                  variant.unit == psv::matrix::MatrixUnitKind::kTensor ? "tensor" : "plain", variant.tile,
+                  variant.warps);
     print((what + text).c_str(), work, seconds);
   }
 }

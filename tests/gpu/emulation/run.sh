@@ -14,6 +14,7 @@
 #   RIMETREE_EMULATION_STREAMS       late: work is done when it is waited for; random: some of it earlier (late)
 #   RIMETREE_EMULATION_DEVICES       how many there are (1)
 #   RIMETREE_EMULATION_MEMORY        bytes of each (2 GiB)
+#   RIMETREE_EMULATION_FOURIER       none: no stand-in for cuFFT, so that the own transforms are used
 #   RIMETREE_EMULATION_SHARED        bytes of shared memory that a block may ask for (as the architecture has)
 #   RIMETREE_EMULATION_LIMIT_S       seconds that a test program may take (1800)
 #   RIMETREE_EMULATION_JOBS          compilers at a time (all processors)

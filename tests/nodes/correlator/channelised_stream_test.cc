@@ -189,6 +189,65 @@ TEST(ChannelisedStream, LeavesOutWhatIsNotWhole) {
   }
 }
 
+/// Samples in memory: floats [time][input].
+class FloatStream final : public SampleStream {
+ public:
+  FloatStream(const std::vector<Number>& numbers, std::size_t n_input) : n_input_(n_input) {
+    for (const Number& one : numbers) samples_.emplace_back(one);
+  }
+  SampleBlock read(std::int64_t first, std::size_t n, ThreadPool&, Cancellation&) override {
+    const auto end = static_cast<std::int64_t>(samples_.size() / n_input_);
+    const std::int64_t from = std::clamp<std::int64_t>(first, 0, end),
+                       to = std::clamp<std::int64_t>(first + static_cast<std::int64_t>(n), from, end);
+    const auto* bytes =
+        reinterpret_cast<const std::uint8_t*>(samples_.data() + static_cast<std::size_t>(from) * n_input_);
+    return {input_fastest(bytes, sample_format("float32"), static_cast<std::size_t>(to - from), 1, n_input_), from,
+            nullptr};
+  }
+
+ private:
+  std::size_t n_input_;
+  std::vector<std::complex<float>> samples_;
+};
+
+// M4, M5: floats in and out, nothing is rounded to integers: the transform within what singles lose, with delays too.
+TEST(ChannelisedStream, OfFloatsIsTheTransform) {
+  Running run;
+  for (const bool delayed : {false, true})
+    for (const std::size_t n_input : {1, 5, 19}) {
+      constexpr std::size_t kChannels = 12, kSpectra = 9;
+      const double rms = 1e-3;
+      const std::vector<Number> x = noise(kChannels * kSpectra * n_input, rms, 1);
+      Channelisation how = options(kChannels);
+      how.format = sample_format("float32");
+      how.gain = 2.5;
+      how.centre_hz = 1e8;
+      if (delayed)
+        for (std::size_t i = 0; i < n_input; ++i) how.delay_s.push_back(0.3e-6 * double(i));
+      StreamShape shape = shape_of(n_input);
+      shape.format = sample_format("float32");
+      ChannelisedStream stream(std::make_unique<FloatStream>(x, n_input), shape, how);
+      const SampleBlock block = stream.read(0, 100, run.threads, run.cancellation);
+      ASSERT_GE(block.view.n_time, kSpectra - 1);
+      EXPECT_EQ(block.view.format.name, "float32");
+      EXPECT_EQ(stream.report(), "");
+      for (std::size_t m = 0; m < block.view.n_time; ++m)
+        for (std::size_t c = 0; c < kChannels; ++c)
+          for (std::size_t i = 0; i < n_input; ++i) {
+            const double delay = delayed ? 0.3 * double(i) : 0, frequency = (double(c) - 6) / kChannels;
+            const auto shift = static_cast<std::size_t>(std::llround(delay));
+            Number sum = 0;
+            for (std::size_t t = 0; t < kChannels; ++t)
+              sum += Number(std::complex<float>(x[(m * kChannels + t + shift) * n_input + i])) *
+                     std::polar(1.0, -kTurn * frequency * double(t));
+            sum *= 2.5 / std::sqrt(double(kChannels)) *
+                   std::polar(1.0, kTurn * (1e8 * delay * 1e-6 + frequency * (delay - double(shift))));
+            const Complex<float> found = block.view.value(m, c, i);
+            EXPECT_LE(std::abs(Number(found.re, found.im) - sum), 1e-6 * std::log2(12.0) * 2.5 * rms * 3);
+          }
+    }
+}
+
 TEST(ChannelisedStream, HasTheShapeOfItsChannels) {
   const StreamShape in = shape_of(3);
   Channelisation how = options(64);

@@ -37,14 +37,13 @@ TEST(CorrelatorCosts, ProductsOfASampleGrowAsTheInputs) {
   for (const std::size_t k : {0, 1}) {
     const std::size_t inputs = k == 0 ? 64 : 256;
     const SampleScene scene = SampleScene::random("chime", kTimes, 1, inputs);
-    PackedBlock block(inputs, kTimes);
+    const auto block = byte_products().make(inputs, kTimes);
     ProductSums sums(1, inputs);
-    const ByteProducts& products = byte_products();
     of_sample_s[k] = least_s(5,
                              [&] {
-                               block.fill(scene.voltages(), 0, 0, kTimes, nullptr);
-                               for (std::size_t part = 0; part < products.n_part(block); ++part)
-                                 products.add_part(block, part, sums.re.data(), sums.im.data());
+                               block->fill(scene.voltages(), 0, 0, kTimes, nullptr);
+                               for (std::size_t part = 0; part < block->n_part(); ++part)
+                                 block->add_part(part, sums.re.data(), sums.im.data());
                              }) /
                      double(kTimes * inputs);
   }

@@ -34,16 +34,16 @@ void expect_all_equal(const Scene& scene, const ProductSums& want, const SampleM
     expect_equal(products.sums(), want, name);
   }
   if (scene.n_time > kMaxBlockTime) return;
-  PackedBlock block(scene.n_input, scene.n_time);
   for (const ByteProducts* kernel : {&wide_products(), vnni_products()}) {
     if (kernel == nullptr) continue;
+    const auto block = kernel->make(scene.n_input, std::max<std::size_t>(1, scene.n_time));
     ProductSums sums(scene.n_channel, scene.n_input);
     sums.count = want.count;
     for (std::size_t c = 0; c < scene.n_channel; ++c) {
-      block.fill(scene.voltages(), c, 0, scene.n_time, mask);
+      block->fill(scene.voltages(), c, 0, scene.n_time, mask);
       const std::size_t at = c * n_products(scene.n_input);
-      for (std::size_t part = 0; part < kernel->n_part(block); ++part)
-        kernel->add_part(block, part, sums.re.data() + at, sums.im.data() + at);
+      for (std::size_t part = 0; part < block->n_part(); ++part)
+        block->add_part(part, sums.re.data() + at, sums.im.data() + at);
     }
     expect_equal(sums, want, kernel->name);
   }
@@ -202,15 +202,15 @@ TEST(CrossProducts, LosesNothingBetweenThreads) {
 TEST(CrossProducts, PartsMakeTheWhole) {
   const Scene scene = Scene::random("chime", 40, 1, 70);
   const ProductSums want = expected(scene);
-  PackedBlock block(70, 40);
-  block.fill(scene.voltages(), 0, 0, 40, nullptr);
   for (const ByteProducts* kernel : {&wide_products(), vnni_products()}) {
     if (kernel == nullptr) continue;
+    const auto block = kernel->make(70, 40);
+    block->fill(scene.voltages(), 0, 0, 40, nullptr);
     std::vector<std::int64_t> re(n_products(70)), im(n_products(70));
     std::vector<int> times_formed(n_products(70));
-    for (std::size_t part = 0; part < kernel->n_part(block); ++part) {
+    for (std::size_t part = 0; part < block->n_part(); ++part) {
       std::vector<std::int64_t> own_re(n_products(70)), own_im(n_products(70));
-      kernel->add_part(block, part, own_re.data(), own_im.data());
+      block->add_part(part, own_re.data(), own_im.data());
       for (std::size_t k = 0; k < re.size(); ++k) {
         re[k] += own_re[k];
         im[k] += own_im[k];

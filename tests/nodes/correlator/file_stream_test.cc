@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <limits>
 
 #include "runtime/core/error.h"
 
@@ -59,6 +60,16 @@ struct Running {
   ThreadPool threads{1};
   Cancellation cancellation;
 };
+
+void expect_second_sample_refused(FileStream& stream, Running& run, const std::string& why) {
+  EXPECT_EQ(stream.read(0, 1, run.threads, run.cancellation).view.n_time, 1u);
+  try {
+    stream.read(0, 2, run.threads, run.cancellation);
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+  }
+}
 
 std::string refusal(const std::vector<std::string>& paths, std::size_t receivers) {
   Running run;
@@ -173,17 +184,28 @@ TEST(FileStream, SaysWhichCodeIsImpossible) {
   StreamShape shape = shape_of(1);
   shape.n_input = 2;
   shape.n_channel = 3;
-  FileStream stream(path, shape, SampleOrder::time_channel_input);
-  EXPECT_EQ(stream.read(0, 1, run.threads, run.cancellation).view.n_time, 1u);
-  try {
-    stream.read(0, 2, run.threads, run.cancellation);
-    ADD_FAILURE() << "nothing was refused";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what())
-                  .find("sample 1, channel 1, input 1 has the code 0x0409, which is impossible in format \"mwa32t\""),
-              std::string::npos)
-        << error.what();
+  FileStream stream(path, shape, sample_order("time,channel,input"));
+  expect_second_sample_refused(stream, run,
+                               "sample 1, channel 1, input 1 has the code 0x0409, which is impossible in format "
+                               "\"mwa32t\"");
+  unlink(path.c_str());
+}
+
+// A number that is not finite would be in all products for good.
+TEST(FileStream, SaysWhichNumberIsNotFinite) {
+  Running run;
+  const std::string path = ::testing::TempDir() + "rimetree-floats-" + std::to_string(getpid());
+  {
+    std::vector<float> numbers(2 * 12, 1.0f);
+    numbers[2 * 9 + 1] = std::numeric_limits<float>::infinity();
+    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(numbers.data()), 12 * 8);
   }
+  StreamShape shape = shape_of(1);
+  shape.format = sample_format("float32");
+  shape.n_input = 2;
+  shape.n_channel = 3;
+  FileStream stream(path, shape, sample_order("time,channel,input"));
+  expect_second_sample_refused(stream, run, "sample 1, channel 1, input 1 is not finite");
   unlink(path.c_str());
 }
 

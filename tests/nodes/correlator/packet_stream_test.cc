@@ -128,6 +128,40 @@ TEST(PacketStream, TakesNothingTwiceFromOneThatBeginsAnew) {
   EXPECT_NE(stream.report().find("4 late, 0 repeated"), std::string::npos) << stream.report();
 }
 
+// Windows that overlap ask for samples again: what is lost there is lost once.
+TEST(PacketStream, CountsWhatIsLostOnce) {
+  Running run;
+  PacketStream stream(std::make_unique<Script>(std::vector<Packet>{packet_of(0, 15), packet_of(25, 10)}, false),
+                      two_inputs(), 1);
+  for (const std::int64_t first : {0, 5, 10, 15}) {
+    const SampleBlock block = stream.read(first, 20, run.threads, run.cancellation);
+    ASSERT_EQ(block.first, first);
+    for (std::size_t t = 0; t < block.view.n_time; ++t) {
+      const std::int64_t number = first + static_cast<std::int64_t>(t);
+      EXPECT_EQ(block.mask->counts(1, t), number < 15 || number >= 25) << number;
+    }
+  }
+  EXPECT_NE(stream.report().find("stream: 10 samples lost"), std::string::npos) << stream.report();
+}
+
+// Packets of another order, cut where blocks end: the same samples.
+TEST(PacketStream, PutsAnyOrderStraight) {
+  Running run;
+  for (const std::size_t block_size : {1, 7, 10, 25}) {
+    std::vector<Packet> packets;
+    for (int k = 0; k < 6; ++k) {
+      Packet turned = packet_of(10 * k, 10);
+      for (std::size_t t = 0; t < 10; ++t)
+        for (std::size_t input = 0; input < 2; ++input)
+          turned.codes[input * 10 + t] = code_of(10 * k + static_cast<std::int64_t>(t), input);
+      if (k != 3) packets.push_back(std::move(turned));
+    }
+    PacketStream stream(std::make_unique<Script>(packets, false), two_inputs(), 1, sample_order("input,channel,time"));
+    const std::vector<bool> found = came(stream, 60, block_size);
+    for (std::size_t t = 0; t < 60; ++t) EXPECT_EQ(found[t], t / 10 != 3) << t;
+  }
+}
+
 // The end within an integration; and windows that overlap may be asked for again.
 TEST(PacketStream, EndsWhereItEnds) {
   Running run;

@@ -229,7 +229,8 @@ class PsvDerivative : public ::testing::TestWithParam<std::string> {
     forest.node("l2", "Sqr", {"l"}).node("m2", "Sqr", {"m1"}).node("lm2", "Add", {"l2", "m2"});
     forest.node("n2", "Subtract", {"one", "lm2"}).node("n", "Sqrt", {"n2"});
     forest.node("lmn1", "Composer", {"l", "m1", "n"}, {{"dims", array({1}, {3})}});
-    forest.node("scale", "Add", {"one", place == "brightness" ? "p" : "zero"});
+    const bool everywhere = place == "brightness_and_terms";
+    forest.node("scale", "Add", {"one", place == "brightness" || everywhere ? "p" : "zero"});
     forest.constant("b0", scene.matrices({1.1, {0.2, 0.1}, {0.2, -0.1}, 0.9}, {2, 2}))
         .node("b", "Multiply", {"b0", "scale"});
     forest.constant("uvw0", array({2, 3}, {3000, -2000, 500, 0.2, 0.3, -0.1}));
@@ -242,7 +243,7 @@ class PsvDerivative : public ::testing::TestWithParam<std::string> {
       for (const std::string term : {"inner", "outer"}) {
         const std::string name = "j_" + term + "_" + antenna;
         forest.constant(name + "0", scene.matrices(random_matrices(1, antenna == "p" ? 3 : 4), {2, 2}));
-        forest.node(name + "_g", "Add", {"one", place == term ? "p" : "zero"});
+        forest.node(name + "_g", "Add", {"one", place == term || everywhere ? "p" : "zero"});
         forest.node(name, "Multiply", {name + "0", name + "_g"});
         if (antenna == "q") forest.node(name + "h", "ConjTranspose", {name});
       }
@@ -276,8 +277,33 @@ TEST_P(PsvDerivative, AgreesWithDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, PsvDerivative,
-                         ::testing::Values("direction", "brightness", "baseline", "shape", "inner", "outer"),
+                         ::testing::Values("direction", "brightness", "baseline", "shape", "inner", "outer",
+                                           "brightness_and_terms"),
                          [](const auto& info) { return info.param; });
+
+TEST(Psv, SidesThatDependOnOneUnknownAddUp) {
+  const Scene scene;
+  const auto derivatives = [&](const std::string& left, const std::string& right) {
+    TestForest forest;
+    forest.constant("lmn", scene.lmn()).constant("b", array({3}, {1, 2, 0.5})).constant("uvw", scene.uvw_with_rates());
+    forest.parm("x", 1.0).parm("y", 1.0).constant("beam", array({3}, {0.5, 0.25, 2}));
+    forest.node("j_p", "Multiply", {"beam", left}).node("j_q", "Multiply", {"beam", right});
+    forest.node("j_qh", "ConjTranspose", {"j_q"}).node("v", "PSV", {"lmn", "b", "uvw", "", "j_p", "j_qh"});
+    forest.request.derivatives = true;
+    return forest.evaluate("v")->derivatives;
+  };
+  const auto apart = derivatives("x", "y"), together = derivatives("x", "x");
+  ASSERT_EQ(apart.size(), 2u);
+  ASSERT_EQ(together.size(), 1u);
+  // The same kernels give each side's share: no other path gives the same bits.
+  for (std::size_t e = 0; e < 4; ++e)
+    for (std::size_t f = 0; f < 3; ++f) {
+      const Complex<double> sum = test::value_at(apart[0].value, e, 1, f) + test::value_at(apart[1].value, e, 1, f);
+      const Complex<double> got = test::value_at(together[0].value, e, 1, f);
+      EXPECT_EQ(got.re, sum.re);
+      EXPECT_EQ(got.im, sum.im);
+    }
+}
 
 struct BadChildren {
   StateArray lmn, brightness, uvw;

@@ -8,7 +8,7 @@
 namespace rimetree {
 namespace {
 
-class MergeFlags : public testing::Test {
+class MergeFlags : public ::testing::Test {
  protected:
   Flags flags(std::size_t planes, const CellShape& cells, const std::vector<std::int32_t>& bits) {
     Flags result(*pool, planes, cells);

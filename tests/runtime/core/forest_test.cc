@@ -101,7 +101,7 @@ TEST(Forest, ADeepChainIsNoProblem) {
   EXPECT_EQ(under_test.build()->level(19999), 19999);
 }
 
-class SetState : public testing::Test {
+class SetState : public ::testing::Test {
  protected:
   void SetUp() override {
     under_test.node("leaf", "Leaf", {}, {{"value", 2.0}});

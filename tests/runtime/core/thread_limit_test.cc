@@ -100,7 +100,7 @@ TEST(ThreadLimit, AffinityLimits) {
 }
 
 /// A copy of what a system shows below /proc and /sys.
-class ControlGroups : public testing::Test {
+class ControlGroups : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();

@@ -19,7 +19,7 @@ const std::map<std::string, StateValue> kSkips{{"skips", true}};
 std::map<std::string, StateValue> value(double number) { return {{"value", number}}; }
 std::map<std::string, StateValue> how(const std::string& text) { return {{"how", text}}; }
 
-class Contract : public testing::Test {
+class Contract : public ::testing::Test {
  protected:
   ResultPtr result(const std::string& node, const Request& of = request()) {
     Evaluator evaluator(forest.build(), {.threads = 2});

@@ -20,7 +20,7 @@ std::map<std::string, StateValue> depends_on(const std::string& what, double val
 }
 
 /// top = (((constants, domain), data), parameter), iteration: every kind of dependency at a level of its own.
-class Reuse : public testing::Test {
+class Reuse : public ::testing::Test {
  protected:
   void SetUp() override {
     under_test.node("c", "Leaf");

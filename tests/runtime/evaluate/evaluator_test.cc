@@ -18,7 +18,7 @@ using test::grid;
 using test::request;
 using test::values;
 
-std::map<std::string, StateValue> depends_on(const std::vector<std::string>& what, double value) {
+std::map<std::string, StateValue> depends_on_all(const std::vector<std::string>& what, double value) {
   return {{"depends_on", what}, {"value", value}};
 }
 
@@ -33,7 +33,7 @@ std::vector<int> tangle(ForestUnderTest& under_test, int n) {
   for (int i = 0; i < n; ++i) {
     const std::string name = "n" + std::to_string(i);
     if (i < 12) {
-      under_test.node(name, "Leaf", {}, depends_on(kinds[static_cast<std::size_t>(i % 4)], 0.1 * i + 1));
+      under_test.node(name, "Leaf", {}, depends_on_all(kinds[static_cast<std::size_t>(i % 4)], 0.1 * i + 1));
       continue;
     }
     std::vector<std::string> children;
@@ -105,7 +105,7 @@ std::vector<int> chains(ForestUnderTest& under_test, int width, int depth) {
     for (int d = 0; d < depth; ++d) {
       const std::string name = std::to_string(w) + "-" + std::to_string(d);
       if (d == 0)
-        under_test.node(name, "Leaf", {}, depends_on({"domain"}, w));
+        under_test.node(name, "Leaf", {}, depends_on_all({"domain"}, w));
       else
         under_test.node(name, "Combine", {std::to_string(w) + "-" + std::to_string(d - 1)});
       if (d == depth - 1) ends.push_back(w * depth + d);
@@ -180,7 +180,7 @@ TEST(EvaluatorMemory, PeakIsRightWhenAKeptRootIsReusedBelowAnother) {
 
 TEST(EvaluatorMemory, ResultsOutliveTheEvaluator) {
   ForestUnderTest under_test;
-  under_test.node("x", "Leaf", {}, depends_on({}, 4));
+  under_test.node("x", "Leaf", {}, depends_on_all({}, 4));
   ResultPtr result;
   {
     Evaluator evaluator(under_test.build(), {.threads = 1});
@@ -247,7 +247,7 @@ TEST(EvaluatorCancellation, MidBatchLeavesTheEvaluatorUsable) {
 TEST(EvaluatorCancellation, WhatWasFinishedBeforeIsNotLost) {
   ForestUnderTest under_test;
   under_test.node("c", "Leaf");
-  under_test.node("d", "Leaf", {}, depends_on({"domain"}, 1));
+  under_test.node("d", "Leaf", {}, depends_on_all({"domain"}, 1));
   under_test.node("top", "Combine", {"c", "d"});
   Evaluator evaluator(under_test.build(), {.threads = 1});
   Cancellation cancellation;

@@ -145,7 +145,7 @@ TEST(Plan, PeakCountsWhatIsAliveTogether) {
   EXPECT_EQ(plan.peak_bytes(std::vector<int>{0}, cells), 100 * kNumber);
 }
 
-class Waves : public testing::Test {
+class Waves : public ::testing::Test {
  protected:
   void SetUp() override {
     under_test.node("shared", "Leaf");

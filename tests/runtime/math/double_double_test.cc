@@ -27,7 +27,7 @@ double fraction(Quad x) {
   return rounded(x - whole);
 }
 
-class Exact : public testing::Test {
+class Exact : public ::testing::Test {
  protected:
   double draw(double low, double high) {
     const double size = std::exp(std::uniform_real_distribution<double>(std::log(low), std::log(high))(random));

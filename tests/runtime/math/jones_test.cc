@@ -37,7 +37,7 @@ void expect_equal(const Jones<double>& got, const Matrix& expected, double toler
       EXPECT_LE(static_cast<double>(std::abs(g.e[i][j] - expected.e[i][j])), tolerance) << i << j;
 }
 
-class RandomJones : public testing::Test {
+class RandomJones : public ::testing::Test {
  protected:
   Jones<double> draw() {
     const auto z = [&] { return Complex<double>(uniform(random), uniform(random)); };

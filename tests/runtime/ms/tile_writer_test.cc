@@ -1,5 +1,6 @@
 #include "runtime/ms/tile_writer.h"
 
+#include <cmath>
 #include <thread>
 
 #include "tests/runtime/ms/coded_tiles.h"
@@ -55,6 +56,47 @@ TEST(TileWriter, cells_that_no_tile_covers_are_zero_and_of_the_right_shape) {
       EXPECT_EQ(values, std::vector<std::complex<float>>(values.size()));
     }
   }
+}
+
+// WEIGHT is the mean of the channels that have a weight, SIGMA the noise that goes with it; of other rows nothing
+// changes, and a part of the channels counts with what the others have already.
+TEST(TileWriter, weights_of_rows_follow_those_of_channels) {
+  const TemporaryFolder folder;
+  MsDescription description = small_description();
+  description.weight_spectrum = true;
+  create(folder / "a.ms", description);
+  MeasurementSet ms(folder / "a.ms", Access::kUpdate);
+  const std::size_t n_channel = ms.cell_shape(0).n_channel, n_correlation = ms.cell_shape(0).n_correlation;
+  ReadSelection selection = coordinates(1);
+  const TileReader reader(ms, selection);
+  TileWriter writer(ms, "WEIGHT_SPECTRUM");
+  Tile tile = reader.read(0);
+  auto& values = tile.columns["WEIGHT_SPECTRUM"];
+  for (std::size_t i = 0; i < tile.n_visibility(); ++i) {
+    const std::size_t correlation = i % n_correlation, channel = i / n_correlation % n_channel;
+    values.emplace_back(correlation == 0 || channel == 0 ? 0.0f : 4.0f * static_cast<float>(channel));
+  }
+  writer.write(tile);
+  writer.finish();
+  std::vector<float> weight(n_correlation), sigma(n_correlation);
+  const auto read = [&](std::int64_t row) {
+    ms.table().read_vectors("WEIGHT", {row}, n_correlation, weight.data());
+    ms.table().read_vectors("SIGMA", {row}, n_correlation, sigma.data());
+  };
+  for (const std::int64_t row : tile.row) {
+    read(row);
+    EXPECT_EQ(weight[0], 0);
+    EXPECT_EQ(sigma[0], 0);
+    const float mean = 2.0f * static_cast<float>(n_channel);  // of 4, 8, ... 4 (n - 1)
+    for (std::size_t k = 1; k < n_correlation; ++k) {
+      EXPECT_FLOAT_EQ(weight[k], mean);
+      EXPECT_FLOAT_EQ(sigma[k], 1 / std::sqrt(mean));
+    }
+  }
+  std::int64_t other = 0;
+  while (std::count(tile.row.begin(), tile.row.end(), other) > 0) ++other;
+  read(other);
+  for (std::size_t k = 0; k < n_correlation; ++k) EXPECT_EQ(weight[k], 1);
 }
 
 TEST(TileWriter, a_range_of_channels_leaves_the_others) {

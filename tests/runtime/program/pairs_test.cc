@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <complex>
+#include <numeric>
+#include <optional>
 #include <random>
 
 #include "runtime/core/cell_loop.h"
@@ -78,7 +80,9 @@ struct Case {
   CellShape cells;
   Formula formula = Formula::sums;
   std::size_t n_child = 3, n_item = 1, n_part = 1;
-  Axes factor = 0;             ///< axes of s
+  Axes factor = 0;  ///< axes of s
+  /// Instead of an input, s.
+  std::optional<Coordinate> coordinate;
   bool one_broadcast = false;  ///< the last child varies along no axis
 };
 
@@ -93,7 +97,11 @@ bool check(const Case& given) {
     inputs.emplace_back(given.cells, is_one ? Axes(0) : all, true, given.n_item, random);
   }
   Recording recording;
-  const std::int32_t s = recording.load({0, 0, 0, false});
+  const std::int32_t s = given.coordinate ? recording.coordinate(*given.coordinate) : recording.load({0, 0, 0, false});
+  const std::array<int, kAxes>& extent = given.cells.extent;
+  const int axis = given.coordinate == Coordinate::frequency_hz ? 1 : 0;
+  std::vector<double> coordinate(static_cast<std::size_t>(extent[axis]));
+  std::iota(coordinate.begin(), coordinate.end(), 3.0);
   std::vector<Names> x;
   const std::int32_t stride = given.n_item > 1 ? 1 : 0;
   for (std::size_t i = 1; i < inputs.size(); ++i) {
@@ -109,19 +117,24 @@ bool check(const Case& given) {
     arrays.push_back(input.array);
   }
   const Output outputs[] = {{.array = 0, .item_stride = stride, .re = z.re, .im = z.im}};
-  const Program program(recording, outputs, axes, 0, all);
-  for (std::size_t part = 0; part < given.n_part; ++part)
-    program.run({.inputs = arrays,
-                 .outputs = std::span(&output.array, 1),
-                 .n_item = given.n_item,
-                 .cells = given.cells,
-                 .part = part,
-                 .n_part = given.n_part});
+  const Program program(recording, outputs, axes, given.coordinate ? all : Axes(0), all);
+  for (std::size_t part = 0; part < given.n_part; ++part) {
+    Data data{.inputs = arrays,
+              .outputs = std::span(&output.array, 1),
+              .n_item = given.n_item,
+              .cells = given.cells,
+              .part = part,
+              .n_part = given.n_part};
+    if (given.coordinate) data.coordinates[static_cast<std::size_t>(*given.coordinate)] = coordinate.data();
+    program.run(data);
+  }
   for_each_cell(given.cells, [&](const std::array<int, kAxes>& cell) {
     for (std::size_t item = 0; item < given.n_item; ++item) {
       std::vector<Complex> children;
       for (std::size_t i = 1; i < inputs.size(); ++i) children.push_back(inputs[i].at(item, cell));
-      EXPECT_EQ(output.at(item, cell), formula(given.formula, inputs[0].at(0, cell), children));
+      const Complex factor =
+          given.coordinate ? coordinate[static_cast<std::size_t>(cell[axis])] : inputs[0].at(0, cell);
+      EXPECT_EQ(output.at(item, cell), formula(given.formula, factor, children));
     }
   });
   return program.takes_pairs();
@@ -152,6 +165,11 @@ TEST(ProgramPairs, RealFactorsAlongOuterAxesOnly) {
 }
 TEST(ProgramPairs, WhatDoesNotVaryAlongTheInnermostAxisHasPartsThatDiffer) {
   EXPECT_FALSE(check({.cells = {{6, 33, 1, 1}}, .one_broadcast = true}));
+}
+TEST(ProgramPairs, CoordinatesMayVaryAlongTheInnermostAxis) {
+  for (const Coordinate coordinate : {Coordinate::time_s, Coordinate::frequency_hz})
+    for (const CellShape& cells : {CellShape{{6, 33, 1, 1}}, CellShape{{33, 1, 1, 1}}, CellShape{{1, 33, 1, 1}}})
+      EXPECT_FALSE(check({.cells = cells, .formula = Formula::differences_and_multiples, .coordinate = coordinate}));
 }
 TEST(ProgramPairs, ProductsMixParts) { EXPECT_FALSE(check({.cells = {{6, 33, 1, 1}}, .formula = Formula::products})); }
 

@@ -13,6 +13,7 @@ import rimetree as rt
 from rimetree import bench
 from rimetree.bench import measuring
 from rimetree.cli import cli
+from rimetree.sky.source import PROFILES
 
 PEAK = {"double_per_second": 5e10, "single_per_second": 1e11, "instruction_set": "none"}
 SMALL = "wsrt/I/double/1"
@@ -31,7 +32,7 @@ def test_the_grid_has_what_it_should_and_no_name_twice():
         "telescope": {"wsrt", "meerkat"},
         "stokes": {"I", "IQUV"},
         "smearing": {False, True},
-        "gaussians": {False, True},
+        "profile": {None, *PROFILES},
         "jones": {None, "constant", "varying"},
         "n_channel": {64, 32768},
         "accuracy": {"double", "single", "1e-6"},

@@ -31,10 +31,18 @@ def test_skies_are_that_of_psv(spelling):
 
 
 @pytest.mark.parametrize("kind", jones.KINDS)
-def test_jones_terms_are_numpys(kind):
-    measured = jones.measure_jones(kind, n_source=7, n_station=4, n_freq=5, seconds=0.01)
+@pytest.mark.parametrize("asked", jones.ASKED)
+def test_jones_terms_are_numpys(kind, asked):
+    measured = jones.measure_jones(kind, n_source=7, n_station=4, n_freq=5, seconds=0.01, asked=asked)
     assert measured.count == 7 * 6 * 5
-    assert 0 < measured.error < 1e-12  # NumPy rounds phases of thousands of turns
+    assert measured.error < 1e-12  # NumPy rounds phases of thousands of turns
+    assert measured.seconds > 0
+
+
+def test_wrong_slopes_have_no_speed(monkeypatch):
+    monkeypatch.setattr(jones, "_error_of_slopes", lambda *given: 0.1)
+    with pytest.raises(bench.WrongAnswerError, match="diagonal terms: wrong gradient"):
+        jones.measure_jones("diagonal", n_source=7, n_station=3, n_freq=5, asked="gradient")
 
 
 def test_wrong_terms_have_no_speed(monkeypatch):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from planted_chains import CENTRE, FREQUENCY_HZ, N_CHANNEL, N_TIME, SKY
 
 import rimetree as rt
-from rimetree.calibration import Solutions, TermSolutions
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, Solutions, TermSolutions, parse_terms
 
 
 def _term(kind="diag", elements=("0", "1"), quantities=("amplitude", "phase"), name="G", directions=("",), seed=3):
@@ -118,3 +120,32 @@ def observe():
         return total
 
     return fill
+
+
+@pytest.fixture
+def solved(tmp_path, observe):
+    """solved(terms, jones, sky, of_patch): the report, the solutions and the file, of data with noise of 1 Jy that
+    antennas with jones(antenna) and of_patch(antenna, patch) -> [time, channel, 2, 2] see."""
+
+    def solve(terms, jones, sky=SKY, of_patch=lambda *_: np.eye(2), seed=0):
+        path, out = str(tmp_path / "a.ms"), tmp_path / "sol.h5"
+        rt.ms.create(
+            path,
+            "kat-7",
+            phase_centre_rad=CENTRE,
+            duration_s=10.0 * N_TIME,
+            integration_s=10.0,
+            bands=rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL),
+        )
+
+        def seen(antenna, patch, time_s, frequency_hz):
+            np.testing.assert_allclose(frequency_hz, FREQUENCY_HZ)
+            own = jones(antenna) if patch is None else of_patch(antenna, patch)
+            return np.broadcast_to(own, (N_TIME, N_CHANNEL, 2, 2))
+
+        observe(path, sky, CENTRE, seen, noise_jy=1.0, seed=seed)
+        options = CalibrationOptions(overwrite=True, reference="ANT-0")
+        report = calibration.calibrate(path, sky, parse_terms(terms), out, options)
+        return report, report.solutions[0], out
+
+    return solve

@@ -2,26 +2,13 @@
 
 import numpy as np
 import pytest
+from planted_chains import CENTRE, N_ANTENNA, POLARISED, SKY
 
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, CalibrationOptions, SolverOptions, parse_terms
 
-CENTRE = (0.93, -0.485)
-N_ANTENNA, DEAD = 7, 5
-SKY = rt.sky.SkyModel(
-    [
-        rt.sky.Source("a", 0.93, -0.485, (60.0, 0.0, 0.0, 0.0), patch="middle"),
-        rt.sky.Source("b", 0.935, -0.482, (25.0, 0.0, 0.0, 0.0), patch="side"),
-    ]
-)
-POLARISED = rt.sky.SkyModel(
-    [
-        rt.sky.Source("a", 0.93, -0.485, (60.0, 10.0, -15.0, 3.0)),
-        rt.sky.Source("b", 0.935, -0.482, (25.0, 0.0, 5.0, 0.0)),
-        rt.sky.Source("c", 0.927, -0.489, (30.0, 5.0, 0.0, 2.0)),
-    ]
-)
+DEAD = 5
 TEC_RAD_HZ = -8.44797245e9
 
 

@@ -4,70 +4,12 @@ in the convention that is documented."""
 import h5py
 import numpy as np
 import pytest
+from planted_chains import CENTRE, FREQUENCY_HZ, N_ANTENNA, N_CHANNEL, N_TIME, POLARISED, SKY, diagonal, gains
 
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
 from rimetree.calibration.conventions import covers
-
-CENTRE = (0.93, -0.485)
-N_ANTENNA, N_TIME, N_CHANNEL = 7, 10, 12
-FREQUENCY_HZ = 1.3e9 + 2e6 * (np.arange(N_CHANNEL) - (N_CHANNEL - 1) / 2)
-SKY = rt.sky.SkyModel(
-    [
-        rt.sky.Source("a", 0.93, -0.485, (60.0, 0.0, 0.0, 0.0), patch="middle"),
-        rt.sky.Source("b", 0.935, -0.482, (25.0, 0.0, 0.0, 0.0), patch="side"),
-    ]
-)
-POLARISED = rt.sky.SkyModel(
-    [
-        rt.sky.Source("a", 0.93, -0.485, (60.0, 10.0, -15.0, 3.0)),
-        rt.sky.Source("b", 0.935, -0.482, (25.0, 0.0, 5.0, 0.0)),
-        rt.sky.Source("c", 0.927, -0.489, (30.0, 5.0, 0.0, 2.0)),
-    ]
-)
-
-
-@pytest.fixture
-def solved(tmp_path, observe):
-    """solved(terms, jones, sky, of_patch): the report, the solutions and the file, of data with noise of 1 Jy that
-    antennas with jones(antenna) and of_patch(antenna, patch) -> [time, channel, 2, 2] see."""
-
-    def solve(terms, jones, sky=SKY, of_patch=lambda *_: np.eye(2), seed=0):
-        path, out = str(tmp_path / "a.ms"), tmp_path / "sol.h5"
-        rt.ms.create(
-            path,
-            "kat-7",
-            phase_centre_rad=CENTRE,
-            duration_s=10.0 * N_TIME,
-            integration_s=10.0,
-            bands=rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL),
-        )
-
-        def seen(antenna, patch, time_s, frequency_hz):
-            np.testing.assert_allclose(frequency_hz, FREQUENCY_HZ)
-            own = jones(antenna) if patch is None else of_patch(antenna, patch)
-            return np.broadcast_to(own, (N_TIME, N_CHANNEL, 2, 2))
-
-        observe(path, sky, CENTRE, seen, noise_jy=1.0, seed=seed)
-        options = CalibrationOptions(overwrite=True, reference="ANT-0")
-        report = calibration.calibrate(path, sky, parse_terms(terms), out, options)
-        return report, report.solutions[0], out
-
-    return solve
-
-
-def gains(rng, n_time, n_freq, n_feed=2, amplitude=0.3, phase=1.5):
-    """[antenna, time, freq, feed]; those of the first antenna, to which phases refer, are real."""
-    shape = (N_ANTENNA, n_time, n_freq, n_feed)
-    turned = rng.uniform(-phase, phase, shape)
-    turned[0] = 0
-    return rng.uniform(1 - amplitude, 1 + amplitude, shape) * np.exp(1j * turned)
-
-
-def diagonal(values):
-    """[..., 2, 2] of [..., 2] or [..., 1]."""
-    return np.einsum("...f,fg->...fg", np.broadcast_to(values, (*values.shape[:-1], 2)), np.eye(2))
 
 
 def mean_phase(values, axis):
@@ -312,39 +254,6 @@ def test_which_term_can_do_all_that_another_can(one, other, whether):
     assert covers(*parse_terms([one, other])) == whether
 
 
-@pytest.mark.parametrize(
-    ("terms", "unit"), [(["F: full, 1chan", "H: full, 1slot"], "F"), (["H: full, 1slot", "F: full, 1chan"], "F")]
-)
-def test_two_full_matrices(solved, terms, unit):
-    """Any matrix may go from one to the other: the mean of the bandpass is the unit matrix, for each antenna."""
-    rng = np.random.default_rng(8)
-    f, h = (diagonal(gains(rng, *shape)) for shape in ((1, N_CHANNEL), (N_TIME, 1)))
-    f, h = (x + 0.2 * (rng.normal(size=x.shape) + 1j * rng.normal(size=x.shape)) for x in (f, h))
-    truth = f @ h if terms[0].startswith("F") else h @ f
-    report, found, out = solved(terms, lambda antenna: truth[antenna], POLARISED)
-    assert report.converged == report.solves == 1 and not report.flagged and report.normalised == [unit]
-    assert report.noise_ratio == pytest.approx(1, abs=0.02)
-    mean = found[unit].gain()[:, :, :, 0].mean(axis=(0, 1))
-    np.testing.assert_allclose(mean, np.broadcast_to(np.eye(2), mean.shape), atol=1e-6)
-    product = np.stack([found.jones(name, *axes(found))[0] for name in found[unit].antennas])
-    # One phase for all antennas is left open in each cell.
-    turn = np.einsum("atfij,atfij->tf", np.conj(truth), product)
-    product = product * np.conj(turn / np.abs(turn))[..., None, None]
-    assert np.abs(product - truth).max() < 0.3 and np.abs(product - truth).std() < 0.03
-    for term in found.terms:
-        errors = np.concatenate([table.ravel() for table in term.sigma.values()])
-        assert np.isfinite(errors).all() and (errors > 0).mean() > 0.9 and np.median(errors) < 0.1
-    with h5py.File(out) as file:
-        tables = [table for table in file["sol000"].values() if table.attrs.get("term", b"") == unit.encode()]
-        assert tables and all(b"mean of its matrices is the unit matrix" in one.attrs["convention"] for one in tables)
-
-
-def axes(solutions):
-    """Centres of all time slots and channels."""
-    times, frequencies = (term for term in sorted(solutions.terms, key=lambda term: -len(term.time_s)))
-    return times.time_s, frequencies.frequency_hz
-
-
 def test_a_phase_between_feeds_that_changes_in_time(solved):
     """On an unpolarised sky leakages, which stay, tell it, but for a constant that they can take up."""
     rng = np.random.default_rng(9)
@@ -361,13 +270,3 @@ def test_a_phase_between_feeds_that_changes_in_time(solved):
     options = CalibrationOptions(overwrite=True)
     without = calibration.calibrate(report.path, SKY, parse_terms([terms[0], terms[2]]), out, options)
     assert without.noise_ratio > 3
-
-
-def test_a_full_matrix_around_gains(solved):
-    """On an unpolarised sky: of the reference antenna only that is held which gains inside can take up."""
-    rng = np.random.default_rng(8)
-    f, g = diagonal(gains(rng, 1, N_CHANNEL, phase=1)), diagonal(gains(rng, N_TIME, 1, phase=1))
-    f = f + 0.2 * (rng.normal(size=f.shape) + 1j * rng.normal(size=f.shape))
-    report, _, _ = solved(["F: full, 1chan", "G: diag, 1slot"], lambda antenna: f[antenna] @ g[antenna])
-    assert report.converged == 1 and report.normalised == ["F"] and not report.flagged
-    assert report.noise_ratio == pytest.approx(1, abs=0.02)

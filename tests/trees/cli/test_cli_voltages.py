@@ -37,8 +37,8 @@ def test_from_sky_to_set(command, layout, tmp_path, sky_file):
     options = ["--layout", layout, *COMMON, "--sky", sky_file, "--duration", "5ms", "--noise", "10"]
     points = tmp_path / "points.skymodel"
     points.write_text("FORMAT = Name, Type, Ra, Dec, I\na, POINT, 04:00:00, -26.42.00, 5\n")
-    refused = command("make-voltages", out, "--format", "mwa32t", *options, code=1)
-    assert "source 'c' is extended" in refused.stderr
+    refused = command("make-voltages", out, "--format", "mwa32t", *options, "--order", "time,freq,input", code=1)
+    assert "order is 'time,freq,input', expected time, channel and input" in refused.stderr
     assert not list(tmp_path.glob("volts*"))
     options[options.index(sky_file)] = points
     made = command("make-voltages", out, "--format", "mwa32t", "--receivers", "2", *options)
@@ -100,7 +100,7 @@ def test_what_is_not_there_is_named(command, layout, tmp_path):
     assert "v.9" in refused.stderr and "No such file" in refused.stderr
     stream = ["correlate", "udp://127.0.0.1:9", "--format", "mwa32t", "--layout", layout, *COMMON]
     refused = command(*stream, "-o", tmp_path / "o.ms", code=1)
-    assert "a stream is one source, of order time,channel,input, and needs its duration_s" in refused.stderr
+    assert "a stream is one source, not of order groups, and needs its duration_s" in refused.stderr
 
 
 def test_a_stream_that_never_comes_gives_a_flagged_set(command, layout, tmp_path):
@@ -112,3 +112,70 @@ def test_a_stream_that_never_comes_gives_a_flagged_set(command, layout, tmp_path
     command("correlate", source, *options, "--integration", "1ms", "-o", path)
     (tile,) = rt.ms.tiles(path, ["DATA"], autocorrelations=True)
     assert tile["flag"].all() and not tile["weight"].any()
+
+
+def test_several_bands_are_as_many_windows(command, layout, tmp_path):
+    """Files of two bands: each window has its own frequencies, data and weights, and WEIGHT follows the spectrum."""
+    points = tmp_path / "points.skymodel"
+    points.write_text("FORMAT = Name, Type, Ra, Dec, I\na, POINT, 04:00:00, -26.42.00, 5\n")
+    bands = ["--freq", "150MHz", "--freq", "152MHz"]
+    options = ["--format", "mwa32t", "--layout", layout, *COMMON, *bands]
+    out = tmp_path / "v"
+    command("make-voltages", out, *options, "--sky", points, "--receivers", "2", "--duration", "4ms", "--noise", "10")
+    files = [f"{out}.band{band}.{receiver}" for band in (0, 1) for receiver in (0, 1)]
+    refused = command("correlate", *files[:3], *options, "-o", tmp_path / "o.ms", code=2)
+    assert "there are 2 bands (--freq) and 3 files" in refused.stderr
+    stream = ["correlate", "udp://127.0.0.1:9", "udp://127.0.0.1:8", *options, "--duration", "1s"]
+    assert "streams are of one band" in command(*stream, "-o", tmp_path / "o.ms", code=2).stderr
+    chosen = ["--integration", "1ms", "--channels", "16"]
+    done = command("correlate", *files, *options, *chosen, "-o", tmp_path / "o.ms")
+    assert "in 2 bands" in done.stdout
+    for band, centre in enumerate((150e6, 152e6)):
+        (tile,) = rt.ms.tiles(tmp_path / "o.ms", ["DATA"], autocorrelations=True, data_desc_id=band)
+        assert abs(tile["frequency_hz"][8] - centre) < 1
+        alone = [*files[2 * band : 2 * band + 2], "--format", "mwa32t", "--layout", layout, *COMMON]
+        command("correlate", *alone, "--freq", f"{centre}Hz", *chosen, "-o", tmp_path / f"{band}.ms")
+        (one,) = rt.ms.tiles(tmp_path / f"{band}.ms", ["DATA"], autocorrelations=True)
+        assert (tile["columns"]["DATA"] == one["columns"]["DATA"]).all() and one["columns"]["DATA"].any()
+        assert (tile["weight"] == one["weight"]).all() and (tile["weight"] > 0).all()
+
+
+def test_orders_that_are_none_are_refused(command, layout, tmp_path):
+    file = tmp_path / "v"
+    np.zeros((4000, 4), "u1").tofile(file)
+    options = ["--format", "chime", "--layout", layout, *COMMON, "-o", tmp_path / "o.ms", "--order"]
+    for order in ("time,frequency,input", "time,channel", "time", "time,channel,input,feed"):
+        assert "expected time, channel and input" in command("correlate", file, *options, order, code=1).stderr
+
+
+def test_an_empty_file_is_refused(command, layout, tmp_path):
+    file = tmp_path / "v.0"
+    file.write_bytes(b"")
+    assert "v.0 holds 0 s, less than an integration" in correlate(command, layout, file, code=1).stderr
+
+
+@pytest.mark.parametrize("feeds", [1, 2])
+def test_one_antenna_has_its_autocorrelations(command, layout, tmp_path, feeds):
+    """Of one antenna there is no baseline but that with itself."""
+    lines = layout.read_text().splitlines()[:-1]
+    alone = tmp_path / "one.csv"
+    alone.write_text("\n".join(lines) + "\n")
+    file = tmp_path / "v"
+    np.random.default_rng(1).integers(0, 256, (4000, feeds), np.uint8).tofile(file)
+    options = ["--format", "chime", "--layout", alone, *COMMON, "--feeds", feeds, "--integration", "1ms"]
+    command("correlate", file, *options, "--channels", "4", "-o", tmp_path / "o.ms")
+    (tile,) = rt.ms.tiles(tmp_path / "o.ms", ["DATA"], autocorrelations=True)
+    assert tile["columns"]["DATA"].shape[0] == 1 and (tile["columns"]["DATA"][..., 0].real > 0).all()
+
+
+def test_an_unknown_layout_key_is_named(command, layout, tmp_path):
+    layout.write_text("# fed: linear\n" + layout.read_text())
+    refused = correlate(command, layout, groups(tmp_path / "v.0", range(3000)), code=1)
+    assert "fed" in refused.stderr and "two.csv" in refused.stderr
+
+
+def test_an_integration_of_nothing_is_refused(command, layout, tmp_path):
+    file = groups(tmp_path / "v.0", range(3000))
+    for nothing in ("0s", "-1s", "nan"):
+        refused = correlate(command, layout, file, "--integration", nothing, code=2)
+        assert "--integration" in refused.stderr

@@ -92,15 +92,15 @@ def test_arrays():
     np.testing.assert_array_equal(model.logarithmic, [True, True, False])
     np.testing.assert_array_equal(model.spectrum_scales_polarisation, [True, True, False])
     np.testing.assert_array_equal(model.rm_rad_m2, [0, 0, 0])
-    np.testing.assert_array_equal(model.gaussian_rad, [[0, 0, 0], [2e-5, 1e-5, 0.3], [0, 0, 0]])
-    for array in (model.radec_rad, model.spectrum, model.gaussian_rad):
+    np.testing.assert_array_equal(model.shape_rad, [[0, 0, 0], [2e-5, 1e-5, 0.3], [0, 0, 0]])
+    for array in (model.radec_rad, model.spectrum, model.shape_rad):
         assert array.dtype == np.float64 and not array.flags.writeable
     assert model.logarithmic.dtype == np.bool_
 
 
 def test_arrays_of_an_empty_model():
     empty = SkyModel(())
-    assert empty.radec_rad.shape == (0, 2) and empty.spectrum.shape == (0, 0) and empty.gaussian_rad.shape == (0, 3)
+    assert empty.radec_rad.shape == (0, 2) and empty.spectrum.shape == (0, 0) and empty.shape_rad.shape == (0, 3)
     assert empty.total_flux_jy == 0.0 and list(empty) == []
 
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rimetree.sky import synthetic
+from rimetree.sky import SkyModelError, synthetic
+from rimetree.sky.source import PROFILES
 from rimetree.sky.synthetic import SyntheticSky
 
 
@@ -32,9 +33,9 @@ def test_fluxes_and_fractions():
     sky = SyntheticSky(
         flux_jy=(0.1, 10),
         polarised_fraction=0.3,
-        gaussian_fraction=0.5,
+        extended_fraction=0.5,
         spectral_fraction=1.0,
-        gaussian_rad=(1e-5, 1e-4),
+        major_rad=(1e-5, 1e-4),
     )
     model = synthetic.random(2000, sky)
     i, q, u, v = model.stokes_jy.T
@@ -42,10 +43,25 @@ def test_fluxes_and_fractions():
     assert np.mean(i < 1) > 0.7  # steep counts
     assert np.mean(q != 0) == pytest.approx(0.3, abs=0.06)
     assert np.all(np.sqrt(q**2 + u**2 + v**2) <= 0.1 * i * (1 + 1e-12))
-    major, minor, _ = model.gaussian_rad.T
+    major, minor, _ = model.shape_rad.T
     assert np.mean(major > 0) == pytest.approx(0.5, abs=0.06)
     assert np.all(minor <= major) and major[major > 0].min() >= 1e-5 and major.max() <= 1e-4
     assert model.spectrum.shape == (2000, 2) and np.mean(model.spectrum[:, 0]) == pytest.approx(-0.7, abs=0.03)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_any_profile_with_the_same_axes(profile):
+    first, own = (
+        synthetic.random(50, SyntheticSky(extended_fraction=0.5, profile=one)) for one in (PROFILES[0], profile)
+    )
+    assert {source.profile for source in own} == {None, profile}
+    np.testing.assert_array_equal(own.shape_rad, first.shape_rad)
+    np.testing.assert_array_equal(own.radec_rad, first.radec_rad)
+
+
+def test_a_profile_that_there_is_not():
+    with pytest.raises(SkyModelError, match="profile must be one of gaussian, exponential_disk, not 'sersic'"):
+        SyntheticSky(profile="sersic")
 
 
 def test_seeds():

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .._core import Error
+from ..sky.source import PROFILES
 from ..verification import tolerance_of
 
 #: Telescopes as in the thesis that the metrics come from: (name here, time slots of a whole observation).
@@ -19,16 +20,16 @@ GROUP_SLOTS = 32
 class PsvCase:
     """One problem.
 
-    `stokes`: "I" or "IQUV". `smearing`: in time and frequency. `gaussians`: every second source is one. `jones`: None,
-    or one 2x2 term per source and antenna, "constant" or "varying" along the band. `accuracy`: "double", "single", or
-    a tolerance such as "1e-6".
+    `stokes`: "I" or "IQUV". `smearing`: in time and frequency. `profile`: of every second source, one of
+    `sky.source.PROFILES`; None: points only. `jones`: None, or one 2x2 term per source and antenna, "constant" or
+    "varying" along the band. `accuracy`: "double", "single", or a tolerance such as "1e-6".
     """
 
     telescope: str
     n_source: int
     stokes: str = "I"
     smearing: bool = False
-    gaussians: bool = False
+    profile: str | None = None
     jones: str | None = None
     n_channel: int = 64
     accuracy: str = "double"
@@ -38,7 +39,7 @@ class PsvCase:
         """All but the number of sources, e.g. "meerkat/IQUV/smearing/double"."""
         parts = [self.telescope, self.stokes]
         parts += ["smearing"] if self.smearing else []
-        parts += ["gaussians"] if self.gaussians else []
+        parts += [f"{self.profile}s"] if self.profile else []
         parts += [f"jones-{self.jones}"] if self.jones else []
         parts += [f"{self.n_channel}-channels"] if self.n_channel != 64 else []
         return "/".join([*parts, self.accuracy])
@@ -88,8 +89,9 @@ def _cases_of(telescope: str) -> Iterator[PsvCase]:
             for smearing in (False, True):
                 for n_source in SOURCES:
                     yield replace(base, n_source=n_source, smearing=smearing, accuracy=accuracy)
-            yield replace(base, gaussians=True, accuracy=accuracy)
-            yield replace(base, gaussians=True, smearing=True, accuracy=accuracy)
+            for profile in PROFILES:
+                yield replace(base, profile=profile, accuracy=accuracy)
+                yield replace(base, profile=profile, smearing=True, accuracy=accuracy)
         yield replace(base, accuracy="1e-6")
         yield replace(base, smearing=True, accuracy="1e-6")
     for jones in ("constant", "varying"):
@@ -111,7 +113,7 @@ def quick() -> list[PsvCase]:
         "wsrt/IQUV/double/1000",
         "wsrt/IQUV/smearing/double/1000",
         "wsrt/IQUV/smearing/single/1000",
-        "wsrt/I/smearing/gaussians/double/1000",
+        f"wsrt/I/smearing/{PROFILES[0]}s/double/1000",
         "wsrt/IQUV/jones-constant/double/100",
         "wsrt/I/32768-channels/1e-6/100",
         "meerkat/I/double/1000",

@@ -16,11 +16,17 @@ from .measuring import WrongAnswerError
 from .trees import TreeFigures
 
 KINDS = ("real scalar", "complex scalar", "diagonal", "full 2x2")
+#: What is asked for: visibilities; these with their derivatives by an unknown that all terms depend on; chi-square with
+#: its gradient.
+ASKED = ("value", "derivative", "gradient")
 _SPEED_OF_LIGHT_M_S = 299792458.0
 
 
 def terms(kind: str, n_source: int, n_freq: int, generator: np.random.Generator) -> NDArray:
-    """Terms of one antenna near 1, [source, 1, freq] or [source, 2, 2, 1, freq]."""
+    """Terms of one antenna near 1, dimensionless, [source, 1, freq] or [source, 2, 2, 1, freq].
+
+    Raises `ValueError` where `kind` is none of `KINDS`.
+    """
     if kind not in KINDS:
         raise ValueError(f"kind: {', '.join(KINDS)}; got {kind!r}")
 
@@ -35,9 +41,13 @@ def terms(kind: str, n_source: int, n_freq: int, generator: np.random.Generator)
 
 
 def jones_tree(
-    kind: str, n_source: int, n_station: int, n_freq: int
+    kind: str, n_source: int, n_station: int, n_freq: int, *, scaled: bool
 ) -> tuple[NodeScope, list[tuple[int, int]], NDArray, NDArray, list[NDArray]]:
-    """The tree, its baselines, directions [source, 3], intensities [source] and terms of each antenna."""
+    """A tree of PSV nodes, one for each baseline of `n_station` antennas within 1 km, and chi-square against 1 Jy.
+
+    Returns the scope; its baselines; direction cosines (l, m, n), [source, 3]; intensities in Jy, [source]; and the
+    terms of each antenna, dimensionless, as `terms` makes them, which the solvable Parm "scale" multiplies if asked to.
+    """
     generator = np.random.default_rng(11)
     lm = 0.01 * generator.uniform(-1, 1, (n_source, 2))
     lmn = np.concatenate([lm, np.sqrt(1 - (lm**2).sum(axis=1, keepdims=True))], axis=1)
@@ -46,22 +56,35 @@ def jones_tree(
     ns = NodeScope()
     ns.radec_0 << rt.Constant(np.radians([60.0, -30.0]))
     ns.lmn << rt.Constant(lmn)
+    ns.scale << rt.Parm(1.0, solvable=True)
+    ns.data << rt.Constant(np.eye(2, dtype=complex))
     ns.B << rt.Stokes(rt.Constant(intensity[:, None] * np.array([1.0, 0, 0, 0])))
     jones = []
     for p in range(n_station):
         ns.uvw(p) << rt.UVW(ns.radec_0, positions[p], positions[0])
         jones.append(terms(kind, n_source, n_freq, generator))
-        ns.J(p) << rt.Constant(jones[p], cells_rank=2)
+        term = rt.Constant(jones[p], cells_rank=2)
+        ns.J(p) << (ns.scale * term if scaled else term)
         ns.JH(p) << rt.ConjTranspose(ns.J(p))
     baselines = list(itertools.combinations(range(n_station), 2))
     for p, q in baselines:
         ns.uvw(p, q) << ns.uvw(p) - ns.uvw(q)
         ns.V(p, q) << rt.PSV(ns.lmn, ns.B, ns.uvw(p, q), None, ns.J(p), ns.JH(q))
+        ns.residual(p, q) << rt.Condeq(ns.data, ns.V(p, q))
+    ns.chi2 << rt.ChiSquare(*(ns.residual(p, q) for p, q in baselines))
     return ns, baselines, lmn, intensity, jones
 
 
+def name_of(kind: str, asked: str) -> str:
+    """The case's name."""
+    return f"jones: {kind}" if asked == "value" else f"jones: {kind}, {asked}"
+
+
 def _by_numpy(uvw_m, lmn, intensity, jones_p, jones_q, freq_hz) -> NDArray:
-    """[2, 2, freq]: sum over sources of J_p I J_q^H exp(2 pi i (u l + v m + w (n - 1)) nu / c)."""
+    """[2, 2, freq], Jy: sum over sources of J_p I J_q^H exp(2 pi i (u l + v m + w (n - 1)) nu / c).
+
+    Smirnov (2011a), A&A 527, A106, equation 18; signs as in docs/conventions.md.
+    """
     path_m = lmn @ uvw_m - uvw_m[2]
     k = intensity[:, None] * np.exp(2j * np.pi * path_m[:, None] * freq_hz / _SPEED_OF_LIGHT_M_S)
     if jones_p.ndim == 3:
@@ -70,14 +93,34 @@ def _by_numpy(uvw_m, lmn, intensity, jones_p, jones_q, freq_hz) -> NDArray:
     return np.einsum("sijf,sf,skjf->ikf", jones_p[..., 0, :], k, jones_q[..., 0, :].conj())
 
 
+def _error_of_slopes(asked: str, forest: Forest, ns: NodeScope, roots: list[str], cells: Cells) -> float:
+    """Visibilities go with the square of the scale, so that their derivatives are twice their values."""
+    values = np.array([one.value for one in forest.results(roots, cells)])
+    if asked == "derivative":
+        results = forest.results(roots, cells, derivatives=True)
+        slopes = np.array([one.derivatives[ns.scale.name, 0] for one in results])
+        return float(np.abs(slopes - 2 * values).max() / np.abs(values).max())
+    _, (slope,) = forest.value_and_gradient("chi2", cells)
+    wanted = 4 * np.sum(np.real(np.conj(values - np.eye(2)[..., None, None]) * values))
+    return float(abs(slope - wanted) / abs(wanted))
+
+
 def measure_jones(
-    kind: str, n_source: int = 1000, n_station: int = 64, n_freq: int = 64, seconds: float = 1.0
+    kind: str,
+    n_source: int = 1000,
+    n_station: int = 64,
+    n_freq: int = 64,
+    seconds: float = 1.0,
+    asked: str = "value",
 ) -> TreeFigures:
     """Time PSV with terms of a kind in processor time, one core; making both sides of the terms is part of it.
 
-    Raises `WrongAnswerError` where the first baseline is not what NumPy sums up.
+    Raises `ValueError` where `asked` is none of `ASKED`, and `WrongAnswerError` where the first baseline is not what
+    NumPy sums up or slopes are wrong.
     """
-    ns, baselines, lmn, intensity, jones = jones_tree(kind, n_source, n_station, n_freq)
+    if asked not in ASKED:
+        raise ValueError(f"asked: {', '.join(ASKED)}; got {asked!r}")
+    ns, baselines, lmn, intensity, jones = jones_tree(kind, n_source, n_station, n_freq, scaled=asked != "value")
     freq_hz = 1.4e9 + 1e6 * np.arange(n_freq)
     forest = Forest(ns, threads=1)
     moved = itertools.count()
@@ -93,10 +136,17 @@ def measure_jones(
     if not error <= 1e-12:
         raise WrongAnswerError(f"{kind} terms: wrong answer, off by {error:.2g}, so there is no speed")
     roots = [ns.V(p, q).name for p, q in baselines]
+    if asked != "value":
+        error = _error_of_slopes(asked, forest, ns, roots, cells())
+        if not error <= 1e-11:
+            raise WrongAnswerError(f"{kind} terms: wrong {asked}, off by {error:.2g}, so there is no speed")
 
     def once() -> float:
         forest.reset_timing()
-        forest.results(roots, cells())
+        if asked == "gradient":
+            forest.value_and_gradient("chi2", cells())
+        else:
+            forest.results(roots, cells(), derivatives=asked == "derivative")
         return forest.timing().processor_seconds
 
     once()
@@ -104,7 +154,7 @@ def measure_jones(
     while len(times) < 2 or time.perf_counter() - started < seconds:
         times.append(once())
     return TreeFigures(
-        f"jones: {kind}",
+        name_of(kind, asked),
         "source-visibilities",
         float(n_source) * len(roots) * n_freq,
         min(times),

@@ -13,6 +13,7 @@ from .. import telescopes
 from ..cells import Cells
 from ..forest import Forest
 from ..scope import NodeScope
+from ..sky.source import PROFILES
 from ..sky.synthetic import SyntheticSky, random
 from ..sky_trees import sky_nodes
 from .cases import PsvCase
@@ -53,7 +54,8 @@ def problem_of(case: PsvCase, threads: int | None = None) -> Problem:
         SyntheticSky(
             dec_rad=dec_rad,
             polarised_fraction=1.0 if case.stokes == "IQUV" else 0.0,
-            gaussian_fraction=0.5 if case.gaussians else 0.0,
+            extended_fraction=0.5 if case.profile else 0.0,
+            profile=case.profile or PROFILES[0],
         ),
     )
     ns = NodeScope()

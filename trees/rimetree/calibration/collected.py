@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ..solving import SolutionFlag
-from .conventions import NORMALISED
 from .grid import Axis, Chunk
 from .solve_trees import SolveTree
 from .term_solutions import TermSolutions
@@ -107,10 +106,7 @@ def _counted(flags: np.ndarray) -> dict[str, int]:
 class Collected:
     """The solutions of one term over all chunks of a spectral window: tables to be filled."""
 
-    def __init__(
-        self, term: Term, tree: SolveTree, antennas: dict[int, str], frequency: Axis, convention: str = NORMALISED
-    ):
-        self._convention = convention
+    def __init__(self, term: Term, tree: SolveTree, antennas: dict[int, str], frequency: Axis):
         self._term = term
         self._antennas = list(antennas)
         self._axes = {
@@ -120,7 +116,7 @@ class Collected:
             "directions": tree.directions[term.name],
         }
         self._parts: list[tuple[Axis, TermSolutions]] = []
-        self._normalised = False
+        self._convention = ""
         self._fields: list[np.ndarray] = []
 
     @property
@@ -129,10 +125,10 @@ class Collected:
         return self._term.name
 
     def add(
-        self, chunk: Chunk, parameters: Sequence[Parameter], arrays: dict, *, normalised: bool, field_id: int
+        self, chunk: Chunk, parameters: Sequence[Parameter], arrays: dict, *, convention: str, field_id: int
     ) -> None:
-        """The solutions of a field's chunk, as `chunk_arrays` keeps them; whether the term was normalised there."""
-        self._normalised |= normalised
+        """The solutions of a field's chunk, as `chunk_arrays` keeps them; by which convention, if by any."""
+        self._convention = convention or self._convention
         axis = chunk.times[self._term.name]
         self._fields.append(np.full(len(axis.centre), field_id))
         axes = {"time_s": axis.centre, "time_width_s": axis.width, **self._axes}
@@ -194,5 +190,5 @@ class Collected:
             flag=joined([part.flag for part in parts]),
             text=self._term.text,
             field_ids=joined(self._fields),
-            convention=self._convention if self._normalised else "",
+            convention=self._convention,
         )

@@ -16,10 +16,10 @@ from .conventions import is_normalised_by, ranks
 from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data_weights import DataWeights
 from .errors import CalibrationError
-from .full_chains import FullPair, full_pairs, moved
+from .full_chains import ExchangePair, exchange_pairs, moved
 from .gauge import reference_antenna
 from .given_start import GivenStart
-from .grid import Chunk
+from .grid import Axis, Chunk
 from .held import Held
 from .memory import check_memory, data_bytes
 from .models import Model
@@ -75,6 +75,7 @@ class Session:
         self._scope = ns
         self._forest: Forest | None = None
         self._preferred = self._antenna_index(options.reference)
+        self._moved: dict[str, np.ndarray] = {}  # values of Parms of pairs that exchange matrices, in this chunk
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
         self._model = model
         self._given = GivenStart(options.start, plan.group)
@@ -120,6 +121,8 @@ class Session:
         solved = self._run(chunk, data, reference, begin) if good.any() else None
         tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
         scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None
+        if tables:  # steps that data do not see may have led away again
+            self._move(self._pairs(ranks(self._terms, self._shapes(chunk)), chunk), tables, chunk, reference)
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
         asked = {one.node for one in self.tree.solved(reference)}
         arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
@@ -235,26 +238,55 @@ class Session:
         term = next(term for term in self._terms if term.name == one.term)
         return is_normalised_by(term, one.element) and one.direction in (None, self.tree.brightest.get(term.per))
 
-    def _rank(self, one: Parameter, ranks: dict[str, int]) -> int:
-        """The state field `normalised` of a Parm."""
-        pairs = [pair for pair in full_pairs(self._terms, ranks) if one.term in (pair.outer, pair.inner)]
-        if pairs:
-            return -1 if any(pair.unit == one.term for pair in pairs) else 0
+    def _pairs(self, ranks: dict[str, int], chunk: Chunk) -> list[ExchangePair]:
+        """Pairs of terms that can exchange any matrix."""
+
+        def on_all_directions(term: Term) -> bool:
+            every = self.tree.directions[term.name] == tuple(self._model.directions(term.per))
+            return every and not any(one.fixed for one in self.tree.parameters if one.term == term.name)
+
+        return exchange_pairs(self._terms, ranks, self._axes(chunk), on_all_directions)
+
+    @property
+    def exchanging(self) -> set[str]:
+        """Names of terms of such pairs."""
+        pairs = self._pairs({term.name: 0 for term in self._terms}, self.plan.chunks[0])
+        return {name for pair in pairs for name in pair.names}
+
+    def _axes(self, chunk: Chunk) -> dict[str, tuple[Axis, Axis]]:
+        return {term.name: (chunk.times[term.name], self.plan.frequencies[term.name]) for term in self._terms}
+
+    def _rank(self, one: Parameter, ranks: dict[str, int], pairs: Sequence[ExchangePair], reference: int) -> int:
+        """The state field `normalised` of a Parm. What the reference antenna's inner matrices do not move for is held
+        of its outer ones, if anything is open besides."""
+        if any(one.term in pair.names for pair in pairs):
+            term = next(term for term in self._terms if term.name == one.term)
+            counts = one.direction in (None, self.tree.brightest.get(term.per))
+            if counts and any(pair.unit == one.term for pair in pairs):
+                return -1
+            return -2 if one.antenna == reference and one.direction is None else 0
         return ranks[one.term] if self._may_give_way(one) else 0
 
-    def _move(self, pair: FullPair, solved: SolveReport, chunk: Chunk) -> None:
-        """Has a term of full matrices that another one is multiplied with fulfil its convention."""
-        own = [one for one in self.tree.parameters if one.term in (pair.outer, pair.inner)]
-        tables = {name: _tables(parm) for name, parm in solved.parms.items()}
-        shapes = self._shapes(chunk)
-        values = {p.node: np.full(shapes[p.term], p.start) for p in own}
-        good = {p.node: np.full(shapes[p.term], p.node not in tables) for p in own}  # held ones are
-        for node in values.keys() & tables.keys():
-            values[node] = tables[node]["value"]
-            good[node] = np.isfinite(values[node]) & ((tables[node]["flag"] & SolutionFlag.NO_DATA) == 0)
-        axes = {name: (chunk.times[name], self.plan.frequencies[name]) for name in (pair.outer, pair.inner)}
-        for node, value in moved(pair, own, values, good, axes).items():
-            self.forest().set_state(node, value=np.ascontiguousarray(value[:, :, None, None]))
+    def _move(self, pairs: Sequence[ExchangePair], tables: dict, chunk: Chunk, reference: int) -> None:
+        """Has terms of matrices that they exchange with others fulfil their convention: in the tables of what was
+        solved, which get those of the Parms that are held as well, as these may not be what they were."""
+        shapes, axes = self._shapes(chunk), self._axes(chunk)
+        for pair in pairs:
+            concerned = {*pair.names, *(term.name for term in pair.between)}
+            own = [one for one in self.tree.parameters if one.term in concerned]
+            for one in own:
+                if one.node not in tables:
+                    nothing = {key: np.zeros(shapes[one.term]) for key in ("sigma", "cross")}
+                    flag = np.zeros(shapes[one.term], dtype=np.int32)
+                    tables[one.node] = {**nothing, "flag": flag, "value": np.full(shapes[one.term], one.start)}
+                    tables[one.node]["value"] = self._moved.get(one.node, tables[one.node]["value"])
+            values = {one.node: tables[one.node]["value"] for one in own}
+            good = {
+                node: np.isfinite(value) & ((tables[node]["flag"] & SolutionFlag.NO_DATA) == 0)
+                for node, value in values.items()
+            }
+            for node, value in moved(pair, own, values, good, axes, self.tree.brightest, reference).items():
+                tables[node]["value"] = self._moved[node] = value
 
     def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
         """(times, frequencies) of the solutions of each term in a chunk."""
@@ -274,8 +306,9 @@ class Session:
         """The Solver's report on a chunk; None if it solved nothing."""
         forest = self.forest()
         shapes = self._shapes(chunk)
-        asked = {one.node for one in self.tree.solved(reference)}
         rank = ranks(self._terms, shapes)
+        pairs = self._pairs(rank, chunk)
+        asked = {one.node for one in self.tree.solved(reference)}
         for one in self.tree.parameters:
             known = self._given.value(one, chunk.times[one.term], self.plan.frequencies[one.term], reference)
             if known is None:
@@ -287,15 +320,18 @@ class Session:
                 time_edges_s=chunk.times[one.term].edges,
                 freq_edges_hz=self.plan.frequencies[one.term].edges,
                 value=np.ascontiguousarray(start[:, :, None, None]),
-                normalised=self._rank(one, rank),
+                normalised=self._rank(one, rank, pairs, reference),
             )
         if self.tree.scale is not None:
             asked.add(self.tree.scale.name)
             self._set_scale(chunk, 1.0 if begin.scale is None else begin.scale)
         forest.set_state(self.tree.solver, parms=sorted(asked))
         solved = self._solved(data)
-        for pair in full_pairs(self._terms, rank) if solved is not None else []:
-            self._move(pair, solved, chunk)
+        self._moved = {}
+        if pairs and solved is not None:
+            self._move(pairs, {name: _tables(parm) for name, parm in solved.parms.items()}, chunk, reference)
+            for node, value in self._moved.items():
+                forest.set_state(node, value=np.ascontiguousarray(value[:, :, None, None]))
             solved = self._solved(data)
         for _ in range(_LOOKS if self._weights else 0):
             if solved is None or not self._look(chunk):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .collected import Collected
 from .conventions import NORMALISED
-from .full_chains import UNIT_MEAN, full_pairs
+from .full_chains import UNIT_MEAN
 from .grid import Chunk
 from .planning import CalibrationOptions
 from .reports import ChunkReport
@@ -31,14 +31,7 @@ class WindowSolutions:
         antennas = sorted({antenna for session in sessions for antenna in session.plan.group.antennas})
         self._names = {antenna: group.antenna_names[antenna] for antenna in antennas}
         frequencies = self._session.plan.frequencies
-        pairs = full_pairs(terms, dict.fromkeys(frequencies, 0))
-        full = {name for pair in pairs for name in (pair.outer, pair.inner)}
-        self._collected = [
-            Collected(
-                *(t, self._session.tree, self._names, frequencies[t.name]), UNIT_MEAN if t.name in full else NORMALISED
-            )
-            for t in terms
-        ]
+        self._collected = [Collected(t, self._session.tree, self._names, frequencies[t.name]) for t in terms]
         self.good = dict.fromkeys(self._names.values(), 0)
         self.all = dict.fromkeys(self._names.values(), 0)
         self._scales: list[float] = []
@@ -55,7 +48,7 @@ class WindowSolutions:
                 chunk,
                 session.tree.parameters,
                 arrays,
-                normalised=collected.name in report.normalised,
+                convention=_convention(session, collected.name) if collected.name in report.normalised else "",
                 field_id=report.field_id,
             )
         if report.scale is not None:
@@ -94,6 +87,10 @@ class WindowSolutions:
                 **options.provenance,
             },
         )
+
+
+def _convention(session: Session, term: str) -> str:
+    return UNIT_MEAN if term in session.exchanging else NORMALISED
 
 
 def windows_of(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[tuple[int, ...], WindowSolutions]:

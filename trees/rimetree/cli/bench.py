@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import click
 
+from .bench_calibrate import command as calibrate
 from .errors import Failed
 from .output import log
 from .selection import threads_option
@@ -14,6 +16,9 @@ from .selection import threads_option
 @click.group("bench")
 def command() -> None:
     """Measure speed. Every case first checks its own results; what is wrong has no speed."""
+
+
+command.add_command(calibrate)
 
 
 @command.command("psv")
@@ -111,7 +116,8 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     the tree; gigabytes that must be read and written, per second; bytes of results alive at most; difference
     from NumPy's numbers, or the PSV node's, as a fraction of the largest value. Of operations the best of several
     evaluations counts, of skies (21 baselines, 32 time slots, 64 channels) processor time, as of Jones terms per source
-    and antenna (64 antennas, 64 channels, one time slot). Exit status 1 where a case gave wrong answers.
+    and antenna (64 antennas, 64 channels, one time slot), of which derivatives and gradients are those by an unknown
+    that all terms depend on, with the values. Exit status 1 where a case gave wrong answers.
     """
     from rimetree import bench
     from rimetree.bench import jones
@@ -120,8 +126,10 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     work = {case.name: (lambda case=case: cases.measure_operation(case, seconds)) for case in cases.operations()}
     for spelling in cases.SPELLINGS:
         work[f"sky: {spelling}"] = lambda spelling=spelling: cases.measure_sky(spelling, sources, seconds=seconds)
-    for kind in jones.KINDS:
-        work[f"jones: {kind}"] = lambda kind=kind: jones.measure_jones(kind, sources, seconds=seconds)
+    for kind, asked in itertools.product(jones.KINDS, jones.ASKED):
+        work[jones.name_of(kind, asked)] = lambda kind=kind, asked=asked: jones.measure_jones(
+            kind, sources, seconds=seconds, asked=asked
+        )
     chosen = [name for name in work if not parts or any(part in name for part in parts)]
     if not chosen:
         raise Failed("no case has such a part in its name; --list shows all")

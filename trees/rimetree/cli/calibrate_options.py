@@ -8,6 +8,7 @@ import click
 
 from .quantities import Quantity
 from .selection import NAMES
+from .with_options import with_options
 
 _LENGTH = Quantity("length", {"m": 1.0, "km": 1e3, "lambda": -1.0, "klambda": -1e3}, 1.0, positive=False)
 
@@ -15,26 +16,22 @@ _LENGTH = Quantity("length", {"m": 1.0, "km": 1e3, "lambda": -1.0, "klambda": -1
 def solver_options(function):
     """--robust, --iterations, --scale-errors, --successive, --reference, --flag-data, --noise-per, --flag-solutions,
     --min-fraction, --uvmin, --uvmax."""
-    for option in (
-        click.option("--reference", metavar="ANTENNA", help="That phases refer to; default: one with many data."),
+    return with_options(
+        function,
+        click.option("--uvmin", type=_LENGTH, help="Solve on baselines from this on: m, km, lambda, klambda."),
+        click.option("--uvmax", type=_LENGTH, help="Solve on baselines up to this: m, km, lambda, klambda."),
         click.option(
-            "--successive", is_flag=True, help="One direction after the other, in turns, instead of all together."
+            "--min-fraction",
+            type=click.FloatRange(min=0, max=1),
+            default=0.0,
+            help="Flag solutions of which less than this fraction of the data is good.",
         ),
         click.option(
-            "--scale-errors", is_flag=True, help="Scale errors by what the residuals say of the noise, not the weights."
-        ),
-        click.option("--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="At most."),
-        click.option(
-            "--robust",
+            "--flag-solutions",
             type=click.FloatRange(min=0, min_open=True),
-            metavar="DOF",
-            help="Student's t with so many degrees of freedom (2 to 5 are usual): outliers do no harm.",
-        ),
-        click.option(
-            "--noise-per",
-            type=click.Choice(["baseline", "channel"]),
-            help="Find the noise of each baseline, or each channel, from its residuals (by medians), and weigh data by "
-            "it: for weights that are not 1/sigma^2.",
+            metavar="SIGMA",
+            help="Flag solutions that stand out by more than so many standard deviations (by the median of magnitudes) "
+            "from the median of their antenna: amplitudes, delays, TEC, rotations.",
         ),
         click.option(
             "--flag-data",
@@ -45,46 +42,43 @@ def solver_options(function):
             "stays as it is.",
         ),
         click.option(
-            "--flag-solutions",
-            type=click.FloatRange(min=0, min_open=True),
-            metavar="SIGMA",
-            help="Flag solutions that stand out by more than so many standard deviations (by the median of magnitudes) "
-            "from the median of their antenna: amplitudes, delays, TEC, rotations.",
+            "--noise-per",
+            type=click.Choice(["baseline", "channel"]),
+            help="Find the noise of each baseline, or each channel, from its residuals (by medians), and weigh data by "
+            "it: for weights that are not 1/sigma^2.",
         ),
         click.option(
-            "--min-fraction",
-            type=click.FloatRange(min=0, max=1),
-            default=0.0,
-            help="Flag solutions of which less than this fraction of the data is good.",
+            "--robust",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="DOF",
+            help="Student's t with so many degrees of freedom (2 to 5 are usual): outliers do no harm.",
         ),
-        click.option("--uvmax", type=_LENGTH, help="Solve on baselines up to this: m, km, lambda, klambda."),
-        click.option("--uvmin", type=_LENGTH, help="Solve on baselines from this on: m, km, lambda, klambda."),
-    ):
-        function = option(function)
-    return function
+        click.option("--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="At most."),
+        click.option(
+            "--scale-errors", is_flag=True, help="Scale errors by what the residuals say of the noise, not the weights."
+        ),
+        click.option(
+            "--successive", is_flag=True, help="One direction after the other, in turns, instead of all together."
+        ),
+        click.option("--reference", metavar="ANTENNA", help="That phases refer to; default: one with many data."),
+    )
 
 
 def order_options(function):
     """--in-turn, --hold, --apply-to, --from-field, --flux-from."""
-    for option in (
+    return with_options(
+        function,
         click.option(
-            "--flux-from",
-            type=NAMES,
-            metavar="FIELD",
-            help="The field whose model is right: amplitudes on the other fields, whose models may be too bright or "
-            "too faint as a whole, are scaled to it, and their fluxes printed.",
+            "--in-turn",
+            is_flag=True,
+            help="Solve for one term after the other, in the order given, while those before are held; else for all "
+            "together.",
         ),
         click.option(
-            "--from-field",
-            type=NAMES,
-            metavar="FIELD",
-            help="With --apply: use the solutions of these fields only, of terms that have any there.",
-        ),
-        click.option(
-            "--apply-to",
-            type=NAMES,
-            metavar="FIELD",
-            help="Apply to these fields (numbers, names, patterns or all) instead of those solved on.",
+            "--start",
+            multiple=True,
+            metavar="FILE",
+            help="Solutions (H5parm) at which terms of the same name begin, instead of a search; solved for as usual.",
         ),
         click.option(
             "--hold",
@@ -94,20 +88,25 @@ def order_options(function):
             "the outermost first. They are applied too, but not written to --out.",
         ),
         click.option(
-            "--start",
-            multiple=True,
-            metavar="FILE",
-            help="Solutions (H5parm) at which terms of the same name begin, instead of a search; solved for as usual.",
+            "--apply-to",
+            type=NAMES,
+            metavar="FIELD",
+            help="Apply to these fields (numbers, names, patterns or all) instead of those solved on.",
         ),
         click.option(
-            "--in-turn",
-            is_flag=True,
-            help="Solve for one term after the other, in the order given, while those before are held; else for all "
-            "together.",
+            "--from-field",
+            type=NAMES,
+            metavar="FIELD",
+            help="With --apply: use the solutions of these fields only, of terms that have any there.",
         ),
-    ):
-        function = option(function)
-    return function
+        click.option(
+            "--flux-from",
+            type=NAMES,
+            metavar="FIELD",
+            help="The field whose model is right: amplitudes on the other fields, whose models may be too bright or "
+            "too faint as a whole, are scaled to it, and their fluxes printed.",
+        ),
+    )
 
 
 def calibration_options(given: dict, field_id, sky: str, summary: dict):

@@ -8,6 +8,7 @@ import click
 
 from .quantities import DURATION, FREQUENCY
 from .selection import NAMES, NUMBERS
+from .with_options import with_options
 
 
 class _Times(click.ParamType):
@@ -53,26 +54,9 @@ class _Channels(click.ParamType):
 
 def data_selection_options(function):
     """--scan, --time, --antenna, --baseline, --channels."""
-    for option in (
-        click.option(
-            "--channels",
-            type=_Channels(),
-            help="Use only these channels of each window, e.g. 5~60,80~100 (both included), or 1.2GHz~1.3GHz.",
-        ),
-        click.option(
-            "--baseline",
-            "baselines",
-            type=NAMES,
-            metavar="A&B,...",
-            help="Use only baselines between such antennas, e.g. CS*&RS*; !CS001&* leaves out.",
-        ),
-        click.option(
-            "--antenna",
-            "antennas",
-            type=NAMES,
-            metavar="NAMES",
-            help="Use only baselines between these antennas, e.g. CS*,RS106; !CS001 leaves out.",
-        ),
+    return with_options(
+        function,
+        click.option("--scan", "scans", type=NUMBERS, help="Use only these scans (SCAN_NUMBER), e.g. 3,5~8."),
         click.option(
             "--time",
             "times",
@@ -82,10 +66,26 @@ def data_selection_options(function):
             help="Use only these times: UTC, e.g. 2025-01-01T20:30~2025-01-01T20:40, or durations from the beginning "
             "of the set, e.g. 10min~20min. May be repeated.",
         ),
-        click.option("--scan", "scans", type=NUMBERS, help="Use only these scans (SCAN_NUMBER), e.g. 3,5~8."),
-    ):
-        function = option(function)
-    return function
+        click.option(
+            "--antenna",
+            "antennas",
+            type=NAMES,
+            metavar="NAMES",
+            help="Use only baselines between these antennas, e.g. CS*,RS106; !CS001 leaves out.",
+        ),
+        click.option(
+            "--baseline",
+            "baselines",
+            type=NAMES,
+            metavar="A&B,...",
+            help="Use only baselines between such antennas, e.g. CS*&RS*; !CS001&* leaves out.",
+        ),
+        click.option(
+            "--channels",
+            type=_Channels(),
+            help="Use only these channels of each window, e.g. 5~60,80~100 (both included), or 1.2GHz~1.3GHz.",
+        ),
+    )
 
 
 def selection_of(given: dict, summary: dict):

@@ -41,48 +41,54 @@ def command(
     out, format, layout, order, phase_centre, start, sample_rate, freq, sky, sky_format, skip_unsupported, duration,
     noise, channels, receivers, rms, gain_scatter, phase_scatter, seed, overwrite,
 ):  # fmt: skip
-    """Write the voltages of a sky model of point sources, seen by a telescope, into OUT.
+    """Write the voltages of a sky model, seen by a telescope, into OUT.
 
-    Sources are noise with their brightness as covariance; it comes to each antenna with its exact delay and phase.
-    Receiver noise is added, and all is rounded to the format. Of order groups the files are OUT.0, OUT.1, ...
+    Sources are noise with their brightness as covariance, extended ones with their uv taper; it comes to each antenna
+    with its exact delay and phase, which turn as the Earth does. Receiver noise is added, and all is rounded to the
+    format. Of order groups the files are OUT.0, OUT.1, ...; of several bands (--freq repeated) OUT.band0, ...
     """
     from rimetree.make_voltages import Receivers, make_voltages
 
-    array, order, start_mjd_s, rate, centre_hz = chosen_recording(format, layout, order, start, sample_rate, freq)
+    array, order, start_mjd_s, rate, centres_hz = chosen_recording(format, layout, order, start, sample_rate, freq)
     model = read_sky(sky, sky_format, skip_unsupported)
     rng = np.random.default_rng([seed, 1])
     shape = (len(array), 2)
     gain = (1 + gain_scatter * rng.standard_normal(shape)) * np.exp(
         1j * np.radians(phase_scatter) * rng.standard_normal(shape)
     )
-    setting = Receivers(
-        format=format,
-        sample_rate_hz=rate,
-        centre_hz=centre_hz,
-        noise_jy=noise,
-        order=order,
-        n_receiver=receivers if order == "groups" else 1,
-        channels=channels,
-        rms=rms,
-        gain=gain,
-    )
-    names = [f"{out}.{k}" for k in range(setting.n_receiver)] if order == "groups" else [out]
+    settings = [
+        Receivers(
+            format=format,
+            sample_rate_hz=rate,
+            centre_hz=centre_hz,
+            noise_jy=noise,
+            order=order,
+            n_receiver=receivers if order == "groups" else 1,
+            channels=channels,
+            rms=rms,
+            gain=gain,
+        )
+        for centre_hz in centres_hz
+    ]
+    outs = [out] if len(settings) == 1 else [f"{out}.band{band}" for band in range(len(settings))]
+    names = [f"{one}.{k}" for one in outs for k in range(receivers)] if order == "groups" else outs
     if not overwrite and (there := [name for name in names if os.path.lexists(name)]):
         raise Failed(f"{there[0]} exists; choose another name or give --overwrite")
-    with progress("making voltages", "samples") as show:
-        made = make_voltages(
-            out,
-            model,
-            array,
-            setting,
-            phase_centre_rad=phase_centre,
-            start_mjd_s=start_mjd_s,
-            duration_s=duration,
-            seed=seed,
-            progress=lambda done, total: show(done, total, done, total, start_mjd_s + done / rate),
+    for band, (name, setting) in enumerate(zip(outs, settings, strict=True)):
+        with progress("making voltages", "samples") as show:
+            made = make_voltages(
+                name,
+                model,
+                array,
+                setting,
+                phase_centre_rad=phase_centre,
+                start_mjd_s=start_mjd_s,
+                duration_s=duration,
+                seed=seed if band == 0 else [seed, band],
+                progress=lambda done, total: show(done, total, done, total, start_mjd_s + done / rate),
+            )
+        log(f"{len(model)} sources, {len(array)} antennas, {made.n_sample} samples of {2 * len(array)} inputs")
+        click.echo(
+            f"wrote {' '.join(made.files)}: 1 Jy is {made.lsb2_per_jy:.6g} squares of the least significant bit, "
+            f"{made.cut_off:.2g} of all numbers were cut off"
         )
-    log(f"{len(model)} sources, {len(array)} antennas, {made.n_sample} samples of {2 * len(array)} inputs")
-    click.echo(
-        f"wrote {' '.join(made.files)}: 1 Jy is {made.lsb2_per_jy:.6g} squares of the least significant bit, "
-        f"{made.cut_off:.2g} of all numbers were cut off"
-    )

@@ -29,7 +29,7 @@ def write_weights(ms: str, files, rows: dict, *, direction: str | None, interpol
     """Of the fields and windows of `rows`, for solution sets of some files, the first outside the next."""
     import rimetree as rt
     from rimetree import calibration
-    from rimetree.calibration.weights import weights_tree
+    from rimetree.calibration.corrected_weights import weights_tree
 
     for group in calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"]):
         ns, solutions = rt.NodeScope(), calibration.chain_for(files, group)

@@ -103,11 +103,7 @@ def _patch(reading: Reading, cells: dict[str, Cell], here: Cell) -> None:
 
 
 def _source(reading: Reading, cells: dict[str, Cell], here: Cell, scales_polarisation: bool) -> Source:
-    kind = cells.get("type")
-    profile = None if kind is None or kind.text.upper() == "POINT" else kind.text.lower()
-    if profile is not None and profile not in PROFILES:
-        known = " and ".join(["POINT", *(name.upper() for name in PROFILES)])
-        raise reading.unsupported(f"sources of type {kind.text} are not supported, only {known}", kind)
+    profile = profile_of_type(reading, cells.get("type"))
     if profile is not None:
         fields_of_shape = {profile: _axes(reading, cells, here), "shape_in_plane": not _is_absolute(reading, cells)}
     else:
@@ -137,6 +133,19 @@ def _source(reading: Reading, cells: dict[str, Cell], here: Cell, scales_polaris
         **fields_of_shape,
         **fields,
     )
+
+
+def profile_of_type(reading: Reading, kind: Cell | None) -> str | None:
+    """The profile that a column `Type` names, in capitals or not; None for a point, and where there is no such column.
+
+    Raises `UnsupportedError` for what is none of `PROFILES`.
+    """
+    if kind is None or kind.text.upper() == "POINT":
+        return None
+    if kind.text.lower() not in PROFILES:
+        known = " and ".join(["POINT", *(name.upper() for name in PROFILES)])
+        raise reading.unsupported(f"sources of type {kind.text} are not supported, only {known}", kind)
+    return kind.text.lower()
 
 
 def _optional(reading: Reading, cells: dict[str, Cell], key: str, what: str, default: float = 0.0) -> float:

@@ -1,8 +1,8 @@
-"""Source lists of mwa_hyperdrive (`.yaml`): points and Gaussians.
+"""Source lists of mwa_hyperdrive (`.yaml`): points and shapes.
 
 A mapping of source names to lists of components, each with `ra`, `dec` (deg), `comp_type`: `point`, or
 `gaussian: {maj, min, pa}` (arcsec, full widths at half maximum; deg, north through east, taken as on the sky at the
-source); and `flux_type`, of which there is one of
+source) or, understood here only, another profile under its name; and `flux_type`, of which there is one of
 
     power_law: {si, fd: {freq (Hz), i, q, u, v (Jy)}}           S = S0 (nu/nu0)^si
     curved_power_law: {si, q, fd: {...}}                        S = S0 (nu/nu0)^si exp(q ln^2(nu/nu0))
@@ -27,7 +27,7 @@ from .bbs import RAD_PER_ARCSEC
 from .errors import SkyModelError
 from .model import SkyModel
 from .reading import Cell, Reading
-from .source import Source
+from .source import PROFILES, Source
 
 _INDEX_OF_ONE = -0.8
 _CLOSE = 1e-3
@@ -101,24 +101,25 @@ class _Component:
             ref_freq_hz=reference_hz,
             spectrum=spectrum,
             spectrum_scales_polarisation=True,
-            gaussian=self._shape(),
             patch=patch,
+            **self._shape(),
         )
 
-    def _shape(self) -> tuple[float, float, float] | None:
+    def _shape(self) -> dict[str, tuple[float, float, float]]:
+        """The field of a `Source` that holds the axes; none for a point."""
         kind = self._value("comp_type")
         if isinstance(kind, yaml.ScalarNode) and kind.value == "point":
-            return None
+            return {}
         names = [key.value for key, _ in kind.value] if isinstance(kind, yaml.MappingNode) else [kind.value]
-        if names != ["gaussian"]:
+        if len(names) != 1 or names[0] not in PROFILES:
             raise self._reading.unsupported(
                 f"{self._what}: components of type {', '.join(map(str, names))} are not supported, only point and "
-                "gaussian",
+                + " and ".join(PROFILES),
                 _place(kind),
             )
-        shape = self._part("comp_type")._part("gaussian")
+        shape = self._part("comp_type")._part(names[0])
         major, minor, angle = (shape._number(key) for key in ("maj", "min", "pa"))
-        return major * RAD_PER_ARCSEC, minor * RAD_PER_ARCSEC, math.radians(angle)
+        return {names[0]: (major * RAD_PER_ARCSEC, minor * RAD_PER_ARCSEC, math.radians(angle))}
 
     def _density(self) -> tuple[float, tuple[float, float, float, float]]:
         frequency_hz = self._number("freq")

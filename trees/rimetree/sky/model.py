@@ -165,11 +165,6 @@ class SkyModel(Sequence):
         return self._array([s.rm_rad_m2 for s in self.sources])
 
     @cached_property
-    def gaussian_rad(self) -> Float64Array:
-        """[S,3] major and minor full width at half maximum and position angle at the source; zeros for all others."""
-        return self._array([s.gaussian or (0.0, 0.0, 0.0) for s in self.sources], 3)
-
-    @cached_property
     def shape_rad(self) -> Float64Array:
         """[S,3] major and minor axis and position angle at the source, of whatever profile; zeros for points."""
         return self._array([s.shape or (0.0, 0.0, 0.0) for s in self.sources], 3)
@@ -186,7 +181,7 @@ class SkyModel(Sequence):
 
     def shapes_in_plane(self, phase_centre_rad: Sequence[float]) -> Float64Array:
         """[S,3] as `shape_rad`, in the (l, m) plane of a phase centre (ra, dec), or [S,4] with the number of the
-        profile where not all are Gaussians: see `projection`."""
+        profile where not all are of the first one: see `projection`."""
         return shapes_in_plane(self, phase_centre_rad)
 
     def _array(self, rows: list, columns: int | None = None, dtype: type = np.float64) -> NDArray:

@@ -9,8 +9,9 @@ spectral indices may be lists (powers of the decimal logarithm, or an ordinary p
 SpectralCurvature q multiplies by exp(q ln^2(nu/nu0)), PolarizedFraction and PolarizationAngle (deg) stand for Q and U
 (at zero wavelength where there is a rotation measure, else as they are).
 
-A Gaussian is drawn on the sky: its position angle is relative to the north at the source, and it is projected from
-there. OSKAR scales Q, U and V with the spectrum and rotates Q, U from the reference frequency (or ReferenceWavelength).
+Axes are those of a Gaussian unless a column `Type` names another profile, which is understood here only. Shapes are
+drawn on the sky: the position angle is relative to the north at the source, and they are projected from there. OSKAR
+scales Q, U and V with the spectrum and rotates Q, U from the reference frequency (or ReferenceWavelength).
 A source with a spectrum and no reference frequency, which OSKAR takes as flat without a word, is an error here.
 
 Source: OSKAR sky model documentation; oskar_sky_load_named_columns.c and define_sky_scale_flux_with_frequency.h.
@@ -21,11 +22,11 @@ from __future__ import annotations
 import math
 import re
 
-from .bbs import LIGHT_SPEED_M_S, LN10, RAD_PER_ARCSEC
+from .bbs import LIGHT_SPEED_M_S, LN10, RAD_PER_ARCSEC, profile_of_type
 from .columns import Column, find_header, parse_header
 from .model import SkyModel
 from .reading import Cell, Reading, numbered_lines
-from .source import Source
+from .source import PROFILES, Source
 
 _BARE = ("rad", "decd", "i", "q", "u", "v", "freq", "index", "rm", "major", "minor", "pa")
 
@@ -137,9 +138,7 @@ def _source(reading: Reading, name: str, cells: dict[str, Cell], here: Cell) -> 
     for key, what in (("line", "spectral lines"), ("increment", "tabulated spectra")):
         if key in cells and any(reading.numbers(cells[key], what)):
             raise reading.unsupported(f"{what} are not supported", cells[key])
-    kind = cells.get("type")
-    if kind and kind.text.upper() not in ("POINT", "GAUSSIAN"):
-        raise reading.unsupported(f"sources of type {kind.text} are not supported, only POINT and GAUSSIAN", kind)
+    shape = _shape(reading, cells)
     if "i" not in cells:
         raise reading.error("the flux I is missing", here)
     stokes = [_single(reading, cells, s, s.upper()) for s in "iquv"]
@@ -157,8 +156,8 @@ def _source(reading: Reading, name: str, cells: dict[str, Cell], here: Cell) -> 
         dec_rad=_position(reading, cells, "dec", here),
         stokes_jy=tuple(stokes),
         spectrum_scales_polarisation=True,
-        gaussian=_gaussian(reading, cells, kind),
         patch=cells["patch"].text if "patch" in cells else "",
+        **shape,
         **fields,
     )
 
@@ -227,14 +226,18 @@ def _polarisation(reading: Reading, cells: dict[str, Cell], fields: dict, stokes
     return [stokes[0], linear * math.cos(2 * chi), linear * math.sin(2 * chi), stokes[3]]
 
 
-def _gaussian(reading: Reading, cells: dict[str, Cell], kind: Cell | None) -> tuple[float, float, float] | None:
+def _shape(reading: Reading, cells: dict[str, Cell]) -> dict[str, tuple[float, float, float]]:
+    """The field of a `Source` that holds the axes; none for a point."""
+    kind = cells.get("type")
+    profile = profile_of_type(reading, kind)
     major, minor, angle = (_single(reading, cells, key, key) for key in ("major", "minor", "pa"))
     if major < 0 or minor < 0:
-        raise reading.error("the axes of a Gaussian must not be negative", cells["major" if major < 0 else "minor"])
+        raise reading.error("the axes of a shape must not be negative", cells["major" if major < 0 else "minor"])
     if not major and not minor:
-        if kind and kind.text.upper() == "GAUSSIAN":
-            raise reading.error("a GAUSSIAN needs its axes", kind)
-        return None
-    if kind and kind.text.upper() == "POINT":
-        raise reading.error("a POINT has axes; OSKAR would take it for a Gaussian", kind)
-    return major * RAD_PER_ARCSEC, minor * RAD_PER_ARCSEC, math.radians(angle)
+        if profile is not None:
+            raise reading.error(f"a source of type {kind.text} needs its axes", kind)
+        return {}
+    if kind is not None and profile is None:
+        raise reading.error("a POINT has axes; OSKAR would take it for an extended source", kind)
+    axes = major * RAD_PER_ARCSEC, minor * RAD_PER_ARCSEC, math.radians(angle)
+    return {profile or PROFILES[0]: axes}

@@ -27,7 +27,7 @@ from ..units import is_quantity
 from .errors import SkyModelError
 
 #: Shapes, by the fields of a `Source` that hold their axes. Their places here are the numbers of profiles that nodes
-#: know (`rimetree.PSV`).
+#: know (`rimetree.PSV`). Axes of which a format does not say what they are of are those of the first one.
 PROFILES = ("gaussian", "exponential_disk")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..arguments import check_fields, checked
 from .errors import SkyModelError
 from .model import SkyModel
-from .source import Source
+from .source import PROFILES, Source
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,9 @@ class SyntheticSky:
     fov_rad : diameter of the field that the sources lie in
     flux_jy : smallest and largest Stokes I, between which counts fall as S^-1.6
     polarised_fraction : part of the sources that have Q, U, V (up to 10 % of I)
-    gaussian_fraction : part of the sources that are Gaussians
-    gaussian_rad : smallest and largest major axis (full width at half maximum)
+    extended_fraction : part of the sources that are no points
+    profile : which of the `PROFILES` these are
+    major_rad : their smallest and largest major axis; minor ones are 0.3 to 1 of it
     spectral_fraction : part of the sources that have a spectrum (index near -0.7, some curvature)
     ref_freq_hz : reference frequency of the spectra
     seed : of NumPy's default generator
@@ -35,14 +36,17 @@ class SyntheticSky:
     fov_rad: float = math.radians(1.0)
     flux_jy: tuple[float, float] = (0.01, 1.0)
     polarised_fraction: float = 0.0
-    gaussian_fraction: float = 0.0
-    gaussian_rad: tuple[float, float] = (math.radians(5 / 3600), math.radians(60 / 3600))
+    extended_fraction: float = 0.0
+    profile: str = PROFILES[0]
+    major_rad: tuple[float, float] = (math.radians(5 / 3600), math.radians(60 / 3600))
     spectral_fraction: float = 0.0
     ref_freq_hz: float = 1.4e9
     seed: int = 1
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.profile not in PROFILES:
+            raise SkyModelError(f"profile must be one of {', '.join(PROFILES)}, not {self.profile!r}")
 
 
 @checked
@@ -87,17 +91,18 @@ def _populate(sky: SyntheticSky, generator: np.random.Generator, distance: np.nd
     flux = _power_law(generator.random(count), *sky.flux_jy, 1.6)
     share = generator.random((count, 3))
     polarisation = generator.uniform(-0.1, 0.1, (count, 3)) / math.sqrt(3)
-    axes = generator.uniform(*sky.gaussian_rad, count)
+    axes = generator.uniform(*sky.major_rad, count)
     ratio_and_angle = generator.random((count, 2))
     spectrum = np.column_stack([generator.normal(-0.7, 0.2, count), generator.normal(0.0, 0.05, count)])
     ra = np.mod(ra, 2 * math.pi)
     sources = []
     for s in range(count):
         polarised = share[s, 0] < sky.polarised_fraction
-        gaussian = share[s, 1] < sky.gaussian_fraction
+        extended = share[s, 1] < sky.extended_fraction
         spectral = share[s, 2] < sky.spectral_fraction
         quv = polarisation[s] * flux[s] if polarised else (0.0, 0.0, 0.0)
         minor = axes[s] * (0.3 + 0.7 * ratio_and_angle[s, 0])
+        shape = float(axes[s]), float(minor), math.pi * float(ratio_and_angle[s, 1])
         sources.append(
             Source(
                 name=f"s{s}",
@@ -106,7 +111,7 @@ def _populate(sky: SyntheticSky, generator: np.random.Generator, distance: np.nd
                 stokes_jy=(float(flux[s]), *map(float, quv)),
                 ref_freq_hz=sky.ref_freq_hz,
                 spectrum=tuple(map(float, spectrum[s])) if spectral else (),
-                gaussian=(float(axes[s]), float(minor), math.pi * float(ratio_and_angle[s, 1])) if gaussian else None,
+                **({sky.profile: shape} if extended else {}),
             )
         )
     return SkyModel(tuple(sources))

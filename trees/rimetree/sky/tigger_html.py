@@ -2,10 +2,11 @@
 
 The file is HTML whose elements carry the model in `mdltype`, `mdlattr` and `mdlval` attributes: a Source has a name, a
 Position (ra, dec in rad), a flux (Flux, Polarization or PolarizationWithRM; Jy, rad/m2, Hz), and may have a `spectrum`
-(SpectralIndex: spi or a list of coefficients of powers of ln(nu/nu0), and freq0) and a `shape` (Gaussian: ex, ey full
-widths at half maximum and pa, rad). Each `mdlval` must be a plain number or string; anything else is an error.
+(SpectralIndex: spi or a list of coefficients of powers of ln(nu/nu0), and freq0) and a `shape` (Gaussian or, understood
+here only, ExponentialDisk: ex, ey, the axes, and pa, rad). Each `mdlval` must be a plain number or string; anything
+else is an error.
 
-A Gaussian is drawn on the sky, its position angle relative to the north at the source, as catalogues give it (trees of
+A shape is drawn on the sky, its position angle relative to the north at the source, as catalogues give it (trees of
 MeqTrees' Meow drew it in the (l, m) plane). MeqTrees multiplies the whole brightness matrix by the spectrum, so Q, U
 and V scale with it, and rotates Q, U from freq0. (Meow itself used the decimal logarithm for coefficients beyond the
 first; Tigger's evaluation uses ln, as here.) Tags and plot styles are no property of the emission; of them only
@@ -23,10 +24,12 @@ from html.parser import HTMLParser
 from .errors import SkyModelError
 from .model import SkyModel
 from .reading import Cell, Reading
-from .source import Source
+from .source import PROFILES, Source
 
 _VOID_TAGS = {"br", "hr", "img", "meta", "link", "input"}
 _MAX_STRING = 10000
+# Tigger has one of these classes; the others are understood here only.
+_PROFILE_OF_CLASS = {profile.title().replace("_", ""): profile for profile in PROFILES}
 
 
 @dataclass
@@ -121,8 +124,8 @@ def _source(reading: Reading, element: Element, name: str) -> Source:
         spectrum=spectrum,
         spectrum_scales_polarisation=True,
         rm_rad_m2=rm,
-        gaussian=_shape(reading, element.named("shape")),
         patch=_string(reading, cluster) if cluster is not None and cluster.kind == "str" else "",
+        **_shape(reading, element.named("shape")),
     )
 
 
@@ -152,13 +155,14 @@ def _spectrum(reading: Reading, element: Element | None) -> tuple[tuple[float, .
     return spectrum, _number(reading, parts[1], "freq0")
 
 
-def _shape(reading: Reading, element: Element | None) -> tuple[float, float, float] | None:
+def _shape(reading: Reading, element: Element | None) -> dict[str, tuple[float, float, float]]:
+    """The field of a `Source` that holds the axes; none for a point."""
     if element is None or element.kind == "NoneType":
-        return None
-    if element.kind != "Gaussian":
+        return {}
+    if element.kind not in _PROFILE_OF_CLASS:
         raise reading.unsupported(f"a shape of type {element.kind} is not supported", element.place)
     major, minor, angle = _numbers(reading, element, ("ex", "ey", "pa"))
-    return (major, minor, angle) if major or minor else None
+    return {_PROFILE_OF_CLASS[element.kind]: (major, minor, angle)} if major or minor else {}
 
 
 def _numbers(reading: Reading, element: Element, names: tuple[str, ...]) -> list[float]:

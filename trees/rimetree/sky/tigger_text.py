@@ -16,7 +16,7 @@ import re
 
 from .model import SkyModel
 from .reading import Cell, Reading, numbered_lines
-from .source import Source
+from .source import PROFILES, Source
 
 # Tigger's own, where there is no header.
 DEFAULT_FORMAT = "name ra_h ra_m ra_s dec_d dec_m dec_s i q u v spi rm emaj_s emin_s pa_d freq0 tags..."
@@ -111,7 +111,7 @@ def _source(reading: Reading, name: str, cells: dict[str, Cell], here: Cell) -> 
         spectrum=spectrum,
         spectrum_scales_polarisation=True,
         rm_rad_m2=reading.number(cells["rm"], "rm") if "rm" in cells else 0.0,
-        gaussian=_gaussian(reading, cells, here),
+        **_shape(reading, cells, here),
     )
 
 
@@ -154,12 +154,13 @@ def _dec(reading: Reading, cells: dict[str, Cell], here: Cell) -> float:
     raise reading.error("the declination is missing (dec_rad or dec_d)", here)
 
 
-def _gaussian(reading: Reading, cells: dict[str, Cell], here: Cell) -> tuple[float, float, float] | None:
+def _shape(reading: Reading, cells: dict[str, Cell], here: Cell) -> dict[str, tuple[float, float, float]]:
+    """The field of a `Source` that holds the axes; none for a point."""
     units = ("rad", "d", "m", "s")
     major, minor = (_angle(reading, cells, name, units) for name in ("emaj", "emin"))
     angle = _angle(reading, cells, "pa", ("rad", "d"))
     if not major and not minor:
-        return None
+        return {}
     if major is None or minor is None or angle is None:
         raise reading.error("an extended source needs emaj, emin and pa", here)
-    return major, minor, angle
+    return {PROFILES[0]: (major, minor, angle)}

@@ -137,6 +137,9 @@ def _header_line(line: str, header: dict[str, str | float], file: str, number: i
         header[key] = value
     elif key in _NUMBER_KEYS:
         header[key] = _number(value, key, file, number, line.find(value) + 1)
+    elif near := difflib.get_close_matches(key, (*_TEXT_KEYS, *_NUMBER_KEYS), n=1, cutoff=0.8):
+        # Others are remarks; what is nearly a key would silently be left at its default.
+        raise TelescopeError(f"unknown key {key!r}; did you mean {near[0]!r}?", file=file, line=number, column=1)
 
 
 def _antenna_line(line: str, file: str, number: int) -> tuple[str, list[float]]:

@@ -68,8 +68,13 @@ struct Both {
   Codes host(const Setting& s) {
     HostSpectra spectra(plan);
     const SampleView view = spectra.make({block, 3, s.n_spectrum}, threads, cancellation);
-    const std::size_t n = s.n_spectrum * s.n_channel * s.n_input * std::size_t(view.format.bytes);
-    return {{view.bytes, view.bytes + n}, spectra.take_cut_off()};
+    const std::size_t row = s.n_spectrum * s.n_input * std::size_t(view.format.bytes);
+    Codes codes{{}, spectra.take_cut_off()};
+    for (std::size_t c = 0; c < s.n_channel; ++c) {
+      const std::uint8_t* from = view.bytes + static_cast<std::ptrdiff_t>(c) * view.channel_stride;
+      codes.bytes.insert(codes.bytes.end(), from, from + row);
+    }
+    return codes;
   }
   Codes device(const Setting& s, DeviceContext& context, bool own, int times = 1) {
     DeviceSpectra spectra(plan, context, own);

@@ -18,12 +18,12 @@ struct Delayed {
     channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
     rows = c.psv_rows();
     jones = {c.n_pair, c.jones_pairs.data(), options.jones == JonesKind::kVarying};
-    plan = psv::plan_delay({sky, channels, rows, jones}, tolerance);
+    plan = psv::delay::plan_delay({sky, channels, rows, jones}, tolerance);
   }
 
   std::vector<Complex<double>> evaluate(std::vector<std::size_t> cuts = {}) {
     cuts.push_back(c.n_row());
-    psv::finish_delay_plan(plan);
+    psv::delay::finish_delay_plan(plan);
     return evaluate_parts(cuts);
   }
 
@@ -34,7 +34,7 @@ struct Delayed {
   psv::Channels channels;
   psv::Rows rows;
   psv::JonesTerms jones;
-  psv::DelayPlan plan;
+  psv::delay::DelayPlan plan;
 
  private:
   /// Rows up to the last cut, a call for each part.
@@ -44,8 +44,8 @@ struct Delayed {
     for (std::size_t r = 0; r < cuts.back(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
     std::size_t begin = 0;
     for (const std::size_t end : cuts) {
-      const psv::DelayWorkspace workspace(plan);
-      psv::evaluate_delay_rows(plan, rows, begin, end, workspace, {row.data(), std::ptrdiff_t(c.n_channel())});
+      const psv::delay::DelayWorkspace workspace(plan);
+      psv::delay::evaluate_delay_rows(plan, rows, begin, end, workspace, {row.data(), std::ptrdiff_t(c.n_channel())});
       begin = end;
     }
     return out;

@@ -9,7 +9,7 @@
 #include "nodes/psv/delay/delay.h"
 #include "nodes/psv/delay/fourier.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::delay {
 namespace {
 
 constexpr long double kTau = 6.283185307179586476925286766559005768L;
@@ -134,4 +134,4 @@ TEST(DelaySeries, TapersKeepTheirBound) {
 }
 
 }  // namespace
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::delay

@@ -23,8 +23,10 @@ constexpr double kError = 1e-12;
 /// A case with adjoints of its visibilities.
 struct AdjointCase : Case {
   explicit AdjointCase(const CaseOptions& options) : Case(options), problem(*this) {}
-  psv::SourceAdjoints on_host(psv::SourceWish wish = {true, true, true}) const { return problem.on_host(wish); }
-  psv::SourceAdjoints on(Devices& devices, psv::SourceWish wish = {true, true, true}) const {
+  psv::adjoint::SourceAdjoints on_host(psv::adjoint::SourceWish wish = {true, true, true}) const {
+    return problem.on_host(wish);
+  }
+  psv::adjoint::SourceAdjoints on(Devices& devices, psv::adjoint::SourceWish wish = {true, true, true}) const {
     return pull_on(devices, problem, wish);
   }
   AdjointProblem problem;
@@ -103,7 +105,7 @@ void check_differences(CaseOptions o, Devices& devices) {
   SCOPED_TRACE(o);
   AdjointCase c(o);
   c.problem.jones.targets = {};  // known ones
-  const psv::SourceAdjoints got = c.on(devices);
+  const psv::adjoint::SourceAdjoints got = c.on(devices);
   Differences differences(c);
   const std::size_t n_plane = c.problem.sky.planes.size(), n_weight = c.problem.sky.n_weight_channel;
   const Real step = 0.01L * 0.02L / static_cast<Real>(o.phase_rad);  // directions are a few hundredths
@@ -210,11 +212,11 @@ TEST(PsvAdjointDevice, TakesAnyNumberOfRowsSourcesAndChannels) {
 TEST(PsvAdjointDevice, GivesWhatIsAskedForOnly) {
   Devices devices;
   const AdjointCase c({.polarisation = Polarisation::kFull, .gaussians = true, .smearing = true});
-  const psv::SourceAdjoints all = c.on(devices);
+  const psv::adjoint::SourceAdjoints all = c.on(devices);
   for (int bits = 1; bits < 8; ++bits) {
-    const psv::SourceWish wish{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+    const psv::adjoint::SourceWish wish{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
     const auto before = devices.simulated.front()->statistics().bytes_to_host;
-    const psv::SourceAdjoints got = c.on(devices, wish);
+    const psv::adjoint::SourceAdjoints got = c.on(devices, wish);
     EXPECT_EQ(got.weights, wish.weights ? all.weights : std::vector<double>());
     EXPECT_EQ(got.positions, wish.positions ? all.positions : std::vector<double>());
     EXPECT_EQ(got.shapes, wish.shapes ? all.shapes : std::vector<double>());
@@ -227,13 +229,13 @@ TEST(PsvAdjointDevice, RowsAndAdjointsOfPlanesGoUpAndDerivativesComeDown) {
   Devices devices;
   memory::SimulatedDevice& device = *devices.simulated.front();
   AdjointCase c({.n_source = 40, .n_baseline = 10, .polarisation = Polarisation::kCircular, .spectra = true});
-  const psv::SourceAdjoints first = c.on(devices);
+  const psv::adjoint::SourceAdjoints first = c.on(devices);
   const auto before = device.statistics();
   constexpr int kTimes = 50;
   for (int i = 0; i < kTimes; ++i) EXPECT_EQ(c.on(devices).weights, first.weights);
   const auto after = device.statistics();
   EXPECT_EQ(after.bytes_to_device - before.bytes_to_device,
-            kTimes * c.n_row() * (sizeof(psv::DeviceRow) + 2 * c.n_channel() * sizeof(Complex<double>)));
+            kTimes * c.n_row() * (sizeof(psv::pipeline::DeviceRow) + 2 * c.n_channel() * sizeof(Complex<double>)));
   EXPECT_EQ(after.bytes_to_host - before.bytes_to_host, kTimes * 8 * (40 * c.n_channel() * 2 + 40 * 3));
   EXPECT_EQ(after.bytes_in_use, before.bytes_in_use) << "nothing is left behind";
 }
@@ -248,7 +250,7 @@ TEST(PsvAdjointDevice, AProblemOfAnySizeRunsWithinTheBudget) {
                          .spectra = spectra,
                          .gaussians = true,
                          .smearing = true});
-    const psv::SourceAdjoints expected = c.on_host();
+    const psv::adjoint::SourceAdjoints expected = c.on_host();
     int solved = 0;
     for (std::size_t budget = std::size_t{1} << 24; budget >= 40000; budget /= 4) {
       Devices devices(std::size_t{1} << 28, 1, budget);
@@ -277,7 +279,7 @@ TEST(PsvAdjointDevice, EveryAllocationMayFail) {
 TEST(PsvAdjointDevice, SeveralDevicesShareTheRows) {
   const AdjointCase c({.n_source = 3, .n_baseline = 700, .n_time = 20, .n_channel = 2});
   Devices one, three(std::size_t{1} << 28, 3);
-  const psv::SourceAdjoints got = c.on(three);
+  const psv::adjoint::SourceAdjoints got = c.on(three);
   expect_equal(got, c.on(one), 1e-11);
   EXPECT_EQ(got.positions, c.on(three).positions) << "the same bits again";
   std::uint64_t up = 0;
@@ -294,9 +296,10 @@ TEST(PsvAdjointDevice, CanBeStopped) {
   Cancellation cancellation;
   cancellation.request();
   const AdjointProblem& of = c.problem;
-  EXPECT_THROW(psv::pull_back_on_devices({of.sky, of.channels, of.ordered.rows, of.jones}, of.given(),
-                                         {true, true, true}, {devices.contexts, *devices.threads, cancellation}),
-               Cancelled);
+  EXPECT_THROW(
+      psv::device::pull_back_on_devices({of.sky, of.channels, of.ordered.rows, of.jones}, of.given(),
+                                        {true, true, true}, {devices.contexts, *devices.threads, cancellation}),
+      Cancelled);
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST(PsvCompareDevice, NothingButChangedParametersAndTheGradientIsCopiedInAFitti
       const auto last = fit.device().statistics();
       const std::uint64_t fluxes = n * (jones ? 4 * sizeof(Complex<double>) : 4 * sizeof(double));
       EXPECT_EQ(last.bytes_to_device - first.bytes_to_device,
-                kIterations * (fluxes + (positions ? n * sizeof(psv::DeviceSource) : 0)));
+                kIterations * (fluxes + (positions ? n * sizeof(psv::pipeline::DeviceSource) : 0)));
       EXPECT_EQ(last.bytes_to_host - first.bytes_to_host,
                 kIterations * 8 * (2 + n * ((jones ? 8 : 4) + (positions ? 3 : 0))));
       EXPECT_EQ(last.bytes_in_use, first.bytes_in_use) << "nothing is left behind";
@@ -149,7 +149,7 @@ TEST(PsvCompareDevice, ChangedDataGoUpOnce) {
   expect_equal(scene.evaluate(), host.evaluate(), scale, *host.built, 2e-12);
   const std::uint64_t n_row = options.n_baseline * kTimes;
   EXPECT_EQ(scene.device().statistics().bytes_to_device - before,
-            n_row * (sizeof(psv::DeviceRow) + 4 * kChannels * 3 * sizeof(double)));
+            n_row * (sizeof(psv::pipeline::DeviceRow) + 4 * kChannels * 3 * sizeof(double)));
 }
 
 TEST(PsvCompareDevice, ChangedStateOfTheModelIsSeen) {

@@ -136,7 +136,7 @@ TEST(PsvDevice, TheSkyIsCopiedOnceAndRowsGoUpAndVisibilitiesComeDown) {
   devices.solve(c, false);
   memory::SimulatedDevice& device = *devices.simulated.front();
   const auto first = device.statistics();
-  const std::uint64_t rows = c.n_row() * sizeof(psv::DeviceRow);
+  const std::uint64_t rows = c.n_row() * sizeof(psv::pipeline::DeviceRow);
   const std::uint64_t visibilities = c.n_row() * c.n_channel() * 4 * sizeof(Complex<double>);
   EXPECT_GT(first.bytes_to_device, rows + o.n_source * (3 + 4 * c.n_channel()) * sizeof(double));
   EXPECT_EQ(first.bytes_to_host, visibilities);
@@ -166,7 +166,7 @@ TEST(PsvDevice, JonesTermsAreCopiedOnceToo) {
   const auto first = devices.simulated.front()->statistics();
   for (int i = 0; i < 10; ++i) devices.solve(c, false);
   EXPECT_EQ(devices.simulated.front()->statistics().bytes_to_device - first.bytes_to_device,
-            10 * c.n_row() * sizeof(psv::DeviceRow));
+            10 * c.n_row() * sizeof(psv::pipeline::DeviceRow));
 }
 
 TEST(PsvDevice, AProblemOfAnySizeRunsWithinTheBudget) {
@@ -267,32 +267,32 @@ TEST(PsvDevice, CanBeStopped) {
   const psv::Output output;
   Cancellation cancellation;
   cancellation.request();
-  EXPECT_THROW(psv::solve_on_devices({sky, channels, rows, jones}, output, 1e-12,
-                                     {devices.contexts, *devices.threads, cancellation}),
+  EXPECT_THROW(psv::planner::solve_on_devices({sky, channels, rows, jones}, output, 1e-12,
+                                              {devices.contexts, *devices.threads, cancellation}),
                Cancelled);
 }
 
 TEST(PsvDeviceChunks, AreAsLargeAsUsefulAndFit) {
-  psv::DeviceCosts costs;
+  psv::pipeline::DeviceCosts costs;
   costs.n_source = 1000, costs.n_row = 20000, costs.n_channel = 640;
   costs.fixed = 1000, costs.source = 100, costs.row = 72, costs.visibility = 64;
   costs.longest_run = 64, costs.rows_per_block = 16;
-  const auto bytes = [&](const psv::DeviceChunks& chunks) {
+  const auto bytes = [&](const psv::pipeline::DeviceChunks& chunks) {
     return costs.fixed + chunks.sources * costs.source +
-           psv::kSlots * chunks.rows * (costs.row + chunks.channels * costs.visibility);
+           psv::pipeline::kSlots * chunks.rows * (costs.row + chunks.channels * costs.visibility);
   };
-  const auto ample = psv::device_chunks(costs, std::size_t{1} << 40);
+  const auto ample = psv::pipeline::device_chunks(costs, std::size_t{1} << 40);
   ASSERT_TRUE(ample);
   EXPECT_EQ(ample->sources, 1000u);
   EXPECT_EQ(ample->channels, 640u);
-  EXPECT_LE(ample->rows * 640 * costs.visibility, psv::kMostStaged);
-  EXPECT_GT(ample->rows * 640 * costs.visibility, psv::kMostStaged * 9 / 10);
+  EXPECT_LE(ample->rows * 640 * costs.visibility, psv::pipeline::kMostStaged);
+  EXPECT_GT(ample->rows * 640 * costs.visibility, psv::pipeline::kMostStaged * 9 / 10);
   costs.n_channel = 256;
-  EXPECT_EQ(psv::device_chunks(costs, std::size_t{1} << 40)->rows, psv::kBusyRows);
+  EXPECT_EQ(psv::pipeline::device_chunks(costs, std::size_t{1} << 40)->rows, psv::pipeline::kBusyRows);
   costs.n_channel = 640;
   std::size_t least = 0;
   for (std::size_t budget = 1000; budget < (std::size_t{1} << 32); budget += budget / 10) {
-    const auto chunks = psv::device_chunks(costs, budget);
+    const auto chunks = psv::pipeline::device_chunks(costs, budget);
     if (!chunks) {
       least = budget;
       continue;

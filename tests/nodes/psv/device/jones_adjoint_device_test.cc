@@ -11,7 +11,7 @@ namespace {
 
 /// The kernel on devices, with so many threads on the host.
 Pull pull_with(Devices& devices) {
-  return [&devices](const AdjointProblem& problem, psv::SourceWish wish, int n_thread) {
+  return [&devices](const AdjointProblem& problem, psv::adjoint::SourceWish wish, int n_thread) {
     devices.threads = std::make_unique<ThreadPool>(n_thread);
     return pull_on(devices, problem, wish);
   };
@@ -88,25 +88,25 @@ TEST(PsvJonesAdjointDevice, RowsAreSortedByTheirSides) {
         if (!in_time) pair.p[e].time = 0;
       }
     const AdjointProblem of(c);
-    const psv::PackedProblem packed({of.sky, of.channels, of.ordered.rows, of.jones},
-                                    psv::device_channels(of.channels, 1e3));
-    std::vector<psv::DeviceRow> rows;
+    const psv::pipeline::PackedProblem packed({of.sky, of.channels, of.ordered.rows, of.jones},
+                                              psv::pipeline::device_channels(of.channels, 1e3));
+    std::vector<psv::pipeline::DeviceRow> rows;
     for (std::size_t r = 0; r < of.ordered.rows.n_row; ++r)
-      rows.push_back(psv::device_row(of.ordered.rows, packed.jones, r * 11 % of.ordered.rows.n_row));
+      rows.push_back(psv::device::device_row(of.ordered.rows, packed.jones, r * 11 % of.ordered.rows.n_row));
     for (const bool right : {false, true}) {
       const auto side = [&](std::int32_t r) {
-        const psv::DeviceRow& row = rows[static_cast<std::size_t>(r)];
+        const psv::pipeline::DeviceRow& row = rows[static_cast<std::size_t>(r)];
         return right ? row.right : in_time ? row.time : 0;
       };
-      const std::vector<std::int32_t> data = psv::side_rows(rows, packed, right);
-      const psv::DeviceSideRows sides(data.data(), data.size() * sizeof data[0], rows.size());
-      EXPECT_EQ(psv::n_side(packed, right), right ? 300 : in_time ? 7 : 1);
-      EXPECT_LE(data.size() * sizeof data[0], rows.size() * psv::kSideRowBytes / 2);
+      const std::vector<std::int32_t> data = psv::device::side_rows(rows, packed, right);
+      const psv::device::DeviceSideRows sides(data.data(), data.size() * sizeof data[0], rows.size());
+      EXPECT_EQ(psv::device::n_side(packed, right), right ? 300 : in_time ? 7 : 1);
+      EXPECT_LE(data.size() * sizeof data[0], rows.size() * psv::device::kSideRowBytes / 2);
       EXPECT_EQ(sides.n_piece, right ? 300u : in_time ? 7u * 3 : 17u);  // of 7, 300 and 2100 rows
       std::vector<int> taken(rows.size());
       std::int32_t end = 0, last = -1;
       for (std::size_t i = 0; i < sides.n_piece; ++i) {
-        const psv::SidePiece& piece = sides.d_piece[i];
+        const psv::device::SidePiece& piece = sides.d_piece[i];
         EXPECT_EQ(piece.first, end);
         EXPECT_GT(piece.end, piece.first);
         EXPECT_GE(piece.side, last);
@@ -132,12 +132,12 @@ TEST(PsvJonesAdjointDevice, AProblemOfAnySizeRunsWithinTheBudget) {
                   .disks = true,
                   .smearing = true});
     const AdjointProblem problem(c);
-    const psv::SourceAdjoints expected = problem.on_host();
+    const psv::adjoint::SourceAdjoints expected = problem.on_host();
     int solved = 0, cut = 0;
     for (std::size_t budget = std::size_t{1} << 26; budget >= 100000; budget /= 3) {
       Devices devices(std::size_t{1} << 28, 1, budget);
       try {
-        const psv::SourceAdjoints got = pull_on(devices, problem);
+        const psv::adjoint::SourceAdjoints got = pull_on(devices, problem);
         expect_equal(got, expected, kBound);
         expect_same_bits(got, pull_on(devices, problem));
         EXPECT_EQ(devices.report.find("memory was short"), std::string::npos) << budget << ": " << devices.report;
@@ -164,7 +164,7 @@ TEST(PsvJonesAdjointDevice, SeveralDevicesShareTheRows) {
   const Case c({.n_source = 2, .n_baseline = 703, .n_time = 20, .n_channel = 2, .jones = JonesKind::kAntennas});
   const AdjointProblem problem(c);
   Devices one, three(std::size_t{1} << 28, 3);
-  const psv::SourceAdjoints got = pull_on(three, problem);
+  const psv::adjoint::SourceAdjoints got = pull_on(three, problem);
   expect_equal(got, pull_on(one, problem), kBound);
   expect_same_bits(got, pull_on(three, problem));
   for (const auto& device : three.simulated) EXPECT_GT(device->statistics().bytes_to_device, 0u);
@@ -179,7 +179,7 @@ TEST(PsvJonesAdjointDevice, RowsAndAdjointsGoUpAndWhatSidesGainComesDown) {
       const Case c({.n_source = 20, .n_baseline = 10, .jones = jones});
       AdjointProblem problem(c);
       if (!unknown) problem.jones.targets = {};
-      const psv::SourceAdjoints first = pull_on(devices, problem);
+      const psv::adjoint::SourceAdjoints first = pull_on(devices, problem);
       const auto before = device.statistics();
       constexpr int kTimes = 20;
       for (int i = 0; i < kTimes; ++i) expect_same_bits(pull_on(devices, problem), first);
@@ -188,9 +188,10 @@ TEST(PsvJonesAdjointDevice, RowsAndAdjointsGoUpAndWhatSidesGainComesDown) {
       const std::uint64_t n_row = c.n_row(), n_time = c.options.n_time;
       // Of five antennas four are on either side; at each time a baseline has terms of its own, or a row of each side.
       const std::uint64_t n_left = (antennas ? 4 : 10) * n_time, n_right = n_left;
-      const std::uint64_t sorted = 2 * n_row * sizeof(std::int32_t) + (n_left + n_right) * sizeof(psv::SidePiece);
+      const std::uint64_t sorted =
+          2 * n_row * sizeof(std::int32_t) + (n_left + n_right) * sizeof(psv::device::SidePiece);
       EXPECT_EQ(after.bytes_to_device - before.bytes_to_device,
-                kTimes * (n_row * (sizeof(psv::DeviceRow) + 4 * c.n_channel() * sizeof(Complex<double>)) +
+                kTimes * (n_row * (sizeof(psv::pipeline::DeviceRow) + 4 * c.n_channel() * sizeof(Complex<double>)) +
                           (by_sides ? sorted : 0)));
       const std::uint64_t side = 20 * (antennas ? c.n_channel() : 1) * 4 * sizeof(Complex<double>);
       const std::uint64_t places = 20 * 3 * sizeof(double), weights = 20 * 8 * sizeof(double);

@@ -33,9 +33,9 @@ TEST(PsvGeneralDevice, DerivativesAreAsOnTheHostAndStayThere) {
                                                       {Unknown::kDirections, 2u, "directions depend on unknowns"},
                                                       {Unknown::kShapes, 2u, "shapes depend on unknowns"},
                                                       {Unknown::kBaselines, 1u, "(u, v, w) depend on unknowns"},
-                                                      {Unknown::kGains, 1u, "several children depend on one unknown"}})
+                                                      {Unknown::kGains, 1u, "the brightness varies in time"}})
     for (const Varies varies : {Varies::kNothing, Varies::kFluxes, Varies::kJones}) {
-      const bool linear = unknown == Unknown::kFluxes || unknown == Unknown::kJones;
+      const bool linear = unknown == Unknown::kFluxes || unknown == Unknown::kJones || unknown == Unknown::kGains;
       if (linear && varies != Varies::kFluxes) continue;  // by kernels
       const Scene scene(unknown, varies);
       Trial host(scene, "none"), run(scene, chosen_device());
@@ -61,6 +61,17 @@ TEST(PsvGeneralDevice, DerivativesAreAsOnTheHostAndStayThere) {
       EXPECT_EQ(verified.evaluator->verification().count, 20u);
       EXPECT_LE(verified.evaluator->verification().largest_error, 1e-12);
     }
+}
+
+TEST(PsvGeneralDevice, OneUnknownOfSeveralChildrenGoesByKernels) {
+  for (const Varies varies : {Varies::kNothing, Varies::kJones}) {
+    const Scene scene(Unknown::kGains, varies);
+    Trial host(scene, "none"), run(scene, chosen_device());
+    const auto got = run.evaluate(), expected = host.evaluate();
+    expect_as_on_the_host(*run.evaluator, got, expected);
+    for (const ResultPtr& result : got) EXPECT_EQ(result->derivatives.size(), 1u);
+    for (const Trial* trial : {&host, &run}) EXPECT_FALSE(trial->notes("cell by cell"));
+  }
 }
 
 TEST(PsvGeneralDevice, InAFitOnlyWhatHasChangedGoesUp) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "nodes/psv/linear_sums.h"
 #include "nodes/psv/matrix/antennas.h"
 #include "tests/support/forest_fixture.h"
 
@@ -124,7 +125,7 @@ struct Line {
     baseline.push_back(static_cast<std::int32_t>(ends.p.size())), time.push_back(at_time);
     ends.p.push_back(p), ends.q.push_back(q);
   }
-  psv::AntennaPlan plan(double limit_m = 1e-9, bool zero_is_one_antenna = true) const {
+  psv::matrix::AntennaPlan plan(double limit_m = 1e-9, bool zero_is_one_antenna = true) const {
     psv::Rows rows;
     rows.n_row = u.size();
     rows.u = u.data(), rows.v = v.data(), rows.w = w.data();
@@ -132,7 +133,7 @@ struct Line {
     psv::Extent extent;
     extent.include(1, 1, 1);
     ThreadPool threads(2);
-    return psv::antenna_plan(rows, ends, extent, limit_m, zero_is_one_antenna, threads);
+    return psv::matrix::antenna_plan(rows, ends, extent, limit_m, zero_is_one_antenna, threads);
   }
 };
 
@@ -141,12 +142,12 @@ TEST(PsvAntennas, PlacesExplainAllRowsOfASlot) {
   line.add(0, 1, -10), line.add(2, 0, 25), line.add(1, 2, -15), line.add(2, 2, 0);
   line.add(0, 1, -12, 1);  // another time, another length
   line.add(8, 9, 100, 1);  // antennas without a baseline to the others
-  const psv::AntennaPlan plan = line.plan();
+  const psv::matrix::AntennaPlan plan = line.plan();
   EXPECT_EQ(plan.obstacle, "");
   EXPECT_EQ(plan.n_antenna, 5u);
   EXPECT_EQ(plan.layers.size(), 2u);
   for (std::size_t r = 0; r < line.u.size(); ++r) {
-    const psv::AntennaLayer& layer = plan.layers[static_cast<std::size_t>(plan.rows[r].layer)];
+    const psv::matrix::AntennaLayer& layer = plan.layers[static_cast<std::size_t>(plan.rows[r].layer)];
     EXPECT_EQ(layer.time, line.time[r]);
     EXPECT_EQ(layer.place[static_cast<std::size_t>(plan.rows[r].p)].x -
                   layer.place[static_cast<std::size_t>(plan.rows[r].q)].x,
@@ -157,7 +158,7 @@ TEST(PsvAntennas, PlacesExplainAllRowsOfASlot) {
 TEST(PsvAntennas, ASecondRowOfABaselineIsALayerOfItsOwn) {
   Line line;
   line.add(0, 1, -10), line.add(0, 1, -11), line.add(1, 2, -15), line.add(0, 2, -25);
-  const psv::AntennaPlan plan = line.plan();
+  const psv::matrix::AntennaPlan plan = line.plan();
   EXPECT_EQ(plan.obstacle, "");
   EXPECT_EQ(plan.layers.size(), 2u);
   EXPECT_NE(plan.rows[0].layer, plan.rows[1].layer);

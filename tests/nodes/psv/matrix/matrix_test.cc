@@ -12,11 +12,11 @@ namespace rimetree::testing {
 namespace {
 
 std::vector<Complex<double>> solve(Devices& devices, const ArrayCase& c, bool single,
-                                   const psv::MatrixVariant& variant) {
-  return devices.solve(c, single, {psv::MethodWish::Kind::kMatrix, variant}, c.ends);
+                                   const psv::matrix::MatrixVariant& variant) {
+  return devices.solve(c, single, {psv::planner::MethodWish::Kind::kMatrix, variant}, c.ends);
 }
 
-void check(Devices& devices, const CaseOptions& o, const ArrayOptions& a, const psv::MatrixVariant& variant) {
+void check(Devices& devices, const CaseOptions& o, const ArrayOptions& a, const psv::matrix::MatrixVariant& variant) {
   SCOPED_TRACE(::testing::Message() << "unit " << int(variant.unit) << " tile " << variant.tile << " warps "
                                     << variant.warps << " antennas " << a.n_antenna << ' ' << o);
   const ArrayCase c(o, a);
@@ -28,7 +28,7 @@ void check(Devices& devices, const CaseOptions& o, const ArrayOptions& a, const 
 TEST(PsvMatrix, AllVariantsAgreeWithExtendedPrecision) {
   Devices devices = Devices::chosen();
   unsigned seed = 1;
-  for (const psv::MatrixVariant& variant : psv::kMatrixVariants)
+  for (const psv::matrix::MatrixVariant& variant : psv::matrix::kMatrixVariants)
     for (const Polarisation polarisation : {Polarisation::kUnpolarised, Polarisation::kCircular, Polarisation::kFull})
       for (int bits = 0; bits < 4; ++bits) {
         CaseOptions o;
@@ -57,14 +57,14 @@ TEST(PsvMatrix, TakesAnyGridOfChannels) {
       o.spacing_hz = 5e4;
       o.phase_rad = grid == Grid::kWide ? 30 : 1e4;
       o.n_source = 5, o.n_time = 1, o.n_channel = 70;
-      check(devices, o, {.n_antenna = 5}, psv::kMatrixVariants[0]);
-      check(devices, o, {.n_antenna = 5}, psv::kMatrixVariants[4]);
+      check(devices, o, {.n_antenna = 5}, psv::matrix::kMatrixVariants[0]);
+      check(devices, o, {.n_antenna = 5}, psv::matrix::kMatrixVariants[4]);
     }
 }
 
 TEST(PsvMatrix, TakesAnyNumberOfAntennasAndSources) {
   Devices devices = Devices::chosen();
-  for (const psv::MatrixVariant& variant : {psv::kMatrixVariants[0], psv::kMatrixVariants[2]})
+  for (const psv::matrix::MatrixVariant& variant : {psv::matrix::kMatrixVariants[0], psv::matrix::kMatrixVariants[2]})
     for (const int n_antenna : {2, 3, 8, 9, 16, 17, 33, 40})
       for (const std::size_t n_source : {1, 4, 5, 17}) {
         CaseOptions o;
@@ -90,7 +90,7 @@ TEST(PsvMatrix, TakesRowsAsTheyCome) {
       o.polarisation = Polarisation::kFull;
       o.jones = jones;
       o.n_source = 3, o.n_time = 2, o.n_channel = 2;
-      check(devices, o, a, {psv::MatrixUnitKind::kTensor, 16, 4});
+      check(devices, o, a, {psv::matrix::MatrixUnitKind::kTensor, 16, 4});
     }
 }
 
@@ -108,7 +108,7 @@ TEST(PsvMatrix, AppliesJonesTerms) {
         o.exposure_s = 0.1;
         o.grid = bits & 1 ? Grid::kIrregular : Grid::kRegular;
         o.n_source = 7, o.n_time = 2, o.n_channel = 9;
-        check(devices, o, {.n_antenna = 6}, psv::kMatrixVariants[static_cast<std::size_t>(bits)]);
+        check(devices, o, {.n_antenna = 6}, psv::matrix::kMatrixVariants[static_cast<std::size_t>(bits)]);
       }
 }
 
@@ -119,7 +119,7 @@ TEST(PsvMatrix, HoldsForPhasesOfAMillionRadians) {
     o.grid = grid;
     o.phase_rad = 1e6;
     o.polarisation = Polarisation::kFull;
-    check(devices, o, {.n_antenna = 6}, psv::kMatrixVariants[0]);
+    check(devices, o, {.n_antenna = 6}, psv::matrix::kMatrixVariants[0]);
   }
 }
 
@@ -129,8 +129,8 @@ TEST(PsvMatrix, SumsManySourcesInSinglePrecision) {
   o.n_time = 1, o.n_channel = 2;
   o.phase_rad = 1e-3;  // near the phase centre the rounding errors of all additions may have one sign
   Devices devices = Devices::chosen();
-  check(devices, o, {.n_antenna = 3}, psv::kMatrixVariants[0]);
-  check(devices, o, {.n_antenna = 3}, psv::kMatrixVariants[4]);
+  check(devices, o, {.n_antenna = 3}, psv::matrix::kMatrixVariants[0]);
+  check(devices, o, {.n_antenna = 3}, psv::matrix::kMatrixVariants[4]);
 }
 
 TEST(PsvMatrix, AnEmptySkyGivesZeros) {
@@ -153,7 +153,8 @@ Smeared smearing_of(const ArrayCase& c, double tolerance) {
   const psv::Rows rows = c.psv_rows();
   const psv::JonesTerms jones;
   ThreadPool threads(1);
-  const psv::MatrixPlan plan = psv::matrix_plan({sky, channels, rows, jones, 1, {}, c.ends}, {}, tolerance, threads);
+  const psv::matrix::MatrixPlan plan =
+      psv::matrix::matrix_plan({sky, channels, rows, jones, 1, {}, c.ends}, {}, tolerance, threads);
   if (!plan.obstacle.empty()) return {};
   return {plan.n_time_node, plan.n_frequency_node, plan.bound};
 }
@@ -180,7 +181,7 @@ TEST(PsvMatrix, SmearingTakesAsManyNodesAsTheBoundAsksFor) {
     EXPECT_LE(smeared.bound, 0.5e-12);
     EXPECT_LE(smearing_of(c, 1e-6).n_time, smeared.n_time);
     before = smeared.n_time;
-    check(devices, o, {}, psv::kMatrixVariants[0]);
+    check(devices, o, {}, psv::matrix::kMatrixVariants[0]);
   }
   EXPECT_GT(before, 4);
   EXPECT_TRUE(refused);
@@ -218,7 +219,7 @@ TEST(PsvMatrix, FitsIntoSmallBudgetsOnSeveralDevicesAndSurvivesFailedAllocations
     o.jones = jones;
     o.n_source = 30, o.n_time = 6, o.n_channel = 40;
     const ArrayCase c(o, {.n_antenna = 9});
-    const psv::MatrixVariant variant{psv::MatrixUnitKind::kTensor, 16, 4};
+    const psv::matrix::MatrixVariant variant{psv::matrix::MatrixUnitKind::kTensor, 16, 4};
     Devices whole;
     const auto expected = solve(whole, c, false, variant);
     std::vector<oracle::Number> numbers;
@@ -258,7 +259,8 @@ TEST(PsvMatrix, TheSkyIsCopiedOnce) {
   constexpr int kTimes = 20;
   for (int i = 0; i < kTimes; ++i) solve(devices, c, false, {});
   const auto later = device.statistics();
-  const std::uint64_t per_row = sizeof(psv::MatrixRow) + sizeof(psv::MatrixTile) + 2 * sizeof(psv::MatrixAntenna);
+  const std::uint64_t per_row =
+      sizeof(psv::matrix::MatrixRow) + sizeof(psv::matrix::MatrixTile) + 2 * sizeof(psv::matrix::MatrixAntenna);
   EXPECT_LE(later.bytes_to_device - first.bytes_to_device, kTimes * c.n_row() * per_row);
   EXPECT_GT(first.bytes_to_device, o.n_source * 7 * sizeof(double));
   EXPECT_EQ(later.bytes_to_host - first.bytes_to_host, kTimes * first.bytes_to_host);

@@ -157,13 +157,13 @@ struct Array {
     ThreadPool threads(n_thread);
     Cancellation none;
     const psv::Summed of{sky, channels, own_rows, jones, 0, {}, ends};
-    const psv::SidesPlan plan = psv::sides_plan(of, 1e-12, threads);
+    const psv::matrix::SidesPlan plan = psv::matrix::sides_plan(of, 1e-12, threads);
     EXPECT_EQ(plan.obstacle, "");
     EXPECT_LT(plan.bound, 1e-12);
     std::vector<Complex<double>> out(own_rows.n_row * 4 * o.n_channel, {NAN, NAN});
     std::vector<Complex<double>*> row;
     for (std::size_t r = 0; r < own_rows.n_row; ++r) row.push_back(out.data() + r * 4 * o.n_channel);
-    psv::solve_by_sides(of, plan, {row.data(), std::ptrdiff_t(o.n_channel)}, threads, none);
+    psv::matrix::solve_by_sides(of, plan, {row.data(), std::ptrdiff_t(o.n_channel)}, threads, none);
     if (copy != nullptr) *copy = out;
     double worst = 0;
     for (std::size_t b = 0, r = 0; b < pair_of.size(); ++b) {
@@ -287,7 +287,7 @@ TEST(PsvSides, SaysWhatIsInItsWay) {
     const psv::Rows rows = array.rows();
     const psv::JonesTerms jones{1, array.jones_pairs.data(), true};
     ThreadPool threads(1);
-    return psv::sides_plan({sky, channels, rows, jones, 0, {}, array.ends}, 1e-12, threads).obstacle;
+    return psv::matrix::sides_plan({sky, channels, rows, jones, 0, {}, array.ends}, 1e-12, threads).obstacle;
   };
   Options o;
   o.n_antenna = 12;

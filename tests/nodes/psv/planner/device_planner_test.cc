@@ -20,8 +20,8 @@ namespace {
 constexpr double kH200Clock_hz = 1.98e9;
 
 /// All baselines of an array, in one time slot.
-psv::MatrixPlan plan_of(std::int32_t n_antenna, bool with_jones = false) {
-  psv::MatrixPlan plan;
+psv::matrix::MatrixPlan plan_of(std::int32_t n_antenna, bool with_jones = false) {
+  psv::matrix::MatrixPlan plan;
   plan.with_jones = with_jones;
   for (std::int32_t p = 0; p < n_antenna; ++p) {
     plan.left.push_back({p, 0});
@@ -31,8 +31,8 @@ psv::MatrixPlan plan_of(std::int32_t n_antenna, bool with_jones = false) {
   return plan;
 }
 
-psv::DeviceWork work_of(const psv::MatrixPlan& plan, int n_plane, bool single = false) {
-  psv::DeviceWork work;
+psv::planner::DeviceWork work_of(const psv::matrix::MatrixPlan& plan, int n_plane, bool single = false) {
+  psv::planner::DeviceWork work;
   work.n_source = 1000, work.n_row = double(plan.entries.size()), work.n_channel = 64;
   work.n_plane = n_plane, work.single = single;
   work.jones = work.jones_vary = plan.with_jones;
@@ -54,50 +54,51 @@ TEST(PsvDevicePlanner, RatesAreThoseOfDataSheets) {
 }
 
 TEST(PsvDevicePlanner, CountsTheTilesThatAreNeeded) {
-  const psv::MatrixPlan plan = plan_of(64);
-  const psv::TileCount all = psv::count_tiles(plan, 32);
+  const psv::matrix::MatrixPlan plan = plan_of(64);
+  const psv::matrix::TileCount all = psv::matrix::count_tiles(plan, 32);
   EXPECT_EQ(all.tiles, 3u) << "the upper triangle";
   EXPECT_EQ(all.pairs, 32u * 32 + 2 * (16 * 32 + 16 * 16)) << "in units of 16 x 8, without those below the diagonal";
   EXPECT_EQ(all.antennas, 128u);
-  psv::MatrixPlan few = plan;
-  std::erase_if(few.entries, [](const psv::MatrixEntry& e) { return e.right >= 32; });
-  EXPECT_EQ(psv::count_tiles(few, 32).tiles, 1u);
-  EXPECT_EQ(psv::count_tiles(plan_of(9), 16).pairs, 16u * 16);
+  psv::matrix::MatrixPlan few = plan;
+  std::erase_if(few.entries, [](const psv::matrix::MatrixEntry& e) { return e.right >= 32; });
+  EXPECT_EQ(psv::matrix::count_tiles(few, 32).tiles, 1u);
+  EXPECT_EQ(psv::matrix::count_tiles(plan_of(9), 16).pairs, 16u * 16);
 }
 
 TEST(PsvDevicePlanner, TakesTheMatrixProductWhereItIsCheaper) {
   const DeviceRates h200 = gpu_rates(9, 0, 132, kH200Clock_hz), turing = gpu_rates(7, 5, 72, 1.5e9);
-  const auto choose = [](const psv::MatrixPlan& plan, int n_plane, const DeviceRates& rates, bool single = false) {
-    return psv::choose_on_device(work_of(plan, n_plane, single), plan, rates, {});
+  const auto choose = [](const psv::matrix::MatrixPlan& plan, int n_plane, const DeviceRates& rates,
+                         bool single = false) {
+    return psv::planner::choose_on_device(work_of(plan, n_plane, single), plan, rates, {});
   };
   const auto large = choose(plan_of(64), 1, h200);
   EXPECT_TRUE(large.is_matrix) << large.reason;
-  EXPECT_EQ(large.variant.unit, psv::MatrixUnitKind::kTensor);
+  EXPECT_EQ(large.variant.unit, psv::matrix::MatrixUnitKind::kTensor);
   EXPECT_FALSE(choose(plan_of(64), 1, h200, true).is_matrix)
       << "TF32 takes three products, the direct sum is nearly free";
   EXPECT_TRUE(choose(plan_of(64, true), 8, h200).is_matrix) << "Jones terms are free";
   EXPECT_FALSE(choose(plan_of(3), 1, h200).is_matrix) << "a tile for three baselines";
   EXPECT_FALSE(choose(plan_of(64), 4, turing).is_matrix) << "no matrix units for doubles";
-  psv::MatrixPlan smeared = plan_of(64);
+  psv::matrix::MatrixPlan smeared = plan_of(64);
   smeared.n_time_node = smeared.n_frequency_node = 4;
   const auto small = choose(smeared, 1, h200);
   EXPECT_FALSE(small.is_matrix) << "sixteen terms for each source";
   EXPECT_NE(small.reason.find("4 x 4 smearing nodes"), std::string::npos);
-  psv::MatrixPlan impossible;
+  psv::matrix::MatrixPlan impossible;
   impossible.obstacle = "for a reason";
   EXPECT_NE(choose(impossible, 1, h200).reason.find("for a reason"), std::string::npos);
 }
 
 TEST(PsvDevicePlanner, WhatWasMeasuredDecides) {
   const DeviceRates h200 = gpu_rates(9, 0, 132, kH200Clock_hz);
-  const psv::MatrixPlan plan = plan_of(64);
-  psv::DeviceTuning tuning;
-  tuning.matrix[0] = {psv::kMatrixVariants[2], 0.05, true};
-  EXPECT_FALSE(psv::choose_on_device(work_of(plan, 1), plan, h200, tuning).is_matrix);
+  const psv::matrix::MatrixPlan plan = plan_of(64);
+  psv::planner::DeviceTuning tuning;
+  tuning.matrix[0] = {psv::matrix::kMatrixVariants[2], 0.05, true};
+  EXPECT_FALSE(psv::planner::choose_on_device(work_of(plan, 1), plan, h200, tuning).is_matrix);
   tuning.matrix[0].efficiency = 0.9;
-  const auto choice = psv::choose_on_device(work_of(plan, 1), plan, h200, tuning);
+  const auto choice = psv::planner::choose_on_device(work_of(plan, 1), plan, h200, tuning);
   EXPECT_TRUE(choice.is_matrix);
-  EXPECT_EQ(choice.variant, psv::kMatrixVariants[2]);
+  EXPECT_EQ(choice.variant, psv::matrix::kMatrixVariants[2]);
   EXPECT_NE(choice.reason.find("measured"), std::string::npos);
 }
 
@@ -108,40 +109,40 @@ class PsvTuning : public ::testing::Test {
     folder_ = std::filesystem::temp_directory_path() / ("rimetree_tuning_" + std::to_string(::getpid()));
     std::filesystem::remove_all(folder_);
     ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    psv::forget_tuning();
+    psv::planner::forget_tuning();
   }
   ~PsvTuning() override {
     ::unsetenv("XDG_CACHE_HOME");
-    psv::forget_tuning();
+    psv::planner::forget_tuning();
     std::filesystem::remove_all(folder_);
   }
   void write(const std::string& text) {
     std::filesystem::create_directories(folder_ / "rimetree");
     std::ofstream(tuning_path()) << text;
-    psv::forget_tuning();
+    psv::planner::forget_tuning();
   }
   std::filesystem::path folder_;
 };
 
 TEST_F(PsvTuning, IsStoredByTypeOfDeviceAndReadAgain) {
-  EXPECT_FALSE(psv::tuning_of("NVIDIA H200 (cuda:0)").direct[0].measured) << "there is no file yet";
-  psv::DeviceTuning tuning;
+  EXPECT_FALSE(psv::planner::tuning_of("NVIDIA H200 (cuda:0)").direct[0].measured) << "there is no file yet";
+  psv::planner::DeviceTuning tuning;
   tuning.direct[0] = {64, 0.625, true};
-  tuning.matrix[1] = {psv::kMatrixVariants[3], 0.375, true};
-  psv::store_tuning("NVIDIA H200 (cuda:0)", tuning);
+  tuning.matrix[1] = {psv::matrix::kMatrixVariants[3], 0.375, true};
+  psv::planner::store_tuning("NVIDIA H200 (cuda:0)", tuning);
   tuning.direct[0].threads = 256;
-  psv::store_tuning("A \"quoted\" card", tuning);
-  psv::forget_tuning();
+  psv::planner::store_tuning("A \"quoted\" card", tuning);
+  psv::planner::forget_tuning();
   std::string warning;
-  const psv::DeviceTuning read = psv::tuning_of("NVIDIA H200 (cuda:3)", &warning);
+  const psv::planner::DeviceTuning read = psv::planner::tuning_of("NVIDIA H200 (cuda:3)", &warning);
   EXPECT_EQ(warning, "");
   EXPECT_EQ(read.direct[0].threads, 64);
   EXPECT_EQ(read.direct[0].efficiency, 0.625);
   EXPECT_FALSE(read.direct[1].measured);
-  EXPECT_EQ(read.matrix[1].variant, psv::kMatrixVariants[3]);
+  EXPECT_EQ(read.matrix[1].variant, psv::matrix::kMatrixVariants[3]);
   EXPECT_FALSE(read.matrix[0].variant);
-  EXPECT_EQ(psv::tuning_of("A \"quoted\" card").direct[0].threads, 256);
-  EXPECT_FALSE(psv::tuning_of("another").direct[0].measured);
+  EXPECT_EQ(psv::planner::tuning_of("A \"quoted\" card").direct[0].threads, 256);
+  EXPECT_FALSE(psv::planner::tuning_of("another").direct[0].measured);
 }
 
 TEST_F(PsvTuning, FilesThatMakeNoSenseAreIgnoredWithAWarning) {
@@ -155,7 +156,7 @@ TEST_F(PsvTuning, FilesThatMakeNoSenseAreIgnoredWithAWarning) {
         devices + R"({"matrix single": {"unit": "wood", "tile": 16, "warps": 4, "efficiency": 0.5}}}})"}) {
     write(text);
     std::string warning;
-    EXPECT_FALSE(psv::tuning_of("simulated device", &warning).direct[0].measured);
+    EXPECT_FALSE(psv::planner::tuning_of("simulated device", &warning).direct[0].measured);
     EXPECT_NE(warning.find("is not used"), std::string::npos) << text;
     EXPECT_NE(warning.find("bench tune"), std::string::npos);
   }
@@ -166,11 +167,12 @@ TEST_F(PsvTuning, TunedVariantsAreTakenAndGiveTheSameVisibilities) {
   const TuningReport report = tune_device("simulated", 0, cancellation);
   EXPECT_EQ(report.path, tuning_path());
   ASSERT_TRUE(std::filesystem::exists(report.path));
-  const std::size_t n = 2 * (std::size(psv::DeviceShape::kThreadVariants) + std::size(psv::kMatrixVariants));
+  const std::size_t n =
+      2 * (std::size(psv::pipeline::DeviceShape::kThreadVariants) + std::size(psv::matrix::kMatrixVariants));
   EXPECT_EQ(report.variants.size(), n);
   EXPECT_EQ(std::count_if(report.variants.begin(), report.variants.end(), [](const auto& v) { return v.is_best; }), 4);
   for (const TunedVariant& one : report.variants) EXPECT_GT(one.rate, 0) << one.kernel << " " << one.variant;
-  const psv::DeviceTuning tuning = psv::tuning_of("simulated device");
+  const psv::planner::DeviceTuning tuning = psv::planner::tuning_of("simulated device");
   for (int single = 0; single < 2; ++single)
     EXPECT_TRUE(tuning.direct[single].measured && tuning.matrix[single].measured);
   CaseOptions o;
@@ -179,10 +181,10 @@ TEST_F(PsvTuning, TunedVariantsAreTakenAndGiveTheSameVisibilities) {
   o.n_baseline = 40;
   const Case c(o);
   const auto expected = c.expected();
-  for (const std::int32_t threads : psv::DeviceShape::kThreadVariants)
+  for (const std::int32_t threads : psv::pipeline::DeviceShape::kThreadVariants)
     for (const bool single : {false, true}) {
       Devices devices = Devices::chosen();
-      const auto got = devices.solve(c, single, {psv::MethodWish::Kind::kDirect, {}, threads});
+      const auto got = devices.solve(c, single, {psv::planner::MethodWish::Kind::kDirect, {}, threads});
       EXPECT_LT(largest_error(got, expected, c.total_flux()), single ? 1e-6 : 1e-12) << threads;
     }
 }

@@ -12,7 +12,7 @@
 namespace rimetree::testing {
 namespace {
 
-using psv::MethodKind;
+using psv::planner::MethodKind;
 
 psv::Channels band(std::size_t n_channel, double total_hz = 8e8) {
   std::vector<double> nu(n_channel), width(n_channel, total_hz / double(n_channel));
@@ -20,8 +20,8 @@ psv::Channels band(std::size_t n_channel, double total_hz = 8e8) {
   return psv::analyse_channels(nu.data(), width.data(), n_channel);
 }
 
-psv::Outlook outlook(double tolerance) {
-  psv::Outlook o;
+psv::planner::Outlook outlook(double tolerance) {
+  psv::planner::Outlook o;
   o.n_source = 1000;
   o.n_row = 2016;
   o.smearing = true;
@@ -31,17 +31,17 @@ psv::Outlook outlook(double tolerance) {
 
 TEST(PsvPlanner, TakesTheDelayMethodForManyChannelsAndTheDirectOneForFew) {
   for (const double tolerance : {1e-12, 1e-6, 1e-3})
-    EXPECT_EQ(psv::expected_choice(outlook(tolerance), band(32768)).method, MethodKind::kDelay) << tolerance;
-  EXPECT_EQ(psv::expected_choice(outlook(1e-12), band(4)).method, MethodKind::kDirectDouble);
-  EXPECT_EQ(psv::expected_choice(outlook(1e-6), band(4)).method, MethodKind::kDirectSingle);
-  EXPECT_EQ(psv::expected_choice(outlook(9e-7), band(4)).method, MethodKind::kDirectDouble);
+    EXPECT_EQ(psv::planner::expected_choice(outlook(tolerance), band(32768)).method, MethodKind::kDelay) << tolerance;
+  EXPECT_EQ(psv::planner::expected_choice(outlook(1e-12), band(4)).method, MethodKind::kDirectDouble);
+  EXPECT_EQ(psv::planner::expected_choice(outlook(1e-6), band(4)).method, MethodKind::kDirectSingle);
+  EXPECT_EQ(psv::planner::expected_choice(outlook(9e-7), band(4)).method, MethodKind::kDirectDouble);
 }
 
 TEST(PsvPlanner, CostsGrowWithTheProblemAndShrinkWithTheTolerance) {
   const auto seconds = [](std::size_t n_channel, double tolerance, bool spectra) {
-    psv::Outlook o = outlook(tolerance);
+    psv::planner::Outlook o = outlook(tolerance);
     o.spectra = spectra;
-    return psv::expected_choice(o, band(n_channel)).seconds;
+    return psv::planner::expected_choice(o, band(n_channel)).seconds;
   };
   EXPECT_LT(seconds(1024, 1e-6, false), seconds(16384, 1e-6, false));
   EXPECT_LT(seconds(16384, 1e-6, false), seconds(16384, 1e-12, false));
@@ -50,9 +50,9 @@ TEST(PsvPlanner, CostsGrowWithTheProblemAndShrinkWithTheTolerance) {
 }
 
 TEST(PsvPlanner, SaysWhatStandsInTheWayOfEachMethod) {
-  psv::Outlook o = outlook(1e-9);
+  psv::planner::Outlook o = outlook(1e-9);
   o.n_pair = 1;
-  const psv::Choice choice = psv::expected_choice(o, band(32768));
+  const psv::planner::Choice choice = psv::planner::expected_choice(o, band(32768));
   EXPECT_EQ(choice.method, MethodKind::kDirectDouble);
   EXPECT_NE(choice.reason.find("direct in single precision: not exact enough"), std::string::npos) << choice.reason;
   EXPECT_NE(choice.reason.find("Jones terms"), std::string::npos) << choice.reason;
@@ -63,17 +63,17 @@ TEST(PsvPlanner, SaysWhatStandsInTheWayOfEachMethod) {
 
 TEST(PsvPlanner, RefusesTolerancesThatNothingMeets) {
   for (const double tolerance : {0.0, 1e-13, -1.0, std::nan("")})
-    EXPECT_THROW(psv::expected_choice(outlook(tolerance), band(64)), Error);
+    EXPECT_THROW(psv::planner::expected_choice(outlook(tolerance), band(64)), Error);
 }
 
 TEST(PsvPlanner, TakesSkiesWithoutSourcesOrChannels) {
-  psv::Outlook o = outlook(1e-6);
+  psv::planner::Outlook o = outlook(1e-6);
   o.n_source = 0;
-  EXPECT_GE(psv::expected_choice(o, band(64)).seconds, 0);
+  EXPECT_GE(psv::planner::expected_choice(o, band(64)).seconds, 0);
   o.n_source = 3;
-  EXPECT_GE(psv::expected_choice(o, band(1)).seconds, 0);
+  EXPECT_GE(psv::planner::expected_choice(o, band(1)).seconds, 0);
   o.spectra = true;
-  EXPECT_GE(psv::expected_choice(o, band(1)).seconds, 0);
+  EXPECT_GE(psv::planner::expected_choice(o, band(1)).seconds, 0);
 }
 
 // What was chosen, on all threads, against extended precision, and the same bits with one thread.
@@ -97,7 +97,7 @@ TEST(PsvPlanner, WhatIsChosenMeetsTheTolerance) {
         const psv::Rows rows = c.psv_rows();
         const psv::JonesTerms jones;
         ThreadPool one(1);
-        const psv::Choice choice = psv::choose_method({sky, channels, rows, jones}, tolerance, one);
+        const psv::planner::Choice choice = psv::planner::choose_method({sky, channels, rows, jones}, tolerance, one);
         EXPECT_LE(choice.bound, tolerance);
         delayed += choice.method == MethodKind::kDelay;
         std::vector<std::vector<Complex<double>>> results;
@@ -108,7 +108,7 @@ TEST(PsvPlanner, WhatIsChosenMeetsTheTolerance) {
           const psv::Output output{row.data(), std::ptrdiff_t(n_channel)};
           ThreadPool threads(n_thread);
           Cancellation none;
-          psv::solve_rows({{sky, channels, rows, jones}, input, output}, choice, threads, none);
+          psv::planner::solve_rows({{sky, channels, rows, jones}, input, output}, choice, threads, none);
           results.push_back(std::move(out));
         }
         EXPECT_LE(largest_error(results[0], c.expected(), c.total_flux()), tolerance) << choice.reason;

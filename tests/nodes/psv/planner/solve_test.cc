@@ -9,7 +9,7 @@ namespace rimetree::testing {
 namespace {
 
 std::vector<Complex<double>> solved(const Case& c, const psv::SkyInput& input, const psv::JonesTerms& jones,
-                                    psv::MethodKind method, int n_thread) {
+                                    psv::planner::MethodKind method, int n_thread) {
   const auto sky = psv::pack_sky<double>(input);
   const psv::Channels channels = psv::analyse_channels(c.frequency.data(), c.width.data(), c.n_channel());
   const psv::Rows rows = c.psv_rows();
@@ -17,18 +17,18 @@ std::vector<Complex<double>> solved(const Case& c, const psv::SkyInput& input, c
   std::vector<Complex<double>*> row;
   for (std::size_t r = 0; r < c.n_row(); ++r) row.push_back(out.data() + r * 4 * c.n_channel());
   const psv::Output output{row.data(), std::ptrdiff_t(c.n_channel())};
-  psv::Choice choice;
+  psv::planner::Choice choice;
   choice.method = method;
   ThreadPool threads(n_thread);
   Cancellation none;
-  psv::solve_rows({{sky, channels, rows, jones}, input, output}, choice, threads, none);
+  psv::planner::solve_rows({{sky, channels, rows, jones}, input, output}, choice, threads, none);
   return out;
 }
 
 TEST(PsvSolve, TakesRowsWithVaryingTermsATimeAtATime) {
   for (const bool spectra : {false, true})
-    for (const auto& [method, bound] :
-         {std::pair{psv::MethodKind::kDirectDouble, 1e-12}, std::pair{psv::MethodKind::kDirectSingle, 1e-6}}) {
+    for (const auto& [method, bound] : {std::pair{psv::planner::MethodKind::kDirectDouble, 1e-12},
+                                        std::pair{psv::planner::MethodKind::kDirectSingle, 1e-6}}) {
       CaseOptions o;
       o.jones = JonesKind::kAntennas;
       o.polarisation = Polarisation::kFull;

@@ -1,4 +1,4 @@
-#include "nodes/psv/matrix/method.h"
+#include "nodes/psv/matrix/matrix_method.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,42 +7,28 @@
 #include "nodes/psv/matrix/matrix_kernel.h"
 #include "runtime/math/double_double.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 namespace {
 
 /// Entries of 2x2 Jones products count as one plane.
 constexpr int kJonesPlanes = 1;
 
 /// Runs of the kernel: those of the channels, cut to what a block has.
-std::vector<MatrixRun> matrix_runs(const DeviceChannels& channels, int most) {
-  std::vector<MatrixRun> runs;
+std::vector<DeviceRun> cut_runs(const DeviceChannels& channels, int most) {
+  std::vector<DeviceRun> runs;
   for (const DeviceRun& run : channels.runs)
     for (std::int32_t first = 0; first < run.count; first += most) {
-      MatrixRun to{};
+      DeviceRun& to = runs.emplace_back(run);
       to.first = run.first + first;
       to.count = std::min(most, run.count - first);
-      to.half_step_high = run.half_step_high, to.half_step_low = run.half_step_low;
-      to.width_per_metre = run.width_per_metre;
       // From the middle of the run's tiles to the middle of the block's channels, which may lie beyond the last one.
       const double steps = 2.0 * first + most - run.n_tile * DeviceShape::kChannels;  // half ones
       const DoubleDouble<double> come = exact::product(steps, run.half_step_high);
       DoubleDouble<double> middle = exact::sum(run.middle_high, come.hi);
       middle.lo += come.lo + (steps * run.half_step_low + run.middle_low);
       to.middle_high = middle.hi, to.middle_low = middle.lo;
-      runs.push_back(to);
     }
   return runs;
-}
-
-/// As DeviceRuns, which the pipeline does not divide: a run of its own for each.
-DeviceChannels cut_channels(DeviceChannels channels, const std::vector<MatrixRun>& runs) {
-  channels.runs.clear();
-  for (const MatrixRun& run : runs) {
-    DeviceRun to{};
-    to.first = run.first, to.count = run.count;
-    channels.runs.push_back(to);
-  }
-  return channels;
 }
 
 bool same_tile(const MatrixEntry& a, const MatrixEntry& b, std::int32_t side) {
@@ -73,25 +59,16 @@ MatrixMethod<T>::MatrixMethod(const Summed& of, MatrixPlan plan, const MatrixVar
   // The direct kernel turns channels by what a nearly regular grid is off; here each is made from its paths.
   regular_ = channels.regular && !channels.residual;
   const int n_plane = packed_.jones.empty() ? static_cast<int>(of.sky.planes.size()) : kJonesPlanes;
-  runs_ = matrix_runs(channels, channels_per_block<T>(variant_, n_plane));
-  packed_.channels = cut_channels(std::move(channels), runs_);
+  channels.runs = cut_runs(channels, channels_per_block<T>(variant_, n_plane));
+  packed_.channels = std::move(channels);
 }
 
 template <class T>
 DeviceCosts MatrixMethod<T>::costs() const {
   DeviceCosts costs = packed_.template costs<T>(of_);
-  costs.fixed += runs_.size() * sizeof(MatrixRun);
   // At the most: a tile and two antennas of its own for each row.
   costs.row = sizeof(MatrixRow) + sizeof(MatrixTile) + 2 * sizeof(MatrixAntenna);
   return costs;
-}
-
-template <class T>
-void MatrixMethod<T>::open(DeviceSpan devices, const DeviceChunks& chunks, bool channels_are_cut) {
-  SkyMethod<T>::open(devices, chunks, channels_are_cut);
-  runs_on_device_.clear();
-  for (std::size_t i = 0; i < devices.size(); ++i)
-    runs_on_device_.push_back(this->sky(i).resident(DeviceRole::kMatrixRuns, 0, runs_));
 }
 
 /// Between tiles, where there are several: one that is cut is computed twice.
@@ -115,8 +92,8 @@ std::size_t MatrixMethod<T>::fill(DeviceSlot& slot) {
   auto* to = static_cast<unsigned char*>(slot.rows.get());
   std::size_t bytes = 0;
   append(to, bytes, tiles_);
-  slot.part[0] = append(to, bytes, antennas_);
-  slot.part[1] = append(to, bytes, rows_);
+  slot.offset[0] = append(to, bytes, antennas_);
+  slot.offset[1] = append(to, bytes, rows_);
   slot.count[0] = tiles_.size(), slot.count[1] = antennas_.size();
   return bytes;
 }
@@ -138,15 +115,15 @@ void MatrixMethod<T>::add_tile(std::span<const MatrixEntry> entries, std::size_t
     place[kLeftSide][static_cast<std::size_t>(e.left % side)] = 0;
     place[tile.diagonal ? kLeftSide : kRightSide][static_cast<std::size_t>(e.right % side)] = 0;
   }
-  const auto add_antennas = [&](MatrixSide which, const std::vector<MatrixEnd>& ends, std::int32_t first_end) {
+  const auto add_antennas = [&](MatrixSide which, const std::vector<AntennaEnd>& ends, std::int32_t first_end) {
     std::int16_t n = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(side); ++i) {
       if (place[which][i] < 0) continue;
       place[which][i] = n++;
-      const MatrixEnd& end = ends[static_cast<std::size_t>(first_end) + i];
-      const AntennaPlace& a = layer.place[static_cast<std::size_t>(end.antenna)];
+      const AntennaEnd& end = ends[static_cast<std::size_t>(first_end) + i];
+      const AntennaPosition& a = layer.place[static_cast<std::size_t>(end.antenna)];
       const double half = 0.5 * layer.exposure_s;
-      antennas_.push_back({a.x, a.y, a.z, half * a.dx, half * a.dy, half * a.dz, end.product, 0});
+      antennas_.push_back({a.x, a.y, a.z, half * a.dx, half * a.dy, half * a.dz, end.chain, 0});
     }
     return n;
   };
@@ -163,18 +140,16 @@ void MatrixMethod<T>::add_tile(std::span<const MatrixEntry> entries, std::size_t
 }
 
 template <class T>
-MatrixJob<T> MatrixMethod<T>::job_of(std::size_t device, const DeviceSlot& slot) const {
+MatrixJob<T> MatrixMethod<T>::job_of(const DeviceSlot& slot) const {
   const auto* rows = slot.d_rows.template as<const unsigned char>();
   MatrixJob<T> job;
   job.tile = reinterpret_cast<const MatrixTile*>(rows);
-  job.antenna = reinterpret_cast<const MatrixAntenna*>(rows + slot.part[0]);
-  job.row = reinterpret_cast<const MatrixRow*>(rows + slot.part[1]);
-  job.run = runs_on_device_[device].template as<const MatrixRun>() + slot.range->begin;
+  job.antenna = reinterpret_cast<const MatrixAntenna*>(rows + slot.offset[0]);
+  job.row = reinterpret_cast<const MatrixRow*>(rows + slot.offset[1]);
   job.out = slot.d_out.template as<Complex<double>>();
   job.n_tile = static_cast<std::int32_t>(slot.count[0]);
   job.n_antenna = static_cast<std::int32_t>(slot.count[1]);
   job.n_row = static_cast<std::int32_t>(slot.n_row);
-  job.n_run = static_cast<std::int32_t>(slot.range->end - slot.range->begin);
   job.variant = variant_;
   job.regular = regular_;
   job.n_time_node = plan_.n_time_node, job.n_frequency_node = plan_.n_frequency_node;
@@ -189,11 +164,11 @@ MatrixJob<T> MatrixMethod<T>::job_of(std::size_t device, const DeviceSlot& slot)
 
 template <class T>
 void MatrixMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
-  MatrixJob<T> job = job_of(device, slot);
+  MatrixJob<T> job = job_of(slot);
   std::size_t begin = 0;
   do {  // an empty sky has visibilities too: zeros
     const std::size_t end = std::min(begin + this->chunk_sources(), of_.sky.n_source);
-    this->sky(device).fill(job, {begin, end, slot.range->first_channel, slot.range->count}, kJonesPlanes);
+    this->sky(device).fill(job, begin, end, *slot.range, kJonesPlanes);
     launch(this->sky(device).queue(), job);
     job.accumulate = true;
     begin = end;
@@ -203,4 +178,4 @@ void MatrixMethod<T>::compute(std::size_t device, DeviceSlot& slot) {
 template class MatrixMethod<float>;
 template class MatrixMethod<double>;
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

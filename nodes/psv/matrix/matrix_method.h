@@ -5,7 +5,7 @@
 #include "nodes/psv/pipeline/device_sky.h"
 #include "nodes/psv/pipeline/pipeline.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 template <class T>
 class MatrixMethod final : public SkyMethod<T> {
@@ -16,25 +16,22 @@ class MatrixMethod final : public SkyMethod<T> {
   DeviceCosts costs() const override;
   std::size_t row_number(std::size_t row) const override { return plan_.entries[row].row; }
   std::size_t chunk_end(std::size_t begin, std::size_t end) const override;
-  void open(DeviceSpan devices, const DeviceChunks& chunks, bool channels_are_cut) override;
   std::size_t fill(DeviceSlot& slot) override;
   void compute(std::size_t device, DeviceSlot& slot) override;
 
  private:
   using SkyMethod<T>::of_, SkyMethod<T>::packed_;
   void add_tile(std::span<const MatrixEntry> entries, std::size_t first_row);
-  MatrixJob<T> job_of(std::size_t device, const DeviceSlot& slot) const;
+  MatrixJob<T> job_of(const DeviceSlot& slot) const;
 
   MatrixPlan plan_;
   MatrixVariant variant_;
   bool regular_ = true;
-  std::vector<std::size_t> tile_begin_;                         // the first row of each tile
-  std::vector<MatrixRun> runs_;                                 // as many as packed_.channels.runs
-  std::vector<memory::ResidentArrays::Handle> runs_on_device_;  // [device]
+  std::vector<std::size_t> tile_begin_;  // the first row of each tile
   // Of the slot filled last; kept for their memory.
   std::vector<MatrixTile> tiles_;
   std::vector<MatrixAntenna> antennas_;
   std::vector<MatrixRow> rows_;
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

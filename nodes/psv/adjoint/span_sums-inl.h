@@ -1,16 +1,16 @@
 // Sources' places in reverse where Jones terms vary along channels: from dL/dz conj(z) of the phasors z at all channels
 // of a span, to directions and shapes. Included once per instruction set.
-#if defined(RIMETREE_NODES_PSV_ADJOINT_VARYING_PLACES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RIMETREE_NODES_PSV_ADJOINT_VARYING_PLACES_INL_H_
-#undef RIMETREE_NODES_PSV_ADJOINT_VARYING_PLACES_INL_H_
+#if defined(RIMETREE_NODES_PSV_ADJOINT_SPAN_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_ADJOINT_SPAN_SUMS_INL_H_
+#undef RIMETREE_NODES_PSV_ADJOINT_SPAN_SUMS_INL_H_
 #else
-#define RIMETREE_NODES_PSV_ADJOINT_VARYING_PLACES_INL_H_
+#define RIMETREE_NODES_PSV_ADJOINT_SPAN_SUMS_INL_H_
 #endif
 
 #include "nodes/psv/adjoint/adjoint-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -41,11 +41,11 @@ HWY_INLINE AdjointVec quotient_or_zero(AdjointVec x, AdjointVec y) {
 }
 
 /// Sums over the channels of a span, for a block of sources and the rows that are loaded.
-class SpanPlaces {
+class SpanSums {
  public:
-  SpanPlaces(const RowsJob<double>& job, const RunLevel& level, const Block<double>& block, const Reach& reach,
-             const Span& span, SourceWish wish, const Method& method)
-      : job_(job), level_(level), block_(block), reach_(reach), span_(span), wish_(wish), method_(method) {
+  SpanSums(const HostSum<double>& job, const ChannelCut& cut, const Block<double>& block, const Reach& reach,
+           const Span& span, SourceWish wish, const Method& method)
+      : job_(job), cut_(cut), block_(block), reach_(reach), span_(span), wish_(wish), method_(method) {
     for (std::size_t s = 0; s < block.count; ++s) clear(sums_[s]);
     if (span.singles || !method.smear || !(wish.positions || wish.shapes)) return;
     const AdjointTag d;
@@ -55,7 +55,7 @@ class SpanPlaces {
       for (std::size_t s = 0; s < block.count; ++s) {
         const double* state = job.scratch.smearing + s * kSmearingState * lanes;
         sinc_[s] = {hn::Load(d, state), hn::Load(d, state + lanes), hn::Load(d, state + 2 * lanes)};
-        const Place<double> place(block, job.scratch, s, lanes, 0);
+        const Sighting<double> place(block, job.scratch, s, lanes, 0);
         cosine_[s] = start_cosine<decltype(terms)::value>(place.change(), band, sinc_[s].curvature);
       }
     });
@@ -73,7 +73,7 @@ class SpanPlaces {
   static void clear(RunSums& sums) { sums.phase = sums.real = sums.cosine = sums.square = hn::Zero(AdjointTag()); }
   void add(std::size_t s, const Run& run, const Method& m, double* sums) {
     const std::size_t lanes = hn::Lanes(AdjointTag());
-    const Place<double> place(block_, job_.scratch, s, lanes, 0);
+    const Sighting<double> place(block_, job_.scratch, s, lanes, 0);
     add_source(place, run, m, wish_, 0, sums_[s], sums + s * kSourceSums * lanes);
   }
   /// dL/dz conj(z) of a source at a channel of the tile, its imaginary part negated, as RunSums wants it.
@@ -87,8 +87,9 @@ class SpanPlaces {
     const AdjointTag d;
     AdjointVec square = hn::Set(d, nu * nu);
     if (block_.profile != kPoint && wish_.shapes && !is_exponential(block_.profile)) {
-      const Place<double> place(block_, job_.scratch, s, hn::Lanes(d), 0);
-      square = hn::Mul(square, falls_of(block_.profile, hn::Mul(place.taper_argument(run), square)));
+      const Sighting<double> place(block_, job_.scratch, s, hn::Lanes(d), 0);
+      square = hn::Mul(square, falls_of(block_.profile,
+                                        hn::Mul(place.taper_argument(taper_on<double>(block_.profile, run)), square)));
     }
     sums.phase = hn::MulAdd(im, hn::Set(d, nu / kSpeedOfLight_m_s), sums.phase);
     sums.real = hn::Add(re, sums.real);
@@ -120,14 +121,14 @@ class SpanPlaces {
     const AdjointTag d;
     for (std::size_t k = 0; k < kTileChannels && number * kTileChannels + k < span_.count; ++k) {
       const Run& run = span_.run[number * kTileChannels + k];
-      const Method m = choose_method(job_, run, level_, reach_, block_.profile);
+      const Method m = choose_method(job_, run, cut_, reach_, block_.profile);
       for (std::size_t s = 0; s < block_.count; ++s) {
         AdjointVec re, im;
         load(s, k, re, im);
         clear(sums_[s]);
         add_channel(s, run, re, im, run.first_hz, sums_[s]);
         if (m.smear) {
-          const AdjointVec change = Place<double>(block_, job_.scratch, s, hn::Lanes(d), 0).change();
+          const AdjointVec change = Sighting<double>(block_, job_.scratch, s, hn::Lanes(d), 0).change();
           const double scale = kPi * run.first_hz;
           sums_[s].cosine = hn::Mul(re, quotient_or_zero(cos_of<0>(change, scale), sinc_of<0>(change, scale)));
         }
@@ -136,8 +137,8 @@ class SpanPlaces {
     }
   }
 
-  const RowsJob<double>& job_;
-  const RunLevel& level_;
+  const HostSum<double>& job_;
+  const ChannelCut& cut_;
   const Block<double>& block_;
   Reach reach_;
   const Span& span_;
@@ -148,7 +149,7 @@ class SpanPlaces {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::adjoint
 HWY_AFTER_NAMESPACE();
 
-#endif  // RIMETREE_NODES_PSV_ADJOINT_VARYING_PLACES_INL_H_
+#endif  // RIMETREE_NODES_PSV_ADJOINT_SPAN_SUMS_INL_H_

@@ -1,25 +1,25 @@
 // One source and one vector of rows, as the seeds read them, and how a block of sources is to be evaluated. Included
 // once per instruction set.
-#if defined(RIMETREE_NODES_PSV_DIRECT_PLACE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RIMETREE_NODES_PSV_DIRECT_PLACE_INL_H_
-#undef RIMETREE_NODES_PSV_DIRECT_PLACE_INL_H_
+#if defined(RIMETREE_NODES_PSV_DIRECT_SIGHTING_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_DIRECT_SIGHTING_INL_H_
+#undef RIMETREE_NODES_PSV_DIRECT_SIGHTING_INL_H_
 #else
-#define RIMETREE_NODES_PSV_DIRECT_PLACE_INL_H_
+#define RIMETREE_NODES_PSV_DIRECT_SIGHTING_INL_H_
 #endif
 
 #include "nodes/psv/direct/amplitude-inl.h"
 #include "nodes/psv/direct/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::psv::direct {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// How a block is evaluated on a run.
 struct Method {
   bool smear = false, taper = false;  ///< amplitudes that change along the run
-  Profile profile = kPoint;           ///< whose taper
-  bool single = false;                ///< the run is one channel: all amplitudes are in the phasor
+  TaperOnRun shape;
+  bool single = false;  ///< the run is one channel: all amplitudes are in the phasor
   bool bandwidth = false;
   bool long_path = false;  ///< path differences that bandwidth smearing needs to more than double precision
   bool residual = false;
@@ -66,15 +66,15 @@ HWY_INLINE void square(V& zr, V& zi) {
 
 /// One source, or one source and one vector of rows, as the seeds read them.
 template <class T>
-struct Place {
+struct Sighting {
   using V = hn::Vec<hn::ScalableTag<double>>;
   const Block<T>& block;
   const Scratch<T>& to;
   std::size_t s, lanes, lane;
   V l, m, n, n_low;
 
-  HWY_INLINE Place(const Block<T>& b, const Scratch<T>& scratch, std::size_t source, std::size_t n_lanes,
-                   std::size_t first_lane)
+  HWY_INLINE Sighting(const Block<T>& b, const Scratch<T>& scratch, std::size_t source, std::size_t n_lanes,
+                      std::size_t first_lane)
       : block(b), to(scratch), s(source), lanes(n_lanes), lane(first_lane) {
     const hn::ScalableTag<double> d;
     l = hn::Set(d, b.sky->l[number()]), m = hn::Set(d, b.sky->m[number()]);
@@ -92,23 +92,22 @@ struct Place {
     const auto pair = [&](int k) HWY_ATTR { return Pair<V>{scaled_row(k), scaled_row(k + 1)}; };
     return turns_of(pair(i), pair(i + 2), pair(i + 4), l, m, n, n_low);
   }
-  HWY_INLINE V taper_argument(const Run& run) const {
-    return psv::HWY_NAMESPACE::taper_argument(block.profile, *block.sky, number() - block.sky->n_point, run, row(0),
-                                              row(1));
+  HWY_INLINE V taper_argument(const TaperOnRun& taper) const {
+    return direct::HWY_NAMESPACE::taper_argument(taper, *block.sky, number() - block.sky->n_point, row(0), row(1));
   }
 };
 
 /// Loops are kept short and apart: what limits one long loop is the latency of each source's chain of operations, of
 /// which a processor can then overlap two at most.
 template <class T, class F>
-HWY_INLINE void for_each_place(const Block<T>& block, const Scratch<T>& to, F&& f) {
+HWY_INLINE void for_each_sighting(const Block<T>& block, const Scratch<T>& to, F&& f) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>()), step = hn::Lanes(hn::ScalableTag<double>());
   for (std::size_t s = 0; s < block.count; ++s)
-    for (std::size_t lane = 0; lane < lanes; lane += step) f(Place<T>(block, to, s, lanes, lane));
+    for (std::size_t lane = 0; lane < lanes; lane += step) f(Sighting<T>(block, to, s, lanes, lane));
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::direct
 HWY_AFTER_NAMESPACE();
 
-#endif  // RIMETREE_NODES_PSV_DIRECT_PLACE_INL_H_
+#endif  // RIMETREE_NODES_PSV_DIRECT_SIGHTING_INL_H_

@@ -9,7 +9,7 @@
 #include "memory/device_block.h"
 #include "runtime/math/complex.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::pipeline {
 
 /// Where results are to stay.
 struct DeviceTarget {
@@ -21,7 +21,7 @@ struct DeviceTarget {
 };
 
 /// Arrays are device memory.
-struct PlaceJob {
+struct MoveJob {
   const Complex<double>* from = nullptr;  ///< [row][XX XY YX YY][channel of the chunk]
   Complex<double>* to = nullptr;          ///< results of all nodes
   const std::int64_t* offset = nullptr;   ///< [row]: of its first channel of XX, in `to`
@@ -39,10 +39,10 @@ struct PlaceJob {
 
 /// Calls f(array, number of elements) for each array.
 template <class F>
-void for_each_array(PlaceJob& job, F&& f) {
+void for_each_array(MoveJob& job, F&& f) {
   f(job.from, job.n_thread());
   f(job.to, job.n_to);
   f(job.offset, job.n_row);
 }
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::pipeline

@@ -5,7 +5,7 @@
 
 #include "nodes/psv/matrix/sides_plan.h"
 
-namespace rimetree::psv {
+namespace rimetree::psv::matrix {
 
 /// What the cells of a channel need, [channel].
 struct ChannelNumbers {
@@ -32,7 +32,7 @@ struct SidesScratch {
   std::unique_ptr<double, Free> storage_;
 };
 
-struct SidesJob {
+struct SidesSum {
   const Summed& of;
   const SidesPlan& plan;
   const ChannelNumbers& numbers;
@@ -40,6 +40,6 @@ struct SidesJob {
 };
 
 /// Visibilities of the rows of a tile at a window of cells: as many as the vectors of the shape hold.
-void evaluate_sides(const SidesJob& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch);
+void evaluate_sides(const SidesSum& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch);
 
-}  // namespace rimetree::psv
+}  // namespace rimetree::psv::matrix

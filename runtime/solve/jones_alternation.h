@@ -1,0 +1,12 @@
+// Where a fit of gains begins: numbers found in turns.
+#pragma once
+
+#include "runtime/solve/jones_sums.h"
+
+namespace rimetree::solve {
+
+/// What EquationSource::approach promises, from sums that are made: where each model is one diagonal term.
+std::vector<double> alternate(const Problem& problem, const JonesProducts& products, const JonesSums& sums,
+                              std::vector<double>& values, Cancellation& cancellation);
+
+}  // namespace rimetree::solve

@@ -1,0 +1,38 @@
+"""What docs/adding-a-shape.md says that a shape costs is what the last one that was added does cost."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = ("memory", "runtime", "nodes", "trees")
+GENERATED = {"trees/rimetree/nodes.pyi"}
+MOST_FILES_OF_THE_FIRST = 15
+
+
+def files_that_name(pattern: str) -> set[str]:
+    found = set()
+    for folder in PRODUCT:
+        for path in (ROOT / folder).rglob("*"):
+            code = path.suffix in {".h", ".cc", ".cu", ".cuh", ".py", ".pyi"}
+            if code and re.search(pattern, path.read_text(encoding="utf-8"), re.IGNORECASE):
+                found.add(str(path.relative_to(ROOT)))
+    return found
+
+
+def listed() -> list[str]:
+    """The product's files in the table of the guide, with the profile's name put in."""
+    text = (ROOT / "docs/adding-a-shape.md").read_text(encoding="utf-8")
+    names = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+    return [name.replace("<name>", "exponential_disk") for name in names if name.split("/")[0] in PRODUCT]
+
+
+def test_a_shape_is_named_where_the_guide_says():
+    patterns = [re.compile(re.escape(name).replace(r"\*", "[^/]*")) for name in listed()]
+    assert len(patterns) >= 4
+    named = files_that_name("exponential.?disk") - GENERATED
+    assert "runtime/math/profiles/exponential_disk.h" in named
+    assert not [name for name in named if not any(p.fullmatch(name) for p in patterns)]
+
+
+def test_the_first_shape_is_no_special_one():
+    assert len(files_that_name("gaussian")) <= MOST_FILES_OF_THE_FIRST

@@ -1,0 +1,34 @@
+"""`rimetree bench calibrate`: gains of a planted observation, and what is said of their errors."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rimetree.bench.calibration import CalibrationCase, gain_error, planted_gains
+
+
+def test_errors_of_gains_know_nothing_of_phases_that_are_open_and_of_gains_that_are_missing():
+    planted = planted_gains(CalibrationCase(n_antenna=5, n_channel=4, n_slot=6, slots=3, channels=2))
+    assert planted.shape == (2, 2, 5, 2)
+    turns = np.exp(1j * np.arange(8.0)).reshape(2, 2, 1, 2)  # of each interval and feed
+    found = planted * turns
+    assert gain_error(found, planted) == pytest.approx((0, 0), abs=1e-14)
+    found[0, 0, 0, 0] = np.nan
+    error, missing = gain_error(found, planted)
+    assert error == pytest.approx(0, abs=1e-14) and missing == pytest.approx(1 / 40)
+    found[:, :, 3] *= 1.1
+    assert gain_error(found, planted)[0] == pytest.approx(
+        0.1 * np.sqrt(np.mean(np.abs(planted[:, :, 3]) ** 2) / 5), 0.1
+    )
+
+
+def test_a_small_observation_is_calibrated_to_its_noise(command, tmp_path):
+    record = tmp_path / "record.json"
+    options = ["--antennas", "5", "--channels", "4", "--slots", "4", "--sources", "2", "--interval", "2", "2"]
+    options += ["--repeat", "1", "--program", "RimeTree", "--json", str(record)]
+    command("bench", "calibrate", *options)
+    (figures,) = json.loads(record.read_text())["programs"]
+    assert figures["flagged"] == 0 and 0.01 < figures["gain_error"] < 1
+    assert figures["processor_s"] > 0 and figures["memory_bytes"] > 2**20
+    assert "known are RimeTree" in command("bench", "calibrate", "--program", "rimetree", code=2).output

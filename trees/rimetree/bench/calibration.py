@@ -1,0 +1,214 @@
+"""Calibrating an observation with planted gains: processor time, memory and errors of the gains, of whole commands, of
+RimeTree and, where it is installed, of DP3.
+
+Both solve for the same: a complex gain of each feed and antenna, for so many time slots and channels, with the same sky
+model, starting from nothing. DP3 runs with the defaults of its `gaincal`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import ms, sky, telescopes
+from .. import nodes as rt
+from .._core import Error
+from ..calibration.h5parm import read_h5parm
+from ..calibration.model_trees import model_nodes, sky_parts
+from ..forest import Forest
+from ..scope import NodeScope
+from ..sky_trees import sink_nodes, with_noise
+
+_CENTRE = (0.93, -0.485)  # ra, dec (rad)
+_SLOT_S, _CHANNEL_HZ, _FIRST_HZ = 8.0, 0.2e6, 1.35e9
+
+
+@dataclass(frozen=True)
+class CalibrationCase:
+    """How large the observation is, and the intervals of the gains. `noise_jy`: of real and of imaginary parts, of each
+    correlation; the sources have 1 Jy on average."""
+
+    n_antenna: int = 64
+    n_channel: int = 64
+    n_slot: int = 60
+    n_source: int = 20
+    slots: int = 10
+    channels: int = 8
+    noise_jy: float = 1.0
+    seed: int = 7
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(times, frequencies) of the gains."""
+        return -(-self.n_slot // self.slots), -(-self.n_channel // self.channels)
+
+
+@dataclass(frozen=True)
+class CalibrationFigures:
+    """What a command took: processor and wall time (s), the largest resident memory (bytes); `gain_error`: root mean
+    square of the differences from the planted gains, each feed and interval turned to their phase; `flagged`: the
+    fraction of the gains that it gave none for."""
+
+    program: str
+    processor_s: float
+    wall_s: float
+    memory_bytes: int
+    gain_error: float
+    flagged: float
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+
+def planted_sky(case: CalibrationCase) -> sky.SkyModel:
+    """Unpolarised points within half a degree, of flat spectra."""
+    rng = np.random.default_rng(case.seed)
+    ra, dec = _CENTRE
+    offsets, fluxes = np.radians(rng.uniform(-0.5, 0.5, (case.n_source, 2))), rng.uniform(0.5, 1.5, case.n_source)
+    return sky.SkyModel(
+        [
+            sky.Source(f"s{k}", ra + dx / np.cos(dec), dec + dy, (flux, 0.0, 0.0, 0.0))
+            for k, ((dx, dy), flux) in enumerate(zip(offsets, fluxes, strict=True))
+        ]
+    )
+
+
+def planted_gains(case: CalibrationCase) -> NDArray[np.complex128]:
+    """[time, freq, antenna, feed], of any phase, with amplitudes between 0.7 and 1.3."""
+    rng = np.random.default_rng(case.seed + 1)
+    shape = (*case.shape, case.n_antenna, 2)
+    return rng.uniform(0.7, 1.3, shape) * np.exp(1j * rng.uniform(-np.pi, np.pi, shape))
+
+
+def make_observation(case: CalibrationCase, path: str, threads: int | None = None) -> None:
+    """A Measurement Set of these dimensions, with the planted sky, gains and noise in DATA. Raises `Error`."""
+    array, some = telescopes.get("meerkat"), slice(case.n_antenna)
+    array = replace(
+        array,
+        antenna_names=array.antenna_names[some],
+        ecef_m=array.ecef_m[some],
+        dish_diameter_m=array.dish_diameter_m[some],
+    )
+    ms.create(
+        path,
+        array,
+        phase_centre_rad=_CENTRE,
+        duration_s=_SLOT_S * case.n_slot,
+        integration_s=_SLOT_S,
+        overwrite=True,
+        bands=ms.Band.regular(_FIRST_HZ, _CHANNEL_HZ * case.n_channel, case.n_channel),
+    )
+    (group,) = ms.groups(path)
+    gains = planted_gains(case)
+    times = [slot for _, _, slot in ms.slot_times(path)]
+    edges_s = np.array([times[k] - _SLOT_S / 2 for k in range(0, case.n_slot, case.slots)] + [times[-1] + _SLOT_S / 2])
+    low_hz = min(group.frequency_hz) - _CHANNEL_HZ / 2
+    edges_hz = low_hz + _CHANNEL_HZ * np.minimum(case.channels * np.arange(case.shape[1] + 1), case.n_channel)
+    ns = NodeScope()
+
+    def parm(values: NDArray):
+        tiles = np.ascontiguousarray(values[:, :, None, None])
+        return rt.Parm(value=tiles, time_edges_s=edges_s, freq_edges_hz=edges_hz, solvable=False)
+
+    def jones(antenna, part):
+        node = ns.G(antenna)
+        if part is not None:
+            return []
+        if not node.initialized():
+            own = gains[:, :, antenna]
+            parts = [rt.ToComplex(parm(own[..., feed].real), parm(own[..., feed].imag)) for feed in (0, 1)]
+            node << rt.Matrix22(parts[0], 0.0, 0.0, parts[1])
+        return [node]
+
+    model_nodes(ns, sky_parts(planted_sky(case), []), group.baselines, _CENTRE, jones, feed=group.feed)
+    for p, q in group.baselines:
+        ns.V(p, q) << with_noise(ns, p, q, ns.model(p, q), case.noise_jy, case.seed)
+    sink_nodes(ns, group.baselines, column="DATA")
+    Forest(ns, threads=threads).run(path)
+
+
+def gain_error(found: NDArray[np.complex128], planted: NDArray[np.complex128]) -> tuple[float, float]:
+    """(root mean square of the differences, fraction without solution) of gains [time, freq, antenna, feed]; the phase
+    that all antennas of a feed have in common is open in each interval."""
+    good = np.isfinite(found)
+    product = np.where(good, np.conj(found), 0) * planted
+    turn = product.sum(axis=2, keepdims=True)
+    turned = found * np.exp(1j * np.angle(turn))
+    difference = np.abs(turned - planted)[good]
+    return float(np.sqrt(np.mean(difference**2))) if good.any() else float("nan"), float(1 - good.mean())
+
+
+def _run(command: list[str], folder: str, environment: dict | None = None) -> tuple[float, float, int]:
+    """(processor time, wall time, largest resident memory) of a command. Raises `Error` where it fails."""
+    began = time.monotonic()
+    with open(os.path.join(folder, "log"), "w+b") as log:
+        child = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.monotonic() - began
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            log.seek(0)
+            tail = log.read().decode(errors="replace")[-1000:]
+            raise Error(f"{command[0]} ended with exit status {child.returncode}: {tail}")
+    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024
+
+
+def _rimetree(case: CalibrationCase, path: str, folder: str, threads: int | None):
+    out = os.path.join(folder, "rimetree.h5")
+    term = f"G: diag, {case.slots}slots, {case.channels}chan"
+    command = [sys.executable, "-m", "rimetree.cli", "calibrate", path, "--sky", os.path.join(folder, "model.bbs")]
+    command += ["--term", term, "--out", out, "--overwrite", *(["--threads", str(threads)] if threads else [])]
+    took = _run(command, folder)
+    (found,) = read_h5parm(out)
+    gain = found["G"].gain()[:, :, :, 0]
+    return took, np.stack([gain[..., 0, 0], gain[..., 1, 1]], axis=-1)
+
+
+def _dp3(case: CalibrationCase, path: str, folder: str, threads: int | None):
+    out = os.path.join(folder, "dp3.h5")
+    shutil.rmtree(out, ignore_errors=True)
+    settings = {
+        "msin": path,
+        "msout": "",
+        "steps": "[gaincal]",
+        "gaincal.sourcedb": os.path.join(folder, "model.bbs"),
+        "gaincal.caltype": "diagonal",
+        "gaincal.parmdb": out,
+        "gaincal.solint": case.slots,
+        "gaincal.nchan": case.channels,
+        **({"numthreads": threads} if threads else {}),
+    }
+    took = _run([shutil.which("DP3"), *(f"{key}={value}" for key, value in settings.items())], folder)
+    (found,) = read_h5parm(out)
+    gain = found.terms[0].gain()[:, :, :, 0]
+    return took, np.stack([gain[..., 0, 0], gain[..., 1, 1]], axis=-1)
+
+
+_PROGRAMS: dict[str, tuple[str | None, Callable]] = {"RimeTree": (None, _rimetree), "DP3 gaincal": ("DP3", _dp3)}
+
+
+def programs() -> dict[str, bool]:
+    """{program: whether it is installed} of all that can be compared."""
+    return {name: needs is None or shutil.which(needs) is not None for name, (needs, _) in _PROGRAMS.items()}
+
+
+def measure_calibration(
+    program: str, case: CalibrationCase, path: str, threads: int | None = None
+) -> CalibrationFigures:
+    """One run of a program on an observation that `make_observation` made. Raises `Error` where it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        sky.write(planted_sky(case), os.path.join(folder, "model.bbs"))
+        (processor, wall, memory), found = _PROGRAMS[program][1](case, path, folder, threads)
+    planted = planted_gains(case)
+    if found.shape != planted.shape:
+        raise Error(f"{program}: gains of shape {found.shape}, where {planted.shape} were asked for")
+    return CalibrationFigures(program, processor, wall, memory, *gain_error(found, planted))
