@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 
 #include "nodes/correlator/sample_mask.h"
 #include "nodes/correlator/sample_view.h"
@@ -26,12 +27,27 @@ class BlockProducts {
   virtual void add_part(std::size_t part, std::int64_t* re, std::int64_t* im) const = 0;
 };
 
+/// Memory that begins where a vector and a line of the cache do.
+struct AlignedDelete {
+  void operator()(void* p) const { ::operator delete[](p, std::align_val_t{64}); }
+};
+template <class T>
+using Aligned = std::unique_ptr<T[], AlignedDelete>;
+template <class T>
+Aligned<T> aligned(std::size_t n) {
+  return Aligned<T>(static_cast<T*>(::operator new[](n * sizeof(T), std::align_val_t{64})));
+}
+
 /// A way to multiply.
 struct ByteProducts {
   const char* name;
   std::size_t block_time;  ///< times of a block with which it is fastest
   std::unique_ptr<BlockProducts> (*make)(std::size_t n_input, std::size_t max_time);
 };
+template <class Block>
+std::unique_ptr<BlockProducts> make_block(std::size_t n_input, std::size_t max_time) {
+  return std::make_unique<Block>(n_input, max_time);
+}
 
 /// 16-bit multiply-adds with the widest vectors of this machine.
 const ByteProducts& wide_products();

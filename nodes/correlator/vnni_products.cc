@@ -1,6 +1,6 @@
 // 64 products and 48 sums of them in one instruction (AVX-512 VNNI): unsigned times signed bytes, four by four.
-#include "nodes/correlator/byte_products.h"
-#include "nodes/correlator/packed_block.h"
+#include "nodes/correlator/products.h"
+#include "nodes/correlator/vnni_block.h"
 
 #if defined(__x86_64__)
 
@@ -8,10 +8,11 @@
 
 #include <algorithm>
 #include <cstring>
-
-#include "nodes/correlator/products.h"
+#include <utility>
 
 // Templates and intrinsics of one instruction set: what is compiled between these lines runs where it is present only.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of g++ 12 in its own header (its bug 105593)
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")
 
@@ -19,14 +20,19 @@ namespace rimetree::correlator {
 
 namespace {
 
-constexpr std::size_t kGroup = PackedBlock::kGroup;
+/// f(0), ..., f(kMany - 1) with numbers that are constants to the compiler: sums that are told apart by them stay in
+/// their registers, where g++ 12 copies those of loops from one register to another, at half the speed.
+template <int kMany, class F>
+inline void each(F&& f) {
+  [&]<int... k>(std::integer_sequence<int, k...>) { (f(std::integral_constant<std::size_t, k>()), ...); }
+  (std::make_integer_sequence<int, kMany>());
+}
 
 /// Adds the first `n` of 16 sums to those of 64 bits.
-inline void add_sums(__m512i sums, int n, std::int64_t* to) {
+inline void add_vnni_sums(__m512i sums, std::size_t n, std::int64_t* to) {
   const auto mask = static_cast<__mmask16>((1u << n) - 1);
-  // Masked, as g++ 12 takes the plain extraction for a use of something uninitialised.
-  const __m512i low = _mm512_maskz_cvtepi32_epi64(0xff, _mm512_maskz_extracti64x4_epi64(0xff, sums, 0)),
-                high = _mm512_maskz_cvtepi32_epi64(0xff, _mm512_maskz_extracti64x4_epi64(0xff, sums, 1));
+  const __m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(sums)),
+                high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(sums, 1));
   const auto mask_low = static_cast<__mmask8>(mask), mask_high = static_cast<__mmask8>(mask >> 8);
   _mm512_mask_storeu_epi64(to, mask_low, _mm512_add_epi64(low, _mm512_maskz_loadu_epi64(mask_low, to)));
   if (mask_high != 0)
@@ -36,93 +42,69 @@ inline void add_sums(__m512i sums, int n, std::int64_t* to) {
 /// Products of inputs [first, first + kInputs) with the inputs of groups [group, group + kGroups). Of three inputs and
 /// two groups the sums fill 24 of 32 registers, and each number that is loaded takes part in 6 or 4 products.
 template <int kInputs, int kGroups>
-void tile(const PackedBlock& block, std::size_t first, std::size_t group, std::int64_t* re, std::int64_t* im) {
+void vnni_tile(const VnniBlock& block, std::size_t first, std::size_t group, std::int64_t* re, std::int64_t* im) {
   __m512i sum[2 * kInputs][2 * kGroups];
   const std::int8_t* one[kInputs];
   const std::uint8_t* many[kGroups];
-  for (int i = 0; i < kInputs; ++i) {
+  each<kInputs>([&](auto i) {
     one[i] = block.input(first + i);
-    for (int g = 0; g < 2 * kGroups; ++g) {
+    each<2>([&](auto part) {
       // What the 128 that was added to every sample of the groups would contribute.
-      sum[2 * i][g] = _mm512_set1_epi32(-128 * block.sum_re(first + i));
-      sum[2 * i + 1][g] = _mm512_set1_epi32(-128 * block.sum_im(first + i));
-    }
-  }
-  for (int g = 0; g < kGroups; ++g) many[g] = block.offset_group(group + g);
+      const __m512i offset = _mm512_set1_epi32(-128 * block.sum(first + i)[part]);
+      each<2 * kGroups>([&](auto g) { sum[2 * i + part][g] = offset; });
+    });
+  });
+  each<kGroups>([&](auto g) { many[g] = block.offset_group(group + g); });
   const std::size_t n_step = block.n_step();
   for (std::size_t step = 0; step < n_step; ++step) {
     __m512i x[2 * kGroups];
-#pragma GCC unroll 4
-    for (int g = 0; g < 2 * kGroups; ++g)
-      x[g] = _mm512_load_si512(many[g / 2] + step * 128 + 64 * static_cast<std::size_t>(g % 2));
-#pragma GCC unroll 6
-    for (int r = 0; r < 2 * kInputs; ++r) {
+    each<2 * kGroups>(
+        [&](auto g) { x[g] = _mm512_load_si512(many[g / 2] + step * VnniBlock::kStepBytes + 64 * (g % 2)); });
+    each<2 * kInputs>([&](auto r) {
       std::int32_t four;
-      std::memcpy(&four, one[r / 2] + step * 8 + 4 * static_cast<std::size_t>(r % 2), 4);
+      std::memcpy(&four, one[r / 2] + step * 8 + 4 * (r % 2), 4);
       const __m512i y = _mm512_set1_epi32(four);
-#pragma GCC unroll 4
-      for (int g = 0; g < 2 * kGroups; ++g) sum[r][g] = _mm512_dpbusd_epi32(sum[r][g], x[g], y);
-    }
+      each<2 * kGroups>([&](auto g) { sum[r][g] = _mm512_dpbusd_epi32(sum[r][g], x[g], y); });
+    });
   }
-  for (int i = 0; i < kInputs; ++i)
-    for (int g = 0; g < kGroups; ++g) {
-      const std::size_t j = (group + g) * kGroup, input = first + i;
-      if (j > input) continue;
-      const int n = static_cast<int>(std::min(kGroup, input - j + 1));
-      add_sums(_mm512_add_epi32(sum[2 * i][2 * g], sum[2 * i + 1][2 * g + 1]), n, re + product_of(input, j));
-      add_sums(_mm512_sub_epi32(sum[2 * i + 1][2 * g], sum[2 * i][2 * g + 1]), n, im + product_of(input, j));
-    }
+  each<kInputs>([&](auto i) {
+    each<kGroups>([&](auto g) {
+      const std::size_t j = (group + g) * VnniBlock::kGroup, input = first + i;
+      if (j > input) return;
+      const std::size_t n = std::min(VnniBlock::kGroup, input - j + 1), at = product_of(input, j);
+      add_vnni_sums(_mm512_add_epi32(sum[2 * i][2 * g], sum[2 * i + 1][2 * g + 1]), n, re + at);
+      add_vnni_sums(_mm512_sub_epi32(sum[2 * i + 1][2 * g], sum[2 * i][2 * g + 1]), n, im + at);
+    });
+  });
 }
 
 template <int kGroups>
-void tiles(const PackedBlock& block, std::size_t first, std::size_t end, std::size_t group, std::int64_t* re,
-           std::int64_t* im) {
+void vnni_tiles(const VnniBlock& block, std::size_t first, std::size_t end, std::size_t group, std::int64_t* re,
+                std::int64_t* im) {
   std::size_t i = first;
-  for (; i + 3 <= end; i += 3) tile<3, kGroups>(block, i, group, re, im);
-  if (end - i == 2) tile<2, kGroups>(block, i, group, re, im);
-  if (end - i == 1) tile<1, kGroups>(block, i, group, re, im);
-}
-
-/// A part is two groups and all inputs that are not before them.
-void add_part(const PackedBlock& block, std::size_t part, std::int64_t* re, std::int64_t* im) {
-  const std::size_t group = 2 * part, n = block.n_input(), second = std::min(n, (group + 1) * kGroup);
-  tiles<1>(block, group * kGroup, second, group, re, im);  // inputs of the first group need no products with the second
-  if (group + 1 < block.n_group()) tiles<2>(block, second, n, group, re, im);
+  for (; i + 3 <= end; i += 3) vnni_tile<3, kGroups>(block, i, group, re, im);
+  if (end - i == 2) vnni_tile<2, kGroups>(block, i, group, re, im);
+  if (end - i == 1) vnni_tile<1, kGroups>(block, i, group, re, im);
 }
 
 }  // namespace
+
+void VnniBlock::add_part(std::size_t part, std::int64_t* re, std::int64_t* im) const {
+  const std::size_t group = 2 * part, second = std::min(n_input_, (group + 1) * kGroup);
+  vnni_tiles<1>(*this, group * kGroup, second, group, re, im);  // the first group needs no products with the second
+  if (group + 1 < n_group()) vnni_tiles<2>(*this, second, n_input_, group, re, im);
+}
+
 }  // namespace rimetree::correlator
 
 #pragma GCC pop_options
+#pragma GCC diagnostic pop
 
 namespace rimetree::correlator {
 
-namespace {
-
-class VnniProducts final : public BlockProducts {
- public:
-  VnniProducts(std::size_t n_input, std::size_t max_time) : block_(n_input, max_time) {}
-  void fill(const SampleView& samples, std::size_t channel, std::size_t first, std::size_t n,
-            const SampleMask* mask) override {
-    block_.fill(samples, channel, first, n, mask);
-  }
-  std::size_t n_part() const override { return (block_.n_group() + 1) / 2; }
-  void add_part(std::size_t part, std::int64_t* re, std::int64_t* im) const override {
-    correlator::add_part(block_, part, re, im);
-  }
-
- private:
-  PackedBlock block_;
-};
-
-}  // namespace
-
 const ByteProducts* vnni_products() {
   // Long enough that adding 32-bit sums to those of 64 bits costs nothing, short enough for the second-level cache.
-  static constexpr ByteProducts products{
-      "AVX-512 VNNI", 4096, [](std::size_t n_input, std::size_t max_time) -> std::unique_ptr<BlockProducts> {
-        return std::make_unique<VnniProducts>(n_input, max_time);
-      }};
+  static constexpr ByteProducts products{"AVX-512 VNNI", 4096, make_block<VnniBlock>};
   return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512dq") &&
                  __builtin_cpu_supports("avx512bw")
              ? &products
