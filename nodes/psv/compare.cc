@@ -1,12 +1,10 @@
 #include "nodes/psv/compare.h"
 
-#include <algorithm>
-#include <map>
+#include <deque>
 
-#include "nodes/psv/adjoint/jones_targets.h"
 #include "nodes/psv/adjoint/sky_adjoints.h"
+#include "nodes/psv/bundle.h"
 #include "nodes/psv/device/compare_solve.h"
-#include "nodes/psv/jones_operands.h"
 #include "nodes/psv/planner/solve.h"
 #include "runtime/core/fingerprint.h"
 
@@ -20,8 +18,12 @@ namespace {
 class ComparedGroup {
  public:
   ComparedGroup(BatchContext& context, std::span<const ChildLayout* const> layouts,
-                std::vector<const Comparison*> comparisons, ComparedRowsCache& cache)
+                std::vector<const Comparison*> comparisons, PackedSkies& skies, ComparedRowsCache& cache)
       : context_(context), layouts_(layouts), comparisons_(std::move(comparisons)), rests_(comparisons_.size()) {
+    for (std::size_t k = 0; k < layouts.size(); ++k) {
+      Bundle& bundle = bundles_.emplace_back(context, *layouts[k], skies, in_reverse(*layouts[k], first(k)));
+      for (const Comparison* one : comparisons_) bundle.add(in_reverse(*layouts[k], *one->terms[k]));
+    }
     version_ = layouts.size();
     for (const Comparison* one : comparisons_) version_ = mix(version_, one->version);
     rows_ = cache.get(version_, [this] {
@@ -54,8 +56,7 @@ class ComparedGroup {
   std::vector<ResultPtr> rests_;  // made where they are needed
   std::uint64_t version_ = 0;
   std::shared_ptr<const ComparedRows> rows_;
-  std::vector<Sky<double>> skies_;          // by term
-  std::vector<JonesCollector> collectors_;  // the same
+  std::deque<Bundle> bundles_;  // by term
   ComparisonResult found_;
 };
 
@@ -101,37 +102,18 @@ void ComparedGroup::write(std::size_t first_row, std::size_t n_row, std::size_t 
 }
 
 void ComparedGroup::evaluate(double slope) {
-  const std::size_t n_term = layouts_.size();
-  const Channels channels = channels_of(cells());
-  std::vector<JonesOperands> operands;
-  std::vector<JonesTerms> jones;
-  for (std::size_t k = 0; k < n_term; ++k) {
-    skies_.push_back(sky_with_tangent(*layouts_[k], first(k)));
-    operands.emplace_back(*layouts_[k]);
-    collectors_.emplace_back(*layouts_[k]);
-    for (const Comparison* one : comparisons_) {
-      if (!layouts_[k]->jones_elements.empty())
-        operands.back().add(one->terms[k]->inputs.children().subspan(kFirstJones));
-      collectors_.back().add(*one->terms[k]);
-    }
-  }
-  for (std::size_t k = 0; k < n_term; ++k) {
-    jones.push_back(operands[k].terms());
-    jones.back().targets = collectors_[k].targets();
-  }
-  if (rows_->rows.front().rows.n_row == 0) {
-    for (std::size_t k = 0; k < n_term; ++k)
-      found_.adjoint.push_back(zero_adjoints(skies_[k], wish_of(first(k)), jones[k].targets));
-    return;
-  }
+  const bool any_rows = rows_->rows.front().rows.n_row > 0;
   std::vector<ComparedTerm> terms;
-  for (std::size_t k = 0; k < n_term; ++k) {
-    const Node& node = first(k).inputs.node;
-    const Rows& rows = rows_->rows[k].rows;
-    warn_of_large_cells(context_, node, largest_phase_change(skies_[k].extent, channels, rows));
-    const auto owner = static_cast<std::uint64_t>(node.index());
-    terms.push_back({{skies_[k], channels, rows, jones[k], owner, version_of(skies_[k])}, wish_of(first(k))});
+  for (std::size_t k = 0; k < layouts_.size(); ++k) {
+    terms.push_back({bundles_[k].over(rows_->rows[k].rows), bundles_[k].wish()});
+    const ComparedTerm& term = terms.back();
+    if (any_rows)
+      warn_of_large_cells(context_, first(k).inputs.node,
+                          largest_phase_change(term.sky.extent, term.channels, term.rows));
+    else
+      found_.adjoint.push_back(zero_adjoints(term.sky, term.wish, term.jones.targets));
   }
+  if (!any_rows) return;
   const ComparedData data{version_, [this](auto... arguments) { write(arguments...); }};
   found_ = compare_on_devices(terms, data, slope, tolerance_of(first(0).inputs.request), machine_of(context_));
   context_.notes.add("psv-device-chi-square", "PSV: " + found_.report);
@@ -142,10 +124,7 @@ void ComparedGroup::add(ResidualSums& sums) const {
   own.chi_square = found_.chi_square;
   own.lost[0] = found_.lost;
   sums.add(own);
-  for (std::size_t k = 0; k < layouts_.size(); ++k) {
-    add_to_children(*layouts_[k], skies_[k], found_.adjoint[k], first(k));
-    collectors_[k].add_to_children(found_.adjoint[k]);
-  }
+  for (std::size_t k = 0; k < layouts_.size(); ++k) bundles_[k].add_to_children(found_.adjoint[k]);
 }
 
 /// Whether all of a comparison's terms are sums that the kernels take, on all cells of the request.
@@ -161,31 +140,27 @@ bool is_comparable(std::span<const ChildLayout* const> layouts, const Comparison
 }
 
 /// The skies of its terms.
-std::vector<const Result*> skies_of(const Comparison& comparison) {
-  std::vector<const Result*> skies;
-  for (const PullBack* term : comparison.terms)
-    for (const std::size_t slot : {kLmn, kBrightness, kShape})
-      skies.push_back(term->inputs.has_child(slot) ? &term->inputs.child(slot) : nullptr);
-  return skies;
+std::vector<SkyKey> skies_of(std::span<const ChildLayout* const> layouts, const Comparison& comparison) {
+  std::vector<SkyKey> keys;
+  for (std::size_t k = 0; k < layouts.size(); ++k)
+    keys.push_back(sky_key(*layouts[k], in_reverse(*layouts[k], *comparison.terms[k])));
+  return keys;
 }
 
 }  // namespace
 
 bool compare_batch(BatchContext& context, std::span<const ChildLayout* const> layouts, std::span<Comparison> batch,
-                   double slope, ResidualSums& sums, ComparedRowsCache& cache) {
-  std::map<std::vector<const Result*>, std::size_t> index;
-  std::vector<std::vector<const Comparison*>> same;  // in the order of the batch
+                   double slope, ResidualSums& sums, PackedSkies& skies, ComparedRowsCache& cache) {
+  std::vector<const Comparison*> all;
   for (const Comparison& comparison : batch) {
     if (!is_comparable(layouts, comparison)) return false;
-    const auto [at, is_new] = index.try_emplace(skies_of(comparison), same.size());
-    if (is_new) same.emplace_back();
-    same[at->second].push_back(&comparison);
+    all.push_back(&comparison);
   }
   std::vector<std::unique_ptr<ComparedGroup>> groups;
   const Node& node = batch.front().terms.front()->inputs.node;
   try {
-    for (auto& comparisons : same) {
-      groups.push_back(std::make_unique<ComparedGroup>(context, layouts, std::move(comparisons), cache));
+    for (auto& same : groups_by(all, [&](const Comparison* one) { return skies_of(layouts, *one); })) {
+      groups.push_back(std::make_unique<ComparedGroup>(context, layouts, std::move(same), skies, cache));
       groups.back()->evaluate(slope);
     }
   } catch (const memory::OutOfMemory& error) {

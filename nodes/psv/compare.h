@@ -3,6 +3,7 @@
 
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/operands.h"
+#include "nodes/psv/packed_skies.h"
 #include "nodes/psv/used_lately.h"
 #include "runtime/core/comparison.h"
 #include "runtime/evaluate/objective.h"
@@ -28,6 +29,6 @@ inline constexpr std::size_t kMostComparedBytes = std::size_t{256} << 20;
 /// What BatchKernel::compare promises. `layouts`: of the terms. False where it cannot be done on devices: a sky that
 /// varies in time or depends on no kernel, or too little memory.
 bool compare_batch(BatchContext& context, std::span<const ChildLayout* const> layouts, std::span<Comparison> batch,
-                   double slope, ResidualSums& sums, ComparedRowsCache& cache);
+                   double slope, ResidualSums& sums, PackedSkies& skies, ComparedRowsCache& cache);
 
 }  // namespace rimetree::psv

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <vector>
 
 #include "nodes/psv/kernel.h"
@@ -17,11 +16,8 @@ class JonesOperands {
   explicit JonesOperands(const ChildLayout& layout, std::ptrdiff_t first_source = 0)
       : layout_(layout), first_source_(first_source) {}
 
-  /// Adds the next baseline: its children J_p, J_q^H, J_p, J_q^H .., the innermost pair first. Views of them are kept.
-  void add(std::span<const Result* const> children) {
-    add([children](std::size_t i) -> const Vells& { return children[i]->value; });
-  }
-  /// The same of what child(i) gives for each.
+  /// Adds the next baseline: J_p, J_q^H, J_p, J_q^H .., the innermost pair first, are what child(i) gives. Views of
+  /// them are kept.
   template <class Child>
   void add(const Child& child) {
     for (std::size_t i = 0; i < layout_.jones_elements.size(); ++i) {

@@ -29,12 +29,13 @@ SkyVersion version_of(const Sky<double>& sky) {
 }
 
 std::shared_ptr<const PackedSky> PackedSkies::get(const SkyInput& input, const Children& children) {
-  return skies_.get({children, input.n_channel, input.n_source, input.l.data}, [&input] {
-    auto packed = std::make_shared<PackedSky>();
-    packed->sky = pack_sky<double>(input);
-    packed->version = version_of(packed->sky);
-    return std::pair(std::shared_ptr<const PackedSky>(std::move(packed)), std::size_t{1});
-  });
+  return skies_.get({children, input.n_channel, input.n_source, input.l.data, input.with_jones, input.n_minus},
+                    [&input] {
+                      auto packed = std::make_shared<PackedSky>();
+                      packed->sky = pack_sky<double>(input);
+                      packed->version = version_of(packed->sky);
+                      return std::pair(std::shared_ptr<const PackedSky>(std::move(packed)), std::size_t{1});
+                    });
 }
 
 }  // namespace rimetree::psv

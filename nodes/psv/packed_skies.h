@@ -25,7 +25,7 @@ class PackedSkies {
  public:
   /// Memory of the children that a sky is made from, and which is not changed once it is shared. Kept as long as the
   /// packed sky is, so that nobody else gets it meanwhile.
-  using Children = std::array<std::shared_ptr<void>, 3>;
+  using Children = std::array<std::shared_ptr<void>, 4>;
 
   /// pack_sky(input), from before if the children are the same, and the sources of them.
   std::shared_ptr<const PackedSky> get(const SkyInput& input, const Children& children);
@@ -36,6 +36,8 @@ class PackedSkies {
     Children children;
     std::ptrdiff_t n_channel, n_source;
     const double* first_l;
+    bool with_jones;
+    int n_minus;
     friend bool operator==(const Key&, const Key&) = default;
   };
   static constexpr std::size_t kMost = 4;  // skies that one batch sees in turn

@@ -186,7 +186,7 @@ class PsvKernel final : public BatchKernel {
   }
   /// Each Jones term has a matrix for each source.
   void evaluate_stacks(BatchContext& context, std::span<Evaluation* const> batch) {
-    std::vector<psv::LinearSum> sums;
+    std::vector<psv::ForwardSum> sums;
     std::vector<Evaluation*> with_kernels, general;
     for (Evaluation* evaluation : batch) {
       const auto own = psv::linear_sums(*evaluation);
@@ -215,7 +215,7 @@ class PsvKernel final : public BatchKernel {
     repeated.finish();
   }
   void pull_back_stacks(BatchContext& context, std::span<PullBack* const> batch) {
-    std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch);
+    std::vector<PullBack*> general = psv::pull_back_groups(context, layout_, batch, skies_);
     if (!general.empty()) BatchKernel::pull_back(context, general);
   }
   bool compares() const override { return true; }
@@ -228,20 +228,20 @@ class PsvKernel final : public BatchKernel {
       layouts.push_back(&node->layout());
       any_common |= node->layout().has_common_jones;
     }
-    if (!any_common) return psv::compare_batch(context, layouts, batch, slope, sums, compared_);
+    if (!any_common) return psv::compare_batch(context, layouts, batch, slope, sums, skies_, compared_);
     psv::RepeatedTerms repeated;
     std::vector<Comparison> seen(batch.begin(), batch.end());
     for (Comparison& comparison : seen)
       for (std::size_t term = 0; term < comparison.terms.size(); ++term)
         comparison.terms[term] = repeated.add(*layouts[term], *comparison.terms[term]);
-    const bool done = psv::compare_batch(context, layouts, seen, slope, sums, compared_);
+    const bool done = psv::compare_batch(context, layouts, seen, slope, sums, skies_, compared_);
     if (done) repeated.finish();
     return done;
   }
 
  private:
   static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
-  void evaluate_sums(BatchContext& context, const std::vector<psv::LinearSum>& sums);
+  void evaluate_sums(BatchContext& context, const std::vector<psv::ForwardSum>& sums);
   void verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
               double total_flux) const;
 
@@ -263,10 +263,10 @@ void PsvKernel::bring_inputs_to_host(BatchContext& context, std::span<Evaluation
   bring_to_host(inputs);
 }
 
-void PsvKernel::evaluate_sums(BatchContext& context, const std::vector<psv::LinearSum>& sums) {
-  for (const std::vector<psv::LinearSum>& group : psv::sums_of_one_sky(layout_, sums)) {
+void PsvKernel::evaluate_sums(BatchContext& context, const std::vector<psv::ForwardSum>& sums) {
+  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout_, sums)) {
     std::vector<Evaluation*> evaluations;
-    for (const psv::LinearSum& sum : group) evaluations.push_back(sum.evaluation);
+    for (const psv::ForwardSum& sum : group) evaluations.push_back(sum.evaluation);
     try {
       const double total_flux = psv::evaluate_group(context, layout_, group, skies_);
       if (group.front().derivative != nullptr) continue;

@@ -1,13 +1,8 @@
 #include "nodes/psv/pull_back.h"
 
-#include <map>
-#include <tuple>
-
-#include "nodes/psv/adjoint/jones_targets.h"
 #include "nodes/psv/adjoint/sky_adjoints.h"
+#include "nodes/psv/bundle.h"
 #include "nodes/psv/device/adjoint_solve.h"
-#include "nodes/psv/group_rows.h"
-#include "nodes/psv/jones_operands.h"
 #include "nodes/psv/planner/solve.h"
 #include "nodes/psv/reference.h"
 
@@ -32,60 +27,41 @@ SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const
   return pull_back_rows(of, adjoints, wish, context.threads, context.cancellation);
 }
 
-void pull_back_group(BatchContext& context, const ChildLayout& layout, const std::vector<PullBack*>& group) {
-  const PullBack& first = *group.front();
-  const Evaluation& evaluation = first.inputs;
-  const Sky<double> sky = sky_with_tangent(layout, first);
-  const Channels channels = channels_of(evaluation.cells());
-  const std::size_t n_channel = channels.frequency_hz.size();
-  GroupRows<const Complex<double>> group_rows;
-  const std::size_t plane = first.adjoint.cells_per_element();
-  JonesOperands jones_operands(layout);
-  JonesCollector collector(layout);
-  for (const PullBack* pull : group) {
-    if (!layout.jones_elements.empty()) jones_operands.add(pull->inputs.children().subspan(kFirstJones));
-    collector.add(*pull);
-    group_rows.add(layout, pull->inputs, n_time(layout, evaluation), pull->adjoint.complex(), n_channel);
+void pull_back_group(BatchContext& context, const ChildLayout& layout, PackedSkies& skies,
+                     const std::vector<LinearSum>& group) {
+  const PullBack& first = *group.front().pull;
+  Bundle bundle(context, layout, skies, group.front());
+  const std::size_t n_channel = bundle.channels().frequency_hz.size(), plane = first.adjoint.cells_per_element();
+  GroupRows<const Complex<double>> rows;
+  for (const LinearSum& sum : group) {
+    bundle.add(sum);
+    rows.add(layout, *sum.inputs, n_time(layout, *sum.inputs), sum.pull->adjoint.complex(), n_channel);
   }
-  JonesTerms jones = jones_operands.terms();
-  jones.targets = collector.targets();
   // Rows on which nothing depends (flagged ones, say) are left out, be their coordinates NaN.
-  group_rows.keep_if([&](const Complex<double>* row) {
+  rows.keep_if([&](const Complex<double>* row) {
     for (std::size_t e = 0; e < 4; ++e)
       for (std::size_t f = 0; f < n_channel; ++f)
         if (!(row[e * plane + f] == Complex<double>())) return true;
     return false;
   });
-  if (jones.targets.any() || matrices_vary(sky, jones)) group_rows.order_by_time();
-  const SourceWish wish = wish_of(first);
-  const Rows& rows = group_rows.finish(layout);
-  const ResultAdjoints adjoints{group_rows.output.data(), static_cast<std::ptrdiff_t>(plane)};
-  const auto owner = static_cast<std::uint64_t>(evaluation.node.index());
-  const Summed of{sky, channels, rows, jones, owner, context.devices.empty() ? SkyVersion{} : version_of(sky)};
-  const SourceAdjoints found = pull_back_anywhere(context, evaluation.node, of, adjoints, wish);
-  add_to_children(layout, sky, found, first);
-  collector.add_to_children(found);
+  const Summed of = bundle.over(rows);
+  const ResultAdjoints adjoints{rows.output.data(), static_cast<std::ptrdiff_t>(plane)};
+  bundle.add_to_children(pull_back_anywhere(context, first.inputs.node, of, adjoints, bundle.wish()));
 }
 
 }  // namespace
 
 std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout& layout,
-                                        std::span<PullBack* const> batch) {
-  std::map<std::tuple<const Result*, const Result*, const Result*, std::int32_t>, std::vector<PullBack*>> index;
-  std::vector<std::vector<PullBack*>*> groups;  // in the order of the batch
+                                        std::span<PullBack* const> batch, PackedSkies& skies) {
+  std::vector<LinearSum> sums;
   std::vector<PullBack*> others;
-  for (PullBack* pull : batch) {
-    if (!has_kernel(*pull)) {
+  for (PullBack* pull : batch)
+    if (has_kernel(*pull))
+      sums.push_back(in_reverse(layout, *pull));
+    else
       others.push_back(pull);
-      continue;
-    }
-    const Evaluation& evaluation = pull->inputs;
-    const Result* shape = evaluation.has_child(kShape) ? &evaluation.child(kShape) : nullptr;
-    auto& group = index[{&evaluation.child(kLmn), &evaluation.child(kBrightness), shape, n_time(layout, evaluation)}];
-    if (group.empty()) groups.push_back(&group);
-    group.push_back(pull);
-  }
-  for (const auto* group : groups) pull_back_group(context, layout, *group);
+  for (const auto& group : groups_by(sums, [&](const LinearSum& sum) { return sky_key(layout, sum); }))
+    pull_back_group(context, layout, skies, group);
   if (!others.empty() && !context.devices.empty())
     context.notes.add("psv-host-adjoint",
                       "PSV: derivatives are computed on the host where the sky varies in time, directions or shapes "

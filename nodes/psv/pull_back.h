@@ -4,13 +4,14 @@
 #include <vector>
 
 #include "nodes/psv/operands.h"
+#include "nodes/psv/packed_skies.h"
 
 namespace rimetree::psv {
 
 /// Pulls back what the adjoint kernel takes: baselines whose sky does not vary in time and whose (u, v, w) depend on no
 /// unknowns. Gives the others. Throws Cancelled.
 std::vector<PullBack*> pull_back_groups(BatchContext& context, const ChildLayout& layout,
-                                        std::span<PullBack* const> batch);
+                                        std::span<PullBack* const> batch, PackedSkies& skies);
 
 /// Any node, by the scalar body (body.h) on traced numbers: one source, time and channel at a time.
 void pull_back_general(const ChildLayout& layout, PullBack& pull);

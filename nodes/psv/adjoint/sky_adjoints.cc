@@ -1,7 +1,6 @@
 #include "nodes/psv/adjoint/sky_adjoints.h"
 
 #include "nodes/psv/plane_shares.h"
-#include "nodes/psv/sky_input.h"
 
 namespace rimetree::psv::adjoint {
 namespace {
@@ -50,19 +49,6 @@ void add_shapes(const ChildLayout& layout, const Sky<double>& sky, const SourceA
 bool has_kernel(const PullBack& pull) {
   const Evaluation& evaluation = pull.inputs;
   return pull.child(kUvw) == nullptr && is_constant_in_time(evaluation) && !evaluation.child(kLmn).value.is_complex();
-}
-
-Sky<double> sky_with_tangent(const ChildLayout& layout, const PullBack& pull) {
-  const auto operands = sky_operands<double>(pull.inputs, {});
-  const Evaluation& evaluation = pull.inputs;
-  SkyInput input = sky_input(layout, operands, evaluation.cells().axis(Axis::frequency).centre.size(),
-                             evaluation.child(kBrightness).value.cells()[Axis::frequency] > 1);
-  Operand<double> tangent;
-  if (const Vells* known = pull.tangent(kBrightness); pull.child(kBrightness) != nullptr && known != nullptr) {
-    tangent = Operand<double>(*known);
-    set_brightness(tangent, layout.brightness_elements, input.brightness_tangent);
-  }
-  return pack_sky<double>(input);
 }
 
 SourceWish wish_of(const PullBack& pull) {

@@ -11,9 +11,6 @@ namespace rimetree::psv::adjoint {
 /// shapes not along channels, and (u, v, w) depend on no unknowns.
 bool has_kernel(const PullBack& pull);
 
-/// The sky, with all planes of the brightness that depend on an unknown.
-Sky<double> sky_with_tangent(const ChildLayout& layout, const PullBack& pull);
-
 /// Which children's adjoints are asked for.
 SourceWish wish_of(const PullBack& pull);
 

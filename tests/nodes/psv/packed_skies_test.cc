@@ -29,6 +29,23 @@ TEST(PackedSkies, AreFoundAgainByTheirChildren) {
   EXPECT_NE(skies.get(input, children(a)), first);
 }
 
+// Terms of a model that is compared with data have their skies packed in one place.
+TEST(PackedSkies, OfOtherSettingsAreOthers) {
+  Case c(CaseOptions{});
+  psv::PackedSkies skies;
+  const auto a = std::make_shared<int>();
+  const auto first = skies.get(c.sky_input(), children(a));
+  auto behind_terms = c.sky_input();
+  behind_terms.with_jones = !behind_terms.with_jones;
+  EXPECT_NE(skies.get(behind_terms, children(a)), first);
+  auto not_stopped = c.sky_input();
+  not_stopped.n_minus = 1 - not_stopped.n_minus;
+  EXPECT_NE(skies.get(not_stopped, children(a)), first);
+  auto moving = children(a);
+  moving[3] = std::make_shared<int>();
+  EXPECT_NE(skies.get(c.sky_input(), moving), first) << "brightness that moves keeps more planes";
+}
+
 TEST(PackedSkies, AreForgottenWhenOthersCome) {
   Case c(CaseOptions{});
   psv::PackedSkies skies;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "nodes/psv/linear_sums.h"
+#include "nodes/psv/bundle.h"
 #include "nodes/psv/matrix/antennas.h"
 #include "tests/support/forest_fixture.h"
 
