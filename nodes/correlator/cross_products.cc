@@ -4,6 +4,7 @@
 #include <map>
 
 #include "nodes/correlator/group_products.h"
+#include "nodes/correlator/one_product.h"
 #include "nodes/correlator/packed_nibbles.h"
 #include "runtime/core/error.h"
 
@@ -137,9 +138,7 @@ void CrossProducts::add_pairs(const SampleView& samples, const SampleMask* mask)
         std::int64_t re = 0, im = 0;
         for (std::size_t t = 0; t < samples.n_time; ++t) {
           if (mask != nullptr && !(mask->counts(i, t) && mask->counts(j, t))) continue;
-          const Sample x = samples.sample(t, channel, i), y = samples.sample(t, channel, j);
-          re += x.re * y.re + x.im * y.im;
-          im += x.im * y.re - x.re * y.im;
+          add_product(samples.sample(t, channel, i), samples.sample(t, channel, j), re, im);
         }
         sums_.re[channel * n_product + product_of(i, j)] += re;
         sums_.im[channel * n_product + product_of(i, j)] += im;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "nodes/correlator/group_products.h"
+#include "nodes/correlator/one_product.h"
 #include "runtime/core/error.h"
 #include "runtime/core/simd_targets.h"
 
@@ -125,13 +126,15 @@ void FloatProducts::add_pairs(const SampleView& samples, const SampleMask* mask)
   threads_.parallel_for(samples.n_channel * samples.n_input, 1, [&](std::size_t begin, std::size_t end, int) {
     for (std::size_t part = begin; part < end; ++part) {
       const std::size_t channel = part / samples.n_input, i = part % samples.n_input;
+      const auto number = [&](std::size_t time, std::size_t input) {
+        const Complex<float> x = samples.value(time, channel, input);
+        return Complex<double>{double(x.re), double(x.im)};
+      };
       for (std::size_t j = 0; j <= i; ++j) {
         double re = 0, im = 0;
         for (std::size_t t = 0; t < samples.n_time; ++t) {
           if (mask != nullptr && !(mask->counts(i, t) && mask->counts(j, t))) continue;
-          const Complex<float> x = samples.value(t, channel, i), y = samples.value(t, channel, j);
-          re += double(x.re) * double(y.re) + double(x.im) * double(y.im);
-          im += double(x.im) * double(y.re) - double(x.re) * double(y.im);
+          add_product(number(t, i), number(t, j), re, im);
         }
         sums_.float_re[channel * n_product + product_of(i, j)] += re;
         sums_.float_im[channel * n_product + product_of(i, j)] += im;

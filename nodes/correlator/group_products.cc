@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "nodes/correlator/one_product.h"
 #include "runtime/core/error.h"
 
 namespace rimetree::correlator {
@@ -33,10 +34,7 @@ struct OfFloats {
 template <class Of>
 struct Sum {
   typename Of::Number re = 0, im = 0;
-  void add(const typename Of::One& x, const typename Of::One& y) {
-    re += x.re * y.re + x.im * y.im;
-    im += x.im * y.re - x.re * y.im;
-  }
+  void add(const typename Of::One& x, const typename Of::One& y) { add_product(x, y, re, im); }
 };
 
 /// One block: inputs [first_i, first_i + G) with [first_j, first_j + G) of a channel, sums in registers.

@@ -32,7 +32,7 @@ struct Run {
   }
 };
 
-void add_product(const Run& run, std::size_t i, std::size_t j, std::int64_t& re, std::int64_t& im) {
+void add_packed(const Run& run, std::size_t i, std::size_t j, std::int64_t& re, std::int64_t& im) {
   std::uint32_t by_re = 0, by_im = 0;
   const std::size_t x = i * run.n_time, y = j * run.n_time;
   for (std::size_t t = 0; t < run.n_time; ++t) {
@@ -61,7 +61,7 @@ void add_packed_nibbles(const SampleView& samples, const SampleMask* mask, Threa
         for (std::size_t i = begin; i < end; ++i)
           for (std::size_t j = 0; j <= i; ++j) {
             const std::size_t at = channel * n_product + product_of(i, j);
-            add_product(run, i, j, sums.re[at], sums.im[at]);
+            add_packed(run, i, j, sums.re[at], sums.im[at]);
           }
       });
     }

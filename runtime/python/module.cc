@@ -40,6 +40,7 @@ PyObject* measure_peak(PyObject*, PyObject*) {
     Dict dict;
     dict.set("single_per_second", number(peak.single_per_second));
     dict.set("double_per_second", number(peak.double_per_second));
+    dict.set("bytes_per_second", number(peak.bytes_per_second));
     return dict.set("instruction_set", text(peak.instruction_set)).take();
   });
 }

@@ -7,7 +7,8 @@ namespace rimetree {
 
 struct MultiplyAddPeak {
   double single_per_second = 0, double_per_second = 0;  ///< of one core, per second of processor time
-  std::string instruction_set;                          ///< e.g. "AVX3" (AVX-512): the one that kernels use too
+  double bytes_per_second = 0;  ///< of 8-bit numbers into sums of 32 bits; in 16 bits where there is no AVX-512 VNNI
+  std::string instruction_set;  ///< e.g. "AVX3" (AVX-512): the one that kernels use too
 };
 
 /// Measures it: the best of several short runs, about half a second of processor time on the calling thread.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "nodes/correlator/device/unpack_job.h"
+#include "nodes/correlator/one_product.h"
 
 namespace rimetree::correlator {
 
@@ -50,10 +51,6 @@ RT_HD inline Numbers sample_at(const PairJob& job, std::int64_t time, std::int64
   if (channel >= job.sums.n_channel) return {0, 0};
   const std::uint32_t both = job.sample[(time * job.sums.n_input + input) * job.sums.n_channel + channel];
   return {static_cast<std::int8_t>(both & 255), static_cast<std::int8_t>(both >> 8)};
-}
-RT_HD inline void add_product(const Numbers& x, const Numbers& y, std::int32_t& re, std::int32_t& im) {
-  re += x.re * y.re + x.im * y.im;
-  im += x.im * y.re - x.re * y.im;
 }
 
 /// All of a thread's work, pair parallel where G = 1.

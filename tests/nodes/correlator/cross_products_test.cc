@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "nodes/correlator/byte_products.h"
+#include "nodes/correlator/one_product.h"
 #include "nodes/correlator/packed_nibbles.h"
 #include "runtime/core/error.h"
 #include "tests/support/sample_scene.h"
@@ -49,9 +50,32 @@ void expect_all_equal(const Scene& scene, const ProductSums& want, const SampleM
   }
 }
 
+/// A number that counts what is done with it.
+struct Counted {
+  int value = 0;
+  static inline int multiplications = 0, additions = 0;
+  friend Counted operator*(Counted a, Counted b) { return ++multiplications, Counted{a.value * b.value}; }
+  friend Counted operator+(Counted a, Counted b) { return ++additions, Counted{a.value + b.value}; }
+  friend Counted operator-(Counted a, Counted b) { return ++additions, Counted{a.value - b.value}; }
+  Counted& operator+=(Counted b) { return *this = *this + b; }
+};
+
+// C2: a complex multiply-add is four multiplications and two additions, with the sums 8 operations.
+TEST(CrossProducts, AProductTakesEightOperations) {
+  struct CountedSample {
+    Counted re, im;
+  };
+  Counted re{100}, im{200};
+  add_product(CountedSample{{4}, {5}}, CountedSample{{2}, {-3}}, re, im);
+  EXPECT_EQ(re.value, 100 - 7);
+  EXPECT_EQ(im.value, 200 + 22);
+  EXPECT_EQ(Counted::multiplications, 4);
+  EXPECT_EQ(Counted::additions, 2 + 2);
+}
+
 class CrossProductsOf : public ::testing::TestWithParam<std::tuple<const char*, std::size_t, std::size_t>> {};
 
-// M7, M8, M9, C2, C3: bit by bit, odd numbers of inputs and times, every format.
+// M7, M8, M9, C3: bit by bit, odd numbers of inputs and times, every format.
 TEST_P(CrossProductsOf, AreTheSumsOfWholeNumbers) {
   const auto& [format, n_input, n_time] = GetParam();
   const Scene scene = Scene::random(format, n_time, 2, n_input);
@@ -176,6 +200,28 @@ TEST(CrossProducts, OfManyBandsAreThoseOfEach) {
       EXPECT_EQ(alone.sums().re[product], all.sums().re[band * n_products(6) + product]);
       EXPECT_EQ(alone.sums().im[product], all.sums().im[band * n_products(6) + product]);
     }
+  }
+}
+
+// C6: sums have a sign, and go on from call to call: two calls are as good as one.
+TEST(CrossProducts, GoOnFromCallToCall) {
+  ThreadPool threads(2);
+  const Scene scene = Scene::random("chime", 600, 2, 36);
+  const ProductSums want = expected(scene);
+  EXPECT_LT(*std::min_element(want.re.begin(), want.re.end()), 0);
+  EXPECT_LT(*std::min_element(want.im.begin(), want.im.end()), 0);
+  for (const std::string& name : strategy_names()) {
+    CrossProducts products(2, 36, strategy(name), threads);
+    for (const std::size_t first : {0, 299}) {
+      SampleView some = scene.voltages();
+      some.bytes += static_cast<std::ptrdiff_t>(first) * some.time_stride;
+      some.n_time = first == 0 ? 299 : 301;
+      products.add(some);
+    }
+    expect_equal(products.sums(), want, name);
+    products.clear();
+    products.add(scene.voltages());
+    expect_equal(products.sums(), want, name + ", anew");
   }
 }
 

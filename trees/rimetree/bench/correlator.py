@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 
+from .._core import multiply_add_peak
 from ..cells import Cells
 from ..correlate import BYTES_OF_FORMATS, correlate
 from ..forest import Forest
@@ -24,8 +25,14 @@ _CHECKED = 67  # samples that are correlated one pair after the other, too
 
 
 def new_correlator_record(threads: int | None, seconds: float) -> dict:
-    """A record without cases: where and when."""
-    return {"format": FORMAT, **where_and_when(threads, seconds), "cases": []}
+    """A record without cases: where and when, and what a core of this machine can do, by its own probe."""
+    record = {"format": FORMAT, **where_and_when(threads, seconds), "cases": []}
+    peak = multiply_add_peak()
+    record["machine"]["peak_operations_per_second_of_a_core"] = {
+        "bytes": 2 * peak["bytes_per_second"],
+        "single": 2 * peak["single_per_second"],
+    }
+    return record
 
 
 def write_correlator_record(path: str | os.PathLike, record: dict) -> None:
@@ -69,6 +76,7 @@ def measure_correlator(
         "operations_per_second": operations / wall_s,
         "operations_per_processor_second": operations / processor_s,
         "channel_samples_per_second": _SAMPLES / wall_s,
+        "bytes_per_second": codes.nbytes / wall_s,
     }
 
 
@@ -93,7 +101,8 @@ def measure_chain(
 ) -> dict:
     """Time channeliser and products together: the MWA-32T's 1.28 MHz of complex samples of 5 bits, read from a file.
 
-    Raises `WrongAnswerError` where products differ from those of NumPy's transform by more than rounding makes.
+    Operations are those of all products (8 each) and of the transforms (5 log2 n for each of n samples). Raises
+    `WrongAnswerError` where products differ from those of NumPy's transform by more than rounding makes.
     """
     rng = np.random.default_rng(n_input)
     n_sample = max(1, 2**23 // (n_input * n_channel)) * n_channel
@@ -119,6 +128,10 @@ def measure_chain(
         "taps": taps,
         "device": device,
         "data_seconds": data_s,
+        "operations_per_second_of_data": {
+            "products": rate_hz * 4.0 * n_input * (n_input + 1),
+            "transforms": rate_hz * n_input * 5.0 * np.log2(n_channel),
+        },
         "times_real_time": data_s / wall_s,
         "times_real_time_per_core": data_s / processor_s,
         "bytes_per_second": codes.nbytes / wall_s,
