@@ -18,18 +18,22 @@ StreamShape channelised(const StreamShape& samples, const Channelisation& option
   return shape;
 }
 
+void check_channelisation(const StreamShape& samples, const Channelisation& options) {
+  if (samples.n_channel != 1)
+    throw Error("the samples have " + std::to_string(samples.n_channel) + " channels; only one can be channelised");
+  if (options.format.is_real)
+    throw Error("channels have complex samples; format \"" + options.format.name + "\" is real");
+  if (!options.delay_s.empty() && options.delay_s.size() != samples.n_input)
+    throw Error(std::to_string(options.delay_s.size()) + " delays for " + std::to_string(samples.n_input) + " inputs");
+}
+
 ChannelPlan::ChannelPlan(const StreamShape& samples, const Channelisation& wanted)
     : in(samples),
       options(wanted),
       bank(options.n_channel, options.taps, options.window, samples.format.is_real,
            FilterBank::best_lanes(options.n_channel, samples.format.is_real)),
       shift(samples.n_input, 0) {
-  if (in.n_channel != 1)
-    throw Error("the samples have " + std::to_string(in.n_channel) + " channels; only one can be channelised");
-  if (options.format.is_real)
-    throw Error("channels have complex samples; format \"" + options.format.name + "\" is real");
-  if (!options.delay_s.empty() && options.delay_s.size() != in.n_input)
-    throw Error(std::to_string(options.delay_s.size()) + " delays for " + std::to_string(in.n_input) + " inputs");
+  check_channelisation(in, options);
   // What is left of numbers after a transform that does not divide by its length, and of their power.
   const double power = double(n_channel()) * (in.format.is_real ? 2 : 1), exact_scale = options.gain / std::sqrt(power);
   scale = float(exact_scale);

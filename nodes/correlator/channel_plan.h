@@ -22,6 +22,9 @@ struct Channelisation {
 /// The shape of what comes out of a channeliser.
 StreamShape channelised(const StreamShape& samples, const Channelisation& options, const FilterBank& bank);
 
+/// Throws Error where options and samples do not fit each other.
+void check_channelisation(const StreamShape& samples, const Channelisation& options);
+
 struct ChannelPlan {
   /// Throws Error where options and samples do not fit each other.
   ChannelPlan(const StreamShape& shape, const Channelisation& options);

@@ -14,10 +14,11 @@
 #include "nodes/correlator/state_checks.h"
 #include "runtime/core/forest.h"
 #include "runtime/core/plugin_api.h"
+#include "runtime/core/review.h"
 
 namespace rimetree {
 
-class Channelise final : public Node, public correlator::SampleSource {
+class Channelise final : public Node, public Reviewer, public correlator::SampleSource {
  public:
   explicit Channelise(const State& state) : Node(state) {
     options_.n_channel = correlator::positive(state, "n_channel");
@@ -95,6 +96,11 @@ class Channelise final : public Node, public correlator::SampleSource {
     return *children[0];
   }
   NodeTraits own_traits() const override { return {.mixed_axes = kNoAxes}; }
+  Capabilities capabilities() const override { return {.reviewer = this}; }
+  void review(const Review& review) const override {
+    correlator::check_channelisation(correlator::source_below(review.forest, review.node).shape(review.forest),
+                                     options_);
+  }
   std::unique_ptr<BatchKernel> make_kernel() const override { return correlator::interval_kernel(); }
 
   correlator::StreamShape shape(const Forest& forest) const override {

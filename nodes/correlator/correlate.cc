@@ -18,10 +18,11 @@
 #include "nodes/correlator/state_checks.h"
 #include "runtime/core/forest.h"
 #include "runtime/core/plugin_api.h"
+#include "runtime/core/review.h"
 
 namespace rimetree {
 
-class Correlate final : public Node {
+class Correlate final : public Node, public Reviewer {
  public:
   explicit Correlate(const State& state)
       : Node(state),
@@ -86,6 +87,10 @@ class Correlate final : public Node {
     return {.depends_on = kDomain, .varies_along = {Axis::time, Axis::frequency}, .mixed_axes = kNoAxes};
   }
   std::unique_ptr<BatchKernel> make_kernel() const override { return std::make_unique<Kernel>(); }
+  Capabilities capabilities() const override { return {.reviewer = this}; }
+  void review(const Review& review) const override {
+    check(correlator::source_below(review.forest, review.node).shape(review.forest));
+  }
 
  protected:
   void evaluate(Evaluation& evaluation) const override { evaluation.fail("is evaluated in batches"); }
@@ -127,6 +132,15 @@ class Correlate final : public Node {
     std::vector<Open> open_;
   };
 
+  /// Throws Error where such samples cannot be taken, or sums would not be exact.
+  void check(const correlator::StreamShape& shape) const {
+    if (shape.format.is_real) throw Error("the samples are real: Channelise makes complex ones of them");
+    correlator::check_strategy(strategy_, shape.format, shape.n_input);
+    if (const std::size_t most = correlator::most_exact_samples(shape.format); integration_ > most)
+      throw Error("state field \"integration\" is " + std::to_string(integration_) + ", but sums of format \"" +
+                  shape.format.name + "\" are exact over at most " + std::to_string(most) + " samples");
+  }
+
   void correlate(Evaluation& evaluation, BatchContext& context, Open& open) const {
     const AxisGrid &time = evaluation.cells().require(Axis::time),
                    &frequency = evaluation.cells().require(Axis::frequency);
@@ -134,8 +148,7 @@ class Correlate final : public Node {
     if (frequency.centre.size() != shape.n_channel)
       throw Error("the request has " + std::to_string(frequency.centre.size()) + " channels, the samples have " +
                   std::to_string(shape.n_channel));
-    correlator::check_strategy(strategy_, shape.format, shape.n_input);
-    if (shape.format.is_real) throw Error("the samples are real: Channelise makes complex ones of them");
+    check(shape);
 
     CellShape in_time;
     in_time[Axis::time] = static_cast<std::int32_t>(time.centre.size());

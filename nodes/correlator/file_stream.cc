@@ -98,13 +98,17 @@ SampleBlock FileStream::read(std::int64_t first, std::size_t n, ThreadPool& /*th
   return block;
 }
 
-GroupStream::GroupStream(const std::vector<std::string>& files, const StreamShape& shape, bool lost_are_masked)
-    : shape_(shape), lost_are_masked_(lost_are_masked), inputs_(shape.n_input / files.size()) {
-  if (shape.n_input % files.size() != 0 || shape.n_channel != 1 || shape.format.bytes != 2)
+void check_groups(const StreamShape& shape, std::size_t n_file) {
+  if (shape.n_input % n_file != 0 || shape.n_channel != 1 || shape.format.bytes != 2)
     throw Error("groups are of one channel, of words of 16 bits, and all receivers have as many inputs; there are " +
                 std::to_string(shape.n_channel) + " channels, " + std::to_string(shape.format.bytes) +
-                " bytes in a sample, and " + std::to_string(shape.n_input) + " inputs in " +
-                std::to_string(files.size()) + " files");
+                " bytes in a sample, and " + std::to_string(shape.n_input) + " inputs in " + std::to_string(n_file) +
+                " files");
+}
+
+GroupStream::GroupStream(const std::vector<std::string>& files, const StreamShape& shape, bool lost_are_masked)
+    : shape_(shape), lost_are_masked_(lost_are_masked), inputs_(shape.n_input / files.size()) {
+  check_groups(shape, files.size());
   group_bytes_ = 2 * (1 + inputs_);
   for (const std::string& name : files) {
     Receiver receiver;

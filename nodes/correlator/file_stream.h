@@ -30,6 +30,9 @@ class FileStream final : public SampleStream {
   std::vector<std::uint8_t> copied_;  ///< where no view will do
 };
 
+/// Throws Error where samples of that shape cannot be groups of so many receivers.
+void check_groups(const StreamShape& shape, std::size_t n_file);
+
 /// Files of groups. Sample 0 is that of the first counter that all files have; counters go on from group to group,
 /// modulo 65536.
 class GroupStream final : public SampleStream {

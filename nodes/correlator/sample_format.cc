@@ -1,6 +1,7 @@
 #include "nodes/correlator/sample_format.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/core/error.h"
 
@@ -33,6 +34,12 @@ std::uint16_t SampleFormat::encode(int re, int im, std::uint64_t& saturated) con
   if (cut_re != re || cut_im != im) ++saturated;
   const int im_code = is_real ? 0 : ((cut_im + offset) & mask) << im_shift;
   return static_cast<std::uint16_t>(((cut_re + offset) & mask) << re_shift | im_code);
+}
+
+std::size_t most_exact_samples(const SampleFormat& format) {
+  if (format.is_float) return std::numeric_limits<std::size_t>::max();
+  const auto lowest = static_cast<std::size_t>(-format.lowest());
+  return (std::size_t{1} << std::numeric_limits<double>::digits) / (2 * lowest * lowest);
 }
 
 const std::vector<SampleFormat>& sample_formats() {

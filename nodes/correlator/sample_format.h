@@ -42,6 +42,10 @@ struct SampleFormat {
   int highest() const { return (1 << (bits - 1)) - 1; }
 };
 
+/// Samples whose products can be added up, whatever they are, so that all sums are exact and their means rounded once:
+/// in 53 bits, what a double holds. Floats are never exact: as many as there may be.
+std::size_t most_exact_samples(const SampleFormat& format);
+
 /// Formats that have a name:
 ///   - mwa32t: two 5-bit numbers in a 16-bit word, real part in bits 0-4 (Wayth, Greenhill & Briggs 2009 do not say
 ///     which);

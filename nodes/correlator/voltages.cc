@@ -38,10 +38,12 @@ class Voltages final : public Node, public correlator::SampleSource {
                        " files; there may be several of order \"groups\" only, one for each receiver");
     if (is_stream() && order_.are_groups)
       throw StateError("groups are files; state field \"order\" of a stream is that of a packet's samples");
-    if (!order_.are_groups)
-      correlator::checked([&] {
-        return correlator::SamplePlaces(order_, shape_.format, 1, shape_.n_channel, shape_.n_input).is_a_view();
-      });
+    correlator::checked([&] {
+      if (order_.are_groups)
+        correlator::check_groups(shape_, source_.size());
+      else
+        correlator::SamplePlaces(order_, shape_.format, 1, shape_.n_channel, shape_.n_input);
+    });
     if (!(timeout_s_ >= 0) || !std::isfinite(timeout_s_))
       throw StateError("state field \"timeout_s\" must be a time, in seconds");
     if (!lost_are_masked_ && state.text("lost") != "error")

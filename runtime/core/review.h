@@ -10,7 +10,12 @@
 
 namespace rimetree {
 
+class Forest;
+
 struct Review {
+  /// As the script has it; and the number of the node in it.
+  const Forest& forest;
+  int node;
   /// Dimensions of the children, as in Node::result_dims.
   std::span<const TensorShape* const> dims;
   /// The result of the child in a slot, if it depends on nothing, so that it will be the same for every request.

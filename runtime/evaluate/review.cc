@@ -52,7 +52,7 @@ void Evaluator::review(std::optional<int> changed) {
     std::vector<const TensorShape*> dims;
     for (const int child : evaluated().children(index))
       dims.push_back(child < 0 ? nullptr : &evaluated().node(child).dims());
-    Review review{dims, {}, good_directions, {}};
+    Review review{evaluated(), index, dims, {}, good_directions, {}};
     review.constant = [&](std::size_t slot) -> const Result* {
       const int child = evaluated().children(index)[slot];
       if (child < 0 || evaluated().dependencies(child) != kNothing) return nullptr;
