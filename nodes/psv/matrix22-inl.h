@@ -44,6 +44,18 @@ HWY_INLINE void scale(Matrix<V>& a, V re, V im) {
   for (int i = 0; i < 4; ++i) multiply(a.re[i], a.im[i], re, im);
 }
 
+/// Zero for what is not finite.
+template <class V>
+HWY_INLINE V finite_part(V x) {
+  return hn::IfThenElseZero(hn::IsFinite(x), x);
+}
+template <class V>
+HWY_INLINE Matrix<V> finite_part(Matrix<V> a) {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) a.re[i] = finite_part(a.re[i]), a.im[i] = finite_part(a.im[i]);
+  return a;
+}
+
 template <class V>
 HWY_INLINE Matrix<V> hermitian(const Matrix<V>& a) {
   Matrix<V> c;

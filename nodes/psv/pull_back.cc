@@ -24,6 +24,10 @@ SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const
       context.warnings.add("psv-device-memory",
                            "node \"" + node.name() + "\" is differentiated on the host: " + error.what());
     }
+  if (const std::optional<SidesPlan> plan = plan_reverse(of, wish, context.threads)) {
+    context.notes.add("psv-matrix-adjoint", "PSV: derivatives by the matrix product over sources");
+    return pull_back_by_sides(of, *plan, adjoints, wish, context.threads, context.cancellation);
+  }
   return pull_back_rows(of, adjoints, wish, context.threads, context.cancellation);
 }
 

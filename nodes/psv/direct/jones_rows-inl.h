@@ -115,15 +115,6 @@ HWY_INLINE Matrix<hn::Vec<D>> load_term(D d, const JonesSide& side, int pair, st
   return a;
 }
 
-/// Zero for what is not finite.
-template <class V>
-HWY_INLINE Matrix<V> finite_part(Matrix<V> a) {
-  const auto keep = [](V& x) HWY_ATTR { x = hn::IfThenElseZero(hn::IsFinite(x), x); };
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) keep(a.re[i]), keep(a.im[i]);
-  return a;
-}
-
 /// All terms of a side, or the first `n_pair`, for a vector of channels, with the brightness if it is p's. `finite`:
 /// see finite_part().
 template <class D, class T>

@@ -12,7 +12,7 @@ namespace rimetree::psv::matrix {
 namespace HWY_NAMESPACE {
 
 void run_window(const SidesSum& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch) {
-  SidesWindow(job, tile, window, scratch).run();
+  SidesForward(job, tile, window, scratch).run();
 }
 
 }  // namespace HWY_NAMESPACE

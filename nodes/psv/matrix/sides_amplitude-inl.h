@@ -18,12 +18,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Terms of the sincs' series that are left out.
 inline constexpr double kSincError = 2e-17;
 
-/// Sources of one profile.
-struct SideBlock {
-  std::size_t begin, count;
-  Profile profile;
-};
-
 /// A vector of places, each scaled as what it is for needs.
 struct CellUvw {
   SideVector u, v, w;
@@ -67,7 +61,7 @@ inline HWY_NOINLINE void taper(const Sky<double>& sky, const SideBlock& block, c
 }
 
 /// Factors of a pair of ends, [source][lane].
-inline HWY_NOINLINE void fill_amplitudes(const SidesSum& job, const SidesTile& tile, const CellVector& cells,
+inline HWY_NOINLINE void fill_amplitudes(const SidesProblem& job, const SidesTile& tile, const CellVector& cells,
                                          const SideBlock& block, std::size_t l, std::size_t r, double* to) {
   const Sky<double>& sky = job.of.sky;
   const Rows& rows = job.of.rows;

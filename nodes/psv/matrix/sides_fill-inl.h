@@ -31,7 +31,7 @@ struct CellVector {
   HWY_ALIGN double turns_low[kMaxLanes];
 };
 
-inline CellVector cell_vector(const SidesSum& job, const SidesTile& tile, std::size_t first) {
+inline CellVector cell_vector(const SidesProblem& job, const SidesTile& tile, std::size_t first) {
   const std::size_t lanes = hn::Lanes(SideTag()), n_channel = job.of.channels.frequency_hz.size();
   const std::size_t n_cell = job.plan.cells(tile, job.of.channels);
   CellVector cells;
@@ -116,7 +116,7 @@ HWY_INLINE void chain_scalar(const JonesChains::Chain& chain, std::ptrdiff_t sou
 }
 
 /// An antenna's coordinates in turns per unit direction cosine, as exact pairs.
-inline HWY_NOINLINE void scale_antenna(const SidesSum& job, const SidesTile& tile, std::int32_t antenna,
+inline HWY_NOINLINE void scale_antenna(const SidesProblem& job, const SidesTile& tile, std::int32_t antenna,
                                        const CellVector& cells, double* to) {
   const SideTag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -175,7 +175,7 @@ struct SoonNeeded {
 
 /// What the sides of some sources are made of, for one vector of cells.
 struct SideFill {
-  const SidesSum& job;
+  const SidesProblem& job;
   const CellVector& cells;
   std::size_t begin, count;
   const double* phasor;  ///< [source][re, im][lane]
@@ -195,13 +195,14 @@ HWY_INLINE void store_matrix(const Matrix<V>& a, double* to) {
 }
 
 /// The brightness of a packed source.
-HWY_INLINE Matrix<SideVector> load_brightness(const Sky<double>& sky, std::size_t source, const CellVector& cells) {
+HWY_INLINE Matrix<SideVector> load_brightness(const SidesProblem& job, std::size_t source, const CellVector& cells) {
+  const Sky<double>& sky = job.of.sky;
   const auto* first = reinterpret_cast<const Complex<double>*>(&sky.brightness[source * sky.n_weight_channel * 8]);
   Matrix<SideVector> b;
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i)
     load_cells({first + i, 0, 0, sky.n_weight_channel > 1 ? 4 : 0}, 0, cells, b.re[i], b.im[i]);
-  return b;
+  return job.finite ? finite_part(b) : b;
 }
 
 /// A side with matrices: J_n .. J_1 B K on the left, J_1^H .. J_n^H K* on the right. Gives bits that are zero where all
@@ -218,6 +219,7 @@ inline HWY_NOINLINE SideVector fill_matrices(const SideFill& f, const JonesChain
     f.soon.ask(sky, s, f.cells);
     Matrix<SideVector> a = chain_matrix(chain, right, static_cast<std::ptrdiff_t>(sky.order[source]), f.cells);
     off = hn::Or(off, hn::Or(hn::Or(hn::Abs(a.re[1]), hn::Abs(a.im[1])), hn::Or(hn::Abs(a.re[2]), hn::Abs(a.im[2]))));
+    if (f.job.finite) a = finite_part(a);
     SideVector zr = hn::Load(d, f.phasor + 2 * s * lanes), zi = hn::Load(d, f.phasor + (2 * s + 1) * lanes);
     if (right) {
       zi = hn::Neg(zi);
@@ -225,14 +227,24 @@ inline HWY_NOINLINE SideVector fill_matrices(const SideFill& f, const JonesChain
       SideVector re, im;
       const auto* b = reinterpret_cast<const Complex<double>*>(&sky.brightness[source * sky.n_weight_channel * 8]);
       load_cells({b, 0, 0, sky.n_weight_channel > 1 ? 4 : 0}, 0, f.cells, re, im);
+      if (f.job.finite) re = finite_part(re);
       zr = hn::Mul(zr, re), zi = hn::Mul(zi, re);
     } else {
-      a = product(a, load_brightness(sky, source, f.cells));
+      a = product(a, load_brightness(f.job, source, f.cells));
     }
     scale(a, zr, zi);
     store_matrix(a, to);
   }
   return off;
+}
+
+/// The weight of a plane.
+HWY_INLINE SideVector weights_at(const SidesProblem& job, std::size_t source, std::size_t plane,
+                                 const CellVector& cells) {
+  const std::size_t n_channel = job.of.sky.n_weight_channel, n_plane = job.plan.shape.planes.size();
+  const double* w = &job.plan.shape.weights[source * n_channel * n_plane + plane];
+  return n_channel == 1 ? hn::Set(SideTag(), *w)
+                        : vector_of([&](std::size_t i) { return w[std::size_t(cells.channel[i]) * n_plane]; });
 }
 
 /// A side of scalars: on the left times the planes' weights or, where there are none, the brightness.
@@ -248,22 +260,18 @@ inline HWY_NOINLINE void fill_scalars(const SideFill& f, const JonesChains::Chai
     f.soon.ask(sky, s, f.cells);
     SideVector re, im;
     chain_scalar(chain, static_cast<std::ptrdiff_t>(sky.order[source]), f.cells, re, im);
+    if (f.job.finite) re = finite_part(re), im = finite_part(im);
     const SideVector zi = hn::Load(d, f.phasor + (2 * s + 1) * lanes);
     multiply(re, im, hn::Load(d, f.phasor + 2 * s * lanes), right ? hn::Neg(zi) : zi);
     if (right || n_plane > 0) {
       for (std::size_t p = 0; p < (right ? 1 : n_plane); ++p, to += 2 * lanes) {
-        const double* w = right ? nullptr : &shape.weights[source * sky.n_weight_channel * n_plane + p];
-        const SideVector by =
-            right ? hn::Set(d, 1.0)
-            : sky.n_weight_channel == 1
-                ? hn::Set(d, *w)
-                : vector_of([&](std::size_t i) { return w[std::size_t(f.cells.channel[i]) * n_plane]; });
+        const SideVector by = right ? hn::Set(d, 1.0) : weights_at(f.job, source, p, f.cells);
         hn::Store(hn::Mul(re, by), d, to);
         hn::Store(hn::Mul(im, by), d, to + lanes);
       }
       continue;
     }
-    Matrix<SideVector> b = load_brightness(sky, source, f.cells);
+    Matrix<SideVector> b = load_brightness(f.job, source, f.cells);
     scale(b, re, im);
     store_matrix(b, to);
     to += f.numbers(4);

@@ -54,7 +54,7 @@ bool look_diagonal(const std::vector<JonesChains::Chain>& chains, std::size_t n_
   return true;
 }
 
-SidesShape shape_of(const Sky<double>& sky, const JonesChains& jones) {
+SidesShape shape_of(const Sky<double>& sky, const JonesChains& jones, bool elements) {
   const auto any_matrix = [](const std::vector<JonesChains::Chain>& chains) {
     return std::any_of(chains.begin(), chains.end(), [](const JonesChains::Chain& chain) {
       return std::any_of(chain.begin(), chain.end(), [](const JonesFactor& one) { return one.is_matrix; });
@@ -69,7 +69,7 @@ SidesShape shape_of(const Sky<double>& sky, const JonesChains& jones) {
       !planes.empty() && std::all_of(planes.begin(), planes.end(), [](Plane p) { return p <= Plane::kQ; });
   shape.looks_diagonal =
       look_diagonal(jones.left.chains, sky.n_source) && look_diagonal(jones.right.chains, sky.n_source);
-  if (shape.left_matrix || shape.right_matrix) return shape;
+  if (shape.left_has_elements() || elements) return shape;
   shape.planes = planes;
   shape.weights = weights_of(sky, planes);
   return shape;
@@ -207,7 +207,7 @@ SidesWork work_of(const SidesPlan& plan, const Channels& channels) {
   return work;
 }
 
-SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads) {
+SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads, bool elements) {
   SidesPlan plan;
   if (of.jones.n_pair == 0) {
     plan.obstacle = "there are no Jones terms";
@@ -231,7 +231,7 @@ SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads) {
   if (!plan.obstacle.empty()) return plan;
   plan.bound = kRounding + wave_number * plan.antennas.misfit_m;
   plan.jones = jones_chains(of.jones, rows, of.channels.frequency_hz.size());
-  plan.shape = shape_of(of.sky, plan.jones);
+  plan.shape = shape_of(of.sky, plan.jones, elements);
   cut_into_tiles(of, plan);
   return plan;
 }

@@ -45,6 +45,8 @@ struct SidesShape {
   bool unpolarised = false;     ///< the brightness is a multiple of the unit matrix
   bool diagonal_brightness = false;
   bool looks_diagonal = false;  ///< so are all matrices, where one looked: for estimates
+  /// On the left stand matrices, be the terms that they are made of scalars.
+  bool left_has_elements() const { return left_matrix || right_matrix; }
   int n_sum() const { return planes.empty() ? 4 : static_cast<int>(planes.size()); }
   int n_left() const { return n_sum(); }
   int n_right() const { return right_matrix ? 4 : 1; }
@@ -81,7 +83,7 @@ struct SidesPlan {
 
 SidesWork work_of(const SidesPlan& plan, const Channels& channels);
 
-/// `tolerance`: of the total flux.
-SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads);
+/// `tolerance`: of the total flux. `elements`: the sums are the correlations, whatever planes the brightness has.
+SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads, bool elements = false);
 
 }  // namespace rimetree::psv::matrix

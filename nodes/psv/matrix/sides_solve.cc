@@ -23,7 +23,7 @@ ChannelNumbers channel_numbers(const Channels& channels) {
 
 void SidesScratch::Free::operator()(double* p) const { std::free(p); }
 
-SidesScratch::SidesScratch(const SidesPlan& plan) {
+SidesScratch::SidesScratch(const SidesPlan& plan, bool slopes) {
   const SidesShape& shape = plan.shape;
   std::size_t n_left = 0, n_right = 0, n_pair = 0;
   for (const SidesTile& tile : plan.tiles) {
@@ -32,13 +32,17 @@ SidesScratch::SidesScratch(const SidesPlan& plan) {
   }
   const std::size_t lanes = rows_per_block<double>(), vectors = shape.n_vector() * lanes;
   const std::size_t of_side = vectors * kSideSources * 2;
-  const std::size_t sizes[] = {6 * lanes,
+  const std::size_t of_left = of_side * n_left * static_cast<std::size_t>(shape.n_left()),
+                    of_right = of_side * n_right * static_cast<std::size_t>(shape.n_right());
+  const std::size_t sizes[] = {6 * vectors,
                                of_side,
-                               of_side * n_left * static_cast<std::size_t>(shape.n_left()),
-                               of_side * n_right * static_cast<std::size_t>(shape.n_right()),
+                               of_left,
+                               of_right,
                                shape.block_rows() * SidesShape::kBlockColumns * kSideSources * lanes,
-                               vectors * n_pair * 2 * static_cast<std::size_t>(shape.n_sum())};
-  double** const arrays[] = {&scaled, &phasor, &left, &right, &amplitude, &sum};
+                               vectors * n_pair * 2 * static_cast<std::size_t>(shape.n_sum()),
+                               slopes ? of_left : 0,
+                               slopes ? of_right : 0};
+  double** const arrays[] = {&scaled, &phasor, &left, &right, &amplitude, &sum, &left_slope, &right_slope};
   // Lines of the cache, and no two arrays at the same place of a page.
   const auto whole = [](std::size_t size) { return (size + 15) / 16 * 16 + 80; };
   for (const std::size_t size : sizes) bytes += whole(size) * sizeof(double);
@@ -52,22 +56,27 @@ SidesScratch::SidesScratch(const SidesPlan& plan) {
   }
 }
 
+std::vector<SidesWindowOfTile> windows_of(const SidesPlan& plan, const Channels& channels) {
+  const std::size_t n_cell = plan.shape.n_vector() * rows_per_block<double>();
+  std::vector<SidesWindowOfTile> windows;
+  for (std::size_t i = 0; i < plan.tiles.size(); ++i)
+    for (std::size_t first = 0; first < plan.cells(plan.tiles[i], channels); first += n_cell)
+      windows.push_back({i, first / n_cell});
+  return windows;
+}
+
 void solve_by_sides(const Summed& of, const SidesPlan& plan, const Output& out, ThreadPool& threads,
                     Cancellation& cancellation) {
-  const std::size_t window = plan.shape.n_vector() * rows_per_block<double>();
-  std::vector<std::pair<std::size_t, std::size_t>> work;
-  for (std::size_t i = 0; i < plan.tiles.size(); ++i)
-    for (std::size_t first = 0; first < plan.cells(plan.tiles[i], of.channels); first += window)
-      work.emplace_back(i, first / window);
+  const std::vector<SidesWindowOfTile> work = windows_of(plan, of.channels);
   std::vector<SidesScratch> scratch;
-  for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan);
+  for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan, false);
   const ChannelNumbers numbers = channel_numbers(of.channels);
-  const SidesSum job{of, plan, numbers, out};
+  const SidesSum job{{of, plan, numbers}, out};
   threads.parallel_for(
       work.size(), 1,
       [&](std::size_t begin, std::size_t end, int worker) {
         for (std::size_t i = begin; i < end; ++i)
-          evaluate_sides(job, plan.tiles[work[i].first], work[i].second, scratch[static_cast<std::size_t>(worker)]);
+          evaluate_sides(job, plan.tiles[work[i].tile], work[i].window, scratch[static_cast<std::size_t>(worker)]);
       },
       &cancellation);
 }

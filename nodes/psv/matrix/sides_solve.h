@@ -5,6 +5,12 @@
 
 namespace rimetree::psv::matrix {
 
+/// As many of a tile's cells as the vectors of the shape hold.
+struct SidesWindowOfTile {
+  std::size_t tile, window;
+};
+std::vector<SidesWindowOfTile> windows_of(const SidesPlan& plan, const Channels& channels);
+
 /// Bits do not depend on the number of threads. Throws Cancelled.
 void solve_by_sides(const Summed& of, const SidesPlan& plan, const Output& out, ThreadPool& threads,
                     Cancellation& cancellation);

@@ -16,13 +16,16 @@ ChannelNumbers channel_numbers(const Channels& channels);
 
 /// Scratch of one thread for all tiles of a plan. A vector has kMaxLanes / 2 lanes at most.
 struct SidesScratch {
-  explicit SidesScratch(const SidesPlan& plan);
-  double* scaled;     ///< [vector][u, v, w][high, low][lane] of one antenna
-  double* phasor;     ///< [vector][source][re, im][lane] of one antenna
-  double* left;       ///< [vector][end][source][element][re, im][lane]
-  double* right;      ///< the same
-  double* amplitude;  ///< [pair of a block][source][lane]
-  double* sum;        ///< [vector][left][right][sum][re, im][lane]
+  /// `slopes`: derivatives with respect to the sides have place, too.
+  SidesScratch(const SidesPlan& plan, bool slopes);
+  double* scaled;       ///< [vector][u, v, w][high, low][lane] of one antenna
+  double* phasor;       ///< [vector][source][re, im][lane] of one antenna
+  double* left;         ///< [vector][end][source][element][re, im][lane]
+  double* right;        ///< the same
+  double* amplitude;    ///< [pair of a block][source][lane]
+  double* sum;          ///< [vector][left][right][sum][re, im][lane]; in reverse their adjoints
+  double* left_slope;   ///< as left
+  double* right_slope;  ///< as right
   std::size_t bytes = 0;
 
  private:
@@ -32,10 +35,20 @@ struct SidesScratch {
   std::unique_ptr<double, Free> storage_;
 };
 
-struct SidesSum {
+/// Sources of one profile that pass together.
+struct SideBlock {
+  std::size_t begin, count;
+  Profile profile;
+};
+
+struct SidesProblem {
   const Summed& of;
   const SidesPlan& plan;
   const ChannelNumbers& numbers;
+  /// Sides that are not finite are zero: in reverse nothing depends on them, and they must not reach other sides.
+  bool finite = false;
+};
+struct SidesSum : SidesProblem {
   const Output& out;
 };
 

@@ -207,6 +207,13 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
   return choice;
 }
 
+std::optional<SidesPlan> plan_reverse(const Summed& of, SourceWish wish, ThreadPool& threads) {
+  SidesPlan plan = sides_plan(of, kSmallestTolerance, threads, wish.weights);
+  if (!reverse_obstacle(plan, of.sky, wish).empty()) return {};
+  if (sides_seconds(of, plan.shape, work_of(plan, of.channels)) >= direct_seconds(of, false)) return {};
+  return plan;
+}
+
 Choice expected_choice(const Outlook& outlook, const Channels& channels) {
   check_tolerance(outlook.tolerance);
   // One row and one source, in the direction that gives a baseline's length as its path; with a power law where spectra

@@ -1,0 +1,34 @@
+// The matrix product in reverse, once per instruction set; the best that the machine has is chosen at run time.
+#include "runtime/core/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "nodes/psv/matrix/kernel_sides_reverse.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+#include "nodes/psv/matrix/sides_reverse-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv::matrix {
+namespace HWY_NAMESPACE {
+
+void pull_window(const ReverseSides& job, const SidesTile& tile, std::size_t window, std::span<const SideBlock> blocks,
+                 const SidesScratch& scratch, const SidesGain& gain) {
+  SidesReverse(job, tile, window, scratch).run(blocks, gain);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv::matrix
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rimetree::psv::matrix {
+
+HWY_EXPORT(pull_window);
+
+void pull_back_window(const ReverseSides& job, const SidesTile& tile, std::size_t window,
+                      std::span<const SideBlock> blocks, const SidesScratch& scratch, const SidesGain& gain) {
+  HWY_DYNAMIC_DISPATCH(pull_window)(job, tile, window, blocks, scratch, gain);
+}
+
+}  // namespace rimetree::psv::matrix
+#endif  // HWY_ONCE

@@ -1,0 +1,81 @@
+#include "nodes/psv/matrix/sides_reverse.h"
+
+#include <algorithm>
+
+#include "nodes/psv/matrix/sides_solve.h"
+
+namespace rimetree::psv::matrix {
+namespace {
+
+/// Where sources are few, windows are shared out as well, in portions with sums of their own: so many at most, of so
+/// many bytes together.
+constexpr std::size_t kManyBlocks = 16, kPortions = 16, kPortionBytes = std::size_t{64} << 20;
+
+/// Blocks of sources for each thread: an end is noticed, and nobody waits long.
+constexpr std::size_t kSharesPerThread = 4;
+
+std::vector<SideBlock> blocks_of(const Sky<double>& sky) {
+  std::vector<SideBlock> blocks;
+  for (const SourceBlock& sources : sky.blocks)
+    for (std::size_t s = sources.begin; s < sources.end; s += kSideSources)
+      blocks.push_back({s, std::min(kSideSources, sources.end - s), sources.profile});
+  return blocks;
+}
+
+std::size_t bytes_of(const SourceAdjoints& sums) {
+  return 8 * (sums.weights.size() + sums.positions.size()) + 16 * (sums.moving_jones.size() + sums.steady_jones.size());
+}
+
+SidesGain gain_of(SourceAdjoints& sums) {
+  return {sums.weights.empty() ? nullptr : reinterpret_cast<Complex<double>*>(sums.weights.data()),
+          sums.positions.empty() ? nullptr : sums.positions.data(), sums.moving_jones.data(), sums.steady_jones.data(),
+          sums.moving_jones.size()};
+}
+
+}  // namespace
+
+std::string reverse_obstacle(const SidesPlan& plan, const Sky<double>& sky, SourceWish wish) {
+  if (!plan.obstacle.empty()) return plan.obstacle;
+  if (wish.shapes && sky.n_point < sky.n_source) return "shapes are asked for";
+  if (wish.positions && (plan.smear_time || plan.smear_frequency || sky.n_point < sky.n_source))
+    return "positions of smeared or extended sources are asked for";
+  return {};
+}
+
+// Nothing that two blocks of sources gain is the same number, so that blocks are shared out freely.
+SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const ResultAdjoints& adjoints,
+                                  SourceWish wish, ThreadPool& threads, Cancellation& cancellation) {
+  SourceAdjoints sum = zero_adjoints(of.sky, wish, of.jones.targets);
+  if (!wish.weights) sum.weights.clear();
+  const std::vector<SideBlock> blocks = blocks_of(of.sky);
+  const std::vector<SidesWindowOfTile> windows = windows_of(plan, of.channels);
+  const std::size_t n_portion =
+      blocks.size() >= kManyBlocks
+          ? 1
+          : std::clamp<std::size_t>(std::min(windows.size(), kPortionBytes / (bytes_of(sum) + 1)), 1, kPortions);
+  const std::size_t n_share = std::min(blocks.size(), kSharesPerThread * static_cast<std::size_t>(threads.size()));
+  std::vector<SourceAdjoints> others(n_portion - 1, sum);
+  std::vector<SidesScratch> scratch;
+  for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan, true);
+  const ChannelNumbers numbers = channel_numbers(of.channels);
+  const ReverseSides job{{of, plan, numbers, true}, adjoints};
+  threads.parallel_for(
+      n_portion * n_share, 1,
+      [&](std::size_t begin, std::size_t end, int worker) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::size_t portion = i / n_share, share = i % n_share;
+          const auto own = std::span(blocks).subspan(blocks.size() * share / n_share);
+          const std::size_t n_own = blocks.size() * (share + 1) / n_share - blocks.size() * share / n_share;
+          const SidesGain gain = gain_of(portion == 0 ? sum : others[portion - 1]);
+          for (std::size_t w = windows.size() * portion / n_portion; w < windows.size() * (portion + 1) / n_portion;
+               ++w)
+            pull_back_window(job, plan.tiles[windows[w].tile], windows[w].window, own.first(n_own),
+                             scratch[static_cast<std::size_t>(worker)], gain);
+        }
+      },
+      &cancellation);
+  for (const SourceAdjoints& one : others) add(sum, one);
+  return sum;
+}
+
+}  // namespace rimetree::psv::matrix

@@ -1,0 +1,44 @@
+// The adjoint of the sum by the matrix product over sources: as pull_back_rows() of adjoint/adjoint.h, at the cost of
+// two products. What an antenna's terms gain is added up over its baselines before it is taken through them.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "nodes/psv/adjoint/adjoint.h"
+#include "nodes/psv/matrix/sides_sum.h"
+
+namespace rimetree::psv::matrix {
+using adjoint::ResultAdjoints;
+using adjoint::SourceAdjoints;
+using adjoint::SourceWish;
+
+/// Why the method cannot give what is wished for; empty if it can. What smearing and shapes gain by moving sources
+/// belongs to pairs, and is not done here.
+std::string reverse_obstacle(const SidesPlan& plan, const Sky<double>& sky, SourceWish wish);
+
+/// `plan`: made with `elements` where weights are asked for. Bits do not depend on the number of threads. Throws
+/// Cancelled.
+SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const ResultAdjoints& adjoints,
+                                  SourceWish wish, ThreadPool& threads, Cancellation& cancellation);
+
+/// What the instruction sets' versions share.
+struct ReverseSides : SidesProblem {
+  const ResultAdjoints& adjoints;
+};
+/// Where derivatives go; null: not asked for.
+struct SidesGain {
+  Complex<double>* weights;  ///< [source][weight channel][XX XY YX YY]
+  double* positions;         ///< [source][l, m, n - n_minus]
+  Complex<double>*moving, *steady;
+  std::size_t n_moving;
+  Complex<double>* at(std::ptrdiff_t target) const {
+    const auto i = static_cast<std::size_t>(target);
+    return i < n_moving ? moving + i : steady + (i - n_moving);
+  }
+};
+/// Of some sources, at a window of a tile's cells.
+void pull_back_window(const ReverseSides& job, const SidesTile& tile, std::size_t window,
+                      std::span<const SideBlock> blocks, const SidesScratch& scratch, const SidesGain& gain);
+
+}  // namespace rimetree::psv::matrix

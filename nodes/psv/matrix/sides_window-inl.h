@@ -1,0 +1,128 @@
+// The sides of a window of a tile's cells, for a block of sources at a time. Included once per instruction set.
+#if defined(RIMETREE_NODES_PSV_MATRIX_SIDES_WINDOW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_MATRIX_SIDES_WINDOW_INL_H_
+#undef RIMETREE_NODES_PSV_MATRIX_SIDES_WINDOW_INL_H_
+#else
+#define RIMETREE_NODES_PSV_MATRIX_SIDES_WINDOW_INL_H_
+#endif
+
+#include "nodes/psv/matrix/sides_amplitude-inl.h"
+#include "nodes/psv/matrix/sides_product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rimetree::psv::matrix {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Vectors of cells that are computed together, at the most.
+inline constexpr std::size_t kMostVectors = 16;
+
+class SidesWindow {
+ protected:
+  SidesWindow(const SidesProblem& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch)
+      : job_(job), tile_(tile), shape_(job.plan.shape), to_(scratch) {
+    const std::size_t first = window * shape_.n_vector() * lanes_, n_cell = job.plan.cells(tile, job.of.channels);
+    for (std::size_t cell = first; cell < n_cell && n_vector_ < shape_.n_vector(); cell += lanes_)
+      cells_[n_vector_++] = cell_vector(job, tile, cell);
+    numbers_ = 2 * static_cast<std::size_t>(shape_.n_sum()) * lanes_;
+    left_end_ = kSideSources * static_cast<std::size_t>(2 * shape_.n_left()) * lanes_;
+    right_end_ = kSideSources * static_cast<std::size_t>(2 * shape_.n_right()) * lanes_;
+    std::fill_n(to_.sum, n_vector_ * tile.n_left * tile.n_right * numbers_, 0.0);
+    for (std::size_t v = 0; v < n_vector_; ++v) {
+      std::fill(left_of(v, tile.left.size()), left_of(v, tile.n_left), 0.0);
+      std::fill(right_of(v, tile.right.size()), right_of(v, tile.n_right), 0.0);
+    }
+    list_tasks();
+  }
+
+  std::size_t left_place(std::size_t v, std::size_t end) const { return (v * tile_.n_left + end) * left_end_; }
+  std::size_t right_place(std::size_t v, std::size_t end) const { return (v * tile_.n_right + end) * right_end_; }
+  double* left_of(std::size_t v, std::size_t end) const { return to_.left + left_place(v, end); }
+  double* right_of(std::size_t v, std::size_t end) const { return to_.right + right_place(v, end); }
+  double* sum_of(std::size_t v, std::size_t l, std::size_t r) const {
+    return to_.sum + ((v * tile_.n_left + l) * tile_.n_right + r) * numbers_;
+  }
+
+  /// An end whose sides are to be made.
+  struct Task {
+    bool right;
+    std::size_t end;
+  };
+  /// In the order of antennas, so that each one's phasors are made once.
+  void list_tasks() {
+    for (const bool right : {false, true}) {
+      const std::vector<AntennaEnd>& ends = right ? tile_.right : tile_.left;
+      for (std::size_t e = 0; e < ends.size(); ++e) tasks_.push_back({right, e});
+    }
+    std::stable_sort(tasks_.begin(), tasks_.end(),
+                     [this](const Task& a, const Task& b) { return end_of(a).antenna < end_of(b).antenna; });
+  }
+  const AntennaEnd& end_of(const Task& task) const { return (task.right ? tile_.right : tile_.left)[task.end]; }
+  const JonesChains::Chain& chain_of(const Task& task) const {
+    return job_.plan.jones.of(task.right).chains[static_cast<std::size_t>(end_of(task).chain)];
+  }
+
+  void fill(const SideBlock& block) {
+    for (std::size_t v = 0; v < n_vector_; ++v) left_off_[v] = right_off_[v] = false;
+    std::int32_t antenna = -1;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      if (end_of(tasks_[i]).antenna != antenna) make_phasors(block, antenna = end_of(tasks_[i]).antenna);
+      SoonNeeded soon{nullptr, block.begin, block.count, n_vector_ * lanes_};
+      if (i + 1 < tasks_.size()) soon.chain = &chain_of(tasks_[i + 1]);
+      for (std::size_t v = 0; v < n_vector_; ++v, soon.chain = nullptr) fill_end(block, tasks_[i], v, soon);
+    }
+  }
+  double* scaled_at(std::size_t v) const { return to_.scaled + 6 * v * lanes_; }
+  double* phasors_at(std::size_t v) const { return to_.phasor + 2 * kSideSources * v * lanes_; }
+  void make_phasors(const SideBlock& block, std::int32_t antenna) const {
+    for (std::size_t v = 0; v < n_vector_; ++v) {
+      scale_antenna(job_, tile_, tile_.antenna[static_cast<std::size_t>(antenna)], cells_[v], scaled_at(v));
+      fill_phasors(job_.of.sky, block.begin, block.count, scaled_at(v), phasors_at(v));
+    }
+  }
+  void fill_end(const SideBlock& block, const Task& task, std::size_t v, const SoonNeeded& soon) {
+    const SideFill f{job_, cells_[v], block.begin, block.count, phasors_at(v), soon};
+    const bool right = task.right;
+    double* to = right ? right_of(v, task.end) : left_of(v, task.end);
+    if (!(right ? shape_.right_matrix : shape_.left_has_elements())) return fill_scalars(f, chain_of(task), right, to);
+    const SideVector off = fill_matrices(f, chain_of(task), right, to);
+    bool& any = right ? right_off_[v] : left_off_[v];
+    any = any || !hn::AllTrue(SideTag(), hn::Eq(off, hn::Zero(SideTag())));
+  }
+
+  SidesProduct product_at(std::size_t v) const {
+    if (!shape_.right_matrix)
+      return shape_.n_sum() == 1   ? SidesProduct::kOnePlane
+             : shape_.n_sum() == 2 ? SidesProduct::kTwoPlanes
+                                   : SidesProduct::kFour;
+    if (right_off_[v]) return SidesProduct::kMatrices;
+    return left_off_[v] || !shape_.diagonal_brightness ? SidesProduct::kDiagonalRight : SidesProduct::kDiagonals;
+  }
+
+  bool with_amplitude(const SideBlock& block) const {
+    return job_.plan.smear_time || job_.plan.smear_frequency || block.profile != kPoint;
+  }
+  /// Those of the pairs of a block, one after the other.
+  void make_amplitudes(const SideBlock& block, std::size_t v, std::size_t l, std::size_t r) const {
+    double* to = to_.amplitude;
+    for (std::size_t i = l; i < l + shape_.block_rows(); ++i)
+      for (std::size_t j = r; j < r + SidesShape::kBlockColumns; ++j, to += kSideSources * lanes_)
+        fill_amplitudes(job_, tile_, cells_[v], block, i, j, to);
+  }
+
+  const SidesProblem& job_;
+  const SidesTile& tile_;
+  const SidesShape& shape_;
+  const SidesScratch& to_;
+  const std::size_t lanes_ = hn::Lanes(SideTag());
+  std::vector<Task> tasks_;
+  std::size_t n_vector_ = 0, numbers_ = 0, left_end_ = 0, right_end_ = 0;
+  CellVector cells_[kMostVectors];
+  bool left_off_[kMostVectors], right_off_[kMostVectors];
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rimetree::psv::matrix
+HWY_AFTER_NAMESPACE();
+
+#endif  // RIMETREE_NODES_PSV_MATRIX_SIDES_WINDOW_INL_H_
