@@ -128,10 +128,17 @@ struct Rows {
   bool is_smeared_in_frequency() const { return du != nullptr && smear_frequency; }
 };
 
+/// A term's derivatives, which lie to each other as its elements do: one of both; of a real term the real parts.
+struct TermSlopes {
+  Complex<double>* complex = nullptr;
+  double* real = nullptr;
+};
+
 /// Where derivatives with respect to the elements of Jones terms go: to places in one array that lie to each other as
 /// the elements themselves do.
 struct JonesTargets {
   const std::ptrdiff_t* first = nullptr;   ///< [baseline][pair][p, q]: the first element's; -1: is not asked for
+  const TermSlopes* slopes = nullptr;      ///< [the same]: where they end up; null: nobody knows
   std::size_t n_moving = 0, n_steady = 0;  ///< places, first those of terms that vary in time
   bool any() const { return first != nullptr; }
 };

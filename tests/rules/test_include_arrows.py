@@ -37,9 +37,9 @@ PSV_ROOMS = {
     "general": set(),
     "pipeline": set(),
     "matrix": {"pipeline"},
-    "adjoint": {"direct"},
+    "adjoint": {"direct", "pipeline", "matrix"},
     "device": {"pipeline", "adjoint"},
-    "planner": {"direct", "delay", "pipeline", "matrix", "device"},
+    "planner": {"direct", "delay", "pipeline", "matrix", "adjoint", "device"},
 }
 # Headers of other libraries, and the only folders that may include them.
 WALLS = {

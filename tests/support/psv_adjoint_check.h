@@ -63,7 +63,7 @@ struct Targets {
   }
   psv::JonesTargets of(const Case& c) const {
     if (c.n_pair == 0) return {};
-    return {first.data(), moving ? c.jones_values.size() : 0, moving ? 0 : c.jones_values.size()};
+    return {first.data(), nullptr, moving ? c.jones_values.size() : 0, moving ? 0 : c.jones_values.size()};
   }
   std::vector<std::ptrdiff_t> first;
   bool moving = false;
@@ -189,7 +189,7 @@ inline void check_terms_asked_for_twice(const Pull& pull) {
     for (std::size_t i = 0; i < adjoint.size(); ++i)
       if (c.row_baseline[i / per_row] % 2 == 1 ? odd : even) adjoint[i] = {0.3, -0.2};
     AdjointProblem problem(c, adjoint);
-    problem.jones.targets = {first.data(), 2 * size, 0};
+    problem.jones.targets = {first.data(), nullptr, 2 * size, 0};
     return parts_of(pull(problem, {}, 1).moving_jones);
   };
   std::vector<std::ptrdiff_t> together = Targets(c).first, apart = together;

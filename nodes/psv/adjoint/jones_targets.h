@@ -28,13 +28,19 @@ class JonesCollector {
   /// Valid as long as this is, and until the next call of add().
   JonesTargets targets() {
     if (places_.empty()) return {};
-    first_.clear();
-    for (Vells* child : children_) first_.push_back(child == nullptr ? -1 : first_of(places_.at(child)));
-    return {first_.data(), n_moving_, n_steady_};
+    first_.clear(), slopes_.clear();
+    for (Vells* child : children_) {
+      first_.push_back(child == nullptr ? -1 : first_of(places_.at(child)));
+      slopes_.push_back(child == nullptr      ? TermSlopes{}
+                        : child->is_complex() ? TermSlopes{child->complex(), nullptr}
+                                              : TermSlopes{nullptr, child->real()});
+    }
+    return {first_.data(), slopes_.data(), n_moving_, n_steady_};
   }
 
-  /// Adds what was found to the children.
+  /// Adds what was found to the children, if it was not added there at once.
   void add_to_children(const SourceAdjoints& found) const {
+    if (found.moving_jones.empty() && found.steady_jones.empty()) return;
     for (const auto& [child, place] : places_) {
       const Complex<double>* from = (place.moves ? found.moving_jones : found.steady_jones).data() + place.first;
       Complex<double>* z = child->is_complex() ? child->complex() : nullptr;
@@ -57,6 +63,7 @@ class JonesCollector {
   std::map<Vells*, Place> places_;
   std::vector<Vells*> children_;  ///< [baseline][pair][p, q]
   std::vector<std::ptrdiff_t> first_;
+  std::vector<TermSlopes> slopes_;
 };
 
 }  // namespace rimetree::psv::adjoint

@@ -35,6 +35,8 @@ class ChainList {
       std::copy(view, view + 4, factor.view);
       factor.is_matrix = is_q_ ? pairs[k].q_is_matrix : pairs[k].p_is_matrix;
       factor.target = jones.target_of(pairs + k, is_q_);
+      if (jones.targets.slopes != nullptr)
+        factor.slopes = jones.targets.slopes[2 * (pairs + k - jones.pairs) + (is_q_ ? 1 : 0)];
       // Strides follow from the data within a batch: its baselines have children of the same dimensions.
       for (const auto& one : factor.view) {
         name.emplace_back(one.data, factor.target);

@@ -15,6 +15,7 @@ struct JonesFactor {
   Strided<Complex<double>> view[4];
   bool is_matrix = false;
   std::ptrdiff_t target = -1;  ///< where derivatives with respect to it go; see JonesTargets
+  TermSlopes slopes;           ///< the same
 };
 /// What applies to a source, in the caller's order.
 Jones<double> jones_of(const JonesFactor& factor, std::size_t source, std::int32_t time, std::int32_t channel);

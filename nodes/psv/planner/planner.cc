@@ -207,9 +207,9 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
   return choice;
 }
 
-std::optional<SidesPlan> plan_reverse(const Summed& of, SourceWish wish, ThreadPool& threads) {
+std::optional<SidesPlan> plan_reverse(const Summed& of, adjoint::SourceWish wish, ThreadPool& threads) {
   SidesPlan plan = sides_plan(of, kSmallestTolerance, threads, wish.weights);
-  if (!reverse_obstacle(plan, of.sky, wish).empty()) return {};
+  if (!adjoint::reverse_obstacle(plan, of.sky, wish).empty()) return {};
   if (sides_seconds(of, plan.shape, work_of(plan, of.channels)) >= direct_seconds(of, false)) return {};
   return plan;
 }

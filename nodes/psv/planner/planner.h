@@ -13,8 +13,9 @@
 #include <optional>
 #include <string>
 
+#include "nodes/psv/adjoint/sides_reverse.h"
 #include "nodes/psv/delay/delay.h"
-#include "nodes/psv/matrix/sides_reverse.h"
+#include "nodes/psv/matrix/sides_plan.h"
 #include "nodes/psv/summed.h"
 
 namespace rimetree::psv::planner {
@@ -44,7 +45,7 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads);
 
 /// The matrix product in reverse, where it can give what is wished for and costs less than going row by row. Both take
 /// about three times as long as the sum.
-std::optional<SidesPlan> plan_reverse(const Summed& of, SourceWish wish, ThreadPool& threads);
+std::optional<SidesPlan> plan_reverse(const Summed& of, adjoint::SourceWish wish, ThreadPool& threads);
 
 /// What is known before there are data.
 struct Outlook {

@@ -4,43 +4,57 @@
 // which are matrix products, too. They are taken through phasors and terms once for each side, not for each baseline:
 // a phase that an antenna's path adds to its sides is worth Im tr(L_p^H dL/dL_p) and -Im tr(R_q^H dL/dR_q).
 // Included once per instruction set.
-#if defined(RIMETREE_NODES_PSV_MATRIX_SIDES_REVERSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RIMETREE_NODES_PSV_MATRIX_SIDES_REVERSE_INL_H_
-#undef RIMETREE_NODES_PSV_MATRIX_SIDES_REVERSE_INL_H_
+#if defined(RIMETREE_NODES_PSV_ADJOINT_SIDES_REVERSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_ADJOINT_SIDES_REVERSE_INL_H_
+#undef RIMETREE_NODES_PSV_ADJOINT_SIDES_REVERSE_INL_H_
 #else
-#define RIMETREE_NODES_PSV_MATRIX_SIDES_REVERSE_INL_H_
+#define RIMETREE_NODES_PSV_ADJOINT_SIDES_REVERSE_INL_H_
 #endif
 
-#include "nodes/psv/matrix/sides_reverse.h"
-#include "nodes/psv/matrix/sides_slopes-inl.h"
+#include "nodes/psv/adjoint/sides_reverse.h"
+#include "nodes/psv/adjoint/sides_slopes-inl.h"
 #include "nodes/psv/matrix/sides_window-inl.h"
 #include "nodes/psv/plane_shares.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv::matrix {
+namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using namespace matrix;
+using namespace matrix::HWY_NAMESPACE;
 
-/// to[i] += (re, im) at the cells, whose places are `time` and `channel` numbers apart.
-HWY_INLINE void add_cells(SideVector re, SideVector im, const CellVector& cells, std::ptrdiff_t time,
-                          std::ptrdiff_t channel, Complex<double>* to) {
+/// to[i] += a at the cells, whose places are `time` and `channel` numbers apart.
+HWY_INLINE void add_cells(const SideNumber& a, const CellVector& cells, std::ptrdiff_t time, std::ptrdiff_t channel,
+                          Complex<double>* to) {
   const SideTag d;
   if ((cells.one_layer || time == 0) && channel == 0) {
     to += cells.time[0] * time;  // lanes beyond the last cell are zero
-    to->re += hn::GetLane(hn::SumOfLanes(d, re)), to->im += hn::GetLane(hn::SumOfLanes(d, im));
+    to->re += hn::GetLane(hn::SumOfLanes(d, a.re)), to->im += hn::GetLane(hn::SumOfLanes(d, a.im));
   } else if (cells.in_a_row && channel == 1) {
     double* first = &to[cells.time[0] * time + cells.channel[0]].re;
     SideVector r, i;
     hn::LoadInterleaved2(d, first, r, i);
-    hn::StoreInterleaved2(hn::Add(r, re), hn::Add(i, im), d, first);
+    hn::StoreInterleaved2(hn::Add(r, a.re), hn::Add(i, a.im), d, first);
   } else {
     HWY_ALIGN double part[2][kMaxLanes];
-    hn::Store(re, d, part[0]), hn::Store(im, d, part[1]);
-    for (std::size_t k = 0; k < std::min(cells.n_valid, hn::Lanes(d)); ++k) {
-      Complex<double>& z = to[cells.time[k] * time + cells.channel[k] * channel];
-      z.re += part[0][k], z.im += part[1][k];
-    }
+    hn::Store(a.re, d, part[0]), hn::Store(a.im, d, part[1]);
+    for (std::size_t k = 0; k < std::min(cells.n_valid, hn::Lanes(d)); ++k)
+      to[cells.time[k] * time + cells.channel[k] * channel] += Complex<double>{part[0][k], part[1][k]};
   }
+}
+/// The same of real numbers.
+HWY_INLINE void add_cells(const SideNumber& a, const CellVector& cells, std::ptrdiff_t time, std::ptrdiff_t channel,
+                          double* to) {
+  const SideTag d;
+  if (cells.in_a_row && channel == 1) {
+    double* first = to + cells.time[0] * time + cells.channel[0];
+    hn::StoreU(hn::Add(hn::LoadU(d, first), a.re), d, first);
+    return;
+  }
+  HWY_ALIGN double part[kMaxLanes];
+  hn::Store(a.re, d, part);
+  for (std::size_t k = 0; k < std::min(cells.n_valid, hn::Lanes(d)); ++k)
+    to[cells.time[k] * time + cells.channel[k] * channel] += part[k];
 }
 
 class SidesReverse : SidesWindow {
@@ -180,13 +194,15 @@ class SidesReverse : SidesWindow {
   HWY_INLINE void add_element(const JonesFactor& factor, std::ptrdiff_t order, std::size_t v, int e,
                               const SideNumber& slope, const SidesGain& gain) const {
     const Strided<Complex<double>>& view = factor.view[e];
-    add_cells(slope.re, slope.im, cells_[v], view.time, view.channel,
-              gain.at(factor.target) + (view.data - factor.view[0].data) + order * view.source);
+    const std::ptrdiff_t first = (view.data - factor.view[0].data) + order * view.source;
+    const TermSlopes to = gain.of(factor);
+    to.complex != nullptr ? add_cells(slope, cells_[v], view.time, view.channel, to.complex + first)
+                          : add_cells(slope, cells_[v], view.time, view.channel, to.real + first);
   }
   HWY_INLINE void add_weight(std::size_t source, std::size_t v, int element, const SideNumber& slope,
                              const SidesGain& gain) const {
     const std::size_t n_channel = job_.of.sky.n_weight_channel;
-    add_cells(slope.re, slope.im, cells_[v], 0, n_channel > 1 ? 4 : 0, gain.weights + 4 * source * n_channel + element);
+    add_cells(slope, cells_[v], 0, n_channel > 1 ? 4 : 0, gain.weights + 4 * source * n_channel + element);
   }
 
   void pull_scalars(const JonesChains::Chain& chain, bool right, std::size_t source, std::size_t v,
@@ -230,7 +246,7 @@ class SidesReverse : SidesWindow {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv::matrix
+}  // namespace rimetree::psv::adjoint
 HWY_AFTER_NAMESPACE();
 
-#endif  // RIMETREE_NODES_PSV_MATRIX_SIDES_REVERSE_INL_H_
+#endif  // RIMETREE_NODES_PSV_ADJOINT_SIDES_REVERSE_INL_H_

@@ -1,5 +1,5 @@
 // The matrix product over sources in reverse, against the adjoint that goes row by row (which is held to the oracle).
-#include "nodes/psv/matrix/sides_reverse.h"
+#include "nodes/psv/adjoint/sides_reverse.h"
 
 #include <algorithm>
 #include <map>
@@ -43,7 +43,7 @@ struct Reversed {
     jones = {int(array.o.pairs.size()),
              array.jones_pairs.data(),
              array.o.in_frequency,
-             {first.data(), moving ? n : 0, moving ? 0 : n}};
+             {first.data(), nullptr, moving ? n : 0, moving ? 0 : n}};
   }
   Reversed(const Reversed&) = delete;
 
@@ -59,8 +59,43 @@ struct Reversed {
     Cancellation none;
     const psv::Summed of = summed();
     const psv::matrix::SidesPlan plan = psv::matrix::sides_plan(of, 1e-12, threads, wish.weights);
-    EXPECT_EQ(psv::matrix::reverse_obstacle(plan, sky, wish), "");
-    return psv::matrix::pull_back_by_sides(of, plan, given(), wish, threads, none);
+    EXPECT_EQ(psv::adjoint::reverse_obstacle(plan, sky, wish), "");
+    return psv::adjoint::pull_back_by_sides(of, plan, given(), wish, threads, none);
+  }
+
+  /// What terms gain, added to 0.5 at once instead of given back: as by_rows() lays it out.
+  std::vector<double> added_by_sides(int n_thread) {
+    std::vector<Complex<double>> complex(std::size_t(n_target), {0.5, 0.5});
+    std::vector<double> real(std::size_t(n_target), 0.5), all;
+    std::vector<psv::TermSlopes> slopes;
+    const auto is_real = [this](std::size_t side) {
+      return array.o.pairs[side / 2 % array.o.pairs.size()][side % 2] == Term::kReal;
+    };
+    for (std::size_t i = 0; i < first.size(); ++i)
+      slopes.push_back(is_real(i) ? psv::TermSlopes{nullptr, real.data() + first[i]}
+                                  : psv::TermSlopes{complex.data() + first[i], nullptr});
+    jones.targets.slopes = slopes.data();
+    const SourceAdjoints got = by_sides({}, n_thread);
+    jones.targets.slopes = nullptr;
+    EXPECT_TRUE(got.moving_jones.empty() && got.steady_jones.empty());
+    for (std::size_t i = 0; i < complex.size(); ++i) all.insert(all.end(), {complex[i].re - 0.5, complex[i].im - 0.5});
+    for (const double x : real) all.push_back(x - 0.5);
+    return all;
+  }
+  /// The same, from what is given back.
+  std::vector<double> added_by_rows() const {
+    const SourceAdjoints got = by_rows({});
+    const auto& terms = array.o.in_time ? got.moving_jones : got.steady_jones;
+    std::vector<double> all(2 * terms.size()), real(terms.size());
+    for (std::size_t side = 0; side < first.size(); ++side) {
+      const Term term = array.o.pairs[side / 2 % array.o.pairs.size()][side % 2];
+      const std::size_t size = array.terms.front().size();
+      for (std::size_t i = std::size_t(first[side]); i < std::size_t(first[side]) + size; ++i)
+        term == Term::kReal ? void(real[i] = terms[i].re)
+                            : void((all[2 * i] = terms[i].re, all[2 * i + 1] = terms[i].im));
+    }
+    all.insert(all.end(), real.begin(), real.end());
+    return all;
   }
 
   Array array;
@@ -120,8 +155,8 @@ TEST(PsvSidesReverse, TakesTermsOfEveryStructure) {
     for (const Term right : kTermKinds)
       for (const Light light : {Light::kI, Light::kIQ, Light::kIQUV, Light::kGeneral})
         for (const SourceWish wish : {kTerms, kAll}) {
-          SCOPED_TRACE(::testing::Message() << "terms " << int(left) << " and " << int(right) << ", light " << int(light)
-                                          << ", all " << wish.weights);
+          SCOPED_TRACE(::testing::Message() << "terms " << int(left) << " and " << int(right) << ", light "
+                                            << int(light) << ", all " << wish.weights);
           check({.n_source = 19, .pairs = {{left, right}}, .light = light}, wish);
         }
 }
@@ -167,6 +202,25 @@ TEST(PsvSidesReverse, TakesRowsOfAnyAntennas) {
   check({.n_antenna = 3, .n_time = 40, .n_channel = 17, .n_source = 1, .in_time = false}, kAll);
 }
 
+TEST(PsvSidesReverse, AddsToWhereDerivativesEndUp) {
+  for (const bool in_time : {false, true})
+    for (const bool in_frequency : {false, true})
+      for (const std::size_t n_channel : {3, 16})
+        for (const auto& pair : std::vector<std::array<Term, 2>>{
+                 {Term::kFull, Term::kReal}, {Term::kReal, Term::kComplex}, {Term::kDiagonal, Term::kFull}}) {
+          SCOPED_TRACE(::testing::Message() << in_time << in_frequency << n_channel << int(pair[0]) << int(pair[1]));
+          Reversed reversed({.n_antenna = 3,
+                             .n_channel = n_channel,
+                             .n_source = 250,
+                             .pairs = {pair},
+                             .in_time = in_time,
+                             .in_frequency = in_frequency});
+          const std::vector<double> got = reversed.added_by_sides(1);
+          EXPECT_LT(difference(got, reversed.added_by_rows()), 1e-11);
+          EXPECT_EQ(got, reversed.added_by_sides(3)) << "threads decide about bits";
+        }
+}
+
 /// What is not a number counts for nothing where nothing depends on it, and stays out of other antennas' terms.
 TEST(PsvSidesReverse, NotANumberWhereNothingDependsOnIt) {
   for (const Term term : {Term::kComplex, Term::kFull}) {
@@ -188,7 +242,7 @@ TEST(PsvSidesReverse, SaysWhatItCannotGive) {
   const auto why = [&](const Options& options, SourceWish wish) {
     const Reversed reversed(options);
     const psv::Summed of = reversed.summed();
-    return psv::matrix::reverse_obstacle(psv::matrix::sides_plan(of, 1e-12, threads), reversed.sky, wish);
+    return psv::adjoint::reverse_obstacle(psv::matrix::sides_plan(of, 1e-12, threads), reversed.sky, wish);
   };
   EXPECT_EQ(why({.smearing = true}, {true, true, false}), "positions of smeared or extended sources are asked for");
   EXPECT_EQ(why({.shapes = true}, {false, true, false}), "positions of smeared or extended sources are asked for");

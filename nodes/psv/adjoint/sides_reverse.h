@@ -8,16 +8,15 @@
 #include "nodes/psv/adjoint/adjoint.h"
 #include "nodes/psv/matrix/sides_sum.h"
 
-namespace rimetree::psv::matrix {
-using adjoint::ResultAdjoints;
-using adjoint::SourceAdjoints;
-using adjoint::SourceWish;
+namespace rimetree::psv::adjoint {
+using namespace matrix;
 
 /// Why the method cannot give what is wished for; empty if it can. What smearing and shapes gain by moving sources
 /// belongs to pairs, and is not done here.
 std::string reverse_obstacle(const SidesPlan& plan, const Sky<double>& sky, SourceWish wish);
 
-/// `plan`: made with `elements` where weights are asked for. Bits do not depend on the number of threads. Throws
+/// `plan`: made with `elements` where weights are asked for. What terms gain is added to JonesTargets::slopes, and not
+/// given back, where these are known and sources are many. Bits do not depend on the number of threads. Throws
 /// Cancelled.
 SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const ResultAdjoints& adjoints,
                                   SourceWish wish, ThreadPool& threads, Cancellation& cancellation);
@@ -32,13 +31,15 @@ struct SidesGain {
   double* positions;         ///< [source][l, m, n - n_minus]
   Complex<double>*moving, *steady;
   std::size_t n_moving;
-  Complex<double>* at(std::ptrdiff_t target) const {
-    const auto i = static_cast<std::size_t>(target);
-    return i < n_moving ? moving + i : steady + (i - n_moving);
+  bool at_once;  ///< where those with respect to terms end up
+  TermSlopes of(const JonesFactor& factor) const {
+    if (at_once) return factor.slopes;
+    const auto i = static_cast<std::size_t>(factor.target);
+    return {i < n_moving ? moving + i : steady + (i - n_moving), nullptr};
   }
 };
 /// Of some sources, at a window of a tile's cells.
 void pull_back_window(const ReverseSides& job, const SidesTile& tile, std::size_t window,
                       std::span<const SideBlock> blocks, const SidesScratch& scratch, const SidesGain& gain);
 
-}  // namespace rimetree::psv::matrix
+}  // namespace rimetree::psv::adjoint

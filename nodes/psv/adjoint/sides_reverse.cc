@@ -1,10 +1,10 @@
-#include "nodes/psv/matrix/sides_reverse.h"
+#include "nodes/psv/adjoint/sides_reverse.h"
 
 #include <algorithm>
 
 #include "nodes/psv/matrix/sides_solve.h"
 
-namespace rimetree::psv::matrix {
+namespace rimetree::psv::adjoint {
 namespace {
 
 /// Where sources are few, windows are shared out as well, in portions with sums of their own: so many at most, of so
@@ -26,10 +26,13 @@ std::size_t bytes_of(const SourceAdjoints& sums) {
   return 8 * (sums.weights.size() + sums.positions.size()) + 16 * (sums.moving_jones.size() + sums.steady_jones.size());
 }
 
-SidesGain gain_of(SourceAdjoints& sums) {
+SidesGain gain_of(SourceAdjoints& sums, bool at_once) {
   return {sums.weights.empty() ? nullptr : reinterpret_cast<Complex<double>*>(sums.weights.data()),
-          sums.positions.empty() ? nullptr : sums.positions.data(), sums.moving_jones.data(), sums.steady_jones.data(),
-          sums.moving_jones.size()};
+          sums.positions.empty() ? nullptr : sums.positions.data(),
+          sums.moving_jones.data(),
+          sums.steady_jones.data(),
+          sums.moving_jones.size(),
+          at_once};
 }
 
 }  // namespace
@@ -45,9 +48,10 @@ std::string reverse_obstacle(const SidesPlan& plan, const Sky<double>& sky, Sour
 // Nothing that two blocks of sources gain is the same number, so that blocks are shared out freely.
 SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const ResultAdjoints& adjoints,
                                   SourceWish wish, ThreadPool& threads, Cancellation& cancellation) {
-  SourceAdjoints sum = zero_adjoints(of.sky, wish, of.jones.targets);
-  if (!wish.weights) sum.weights.clear();
   const std::vector<SideBlock> blocks = blocks_of(of.sky);
+  const bool at_once = of.jones.targets.slopes != nullptr && blocks.size() >= kManyBlocks;
+  SourceAdjoints sum = zero_adjoints(of.sky, wish, at_once ? JonesTargets{} : of.jones.targets);
+  if (!wish.weights) sum.weights.clear();
   const std::vector<SidesWindowOfTile> windows = windows_of(plan, of.channels);
   const std::size_t n_portion =
       blocks.size() >= kManyBlocks
@@ -66,7 +70,7 @@ SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const
           const std::size_t portion = i / n_share, share = i % n_share;
           const auto own = std::span(blocks).subspan(blocks.size() * share / n_share);
           const std::size_t n_own = blocks.size() * (share + 1) / n_share - blocks.size() * share / n_share;
-          const SidesGain gain = gain_of(portion == 0 ? sum : others[portion - 1]);
+          const SidesGain gain = gain_of(portion == 0 ? sum : others[portion - 1], at_once);
           for (std::size_t w = windows.size() * portion / n_portion; w < windows.size() * (portion + 1) / n_portion;
                ++w)
             pull_back_window(job, plan.tiles[windows[w].tile], windows[w].window, own.first(n_own),
@@ -78,4 +82,4 @@ SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const
   return sum;
 }
 
-}  // namespace rimetree::psv::matrix
+}  // namespace rimetree::psv::adjoint

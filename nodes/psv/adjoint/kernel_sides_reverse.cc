@@ -2,13 +2,13 @@
 #include "runtime/core/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "nodes/psv/matrix/kernel_sides_reverse.cc"
+#define HWY_TARGET_INCLUDE "nodes/psv/adjoint/kernel_sides_reverse.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
-#include "nodes/psv/matrix/sides_reverse-inl.h"
+#include "nodes/psv/adjoint/sides_reverse-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv::matrix {
+namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 
 void pull_window(const ReverseSides& job, const SidesTile& tile, std::size_t window, std::span<const SideBlock> blocks,
@@ -17,11 +17,11 @@ void pull_window(const ReverseSides& job, const SidesTile& tile, std::size_t win
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv::matrix
+}  // namespace rimetree::psv::adjoint
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace rimetree::psv::matrix {
+namespace rimetree::psv::adjoint {
 
 HWY_EXPORT(pull_window);
 
@@ -30,5 +30,5 @@ void pull_back_window(const ReverseSides& job, const SidesTile& tile, std::size_
   HWY_DYNAMIC_DISPATCH(pull_window)(job, tile, window, blocks, scratch, gain);
 }
 
-}  // namespace rimetree::psv::matrix
+}  // namespace rimetree::psv::adjoint
 #endif  // HWY_ONCE

@@ -1,18 +1,20 @@
 // The innermost loops of the matrix product in reverse (sides_reverse-inl.h): a few pairs of ends whose adjoints stay
 // in registers while a block of sources passes. One for each structure of the sides. Included once per instruction set.
-#if defined(RIMETREE_NODES_PSV_MATRIX_SIDES_SLOPES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RIMETREE_NODES_PSV_MATRIX_SIDES_SLOPES_INL_H_
-#undef RIMETREE_NODES_PSV_MATRIX_SIDES_SLOPES_INL_H_
+#if defined(RIMETREE_NODES_PSV_ADJOINT_SIDES_SLOPES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_NODES_PSV_ADJOINT_SIDES_SLOPES_INL_H_
+#undef RIMETREE_NODES_PSV_ADJOINT_SIDES_SLOPES_INL_H_
 #else
-#define RIMETREE_NODES_PSV_MATRIX_SIDES_SLOPES_INL_H_
+#define RIMETREE_NODES_PSV_ADJOINT_SIDES_SLOPES_INL_H_
 #endif
 
 #include "nodes/psv/matrix/sides_product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv::matrix {
+namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using namespace matrix;
+using namespace matrix::HWY_NAMESPACE;
 
 /// `sum` holds the adjoints of the sums; derivatives with respect to the sides are laid out as these.
 struct PairSlopes : PairBlock {
@@ -173,7 +175,7 @@ HWY_NOINLINE void pull_block(SidesProduct kind, const PairSlopes& job) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv::matrix
+}  // namespace rimetree::psv::adjoint
 HWY_AFTER_NAMESPACE();
 
-#endif  // RIMETREE_NODES_PSV_MATRIX_SIDES_SLOPES_INL_H_
+#endif  // RIMETREE_NODES_PSV_ADJOINT_SIDES_SLOPES_INL_H_
