@@ -21,7 +21,9 @@ def refused(match, correlate=None, channelise=None, **voltages):
 
 def test_exactness_is_checked():
     """C4 and the bounds of all sums: what would not be exact is not built."""
-    refused('"packed" takes samples of at most 4 bits, not those of format "int8"', {"strategy": "packed"}, format="int8")
+    refused(
+        '"packed" takes samples of at most 4 bits, not those of format "int8"', {"strategy": "packed"}, format="int8"
+    )
     refused('"packed" takes whole numbers', {"strategy": "packed"}, format="float32")
     most = 2**53 // (2 * 128**2)
     refused(f'"int8" are exact over at most {most} samples', {"integration": most + 1}, format="int8")
