@@ -46,6 +46,8 @@ void EvaluatedForest::make_plan() {
   if (fuses()) fusion_ = std::make_unique<Fusion>(*forest_, *plan_);
   plan_version_ = written_->plan_version();
   ++n_plan_;
+  below_roots_.clear();
+  below_.clear();
   waves_roots_.clear();
   waves_.clear();
 }
@@ -70,6 +72,14 @@ bool EvaluatedForest::update(std::span<const int> roots) {
     if (!forest_->is_needed(root)) asked_.push_back(root);
   if (asked_.size() > n_asked) make_plan();
   return n_plan_ != before;
+}
+
+std::vector<int> EvaluatedForest::below(std::span<const int> roots) {
+  if (!std::ranges::equal(roots, below_roots_)) {
+    below_roots_.assign(roots.begin(), roots.end());
+    below_ = plan_->below(roots);
+  }
+  return below_;
 }
 
 const std::vector<std::vector<int>>& EvaluatedForest::waves(const std::vector<int>& roots, const CellShape& cells,

@@ -53,6 +53,8 @@ class EvaluatedForest {
   /// Whether a node's class and children are not those that were written.
   bool is_made(int node) const { return rewriting_ && rewriting_->is_made(node); }
 
+  /// Plan::below(), looked for once for as long as the same roots are asked for.
+  std::vector<int> below(std::span<const int> roots);
   /// The roots in parts whose results fit the budget together (see Plan::portions()); made once for all tiles of one
   /// shape. `fuses`: whether nodes are evaluated as parts of others.
   const std::vector<std::vector<int>>& waves(const std::vector<int>& roots, const CellShape& cells,
@@ -82,6 +84,7 @@ class EvaluatedForest {
   std::unique_ptr<Fusion> fusion_;
   std::uint64_t n_plan_ = 0;
   std::uint64_t plan_version_ = 0;  // of the user's forest, when it was planned
+  std::vector<int> below_roots_, below_;
   std::vector<int> waves_roots_;
   CellShape waves_cells_;
   bool waves_fuse_ = false;

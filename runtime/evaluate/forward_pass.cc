@@ -31,7 +31,7 @@ ForwardPass::ForwardPass(EvaluatorState& state, const Request& request, const st
       bytes_(forest_.size(), 0),
       waiting_consumers_(forest_.size(), 0),
       wave_(roots),
-      nodes_(plan_.below(roots)) {
+      nodes_(state.evaluated.below(roots)) {
   for (const int root : roots) is_root_[root] = true;
   for (const int node : nodes_) {
     std::uint64_t stamp = state_.own_stamp(node, request);

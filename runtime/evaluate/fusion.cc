@@ -131,6 +131,13 @@ FusedGroup Fusion::find_group(int root) {
     group.members.push_back(node);
     path.pop_back();
   }
+  std::vector<std::int32_t> form;
+  for (const int member : group.members) {
+    form.push_back(plan_.batch_of(member));
+    for (const Axis axis : forest_.node(member).traits().varies_along) group.varies_along |= set_of(axis);
+  }
+  form.insert(form.end(), group.links.begin(), group.links.end());
+  group.form = forms_.try_emplace(std::move(form), static_cast<std::int32_t>(forms_.size())).first->second;
   for (const int node : group.leaves) number(node) = -1;
   for (const int node : group.members) number(node) = -1;
   return group;
@@ -139,18 +146,17 @@ FusedGroup Fusion::find_group(int root) {
 CellShape Fusion::cells_of(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells) const {
   CellShape shape;
   for (const Result* result : results) shape = broadcast(shape, result->value.cells());
-  for (const int member : group.members)
-    for (const Axis axis : forest_.node(member).traits().varies_along)
-      shape[axis] = static_cast<std::int32_t>(cells.require(axis).centre.size());
+  for (int axis = 0; axis < kAxes; ++axis)
+    if ((group.varies_along & set_of(Axis(axis))) != 0)
+      shape.extent[axis] = static_cast<std::int32_t>(cells.require(Axis(axis)).centre.size());
   return shape;
 }
 
 const Fusion::Made& Fusion::program_of(const FusedGroup& group, std::span<const Result* const> results,
                                        const Cells& cells, const CellShape& shape) {
   // Everything on which a program depends.
-  std::vector<std::int32_t> key{program::axes_of(shape), program::axes_of(cells.shape())};
-  for (const int member : group.members) key.push_back(plan_.batch_of(member));
-  key.insert(key.end(), group.links.begin(), group.links.end());
+  std::vector<std::int32_t> key{group.form, program::axes_of(shape), program::axes_of(cells.shape())};
+  key.reserve(key.size() + results.size());
   for (const Result* result : results) key.push_back(kind_of(result->value));
   const auto [at, fresh] = made_.try_emplace(std::move(key));
   Made& made = at->second;

@@ -25,6 +25,8 @@ struct FusedGroup {
   std::vector<int> leaves;   ///< nodes whose results are read, in the order of the program's inputs
   /// Children of the members, one member after the other: kAbsent, which of the leaves, or ~(which of the members).
   std::vector<std::int32_t> links;
+  std::int32_t form = 0;     ///< groups whose members are of the same batches and linked alike have the same
+  AxisSet varies_along = 0;  ///< axes along which the result varies beyond the leaves
   static constexpr std::int32_t kAbsent = std::numeric_limits<std::int32_t>::max();
 };
 
@@ -71,7 +73,8 @@ class Fusion {
   std::vector<std::int32_t> number_;  // by node, while a group is found: among its leaves or members
   std::vector<int> parts_;            // of the groups that are kept
   std::unordered_map<int, std::shared_ptr<const FusedGroup>> groups_;  // by root
-  std::map<std::vector<std::int32_t>, Made> made_;
+  std::map<std::vector<std::int32_t>, std::int32_t> forms_;            // by batches of the members, and links
+  std::map<std::vector<std::int32_t>, Made> made_;                     // by form, and axes and types of the leaves
 };
 
 }  // namespace rimetree

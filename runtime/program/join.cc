@@ -6,17 +6,6 @@ namespace rimetree::program {
 
 using Name = std::size_t;
 
-std::size_t resolved_name(const std::vector<Operation>& operations, std::size_t name) {
-  for (;;) {
-    if (operations[name].op == Op::detach)
-      name = static_cast<Name>(operations[name].operand[0]);
-    else if (operations[name].op == Op::with_value)
-      name = static_cast<Name>(operations[name].operand[1]);
-    else
-      return name;
-  }
-}
-
 std::size_t operand_of(const std::vector<Operation>& operations, std::size_t name, int k) {
   return resolved_name(operations, static_cast<Name>(operations[name].operand[k]));
 }

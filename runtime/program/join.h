@@ -9,7 +9,16 @@
 namespace rimetree::program {
 
 /// A number, through what changes derivatives only.
-std::size_t resolved_name(const std::vector<Operation>& operations, std::size_t name);
+inline std::size_t resolved_name(const std::vector<Operation>& operations, std::size_t name) {
+  for (;;) {
+    if (operations[name].op == Op::detach)
+      name = static_cast<std::size_t>(operations[name].operand[0]);
+    else if (operations[name].op == Op::with_value)
+      name = static_cast<std::size_t>(operations[name].operand[1]);
+    else
+      return name;
+  }
+}
 /// An operand of an operation.
 std::size_t operand_of(const std::vector<Operation>& operations, std::size_t name, int k);
 
