@@ -55,7 +55,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
 
 #ifndef __CUDACC__
   std::unique_ptr<BatchKernel> make_kernel() const override {
-    return is_recordable() ? std::make_unique<ProgramKernel>() : Node::make_kernel();
+    return has_body() ? std::make_unique<ProgramKernel>() : Node::make_kernel();
   }
   bool is_recordable() const override {
     const auto& state = node_class().state;
@@ -183,8 +183,9 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
       for (Vells& derivative : derivatives) derivative = evaluation.make(number_type<Out>(), shape);
       bool done = false;
       if constexpr (has_body())
-        done = programs->fill(*this, evaluation, cell_detail::NumberTraits<N>::is_complex, values, parameters,
-                              derivatives);
+        done = evaluation.programs != nullptr &&
+               evaluation.programs->fill(*this, evaluation, cell_detail::NumberTraits<N>::is_complex, values,
+                                         parameters, derivatives);
       if (!done) {
         fill<N, Out>(evaluation, values, nullptr);
         for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -217,7 +218,8 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   void pull_back(PullBack& pull) const override {
     with_numbers(pull.inputs, [&]<class N, class Out>(Choice<N, Out>) {
       if constexpr (has_body())
-        if (programs->pull_back(*this, pull, cell_detail::NumberTraits<N>::is_complex)) return;
+        if (pull.programs != nullptr && pull.programs->pull_back(*this, pull, cell_detail::NumberTraits<N>::is_complex))
+          return;
       pull_cells<Over<N, Traced<double>>, Over<Out, Traced<double>>>(pull);
     });
   }

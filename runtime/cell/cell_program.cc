@@ -14,6 +14,8 @@ namespace {
 
 /// Fewer items than this are written out: more can be done at once.
 constexpr std::size_t kFewItems = 8;
+/// States of a batch's nodes whose programs are kept, besides those of the nodes that are evaluated.
+constexpr std::size_t kManyStates = 256;
 /// Cells that are worth a thread of their own.
 constexpr std::size_t kLeastPart = 8192;
 
@@ -204,21 +206,23 @@ void set_coordinates(program::Data& data, const Cells& cells) {
   data.coordinates[3] = frequency.width.data();
 }
 
-std::shared_ptr<CellPrograms> RecordableNode::make_programs() { return std::make_shared<CellPrograms>(); }
-
 CellPrograms::CellPrograms() = default;
 CellPrograms::~CellPrograms() = default;
 
-ProgramKernel::ProgramKernel() : programs_(std::make_shared<CellPrograms>()) {}
+CellPrograms& ProgramKernel::programs_of(const Node& node) {
+  const std::vector<StateSpec>& specs = node.node_class().state;
+  return programs_[node.node_class().differs_per_node() ? node.state().fingerprint(specs, false) : 0];
+}
 
-void ProgramKernel::share(const Node& node) const {
-  const auto& recordable = dynamic_cast<const RecordableNode&>(node);
-  if (recordable.programs != programs_) recordable.programs = programs_;
+void ProgramKernel::make_room(std::size_t n_node) {
+  if (programs_.size() > 2 * n_node + kManyStates) programs_.clear();
 }
 
 void ProgramKernel::note(BatchContext& context, const Node& node) const {
-  const std::string why = programs_->why_not(), name = node.node_class().name;
-  if (!why.empty()) context.notes.add("cell-by-cell-" + name, name + ": cell by cell, since " + why);
+  const std::string& name = node.node_class().name;
+  for (const auto& [state, programs] : programs_)
+    if (const std::string why = programs.why_not(); !why.empty())
+      context.notes.add("cell-by-cell-" + name, name + ": cell by cell, since " + why);
 }
 
 namespace {
@@ -234,14 +238,15 @@ struct Divided {
 }  // namespace
 
 void ProgramKernel::evaluate(BatchContext& context, std::span<Evaluation* const> batch) {
-  for (const Evaluation* evaluation : batch) share(evaluation->node);
+  make_room(batch.size());
+  for (Evaluation* evaluation : batch) evaluation->programs = &programs_of(evaluation->node);
   // Fewer nodes than threads: these divide the cells of each, if there are enough.
   const bool divides = batch.size() < static_cast<std::size_t>(context.threads.size()) &&
                        batch.front()->cells().shape().size() >= 2 * kLeastPart;
   if (divides) {
-    const Divided divided(*programs_, context.threads);
     for (Evaluation* evaluation : batch) {
       if (context.cancellation.check()) throw Cancelled();
+      const Divided divided(*evaluation->programs, context.threads);
       guarded_evaluate(*evaluation);
     }
   } else {
@@ -251,7 +256,8 @@ void ProgramKernel::evaluate(BatchContext& context, std::span<Evaluation* const>
 }
 
 void ProgramKernel::pull_back(BatchContext& context, std::span<PullBack* const> batch) {
-  for (const PullBack* pull : batch) share(pull->inputs.node);
+  make_room(batch.size());
+  for (PullBack* pull : batch) pull->programs = &programs_of(pull->inputs.node);
   BatchKernel::pull_back(context, batch);
   note(context, batch.front()->inputs.node);
 }

@@ -9,6 +9,7 @@ class RecordableNode {};
 #else
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -78,8 +79,6 @@ class RecordedInput {
   std::span<const RecordedChild> children_;
 };
 
-class CellPrograms;
-
 /// A node whose body can be run on numbers that record.
 class RecordableNode {
  public:
@@ -94,12 +93,6 @@ class RecordableNode {
   /// Records one item, on real or complex numbers, and gives its elements. May throw program::NotRecordable.
   virtual std::vector<RecordedElement> record(std::span<const RecordedChild> children, bool is_complex,
                                               std::size_t item) const = 0;
-
-  /// Those of the node's batch.
-  mutable std::shared_ptr<CellPrograms> programs = make_programs();
-
- private:
-  static std::shared_ptr<CellPrograms> make_programs();
 };
 
 /// Values where a program reads or writes them.
@@ -140,17 +133,18 @@ class CellPrograms {
   ThreadPool* threads_ = nullptr;
 };
 
-/// Nodes of one batch differ in nothing that their bodies know: they share their programs.
+/// Nodes of one batch share their programs, but for those that differ in a per_node field, which their bodies may know.
 class ProgramKernel final : public BatchKernel {
  public:
-  ProgramKernel();
   void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override;
   void pull_back(BatchContext& context, std::span<PullBack* const> batch) override;
 
  private:
-  void share(const Node& node) const;
+  CellPrograms& programs_of(const Node& node);
+  /// Lets go of those of states that nodes are no longer in.
+  void make_room(std::size_t n_node);
   void note(BatchContext& context, const Node& node) const;
-  std::shared_ptr<CellPrograms> programs_;
+  std::map<std::uint64_t, CellPrograms> programs_;  // by fingerprint of the state where that matters
 };
 
 }  // namespace rimetree

@@ -10,6 +10,7 @@
 
 namespace rimetree {
 
+class CellPrograms;
 class Node;
 
 class Evaluation {
@@ -22,6 +23,9 @@ class Evaluation {
   const Node& node;
   const Request& request;
   memory::Pool& pool;
+
+  /// Where the bodies of its batch are kept as programs (runtime/cell/cell_program.h); nullptr: nowhere.
+  CellPrograms* programs = nullptr;
 
   const Cells& cells() const { return *request.cells; }
   /// Children in the order of the class's specification, each with a value; nullptr where an optional one is absent.

@@ -35,6 +35,8 @@ class PullBack {
   const Evaluation& inputs;  ///< the children's results, as the evaluation of the node saw them
   const Vells& adjoint;      ///< of the type, dimensions and cells of the node's result
   Gradient& gradient;        ///< for nodes with unknowns of their own
+  /// See Evaluation::programs.
+  CellPrograms* programs = nullptr;
 
   /// Where to add the adjoint of a child: of the type, dimensions and cells of its result. nullptr: not asked for.
   Vells* child(std::size_t slot) const { return children_[slot]; }

@@ -1,4 +1,5 @@
-// The contract that every node class keeps, checked on every class of the project's plugin: broadcasting along axes of
+// The contract that every node class keeps, checked on every class of the project's plugin and of
+// others: broadcasting along axes of
 // length 1, flags, failed and missing children, cells without axes, stacks of no sources, the same bits from any number
 // of threads, and, in contract_derivatives_test.cc, derivatives and devices. Children are such as the class describes;
 // tests/support/node_recipes.h has those that need more than that.
@@ -154,19 +155,7 @@ TEST_P(ContractTest, SameBitsFromAnyNumberOfThreads) {
   expect_same(*results[0], *results[1]);
 }
 
-std::vector<std::string> classes_of_the_plugin() {
-  registry();
-  std::vector<std::string> classes;
-  for (const Registry::Plugin& plugin : Registry::instance().plugins())
-    if (plugin.name == "rimetree_nodes") classes = plugin.classes;
-  // Solver takes no values but Condeqs, over which it runs a loop; tests/nodes/solver_test.cc has what it keeps.
-  std::erase(classes, "Solver");
-  // Those that take samples take no values; tests/nodes/correlator has what they keep.
-  for (const char* name : {"Channelise", "Correlate"}) std::erase(classes, name);
-  return classes;
-}
-
-INSTANTIATE_TEST_SUITE_P(AllClasses, ContractTest, testing::ValuesIn(classes_of_the_plugin()),
+INSTANTIATE_TEST_SUITE_P(AllClasses, ContractTest, testing::ValuesIn(all_classes()),
                          [](const auto& info) { return info.param; });
 
 TEST(Contract, EveryRecipeIsOfAClass) {

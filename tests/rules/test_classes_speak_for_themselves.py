@@ -49,6 +49,7 @@ def test_node_is_small():
 
 
 def test_nodes_do_not_change_while_they_are_used():
-    """What is kept for a batch belongs to its BatchKernel (runtime/core/batch_kernel.h)."""
-    mutable = re.compile(r"^\s*mutable [^\n]*", re.MULTILINE)
-    assert not [f"{path.relative_to(ROOT)}: {line}" for path in NODES for line in mutable.findall(code(path))]
+    """What is kept for a batch belongs to its BatchKernel (runtime/core/batch_kernel.h). Locks are no state."""
+    mutable = re.compile(r"^\s*mutable (?!std::mutex )[^\n]*", re.MULTILINE)
+    paths = [*NODES, *RUNTIME]
+    assert not [f"{path.relative_to(ROOT)}: {line}" for path in paths for line in mutable.findall(code(path))]

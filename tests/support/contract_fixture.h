@@ -6,6 +6,7 @@
 
 #include "tests/support/forest_fixture.h"
 #include "tests/support/node_recipes.h"
+#include "tests/support/project_plugins.h"
 
 namespace rimetree::test {
 
@@ -77,6 +78,21 @@ inline Tile make_tile(const Cells& cells) {
   tile.columns["DATA"].assign(tile.n_visibility(), {1, 2});
   tile.columns["MODEL_DATA"].assign(tile.n_visibility(), {0, 0});
   return tile;
+}
+
+/// Those of the project and of plugins.
+inline std::vector<std::string> all_classes() {
+  registry();
+  std::vector<std::string> classes;
+  for (const char* name : {"good", "algebra", "per_node", "cos3_beam"})
+    if (std::filesystem::exists(test_plugin(name))) Registry::instance().load(test_plugin(name));  // not copied to GPUs
+  for (const Registry::Plugin& plugin : Registry::instance().plugins())
+    if (plugin.name != "test") classes.insert(classes.end(), plugin.classes.begin(), plugin.classes.end());
+  // Solver takes no values but Condeqs, over which it runs a loop; tests/nodes/solver_test.cc has what it keeps.
+  std::erase(classes, "Solver");
+  // Those that take samples take no values; tests/nodes/correlator has what they keep.
+  for (const char* name : {"Channelise", "Correlate"}) std::erase(classes, name);
+  return classes;
 }
 
 class ContractTest : public testing::TestWithParam<std::string> {

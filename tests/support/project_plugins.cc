@@ -1,7 +1,5 @@
 #include "tests/support/project_plugins.h"
 
-#include <filesystem>
-
 #include "runtime/core/registry.h"
 
 namespace rimetree::test {
@@ -23,5 +21,7 @@ void load_project_plugins() {
   Registry::instance().load(plugin_path(RIMETREE_CUDA_PLUGIN));
 #endif
 }
+
+fs::path test_plugin(const std::string& name) { return plugin_path(fs::path(RIMETREE_TEST_PLUGINS) / (name + ".so")); }
 
 }  // namespace rimetree::test

@@ -7,6 +7,7 @@
 
 #include "runtime/core/error.h"
 #include "runtime/core/plugin_api.h"
+#include "tests/support/project_plugins.h"
 #include "tests/support/test_nodes.h"
 
 namespace rimetree {
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path plugin(const std::string& name) { return fs::path(RIMETREE_TEST_PLUGINS) / (name + ".so"); }
+using test::test_plugin;
 
 NodeClass named(const std::string& name, const std::string& summary = "") { return {.name = name, .summary = summary}; }
 
@@ -27,7 +28,7 @@ std::string refused(Registry& registry, const fs::path& path) {
   return "";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has_part(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Registry, FindsWhatWasAdded) {
   Registry registry;
@@ -74,7 +75,7 @@ TEST(Registry, UnknownNamesComeWithSuggestions) {
 
 TEST(Plugin, GoodOneBringsItsClasses) {
   Registry registry;
-  const auto& loaded = registry.load(plugin("good"));
+  const auto& loaded = registry.load(test_plugin("good"));
   EXPECT_EQ(loaded.name, "good");
   EXPECT_EQ(loaded.about, "made for tests");
   EXPECT_EQ(loaded.classes, std::vector<std::string>{"TestPluginSeven"});
@@ -88,8 +89,8 @@ TEST(Plugin, GoodOneBringsItsClasses) {
 
 TEST(Plugin, LoadingAgainChangesNothing) {
   Registry registry;
-  const auto* const first = &registry.load(plugin("good"));
-  const auto* const again = &registry.load(plugin("good").parent_path() / "." / "good.so");
+  const auto* const first = &registry.load(test_plugin("good"));
+  const auto* const again = &registry.load(test_plugin("good").parent_path() / "." / "good.so");
   EXPECT_EQ(first, again);
   EXPECT_TRUE(again->clashes.empty());
   EXPECT_EQ(registry.plugins().size(), 1u);
@@ -97,8 +98,8 @@ TEST(Plugin, LoadingAgainChangesNothing) {
 
 TEST(Plugin, NameClashesAreReportedAndNotFatal) {
   Registry registry;
-  registry.load(plugin("good"));
-  const auto& second = registry.load(plugin("clashing"));
+  registry.load(test_plugin("good"));
+  const auto& second = registry.load(test_plugin("clashing"));
   EXPECT_EQ(second.clashes, std::vector<std::string>{"TestPluginSeven"});
   EXPECT_EQ(second.classes, std::vector<std::string>{"TestPluginEight"});
   EXPECT_EQ(registry.get("TestPluginSeven").summary, "The number seven.");
@@ -107,37 +108,37 @@ TEST(Plugin, NameClashesAreReportedAndNotFatal) {
 
 TEST(Plugin, OfAnotherAbiVersionIsRefusedUntouched) {
   Registry registry;
-  const std::string message = refused(registry, plugin("other_abi"));
-  EXPECT_TRUE(contains(message, "ABI version " + std::to_string(kPluginAbiVersion + 41))) << message;
-  EXPECT_TRUE(contains(message, "this RimeTree has version " + std::to_string(kPluginAbiVersion))) << message;
-  EXPECT_TRUE(contains(message, "other_abi.so")) << message;
+  const std::string message = refused(registry, test_plugin("other_abi"));
+  EXPECT_TRUE(has_part(message, "ABI version " + std::to_string(kPluginAbiVersion + 41))) << message;
+  EXPECT_TRUE(has_part(message, "this RimeTree has version " + std::to_string(kPluginAbiVersion))) << message;
+  EXPECT_TRUE(has_part(message, "other_abi.so")) << message;
   EXPECT_TRUE(registry.plugins().empty());
   EXPECT_TRUE(registry.classes().empty());
 }
 
 TEST(Plugin, ALibraryThatIsNoneIsRefused) {
   Registry registry;
-  const std::string message = refused(registry, plugin("no_plugin"));
-  EXPECT_TRUE(contains(message, "is not a RimeTree plugin")) << message;
+  const std::string message = refused(registry, test_plugin("no_plugin"));
+  EXPECT_TRUE(has_part(message, "is not a RimeTree plugin")) << message;
   EXPECT_TRUE(registry.plugins().empty());
 }
 
 TEST(Plugin, AFileThatIsNotThereOrNoLibraryIsRefused) {
   Registry registry;
-  EXPECT_TRUE(contains(refused(registry, "/no/such/plugin.so"), "no plugin at /no/such/plugin.so"));
+  EXPECT_TRUE(has_part(refused(registry, "/no/such/plugin.so"), "no plugin at /no/such/plugin.so"));
   const fs::path text = fs::path(testing::TempDir()) / "rimetree_not_a_library.so";
   std::ofstream(text) << "hello";
-  EXPECT_TRUE(contains(refused(registry, text), "cannot load plugin"));
+  EXPECT_TRUE(has_part(refused(registry, text), "cannot load plugin"));
   fs::remove(text);
-  EXPECT_TRUE(contains(refused(registry, testing::TempDir()), "cannot load plugin")) << "a folder";
+  EXPECT_TRUE(has_part(refused(registry, testing::TempDir()), "cannot load plugin")) << "a folder";
 }
 
 TEST(Plugin, ARegistryThatLoadedOneCanGo) {
   auto registry = std::make_unique<Registry>();
-  registry->load(plugin("clashing"));
+  registry->load(test_plugin("clashing"));
   registry.reset();  // its classes hold code of the library, which must go last
   Registry other;
-  EXPECT_EQ(other.load(plugin("clashing")).classes.size(), 2u);
+  EXPECT_EQ(other.load(test_plugin("clashing")).classes.size(), 2u);
 }
 
 }  // namespace

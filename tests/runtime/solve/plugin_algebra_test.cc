@@ -2,9 +2,8 @@
 // classes that come along.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "tests/support/forest_fixture.h"
+#include "tests/support/project_plugins.h"
 
 namespace rimetree::test {
 namespace {
@@ -21,7 +20,7 @@ class PlantedGains {
   explicit PlantedGains(const Classes& classes) : classes_(classes) {
     static const bool loaded = [] {
       registry();
-      Registry::instance().load(std::filesystem::path(RIMETREE_TEST_PLUGINS) / "algebra.so");
+      Registry::instance().load(test_plugin("algebra"));
       return true;
     }();
     EXPECT_TRUE(loaded);

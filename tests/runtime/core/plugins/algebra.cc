@@ -76,7 +76,10 @@ class TestPluginGain final : public CellNode<TestPluginGain> {
             .summary = "A Jones matrix.",
             .result = "[2,2]",
             .reference = "none",
-            .children = {{.label = "xx"}, {.label = "xy"}, {.label = "yx"}, {.label = "yy"}}};
+            .children = {{.label = "xx", .shape = "[]", .doc = "an element"},
+                         {.label = "xy", .shape = "[]", .doc = "an element"},
+                         {.label = "yx", .shape = "[]", .doc = "an element"},
+                         {.label = "yy", .shape = "[]", .doc = "an element"}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
     for (const TensorShape* child : children)
