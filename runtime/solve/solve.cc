@@ -213,9 +213,10 @@ class Solve {
   }
 
   // One additive term after the other, the others held, until a round over all of them finds nothing to improve. The
-  // equations of all together then give the errors.
+  // equations of all together then give the errors, and the last steps where terms resemble each other so much that
+  // turns come to no end.
   std::vector<Outcome> successively() {
-    constexpr int kStepsPerTerm = 3;
+    constexpr int kStepsPerTerm = 3, kMostTurns = 50, kLastSteps = 50;
     fit::FitOptions options = options_.fit, none = options_.fit;
     none.iterations = 0;
     none.damping = 0;
@@ -224,7 +225,7 @@ class Solve {
     bool settled = false;
     int round = 0;
     std::vector<fit::Acceleration> accelerations(before.size());
-    for (; round < options_.fit.iterations && !settled; ++round) {
+    for (; round < std::min(options_.fit.iterations, kMostTurns) && !settled; ++round) {
       settled = true;
       const std::vector<double> start = values_;
       for (const std::vector<bool>& term : terms_) {
@@ -239,10 +240,12 @@ class Solve {
       if (!settled && round > 0) extrapolate(start, accelerations, none);
     }
     problem_.activate({});
-    std::vector<Outcome> outcomes = fit(none);
+    fit::FitOptions last = none;
+    if (!settled) last.iterations = std::min(options_.fit.iterations - round, kLastSteps);
+    std::vector<Outcome> outcomes = fit(last);
     for (std::size_t g = 0; g < outcomes.size(); ++g) {
       if (outcomes[g].status == fit::FitStatus::exhausted && settled) outcomes[g].status = fit::FitStatus::converged;
-      outcomes[g].iterations = round;
+      outcomes[g].iterations += round;
       outcomes[g].chi_square_before = before[g].chi_square_before;
       outcomes[g].prior_chi_square_before = before[g].prior_chi_square_before;
     }

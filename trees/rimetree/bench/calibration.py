@@ -165,7 +165,7 @@ def _run(command: list[str], folder: str, environment: dict | None = None) -> tu
 def _rimetree(case: CalibrationCase, path: str, folder: str, threads: int | None):
     out = os.path.join(folder, "rimetree.h5")
     term = f"G: diag, {case.slots}slots, {case.channels}chan"
-    command = [sys.executable, "-m", "rimetree.cli", "calibrate", path, "--sky", os.path.join(folder, "model.bbs")]
+    command = [sys.executable, "-m", "rimetree.cli", "calibrate", path, "--sky", os.path.join(folder, "model.skymodel")]
     command += ["--term", term, "--out", out, "--overwrite", *(["--threads", str(threads)] if threads else [])]
     took = _run(command, folder)
     (found,) = read_h5parm(out)
@@ -180,14 +180,15 @@ def _dp3(case: CalibrationCase, path: str, folder: str, threads: int | None):
         "msin": path,
         "msout": "",
         "steps": "[gaincal]",
-        "gaincal.sourcedb": os.path.join(folder, "model.bbs"),
+        "gaincal.sourcedb": os.path.join(folder, "model.skymodel"),
         "gaincal.caltype": "diagonal",
         "gaincal.parmdb": out,
         "gaincal.solint": case.slots,
         "gaincal.nchan": case.channels,
         **({"numthreads": threads} if threads else {}),
     }
-    took = _run([shutil.which("DP3"), *(f"{key}={value}" for key, value in settings.items())], folder)
+    command = [shutil.which("DP3"), *(f"{key}={value}" for key, value in settings.items())]
+    took = _run(command, folder, {**os.environ, "OPENBLAS_NUM_THREADS": "1"})  # without which DP3 refuses
     (found,) = read_h5parm(out)
     gain = found.terms[0].gain()[:, :, :, 0]
     return took, np.stack([gain[..., 0, 0], gain[..., 1, 1]], axis=-1)
@@ -206,7 +207,7 @@ def measure_calibration(
 ) -> CalibrationFigures:
     """One run of a program on an observation that `make_observation` made. Raises `Error` where it fails."""
     with tempfile.TemporaryDirectory() as folder:
-        sky.write(planted_sky(case), os.path.join(folder, "model.bbs"))
+        sky.write(planted_sky(case), os.path.join(folder, "model.skymodel"))
         (processor, wall, memory), found = _PROGRAMS[program][1](case, path, folder, threads)
     planted = planted_gains(case)
     if found.shape != planted.shape:

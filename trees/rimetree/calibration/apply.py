@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -127,8 +128,9 @@ def _model(ns, group, solutions, sky, interpolation, phase_centre_rad, smearing,
 
 
 def parts_with_solutions(sky: SkyModel | ModelColumns, solutions: Solutions, group: MsGroup) -> list[SkyPart]:
-    """The parts of a model that have terms of their own, named as the directions of the solutions. Raises
-    `CalibrationError` for a direction that has none, unless it was solved beside others as it is."""
+    """The parts of a model that have terms of their own, named as the directions of the solutions, without those of
+    which all solutions are flagged: they are not in the data, or nobody knows how. Raises `CalibrationError` for a
+    direction that has none, unless it was solved beside others as it is."""
     per: set[str | None] = {None}
     known = {*solutions.directions, *str(solutions.provenance.get("pinned_directions", "")).split("\n")}
     if solutions.directions:
@@ -144,7 +146,24 @@ def parts_with_solutions(sky: SkyModel | ModelColumns, solutions: Solutions, gro
         raise CalibrationError(
             f"there are no solutions for {', '.join(unknown[:5])}; there are some for {', '.join(solutions.directions)}"
         )
-    return parts
+    lost = [part.name for part in parts if part.name in solutions.directions and _all_flagged(solutions, part.name)]
+    if not 0 < len(lost) < len(parts):
+        return parts
+    warnings.warn(
+        f"all solutions of {', '.join(lost[:5])}{', ...' if len(lost) > 5 else ''} are flagged: what the model says "
+        "of these directions is left out",
+        stacklevel=2,
+    )
+    return [part for part in parts if part.name not in lost]
+
+
+def _all_flagged(solutions: Solutions, direction: str) -> bool:
+    """Whether a term has no solution at all for a direction."""
+    return any(
+        one.flag[:, :, :, one.directions.index(direction)].all()
+        for one in solutions.terms
+        if direction in one.directions
+    )
 
 
 @checked

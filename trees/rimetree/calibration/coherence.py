@@ -3,7 +3,7 @@ starting values wants them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,11 @@ from .predicted_tiles import PredictedTiles, slots_within
 from .solve_trees import DataSelection, within_limits
 
 _MEMORY_BYTES = 256 << 20  # for data and model at a time
-_FEEDS = {"XX": 0, "YY": 1, "RR": 0, "LL": 1}
+#: Where a correlation is in the matrix of a visibility.
+_ELEMENTS = {
+    **{name: ((k // 2, k % 2),) for names in ("XX XY YX YY", "RR RL LR LL") for k, name in enumerate(names.split())},
+    "I": ((0, 0), (1, 1)),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +101,10 @@ class CoherenceReader:
         sums = _Sums(self._pairs, bins, self._n_part)
 
         def add_tile(tile: dict, models: dict) -> None:
-            gains = _DividedBy(self._held, tile) if self._held.divides else None
+            hands = _Hands(self._held, self._data, tile)
             for k, pair in enumerate(tile["baselines"]):
                 if pair in models:
-                    sums.add(tile, k, pair, self._data, models.pop(pair), gains)
+                    sums.add(tile, pair, hands.of(k, pair), models.pop(pair))
 
         span = (float(bins.time_edges_s[0]), float(bins.time_edges_s[-1]))
         self._predicted.each(self._data.column, add_tile, time_range_s=span, time_slots=self._slots)
@@ -110,23 +114,48 @@ class CoherenceReader:
         return Coherence(list(self._group.antennas), baselines, frequency, product, power)
 
 
-class _DividedBy:
-    """Gains of a tile that data are divided by; 0 where there are none."""
+class _Hands:
+    """The parallel hands of a tile, without what is held outside the terms that are solved for."""
 
-    def __init__(self, held: Held, tile: dict):
-        self._held, self._axes = held, (tile["time_s"], tile["frequency_hz"])
-        self._gains: dict[int, NDArray[np.complex128]] = {}
+    def __init__(self, held: Held, data: DataSelection, tile: dict):
+        self._held, self._data, self._tile = held, data, tile
+        names = [CORRELATION_NAMES.get(kind, "") for kind in tile["correlation_type"]]
+        self._elements = [(*at, c) for c, name in enumerate(names) for at in _ELEMENTS.get(name, ())]
+        self._inverses: dict[int, tuple[NDArray[np.complex128], NDArray[np.bool_]]] = {}
 
-    def _antenna(self, antenna: int) -> NDArray[np.complex128]:
-        if antenna not in self._gains:
-            gain, bad = self._held.of_cells(antenna, *self._axes)
-            self._gains[antenna] = np.where(bad, 0, gain)
-        return self._gains[antenna]
+    def of(self, k: int, pair: tuple[int, int]) -> Iterator[tuple[int, NDArray[np.complex128], NDArray[np.float64]]]:
+        """(feed, visibilities, weights [time, channel]) of a baseline; weight 0 where there is none."""
+        cells = {(i, j): self._cells(k, c) for i, j, c in self._elements}
+        for feed in sorted({i for i, j in cells if i == j}):
+            yield feed, *(self._without_held(cells, pair, feed) if self._held.outside else cells[feed, feed])
 
-    def of(self, pair: tuple[int, int], feed: int) -> NDArray[np.complex128]:
-        """[time, channel] of a baseline's parallel hand."""
-        p, q = (self._antenna(antenna)[..., feed] for antenna in pair)
-        return p * np.conj(q)
+    def _cells(self, k: int, c: int) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
+        tile = self._tile
+        value, weight = tile["columns"][self._data.column][k, ..., c].astype(complex), tile["weight"][k, ..., c]
+        good = (tile["flag"][k, ..., c] == 0) & (tile["row"][k] >= 0)[:, None] & (weight > 0) & np.isfinite(weight)
+        good &= np.isfinite(value)
+        within = within_limits(tile, k, self._data)
+        good = good if within is None else good & within
+        return np.where(good, value, 0), np.where(good, weight, 0.0)
+
+    def _without_held(self, cells: dict, pair: tuple[int, int], feed: int) -> tuple[NDArray, NDArray]:
+        """Of H_p^-1 V H_q^-H; correlations that the set does not have count as 0."""
+        (left, left_good), (right, right_good) = (self._inverse(antenna) for antenna in pair)
+        good = left_good[feed] & right_good[feed]
+        total, variance = np.zeros(good.shape, complex), np.zeros(good.shape)
+        for (i, j), (value, weight) in cells.items():
+            factor = left[feed, i] * np.conj(right[feed, j])
+            some = factor != 0
+            good = good & (~some | (weight > 0))
+            total += factor * value
+            variance += np.abs(factor) ** 2 / np.where(weight > 0, weight, 1.0)
+        good &= variance > 0
+        return np.where(good, total, 0), np.where(good, 1 / np.where(good, variance, 1.0), 0.0)
+
+    def _inverse(self, antenna: int) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        if antenna not in self._inverses:
+            self._inverses[antenna] = self._held.inverse_of(antenna, self._tile["time_s"], self._tile["frequency_hz"])
+        return self._inverses[antenna]
 
 
 class _Sums:
@@ -147,38 +176,18 @@ class _Sums:
             self._sums[window] = frequency, np.zeros(shape, complex), np.zeros((*shape, self._n_part), complex)
         return self._sums[window]
 
-    def add(
-        self,
-        tile: dict,
-        k: int,
-        pair: tuple[int, int],
-        data: DataSelection,
-        model: NDArray,
-        gains: _DividedBy | None = None,
-    ) -> None:
-        """A baseline of a tile; `model` [part, 2, 2, time, channel]; `gains`: that data are divided by before."""
+    def add(self, tile: dict, pair: tuple[int, int], hands: Iterable, model: NDArray) -> None:
+        """A baseline of a tile; `hands`: as of `_Hands.of`; `model` [part, 2, 2, time, channel]."""
         _, product, power = self._of(tile)
         at_time, at_frequency = self._bins.times(tile["time_s"]), self._bins.frequencies(tile["frequency_hz"])
         where = (at_time[:, None], at_frequency[None, :])
-        within = within_limits(tile, k, data)
-        within = True if within is None else within
         b = self._place[pair]
-        for c, kind in enumerate(tile["correlation_type"]):
-            feed = _FEEDS.get(CORRELATION_NAMES.get(kind))
-            if feed is None:
-                continue
+        for feed, value, weight in hands:
             own = np.moveaxis(model[:, feed, feed], 0, -1)
-            value, weight = tile["columns"][data.column][k, ..., c].astype(complex), tile["weight"][k, ..., c]
-            good = (tile["flag"][k, ..., c] == 0) & (tile["row"][k] >= 0)[:, None] & (weight > 0) & np.isfinite(weight)
-            good &= np.isfinite(value) & np.isfinite(own).all(axis=-1) & within
-            if gains is not None:
-                factor = gains.of(pair, feed)
-                good &= factor != 0
-                factor = np.where(good, factor, 1.0)
-                value, weight = value / factor, weight * np.abs(factor) ** 2
+            good = np.isfinite(own).all(axis=-1)
             weight = np.where(good, weight, 0.0)[..., None]
             own = np.where(good[..., None], own, 0)
-            np.add.at(product[b, ..., feed, :], where, weight * np.where(good, value, 0)[..., None] * np.conj(own))
+            np.add.at(product[b, ..., feed, :], where, weight * value[..., None] * np.conj(own))
             np.add.at(
                 power[b, ..., feed, :, :], where, weight[..., None] * np.conj(own)[..., :, None] * own[..., None, :]
             )

@@ -14,8 +14,11 @@ from .term_trees import Parameter, polar_of
 from .terms import Term
 
 # Bits of a Solver's flags that leave a value usable: held by a bound is the user's wish.
-_USABLE = SolutionFlag.AT_BOUND
+_USABLE = int(SolutionFlag.AT_BOUND)  # ~ of a SolutionFlag has its own bits only
+#: Besides the Solver's: the model of a direction is not found in the data.
+WITHOUT_SIGNAL = 1 << 16
 _REASONS = (
+    (WITHOUT_SIGNAL, "without signal"),
     (SolutionFlag.NO_DATA, "without data"),
     (SolutionFlag.NOT_SOLVED, "not solved"),
     (SolutionFlag.UNDETERMINED, "undetermined"),
@@ -56,6 +59,16 @@ def chunk_arrays(
         own_arrays = {"value": value, "sigma": sigma, "cross": cross, "flag": flag}
         arrays |= {f"{term.name}:{key}": array for key, array in own_arrays.items()}
     return arrays
+
+
+def flag_absent(
+    terms: Sequence[Term], parameters: Sequence[Parameter], arrays: dict[str, np.ndarray], absent: Collection[str]
+) -> None:
+    """Flags what was not solved for because the model of a direction is not found in the data."""
+    for term in terms:
+        if term.turns:
+            own = [one for one in parameters if one.term == term.name]
+            arrays[f"{term.name}:flag"][[one.direction in absent for one in own]] |= WITHOUT_SIGNAL
 
 
 def _flag_of_held(others: np.ndarray) -> np.ndarray:

@@ -214,11 +214,18 @@ class Held:
             baseline += count * 4 * _COMPLEX
         return antenna, baseline
 
-    def of_cells(self, antenna: int, time_s, frequency_hz) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
-        """Gains [time, channel, feed] that data are divided by, and where there are none."""
-        own = self._outer.of_antenna(antenna)
-        cells = Cells(time_s, frequency_hz)
-        return np.moveaxis(1 / own.inverse(cells)[:, 0], 0, -1), np.moveaxis(own.good(cells)[:, 0] == 0, 0, -1)
+    @property
+    def outside(self) -> bool:
+        """Whether anything of the whole sky stands outside the terms to solve for."""
+        return bool(self._outer)
+
+    def inverse_of(self, antenna: int, time_s, frequency_hz) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
+        """Inverses [2, 2, time, channel] of what stands outside, and which feeds [2, time, channel] have one."""
+        own, cells = self._outer.of_antenna(antenna), Cells(time_s, frequency_hz)
+        inverse, good = own.inverse(cells), own.good(cells)[:, 0] > 0
+        if self.divides:
+            inverse = np.einsum("ijtf,ik->iktf", inverse, np.eye(2))
+        return inverse, good if self.divides else np.broadcast_to(good.all(axis=0), good.shape)
 
 
 def _power(own: AntennaJones, divides: bool, cells: Cells) -> NDArray[np.float64]:

@@ -27,7 +27,8 @@ class ChunkReport:
     terms of which data tell only the product with others, and that are normalised for that; `scale`: data over
     model, where no term has an amplitude; `noise`: of robust fits, the size of residuals that they found, in units
     of what the weights say (`chi_square` is in its units); `left_out`: visibilities that stood out and were left
-    out; `method`: how it was solved; `seconds`: wall time; `resumed`: it was read, not solved. Where directions were
+    out; `absent`: directions of which phases cannot be told, for their model is not found in the data; `method`: how
+    it was solved; `seconds`: wall time; `resumed`: it was read, not solved. Where directions were
     solved one after the other (`in_turns`), iterations are turns over all of them.
     """
 
@@ -50,6 +51,7 @@ class ChunkReport:
     noise: float = 1.0
     data_power: float = 0.0
     left_out: int = 0
+    absent: list[str] = field(default_factory=list)
     method: str = ""
     seconds: float = 0.0
     resumed: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -11,7 +12,7 @@ from ..forest import Forest
 from ..ms import OpenSet, Tiles, run_options, tiles
 from ..scope import NodeScope
 from ..solving import SolutionFlag, SolvedParm, SolveReport
-from .collected import chunk_arrays, flag_reasons
+from .collected import chunk_arrays, flag_absent, flag_reasons
 from .conventions import is_normalised_by, ranks
 from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data_weights import DataWeights
@@ -33,6 +34,7 @@ from .term_trees import Parameter
 from .terms import Term
 
 _LOOKS = 5  # at residuals, after each of which it is solved again if anything has changed
+_TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
 _AHEAD_BYTES = 16 << 20  # chunks up to this are read while the one before is solved
 
 
@@ -113,11 +115,9 @@ class Session:
         if self._preferred is None:
             self._preferred = reference_antenna(good, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
-        begin = StartingValues({})
-        if good.any() and self._search.wanted and not self._options.start:
-            begin = self._search.run(chunk, reference, self._options)
         if self._weights:
             self._weights.begin(chunk.slot_s, lambda: self._apart(chunk))
+        begin = self._begin(chunk, data, reference) if good.any() else StartingValues({})
         solved = self._run(chunk, data, reference, begin) if good.any() else None
         tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
         scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None
@@ -126,6 +126,7 @@ class Session:
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
         asked = {one.node for one in self.tree.solved(reference)}
         arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
+        flag_absent(self._terms, self.tree.parameters, arrays, begin.absent)
         if self._options.min_fraction > 0:
             self._flag_thin(chunk, arrays)
         arrays |= {"good": good, "all": counts.all}
@@ -159,9 +160,31 @@ class Session:
             noise=1.0 if solved is None else solved.noise,
             method="" if solved is None else solved.method,
             left_out=self._weights.left_out,
+            absent=list(begin.absent),
             seconds=time.monotonic() - began,
         )
         return report, arrays
+
+    def _begin(self, chunk: Chunk, data: Tiles, reference: int) -> StartingValues:
+        """Where the fit of a chunk begins, as far as that is searched for."""
+        search = self._search
+        if self._options.start:
+            return StartingValues({})
+        begin = search.run(chunk, reference, self._options) if search.wanted else StartingValues({})
+        if not search.in_two_steps:
+            return begin
+        # Terms of the whole sky first, which take what directions have in common; then one after the other.
+        whole = {one.node for one in self.tree.parameters if one.direction is None}
+        best, least = begin, math.inf
+        for _ in range(_TURNS):
+            solved = self._run(chunk, data, reference, begin, whole)
+            if solved is None or not solved.chi_square[-1] < _WORTHWHILE * least:
+                break
+            known = {name: _tables(parm)["value"] for name, parm in solved.parms.items() if name in whole}
+            best, least = StartingValues({**begin.values, **known}, begin.scale, begin.absent), solved.chi_square[-1]
+            found = search.run_directions(chunk, reference, self._options, known)
+            begin = StartingValues({**best.values, **found.values}, begin.scale, found.absent)
+        return best
 
     def _flag_thin(self, chunk: Chunk, arrays: dict) -> None:
         """Flags solutions of which less than the least fraction of the data is good."""
@@ -302,13 +325,17 @@ class Session:
             )
         return self._forest
 
-    def _run(self, chunk: Chunk, data: Tiles, reference: int, begin: StartingValues) -> SolveReport | None:
-        """The Solver's report on a chunk; None if it solved nothing."""
+    def _run(
+        self, chunk: Chunk, data: Tiles, reference: int, begin: StartingValues, only: set[str] | None = None
+    ) -> SolveReport | None:
+        """The Solver's report on a chunk; None if it solved nothing. `only`: Parms that are solved for (None: all)."""
         forest = self.forest()
         shapes = self._shapes(chunk)
         rank = ranks(self._terms, shapes)
         pairs = self._pairs(rank, chunk)
-        asked = {one.node for one in self.tree.solved(reference)}
+        asked = {one.node for one in self.tree.solved(reference) if only is None or one.node in only}
+        for direction, node in self.tree.presence.items():
+            forest.set_state(node.name, value=0.0 if direction in begin.absent else 1.0)
         for one in self.tree.parameters:
             known = self._given.value(one, chunk.times[one.term], self.plan.frequencies[one.term], reference)
             if known is None:
@@ -327,6 +354,8 @@ class Session:
             self._set_scale(chunk, 1.0 if begin.scale is None else begin.scale)
         forest.set_state(self.tree.solver, parms=sorted(asked))
         solved = self._solved(data)
+        if only is not None:
+            return solved
         self._moved = {}
         if pairs and solved is not None:
             self._move(pairs, {name: _tables(parm) for name, parm in solved.parms.items()}, chunk, reference)

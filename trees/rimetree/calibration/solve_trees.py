@@ -74,6 +74,7 @@ class SolveTree:
     `columns`: of the set, those that are parts of the model; `brightest`: {"patch" or "source": direction};
     `pinned`: directions that keep the unit matrix while others have terms;
     `scale`: the Parm for how much larger the data are than the model, where no term has an amplitude.
+    `presence`: {direction: a Parm that is 1 if its model is in the data, else 0}, of phases of directions.
     `looked`: {baseline: (data, model with the terms, weight)}, where residuals are looked at.
     """
 
@@ -86,6 +87,7 @@ class SolveTree:
     brightest: dict[str, str] = field(default_factory=dict)
     scale: NodeStub | None = None
     pinned: tuple[str, ...] = ()
+    presence: dict[str, NodeStub] = field(default_factory=dict)
     looked: dict[tuple[int, int], tuple[NodeStub, NodeStub, NodeStub]] = field(default_factory=dict)
 
     @property
@@ -124,6 +126,14 @@ def solve_tree(
     fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in terms} - {None}}
     parameters: list[Parameter] = []
     made: dict[tuple, NodeStub] = {}
+    presence: dict[str, NodeStub] = {}
+
+    def modulus(term: Term, direction: str | None) -> NodeStub | float:
+        if direction is None or not term.turns:
+            return 1.0
+        if direction not in presence:
+            presence[direction] = ns.presence(direction) << rt.Parm(1.0, solvable=False)
+        return presence[direction]
 
     def term_node(term: Term, antenna: int, direction: str | None) -> NodeStub:
         key = (term.name, antenna, direction)
@@ -139,7 +149,9 @@ def solve_tree(
         else:
             fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
             held = held_parameters(term, terms, polarisation, two_sides=two_sides)
-            made[key], own = jones_nodes(ns, term, antenna, direction, fixed=fixed, held=held)
+            made[key], own = jones_nodes(
+                ns, term, antenna, direction, fixed=fixed, held=held, modulus=modulus(term, direction)
+            )
             parameters.extend(own)
         return made[key]
 
@@ -172,7 +184,19 @@ def solve_tree(
         if not any(term.per == per and term.acts_on(name) for term in terms)
     }
     looked = {} if weights is None else seen
-    return SolveTree(solver, parameters, names, radec, len(parts), columns, top, scale, tuple(sorted(pinned)), looked)
+    return SolveTree(
+        solver,
+        parameters,
+        names,
+        radec,
+        len(parts),
+        columns,
+        top,
+        scale,
+        tuple(sorted(pinned)),
+        presence,
+        looked,
+    )
 
 
 def _check_terms(terms: Sequence[Term], group: MsGroup) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,22 +23,24 @@ from .held import Held
 from .models import Model
 from .phase_search import best_phases
 from .planning import CalibrationOptions, GroupPlan
+from .several_directions import SeveralDirections
 from .solve_trees import SolveTree
 from .terms import Term, has_amplitude
 
 _MOST_BYTES = 256 << 20  # of sums over the data
-_ROUNDS = 3  # over the directions
 _SEARCHED = ("delay", "tec")
-_TURNING = ("phase", *_SEARCHED)
+_RATES = {"clock", "tec"}
 _GAINS = ("scalar", "diag", "full")
 
 
 @dataclass(frozen=True, eq=False)
 class StartingValues:
-    """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it."""
+    """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it;
+    `absent`: directions without signal."""
 
     values: dict[str, NDArray[np.float64]]
     scale: float | None = None
+    absent: tuple[str, ...] = ()
 
 
 class StartingSearch:
@@ -49,7 +51,7 @@ class StartingSearch:
     ):
         self._plan, self._tree, self._opened, self._held = plan, tree, opened, held
         self._parts = model.parts([*(term.per for term in terms), *held.pers])
-        self._readers: dict[int | None, CoherenceReader] = {}
+        self._readers: dict[tuple[int | None, bool], CoherenceReader] = {}
         whole, each = [t for t in terms if t.per is None], [t for t in terms if t.per is not None]
         gains = any(term.kind.name in _GAINS for term in terms)
         self._any_phase = any("phase" in term.kind.quantities for term in whole)
@@ -59,31 +61,58 @@ class StartingSearch:
         first = {term.kind.name: term for term in reversed(searched)}
         self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
         self._whole = (self._pair or searched[:1]) + ([] if gains else phases[:1])
-        alone = not gains and not any(term.kind.name in _TURNING for term in whole)
-        self._each = [t for t in each if t.kind.name in _TURNING][:1] if alone else []
+        self._each = [term for term in each if term.turns][:1]
+        self._around = whole
         self._scaled = not has_amplitude(terms)
-        self.wanted = bool(self._whole or self._each or self._scaled)
+        self.wanted = bool(self._whole or self._scaled or (self._each and not self.in_two_steps))
+
+    @property
+    def in_two_steps(self) -> bool:
+        """Whether directions are searched for once terms of the whole sky are known."""
+        return bool(self._each and self._around)
 
     def run(self, chunk: Chunk, reference: int, options: CalibrationOptions) -> StartingValues:
         """For one chunk; `reference`: number of the antenna that phases refer to."""
-        terms = self._each or self._whole
+        apart = bool(self._each) and not self.in_two_steps
+        sums, bins = self._sums(chunk, self._each if apart else self._whole, apart, reference, options)
+        if sums is None:
+            return StartingValues({})
+        return self._of_directions(sums, chunk, bins) if apart else self._of_whole_sky(sums, chunk, bins)
+
+    def run_directions(
+        self, chunk: Chunk, reference: int, options: CalibrationOptions, known: Mapping[str, NDArray]
+    ) -> StartingValues:
+        """Directions inside terms of the whole sky; `known`: values [time, freq] of the Parms of these."""
+        sums, bins = self._sums(chunk, [*self._each, *self._around], True, reference, options)
+        if sums is None:
+            return StartingValues({})
+        gains = np.ones((len(sums.antennas), *sums.product.shape[1:4]), complex)
+        for term in self._around:
+            gains = gains * self._diagonals(term, known, sums, chunk, bins)
+        around = _on_baselines(gains, sums)[..., None]
+        # As data divided by what stands around, with the weights that they then have.
+        sums = replace(sums, product=sums.product * np.conj(around), power=sums.power * np.abs(around[..., None]) ** 2)
+        return self._of_directions(sums, chunk, bins)
+
+    def _sums(self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions):
+        """What data and model have in common, for the terms, and in which bins; None where that is too much."""
         bins = self._bins(chunk, terms)
-        apart = bool(self._each)
         channels = self._plan.n_channel if bins.frequency_edges_hz is None else len(bins.frequency_edges_hz) - 1
         n_part = len(self._parts) if apart else 1
         n_bins = (len(bins.time_edges_s) - 1) * channels
         n_bytes = 32 * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
         if apart and n_bytes > _MOST_BYTES:
-            return StartingValues({})
+            return None, bins
         sums = self._reader(reference if n_bytes > _MOST_BYTES else None, apart, options).read(bins)
         self._reference = sums.antennas.index(reference)
-        return self._of_directions(sums, chunk, bins) if apart else self._of_whole_sky(sums, chunk, bins)
+        return sums, bins
 
     def _reader(self, reference: int | None, apart: bool, options: CalibrationOptions) -> CoherenceReader:
-        if reference not in self._readers:
+        key = (reference, apart)
+        if key not in self._readers:
             group = self._plan.group
             centre = options.phase_centre_rad or group.phase_centre_rad
-            self._readers[reference] = CoherenceReader(
+            self._readers[key] = CoherenceReader(
                 group,
                 self._parts,
                 centre,
@@ -93,7 +122,7 @@ class StartingSearch:
                 opened=self._opened,
                 held=self._held,
             )
-        return self._readers[reference]
+        return self._readers[key]
 
     def _bins(self, chunk: Chunk, terms: Sequence[Term]) -> CoherenceBins:
         times = [chunk.times[term.name].edges for term in terms] or [next(iter(chunk.times.values())).edges[[0, -1]]]
@@ -136,33 +165,22 @@ class StartingSearch:
         return StartingValues(values, float(scale) if self._scaled and power > 0 and scale > 0 else None)
 
     def _of_directions(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
-        """One direction after the other, on what the others leave of the data, the brightest first."""
+        """One direction after the other, on what the others leave of the data."""
         (term,) = self._each
-        names = [part.directions[term.per] for part in self._parts]
-        n_part = len(self._parts)
-        found: dict[str, NDArray[np.float64]] = {}
-        phasors = np.zeros((n_part, *sums.product.shape[:4]), complex)  # on baselines; 0: not known
-        brightness = sums.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
-        order = list(dict.fromkeys(names[k] for k in np.argsort(-brightness, kind="stable")))
-        scale = 1.0
-        for _ in range(_ROUNDS):
-            for name in order:
-                own = [k for k in range(n_part) if names[k] == name]
-                others = [k for k in range(n_part) if names[k] != name]
-                product = sum(
-                    sums.product[..., k]
-                    - scale
-                    * sum((sums.power[..., k, j] * phasors[j] for j in others), np.zeros(sums.product.shape[:4]))
-                    for k in own
-                )
-                found[name] = self._search(term, sums, product, chunk, bins, any_phase=False)
-                turned = _on_baselines(self._phasors(term, found[name], sums, chunk, bins), sums)
-                phasors[own] = turned
-                scale = _scale(sums, phasors) if self._scaled else 1.0
+        free = {one.direction for one in self._tree.parameters if one.term == term.name and not one.fixed}
+        found = SeveralDirections(sums, [part.directions[term.per] for part in self._parts], free)
+        found.run(
+            lambda product: self._search(term, sums, product, chunk, bins, any_phase=False),
+            lambda values: _on_baselines(self._phasors(term, values, sums, chunk, bins), sums),
+            (lambda product: self._free_phases(sums, product), lambda phase: _on_baselines(np.exp(1j * phase), sums))
+            if term.kind.name in _SEARCHED
+            else None,
+        )
         values: dict[str, NDArray[np.float64]] = {}
-        for name in order:
-            values |= self._named(term, name, found[name])
-        return StartingValues(values, scale if self._scaled else None)
+        for name, own in found.values.items():
+            values |= self._named(term, name, own)
+        absent = tuple(name for name in found.absent if name in self._tree.presence)
+        return StartingValues(values, found.scale if self._scaled else None, absent)
 
     def _search(self, term: Term, sums, product, chunk, bins, *, any_phase: bool) -> NDArray[np.float64]:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
@@ -182,6 +200,11 @@ class StartingSearch:
                 tile = matrix[at_time == t][:, at_frequency == f]
                 found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self._reference, any_phase=any_phase)
         return found
+
+    def _free_phases(self, sums: Coherence, product) -> NDArray[np.float64]:
+        """[antenna, time, freq, feed] phases of each bin."""
+        phases = [best_phases(sums.matrix(product[..., feed]), self._reference) for feed in (0, 1)]
+        return np.moveaxis(np.stack(phases, axis=-1), 2, 0)
 
     def _search_pair(self, sums, product, chunk, bins) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Values, as of `_search`, of the delay and the TEC for which the data agree best with the model.
@@ -225,6 +248,27 @@ class StartingSearch:
             phase = phase * phase_rate(term.kind.quantities[0], sums.frequency_hz)[:, None]
         return np.broadcast_to(np.exp(1j * phase), (*phase.shape[:3], 2))
 
+    def _diagonals(self, term: Term, known: Mapping[str, NDArray], sums: Coherence, chunk, bins) -> NDArray:
+        """[antenna, time, freq, feed] of the bins: what a term does to each feed; 0 where that is not known."""
+        at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
+        shape = (len(sums.antennas), len(at_time), len(at_frequency), 2)
+        own = [one for one in self._tree.parameters if one.term == term.name]
+        found = np.ones(shape, complex)
+        for a, antenna in enumerate(sums.antennas):
+            for feed in (0, 1):
+                values = {
+                    one.part: known.get(one.node, one.start) + np.zeros((1, 1))
+                    for one in own
+                    if one.antenna == antenna and term.elements[one.element] in ("", str(feed), 2 * str(feed))
+                }
+                gain = _gain_of(
+                    values,
+                    sums.frequency_hz,
+                    lambda x: np.broadcast_to(x, (at_time.max() + 1, at_frequency.max() + 1))[at_time][:, at_frequency],
+                )
+                found[a, :, :, feed] = gain
+        return np.nan_to_num(found)
+
     def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
         antennas = list(self._plan.group.antennas)
         return {
@@ -234,18 +278,21 @@ class StartingSearch:
         }
 
 
+def _gain_of(values: Mapping[str, NDArray], frequency_hz: NDArray, on_bins: Callable) -> NDArray[np.complex128]:
+    """[time, freq] of one feed, from its parameters {part: [time, freq]}; what mixes the feeds is left out."""
+    at = {part: on_bins(value) for part, value in values.items()}
+    if "re" in at:
+        return at["re"] + 1j * at["im"]
+    gain = at.get("amplitude", np.ones(1)) * np.exp(1j * at.get("phase", np.zeros(1)))
+    for part in _RATES & at.keys():
+        gain = gain * np.exp(1j * at[part] * phase_rate(part, frequency_hz))
+    return gain
+
+
 def _on_baselines(phasors: NDArray[np.complex128], sums: Coherence) -> NDArray[np.complex128]:
     """[baseline, ...] phasor_p conj(phasor_q) of phasors [antenna, ...]."""
     p, q = sums.baselines.T
     return phasors[p] * np.conj(phasors[q])
-
-
-def _scale(sums: Coherence, phasors: NDArray[np.complex128]) -> float:
-    """The factor of the model with these phasors [part, baseline, time, freq, feed] that fits the data best."""
-    turned = np.moveaxis(phasors, 0, -1)
-    square = np.einsum("btfek,btfekl,btfel->", np.conj(turned), sums.power, turned, optimize=True).real
-    fit = (np.conj(turned) * sums.product).sum().real
-    return float(fit / square) if square > 0 and fit > 0 else 1.0
 
 
 def _mean_square(sums: Coherence) -> float:

@@ -50,12 +50,20 @@ def parts_of(term: Term) -> list[tuple[str, int, float]]:
 
 
 def jones_nodes(
-    ns: NodeScope, term: Term, antenna: int, direction: str | None, *, fixed: bool, held: set[tuple[str, str]]
+    ns: NodeScope,
+    term: Term,
+    antenna: int,
+    direction: str | None,
+    *,
+    fixed: bool,
+    held: set[tuple[str, str]],
+    modulus: NodeStub | float = 1.0,
 ) -> tuple[NodeStub, list[Parameter]]:
     """The matrix `ns.NAME(antenna[, direction])` of a term and its parameters `ns.NAME_PART(...)`; antennas that share
     their solutions have those of the first of them.
 
     `fixed`: none of them is solved for. `held`: (part, element) of those that are not for a reference antenna.
+    `modulus`: of phasors.
     """
     quals = (antenna,) if direction is None else (antenna, direction)
     parameters, nodes = [], {}
@@ -66,10 +74,10 @@ def jones_nodes(
         parameters.append(
             Parameter(node.name, term.name, part, element, antenna, direction, start, fixed, (part, name) in held)
         )
-    return ns[term.name](*quals) << _matrix(ns, term, nodes), parameters
+    return ns[term.name](*quals) << _matrix(ns, term, nodes, modulus), parameters
 
 
-def _matrix(ns: NodeScope, term: Term, nodes: dict) -> NodeDef:
+def _matrix(ns: NodeScope, term: Term, nodes: dict, modulus: NodeStub | float) -> NodeDef:
     if ("rotation", 0) in nodes:
         angle = nodes["rotation", 0]
         return rt.Matrix22(rt.Cos(angle), rt.Negate(rt.Sin(angle)), rt.Sin(angle), rt.Cos(angle))
@@ -77,7 +85,7 @@ def _matrix(ns: NodeScope, term: Term, nodes: dict) -> NodeDef:
         squared = rt.Sqr(rt.Divide(SPEED_OF_LIGHT_M_S, rt.Freq()))  # of the wavelength
         angle = rt.Multiply(nodes["rotationmeasure", 0], squared)
         return rt.Matrix22(rt.Cos(angle), rt.Negate(rt.Sin(angle)), rt.Sin(angle), rt.Cos(angle))
-    gains = {element: _gain(ns, nodes, e) for e, element in enumerate(term.elements)}
+    gains = {element: _gain(nodes, e, modulus) for e, element in enumerate(term.elements)}
     if "" in gains:
         return rt.Matrix22(gains[""], 0.0, 0.0, gains[""])
     if "0" in gains:
@@ -85,17 +93,17 @@ def _matrix(ns: NodeScope, term: Term, nodes: dict) -> NodeDef:
     return rt.Matrix22(*(gains[element] for element in ("00", "01", "10", "11")))
 
 
-def _gain(ns: NodeScope, nodes: dict, e: int) -> NodeDef | float:
+def _gain(nodes: dict, e: int, modulus: NodeStub | float) -> NodeDef | float:
     if ("re", e) in nodes:
         return rt.ToComplex(nodes["re", e], nodes["im", e])
     if ("amplitude", e) in nodes:
         return rt.ToComplex(nodes["amplitude", e], 0.0)
     if ("phase", e) in nodes:
-        return rt.Polar(1.0, nodes["phase", e])
+        return rt.Polar(modulus, nodes["phase", e])
     if ("clock", e) in nodes:
-        return rt.Polar(1.0, rt.Multiply(2 * math.pi, rt.Freq(), nodes["clock", e]))
+        return rt.Polar(modulus, rt.Multiply(2 * math.pi, rt.Freq(), nodes["clock", e]))
     if ("tec", e) in nodes:
-        return rt.Polar(1.0, rt.Multiply(TEC_PHASE_HZ, rt.Divide(nodes["tec", e], rt.Freq())))
+        return rt.Polar(modulus, rt.Multiply(TEC_PHASE_HZ, rt.Divide(nodes["tec", e], rt.Freq())))
     return 1.0  # the diagonal of a leakage, the first feed of a phase between feeds
 
 

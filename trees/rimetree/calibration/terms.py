@@ -91,6 +91,11 @@ class Term:
         """One name for each element of the matrix or feed that has parameters of its own."""
         return ("",) if self.scalar else self.kind.elements
 
+    @property
+    def turns(self) -> bool:
+        """Whether it turns phases, and does nothing besides."""
+        return self.kind.name in ("phase", "delay", "tec")
+
     def shared_by(self, names: Sequence[str], antenna: str) -> str:
         """The first of some antennas that shares its solutions with one of them."""
         for pattern in ("*",) if self.kind.name == "crosshand" else self.common:

@@ -1,0 +1,172 @@
+"""Starting values of several directions: one is searched for after the other, on what the others leave of the data.
+
+How much of each direction's model is in the data is found along with its phases, as a real factor: a direction without
+signal, as one below the horizon, then takes nothing from the others. It is of no use in a fit of phases alone, where
+its model could not become small (`SeveralDirections.absent`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .coherence import Coherence
+
+_MOST_ROUNDS = 30  # over the directions
+_SAME = 1e-5  # a round that lowers chi-square by less than this part of what all directions explain is the last
+_SAME_FREE = 1e-3  # the same of what is only a beginning
+_LOST_AFTER = 3  # rounds: what is absent then stays so
+_ABSENT = 0.3  # of the model of the direction that is found best: less is no signal
+
+#: Values of a direction's terms for sums [baseline, time, freq, feed] of weight V conj(model) of that direction alone.
+Search = Callable[[NDArray[np.complex128]], NDArray[np.float64]]
+#: Phasors [baseline, time, freq, feed] of such values.
+Phasors = Callable[[NDArray[np.float64]], NDArray[np.complex128]]
+
+
+class SeveralDirections:
+    """The search, and what it has found: `values` {direction: values}, `scales` {direction: of its model}.
+
+    `names`: the direction of each part of the sums; `free`: directions that have terms, others are as the model says.
+    """
+
+    def __init__(self, sums: Coherence, names: list[str], free: Container[str | None]):
+        self._sums, self._names, self._free = sums, names, free
+        brightness = sums.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
+        self._order = list(dict.fromkeys(names[k] for k in np.argsort(-brightness, kind="stable")))
+        self.values: dict[str, NDArray[np.float64]] = {}
+        self.scales = dict.fromkeys(self._order, 0.0)
+        self._seen = np.zeros((len(names), *sums.product.shape[:4]), complex)  # phasors times scales, by part
+        self._lost: set[str] = set()  # directions that are not looked for any more
+
+    def run(self, search: Search, phasors: Phasors, free: tuple[Search, Phasors] | None = None) -> None:
+        """Until a round over all directions changes nothing. `free`: a search without the minima that turns of phase
+        make, by which the others are known when each is searched for the first time."""
+        for _ in self._order:
+            if free is not None:
+                self._rounds(*free, _SAME_FREE)
+                found = {
+                    name: search(self._left_by_others(self._parts_of(name))[0])
+                    for name in self._order
+                    if name in self._free and name not in self._lost
+                }
+                self.values.clear()
+                for name, values in found.items():
+                    self._set(name, values, phasors)
+            lost = set(self._lost)
+            self._rounds(search, phasors, _SAME)
+            if self._lost == lost and not self._found_again(search, phasors):
+                return
+            if free is None:
+                continue
+            # What is not there has led the others astray.
+            self.values.clear()
+            self.scales = dict.fromkeys(self._order, 0.0)
+            self._seen[:] = 0
+
+    def _rounds(self, search: Search, phasors: Phasors, same: float) -> None:
+        height = 0.0
+        for number in range(_MOST_ROUNDS):
+            for name in self._order:
+                if name not in self._lost:
+                    self._improve(name, search, phasors)
+            lost = len(self._lost)
+            if number >= _LOST_AFTER:
+                for name in [one for one in self.absent if one not in self._lost][-1:]:
+                    self._lose(name)  # others may be there once it is not
+            before, height = height, self._explained()
+            if number > _LOST_AFTER and len(self._lost) == lost and height - before <= same * height:
+                break
+
+    def _lose(self, name: str) -> None:
+        self._lost.add(name)
+        self.scales[name] = 0.0
+        self._seen[self._parts_of(name)] = 0
+
+    def _parts_of(self, name: str) -> list[int]:
+        return [k for k, other in enumerate(self._names) if other == name]
+
+    def _set(self, name: str, values: NDArray[np.float64], phasors: Phasors) -> None:
+        own = self._parts_of(name)
+        rest, power = self._left_by_others(own)
+        turned = phasors(values)
+        self.values[name], self.scales[name] = values, self._scale_of(turned, rest, power)
+        self._seen[own] = self.scales[name] * turned
+
+    @staticmethod
+    def _scale_of(turned, rest, power) -> float:
+        fit = (np.conj(turned) * rest).sum().real
+        return max(0.0, fit / power.sum()) if power.sum() > 0 else 0.0
+
+    def _found_again(self, search: Search, phasors: Phasors) -> bool:
+        """Whether any direction that was lost is there, now that the others are known."""
+        lost, self._lost = self._lost, set()
+        for name in lost:
+            self._set(name, search(self._left_by_others(self._parts_of(name))[0]), phasors)
+        self._lost = set(self.absent)
+        for name in self._lost:
+            self._lose(name)
+        return self._lost != lost
+
+    @property
+    def absent(self) -> list[str]:
+        """Directions of which hardly anything is found in the data; what is found least is the last."""
+        most = max(self.scales.values())
+        found = [name for name in self._order if self.scales[name] < _ABSENT * most]
+        return sorted(found, key=lambda name: -self.scales[name])
+
+    @property
+    def scale(self) -> float:
+        """The factor of the whole model that fits best with these phases, of directions that are there."""
+        there = [name not in self.absent for name in self._names]
+        factor = np.array([self.scales[name] if self.scales[name] > 0 else 1.0 for name in self._names])
+        turned = np.where(there, 1 / factor, 0.0)[:, None, None, None, None] * self._seen
+        turned = np.moveaxis(turned, 0, -1)
+        square = np.einsum("btfek,btfekl,btfel->", np.conj(turned), self._sums.power, turned, optimize=True).real
+        fit = (np.conj(turned) * self._sums.product).sum().real
+        return float(fit / square) if square > 0 and fit > 0 else 1.0
+
+    def _improve(self, name: str, search: Search, phasors: Phasors) -> None:
+        """A direction's values and scale, if they explain more of what the others leave than those it has."""
+        own = self._parts_of(name)
+        rest, power = self._left_by_others(own)
+        if name not in self._free:
+            self.scales[name] = self._scale_of(np.ones(()), rest, power)
+            self._seen[own] = self.scales[name]
+            return
+        found = search(rest)
+        turned = phasors(found)
+        scale = self._scale_of(turned, rest, power)
+        if name in self.values and self.scales[name] > 0:
+            old = self._seen[own[0]] / self.scales[name]
+            scale_now = self._scale_of(old, rest, power)
+            if self._gain(scale * turned, rest, power) <= self._gain(scale_now * old, rest, power):
+                found, turned, scale = self.values[name], old, scale_now
+        self.values[name], self.scales[name] = found, scale
+        self._seen[own] = scale * turned
+
+    def _left_by_others(self, own: list[int]) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
+        """Sums [baseline, time, freq, feed] of the data without other directions, and of this one's model."""
+        product = np.zeros(self._sums.product.shape[:4], complex)
+        power = np.zeros(self._sums.product.shape[:4])
+        for k in own:
+            product += self._sums.product[..., k]
+            for j in range(len(self._names)):
+                if j in own:
+                    power += self._sums.power[..., k, j].real
+                elif self._seen[j].any():
+                    product -= self._sums.power[..., k, j] * self._seen[j]
+        return product, power
+
+    @staticmethod
+    def _gain(seen, product, power) -> float:
+        """By how much a direction lowers chi-square."""
+        return float(2 * (np.conj(seen) * product).sum().real - (np.abs(seen) ** 2 * power).sum())
+
+    def _explained(self) -> float:
+        """By how much all directions lower chi-square."""
+        seen = np.moveaxis(self._seen, 0, -1)
+        square = np.einsum("btfek,btfekl,btfel->", np.conj(seen), self._sums.power, seen, optimize=True).real
+        return float(2 * (np.conj(seen) * self._sums.product).sum().real - square)
