@@ -10,12 +10,14 @@ The nodes are those that loops would make: the same names, script line and error
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._core import Error
+from .collector import paused_collector
 from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, script_line
 from .indices import Index, Indexed
 from .names import text_of
@@ -47,14 +49,12 @@ class NodeFamily(Operators):
                     f"{script_line()}: {index!r} of the definition is not among the indices of {self!r}; "
                     "rt.over(index, ...) gives the terms of a sum over it"
                 )
-        nodes = _column(self, groups)
-        bind = self._repository.bind
-        if _has_indices(definition):
-            for node, one in zip(nodes, _column(definition, groups), strict=True):
+        with paused_collector():
+            nodes = _column(self, groups)
+            definitions = _column(definition, groups) if _has_indices(definition) else itertools.repeat(definition)
+            bind = self._repository.bind
+            for node, one in zip(nodes, definitions, strict=False):
                 bind(node, one)
-        else:
-            for node in nodes:
-                bind(node, definition)
         return self
 
     def __repr__(self) -> str:
@@ -77,7 +77,8 @@ def over(index: Index, nodes) -> list:
         raise TypeError(f"over: index must be one that rt.each has made, not {short(index)}")
     if not any(one.group is index.group for one in _indices_of(nodes)):
         raise Error(f"{script_line()}: over: nodes must be written with {index!r}, which {short(nodes)} is not")
-    return [_at(nodes, index.group, i) for i in range(len(index))]
+    with paused_collector():
+        return [_at(nodes, index.group, i) for i in range(len(index))]
 
 
 def _indices_of(what) -> Iterator[Index]:
