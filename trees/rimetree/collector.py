@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def paused_collector() -> Iterator[None]:
-    """Without collections: they visit all objects again and again, half of the time that a large tree takes to write."""
+    """No collections: they visit all objects again and again, half of the time that writing a large tree takes."""
     enabled = gc.isenabled()
     gc.disable()
     try:
