@@ -1,7 +1,7 @@
 // Correlate: the products of all inputs of a source of samples, averaged over each time cell (an X-engine)
 //
-// Child: voltages, a source of samples (Voltages or Channelise).
-// State: integration (samples in a time cell), gates, gate_length, gate_offset, strategy.
+// Children: voltages, a source of samples (Voltages or Channelise) for each band.
+// State: integration (samples in a time cell), gates, gate_length, gate_offset, strategy, band_hz.
 // Result: [product] or with gates [gate,product], complex, varying along time and freq: the mean of x_i x_j* for
 // i >= j, number i (i + 1) / 2 + j, in squares of the digitisers' least significant bit. Sums are exact integers; of
 // floats they are sums of doubles over sums of floats of 32 samples. Goes along: how many independent samples each mean
@@ -30,7 +30,8 @@ class Correlate final : public Node, public Reviewer {
         integration_(correlator::positive(state, "integration")),
         gates_(correlator::positive(state, "gates")),
         gate_length_(correlator::positive(state, "gate_length")),
-        gate_offset_(state.integer("gate_offset")) {
+        gate_offset_(state.integer("gate_offset")),
+        band_hz_(state.array("band_hz").data) {
     if (gates_ > kMostGates || gate_length_ > kMostSamples || integration_ > kMostSamples ||
         std::abs(double(gate_offset_)) > double(kMostSamples))
       throw StateError("state fields: expected at most " + std::to_string(kMostGates) + " gates, and at most " +
@@ -49,36 +50,49 @@ class Correlate final : public Node, public Reviewer {
         .children = {{.label = "voltages",
                       .shape = "[input]",
                       .unit = "s",
-                      .doc = "a source of samples: Voltages or Channelise; the request must have as many channels"}},
-        .state = {
-            {.name = "integration",
-             .type = StateType::integer,
-             .doc = "samples in a time cell; cells begin at start_s of the source plus multiples of it"},
-            {.name = "gates",
-             .type = StateType::integer,
-             .default_value = std::int64_t{1},
-             .doc = "gates of a period, each with products of its own: sample n is in gate "
-                    "(n + gate_offset) / gate_length modulo gates"},
-            {.name = "gate_length",
-             .type = StateType::integer,
-             .default_value = std::int64_t{1},
-             .doc = "samples for which a gate is open in each period"},
-            {.name = "gate_offset",
-             .type = StateType::integer,
-             .default_value = std::int64_t{0},
-             .doc = "samples by which the first period began before the first sample"},
-            {.name = "strategy",
-             .type = StateType::text,
-             .default_value = std::string("automatic"),
-             .doc = "how products are formed, which changes no bit of them: automatic, bytes (8-bit dot products), "
-                    "packed (two products in one word, for 4-bit samples), pairs (one after the other), groups2, "
-                    "groups4, hybrid2 or hybrid4 (blocks of so many inputs, as references)"}}};
+                      .doc = "sources of samples, one for each band: Voltages or Channelise; a request must have as "
+                             "many channels as its band",
+                      .repeated = true}},
+        .state =
+            {{.name = "integration",
+              .type = StateType::integer,
+              .doc = "samples in a time cell; cells begin at start_s of the source plus multiples of it"},
+             {.name = "gates",
+              .type = StateType::integer,
+              .default_value = std::int64_t{1},
+              .doc = "gates of a period, each with products of its own: sample n is in gate "
+                     "(n + gate_offset) / gate_length modulo gates"},
+             {.name = "gate_length",
+              .type = StateType::integer,
+              .default_value = std::int64_t{1},
+              .doc = "samples for which a gate is open in each period"},
+             {.name = "gate_offset",
+              .type = StateType::integer,
+              .default_value = std::int64_t{0},
+              .doc = "samples by which the first period began before the first sample"},
+             {.name = "strategy",
+              .type = StateType::text,
+              .default_value = std::string("automatic"),
+              .doc = "how products are formed, which changes no bit of them: automatic, bytes (8-bit dot products), "
+                     "packed (two products in one word, for 4-bit samples), pairs (one after the other), groups2, "
+                     "groups4, hybrid2 or hybrid4 (blocks of so many inputs, as references)"},
+             {.name = "band_hz",
+              .type = StateType::array,
+              .default_value = StateArray{{0}, NumberType::real, {}},
+              .unit = "Hz",
+              .doc =
+                  "[band] middle of each, where there are several: a request is of the band next to its own middle"}},
+        .minimum_children = 1};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const> children) const override {
-    if (children[0]->rank != 1)
-      throw ShapeError("child \"voltages\" has dimensions " + to_string(*children[0]) +
-                       ", expected [input]: Voltages or Channelise");
+    for (const TensorShape* child : children)
+      if (child->rank != 1 || !(*child == *children[0]))
+        throw ShapeError("child \"voltages\" has dimensions " + to_string(*child) + ", expected [input]" +
+                         (child == children[0] ? "" : ", of as many as the first band's") + ": Voltages or Channelise");
+    if (children.size() > 1 && children.size() != band_hz_.size())
+      throw ShapeError("there are " + std::to_string(children.size()) + " bands, but state field \"band_hz\" has " +
+                       std::to_string(band_hz_.size()) + " numbers");
     const auto products = static_cast<std::int32_t>(correlator::n_products(children[0]->size()));
     if (gates_ > 1) return {static_cast<std::int32_t>(gates_), products};
     return {products};
@@ -89,19 +103,25 @@ class Correlate final : public Node, public Reviewer {
   std::unique_ptr<BatchKernel> make_kernel() const override { return std::make_unique<Kernel>(); }
   Capabilities capabilities() const override { return {.reviewer = this}; }
   void review(const Review& review) const override {
-    check(correlator::source_below(review.forest, review.node).shape(review.forest));
+    for (std::size_t band = 0; band < review.dims.size(); ++band)
+      check(correlator::source_below(review.forest, review.node, band).shape(review.forest));
   }
 
  protected:
   void evaluate(Evaluation& evaluation) const override { evaluation.fail("is evaluated in batches"); }
 
  private:
-  /// What is open from one request to the next, for each node of the batch: streams go on where they were.
-  struct Open {
-    int node = -1;
+  /// A band's samples.
+  struct Band {
     std::uint64_t source = 0;  ///< fingerprint_below()
     correlator::StreamShape shape;
     std::unique_ptr<correlator::SampleStream> stream;
+  };
+  /// What is open from one request to the next, for each node of the batch: streams go on where they were. All bands
+  /// are opened together, so that none is missed while another is read.
+  struct Open {
+    int node = -1;
+    std::vector<Band> bands;
   };
 
   /// One node after the other: each uses all threads.
@@ -120,17 +140,34 @@ class Correlate final : public Node, public Reviewer {
     }
 
    private:
-    Open& opened(int node, const Forest& forest) {
-      const auto found = std::find_if(open_.begin(), open_.end(), [node](const Open& one) { return one.node == node; });
-      const std::uint64_t states = correlator::fingerprint_below(forest, node);
-      if (found != open_.end() && found->source == states) return *found;
-      if (found != open_.end()) open_.erase(found);
-      const correlator::SampleSource& source = correlator::source_below(forest, node);
-      open_.push_back({node, states, source.shape(forest), source.open(forest)});
-      return open_.back();
+    std::vector<Band>& opened(int node, const Forest& forest) {
+      auto found = std::find_if(open_.begin(), open_.end(), [node](const Open& one) { return one.node == node; });
+      if (found == open_.end()) found = open_.insert(found, {node, std::vector<Band>(forest.children(node).size())});
+      for (std::size_t band = 0; band < found->bands.size(); ++band) {
+        Band& one = found->bands[band];
+        const std::uint64_t states = correlator::fingerprint_below(forest, node, band);
+        if (one.stream && one.source == states) continue;
+        const correlator::SampleSource& source = correlator::source_below(forest, node, band);
+        one.stream.reset();  // before it is opened anew: an address is for one
+        one = {states, source.shape(forest), source.open(forest)};
+      }
+      return found->bands;
     }
     std::vector<Open> open_;
   };
+
+  /// The band that a request is of.
+  std::size_t band_of(const AxisGrid& frequency, std::size_t n_band) const {
+    if (n_band == 1 || frequency.centre.empty()) return 0;
+    const auto [low, high] = std::minmax_element(frequency.centre.begin(), frequency.centre.end());
+    const double middle_hz = (*low + *high) / 2, half_hz = (*high - *low + frequency.width.front()) / 2;
+    const auto nearest = std::min_element(band_hz_.begin(), band_hz_.end(), [&](double a, double b) {
+      return std::abs(a - middle_hz) < std::abs(b - middle_hz);
+    });
+    if (!(std::abs(*nearest - middle_hz) <= half_hz))
+      throw Error("the request's channels are around " + std::to_string(middle_hz) + " Hz, and no band is there");
+    return static_cast<std::size_t>(nearest - band_hz_.begin());
+  }
 
   /// Throws Error where such samples cannot be taken, or sums would not be exact.
   void check(const correlator::StreamShape& shape) const {
@@ -141,9 +178,11 @@ class Correlate final : public Node, public Reviewer {
                   shape.format.name + "\" are exact over at most " + std::to_string(most) + " samples");
   }
 
-  void correlate(Evaluation& evaluation, BatchContext& context, Open& open) const {
+  void correlate(Evaluation& evaluation, BatchContext& context, std::vector<Band>& bands) const {
     const AxisGrid &time = evaluation.cells().require(Axis::time),
                    &frequency = evaluation.cells().require(Axis::frequency);
+    const std::size_t number = band_of(frequency, bands.size());
+    Band& open = bands[number];
     const correlator::StreamShape& shape = open.shape;
     if (frequency.centre.size() != shape.n_channel)
       throw Error("the request has " + std::to_string(frequency.centre.size()) + " channels, the samples have " +
@@ -170,7 +209,8 @@ class Correlate final : public Node, public Reviewer {
     evaluation.set_flags(any_flag ? std::move(flags) : Flags());
     evaluation.result.weight = std::move(count);
     if (const std::string text = open.stream->report(); !text.empty())
-      context.notes.add(name(), name() + " (when first noticed): " + text);
+      context.notes.replace(name() + std::to_string(number),
+                            name() + (bands.size() > 1 ? ", band " + std::to_string(number) : "") + ": " + text);
   }
 
   using Sums = std::vector<std::unique_ptr<correlator::SummedProducts>>;
@@ -246,7 +286,7 @@ class Correlate final : public Node, public Reviewer {
   }
 
   /// Adds an integration, in blocks that do not grow with it.
-  void add_samples(std::int64_t first, Open& open, BatchContext& context, const Sums& sums) const {
+  void add_samples(std::int64_t first, Band& open, BatchContext& context, const Sums& sums) const {
     const std::size_t bytes =
         static_cast<std::size_t>(open.shape.format.bytes) * open.shape.n_channel * open.shape.n_input;
     // Where the host does all, what the channeliser has left is still in a cache when products are formed of it; but
@@ -312,6 +352,7 @@ class Correlate final : public Node, public Reviewer {
   correlator::Strategy strategy_;
   std::size_t integration_, gates_, gate_length_;
   std::int64_t gate_offset_;
+  std::vector<double> band_hz_;
 };
 
 RIMETREE_REGISTER_NODE(Correlate);

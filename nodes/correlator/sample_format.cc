@@ -47,9 +47,11 @@ const std::vector<SampleFormat>& sample_formats() {
       {"mwa32t", 2, 5, 0, 5, Coding::twos_complement},
       {"mwa32t-swapped", 2, 5, 5, 0, Coding::twos_complement},
       {"chime", 1, 4, 4, 0, Coding::excess},
+      {"chime-low", 1, 4, 0, 4, Coding::excess},
       {"int4", 1, 4, 4, 0, Coding::twos_complement},
       {"int4-low", 1, 4, 0, 4, Coding::twos_complement},
       {"int8", 2, 8, 0, 8, Coding::twos_complement},
+      {"int8-swapped", 2, 8, 8, 0, Coding::twos_complement},
       {"real8", 1, 8, 0, 0, Coding::twos_complement, true},
       {"float32", 8, 0, 0, 0, Coding::twos_complement, false, true},
   };

@@ -51,9 +51,11 @@ std::size_t most_exact_samples(const SampleFormat& format);
 ///     which);
 ///   - mwa32t-swapped: the same with the imaginary part in bits 0-4;
 ///   - chime: two 4-bit numbers in excess-8, real part in the high nibble (Klages et al. 2015);
+///   - chime-low: the same with the real part in the low nibble;
 ///   - int4: two 4-bit numbers in two's complement, real part in the high nibble;
 ///   - int4-low: the same with the real part in the low nibble;
 ///   - int8: two bytes in two's complement, the real part first;
+///   - int8-swapped: the same with the imaginary part first;
 ///   - real8: one byte in two's complement, which is all: what is sampled before a channeliser for real signals;
 ///   - float32: two numbers in single precision (IEEE 754), the real part first.
 /// Throws Error naming them for another name.

@@ -66,10 +66,10 @@ class SampleSource {
 /// Gives a source's node its value.
 std::unique_ptr<BatchKernel> interval_kernel();
 
-/// The source that is a node's first child; throws Error where that is none.
-const SampleSource& source_below(const Forest& forest, int node);
+/// The source that is a child of a node; throws Error where that is none.
+const SampleSource& source_below(const Forest& forest, int node, std::size_t slot = 0);
 
 /// Tells states of that source, and of the sources below it, from others: after a change a stream is opened anew.
-std::uint64_t fingerprint_below(const Forest& forest, int node);
+std::uint64_t fingerprint_below(const Forest& forest, int node, std::size_t slot = 0);
 
 }  // namespace rimetree::correlator

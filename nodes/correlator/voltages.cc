@@ -10,6 +10,8 @@
 #include <cmath>
 
 #include "nodes/correlator/file_stream.h"
+#include "nodes/correlator/link_stream.h"
+#include "nodes/correlator/packet_queue.h"
 #include "nodes/correlator/packet_stream.h"
 #include "nodes/correlator/state_checks.h"
 #include "runtime/core/plugin_api.h"
@@ -31,9 +33,10 @@ class Voltages final : public Node, public correlator::SampleSource {
     shape_.interval_s = state.real("sample_interval_s");
     if (!(shape_.interval_s > 0)) throw StateError("state field \"sample_interval_s\" must be positive");
     if (source_.empty()) throw StateError("state field \"source\" names no file");
-    if (source_.size() > 1 && std::any_of(source_.begin(), source_.end(), correlator::is_address))
-      throw StateError("state field \"source\" may name one stream, alone");
-    if (!order_.are_groups && source_.size() > 1)
+    const auto n_stream = std::count_if(source_.begin(), source_.end(), correlator::is_address);
+    if (n_stream > 0 && n_stream < std::ssize(source_))
+      throw StateError("state field \"source\" has streams beside files");
+    if (!order_.are_groups && n_stream == 0 && source_.size() > 1)
       throw StateError("state field \"source\" has " + std::to_string(source_.size()) +
                        " files; there may be several of order \"groups\" only, one for each receiver");
     if (is_stream() && order_.are_groups)
@@ -42,7 +45,7 @@ class Voltages final : public Node, public correlator::SampleSource {
       if (order_.are_groups)
         correlator::check_groups(shape_, source_.size());
       else
-        correlator::SamplePlaces(order_, shape_.format, 1, shape_.n_channel, shape_.n_input);
+        correlator::SamplePlaces(order_, shape_.format, 1, shape_.n_channel, inputs_of_a_source());
     });
     if (!(timeout_s_ >= 0) || !std::isfinite(timeout_s_))
       throw StateError("state field \"timeout_s\" must be a time, in seconds");
@@ -59,15 +62,18 @@ class Voltages final : public Node, public correlator::SampleSource {
         .state = {
             {.name = "source",
              .type = StateType::text_list,
-             .doc = "file without header, or of order \"groups\" one for each receiver; they must not change while the "
-                    "forest exists. Or where packets come from: tcp://HOST:PORT or udp://HOST:PORT of this machine, or "
-                    "shm://PATH of a ring in shared memory; what is lost there is left out"},
+             .doc =
+                 "file without header, or of order \"groups\" one for each receiver; they must not change while the "
+                 "forest exists. Or where packets come from: tcp://HOST:PORT or udp://HOST:PORT of this machine, or "
+                 "shm://PATH of a ring in shared memory; what is lost there is left out. Several streams bring as many "
+                 "inputs each, in their order"},
             {.name = "format",
              .type = StateType::text,
              .default_value = std::string("int8"),
              .doc = "how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low or "
-                    "high), chime (nibbles in excess-8, real part high), int4, int4-low (nibbles in two's complement), "
-                    "int8 (two bytes), float32 (two floats) or real8 (one byte, real samples for Channelise)"},
+                    "high), chime, chime-low (nibbles in excess-8, real part high or low), int4, int4-low (in two's "
+                    "complement), int8, int8-swapped (two bytes, real part first or second), float32 (two floats) or "
+                    "real8 (one byte, real samples for Channelise)"},
             {.name = "order",
              .type = StateType::text,
              .default_value = std::string("time,channel,input"),
@@ -106,10 +112,11 @@ class Voltages final : public Node, public correlator::SampleSource {
 
   correlator::StreamShape shape(const Forest&) const override { return shape_; }
   std::unique_ptr<correlator::SampleStream> open(const Forest&) const override {
+    if (is_stream() && source_.size() == 1) return open_stream(source_.front());
     if (is_stream()) {
-      const std::size_t step = static_cast<std::size_t>(shape_.format.bytes) * shape_.n_channel * shape_.n_input;
-      return std::make_unique<correlator::PacketStream>(correlator::open_packets(source_.front(), step), shape_,
-                                                        timeout_s_, order_);
+      std::vector<correlator::LinkStream::Link> links;
+      for (const std::string& address : source_) links.push_back({address, open_stream(address)});
+      return std::make_unique<correlator::LinkStream>(std::move(links), shape_);
     }
     if (order_.are_groups) return std::make_unique<correlator::GroupStream>(source_, shape_, lost_are_masked_);
     return std::make_unique<correlator::FileStream>(source_.front(), shape_, order_);
@@ -120,6 +127,18 @@ class Voltages final : public Node, public correlator::SampleSource {
 
  private:
   bool is_stream() const { return correlator::is_address(source_.front()); }
+  /// Of a stream: several bring as many each.
+  std::size_t inputs_of_a_source() const {
+    correlator::check_links(shape_, source_.size());
+    return shape_.n_input / source_.size();
+  }
+  std::unique_ptr<correlator::SampleStream> open_stream(const std::string& address) const {
+    correlator::StreamShape own = shape_;
+    own.n_input = inputs_of_a_source();
+    const std::size_t step = static_cast<std::size_t>(own.format.bytes) * own.n_channel * own.n_input;
+    auto packets = std::make_unique<correlator::PacketQueue>(correlator::open_packets(address, step));
+    return std::make_unique<correlator::PacketStream>(std::move(packets), own, timeout_s_, order_);
+  }
 
   std::vector<std::string> source_;
   correlator::SampleOrder order_;

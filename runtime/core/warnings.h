@@ -17,6 +17,16 @@ class Warnings {
       if (known == kind) return;
     messages_.emplace_back(kind, message);
   }
+  /// The same of what goes on changing, as counts do: the last one is kept.
+  void replace(const std::string& kind, const std::string& message) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [known, text] : messages_)
+      if (known == kind) {
+        text = message;
+        return;
+      }
+    messages_.emplace_back(kind, message);
+  }
   std::vector<std::string> list() const {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> texts;

@@ -81,10 +81,11 @@ def test_children_of_another_shape_are_named():
             if not more:
                 given[wrong["label"]] = np.ones((7, 5, 3, 2))
             make = getattr(rt, info["name"])
+            state = REQUIRED_STATE.get(info["name"], {})
             if more:
-                said = errors_of(make(*given.values(), None, *more) if given else make(*more))
+                said = errors_of(make(*given.values(), None, *more, **state) if given else make(*more, **state))
             else:
-                said = errors_of(make(**given, **REQUIRED_STATE.get(info["name"], {})))
+                said = errors_of(make(**given, **state))
             if wrong["label"] not in said or "[7,5,3,2]" not in said:
                 silent.append(f"{info['name']}({wrong['label']}): {said}")
     assert not silent

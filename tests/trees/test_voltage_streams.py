@@ -3,11 +3,11 @@
 import mmap
 import socket
 import struct
-import threading
 import time
 
 import numpy as np
 import pytest
+from packets import END, connected, free_port, packet, sender
 
 import rimetree as rt
 
@@ -15,23 +15,9 @@ STEP = 64  # samples in a packet
 INPUTS = 3
 
 
-def packet(first, codes):
-    """Samples [time, input] from number `first` on."""
-    return struct.pack("<4sIq", b"RTV1", len(codes), first) + codes.tobytes()
-
-
-END = struct.pack("<4sIq", b"RTV1", 0, 0)
-
-
 @pytest.fixture
 def codes():
     return np.random.default_rng(7).integers(0, 256, (40 * STEP, INPUTS), np.uint8)
-
-
-def free_port(kind):
-    with socket.socket(socket.AF_INET, kind) as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def correlated(source, n_slot, integration, timeout_s=2.0, order="time,channel,input"):
@@ -48,22 +34,6 @@ def correlated(source, n_slot, integration, timeout_s=2.0, order="time,channel,i
 
 def expected(codes, integration):
     return rt.correlate(codes[:, None, :], format="chime", integration=integration).transpose(2, 0, 1)
-
-
-def sender(function):
-    thread = threading.Thread(target=function, daemon=True)
-    thread.start()
-    return thread
-
-
-def connected(port):
-    """A connection, as soon as somebody listens."""
-    for _ in range(400):
-        try:
-            return socket.create_connection(("127.0.0.1", port))
-        except OSError:
-            time.sleep(0.01)
-    raise AssertionError("nobody listens")
 
 
 def test_a_connection_that_breaks_and_comes_again(codes):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from second_opinion.voltages import windows
 
 import rimetree as rt
 from rimetree.make_voltages import Receivers, make_voltages
@@ -114,6 +115,50 @@ def test_chi_square_of_a_known_sky_is_one(tmp_path, array, format):
     # Autocorrelations: power with the noise of rounding; 1.02 times at most.
     ratio = (auto / expected[i == j].real).mean()
     assert 0.97 < ratio < 1.03
+
+
+def test_chi_square_through_a_filter_bank_is_one(tmp_path, array):
+    """M15, M11: what windows of four transforms leave of delayed signals, by their autocorrelation, and as many samples
+    as are independent."""
+    n_channel, taps = 32, 4
+    sky = sky_of(tmp_path, *SKY)
+    receivers = Receivers(format="mwa32t", sample_rate_hz=RATE, centre_hz=HZ, noise_jy=NOISE)
+    made = make_voltages(
+        tmp_path / "v", sky, array, receivers, phase_centre_rad=CENTRE, start_mjd_s=START_S, duration_s=0.1, seed=4
+    )
+    recording = Recording(
+        files=made.files, format="mwa32t", n_input=16, sample_rate_hz=RATE, centre_hz=HZ, start_mjd_s=START_S,
+        channels=n_channel, taps=taps, window="hann", gain=4.0,
+    )  # fmt: skip
+    count = made.n_sample // n_channel - taps
+    found = products(recording, count)[:, 0]
+    window = windows(n_channel, taps, "hann")
+    overlap = np.correlate(window, window, "full") / n_channel  # at -(n - 1) to n - 1 samples
+    lags = np.arange(len(overlap)) - (len(window) - 1)
+    independent = 1 / np.sum(overlap[lags % n_channel == 0] ** 2)
+    i, j = rt.product_inputs(16).T
+    delay = paths_m(array, [direction for direction, _ in SKY], START_S) / LIGHT_M_S
+    baseband = np.arange(n_channel) - n_channel // 2
+    expected = np.zeros((len(i), n_channel), complex)
+    for s, (_, (flux, q, u, v)) in enumerate(SKY):
+        brightness = np.array([[flux + q, u + 1j * v], [u - 1j * v, flux - q]])
+        early = delay[i // 2, s] - delay[j // 2, s]
+        # White noise of the band, early by a part of a sample, seen through both windows.
+        seen = (
+            overlap * np.sinc(lags + early[:, None] * RATE) @ np.exp(-2j * np.pi * np.outer(lags, baseband) / n_channel)
+        )
+        expected += brightness[i % 2, j % 2][:, None] * np.exp(2j * np.pi * HZ * early)[:, None] * seen
+    expected *= made.lsb2_per_jy * EFFICIENCY["mwa32t"] ** 2
+    auto = found[i == j].real
+    power, cross, difference = auto[i] * auto[j], expected**2, found - expected
+    off = (i != j)[:, None] & (np.arange(n_channel) != 0)
+    chi = [
+        (difference.real**2 / ((power + cross.real) / (2 * count * independent)))[off],
+        (difference.imag**2 / ((power - cross.real) / (2 * count * independent)))[off],
+    ]
+    assert 0.9 < independent < 1
+    assert abs(np.concatenate(chi).mean() - 1) < 0.05
+    assert np.concatenate(chi).max() < 5.5**2
 
 
 def test_a_filter_bank_gives_the_same_sky(tmp_path, array):

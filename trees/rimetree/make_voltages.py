@@ -25,9 +25,11 @@ BEST_RMS = {
     "mwa32t": 5.3,
     "mwa32t-swapped": 5.3,
     "chime": 2.95,
+    "chime-low": 2.95,
     "int4": 2.95,
     "int4-low": 2.95,
     "int8": 30.0,
+    "int8-swapped": 30.0,
     "real8": 30.0,
     "float32": 1.0,
 }
@@ -36,9 +38,11 @@ _CODES = {
     "mwa32t": (5, 0, 5, False),
     "mwa32t-swapped": (5, 5, 0, False),
     "chime": (4, 4, 0, True),
+    "chime-low": (4, 0, 4, True),
     "int4": (4, 4, 0, False),
     "int4-low": (4, 0, 4, False),
     "int8": (8, 0, 8, False),
+    "int8-swapped": (8, 8, 0, False),
 }
 #: Samples of a segment: what noise is made for at a time, 0.1 s of the MWA's; and the fewest, where phases turn fast.
 _SEGMENT, _SHORTEST = 1 << 17, 1 << 7

@@ -292,13 +292,13 @@ def Constant(
     """
 
 def Correlate(
-    voltages: Child,
-    *,
+    *voltages: Child | None,
     integration: int,
     gates: int = ...,
     gate_length: int = ...,
     gate_offset: int = ...,
     strategy: str = ...,
+    band_hz: ArrayLike = ...,
     origin: str | None = None,
 ) -> NodeDef:
     """Products of all inputs of a source of samples, averaged over each time cell.
@@ -306,8 +306,9 @@ def Correlate(
         V_ij = mean over the samples of a cell of x_i x_j*, i >= j, at i (i + 1) / 2 + j
 
     Children
-        voltages ([input], s)
-            a source of samples: Voltages or Channelise; the request must have as many channels
+        voltages ([input], s, any number)
+            sources of samples, one for each band: Voltages or Channelise; a request must have as many
+            channels as its band
 
     State
         integration (int, required)
@@ -323,6 +324,9 @@ def Correlate(
             how products are formed, which changes no bit of them: automatic, bytes (8-bit dot
             products), packed (two products in one word, for 4-bit samples), pairs (one after the
             other), groups2, groups4, hybrid2 or hybrid4 (blocks of so many inputs, as references)
+        band_hz (array, Hz, default [])
+            [band] middle of each, where there are several: a request is of the band next to its own
+            middle
 
     Result: [product], with gates [gate,product], complex, squares of the least significant bit; varies along time and freq
 
@@ -1569,12 +1573,13 @@ def Voltages(
         source (list of str, required)
             file without header, or of order "groups" one for each receiver; they must not change while
             the forest exists. Or where packets come from: tcp://HOST:PORT or udp://HOST:PORT of this
-            machine, or shm://PATH of a ring in shared memory; what is lost there is left out
+            machine, or shm://PATH of a ring in shared memory; what is lost there is left out. Several
+            streams bring as many inputs each, in their order
         format (str, default 'int8')
             how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low
-            or high), chime (nibbles in excess-8, real part high), int4, int4-low (nibbles in two's
-            complement), int8 (two bytes), float32 (two floats) or real8 (one byte, real samples for
-            Channelise)
+            or high), chime, chime-low (nibbles in excess-8, real part high or low), int4, int4-low (in
+            two's complement), int8, int8-swapped (two bytes, real part first or second), float32 (two
+            floats) or real8 (one byte, real samples for Channelise)
         order (str, default 'time,channel,input')
             time, channel and input in any order, the last one the fastest, of a file or of each packet
             of a stream; or with antenna and feed instead of input (e.g. "antenna,channel,time,feed");

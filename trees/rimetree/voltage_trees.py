@@ -16,7 +16,7 @@ from .sample_orders import order_axes
 from .scope import NodeScope
 
 #: Complex samples per second of a channel where a system is known by its format.
-SAMPLE_RATES_HZ = {"mwa32t": 1.28e6, "mwa32t-swapped": 1.28e6, "chime": 390625.0}
+SAMPLE_RATES_HZ = {"mwa32t": 1.28e6, "mwa32t-swapped": 1.28e6, "chime": 390625.0, "chime-low": 390625.0}
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Recording:
     that they have already. `sample_rate_hz`: samples per second of a channel of the files; `centre_hz`: frequency that
     is at zero in them, or of their middle channel. `start_mjd_s`: when the first sample begins, seconds of MJD (UTC).
     `channels`, `taps`, `window`, `channel_format`, `gain`, `delay_s`: as of the node `Channelise`; `channels` None: the
-    files' own. A stream (tcp://, udp://, shm://) instead of files has `duration_s`, and is waited for `timeout_s`.
+    files' own. Streams (tcp://, udp://, shm://) instead of files, which bring as many inputs each, have `duration_s`,
+    and are waited for `timeout_s`.
     """
 
     files: Sequence[str]
@@ -61,8 +62,8 @@ class Recording:
         axes = order_axes(self.order)
         if "feed" in axes and self.n_input % 2:
             raise Error(f"{self.n_input} inputs are not two feeds of each antenna, which the order has")
-        if self.is_stream and (self.duration_s is None or self.order == "groups" or len(self.files) > 1):
-            raise Error("a stream is one source, not of order groups, and needs its duration_s")
+        if self.is_stream and (self.duration_s is None or self.order == "groups"):
+            raise Error("a stream is not of order groups, and needs its duration_s")
 
     @property
     def is_stream(self) -> bool:
@@ -115,7 +116,7 @@ class Recording:
 
 @checked
 def voltage_tree(
-    recording: Recording,
+    recordings: Recording | Sequence[Recording],
     *,
     integration: int,
     baselines: Sequence[tuple[int, int]],
@@ -127,39 +128,19 @@ def voltage_tree(
 ) -> NodeScope:
     """A tree whose Sinks write the visibilities of these baselines and their weights.
 
-    Nodes: `voltages`, `channels` (where there is a channeliser), `products`, and by baseline `V` (visibilities as
-    measured), `vis` (with the phase centre followed) and `weight`. `integration`: samples of a channel in a time slot.
-    `feeds`, `inputs`: as of the node `Correlation`. `follow`: phases are turned back by what the path to the phase
-    centre differs in, w of the Measurement Set; else the array looks where it looks.
+    `recordings`: one, or one for each band, of inputs and integrations that are the same; each band is a spectral
+    window. Nodes: `voltages`, `channels` (where there is a channeliser; of several bands both with the band's number),
+    `products`, and by baseline `V` (visibilities as measured), `vis` (with the phase centre followed) and `weight`.
+    `integration`: samples of a channel in a time slot. `feeds`, `inputs`: as of the node `Correlation`. `follow`:
+    phases are turned back by what the path to the phase centre differs in, w of the Measurement Set; else the array
+    looks where it looks.
     """
     ns = NodeScope()
-    ns.voltages << Voltages(
-        source=list(recording.files),
-        format=recording.format,
-        order=recording.order,
-        lost=recording.lost,
-        n_channel=recording.file_channels,
-        n_input=recording.n_input,
-        start_s=recording.start_mjd_s,
-        sample_interval_s=1 / recording.sample_rate_hz,
-        timeout_s=recording.timeout_s,
-    )
-    source = ns.voltages
-    if recording.channels is not None:
-        ns.channels << Channelise(
-            source,
-            n_channel=recording.channels,
-            taps=recording.taps,
-            window=recording.window,
-            format=recording.channel_format,
-            gain=recording.gain,
-            delay_s=np.asarray(recording.delay_s, dtype=float),
-            centre_hz=recording.centre_hz,
-        )
-        source = ns.channels
-    elif len(recording.delay_s) > 0:
-        raise Error("delays are taken out by the channeliser, but the files have their channels already")
-    ns.products << Correlate(source, integration=integration, strategy=strategy)
+    bands = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    numbers = [()] if len(bands) == 1 else [(band,) for band in range(len(bands))]
+    sources = [_source(ns, recording, number) for recording, number in zip(bands, numbers, strict=True)]
+    middle_hz = [float(np.mean(recording.band().frequency_hz)) for recording in bands]
+    ns.products << Correlate(*sources, integration=integration, strategy=strategy, band_hz=middle_hz)
     ns.behind << Constant([0.0, 0.0, -1.0])  # whose phase is that of -w
     chosen = {"feeds": feeds, "inputs": np.asarray(inputs, dtype=float).reshape(-1, feeds) if len(inputs) else []}
     for p, q in baselines:
@@ -174,3 +155,35 @@ def voltage_tree(
         ns.sink(p, q) << Sink(vis, output_column=column, write_flags=True, **baseline)
         ns.weight_sink(p, q) << Sink(ns.weight(p, q), output_column="WEIGHT_SPECTRUM", **baseline)
     return ns
+
+
+def _source(ns: NodeScope, recording: Recording, band: tuple):
+    """The node that a band's samples come from; `band`: what its name has besides."""
+    voltages = ns.voltages(*band) if band else ns.voltages
+    voltages << Voltages(
+        source=list(recording.files),
+        format=recording.format,
+        order=recording.order,
+        lost=recording.lost,
+        n_channel=recording.file_channels,
+        n_input=recording.n_input,
+        start_s=recording.start_mjd_s,
+        sample_interval_s=1 / recording.sample_rate_hz,
+        timeout_s=recording.timeout_s,
+    )
+    if recording.channels is None:
+        if len(recording.delay_s) > 0:
+            raise Error("delays are taken out by the channeliser, but the files have their channels already")
+        return voltages
+    channels = ns.channels(*band) if band else ns.channels
+    channels << Channelise(
+        voltages,
+        n_channel=recording.channels,
+        taps=recording.taps,
+        window=recording.window,
+        format=recording.channel_format,
+        gain=recording.gain,
+        delay_s=np.asarray(recording.delay_s, dtype=float),
+        centre_hz=recording.centre_hz,
+    )
+    return channels

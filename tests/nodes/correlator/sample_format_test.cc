@@ -30,13 +30,16 @@ TEST(SampleFormat, DecodesEveryByteOfChime) {
     ASSERT_EQ(sample_format("int4").decode(static_cast<std::uint16_t>(code ^ 0x88)), sample) << code;
     const int swapped = code % 16 * 16 + code / 16;
     ASSERT_EQ(sample_format("int4-low").decode(static_cast<std::uint16_t>(swapped ^ 0x88)), sample) << code;
+    ASSERT_EQ(sample_format("chime-low").decode(static_cast<std::uint16_t>(swapped)), sample) << code;
   }
 }
 
-TEST(SampleFormat, DecodesBytes) {
-  const SampleFormat& format = sample_format("int8");
-  EXPECT_EQ(format.decode(0x807f), (Sample{127, -128}));
-  EXPECT_EQ(format.decode(0xff80), (Sample{-128, -1}));
+TEST(SampleFormat, DecodesEveryPairOfBytes) {
+  for (int code = 0; code < 65536; ++code) {
+    const auto low = static_cast<std::int8_t>(code & 255), high = static_cast<std::int8_t>(code >> 8);
+    ASSERT_EQ(sample_format("int8").decode(static_cast<std::uint16_t>(code)), (Sample{low, high}));
+    ASSERT_EQ(sample_format("int8-swapped").decode(static_cast<std::uint16_t>(code)), (Sample{high, low}));
+  }
 }
 
 TEST(SampleFormat, EncodesWhatItDecodes) {
@@ -89,7 +92,8 @@ TEST(SampleFormat, UnknownNamesAreRefusedWithThoseThatAreKnown) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "unknown sample format \"cHIME\"; known are mwa32t, mwa32t-swapped, chime, int4, int4-low, int8, "
+                 "unknown sample format \"cHIME\"; known are mwa32t, mwa32t-swapped, chime, chime-low, int4, int4-low, "
+                 "int8, int8-swapped, "
                  "real8, float32");
   }
 }

@@ -14,9 +14,11 @@ FORMATS = {
     "mwa32t": ((5, 0, 5, True), "<u2"),
     "mwa32t-swapped": ((5, 5, 0, True), "<u2"),
     "chime": ((4, 4, 0, False), "u1"),
+    "chime-low": ((4, 0, 4, False), "u1"),
     "int4": ((4, 4, 0, True), "u1"),
     "int4-low": ((4, 0, 4, True), "u1"),
     "int8": ((8, 0, 8, True), "<u2"),
+    "int8-swapped": ((8, 8, 0, True), "<u2"),
 }
 
 

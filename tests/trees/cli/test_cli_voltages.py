@@ -1,9 +1,12 @@
 """make-voltages and correlate: what is refused by name, and that nothing is overwritten."""
 
+import re
 import socket
+import threading
 
 import numpy as np
 import pytest
+from packets import END, free_port, packets, send_datagrams, sender, when_taken
 
 import rimetree as rt
 
@@ -100,7 +103,7 @@ def test_what_is_not_there_is_named(command, layout, tmp_path):
     assert "v.9" in refused.stderr and "No such file" in refused.stderr
     stream = ["correlate", "udp://127.0.0.1:9", "--format", "mwa32t", "--layout", layout, *COMMON]
     refused = command(*stream, "-o", tmp_path / "o.ms", code=1)
-    assert "a stream is one source, not of order groups, and needs its duration_s" in refused.stderr
+    assert "a stream is not of order groups, and needs its duration_s" in refused.stderr
 
 
 def test_a_stream_that_never_comes_gives_a_flagged_set(command, layout, tmp_path):
@@ -125,11 +128,11 @@ def test_several_bands_are_as_many_windows(command, layout, tmp_path):
     files = [f"{out}.band{band}.{receiver}" for band in (0, 1) for receiver in (0, 1)]
     refused = command("correlate", *files[:3], *options, "-o", tmp_path / "o.ms", code=2)
     assert "there are 2 bands (--freq) and 3 files" in refused.stderr
-    stream = ["correlate", "udp://127.0.0.1:9", "udp://127.0.0.1:8", *options, "--duration", "1s"]
-    assert "streams are of one band" in command(*stream, "-o", tmp_path / "o.ms", code=2).stderr
+    mixed = ["correlate", files[0], "udp://127.0.0.1:8", *options, "--duration", "1s"]
+    assert "give files or streams, not both" in command(*mixed, "-o", tmp_path / "o.ms", code=2).stderr
     chosen = ["--integration", "1ms", "--channels", "16"]
     done = command("correlate", *files, *options, *chosen, "-o", tmp_path / "o.ms")
-    assert "in 2 bands" in done.stdout
+    assert "2 bands of 16 channels" in done.stderr
     for band, centre in enumerate((150e6, 152e6)):
         (tile,) = rt.ms.tiles(tmp_path / "o.ms", ["DATA"], autocorrelations=True, data_desc_id=band)
         assert abs(tile["frequency_hz"][8] - centre) < 1
@@ -138,6 +141,51 @@ def test_several_bands_are_as_many_windows(command, layout, tmp_path):
         (one,) = rt.ms.tiles(tmp_path / f"{band}.ms", ["DATA"], autocorrelations=True)
         assert (tile["columns"]["DATA"] == one["columns"]["DATA"]).all() and one["columns"]["DATA"].any()
         assert (tile["weight"] == one["weight"]).all() and (tile["weight"] > 0).all()
+
+
+def test_two_bands_come_as_streams_at_the_same_time(command, layout, tmp_path):
+    """One loses a tenth of its datagrams, the other begins anew and ends within a time slot: the set says so."""
+    rng, step, slot, n_slot = np.random.default_rng(5), 40, 400, 10
+    codes = rng.integers(0, 256, (2, n_slot * slot, 4), np.uint8)
+    lost = set(rng.choice(n_slot * slot // step, 10, replace=False).tolist())
+    ends = (n_slot - 2) * slot + 100
+    first = packets(codes[0], step, lost)
+    again = packets(codes[1, :ends], 20)
+    second = [*again[:30], *again]  # whoever begins anew counts from 0
+    ports, begun = [free_port(socket.SOCK_DGRAM) for _ in range(2)], threading.Event()
+    threads = [
+        sender(lambda port=port, sent=sent: send_datagrams(port, [*sent, END], begun))
+        for port, sent in zip(ports, (first, second), strict=True)
+    ]
+    threads.append(sender(lambda: when_taken(ports[1], begun)))
+    done = command(
+        "correlate", *(f"udp://127.0.0.1:{port}" for port in ports), "--format", "chime", "--layout", layout, *COMMON,
+        "--sample-rate", "400kHz", "--freq", "150MHz", "--freq", "152MHz", "--channels", "0", "--duration", "10ms",
+        "--integration", "1ms", "--timeout", "2s", "--realtime", "--drift", "-o", tmp_path / "o.ms",
+    )  # fmt: skip
+    for thread in threads:
+        thread.join()
+    assert "times real time" in done.stdout
+    assert f"band 0: stream: {len(lost) * step} samples lost" in done.stderr
+    again = re.search(r"band 1: stream: 0 samples lost; packets: (\d+) late, (\d+) repeated", done.stderr)
+    assert again and sum(map(int, again.groups())) == 30
+    there = np.ones((2, n_slot * slot), bool)
+    for k in lost:
+        there[0, k * step : (k + 1) * step] = False
+    there[1, ends:] = False
+    for band in (0, 1):
+        (tile,) = rt.ms.tiles(tmp_path / "o.ms", ["DATA"], autocorrelations=True, data_desc_id=band)
+        count = there[band].reshape(n_slot, slot).sum(axis=1)
+        x = np.where(there[band, :, None], (codes[band] >> 4) - 8.0 + 1j * ((codes[band] & 15) - 8.0), 0)
+        power = (np.abs(x) ** 2).reshape(n_slot, slot, 4).sum(axis=1) / np.maximum(count, 1)[:, None]
+        assert (tile["flag"] == (count == 0)[:, None, None]).all()
+        auto = tile["columns"]["DATA"][tile["baselines"].index((1, 1))][:, 0, [0, 3]]
+        np.testing.assert_allclose(auto, power[:, 2:], rtol=1e-6)
+        weight = tile["weight"][tile["baselines"].index((0, 1))][:, 0, 0]
+        full = count > 0
+        wanted = 2 * count[full] / (power[full, 0] * power[full, 2])
+        np.testing.assert_allclose(weight[full], wanted, rtol=1e-5)
+        assert (weight[~full] == 0).all() and (~full).sum() == (0 if band == 0 else 1)
 
 
 def test_orders_that_are_none_are_refused(command, layout, tmp_path):

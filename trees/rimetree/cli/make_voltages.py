@@ -7,11 +7,11 @@ import os
 import click
 import numpy as np
 
-from .correlate import chosen_recording, recording_options
 from .errors import Failed
 from .output import log, progress
 from .quantities import DURATION
 from .selection import read_sky, sky_options
+from .voltage_options import recorded, recording_options
 
 
 @click.command("make-voltages")
@@ -38,8 +38,8 @@ from .selection import read_sky, sky_options
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides all random numbers.")
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 def command(
-    out, format, layout, order, phase_centre, start, sample_rate, freq, sky, sky_format, skip_unsupported, duration,
-    noise, channels, receivers, rms, gain_scatter, phase_scatter, seed, overwrite,
+    out, phase_centre, sky, sky_format, skip_unsupported, duration, noise, channels, receivers, rms, gain_scatter,
+    phase_scatter, seed, overwrite, **given,
 ):  # fmt: skip
     """Write the voltages of a sky model, seen by a telescope, into OUT.
 
@@ -49,29 +49,29 @@ def command(
     """
     from rimetree.make_voltages import Receivers, make_voltages
 
-    array, order, start_mjd_s, rate, centres_hz = chosen_recording(format, layout, order, start, sample_rate, freq)
+    how = recorded(**given)
     model = read_sky(sky, sky_format, skip_unsupported)
     rng = np.random.default_rng([seed, 1])
-    shape = (len(array), 2)
+    shape = (len(how.array), 2)
     gain = (1 + gain_scatter * rng.standard_normal(shape)) * np.exp(
         1j * np.radians(phase_scatter) * rng.standard_normal(shape)
     )
     settings = [
         Receivers(
-            format=format,
-            sample_rate_hz=rate,
+            format=how.format,
+            sample_rate_hz=how.rate_hz,
             centre_hz=centre_hz,
             noise_jy=noise,
-            order=order,
-            n_receiver=receivers if order == "groups" else 1,
+            order=how.order,
+            n_receiver=receivers if how.order == "groups" else 1,
             channels=channels,
             rms=rms,
             gain=gain,
         )
-        for centre_hz in centres_hz
+        for centre_hz in how.centres_hz
     ]
     outs = [out] if len(settings) == 1 else [f"{out}.band{band}" for band in range(len(settings))]
-    names = [f"{one}.{k}" for one in outs for k in range(receivers)] if order == "groups" else outs
+    names = [f"{one}.{k}" for one in outs for k in range(receivers)] if how.order == "groups" else outs
     if not overwrite and (there := [name for name in names if os.path.lexists(name)]):
         raise Failed(f"{there[0]} exists; choose another name or give --overwrite")
     for band, (name, setting) in enumerate(zip(outs, settings, strict=True)):
@@ -79,15 +79,15 @@ def command(
             made = make_voltages(
                 name,
                 model,
-                array,
+                how.array,
                 setting,
                 phase_centre_rad=phase_centre,
-                start_mjd_s=start_mjd_s,
+                start_mjd_s=how.start_mjd_s,
                 duration_s=duration,
                 seed=seed if band == 0 else [seed, band],
-                progress=lambda done, total: show(done, total, done, total, start_mjd_s + done / rate),
+                progress=lambda done, total: show(done, total, done, total, how.start_mjd_s + done / how.rate_hz),
             )
-        log(f"{len(model)} sources, {len(array)} antennas, {made.n_sample} samples of {2 * len(array)} inputs")
+        log(f"{len(model)} sources, {len(how.array)} antennas, {made.n_sample} samples of {2 * len(how.array)} inputs")
         click.echo(
             f"wrote {' '.join(made.files)}: 1 Jy is {made.lsb2_per_jy:.6g} squares of the least significant bit, "
             f"{made.cut_off:.2g} of all numbers were cut off"
