@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from second_opinion import FORMULAS
 
 from .growing import Growth, proposal
 
-SMALL = {"Exp": 20.0, "Cos": 30.0, "Sin": 30.0, "Tan": 10.0, "Sqr": 1e8}
+SMALL = {"Tan": 10.0}
 
 
-@proposal("Abs", "Arg", "Conj", "Imag", "Negate", "Real", "Norm", "Identity")
+@proposal("Abs", "Arg", "Conj", "Imag", "Real", "Norm", "Identity")
 def of_anything(g: Growth, _):
     return [("x", g.any_node())], {}
 
@@ -20,7 +21,14 @@ def of_small_numbers(g: Growth, class_name: str):
     return ([("x", name)], {}) if g.inside(name, lambda x: np.abs(x) < SMALL[class_name]) else None
 
 
-@proposal("Log", "Sqrt")
+@proposal(*FORMULAS)
+def of_a_known_formula(g: Growth, class_name: str):
+    name, formula = g.any_node(), FORMULAS[class_name]
+    inside = g.inside(name, lambda x: (np.abs(x) < 20) & formula.is_defined(x))
+    return ([(formula.label, name)], {}) if inside else None
+
+
+@proposal("Log")
 def of_positive_numbers(g: Growth, _):
     name = g.any_node()
     return ([("x", name)], {}) if g.inside(name, lambda x: x != 0 if np.iscomplexobj(x) else x > 0) else None

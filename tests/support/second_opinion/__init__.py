@@ -6,10 +6,12 @@ each value comes with what rounding may do to it (`values`).
 """
 
 from . import elementwise, leaves, matrices, psv, reductions, sky, solver, voltages
+from .formulas import FORMULAS  # after all others: what they leave
 from .registry import OPINIONS, Interpreter, interpret
 from .values import MEMBERS, RefusedError, Value, exact
 
 __all__ = [
+    "FORMULAS",
     "MEMBERS",
     "OPINIONS",
     "Interpreter",

@@ -31,14 +31,8 @@ def mapped(call: Call, x: np.ndarray, scale=None) -> Value:
 FUNCTIONS = {
     "Abs": np.abs,
     "Conj": np.conj,
-    "Cos": np.cos,
-    "Exp": np.exp,
     "Imag": lambda x: np.array(np.imag(x)),
-    "Negate": np.negative,
     "Real": lambda x: np.array(np.real(x)),
-    "Sin": np.sin,
-    "Sqr": lambda x: x * x,
-    "Sqrt": np.sqrt,
 }
 
 
