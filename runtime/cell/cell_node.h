@@ -142,10 +142,9 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   /// Bodies with the same bytes.
   bool is_like(const DevicePath& other) const override {
     if constexpr (has_body()) {
-      if (!node_class().differs_per_node()) return true;
       const auto body = static_cast<const Derived&>(*this).body();
       const auto others = static_cast<const Derived&>(static_cast<const CellNode&>(other)).body();
-      return std::memcmp(&body, &others, sizeof body) == 0;
+      return !node_class().differs_per_node() || std::memcmp(&body, &others, sizeof body) == 0;
     }
     return true;
   }
@@ -183,9 +182,9 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
       for (Vells& derivative : derivatives) derivative = evaluation.make(number_type<Out>(), shape);
       bool done = false;
       if constexpr (has_body())
-        done = evaluation.programs != nullptr &&
-               evaluation.programs->fill(*this, evaluation, cell_detail::NumberTraits<N>::is_complex, values,
-                                         parameters, derivatives);
+        if (CellPrograms* programs = evaluation.programs)
+          done = programs->fill(*this, evaluation, cell_detail::NumberTraits<N>::is_complex, values, parameters,
+                                derivatives);
       if (!done) {
         fill<N, Out>(evaluation, values, nullptr);
         for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -218,8 +217,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   void pull_back(PullBack& pull) const override {
     with_numbers(pull.inputs, [&]<class N, class Out>(Choice<N, Out>) {
       if constexpr (has_body())
-        if (pull.programs != nullptr && pull.programs->pull_back(*this, pull, cell_detail::NumberTraits<N>::is_complex))
-          return;
+        if (pull.programs && pull.programs->pull_back(*this, pull, cell_detail::NumberTraits<N>::is_complex)) return;
       pull_cells<Over<N, Traced<double>>, Over<Out, Traced<double>>>(pull);
     });
   }
