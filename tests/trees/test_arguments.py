@@ -11,6 +11,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration, ms, sky, telescopes
 from rimetree.arguments import unit_of_name
+from rimetree.sky.source import PROFILES
 
 #: What functions give back; nobody calls them to make one.
 RESULTS = {
@@ -59,8 +60,9 @@ def calls(tmp_path_factory):
     source = {"name": "a", "ra_rad": 0.1, "dec_rad": 0.1, "stokes_jy": (1, 0, 0, 0), "ref_freq_hz": 1e9}
     source |= {"spectrum": (0.1,), "logarithmic": True, "spectrum_scales_polarisation": True, "rm_rad_m2": 0.1}
     predicted = {"uvw_m": [[1.0, 2, 3]], "frequency_hz": [1e9], "lmn": [[0.0, 0, 1]], "stokes": [[1.0, 0, 0, 0]]}
-    predicted |= {"duvw_m_s": [[0.0, 0, 0]], "exposure_s": 1.0, "channel_width_hz": 1e6, "gaussian": [[0.0, 0, 0]]}
-    predicted |= {"exponential_disk": [[0.0, 0, 0]]}
+    predicted |= {"duvw_m_s": [[0.0, 0, 0]], "exposure_s": 1.0, "channel_width_hz": 1e6}
+    predicted |= {profile: [[0.0, 0, 0]] for profile in PROFILES}
+    one_shape = dict.fromkeys(PROFILES) | {PROFILES[0]: (0.1, 0.1, 0.1)}
     index = rt.each(["a", "b"])
     return {
         "each": (rt.each, {"values": ["a", "b"], "members": 1}),
@@ -145,7 +147,7 @@ def calls(tmp_path_factory):
         "ms.tiles": (ms.tiles, {"path": path, "columns": ["DATA"], "time_slots": 1}),
         "sky.Source": (
             sky.Source,
-            {**source, "gaussian": (0.1, 0.1, 0.1), "patch": "p", "shape_in_plane": False, "exponential_disk": None},
+            {**source, **one_shape, "patch": "p", "shape_in_plane": False},
         ),
         "sky.SkyModel": (sky.SkyModel, {"sources": model.sources}),
         "sky.SkyModel.select": (model.select, {"where": bool, "names": ["a"], "patches": [], "min_flux_jy": 0.1}),

@@ -48,24 +48,34 @@ def random_sky(seed: int, n_source: int):
     return lmn, stokes, axes, uvw_m
 
 
+#: Sources by a digit each, the number of their profile, or p for a point.
+KINDS = [*map(str, range(len(PROFILES))), "10p", "pp1", "0123456789"[: len(PROFILES)] + "p1011p00", "01p1011p00" * 12]
+
+
+def test_all_profiles_have_a_brightness():
+    assert tuple(BRIGHTNESS) == PROFILES
+
+
 @pytest.mark.parametrize("precision, tolerance", [("double", 1e-12), ("single", 1e-6)])
-@pytest.mark.parametrize("kinds", ["d", "g", "dgp", "ppd", "gdpdgddpgg" * 12], ids=len)
+@pytest.mark.parametrize("kinds", KINDS)
 def test_visibilities_are_those_of_the_brightness(kinds, precision, tolerance):
     lmn, stokes, axes, uvw_m = random_sky(len(kinds), len(kinds))
-    disk, gaussian = (np.where(np.array(list(kinds) == np.array(k))[:, None], axes, 0.0) for k in "dg")
-    if "g" not in kinds:
-        gaussian = None
+    shapes = {
+        profile: np.where([[kind == str(number)] for kind in kinds], axes, 0.0)
+        for number, profile in enumerate(PROFILES)
+        if str(number) in kinds
+    }
     expected = np.zeros((len(uvw_m), len(FREQUENCY_HZ), 2, 2), complex)
     for kind, s, iquv, own in zip(kinds, lmn, stokes, axes, strict=True):
         one = rt.predict(uvw_m, FREQUENCY_HZ, s[np.newaxis], iquv[np.newaxis])
         taper = 1.0
         if kind != "p":
-            taper = tapers("gaussian" if kind == "g" else "exponential_disk", own, uvw_m)[..., None, None]
+            taper = tapers(PROFILES[int(kind)], own, uvw_m)[..., None, None]
         expected += one * taper
-    got = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, gaussian=gaussian, exponential_disk=disk, precision=precision)
+    got = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, **shapes, precision=precision)
     flux = 2 * stokes.sum()
     assert np.abs(got - expected).max() < tolerance * flux
-    with_zeros = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, gaussian=0 * axes, exponential_disk=0 * axes)
+    with_zeros = rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes, **dict.fromkeys(PROFILES, 0 * axes))
     np.testing.assert_array_equal(with_zeros, rt.predict(uvw_m, FREQUENCY_HZ, lmn, stokes))
 
 

@@ -60,7 +60,7 @@ def test_any_profile_with_the_same_axes(profile):
 
 
 def test_a_profile_that_there_is_not():
-    with pytest.raises(SkyModelError, match="profile must be one of gaussian, exponential_disk, not 'sersic'"):
+    with pytest.raises(SkyModelError, match=f"profile must be one of {', '.join(PROFILES)}, not 'sersic'"):
         SyntheticSky(profile="sersic")
 
 
