@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/core/error.h"
+
 namespace rimetree::correlator {
 
 PacketQueue::PacketQueue(std::unique_ptr<PacketSource> source, std::size_t most_bytes)
