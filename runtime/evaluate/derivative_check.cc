@@ -6,6 +6,7 @@
 
 #include "runtime/core/cell_loop.h"
 #include "runtime/core/error.h"
+#include "runtime/core/largest_error.h"
 #include "runtime/core/solution_tiles.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/evaluate/reverse_pass.h"
@@ -116,8 +117,8 @@ class Checker {
             derivative.is_complex() ? derivative.complex()[i] : Complex<double>(derivative.real()[i]);
         const long double got = imaginary ? z.im : z.re;
         scale = std::max(scale, std::abs(expected));
-        if (!(std::abs(got - expected) <= difference)) difference = std::abs(got - expected);
-        if (!(error <= noise)) noise = error;
+        keep_larger(difference, std::abs(got - expected));
+        keep_larger(noise, error);
       }
     if (scale > 0) difference /= scale, noise /= scale;
     check.difference = static_cast<double>(difference);

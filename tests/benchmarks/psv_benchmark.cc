@@ -15,6 +15,7 @@
 
 #include "nodes/psv/delay/delay.h"
 #include "nodes/psv/kernel.h"
+#include "runtime/core/largest_error.h"
 #include "runtime/python/multiply_add_peak.h"
 #include "tests/support/psv_case.h"
 
@@ -45,7 +46,7 @@ struct Prepared {
       for (std::size_t e = 0; e < 4; ++e) {
         const Complex<double> z = row[r][e * test_case.n_channel() + f];
         const double difference = double(std::abs(oracle::Number(z.re, z.im) - expected.e[e]));
-        if (!(difference <= worst)) worst = difference;  // also if it is not a number
+        keep_larger(worst, difference);
       }
     }
     return worst / test_case.total_flux();

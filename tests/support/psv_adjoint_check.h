@@ -10,6 +10,7 @@
 #include <random>
 
 #include "nodes/psv/adjoint/adjoint.h"
+#include "runtime/core/largest_error.h"
 #include "tests/support/psv_adjoint_oracle.h"
 #include "tests/support/psv_combinations.h"
 
@@ -20,7 +21,7 @@ inline double relative_error(const std::vector<double>& got, const std::vector<d
   double error = 0, scale = 0;
   EXPECT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < expected.size() && i < got.size(); ++i) {
-    if (!(std::abs(got[i] - expected[i]) <= error)) error = std::abs(got[i] - expected[i]);
+    keep_larger(error, std::abs(got[i] - expected[i]));
     scale = std::max(scale, std::abs(expected[i]));
   }
   return scale > 0 ? error / scale : error;

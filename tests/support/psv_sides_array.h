@@ -11,6 +11,7 @@
 #include "nodes/psv/matrix/sides_plan.h"
 #include "nodes/psv/matrix/sides_solve.h"
 #include "nodes/psv/reference.h"
+#include "runtime/core/largest_error.h"
 
 namespace rimetree::testing::sides {
 
@@ -174,7 +175,7 @@ struct Array {
           for (std::size_t f = 0; f < o.n_channel; ++f) {
             const Complex<double> want = expected[(e * o.n_time + std::size_t(time[r])) * o.n_channel + f];
             const double off = abs(out[(r * 4 + e) * o.n_channel + f] - want) / total_flux;
-            if (!(off <= worst)) worst = off;
+            keep_larger(worst, off);
           }
     }
     return worst;

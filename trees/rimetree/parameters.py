@@ -60,16 +60,16 @@ class DerivativeCheck:
     @property
     def reverse_difference(self) -> float:
         """Largest difference between the modes, as a fraction of the largest derivative."""
-        scale = max((abs(x) for x in self.forward.values()), default=0.0)
-        largest = max((abs(x - self.reverse[key]) for key, x in self.forward.items()), default=0.0)
-        return largest / scale if scale > 0 else largest
+        scale = np.max([abs(x) for x in self.forward.values()], initial=0.0)
+        largest = np.max([abs(x - self.reverse[key]) for key, x in self.forward.items()], initial=0.0)
+        return float(largest / scale if scale > 0 else largest)
 
     def good(self, tolerance: float = 1e-9) -> bool:
         """Whether all nodes agree with finite differences, and both modes with each other."""
         return all(node.good(tolerance) for node in self.nodes) and self.reverse_difference <= tolerance
 
     def __str__(self) -> str:
-        worst = sorted(self.nodes, key=lambda node: -node.difference)[:5]
+        worst = sorted(self.nodes, key=lambda node: -np.nan_to_num(node.difference, nan=np.inf))[:5]
         lines = [f"{len(self.nodes)} nodes, {len(self.forward)} derivatives of the root"]
         lines += [
             f"  {node.node} ({node.node_class}): off by {node.difference:.1e}, finite differences by {node.noise:.1e}"

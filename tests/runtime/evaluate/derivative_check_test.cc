@@ -34,6 +34,28 @@ class TestWrongSquare final : public Node {
   }
 };
 
+/// x twice; the derivative of the first is lost.
+class TestLostSlope final : public Node {
+ public:
+  using Node::Node;
+  static NodeClass info() { return {.name = "TestLostSlope", .children = {{.label = "x"}}}; }
+  TensorShape result_dims(std::span<const TensorShape* const>) const override { return {2}; }
+
+ protected:
+  void evaluate(Evaluation& evaluation) const override {
+    const auto both = [&](double first, double second) {
+      Vells vells = evaluation.make(NumberType::real, CellShape{});
+      vells.real()[0] = first, vells.real()[1] = second;
+      return vells;
+    };
+    const double x = evaluation.child(0).value.real()[0];
+    evaluation.set(both(x, x));
+    for (const Derivative& derivative : evaluation.child(0).derivatives)
+      evaluation.add(derivative.parameter, both(std::nan(""), derivative.value.real()[0]));
+  }
+  void pull_back(PullBack& pull) const override { pull.add(0, 0, pull.adjoint.real()[1]); }
+};
+
 DerivativeCheck check(TestForest& tree, const std::string& root) {
   tree.built = Forest::build(tree.specs(), registry());
   Evaluator evaluator(tree.built, {.threads = 2});
@@ -83,6 +105,19 @@ TEST(DerivativeCheck, FindsWhoIsWrong) {
   EXPECT_LT(of_node(found, "after").difference, 1e-12);  // what the differences themselves may be wrong by
   ASSERT_EQ(found.unknowns.size(), 1u);
   EXPECT_NEAR(found.unknowns[0].reverse / found.unknowns[0].forward, 1.001 / 1.000001, 1e-12);
+}
+
+TEST(DerivativeCheck, WhatIsNoNumberIsTheLargestDifference) {
+  registry();
+  static const bool added = [] {
+    Registry::instance().add({with_factory<TestLostSlope>(TestLostSlope::info())}, "lost");
+    return true;
+  }();
+  EXPECT_TRUE(added);
+  TestForest tree;
+  tree.parm("p", 1.5).node("lost", "TestLostSlope", {"p"});
+  tree.node("second", "Selector", {"lost"}, {{"index", array({1}, {1})}});
+  EXPECT_TRUE(std::isnan(of_node(check(tree, "second"), "lost").difference));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/core/largest_error.h"
 #include "runtime/evaluate/evaluator.h"
 #include "tests/support/random_rime.h"
 
@@ -32,7 +33,7 @@ void expect_same_values(const Vells& got, const Vells& expected, double toleranc
     for (std::size_t t = 0; t < 2; ++t)
       for (std::size_t f = 0; f < 3; ++f) {
         const double one = abs(test::value_at(got, e, t, f) - test::value_at(expected, e, t, f));
-        if (!(one <= difference)) difference = one;
+        keep_larger(difference, one);
       }
   EXPECT_LE(difference, tolerance) << what;
 }

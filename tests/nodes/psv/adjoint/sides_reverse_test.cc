@@ -125,7 +125,7 @@ double difference(const std::vector<double>& got, const std::vector<double>& wan
   if (got.size() != wanted.size()) return NAN;
   double worst = 0, largest = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    if (!(std::abs(got[i] - wanted[i]) <= worst)) worst = std::abs(got[i] - wanted[i]);
+    keep_larger(worst, std::abs(got[i] - wanted[i]));
     largest = std::max(largest, std::abs(wanted[i]));
   }
   return largest > 0 ? worst / largest : worst;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "hwy/targets.h"
+#include "runtime/core/largest_error.h"
 #include "tests/support/psv_case.h"
 
 namespace rimetree::testing {
@@ -65,7 +66,7 @@ double worst_error(const Case& c, const std::vector<Complex<double>>& got) {
       for (std::size_t e = 0; e < 4; ++e) {
         const Complex<double> z = got[(r * 4 + e) * c.n_channel() + f];
         const double error = static_cast<double>(std::abs(oracle::Number(z.re, z.im) - v.e[e]));
-        if (!(error <= worst)) worst = error;
+        keep_larger(worst, error);
       }
     }
   return worst / c.total_flux();
