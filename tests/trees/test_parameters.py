@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rimetree as rt
+from rimetree.parameters import DerivativeCheck, NodeCheck
 
 CELLS = rt.Cells(time_s=[5.0e9, 5.0e9 + 10], freq_hz=[1.0e9, 1.1e9, 1.2e9])
 
@@ -86,3 +87,15 @@ def test_check_derivatives():
     assert {*(("gain", k) for k in range(4)), ("l", 0), ("flux", 0)} == set(check.forward)  # two tiles of two each
     assert "forward and reverse mode differ" in str(check)
     assert {node.node_class for node in check.nodes if not node.extended} == {"ChiSquare"}
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_what_is_no_number_is_no_agreement(lost):
+    nodes = [NodeCheck(f"x{i}", "Sin", np.nan if i == lost else 1e-3, 1e-12, True) for i in range(8)]
+    unknowns = {("a", 0): 1.0, ("a", 1): 2.0}
+    moved = dict(unknowns)
+    moved[("a", lost)] = np.nan
+    assert np.isnan(DerivativeCheck([], unknowns, moved).reverse_difference)
+    assert not DerivativeCheck([], unknowns, moved).good()
+    assert not DerivativeCheck([], moved, unknowns).good()
+    assert str(DerivativeCheck(nodes, {}, {})).splitlines()[1].startswith(f"  x{lost} "), "the worst comes first"
