@@ -20,7 +20,7 @@ from .measuring import WrongAnswerError
 from .record import where_and_when
 
 FORMAT = "rimetree bench correlate 1"
-_SAMPLES = 4096
+_NUMBERS = 1 << 22  # samples of all inputs together, so that a call's own time does not show
 _CHECKED = 67  # samples that are correlated one pair after the other, too
 
 
@@ -49,13 +49,14 @@ def measure_correlator(
     device: str = "none",
     seconds: float = 2.0,
 ) -> dict:
-    """Time one channel of 4096 random samples for about so many seconds; the fastest evaluation counts.
+    """Time one channel of four million random samples for about so many seconds; the fastest evaluation counts.
 
     Raises `WrongAnswerError` where products are not those of one pair after the other, to the last bit.
     """
     rng = np.random.default_rng(n_input)
     width = BYTES_OF_FORMATS.get(format, 1)
-    codes = rng.integers(0, 256, (_SAMPLES, 1, n_input, width), np.uint8).view(f"<u{width}")[..., 0]
+    samples = max(_CHECKED, _NUMBERS // n_input)
+    codes = rng.integers(0, 256, (samples, 1, n_input, width), np.uint8).view(f"<u{width}")[..., 0]
     part, options = codes[:_CHECKED], {"format": format, "integration": _CHECKED, "threads": threads}
     found = correlate(part, strategy=strategy, device=device, **options)
     if not (found == correlate(part, strategy="pairs", **options)).all():
@@ -63,31 +64,24 @@ def measure_correlator(
     with tempfile.NamedTemporaryFile() as file:
         codes.tofile(file)
         file.flush()
-        wall_s, processor_s = _best(
-            file.name, format, n_input, strategy, seconds, {"threads": threads, "device": device}
-        )
-    operations = 4.0 * n_input * (n_input + 1) * _SAMPLES
+        ns = NodeScope()
+        ns.voltages << Voltages(source=file.name, format=format, n_input=n_input)
+        ns.V << Correlate(ns.voltages, integration=samples, strategy=strategy)
+        forest = Forest(ns, threads=threads, device=device)
+        cells = Cells([samples / 2], [1.0], time_width_s=float(samples), freq_width_hz=1.0)
+        wall_s, processor_s = _fastest(forest, ns.V, cells, seconds)
+    operations = 4.0 * n_input * (n_input + 1) * samples
     return {
         "format": format,
         "inputs": n_input,
-        "samples": _SAMPLES,
+        "samples": samples,
         "strategy": strategy,
         "device": device,
         "operations_per_second": operations / wall_s,
         "operations_per_processor_second": operations / processor_s,
-        "channel_samples_per_second": _SAMPLES / wall_s,
+        "channel_samples_per_second": samples / wall_s,
         "bytes_per_second": codes.nbytes / wall_s,
     }
-
-
-def _best(path: str, format: str, n_input: int, strategy: str, seconds: float, where: dict):
-    """Wall and processor time of the evaluation that took least of the latter."""
-    ns = NodeScope()
-    ns.voltages << Voltages(source=path, format=format, n_input=n_input)
-    ns.V << Correlate(ns.voltages, integration=_SAMPLES, strategy=strategy)
-    forest = Forest(ns, **where)
-    cells = Cells([_SAMPLES / 2], [1.0], time_width_s=float(_SAMPLES), freq_width_hz=1.0)
-    return _fastest(forest, ns.V, cells, seconds)
 
 
 def measure_chain(

@@ -242,12 +242,12 @@ def correlate(inputs, formats, strategy, seconds, chain, device, threads, json_f
     \b
     rimetree bench correlate --inputs 64 --threads 1
 
-    One channel of 4096 samples, again and again. Each product of N (N + 1) / 2 takes four multiplications and four
-    additions a sample: 4 N (N + 1) operations. Columns: operations per second of the whole machine, and per second of
-    processor time; the latter as a fraction of what a core does in registers, measured in the same run (dot products of
-    bytes where it has AVX-512 VNNI, else products of 16 bits); samples of a channel per second, of all inputs, and the
-    bytes of these. What is timed is first compared with the products formed one after the other, which must be the same
-    to the last bit; exit status 1 where they are not.
+    One channel of four million samples of all inputs, again and again. Each product of N (N + 1) / 2 takes four
+    multiplications and four additions a sample: 4 N (N + 1) operations. Columns: operations per second of the whole
+    machine, and per second of processor time; the latter as a fraction of what a core does in registers, measured in
+    the same run (dot products of bytes where it has AVX-512 VNNI, else products of 16 bits); samples of a channel per
+    second, of all inputs, and the bytes of these. What is timed is first compared with the products formed one after
+    the other, which must be the same to the last bit; exit status 1 where they are not.
 
     With --chain: 64 inputs, 1.28 MHz of complex samples of 5 bits into 128 channels and 2080 products, by a Fourier
     transform and by a filter bank of 4 taps: how many times faster than real time, on the whole machine and per core.
