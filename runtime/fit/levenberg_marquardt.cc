@@ -216,7 +216,9 @@ double LevenbergMarquardt::variance() const {
 bool LevenbergMarquardt::converged(double model_change) {
   const double floor = 1e-24 * current_.data_power;  // what rounding leaves of a perfect fit, and some more
   if (model_change <= floor) return true;
-  slight_ = model_change <= options_.sigma_tolerance * options_.sigma_tolerance * variance() ? slight_ + 1 : 0;
+  // The sum of w |error of the model|^2 is that of one residual for each unknown.
+  const double error = variance() * static_cast<double>(std::max<std::size_t>(1, current_.n));
+  slight_ = model_change <= options_.sigma_tolerance * options_.sigma_tolerance * error ? slight_ + 1 : 0;
   return slight_ > kSlightSteps ||
          (slight_ > 0 && model_change <= options_.tolerance * options_.tolerance * current_.data_power);
 }

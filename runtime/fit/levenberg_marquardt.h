@@ -19,7 +19,7 @@ namespace rimetree::fit {
 struct FitOptions {
   int iterations = 50;      ///< most steps that are tried
   double tolerance = 1e-8;  ///< converged: the next step changes the model by less than this, relative to the data
-  double sigma_tolerance = 1e-3;  ///< ... and by less than this in units of its standard error
+  double sigma_tolerance = 1e-3;  ///< ... and by less than this in units of its standard error (root mean square)
   double damping = 1e-3;          ///< at the start, relative to the diagonal of the normal matrix
 };
 

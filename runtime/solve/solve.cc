@@ -336,7 +336,9 @@ class Solve {
         outcome.ambiguous = true;
         continue;
       }
-      if (outcome.status == fit::FitStatus::converged) outcome.status = after[g].status;
+      // Few steps do not show once more that it has converged.
+      if (outcome.status == fit::FitStatus::converged && after[g].status != fit::FitStatus::exhausted)
+        outcome.status = after[g].status;
       outcome.iterations += after[g].iterations;
       outcome.equations = std::move(after[g].equations);
       outcome.held = std::move(after[g].held);

@@ -76,6 +76,15 @@ def test_bandpass_and_gain(solved, order):
     assert calibration.read_h5parm(out)[0]["B"].convention == found["B"].convention
 
 
+def test_a_signal_weaker_than_the_noise(solved):
+    """The fit had converged, then been moved into the convention, and been called exhausted after that."""
+    rng = np.random.default_rng(3)
+    b, g = gains(rng, 1, N_CHANNEL), gains(rng, N_TIME, 1)
+    weak = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (0.4, 0.0, 0.0, 0.0))])  # of visibilities with noise of 1 Jy
+    report, _, _ = solved(["B: diag, 1chan", "G: diag, 1slot"], lambda a: diagonal((b * g)[a]), weak)
+    assert report.converged == report.solves == 1 and not report.flagged and report.normalised == ["B"]
+
+
 def test_delay_bandpass_and_gain(solved):
     """The slope goes to the delay, the scale to G; phases of the bandpass turn several times over the band."""
     rng = np.random.default_rng(2)
