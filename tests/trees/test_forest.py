@@ -134,7 +134,7 @@ def test_processor_time_of_gradients_and_solves_is_counted_once():
         before = time.process_time()
         ask(forest)
         taken, report = time.process_time() - before, forest.timing()
-        assert 0.1 * taken < report.processor_seconds <= taken + 0.01
+        assert 0.02 * taken < report.processor_seconds <= taken + 0.01
         inside = sum(one["seconds"] for one in report.classes.values())
         assert report.total_seconds == pytest.approx(inside + report.overhead_seconds, rel=1e-9)
 

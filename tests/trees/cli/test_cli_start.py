@@ -17,7 +17,7 @@ def test_help_is_quick_and_lists_all_commands(process):
     begin = time.monotonic()
     result = subprocess.run([*arguments, "--help"], env=environment, capture_output=True, text=True, check=True)
     # 0.2 s on an idle machine; the limit is for busy ones.
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < 10
     for name in _COMMANDS:
         assert f"\n  {name} " in result.stdout
 
