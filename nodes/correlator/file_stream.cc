@@ -146,7 +146,7 @@ void GroupStream::rewind(Receiver& receiver) const {
   receiver.lost = receiver.repeated = 0;
 }
 
-std::int64_t GroupStream::take(std::size_t index, std::int64_t first, std::size_t n) {
+std::int64_t GroupStream::take(std::size_t index, std::int64_t first, std::size_t n, SampleMask& there) {
   Receiver& receiver = receivers_[index];
   if (receiver.number >= first) rewind(receiver);
   const std::int64_t end = first + static_cast<std::int64_t>(n);
@@ -171,11 +171,28 @@ std::int64_t GroupStream::take(std::size_t index, std::int64_t first, std::size_
     receiver.number = number;
     if (number < first) continue;
     const auto t = static_cast<std::size_t>(number - first);
-    std::memcpy(samples_.data() + 2 * (t * shape_.n_input + index * inputs_),
-                receiver.file->bytes() + receiver.next * group_bytes_ + 2, 2 * inputs_);
-    for (std::size_t i = 0; i < inputs_; ++i) mask_.take_in(index * inputs_ + i, t);
+    std::uint8_t* to = samples_.data() + 2 * (t * shape_.n_input + index * inputs_);
+    const std::uint8_t* from = receiver.file->bytes() + receiver.next * group_bytes_ + 2;
+    if (inputs_ == 16)
+      std::memcpy(to, from, 2 * 16);  // the MWA's, of a size that the compiler knows
+    else
+      std::memcpy(to, from, 2 * inputs_);
+    there.take_in(index, t);
   }
   return std::min(end, receiver.number + 1);
+}
+
+const SampleMask* GroupStream::mask_of(const SampleMask& there) {
+  if (there.is_full()) return nullptr;
+  mask_ = SampleMask(shape_.n_input, there.n_time());
+  for (std::size_t index = 0; index < receivers_.size(); ++index) {
+    for (std::size_t i = 0; i < inputs_; ++i) mask_.copy(index * inputs_ + i, there, index);
+    for (std::size_t t = 0; t < there.n_time(); ++t)
+      if (!there.counts(index, t))
+        std::fill_n(samples_.begin() + static_cast<std::ptrdiff_t>(2 * (t * shape_.n_input + index * inputs_)),
+                    2 * inputs_, std::uint8_t{0});
+  }
+  return &mask_;
 }
 
 SampleBlock GroupStream::read(std::int64_t first, std::size_t n, ThreadPool& /*threads*/,
@@ -183,20 +200,19 @@ SampleBlock GroupStream::read(std::int64_t first, std::size_t n, ThreadPool& /*t
   const std::int64_t from = std::max<std::int64_t>(first, 0), wanted_end = first + static_cast<std::int64_t>(n);
   if (wanted_end <= from) return {input_fastest(nullptr, shape_.format, 0, 1, shape_.n_input), from, nullptr};
   const auto wanted = static_cast<std::size_t>(wanted_end - from);
-  samples_.assign(2 * wanted * shape_.n_input, 0);
-  mask_ = SampleMask(shape_.n_input, wanted);
-  mask_.clear();
+  samples_.resize(2 * wanted * shape_.n_input);
+  SampleMask there(receivers_.size(), wanted);
+  there.clear();
   // Where all must be there the shortest file ends; where lost ones are masked the longest does.
   std::int64_t shortest = wanted_end, longest = from;
   for (std::size_t index = 0; index < receivers_.size(); ++index) {
-    const std::int64_t end = std::max(from, take(index, from, wanted));
+    const std::int64_t end = std::max(from, take(index, from, wanted, there));
     shortest = std::min(shortest, end);
     longest = std::max(longest, end);
   }
   const auto n_time = static_cast<std::size_t>((lost_are_masked_ ? longest : shortest) - from);
-  if (n_time < wanted) mask_ = mask_.part(0, n_time);
-  SampleBlock block{input_fastest(samples_.data(), shape_.format, n_time, 1, shape_.n_input), from,
-                    mask_.is_full() ? nullptr : &mask_};
+  if (n_time < wanted) there = there.part(0, n_time);
+  SampleBlock block{input_fastest(samples_.data(), shape_.format, n_time, 1, shape_.n_input), from, mask_of(there)};
   check_codes(block, "\"" + receivers_.front().name + "\" and its like");
   return block;
 }

@@ -54,8 +54,10 @@ class GroupStream final : public SampleStream {
   };
   std::uint16_t counter(const Receiver& receiver, std::size_t group) const;
   void rewind(Receiver& receiver) const;
-  /// Copies the groups of [first, first + n); returns behind the last sample that was there.
-  std::int64_t take(std::size_t index, std::int64_t first, std::size_t n);
+  /// Copies the groups of [first, first + n) and notes which there are; returns behind the last sample that was there.
+  std::int64_t take(std::size_t index, std::int64_t first, std::size_t n, SampleMask& there);
+  /// Of the inputs of all receivers; nullptr: all are there. What is not becomes zero.
+  const SampleMask* mask_of(const SampleMask& there);
 
   StreamShape shape_;
   bool lost_are_masked_;

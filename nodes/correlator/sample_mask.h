@@ -28,6 +28,10 @@ class SampleMask {
   }
   /// Bits of an input, [time / 64], the first time in the lowest bit; those behind the last time mean nothing.
   const std::uint64_t* bits(std::size_t input) const { return bits_.data() + input * words_; }
+  /// What counts of an input is what counts of one of another mask, of as many times.
+  void copy(std::size_t input, const SampleMask& from, std::size_t other) {
+    std::copy_n(from.bits(other), words_, bits_.data() + input * words_);
+  }
   /// Leaves out all samples.
   void clear() { std::fill(bits_.begin(), bits_.end(), 0); }
   /// How many samples both inputs have.

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from packets import END, free_port, packets, send_datagrams, sender, when_taken
+from packets import END, connected, free_port, packets, send_datagrams, sender, when_taken
 
 import rimetree as rt
 
@@ -141,6 +141,39 @@ def test_several_bands_are_as_many_windows(command, layout, tmp_path):
         (one,) = rt.ms.tiles(tmp_path / f"{band}.ms", ["DATA"], autocorrelations=True)
         assert (tile["columns"]["DATA"] == one["columns"]["DATA"]).all() and one["columns"]["DATA"].any()
         assert (tile["weight"] == one["weight"]).all() and (tile["weight"] > 0).all()
+
+
+def test_receivers_as_streams_are_those_of_files(command, layout, tmp_path):
+    """Each capture computer sends its own inputs: channels, visibilities and weights are those of its files."""
+    points = tmp_path / "points.skymodel"
+    points.write_text("FORMAT = Name, Type, Ra, Dec, I\na, POINT, 04:00:00, -26.42.00, 5\n")
+    options = ["--format", "mwa32t", "--layout", layout, *COMMON]
+    out = tmp_path / "v"
+    command("make-voltages", out, *options, "--sky", points, "--receivers", "2", "--duration", "4ms", "--noise", "10")
+    files, chosen = [f"{out}.{k}" for k in (0, 1)], ["--integration", "1ms", "--channels", "16"]
+    command("correlate", *files, *options, *chosen, "-o", tmp_path / "files.ms")
+    ports = [free_port(socket.SOCK_STREAM) for _ in files]
+
+    def send(file, port, step):
+        words = np.fromfile(file, "<u2").reshape(-1, 3)[:, 1:]  # without the counter
+        with connected(port) as one:
+            for data in packets(words, step):
+                one.sendall(data)
+            one.sendall(END)
+
+    threads = [
+        sender(lambda file=file, port=port, step=step: send(file, port, step))
+        for file, port, step in zip(files, ports, (64, 20), strict=True)
+    ]
+    streams = [f"tcp://127.0.0.1:{port}" for port in ports]
+    command("correlate", *streams, *options, *chosen, "--duration", "4ms", "-o", tmp_path / "streams.ms")
+    for thread in threads:
+        thread.join()
+    (one,), (other,) = (
+        rt.ms.tiles(tmp_path / f"{name}.ms", ["DATA"], autocorrelations=True) for name in ("files", "streams")
+    )
+    assert (one["columns"]["DATA"] == other["columns"]["DATA"]).all() and one["columns"]["DATA"].any()
+    assert (one["weight"] == other["weight"]).all() and (one["flag"] == other["flag"]).all()
 
 
 def test_two_bands_come_as_streams_at_the_same_time(command, layout, tmp_path):

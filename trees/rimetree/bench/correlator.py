@@ -93,7 +93,8 @@ def measure_chain(
     device: str = "none",
     seconds: float = 4.0,
 ) -> dict:
-    """Time channeliser and products together: the MWA-32T's 1.28 MHz of complex samples of 5 bits, read from a file.
+    """Time channeliser and products together: the MWA-32T's 1.28 MHz of complex samples of 5 bits, read from files of
+    groups as its four receivers write them.
 
     Operations are those of all products (8 each) and of the transforms (5 log2 n for each of n samples). Raises
     `WrongAnswerError` where products differ from those of NumPy's transform by more than rounding makes.
@@ -102,12 +103,15 @@ def measure_chain(
     n_sample = max(1, 2**23 // (n_input * n_channel)) * n_channel
     levels = np.clip(np.rint(5.3 * rng.standard_normal((2, n_sample, n_input), np.float32)), -16, 15).astype(np.int32)
     codes = (levels[0] & 31 | (levels[1] & 31) << 5).astype("<u2")
-    with tempfile.NamedTemporaryFile() as file:
-        codes.tofile(file)
-        file.flush()
+    with tempfile.TemporaryDirectory() as folder:
+        counters = np.arange(n_sample).astype("<u2")[:, None]
+        files = [os.path.join(folder, str(receiver)) for receiver in range(4)]
+        for file, own in zip(files, np.split(codes, 4, axis=1), strict=True):
+            np.concatenate([counters, own], axis=1).tofile(file)
         ns = NodeScope()
         rate_hz = 1.28e6
-        ns.voltages << Voltages(source=file.name, format="mwa32t", n_input=n_input, sample_interval_s=1 / rate_hz)
+        voltages = {"source": files, "format": "mwa32t", "order": "groups", "n_input": n_input}
+        ns.voltages << Voltages(**voltages, sample_interval_s=1 / rate_hz)
         ns.channels << Channelise(ns.voltages, n_channel=n_channel, taps=taps, window=_window(taps), gain=4.0)
         ns.V << Correlate(ns.channels, integration=n_sample // n_channel)
         data_s = n_sample / rate_hz
