@@ -80,7 +80,8 @@ int bound_socket(const std::string& address, int type) {
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
   const int handle = socket(found->ai_family, type | SOCK_CLOEXEC, 0);
   const int yes = 1;
-  if (handle >= 0) setsockopt(handle, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  // A port of a connection that has just ended may be taken again; of two that take one of datagrams one gets nothing.
+  if (handle >= 0 && type == SOCK_STREAM) setsockopt(handle, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (handle < 0 || bind(handle, found->ai_addr, found->ai_addrlen) != 0) {
     const std::string reason = std::strerror(errno);
     if (handle >= 0) close(handle);

@@ -140,6 +140,20 @@ def test_two_bands_come_at_the_same_time(codes):
         thread.join()
 
 
+@pytest.mark.parametrize(("scheme", "kind"), [("udp", socket.SOCK_DGRAM), ("tcp", socket.SOCK_STREAM)])
+def test_a_stream_is_for_one(scheme, kind):
+    """Two nodes that want the same packets: one says that it gets none, rather than wait for them."""
+    ns, port = rt.NodeScope(), free_port(kind)
+    ns.voltages << rt.Voltages(source=f"{scheme}://127.0.0.1:{port}", format="chime", n_input=4, timeout_s=0.01)
+    ns.one << rt.Correlate(ns.voltages, integration=SLOT)
+    ns.other << rt.Correlate(ns.voltages, integration=SLOT, gates=2)
+    cells = rt.Cells([0.5 * SLOT], [1.0], time_width_s=float(SLOT), freq_width_hz=1.0)
+    forest = rt.Forest(ns, device="none")
+    with pytest.raises(rt.Error, match=f"cannot listen at {scheme}://127.0.0.1:{port}: Address already in use"):
+        forest.results([ns.one, ns.other], cells)
+        forest.evaluate(ns.one, cells), forest.evaluate(ns.other, cells)
+
+
 def test_streams_and_bands_that_do_not_fit_are_refused():
     def refused(match, n_band=1, band_hz=(), **state):
         ns = rt.NodeScope()
