@@ -1,11 +1,13 @@
 """`rimetree bench calibrate`: gains of a planted observation, and what is said of their errors."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
+from rimetree._core import Error
 
-from rimetree.bench.calibration import CalibrationCase, gain_error, planted_gains
+from rimetree.bench.calibration import CalibrationCase, _run, gain_error, planted_gains
 
 
 def test_errors_of_gains_know_nothing_of_phases_that_are_open_and_of_gains_that_are_missing():
@@ -32,3 +34,12 @@ def test_a_small_observation_is_calibrated_to_its_noise(command, tmp_path):
     assert figures["flagged"] == 0 and 0.01 < figures["gain_error"] < 1
     assert figures["processor_s"] > 0 and figures["memory_bytes"] > 2**20
     assert "known are RimeTree" in command("bench", "calibrate", "--program", "rimetree", code=2).output
+
+
+def test_memory_is_that_of_the_command_and_not_of_who_runs_it(tmp_path):
+    """A process that is forked begins with the memory of its parent."""
+    mine = np.ones(40 << 20)  # 320 MiB
+    processor, wall, memory = _run([sys.executable, "-S", "-c", "x = bytearray(50 << 20)"], str(tmp_path))
+    assert 50 << 20 < memory < 120 << 20 and processor > 0 and wall > 0 and mine.all()
+    with pytest.raises(Error, match="exit status 3: nothing"):
+        _run([sys.executable, "-c", "import sys; print('nothing'); sys.exit(3)"], str(tmp_path))

@@ -8,7 +8,7 @@ import pytest
 import rimetree as rt
 from rimetree import plots
 from rimetree.calibration import Solutions, TermSolutions
-from rimetree.plots.solutions import _lines
+from rimetree.plots.solutions import _lines, _pages
 
 
 def term(n_antenna=3, n_time=4, n_freq=3, quantities=("amplitude", "phase"), kind="diag", elements=("0", "1")):
@@ -33,6 +33,19 @@ def test_formats(tmp_path):
     assert plots.plot_solutions(sets, tmp_path / "a.html", antennas=["A1"]) == 2
     text = (tmp_path / "a.html").read_text()
     assert text.count("<img ") == 2 and "G: amplitude" in text and "phase (deg)" in text
+
+
+def test_pages_have_few_artists_and_ticks():
+    """They had one for each line and error bar, and ticks everywhere, and took some seconds each."""
+    (_, figure), *_ = _pages([Solutions((term(16, n_freq=8),))], "time", None, None, None, None)
+    panels = figure.axes
+    assert len(panels) == 16
+    for place in panels:
+        assert len(place.lines) == len(place.collections) == 2  # feeds: lines, and error bars
+        x, y = place.lines[0].get_data()
+        assert len(x) == len(y) == 8 * 5 and np.isnan(y[4::5]).all() and np.isfinite(y).sum() == 8 * 4
+        assert len(place.collections[0].get_segments()) == 8 * 4
+    assert sum(place.xaxis.get_visible() for place in panels) == sum(place.yaxis.get_visible() for place in panels) == 4
 
 
 def test_lines_leave_out_what_is_flagged_and_are_relative_to_the_reference():

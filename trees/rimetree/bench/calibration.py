@@ -7,12 +7,12 @@ model, starting from nothing. DP3 runs with the defaults of its `gaincal`.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
@@ -147,19 +147,31 @@ def gain_error(found: NDArray[np.complex128], planted: NDArray[np.complex128]) -
     return float(np.sqrt(np.mean(difference**2))) if good.any() else float("nan"), float(1 - good.mean())
 
 
+# A process counts what its parent had when it was forked: this one is small.
+_MEASURE = """
+import json, os, subprocess, sys, time
+began = time.monotonic()
+child = subprocess.Popen(sys.argv[2:])
+_, status, usage = os.wait4(child.pid, 0)
+wall = time.monotonic() - began
+with open(sys.argv[1], "w") as file:
+    json.dump([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024], file)
+"""
+
+
 def _run(command: list[str], folder: str, environment: dict | None = None) -> tuple[float, float, int]:
     """(processor time, wall time, largest resident memory) of a command. Raises `Error` where it fails."""
-    began = time.monotonic()
+    figures = os.path.join(folder, "figures.json")
     with open(os.path.join(folder, "log"), "w+b") as log:
-        child = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment)
-        _, status, usage = os.wait4(child.pid, 0)
-        wall = time.monotonic() - began
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
+        measured = [sys.executable, "-S", "-c", _MEASURE, figures, *command]
+        subprocess.run(measured, cwd=folder, stdout=log, stderr=log, env=environment, check=True)
+        with open(figures, encoding="utf-8") as file:
+            code, processor, wall, memory = json.load(file)
+        if code:
             log.seek(0)
             tail = log.read().decode(errors="replace")[-1000:]
-            raise Error(f"{command[0]} ended with exit status {child.returncode}: {tail}")
-    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024
+            raise Error(f"{command[0]} ended with exit status {code}: {tail}")
+    return processor, wall, memory
 
 
 def _rimetree(case: CalibrationCase, path: str, folder: str, threads: int | None):

@@ -105,33 +105,42 @@ def _draw(figure, term, quantity, direction, antennas, against, feed, reference)
         a = term.antennas.index(antenna)
         for e, (name, colour) in enumerate(zip(names, ("C0", "C1", "C2", "C3"), strict=False)):
             value, sigma = _lines(term, quantity, (a, d, e), against, reference)
-            for k in range(value.shape[1]):
-                place.errorbar(
-                    x,
-                    value[:, k],
-                    yerr=sigma[:, k],
-                    fmt=".-" if quantity in ("amplitude", "tec", "clock") else ".",
-                    ms=3,
-                    lw=0.6,
-                    elinewidth=0.6,
-                    color=colour,
-                    alpha=max(0.25, 1 / value.shape[1]),
-                    label=name if k == 0 and name else None,
-                )
+            style = ".-" if quantity in ("amplitude", "tec", "clock") else "."
+            _draw_lines(place, x, value, sigma, style, color=colour, label=name or None)
         flagged = term.flag[:, :, a, d].mean()
-        place.set_title(antenna + (f" ({100 * flagged:.0f} % flagged)" if flagged else ""), fontsize=8, pad=2)
-        place.tick_params(labelsize=7)
+        place.set_title(antenna + (f" ({100 * flagged:.0f} % flagged)" if flagged else ""), fontsize=8, pad=2, y=1.0)
         if quantity == "phase":
             place.set_ylim(-190, 190)
     for place in axes.flat[len(antennas) :]:
         place.set_visible(False)
+    # Ticks take most of the time: only outer axes have some.
     for column in axes.T:  # its lowest that is used
-        place = [one for one in column if one.get_visible()][-1]
+        *others, place = (one for one in column if one.get_visible())
         place.set_xlabel(label, fontsize=8)
-        place.tick_params(labelbottom=True)
+        place.tick_params(axis="x", labelbottom=True, labelsize=7)
+        for other in others:
+            other.xaxis.set_visible(False)
+    for first, *others in axes:
+        first.tick_params(axis="y", labelsize=7)
+        for other in others:
+            other.yaxis.set_visible(False)
     if any(names):
         axes[0, 0].legend(fontsize=6, loc="upper right")
-    figure.tight_layout(rect=(0, 0, 1, 0.96))
+    height = figure.get_figheight()  # inches; what text there is, is known: no need to draw it to find out
+    figure.subplots_adjust(0.05, 0.55 / height, 0.99, 1 - 0.7 / height, wspace=0.05, hspace=0.17)
+
+
+def _draw_lines(place, x, value, sigma, style: str, *, color: str, label: str | None) -> None:
+    """Lines [along, line] with error bars: all of them in two artists, between which there are gaps."""
+    gap = np.full((1, value.shape[1]), np.nan)
+    every_x = np.tile(np.append(x, np.nan), value.shape[1])
+    y, error = (np.concatenate([of, gap]).T.ravel() for of in (value, sigma))
+    alpha = max(0.25, 1 / value.shape[1])
+    place.plot(every_x, y, style, ms=3, lw=0.6, color=color, alpha=alpha, label=label)
+    there = np.isfinite(y) & (error > 0)
+    if there.any():
+        low, high = (y - error)[there], (y + error)[there]
+        place.vlines(every_x[there], low, high, linewidth=0.6, color=color, alpha=alpha)
 
 
 def _abscissa(term: TermSolutions, against: str):
