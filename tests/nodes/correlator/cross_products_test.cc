@@ -53,6 +53,11 @@ INSTANTIATE_TEST_SUITE_P(Sizes, CrossProductsOf,
                                             ::testing::Values<std::size_t>(1, 2, 3, 19, 32, 33, 64, 80),
                                             ::testing::Values<std::size_t>(1, 3, 4, 291, 292)));
 
+INSTANTIATE_TEST_SUITE_P(ManyInputs, CrossProductsOf,
+                         ::testing::Combine(::testing::Values("chime", "int8"),
+                                            ::testing::Values<std::size_t>(127, 255, 256),
+                                            ::testing::Values<std::size_t>(1, 5, 292)));
+
 TEST(CrossProducts, ManyInputsAndBlocks) {
   const Scene inputs = Scene::random("int8", 7, 1, 256);
   expect_all_equal(inputs, expected(inputs));
