@@ -131,7 +131,7 @@ GroupStream::GroupStream(const std::vector<std::string>& files, const StreamShap
   for (const Receiver& receiver : receivers_) latest = std::max(latest, receiver.start);
   for (Receiver& receiver : receivers_) {
     receiver.start -= latest;
-    rewind(receiver);
+    receiver.now.number = receiver.start - 1;
   }
 }
 
@@ -140,46 +140,46 @@ std::uint16_t GroupStream::counter(const Receiver& receiver, std::size_t group) 
   return static_cast<std::uint16_t>(at[0] | at[1] << 8);
 }
 
-void GroupStream::rewind(Receiver& receiver) const {
-  receiver.next = 0;
-  receiver.number = receiver.start - 1;
-  receiver.lost = receiver.repeated = 0;
-}
-
 std::int64_t GroupStream::take(std::size_t index, std::int64_t first, std::size_t n, SampleMask& there) {
   Receiver& receiver = receivers_[index];
-  if (receiver.number >= first) rewind(receiver);
+  Place& now = receiver.now;
+  if (now.number >= first) now = first >= receiver.asked ? receiver.before : Place{0, receiver.start - 1};
+  receiver.asked = first;
+  receiver.before = now;
   const std::int64_t end = first + static_cast<std::int64_t>(n);
-  for (; receiver.next < receiver.n_group; ++receiver.next) {
+  for (; now.next < receiver.n_group; ++now.next) {
     const auto before =
-        static_cast<std::uint16_t>(receiver.next > 0 ? counter(receiver, 0) + (receiver.number - receiver.start) : 0);
-    const std::uint16_t found = counter(receiver, receiver.next);
-    const int step = receiver.next > 0 ? static_cast<std::int16_t>(static_cast<std::uint16_t>(found - before)) : 1;
+        static_cast<std::uint16_t>(now.next > 0 ? counter(receiver, 0) + (now.number - receiver.start) : 0);
+    const std::uint16_t found = counter(receiver, now.next);
+    const int step = now.next > 0 ? static_cast<std::int16_t>(static_cast<std::uint16_t>(found - before)) : 1;
     if (step != 1 && !lost_are_masked_)
-      throw Error("\"" + receiver.name + "\": the counter of group " + std::to_string(receiver.next) + " (at byte " +
-                  std::to_string(receiver.next * group_bytes_) + ") is " + std::to_string(found) + ", expected " +
+      throw Error("\"" + receiver.name + "\": the counter of group " + std::to_string(now.next) + " (at byte " +
+                  std::to_string(now.next * group_bytes_) + ") is " + std::to_string(found) + ", expected " +
                   std::to_string(static_cast<std::uint16_t>(before + 1)) + ": " +
                   (step > 1 ? std::to_string(step - 1) + " groups are missing" : "groups come again") +
                   "; is it a file of groups? Say that lost groups are to be masked to go on all the same");
     if (step <= 0) {  // again, or a receiver that began anew
-      ++receiver.repeated;
+      ++now.repeated;
       continue;
     }
-    const std::int64_t number = receiver.number + step;
+    const std::int64_t number = now.number + step;
     if (number >= end) break;
-    receiver.lost += static_cast<std::uint64_t>(step - 1);
-    receiver.number = number;
-    if (number < first) continue;
+    now.lost += static_cast<std::uint64_t>(step - 1);
+    now.number = number;
+    if (number < first) {
+      receiver.before = {now.next + 1, now.number, now.lost, now.repeated};
+      continue;
+    }
     const auto t = static_cast<std::size_t>(number - first);
     std::uint8_t* to = samples_.data() + 2 * (t * shape_.n_input + index * inputs_);
-    const std::uint8_t* from = receiver.file->bytes() + receiver.next * group_bytes_ + 2;
+    const std::uint8_t* from = receiver.file->bytes() + now.next * group_bytes_ + 2;
     if (inputs_ == 16)
       std::memcpy(to, from, 2 * 16);  // the MWA's, of a size that the compiler knows
     else
       std::memcpy(to, from, 2 * inputs_);
     there.take_in(index, t);
   }
-  return std::min(end, receiver.number + 1);
+  return std::min(end, now.number + 1);
 }
 
 const SampleMask* GroupStream::mask_of(const SampleMask& there) {
@@ -220,9 +220,9 @@ SampleBlock GroupStream::read(std::int64_t first, std::size_t n, ThreadPool& /*t
 std::string GroupStream::report() const {
   std::string text;
   for (const Receiver& receiver : receivers_)
-    if (receiver.lost + receiver.repeated > 0)
-      text += (text.empty() ? "" : "; ") + receiver.name + ": " + std::to_string(receiver.lost) + " groups lost, " +
-              std::to_string(receiver.repeated) + " repeated";
+    if (receiver.now.lost + receiver.now.repeated > 0)
+      text += (text.empty() ? "" : "; ") + receiver.name + ": " + std::to_string(receiver.now.lost) + " groups lost, " +
+              std::to_string(receiver.now.repeated) + " repeated";
   return text;
 }
 

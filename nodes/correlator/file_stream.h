@@ -44,16 +44,24 @@ class GroupStream final : public SampleStream {
   std::string report() const override;
 
  private:
+  /// How far a receiver's file has been read.
+  struct Place {
+    std::size_t next = 0;      ///< group that is read next
+    std::int64_t number = -1;  ///< sample of the last group that was taken
+    std::uint64_t lost = 0, repeated = 0;
+  };
   struct Receiver {
     std::string name;
     std::unique_ptr<MappedFile> file;
-    std::size_t n_group = 0, next = 0;  ///< groups, and the one that is read next
-    std::int64_t start = 0;             ///< number of the first group's sample
-    std::int64_t number = -1;           ///< of the last group that was taken
-    std::uint64_t lost = 0, repeated = 0;
+    std::size_t n_group = 0;
+    std::int64_t start = 0;  ///< number of the first group's sample
+    Place now;
+    /// Where the samples asked for last begin, and from which on they were: what overlaps is read from there again, and
+    /// not from the file's beginning.
+    Place before;
+    std::int64_t asked = 0;
   };
   std::uint16_t counter(const Receiver& receiver, std::size_t group) const;
-  void rewind(Receiver& receiver) const;
   /// Copies the groups of [first, first + n) and notes which there are; returns behind the last sample that was there.
   std::int64_t take(std::size_t index, std::int64_t first, std::size_t n, SampleMask& there);
   /// Of the inputs of all receivers; nullptr: all are there. What is not becomes zero.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <fstream>
 #include <limits>
 
@@ -158,6 +159,33 @@ TEST(GroupStream, MasksWhatIsLost) {
     }
     EXPECT_NE(stream.report().find("5 groups lost, 3 repeated"), std::string::npos) << stream.report();
   }
+}
+
+// Windows that overlap ask for samples again: the same ones, what is lost is lost once, and nobody reads the file from
+// its beginning for them, which would take sixty times as long here, and longer the longer the file is.
+TEST(GroupStream, ReadsWhatOverlapsWithoutBeginningAnew) {
+  constexpr int kGroups = 400000, kBlock = 100, kOverlap = 30;
+  std::vector<int> times;
+  for (int t = 0; t < kGroups; ++t)
+    if (t % 1000 != 77) times.push_back(t);
+  const Groups groups({times}, 5);
+  GroupStream stream(groups.paths(), shape_of(1), true);
+  Running run;
+  const std::clock_t begun = std::clock();
+  for (int first = 0; first < kGroups; first += kBlock - kOverlap) {
+    const SampleBlock block = stream.read(first, kBlock, run.threads, run.cancellation);
+    ASSERT_EQ(block.first, first);
+    for (std::size_t t = 0; t < block.view.n_time; ++t) {
+      const int number = first + static_cast<int>(t);
+      ASSERT_EQ(block.mask == nullptr || block.mask->counts(3, t), number % 1000 != 77) << number;
+      ASSERT_EQ(block.view.code(t, 0, 3), number % 1000 != 77 ? Groups::word(3, number) : 0) << number;
+    }
+  }
+  EXPECT_LT(double(std::clock() - begun) / CLOCKS_PER_SEC, 5);
+  EXPECT_NE(stream.report().find(": 400 groups lost, 0 repeated"), std::string::npos) << stream.report();
+  const SampleBlock again = stream.read(0, kBlock, run.threads, run.cancellation);
+  ASSERT_EQ(again.view.n_time, std::size_t{kBlock});
+  EXPECT_EQ(again.view.code(5, 0, 3), Groups::word(3, 5));
 }
 
 TEST(GroupStream, RefusesWhatIsNoGroup) {
