@@ -120,3 +120,14 @@ def test_tec_of_directions_inside_gains_of_any_phase(calibrated, successive):
     report = calibrated(terms, planted("tec", rng), gains, successive=successive)
     assert report.converged == report.solves == 2 and not report.flagged
     assert report.noise_ratio == pytest.approx(1, abs=0.02)
+
+
+def test_a_direction_without_signal_inside_gains(calibrated):
+    """While gains are not known, directions count by how much of their model has been found: all were wrong, and the
+    residuals 4 to 7 times the noise. Some TEC may still be off by turns of phase."""
+    rng = np.random.default_rng(5)
+    gains = rng.uniform(0.7, 1.3, (N, 2, 2)) * np.exp(1j * rng.uniform(-np.pi, np.pi, (N, 2, 2)))
+    terms = ["G: diag, 6slots", "dE: tec, 6slots, per patch"]
+    report = calibrated(terms, planted("tec", rng), gains, absent=("p1",))
+    assert report.converged == report.solves == 2 and report.noise_ratio < 2.5
+    assert report.flagged_of == {"dE, p1": {"without signal": 2 * N}}

@@ -183,7 +183,7 @@ class Session:
             known = {name: _tables(parm)["value"] for name, parm in solved.parms.items() if name in whole}
             best, least = StartingValues({**begin.values, **known}, begin.scale, begin.absent), solved.chi_square[-1]
             found = search.run_directions(chunk, reference, self._options, known)
-            begin = StartingValues({**best.values, **found.values}, begin.scale, found.absent)
+            begin = StartingValues({**best.values, **found.values}, begin.scale, found.absent, found.share)
         return best
 
     def _flag_thin(self, chunk: Chunk, arrays: dict) -> None:
@@ -335,7 +335,9 @@ class Session:
         pairs = self._pairs(rank, chunk)
         asked = {one.node for one in self.tree.solved(reference) if only is None or one.node in only}
         for direction, node in self.tree.presence.items():
-            forest.set_state(node.name, value=0.0 if direction in begin.absent else 1.0)
+            # Of each antenna's matrix, of which a baseline has two.
+            there = 1.0 if only is None else math.sqrt(begin.share.get(direction, 1.0))
+            forest.set_state(node.name, value=0.0 if direction in begin.absent else there)
         for one in self.tree.parameters:
             known = self._given.value(one, chunk.times[one.term], self.plan.frequencies[one.term], reference)
             if known is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +36,13 @@ _GAINS = ("scalar", "diag", "full")
 @dataclass(frozen=True, eq=False)
 class StartingValues:
     """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it;
-    `absent`: directions without signal."""
+    `absent`: directions without signal; `share`: how much of each direction's model is in the data, relative to that of
+    which most is."""
 
     values: dict[str, NDArray[np.float64]]
     scale: float | None = None
     absent: tuple[str, ...] = ()
+    share: Mapping[str, float] = field(default_factory=dict)
 
 
 class StartingSearch:
@@ -180,7 +182,9 @@ class StartingSearch:
         for name, own in found.values.items():
             values |= self._named(term, name, own)
         absent = tuple(name for name in found.absent if name in self._tree.presence)
-        return StartingValues(values, found.scale if self._scaled else None, absent)
+        most = max(found.scales.values()) or 1.0
+        share = {name: scale / most for name, scale in found.scales.items()}
+        return StartingValues(values, found.scale if self._scaled else None, absent, share)
 
     def _search(self, term: Term, sums, product, chunk, bins, *, any_phase: bool) -> NDArray[np.float64]:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
