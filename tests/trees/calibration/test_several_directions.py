@@ -123,8 +123,8 @@ def test_tec_of_directions_inside_gains_of_any_phase(calibrated, successive):
 
 
 def test_a_direction_without_signal_inside_gains(calibrated):
-    """While gains are not known, directions count by how much of their model has been found: all were wrong, and the
-    residuals 4 to 7 times the noise. Some TEC may still be off by turns of phase."""
+    """While gains are not known, directions count by how much of their model has been found. Some TEC may still be off
+    by turns of phase."""
     rng = np.random.default_rng(5)
     gains = rng.uniform(0.7, 1.3, (N, 2, 2)) * np.exp(1j * rng.uniform(-np.pi, np.pi, (N, 2, 2)))
     terms = ["G: diag, 6slots", "dE: tec, 6slots, per patch"]
