@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "nodes/correlator/rounding.h"
 #include "nodes/correlator/unpacking.h"
@@ -18,6 +19,11 @@ constexpr std::size_t kMostTogether = 16;
 std::size_t row_bytes(std::size_t bytes) {
   constexpr std::size_t kLine = 64;
   return ((bytes + kLine - 1) / kLine | 1) * kLine;
+}
+
+/// The real and the imaginary parts of n numbers in each other's place.
+void swap_parts(float* numbers, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) std::swap(numbers[2 * i], numbers[2 * i + 1]);
 }
 
 /// Spectra that are made of samples decoded together: several where their windows overlap.
@@ -85,6 +91,7 @@ void HostSpectra::decode(const SampleBlock& block, std::size_t first_input, std:
     for (std::size_t t = 0; t < n; ++t)
       for (std::size_t i = 0; i < inputs; ++i)
         std::memcpy(work.samples + t * row + 2 * i, from[i] + static_cast<std::ptrdiff_t>(t) * view.time_stride, 8);
+    if (format.imaginary_is_first()) swap_parts(work.samples, n * together_);
     return;
   }
   bytes == 1 ? gather(std::uint8_t{}) : gather(std::uint16_t{});
@@ -99,7 +106,9 @@ std::size_t HostSpectra::quantise(const float* bins, std::size_t group, std::uin
   const auto part = [&](std::size_t from, std::size_t to, std::size_t many) -> std::size_t {
     const float *x = bins + 2 * from, *y = phases == nullptr ? nullptr : phases + 2 * to;
     if (format.is_float) {
-      scale_numbers(x, many, plan_.scale, y, reinterpret_cast<float*>(codes) + 2 * to);
+      float* numbers = reinterpret_cast<float*>(codes) + 2 * to;
+      scale_numbers(x, many, plan_.scale, y, numbers);
+      if (format.imaginary_is_first()) swap_parts(numbers, many);
       return 0;
     }
     auto* at = reinterpret_cast<std::uint16_t*>(codes) + to;

@@ -53,7 +53,8 @@ const std::vector<SampleFormat>& sample_formats() {
       {"int8", 2, 8, 0, 8, Coding::twos_complement},
       {"int8-swapped", 2, 8, 8, 0, Coding::twos_complement},
       {"real8", 1, 8, 0, 0, Coding::twos_complement, true},
-      {"float32", 8, 0, 0, 0, Coding::twos_complement, false, true},
+      {"float32", 8, 0, 0, 32, Coding::twos_complement, false, true},
+      {"float32-swapped", 8, 0, 32, 0, Coding::twos_complement, false, true},
   };
   return formats;
 }

@@ -30,7 +30,10 @@ struct SampleFormat {
   int im_shift = 0;
   Coding coding = Coding::twos_complement;
   bool is_real = false;   ///< the samples have no imaginary part: im_shift says nothing
-  bool is_float = false;  ///< two floats, the real part first: there are no codes, and bits and shifts say nothing
+  bool is_float = false;  ///< two floats: there are no codes, bits says nothing, and shifts tell which one is first
+
+  /// Whether the imaginary part of two floats comes first.
+  bool imaginary_is_first() const { return re_shift > im_shift; }
 
   /// The code's numbers.
   Sample decode(std::uint16_t code) const;
@@ -57,7 +60,8 @@ std::size_t most_exact_samples(const SampleFormat& format);
 ///   - int8: two bytes in two's complement, the real part first;
 ///   - int8-swapped: the same with the imaginary part first;
 ///   - real8: one byte in two's complement, which is all: what is sampled before a channeliser for real signals;
-///   - float32: two numbers in single precision (IEEE 754), the real part first.
+///   - float32: two numbers in single precision (IEEE 754), the real part first;
+///   - float32-swapped: the same with the imaginary part first.
 /// Throws Error naming them for another name.
 const SampleFormat& sample_format(const std::string& name);
 const std::vector<SampleFormat>& sample_formats();

@@ -31,7 +31,7 @@ struct SampleView {
                     static_cast<std::ptrdiff_t>(channel) * channel_stride +
                     static_cast<std::ptrdiff_t>(input) * input_stride,
                 sizeof x);
-    return x;
+    return format.imaginary_is_first() ? Complex<float>(x.im, x.re) : x;
   }
   Sample sample(std::size_t time, std::size_t channel, std::size_t input) const {
     return format.decode(code(time, channel, input));

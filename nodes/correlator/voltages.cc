@@ -72,7 +72,8 @@ class Voltages final : public Node, public correlator::SampleSource {
              .default_value = std::string("int8"),
              .doc = "how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low or "
                     "high), chime, chime-low (nibbles in excess-8, real part high or low), int4, int4-low (in two's "
-                    "complement), int8, int8-swapped (two bytes, real part first or second), float32 (two floats) or "
+                    "complement), int8, int8-swapped (two bytes, real part first or second), float32, float32-swapped "
+                    "(two floats) or "
                     "real8 (one byte, real samples for Channelise)"},
             {.name = "order",
              .type = StateType::text,

@@ -75,6 +75,8 @@ def test_products_of_floats(samples, strategy):
     given = {"format": "float32", "integration": 100, "strategy": strategy}
     whole = samples[..., :16].astype(np.complex64)
     assert (rt.correlate(whole, **given) * 100 == expected(samples[..., :16], 100) * 100).all()
+    swapped = (whole.imag + 1j * whole.real).astype(np.complex64)
+    assert (rt.correlate(swapped, **(given | {"format": "float32-swapped"})) == rt.correlate(whole, **given)).all()
     noise = (1e-5 * samples[..., :16] * np.random.default_rng(1).normal(size=(301, 3, 16))).astype(np.complex64)
     wanted = expected(noise.astype(complex), 100)
     i, j = rt.product_inputs(16).T

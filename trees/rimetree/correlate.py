@@ -17,7 +17,7 @@ from .scope import NodeScope
 #: Bytes of a complex sample in each format.
 BYTES_OF_FORMATS = {
     "mwa32t": 2, "mwa32t-swapped": 2, "chime": 1, "chime-low": 1, "int4": 1, "int4-low": 1,
-    "int8": 2, "int8-swapped": 2, "real8": 1, "float32": 8,
+    "int8": 2, "int8-swapped": 2, "real8": 1, "float32": 8, "float32-swapped": 8,
 }  # fmt: skip
 
 
@@ -40,10 +40,11 @@ def correlate(
     Parameters
     ----------
     voltages: codes [time, channel, input], uint8 or uint16 as the format has them, or for "int8" int8
-        [time, channel, input, 2], real part first. For "float32" complex64 [time, channel, input].
+        [time, channel, input, 2], real part first. For "float32" complex64 [time, channel, input], for
+        "float32-swapped" the same with the imaginary part in the place of the real one.
     format: "chime", "chime-low" (nibbles in excess-8, real part high or low), "int4", "int4-low" (in two's complement),
         "int8", "int8-swapped" (codes of two bytes, imaginary part first), "mwa32t", "mwa32t-swapped" (5 + 5 bits in a
-        word, real part low or high), or "float32".
+        word, real part low or high), "float32" or "float32-swapped" (two floats, imaginary part first).
     integration: samples in an integration; the last one may have fewer.
     strategy: how products are formed, which changes no bit of them: "automatic", "bytes", "packed", "pairs",
         or as a reference blocks of inputs, "groups2", "groups4", "hybrid2", "hybrid4", of which the number of inputs

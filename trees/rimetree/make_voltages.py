@@ -32,6 +32,7 @@ BEST_RMS = {
     "int8-swapped": 30.0,
     "real8": 30.0,
     "float32": 1.0,
+    "float32-swapped": 1.0,
 }
 #: (bits, where the real and the imaginary part begin, whether codes are in excess), as of the runtime's formats.
 _CODES = {
@@ -195,8 +196,8 @@ def _lmn(sky: SkyModel, centre_rad: Sequence[float]) -> NDArray[np.float64]:
 
 def _codes(samples: np.ndarray, name: str) -> tuple[np.ndarray, int]:
     """Codes of samples in least significant bits, and how many numbers were cut off."""
-    if name == "float32":
-        return samples.astype("<c8"), 0
+    if name.startswith("float32"):
+        return (samples.imag + 1j * samples.real if name.endswith("swapped") else samples).astype("<c8"), 0
     if name == "real8":
         whole = np.rint(samples)
         cut = np.clip(whole, -128, 127)

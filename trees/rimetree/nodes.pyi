@@ -1578,8 +1578,8 @@ def Voltages(
         format (str, default 'int8')
             how a sample is written: mwa32t or mwa32t-swapped (5+5 bits in a 16-bit word, real part low
             or high), chime, chime-low (nibbles in excess-8, real part high or low), int4, int4-low (in
-            two's complement), int8, int8-swapped (two bytes, real part first or second), float32 (two
-            floats) or real8 (one byte, real samples for Channelise)
+            two's complement), int8, int8-swapped (two bytes, real part first or second), float32,
+            float32-swapped (two floats) or real8 (one byte, real samples for Channelise)
         order (str, default 'time,channel,input')
             time, channel and input in any order, the last one the fastest, of a file or of each packet
             of a stream; or with antenna and feed instead of input (e.g. "antenna,channel,time,feed");

@@ -192,8 +192,10 @@ TEST(ChannelisedStream, LeavesOutWhatIsNotWhole) {
 /// Samples in memory: floats [time][input].
 class FloatStream final : public SampleStream {
  public:
-  FloatStream(const std::vector<Number>& numbers, std::size_t n_input) : n_input_(n_input) {
-    for (const Number& one : numbers) samples_.emplace_back(one);
+  FloatStream(const std::vector<Number>& numbers, std::size_t n_input, const SampleFormat& format)
+      : n_input_(n_input), format_(format) {
+    for (const Number& one : numbers)
+      samples_.emplace_back(format.imaginary_is_first() ? Number(one.imag(), one.real()) : one);
   }
   SampleBlock read(std::int64_t first, std::size_t n, ThreadPool&, Cancellation&) override {
     const auto end = static_cast<std::int64_t>(samples_.size() / n_input_);
@@ -201,12 +203,12 @@ class FloatStream final : public SampleStream {
                        to = std::clamp<std::int64_t>(first + static_cast<std::int64_t>(n), from, end);
     const auto* bytes =
         reinterpret_cast<const std::uint8_t*>(samples_.data() + static_cast<std::size_t>(from) * n_input_);
-    return {input_fastest(bytes, sample_format("float32"), static_cast<std::size_t>(to - from), 1, n_input_), from,
-            nullptr};
+    return {input_fastest(bytes, format_, static_cast<std::size_t>(to - from), 1, n_input_), from, nullptr};
   }
 
  private:
   std::size_t n_input_;
+  const SampleFormat& format_;
   std::vector<std::complex<float>> samples_;
 };
 
@@ -217,19 +219,22 @@ TEST(ChannelisedStream, OfFloatsIsTheTransform) {
     for (const std::size_t n_input : {1, 5, 19}) {
       constexpr std::size_t kChannels = 12, kSpectra = 9;
       const double rms = 1e-3;
+      // Either order of the parts, in and out.
+      const SampleFormat &in = sample_format(n_input == 5 ? "float32-swapped" : "float32"),
+                         &out = sample_format(delayed ? "float32-swapped" : "float32");
       const std::vector<Number> x = noise(kChannels * kSpectra * n_input, rms, 1);
       Channelisation how = options(kChannels);
-      how.format = sample_format("float32");
+      how.format = out;
       how.gain = 2.5;
       how.centre_hz = 1e8;
       if (delayed)
         for (std::size_t i = 0; i < n_input; ++i) how.delay_s.push_back(0.3e-6 * double(i));
       StreamShape shape = shape_of(n_input);
-      shape.format = sample_format("float32");
-      ChannelisedStream stream(std::make_unique<FloatStream>(x, n_input), shape, how);
+      shape.format = in;
+      ChannelisedStream stream(std::make_unique<FloatStream>(x, n_input, in), shape, how);
       const SampleBlock block = stream.read(0, 100, run.threads, run.cancellation);
       ASSERT_GE(block.view.n_time, kSpectra - 1);
-      EXPECT_EQ(block.view.format.name, "float32");
+      EXPECT_EQ(block.view.format.name, out.name);
       EXPECT_EQ(stream.report(), "");
       for (std::size_t m = 0; m < block.view.n_time; ++m)
         for (std::size_t c = 0; c < kChannels; ++c)

@@ -72,7 +72,7 @@ TEST(SampleFormat, RealSamplesHaveNoImaginaryPart) {
 TEST(SampleFormat, KnowsTheBitsThatNoCodeHas) {
   EXPECT_EQ(sample_format("mwa32t").unused_bits(), 0xfc00);
   EXPECT_EQ(sample_format("mwa32t-swapped").unused_bits(), 0xfc00);
-  for (const char* name : {"chime", "int4", "int4-low", "int8", "real8", "float32"})
+  for (const char* name : {"chime", "int4", "int4-low", "int8", "real8", "float32", "float32-swapped"})
     EXPECT_EQ(sample_format(name).unused_bits(), 0);
 }
 
@@ -94,7 +94,7 @@ TEST(SampleFormat, UnknownNamesAreRefusedWithThoseThatAreKnown) {
     EXPECT_STREQ(error.what(),
                  "unknown sample format \"cHIME\"; known are mwa32t, mwa32t-swapped, chime, chime-low, int4, int4-low, "
                  "int8, int8-swapped, "
-                 "real8, float32");
+                 "real8, float32, float32-swapped");
   }
 }
 

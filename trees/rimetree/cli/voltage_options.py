@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from rimetree.telescopes import Telescope
 
 FORMATS = (
-    "mwa32t", "mwa32t-swapped", "chime", "chime-low", "int4", "int4-low", "int8", "int8-swapped", "float32", "real8",
+    "mwa32t", "mwa32t-swapped", "chime", "chime-low", "int4", "int4-low", "int8", "int8-swapped", "float32",
+    "float32-swapped", "real8",
 )  # fmt: skip
 
 
