@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -189,12 +190,15 @@ class RingSource final : public ByteSource {
  public:
   RingSource(const std::string& address, std::size_t step_bytes) : ByteSource(address, step_bytes) {
     const std::string path = address.substr(address.find("://") + 3);
-    const Handle file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    file_.reset(open(path.c_str(), O_RDWR | O_CLOEXEC));
     struct stat status {};
-    if (file.get() < 0 || fstat(file.get(), &status) != 0)
+    if (file_.get() < 0 || fstat(file_.get(), &status) != 0)
       throw Error("cannot open the ring " + address + ": " + std::strerror(errno));
+    // Of two readers each would get a part. The lock goes with the file's handle.
+    if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
+      throw Error("the ring " + address + " is read already: a ring is for one reader");
     size_ = static_cast<std::size_t>(status.st_size);
-    if (size_ > sizeof(RingHeader)) memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (size_ > sizeof(RingHeader)) memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
     if (memory_ == MAP_FAILED || std::memcmp(header().magic, "RTRING1", 8) != 0 || header().capacity == 0 ||
         header().capacity > size_ - sizeof(RingHeader)) {
       if (memory_ != MAP_FAILED) munmap(memory_, size_);
@@ -223,6 +227,7 @@ class RingSource final : public ByteSource {
     return n;
   }
 
+  Handle file_;
   void* memory_ = MAP_FAILED;
   std::size_t size_ = 0;
 };

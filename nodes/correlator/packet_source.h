@@ -43,7 +43,7 @@ bool is_address(const std::string& source);
 std::unique_ptr<PacketSource> open_packets(const std::string& address, std::size_t step_bytes);
 
 /// What a ring in shared memory begins with; `capacity` bytes of packets follow, one after the other and round the end.
-/// One program writes and one reads: the writer waits where it would overtake the reader.
+/// One program writes and one reads (a second reader is refused): the writer waits where it would overtake the reader.
 struct RingHeader {
   char magic[8];           ///< "RTRING1"
   std::uint64_t capacity;  ///< bytes

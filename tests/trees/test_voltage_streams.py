@@ -1,5 +1,6 @@
 """Streams on this machine into Correlate: connections, datagrams and a ring; stalls, losses and ends."""
 
+import fcntl
 import mmap
 import socket
 import struct
@@ -109,6 +110,15 @@ def test_a_ring_in_shared_memory(codes, tmp_path):
     np.testing.assert_array_equal(found.value[:, :10], expected(codes, 4 * STEP))
     assert (count == [4 * STEP] * 10 + [0]).all()
     assert np.broadcast_to(found.flags[..., 0], (6, 11))[:, 10].all()
+
+
+def test_a_ring_is_for_one_reader(tmp_path):
+    path = tmp_path / "ring"
+    path.write_bytes(struct.pack("<8sQQQ", b"RTRING1", 1000, 0, 0) + bytes(1000))
+    with open(path, "r+b") as reader:
+        fcntl.flock(reader, fcntl.LOCK_EX)
+        with pytest.raises(rt.Error, match="ring shm://.* is read already: a ring is for one reader"):
+            correlated(f"shm://{path}", 1, STEP)
 
 
 @pytest.mark.parametrize("order", ["input,time,channel", "channel,input,time"])
