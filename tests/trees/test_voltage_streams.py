@@ -117,7 +117,7 @@ def test_a_ring_is_for_one_reader(tmp_path):
     path.write_bytes(struct.pack("<8sQQQ", b"RTRING1", 1000, 0, 0) + bytes(1000))
     with open(path, "r+b") as reader:
         fcntl.flock(reader, fcntl.LOCK_EX)
-        with pytest.raises(rt.Error, match="ring shm://.* is read already: a ring is for one reader"):
+        with pytest.raises(rt.Error, match=r"ring shm://.* is read already: a ring is for one reader"):
             correlated(f"shm://{path}", 1, STEP)
 
 
