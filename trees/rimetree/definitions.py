@@ -19,12 +19,14 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 def script_line(depth: int = 1) -> str:
     """ "file:line" of the innermost frame outside this package: where the user wrote what is being made.
 
-    `depth`: how many frames are certainly of this package.
+    Empty where nobody did: a command makes its trees itself. `depth`: how many frames are certainly of this package.
     """
     frame = sys._getframe(depth)
     while frame is not None and frame.f_code.co_filename.startswith(_FOLDER):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+    if frame is None or frame.f_globals.get("__package__") == "click":
+        return ""
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 class Operators:

@@ -80,6 +80,7 @@ def test_an_impossible_code_is_named(command, layout, tmp_path):
     file = groups(tmp_path / "v.0", range(3000), word=0x2000)
     refused = correlate(command, layout, file, code=1)
     assert "has the code 0x2000, which is impossible in format" in refused.stderr
+    assert "click" not in refused.stderr, "no script has written these nodes"
     assert not (tmp_path / "o.ms").exists()
 
 
