@@ -52,7 +52,7 @@ SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const
   const bool at_once = of.jones.targets.slopes != nullptr && blocks.size() >= kManyBlocks;
   SourceAdjoints sum = zero_adjoints(of.sky, wish, at_once ? JonesTargets{} : of.jones.targets);
   if (!wish.weights) sum.weights.clear();
-  const std::vector<SidesWindowOfTile> windows = windows_of(plan, of.channels);
+  const std::vector<SidesWindowOfTile> windows = windows_of_tiles(plan, of.channels);
   const std::size_t n_portion =
       blocks.size() >= kManyBlocks
           ? 1

@@ -56,7 +56,7 @@ SidesScratch::SidesScratch(const SidesPlan& plan, bool slopes) {
   }
 }
 
-std::vector<SidesWindowOfTile> windows_of(const SidesPlan& plan, const Channels& channels) {
+std::vector<SidesWindowOfTile> windows_of_tiles(const SidesPlan& plan, const Channels& channels) {
   const std::size_t n_cell = plan.shape.n_vector() * rows_per_block<double>();
   std::vector<SidesWindowOfTile> windows;
   for (std::size_t i = 0; i < plan.tiles.size(); ++i)
@@ -67,7 +67,7 @@ std::vector<SidesWindowOfTile> windows_of(const SidesPlan& plan, const Channels&
 
 void solve_by_sides(const Summed& of, const SidesPlan& plan, const Output& out, ThreadPool& threads,
                     Cancellation& cancellation) {
-  const std::vector<SidesWindowOfTile> work = windows_of(plan, of.channels);
+  const std::vector<SidesWindowOfTile> work = windows_of_tiles(plan, of.channels);
   std::vector<SidesScratch> scratch;
   for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan, false);
   const ChannelNumbers numbers = channel_numbers(of.channels);

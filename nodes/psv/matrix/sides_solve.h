@@ -9,7 +9,7 @@ namespace rimetree::psv::matrix {
 struct SidesWindowOfTile {
   std::size_t tile, window;
 };
-std::vector<SidesWindowOfTile> windows_of(const SidesPlan& plan, const Channels& channels);
+std::vector<SidesWindowOfTile> windows_of_tiles(const SidesPlan& plan, const Channels& channels);
 
 /// Bits do not depend on the number of threads. Throws Cancelled.
 void solve_by_sides(const Summed& of, const SidesPlan& plan, const Output& out, ThreadPool& threads,
