@@ -23,7 +23,6 @@ from .asking import (
     state_changes,
 )
 from .cells import Cells
-from .collector import paused_collector
 from .ms_objective import MsObjective
 from .ms_reading import OpenSet, Tiles, source_of
 from .ms_run import RunReport, run_options
@@ -70,8 +69,7 @@ class Forest:
         errors = list(errors_of(scope))
         try:
             most = 2**31 - 1
-            with paused_collector():
-                self._core = _core.build_forest(specs_of(scope), min(cores, most), budget, device or "", as_written)
+            self._core = _core.build_forest(specs_of(scope), min(cores, most), budget, device or "", as_written)
         except ForestError as error:
             said = {name for name, *_ in errors}  # what follows from it is no error of its own
             raise forest_error(errors + [one for one in error.args[1] if one[0] not in said]) from None
