@@ -16,21 +16,15 @@ def module_name(path: Path) -> str:
 
 
 def imported(name: str, path: Path, modules: set[str]) -> set[str]:
-    """Modules that one imports relative to itself, wherever in it, but not for names of types alone; the package for a
-    name that a package gives."""
+    """Modules that one imports of the package, wherever in it, be it for names of types alone; the package for a name
+    that a package gives."""
     folder = name.split(".") if name else []
     if path.name != "__init__.py":
         folder = folder[:-1]
     found = set()
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    only_types = {
-        id(inside)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        for inside in ast.walk(node)
-    }
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or node.level == 0 or id(node) in only_types:
+        if not isinstance(node, ast.ImportFrom) or node.level == 0:
             continue
         base = ".".join([*folder[: len(folder) - node.level + 1], *([node.module] if node.module else [])])
         for alias in node.names:

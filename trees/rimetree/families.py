@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +20,8 @@ from .collector import paused_collector
 from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, script_line
 from .indices import Index, Indexed
 from .names import text_of
+from .naming import Naming
 from .state import short
-
-if TYPE_CHECKING:
-    from .repository import Repository
 
 
 class NodeFamily(Operators):
@@ -32,7 +29,7 @@ class NodeFamily(Operators):
 
     __slots__ = ("_repository", "basename", "kwquals", "quals")
 
-    def __init__(self, repository: Repository, basename: str, quals: tuple, kwquals: dict):
+    def __init__(self, repository: Naming, basename: str, quals: tuple, kwquals: dict):
         self._repository = repository
         self.basename = basename
         self.quals = quals

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ._core import Error
 from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, operation, script_line
 from .families import NodeFamily
 from .indices import Index
 from .names import PLAIN, text_of
-
-if TYPE_CHECKING:
-    from .repository import Repository
+from .naming import Naming
 
 
 class NodeStub(Operators):
@@ -19,7 +15,7 @@ class NodeStub(Operators):
 
     __slots__ = ("_repository", "basename", "kwquals", "name", "quals")
 
-    def __init__(self, repository: Repository, basename: str, quals: tuple, kwquals: dict, name: str):
+    def __init__(self, repository: Naming, basename: str, quals: tuple, kwquals: dict, name: str):
         self._repository = repository
         self.basename = basename
         self.quals = quals

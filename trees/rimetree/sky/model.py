@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..arguments import check_fields, checked
 from .errors import SkyModelError
-from .projection import shapes_in_plane
+from .projection import projected
 from .source import PROFILES, Source
 
 Float64Array = NDArray[np.float64]
@@ -181,8 +181,13 @@ class SkyModel(Sequence):
 
     def shapes_in_plane(self, phase_centre_rad: Sequence[float]) -> Float64Array:
         """[S,3] as `shape_rad`, in the (l, m) plane of a phase centre (ra, dec), or [S,4] with the number of the
-        profile where not all are of the first one: see `projection`."""
-        return shapes_in_plane(self, phase_centre_rad)
+        profile (`PROFILES`) as nodes take it where not all are of the first one. Sources with `shape_in_plane` have
+        theirs already; see `projection`."""
+        shapes = self.shape_rad.copy()
+        turned = shapes.any(axis=1) & ~self.shape_in_plane
+        if turned.any():
+            shapes[turned] = projected(shapes[turned], self.radec_rad[turned], phase_centre_rad)
+        return np.column_stack([shapes, self.profile]) if self.profile.any() else shapes
 
     def _array(self, rows: list, columns: int | None = None, dtype: type = np.float64) -> NDArray:
         shape = (len(rows),) if columns is None else (len(rows), columns)

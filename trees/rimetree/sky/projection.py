@@ -13,28 +13,17 @@ turns by the convergence of meridians, and the axis along the direction from the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from .model import SkyModel
 
-
-def shapes_in_plane(sky: SkyModel, phase_centre_rad: Sequence[float]) -> NDArray[np.float64]:
-    """[S,3] major and minor axis and position angle (radians) in the (l, m) plane of a phase centre (ra, dec); zeros
-    for points. Sources with `shape_in_plane` have theirs already. Where not all shapes are of the first profile [S,4],
-    with the number of the profile (`PROFILES`) as nodes take it."""
-    shapes = sky.shape_rad.copy()
-    turned = shapes.any(axis=1) & ~sky.shape_in_plane
-    if turned.any():
-        shapes[turned] = _projected(shapes[turned], sky.radec_rad[turned], phase_centre_rad)
-    return np.column_stack([shapes, sky.profile]) if sky.profile.any() else shapes
-
-
-def _projected(shapes, radec_rad, centre_rad) -> NDArray[np.float64]:
-    major, minor, angle = shapes.T
+def projected(
+    shapes_rad: NDArray[np.float64], radec_rad: NDArray[np.float64], centre_rad: Sequence[float]
+) -> NDArray[np.float64]:
+    """[S,3] major and minor axis and position angle (radians) in the (l, m) plane of a phase centre (ra, dec), of
+    ellipses that are drawn on the sky."""
+    major, minor, angle = shapes_rad.T
     (ra, dec), (ra_0, dec_0) = radec_rad.T, centre_rad
     sin_a, cos_a = np.sin(ra - ra_0), np.cos(ra - ra_0)
     north_m = np.cos(dec) * np.cos(dec_0) + np.sin(dec) * np.sin(dec_0) * cos_a
