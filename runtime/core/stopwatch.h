@@ -1,4 +1,4 @@
-// Wall time, in laps.
+// Time of a clock, in laps.
 #pragma once
 
 #include <chrono>
@@ -6,28 +6,39 @@
 
 namespace rimetree {
 
+/// What a clock shows, in seconds.
+using Clock = double();
+inline double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 class Stopwatch {
  public:
+  explicit Stopwatch(Clock* clock = wall_seconds) : clock_(clock) {}
   /// Seconds since the last lap, or since the watch was made.
   double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+    const double now = clock_();
+    return now - std::exchange(last_, now);
   }
 
  private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  Clock* clock_;
+  double last_ = clock_();
 };
 
-/// Adds the seconds until the end of its scope.
+/// Adds the seconds until the end of its scope, less what has been added meanwhile: time counts once, however scopes
+/// are nested.
 class TimedScope {
  public:
-  explicit TimedScope(double& seconds) : seconds_(seconds) {}
-  ~TimedScope() { seconds_ += watch_.lap(); }
+  explicit TimedScope(double& seconds, Clock* clock = wall_seconds)
+      : seconds_(seconds), before_(seconds), watch_(clock) {}
+  ~TimedScope() { seconds_ = before_ + watch_.lap(); }
   TimedScope(const TimedScope&) = delete;
   TimedScope& operator=(const TimedScope&) = delete;
 
  private:
   double& seconds_;
+  const double before_;
   Stopwatch watch_;
 };
 

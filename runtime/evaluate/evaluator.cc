@@ -19,28 +19,11 @@ double processor_seconds() {
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
-/// Counts the time until its end, of clocks and of processors, less what has been counted meanwhile.
-class Timed {
- public:
-  explicit Timed(TimingReport& report)
-      : report_(report), total_before_(report.total_seconds), processor_before_(report.processor_seconds) {}
-  Timed(const Timed&) = delete;
-  ~Timed() { stop(); }
-  /// Gives what was added to the report's seconds.
-  double stop() {
-    if (stopped_) return 0;
-    stopped_ = true;
-    const double own = watch_.lap() - (report_.total_seconds - total_before_);
-    report_.total_seconds += own;
-    report_.processor_seconds += processor_seconds() - start_ - (report_.processor_seconds - processor_before_);
-    return own;
-  }
-
- private:
-  TimingReport& report_;
-  double total_before_, processor_before_, start_ = processor_seconds();
-  Stopwatch watch_;
-  bool stopped_ = false;
+/// Counts the time until its end.
+struct TimedEvaluation {
+  explicit TimedEvaluation(TimingReport& report)
+      : wall(report.total_seconds), processor(report.processor_seconds, processor_seconds) {}
+  TimedScope wall, processor;
 };
 
 /// What of results is on a device only, by as few copies as possible.
@@ -140,7 +123,7 @@ std::vector<ResultPtr> Evaluator::evaluate_roots(const Request& request, const s
 std::vector<ResultPtr> Evaluator::evaluate_planned(const Request& request, const std::vector<int>& roots,
                                                    const std::map<int, ResultPtr>& controlled,
                                                    Cancellation& cancellation, ForwardPass::Manner manner) {
-  const Timed timed(state_->timing);
+  const TimedEvaluation timed(state_->timing);
   ForwardPass pass(*state_, request, roots, cancellation, manner);
   for (const auto& [node, result] : controlled) pass.set_result(node, result);
   pass.run();
@@ -161,7 +144,10 @@ std::map<int, ResultPtr> Evaluator::run_controls(const Request& request, const s
 
 ResultPtr Evaluator::run_control(const Request& request, int index, Cancellation& cancellation) {
   const Node& node = evaluated().node(index);
-  Timed timed(state_->timing);  // without what the loop has evaluated, which is counted there
+  TimingReport& timing = state_->timing;
+  const TimedEvaluation timed(timing);
+  Stopwatch watch;
+  const double before = timing.total_seconds;
   const auto made = std::make_shared<Result>();
   Evaluation evaluation(node, request, pool(), {}, *made);
   try {
@@ -174,8 +160,9 @@ ResultPtr Evaluator::run_control(const Request& request, int index, Cancellation
     evaluation.fail(error.what());
   }
   Contract::finish(evaluation);
-  ClassTiming& own = state_->timing.of(node);
-  own.seconds += timed.stop();
+  ClassTiming& own = timing.of(node);
+  // Without what the loop has evaluated, which is counted there.
+  own.seconds += watch.lap() - (timing.total_seconds - before);
   ++own.evaluations;
   ++own.batches;
   return made;
@@ -189,7 +176,7 @@ ValueAndGradient Evaluator::value_and_gradient(const Request& request, int root,
   for (;;) try {
       update_plan(roots);
       ReversePass::Tangents tangents = evaluate_tangents(request, root, cancellation);
-      const Timed timed(state_->timing);
+      const TimedEvaluation timed(state_->timing);
       return ReversePass(*state_, request, root, cancellation, std::move(tangents)).run();
     } catch (const PlanRefused&) {
       state_->make_plan();
