@@ -139,6 +139,33 @@ def test_a_version_is_a_promise():
         rt.PyNode(evaluate=scale, version=-1)
 
 
+@pytest.mark.parametrize("device", ["none", "simulated"])
+def test_nodes_of_one_batch_keep_to_their_own_function_and_version(device):
+    """What the contract test shows of other classes: fields that may differ within a batch are each node's own."""
+    scales = [Scale(2.0), Scale(3.0), Scale(5.0)]
+    ns = rt.NodeScope()
+    ns.x << rt.Parm(2.0, solvable=True)
+    for k, scale in enumerate(scales):
+        ns.y(k) << rt.PyNode(ns.x, evaluate=scale, depends_on=[], version=k)
+        ns.chi2(k) << rt.ChiSquare(rt.Condeq(rt.Constant(0.0), ns.y(k)))
+    ns.all << rt.Composer(*(ns.y(k) for k in range(3)))
+    forest = rt.Forest(ns, device=device)
+    np.testing.assert_array_equal(forest.evaluate(ns.all).ravel(), [4.0, 6.0, 10.0])
+    assert forest.timing().classes["PyNode"]["batches"] == 1
+    assert forest.timing().classes["PyNode"]["evaluations"] == 3
+    for k, scale in enumerate(scales):
+        value, gradient = forest.value_and_gradient(ns.chi2(k))
+        assert value == (2 * scale.factor) ** 2
+        assert gradient == pytest.approx([4 * scale.factor**2], rel=1e-8)  # of a function without pull_back
+    # All functions give something else now, but only one node says so.
+    roots = [ns.y(k) for k in range(3)]
+    assert [forest.evaluate(root).item() for root in roots] == [4.0, 6.0, 10.0]
+    for scale in scales:
+        scale.factor += 1
+    forest.set_state(ns.y(1), version=7)
+    assert [forest.evaluate(root).item() for root in roots] == [4.0, 8.0, 10.0]
+
+
 def test_within_a_solve_it_is_asked_once():
     calls = []
 

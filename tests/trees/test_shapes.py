@@ -8,7 +8,7 @@ import pytest
 from scipy.special import j0
 
 import rimetree as rt
-from rimetree.sky import SkyModel, SkyModelError, Source, read, write
+from rimetree.sky import WRITERS, SkyModel, SkyModelError, Source, read, write
 from rimetree.sky.source import PROFILES
 
 C_M_S = 299792458.0
@@ -134,6 +134,31 @@ def test_bbs_files_hold_disks_and_others_refuse_them(tmp_path):
     assert all(a.isclose(b) for a, b in zip(model, back, strict=True))
     with pytest.raises(SkyModelError, match=r"'d'.*shapes but Gaussians"):
         write(model, tmp_path / "list.txt", "wsclean")
+
+
+@pytest.mark.parametrize("in_plane", [False, True])
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("format", WRITERS)
+def test_shapes_come_back_from_every_format_that_is_written(tmp_path, format, profile, in_plane):
+    shapes = [(3e-5, 1e-5, 0.4), (2.123456789e-4, 2.123456789e-4, 0.0), (7e-6, 0.0, 3.1)]
+    model = SkyModel(
+        Source(f"s{k}", 0.1 + 1e-3 * k, 0.2, (1.0, 0, 0, 0), shape_in_plane=in_plane, **{profile: shape})
+        for k, shape in enumerate(shapes)
+    )
+    file = tmp_path / "sky.txt"
+    if (format, profile) == ("wsclean", "exponential_disk"):  # of which the format knows nothing
+        with pytest.raises(SkyModelError, match="shapes but Gaussians"):
+            write(model, file, format)
+        return
+    write(model, file, format)
+    for text in (None, format):  # as found from the content, and as told
+        back = read(file, text)
+        assert [s.profile for s in back] == [profile] * len(shapes)
+        np.testing.assert_allclose(back.shape_rad, shapes, rtol=1e-13)
+        assert (back.shape_in_plane == in_plane).all()
+    again = tmp_path / "again.txt"
+    write(read(file), again, format)
+    assert again.read_text() == file.read_text()
 
 
 BBS = "format = Name, Type, Ra, Dec, I, MajorAxis, MinorAxis, Orientation\na,{},1rad,0.5rad,1,20,10,5\n"

@@ -161,6 +161,20 @@ TEST(Delay, SeriesFollowSpectraAndGaussians) {
     }
 }
 
+TEST(Delay, TapersOfDisksMeetEveryTolerance) {
+  // Not exponential, with a pole at x = -1: series are as long as `log_bound` of the profile asks for.
+  for (const double tolerance : kTolerances)
+    for (const bool smearing : {false, true}) {
+      CaseOptions o = many_channels(1024);
+      o.disks = true;
+      o.smearing = smearing;
+      o.exposure_s = 0.5;
+      check(o, tolerance);
+      o.gaussians = true;  // with a profile of another length of series beside it
+      check(o, tolerance);
+    }
+}
+
 TEST(Delay, TakesAnyNumberOfSources) {
   for (const std::size_t n_source : {1, 63, 64, 65, 130}) {
     CaseOptions o = many_channels(512);
