@@ -34,6 +34,12 @@ struct SourceAdjoints {
   std::vector<double> shapes;     ///< [source - n_point][major, minor, position angle]
   /// With respect to the real and imaginary portions of Jones terms; see JonesTargets.
   std::vector<Complex<double>> moving_jones, steady_jones;
+
+  /// Where a term with a target gains.
+  TermSlopes of_term(std::ptrdiff_t target) {
+    const auto i = static_cast<std::size_t>(target), n_moving = moving_jones.size();
+    return {i < n_moving ? &moving_jones[i] : &steady_jones[i - n_moving], nullptr};
+  }
 };
 
 /// No derivatives yet.

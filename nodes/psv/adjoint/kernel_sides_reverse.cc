@@ -12,8 +12,8 @@ namespace rimetree::psv::adjoint {
 namespace HWY_NAMESPACE {
 
 void pull_window(const ReverseSides& job, const SidesTile& tile, std::size_t window, std::span<const SideBlock> blocks,
-                 const SidesScratch& scratch, const SidesGain& gain) {
-  SidesReverse(job, tile, window, scratch).run(blocks, gain);
+                 const SidesScratch& scratch, SourceAdjoints& to) {
+  SidesReverse(job, tile, window, scratch, to).run(blocks);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -26,8 +26,8 @@ namespace rimetree::psv::adjoint {
 HWY_EXPORT(pull_window);
 
 void pull_back_window(const ReverseSides& job, const SidesTile& tile, std::size_t window,
-                      std::span<const SideBlock> blocks, const SidesScratch& scratch, const SidesGain& gain) {
-  HWY_DYNAMIC_DISPATCH(pull_window)(job, tile, window, blocks, scratch, gain);
+                      std::span<const SideBlock> blocks, const SidesScratch& scratch, SourceAdjoints& to) {
+  HWY_DYNAMIC_DISPATCH(pull_window)(job, tile, window, blocks, scratch, to);
 }
 
 }  // namespace rimetree::psv::adjoint

@@ -26,15 +26,6 @@ std::size_t bytes_of(const SourceAdjoints& sums) {
   return 8 * (sums.weights.size() + sums.positions.size()) + 16 * (sums.moving_jones.size() + sums.steady_jones.size());
 }
 
-SidesGain gain_of(SourceAdjoints& sums, bool at_once) {
-  return {sums.weights.empty() ? nullptr : reinterpret_cast<Complex<double>*>(sums.weights.data()),
-          sums.positions.empty() ? nullptr : sums.positions.data(),
-          sums.moving_jones.data(),
-          sums.steady_jones.data(),
-          sums.moving_jones.size(),
-          at_once};
-}
-
 }  // namespace
 
 std::string reverse_obstacle(const SidesPlan& plan, const Sky<double>& sky, SourceWish wish) {
@@ -62,7 +53,7 @@ SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const
   std::vector<SidesScratch> scratch;
   for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan, true);
   const ChannelNumbers numbers = channel_numbers(of.channels);
-  const ReverseSides job{{of, plan, numbers, true}, adjoints};
+  const ReverseSides job{{of, plan, numbers, true}, adjoints, at_once};
   threads.parallel_for(
       n_portion * n_share, 1,
       [&](std::size_t begin, std::size_t end, int worker) {
@@ -70,11 +61,11 @@ SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const
           const std::size_t portion = i / n_share, share = i % n_share;
           const auto own = std::span(blocks).subspan(blocks.size() * share / n_share);
           const std::size_t n_own = blocks.size() * (share + 1) / n_share - blocks.size() * share / n_share;
-          const SidesGain gain = gain_of(portion == 0 ? sum : others[portion - 1], at_once);
+          SourceAdjoints& gained = portion == 0 ? sum : others[portion - 1];
           for (std::size_t w = windows.size() * portion / n_portion; w < windows.size() * (portion + 1) / n_portion;
                ++w)
             pull_back_window(job, plan.tiles[windows[w].tile], windows[w].window, own.first(n_own),
-                             scratch[static_cast<std::size_t>(worker)], gain);
+                             scratch[static_cast<std::size_t>(worker)], gained);
         }
       },
       &cancellation);

@@ -24,22 +24,10 @@ SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const
 /// What the instruction sets' versions share.
 struct ReverseSides : SidesProblem {
   const ResultAdjoints& adjoints;
+  bool at_once;  ///< what terms gain goes where it ends up
 };
-/// Where derivatives go; null: not asked for.
-struct SidesGain {
-  Complex<double>* weights;  ///< [source][weight channel][XX XY YX YY]
-  double* positions;         ///< [source][l, m, n - n_minus]
-  Complex<double>*moving, *steady;
-  std::size_t n_moving;
-  bool at_once;  ///< where those with respect to terms end up
-  TermSlopes of(const JonesFactor& factor) const {
-    if (at_once) return factor.slopes;
-    const auto i = static_cast<std::size_t>(factor.target);
-    return {i < n_moving ? moving + i : steady + (i - n_moving), nullptr};
-  }
-};
-/// Of some sources, at a window of a tile's cells.
+/// Adds what some sources gain at a window of a tile's cells.
 void pull_back_window(const ReverseSides& job, const SidesTile& tile, std::size_t window,
-                      std::span<const SideBlock> blocks, const SidesScratch& scratch, const SidesGain& gain);
+                      std::span<const SideBlock> blocks, const SidesScratch& scratch, SourceAdjoints& to);
 
 }  // namespace rimetree::psv::adjoint

@@ -32,33 +32,23 @@ class SidesForward : SidesWindow {
 
  private:
   void multiply_vector(const SideBlock& block, std::size_t v) const {
-    const SidesProduct kind = product_at(v);
-    const bool with_amplitudes = with_amplitude(block);
-    for (const auto& [l, r] : tile_.blocks) {
-      const PairBlock pairs{block.count,   left_of(v, l),   right_of(v, r),           left_end_, right_end_,
-                            to_.amplitude, sum_of(v, l, r), tile_.n_right * numbers_, numbers_};
-      if (with_amplitudes) make_amplitudes(block, v, l, r);
-      with_amplitudes ? add_block<true>(kind, pairs) : add_block<false>(kind, pairs);
-    }
+    for_each_pairs(block, v, [&](const PairBlock& pairs, std::size_t, std::size_t, bool with_amplitudes) {
+      (with_amplitudes ? add_block<true> : add_block<false>)(product_at(v), pairs);
+    });
   }
 
   void store(std::size_t v) const {
-    for (std::size_t l = 0; l < tile_.left.size(); ++l)
-      for (std::size_t r = 0; r < tile_.right.size(); ++r)
-        for (std::size_t i = 0; i < cells_[v].n_valid; ++i) {
-          const std::int32_t row = tile_.row_at(static_cast<std::size_t>(cells_[v].layer[i]), l, r);
-          if (row < 0) continue;
-          Complex<double> e[4] = {};
-          const double* sum = sum_of(v, l, r) + i;
-          const auto number = [&](std::size_t p) {
-            return Complex<double>{sum[2 * p * lanes_], sum[(2 * p + 1) * lanes_]};
-          };
-          for (std::size_t p = 0; p < shape_.planes.size(); ++p) add_plane(shape_.planes[p], number(p), e);
-          if (shape_.planes.empty())
-            for (std::size_t p = 0; p < 4; ++p) e[p] = number(p);
-          Complex<double>* to = out_.row[row] + cells_[v].channel[i];
-          for (int k = 0; k < 4; ++k) to[k * out_.plane_stride] = e[k];
-        }
+    for_each_cell(v, [&](std::int32_t row, std::ptrdiff_t channel, const double* sum) {
+      const auto number = [&](std::size_t p) {
+        return Complex<double>{sum[2 * p * lanes_], sum[(2 * p + 1) * lanes_]};
+      };
+      Complex<double> e[4] = {};
+      for (std::size_t p = 0; p < shape_.planes.size(); ++p) add_plane(shape_.planes[p], number(p), e);
+      if (shape_.planes.empty())
+        for (std::size_t p = 0; p < 4; ++p) e[p] = number(p);
+      Complex<double>* to = out_.row[row] + channel;
+      for (int k = 0; k < 4; ++k) to[k * out_.plane_stride] = e[k];
+    });
   }
 
   const Output& out_;

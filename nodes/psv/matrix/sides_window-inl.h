@@ -110,6 +110,27 @@ class SidesWindow {
         fill_amplitudes(job_, tile_, cells_[v], block, i, j, to);
   }
 
+  /// Calls f(pairs, first left end, first right end, with amplitudes) for each block of pairs at a vector of cells.
+  template <class F>
+  HWY_INLINE void for_each_pairs(const SideBlock& block, std::size_t v, const F& f) const {
+    const bool with_amplitudes = with_amplitude(block);
+    for (const auto& [l, r] : tile_.blocks) {
+      if (with_amplitudes) make_amplitudes(block, v, l, r);
+      f(PairBlock{block.count, left_of(v, l), right_of(v, r), left_end_, right_end_, to_.amplitude, sum_of(v, l, r),
+                  tile_.n_right * numbers_, numbers_},
+        l, r, with_amplitudes);
+    }
+  }
+  /// Calls f(row, channel, sums of the lane) for each cell of a vector at which pairs have a row.
+  template <class F>
+  HWY_INLINE void for_each_cell(std::size_t v, const F& f) const {
+    for (std::size_t l = 0; l < tile_.left.size(); ++l)
+      for (std::size_t r = 0; r < tile_.right.size(); ++r)
+        for (std::size_t i = 0; i < cells_[v].n_valid; ++i)
+          if (const std::int32_t row = tile_.row_at(static_cast<std::size_t>(cells_[v].layer[i]), l, r); row >= 0)
+            f(row, cells_[v].channel[i], sum_of(v, l, r) + i);
+  }
+
   const SidesProblem& job_;
   const SidesTile& tile_;
   const SidesShape& shape_;
