@@ -26,6 +26,18 @@ class ConjTranspose final : public Transposition<ConjTranspose> {
   }
 
   bool conjugates() const { return true; }
+
+#ifndef __CUDACC__
+  /// On its own it writes nothing: PSV reads the matrices themselves, others have them transposed when they read.
+  void evaluate(Evaluation& evaluation) const override {
+    const Result& x = evaluation.child(0);
+    evaluation.set(Vells::conjugate_transpose(evaluation.pool, x.value));
+    for (const Derivative& derivative : x.derivatives)
+      evaluation.add(derivative.parameter, Vells::conjugate_transpose(evaluation.pool, derivative.value));
+    complete(evaluation);
+  }
+  bool does_nothing_else() const override { return true; }
+#endif
 };
 
 RIMETREE_REGISTER_NODE(ConjTranspose);

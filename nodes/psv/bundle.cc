@@ -92,7 +92,9 @@ Bundle::Bundle(const BatchContext& context, const ChildLayout& layout, PackedSki
 }
 
 void Bundle::add(const LinearSum& sum) {
-  jones_operands_.add([&sum](std::size_t k) -> const Vells& { return sum.child(kFirstJones + k); });
+  // Adjoints of terms lie as the terms do.
+  jones_operands_.add([&sum](std::size_t k) -> const Vells& { return sum.child(kFirstJones + k); },
+                      sum.pull != nullptr);
   if (sum.pull != nullptr) targets_.add(*sum.pull);
   if (forest_ != nullptr) add_ends(*forest_, sum.inputs->node, !any_, ends_);
   any_ = true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "nodes/psv/kernel.h"
@@ -17,15 +18,22 @@ class JonesOperands {
       : layout_(layout), first_source_(first_source) {}
 
   /// Adds the next baseline: J_p, J_q^H, J_p, J_q^H .., the innermost pair first, are what child(i) gives. Views of
-  /// them are kept.
+  /// them are kept; or, unless each has to be read `as_it_is`, of what they are the conjugate transposes of: antennas'
+  /// terms are then written, and read, once.
   template <class Child>
-  void add(const Child& child) {
+  void add(const Child& child, bool as_it_is) {
     for (std::size_t i = 0; i < layout_.jones_elements.size(); ++i) {
       const bool is_matrix = layout_.jones_elements[i] == 4;
       if (i % 2 == 0) pairs_.emplace_back();
       JonesPair<double>& pair = pairs_.back();
       (i % 2 == 0 ? pair.p_is_matrix : pair.q_is_matrix) = is_matrix;
-      set_views(child(i), is_matrix ? 4 : 1, i % 2 == 0 ? pair.p : pair.q);
+      auto& views = i % 2 == 0 ? pair.p : pair.q;
+      const Vells& term = child(i);
+      const Vells* original = as_it_is ? nullptr : term.original();
+      set_views(original != nullptr ? *original : term, is_matrix ? 4 : 1, views);
+      if (original == nullptr) continue;
+      (i % 2 == 0 ? pair.p_is_conjugated : pair.q_is_conjugated) = term.is_complex();
+      std::swap(views[1], views[2]);
     }
   }
 
@@ -52,7 +60,7 @@ class JonesOperands {
 
   /// Terms of real numbers are copied, once each.
   const std::vector<Complex<double>>& made_complex(const Vells& value) {
-    std::vector<Complex<double>>& copy = copies_[&value];
+    std::vector<Complex<double>>& copy = copies_[value.host()];
     const std::size_t size = value.size();
     if (copy.empty()) copy.assign(value.real(), value.real() + size);
     return copy;
@@ -61,7 +69,7 @@ class JonesOperands {
   const ChildLayout& layout_;
   std::ptrdiff_t first_source_;
   std::vector<JonesPair<double>> pairs_;  ///< [baseline][pair]
-  std::map<const Vells*, std::vector<Complex<double>>> copies_;
+  std::map<const void*, std::vector<Complex<double>>> copies_;
   bool varies_in_frequency_ = false, varies_in_time_ = false;
 };
 

@@ -57,6 +57,13 @@ HWY_INLINE Matrix<V> finite_part(Matrix<V> a) {
 }
 
 template <class V>
+HWY_INLINE Matrix<V> conjugates(Matrix<V> a) {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) a.im[i] = hn::Neg(a.im[i]);
+  return a;
+}
+
+template <class V>
 HWY_INLINE Matrix<V> hermitian(const Matrix<V>& a) {
   Matrix<V> c;
 #pragma GCC unroll 4

@@ -22,11 +22,13 @@ struct Strided {
 };
 
 /// One pair of Jones terms, applied as J_p X J_q^H: p holds J_p, and q holds J_q^H, as MeqTrees' children do. Each side
-/// is a matrix (four views, XX XY YX YY; a null view is a zero element) or a scalar (the first view only).
+/// is a matrix (four views, XX XY YX YY; a null view is a zero element) or a scalar (the first view only). The views of
+/// a side may be of the conjugates of its elements: where J_q itself is read.
 template <class T>
 struct JonesPair {
   Strided<Complex<T>> p[4], q[4];
   bool p_is_matrix = false, q_is_matrix = false;
+  bool p_is_conjugated = false, q_is_conjugated = false;
 };
 
 /// What a sum sees of its sources. Units: radians; brightness in any unit of flux, which is that of the result.

@@ -28,6 +28,19 @@ struct TensorShape {
     return n;
   }
   RT_HD bool is_scalar() const { return rank == 0; }
+  /// With the last two dimensions exchanged.
+  TensorShape transposed() const {
+    TensorShape to = *this;
+    if (rank >= 2) to.extent[rank - 1] = extent[rank - 2], to.extent[rank - 2] = extent[rank - 1];
+    return to;
+  }
+  /// Element of the shape with the last two dimensions exchanged that is element e of this one.
+  RT_HD std::size_t transposed(std::size_t e) const {
+    if (rank < 2) return e;
+    const auto rows = static_cast<std::size_t>(extent[rank - 2]), columns = static_cast<std::size_t>(extent[rank - 1]);
+    const std::size_t first = e / (rows * columns) * rows * columns, i = e / columns % rows, j = e % columns;
+    return first + j * rows + i;
+  }
   friend bool operator==(const TensorShape& a, const TensorShape& b) {
     if (a.rank != b.rank) return false;
     for (int i = 0; i < a.rank; ++i)

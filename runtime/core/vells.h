@@ -1,6 +1,7 @@
 // Values of a tensor of quantities on the cells. One dense block: [tensor element][time][freq][l][m], where an axis on
-// which nothing varies has length 1. Immutable once it is shared. Values that were made on a device stay there; whoever
-// reads them on the host gets a copy, which is made once, for all who share them.
+// which nothing varies has length 1. Immutable once it is shared. Values that were made on a device stay there, and
+// conjugate transposes are where their originals are; whoever reads such values on the host gets a copy, which is made
+// once, for all who share them.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,11 @@ class Vells {
         const CellShape& cells)
       : device_(std::move(device)), dims_(dims), cells_(cells), type_(type) {}
 
-  bool empty() const { return data_ == nullptr && device_ == nullptr; }
+  /// The conjugate transposes of the matrices of x, or of scalars the conjugates. They take no memory before somebody
+  /// reads them as such.
+  static Vells conjugate_transpose(memory::Pool& pool, const Vells& x);
+
+  bool empty() const { return data_ == nullptr && device_ == nullptr && original_ == nullptr; }
   NumberType type() const { return type_; }
   bool is_complex() const { return type_ == NumberType::complex; }
   const TensorShape& dims() const { return dims_; }
@@ -52,18 +57,26 @@ class Vells {
     return is_complex() ? complex()[i] : Complex<double>(real()[i]);
   }
   /// The memory on the host, for those who keep it alive without copying (NumPy views).
-  const std::shared_ptr<void>& storage() const {
-    return data_ != nullptr || device_ == nullptr ? data_ : device_->host();
-  }
+  const std::shared_ptr<void>& storage() const { return data_ != nullptr || empty() ? data_ : host_copy(); }
+
+  /// What these are the conjugate transposes of, for those who can read it instead; nullptr: they stand for themselves.
+  const Vells* original() const;
 
   /// Where the values are on a device; nullptr: they were made on the host.
   const std::shared_ptr<const memory::DeviceSlice>& device() const { return device_; }
   /// Whether reading them on the host copies nothing.
-  bool is_on_host() const { return data_ != nullptr || (device_ != nullptr && device_->has_host_copy()); }
+  bool is_on_host() const {
+    if (original_ != nullptr) return original()->is_on_host();
+    return data_ != nullptr || (device_ != nullptr && device_->has_host_copy());
+  }
 
  private:
+  struct Original;
+  const std::shared_ptr<void>& host_copy() const;
+
   std::shared_ptr<void> data_;  // values made on the host
   std::shared_ptr<const memory::DeviceSlice> device_;
+  std::shared_ptr<Original> original_;
   TensorShape dims_;
   CellShape cells_;
   NumberType type_ = NumberType::real;

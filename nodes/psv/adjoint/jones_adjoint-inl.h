@@ -70,8 +70,8 @@ inline HWY_NOINLINE void pull_through_jones(const Sky<double>& sky, const JonesT
     for (int k = 0; k < jones.n_pair; ++k) {
       const JonesPair<double>& pair = jones.pairs[std::ptrdiff_t{rows.baseline[lane]} * jones.n_pair + k];
       double* to = gathered + static_cast<std::size_t>(k) * 16 * lanes + lane;
-      gather(pair.p, pair.p_is_matrix, order, rows.time[lane], 0, lanes, to);
-      gather(pair.q, pair.q_is_matrix, order, rows.time[lane], 0, lanes, to + 8 * lanes);
+      gather(pair, false, order, rows.time[lane], 0, lanes, to);
+      gather(pair, true, order, rows.time[lane], 0, lanes, to + 8 * lanes);
     }
   // Which sides are matrices is the same for all baselines.
   const auto term = [&](int k, bool is_q) HWY_ATTR {

@@ -16,12 +16,15 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// One side of a pair for all lanes: element i's parts to gathered[2 i] and gathered[2 i + 1].
-HWY_INLINE void gather(const Strided<Complex<double>> (&view)[4], bool is_matrix, std::ptrdiff_t source,
-                       std::ptrdiff_t time, std::ptrdiff_t channel, std::size_t lanes, double* gathered) {
+HWY_INLINE void gather(const JonesPair<double>& pair, bool is_q, std::ptrdiff_t source, std::ptrdiff_t time,
+                       std::ptrdiff_t channel, std::size_t lanes, double* gathered) {
+  const Strided<Complex<double>>(&view)[4] = is_q ? pair.q : pair.p;
+  const bool is_matrix = is_q ? pair.q_is_matrix : pair.p_is_matrix;
+  const bool is_conjugated = is_q ? pair.q_is_conjugated : pair.p_is_conjugated;
   for (int i = 0; i < (is_matrix ? 4 : 1); ++i) {
     const Complex<double> z = view[i] ? view[i].at(source, time, channel) : Complex<double>{};
     gathered[2 * i * lanes] = z.re;
-    gathered[(2 * i + 1) * lanes] = z.im;
+    gathered[(2 * i + 1) * lanes] = is_conjugated ? -z.im : z.im;
   }
 }
 
@@ -78,9 +81,8 @@ HWY_NOINLINE void corrupt_block(const Block<T>& block, const JonesTerms& jones, 
       const JonesPair<double>* pair = nullptr;
       for (std::size_t lane = 0; lane < lanes; ++lane) {
         pair = jones.pairs + std::ptrdiff_t{rows.baseline[lane]} * jones.n_pair + k;
-        gather(pair->p, pair->p_is_matrix, sky.order[source], rows.time[lane], channel, lanes, to.gathered + lane);
-        gather(pair->q, pair->q_is_matrix, sky.order[source], rows.time[lane], channel, lanes,
-               to.gathered + 8 * lanes + lane);
+        gather(*pair, false, sky.order[source], rows.time[lane], channel, lanes, to.gathered + lane);
+        gather(*pair, true, sky.order[source], rows.time[lane], channel, lanes, to.gathered + 8 * lanes + lane);
       }
       for (std::size_t half = 0; half * hn::Lanes(d) < lanes; ++half)
         apply_pair(*pair, to.gathered, lanes, half * hn::Lanes(d), x[half]);

@@ -112,7 +112,7 @@ HWY_INLINE Matrix<hn::Vec<D>> load_term(D d, const JonesSide& side, int pair, st
     a.re[3] = a.re[0], a.im[3] = a.im[0];
     a.re[1] = a.im[1] = a.re[2] = a.im[2] = hn::Zero(d);
   }
-  return a;
+  return side.is_conjugated(pair) ? conjugates(a) : a;
 }
 
 /// All terms of a side, or the first `n_pair`, for a vector of channels, with the brightness if it is p's. `finite`:

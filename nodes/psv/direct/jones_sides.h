@@ -19,6 +19,7 @@ struct JonesSide {
 
   const auto& views(int pair) const { return is_q ? pairs[pair].q : pairs[pair].p; }
   bool is_matrix(int pair) const { return is_q ? pairs[pair].q_is_matrix : pairs[pair].p_is_matrix; }
+  bool is_conjugated(int pair) const { return is_q ? pairs[pair].q_is_conjugated : pairs[pair].p_is_conjugated; }
 };
 
 /// The different sides among some rows: ends whose views are the same, and their derivatives' places, are one side.
@@ -60,7 +61,7 @@ class SideTable {
   static bool same(const JonesSide& a, const JonesSide& b, const JonesTerms& jones) {
     if (a.is_q != b.is_q || a.time != b.time) return false;
     for (int k = 0; k < jones.n_pair; ++k) {
-      if (a.is_matrix(k) != b.is_matrix(k)) return false;
+      if (a.is_matrix(k) != b.is_matrix(k) || a.is_conjugated(k) != b.is_conjugated(k)) return false;
       if (jones.target_of(a.pairs + k, a.is_q) != jones.target_of(b.pairs + k, b.is_q)) return false;
       for (int e = 0; e < (a.is_matrix(k) ? 4 : 1); ++e) {
         const Strided<Complex<double>>&x = a.views(k)[e], &y = b.views(k)[e];

@@ -88,11 +88,12 @@ HWY_INLINE Matrix<SideVector> load_factor(const JonesFactor& factor, std::ptrdif
     a.re[3] = a.re[0], a.im[3] = a.im[0];
     a.re[1] = a.im[1] = a.re[2] = a.im[2] = hn::Zero(SideTag());
   }
-  return a;
+  return factor.is_conjugated ? conjugates(a) : a;
 }
 HWY_INLINE void load_scalar(const JonesFactor& factor, std::ptrdiff_t source, const CellVector& cells, SideVector& re,
                             SideVector& im) {
   load_cells(factor.view[0], source, cells, re, im);
+  if (factor.is_conjugated) im = hn::Neg(im);
 }
 
 /// All terms of a side, innermost first.

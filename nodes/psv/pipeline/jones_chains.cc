@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace rimetree::psv::pipeline {
 
 Jones<double> jones_of(const JonesFactor& factor, std::size_t source, std::int32_t time, std::int32_t channel) {
   const auto at = [&](int e) {
-    return factor.view[e] ? factor.view[e].at(static_cast<std::ptrdiff_t>(source), time, channel) : Complex<double>();
+    const Strided<Complex<double>>& view = factor.view[e];
+    const Complex<double> z = view ? view.at(static_cast<std::ptrdiff_t>(source), time, channel) : Complex<double>();
+    return factor.is_conjugated ? conj(z) : z;
   };
   return factor.is_matrix ? Jones<double>{at(0), at(1), at(2), at(3)} : Jones<double>{at(0), {}, {}, at(0)};
 }
@@ -28,18 +31,19 @@ class ChainList {
   void add(const JonesTerms& jones, std::int32_t baseline, const JonesAxes& longest) {
     const JonesPair<double>* pairs = jones.pairs + std::ptrdiff_t{baseline} * jones.n_pair;
     JonesChains::Chain chain;
-    std::vector<std::pair<const void*, std::ptrdiff_t>> name;
+    Name name;
     for (int k = 0; k < jones.n_pair; ++k) {
       JonesFactor factor;
       const auto& view = is_q_ ? pairs[k].q : pairs[k].p;
       std::copy(view, view + 4, factor.view);
       factor.is_matrix = is_q_ ? pairs[k].q_is_matrix : pairs[k].p_is_matrix;
+      factor.is_conjugated = is_q_ ? pairs[k].q_is_conjugated : pairs[k].p_is_conjugated;
       factor.target = jones.target_of(pairs + k, is_q_);
       if (jones.targets.slopes != nullptr)
         factor.slopes = jones.targets.slopes[2 * (pairs + k - jones.pairs) + (is_q_ ? 1 : 0)];
       // Strides follow from the data within a batch: its baselines have children of the same dimensions.
       for (const auto& one : factor.view) {
-        name.emplace_back(one.data, factor.target);
+        name.emplace_back(one.data, factor.target, factor.is_conjugated);
         if (one && one.time != 0) to_.axes.n_time = longest.n_time;
         if (one && one.channel != 0) to_.axes.n_channel = longest.n_channel;
       }
@@ -51,9 +55,12 @@ class ChainList {
   }
 
  private:
+  /// Views and targets.
+  using Name = std::vector<std::tuple<const void*, std::ptrdiff_t, bool>>;
+
   bool is_q_;
   JonesChains::OfSide& to_;
-  std::map<std::vector<std::pair<const void*, std::ptrdiff_t>>, std::int32_t> known_;  // by views and targets
+  std::map<Name, std::int32_t> known_;
 };
 
 }  // namespace

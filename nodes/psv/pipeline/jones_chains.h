@@ -14,6 +14,7 @@ namespace rimetree::psv::pipeline {
 struct JonesFactor {
   Strided<Complex<double>> view[4];
   bool is_matrix = false;
+  bool is_conjugated = false;  ///< the views are of the conjugates of its elements
   std::ptrdiff_t target = -1;  ///< where derivatives with respect to it go; see JonesTargets
   TermSlopes slopes;           ///< the same
 };
