@@ -1,7 +1,8 @@
 #include "runtime/fit/block_factor.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
+
+#include "runtime/fit/dense_factor.h"
 
 namespace rimetree::fit {
 
@@ -13,10 +14,15 @@ using Eigen::VectorXd;
 
 Index at(std::size_t k) { return static_cast<Index>(k); }
 
-/// L of a matrix of which the lower triangle counts; false if it is not positive.
-bool factor_of(MatrixXd& matrix) {
-  const Eigen::LLT<Eigen::Ref<MatrixXd>> factor(matrix);
-  return factor.info() == Eigen::Success;
+/// The inverse of L L^T, all of it.
+MatrixXd inverse_of(const MatrixXd& factor) {
+  const Index n = factor.rows();
+  MatrixXd root = MatrixXd::Zero(n, n), inverse = MatrixXd::Zero(n, n);
+  if (n == 0) return inverse;
+  invert_lower(factor, root);
+  add_product(inverse, view(root).transposed(), view(root), n, false, Triangle::lower);
+  inverse.triangularView<Eigen::StrictlyUpper>() = inverse.transpose();
+  return inverse;
 }
 
 Index place_in(const std::vector<std::uint32_t>& sorted, std::uint32_t value) {
@@ -65,19 +71,21 @@ bool BlockFactor::factorise(double shift) {
     Block& block = blocks_[b];
     block.factor = block.own;
     block.factor.diagonal().array() += shift;
-    if (!factor_of(block.factor)) return false;
-    block.eliminated = block.factor.triangularView<Eigen::Lower>().solve(block.shared.transpose());
+    if (!factorise_lower(block.factor)) return false;
+    block.eliminated = block.shared.transpose();
+    solve_lower(block.factor, block.eliminated);
+    const DenseView eliminated = view(block.eliminated);
     const std::vector<std::uint32_t>& border = order_->blocks[b].border;
     if (border.size() == order_->border.size()) {
-      border_factor_.selfadjointView<Eigen::Lower>().rankUpdate(block.eliminated.transpose(), -1);
+      add_product(border_factor_, eliminated.transposed(), eliminated, block.eliminated.rows(), true, Triangle::lower);
       continue;
     }
     MatrixXd part = MatrixXd::Zero(at(border.size()), at(border.size()));
-    part.selfadjointView<Eigen::Lower>().rankUpdate(block.eliminated.transpose());
+    add_product(part, eliminated.transposed(), eliminated, block.eliminated.rows(), false, Triangle::lower);
     for (std::size_t j = 0; j < border.size(); ++j)
       for (std::size_t i = j; i < border.size(); ++i) border_factor_(border[i], border[j]) -= part(at(i), at(j));
   }
-  return border_.rows() == 0 || factor_of(border_factor_);
+  return border_.rows() == 0 || factorise_lower(border_factor_);
 }
 
 MatrixXd BlockFactor::of_block(const MatrixXd& x, std::size_t b) const {
@@ -96,11 +104,13 @@ MatrixXd BlockFactor::times(const MatrixXd& x) const {
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const BlockOrder::Block& places = order_->blocks[b];
     const std::vector<Index> rows(places.border.begin(), places.border.end());
-    const MatrixXd own = of_block(x, b);
-    const MatrixXd result =
-        blocks_[b].own.selfadjointView<Eigen::Lower>() * own + blocks_[b].shared.transpose() * shared(rows, Eigen::all);
+    const MatrixXd own = of_block(x, b), others = shared(rows, Eigen::all);
+    MatrixXd result = blocks_[b].own.selfadjointView<Eigen::Lower>() * own;
+    add_product(result, view(blocks_[b].shared).transposed(), view(others), others.rows());
     for (std::size_t k = 0; k < places.unknowns.size(); ++k) y.row(places.unknowns[k]) = result.row(at(k));
-    border(rows, Eigen::all) += blocks_[b].shared * own;
+    MatrixXd part = MatrixXd::Zero(others.rows(), x.cols());
+    add_product(part, view(blocks_[b].shared), view(own), own.rows());
+    border(rows, Eigen::all) += part;
   }
   for (std::size_t k = 0; k < order_->border.size(); ++k) y.row(order_->border[k]) = border.row(at(k));
   return y;
@@ -111,19 +121,21 @@ MatrixXd BlockFactor::solve(const MatrixXd& x) const {
   std::vector<MatrixXd> forward(blocks_.size());
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const auto& places = order_->blocks[b].border;
-    forward[b] = blocks_[b].factor.triangularView<Eigen::Lower>().solve(of_block(x, b));
-    border(std::vector<Index>(places.begin(), places.end()), Eigen::all) -=
-        blocks_[b].eliminated.transpose() * forward[b];
+    forward[b] = of_block(x, b);
+    solve_lower(blocks_[b].factor, forward[b]);
+    MatrixXd part = MatrixXd::Zero(at(places.size()), x.cols());
+    add_product(part, view(blocks_[b].eliminated).transposed(), view(forward[b]), forward[b].rows());
+    border(std::vector<Index>(places.begin(), places.end()), Eigen::all) -= part;
   }
   if (border.rows() > 0) {
-    border_factor_.triangularView<Eigen::Lower>().solveInPlace(border);
-    border_factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(border);
+    solve_lower(border_factor_, border);
+    solve_lower_transposed(border_factor_, border);
   }
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const auto& places = order_->blocks[b];
-    forward[b] -=
-        blocks_[b].eliminated * border(std::vector<Index>(places.border.begin(), places.border.end()), Eigen::all);
-    blocks_[b].factor.transpose().triangularView<Eigen::Upper>().solveInPlace(forward[b]);
+    const MatrixXd others = border(std::vector<Index>(places.border.begin(), places.border.end()), Eigen::all);
+    add_product(forward[b], view(blocks_[b].eliminated), view(others), others.rows(), true);
+    solve_lower_transposed(blocks_[b].factor, forward[b]);
     for (std::size_t k = 0; k < places.unknowns.size(); ++k) y.row(places.unknowns[k]) = forward[b].row(at(k));
   }
   for (std::size_t k = 0; k < order_->border.size(); ++k) y.row(order_->border[k]) = border.row(at(k));
@@ -138,11 +150,7 @@ void BlockFactor::invert(const std::vector<std::pair<Index, Index>>& pairs, Vect
   diagonal.resize(n);
   elements = VectorXd::Zero(at(pairs.size()));
   std::vector<std::vector<std::size_t>> of_block(blocks_.size());
-  MatrixXd inverse = MatrixXd::Identity(border_.rows(), border_.rows());
-  if (border_.rows() > 0) {
-    border_factor_.triangularView<Eigen::Lower>().solveInPlace(inverse);
-    inverse = (inverse.transpose() * inverse).eval();
-  }
+  const MatrixXd inverse = inverse_of(border_factor_);
   for (std::size_t k = 0; k < order_->border.size(); ++k) diagonal[order_->border[k]] = inverse(at(k), at(k));
   for (std::size_t k = 0; k < pairs.size(); ++k) {
     const auto i = static_cast<std::size_t>(pairs[k].first), j = static_cast<std::size_t>(pairs[k].second);
@@ -156,10 +164,12 @@ void BlockFactor::invert(const std::vector<std::pair<Index, Index>>& pairs, Vect
     const BlockOrder::Block& places = order_->blocks[b];
     const std::vector<Index> rows(places.border.begin(), places.border.end());
     const Index own = at(places.unknowns.size());
-    MatrixXd root = MatrixXd::Identity(own, own);
-    blocks_[b].factor.triangularView<Eigen::Lower>().solveInPlace(root);
-    const MatrixXd towards = root.transpose() * blocks_[b].eliminated;  // V
-    const MatrixXd across = towards * inverse(rows, rows);
+    MatrixXd root = MatrixXd::Zero(own, own), towards = blocks_[b].eliminated;
+    invert_lower(blocks_[b].factor, root);
+    solve_lower_transposed(blocks_[b].factor, towards);  // V
+    const MatrixXd seen = inverse(rows, rows);
+    MatrixXd across = MatrixXd::Zero(own, seen.cols());
+    add_product(across, view(towards), view(seen), seen.rows());
     for (Index k = 0; k < own; ++k)
       diagonal[places.unknowns[static_cast<std::size_t>(k)]] =
           root.col(k).squaredNorm() + across.row(k).dot(towards.row(k));

@@ -1,10 +1,10 @@
 #include "runtime/fit/normal_solver.h"
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/SparseCholesky>
 
 #include "runtime/fit/block_factor.h"
+#include "runtime/fit/dense_factor.h"
 #include "runtime/fit/scaled_matrix.h"
 
 namespace rimetree::fit {
@@ -32,9 +32,9 @@ struct NormalSolver::Implementation {
     } else {
       Eigen::MatrixXd shifted = dense;
       shifted.diagonal().array() += damping;
-      const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(shifted);
-      if (factor.info() != Eigen::Success) return false;
-      factor.solveInPlace(columns);
+      if (!factorise_lower(shifted)) return false;
+      solve_lower(shifted, columns);
+      solve_lower_transposed(shifted, columns);
     }
     return columns.allFinite();
   }

@@ -1,9 +1,10 @@
 #include "runtime/fit/spectrum.h"
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <random>
+
+#include "runtime/fit/dense_factor.h"
 
 namespace rimetree::fit {
 
@@ -72,22 +73,24 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wan
   result.largest = largest_eigenvalue(n, multiply);
   Eigen::MatrixXd shifted = matrix;
   shifted.diagonal().array() += 10 * kRankTolerance * result.largest;
-  const Eigen::LLT<Eigen::MatrixXd> factor(shifted);
-  if (factor.info() != Eigen::Success) return result;
-  if (!find_null_space(
-          n, multiply, [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd { return factor.solve(x); }, result))
-    return result;
+  if (!factorise_lower(shifted)) return result;
+  const Multiply solve = [&](const Eigen::MatrixXd& x) {
+    Eigen::MatrixXd y = x;
+    solve_lower(shifted, y);
+    solve_lower_transposed(shifted, y);
+    return y;
+  };
+  if (!find_null_space(n, multiply, solve, result)) return result;
   shifted = matrix;
-  // Eigen divides by the number of columns.
-  if (result.null.cols() > 0) shifted.selfadjointView<Eigen::Lower>().rankUpdate(result.null);
-  const Eigen::LLT<Eigen::MatrixXd> filled(shifted);
-  if (filled.info() != Eigen::Success) return result;
-  Eigen::MatrixXd root = Eigen::MatrixXd::Identity(n, n);
-  filled.matrixL().solveInPlace(root);  // the inverse is root^T root
+  const DenseView null = view(result.null);
+  add_product(shifted, null, null.transposed(), result.null.cols(), false, Triangle::lower);
+  if (!factorise_lower(shifted)) return result;
+  Eigen::MatrixXd root = Eigen::MatrixXd::Zero(n, n);
+  invert_lower(shifted, root);  // the inverse is root^T root
   result.inverse = root.colwise().squaredNorm().transpose() - result.null.rowwise().squaredNorm();
   result.inverse = result.inverse.cwiseMax(0.0);
   if (wanted.columns.cols() > 0)
-    result.images = filled.solve(wanted.columns) - result.null * (result.null.transpose() * wanted.columns).eval();
+    result.images = solve(wanted.columns) - result.null * (result.null.transpose() * wanted.columns).eval();
   result.elements.resize(static_cast<Eigen::Index>(wanted.pairs.size()));
   for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
     const auto [i, j] = wanted.pairs[k];
