@@ -41,11 +41,48 @@ def test_pages_have_few_artists_and_ticks():
     panels = figure.axes
     assert len(panels) == 16
     for place in panels:
-        assert len(place.lines) == len(place.collections) == 2  # feeds: lines, and error bars
+        assert len(place.lines) == 4 and not place.collections  # feeds: lines, and error bars
         x, y = place.lines[0].get_data()
         assert len(x) == len(y) == 8 * 5 and np.isnan(y[4::5]).all() and np.isfinite(y).sum() == 8 * 4
-        assert len(place.collections[0].get_segments()) == 8 * 4
+        assert np.isfinite(place.lines[1].get_ydata()).sum() == 2 * 8 * 4
     assert sum(place.xaxis.get_visible() for place in panels) == sum(place.yaxis.get_visible() for place in panels) == 4
+
+
+def test_a_page_shows_nothing_of_the_page_before():
+    """Pages with as many panels are drawn on the same axes."""
+    one = term(20)
+    sigma = {q: np.full(one.shape, 1e-5) for q in one.sigma}
+    small = dataclasses.replace(one, value={q: 1e-3 * v for q, v in one.value.items()}, sigma=sigma)
+    limits, figures = [], set()
+    for title, figure in _pages([Solutions((one,)), Solutions((small,))], "time", None, None, None, None):
+        places = [place for place in figure.axes if place.get_visible()]
+        assert all(len(place.lines) == 4 for place in places) and len(places[0].get_legend().get_texts()) == 2
+        limits.append((title, places[0].get_ylim(), [place.get_title() for place in places]))
+        figures.add(id(figure))
+    assert len(limits) == 8 and len(figures) == 2
+    assert limits[2][1] == limits[6][1] == (-190, 190)
+    assert limits[0][1][1] > 0.5 and 1e-4 < limits[4][1][1] < 0.01  # amplitudes: after phases limits are free again
+    assert limits[0][2] == [f"A{k}" for k in range(16)] and limits[1][2] == [f"A{k}" for k in range(16, 20)]
+
+
+def test_snapshots_are_plotted_against_antennas():
+    one = term(20, n_time=1, n_freq=1)
+    flag = one.flag.copy()
+    flag[0, 0, 3, 0, 1] = True
+    pages = list(_pages([Solutions((dataclasses.replace(one, flag=flag),))], None, None, None, None, None))
+    assert [len(figure.axes) for _, figure in pages] == [1, 1]  # amplitude, phase
+    (place,) = pages[0][1].axes
+    assert [text.get_text() for text in place.get_xticklabels()] == [f"A{k}" for k in range(20)]
+    x, y = place.lines[0].get_data()
+    np.testing.assert_allclose(y[:20], one.value["amplitude"][0, 0, :, 0, 0])
+    assert np.abs(x[:20] - np.arange(20)).max() < 0.5
+    assert np.flatnonzero(np.isnan(place.lines[2].get_ydata()[:20])).tolist() == [3]
+
+
+@pytest.mark.parametrize(("n_time", "n_freq", "along"), [(4, 3, "minutes"), (1, 3, "frequency"), (4, 1, "minutes")])
+def test_by_default_plots_are_against_what_varies(n_time, n_freq, along):
+    (_, figure), *_ = _pages([Solutions((term(4, n_time, n_freq),))], None, None, None, None, None)
+    assert figure.axes[0].get_xlabel().startswith(along)
 
 
 def test_lines_leave_out_what_is_flagged_and_are_relative_to_the_reference():
@@ -75,7 +112,7 @@ def test_errors(tmp_path):
     sets = [Solutions((term(),))]
     for options, says in (
         ({"path": tmp_path / "a.gif"}, "must end in .png, .pdf, .html"),
-        ({"against": "space"}, "time or freq"),
+        ({"against": "space"}, "time, freq or antenna"),
         ({"terms": ["X"]}, "no solutions of X"),
         ({"antennas": ["B9"]}, "no antenna B9"),
         ({"reference": "B9"}, "no antenna 'B9'"),

@@ -18,7 +18,9 @@ from .output import log
     help="Picture to write: .png, .pdf or .html; may be repeated.",
 )
 @click.option(
-    "--against", type=click.Choice(["time", "freq"]), default="time", show_default=True, help="Horizontal axis."
+    "--against",
+    type=click.Choice(["time", "freq", "antenna"]),
+    help="Horizontal axis; default: the first of these along which a term varies.",
 )
 @click.option("--term", multiple=True, metavar="NAME", help="Only this term; may be repeated.")
 @click.option("--antenna", multiple=True, metavar="NAME", help="Only this antenna; may be repeated.")
@@ -27,9 +29,9 @@ from .output import log
 def command(solutions, output, against, term, antenna, direction, reference):
     """Plot the solutions of an H5parm file: amplitude and phase (or delay, TEC, rotation) of each antenna.
 
-    Each page shows one quantity of up to 16 antennas, against time (with a line for each frequency) or frequency. Error
-    bars are one standard deviation; what is flagged is left out. Pages after the first of a PNG file are FILE-2.png,
-    ...
+    Each page shows one quantity of up to 16 antennas, against time (with a line for each frequency) or frequency; or of
+    all antennas side by side, as of terms with one solution each. Error bars are one standard deviation; what is
+    flagged is left out. Pages after the first of a PNG file are FILE-2.png, ...
     """
     from rimetree import calibration, plots
 

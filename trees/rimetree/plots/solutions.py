@@ -1,4 +1,5 @@
-"""Pictures of solutions: amplitude and phase (or delay, TEC, ...) of each antenna against time and frequency."""
+"""Pictures of solutions: amplitude and phase (or delay, TEC, ...) of each antenna against time and frequency; of all
+antennas where a term has one solution only."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import io
 import math
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,11 +17,12 @@ from .._core import Error
 from ..calibration import CalibrationError, Solutions, TermSolutions
 from ..calibration.h5parm import element_names
 from ..whole_file import whole_file
+from .panels import Panels, draw_lines, name_along
 
 _UNITS = {"amplitude": "", "phase": "deg", "clock": "ns", "tec": "TECU", "rotation": "deg", "rotationmeasure": "rad/m2"}
 _FACTORS = {"phase": math.degrees(1), "clock": 1e9, "rotation": math.degrees(1)}
 _ANTENNAS_PER_PAGE = 16
-_COLUMNS = 4
+_AGAINST = ("time", "freq", "antenna")
 _ENDINGS = (".png", ".pdf", ".html")
 
 
@@ -27,7 +30,7 @@ def plot_solutions(
     sets: Sequence[Solutions],
     path: str | os.PathLike,
     *,
-    against: str = "time",
+    against: str | None = None,
     terms: Sequence[str] | None = None,
     antennas: Sequence[str] | None = None,
     directions: Sequence[str] | None = None,
@@ -35,7 +38,8 @@ def plot_solutions(
 ) -> int:
     """Write plots of solutions to a PDF or HTML file (all pages), or to PNG files; returns the number of pages.
 
-    `against`: "time" (a line for each frequency, the mean where there are more than 8) or "freq" (for each time).
+    `against`: "time" (a line for each frequency, the mean where there are more than 8), "freq" (for each time) or
+    "antenna" (for each of both, all antennas on one page); by default the first of these along which a term varies.
     `terms`, `antennas`, `directions`: only these. `reference`: antenna whose phases are subtracted. A page has up to 16
     antennas; further pages of a PNG file are PATH-2.png, ... Error bars are one standard deviation. Raises `Error` for
     an ending or a name that there is not, and where nothing is left to plot.
@@ -44,8 +48,8 @@ def plot_solutions(
     ending = os.path.splitext(path)[1].lower()
     if ending not in _ENDINGS:
         raise Error(f"{path!r} must end in {', '.join(_ENDINGS)}")
-    if against not in ("time", "freq"):
-        raise Error(f"against must be time or freq, not {against!r}")
+    if against not in (None, *_AGAINST):
+        raise Error(f"against must be time, freq or antenna, not {against!r}")
     pages = _pages(sets, against, terms, antennas, directions, reference)
     writer = {".png": _write_png, ".pdf": _write_pdf, ".html": _write_html}[ending]
     count = writer(path, pages)
@@ -55,29 +59,36 @@ def plot_solutions(
 
 
 def _pages(sets, against, terms, antennas, directions, reference) -> Iterator:
-    """(title, figure) one after the other; each is closed when the next is asked for."""
-    from matplotlib.figure import Figure
-
+    """(title, figure) one after the other; figures are drawn on again when the next is asked for."""
     known = {term.name for solutions in sets for term in solutions.terms}
     if missing := sorted(set(terms or ()) - known):
         raise CalibrationError(f"there are no solutions of {', '.join(missing)}; there are {', '.join(sorted(known))}")
     everybody = {antenna for solutions in sets for term in solutions.terms for antenna in term.antennas}
     if reference is not None and reference not in everybody:
         raise CalibrationError(f"there is no antenna {reference!r}; there are {', '.join(sorted(everybody))}")
+    panels: dict[int, Panels] = {}
     for index, solutions in enumerate(sets):
         for term in solutions.terms:
             if terms and term.name not in terms:
                 continue
+            along = against or _along(term)
+            step = _ANTENNAS_PER_PAGE if along != "antenna" else len(term.antennas)
             for direction in _chosen("direction", directions, term.directions):
                 names = _chosen("antenna", antennas, term.antennas)
                 for quantity in term.value:
-                    for begin in range(0, len(names), _ANTENNAS_PER_PAGE):
-                        some = names[begin : begin + _ANTENNAS_PER_PAGE]
+                    for begin in range(0, len(names), step):
+                        some = names[begin : begin + step]
                         title = _title(term, quantity, direction, index if len(sets) > 1 else None)
-                        figure = Figure(figsize=(11.0, 1.2 + 1.9 * math.ceil(len(some) / _COLUMNS)))
-                        _draw(figure, term, quantity, direction, some, against, solutions.feed, reference)
+                        what = _What(term, quantity, direction, some, solutions.feed, reference)
+                        figure = _snapshot(what) if along == "antenna" else _page(what, along, panels)
                         figure.suptitle(title)
                         yield title, figure
+
+
+def _along(term: TermSolutions) -> str:
+    """The axis along which there is most to see."""
+    times, frequencies = term.shape[:2]
+    return "time" if times > 1 else "freq" if frequencies > 1 else "antenna"
 
 
 def _chosen(what: str, wanted: Sequence[str] | None, known: Sequence[str]) -> list[str]:
@@ -95,52 +106,73 @@ def _title(term: TermSolutions, quantity: str, direction: str, index: int | None
     return ", ".join(parts)
 
 
-def _draw(figure, term, quantity, direction, antennas, against, feed, reference) -> None:
-    rows = math.ceil(len(antennas) / _COLUMNS)
-    axes = figure.subplots(rows, min(_COLUMNS, len(antennas)), sharex=True, sharey=True, squeeze=False)
-    x, label = _abscissa(term, against)
-    names = _elements(term, feed)
-    d = term.directions.index(direction)
-    for place, antenna in zip(axes.flat, antennas, strict=False):
-        a = term.antennas.index(antenna)
-        for e, (name, colour) in enumerate(zip(names, ("C0", "C1", "C2", "C3"), strict=False)):
-            value, sigma = _lines(term, quantity, (a, d, e), against, reference)
-            style = ".-" if quantity in ("amplitude", "tec", "clock") else "."
-            _draw_lines(place, x, value, sigma, style, color=colour, label=name or None)
-        flagged = term.flag[:, :, a, d].mean()
+@dataclass(frozen=True)
+class _What:
+    """Of which solutions a page is."""
+
+    term: TermSolutions
+    quantity: str
+    direction: str
+    antennas: Sequence[str]
+    feed: str
+    reference: str | None
+
+    @property
+    def elements(self) -> list[tuple[int, str, str]]:
+        """(number, name, colour)."""
+        names = [element_names(self.feed).get(element, "") for element in self.term.elements]
+        return [(e, name, f"C{e}") for e, name in enumerate(names[:4])]
+
+    def at(self, antenna: str, element: int) -> tuple[int, int, int]:
+        return self.term.antennas.index(antenna), self.term.directions.index(self.direction), element
+
+
+def _page(what: _What, along: str, panels: dict[int, Panels]):
+    """The figure of up to 16 antennas, each in a panel."""
+    count = len(what.antennas)
+    if count in panels:
+        panels[count].clear()
+    else:
+        panels[count] = Panels(count)
+    page = panels[count]
+    x, label = _abscissa(what.term, along)
+    style = ".-" if what.quantity in ("amplitude", "tec", "clock") else "."
+    for place, antenna in zip(page.places, what.antennas, strict=True):
+        for e, name, colour in what.elements:
+            value, sigma = _lines(what.term, what.quantity, what.at(antenna, e), along, what.reference)
+            draw_lines(place, x, value, sigma, style, color=colour, label=name or None)
+        flagged = what.term.flag[:, :, *what.at(antenna, 0)[:2]].mean()
         place.set_title(antenna + (f" ({100 * flagged:.0f} % flagged)" if flagged else ""), fontsize=8, pad=2, y=1.0)
-        if quantity == "phase":
-            place.set_ylim(-190, 190)
-    for place in axes.flat[len(antennas) :]:
-        place.set_visible(False)
-    # Ticks take most of the time: only outer axes have some.
-    for column in axes.T:  # its lowest that is used
-        *others, place = (one for one in column if one.get_visible())
-        place.set_xlabel(label, fontsize=8)
-        place.tick_params(axis="x", labelbottom=True, labelsize=7)
-        for other in others:
-            other.xaxis.set_visible(False)
-    for first, *others in axes:
-        first.tick_params(axis="y", labelsize=7)
-        for other in others:
-            other.yaxis.set_visible(False)
-    if any(names):
-        axes[0, 0].legend(fontsize=6, loc="upper right")
-    height = figure.get_figheight()  # inches; what text there is, is known: no need to draw it to find out
-    figure.subplots_adjust(0.05, 0.55 / height, 0.99, 1 - 0.7 / height, wspace=0.05, hspace=0.17)
+    if what.quantity == "phase":
+        page.places[0].set_ylim(-190, 190)
+    page.label(label)
+    _add_legend(page.places[0], what)
+    return page.figure
 
 
-def _draw_lines(place, x, value, sigma, style: str, *, color: str, label: str | None) -> None:
-    """Lines [along, line] with error bars: all of them in two artists, between which there are gaps."""
-    gap = np.full((1, value.shape[1]), np.nan)
-    every_x = np.tile(np.append(x, np.nan), value.shape[1])
-    y, error = (np.concatenate([of, gap]).T.ravel() for of in (value, sigma))
-    alpha = max(0.25, 1 / value.shape[1])
-    place.plot(every_x, y, style, ms=3, lw=0.6, color=color, alpha=alpha, label=label)
-    there = np.isfinite(y) & (error > 0)
-    if there.any():
-        low, high = (y - error)[there], (y + error)[there]
-        place.vlines(every_x[there], low, high, linewidth=0.6, color=color, alpha=alpha)
+def _snapshot(what: _What):
+    """The figure of all antennas side by side."""
+    page = Panels(1)
+    (place,) = page.places
+    x = np.arange(len(what.antennas))
+    for e, name, colour in what.elements:
+        of_antennas = [
+            _lines(what.term, what.quantity, what.at(antenna, e), "antenna", what.reference)
+            for antenna in what.antennas
+        ]
+        value, sigma = (np.array(one) for one in zip(*of_antennas, strict=True))
+        shift = 0.15 * (e - (len(what.elements) - 1) / 2)  # error bars stand beside each other
+        draw_lines(place, x + shift, value, sigma, ".", color=colour, label=name or None)
+    if what.quantity == "phase":
+        place.set_ylim(-190, 190)
+    name_along(place, what.antennas)
+    _add_legend(place, what)
+    return page.figure
+
+
+def _add_legend(place, what: _What) -> None:
+    if any(name for _, name, _ in what.elements):
+        place.legend(fontsize=6, loc="upper right")
 
 
 def _abscissa(term: TermSolutions, against: str):
@@ -152,7 +184,8 @@ def _abscissa(term: TermSolutions, against: str):
 
 
 def _lines(term, quantity, at, against, reference):
-    """[along, other] values and standard deviations, NaN where flagged; the mean over `other` where that is long."""
+    """[along, other] values and standard deviations, NaN where flagged; the mean over `other` where that is long; of
+    one antenna, against antennas, [other]."""
     where = (slice(None), slice(None), *at)
     value = np.where(term.flag[where], np.nan, term.value[quantity][where])
     sigma = np.where(term.flag[where], np.nan, term.sigma[quantity][where])
@@ -161,12 +194,15 @@ def _lines(term, quantity, at, against, reference):
         value = value - np.where(term.flag[other], np.nan, term.value[quantity][other])
     if against == "freq":
         value, sigma = value.T, sigma.T
+    elif against == "antenna":
+        value, sigma = value.reshape(1, -1), sigma.reshape(1, -1)
     if value.shape[1] > 8:
         value, sigma = _mean(quantity, value, sigma)
     if quantity == "phase":
         value = np.angle(np.exp(1j * value))
     factor = _FACTORS.get(quantity, 1.0)
-    return value * factor, np.where(np.isfinite(sigma), sigma, 0.0) * factor
+    value, sigma = value * factor, np.where(np.isfinite(sigma), sigma, 0.0) * factor
+    return (value[0], sigma[0]) if against == "antenna" else (value, sigma)
 
 
 def _mean(quantity, value, sigma):
@@ -181,16 +217,12 @@ def _mean(quantity, value, sigma):
     return mean, np.sqrt(np.where(good, sigma, 0) ** 2).sum(axis=1, keepdims=True) / count**1.5
 
 
-def _elements(term: TermSolutions, feed: str) -> list[str]:
-    return [element_names(feed).get(element, "") for element in term.elements]
-
-
 def _write_png(path: str, pages: Iterator) -> int:
     count = 0
     stem, ending = os.path.splitext(path)
     for count, (_, figure) in enumerate(pages, start=1):
         with whole_file(path if count == 1 else f"{stem}-{count}{ending}") as temporary:
-            figure.savefig(temporary, dpi=110, format="png")
+            figure.savefig(temporary, dpi=110, format="png", pil_kwargs={"compress_level": 3})
     return count
 
 
@@ -213,7 +245,7 @@ def _write_html(path: str, pages: Iterator) -> int:
     parts = []
     for title, figure in pages:
         buffer = io.BytesIO()
-        figure.savefig(buffer, dpi=110, format="png")
+        figure.savefig(buffer, dpi=110, format="png", pil_kwargs={"compress_level": 3})
         image = base64.b64encode(buffer.getvalue()).decode()
         parts.append(
             f'<h2>{html.escape(title)}</h2>\n<img alt="{html.escape(title)}" src="data:image/png;base64,{image}">'
