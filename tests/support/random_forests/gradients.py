@@ -56,19 +56,24 @@ def gradient_difference(case: Case, place: str, count: Count) -> str:
 
 
 def slope_of(case: Case, parm: str, at: np.ndarray, k: tuple[int, ...]) -> tuple[float, float]:
-    """A central difference and what it may be off by: by rounding, and by what two steps differ in."""
+    """A central difference and what it may be off by: by rounding, by what two steps differ in, and by a kink, as the
+    smallest of equal numbers has: the second difference of twice a step is four times as large, there but twice."""
     h = 1e-5 * max(1.0, abs(at[k]))
-    slopes, rounding = [], 0.0
+    node = case.tree.named(parm)
+
+    def value(step: float) -> np.ndarray:
+        """As it is, and as rounding may have it."""
+        moved = at.copy()
+        moved[k] += step
+        own = replace(node, state={**node.state, "value": moved})
+        tree = Tree([own if one.name == parm else one for one in case.tree.nodes], case.tree.roots)
+        return second_opinion.interpret(tree, case.cells)["sum"].x.ravel().real
+
+    here, slopes, bends, rounding = value(0.0)[0], [], [], 0.0
     for step in (h, 2 * h):
-        values = []
-        for sign in (1.0, -1.0):
-            moved = at.copy()
-            moved[k] += sign * step
-            node = case.tree.named(parm)
-            own = replace(node, state={**node.state, "value": moved})
-            tree = Tree([own if one.name == parm else one for one in case.tree.nodes], case.tree.roots)
-            x = second_opinion.interpret(tree, case.cells)["sum"].x.ravel().real
-            rounding = max(rounding, float(np.max(np.abs(x - x[0]))) / step)
-            values.append(x[0])
-        slopes.append((values[0] - values[1]) / (2 * step))
-    return slopes[0], 2 * abs(slopes[1] - slopes[0]) + MARGIN * rounding + 1e-9 * abs(slopes[0])
+        ahead, behind = value(step), value(-step)
+        rounding = max(rounding, *(float(np.max(np.abs(x - x[0]))) / step for x in (ahead, behind)))
+        slopes.append((ahead[0] - behind[0]) / (2 * step))
+        bends.append((ahead[0] - 2 * here + behind[0]) / h)
+    kink = abs(bends[1] - 4 * bends[0])
+    return slopes[0], 2 * abs(slopes[1] - slopes[0]) + kink + MARGIN * rounding + 1e-9 * abs(slopes[0])

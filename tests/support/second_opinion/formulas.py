@@ -14,7 +14,9 @@ from rimetree.nodes import class_infos
 from .registry import OPINIONS, Call
 from .values import RefusedError, Value, moved
 
-FUNCTIONS = {"exp": np.exp, "ln": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan}
+FUNCTIONS = {name: getattr(np, name) for name in ("exp", "log10", "log2", "sqrt", "cbrt", "sin", "cos", "tan")}
+FUNCTIONS |= {name: getattr(np, name) for name in ("sinh", "cosh", "tanh")}
+FUNCTIONS |= {"ln": np.log, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan}
 CONSTANTS = {"pi": np.pi}
 OPERATORS = {
     ast.Add: operator.add,
