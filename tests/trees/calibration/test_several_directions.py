@@ -1,6 +1,7 @@
 """Phases of several directions are found from anywhere, and one without signal does not take the others with it."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from click.testing import CliRunner
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
+from rimetree.calibration.fewer_directions import best_fit
 from rimetree.calibration.kinds import TEC_PHASE_HZ
+from rimetree.calibration.starting_values import StartingValues
 from rimetree.cli import cli
 
 CENTRE = (0.93, -0.485)
@@ -72,7 +75,7 @@ def calibrated(tmp_path, observe):
 def planted(kind, rng):
     """{patch: [antenna, channel] phases} of the reference 0."""
     of_antenna = {patch: rng.uniform(-1, 1, (N, 1)) * (np.arange(N) > 0)[:, None] for patch in FLUXES_JY}
-    scale = np.pi if kind == "phase" else 0.1 * TEC_PHASE_HZ / FREQUENCY_HZ
+    scale = {"phase": np.pi, "delay": 40e-9 * np.pi * FREQUENCY_HZ, "tec": 0.1 * TEC_PHASE_HZ / FREQUENCY_HZ}[kind]
     return {patch: scale * own + np.zeros(N_CHANNEL) for patch, own in of_antenna.items()}
 
 
@@ -122,12 +125,65 @@ def test_tec_of_directions_inside_gains_of_any_phase(calibrated, successive):
     assert report.noise_ratio == pytest.approx(1, abs=0.02)
 
 
-def test_a_direction_without_signal_inside_gains(calibrated):
-    """While gains are not known, directions count by how much of their model has been found. Some TEC may still be off
-    by turns of phase."""
-    rng = np.random.default_rng(5)
+@pytest.mark.parametrize("absent", ["p0", "p1", "p2"])
+def test_a_direction_without_signal_inside_gains(calibrated, absent):
+    """Gains and phases fitted a direction that was not there: "converged", with residuals of 6.9 times the noise. If it
+    is the one that others refer to, another one takes its place."""
+    rng = np.random.default_rng(1)
+    gains = rng.uniform(0.7, 1.3, (N, 2, 2)) * np.exp(1j * rng.uniform(-np.pi, np.pi, (N, 2, 2)))
+    terms = ["G: diag, 6slots", "dE: phase, 6slots, per patch"]
+    report = calibrated(terms, planted("phase", rng), gains, absent=(absent,))
+    assert report.converged == report.solves == 2 and report.noise_ratio == pytest.approx(1, abs=0.02)
+    assert report.flagged_of == {f"dE, {absent}": {"without signal": 4 * N}}
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_a_direction_without_signal_of_tec_inside_gains(calibrated, seed):
+    """While gains are not known, directions count by how much of their model has been found; gains that are known
+    better then find the TEC of more antennas."""
+    rng = np.random.default_rng(seed)
     gains = rng.uniform(0.7, 1.3, (N, 2, 2)) * np.exp(1j * rng.uniform(-np.pi, np.pi, (N, 2, 2)))
     terms = ["G: diag, 6slots", "dE: tec, 6slots, per patch"]
     report = calibrated(terms, planted("tec", rng), gains, absent=("p1",))
-    assert report.converged == report.solves == 2 and report.noise_ratio < 2.5
+    assert report.converged == report.solves == 2 and report.noise_ratio < 1.1
     assert report.flagged_of == {"dE, p1": {"without signal": 2 * N}}
+
+
+@pytest.mark.parametrize("absent", ["p0", "p2"])
+def test_the_dead_direction_of_delays_is_the_one_that_is_named(calibrated, absent):
+    """Others were, as their delays had been led astray: with residuals of 8 times the noise."""
+    report = calibrated(["dE: delay, 6slots, per patch"], planted("delay", np.random.default_rng(1)), absent=(absent,))
+    assert report.converged == report.solves == 2 and report.noise_ratio == pytest.approx(1, abs=0.02)
+    assert report.flagged_of == {f"dE, {absent}": {"without signal": 4 * N}}
+
+
+def ended(chi_square, floor=1.0, share=None):
+    """(where a fit of 110 equations for 10 unknowns began, what it says)."""
+    group = SimpleNamespace(equations=110, rank=10, converged=True)
+    begin = StartingValues({}, share=share or {}, floor=floor)
+    return begin, SimpleNamespace(groups=[group], chi_square=[1e6, chi_square], noise=1.0)
+
+
+def test_fewer_directions_are_tried_only_where_a_fit_is_poor():
+    tried = []
+
+    def fit(without):
+        tried.append(without)
+        return ended(1000.0 if not without else 102.0, floor=10.0)
+
+    assert not best_fit(fit, ["a", "b"]).doubtful and tried == [frozenset()]  # as good as any factors would be
+    assert best_fit(fit, []).solved.chi_square[-1] == 1000.0
+
+
+def test_a_fit_that_fewer_directions_make_better_but_not_good_is_in_doubt():
+    def fit(without):
+        return ended({frozenset(): 1000.0, frozenset("b"): 500.0}.get(without, 900.0), share={"a": 0.9, "b": 0.5})
+
+    found = best_fit(fit, ["a", "b"])
+    assert found.doubtful and found.solved.chi_square[-1] == 500.0
+
+    found = best_fit(lambda without: ended(1000.0 - len(without)), ["a", "b"])
+    assert not found.doubtful and found.solved.chi_square[-1] == 1000.0  # a direction less is no better: it is there
+
+    again = best_fit(lambda _: ended(1000.0), ["a", "b"], lambda *_: ended(101.0))
+    assert not again.doubtful and again.solved.chi_square[-1] == 101.0

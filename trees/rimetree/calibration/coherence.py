@@ -3,6 +3,7 @@ starting values wants them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,8 @@ class Coherence:
 
     `antennas`: their numbers in the set; `baselines` [baseline, 2]: indices into these; `frequency_hz` [freq]: of the
     bins; `product` [baseline, time, freq, feed, part]: sum of weight V conj(M) of the good data V of parallel hands and
-    the model M of a part of the sky; `power` [baseline, time, freq, feed, part, part]: sum of weight conj(M_k) M_l.
+    the model M of a part of the sky; `power` [baseline, time, freq, feed, part, part]: sum of weight conj(M_k) M_l;
+    `data` and `count` [baseline, time, freq, feed]: sum of weight |V|^2, and the number of V.
     """
 
     antennas: list[int]
@@ -37,6 +39,22 @@ class Coherence:
     frequency_hz: NDArray[np.float64]
     product: NDArray[np.complex128]
     power: NDArray[np.complex128]
+    data: NDArray[np.float64]
+    count: NDArray[np.int64]
+
+    @property
+    def floor(self) -> float:
+        """Chi-square for each degree of freedom if every part had any factor on each baseline, in each bin and feed:
+        what antennas can at best explain. NaN where bins have no more visibilities than the model has parts."""
+        n = self.product.shape[-1]
+        own = self.count > n
+        if not own.any():
+            return math.nan
+        product, power = self.product[own], self.power[own]
+        explained = np.einsum(
+            "nk,nkl,nl->n", np.conj(product), np.linalg.pinv(power, rcond=1e-9, hermitian=True), product
+        ).real
+        return float((self.data[own] - explained).sum() / (2 * (self.count[own] - n).sum()))
 
     def matrix(self, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Values [baseline, ...] of visibilities as Hermitian matrices [..., antenna, antenna]."""
@@ -108,10 +126,10 @@ class CoherenceReader:
 
         span = (float(bins.time_edges_s[0]), float(bins.time_edges_s[-1]))
         self._predicted.each(self._data.column, add_tile, time_range_s=span, time_slots=self._slots)
-        frequency, product, power = sums.joined()
+        frequency, *joined = sums.joined()
         index = {antenna: i for i, antenna in enumerate(self._group.antennas)}
         baselines = np.array([[index[p], index[q]] for p, q in self._pairs], dtype=np.intp).reshape(-1, 2)
-        return Coherence(list(self._group.antennas), baselines, frequency, product, power)
+        return Coherence(list(self._group.antennas), baselines, frequency, *joined)
 
 
 class _Hands:
@@ -165,41 +183,45 @@ class _Sums:
         self._place = {pair: k for k, pair in enumerate(pairs)}
         self._bins = bins
         self._n_part = n_part
-        self._sums: dict[int, tuple[NDArray, NDArray, NDArray]] = {}
+        self._sums: dict[int, tuple[NDArray, ...]] = {}
 
-    def _of(self, tile: dict) -> tuple[NDArray, NDArray, NDArray]:
+    def _of(self, tile: dict) -> tuple[NDArray, ...]:
         edges = self._bins.frequency_edges_hz
         window = int(tile["data_desc_id"]) if edges is None else 0
         if window not in self._sums:
             frequency = tile["frequency_hz"] if edges is None else 0.5 * (edges[:-1] + edges[1:])
             shape = (len(self._place), len(self._bins.time_edges_s) - 1, len(frequency), 2, self._n_part)
-            self._sums[window] = frequency, np.zeros(shape, complex), np.zeros((*shape, self._n_part), complex)
+            self._sums[window] = frequency, *self._zeros(shape)
         return self._sums[window]
+
+    def _zeros(self, shape: tuple[int, ...]) -> tuple[NDArray, ...]:
+        power = np.zeros((*shape, self._n_part), complex)
+        return np.zeros(shape, complex), power, np.zeros(shape[:-1]), np.zeros(shape[:-1], np.int64)
 
     def add(self, tile: dict, pair: tuple[int, int], hands: Iterable, model: NDArray) -> None:
         """A baseline of a tile; `hands`: as of `_Hands.of`; `model` [part, 2, 2, time, channel]."""
-        _, product, power = self._of(tile)
+        _, product, power, data, count = self._of(tile)
         at_time, at_frequency = self._bins.times(tile["time_s"]), self._bins.frequencies(tile["frequency_hz"])
         where = (at_time[:, None], at_frequency[None, :])
         b = self._place[pair]
         for feed, value, weight in hands:
             own = np.moveaxis(model[:, feed, feed], 0, -1)
             good = np.isfinite(own).all(axis=-1)
-            weight = np.where(good, weight, 0.0)[..., None]
+            weight = np.where(good, weight, 0.0)
+            np.add.at(data[b, ..., feed], where, weight * np.abs(value) ** 2)
+            np.add.at(count[b, ..., feed], where, weight > 0)
+            weight = weight[..., None]
             own = np.where(good[..., None], own, 0)
             np.add.at(product[b, ..., feed, :], where, weight * value[..., None] * np.conj(own))
             np.add.at(
                 power[b, ..., feed, :, :], where, weight[..., None] * np.conj(own)[..., :, None] * own[..., None, :]
             )
 
-    def joined(self) -> tuple[NDArray, NDArray, NDArray]:
-        """(frequencies, products, powers) of all windows."""
+    def joined(self) -> tuple[NDArray, ...]:
+        """(frequencies, products, powers, data, counts) of all windows."""
         windows = [self._sums[window] for window in sorted(self._sums)]
         if not windows:
             shape = (len(self._place), len(self._bins.time_edges_s) - 1, 0, 2, self._n_part)
-            return np.zeros(0), np.zeros(shape, complex), np.zeros((*shape, self._n_part), complex)
-        return (
-            np.concatenate([frequency for frequency, _, _ in windows]),
-            np.concatenate([product for _, product, _ in windows], axis=2),
-            np.concatenate([power for _, _, power in windows], axis=2),
-        )
+            return np.zeros(0), *self._zeros(shape)
+        frequency, *sums = zip(*windows, strict=True)
+        return np.concatenate(frequency), *(np.concatenate(own, axis=2) for own in sums)

@@ -11,12 +11,13 @@ import numpy as np
 from ..forest import Forest
 from ..ms import OpenSet, Tiles, run_options, tiles
 from ..scope import NodeScope
-from ..solving import SolutionFlag, SolvedParm, SolveReport
+from ..solving import SolutionFlag, SolveReport
 from .collected import chunk_arrays, flag_absent, flag_reasons
 from .conventions import is_normalised_by, ranks
 from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data_weights import DataWeights
 from .errors import CalibrationError
+from .fewer_directions import BETTER_MAY_BE, BestFit, best_fit
 from .full_chains import ExchangePair, exchange_pairs, moved
 from .gauge import reference_antenna
 from .given_start import GivenStart
@@ -29,12 +30,11 @@ from .predicted_tiles import KeptTiles
 from .reports import ChunkReport, summed
 from .signs import make_references_positive
 from .solve_trees import SolveTree, solve_tree
-from .starting_values import StartingSearch, StartingValues
+from .starting_values import StartingSearch, StartingValues, tables_of
 from .term_trees import Parameter
 from .terms import Term
 
 _LOOKS = 5  # at residuals, after each of which it is solved again if anything has changed
-_TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
 _AHEAD_BYTES = 16 << 20  # chunks up to this are read while the one before is solved
 
 
@@ -117,14 +117,14 @@ class Session:
         reference = group.antennas[reference_antenna(good, self._preferred)]
         if self._weights:
             self._weights.begin(chunk.slot_s, lambda: self._apart(chunk))
-        begin = self._begin(chunk, data, reference) if good.any() else StartingValues({})
-        solved = self._run(chunk, data, reference, begin) if good.any() else None
-        tables = {} if solved is None else {name: _tables(parm) for name, parm in solved.parms.items()}
+        fitted = self._fitted(chunk, data, reference) if good.any() else BestFit(StartingValues({}), None)
+        begin, solved = fitted.begin, fitted.solved
+        tables = {} if solved is None else {name: tables_of(parm) for name, parm in solved.parms.items()}
         scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None
         if tables:  # steps that data do not see may have led away again
             self._move(self._pairs(ranks(self._terms, self._shapes(chunk)), chunk), tables, chunk, reference)
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
-        asked = {one.node for one in self.tree.solved(reference)}
+        asked = {one.node for one in self.tree.solved(reference, begin.absent)}
         arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
         flag_absent(self._terms, self.tree.parameters, arrays, begin.absent)
         if self._options.min_fraction > 0:
@@ -137,7 +137,8 @@ class Session:
         groups = [] if solved is None else solved.groups
         statuses: dict[str, int] = {} if groups else {"no equations": 1}
         for one in groups:
-            statuses[one.status] = statuses.get(one.status, 0) + 1
+            status = BETTER_MAY_BE if fitted.doubtful and one.status == "converged" else one.status
+            statuses[status] = statuses.get(status, 0) + 1
         flagged_of = flag_reasons(self._terms, self.tree.parameters, arrays, group.correlations)
         report = ChunkReport(
             index=index,
@@ -165,26 +166,27 @@ class Session:
         )
         return report, arrays
 
-    def _begin(self, chunk: Chunk, data: Tiles, reference: int) -> StartingValues:
-        """Where the fit of a chunk begins, as far as that is searched for."""
-        search = self._search
-        if self._options.start:
-            return StartingValues({})
-        begin = search.run(chunk, reference, self._options) if search.wanted else StartingValues({})
-        if not search.in_two_steps:
-            return begin
-        # Terms of the whole sky first, which take what directions have in common; then one after the other.
-        whole = {one.node for one in self.tree.parameters if one.direction is None}
-        best, least = begin, math.inf
-        for _ in range(_TURNS):
-            solved = self._run(chunk, data, reference, begin, whole)
-            if solved is None or not solved.chi_square[-1] < _WORTHWHILE * least:
-                break
-            known = {name: _tables(parm)["value"] for name, parm in solved.parms.items() if name in whole}
-            best, least = StartingValues({**begin.values, **known}, begin.scale, begin.absent), solved.chi_square[-1]
-            found = search.run_directions(chunk, reference, self._options, known)
-            begin = StartingValues({**best.values, **found.values}, begin.scale, found.absent, found.share)
-        return best
+    def _fitted(self, chunk: Chunk, data: Tiles, reference: int) -> BestFit:
+        """The fit of a chunk, begun where a search says, without directions that make it worse."""
+
+        def fit(without: frozenset[str]) -> tuple[StartingValues, SolveReport | None]:
+            begin = StartingValues({})
+            if not self._options.start:
+                begin = self._search.begin(
+                    chunk,
+                    reference,
+                    self._options,
+                    lambda begin, whole: self._run(chunk, data, reference, begin, whole),
+                    without,
+                )
+            return begin, self._run(chunk, data, reference, begin)
+
+        def again(before: StartingValues, solved: SolveReport) -> tuple[StartingValues, SolveReport | None]:
+            begin = self._search.begin_again(chunk, reference, self._options, before, solved)
+            return begin, self._run(chunk, data, reference, begin)
+
+        names = () if self._options.start else list(self.tree.presence)
+        return best_fit(fit, names, again if self._search.in_two_steps else None)
 
     def _flag_thin(self, chunk: Chunk, arrays: dict) -> None:
         """Flags solutions of which less than the least fraction of the data is good."""
@@ -333,7 +335,7 @@ class Session:
         shapes = self._shapes(chunk)
         rank = ranks(self._terms, shapes)
         pairs = self._pairs(rank, chunk)
-        asked = {one.node for one in self.tree.solved(reference) if only is None or one.node in only}
+        asked = {one.node for one in self.tree.solved(reference, begin.absent) if only is None or one.node in only}
         for direction, node in self.tree.presence.items():
             # Of each antenna's matrix, of which a baseline has two.
             there = 1.0 if only is None else math.sqrt(begin.share.get(direction, 1.0))
@@ -360,7 +362,7 @@ class Session:
             return solved
         self._moved = {}
         if pairs and solved is not None:
-            self._move(pairs, {name: _tables(parm) for name, parm in solved.parms.items()}, chunk, reference)
+            self._move(pairs, {name: tables_of(parm) for name, parm in solved.parms.items()}, chunk, reference)
             for node, value in self._moved.items():
                 forest.set_state(node, value=np.ascontiguousarray(value[:, :, None, None]))
             solved = self._solved(data)
@@ -386,11 +388,3 @@ class Session:
         )
         # Rows of a baseline that a slot has twice are in a tile of their own: the one with most data counts.
         return max(solves, key=lambda one: sum(g.equations for g in one.groups), default=None)
-
-
-def _tables(parm: SolvedParm) -> dict[str, np.ndarray]:
-    """Arrays [time, freq] of a Parm with one coefficient per solution tile."""
-    return {
-        key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
-        for key in ("value", "sigma", "cross", "flag")
-    }

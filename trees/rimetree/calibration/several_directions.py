@@ -7,7 +7,7 @@ its model could not become small (`SeveralDirections.absent`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +29,19 @@ Phasors = Callable[[NDArray[np.float64]], NDArray[np.complex128]]
 class SeveralDirections:
     """The search, and what it has found: `values` {direction: values}, `scales` {direction: of its model}.
 
-    `names`: the direction of each part of the sums; `free`: directions that have terms, others are as the model says.
+    `names`: the direction of each part of the sums; `free`: directions that have terms, others are as the model says;
+    `without`: directions that are taken to be absent, whatever the data say.
     """
 
-    def __init__(self, sums: Coherence, names: list[str], free: Container[str | None]):
+    def __init__(self, sums: Coherence, names: list[str], free: Container[str | None], without: Collection[str] = ()):
         self._sums, self._names, self._free = sums, names, free
         brightness = sums.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
         self._order = list(dict.fromkeys(names[k] for k in np.argsort(-brightness, kind="stable")))
         self.values: dict[str, NDArray[np.float64]] = {}
         self.scales = dict.fromkeys(self._order, 0.0)
         self._seen = np.zeros((len(names), *sums.product.shape[:4]), complex)  # phasors times scales, by part
-        self._lost: set[str] = set()  # directions that are not looked for any more
+        self._without = set(without)
+        self._lost = set(without)  # directions that are not looked for any more
 
     def run(self, search: Search, phasors: Phasors, free: tuple[Search, Phasors] | None = None) -> None:
         """Until a round over all directions changes nothing. `free`: a search without the minima that turns of phase
@@ -102,10 +104,10 @@ class SeveralDirections:
 
     def _found_again(self, search: Search, phasors: Phasors) -> bool:
         """Whether any direction that was lost is there, now that the others are known."""
-        lost, self._lost = self._lost, set()
-        for name in lost:
+        lost, self._lost = self._lost, set(self._without)
+        for name in lost - self._without:
             self._set(name, search(self._left_by_others(self._parts_of(name))[0]), phasors)
-        self._lost = set(self.absent)
+        self._lost = set(self.absent) | self._without
         for name in self._lost:
             self._lose(name)
         return self._lost != lost
@@ -114,7 +116,7 @@ class SeveralDirections:
     def absent(self) -> list[str]:
         """Directions of which hardly anything is found in the data; what is found least is the last."""
         most = max(self.scales.values())
-        found = [name for name in self._order if self.scales[name] < _ABSENT * most]
+        found = [name for name in self._order if self.scales[name] < _ABSENT * most or name in self._without]
         return sorted(found, key=lambda name: -self.scales[name])
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -71,7 +71,7 @@ class SolveTree:
 
     `solver`: the Solver node; `parameters`: of all terms; `directions`: {term
     name: directions, ("",) for the whole sky}; `radec_rad`: {direction: (ra, dec)}; `n_part`: parts of the model;
-    `columns`: of the set, those that are parts of the model; `brightest`: {"patch" or "source": direction};
+    `columns`: of the set, those that are parts of the model; `brightness_jy`: {"patch" or "source": {direction: flux}};
     `pinned`: directions that keep the unit matrix while others have terms;
     `scale`: the Parm for how much larger the data are than the model, where no term has an amplitude.
     `presence`: {direction: a Parm that is 1 if its model is in the data, else 0}, of phases of directions.
@@ -84,7 +84,7 @@ class SolveTree:
     radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
     n_part: int = 1
     columns: tuple[str, ...] = ()
-    brightest: dict[str, str] = field(default_factory=dict)
+    brightness_jy: dict[str, dict[str, float]] = field(default_factory=dict)
     scale: NodeStub | None = None
     pinned: tuple[str, ...] = ()
     presence: dict[str, NodeStub] = field(default_factory=dict)
@@ -94,10 +94,27 @@ class SolveTree:
     def n_column(self) -> int:
         return len(self.columns)
 
-    def solved(self, reference: int) -> list[Parameter]:
-        """The parameters to solve for, if phases refer to this antenna."""
+    @property
+    def brightest(self) -> dict[str, str]:
+        """{"patch" or "source": the brightest direction}."""
+        return {per: brightest(of) for per, of in self.brightness_jy.items()}
+
+    def held_instead(self, absent: Collection[str]) -> set[str]:
+        """Parms of the brightest direction that is there, where that which is held for a term is not."""
+        found = set()
+        for name in {one.term for one in self.parameters if one.fixed and one.direction in absent}:
+            of = next(of for of in self.brightness_jy.values() if set(self.directions[name]) <= set(of))
+            there = {one: of[one] for one in self.directions[name] if one not in absent}
+            if there:
+                chosen = brightest(there)
+                found |= {one.node for one in self.parameters if one.term == name and one.direction == chosen}
+        return found
+
+    def solved(self, reference: int, absent: Collection[str] = ()) -> list[Parameter]:
+        """The parameters to solve for, if phases refer to this antenna; `absent`: directions without signal."""
         # Antennas may share a Parm: one that is held for the reference antenna is for all that share it.
         held = {one.node for one in self.parameters if one.referred and one.antenna == reference}
+        held |= self.held_instead(absent)
         return [one for one in self.parameters if not (one.fixed or one.node in held)]
 
 
@@ -176,7 +193,6 @@ def solve_tree(
     names = {term.name: _directions(term, model) for term in terms}
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
     columns = tuple(part.column for part in parts if part.column)
-    top = {per: brightest(of) for per, of in fluxes.items()}
     pinned = {
         name
         for per in fluxes
@@ -191,7 +207,7 @@ def solve_tree(
         radec,
         len(parts),
         columns,
-        top,
+        fluxes,
         scale,
         tuple(sorted(pinned)),
         presence,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..ms import OpenSet
+from ..solving import SolvedParm, SolveReport
 from .coherence import Coherence, CoherenceBins, CoherenceReader
 from .fringe import fringe_fit, phase_rate
 from .fringe_pairs import search_delay_and_tec
@@ -31,18 +32,24 @@ _MOST_BYTES = 256 << 20  # of sums over the data
 _SEARCHED = ("delay", "tec")
 _RATES = {"clock", "tec"}
 _GAINS = ("scalar", "diag", "full")
+_TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
 
 
 @dataclass(frozen=True, eq=False)
 class StartingValues:
     """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it;
     `absent`: directions without signal; `share`: how much of each direction's model is in the data, relative to that of
-    which most is."""
+    which most is; `floor`: as of `Coherence`."""
 
     values: dict[str, NDArray[np.float64]]
     scale: float | None = None
     absent: tuple[str, ...] = ()
     share: Mapping[str, float] = field(default_factory=dict)
+    floor: float = math.nan
+
+
+#: Fits these Parms to a chunk, from where it begins.
+Run = Callable[[StartingValues, set[str]], SolveReport | None]
 
 
 class StartingSearch:
@@ -73,16 +80,58 @@ class StartingSearch:
         """Whether directions are searched for once terms of the whole sky are known."""
         return bool(self._each and self._around)
 
-    def run(self, chunk: Chunk, reference: int, options: CalibrationOptions) -> StartingValues:
-        """For one chunk; `reference`: number of the antenna that phases refer to."""
+    def begin(
+        self, chunk: Chunk, reference: int, options: CalibrationOptions, run: Run, without: Collection[str] = ()
+    ) -> StartingValues:
+        """Where the fit of a chunk begins, as far as that is searched for; `run`: fits some Parms to it; `without`:
+        directions that are taken to be absent."""
+        begin = StartingValues({}, absent=tuple(without))
+        if self.wanted:
+            found = self.run(chunk, reference, options, without)
+            begin = replace(found, absent=found.absent or begin.absent)
+        if not self.in_two_steps:
+            return begin
+        # Terms of the whole sky first, which take what directions have in common; then one after the other.
+        whole = {one.node for one in self._tree.parameters if one.direction is None}
+        best, least = begin, math.inf
+        for _ in range(_TURNS):
+            solved = run(begin, whole)
+            if solved is None or not solved.chi_square[-1] < _WORTHWHILE * least:
+                break
+            known = {name: tables_of(parm)["value"] for name, parm in solved.parms.items() if name in whole}
+            best, least = replace(begin, values={**begin.values, **known}), solved.chi_square[-1]
+            found = self.run_directions(chunk, reference, options, known, without)
+            begin = replace(found, values={**best.values, **found.values}, scale=begin.scale)
+            best = replace(best, share=found.share, floor=found.floor)
+        return best
+
+    def begin_again(
+        self, chunk: Chunk, reference: int, options: CalibrationOptions, before: StartingValues, solved: SolveReport
+    ) -> StartingValues:
+        """Where another fit begins that knows what a first one, which began at `before`, says of the whole sky."""
+        whole = {one.node for one in self._tree.parameters if one.direction is None}
+        known = {name: tables_of(parm)["value"] for name, parm in solved.parms.items() if name in whole}
+        found = self.run_directions(chunk, reference, options, known, before.absent)
+        return replace(found, values={**before.values, **known, **found.values}, scale=before.scale)
+
+    def run(
+        self, chunk: Chunk, reference: int, options: CalibrationOptions, without: Collection[str] = ()
+    ) -> StartingValues:
+        """For one chunk; `reference`: number of the antenna that phases refer to; `without`: directions that are taken
+        to be absent."""
         apart = bool(self._each) and not self.in_two_steps
         sums, bins = self._sums(chunk, self._each if apart else self._whole, apart, reference, options)
         if sums is None:
             return StartingValues({})
-        return self._of_directions(sums, chunk, bins) if apart else self._of_whole_sky(sums, chunk, bins)
+        return self._of_directions(sums, chunk, bins, without) if apart else self._of_whole_sky(sums, chunk, bins)
 
     def run_directions(
-        self, chunk: Chunk, reference: int, options: CalibrationOptions, known: Mapping[str, NDArray]
+        self,
+        chunk: Chunk,
+        reference: int,
+        options: CalibrationOptions,
+        known: Mapping[str, NDArray],
+        without: Collection[str] = (),
     ) -> StartingValues:
         """Directions inside terms of the whole sky; `known`: values [time, freq] of the Parms of these."""
         sums, bins = self._sums(chunk, [*self._each, *self._around], True, reference, options)
@@ -94,7 +143,7 @@ class StartingSearch:
         around = _on_baselines(gains, sums)[..., None]
         # As data divided by what stands around, with the weights that they then have.
         sums = replace(sums, product=sums.product * np.conj(around), power=sums.power * np.abs(around[..., None]) ** 2)
-        return self._of_directions(sums, chunk, bins)
+        return self._of_directions(sums, chunk, bins, without)
 
     def _sums(self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions):
         """What data and model have in common, for the terms, and in which bins; None where that is too much."""
@@ -166,11 +215,18 @@ class StartingSearch:
         scale = product.real.sum() / power if self._whole else math.sqrt(_mean_square(sums))
         return StartingValues(values, float(scale) if self._scaled and power > 0 and scale > 0 else None)
 
-    def _of_directions(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
+    def _of_directions(
+        self, sums: Coherence, chunk: Chunk, bins: CoherenceBins, without: Collection[str]
+    ) -> StartingValues:
         """One direction after the other, on what the others leave of the data."""
         (term,) = self._each
-        free = {one.direction for one in self._tree.parameters if one.term == term.name and not one.fixed}
-        found = SeveralDirections(sums, [part.directions[term.per] for part in self._parts], free)
+        held = self._tree.held_instead(without)
+        free = {
+            one.direction
+            for one in self._tree.parameters
+            if one.term == term.name and not one.fixed and one.node not in held
+        }
+        found = SeveralDirections(sums, [part.directions[term.per] for part in self._parts], free, without)
         found.run(
             lambda product: self._search(term, sums, product, chunk, bins, any_phase=False),
             lambda values: _on_baselines(self._phasors(term, values, sums, chunk, bins), sums),
@@ -184,7 +240,7 @@ class StartingSearch:
         absent = tuple(name for name in found.absent if name in self._tree.presence)
         most = max(found.scales.values()) or 1.0
         share = {name: scale / most for name, scale in found.scales.items()}
-        return StartingValues(values, found.scale if self._scaled else None, absent, share)
+        return StartingValues(values, found.scale if self._scaled else None, absent, share, sums.floor)
 
     def _search(self, term: Term, sums, product, chunk, bins, *, any_phase: bool) -> NDArray[np.float64]:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
@@ -280,6 +336,14 @@ class StartingSearch:
             for one in self._tree.parameters
             if one.term == term.name and one.direction == direction
         }
+
+
+def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
+    """Arrays [time, freq] of a Parm with one coefficient per solution tile."""
+    return {
+        key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
+        for key in ("value", "sigma", "cross", "flag")
+    }
 
 
 def _gain_of(values: Mapping[str, NDArray], frequency_hz: NDArray, on_bins: Callable) -> NDArray[np.complex128]:
