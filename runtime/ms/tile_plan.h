@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/ms/averaging.h"
 #include "runtime/ms/row_index.h"
 
 namespace rimetree::ms {
@@ -26,6 +27,7 @@ struct RowSelection {
   std::set<int> data_desc_ids = {}, scans = {};
   std::vector<std::pair<double, double>> times_s = {};
   std::set<std::pair<int, int>> baselines = {};
+  Averaging averaging = {};  ///< of what is read; tiles have whole multiples of its slots
 };
 
 /// One tile: time slots [first_slot, first_slot + n_slot) of the plan.

@@ -44,6 +44,10 @@ TileReader::TileReader(const MeasurementSet& ms, ReadSelection selection)
     throw MsError(ms.path() + " has no FIELD_ID " + std::to_string(rows.field_id) + ": expected 0 to " +
                   std::to_string(static_cast<int>(ms.metadata().fields.size()) - 1));
   }
+  if (const std::size_t unit = rows.averaging.slots; unit > 1) {
+    selection_.rows.time_slots = (std::max<std::size_t>(1, rows.time_slots) + unit - 1) / unit * unit;
+    selection_.flags = true;  // which say whose UVW count
+  }
   plan_ = plan_tiles(*index_, rows);
   for (const TileKey& key : plan_.tiles) channels(key.data_desc_id);  // throws if out of range
 }
@@ -70,6 +74,16 @@ CellPart TileReader::part(int data_desc_id) const {
 }
 
 Tile TileReader::outline(std::size_t index) const {
+  Tile tile = stored_outline(index);
+  return selection_.rows.averaging.any() ? average_outline(tile, selection_.rows.averaging) : tile;
+}
+
+Tile TileReader::read(std::size_t index) const {
+  Tile tile = read_stored(index);
+  return selection_.rows.averaging.any() ? average(tile, selection_.rows.averaging) : tile;
+}
+
+Tile TileReader::stored_outline(std::size_t index) const {
   const TileKey& key = plan_.tiles.at(index);
   const CellPart part = this->part(key.data_desc_id);
   const SpectralWindow& window = ms_.spectral_window(key.data_desc_id);
@@ -91,10 +105,10 @@ Tile TileReader::outline(std::size_t index) const {
   return tile;
 }
 
-Tile TileReader::read(std::size_t index) const {
+Tile TileReader::read_stored(std::size_t index) const {
   const TileKey& key = plan_.tiles.at(index);
   const CellPart part = this->part(key.data_desc_id);
-  Tile tile = outline(index);
+  Tile tile = stored_outline(index);
   place_rows(key, &tile);
 
   std::vector<std::size_t> positions;
@@ -218,19 +232,21 @@ std::size_t TileReader::largest_bytes(std::size_t more_columns) const {
 }
 
 std::size_t TileReader::fit(std::size_t budget_bytes, std::size_t most, std::size_t more_columns) {
-  std::size_t slots = std::max<std::size_t>(1, most);
+  const std::size_t unit = std::max<std::size_t>(1, selection_.rows.averaging.slots);
+  const auto whole = [unit](std::size_t n) { return std::max(unit, n / unit * unit); };
+  std::size_t slots = whole(most);
   while (true) {
     selection_.rows.time_slots = slots;
     plan_ = plan_tiles(*index_, selection_.rows);
     const std::size_t largest = largest_bytes(more_columns);
     if (largest <= budget_bytes) return slots;
-    if (slots == 1) {
+    if (slots == unit) {
       throw MsError("one time slot of " + ms_.path() + " takes " + std::to_string(largest) +
                     " bytes of memory, more than the budget of " + std::to_string(budget_bytes) +
                     "; raise the budget or select fewer channels");
     }
     const double share = static_cast<double>(budget_bytes) / static_cast<double>(largest);
-    slots = std::clamp<std::size_t>(static_cast<std::size_t>(static_cast<double>(slots) * share), 1, slots - 1);
+    slots = whole(std::clamp<std::size_t>(static_cast<std::size_t>(static_cast<double>(slots) * share), 1, slots - 1));
   }
 }
 

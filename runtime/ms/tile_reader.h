@@ -58,6 +58,8 @@ class TileReader {
   std::size_t fit(std::size_t budget_bytes, std::size_t most, std::size_t more_columns = 0);
 
  private:
+  Tile stored_outline(std::size_t index) const;  ///< before averaging
+  Tile read_stored(std::size_t index) const;
   ChannelRange channels(int data_desc_id) const;
   CellPart part(int data_desc_id) const;
   void place_rows(const TileKey& key, Tile* tile) const;

@@ -40,6 +40,8 @@ std::vector<std::complex<float>> TileRun::take_memory() {
 
 void TileRun::go(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
   const TimedScope watch(report_.total_seconds);
+  if (reader_->selection().rows.averaging.any() && !outputs_.empty())
+    throw Error("data are averaged for reading only, but " + outputs_.front() + " would be written: do not average");
   open_writers();
   pipeline(cancellation, progress);
   const TimedScope write_watch(report_.write_seconds);

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ._core import Error
 from .arguments import checked
-from .ms_reading import CORRELATION_NUMBERS, OpenSet, baselines, feed_of, inspect
+from .ms_reading import CORRELATION_NUMBERS, OpenSet, baselines, feed_of, inspect, slot_times
 from .ms_selection import Selection
 
 
@@ -169,6 +169,9 @@ def _group(
     if chosen is not None and not chosen.all:
         selection |= chosen.options(names, pairs)
         pairs = baselines(opened, **selection)
+        times = [(window, time_s) for window, _, time_s in slot_times(opened, **selection)]
+        slots = chosen.slots_averaged([time_s for window, time_s in times if window == times[0][0]])
+        selection |= {"average_slots": slots} if slots > 1 else {}
     windows = [summary["spectral_windows"][summary["data_descriptions"][i]["spectral_window_id"]] for i in ids]
     about = summary["fields"][field]
     return MsGroup(

@@ -19,6 +19,7 @@ CORRELATION_NUMBERS = {
     **{"XX": 9, "XY": 10, "YX": 11, "YY": 12},
 }
 CORRELATION_NAMES = {number: name for name, number in CORRELATION_NUMBERS.items()}
+_SLOT_BY_SLOT = {"time_slots": 1, "average_slots": 1}
 
 
 class OpenSet:
@@ -96,14 +97,14 @@ def inspect(path: str | os.PathLike, *, scan_cells: bool = True) -> dict:
 @checked
 def baselines(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int]]:
     """(ANTENNA1, ANTENNA2) pairs that have rows, ascending. Options as `run_options`."""
-    return Tiles(path, [], {**run_options(**options), "time_slots": 1}).baselines()
+    return Tiles(path, [], {**run_options(**options), **_SLOT_BY_SLOT}).baselines()
 
 
 @checked
 def slot_times(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, int, float]]:
     """(DATA_DESC_ID, FIELD_ID, TIME) of every time slot, by time; TIME is in seconds of MJD. Options as `run_options`;
     no cells are read."""
-    keys = Tiles(path, [], {**run_options(**options), "time_slots": 1}).keys()
+    keys = Tiles(path, [], {**run_options(**options), **_SLOT_BY_SLOT}).keys()
     found = {(key["data_desc_id"], key["field_id"], key["first_time_s"]) for key in keys if not key["layer"]}
     return sorted(found, key=lambda slot: (slot[2], slot[0], slot[1]))
 
@@ -112,7 +113,7 @@ def slot_times(path: str | os.PathLike | OpenSet, **options) -> list[tuple[int, 
 def slot_scans(path: str | os.PathLike | OpenSet, **options) -> list[tuple[float, int]]:
     """(TIME, SCAN_NUMBER) of every time slot, by time, of all data descriptions and fields that the options (as of
     `run_options`) choose; no cells are read."""
-    keys = Tiles(path, [], {**run_options(**options), "time_slots": 1}).keys()
+    keys = Tiles(path, [], {**run_options(**options), **_SLOT_BY_SLOT}).keys()
     return sorted({(key["first_time_s"], key["scan"]) for key in keys if not key["layer"]})
 
 

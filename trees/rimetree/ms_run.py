@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -95,6 +96,9 @@ def run_options(
     baselines: Sequence[Sequence[int]] = (),
     channel_ranges: Sequence[Sequence[int]] = (),
     frequency_ranges_hz: Sequence[Sequence[float]] = (),
+    average_slots: int = 1,
+    average_channels: int = 1,
+    average_width_hz: float = 0.0,
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
@@ -111,12 +115,21 @@ def run_options(
     `data_desc_ids`, `scans`, `times_s` ((first, last) TIME), `baselines` (pairs of antennas in either order): only rows
     of these; `channel_ranges` ((first, stop)), `frequency_ranges_hz` ((low, high)): only channels in any of these, for
     trees that write nothing; what stands between is flagged. Each is everything where it is empty.
+
+    `average_slots`, `average_channels`: so many time slots and channels are averaged to one when they are read, by
+    their weights, for trees that write nothing; `average_width_hz`: as many channels as this is wide instead. Cells
+    have the widths of what they are of, and do not reach over gaps.
     """
     tolerance_of(precision, tolerance)
     if verify < 0:
         raise Error(f"verify must be a number of visibilities, not {verify}")
     if time_slots is not None and time_slots < 1:
         raise Error(f"time_slots must be at least 1, not {time_slots}")
+    if average_slots < 1 or average_channels < 1 or not 0 <= average_width_hz < math.inf:
+        raise Error(
+            "time slots and channels are averaged at least one by one, and widths are positive, not "
+            f"{average_slots}, {average_channels}, {average_width_hz} Hz"
+        )
     return {
         "data_desc_id": data_desc_id,
         "field_id": field_id,
@@ -138,6 +151,9 @@ def run_options(
         "baselines": _flat(baselines, int, "baselines").tolist(),
         "channel_ranges": _flat(channel_ranges, int, "channel_ranges").tolist(),
         "frequency_ranges_hz": _flat(frequency_ranges_hz, float, "frequency_ranges_hz"),
+        "average_slots": int(average_slots),
+        "average_channels": int(average_channels),
+        "average_width_hz": float(average_width_hz),
     }
 
 

@@ -20,7 +20,8 @@ class Selection:
     `scans`: SCAN_NUMBERs. `times_s`: ranges (first, last) of TIME, MJD in seconds. `antennas`: names, patterns (CS*) or
     numbers; "!CS*" leaves out; baselines of which both antennas are chosen. `baselines`: such pairs, "CS*&RS*" or
     "!CS001&*"; of either order. `channels`: ranges (first, stop) in each spectral window. `frequencies_hz`: ranges of
-    channel centres.
+    channel centres. `average_slots`, `average_channels`: so many time slots and channels are averaged on reading;
+    `average_s`, `average_hz`: as many as are not longer, or wider, together.
     """
 
     scans: Sequence[int] = ()
@@ -29,6 +30,10 @@ class Selection:
     baselines: Sequence[str] = ()
     channels: Sequence[Sequence[int]] = ()
     frequencies_hz: Sequence[Sequence[float]] = ()
+    average_slots: int = 1
+    average_channels: int = 1
+    average_s: float = 0.0
+    average_hz: float = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -39,8 +44,23 @@ class Selection:
 
     @property
     def all(self) -> bool:
-        """Whether nothing is left out."""
-        return not any((self.scans, self.times_s, self.antennas, self.baselines, self.channels, self.frequencies_hz))
+        """Whether nothing is left out, and nothing averaged."""
+        return not self.averages and not any(
+            (self.scans, self.times_s, self.antennas, self.baselines, self.channels, self.frequencies_hz)
+        )
+
+    @property
+    def averages(self) -> bool:
+        """Whether data are averaged."""
+        return max(self.average_slots, self.average_channels) > 1 or max(self.average_s, self.average_hz) > 0
+
+    def slots_averaged(self, slots_s: Sequence[float]) -> int:
+        """Of slots at these times (seconds, ascending) so many are averaged."""
+        distance_s = np.diff(np.asarray(slots_s, dtype=float))
+        distance_s = distance_s[distance_s > 0]
+        if self.average_s > 0 and len(distance_s):
+            return max(1, int(self.average_s / float(np.median(distance_s)) + 1e-3))
+        return self.average_slots
 
     def of_channels(self, frequency_hz: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which channels of a whole spectral window are chosen."""
@@ -60,6 +80,8 @@ class Selection:
             "times_s": list(self.times_s),
             "channel_ranges": list(self.channels),
             "frequency_ranges_hz": list(self.frequencies_hz),
+            "average_width_hz": self.average_hz,
+            "average_channels": self.average_channels if self.average_channels > 1 else 0,
         }
         if self.antennas or self.baselines:
             chosen = chosen_baselines(names, pairs, self.antennas, self.baselines)

@@ -19,6 +19,11 @@ from .solutions import Solutions
 from .solve_trees import DataSelection, SolverOptions
 from .terms import Term
 
+_LONGER = (
+    "data are averaged over more than a solution interval of term {name}: give a smaller {option}, or the term longer "
+    "intervals"
+)
+
 
 @dataclass(frozen=True)
 class CalibrationOptions:
@@ -88,6 +93,7 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
     chosen = {"data_desc_id": options.data_desc_id, "field_id": options.field_id, "selection": options.selection}
     for group in cut(path, **chosen):
         whole = {**_rows(group), "data_desc_ids": [], "channel_ranges": [], "frequency_ranges_hz": []}
+        whole |= {"average_slots": 1, "average_channels": 1, "average_width_hz": 0.0}
         first = [
             next(ms.tiles(opened, [], time_slots=1, **{**whole, "data_desc_id": one})) for one in group.data_desc_ids
         ]
@@ -110,8 +116,42 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
                 sum(int(np.ptp(np.flatnonzero(own))) + 1 for own in chosen_channels),
             )
         )
+        if options.selection.averages:
+            check_averaging(opened, plans[-1])
     _require_same_windows(plans)
     return plans
+
+
+def check_averaging(opened: ms.OpenSet, plan: GroupPlan) -> None:
+    """Warns where cells that data are averaged to reach over the ends of solution intervals, and raises
+    `CalibrationError` where they are longer or wider than these."""
+    chunk, group = plan.chunks[0], plan.group
+    span_s = (chunk.slot_s[0] - plan.margin_s, chunk.slot_s[-1] + plan.margin_s)
+    rows = {**_rows(group), "data_desc_ids": [], "time_range_s": span_s, "time_slots": len(chunk.slot_s)}
+    windows = [next(ms.tiles(opened, [], **{**rows, "data_desc_id": one})) for one in group.data_desc_ids]
+    frequency = np.concatenate([tile["frequency_hz"] for tile in windows])
+    width_hz = np.concatenate([tile["channel_width_hz"] for tile in windows])
+    for name, axis in plan.frequencies.items():
+        slots = np.histogram(chunk.slot_s, chunk.times[name].edges)[0].max()
+        if slots < min(group.selection.get("average_slots", 1), group.n_time):
+            raise CalibrationError(_LONGER.format(name=name, option="--average-time"))
+        _check_cells(name, axis, frequency, width_hz, "--average-channels")
+        _check_cells(name, chunk.times[name], windows[0]["time_s"], windows[0]["interval_s"], "--average-time")
+
+
+def _check_cells(name: str, axis: Axis, centre, width, option: str) -> None:
+    edges = axis.edges[1:-1]
+    if not len(edges):
+        return
+    if 0.99 * np.median(width) > np.median(np.diff(axis.edges)):
+        raise CalibrationError(_LONGER.format(name=name, option=option))
+    inside = np.abs(centre[:, None] - edges) < 0.49 * np.asarray(width)[:, None]
+    if inside.any():
+        warnings.warn(
+            f"{int(inside.any(axis=1).sum())} of {len(centre)} cells that data are averaged to reach over the end of a "
+            f"solution interval of term {name}, and count where their middle is: {option} and interval should divide",
+            stacklevel=4,
+        )
 
 
 def _width_without_exposure(opened: ms.OpenSet, group: MsGroup) -> float:

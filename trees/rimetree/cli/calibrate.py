@@ -16,7 +16,7 @@ from .calibrate_text import (
     plan_text,
     report_text,
 )
-from .data_selection import data_selection_options, selection_of
+from .data_selection import averaging_options, data_selection_options, selection_of
 from .errors import Failed, Interrupted
 from .output import log
 from .residual_output import report_option, write_reports
@@ -62,6 +62,7 @@ from .weights import check_weights, weights_option, write_weights
 @evaluation_options
 @several_rows_options
 @data_selection_options
+@averaging_options
 @wait_option
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would be solved, write nothing.")
 def command(ms, terms, out, **given):

@@ -1,4 +1,5 @@
-"""Options that choose rows and channels: --scan, --time, --antenna, --baseline, --channels."""
+"""Options that choose rows and channels: --scan, --time, --antenna, --baseline, --channels; and --average-time,
+--average-channels."""
 
 from __future__ import annotations
 
@@ -52,6 +53,41 @@ class _Channels(click.ParamType):
         return tuple(numbers), tuple(frequencies)
 
 
+class _Average(click.ParamType):
+    """A number of slots or channels, or a quantity: (number, seconds or Hz)."""
+
+    def __init__(self, name: str, quantity):
+        self.name, self._quantity = name, quantity
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        text = str(value).strip()
+        if not re.fullmatch(r"-?\d+", text):
+            return 1, self._quantity.convert(text, param, ctx)
+        if int(text) < 1:
+            self.fail(f"{text}: expected a number from 1 on, or a quantity with its unit")
+        return int(text), 0.0
+
+
+def averaging_options(function):
+    """--average-time, --average-channels."""
+    return with_options(
+        function,
+        click.option(
+            "--average-time",
+            type=_Average("N or duration", DURATION),
+            help="Solve on means of so many time slots, or of as many as are this long together, e.g. 4 or 10s. The "
+            "model is smeared over them. Solutions are for the data as they are stored.",
+        ),
+        click.option(
+            "--average-channels",
+            type=_Average("N or width", FREQUENCY),
+            help="Solve on means of so many channels, or of as many as are this wide together, e.g. 4 or 200kHz.",
+        ),
+    )
+
+
 def data_selection_options(function):
     """--scan, --time, --antenna, --baseline, --channels."""
     return with_options(
@@ -95,6 +131,8 @@ def selection_of(given: dict, summary: dict):
 
     begin_s = summary["first_time_s"]
     numbers, frequencies = given["channels"] or ((), ())
+    slots, length_s = given.get("average_time") or (1, 0.0)
+    channels, width_hz = given.get("average_channels") or (1, 0.0)
     return ms.Selection(
         scans=given["scans"] or (),
         times_s=[
@@ -104,4 +142,8 @@ def selection_of(given: dict, summary: dict):
         baselines=given["baselines"] or (),
         channels=numbers,
         frequencies_hz=frequencies,
+        average_slots=slots,
+        average_channels=channels,
+        average_s=length_s,
+        average_hz=width_hz,
     )

@@ -1,0 +1,29 @@
+// Averaging on reading: cells of several time slots and channels become one, with its width, so that a model is smeared
+// over it. For trees that solve or look, not for those that write.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/core/tile.h"
+
+namespace rimetree::ms {
+
+/// What becomes one cell.
+struct Averaging {
+  std::size_t slots = 1;     ///< so many consecutive time slots
+  std::size_t channels = 1;  ///< so many neighbouring channels
+  double width_hz = 0;       ///< where positive: as many channels as are not wider together
+  bool any() const { return slots > 1 || channels > 1 || width_hz > 0; }
+};
+
+/// The axes of the tile that average() makes, from those of a tile.
+Tile average_outline(const Tile& tile, const Averaging& averaging);
+
+/// A tile of averaged cells. Visibilities are means over what is neither flagged nor without weight nor, in any column,
+/// not a number, weighted if weights were read; the weight is the sum of theirs. A cell without any is flagged. UVW and
+/// their rates are means over the rows of which anything is good, EXPOSURE is what these cover together, and `row` the
+/// first of them. Cells do not reach over gaps in time or frequency.
+Tile average(const Tile& tile, const Averaging& averaging);
+
+}  // namespace rimetree::ms

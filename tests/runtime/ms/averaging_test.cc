@@ -1,0 +1,122 @@
+#include "runtime/ms/averaging.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace rimetree::ms {
+namespace {
+
+/// One baseline, slots of 10 s, channels of 1 MHz; the visibility of slot t and channel f is 10 t + f, its weight 1 +
+/// f.
+Tile tile_of(std::size_t n_time, std::size_t n_channel) {
+  Tile tile;
+  tile.baselines = {{0, 1}};
+  tile.correlation_type = {9};
+  for (std::size_t t = 0; t < n_time; ++t) {
+    tile.time_s.push_back(10.0 * static_cast<double>(t));
+    tile.interval_s.push_back(10);
+    tile.exposure_s.push_back(10);
+    tile.row.push_back(static_cast<std::int64_t>(t) + 5);
+    for (int k = 0; k < 3; ++k) {
+      tile.uvw_m.push_back(100.0 * k + static_cast<double>(t));
+      tile.uvw_rate_m_s.push_back(static_cast<double>(t));
+    }
+    for (std::size_t f = 0; f < n_channel; ++f) {
+      tile.columns["DATA"].push_back(static_cast<float>(10 * t + f));
+      tile.weight.push_back(static_cast<float>(1 + f));
+      tile.flag.push_back(0);
+    }
+  }
+  for (std::size_t f = 0; f < n_channel; ++f) {
+    tile.frequency_hz.push_back(1e9 - 1e6 * static_cast<double>(f));
+    tile.channel_width_hz.push_back(1e6);
+  }
+  return tile;
+}
+
+Averaging by(std::size_t slots, std::size_t channels, double width_hz = 0) { return {slots, channels, width_hz}; }
+
+TEST(Averaging, means_have_the_weights_and_widths_of_what_they_are_of) {
+  const Tile made = average(tile_of(5, 3), by(2, 2));
+  EXPECT_EQ(made.time_s, (std::vector<double>{5, 25, 40}));
+  EXPECT_EQ(made.interval_s, (std::vector<double>{20, 20, 10}));
+  EXPECT_EQ(made.exposure_s, (std::vector<double>{20, 20, 10}));
+  EXPECT_EQ(made.frequency_hz, (std::vector<double>{1e9 - 5e5, 1e9 - 2e6}));
+  EXPECT_EQ(made.channel_width_hz, (std::vector<double>{2e6, 1e6}));
+  EXPECT_EQ(made.row, (std::vector<std::int64_t>{5, 7, 9}));
+  EXPECT_EQ(made.uvw_m[3], 2.5);
+  EXPECT_EQ(made.uvw_m[8], 204);
+  EXPECT_EQ(made.uvw_rate_m_s[3], 2.5);
+  // Of 0, 1, 10, 11 with weights 1, 2, 1, 2.
+  EXPECT_FLOAT_EQ(made.columns.at("DATA")[0].real(), 34.0f / 6);
+  EXPECT_EQ(made.weight[0], 6);
+  EXPECT_EQ(made.weight[1], 6);
+  EXPECT_FLOAT_EQ(made.columns.at("DATA")[1].real(), 7);
+  const Tile outline = average_outline(tile_of(5, 3), by(2, 2));
+  EXPECT_EQ(outline.time_s, made.time_s);
+  EXPECT_EQ(outline.interval_s, made.interval_s);
+  EXPECT_EQ(outline.channel_width_hz, made.channel_width_hz);
+}
+
+TEST(Averaging, what_is_flagged_or_no_number_does_not_count) {
+  Tile tile = tile_of(2, 2);
+  tile.flag[0] = 1;
+  tile.weight[1] = 0;
+  tile.columns["DATA"][2] = std::numeric_limits<float>::quiet_NaN();
+  tile.columns["MODEL_DATA"] = {1000, 1000, 1000, 3};  // the model counts where the data do
+  Tile made = average(tile, by(2, 2));
+  EXPECT_EQ(made.columns.at("DATA")[0].real(), 11);
+  EXPECT_EQ(made.columns.at("MODEL_DATA")[0].real(), 3);
+  EXPECT_EQ(made.weight[0], 2);
+  EXPECT_EQ(made.flag[0], 0);
+  tile.flag[3] = 1;
+  made = average(tile, by(2, 2));
+  EXPECT_EQ(made.flag[0], 1);
+  EXPECT_EQ(made.weight[0], 0);
+}
+
+TEST(Averaging, rows_that_are_missing_take_nothing_with_them) {
+  Tile tile = tile_of(4, 1);
+  tile.row[0] = -1;
+  tile.row[2] = tile.row[3] = -1;
+  const Tile made = average(tile, by(2, 1));
+  EXPECT_EQ(made.row, (std::vector<std::int64_t>{6, -1}));
+  EXPECT_EQ(made.uvw_m[0], 1);
+  EXPECT_EQ(made.exposure_s[0], 10);
+  EXPECT_EQ(made.columns.at("DATA")[0].real(), 10);
+  EXPECT_EQ(made.flag[1], 1);
+}
+
+TEST(Averaging, rows_that_are_flagged_do_not_count_for_uvw) {
+  Tile tile = tile_of(2, 2);
+  tile.flag[0] = tile.flag[1] = 1;
+  Tile made = average(tile, by(2, 2));
+  EXPECT_EQ(made.uvw_m[0], 1);
+  EXPECT_EQ(made.row[0], 6);
+  tile.flag[2] = tile.flag[3] = 1;
+  made = average(tile, by(2, 2));
+  EXPECT_EQ(made.flag[0], 1);
+  EXPECT_EQ(made.row[0], -1);
+}
+
+TEST(Averaging, cells_do_not_reach_over_gaps) {
+  Tile tile = tile_of(4, 4);
+  tile.time_s = {0, 10, 20, 600};
+  tile.frequency_hz = {1e9, 1.01e9, 1.011e9, 1.012e9};
+  const Tile made = average(tile, by(4, 2));
+  EXPECT_EQ(made.time_s, (std::vector<double>{10, 600}));
+  EXPECT_EQ(made.frequency_hz, (std::vector<double>{1e9, 1.0105e9, 1.012e9}));
+}
+
+TEST(Averaging, a_width_takes_what_fits_in) {
+  EXPECT_EQ(average(tile_of(1, 5), by(1, 1, 2e6)).n_channel(), 3u);
+  EXPECT_EQ(average(tile_of(1, 5), by(1, 1, 2.9e6)).n_channel(), 3u);
+  EXPECT_EQ(average(tile_of(1, 5), by(1, 1, 5e6)).n_channel(), 1u);
+  EXPECT_EQ(average(tile_of(1, 5), by(1, 1, 1e5)).n_channel(), 5u);
+  EXPECT_EQ(average(tile_of(3, 5), by(9, 9)).n_visibility(), 1u);
+}
+
+}  // namespace
+}  // namespace rimetree::ms
