@@ -9,7 +9,7 @@
 namespace rimetree::psv::adjoint {
 namespace {
 
-/// Parts that keep many threads busy, and what their results may take together. Rows that share the sides of their
+/// Portions that keep many threads busy, and what their results may take together. Rows that share the sides of their
 /// Jones terms should be many.
 constexpr std::size_t kPortions = 64, kPortionBytes = std::size_t{64} << 20, kLeastRows = 128,
                       kLeastSharing = kJonesRows;
