@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 
@@ -33,6 +34,20 @@ def memory_bytes() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return 0
+
+
+_M_MMAP_THRESHOLD = -3  # of malloc.h
+_LARGE_BYTES = 4 << 20
+
+
+def return_freed_memory() -> None:
+    """Have large arrays given back to the system when they are freed.
+
+    GNU's allocator keeps those up to 32 MiB once such have been freed, for each thread and with gaps between them: a
+    set that is read tile by tile then takes up to twice as much. This costs some time, as the system clears what it
+    gives. With other allocators nothing is done."""
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 def free_memory_bytes() -> int:

@@ -1,5 +1,9 @@
 """What a chunk takes in memory: the estimate grows as the problem does, and is that of the arrays that there are."""
 
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -134,3 +138,30 @@ def test_what_does_not_fit_is_solved_a_few_slots_at_a_time(tmp_path, observe):
 
 def test_free_memory_is_some_of_the_memory():
     assert 0 < free_memory_bytes() <= memory_bytes()
+
+
+# Large arrays with small ones between them, all the large ones freed: what is left, in MiB.
+LEFT = """
+import re, sys
+import numpy as np
+from rimetree.machine import return_freed_memory
+if sys.argv[1] == "return":
+    return_freed_memory()
+resident = lambda: int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024
+for size in (24, 30):
+    np.ones(size << 17)  # as freed ones are, up to 32 MiB, later ones come of the heap
+before, large, small = resident(), [], []
+for _ in range(10):
+    large.append(np.ones(16 << 17))
+    small.append(np.ones(20000))
+large.clear()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="GNU's allocator")
+def test_what_is_freed_is_given_back():
+    def left(how):
+        return int(subprocess.run([sys.executable, "-c", LEFT, how], capture_output=True, text=True, check=True).stdout)
+
+    assert left("return") < 32 < 100 < left("keep")

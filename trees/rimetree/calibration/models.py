@@ -19,7 +19,7 @@ from .gauge import Polarisation, polarisation_of
 from .model_trees import SkyPart, direction_of_patch, sky_parts
 
 _SAMPLED_SLOTS = 32
-_SAMPLED_OF_SLOT = 1 << 14  # visibilities
+_SAMPLED_OF_SLOT = 1 << 12  # visibilities
 _ROUNDING = 1e-5  # of visibilities that are kept in single precision
 _ELEMENT = {"XX": 0, "XY": 1, "YX": 2, "YY": 3, "RR": 0, "RL": 1, "LR": 2, "LL": 3}
 

@@ -93,7 +93,11 @@ def command(ms, terms, out, **given):
     """
     import rimetree as rt
     from rimetree import calibration
+    from rimetree.machine import return_freed_memory
     from rimetree.sky_trees import flux_text
+
+    if given["memory"]:
+        return_freed_memory()
 
     require_ms(ms)
     applies = given["apply_"] or given["subtract"]
