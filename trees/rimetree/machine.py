@@ -36,7 +36,7 @@ def memory_bytes() -> int:
         return 0
 
 
-_M_MMAP_THRESHOLD = -3  # of malloc.h
+_M_MMAP_THRESHOLD = -3  # as GNU defines it
 _LARGE_BYTES = 4 << 20
 
 
