@@ -130,9 +130,13 @@ def test_solutions_are_applied_to_data_that_are_not_averaged(planted, tmp_path):
     ]
     shown = CliRunner().invoke(cli, [*arguments, "--average-time", "3", "--average-channels", "8MHz"])
     assert shown.exit_code == 0, shown.output
+    assert "warning" not in shown.output
     (tile,) = rt.ms.tiles(path, ["DATA", "CORRECTED_DATA"], time_slots=100)
     assert tile["columns"]["CORRECTED_DATA"].shape[1:3] == (N_TIME, N_CHANNEL) and not tile["flag"].any()
     assert np.std(tile["columns"]["CORRECTED_DATA"]) < 1e-3 * np.std(tile["columns"]["DATA"])
+    pointlike = [*arguments[:-2], "--no-smearing", "--dry-run", "--overwrite"]
+    assert "far sources do not fit" in CliRunner().invoke(cli, [*pointlike, "--average-time", "3"]).output
+    assert "do not fit" not in CliRunner().invoke(cli, pointlike).output
 
 
 @pytest.mark.parametrize("options", [{"average_slots": 3}, {"average_channels": 4}, {"average_width_hz": 8e6}])

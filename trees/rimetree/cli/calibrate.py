@@ -115,6 +115,8 @@ def command(ms, terms, out, **given):
         summary, **{key: given[key] for key in ("sky", "sky_format", "skip_unsupported", "model_columns", "patches")}
     )
     given["selection"] = selection_of(given, summary)
+    if given["no_smearing"] and given["sky"] and given["selection"].averages:
+        log("warning: averaged data are smeared, and with --no-smearing the model is not: far sources do not fit")
     options = calibration_options(
         given, fields["field_names"], " ".join([*given["sky"], *given["model_columns"]]), summary
     )
