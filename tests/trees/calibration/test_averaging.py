@@ -167,3 +167,13 @@ def test_what_cannot_be_averaged_is_refused(planted, tmp_path):
         calibrated(path, tmp_path, ["G: diag, 1slots"])
     with pytest.warns(UserWarning, match="reach over the end of a solution interval of term B"):
         calibrated(path, tmp_path, ["G: diag, 6slots", "B: amplitude, 6chan"])
+
+
+@pytest.mark.parametrize("options", ["time 1.5", "time 0", "time -2", "time 3Hz", "channels 2.0", "channels 4s"])
+def test_numbers_are_whole_and_quantities_have_units(tmp_path, options):
+    name, value = options.split()
+    path = tmp_path / "a.ms"
+    path.mkdir()
+    arguments = ["calibrate", str(path), "--sky", "a.txt", "--term", "G: diag", "--out", str(tmp_path / "a.h5")]
+    shown = CliRunner().invoke(cli, [*arguments, f"--average-{name}", value])
+    assert shown.exit_code == 2 and f"Invalid value for '--average-{name}'" in shown.output

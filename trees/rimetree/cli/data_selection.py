@@ -57,7 +57,7 @@ class _Average(click.ParamType):
     """A number of slots or channels, or a quantity: (number, seconds or Hz)."""
 
     def __init__(self, name: str, quantity):
-        self.name, self._quantity = name, quantity
+        self.name, self._quantity = name, quantity.with_unit()
 
     def convert(self, value, param, ctx):
         if isinstance(value, tuple):
@@ -66,7 +66,7 @@ class _Average(click.ParamType):
         if not re.fullmatch(r"-?\d+", text):
             return 1, self._quantity.convert(text, param, ctx)
         if int(text) < 1:
-            self.fail(f"{text}: expected a number from 1 on, or a quantity with its unit")
+            self.fail(f"{text}: expected a whole number from 1 on, or a quantity with its unit")
         return int(text), 0.0
 
 

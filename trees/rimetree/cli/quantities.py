@@ -19,6 +19,10 @@ class Quantity(click.ParamType):
         self._bare = bare
         self._positive = positive
 
+    def with_unit(self) -> Quantity:
+        """The same, of which no bare numbers are taken."""
+        return Quantity(self.name, self._units, None, positive=self._positive)
+
     def convert(self, value, param, ctx) -> float:
         if isinstance(value, float | int):
             return float(value)
