@@ -32,7 +32,7 @@ struct SourceAdjoints {
   std::vector<double> weights;    ///< [source][weight channel][plane]
   std::vector<double> positions;  ///< [source][l, m, n - n_minus], each as if independent of the others
   std::vector<double> shapes;     ///< [source - n_point][major, minor, position angle]
-  /// With respect to the real and imaginary portions of Jones terms; see JonesTargets.
+  /// With respect to the real and imaginary parts of Jones terms; see JonesTargets.
   std::vector<Complex<double>> moving_jones, steady_jones;
 
   /// Where a term with a target gains.
