@@ -7,7 +7,6 @@
 #define RIMETREE_NODES_PSV_MATRIX_SIDES_FILL_INL_H_
 #endif
 
-#include "hwy/cache_control.h"
 #include "nodes/psv/matrix/sides_sum.h"
 #include "nodes/psv/matrix22-inl.h"
 #include "nodes/psv/simd_math-inl.h"
@@ -154,7 +153,8 @@ inline HWY_NOINLINE void fill_phasors(const Sky<double>& sky, std::size_t begin,
   }
 }
 
-/// Terms that are needed soon: what limits sides is how long memory takes.
+/// Terms that are needed soon: what limits sides is how long memory takes. They go to the second-level cache: few
+/// requests of the first one can be under way, and lines of terms as far apart as theirs are share few of its places.
 struct SoonNeeded {
   const JonesChains::Chain* chain = nullptr;
   std::size_t begin = 0, n_source = 0, n_cell = 0;  ///< cells in a row
@@ -163,13 +163,14 @@ struct SoonNeeded {
   HWY_INLINE void ask(const Sky<double>& sky, std::size_t s, const CellVector& cells) const {
     if (chain == nullptr || s >= n_source) return;
     constexpr std::size_t kPerLine = 4;
+    constexpr int kSecondLevel = 2;
     for (const JonesFactor& factor : *chain)
       for (int i = 0; i < (factor.is_matrix ? 4 : 1); ++i) {
         const Strided<Complex<double>>& view = factor.view[i];
         if (!view || view.channel != 1) continue;
         const Complex<double>* first =
             &view.at(static_cast<std::ptrdiff_t>(sky.order[begin + s]), cells.time[0], cells.channel[0]);
-        for (std::size_t k = 0; k < n_cell; k += kPerLine) hwy::Prefetch(first + k);
+        for (std::size_t k = 0; k < n_cell; k += kPerLine) __builtin_prefetch(first + k, 0, kSecondLevel);
       }
   }
 };

@@ -56,8 +56,12 @@ struct SidesShape {
   /// Cells that are computed together: some lines of the cache of each term.
   std::size_t window_cells() const { return right_matrix ? 8 : 16; }
   std::size_t n_vector() const { return window_cells() / std::min(rows_per_block<double>(), window_cells()); }
-  /// Right ends whose sides stay in the first-level cache.
-  std::size_t near_ends() const { return right_matrix ? 4 : 16; }
+  /// Right ends whose sides at a vector of cells stay in the first-level cache.
+  std::size_t near_ends() const {
+    constexpr std::size_t kBytes = std::size_t{16} << 10;
+    const std::size_t end = 2 * static_cast<std::size_t>(n_right()) * kSideSources * rows_per_block<double>() * 8;
+    return std::max(kBytes / end, kBlockColumns);
+  }
 };
 
 /// How much there is to do for each source.
