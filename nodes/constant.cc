@@ -5,8 +5,6 @@
 // the array are axes of the cells, in the order time, freq, instead of dimensions of the tensor. Result: the array
 // without its trailing cell axes; unit of the value. Flags: none. Derivative: none; a solvable number is a Parm.
 // MeqTrees: Constant (its vells= is cells_rank here).
-#include <cstring>
-
 #include "runtime/core/error.h"
 #include "runtime/core/node.h"
 #include "runtime/core/plugin_api.h"
@@ -66,11 +64,8 @@ class Constant final : public Node {
       if (cells_[axis] != 1 && cells_[axis] != wanted[axis])
         throw ShapeError("the value is given on cells " + to_string(cells_) + ", but the request has cells " +
                          to_string(wanted));
-    Vells result = evaluation.make(value().type, cells_);
-    if (result.bytes() > 0)
-      std::memcpy(result.is_complex() ? static_cast<void*>(result.complex()) : result.real(), value().data.data(),
-                  result.bytes());
-    evaluation.set(std::move(result));
+    if (value().size() > 0) return evaluation.set({value().data.storage(), value().type, dims(), cells_});
+    evaluation.set(evaluation.make(value().type, cells_));
   }
 
  private:

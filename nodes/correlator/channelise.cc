@@ -30,7 +30,7 @@ class Channelise final : public Node, public Reviewer, public correlator::Sample
     const StateArray& delay = state.array("delay_s");
     if (delay.type != NumberType::real || delay.shape.size() > 1)
       throw StateError("state field \"delay_s\" must be a list of real numbers, one for each input");
-    options_.delay_s = delay.data;
+    options_.delay_s = delay.data.vector();
     if (!(options_.gain > 0) || !std::isfinite(options_.gain))
       throw StateError("state field \"gain\" must be positive");
     if (options_.format.is_real)

@@ -31,7 +31,7 @@ class Correlate final : public Node, public Reviewer {
         gates_(correlator::positive(state, "gates")),
         gate_length_(correlator::positive(state, "gate_length")),
         gate_offset_(state.integer("gate_offset")),
-        band_hz_(state.array("band_hz").data) {
+        band_hz_(state.array("band_hz").data.vector()) {
     if (gates_ > kMostGates || gate_length_ > kMostSamples || integration_ > kMostSamples ||
         std::abs(double(gate_offset_)) > double(kMostSamples))
       throw StateError("state fields: expected at most " + std::to_string(kMostGates) + " gates, and at most " +

@@ -26,7 +26,7 @@ std::vector<double> edges_of(const State& state, const char* field) {
   if (!good)
     throw StateError("state field \"" + std::string(field) +
                      "\" must be a list of two or more ascending numbers, the edges of the solution tiles, or empty");
-  return edges.data;
+  return edges.data.vector();
 }
 
 /// One number per coefficient, from a field that is empty, a number for the constant term, or all coefficients.
@@ -34,7 +34,7 @@ std::vector<double> per_coefficient(const State& state, const char* field, const
   const StateArray& given = real_array(state, field);
   std::vector<double> result(tiles.n_coefficient(), absent);
   if (given.size() == result.size())
-    result = given.data;
+    result = given.data.vector();
   else if (given.size() == 1)
     result[0] = given.data[0];
   else if (given.size() != 0)
@@ -78,7 +78,7 @@ SolutionTiles::SolutionTiles(const State& parm)
   if (shape.size() > first) time_terms_ = static_cast<std::size_t>(shape[first]);
   if (shape.size() > first + 1) frequency_terms_ = static_cast<std::size_t>(shape[first + 1]);
   if (tiled) {
-    values_ = value.data;
+    values_ = value.data.vector();
   } else {
     for (std::size_t tile = 0; tile < n_tile(); ++tile)
       values_.insert(values_.end(), value.data.begin(), value.data.end());

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/core/shared_numbers.h"
 #include "runtime/core/vells.h"
 
 namespace rimetree {
@@ -15,7 +16,7 @@ namespace rimetree {
 struct StateArray {
   std::vector<std::int64_t> shape;
   NumberType type = NumberType::real;
-  std::vector<double> data;  ///< interleaved re, im if complex
+  SharedNumbers data;  ///< interleaved re, im if complex
 
   std::size_t size() const { return type == NumberType::complex ? data.size() / 2 : data.size(); }
   friend bool operator==(const StateArray&, const StateArray&) = default;

@@ -23,6 +23,10 @@ class Vells {
   /// Uninitialised values in memory of the pool.
   Vells(memory::Pool& pool, NumberType type, const TensorShape& dims, const CellShape& cells);
 
+  /// Values that are there already, and do not change.
+  Vells(std::shared_ptr<const double> numbers, NumberType type, const TensorShape& dims, const CellShape& cells)
+      : data_(std::const_pointer_cast<double>(std::move(numbers))), dims_(dims), cells_(cells), type_(type) {}
+
   /// Values that work queued on a device gives.
   Vells(std::shared_ptr<const memory::DeviceSlice> device, NumberType type, const TensorShape& dims,
         const CellShape& cells)

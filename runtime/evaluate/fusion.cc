@@ -211,7 +211,8 @@ Flags Fusion::flags_of(const FusedGroup& group, std::span<const Result* const> r
                                                      : &made[static_cast<std::size_t>(~link)]);
     }
     first += children.size();
-    made[i].value = Vells(nullptr, NumberType::real, node.dims(), {});  // rules for flags ask for dimensions only
+    made[i].value = Vells(std::shared_ptr<const double>(), NumberType::real, node.dims(),
+                          {});  // rules for flags ask for dimensions only
     Evaluation evaluation(node, request, pool, children, made[i]);
     if (const DevicePath* path = node.device_path()) path->complete(evaluation);
     if (!evaluation.flags_are_set) made[i].flags = union_of_child_flags(evaluation);

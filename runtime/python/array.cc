@@ -92,9 +92,9 @@ Ref make_array(const Flags& flags) {
 }
 
 Ref make_array(const StateArray& array) {
-  const auto owner = std::make_shared<const std::vector<double>>(array.data);
   const bool complex = array.type == NumberType::complex;
-  return make_array(owner, owner->data(), {array.shape.begin(), array.shape.end()}, complex ? "Zd" : "d",
+  return make_array(std::const_pointer_cast<double>(array.data.storage()), array.data.data(),
+                    {array.shape.begin(), array.shape.end()}, complex ? "Zd" : "d",
                     complex ? sizeof(Complex<double>) : sizeof(double));
 }
 

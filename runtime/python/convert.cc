@@ -77,17 +77,17 @@ StateArray array_of(PyObject* object) {
   }
   for (int i = 0; i < view.buffer.ndim; ++i) array.shape.push_back(view.buffer.shape[i]);
   const auto* data = static_cast<const double*>(view.buffer.buf);
-  array.data.assign(data, data + static_cast<std::size_t>(view.buffer.len) / sizeof(double));
+  array.data = {data, data + static_cast<std::size_t>(view.buffer.len) / sizeof(double)};
   return array;
 }
 
 std::vector<double> doubles_of(PyObject* object) {
-  StateArray array = array_of(object);
+  const StateArray array = array_of(object);
   if (array.type != NumberType::real) {
     PyErr_SetString(PyExc_TypeError, "expected an array of float64, got complex128");
     throw PythonError();
   }
-  return std::move(array.data);
+  return array.data.vector();
 }
 
 StateValue state_value_of(PyObject* object) {

@@ -81,7 +81,8 @@ PyObject* set_forest_parameters(PyObject*, PyObject* arguments) {
       const auto end = next + static_cast<std::ptrdiff_t>(tiles.n_unknown());
       // Parms that stay as they are leave the results kept of them valid.
       if (!std::equal(next, end, tiles.values().begin()))
-        forest.set_state(parm, {{"value", StateArray{tiles.value_shape(), NumberType::real, {next, end}}}});
+        forest.set_state(
+            parm, {{"value", StateArray{tiles.value_shape(), NumberType::real, std::vector<double>(next, end)}}});
       next = end;
     }
     return none();

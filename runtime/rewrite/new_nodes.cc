@@ -23,9 +23,9 @@ const NodeClass* class_of(const Registry& registry, Algebra algebra, std::initia
 }
 
 StateArray integers(const TensorShape& dims) {
-  StateArray array{{dims.rank}, NumberType::real, {}};
-  for (int i = 0; i < dims.rank; ++i) array.data.push_back(dims[i]);
-  return array;
+  std::vector<double> lengths;
+  for (int i = 0; i < dims.rank; ++i) lengths.push_back(dims[i]);
+  return {{dims.rank}, NumberType::real, lengths};
 }
 
 std::uint64_t key_of(const TensorShape& dims) {
