@@ -109,8 +109,10 @@ Specs psv_jones(bool bandpass) {
     const std::string k = std::to_string(p);
     StateArray term{{kSources, 2, 2}, NumberType::complex, {}};
     if (bandpass) term.shape.insert(term.shape.end(), {1, 64});
+    std::vector<double> numbers;
     for (std::size_t i = 0; i < 8 * kSources * (bandpass ? 64 : 1); ++i)
-      term.data.push_back(std::sin(1.0 + 0.7 * double(p) + 0.1 * double(i)));
+      numbers.push_back(std::sin(1.0 + 0.7 * double(p) + 0.1 * double(i)));
+    term.data = numbers;
     specs.constant("term" + k, std::move(term), bandpass ? 2 : 0);
     specs.add("gain" + k, "ToComplex", {specs.unknown("re" + k, 1.0), specs.unknown("im" + k, 0.1)});
     specs.add("J" + k, "Multiply", {"term" + k, "gain" + k});
@@ -167,7 +169,9 @@ int main(int argc, char** argv) {
     for (const std::string& name : specs.unknowns) {
       const int node = forest->find(name);
       StateArray value = forest->node(node).state().array("value");
-      value.data[0] *= 1 + 1e-6;
+      std::vector<double> numbers = value.data.vector();
+      numbers[0] *= 1 + 1e-6;
+      value.data = numbers;
       forest->set_state(node, {{"value", std::move(value)}});
     }
     perform([&] {

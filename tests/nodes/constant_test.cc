@@ -31,6 +31,21 @@ TEST(ConstantNode, VariesOverCells) {
   EXPECT_EQ(value_at(f->value, 0, 1, 2).re, 9);
 }
 
+TEST(ConstantNode, IsNotCopied) {
+  TestForest forest;
+  std::vector<double> numbers(std::size_t{3} << 14);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = double(i);
+  const StateArray given = array({std::int64_t{1} << 14, 1, 3}, numbers);
+  const ResultPtr x = forest.constant("x", given, 2).evaluate("x");
+  expect_ok(x);
+  EXPECT_EQ(x->value.real(), given.data.data());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(given.data.data()) % memory::Device::kAlignment, 0u);
+  // The state goes, the result stays.
+  forest.built->set_state(forest.built->find("x"),
+                          {{"value", array({std::int64_t{1} << 14, 1, 1}, std::vector<double>(1 << 14))}});
+  EXPECT_EQ(value_at(x->value, 5, 0, 2).re, 17);
+}
+
 TEST(ConstantNode, RefusesOtherCells) {
   TestForest forest;
   const ResultPtr x = forest.constant("x", array({5}, {1, 2, 3, 4, 5}), 1).evaluate("x");

@@ -37,9 +37,9 @@ std::vector<StateValue> others_than(const StateValue& value) {
   if (const auto* real = std::get_if<double>(&value)) return {2 * *real + 1};
   if (const auto* text = std::get_if<std::string>(&value)) return {*text + "_other"};
   if (const auto* from = std::get_if<StateArray>(&value); from != nullptr && from->size() > 0) {
-    StateArray other = *from;
-    for (double& x : other.data) x = 2 * x + 1;
-    return {other};
+    std::vector<double> other = from->data.vector();
+    for (double& x : other) x = 2 * x + 1;
+    return {StateArray{from->shape, from->type, other}};
   }
   return {array({1}, {0.5}), array({2}, {1, 2})};
 }

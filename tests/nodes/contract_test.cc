@@ -50,8 +50,10 @@ TEST_P(ContractTest, LooksAtOtherCellsOnlyAlongTheAxesThatItSays) {
       auto values_of = std::get<StateArray>(values(slot, 2, true, true));
       const auto others = std::get<StateArray>(child_values(slot + 50, recipe_.children[slot], 2, true, true));
       const std::size_t words = values_of.type == NumberType::complex ? 2 : 1;
-      for (std::size_t i = 0; slot == moved && i < values_of.data.size(); ++i)
-        if (i / words % kCells == kTime * kFrequencies + kFrequency) values_of.data[i] = others.data[i];
+      std::vector<double> numbers = values_of.data.vector();
+      for (std::size_t i = 0; slot == moved && i < numbers.size(); ++i)
+        if (i / words % kCells == kTime * kFrequencies + kFrequency) numbers[i] = others.data[i];
+      values_of.data = numbers;
       after.constant(child(slot), values_of, 2);
     }
     const ResultPtr b = after.node("x", GetParam(), children(), recipe_.state).evaluate("x");

@@ -26,6 +26,7 @@ inline StateValue child_values(std::uint64_t seed, const ChildRecipe& recipe, in
   }
   value.shape.push_back(in_time ? kTimes : 1);
   value.shape.push_back(in_frequency ? kFrequencies : 1);
+  std::vector<double> numbers;
   for (std::size_t e = 0; e < elements; ++e) {
     double table[kTimes][kFrequencies][2];
     for (auto& row : table)
@@ -33,8 +34,9 @@ inline StateValue child_values(std::uint64_t seed, const ChildRecipe& recipe, in
         for (double& x : cell) x = recipe.unit * (recipe.base + recipe.spread * uniform(random));
     for (int t = 0; t < (in_time ? kTimes : 1); ++t)
       for (int f = 0; f < (in_frequency ? kFrequencies : 1); ++f)
-        for (int part = 0; part < (recipe.complex ? 2 : 1); ++part) value.data.push_back(table[t][f][part]);
+        for (int part = 0; part < (recipe.complex ? 2 : 1); ++part) numbers.push_back(table[t][f][part]);
   }
+  value.data = numbers;
   return value;
 }
 
@@ -46,19 +48,20 @@ inline StateValue on_all_cells(const StateValue& values) {
   const auto times = from.shape[rank - 2], frequencies = from.shape[rank - 1];
   full.shape[rank - 2] = kTimes;
   full.shape[rank - 1] = kFrequencies;
-  full.data.clear();
+  std::vector<double> numbers;
   const std::size_t words = from.type == NumberType::complex ? 2 : 1;
   const std::size_t elements = from.size() / static_cast<std::size_t>(times * frequencies);
   for (std::size_t e = 0; e < elements; ++e)
     for (std::int64_t t = 0; t < kTimes; ++t)
       for (std::int64_t f = 0; f < kFrequencies; ++f)
         for (std::size_t w = 0; w < words; ++w)
-          full.data.push_back(
+          numbers.push_back(
               from.data[((e * static_cast<std::size_t>(times) + static_cast<std::size_t>(times > 1 ? t : 0)) *
                              static_cast<std::size_t>(frequencies) +
                          static_cast<std::size_t>(frequencies > 1 ? f : 0)) *
                             words +
                         w]);
+  full.data = numbers;
   return full;
 }
 
@@ -114,10 +117,9 @@ class ContractTest : public testing::TestWithParam<std::string> {
     return child_values(slot, recipe_.children[slot], sources, in_time, in_frequency);
   }
   StateArray dims_of(std::size_t slot) const {
-    StateArray dims{{static_cast<std::int64_t>(recipe_.children[slot].dims.size())}, NumberType::real, {}};
-    for (const auto extent : recipe_.children[slot].dims)
-      dims.data.push_back(extent < 0 ? 2 : static_cast<double>(extent));
-    return dims;
+    std::vector<double> dims;
+    for (const auto extent : recipe_.children[slot].dims) dims.push_back(extent < 0 ? 2 : static_cast<double>(extent));
+    return array({static_cast<std::int64_t>(dims.size())}, dims);
   }
   /// The class with all children constant along the axes, or not.
   TestForest with_children(bool in_time, bool in_frequency, int sources = 2) {

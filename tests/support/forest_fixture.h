@@ -19,14 +19,14 @@ namespace rimetree::test {
 inline constexpr double kFewRoundings = 8e-16;
 
 /// An array for a node's state.
-inline StateArray array(std::vector<std::int64_t> shape, std::vector<double> values) {
-  return {std::move(shape), NumberType::real, std::move(values)};
+inline StateArray array(std::vector<std::int64_t> shape, const std::vector<double>& values) {
+  return {std::move(shape), NumberType::real, values};
 }
 /// The same of complex numbers.
 inline StateArray complex_array(std::vector<std::int64_t> shape, const std::vector<Complex<double>>& values) {
-  StateArray result{std::move(shape), NumberType::complex, {}};
-  for (const auto& z : values) result.data.insert(result.data.end(), {z.re, z.im});
-  return result;
+  std::vector<double> parts;
+  for (const auto& z : values) parts.insert(parts.end(), {z.re, z.im});
+  return {std::move(shape), NumberType::complex, parts};
 }
 
 // Node classes that only tests need.

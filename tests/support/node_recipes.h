@@ -118,7 +118,7 @@ inline Recipe derived_recipe(const std::string& class_name) {
         for (const std::int64_t extent : child.dims) value.shape.push_back(extent < 0 ? 1 : extent);
         std::size_t n = is_complex ? 2 : 1;
         for (const std::int64_t extent : value.shape) n *= static_cast<std::size_t>(extent);
-        value.data.assign(n, 1.5);
+        value.data = std::vector<double>(n, 1.5);
         if (is_complex) value.type = NumberType::complex;
         names.push_back("c" + std::to_string(names.size()));
         tree.constant(names.back(), value);

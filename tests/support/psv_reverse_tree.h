@@ -93,7 +93,9 @@ class ReverseTree {
     StateArray value{std::move(shape), NumberType::complex, {}};
     std::size_t n = 2;
     for (const std::int64_t extent : value.shape) n *= static_cast<std::size_t>(extent);
-    for (std::size_t i = 0; i < n; ++i) value.data.push_back(random(centre, spread));
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < n; ++i) numbers.push_back(random(centre, spread));
+    value.data = numbers;
     return value;
   }
 

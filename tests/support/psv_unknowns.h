@@ -21,11 +21,11 @@ struct Random {
     std::uniform_real_distribution<double> uniform(-1, 1);
     dims.push_back(in_time ? kTimes : 1);
     dims.push_back(in_frequency ? kChannels : 1);
-    StateArray values{dims, complex ? NumberType::complex : NumberType::real, {}};
+    std::vector<double> values;
     std::int64_t n = complex ? 2 : 1;
     for (const std::int64_t extent : dims) n *= extent;
-    for (std::int64_t i = 0; i < n; ++i) values.data.push_back(base + spread * uniform(random));
-    return values;
+    for (std::int64_t i = 0; i < n; ++i) values.push_back(base + spread * uniform(random));
+    return {dims, complex ? NumberType::complex : NumberType::real, values};
   }
 };
 
@@ -58,7 +58,9 @@ struct Scene {
       for (int q = p + 1; q < kAntennas; ++q) {
         const std::string own = std::to_string(p) + std::to_string(q), left = std::to_string(p);
         StateArray uvw = Random{0, 100}(30 + 10 * p + q, {2, 3}, true);
-        for (std::size_t i = 3 * kTimes; i < uvw.data.size(); ++i) uvw.data[i] *= 1e-4;  // rates
+        std::vector<double> numbers = uvw.data.vector();
+        for (std::size_t i = 3 * kTimes; i < numbers.size(); ++i) numbers[i] *= 1e-4;  // rates
+        uvw.data = numbers;
         tree.constant("uvw0" + own, uvw, 2);
         tree.parm("stretch" + own, 1);
         tree.node("uvw" + own, unknown == Unknown::kBaselines ? "Multiply" : "Identity",
@@ -80,9 +82,11 @@ struct Scene {
       const std::string own = name + "_" + std::to_string(source);
       std::vector<std::int64_t> dims(values.shape.begin(), values.shape.end() - 2);
       StateArray along = direction(static_cast<unsigned>(100 + source), dims);
-      const std::size_t per_source = along.data.size() / kSources;
-      for (std::size_t i = 0; i < along.data.size(); ++i)
-        if (i / per_source != static_cast<std::size_t>(source)) along.data[i] = 0;
+      std::vector<double> numbers = along.data.vector();
+      const std::size_t per_source = numbers.size() / kSources;
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        if (i / per_source != static_cast<std::size_t>(source)) numbers[i] = 0;
+      along.data = numbers;
       tree.constant(own + "_along", along, 2).parm("p_" + own, 0.1);
       tree.node(own + "_shift", "Multiply", {own + "_along", "p_" + own});
       sum.push_back(own + "_shift");

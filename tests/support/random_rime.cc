@@ -41,9 +41,10 @@ std::string RandomRime::constant(const std::vector<std::int64_t>& shape, double 
                                  std::int64_t cells_rank) {
   std::size_t size = is_complex ? 2 : 1;
   for (const std::int64_t n : shape) size *= static_cast<std::size_t>(n);
-  StateArray value{shape, is_complex ? NumberType::complex : NumberType::real, {}};
-  for (std::size_t i = 0; i < size; ++i) value.data.push_back(uniform(low, high));
-  return made("Constant", {}, {{"value", std::move(value)}, {"cells_rank", cells_rank}});
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < size; ++i) numbers.push_back(uniform(low, high));
+  const StateArray value{shape, is_complex ? NumberType::complex : NumberType::real, numbers};
+  return made("Constant", {}, {{"value", value}, {"cells_rank", cells_rank}});
 }
 
 std::string RandomRime::leaf(const std::string& node, const std::vector<double>& dims) {
@@ -54,9 +55,9 @@ std::string RandomRime::leaf(const std::string& node, const std::vector<double>&
   std::int64_t planes = 1;
   if (trouble_ == Trouble::flagged_by_element)
     for (const double n : dims) planes *= static_cast<std::int64_t>(n);
-  StateArray bits{{planes, 2, 3}, NumberType::real, {}};
-  for (std::int64_t i = 0; i < planes * 6; ++i) bits.data.push_back(chance(0.3) ? double(1 + pick(3)) : 0);
-  return made("TestFlags", {node}, {{"bits", bits}});
+  std::vector<double> bits;
+  for (std::int64_t i = 0; i < planes * 6; ++i) bits.push_back(chance(0.3) ? double(1 + pick(3)) : 0);
+  return made("TestFlags", {node}, {{"bits", StateArray{{planes, 2, 3}, NumberType::real, bits}}});
 }
 
 void RandomRime::make_array() {

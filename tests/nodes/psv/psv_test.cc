@@ -30,9 +30,9 @@ struct Scene {
     return array({3, 3}, values);
   }
   StateArray matrices(const std::vector<std::complex<double>>& values, std::vector<std::int64_t> shape) const {
-    StateArray result{std::move(shape), NumberType::complex, {}};
-    for (const auto z : values) result.data.insert(result.data.end(), {z.real(), z.imag()});
-    return result;
+    std::vector<double> parts;
+    for (const auto z : values) parts.insert(parts.end(), {z.real(), z.imag()});
+    return {std::move(shape), NumberType::complex, parts};
   }
   StateArray uvw_with_rates() const { return array({2, 3}, {uvw[0], uvw[1], uvw[2], rates[0], rates[1], rates[2]}); }
   // Fringe, and with smearing the two sincs for a cell of 10 s and 1 MHz.

@@ -88,7 +88,9 @@ TEST(EvaluatorDevices, OverHundredsOfEvaluationsOnlyWhatHasChangedGoesUp) {
 
   // One baseline's coordinates change: those of all go up, as they go together; nothing else.
   StateArray uvw = run.forest->node(run.forest->find("uvw:1")).state().array("value");
-  uvw.data[0] += 1;
+  std::vector<double> moved = uvw.data.vector();
+  moved[0] += 1;
+  uvw.data = moved;
   run.forest->set_state(run.forest->find("uvw:1"), {{"value", uvw}});
   run.evaluate(tree.cells(kTiles + 1));
   EXPECT_EQ(run.report().bytes_to_device - after.bytes_to_device,
@@ -252,9 +254,9 @@ struct GainTree {
   static StateValue line(double shift) { return array({1, 2}, {1.5 + shift, 0.25}); }
   /// [2,2] on all cells.
   static StateValue matrix(int seed) {
-    StateArray values{{2, 2, kTimes, kChannels}, NumberType::complex, {}};
-    for (int i = 0; i < 2 * 4 * kTimes * kChannels; ++i) values.data.push_back(std::sin(1.0 + i * seed));
-    return values;
+    std::vector<double> values;
+    for (int i = 0; i < 2 * 4 * kTimes * kChannels; ++i) values.push_back(std::sin(1.0 + i * seed));
+    return StateArray{{2, 2, kTimes, kChannels}, NumberType::complex, values};
   }
   Trial trial(const std::string& device, std::size_t budget_bytes = 0) const {
     Trial trial(tree.specs(), device, roots, kAlways, budget_bytes);
