@@ -229,14 +229,15 @@ std::vector<std::shared_ptr<const fit::Sparsity>> Problem::sparsities() const {
     return result;
   std::vector<std::uint32_t> places;
   for (std::uint32_t e = 0; e < equations.size(); ++e) {
-    std::set<std::vector<std::uint32_t>> seen;  // blocks of one equation often have the same unknowns
+    // Blocks of one equation often have the same unknowns of a group; those of other groups have the same places.
+    std::set<std::pair<std::int32_t, std::vector<std::uint32_t>>> seen;
     for (std::uint32_t t = 0; t < segments_[0].size(); ++t)
       for (std::uint32_t f = 0; f < segments_[1].size(); ++f) {
         const std::int32_t g = group_of({e, t, f});
         if (g < 0 || !builders[static_cast<std::size_t>(g)]) continue;
         places.clear();
         for_each_unknown({e, t, f}, [&](std::uint32_t u) { places.push_back(place_[u]); });
-        if (seen.insert(places).second) builders[static_cast<std::size_t>(g)]->connect(places);
+        if (seen.emplace(g, places).second) builders[static_cast<std::size_t>(g)]->connect(places);
       }
   }
   for (std::size_t g = 0; g < n_group(); ++g) {

@@ -88,6 +88,28 @@ TEST(Problem, TilesWithoutCellsHaveNoGroup) {
   EXPECT_EQ(of.group_of(std::size_t{1}), -1);
 }
 
+// Unknowns of groups that are alike have the same places in them.
+TEST(Problem, EachLargeGroupKnowsWhichUnknownsOccurTogether) {
+  constexpr int kParms = 600;
+  TestForest forest;
+  forest.parm("elsewhere", 1).constant("d", 2.0);
+  TestForest::Children equations;
+  for (int k = 0; k < kParms; ++k) {
+    const std::string own = std::to_string(k), before = std::to_string(std::max(k - 1, 0));
+    forest.node("p" + own, "Parm", {},
+                {{"value", 1.0}, {"solvable", true}, {"freq_edges_hz", array({4}, {0.95e9, 1.05e9, 1.15e9, 1.25e9})}});
+    forest.node("sum" + own, "Add", {"p" + own, "p" + before});
+    equations.push_back(forest.node("x" + own, "Condeq", {"d", "sum" + own}).specs().back().name);
+  }
+  const Problem of = problem(forest, equations);
+  ASSERT_EQ(of.n_group(), 3u);
+  for (const auto& sparsity : of.sparsities()) {
+    ASSERT_NE(sparsity, nullptr);
+    EXPECT_EQ(sparsity->n_element(), 2u * kParms - 1u);
+    EXPECT_NO_THROW(sparsity->find(1, 0));
+  }
+}
+
 TEST(Problem, SomeThingsCannotBeSolvedFor) {
   TestForest forest = tiled();
   EXPECT_THROW(problem(forest, {"x"}, {"c"}), Error);  // not below x
