@@ -103,7 +103,27 @@ void put_cells(MS& set, const std::string& name, const RefRows& rows, const IPos
   for (casacore::rownr_t row = rows.firstRow(); row < rows.firstRow() + rows.nrows(); ++row) column.put(row, values);
 }
 
-/// The scalar columns and UVW of one time and one spectral window.
+/// The antennas and UVW of one time.
+void fill_baselines(MS& set, const MsDescription& description, std::size_t time, const RefRows& rows) {
+  const std::size_t n = description.antenna1.size();
+  std::vector<int> antenna1 = description.antenna1, antenna2 = description.antenna2;
+  const auto first_uvw = description.uvw_m.begin() + static_cast<std::ptrdiff_t>(3 * n * time);
+  std::vector<double> uvw_m(first_uvw, first_uvw + static_cast<std::ptrdiff_t>(3 * n));
+  for (std::size_t i = 0; i < n && !description.turned.empty(); ++i) {
+    if (description.turned[n * time + i] == 0) continue;
+    std::swap(antenna1[i], antenna2[i]);
+    for (std::size_t k = 3 * i; k < 3 * i + 3; ++k) uvw_m[k] = -uvw_m[k];
+  }
+  const auto put = [&](const char* name, const std::vector<int>& ids) {
+    casacore::ScalarColumn<casacore::Int>(set, name).putColumnCells(rows, casacore::Vector<casacore::Int>(ids));
+  };
+  put("ANTENNA1", antenna1);
+  put("ANTENNA2", antenna2);
+  casacore::ArrayColumn<casacore::Double>(set, "UVW")
+      .putColumnCells(rows, casacore::Array<casacore::Double>(IPosition(2, 3, n), uvw_m.data(), casacore::SHARE));
+}
+
+/// The scalar columns, antennas and UVW of one time and one spectral window.
 void fill_coordinates(MS& set, const MsDescription& description, std::size_t time, int window, int scan,
                       const RefRows& rows) {
   const double exposure_s = description.exposure_s > 0 ? description.exposure_s : description.interval_s;
@@ -119,14 +139,7 @@ void fill_coordinates(MS& set, const MsDescription& description, std::size_t tim
     put_constant<casacore::Int>(set, name, rows, 0);
   }
   put_constant<casacore::Bool>(set, "FLAG_ROW", rows, false);
-  const std::size_t n = description.antenna1.size();
-  casacore::ScalarColumn<casacore::Int>(set, "ANTENNA1")
-      .putColumnCells(rows, casacore::Vector<casacore::Int>(description.antenna1));
-  casacore::ScalarColumn<casacore::Int>(set, "ANTENNA2")
-      .putColumnCells(rows, casacore::Vector<casacore::Int>(description.antenna2));
-  double* uvw_m = const_cast<double*>(&description.uvw_m[3 * n * time]);
-  casacore::ArrayColumn<casacore::Double>(set, "UVW")
-      .putColumnCells(rows, casacore::Array<casacore::Double>(IPosition(2, 3, n), uvw_m, casacore::SHARE));
+  fill_baselines(set, description, time, rows);
 }
 
 void fill_rows(MS& set, const MsDescription& description) {

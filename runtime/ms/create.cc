@@ -79,6 +79,10 @@ void check(const MsDescription& description) {
   }
   require_size("uvw_m [time, baseline, 3]", description.uvw_m.size(),
                3 * description.time_s.size() * description.antenna1.size());
+  if (!description.turned.empty()) {
+    require_size("turned [time, baseline]", description.turned.size(),
+                 description.time_s.size() * description.antenna1.size());
+  }
   const auto& columns = description.columns;
   require(std::find(columns.begin(), columns.end(), "DATA") != columns.end(), "DATA is not among the columns");
 }

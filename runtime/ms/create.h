@@ -30,6 +30,9 @@ struct MsDescription {
   double exposure_s = 0;           ///< EXPOSURE; 0: as interval_s
   std::vector<double> uvw_m;       ///< [time, baseline, 3]
 
+  /// [time, baseline] whether rows are stored with their antennas exchanged, and UVW negated; empty: none is.
+  std::vector<int> turned;
+
   bool weight_spectrum = false;                 ///< add WEIGHT_SPECTRUM, all 1
   std::vector<std::string> columns = {"DATA"};  ///< columns of visibilities, all zero; DATA must be among them
   bool overwrite = false;                       ///< replace what is at the path if it is a Measurement Set

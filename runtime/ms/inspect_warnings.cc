@@ -70,7 +70,8 @@ void warn_about_rows(const MsSummary& summary, std::vector<std::string>* warning
   }
   if (swapped > 0) {
     warnings->push_back(std::to_string(swapped) + " rows have their antennas the other way round than other rows of " +
-                        "the same baseline: the two orders are treated as two baselines, each with its UVW as stored");
+                        "the same baseline: calibrate takes the two orders as one baseline, unless both are there at " +
+                        "one time; all else takes them as two, each with its UVW as stored");
   }
   if (duplicate > 0) {
     warnings->push_back(std::to_string(duplicate) + " rows repeat a baseline at the same time (sub-arrays, several " +

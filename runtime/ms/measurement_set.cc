@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "runtime/ms/one_order.h"
+
 namespace rimetree::ms {
 namespace {
 
@@ -64,6 +66,19 @@ std::shared_ptr<const RowIndex> MeasurementSet::rows() const {
   const std::lock_guard lock(rows_->mutex);
   if (!rows_->index) rows_->index = std::make_shared<const RowIndex>(read_row_index(*this));
   return rows_->index;
+}
+
+std::shared_ptr<const RowIndex> MeasurementSet::rows_in_one_order() const {
+  const std::shared_ptr<const RowIndex> stored = rows();
+  const std::lock_guard lock(rows_->mutex);
+  if (!rows_->in_one_order) {
+    std::vector<bool> exchangeable;
+    for (const DataDescription& about : metadata_.data_descriptions)
+      exchangeable.push_back(
+          exchanged_correlations(metadata_.polarizations[about.polarization_id].correlation_type).has_value());
+    rows_->in_one_order = ms::in_one_order(stored, exchangeable);
+  }
+  return rows_->in_one_order;
 }
 
 const DataDescription& MeasurementSet::data_description(int data_desc_id) const {

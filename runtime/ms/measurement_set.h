@@ -27,6 +27,8 @@ class MeasurementSet {
   std::int64_t n_row() const { return table_.n_row(); }
   /// What each row is: read when it is first asked for, and held as long as the set is open or anybody has it.
   std::shared_ptr<const RowIndex> rows() const;
+  /// The same as in_one_order() makes them (one_order.h).
+  std::shared_ptr<const RowIndex> rows_in_one_order() const;
   const Metadata& metadata() const { return metadata_; }
 
   /// Channels and correlations of rows with this DATA_DESC_ID. Throws MsError if there is no such id.
@@ -52,7 +54,7 @@ class MeasurementSet {
   Metadata metadata_;
   struct HeldRows {
     std::mutex mutex;
-    std::shared_ptr<const RowIndex> index;
+    std::shared_ptr<const RowIndex> index, in_one_order;
   };
   std::unique_ptr<HeldRows> rows_ = std::make_unique<HeldRows>();
 };

@@ -17,7 +17,8 @@ struct RowIndex {
   std::vector<int> antenna2;
   std::vector<int> data_desc_id;
   std::vector<int> field_id;
-  std::vector<int> scan;      ///< SCAN_NUMBER; empty: nobody knows
+  std::vector<int> scan;             ///< SCAN_NUMBER; empty: nobody knows
+  std::vector<std::uint8_t> turned;  ///< whether ANTENNA1 and ANTENNA2 are exchanged (one_order.h); empty: nowhere
   bool times_ascend = false;  ///< time_s does, as in most sets: what is in a range of times is then quick to find
   std::int64_t n_row() const { return static_cast<std::int64_t>(time_s.size()); }
   /// [first, last) rows outside which no TIME is in [first_time_s, last_time_s].

@@ -27,6 +27,7 @@ struct RowSelection {
   std::set<int> data_desc_ids = {}, scans = {};
   std::vector<std::pair<double, double>> times_s = {};
   std::set<std::pair<int, int>> baselines = {};
+  bool one_order = false;    ///< rows of (q, p) count as of (p, q), as one_order.h says
   Averaging averaging = {};  ///< of what is read; tiles have whole multiples of its slots
 };
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "runtime/math/conventions.h"
+#include "runtime/ms/one_order.h"
 #include "runtime/ms/row_blocks.h"
 #include "runtime/ms/weights.h"
 
@@ -36,7 +37,9 @@ void read_rows(const CasacoreTable& table, const std::string& column, const std:
 }  // namespace
 
 TileReader::TileReader(const MeasurementSet& ms, ReadSelection selection)
-    : ms_(ms), selection_(std::move(selection)), index_(ms.rows()) {
+    : ms_(ms),
+      selection_(std::move(selection)),
+      index_(selection_.rows.one_order ? ms.rows_in_one_order() : ms.rows()) {
   for (const std::string& column : selection_.columns) ms.require_visibilities(column);
   const RowSelection& rows = selection_.rows;
   if (rows.data_desc_id >= 0) ms.cell_shape(rows.data_desc_id);  // throws if there is none
@@ -122,6 +125,7 @@ Tile TileReader::read_stored(std::size_t index) const {
   fill_arrays(positions, rows, part, &tile);
   if (selection_.flags) fill_flags(positions, rows, part, &tile);
   if (selection_.weights) fill_weights(positions, rows, part, &tile);
+  turn_rows(index_->turned, &tile);
   return tile;
 }
 

@@ -106,6 +106,7 @@ PyObject* create_ms(PyObject*, PyObject* arguments) {
     description.interval_s = number_of(item(given, "interval_s"));
     if (PyObject* exposure = item(given, "exposure_s")) description.exposure_s = number_of(exposure);
     description.uvw_m = doubles_item(given, "uvw_m");
+    description.turned = integers_item(given, "turned");
     description.weight_spectrum = flag_item(given, "weight_spectrum");
     if (PyObject* columns = item(given, "columns")) description.columns = strings_of(columns);
     description.overwrite = flag_item(given, "overwrite");

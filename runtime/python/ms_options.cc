@@ -53,6 +53,7 @@ ms::RowSelection rows_of(PyObject* options) {
   for (const int scan : integers_item(options, "scans")) rows.scans.insert(scan);
   rows.times_s = pairs_of(doubles_item(options, "times_s"));
   for (const auto& [p, q] : pairs_of(integers_item(options, "baselines"))) rows.baselines.insert(std::minmax(p, q));
+  rows.one_order = flag_item(options, "one_order");
   rows.averaging.slots = static_cast<std::size_t>(integer_item(options, "average_slots", 1));
   rows.averaging.channels = static_cast<std::size_t>(integer_item(options, "average_channels", 1));
   rows.averaging.width_hz = number_item(options, "average_width_hz", 0);

@@ -164,6 +164,8 @@ def _group(
         selection["field_id"] = field
     if not together:
         selection["data_desc_id"] = ids[0]
+    if chosen is not None and chosen.one_order:
+        selection["one_order"] = True
     names = {antenna["id"]: antenna["name"] for antenna in summary["antennas"]}
     pairs = baselines(opened, **selection)
     if chosen is not None and not chosen.all:

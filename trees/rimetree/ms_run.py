@@ -96,6 +96,7 @@ def run_options(
     baselines: Sequence[Sequence[int]] = (),
     channel_ranges: Sequence[Sequence[int]] = (),
     frequency_ranges_hz: Sequence[Sequence[float]] = (),
+    one_order: bool = False,
     average_slots: int = 1,
     average_channels: int = 1,
     average_width_hz: float = 0.0,
@@ -115,6 +116,10 @@ def run_options(
     `data_desc_ids`, `scans`, `times_s` ((first, last) TIME), `baselines` (pairs of antennas in either order): only rows
     of these; `channel_ranges` ((first, stop)), `frequency_ranges_hz` ((low, high)): only channels in any of these, for
     trees that write nothing; what stands between is flagged. Each is everything where it is empty.
+
+    `one_order`: antennas that have rows in both orders, (p, q) and (q, p), are one baseline, the lower number first.
+    The others are turned when they are read (UVW negated, visibilities conjugated, XY and YX exchanged), for trees that
+    write nothing. Left as stored: antennas with both orders at one time, and rows with XY and no YX.
 
     `average_slots`, `average_channels`: so many time slots and channels are averaged to one when they are read, by
     their weights, for trees that write nothing; `average_width_hz`: as many channels as this is wide instead. Cells
@@ -151,6 +156,7 @@ def run_options(
         "baselines": _flat(baselines, int, "baselines").tolist(),
         "channel_ranges": _flat(channel_ranges, int, "channel_ranges").tolist(),
         "frequency_ranges_hz": _flat(frequency_ranges_hz, float, "frequency_ranges_hz"),
+        "one_order": bool(one_order),
         "average_slots": int(average_slots),
         "average_channels": int(average_channels),
         "average_width_hz": float(average_width_hz),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -21,7 +21,7 @@ class Selection:
     numbers; "!CS*" leaves out; baselines of which both antennas are chosen. `baselines`: such pairs, "CS*&RS*" or
     "!CS001&*"; of either order. `channels`: ranges (first, stop) in each spectral window. `frequencies_hz`: ranges of
     channel centres. `average_slots`, `average_channels`: so many time slots and channels are averaged on reading;
-    `average_s`, `average_hz`: as many as are not longer, or wider, together.
+    `average_s`, `average_hz`: as many as are not longer, or wider, together. `one_order`: as of `ms.run_options`.
     """
 
     scans: Sequence[int] = ()
@@ -34,6 +34,7 @@ class Selection:
     average_channels: int = 1
     average_s: float = 0.0
     average_hz: float = 0.0
+    one_order: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -70,6 +70,12 @@ class CalibrationOptions:
     def __post_init__(self) -> None:
         check_fields(self)
 
+    @property
+    def rows(self) -> dict:
+        """What to give `ms.groups` for the rows and channels chosen, antennas in one order."""
+        selection = replace(self.selection, one_order=True)
+        return {"data_desc_id": self.data_desc_id, "field_id": self.field_id, "selection": selection}
+
 
 @dataclass(frozen=True, eq=False)
 class GroupPlan:
@@ -90,8 +96,7 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
     """
     cut = groups if any(term.all_windows for term in terms) else groups_by_window
     plans, opened = [], ms.OpenSet(path)
-    chosen = {"data_desc_id": options.data_desc_id, "field_id": options.field_id, "selection": options.selection}
-    for group in cut(path, **chosen):
+    for group in cut(path, **options.rows):
         whole = {**_rows(group), "data_desc_ids": [], "channel_ranges": [], "frequency_ranges_hz": []}
         whole |= {"average_slots": 1, "average_channels": 1, "average_width_hz": 0.0}
         first = [

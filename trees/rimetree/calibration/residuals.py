@@ -92,8 +92,7 @@ def residuals(
     first stands outside the next. Fields without a model are left out."""
     options, models, opened = options or CalibrationOptions(), Models(sky), OpenSet(path)
     found = []
-    chosen = {"data_desc_id": options.data_desc_id, "field_id": options.field_id, "selection": options.selection}
-    for group in groups_by_window(path, **chosen):
+    for group in groups_by_window(path, **options.rows):
         if models.knows(group):
             found.append(_of_group(group, models, chain_for(files, group).of_fields([group.field_id]), options, opened))
     return found
