@@ -120,3 +120,28 @@ def test_turned_rows_are_not_written(both):
     ns.sink << rt.Sink(rt.Constant(ONE), station_1_index=0, station_2_index=1, output_column="DATA")
     with pytest.raises(rt.Error, match="for reading only, but DATA"):
         rt.Forest(ns).run(both()[1], one_order=True)
+
+
+def test_a_set_of_the_other_order_alone_stays_as_it_is(both, tmp_path):
+    (one, _), (other, _) = (solved(path, tmp_path, ["G: diag"]) for path in both(turned=np.ones((N_TIME, 21), bool)))
+    assert other.groups[0].baselines == sorted((q, p) for p, q in one.groups[0].baselines)
+    for name, value in one.solutions[0]["G"].value.items():
+        np.testing.assert_allclose(other.solutions[0]["G"].value[name], value, atol=1e-5)
+
+
+def test_an_interrupted_run_goes_on_with_rows_turned(both, tmp_path):
+    path = both()[1]
+    terms, out = parse_terms(["J: full, 2slots"]), tmp_path / "sol.h5"
+    options = {"reference": "ANT-0", "overwrite": True}
+    whole = calibration.calibrate(path, POLARISED, terms, out, CalibrationOptions(**options))
+
+    def stop(chunk):
+        if chunk.index == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        calibration.calibrate(path, POLARISED, terms, out, CalibrationOptions(**options), on_chunk=stop)
+    again = calibration.calibrate(path, POLARISED, terms, out, CalibrationOptions(reference="ANT-0", resume=True))
+    assert sum(chunk.resumed for chunk in again.chunks) > 0
+    for name, value in whole.solutions[0]["J"].value.items():
+        np.testing.assert_allclose(again.solutions[0]["J"].value[name], value, atol=1e-6)
