@@ -1,4 +1,4 @@
-// Where a fit of gains begins: numbers found in turns.
+// Where a fit of gains begins: numbers, or rows of matrices, found in turns.
 #pragma once
 
 #include "runtime/solve/jones_sums.h"
@@ -8,5 +8,9 @@ namespace rimetree::solve {
 /// What EquationSource::approach promises, from sums that are made: where each model is one diagonal term.
 std::vector<double> alternate(const Problem& problem, const JonesProducts& products, const JonesSums& sums,
                               std::vector<double>& values, Cancellation& cancellation);
+
+/// The same where each model is one full matrix on either side, or one of which some elements are held.
+std::vector<double> alternate_matrices(const Problem& problem, const JonesProducts& products, const JonesSums& sums,
+                                       std::vector<double>& values, Cancellation& cancellation);
 
 }  // namespace rimetree::solve

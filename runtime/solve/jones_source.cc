@@ -203,10 +203,14 @@ void JonesSource::add_exact_chi_square(std::vector<GroupEquations>& groups, Canc
 
 std::vector<double> JonesSource::approach(std::vector<double>& values, Cancellation& cancellation) {
   if (errors_.degrees_of_freedom > 0) return {};
-  for (std::size_t e = 0; e < products_.n_equation(); ++e)
-    if (!products_.model(e).diagonal || products_.n_basis(e) > 1) return {};
+  bool diagonal = true, full = true;
+  for (std::size_t e = 0; e < products_.n_equation(); ++e) {
+    diagonal = diagonal && products_.model(e).diagonal && products_.n_basis(e) <= 1;
+    full = full && !products_.model(e).diagonal && products_.n_basis(e) == 4;
+  }
+  if (!diagonal && !full) return {};
   make_sums(cancellation);
-  return alternate(problem_, products_, sums_, values, cancellation);
+  return (diagonal ? alternate : alternate_matrices)(problem_, products_, sums_, values, cancellation);
 }
 
 }  // namespace rimetree::solve
