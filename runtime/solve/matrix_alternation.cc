@@ -1,15 +1,18 @@
-// Where a fit of full matrices, or of leakages, begins: the rows of all matrices are found with the other side of each
-// baseline held, in turns (StefCal for full matrices: Salvini & Wijnholds 2014, A&A 571, A97, section 4.4). Element
-// (i, l) of L M R is sum over a and e of L_ia M_ae R_el: linear in a row of L, and in a column of R, which is the
-// conjugate of a row of the other antenna's matrix. What a row is found from are two by two sums, no matrix of all
-// unknowns.
-#include <Eigen/Dense>
+// Where a fit of full matrices begins: the rows of all matrices are found with the other side of each baseline held, in
+// turns (StefCal for full matrices: Salvini & Wijnholds 2014, A&A 571, A97, section 4.4). Element (i, l) of L M R is
+// the sum over a and e of L_ia M_ae R_el: linear in a row of L, and in a column of R, which is the conjugate of a row
+// of the other antenna's matrix. What a row is found from are two by two sums, no matrix of all unknowns.
+//
+// A sky of which little is polarised hardly tells what all matrices have in common on the sky's side, J U instead of J
+// with U unitary: rows that are found in turns come there slowly, and so does the fit of all unknowns. Steps of U alone
+// follow that valley.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <optional>
 
+#include "runtime/fit/small_system.h"
 #include "runtime/solve/jones_alternation.h"
 
 namespace rimetree::solve {
@@ -17,8 +20,8 @@ namespace rimetree::solve {
 namespace {
 
 constexpr int kMostRounds = 200;
-// As for numbers (jones_alternation.cc). What data hardly see, such as turns of the polarisation, comes slowly: the fit
-// finds it in fewer steps.
+constexpr int kRoundsToTurn = 4;  // of rows, between steps of what all matrices have in common
+// As for numbers (jones_alternation.cc).
 constexpr double kNear = 1e-4, kThere = 1e-9, kWorthwhile = 0.3;
 
 /// An element of a row: a complex number that is solved for, a real one, or something that is held.
@@ -31,6 +34,7 @@ struct Element {
 
 struct Row {
   std::array<Element, 2> elements;
+  std::int32_t group = -1;
   bool turns = false;  ///< its real numbers refer the phases of others to them, and may turn with these in between
   // What it is found from: Hermitian sums of the slopes' products, and those with the misfit.
   double h00 = 0, h11 = 0;
@@ -69,10 +73,13 @@ class Rows {
     for (const Item& item : sums_.items()) {
       const std::size_t block = sums_.block_of(item);
       const auto [l, r] = of_.sides(item.equation).front();
-      for (std::size_t e = 0; e < of_.n_element(); ++e)
+      for (std::size_t e = 0; e < of_.n_element(); ++e) {
         visibilities_.push_back({rows_of_[block * of_.different().size() + l][e / 2],
                                  rows_of_[block * of_.different().size() + r][e % 2],
-                                 sums_.of_products(block, item.equation, e)});
+                                 sums_.of_products(block, item.equation, e), problem_.group_of(item)});
+        for (const std::uint32_t row : {visibilities_.back().left, visibilities_.back().right})
+          rows_[row].group = visibilities_.back().group;
+      }
     }
   }
 
@@ -93,16 +100,14 @@ class Rows {
   std::vector<double> chi_squares() const {
     std::vector<double> found(problem_.n_group(), 0.0);
     auto visibility = visibilities_.begin();
-    for (const Item& item : sums_.items()) {
-      const std::int32_t g = problem_.group_of(item);
+    for (const Item& item : sums_.items())
       for (std::size_t e = 0; e < of_.n_element(); ++e, ++visibility) {
-        if (g < 0) continue;
+        if (visibility->group < 0) continue;
         const Coefficients c = coefficients(*visibility);
         double chi_square = sums_.scalars(sums_.block_of(item), item.equation, e).power;
         for (std::size_t k = 0; k < 4; ++k) chi_square -= (conj(c.of[k]) * (visibility->sums[k] + c.misfit[k])).re;
-        found[static_cast<std::size_t>(g)] += std::max(0.0, chi_square);
+        found[static_cast<std::size_t>(visibility->group)] += std::max(0.0, chi_square);
       }
-    }
     return found;
   }
 
@@ -113,6 +118,40 @@ class Rows {
     double change = 0, power = 0;
     for (Row& row : rows_) move(row, share, change, power);
     return power > 0 ? change / power : 0;
+  }
+
+  /// A step of I + A that all matrices of a group are multiplied with from the right, where nothing of them is held but
+  /// phases.
+  void find_common() {
+    std::vector<Common> groups(problem_.n_group());
+    for (const Visibility& one : visibilities_) {
+      if (one.group < 0) continue;
+      Common& common = groups[static_cast<std::size_t>(one.group)];
+      const auto &x = rows_[one.left].elements, &z = rows_[one.right].elements;
+      for (const auto* row : {&x, &z})
+        for (const Element& element : *row) common.may_turn = common.may_turn && !element.is_held();
+      if (common.may_turn) add_to_common(one, common);
+    }
+    for (Common& common : groups) {
+      double trace = 0;
+      for (std::size_t i = 0; i < 8; ++i) trace += common.h[9 * i];
+      if (!common.may_turn || !(trace > 0)) continue;
+      // Phases are not told; all else is, if only by a little.
+      for (std::size_t i = 0; i < 8; ++i) common.h[9 * i] += 1e-12 * trace;
+      if (!fit::solve_small(common.h, common.g, common.a)) continue;
+      double length = 0;
+      for (const double part : common.a) length += part * part;
+      // A long step is a direction only.
+      if (length > 0.25)
+        for (double& part : common.a) part *= 0.5 / std::sqrt(length);
+    }
+    for (Row& row : rows_) {
+      if (row.group < 0) continue;
+      const auto& a = groups[static_cast<std::size_t>(row.group)].a;
+      const Complex<double> x0 = row.elements[0].value, x1 = row.elements[1].value;
+      row.elements[0].value += x0 * Complex<double>{a[0], a[1]} + x1 * Complex<double>{a[4], a[5]};
+      row.elements[1].value += x0 * Complex<double>{a[2], a[3]} + x1 * Complex<double>{a[6], a[7]};
+    }
   }
 
   /// Turns the matrices, a column at a time, so that those numbers are real which are real by what is solved for.
@@ -145,7 +184,36 @@ class Rows {
   struct Visibility {
     std::uint32_t left, right;  ///< rows
     const Complex<double>* sums;
+    std::int32_t group;
   };
+  /// What the matrices of a group have in common: A by real and imaginary parts, [row, column], and what tells it.
+  struct Common {
+    std::array<double, 64> h{};
+    std::array<double, 8> g{}, a{};
+    bool may_turn = true;
+  };
+  void add_to_common(const Visibility& one, Common& common) const {
+    const auto &x = rows_[one.left].elements, &z = rows_[one.right].elements;
+    const Coefficients c = coefficients(one);
+    std::array<std::array<Complex<double>, 4>, 8> slopes{},
+        seen{};  // of the coefficients, and what the sums make of them
+    for (std::size_t k = 0; k < 4; ++k)
+      for (std::size_t m = 0; m < 2; ++m) {  // x_a += x_m A_ma, z_e += z_m A_me
+        const std::size_t a = k / 2, e = k % 2, of_left = 2 * (2 * m + a), of_right = 2 * (2 * m + e);
+        const Complex<double> left = x[m].value * conj(z[e].value), right = x[a].value * conj(z[m].value);
+        slopes[of_left][k] += left, slopes[of_left + 1][k] += left * Complex<double>{0, 1};
+        slopes[of_right][k] += right, slopes[of_right + 1][k] += right * Complex<double>{0, -1};
+      }
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t k = 0; k < 4; ++k) {
+        common.g[i] += (conj(slopes[i][k]) * c.misfit[k]).re;
+        for (std::size_t l = 0; l < 4; ++l) seen[i][k] += sum_at(one.sums + 4, k, l) * slopes[i][l];
+      }
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t j = 0; j < 8; ++j)
+        for (std::size_t k = 0; k < 4; ++k) common.h[8 * i + j] += (conj(slopes[i][k]) * seen[j][k]).re;
+  }
+
   /// Of the fixed visibilities M_00 M_01 M_10 M_11, and what is left of the sums with the data.
   struct Coefficients {
     std::array<Complex<double>, 4> of, misfit;
@@ -195,30 +263,29 @@ class Rows {
 
   /// By real and imaginary parts, of which some may be held.
   static void move(Row& row, double share, double& change, double& power) {
-    Eigen::Matrix4d h;
-    h << row.h00, 0, row.h01.re, -row.h01.im,  //
-        0, row.h00, row.h01.im, row.h01.re,    //
-        row.h01.re, row.h01.im, row.h11, 0,    //
-        -row.h01.im, row.h01.re, 0, row.h11;
-    const Eigen::Vector4d g(row.g0.re, row.g0.im, row.g1.re, row.g1.im);
-    Eigen::Matrix4d free = h;
-    Eigen::Vector4d right = g;
-    for (int k = 0; k < 4; ++k) {
-      if (row.is_free(static_cast<std::size_t>(k / 2), k % 2 == 1)) continue;
-      free.row(k).setZero(), free.col(k).setZero();
-      free(k, k) = 1, right(k) = 0;
+    const std::array<double, 16> h{row.h00,     0,          row.h01.re, -row.h01.im,  //
+                                   0,           row.h00,    row.h01.im, row.h01.re,   //
+                                   row.h01.re,  row.h01.im, row.h11,    0,            //
+                                   -row.h01.im, row.h01.re, 0,          row.h11};
+    std::array<double, 4> g{row.g0.re, row.g0.im, row.g1.re, row.g1.im}, step, value;
+    std::array<double, 16> free = h;
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (row.is_free(k / 2, k % 2 == 1)) continue;
+      for (std::size_t l = 0; l < 4; ++l) free[4 * k + l] = free[4 * l + k] = 0;
+      free[5 * k] = 1, g[k] = 0;
     }
-    const Eigen::Vector4d step = free.ldlt().solve(right);
-    if (!step.allFinite()) return;  // without data, or with one polarisation only
-    Eigen::Vector4d value;
-    for (int k = 0; k < 4; ++k) {
-      double& part = k % 2 == 0 ? row.elements[static_cast<std::size_t>(k / 2)].value.re
-                                : row.elements[static_cast<std::size_t>(k / 2)].value.im;
-      value(k) = part + step(k);
-      part += share * step(k);
+    if (!fit::solve_small(free, g, step)) return;  // without data, or with one polarisation only
+    for (std::size_t k = 0; k < 4; ++k) {
+      Complex<double>& of = row.elements[k / 2].value;
+      double& part = k % 2 == 0 ? of.re : of.im;
+      value[k] = part + step[k];
+      part += share * step[k];
     }
-    change += step.dot(h * step);
-    power += value.dot(h * value);
+    for (std::size_t k = 0; k < 4; ++k)
+      for (std::size_t l = 0; l < 4; ++l) {
+        change += step[k] * h[4 * k + l] * step[l];
+        power += value[k] * h[4 * k + l] * value[l];
+      }
   }
 
   /// Row i of a matrix on the left, or column i of one on the right as the conjugate of a row.
@@ -286,6 +353,10 @@ std::vector<double> alternate_matrices(const Problem& problem, const JonesProduc
   const std::vector<double> found = rows.chi_squares();
   std::array<double, 2> last{INFINITY, INFINITY};  // changes of the two rounds before
   for (int round = 0; round < kMostRounds; ++round) {
+    if (round % kRoundsToTurn == kRoundsToTurn - 1) {
+      rows.find_common();
+      continue;
+    }
     const double change = rows.find(round % 2 == 0 ? 1.0 : 0.5);
     if (change < kThere * kThere || (change < kNear * kNear && change > kWorthwhile * kWorthwhile * last[0])) break;
     last = {last[1], change};
