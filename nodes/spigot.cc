@@ -30,27 +30,29 @@ class Spigot final : public Node {
   }
 
   static NodeClass info() {
-    return {.name = "Spigot",
-            .algebra = Algebra::data,
-            .summary = "Data of one baseline from the Measurement Set: visibilities, weights or UVW.",
-            .result =
-                "visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL "
-                "(Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s",
-            .reference = "MeqTrees Spigot; correlation types as in the POLARIZATION table of a Measurement Set",
-            .state = with_baseline(
-                {{.name = "input_column",
-                  .type = StateType::text,
-                  .default_value = std::string("DATA"),
-                  .doc = "DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW"},
-                 {.name = "include_deriv",
-                  .type = StateType::boolean,
-                  .default_value = false,
-                  .doc = "adds to UVW, as a second row, its rate of change times EXPOSURE over the time width of the "
-                         "cell, so that time smearing over the cell is that over EXPOSURE"},
-                 {.name = "flag_bit",
-                  .type = StateType::integer,
-                  .default_value = std::int64_t{1},
-                  .doc = "bits set where the Measurement Set flags, or has no datum"}})};
+    return {
+        .name = "Spigot",
+        .algebra = Algebra::data,
+        .summary = "Data of one baseline from the Measurement Set: visibilities, weights or UVW.",
+        .result =
+            "visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL "
+            "(Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s",
+        .reference = "MeqTrees Spigot; correlation types as in the POLARIZATION table of a Measurement Set",
+        .state = with_baseline(
+            {{.name = "input_column",
+              .type = StateType::text,
+              .default_value = std::string("DATA"),
+              .doc = "DATA, MODEL_DATA or any other visibility column that is read, WEIGHT, or UVW"},
+             {.name = "include_deriv",
+              .type = StateType::boolean,
+              .default_value = false,
+              .doc = "adds to UVW, as a second row, its rate of change times EXPOSURE over the time width of the "
+                     "cell, so that time smearing over the cell is that over EXPOSURE"},
+             {.name = "flag_bit",
+              .type = StateType::integer,
+              .default_value = std::int64_t{1},
+              .doc = "bits set where the Measurement Set flags, or has no datum (which is 0 then); with 0 nothing is "
+                     "flagged"}})};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override {
@@ -97,7 +99,7 @@ class Spigot final : public Node {
         value.real()[i * tile.n_time() + t] = tile.uvw_m[3 * row + i];
         if (rates_) value.real()[(3 + i) * tile.n_time() + t] = tile.uvw_rate_m_s[3 * row + i] * scale;
       }
-      if (tile.row[row] >= 0) continue;
+      if (flag_bit_ == 0 || tile.row[row] >= 0) continue;
       if (flags.empty()) flags = Flags(evaluation.pool, 1, shape);
       flags.data()[t] = flag_bit_;
     }
@@ -130,7 +132,7 @@ class Spigot final : public Node {
             value.complex()[i] = {column->second[at].real(), column->second[at].imag()};
           else
             value.complex()[i] = {};
-          if (present && (tile.flag.empty() || !tile.flag[at])) continue;
+          if (flag_bit_ == 0 || (present && (tile.flag.empty() || !tile.flag[at]))) continue;
           flags.data()[i] = flag_bit_;
           any_flag = true;
         }

@@ -1249,7 +1249,8 @@ def Spigot(
             adds to UVW, as a second row, its rate of change times EXPOSURE over the time width of the
             cell, so that time smearing over the cell is that over EXPOSURE
         flag_bit (int, default 1)
-            bits set where the Measurement Set flags, or has no datum
+            bits set where the Measurement Set flags, or has no datum (which is 0 then); with 0 nothing
+            is flagged
 
     Result: visibilities (complex, Jy) or WEIGHT (real): [2,2], with XX or RR, XY or RL, YX or LR, YY or LL (Stokes I alone: diag(I,I)); UVW: [3], m, or with include_deriv [2,3], m and m/s
 

@@ -84,7 +84,8 @@ def _write(path, tile, values, column, flag, options):
     for k, (p, q) in enumerate(tile["baselines"]):
         value = rt.Constant(np.ascontiguousarray(np.moveaxis(values[k], (2, 3), (0, 1))), cells_rank=2)
         if flag is not None:
-            bad = rt.Constant(np.ascontiguousarray(flag[k]).astype(float), cells_rank=2)
+            at = flag[k] if flag.ndim == 3 else np.moveaxis(flag[k], (2, 3), (0, 1))
+            bad = rt.Constant(np.ascontiguousarray(at).astype(float), cells_rank=2)
             value = rt.MergeFlags(value, rt.ZeroFlagger(bad, oper="NE"))
         ns.V(p, q) << value
         ns.sink(p, q) << rt.Sink(
@@ -99,7 +100,8 @@ def observe():
 
     observe(path, sky, centre, jones, noise_jy=0, flag=None, column="DATA", **rows): jones(antenna, patch, time_s,
     frequency_hz) -> [time, channel, 2, 2], patch None for the whole sky; noise_jy: standard deviation of real and
-    imaginary parts; flag: bool [baseline, time, channel]. Returns the noiseless visibilities.
+    imaginary parts; flag: bool [baseline, time, channel] or [baseline, time, channel, 2, 2]. Returns the noiseless
+    visibilities.
     """
 
     def fill(path, sky, centre, jones, *, noise_jy=0.0, flag=None, column="DATA", seed=0, **rows):

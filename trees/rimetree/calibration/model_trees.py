@@ -82,7 +82,8 @@ def model_nodes(
         for k, (part, sky) in enumerate(zip(parts, seen, strict=True)):
             node = ns.coherency(p, q, k)
             if sky is None:
-                node << rt.Spigot(station_1_index=p, station_2_index=q, input_column=part.column)
+                # FLAG is of the data: a product of matrices would spread it over all four visibilities.
+                node << rt.Spigot(station_1_index=p, station_2_index=q, input_column=part.column, flag_bit=0)
             else:
                 node << rt.PSV(sky.lmn, sky.brightness, ns.uvw(p, q), sky.shape)
             node = _corrupted(ns, ("held", p, q, k), node, inside(p, part), inside(q, part))

@@ -38,7 +38,12 @@ class KeptTiles:
         """Calls `on_tile` for each tile, read with this column; options as of `ms.run_options`."""
         reading = iter(tiles(opened, [column], **options))
         self._tile_done = lambda: on_tile(next(reading), self._values)
-        forest.run(opened, **options)
+        try:
+            forest.run(opened, **options)
+        finally:
+            # The tree refers to this object, and what is called may refer to the tree: a circle that no collector of
+            # garbage sees, and that would keep the set open.
+            self._tile_done = lambda: None
 
     def _keeper(self, pair: tuple[int, int]) -> Callable:
         def keep(cells, *values):
