@@ -1,5 +1,6 @@
 """After a calibration nothing keeps the set open: another program may lock it, or this one write it anew."""
 
+import contextlib
 import os
 
 import numpy as np
@@ -14,10 +15,8 @@ from rimetree.calibration import CalibrationOptions, parse_terms
 def still_open(path):
     found = set()
     for number in os.listdir("/proc/self/fd"):
-        try:
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
             found.add(os.readlink(f"/proc/self/fd/{number}"))
-        except FileNotFoundError:
-            pass  # that of the listing itself
     return sorted(name for name in found if name.startswith(path))
 
 
