@@ -4,8 +4,8 @@
 #include "nodes/psv/group_rows.h"
 #include "nodes/psv/operands.h"
 #include "nodes/psv/packed_skies.h"
-#include "nodes/psv/used_lately.h"
 #include "runtime/core/comparison.h"
+#include "runtime/core/used_lately.h"
 #include "runtime/evaluate/objective.h"
 
 namespace rimetree::psv {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "nodes/psv/kernel.h"
-#include "nodes/psv/used_lately.h"
+#include "runtime/core/used_lately.h"
 
 namespace rimetree::psv {
 

@@ -48,7 +48,7 @@ WALLS = {
     r"casacore/": {"runtime/ms"},
     r"Python\.h|numpy/|pybind11/|nanobind/": {"runtime/python"},
     r"boost/": {"runtime/core", "runtime/device", "nodes/psv"},
-    r"hwy/": {"runtime/program", "runtime/fit", "runtime/python", "nodes/psv", "nodes/correlator"},
+    r"hwy/": {"runtime/math", "runtime/program", "runtime/fit", "runtime/python", "nodes/psv", "nodes/correlator"},
     r"fftw3": {"nodes/psv", "nodes/correlator"},
     r"Eigen/": {"runtime/fit"},
     r"erfa\.h": {"nodes"},

@@ -11,7 +11,7 @@
 
 #include "nodes/psv/delay/delay.h"
 #include "nodes/psv/profiles-inl.h"
-#include "nodes/psv/simd_math-inl.h"
+#include "nodes/psv/turns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv::delay {

@@ -13,7 +13,7 @@
 #include "nodes/psv/direct/tile-inl.h"
 #include "nodes/psv/kernel.h"
 #include "nodes/psv/profiles-inl.h"
-#include "nodes/psv/simd_math-inl.h"
+#include "nodes/psv/turns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv::direct {

@@ -8,7 +8,7 @@
 #endif
 
 #include "nodes/psv/direct/seed-inl.h"
-#include "nodes/psv/matrix22-inl.h"
+#include "runtime/math/matrix22-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv::direct {

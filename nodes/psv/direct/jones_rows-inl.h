@@ -16,7 +16,7 @@
 #include "hwy/cache_control.h"
 #include "nodes/psv/direct/jones_sides.h"
 #include "nodes/psv/direct/method-inl.h"
-#include "nodes/psv/direct/transpose-inl.h"
+#include "runtime/math/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv::direct {

@@ -16,7 +16,7 @@
 
 #include "hwy/highway.h"
 #include "nodes/psv/layout.h"
-#include "nodes/psv/simd_math-inl.h"
+#include "nodes/psv/turns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv::direct {

@@ -8,8 +8,8 @@
 #endif
 
 #include "nodes/psv/matrix/sides_sum.h"
-#include "nodes/psv/matrix22-inl.h"
-#include "nodes/psv/simd_math-inl.h"
+#include "nodes/psv/turns-inl.h"
+#include "runtime/math/matrix22-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::psv::matrix {

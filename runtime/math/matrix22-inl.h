@@ -1,15 +1,15 @@
 // Complex 2x2 matrices of vectors. Included once per instruction set.
-#if defined(RIMETREE_NODES_PSV_MATRIX22_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RIMETREE_NODES_PSV_MATRIX22_INL_H_
-#undef RIMETREE_NODES_PSV_MATRIX22_INL_H_
+#if defined(RIMETREE_RUNTIME_MATH_MATRIX22_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_RUNTIME_MATH_MATRIX22_INL_H_
+#undef RIMETREE_RUNTIME_MATH_MATRIX22_INL_H_
 #else
-#define RIMETREE_NODES_PSV_MATRIX22_INL_H_
+#define RIMETREE_RUNTIME_MATH_MATRIX22_INL_H_
 #endif
 
-#include "nodes/psv/simd_math-inl.h"
+#include "runtime/math/phasors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::vectors {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -76,7 +76,7 @@ HWY_INLINE Matrix<V> hermitian(const Matrix<V>& a) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::vectors
 HWY_AFTER_NAMESPACE();
 
-#endif  // RIMETREE_NODES_PSV_MATRIX22_INL_H_
+#endif  // RIMETREE_RUNTIME_MATH_MATRIX22_INL_H_

@@ -1,10 +1,10 @@
-// Vector arithmetic of the PSV kernel: error-free products and sums (double_double.h tells why), the phasor of a number
-// of turns, and sinc. Included once per instruction set.
-#if defined(RIMETREE_NODES_PSV_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
-#undef RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
+// Phasors of a number of turns, cosines and sinc of vectors, by series; products of complex numbers. Included once per
+// instruction set.
+#if defined(RIMETREE_RUNTIME_MATH_PHASORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_RUNTIME_MATH_PHASORS_INL_H_
+#undef RIMETREE_RUNTIME_MATH_PHASORS_INL_H_
 #else
-#define RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
+#define RIMETREE_RUNTIME_MATH_PHASORS_INL_H_
 #endif
 
 #include <type_traits>
@@ -13,14 +13,9 @@
 #include "runtime/math/conventions.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv {
+namespace rimetree::vectors {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <class V>
-struct Pair {
-  V high, low;
-};
 
 /// a *= b, for complex numbers.
 template <class V>
@@ -28,71 +23,6 @@ HWY_INLINE void multiply(V& ar, V& ai, V br, V bi) {
   const V re = hn::MulSub(ar, br, hn::Mul(ai, bi));
   ai = hn::MulAdd(ar, bi, hn::Mul(ai, br));
   ar = re;
-}
-
-/// a + b exactly.
-template <class V>
-HWY_INLINE Pair<V> exact_sum(V a, V b) {
-  const V s = hn::Add(a, b);
-  const V back = hn::Sub(s, a);
-  return {s, hn::Add(hn::Sub(a, hn::Sub(s, back)), hn::Sub(b, back))};
-}
-
-/// a * b exactly.
-template <class V>
-HWY_INLINE Pair<V> exact_product(V a, V b) {
-  const V p = hn::Mul(a, b);
-#if HWY_NATIVE_FMA
-  return {p, hn::MulSub(a, b, p)};
-#else
-  const hn::DFromV<V> d;
-  const V split = hn::Set(d, 134217729.0);  // 2^27 + 1: Veltkamp's splitting
-  const V ta = hn::Mul(split, a), tb = hn::Mul(split, b);
-  const V ah = hn::Sub(ta, hn::Sub(ta, a)), bh = hn::Sub(tb, hn::Sub(tb, b));
-  const V al = hn::Sub(a, ah), bl = hn::Sub(b, bh);
-  const V cross = hn::Add(hn::Add(hn::Sub(hn::Mul(ah, bh), p), hn::Mul(ah, bl)), hn::Mul(al, bh));
-  return {p, hn::Add(cross, hn::Mul(al, bl))};
-#endif
-}
-
-/// u l + v m + w n with n = (n_high, n_low), in twice the working precision.
-template <class V>
-HWY_INLINE Pair<V> exact_path(V u, V v, V w, V l, V m, V n_high, V n_low) {
-  const Pair<V> a = exact_product(u, l), b = exact_product(v, m), c = exact_product(w, n_high);
-  const Pair<V> ab = exact_sum(a.high, b.high);
-  const Pair<V> abc = exact_sum(ab.high, c.high);
-  const V tail = hn::Add(hn::Add(a.low, b.low), hn::MulAdd(w, n_low, c.low));
-  return {abc.high, hn::Add(tail, hn::Add(ab.low, abc.low))};
-}
-
-/// A row's coordinate times a wave number, in twice the working precision.
-template <class V>
-HWY_INLINE Pair<V> scaled(V u, double k_high, double k_low) {
-  const hn::DFromV<V> d;
-  const Pair<V> p = exact_product(u, hn::Set(d, k_high));
-  return {p.high, hn::MulAdd(u, hn::Set(d, k_low), p.low)};
-}
-
-/// a * b without its whole turns, rounded once.
-template <class V>
-HWY_INLINE V fraction_of_product(V a, V b) {
-  const V p = hn::Mul(a, b);
-#if HWY_NATIVE_FMA
-  return hn::MulSub(a, b, hn::Round(p));
-#else
-  return hn::Add(hn::Sub(p, hn::Round(p)), exact_product(a, b).low);
-#endif
-}
-
-/// U l + V m + W n without its whole turns, within about [-1/2, 1/2], for rows scaled to turns.
-template <class V>
-HWY_INLINE V turns_of(Pair<V> u, Pair<V> v, Pair<V> w, V l, V m, V n_high, V n_low) {
-  V low = hn::MulAdd(w.high, n_low, hn::Mul(w.low, n_high));
-  low = hn::MulAdd(u.low, l, low);
-  low = hn::MulAdd(v.low, m, low);
-  const V t = hn::Add(hn::Add(fraction_of_product(u.high, l), fraction_of_product(v.high, m)),
-                      hn::Add(fraction_of_product(w.high, n_high), low));
-  return hn::Sub(t, hn::Round(t));
 }
 
 /// How many terms of the series of the cosine (and of sin x/x) leave out less than `error` on |x| <= bound; zero if
@@ -209,7 +139,7 @@ HWY_INLINE V sinc_of(V h, double scale) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv
+}  // namespace rimetree::vectors
 HWY_AFTER_NAMESPACE();
 
-#endif  // RIMETREE_NODES_PSV_SIMD_MATH_INL_H_
+#endif  // RIMETREE_RUNTIME_MATH_PHASORS_INL_H_

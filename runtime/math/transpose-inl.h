@@ -1,9 +1,9 @@
 // Transposition of square blocks of numbers in vectors. Included once per instruction set.
-#if defined(RIMETREE_NODES_PSV_DIRECT_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RIMETREE_NODES_PSV_DIRECT_TRANSPOSE_INL_H_
-#undef RIMETREE_NODES_PSV_DIRECT_TRANSPOSE_INL_H_
+#if defined(RIMETREE_RUNTIME_MATH_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIMETREE_RUNTIME_MATH_TRANSPOSE_INL_H_
+#undef RIMETREE_RUNTIME_MATH_TRANSPOSE_INL_H_
 #else
-#define RIMETREE_NODES_PSV_DIRECT_TRANSPOSE_INL_H_
+#define RIMETREE_RUNTIME_MATH_TRANSPOSE_INL_H_
 #endif
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace rimetree::psv::direct {
+namespace rimetree::vectors {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -68,7 +68,7 @@ HWY_INLINE void transpose(D d, V (&a)[N]) {
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace rimetree::psv::direct
+}  // namespace rimetree::vectors
 HWY_AFTER_NAMESPACE();
 
-#endif  // RIMETREE_NODES_PSV_DIRECT_TRANSPOSE_INL_H_
+#endif  // RIMETREE_RUNTIME_MATH_TRANSPOSE_INL_H_

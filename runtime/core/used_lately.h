@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-namespace rimetree::psv {
+namespace rimetree {
 
 /// Values by key, of at most so much cost together, one value in any case.
 template <class Key, class Value>
@@ -41,4 +41,4 @@ class UsedLately {
   std::list<Entry> entries_;
 };
 
-}  // namespace rimetree::psv
+}  // namespace rimetree
