@@ -4,7 +4,7 @@ starting values wants them."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ..ms import CORRELATION_NAMES, MsGroup, OpenSet
 from .held import Held
 from .model_trees import SkyPart
-from .predicted_tiles import PredictedTiles, slots_within
+from .predicted_tiles import KeptValues, PredictedTiles, slots_within
 from .solve_trees import DataSelection, within_limits
 
 _MEMORY_BYTES = 256 << 20  # for data and model at a time
+_AT_A_TIME = 64  # baselines: so that what is made on the way stays in the cache
 #: Where a correlation is in the matrix of a visibility.
 _ELEMENTS = {
     **{name: ((k // 2, k % 2),) for names in ("XX XY YX YY", "RR RL LR LL") for k, name in enumerate(names.split())},
@@ -116,13 +117,17 @@ class CoherenceReader:
 
     def read(self, bins: CoherenceBins) -> Coherence:
         """The sums over the time slots within the bins; channels that stand by themselves window after window."""
-        sums = _Sums(self._pairs, bins, self._n_part)
+        sums = _Sums(len(self._pairs), bins, self._n_part)
 
-        def add_tile(tile: dict, models: dict) -> None:
+        def add_tile(tile: dict, models: KeptValues) -> None:
             hands = _Hands(self._held, self._data, tile)
-            for k, pair in enumerate(tile["baselines"]):
-                if pair in models:
-                    sums.add(tile, pair, hands.of(k, pair), models.pop(pair))
+            places = [models.place(pair) for pair in tile["baselines"]]
+            both = np.array([(k, place) for k, place in enumerate(places) if place is not None], np.intp).reshape(-1, 2)
+            for first in range(0, len(both), _AT_A_TIME):
+                own, place = both[first : first + _AT_A_TIME].T
+                model = models.array[place]
+                for feed, value, weight in hands.of(own):
+                    sums.add(tile, place, feed, value, weight, model[:, :, feed, feed])
 
         span = (float(bins.time_edges_s[0]), float(bins.time_edges_s[-1]))
         self._predicted.each(self._data.column, add_tile, time_range_s=span, time_slots=self._slots)
@@ -141,30 +146,36 @@ class _Hands:
         self._elements = [(*at, c) for c, name in enumerate(names) for at in _ELEMENTS.get(name, ())]
         self._inverses: dict[int, tuple[NDArray[np.complex128], NDArray[np.bool_]]] = {}
 
-    def of(self, k: int, pair: tuple[int, int]) -> Iterator[tuple[int, NDArray[np.complex128], NDArray[np.float64]]]:
-        """(feed, visibilities, weights [time, channel]) of a baseline; weight 0 where there is none."""
-        cells = {(i, j): self._cells(k, c) for i, j, c in self._elements}
+    def of(self, some: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.complex128], NDArray[np.float64]]]:
+        """(feed, visibilities, weights [baseline, time, channel]) of some baselines of the tile; weight 0 where there
+        is no datum."""
+        elements = self._elements if self._held.outside else [(i, j, c) for i, j, c in self._elements if i == j]
+        cells = {(i, j): self._cells(some, c) for i, j, c in elements}
         for feed in sorted({i for i, j in cells if i == j}):
-            yield feed, *(self._without_held(cells, pair, feed) if self._held.outside else cells[feed, feed])
+            yield feed, *(self._without_held(cells, some, feed) if self._held.outside else cells[feed, feed])
 
-    def _cells(self, k: int, c: int) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
+    def _cells(self, some: NDArray[np.intp], c: int) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
         tile = self._tile
-        value, weight = tile["columns"][self._data.column][k, ..., c].astype(complex), tile["weight"][k, ..., c]
-        good = (tile["flag"][k, ..., c] == 0) & (tile["row"][k] >= 0)[:, None] & (weight > 0) & np.isfinite(weight)
-        good &= np.isfinite(value)
-        within = within_limits(tile, k, self._data)
+        value, weight = tile["columns"][self._data.column][some, ..., c].astype(complex), tile["weight"][some, ..., c]
+        good = (tile["flag"][some, ..., c] == 0) & (tile["row"][some] >= 0)[..., None] & (weight > 0)
+        good &= np.isfinite(weight) & np.isfinite(value)
+        within = within_limits(tile, some, self._data)
         good = good if within is None else good & within
         return np.where(good, value, 0), np.where(good, weight, 0.0)
 
-    def _without_held(self, cells: dict, pair: tuple[int, int], feed: int) -> tuple[NDArray, NDArray]:
+    def _without_held(self, cells: dict, some: NDArray[np.intp], feed: int) -> tuple[NDArray, NDArray]:
         """Of H_p^-1 V H_q^-H; correlations that the set does not have count as 0."""
-        (left, left_good), (right, right_good) = (self._inverse(antenna) for antenna in pair)
-        good = left_good[feed] & right_good[feed]
+        pairs = [self._tile["baselines"][k] for k in some]
+        (left, left_good), (right, right_good) = (
+            (np.stack([inverse for inverse, _ in ends]), np.stack([good for _, good in ends]))
+            for ends in ([self._inverse(pair[end]) for pair in pairs] for end in (0, 1))
+        )
+        good = left_good[:, feed] & right_good[:, feed]
         total, variance = np.zeros(good.shape, complex), np.zeros(good.shape)
         for (i, j), (value, weight) in cells.items():
-            factor = left[feed, i] * np.conj(right[feed, j])
-            some = factor != 0
-            good = good & (~some | (weight > 0))
+            factor = left[:, feed, i] * np.conj(right[:, feed, j])
+            some_of_it = factor != 0
+            good = good & (~some_of_it | (weight > 0))
             total += factor * value
             variance += np.abs(factor) ** 2 / np.where(weight > 0, weight, 1.0)
         good &= variance > 0
@@ -176,13 +187,28 @@ class _Hands:
         return self._inverses[antenna]
 
 
+class _Axis:
+    """The cells of a tile along an axis, by the bins that they are in."""
+
+    def __init__(self, bins: NDArray[np.intp]):
+        self._order = None if (np.diff(bins) >= 0).all() else np.argsort(bins, kind="stable")
+        #: Bins with cells.
+        self.bins, self._first = np.unique(bins if self._order is None else bins[self._order], return_index=True)
+        self._alone = len(self.bins) == len(bins)
+
+    def sum(self, values: NDArray, axis: int) -> NDArray:
+        """Sums over the cells of each of the bins."""
+        if self._order is not None:
+            values = np.take(values, self._order, axis=axis)
+        return values if self._alone else np.add.reduceat(values, self._first, axis=axis)
+
+
 class _Sums:
     """Sums that grow tile by tile, of each window or of all of them."""
 
-    def __init__(self, pairs: Sequence[tuple[int, int]], bins: CoherenceBins, n_part: int):
-        self._place = {pair: k for k, pair in enumerate(pairs)}
+    def __init__(self, n_pair: int, bins: CoherenceBins, n_part: int):
+        self._n_pair, self._n_part = n_pair, n_part
         self._bins = bins
-        self._n_part = n_part
         self._sums: dict[int, tuple[NDArray, ...]] = {}
 
     def _of(self, tile: dict) -> tuple[NDArray, ...]:
@@ -190,7 +216,7 @@ class _Sums:
         window = int(tile["data_desc_id"]) if edges is None else 0
         if window not in self._sums:
             frequency = tile["frequency_hz"] if edges is None else 0.5 * (edges[:-1] + edges[1:])
-            shape = (len(self._place), len(self._bins.time_edges_s) - 1, len(frequency), 2, self._n_part)
+            shape = (self._n_pair, len(self._bins.time_edges_s) - 1, len(frequency), 2, self._n_part)
             self._sums[window] = frequency, *self._zeros(shape)
         return self._sums[window]
 
@@ -198,30 +224,44 @@ class _Sums:
         power = np.zeros((*shape, self._n_part), complex)
         return np.zeros(shape, complex), power, np.zeros(shape[:-1]), np.zeros(shape[:-1], np.int64)
 
-    def add(self, tile: dict, pair: tuple[int, int], hands: Iterable, model: NDArray) -> None:
-        """A baseline of a tile; `hands`: as of `_Hands.of`; `model` [part, 2, 2, time, channel]."""
+    def add(
+        self,
+        tile: dict,
+        place: NDArray[np.intp],
+        feed: int,
+        value: NDArray[np.complex128],
+        weight: NDArray[np.float64],
+        model: NDArray[np.complex128],
+    ) -> None:
+        """Some baselines of a tile, [baseline, time, channel]; `place`: their places in the sums; `model`
+        [baseline, part, time, channel]."""
         _, product, power, data, count = self._of(tile)
-        at_time, at_frequency = self._bins.times(tile["time_s"]), self._bins.frequencies(tile["frequency_hz"])
-        where = (at_time[:, None], at_frequency[None, :])
-        b = self._place[pair]
-        for feed, value, weight in hands:
-            own = np.moveaxis(model[:, feed, feed], 0, -1)
-            good = np.isfinite(own).all(axis=-1)
-            weight = np.where(good, weight, 0.0)
-            np.add.at(data[b, ..., feed], where, weight * np.abs(value) ** 2)
-            np.add.at(count[b, ..., feed], where, weight > 0)
-            weight = weight[..., None]
-            own = np.where(good[..., None], own, 0)
-            np.add.at(product[b, ..., feed, :], where, weight * value[..., None] * np.conj(own))
-            np.add.at(
-                power[b, ..., feed, :, :], where, weight[..., None] * np.conj(own)[..., :, None] * own[..., None, :]
-            )
+        times = _Axis(self._bins.times(tile["time_s"]))
+        frequencies = _Axis(self._bins.frequencies(tile["frequency_hz"]))
+        where = np.ix_(place, times.bins, frequencies.bins)
+
+        def binned(values: NDArray) -> NDArray:
+            return times.sum(frequencies.sum(values, 2), 1)
+
+        good = np.isfinite(model).all(axis=1)
+        weight = np.where(good, weight, 0.0)
+        model = np.where(good[:, None], model, 0)
+        data[*where, feed] += binned(weight * (value.real**2 + value.imag**2))
+        count[*where, feed] += binned((weight > 0).astype(np.int64))
+        weighted = weight[:, None] * np.conj(model)
+        for k in range(self._n_part):
+            product[*where, feed, k] += binned(value * weighted[:, k])
+            for other in range(k + 1):
+                of_two = binned(weighted[:, k] * model[:, other])
+                power[*where, feed, k, other] += of_two
+                if other < k:
+                    power[*where, feed, other, k] += np.conj(of_two)
 
     def joined(self) -> tuple[NDArray, ...]:
         """(frequencies, products, powers, data, counts) of all windows."""
         windows = [self._sums[window] for window in sorted(self._sums)]
         if not windows:
-            shape = (len(self._place), len(self._bins.time_edges_s) - 1, 0, 2, self._n_part)
+            shape = (self._n_pair, len(self._bins.time_edges_s) - 1, 0, 2, self._n_part)
             return np.zeros(0), *self._zeros(shape)
         frequency, *sums = zip(*windows, strict=True)
         return np.concatenate(frequency), *(np.concatenate(own, axis=2) for own in sums)

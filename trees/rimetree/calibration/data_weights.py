@@ -15,7 +15,7 @@ from ..forest import Forest
 from ..ms import CORRELATION_NAMES, MsGroup, OpenSet
 from ..scope import NodeScope, NodeStub
 from .outliers import standing_out, variances
-from .predicted_tiles import KeptTiles
+from .predicted_tiles import KeptTiles, KeptValues
 from .solve_trees import DataSelection, within_limits
 
 Pair = tuple[int, int]
@@ -70,7 +70,7 @@ class DataWeights:
         baseline, `options`: as of `ms.run_options`. Whether factors have changed."""
         found: dict[Pair, dict] = {}
 
-        def on_tile(tile: dict, values: dict[Pair, NDArray]) -> None:
+        def on_tile(tile: dict, values: KeptValues) -> None:
             for k, pair in enumerate(tile["baselines"]):
                 if pair in values:
                     value, model, weight = values[pair]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +16,63 @@ from .model_trees import SkyPart, model_nodes
 
 _PER_BASELINE = {"depends_on": ["domain", "data"]}
 
-#: What is done with a tile: `on_tile(tile, {(p, q): [part, 2, 2, time, channel]})`.
-OnTile = Callable[[dict, dict[tuple[int, int], NDArray[np.complex128]]], None]
+Pair = tuple[int, int]
+
+
+class KeptValues(Mapping[Pair, NDArray[np.complex128]]):
+    """{(p, q): [node, 2, 2, time, channel]} of the baselines that a tile has.
+
+    `array` [baseline, node, 2, 2, time, channel]: of all baselines of the tree, in its order, of which `there` says
+    whether the tile has them. It is written over by the next tile.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], n_node: int):
+        self._place = {pair: k for k, pair in enumerate(pairs)}
+        self._n_node = n_node
+        self.array = np.zeros((len(pairs), n_node, 2, 2, 0, 0), complex)
+        self.there = np.zeros(len(pairs), bool)
+
+    def __getitem__(self, pair: Pair) -> NDArray[np.complex128]:
+        place = self._place[pair]
+        if not self.there[place]:
+            raise KeyError(pair)
+        return self.array[place]
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (pair for pair, place in self._place.items() if self.there[place])
+
+    def __len__(self) -> int:
+        return int(self.there.sum())
+
+    def place(self, pair: Pair) -> int | None:
+        """Where a baseline is along the array; None if the tile does not have it."""
+        place = self._place.get(pair)
+        return None if place is None or not self.there[place] else place
+
+    def keep(self, place: int, cells: tuple[int, int], values: Sequence[NDArray]) -> None:
+        """What the nodes of a baseline gave, on so many times and channels."""
+        if self.array.shape[-2:] != cells:
+            self.array = np.empty((*self.array.shape[:4], *cells), complex)
+        for node, value in enumerate(values):
+            self.array[place, node] = value
+        self.there[place] = True
+
+
+#: What is done with a tile and the values of its baselines.
+OnTile = Callable[[dict, KeptValues], None]
 
 
 class KeptTiles:
     """Values of nodes of a tree beside the data, tile by tile: `ns.VisDataMux` looks at all of them.
 
-    `nodes`: {(p, q): those whose values are wanted, [2, 2] each}.
+    `nodes`: {(p, q): those whose values are wanted, [2, 2] each; as many of each}.
     """
 
-    def __init__(self, ns: NodeScope, nodes: dict[tuple[int, int], Sequence[NodeStub]]):
-        self._values: dict[tuple[int, int], NDArray] = {}
+    def __init__(self, ns: NodeScope, nodes: dict[Pair, Sequence[NodeStub]]):
+        self._values = KeptValues(list(nodes), len(next(iter(nodes.values()), ())))
         self._tile_done: Callable[[], None] = lambda: None
-        for (p, q), wanted in nodes.items():
-            ns.keep(p, q) << rt.PyNode(*wanted, evaluate=self._keeper((p, q)), **_PER_BASELINE)
+        for place, ((p, q), wanted) in enumerate(nodes.items()):
+            ns.keep(p, q) << rt.PyNode(*wanted, evaluate=self._keeper(place), **_PER_BASELINE)
         ns.done << rt.PyNode(evaluate=self._done, **_PER_BASELINE)
         ns.VisDataMux << rt.VisDataMux(None, ns.done, *(ns.keep(p, q) for p, q in nodes))
 
@@ -45,17 +87,16 @@ class KeptTiles:
             # garbage sees, and that would keep the set open.
             self._tile_done = lambda: None
 
-    def _keeper(self, pair: tuple[int, int]) -> Callable:
+    def _keeper(self, place: int) -> Callable:
         def keep(cells, *values):
-            shape = (2, 2, len(cells.time_s), len(cells.freq_hz))
-            self._values[pair] = np.array([np.broadcast_to(value, shape) for value in values])
+            self._values.keep(place, (len(cells.time_s), len(cells.freq_hz)), values)
             return 0.0
 
         return keep
 
     def _done(self, _cells) -> float:
         self._tile_done()
-        self._values.clear()
+        self._values.there[:] = False
         return 0.0
 
 
@@ -89,7 +130,7 @@ class PredictedTiles:
         model_nodes(
             ns, parts, pairs, phase_centre_rad, lambda *_: [], feed=group.feed, smearing=smearing, inside=inside
         )
-        seen = {
+        seen: dict[Pair, Sequence[NodeStub]] = {
             (p, q): [_part_node(ns, p, q, k) for k in range(len(parts))] if apart else [ns.model(p, q)]
             for p, q in pairs
         }

@@ -17,7 +17,7 @@ from .choosing import chain_for
 from .models import ModelColumns, Models
 from .planning import CalibrationOptions
 from .powers import Overlaps, Powers
-from .predicted_tiles import PredictedTiles, slots_within
+from .predicted_tiles import KeptValues, PredictedTiles, slots_within
 from .solutions import Solutions
 from .solve_trees import within_limits
 
@@ -128,7 +128,7 @@ class _Sums:
         k = len(parts)
         self._overlaps = Overlaps(np.zeros((k, n)), np.zeros((k, k, n)), np.zeros(k), np.zeros(k))
 
-    def add_tile(self, tile: dict, models: dict) -> None:
+    def add_tile(self, tile: dict, models: KeptValues) -> None:
         """A tile, and the visibilities of each part on each baseline."""
         gains = _Gains(self._solutions, self._parts, tile, self._group)
         n_time, n_channel, n = *tile["flag"].shape[1:3], len(self._names)
