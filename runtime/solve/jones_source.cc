@@ -28,11 +28,11 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
   // Where nothing is to be solved for on any baseline, there is nothing to recognise.
   if (std::none_of(models.begin(), models.end(), [](const auto& model) { return n_solvable(model) > 0; }))
     return nullptr;
-  problem.divide(*request.cells, varies_within_tiles(forest, problem, models));
+  problem.divide(*request.cells, edges_of_factors(forest, problem, models));
   std::unique_ptr<JonesSource> source(new JonesSource(evaluator, problem, parts, errors, std::move(models)));
   if (source->statistics_bytes() <= evaluator.memory_budget() / 2 && source->products_.evaluate(cancellation))
     return source;
-  problem.divide(*request.cells, {false, false});
+  problem.divide(*request.cells);
   return nullptr;
 }
 

@@ -123,9 +123,8 @@ std::optional<JonesModel> jones_model(const Forest& forest, int model) {
   return result;
 }
 
-std::array<bool, 2> varies_within_tiles(const Forest& forest, const Problem& problem,
-                                        const std::vector<JonesModel>& models) {
-  std::array<bool, 2> varies{false, false};
+BlockEdges edges_of_factors(const Forest& forest, const Problem& problem, const std::vector<JonesModel>& models) {
+  BlockEdges edges;
   std::vector<bool> seen(forest.size(), false);
   std::vector<int> stack;
   for (const JonesModel& model : models)
@@ -139,18 +138,18 @@ std::array<bool, 2> varies_within_tiles(const Forest& forest, const Problem& pro
     if (seen[node]) continue;
     seen[node] = true;
     if (algebra_of(forest, node) == Algebra::parameter) {
-      const SolutionTiles tiles(forest.node(node).state());
-      const bool fixed = problem.parm_of_node[node] < 0;  // its tiles are no edges of blocks
-      varies[0] = varies[0] || tiles.time_terms() > 1 || (fixed && tiles.n_time() > 1);
-      varies[1] = varies[1] || tiles.frequency_terms() > 1 || (fixed && tiles.n_frequency() > 1);
+      SolutionTiles tiles(forest.node(node).state());
+      edges.each_cell[0] = edges.each_cell[0] || tiles.time_terms() > 1;
+      edges.each_cell[1] = edges.each_cell[1] || tiles.frequency_terms() > 1;
+      if (problem.parm_of_node[node] < 0 && tiles.n_tile() > 1) edges.held.push_back(std::move(tiles));
     } else {
       for (const Axis axis : forest.node(node).traits().varies_along)
-        if (axis == Axis::time || axis == Axis::frequency) varies[static_cast<int>(axis)] = true;
+        if (axis == Axis::time || axis == Axis::frequency) edges.each_cell[static_cast<int>(axis)] = true;
     }
     for (const int child : forest.children(node))
       if (child >= 0) stack.push_back(child);
   }
-  return varies;
+  return edges;
 }
 
 }  // namespace rimetree::solve

@@ -32,8 +32,7 @@ inline std::size_t n_solvable(const JonesModel& model) {
 /// The terms of a model; nothing if it has another form, or depends on data inside a factor.
 std::optional<JonesModel> jones_model(const Forest& forest, int model);
 
-/// Whether factors vary along time or frequency otherwise than by the solution tiles of the problem's Parms.
-std::array<bool, 2> varies_within_tiles(const Forest& forest, const Problem& problem,
-                                        const std::vector<JonesModel>& models);
+/// Where factors change besides at the edges of what is solved for.
+BlockEdges edges_of_factors(const Forest& forest, const Problem& problem, const std::vector<JonesModel>& models);
 
 }  // namespace rimetree::solve

@@ -94,21 +94,22 @@ Problem::Problem(const Forest& forest, int solver, const Request& request, const
   for (std::size_t e = 0; e < equations.size(); ++e)
     for (const auto& [node, mixed] : below[e])
       if (parm_of_node[node] >= 0) equations[e].parms.push_back({parm_of_node[node], mixed});
-  divide(*request.cells, {false, false});
+  divide(*request.cells);
 }
 
-void Problem::divide(const Cells& cells, std::array<bool, 2> per_cell) {
+void Problem::divide(const Cells& cells, const BlockEdges& also) {
   cells_ = cells.shape();
   for (int axis = 0; axis < 2; ++axis) {
     const auto n_cell = static_cast<std::size_t>(cells.shape().extent[axis]);
     std::vector<std::vector<std::int32_t>> tiles;
     for (const SolvableParm& parm : parms) tiles.push_back(parm.tiles.of_cells(cells, static_cast<Axis>(axis)));
+    for (const SolutionTiles& held : also.held) tiles.push_back(held.of_cells(cells, static_cast<Axis>(axis)));
     std::vector<std::size_t>& begin = segments_[axis].begin;
     begin.assign(1, 0);
     for (std::size_t i = 1; i < n_cell; ++i) {
       const bool changes =
           std::any_of(tiles.begin(), tiles.end(), [i](const auto& of) { return of.size() > 1 && of[i] != of[i - 1]; });
-      if (per_cell[axis] || changes) begin.push_back(i);
+      if (also.each_cell[axis] || changes) begin.push_back(i);
     }
     for (std::size_t p = 0; p < parms.size(); ++p) {
       std::vector<std::int32_t>& of_segment = axis == 0 ? parms[p].time_tile : parms[p].frequency_tile;

@@ -60,13 +60,19 @@ std::vector<int> solvable_below(const Forest& forest, int root);
 /// Nodes below one, itself included, that depend on these; with the axes along which nodes above them mix cells.
 std::map<int, AxisSet> mixed_above(const Forest& forest, int root);
 
+/// Where blocks end besides at the edges of what is solved for.
+struct BlockEdges {
+  std::array<bool, 2> each_cell{false, false};  ///< along time, frequency
+  std::vector<SolutionTiles> held;              ///< of Parms that are not solved for
+};
+
 class Problem {
  public:
   /// `parm_names`: what to solve for; empty: all solvable Parms below the node. Throws Error where there is nothing to
   /// solve for, or a name is no solvable Parm below the node.
   Problem(const Forest& forest, int solver, const Request& request, const std::vector<std::string>& parm_names);
-  /// Divides the cells into blocks; where `per_cell` each cell along the axis is a segment of its own.
-  void divide(const Cells& cells, std::array<bool, 2> per_cell);
+  /// Divides the cells into blocks on which no solution tile changes.
+  void divide(const Cells& cells, const BlockEdges& also = {});
 
   /// Those that were divided.
   const CellShape& cells() const { return cells_; }

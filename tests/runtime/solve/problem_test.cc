@@ -69,6 +69,20 @@ TEST(Problem, WhatIsNotNamedIsHeld) {
   EXPECT_EQ(of.unknown({forest.built->find("b"), 0}, {0, 0, 2}), 2);
 }
 
+TEST(Problem, BlocksEndWhereWhatIsHeldChanges) {
+  TestForest forest = tiled();
+  Problem of = problem(forest, {"z"});  // a changes in time
+  const SolutionTiles held(forest.built->node(forest.built->find("b")).state());
+  of.divide(*forest.request.cells, {.held = {held}});
+  EXPECT_EQ(of.n_block(), 6u);
+  of.divide(*forest.request.cells, {.held = {SolutionTiles(forest.built->node(forest.built->find("a")).state())}});
+  EXPECT_EQ(of.n_block(), 2u);  // the same edges
+  of.divide(*forest.request.cells, {.each_cell = {false, true}});
+  EXPECT_EQ(of.n_block(), 6u);
+  of.divide(*forest.request.cells);
+  EXPECT_EQ(of.n_block(), 2u);
+}
+
 TEST(Problem, PartOfTheUnknownsMayBeHeldForAWhile) {
   TestForest forest = tiled();
   Problem of = problem(forest, {"x"});

@@ -74,3 +74,10 @@ def test_scans():
     assert [len(chunk.slot_s) for chunk in two] == [5, 4]
     (whole,) = chunks_of(slots, 10.0, [parse_term("A: diag"), parse_term("B: diag, scan")], scans)
     assert times_of(whole, "B") == [3, 2, 2, 2]
+
+
+@pytest.mark.parametrize("term", ["G: diag, 5slots, 6chan", "P: phase, 5slots, 6chan", "J: full, 5slots, 6chan"])
+def test_blocks_of_the_fit_are_no_smaller_than_intervals(solved, term):
+    """What is held of the reference antenna has the intervals of the others: each channel had been summed by itself."""
+    report, _, _ = solved([term], lambda _: np.eye(2))
+    assert all(chunk.method.endswith(", 1 x 2 blocks") for chunk in report.chunks)
