@@ -94,6 +94,8 @@ PyMethodDef functions[] = {
     {"restore_flags", restore_flags, METH_VARARGS, "restore_flags(path, table, wait_s) -> dict of counts"},
     {"open_set", open_set, METH_O, "open_set(path) -> OpenSet"},
     {"open_tiles", open_tiles, METH_VARARGS, "open_tiles(path or OpenSet, options) -> TileReader"},
+    {"columns_read", columns_read, METH_O, "columns_read(forest): columns of visibilities that its Spigots look at"},
+    {"tile_values", tile_values, METH_VARARGS, "tile_values(forest, reader, index, nodes): (values, there)"},
     {"solve_tiles", solve_tiles, METH_VARARGS, "solve_tiles(forest, reader, options): all its tiles in one solve"},
     {"open_objective", open_objective, METH_VARARGS, "open_objective(forest, path, node, options) -> MsObjective"},
     {"machine", machine, METH_NOARGS, "machine() -> dict"},

@@ -3,6 +3,8 @@
 #include <new>
 
 #include "runtime/ms/solve_tiles.h"
+#include "runtime/ms/tile_request.h"
+#include "runtime/ms/tile_values.h"
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/forest_object.h"
@@ -221,6 +223,39 @@ PyObject* solve_tiles(PyObject*, PyObject* arguments) {
       ms::solve_tiles(*ReaderObject::of(reader).stream, *evaluator, how, cancellation);
     }
     return none();
+  });
+}
+
+PyObject* columns_read(PyObject*, PyObject* forest) {
+  return guarded([&] {
+    const EvaluatorInUse evaluator(forest);
+    return text_list(ms::reads_of(evaluator->forest(), {}).columns);
+  });
+}
+
+PyObject* tile_values(PyObject*, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *forest, *reader, *names;
+    Py_ssize_t index = 0;
+    if (!PyArg_ParseTuple(arguments, "OO!nO", &forest, tile_reader_type, &reader, &index, &names)) throw PythonError();
+    ms::TileStream& tiles = *ReaderObject::of(reader).stream;
+    if (index < 0 || static_cast<std::size_t>(index) >= tiles.size())
+      throw Error("there is no tile " + std::to_string(index) + "; there are " + std::to_string(tiles.size()));
+    const EvaluatorInUse evaluator(forest);
+    std::vector<int> nodes;
+    for (const std::string& name : strings_of(names)) nodes.push_back(evaluator->forest().find(name));
+    Cancellation cancellation = interruptible();
+    ms::TileValues found;
+    {
+      const WithoutGil without;
+      found = ms::values_on_tile(tiles, static_cast<std::size_t>(index), *evaluator, nodes, cancellation);
+    }
+    std::vector<Py_ssize_t> shape{static_cast<Py_ssize_t>(nodes.size())};
+    for (int i = 0; i < found.dims.rank; ++i) shape.push_back(found.dims[i]);
+    shape.insert(shape.end(), {static_cast<Py_ssize_t>(found.n_time), static_cast<Py_ssize_t>(found.n_channel)});
+    const void* values = found.values.get();
+    return tuple(make_array(std::move(found.values), values, std::move(shape), "Zd", sizeof(Complex<double>)),
+                 list_of(found.there, [](std::uint8_t there) { return boolean(there != 0); }));
   });
 }
 

@@ -17,6 +17,11 @@ Ref make_tile_reader_type();
 PyObject* open_set(PyObject* self, PyObject* path);
 /// open_tiles(path or OpenSet, options dict) -> reader with len() and read(i) -> dict of arrays.
 PyObject* open_tiles(PyObject* self, PyObject* arguments);
+/// tile_values(forest, reader, index, node names): (complex [node, ...dims, time, channel], list of bool: which nodes
+/// have a value).
+PyObject* tile_values(PyObject* self, PyObject* arguments);
+/// columns_read(forest): names of columns of visibilities that its Spigots look at.
+PyObject* columns_read(PyObject* self, PyObject* forest);
 /// solve_tiles(forest, reader, options dict): all tiles of the reader in one solve; the forest keeps the report.
 PyObject* solve_tiles(PyObject* self, PyObject* arguments);
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
+from threadpoolctl import threadpool_limits
+
 from ..arguments import checked
 from ..ms import OpenSet
 from ..sky import SkyModel
@@ -27,7 +29,10 @@ from .window_solutions import WindowSolutions, good_fractions, joined_sets, wind
 _SECONDS_BETWEEN_FILES = 60.0
 
 
+# Matrices are as small as an array has antennas. The threads that NumPy's linear algebra would start for them wait for
+# each other, which takes many times the work where other programs run.
 @checked
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def calibrate(
     path: str | os.PathLike,
     sky: SkyModel | ModelColumns | dict[int, SkyModel | ModelColumns],

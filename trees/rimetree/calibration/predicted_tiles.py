@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import nodes as rt
 from ..forest import Forest
-from ..ms import MsGroup, OpenSet, tiles
+from ..ms import MsGroup, OpenSet, Tiles, run_options
 from ..scope import NodeScope, NodeStub
+from ..tile_values import columns_read, tile_values
 from .held import Held
 from .model_trees import SkyPart, model_nodes
-
-_PER_BASELINE = {"depends_on": ["domain", "data"]}
 
 Pair = tuple[int, int]
 
@@ -22,19 +20,16 @@ Pair = tuple[int, int]
 class KeptValues(Mapping[Pair, NDArray[np.complex128]]):
     """{(p, q): [node, 2, 2, time, channel]} of the baselines that a tile has.
 
-    `array` [baseline, node, 2, 2, time, channel]: of all baselines of the tree, in its order, of which `there` says
-    whether the tile has them. It is written over by the next tile.
+    `array` [baseline, node, 2, 2, time, channel]: of all baselines of the tree, of which `there` says whether the tile
+    has them.
     """
 
-    def __init__(self, pairs: Sequence[Pair], n_node: int):
-        self._place = {pair: k for k, pair in enumerate(pairs)}
-        self._n_node = n_node
-        self.array = np.zeros((len(pairs), n_node, 2, 2, 0, 0), complex)
-        self.there = np.zeros(len(pairs), bool)
+    def __init__(self, place: dict[Pair, int], array: NDArray[np.complex128], there: NDArray[np.bool_]):
+        self._place, self.array, self.there = place, array, there
 
     def __getitem__(self, pair: Pair) -> NDArray[np.complex128]:
-        place = self._place[pair]
-        if not self.there[place]:
+        place = self.place(pair)
+        if place is None:
             raise KeyError(pair)
         return self.array[place]
 
@@ -49,55 +44,31 @@ class KeptValues(Mapping[Pair, NDArray[np.complex128]]):
         place = self._place.get(pair)
         return None if place is None or not self.there[place] else place
 
-    def keep(self, place: int, cells: tuple[int, int], values: Sequence[NDArray]) -> None:
-        """What the nodes of a baseline gave, on so many times and channels."""
-        if self.array.shape[-2:] != cells:
-            self.array = np.empty((*self.array.shape[:4], *cells), complex)
-        for node, value in enumerate(values):
-            self.array[place, node] = value
-        self.there[place] = True
-
 
 #: What is done with a tile and the values of its baselines.
 OnTile = Callable[[dict, KeptValues], None]
 
 
 class KeptTiles:
-    """Values of nodes of a tree beside the data, tile by tile: `ns.VisDataMux` looks at all of them.
+    """Values of nodes of a tree beside the data, tile by tile.
 
     `nodes`: {(p, q): those whose values are wanted, [2, 2] each; as many of each}.
     """
 
-    def __init__(self, ns: NodeScope, nodes: dict[Pair, Sequence[NodeStub]]):
-        self._values = KeptValues(list(nodes), len(next(iter(nodes.values()), ())))
-        self._tile_done: Callable[[], None] = lambda: None
-        for place, ((p, q), wanted) in enumerate(nodes.items()):
-            ns.keep(p, q) << rt.PyNode(*wanted, evaluate=self._keeper(place), **_PER_BASELINE)
-        ns.done << rt.PyNode(evaluate=self._done, **_PER_BASELINE)
-        ns.VisDataMux << rt.VisDataMux(None, ns.done, *(ns.keep(p, q) for p, q in nodes))
+    def __init__(self, nodes: dict[Pair, Sequence[NodeStub]]):
+        self._place = {pair: k for k, pair in enumerate(nodes)}
+        self._nodes = [node.name for wanted in nodes.values() for node in wanted]
 
     def each(self, forest: Forest, opened: OpenSet, column: str, on_tile: OnTile, **options) -> None:
         """Calls `on_tile` for each tile, read with this column; options as of `ms.run_options`."""
-        reading = iter(tiles(opened, [column], **options))
-        self._tile_done = lambda: on_tile(next(reading), self._values)
-        try:
-            forest.run(opened, **options)
-        finally:
-            # The tree refers to this object, and what is called may refer to the tree: a circle that no collector of
-            # garbage sees, and that would keep the set open.
-            self._tile_done = lambda: None
-
-    def _keeper(self, place: int) -> Callable:
-        def keep(cells, *values):
-            self._values.keep(place, (len(cells.time_s), len(cells.freq_hz)), values)
-            return 0.0
-
-        return keep
-
-    def _done(self, _cells) -> float:
-        self._tile_done()
-        self._values.there[:] = False
-        return 0.0
+        columns = list(dict.fromkeys([column, *columns_read(forest)]))
+        reading = Tiles(opened, columns, run_options(**options), ahead=True)
+        for index in range(len(reading)):
+            tile = reading[index]
+            values, there = tile_values(forest, reading, index, self._nodes)
+            n_pair = len(self._place)
+            array = values.reshape(n_pair, -1, *values.shape[1:])
+            on_tile(tile, KeptValues(self._place, array, there.reshape(n_pair, -1).all(axis=1)))
 
 
 class PredictedTiles:
@@ -134,7 +105,7 @@ class PredictedTiles:
             (p, q): [_part_node(ns, p, q, k) for k in range(len(parts))] if apart else [ns.model(p, q)]
             for p, q in pairs
         }
-        self._kept = KeptTiles(ns, seen)
+        self._kept = KeptTiles(seen)
         self._forest = Forest(ns)
 
     def each(self, column: str, on_tile: OnTile, **options) -> None:

@@ -72,7 +72,7 @@ class Session:
             held=self._held,
             weights=self._weights.node if self._weights else None,
         )
-        self._looked = KeptTiles(ns, self.tree.looked) if self._weights else None
+        self._looked = KeptTiles(self.tree.looked) if self._weights else None
         self.need = check_memory(plan, self.tree, terms, options, self._held)
         self._scope = ns
         self._forest: Forest | None = None
