@@ -52,8 +52,8 @@ class Constant final : public Node {
   NodeTraits own_traits() const override {
     NodeTraits traits;
     for (const Axis axis : {Axis::time, Axis::frequency})
-      if (cells_[axis] != 1) traits.varies_along.push_back(axis);
-    if (!traits.varies_along.empty()) traits.depends_on = kDomain;
+      if (cells_[axis] != 1) traits.varies_along |= set_of(axis);
+    if (traits.varies_along != kNoAxes) traits.depends_on = kDomain;
     return traits;
   }
 

@@ -20,7 +20,7 @@ class Freq final : public Node {
             .reference = "MeqTrees Freq"};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  NodeTraits own_traits() const override { return {.depends_on = kDomain, .varies_along = {Axis::frequency}}; }
+  NodeTraits own_traits() const override { return {.depends_on = kDomain, .varies_along = set_of(Axis::frequency)}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

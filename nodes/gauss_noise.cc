@@ -57,7 +57,7 @@ class GaussNoise final : public Node {
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return wanted_; }
   NodeTraits own_traits() const override {
-    return {.depends_on = kDomain, .varies_along = {Axis::time, Axis::frequency}};
+    return {.depends_on = kDomain, .varies_along = set_of(Axis::time) | set_of(Axis::frequency)};
   }
 
  protected:

@@ -23,7 +23,7 @@ class Grid final : public Node {
             .state = {{.name = "axis", .type = StateType::text, .doc = "time, freq, l or m"}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  NodeTraits own_traits() const override { return {.depends_on = kDomain, .varies_along = {axis_}}; }
+  NodeTraits own_traits() const override { return {.depends_on = kDomain, .varies_along = set_of(axis_)}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -97,8 +97,8 @@ class Parm final : public Node, public UnknownsHolder {
     NodeTraits traits{.depends_on = kParameter};
     if (state().boolean("solvable")) traits.depends_on |= kSolvable;
     for (const Axis axis : {Axis::time, Axis::frequency})
-      if (varies(axis)) traits.varies_along.push_back(axis);
-    if (!traits.varies_along.empty()) traits.depends_on |= kDomain;
+      if (varies(axis)) traits.varies_along |= set_of(axis);
+    if (traits.varies_along != kNoAxes) traits.depends_on |= kDomain;
     return traits;
   }
   Capabilities capabilities() const override { return {.unknowns = this}; }

@@ -60,8 +60,8 @@ class Spigot final : public Node {
     return rates_ ? TensorShape{2, 3} : TensorShape{3};
   }
   NodeTraits own_traits() const override {
-    NodeTraits traits{.depends_on = kData | kDomain, .varies_along = {Axis::time}};
-    if (use_.column != "UVW") traits.varies_along.push_back(Axis::frequency);
+    NodeTraits traits{.depends_on = kData | kDomain, .varies_along = set_of(Axis::time)};
+    if (use_.column != "UVW") traits.varies_along |= set_of(Axis::frequency);
     return traits;
   }
   Capabilities capabilities() const override { return {.data = &use_}; }

@@ -98,7 +98,7 @@ class Correlate final : public Node, public Reviewer {
     return {products};
   }
   NodeTraits own_traits() const override {
-    return {.depends_on = kDomain, .varies_along = {Axis::time, Axis::frequency}, .mixed_axes = kNoAxes};
+    return {.depends_on = kDomain, .varies_along = set_of(Axis::time) | set_of(Axis::frequency), .mixed_axes = kNoAxes};
   }
   std::unique_ptr<BatchKernel> make_kernel() const override { return std::make_unique<Kernel>(); }
   Capabilities capabilities() const override { return {.reviewer = this}; }

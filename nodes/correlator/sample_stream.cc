@@ -31,7 +31,7 @@ class IntervalKernel final : public BatchKernel {
 std::unique_ptr<BatchKernel> interval_kernel() { return std::make_unique<IntervalKernel>(); }
 
 const SampleSource& source_below(const Forest& forest, int node, std::size_t slot) {
-  const Node& child = forest.node(forest.children(node).at(slot));
+  const Node& child = forest.node(forest.children(node)[slot]);
   const auto* source = dynamic_cast<const SampleSource*>(&child);
   if (source == nullptr)
     throw Error("child \"voltages\" is \"" + child.name() + "\" of class " + child.node_class().name +
@@ -43,7 +43,7 @@ std::uint64_t fingerprint_below(const Forest& forest, int node, std::size_t slot
   std::uint64_t all = 0;
   for (; !forest.children(node).empty(); slot = 0) {
     node = forest.children(node)[slot];
-    all = mix(all, forest.node(node).state().fingerprint(forest.node(node).node_class().state, false));
+    all = mix(all, forest.node(node).state().fingerprint(false));
   }
   return all;
 }

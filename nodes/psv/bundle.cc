@@ -54,15 +54,15 @@ SkyKey sky_key(const ChildLayout& layout, const LinearSum& sum) {
 void add_ends(const Forest& forest, const Node& psv, bool first, BaselineEnds& ends) {
   if (!first && ends.empty()) return;
   const int child = forest.children(psv.index())[kUvw];
-  const auto& state = forest.node(child).state().values();
-  const auto p = state.find("station_1_index"), q = state.find("station_2_index");
-  if (p != state.end() && q != state.end() && std::holds_alternative<std::int64_t>(p->second) &&
-      std::holds_alternative<std::int64_t>(q->second)) {
-    ends.p.push_back(std::get<std::int64_t>(p->second));
-    ends.q.push_back(std::get<std::int64_t>(q->second));
+  const State& state = forest.node(child).state();
+  const StateValue *p = state.find("station_1_index"), *q = state.find("station_2_index");
+  if (p != nullptr && q != nullptr && std::holds_alternative<std::int64_t>(*p) &&
+      std::holds_alternative<std::int64_t>(*q)) {
+    ends.p.push_back(std::get<std::int64_t>(*p));
+    ends.q.push_back(std::get<std::int64_t>(*q));
     return;
   }
-  const std::vector<int>& two = forest.children(child);
+  const std::span<const int> two = forest.children(child);
   if (two.size() != 2 || two[0] < 0 || two[1] < 0) {
     ends = {};
     return;

@@ -42,9 +42,9 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   NodeTraits own_traits() const override {
     NodeTraits traits;
     traits.mixed_axes = kNoAxes;
-    if (Derived::kVariesInTime) traits.varies_along.push_back(Axis::time);
-    if (Derived::kVariesInFrequency) traits.varies_along.push_back(Axis::frequency);
-    if (!traits.varies_along.empty()) traits.depends_on = kDomain;
+    if (Derived::kVariesInTime) traits.varies_along |= set_of(Axis::time);
+    if (Derived::kVariesInFrequency) traits.varies_along |= set_of(Axis::frequency);
+    if (traits.varies_along != kNoAxes) traits.depends_on = kDomain;
     return traits;
   }
 

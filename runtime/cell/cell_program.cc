@@ -210,8 +210,7 @@ CellPrograms::CellPrograms() = default;
 CellPrograms::~CellPrograms() = default;
 
 CellPrograms& ProgramKernel::programs_of(const Node& node) {
-  const std::vector<StateSpec>& specs = node.node_class().state;
-  return programs_[node.node_class().differs_per_node() ? node.state().fingerprint(specs, false) : 0];
+  return programs_[node.node_class().differs_per_node() ? node.state().fingerprint(false) : 0];
 }
 
 void ProgramKernel::make_room(std::size_t n_node) {

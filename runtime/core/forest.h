@@ -6,11 +6,12 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "runtime/core/error.h"
+#include "runtime/core/index_lists.h"
 #include "runtime/core/node.h"
 #include "runtime/core/registry.h"
 
@@ -31,8 +32,8 @@ struct NewNode {
   const NodeClass* node_class = nullptr;
   std::map<std::string, StateValue> state;
   std::vector<int> children;
-  std::string name, origin;
-  int replaces = -1;  ///< whose number it has; -1: the next number after those of all others
+  int owner = -1;         ///< node of the forest on whose behalf it is added: its script line, and part of its name
+  bool replaces = false;  ///< whether it stands in the owner's place, with its number and name; else it gets a new one
 };
 
 /// One thing wrong with one node.
@@ -71,10 +72,10 @@ class Forest {
   std::size_t size() const { return nodes_.size(); }
   const Node& node(int index) const { return *nodes_[index]; }
   /// Index of a node; throws Error naming similar names.
-  int find(const std::string& name) const;
+  int find(std::string_view name) const;
   /// Children of a node by slot, -1 where an optional child is absent.
-  const std::vector<int>& children(int index) const { return children_[index]; }
-  const std::vector<int>& parents(int index) const { return parents_[index]; }
+  std::span<const int> children(int index) const { return children_[index]; }
+  std::span<const int> parents(int index) const { return parents_[index]; }
   /// Nodes without parents.
   std::vector<int> roots() const;
   /// Nodes such that children come before parents, by level (longest path to a leaf) and then by description order.
@@ -95,15 +96,19 @@ class Forest {
  private:
   friend class ForestBuilder;
   friend class ForestRewriter;
-  Forest() = default;
+  explicit Forest(std::shared_ptr<const NodeNames> names) : names_(std::move(names)) {}
+  /// Fills order() with the nodes that are needed.
+  void sort_by_level();
   void derive_dependencies();
   /// A node with its identity; its dimensions are still to be set.
-  static std::unique_ptr<Node> make_node(const NewNode& wanted, int index);
-  static void bind(Node& node, std::span<const TensorShape* const> children);
+  std::shared_ptr<Node> make_node(const NodeClass& node_class, const State& state, int index, int named_as) const;
+  static void bind(Node& node, const TensorShape& dims, std::span<const TensorShape* const> children);
+  /// Dimensions of a node's children, nullptr where there is none.
+  void dims_of_children(int index, std::vector<const TensorShape*>& dims) const;
 
+  std::shared_ptr<const NodeNames> names_;
   std::vector<std::shared_ptr<Node>> nodes_;
-  std::vector<std::vector<int>> children_, parents_;
-  std::unordered_map<std::string, int> index_;
+  IndexLists children_, parents_;
   std::vector<int> order_, level_;
   std::vector<DependencySet> dependencies_;
   std::vector<std::uint64_t> state_version_;

@@ -40,6 +40,12 @@ void Evaluation::fail(const std::string& message) {
   result.failures.push_back({node.name(), node.node_class().name, node.origin(), message});
 }
 
+std::string Node::name() const {
+  std::string name(names_->name(named_as_));
+  if (named_as_ != index_) name += "/" + class_->name;
+  return name;
+}
+
 std::size_t Node::n_unknown() const {
   const UnknownsHolder* unknowns = capabilities().unknowns;
   return unknowns != nullptr ? unknowns->n_unknown() : 0;

@@ -11,6 +11,7 @@
 #include "runtime/core/capabilities.h"
 #include "runtime/core/evaluation.h"
 #include "runtime/core/node_class.h"
+#include "runtime/core/node_names.h"
 
 namespace rimetree {
 
@@ -20,7 +21,7 @@ using MovedValues = std::vector<Complex<long double>>;
 /// What holds for all evaluations of a node.
 struct NodeTraits {
   DependencySet depends_on = kNothing;  ///< beyond what the children depend on
-  std::vector<Axis> varies_along;       ///< axes beyond those of the children, for the estimate of memory
+  AxisSet varies_along = kNoAxes;       ///< axes beyond those of the children, for the estimate of memory
   /// Axes along which a cell of the result may depend on other cells of the children than that one. None: the value on
   /// a cell follows from the children's values on that cell. Derivatives with respect to the solution tiles of Parms
   /// are right only if this says so; a class that says nothing is taken to mix all.
@@ -42,8 +43,8 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   // Who it is; set by the forest.
-  const std::string& name() const { return name_; }
-  const std::string& origin() const { return origin_; }
+  std::string name() const;
+  const std::string& origin() const { return names_->origin(named_as_); }
   const NodeClass& node_class() const { return *class_; }
   Algebra algebra() const { return class_->algebra; }
   const State& state() const { return state_; }
@@ -85,11 +86,12 @@ class Node {
 
  private:
   friend class BatchKernel;
-  friend class ForestBuilder;
+  friend class Forest;
   State state_;
-  std::string name_, origin_;
   const NodeClass* class_ = nullptr;
+  const NodeNames* names_ = nullptr;  // the forest's
   int index_ = -1;
+  int named_as_ = -1;  // whose name it has: its own, or that of the node on whose behalf a plan has added it
   TensorShape dims_;
   NodeTraits traits_;
 };

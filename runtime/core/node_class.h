@@ -32,7 +32,7 @@ struct NodeClass {
   std::string reference;  ///< paper and equation, or convention
   std::vector<ChildSpec> children;
   std::vector<StateSpec> state;
-  std::function<std::unique_ptr<Node>(const State&)> make;  ///< throws StateError
+  std::function<std::shared_ptr<Node>(const State&)> make;  ///< throws StateError
   int minimum_children = 0;                                 ///< of a class with repeated children
 
   /// Whether nodes of one batch may differ in state.
@@ -44,7 +44,7 @@ struct NodeClass {
 /// Fills `make` for a class constructible from its State.
 template <class T>
 NodeClass with_factory(NodeClass node_class) {
-  node_class.make = [](const State& state) -> std::unique_ptr<Node> { return std::make_unique<T>(state); };
+  node_class.make = [](const State& state) -> std::shared_ptr<Node> { return std::make_shared<T>(state); };
   return node_class;
 }
 

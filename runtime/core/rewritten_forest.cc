@@ -7,7 +7,8 @@ namespace rimetree {
 
 class ForestRewriter {
  public:
-  ForestRewriter(const Forest& forest, const std::vector<NewNode>& nodes) : from_(forest), new_nodes_(nodes) {}
+  ForestRewriter(const Forest& forest, const std::vector<NewNode>& nodes)
+      : from_(forest), new_nodes_(nodes), forest_(new Forest(forest.names_)) {}
 
   std::shared_ptr<Forest> make(std::span<const int> roots) {
     Forest& forest = *forest_;
@@ -29,9 +30,10 @@ class ForestRewriter {
     number_.assign(forest_->nodes_.size(), -1);
     for (std::size_t i = 0; i < new_nodes_.size(); ++i) {
       const NewNode& wanted = new_nodes_[i];
-      const int index = wanted.replaces >= 0 ? wanted.replaces : static_cast<int>(forest_->nodes_.size());
-      std::shared_ptr<Node> node = Forest::make_node(wanted, index);
-      if (wanted.replaces >= 0) {
+      const int index = wanted.replaces ? wanted.owner : static_cast<int>(forest_->nodes_.size());
+      const State state(wanted.node_class->state, wanted.state);
+      std::shared_ptr<Node> node = forest_->make_node(*wanted.node_class, state, index, wanted.owner);
+      if (wanted.replaces) {
         forest_->nodes_[index] = std::move(node);
         forest_->is_replaced_[index] = true;
       } else {
@@ -44,72 +46,63 @@ class ForestRewriter {
     }
   }
 
-  const std::vector<int>& wanted_children(int node) const {
-    return number_[node] >= 0 ? new_nodes_[number_[node]].children : from_.children(node);
+  std::span<const int> wanted_children(int node) const {
+    if (number_[node] >= 0) return new_nodes_[number_[node]].children;
+    return from_.children(node);
   }
 
-  /// Depth first from the roots: children, parents, levels and order of what they need.
+  /// Depth first from the roots: what they need, with its levels; then children, parents and order of that.
   void sort(std::span<const int> roots) {
     Forest& forest = *forest_;
     const std::size_t n = forest.nodes_.size();
-    forest.children_.resize(n);
-    forest.parents_.resize(n);
     forest.level_.assign(n, 0);
     forest.is_needed_.assign(n, false);
     std::vector<std::pair<int, std::size_t>> path;
+    const auto enter = [&](int node) {
+      forest.is_needed_[node] = true;
+      path.emplace_back(node, 0);
+    };
     for (const int root : roots) {
-      if (!forest.is_needed_[root]) enter(root, path);
+      if (!forest.is_needed_[root]) enter(root);
       while (!path.empty()) {
         const int node = path.back().first;
-        const std::vector<int>& children = forest.children_[node];
+        const std::span<const int> children = wanted_children(node);
         int next = -1;
         while (next < 0 && path.back().second < children.size()) next = children[path.back().second++];
         if (next >= 0) {
-          if (!forest.is_needed_[next]) enter(next, path);
+          if (!forest.is_needed_[next]) enter(next);
           continue;
         }
-        for (const int child : children) {
-          if (child < 0) continue;
-          forest.level_[node] = std::max(forest.level_[node], forest.level_[child] + 1);
-          // A child used twice has its parent once, which came last.
-          auto& parents = forest.parents_[child];
-          if (parents.empty() || parents.back() != node) parents.push_back(node);
-        }
-        forest.order_.push_back(node);
+        for (const int child : children)
+          if (child >= 0) forest.level_[node] = std::max(forest.level_[node], forest.level_[child] + 1);
         path.pop_back();
       }
     }
-    by_children_ = forest.order_;
-    std::sort(forest.order_.begin(), forest.order_.end(),
-              [&](int a, int b) { return std::pair(forest.level_[a], a) < std::pair(forest.level_[b], b); });
-  }
-  void enter(int node, std::vector<std::pair<int, std::size_t>>& path) {
-    forest_->is_needed_[node] = true;
-    forest_->children_[node] = wanted_children(node);
-    path.emplace_back(node, 0);
+    for (int node = 0; node < static_cast<int>(n); ++node)
+      forest.children_.append(forest.is_needed(node) ? wanted_children(node) : std::span<const int>());
+    forest.parents_ = forest.children_.parents();
+    forest.sort_by_level();
   }
 
   void set_dims() {
     std::vector<const TensorShape*> dims;
-    for (const int node : by_children_) {
-      if (number_[node] < 0) continue;
-      dims.clear();
-      for (const int child : forest_->children_[node])
-        dims.push_back(child < 0 ? nullptr : &forest_->nodes_[child]->dims());
-      Forest::bind(*forest_->nodes_[node], dims);
-      const int replaced = new_nodes_[number_[node]].replaces;
-      if (replaced >= 0 && !(forest_->nodes_[node]->dims() == from_.node(replaced).dims()))
-        throw ShapeError("node \"" + from_.node(replaced).name() + "\" has dimensions " +
-                         to_string(from_.node(replaced).dims()) + ", and what was to take its place " +
-                         to_string(forest_->nodes_[node]->dims()));
+    for (const int number : forest_->order_) {
+      if (number_[number] < 0) continue;
+      forest_->dims_of_children(number, dims);
+      Node& node = *forest_->nodes_[number];
+      Forest::bind(node, node.result_dims(dims), dims);
+      if (!new_nodes_[number_[number]].replaces) continue;
+      const Node& replaced = from_.node(number);
+      if (!(node.dims() == replaced.dims()))
+        throw ShapeError("node \"" + replaced.name() + "\" has dimensions " + to_string(replaced.dims()) +
+                         ", and what was to take its place " + to_string(node.dims()));
     }
   }
 
   const Forest& from_;
   const std::vector<NewNode>& new_nodes_;
-  std::shared_ptr<Forest> forest_{new Forest};
+  std::shared_ptr<Forest> forest_;
   std::vector<int> number_;  // by node: which of the new ones it is, -1: none
-  std::vector<int> by_children_;
 };
 
 std::shared_ptr<Forest> Forest::rewritten(const Forest& forest, const std::vector<NewNode>& nodes,

@@ -1,6 +1,7 @@
 #include "runtime/core/state.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "runtime/core/error.h"
@@ -94,9 +95,21 @@ std::uint64_t mixed(std::uint64_t seed, const StateValue& value) {
   return seed;
 }
 
-}  // namespace
+bool is_same(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
-State::State(const std::vector<StateSpec>& specification, const std::map<std::string, StateValue>& given) {
+/// Bit by bit: 0 and -0 are two values.
+bool is_same(const StateValue& a, const StateValue& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* real = std::get_if<double>(&a)) return is_same(*real, std::get<double>(b));
+  const auto* array = std::get_if<StateArray>(&a);
+  if (array == nullptr) return a == b;
+  const auto& other = std::get<StateArray>(b);
+  return array->shape == other.shape && array->type == other.type &&
+         std::equal(array->data.begin(), array->data.end(), other.data.begin(), other.data.end(),
+                    [](double x, double y) { return is_same(x, y); });
+}
+
+void check_names(const std::vector<StateSpec>& specification, const std::map<std::string, StateValue>& given) {
   for (const auto& [name, value] : given) {
     if (std::any_of(specification.begin(), specification.end(), [&](const auto& spec) { return spec.name == name; }))
       continue;
@@ -105,30 +118,100 @@ State::State(const std::vector<StateSpec>& specification, const std::map<std::st
     throw StateError("unknown state field \"" + name + "\"; " +
                      (known.empty() ? "this class has none" : "this class has " + known));
   }
-  for (const StateSpec& spec : specification) {
-    const auto it = given.find(spec.name);
-    const bool is_given = it != given.end() && !std::holds_alternative<std::monostate>(it->second);
-    if (!is_given && std::holds_alternative<std::monostate>(spec.default_value))
-      throw StateError("state field \"" + spec.name + "\" must be given: " + type_name(spec.type) + ", " + spec.doc);
-    values_[spec.name] = converted(spec, is_given ? it->second : spec.default_value);
-  }
 }
 
-std::vector<std::int64_t> State::integers(const std::string& name) const {
+[[noreturn]] void throw_missing(const StateSpec& spec) {
+  throw StateError("state field \"" + spec.name + "\" must be given: " + type_name(spec.type) + ", " + spec.doc);
+}
+
+}  // namespace
+
+State State::defaults(const std::vector<StateSpec>& specification) {
+  auto defaults = std::make_shared<Defaults>();
+  defaults->specification = &specification;
+  defaults->fingerprint = defaults->for_batch = 0;
+  for (const StateSpec& spec : specification) {
+    const bool is_required = std::holds_alternative<std::monostate>(spec.default_value);
+    if (is_required) defaults->must_be_given.push_back(defaults->values.size());
+    defaults->values.push_back(is_required ? spec.default_value : converted(spec, spec.default_value));
+    const auto add = [&](std::uint64_t seed) { return mixed(mix(seed, spec.name), defaults->values.back()); };
+    defaults->fingerprint = add(defaults->fingerprint);
+    if (!spec.per_node) defaults->for_batch = add(defaults->for_batch);
+  }
+  State state;
+  state.defaults_ = std::move(defaults);
+  return state;
+}
+
+State State::with(const std::map<std::string, StateValue>& given) const {
+  State state = *this;
+  if (given.empty() && (given_ != nullptr || defaults_->must_be_given.empty())) return state;
+  const std::vector<StateSpec>& specification = *defaults_->specification;
+  check_names(specification, given);
+  Given own;
+  for (std::size_t field = 0; field < specification.size(); ++field) {
+    const StateSpec& spec = specification[field];
+    const auto it = given.find(spec.name);
+    const StateValue &plain = defaults_->values[field], &before = this->value(field);
+    const bool is_given = it != given.end() && !std::holds_alternative<std::monostate>(it->second);
+    StateValue value = is_given ? converted(spec, it->second) : it == given.end() ? before : plain;
+    if (std::holds_alternative<std::monostate>(value)) throw_missing(spec);
+    if (!is_same(value, plain)) own.emplace_back(field, std::move(value));
+  }
+  own.shrink_to_fit();
+  state.given_ = own.empty() ? nullptr : std::make_shared<const Given>(std::move(own));
+  return state;
+}
+
+const StateValue& State::value(std::size_t field) const {
+  if (given_ != nullptr)
+    for (const auto& [own, value] : *given_)
+      if (own == field) return value;
+  return defaults_->values[field];
+}
+
+const StateValue* State::find(std::string_view name) const {
+  if (defaults_ == nullptr) return nullptr;
+  const std::vector<StateSpec>& specification = *defaults_->specification;
+  for (std::size_t field = 0; field < specification.size(); ++field)
+    if (specification[field].name == name) return &value(field);
+  return nullptr;
+}
+
+std::map<std::string, StateValue> State::values() const {
+  std::map<std::string, StateValue> all;
+  if (defaults_ == nullptr) return all;
+  for (std::size_t field = 0; field < defaults_->values.size(); ++field)
+    all[(*defaults_->specification)[field].name] = value(field);
+  return all;
+}
+
+bool State::is_same_as(const State& other) const {
+  if (defaults_ != other.defaults_) return false;
+  if (given_ == nullptr || other.given_ == nullptr) return given_ == other.given_;
+  return std::ranges::equal(*given_, *other.given_, [](const auto& a, const auto& b) {
+    return a.first == b.first && is_same(a.second, b.second);
+  });
+}
+
+std::vector<std::int64_t> State::integers(std::string_view name) const {
   const StateArray& values = array(name);
   std::vector<std::int64_t> result;
   for (const double value : values.data) {
     if (values.type == NumberType::complex || value != std::rint(value) || std::abs(value) > 1e15)
-      throw StateError("state field \"" + name + "\" must hold integers");
+      throw StateError("state field \"" + std::string(name) + "\" must hold integers");
     result.push_back(static_cast<std::int64_t>(value));
   }
   return result;
 }
 
-std::uint64_t State::fingerprint(const std::vector<StateSpec>& specification, bool for_batch) const {
-  std::uint64_t seed = 0;
-  for (const StateSpec& spec : specification)
-    if (!for_batch || !spec.per_node) seed = mixed(mix(seed, spec.name), values_.at(spec.name));
+std::uint64_t State::fingerprint(bool for_batch) const {
+  if (defaults_ == nullptr) return 0;
+  std::uint64_t seed = for_batch ? defaults_->for_batch : defaults_->fingerprint;
+  if (given_ == nullptr) return seed;
+  for (const auto& [field, value] : *given_)
+    if (!for_batch || !(*defaults_->specification)[field].per_node)
+      seed = mixed(mix(seed, std::uint64_t{field}), value);
   return seed;
 }
 

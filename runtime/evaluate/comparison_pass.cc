@@ -27,7 +27,7 @@ ComparisonPass::Compared ComparisonPass::find_terms(int node) const {
   const auto is_own = [&](int child) {
     return forward_.waiting_consumers(child) == 1 && reverse_.waiting_pulls(child) == 1;
   };
-  const std::vector<int>& children = forest_.children(node);
+  const std::span<const int> children = forest_.children(node);
   if (forest_.node(node).algebra() != Algebra::residual || !is_own(node)) return found;
   constexpr std::size_t kModel = 1;  // the child that is subtracted
   for (std::size_t i = 0; i < children.size(); ++i)
@@ -145,7 +145,7 @@ bool ComparisonPass::compare_group(const Objective& objective, std::vector<Compa
     if (compared.missing) continue;
     Comparison& comparison = batch.emplace_back();
     for (const int term : compared.terms) {
-      const std::vector<int>& own = forest_.children(term);
+      const std::span<const int> own = forest_.children(term);
       seen.emplace_back(forest_.node(term), forward_.request(), *state_.pool, reverse_.results_of(own));
       if (!seen.back().evaluation) return false;
       const Evaluation& evaluation = *seen.back().evaluation;
@@ -181,7 +181,7 @@ void ComparisonPass::finish(const Compared& compared) {
 }
 
 std::vector<int> ComparisonPass::run(int root, const Objective& objective, ResidualSums& sums, bool& any) {
-  const std::vector<int>& children = forest_.children(root);
+  const std::span<const int> children = forest_.children(root);
   std::vector<int> others;
   std::map<std::vector<int>, std::vector<Compared>> groups;
   for (const int child : children) {

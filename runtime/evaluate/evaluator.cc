@@ -47,7 +47,7 @@ std::vector<int> controls_below(const Forest& forest, const std::vector<int>& ro
     seen[root] = true;
     while (!path.empty()) {
       auto& [node, next] = path.back();
-      const std::vector<int>& children = forest.children(node);
+      const std::span<const int> children = forest.children(node);
       if (next == children.size()) {
         if (forest.node(node).capabilities().solver != nullptr) found.push_back(node);
         path.pop_back();

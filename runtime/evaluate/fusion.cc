@@ -85,7 +85,7 @@ Fusion::Fusion(const Forest& forest, const Plan& plan) : forest_(forest), plan_(
 std::vector<bool> Fusion::expected_parts() const {
   std::vector<bool> parts(forest_.size(), false);
   for (const int node : forest_.order()) {
-    const std::vector<int>& parents = forest_.parents(node);
+    const std::span<const int> parents = forest_.parents(node);
     parts[static_cast<std::size_t>(node)] =
         parents.size() == 1 && can_take_part(node) && can_take_part(parents.front()) && !plan_.keeps(node);
   }
@@ -119,7 +119,7 @@ FusedGroup Fusion::find_group(int root) {
   std::vector<std::pair<int, std::size_t>> path{{root, 0}};  // node, next child
   while (!path.empty()) {
     auto& [node, next] = path.back();
-    const std::vector<int>& children = forest_.children(node);
+    const std::span<const int> children = forest_.children(node);
     while (next < children.size() && (children[next] < 0 || parts_[static_cast<std::size_t>(children[next])] != node))
       ++next;
     if (next < children.size()) {
@@ -134,7 +134,7 @@ FusedGroup Fusion::find_group(int root) {
   std::vector<std::int32_t> form;
   for (const int member : group.members) {
     form.push_back(plan_.batch_of(member));
-    for (const Axis axis : forest_.node(member).traits().varies_along) group.varies_along |= set_of(axis);
+    group.varies_along |= forest_.node(member).traits().varies_along;
   }
   form.insert(form.end(), group.links.begin(), group.links.end());
   group.form = forms_.try_emplace(std::move(form), static_cast<std::int32_t>(forms_.size())).first->second;

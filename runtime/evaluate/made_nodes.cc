@@ -60,7 +60,7 @@ void EvaluatedForest::check_inputs(std::span<const int> batch, const std::vector
 
 void EvaluatedForest::check_input(int node, const std::vector<ResultPtr>& result, std::vector<int>& refused) const {
   const Algebra algebra = forest_->node(node).algebra();
-  const std::vector<int>& children = forest_->children(node);
+  const std::span<const int> children = forest_->children(node);
   const bool adds = algebra == Algebra::sum, stacks = algebra == Algebra::composition;
   if (adds || stacks) {
     // What is missing may be a part of something that is missing then as a whole. Of a sum's own terms, which are not

@@ -12,7 +12,8 @@
 #include "runtime/evaluate/plan.h"
 
 #include <algorithm>
-#include <map>
+#include <bit>
+#include <unordered_map>
 
 #include "runtime/core/fingerprint.h"
 
@@ -20,11 +21,11 @@ namespace rimetree {
 
 namespace {
 
-// What must agree for nodes to share a batch. The level comes first, so that batches sort into evaluation order.
-std::pair<int, std::uint64_t> batch_key(const Forest& forest, int i) {
+// What must agree for nodes to share a batch.
+std::uint64_t batch_key(const Forest& forest, int i) {
   const Node& node = forest.node(i);
-  std::uint64_t key = mix(0, std::string_view(node.node_class().name));
-  key = mix(key, node.state().fingerprint(node.node_class().state, true));
+  std::uint64_t key = mix(node.state().fingerprint(true), std::bit_cast<std::uintptr_t>(&node.node_class()));
+  key = mix(key, static_cast<std::uint64_t>(forest.level(i)));
   const auto add_dims = [&](const TensorShape& dims) {
     key = mix(key, static_cast<std::uint64_t>(dims.rank));
     for (int d = 0; d < dims.rank; ++d) key = mix(key, static_cast<std::uint64_t>(dims[d]));
@@ -34,53 +35,65 @@ std::pair<int, std::uint64_t> batch_key(const Forest& forest, int i) {
     key = mix(key, static_cast<std::uint64_t>(child < 0));
     if (child >= 0) add_dims(forest.node(child).dims());
   }
-  return {forest.level(i), key};
+  return key;
 }
 
 }  // namespace
 
-Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size(), -1) {
-  std::map<std::pair<int, std::uint64_t>, int> index;
-  varies_.resize(forest.size());
+Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size(), -1), varies_(forest.size(), kNoAxes) {
+  std::unordered_map<std::uint64_t, int> index;
+  std::vector<bool> on_device;  // by batch: whether its nodes read on devices
+  std::uint64_t last_key = 0;
+  int batch = -1;
+  // The forest's order is by levels: so is that of the batches.
   for (const int i : forest.order()) {
-    const auto key = batch_key(forest, i);
-    const auto [it, inserted] = index.try_emplace(key, static_cast<int>(batches_.size()));
-    if (inserted) {
-      batches_.push_back({key.first, {}});
-      kernels_.push_back(forest.node(i).make_kernel());
+    const std::uint64_t key = batch_key(forest, i);
+    if (batch < 0 || key != last_key) {
+      const auto [it, inserted] = index.try_emplace(key, static_cast<int>(batches_.size()));
+      batch = it->second;
+      last_key = key;
+      if (inserted) {
+        const Node& node = forest.node(i);
+        const Capabilities can = node.capabilities();
+        batches_.push_back({forest.level(i), {}});
+        kernels_.push_back(node.make_kernel());
+        on_device.push_back(can.device != nullptr);
+        has_controls_ = has_controls_ || can.solver != nullptr;
+      }
     }
-    batches_[it->second].nodes.push_back(i);
-    has_controls_ = has_controls_ || forest.node(i).capabilities().solver != nullptr;
-    batch_of_[i] = it->second;
+    batches_[static_cast<std::size_t>(batch)].nodes.push_back(i);
+    batch_of_[i] = batch;
+    AxisSet varies = forest.node(i).traits().varies_along;
     for (const int child : forest.children(i))
-      if (child >= 0)
-        for (int axis = 0; axis < kAxes; ++axis)
-          varies_[i].extent[axis] = std::max(varies_[i].extent[axis], varies_[child].extent[axis]);
-    for (const Axis axis : forest.node(i).traits().varies_along) varies_[i][axis] = 2;
+      if (child >= 0) varies |= varies_[child];
+    varies_[i] = varies;
   }
   keeps_.resize(forest.size());
   feeds_devices_.resize(forest.size());
   for (std::size_t i = 0; i < forest.size(); ++i) {
-    const auto& parents = forest.parents(static_cast<int>(i));
-    keeps_[i] = parents.empty() || std::any_of(parents.begin(), parents.end(), [&](int parent) {
-                  return (forest.dependencies(parent) & ~forest.dependencies(static_cast<int>(i))) != 0;
-                });
-    feeds_devices_[i] = std::any_of(parents.begin(), parents.end(),
-                                    [&](int parent) { return forest.node(parent).device_path() != nullptr; });
+    const auto parents = forest.parents(static_cast<int>(i));
+    const DependencySet own = forest.dependencies(static_cast<int>(i));
+    bool keeps = parents.empty(), feeds_devices = false;
+    for (const int parent : parents) {
+      keeps = keeps || (forest.dependencies(parent) & ~own) != 0;
+      feeds_devices = feeds_devices || on_device[static_cast<std::size_t>(batch_of_[parent])];
+    }
+    keeps_[i] = keeps;
+    feeds_devices_[i] = feeds_devices;
   }
 }
 
 std::uint64_t Plan::result_bytes(int node, const CellShape& cells) const {
   std::uint64_t bytes = forest_.node(node).dims().size() * sizeof(Complex<double>);
   for (int axis = 0; axis < kAxes; ++axis)
-    if (varies_[node].extent[axis] > 1) bytes *= static_cast<std::uint64_t>(cells.extent[axis]);
+    if ((varies_[node] & set_of(Axis(axis))) != 0) bytes *= static_cast<std::uint64_t>(cells.extent[axis]);
   return bytes;
 }
 
 CellShape Plan::result_cells(int node, const CellShape& cells) const {
   CellShape shape;
   for (int axis = 0; axis < kAxes; ++axis)
-    if (varies_[node].extent[axis] > 1) shape.extent[axis] = cells.extent[axis];
+    if ((varies_[node] & set_of(Axis(axis))) != 0) shape.extent[axis] = cells.extent[axis];
   return shape;
 }
 

@@ -58,7 +58,7 @@ class Plan {
   bool has_controls_ = false;
   std::vector<int> batch_of_;
   std::vector<bool> keeps_, feeds_devices_;
-  std::vector<CellShape> varies_;  // extent 1 where the result cannot vary along an axis, 2 where it may
+  std::vector<AxisSet> varies_;  // axes along which the result may vary
 };
 
 }  // namespace rimetree

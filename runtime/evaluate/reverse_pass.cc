@@ -24,7 +24,7 @@ std::string failure_text(const std::vector<Failure>& failures) {
 }
 
 /// Where the children of an evaluation are in the forest: -1 for a child that is absent or missing.
-std::vector<int> nodes_of_children(const Evaluation& evaluation, const std::vector<int>& children,
+std::vector<int> nodes_of_children(const Evaluation& evaluation, std::span<const int> children,
                                    const std::vector<ResultPtr>& result) {
   std::vector<int> nodes;
   for (const int child : children) {
@@ -55,7 +55,7 @@ std::vector<int> ReversePass::wanted_tangents(const EvaluatedForest& evaluated, 
   const int roots[] = {root};
   for (const int node : evaluated.plan().below(roots))
     for (const std::size_t slot : evaluated.plan().kernel_of(node).tangent_slots())
-      if (const int child = evaluated.forest().children(node).at(slot); child >= 0) wanted.push_back(child);
+      if (const int child = evaluated.forest().children(node)[slot]; child >= 0) wanted.push_back(child);
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   return wanted;
@@ -171,7 +171,7 @@ void ReversePass::pull_wave(std::span<const int> roots) {
   }
 }
 
-std::vector<Vells*> ReversePass::child_adjoints(const Evaluation& evaluation, const std::vector<int>& children) {
+std::vector<Vells*> ReversePass::child_adjoints(const Evaluation& evaluation, std::span<const int> children) {
   std::vector<Vells*> targets;
   for (const int child : nodes_of_children(evaluation, children, forward_.results())) {
     const bool wanted = child >= 0 && active_[child];

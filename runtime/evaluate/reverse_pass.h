@@ -55,7 +55,7 @@ class ReversePass {
   /// Pulls everything below the roots that waits for no other consumer, from the adjoints that are there.
   void pull_wave(std::span<const int> roots);
   /// Where the adjoints of an evaluation's children are collected, made where they do not exist yet.
-  std::vector<Vells*> child_adjoints(const Evaluation& evaluation, const std::vector<int>& children);
+  std::vector<Vells*> child_adjoints(const Evaluation& evaluation, std::span<const int> children);
   /// The results of some nodes as a consumer sees them; nullptr for -1.
   std::vector<const Result*> results_of(std::span<const int> nodes) const;
   void set_tangents(PullBack& pull, int node) const;

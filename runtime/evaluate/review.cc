@@ -2,6 +2,8 @@
 #include "runtime/core/review.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "runtime/core/error.h"
 #include "runtime/evaluate/evaluator.h"
@@ -26,65 +28,69 @@ std::vector<int> above(const Forest& forest, int changed) {
 
 }  // namespace
 
+// Nodes that ask for constants look twice: these are evaluated together in between.
 void Evaluator::review(std::optional<int> changed) {
-  // A change that nobody looks at, as of a Parm's tiles, must not cost a plan.
-  if (changed && std::ranges::none_of(above(forest(), *changed), [this](int node) {
-        return forest().node(node).capabilities().reviewer != nullptr;
-      }))
-    return;
-  const std::optional<bool> before = as_written();
-  const bool switches = !state_->evaluated.is_as_written();
-  if (switches) set_as_written(true);  // the nodes that the script has
-  update_plan();
-  const std::vector<int> nodes = changed ? above(evaluated(), *changed) : evaluated().order();
-  // What it evaluates is to leave no trace: neither kept results nor time.
-  const ResultCache kept = state_->cache;
-  const TimingReport timing = state_->timing;
-
-  std::vector<ResultPtr> value(evaluated().size());
+  const Forest& written = forest();
+  std::vector<ResultPtr> value;  // by node, of those that were wanted
   std::set<const Result*> good_directions;
-  std::vector<int> wanted;
-  std::vector<BuildError> errors;
+  std::vector<int> wanted, again;
+  std::map<int, BuildError> errors;
+  std::vector<const TensorShape*> dims;
   const auto look = [&](int index, bool is_first) {
-    const Node& node = evaluated().node(index);
-    const Reviewer* reviewer = node.capabilities().reviewer;
+    const Reviewer* reviewer = written.node(index).capabilities().reviewer;
     if (reviewer == nullptr) return;
-    std::vector<const TensorShape*> dims;
-    for (const int child : evaluated().children(index))
-      dims.push_back(child < 0 ? nullptr : &evaluated().node(child).dims());
-    Review review{evaluated(), index, dims, {}, good_directions, {}};
-    review.constant = [&](std::size_t slot) -> const Result* {
-      const int child = evaluated().children(index)[slot];
-      if (child < 0 || evaluated().dependencies(child) != kNothing) return nullptr;
-      if (is_first) wanted.push_back(child);
+    const Node& node = written.node(index);
+    bool asks = false;
+    dims.clear();
+    for (const int child : written.children(index)) dims.push_back(child < 0 ? nullptr : &written.node(child).dims());
+    const auto constant = [&](std::size_t slot) -> const Result* {
+      const int child = written.children(index)[slot];
+      if (child < 0 || written.dependencies(child) != kNothing) return nullptr;
+      if (is_first) {
+        asks = true;
+        wanted.push_back(child);
+        return nullptr;
+      }
       const ResultPtr& result = value[static_cast<std::size_t>(child)];
-      return result && result->ok() ? result.get() : nullptr;
+      return result->ok() ? result.get() : nullptr;
     };
-    review.warn = [&](const std::string& message) {
+    const auto warn = [&](const std::string& message) {
       const std::string where = node.origin().empty() ? "" : node.origin() + ": ";
       warnings().add("review " + node.node_class().name + where, where + "node \"" + node.name() + "\": " + message);
     };
+    std::optional<BuildError> error;
     try {
-      reviewer->review(review);
-    } catch (const std::exception& error) {
-      if (!is_first) errors.push_back({node.name(), node.origin(), error.what()});
+      reviewer->review({written, index, dims, std::cref(constant), good_directions, std::cref(warn)});
+    } catch (const std::exception& failure) {
+      error = {node.name(), node.origin(), failure.what()};
     }
+    if (asks)
+      again.push_back(index);
+    else if (error)
+      errors.emplace(index, std::move(*error));
   };
-  for (const int node : nodes) look(node, true);
-  std::sort(wanted.begin(), wanted.end());
-  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-  if (!wanted.empty()) {
+  for (const int node : changed ? above(written, *changed) : written.order()) look(node, true);
+  if (!again.empty()) {
+    // What it evaluates is to leave no trace: neither kept results nor time.
+    const ResultCache kept = state_->cache;
+    const TimingReport timing = state_->timing;
     Request request;
     request.cells = std::make_shared<const Cells>(std::array<AxisGrid, kAxes>{});
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     Cancellation none;
     const auto results = evaluate_roots(request, wanted, none, {.placing = Placing::on_host});
+    value.resize(written.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) value[static_cast<std::size_t>(wanted[i])] = results[i];
+    for (const int node : again) look(node, false);
+    state_->cache = kept;
+    state_->cache.follow_plan(written.size(), evaluated().size());
+    state_->timing = timing;
   }
-  for (const int node : nodes) look(node, false);
-  state_->cache = kept;
-  state_->timing = timing;
-  if (switches) set_as_written(before);
-  if (!errors.empty()) throw ForestError(std::move(errors));
+  if (errors.empty()) return;
+  std::vector<BuildError> all;
+  for (auto& [node, error] : errors) all.push_back(std::move(error));
+  throw ForestError(std::move(all));
 }
 
 }  // namespace rimetree

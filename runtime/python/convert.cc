@@ -28,13 +28,14 @@ Ref state_value(const StateValue& value) {
   return none();
 }
 
-std::string string_of(PyObject* object) {
-  const Ref bytes = check(PyUnicode_AsUTF8String(object));
-  char* data = nullptr;
+std::string_view view_of(PyObject* text) {
   Py_ssize_t size = 0;
-  check_status(PyBytes_AsStringAndSize(bytes.get(), &data, &size));
+  const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+  if (data == nullptr) throw PythonError();
   return {data, static_cast<std::size_t>(size)};
 }
+
+std::string string_of(PyObject* object) { return std::string(view_of(object)); }
 
 double number_of(PyObject* object) {
   const double value = PyFloat_AsDouble(object);

@@ -56,6 +56,8 @@ class Dict {
 };
 
 // From Python; throw PythonError with TypeError set where the type is wrong.
+/// For as long as the object is there.
+std::string_view view_of(PyObject* text);
 std::string string_of(PyObject* object);
 double number_of(PyObject* object);
 std::int64_t integer_of(PyObject* object);

@@ -1,10 +1,12 @@
 #include "runtime/python/forest_object.h"
 
 #include <new>
+#include <set>
 
 #include "runtime/python/array.h"
 #include "runtime/python/convert.h"
 #include "runtime/python/solve_reports.h"
+#include "runtime/python/tree_reader.h"
 
 namespace rimetree::python {
 
@@ -28,19 +30,6 @@ void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(type);
-}
-
-NodeSpec spec_of(PyObject* item) {
-  PyObject *name, *class_name, *state, *children, *origin;
-  if (!PyArg_ParseTuple(item, "UUO!OU", &name, &class_name, &PyDict_Type, &state, &children, &origin))
-    throw PythonError();
-  NodeSpec spec{string_of(name), string_of(class_name), state_of(state), {}, string_of(origin)};
-  for_each(children, [&](PyObject* child) {
-    PyObject *label, *child_name;
-    if (!PyArg_ParseTuple(child, "UU", &label, &child_name)) throw PythonError();
-    spec.children.emplace_back(string_of(label), string_of(child_name));
-  });
-  return spec;
 }
 
 // cells: a sequence of (centres, widths) per axis in the order time, freq, l, m; None for an axis that is not there.
@@ -137,6 +126,22 @@ PyObject* get_state(PyObject* self, PyObject* name) {
     for (const auto& [field, value] : forest.node(forest.find(string_of(name))).state().values())
       dict.set(field, state_value(value));
     return dict.take();
+  });
+}
+
+PyObject* class_of(PyObject* self, PyObject* name) {
+  return guarded([&] {
+    const Forest& forest = *contents_of(self).forest;
+    return text(forest.node(forest.find(string_of(name))).node_class().name);
+  });
+}
+
+PyObject* counts(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Forest& forest = *contents_of(self).forest;
+    std::set<const NodeClass*> classes;
+    for (std::size_t i = 0; i < forest.size(); ++i) classes.insert(&forest.node(static_cast<int>(i)).node_class());
+    return tuple(integer(static_cast<std::int64_t>(forest.size())), integer(static_cast<std::int64_t>(classes.size())));
   });
 }
 
@@ -297,6 +302,8 @@ PyMethodDef methods[] = {
      "set_solve_progress(f): f(solver, iteration, chi_square, running, groups) after each iteration; None: nothing"},
     {"set_state", set_state, METH_VARARGS, "set_state(name, fields)"},
     {"get_state", get_state, METH_O, "get_state(name) -> dict"},
+    {"class_of", class_of, METH_O, "class_of(name) -> str"},
+    {"counts", counts, METH_NOARGS, "counts() -> (nodes, classes)"},
     {"nodes", nodes, METH_NOARGS, "nodes() -> list of dicts, in the order of the script"},
     {"plan", plan, METH_VARARGS, "plan(n_time, n_freq) -> dict"},
     {"timing", timing, METH_NOARGS, "timing() -> dict"},
@@ -322,15 +329,14 @@ Ref make_forest_type() {
 
 PyObject* build_forest(PyObject*, PyObject* arguments) {
   return guarded([&] {
-    PyObject* specs;
+    PyObject *definitions, *child_names;
     int threads = 0;
     unsigned long long memory_budget = 0;
     PyObject *device, *as_written;
-    if (!PyArg_ParseTuple(arguments, "OiKUO", &specs, &threads, &memory_budget, &device, &as_written))
+    if (!PyArg_ParseTuple(arguments, "O!O!iKUO", &PyDict_Type, &definitions, &PyDict_Type, &child_names, &threads,
+                          &memory_budget, &device, &as_written))
       throw PythonError();
-    std::vector<NodeSpec> list;
-    for_each(specs, [&](PyObject* spec) { list.push_back(spec_of(spec)); });
-    auto forest = Forest::build(list);
+    auto forest = TreeReader(definitions, child_names).build();
     EvaluatorOptions options{threads, memory_budget, {string_of(device), 0}};
     if (as_written != Py_None) options.as_written = as_written == Py_True;
     auto evaluator = std::make_unique<Evaluator>(forest, options);

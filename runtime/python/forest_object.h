@@ -9,7 +9,8 @@ namespace rimetree::python {
 /// Makes the type; call once when the module is made.
 Ref make_forest_type();
 
-/// build_forest(specs, threads, memory_budget): specs are tuples (name, class, state dict, [(label, child)], origin).
+/// build_forest(definitions, child_names, threads, memory_budget, device, as_written): {name: definition} with what
+/// definitions.py says of them; and {name: [(label, name)]} of nodes of which some child is something else than a node.
 PyObject* build_forest(PyObject* self, PyObject* arguments);
 
 /// The evaluator behind a Forest object, for as long as this lives. Python threads may share a forest, but not evaluate

@@ -71,7 +71,8 @@ PyObject* tune(PyObject*, PyObject* arguments) {
 PyMethodDef functions[] = {
     {"load_plugin", load_plugin, METH_O, "load_plugin(path) -> dict"},
     {"node_classes", node_classes, METH_NOARGS, "node_classes() -> list of dicts"},
-    {"build_forest", build_forest, METH_VARARGS, "build_forest(specs, threads, memory_budget, device) -> Forest"},
+    {"build_forest", build_forest, METH_VARARGS,
+     "build_forest(definitions, child_names, threads, memory_budget, device, as_written) -> Forest"},
     {"set_py_node_calls", set_py_node_calls, METH_VARARGS, "set_py_node_calls(evaluate, pull_back)"},
     {"register_py_object", register_py_object, METH_O, "register_py_object(object) -> int"},
     {"forest_parameters", forest_parameters, METH_VARARGS, "forest_parameters(forest) -> list of dicts"},

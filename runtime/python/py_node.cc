@@ -103,7 +103,7 @@ class PyNode final : public Node {
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return dims_; }
   NodeTraits own_traits() const override {
     return {.depends_on = dependencies_,
-            .varies_along = {Axis::time, Axis::frequency},
+            .varies_along = set_of(Axis::time) | set_of(Axis::frequency),
             .mixed_axes = mixed_,
             .single_threaded = true};
   }

@@ -55,17 +55,13 @@ NewNodes::NewNodes(const Forest& forest, const Registry& registry)
 
 int NewNodes::add(const NodeClass* node_class, std::map<std::string, StateValue> state, std::vector<int> children,
                   bool in_place) {
-  const Node& owner = forest_.node(owner_);
-  NewNode node{node_class, std::move(state), std::move(children), owner.name(), owner.origin(), owner_};
   int number = owner_;
   if (!in_place) {
     number = static_cast<int>(first_ + owners_.size());
-    node.replaces = -1;
-    node.name += "/" + node_class->name;
     owners_.push_back(owner_);
     entry_.push_back(nodes_.size());
   }
-  nodes_.push_back(std::move(node));
+  nodes_.push_back({node_class, std::move(state), std::move(children), owner_, in_place});
   return number;
 }
 

@@ -89,7 +89,7 @@ Rewriting::Rewriting(const Forest& written, std::span<const int> asked, const st
   for (std::size_t i = 0; i < is_made_.size(); ++i) {
     if (!is_made_[i]) continue;
     const Node& node = forest_->node(static_cast<int>(i));
-    const std::uint64_t state = node.state().fingerprint(node.node_class().state, false);
+    const std::uint64_t state = node.state().fingerprint(false);
     fingerprints_[i] = mix(state, std::string_view(node.node_class().name));
   }
 }
@@ -104,7 +104,7 @@ void Rewriting::mark_reduction(int root) {
     if (is_below_reduction_[static_cast<std::size_t>(node)]) continue;
     is_below_reduction_[static_cast<std::size_t>(node)] = true;
     const bool sums = forest_->node(node).algebra() == Algebra::source_sum;
-    const std::vector<int>& children = forest_->children(node);
+    const std::span<const int> children = forest_->children(node);
     for (std::size_t slot = 0; slot < children.size(); ++slot)
       if (children[slot] >= 0 && is_new(children[slot]) && !(sums && slot == kUvwSlot)) open.push_back(children[slot]);
   }

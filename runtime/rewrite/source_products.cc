@@ -11,7 +11,7 @@ namespace {
 using Coordinates = std::vector<std::pair<int, int>>;
 
 void add_coordinates(const Forest& forest, int node, int times, Coordinates& all) {
-  const std::vector<int>& children = forest.children(node);
+  const std::span<const int> children = forest.children(node);
   switch (forest.node(node).algebra()) {
     case Algebra::identity:
       return add_coordinates(forest, children[0], times, all);
@@ -66,7 +66,7 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
     product.factors.push_back({node, adjoint});
     return true;
   }
-  const std::vector<int>& children = forest_.children(node);
+  const std::span<const int> children = forest_.children(node);
   switch (algebra(node)) {
     case Algebra::phase:
       return read_phase(node, adjoint, product);
@@ -105,7 +105,7 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
 }
 
 bool TermReader::read_product(int node, bool adjoint, Product& product) {
-  const std::vector<int>& children = forest_.children(node);
+  const std::span<const int> children = forest_.children(node);
   const int rank = forest_.node(node).dims().rank;
   const bool elementwise = algebra(node) == Algebra::product;
   int matrices = 0;

@@ -94,8 +94,7 @@ bool SourceSums::looks_like_brightness(int node) const {
 bool SourceSums::may_vary_in_time(int node) {
   const auto known = varies_in_time_.find(node);
   if (known != varies_in_time_.end()) return known->second;
-  bool varies = false;
-  for (const Axis axis : forest_.node(node).traits().varies_along) varies = varies || axis == Axis::time;
+  bool varies = (forest_.node(node).traits().varies_along & set_of(Axis::time)) != 0;
   for (const int child : forest_.children(node)) varies = varies || (child >= 0 && may_vary_in_time(child));
   varies_in_time_.emplace(node, varies);
   return varies;

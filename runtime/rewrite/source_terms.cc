@@ -145,7 +145,7 @@ void TermReader::read_parts(int node, SourceSum& sum) {
 bool TermReader::read_terms(int node, bool negative, const Around& around) {
   if (!has_term_[node]) return refuse(node, "it holds no phase of a source");
   if (refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
-  const std::vector<int>& children = forest_.children(node);
+  const std::span<const int> children = forest_.children(node);
   const auto read_all = [&](bool alternate) {
     for (std::size_t i = 0; i < children.size(); ++i) {
       if (!(forest_.node(children[i]).dims() == forest_.node(node).dims()))
@@ -175,7 +175,7 @@ bool TermReader::read_terms(int node, bool negative, const Around& around) {
 bool TermReader::read_reduction(int node, bool negative, const Around& around) {
   if (algebra(obstacle_.root) != Algebra::reduction) return refuse(node, "it is a sum of its own, over a stack");
   const State& state = forest_.node(node).state();
-  const std::vector<int>& children = forest_.children(node);
+  const std::span<const int> children = forest_.children(node);
   const TensorShape& dims = forest_.node(children[0]).dims();
   if (around.stack > 0) return refuse(node, "it is a sum within a stack");
   if (!state.text_list("reduction_axes").empty()) return refuse(node, "it sums over cells");
@@ -216,7 +216,7 @@ bool TermReader::read_term(int node, bool negative, const Around& around) {
 }
 
 int TermReader::n_term(int node) const {
-  const std::vector<int>& children = forest_.children(node);
+  const std::span<const int> children = forest_.children(node);
   if (algebra(node) == Algebra::reduction) {
     const TensorShape& dims = forest_.node(children[0]).dims();
     return dims.rank > 0 ? dims[0] : 1;

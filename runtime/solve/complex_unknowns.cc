@@ -31,7 +31,7 @@ class Finder {
     const std::vector<int> below = solvable_below_all();
     for (const int node : below) {
       if (!is_matrix_of_scalars(node)) continue;
-      const std::vector<int>& children = forest_.children(node);
+      const std::span<const int> children = forest_.children(node);
       std::vector<Parts> parts;
       for (const int child : children) parts.push_back(parts_of(child));
       if (is_constant_zero(forest_, children[1]) && is_constant_zero(forest_, children[2])) {
@@ -75,7 +75,7 @@ class Finder {
     const Algebra algebra = forest_.node(node).algebra();
     if (algebra == Algebra::conjugate) return parts_of(forest_.children(node)[0]);
     if (algebra != Algebra::complex_number) return {};
-    const std::vector<int>& children = forest_.children(node);
+    const std::span<const int> children = forest_.children(node);
     const Parts parts{problem_.parm_of_node[children[0]], problem_.parm_of_node[children[1]]};
     if (parts.re < 0 || parts.im < 0 || parts.re == parts.im) return {};
     const SolvableParm &re = problem_.parms[parts.re], &im = problem_.parms[parts.im];

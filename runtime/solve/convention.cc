@@ -29,7 +29,7 @@ std::vector<Part> parts_of(const Forest& forest, const Problem& problem) {
   std::vector<Part> parts(problem.parms.size());
   for (int node = 0; node < static_cast<int>(forest.size()); ++node) {
     if (forest.node(node).algebra() != Algebra::complex_number) continue;
-    const std::vector<int>& children = forest.children(node);
+    const std::span<const int> children = forest.children(node);
     const int re = problem.parm_of_node[static_cast<std::size_t>(children[0])],
               im = problem.parm_of_node[static_cast<std::size_t>(children[1])];
     if (re < 0 || re == im) continue;

@@ -17,7 +17,7 @@ bool is_cell_by_cell(const Forest& forest, int factor) {
     stack.pop_back();
     if (std::find(seen.begin(), seen.end(), node) != seen.end()) continue;
     seen.push_back(node);
-    const std::vector<int>& children = forest.children(node);
+    const std::span<const int> children = forest.children(node);
     if (!children.empty() && forest.node(node).traits().mixed_axes != kNoAxes) return false;
     for (const int child : children)
       if (child >= 0) stack.push_back(child);
@@ -28,7 +28,7 @@ bool is_cell_by_cell(const Forest& forest, int factor) {
 /// Whether a node is a scalar, or a 2x2 matrix whose elements off the diagonal are zero by construction.
 bool is_diagonal(const Forest& forest, int node) {
   if (forest.node(node).dims().is_scalar()) return true;
-  const std::vector<int>& children = forest.children(node);
+  const std::span<const int> children = forest.children(node);
   switch (algebra_of(forest, node)) {
     case Algebra::composition:
       return children.size() == 4 && is_constant_zero(forest, children[1]) && is_constant_zero(forest, children[2]);
@@ -59,7 +59,7 @@ class Walk {
       return true;
     }
     const Algebra algebra = algebra_of(forest_, node);
-    const std::vector<int>& children = forest_.children(node);
+    const std::span<const int> children = forest_.children(node);
     if (algebra == Algebra::identity) return visit(children[0], std::move(left), std::move(right), flags_merge);
     if (algebra == Algebra::sum) {
       // A scalar added to a matrix means another thing than a Jones term.
@@ -90,7 +90,7 @@ class Walk {
  private:
   /// Which child of a product is the visibility: the only one that depends on data (on a Spigot's UVW, say); or the
   /// only fixed one, or the only one that is a sum or product again. -1 where it is not clear.
-  std::ptrdiff_t core_of(const std::vector<int>& children) const {
+  std::ptrdiff_t core_of(std::span<const int> children) const {
     std::ptrdiff_t fixed = -1, nested = -1, data = -1;
     int n_fixed = 0, n_nested = 0, n_data = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -143,8 +143,9 @@ BlockEdges edges_of_factors(const Forest& forest, const Problem& problem, const 
       edges.each_cell[1] = edges.each_cell[1] || tiles.frequency_terms() > 1;
       if (problem.parm_of_node[node] < 0 && tiles.n_tile() > 1) edges.held.push_back(std::move(tiles));
     } else {
-      for (const Axis axis : forest.node(node).traits().varies_along)
-        if (axis == Axis::time || axis == Axis::frequency) edges.each_cell[static_cast<int>(axis)] = true;
+      const AxisSet own = forest.node(node).traits().varies_along;
+      for (const Axis axis : {Axis::time, Axis::frequency})
+        if ((own & set_of(axis)) != 0) edges.each_cell[static_cast<int>(axis)] = true;
     }
     for (const int child : forest.children(node))
       if (child >= 0) stack.push_back(child);

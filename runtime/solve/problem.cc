@@ -61,7 +61,7 @@ Problem::Problem(const Forest& forest, int solver, const Request& request, const
   for (const std::string& name : parm_names) wanted.push_back(forest.find(name));
   std::vector<std::map<int, AxisSet>> below;
   for (const int condeq : forest.children(solver)) {
-    const std::vector<int>& children = forest.children(condeq);
+    const std::span<const int> children = forest.children(condeq);
     equations.push_back({condeq,
                          children[0],
                          children[1],

@@ -83,7 +83,7 @@ class Leaf final : public Node {
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
   NodeTraits own_traits() const override {
-    if (own_ & kDomain) return {.depends_on = own_, .varies_along = {Axis::time, Axis::frequency}};
+    if (own_ & kDomain) return {.depends_on = own_, .varies_along = set_of(Axis::time) | set_of(Axis::frequency)};
     return {.depends_on = own_};
   }
 
@@ -344,7 +344,7 @@ class Awkward final : public Node {
 template <class T>
 NodeClass logging(const LogPtr& log) {
   NodeClass node_class = T::info();
-  node_class.make = [log](const State& state) -> std::unique_ptr<Node> { return std::make_unique<T>(state, log); };
+  node_class.make = [log](const State& state) -> std::shared_ptr<Node> { return std::make_shared<T>(state, log); };
   return node_class;
 }
 

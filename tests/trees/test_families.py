@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import rimetree as rt
-from rimetree.scope import specs_of
 
 BASELINES = [(0, 1), (0, 2), (1, 2)]
 N_SOURCE = 4
@@ -41,8 +40,12 @@ def by_loops(ns):
 def nodes_of(ns):
     """Everything but the script lines, which the two spellings cannot share."""
     return {
-        name: (kind, {field: np.asarray(value).tolist() for field, value in state.items()}, children)
-        for name, kind, state, children, _ in specs_of(ns)
+        name: (
+            node.classname,
+            {field: np.asarray(value).tolist() for field, value in node.definition.state.items()},
+            [(label, child.name) for label, child in node.children],
+        )
+        for name, node in ns.AllNodes().items()
     }
 
 
@@ -83,8 +86,8 @@ def test_numbers_of_an_index_in_the_state_of_nodes():
     p, q = rt.each(BASELINES)
     ns = rt.NodeScope()
     ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="DATA")
-    states = {name: state for name, _, state, *_ in specs_of(ns)}
-    assert [(one["station_1_index"], one["station_2_index"]) for one in states.values()] == BASELINES
+    states = [node.definition.state for node in ns.AllNodes().values()]
+    assert [(one["station_1_index"], one["station_2_index"]) for one in states] == BASELINES
 
 
 def test_the_line_of_an_error_is_that_of_the_definition():

@@ -72,12 +72,12 @@ def state_changes(name: str, class_name: str, fields: dict) -> dict:
     known = _state_fields(class_name)
     changed = {}
     for field, value in fields.items():
-        if class_name and field not in known:
+        if field not in known:
             near = difflib.get_close_matches(field, known, n=1)
             guess = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known) or 'none'}"
             raise Error(f"node {name!r} ({class_name}): unknown state field {field!r}{guess}")
         try:
-            changed[field] = with_unit(value, *known.get(field, ("", ())), f"state field {field!r}")[0]
+            changed[field] = with_unit(value, *known[field], f"state field {field!r}")[0]
         except UnfitError as problem:
             raise Error(f"node {name!r} ({class_name}): {problem}") from None
     return changed

@@ -28,7 +28,7 @@ from .ms_reading import OpenSet, Tiles, source_of
 from .ms_run import RunReport, run_options
 from .parameters import DerivativeCheck, NodeCheck, Parameter
 from .result import Result, failure_text, result_from_runtime
-from .scope import NodeScope, NodeStub, classes_of, errors_of, identity_of, specs_of
+from .scope import NodeScope, NodeStub, errors_of, identity_of, tree_of
 from .solving import SolveReport, report_from_runtime
 from .state import from_runtime
 from .timing import TimingReport
@@ -69,7 +69,7 @@ class Forest:
         errors = list(errors_of(scope))
         try:
             most = 2**31 - 1
-            self._core = _core.build_forest(specs_of(scope), min(cores, most), budget, device or "", as_written)
+            self._core = _core.build_forest(*tree_of(scope), min(cores, most), budget, device or "", as_written)
         except ForestError as error:
             said = {name for name, *_ in errors}  # what follows from it is no error of its own
             raise forest_error(errors + [one for one in error.args[1] if one[0] not in said]) from None
@@ -79,10 +79,10 @@ class Forest:
             warnings.warn(text, stacklevel=2)
         self._tree = identity_of(scope)
         self._tolerance = tolerance_of("double", None)  # of the last evaluation
-        self._classes = classes_of(scope)
 
     def __repr__(self) -> str:
-        return f"<Forest of {len(self._classes)} nodes of {len(set(self._classes.values()))} classes>"
+        nodes, classes = self._core.counts()
+        return f"<Forest of {nodes} nodes of {classes} classes>"
 
     def _name(self, node: NodeStub | str) -> str:
         return node_name(node, self._tree)
@@ -240,7 +240,7 @@ class Forest:
     def set_state(self, node: NodeStub | str, **fields) -> None:
         """Change state fields of a node; what depends on it is computed anew at the next evaluation."""
         name = self._name(node)
-        changed = state_changes(name, self._classes.get(name, ""), fields)
+        changed = state_changes(name, self._core.class_of(name), fields)
         self._core.set_state(name, changed)
 
     def parameters(self) -> list[Parameter]:
@@ -318,7 +318,7 @@ class Forest:
         return self.value_and_gradient(node, cells, x, **options)
 
     def _require_chi_square(self, name: str) -> None:
-        if self._classes.get(name) != "ChiSquare":
+        if self._core.class_of(name) != "ChiSquare":
             raise Error(f"node {name!r} is no ChiSquare")
 
     def check_derivatives(

@@ -26,7 +26,7 @@ class Repository:
     def __init__(self):
         self.stubs: dict[str, NodeStub] = {}
         self.definitions: dict[str, NodeDef] = {}
-        self._child_names: dict[str, list[tuple[str, str]]] = {}  # where a child is something else than a node
+        self.named_children: dict[str, list[tuple[str, str]]] = {}  # where a child is something else than a node
         self.errors: list[tuple[str, str, str]] = []
         self._counts: dict[str, int] = {}
         self._constants: dict[bytes, str] = {}
@@ -106,7 +106,7 @@ class Repository:
         return []
 
     def _name_children(self, name: str, definition: NodeDef) -> list[tuple[str, NodeDef]]:
-        self._child_names[name] = names = []
+        self.named_children[name] = names = []
         unnamed = []
         for label, child in definition.children:
             if type(child) is NodeDef:
@@ -119,7 +119,7 @@ class Repository:
 
     def child_names(self, name: str) -> list[tuple[str, str]]:
         """(label, name) of each child of a node that is defined; "" where an optional child is left out."""
-        names = self._child_names.get(name)
+        names = self.named_children.get(name)
         return [(label, child.name) for label, child in self.definitions[name].children] if names is None else names
 
     def _as_definition(self, stub, value) -> NodeDef:

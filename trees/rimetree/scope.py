@@ -12,7 +12,7 @@ with the line of the script. docs/writing-trees.md has the rules.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ._core import Error
 from .definitions import NodeDef
@@ -129,16 +129,10 @@ class NodeScope:
         return f"<NodeScope {own}: {count} nodes in the tree>"
 
 
-def specs_of(scope: NodeScope) -> Iterator[tuple[str, str, dict, list[tuple[str, str]], str]]:
-    """The tree as the runtime takes it: (name, class, state, [(label, child)], script line)."""
-    repository = scope._repository
-    for name, definition in repository.definitions.items():
-        yield name, definition.class_name, definition.state, repository.child_names(name), definition.origin
-
-
-def classes_of(scope: NodeScope) -> dict[str, str]:
-    """{node: class} of the tree."""
-    return {name: definition.class_name for name, definition in scope._repository.definitions.items()}
+def tree_of(scope: NodeScope) -> tuple[dict[str, NodeDef], dict[str, list[tuple[str, str]]]]:
+    """The tree as the runtime takes it: the definition of each name; and (label, name) of each child, of nodes that
+    have children which are something else than nodes."""
+    return scope._repository.definitions, scope._repository.named_children
 
 
 def errors_of(scope: NodeScope) -> Iterable[tuple[str, str, str]]:

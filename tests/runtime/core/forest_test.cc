@@ -10,6 +10,8 @@ namespace {
 
 using test::ForestUnderTest;
 
+std::vector<int> listed(std::span<const int> nodes) { return {nodes.begin(), nodes.end()}; }
+
 const std::map<std::string, StateValue> kDomainLeaf{{"depends_on", std::vector<std::string>{"domain"}}};
 
 TEST(Forest, MayBeDescribedInAnyOrder) {
@@ -21,8 +23,8 @@ TEST(Forest, MayBeDescribedInAnyOrder) {
   const auto forest = under_test.build();
   ASSERT_EQ(forest->size(), 4u);
   const int top = forest->find("top"), a = forest->find("a"), b = forest->find("b"), leaf = forest->find("leaf");
-  EXPECT_EQ(forest->children(top), (std::vector<int>{a, b}));
-  EXPECT_EQ(forest->parents(leaf), std::vector<int>{a});
+  EXPECT_EQ(listed(forest->children(top)), (std::vector<int>{a, b}));
+  EXPECT_EQ(listed(forest->parents(leaf)), std::vector<int>{a});
   EXPECT_EQ(forest->roots(), std::vector<int>{top});
   EXPECT_EQ(forest->level(leaf), 0);
   EXPECT_EQ(forest->level(b), 0);
@@ -43,7 +45,7 @@ TEST(Forest, ChildrenGoToTheirSlots) {
     auto specs = under_test.specs;
     specs.push_back({"x", "Slots", {}, children, "script.py:9"});
     const auto forest = Forest::build(specs, under_test.registry);
-    return forest->children(forest->find("x"));
+    return listed(forest->children(forest->find("x")));
   };
   EXPECT_EQ(slots({{"", "one"}}), (std::vector<int>{0, -1}));
   EXPECT_EQ(slots({{"", "one"}, {"", "two"}, {"", "three"}, {"", "four"}}), (std::vector<int>{0, 1, 2, 3}));
@@ -58,8 +60,37 @@ TEST(Forest, AChildUsedTwiceHasTheParentOnce) {
   under_test.node("leaf", "Leaf");
   under_test.node("top", "Combine", {"leaf", "leaf"});
   const auto forest = under_test.build();
-  EXPECT_EQ(forest->children(1), (std::vector<int>{0, 0}));
-  EXPECT_EQ(forest->parents(0), std::vector<int>{1});
+  EXPECT_EQ(listed(forest->children(1)), (std::vector<int>{0, 0}));
+  EXPECT_EQ(listed(forest->parents(0)), std::vector<int>{1});
+}
+
+TEST(Forest, NodesThatAreAlikeShareTheirState) {
+  ForestUnderTest under_test;
+  const std::vector<std::string> domain{"domain"}, data{"data"};
+  for (const auto& [name, depends_on] : {std::pair{"a", domain}, {"b", domain}, {"c", data}})
+    under_test.node(name, "Leaf", {}, {{"depends_on", depends_on}});
+  const auto forest = under_test.build();
+  const auto list = [&](int node) { return &forest->node(node).state().text_list("depends_on"); };
+  EXPECT_EQ(list(0), list(1));
+  EXPECT_EQ(*list(2), data);
+  forest->set_state(0, {{"depends_on", data}});
+  EXPECT_EQ(*list(0), data);
+  EXPECT_EQ(*list(1), domain) << "a change is one of that node only";
+}
+
+TEST(Forest, NamesAreFoundHoweverManyAndHoweverLongTheyAre) {
+  ForestUnderTest under_test;
+  const std::string prefix(40, 'x');
+  for (int i = 0; i < 1000; ++i) under_test.node((i % 2 ? prefix : "") + std::to_string(i), "Leaf");
+  const auto forest = under_test.build();
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = (i % 2 ? prefix : "") + std::to_string(i);
+    ASSERT_EQ(forest->find(name), i);
+    ASSERT_EQ(forest->node(i).name(), name);
+    ASSERT_EQ(forest->node(i).origin(), "script.py:" + std::to_string(i + 1));
+  }
+  EXPECT_THROW(forest->find(prefix), Error);
+  EXPECT_THROW(forest->find(""), Error);
 }
 
 TEST(Forest, DependenciesComeThroughChildren) {
