@@ -144,13 +144,14 @@ class MatrixMultiply final : public CellNode<MatrixMultiply> {
     Factor product(*children[0], stacked);
     for (std::size_t i = 1; i < children.size(); ++i) {
       const Factor factor(*children[i], stacked);
-      const std::string what =
-          "factor " + std::to_string(i + 1) + " has dimensions " + to_string(*children[i]) + ", but ";
+      const auto refuse = [&](const std::string& why) {
+        throw ShapeError("factor " + std::to_string(i + 1) + " has dimensions " + to_string(*children[i]) + ", but " +
+                         why);
+      };
       if (product.rank > 0 && factor.rank > 0 && product.inner() != factor.rows)
-        throw ShapeError(what + "the product of those before it needs " + std::to_string(product.inner()) +
-                         " rows on its right");
+        refuse("the product of those before it needs " + std::to_string(product.inner()) + " rows on its right");
       if (product.stack >= 0 && factor.stack >= 0 && product.stack != factor.stack)
-        throw ShapeError(what + "those before it are stacks of length " + std::to_string(product.stack));
+        refuse("those before it are stacks of length " + std::to_string(product.stack));
       product = product * factor;
     }
     TensorShape dims;

@@ -10,7 +10,8 @@ namespace rimetree::python {
 Ref make_forest_type();
 
 /// build_forest(definitions, child_names, threads, memory_budget, device, as_written): {name: definition} with what
-/// definitions.py says of them; and {name: [(label, name)]} of nodes of which some child is something else than a node.
+/// definitions.py says of them; and {name: [name of a child]} of nodes of which some child is something else than a
+/// node.
 PyObject* build_forest(PyObject* self, PyObject* arguments);
 
 /// The evaluator behind a Forest object, for as long as this lives. Python threads may share a forest, but not evaluate

@@ -5,11 +5,6 @@ namespace rimetree::python {
 namespace {
 
 Ref get(PyObject* object, const Ref& attribute) { return check(PyObject_GetAttr(object, attribute.get())); }
-PyObject* part_of(PyObject* pair, Py_ssize_t i) {
-  PyObject* object = PyTuple_GetItem(pair, i);
-  if (object == nullptr) throw PythonError();
-  return object;
-}
 
 }  // namespace
 
@@ -25,17 +20,20 @@ std::shared_ptr<Forest> TreeReader::build() {
   return builder.build();
 }
 
+// What is looked at here stays for as long as the tree does.
 void TreeReader::find_children(PyObject* name, PyObject* definition) {
   children_.clear();
   PyObject* named = PyDict_GetItemWithError(child_names_, name);
-  const Ref pairs = named != nullptr ? Ref::borrowed(named) : get(definition, children_of_);
-  for (Py_ssize_t i = 0, n = PyList_Size(pairs.get()); i < n; ++i) {
-    PyObject* pair = PyList_GetItem(pairs.get(), i);
-    PyObject* child = part_of(pair, 1);
-    // What is looked at here stays for as long as the tree does.
-    children_.emplace_back(view_of(part_of(pair, 0)), view_of(named != nullptr ? child : get(child, name_).get()));
+  if (named == nullptr && PyErr_Occurred()) throw PythonError();
+  const Ref labels = get(definition, labels_);
+  const Ref nodes = named != nullptr ? Ref::borrowed(named) : get(definition, nodes_);
+  const Py_ssize_t n = PySequence_Size(nodes.get());
+  if (n < 0) throw PythonError();
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    const Ref node = check(PySequence_GetItem(nodes.get(), i));
+    const Ref child = named != nullptr ? Ref::borrowed(node.get()) : get(node.get(), name_);
+    children_.emplace_back(view_of(PyTuple_GetItem(labels.get(), i)), view_of(child.get()));
   }
-  if (PyErr_Occurred()) throw PythonError();
 }
 
 }  // namespace rimetree::python

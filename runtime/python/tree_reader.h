@@ -11,8 +11,7 @@ namespace rimetree::python {
 
 class TreeReader {
  public:
-  /// {name: definition}; and {name: [(label, name)]} of the children of nodes of which some child is something else
-  /// than a node.
+  /// {name: definition}; and {name: [name of a child]} of nodes of which some child is something else than a node.
   TreeReader(PyObject* definitions, PyObject* child_names) : definitions_(definitions), child_names_(child_names) {}
   /// Throws ForestError.
   std::shared_ptr<Forest> build();
@@ -21,8 +20,8 @@ class TreeReader {
   void find_children(PyObject* name, PyObject* definition);
 
   PyObject *definitions_, *child_names_;
-  Ref origin_ = text("origin"), class_name_ = text("class_name"), state_ = text("state"),
-      children_of_ = text("children"), name_ = text("name");
+  Ref labels_ = text("labels"), origin_ = text("origin"), class_name_ = text("class_name"), state_ = text("state"),
+      nodes_ = text("nodes"), name_ = text("name");
   std::vector<ForestBuilder::Child> children_;  // of the node that is read
 };
 

@@ -130,6 +130,21 @@ double tree(double share, bool fuse) {
   return double(evaluated);
 }
 
+/// Units: nodes that are built and planned.
+double building(double share) {
+  test::load_project_plugins();
+  const auto specs = [](double part) {
+    return testing::ManyNodeTree{.n_baseline = part_of(part, 100), .n_source = 100, .n_time = 2, .n_channel = 2}
+        .specs();
+  };
+  const auto whole = specs(1), some = specs(share);
+  count(share, [&](double part) {
+    const Evaluator evaluator(Forest::build(part < 1 ? some : whole), {.threads = 1, .as_written = true});
+    if (evaluator.plan().batches().empty()) std::exit(1);
+  });
+  return double(whole.size());
+}
+
 const std::map<std::string, std::function<double(double)>> kWork{
     {"psv-double", [](double share) { return direct<double>(share, psv_options()); }},
     {"psv-single", [](double share) { return direct<float>(share, psv_options()); }},
@@ -142,6 +157,7 @@ const std::map<std::string, std::function<double(double)>> kWork{
     {"psv-shapes-double", [](double share) { return direct<double>(share, shaped_options()); }},
     {"psv-shapes-single", [](double share) { return direct<float>(share, shaped_options()); }},
     {"psv-delay", delay},
+    {"building", building},
     {"tree", [](double share) { return tree(share, false); }},
     {"tree-fused", [](double share) { return tree(share, true); }},
 };

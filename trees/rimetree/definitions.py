@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import os
 import sys
@@ -26,7 +27,27 @@ def script_line(depth: int = 1) -> str:
         frame = frame.f_back
     if frame is None or frame.f_globals.get("__package__") == "click":
         return ""
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    place = frame.f_code.co_filename, frame.f_lineno
+    line = _LINES.get(place)
+    if line is None:
+        line = _LINES[place] = f"{place[0]}:{place[1]}"
+    return line
+
+
+_LINES: dict[tuple[str, int], str] = {}  # one line of a script makes many nodes
+_NO_STATE: dict = {}
+
+
+@functools.cache
+def by_position(n_child: int) -> tuple[str, ...]:
+    """Labels of children that have none."""
+    return ("",) * n_child
+
+
+@functools.cache
+def shared_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """The same labels, once for all nodes that have them."""
+    return labels
 
 
 class Operators:
@@ -134,25 +155,33 @@ def _index(index) -> int:
 class NodeDef(Operators):
     """What a node computes: class, children and state, not yet a name.
 
-    A definition is a recipe: bound to two names, or used in two places, it makes two nodes. `problems`: what is wrong
-    with it; `Forest` says so, with the names of the nodes made of it.
+    A definition is a recipe: bound to two names, or used in two places, it makes two nodes; it never changes.
+    `labels`: of the children, "" for one by position. `problems`: what is wrong with it; `Forest` says so, with the
+    names of the nodes made of it.
     """
 
-    __slots__ = ("children", "class_name", "origin", "problems", "state")
+    __slots__ = ("class_name", "labels", "nodes", "origin", "problems", "state")
 
     def __init__(
         self,
         class_name: str,
-        children: list[tuple[str, object]],
+        labels: tuple[str, ...],
+        nodes: tuple,
         state: dict,
         origin: str,
         problems: Iterable[str] = (),
     ):
         self.class_name = class_name
-        self.children = children
-        self.state = state
+        self.labels = labels
+        self.nodes = nodes
+        self.state = state or _NO_STATE
         self.origin = origin
-        self.problems = problems
+        self.problems = problems or ()
+
+    @property
+    def children(self) -> list[tuple[str, object]]:
+        """(label, child) pairs."""
+        return list(zip(self.labels, self.nodes, strict=True))
 
     def same_as(self, other: NodeDef) -> bool:
         """Whether binding both to one name is harmless."""
@@ -162,7 +191,7 @@ class NodeDef(Operators):
             if isinstance(one, NodeDef) and isinstance(two, NodeDef):
                 if not one._same_but_children(two):
                     return False
-                pairs += [(a, b) for (_, a), (_, b) in zip(one.children, two.children, strict=True) if a is not b]
+                pairs += [(a, b) for a, b in zip(one.nodes, two.nodes, strict=True) if a is not b]
             elif not _same_value(one, two):
                 return False
         return True
@@ -172,7 +201,7 @@ class NodeDef(Operators):
             self.class_name == other.class_name
             and not self.problems
             and not other.problems
-            and [label for label, _ in self.children] == [label for label, _ in other.children]
+            and self.labels == other.labels
             and self.state.keys() == other.state.keys()
             and all(_same_value(value, other.state[name]) for name, value in self.state.items())
         )
@@ -190,13 +219,15 @@ def _same_value(a, b) -> bool:
 def operation(class_name: str, children: tuple, state: dict | None = None, exponent: bool = False) -> NodeDef:
     """The definition that an operator stands for; with `exponent` the last child is a pure number."""
     problems: list[str] = []
-    placed = []
-    for position, child in enumerate(children):
-        if type(child) not in TAKEN_AS_THEY_ARE:
-            units = ("",) if exponent and position else TREE_UNITS
-            child = numbers_of_child(child, units, f"operand {position + 1}", problems)
-        placed.append(("", child))
-    return NodeDef(class_name, placed, state or {}, script_line(3), problems or ())
+    if not TAKEN_AS_THEY_ARE.issuperset(map(type, children)):
+        placed = []
+        for position, child in enumerate(children):
+            if type(child) not in TAKEN_AS_THEY_ARE:
+                units = ("",) if exponent and position else TREE_UNITS
+                child = numbers_of_child(child, units, f"operand {position + 1}", problems)
+            placed.append(child)
+        children = tuple(placed)
+    return NodeDef(class_name, by_position(len(children)), children, state or _NO_STATE, script_line(3), problems)
 
 
 def numbers_of_child(child, units: tuple[str, ...], what: str, problems: list[str]):
@@ -222,7 +253,7 @@ def numbers_of_child(child, units: tuple[str, ...], what: str, problems: list[st
 
 
 def _plain_constant(numbers, origin: str) -> NodeDef:
-    return NodeDef("Constant", [], {"value": as_array(numbers)}, origin)
+    return NodeDef("Constant", (), (), {"value": as_array(numbers)}, origin)
 
 
 def constant(value, origin: str) -> NodeDef:
@@ -231,13 +262,13 @@ def constant(value, origin: str) -> NodeDef:
     numbers = numbers_of_child(value, TREE_UNITS, "value", problems)
     if isinstance(numbers, NodeDef):
         return numbers
-    return NodeDef("Constant", [], {"value": numbers}, origin, problems)
+    return NodeDef("Constant", (), (), {"value": numbers}, origin, problems)
 
 
 def flagged(values: NodeDef, mask: NodeDef, origin: str) -> NodeDef:
     """Values with flags where a mask is not 0."""
-    flags = NodeDef("ZeroFlagger", [("", mask)], {"oper": "NE"}, origin)
-    return NodeDef("MergeFlags", [("", values), ("", flags)], {}, origin)
+    flags = NodeDef("ZeroFlagger", by_position(1), (mask,), {"oper": "NE"}, origin)
+    return NodeDef("MergeFlags", by_position(2), (values, flags), {}, origin)
 
 
 def cannot_be_a_child(parent: str, class_name: str, label: str, child, origin: str) -> TypeError:

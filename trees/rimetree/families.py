@@ -90,7 +90,7 @@ def _indices_of(what) -> Iterator[Index]:
             yield one.index
         elif kind is NodeDef:
             waiting += one.state.values()
-            waiting += (child for _, child in one.children)
+            waiting += one.nodes
 
 
 def _has_indices(what) -> bool:
@@ -112,17 +112,15 @@ def _column(what, groups: dict[object, int]) -> list:
     n_node = int(np.prod([*groups.values()], dtype=np.int64))
     if kind is not NodeDef or not _has_indices(what):
         return [what] * n_node
-    labels = [label for label, _ in what.children]
-    children = [_column(child, groups) for _, child in what.children]
+    children = [_column(child, groups) for child in what.nodes]
     rows = zip(*children, strict=True) if children else [()] * n_node
-    placed = [list(zip(labels, row, strict=True)) for row in rows]
     fields = {name: _column(value, groups) for name, value in what.state.items() if type(value) is Indexed}
     if not fields:
-        return [NodeDef(what.class_name, one, what.state, what.origin, what.problems) for one in placed]
+        return [NodeDef(what.class_name, what.labels, row, what.state, what.origin, what.problems) for row in rows]
     states = ({**what.state, **dict(zip(fields, row, strict=True))} for row in zip(*fields.values(), strict=True))
     return [
-        NodeDef(what.class_name, one, state, what.origin, what.problems)
-        for one, state in zip(placed, states, strict=True)
+        NodeDef(what.class_name, what.labels, row, state, what.origin, what.problems)
+        for row, state in zip(rows, states, strict=True)
     ]
 
 
@@ -163,9 +161,9 @@ def _at(what, group: object, number: int):
     if kind is Indexed:
         return what.values[number] if what.index.group is group else what
     if kind is NodeDef:
-        children = [(label, _at(child, group, number)) for label, child in what.children]
+        nodes = tuple(_at(child, group, number) for child in what.nodes)
         state = {name: _at(value, group, number) for name, value in what.state.items()}
-        return NodeDef(what.class_name, children, state, what.origin, what.problems)
+        return NodeDef(what.class_name, what.labels, nodes, state, what.origin, what.problems)
     if kind is not NodeFamily:
         return what
 

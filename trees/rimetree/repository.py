@@ -11,12 +11,12 @@ from numbers import Number
 import numpy as np
 
 from ._core import Error
-from .definitions import NodeDef, cannot_be_a_child, constant, numbers_of_child, script_line
+from .definitions import NodeDef, by_position, cannot_be_a_child, constant, numbers_of_child, script_line
 from .families import NodeFamily
 from .indices import Index, Indexed
 from .names import full_name
 from .state import is_numbers, short
-from .stubs import NodeStub
+from .stubs import NO_KEYWORDS, NodeStub
 from .units import TREE_UNITS
 
 
@@ -26,7 +26,7 @@ class Repository:
     def __init__(self):
         self.stubs: dict[str, NodeStub] = {}
         self.definitions: dict[str, NodeDef] = {}
-        self.named_children: dict[str, list[tuple[str, str]]] = {}  # where a child is something else than a node
+        self.named_children: dict[str, list[str]] = {}  # names, where a child is something else than a node
         self.errors: list[tuple[str, str, str]] = []
         self._counts: dict[str, int] = {}
         self._constants: dict[bytes, str] = {}
@@ -60,7 +60,7 @@ class Repository:
         for name, row in zip(names, rows, strict=True):
             stub = known.get(name)
             if stub is None:
-                kwquals = dict(zip(keys, row[n_quals:], strict=True)) if keys else {}
+                kwquals = dict(zip(keys, row[n_quals:], strict=True)) if keys else NO_KEYWORDS
                 stub = self.new_stub(name, basename, row[:n_quals] if keys else row, kwquals)
             nodes.append(stub)
         return nodes
@@ -71,7 +71,7 @@ class Repository:
         number = self._counts[wanted] = self._counts.get(wanted, 0) + 1
         basename = f"{wanted}}}" if number == 1 else f"{wanted} {number}}}"
         name = full_name(basename, quals, kwquals or {})
-        stub = self.stubs[name] = NodeStub(self, basename, quals, kwquals or {}, name)
+        stub = self.stubs[name] = NodeStub(self, basename, quals, kwquals or NO_KEYWORDS, name)
         return stub
 
     def bind(self, stub, definition) -> None:
@@ -100,7 +100,7 @@ class Repository:
                     f"{value.index!r}: the name of the node must have that index too"
                 )
         self.definitions[name] = definition
-        for _, child in definition.children:
+        for child in definition.nodes:
             if type(child) is not NodeStub or child._repository is not self:
                 return self._name_children(name, definition)
         return []
@@ -111,20 +111,22 @@ class Repository:
         for label, child in definition.children:
             if type(child) is NodeDef:
                 stub = self.automatic(f"{name.partition('/{')[0]}/", child.class_name)
-                names.append((label, stub.name))
+                names.append(stub.name)
                 unnamed.append((stub.name, child))
             else:
-                names.append((label, self._child_name(name, definition, label, child)))
+                names.append(self._child_name(name, definition, label, child))
         return unnamed
 
     def child_names(self, name: str) -> list[tuple[str, str]]:
         """(label, name) of each child of a node that is defined; "" where an optional child is left out."""
-        names = self.named_children.get(name)
-        return [(label, child.name) for label, child in self.definitions[name].children] if names is None else names
+        definition, names = self.definitions[name], self.named_children.get(name)
+        if names is None:
+            names = [child.name for child in definition.nodes]
+        return list(zip(definition.labels, names, strict=False))
 
     def _as_definition(self, stub, value) -> NodeDef:
         if isinstance(value, NodeStub):
-            return NodeDef("Identity", [("", value)], {}, script_line())
+            return NodeDef("Identity", by_position(1), (value,), {}, script_line())
         if is_numbers(value):
             return constant(value, script_line())
         raise TypeError(f"cannot bind {stub.name!r} to {short(value)}: expected a node, a definition or numbers")
@@ -174,7 +176,7 @@ class Repository:
         name = self._constants.get(key)
         if name is None:
             stub = self.automatic("", _text_of_constant(numbers))
-            self.bind(stub, NodeDef("Constant", [], {"value": numbers}, script_line()))
+            self.bind(stub, NodeDef("Constant", (), (), {"value": numbers}, script_line()))
             name = self._constants[key] = stub.name
         return self.stubs[name]
 

@@ -129,9 +129,9 @@ class NodeScope:
         return f"<NodeScope {own}: {count} nodes in the tree>"
 
 
-def tree_of(scope: NodeScope) -> tuple[dict[str, NodeDef], dict[str, list[tuple[str, str]]]]:
-    """The tree as the runtime takes it: the definition of each name; and (label, name) of each child, of nodes that
-    have children which are something else than nodes."""
+def tree_of(scope: NodeScope) -> tuple[dict[str, NodeDef], dict[str, list[str]]]:
+    """The tree as the runtime takes it: the definition of each name; and the names of the children of nodes of which
+    some child is something else than a node."""
     return scope._repository.definitions, scope._repository.named_children
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import difflib
 
-from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, flagged, numbers_of_child, script_line
+from .definitions import (
+    TAKEN_AS_THEY_ARE,
+    NodeDef,
+    Operators,
+    by_position,
+    flagged,
+    numbers_of_child,
+    script_line,
+    shared_labels,
+)
 from .indices import Index, Indexed
 from .state import with_unit
 from .stubs import NodeStub
@@ -72,20 +81,22 @@ def define(signature: Signature, children: tuple, keywords: dict) -> NodeDef:
             keywords["value"], children = children[0], children[1:]
         if signature.class_name == "Constant" and masked_elements(keywords.get("value")) is not None:
             return _flagged_constant(signature, keywords, origin)
-    placed = [
-        ("", child if type(child) in TAKEN_AS_THEY_ARE else _child(signature, position, "", child, problems))
-        for position, child in enumerate(children)
-    ]
-    state = {}
+    if not TAKEN_AS_THEY_ARE.issuperset(map(type, children)):
+        children = tuple(
+            child if type(child) in TAKEN_AS_THEY_ARE else _child(signature, position, "", child, problems)
+            for position, child in enumerate(children)
+        )
+    labels, state = by_position(len(children)), {}
     fields = signature.fields
     for name, value in keywords.items():
         if name in fields:
             _put(state, signature, name, value, keywords, problems)
         elif name in signature.labels:
-            placed.append((name, _child(signature, 0, name, value, problems)))
+            labels = shared_labels((*labels, name))
+            children += (_child(signature, 0, name, value, problems),)
         else:
             problems.append(signature.unknown(name))
-    return NodeDef(signature.class_name, placed, state, origin, problems or ())
+    return NodeDef(signature.class_name, labels, children, state, origin, problems)
 
 
 def _put(state: dict, signature: Signature, name: str, value, keywords: dict, problems: list[str]) -> None:
@@ -126,7 +137,7 @@ def _flagged_constant(signature: Signature, keywords: dict, origin: str) -> Node
         try:
             masked, _ = in_unit(masked, TREE_UNITS, signature.fields["value"].what)
         except UnfitError as problem:
-            return NodeDef("Constant", [], {}, origin, [str(problem)])
+            return NodeDef("Constant", (), (), {}, origin, [str(problem)])
     values = define(signature, (without_mask(masked, fill=0),), {**keywords, "origin": origin})
     mask = define(signature, (masked_elements(masked),), {**keywords, "origin": origin})
     return flagged(values, mask, origin)

@@ -9,6 +9,9 @@ from .indices import Index
 from .names import PLAIN, text_of
 from .naming import Naming
 
+#: Qualifiers by keyword of a node that has none: nearly all of them.
+NO_KEYWORDS: dict = {}
+
 
 class NodeStub(Operators):
     """A name in a scope, with or without a definition yet. `stub(q, ...)` adds qualifiers, `stub << def` binds."""
@@ -34,7 +37,7 @@ class NodeStub(Operators):
             else:
                 name = f"{name}:{text_of(qualifier)}"
         stub = self._repository.stubs.get(name)
-        return self._repository.new_stub(name, self.basename, self.quals + quals, {}) if stub is None else stub
+        return self._repository.new_stub(name, self.basename, self.quals + quals, NO_KEYWORDS) if stub is None else stub
 
     def __lshift__(self, definition) -> NodeStub:
         self._repository.bind(self, definition)

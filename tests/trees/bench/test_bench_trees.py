@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from rimetree import bench
-from rimetree.bench import jones, trees
+from rimetree.bench import building, jones, trees
 from rimetree.cli import cli
 
 
@@ -37,6 +37,20 @@ def test_jones_terms_are_numpys(kind, asked):
     assert measured.count == 7 * 6 * 5
     assert measured.error < 1e-12  # NumPy rounds phases of thousands of turns
     assert measured.seconds > 0
+
+
+@pytest.mark.parametrize("case", building.CASES)
+def test_forests_are_counted_in_nodes(case):
+    measured = building.measure_building(case, n_source=5, n_station=3, seconds=0.01)
+    stations = 1 + 3 * 2 + 1  # radec_0; uvw of each, and its position; that of the reference is the first one's
+    assert measured.count == stations - 1 + 5 * 3 + 3 * (1 + 2 * 5 + 1)
+    assert measured.seconds > 0
+
+
+def test_forests_that_differ_have_no_speed(monkeypatch):
+    monkeypatch.setattr(building, "sky_by_indices", lambda *given: building.sky_tree("PSV", *given)[0])
+    with pytest.raises(bench.WrongAnswerError, match="nodes differ"):
+        building.measure_building(building.CASES[0], n_source=5, n_station=3)
 
 
 def test_wrong_slopes_have_no_speed(monkeypatch):

@@ -243,19 +243,28 @@ def _difference(got: np.ndarray, wanted: np.ndarray) -> float:
 SPELLINGS = ("PSV", "one node per source", "station phases", "tensors")
 
 
+RADEC_0 = np.radians([60.0, -30.0])
+
+
+def random_sky(n_source: int, n_station: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Directions and Stokes parameters of sources, and positions of stations in metres."""
+    generator = np.random.default_rng(7)
+    lm = 0.01 * generator.uniform(-1, 1, (n_source, 2))
+    lmn = np.concatenate([lm, np.sqrt(1 - (lm**2).sum(axis=1, keepdims=True))], axis=1)
+    stokes = np.abs(generator.standard_normal((n_source, 1))) * np.array([1, 0.1, -0.05, 0.02])
+    positions = np.array([5109270.0, 2006780.0, -3239050.0]) + generator.uniform(-500, 500, (n_station, 3))
+    return lmn, stokes, positions
+
+
 def sky_tree(spelling: str, n_source: int, n_station: int) -> tuple[NodeScope, list[str]]:
     """The tree of a sky of polarised points without smearing, and its roots, one per baseline.
 
     Spellings: "PSV"; "one node per source": K B summed up; "station phases": K_p B K_q^H summed up; "tensors": K and B
     of all sources at once, and Sum.
     """
-    generator = np.random.default_rng(7)
-    lm = 0.01 * generator.uniform(-1, 1, (n_source, 2))
-    lmn = np.concatenate([lm, np.sqrt(1 - (lm**2).sum(axis=1, keepdims=True))], axis=1)
-    stokes = np.abs(generator.standard_normal((n_source, 1))) * np.array([1, 0.1, -0.05, 0.02])
-    positions = np.array([5109270.0, 2006780.0, -3239050.0]) + generator.uniform(-500, 500, (n_station, 3))
+    lmn, stokes, positions = random_sky(n_source, n_station)
     ns = NodeScope()
-    ns.radec_0 << rt.Constant(np.radians([60.0, -30.0]))
+    ns.radec_0 << rt.Constant(RADEC_0)
     for p in range(n_station):
         ns.uvw(p) << rt.UVW(ns.radec_0, positions[p], positions[0])
     if spelling in ("PSV", "tensors"):

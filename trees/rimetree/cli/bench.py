@@ -106,7 +106,7 @@ def psv(quick, filters, names, list_only, seconds, threads, json_file, plot, com
     "--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with machine and date."
 )
 def trees(parts, list_only, seconds, sources, json_file) -> None:
-    """Trees: single operations, a chain of them, ways to write a sky of points, and PSV with Jones terms. One core.
+    """Trees: operations, a chain of them, ways to write a sky of points, PSV with Jones terms, forests. One core.
 
     \b
     rimetree bench trees
@@ -117,10 +117,11 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     from NumPy's numbers, or the PSV node's, as a fraction of the largest value. Of operations the best of several
     evaluations counts, of skies (21 baselines, 32 time slots, 64 channels) processor time, as of Jones terms per source
     and antenna (64 antennas, 64 channels, one time slot), of which derivatives and gradients are those by an unknown
-    that all terms depend on, with the values. Exit status 1 where a case gave wrong answers.
+    that all terms depend on, with the values. Of forests it is processor time of writing a sky with one node per source
+    and baseline, and of building and planning it. Exit status 1 where a case gave wrong answers.
     """
     from rimetree import bench
-    from rimetree.bench import jones
+    from rimetree.bench import building, jones
     from rimetree.bench import trees as cases
 
     work = {case.name: (lambda case=case: cases.measure_operation(case, seconds)) for case in cases.operations()}
@@ -130,6 +131,8 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
         work[jones.name_of(kind, asked)] = lambda kind=kind, asked=asked: jones.measure_jones(
             kind, sources, seconds=seconds, asked=asked
         )
+    for case in building.CASES:
+        work[building.name_of(case)] = lambda case=case: building.measure_building(case, sources, seconds=seconds)
     chosen = [name for name in work if not parts or any(part in name for part in parts)]
     if not chosen:
         raise Failed("no case has such a part in its name; --list shows all")
