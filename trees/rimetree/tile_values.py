@@ -8,20 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from .arguments import ArgumentError, checked
+from .arguments import ArgumentError
 from .asking import count, node_names
 from .forest import Forest
 from .ms_reading import Tiles
 from .scope import NodeStub
 
 
-@checked
 def columns_read(forest: Forest) -> list[str]:
     """Columns of visibilities that the Spigots of a forest look at: what `Tiles` for `tile_values` must read."""
     return _core.columns_read(forest._core)
 
 
-@checked
 def tile_values(
     forest: Forest, tiles: Tiles, index: int, nodes: Iterable[NodeStub | str]
 ) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:

@@ -109,7 +109,7 @@ class Term:
 
     def acts_on(self, direction: str) -> bool:
         """Whether a direction has this term."""
-        return is_among(direction, self.only)
+        return not self.only or is_among(direction, self.only)
 
     def __str__(self) -> str:
         return self.text or f"{self.name}: {self.kind.name}"
