@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "runtime/ms/averaging.h"
+#include "runtime/ms/phase_centre.h"
 #include "runtime/ms/row_index.h"
 
 namespace rimetree::ms {
@@ -27,8 +29,9 @@ struct RowSelection {
   std::set<int> data_desc_ids = {}, scans = {};
   std::vector<std::pair<double, double>> times_s = {};
   std::set<std::pair<int, int>> baselines = {};
-  bool one_order = false;    ///< rows of (q, p) count as of (p, q), as one_order.h says
-  Averaging averaging = {};  ///< of what is read; tiles have whole multiples of its slots
+  bool one_order = false;                        ///< rows of (q, p) count as of (p, q), as one_order.h says
+  std::optional<PhaseCentre> phase_centre = {};  ///< what is read is moved there from that of the FIELD table
+  Averaging averaging = {};                      ///< of what is read; tiles have whole multiples of its slots
 };
 
 /// One tile: time slots [first_slot, first_slot + n_slot) of the plan.

@@ -126,6 +126,10 @@ Tile TileReader::read_stored(std::size_t index) const {
   if (selection_.flags) fill_flags(positions, rows, part, &tile);
   if (selection_.weights) fill_weights(positions, rows, part, &tile);
   turn_rows(index_->turned, &tile);
+  if (const auto& to = selection_.rows.phase_centre) {
+    const Field& field = ms_.metadata().fields[tile.field_id];
+    move_phase_centre({field.ra_rad, field.dec_rad}, *to, &tile);
+  }
   return tile;
 }
 

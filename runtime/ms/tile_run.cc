@@ -42,6 +42,9 @@ void TileRun::go(Cancellation* cancellation, const std::function<void(const RunP
   const TimedScope watch(report_.total_seconds);
   if (reader_->selection().rows.averaging.any() && !outputs_.empty())
     throw Error("data are averaged for reading only, but " + outputs_.front() + " would be written: do not average");
+  if (reader_->selection().rows.phase_centre && !outputs_.empty())
+    throw Error("data are moved to another phase centre for reading only, but " + outputs_.front() +
+                " would be written: take them as they are stored");
   if (reader_->selection().rows.one_order && !outputs_.empty())
     throw Error("rows are turned to one order of their antennas for reading only, but " + outputs_.front() +
                 " would be written: take them as they are stored");

@@ -54,6 +54,8 @@ ms::RowSelection rows_of(PyObject* options) {
   rows.times_s = pairs_of(doubles_item(options, "times_s"));
   for (const auto& [p, q] : pairs_of(integers_item(options, "baselines"))) rows.baselines.insert(std::minmax(p, q));
   rows.one_order = flag_item(options, "one_order");
+  if (const std::vector<double> centre = doubles_item(options, "phase_centre_rad"); centre.size() == 2)
+    rows.phase_centre = ms::PhaseCentre{centre[0], centre[1]};
   rows.averaging.slots = static_cast<std::size_t>(integer_item(options, "average_slots", 1));
   rows.averaging.channels = static_cast<std::size_t>(integer_item(options, "average_channels", 1));
   rows.averaging.width_hz = number_item(options, "average_width_hz", 0);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ._core import Error
 from .arguments import checked
 from .ms_reading import CORRELATION_NUMBERS, OpenSet, baselines, feed_of, inspect, slot_times
+from .ms_run import direction
 from .ms_selection import Selection
 
 
@@ -24,7 +26,8 @@ class MsGroup:
     ----------
     path : of the Measurement Set
     field_id, field_name : the field
-    phase_centre_rad : (ra, dec) of the field, in its frame; positions of sources count as in the same frame
+    phase_centre_rad : (ra, dec) of the field, in its frame, or where its data are moved on reading; positions of
+        sources count as in the same frame
     frame : "ICRS" where the FIELD table says so, else "J2000"
     data_desc_ids : data descriptions of the rows
     feed : "linear" or "circular"
@@ -148,6 +151,19 @@ def _feed(summary: dict, data_desc_id: int) -> str:
     return feed_of(numbers)
 
 
+def _moved_centre(field: dict, to_rad: Sequence[float]) -> tuple[float, float]:
+    """Where the data of a field are moved. Raises `Error` for what is no direction, or below its horizon."""
+    ra, dec = (float(angle) for angle in direction(to_rad))
+    cosine = math.sin(dec) * math.sin(field["dec_rad"])
+    cosine += math.cos(dec) * math.cos(field["dec_rad"]) * math.cos(ra - field["ra_rad"])
+    if not cosine > 0:
+        raise Error(
+            f"the new phase centre is {math.degrees(math.acos(max(-1.0, cosine))):.1f} deg from field "
+            f"{field['name']!r}, and must be within 90 deg"
+        )
+    return ra, dec
+
+
 def _group(
     opened: OpenSet,
     summary: dict,
@@ -166,6 +182,10 @@ def _group(
         selection["data_desc_id"] = ids[0]
     if chosen is not None and chosen.one_order:
         selection["one_order"] = True
+    about = summary["fields"][field]
+    centre = (about["ra_rad"], about["dec_rad"])
+    if chosen is not None and chosen.phase_centre_rad is not None:
+        selection["phase_centre_rad"] = centre = _moved_centre(about, chosen.phase_centre_rad)
     names = {antenna["id"]: antenna["name"] for antenna in summary["antennas"]}
     pairs = baselines(opened, **selection)
     if chosen is not None and not chosen.all:
@@ -175,12 +195,11 @@ def _group(
         slots = chosen.slots_averaged([time_s for window, time_s in times if window == times[0][0]])
         selection |= {"average_slots": slots} if slots > 1 else {}
     windows = [summary["spectral_windows"][summary["data_descriptions"][i]["spectral_window_id"]] for i in ids]
-    about = summary["fields"][field]
     return MsGroup(
         path=opened.path,
         field_id=field,
         field_name=about["name"],
-        phase_centre_rad=(about["ra_rad"], about["dec_rad"]),
+        phase_centre_rad=centre,
         data_desc_ids=ids,
         feed=_feed(summary, ids[0]),
         correlations=tuple(_correlations(summary, ids[0])),

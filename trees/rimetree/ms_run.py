@@ -97,6 +97,7 @@ def run_options(
     channel_ranges: Sequence[Sequence[int]] = (),
     frequency_ranges_hz: Sequence[Sequence[float]] = (),
     one_order: bool = False,
+    phase_centre_rad: Sequence[float] | None = None,
     average_slots: int = 1,
     average_channels: int = 1,
     average_width_hz: float = 0.0,
@@ -120,6 +121,9 @@ def run_options(
     `one_order`: antennas that have rows in both orders, (p, q) and (q, p), are one baseline, the lower number first.
     The others are turned when they are read (UVW negated, visibilities conjugated, XY and YX exchanged), for trees that
     write nothing. Left as stored: antennas with both orders at one time, and rows with XY and no YX.
+
+    `phase_centre_rad`: visibilities and UVW are moved to this phase centre (right ascension, declination, in the frame
+    of the field) from that of the FIELD table, for trees that write nothing. What has been smeared stays so.
 
     `average_slots`, `average_channels`: so many time slots and channels are averaged to one when they are read, by
     their weights, for trees that write nothing; `average_width_hz`: as many channels as this is wide instead. Cells
@@ -157,10 +161,19 @@ def run_options(
         "channel_ranges": _flat(channel_ranges, int, "channel_ranges").tolist(),
         "frequency_ranges_hz": _flat(frequency_ranges_hz, float, "frequency_ranges_hz"),
         "one_order": bool(one_order),
+        "phase_centre_rad": None if phase_centre_rad is None else direction(phase_centre_rad),
         "average_slots": int(average_slots),
         "average_channels": int(average_channels),
         "average_width_hz": float(average_width_hz),
     }
+
+
+def direction(radec_rad: Sequence[float]) -> np.ndarray:
+    """(right ascension, declination) as an array, checked."""
+    found = np.asarray(radec_rad, dtype=float)
+    if found.shape != (2,) or not np.isfinite(found).all() or abs(found[1]) > math.pi / 2 + 1e-9:
+        raise Error(f"phase_centre_rad must be right ascension and a declination within +-pi/2, not {radec_rad!r}")
+    return found
 
 
 def _flat(pairs: Sequence[Sequence], kind: type, what: str) -> np.ndarray:

@@ -21,7 +21,8 @@ class Selection:
     numbers; "!CS*" leaves out; baselines of which both antennas are chosen. `baselines`: such pairs, "CS*&RS*" or
     "!CS001&*"; of either order. `channels`: ranges (first, stop) in each spectral window. `frequencies_hz`: ranges of
     channel centres. `average_slots`, `average_channels`: so many time slots and channels are averaged on reading;
-    `average_s`, `average_hz`: as many as are not longer, or wider, together. `one_order`: as of `ms.run_options`.
+    `average_s`, `average_hz`: as many as are not longer, or wider, together. `phase_centre_rad`: data are
+    moved there on reading, before they are averaged. `one_order`: as of `ms.run_options`.
     """
 
     scans: Sequence[int] = ()
@@ -34,6 +35,7 @@ class Selection:
     average_channels: int = 1
     average_s: float = 0.0
     average_hz: float = 0.0
+    phase_centre_rad: tuple[float, float] | None = None
     one_order: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -15,10 +15,12 @@ from ..ms import MsGroup, groups
 from .apply import groups_by_window
 from .errors import CalibrationError
 from .grid import Axis, Chunk, channels_of_windows, chunks_of
+from .kinds import SPEED_OF_LIGHT_M_S
 from .solutions import Solutions
 from .solve_trees import DataSelection, SolverOptions
 from .terms import Term
 
+_MOST_LOST = 0.01
 _LONGER = (
     "data are averaged over more than a solution interval of term {name}: give a smaller {option}, or the term longer "
     "intervals"
@@ -36,7 +38,8 @@ class CalibrationOptions:
     the same of visibilities, which are left out of the solve. `noise_per`: "baseline" or "channel": weights follow the
     noise that the residuals of each show ("": they are believed). `min_fraction`: flag solutions of less than this
     fraction of good data. `reference`: name of the antenna that phases refer
-    to (None: one with many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says.
+    to (None: one with many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says;
+    `selection.phase_centre_rad`: where data are moved on reading.
     `resume`: go on where a run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an
     interrupted run. `precision`, `tolerance`, `device`, `threads`, `memory_bytes`: as of `Forest` and its `run`.
     `provenance`: what to note in the file.
@@ -69,6 +72,11 @@ class CalibrationOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.phase_centre_rad is not None and self.selection.phase_centre_rad is not None:
+            raise CalibrationError(
+                "data can be moved from the phase centre in the FIELD table only, not from another one that is given "
+                "for their UVW: correct the FIELD table first"
+            )
 
     @property
     def rows(self) -> dict:
@@ -123,8 +131,29 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
         )
         if options.selection.averages:
             check_averaging(opened, plans[-1])
+        if options.selection.phase_centre_rad is not None:
+            _warn_of_loss(opened, group, first, whole)
     _require_same_windows(plans)
     return plans
+
+
+def _warn_of_loss(opened: ms.OpenSet, group: MsGroup, moved: Sequence[dict], rows: dict) -> None:
+    """Warns where sources at the new phase centre had lost much to the averaging of the correlator, which tracked
+    another one: by sinc(nu/c exposure d(w - w')/dt) and sinc(bandwidth/c (w - w')), with the w of both."""
+    worst = 0.0
+    for tile, window in zip(moved, group.data_desc_ids, strict=True):
+        (stored, *_) = ms.tiles(opened, [], time_slots=1, **{**rows, "data_desc_id": window, "phase_centre_rad": None})
+        delay_s, rate = ((tile[key] - stored[key])[..., 2] / SPEED_OF_LIGHT_M_S for key in ("uvw_m", "uvw_rate_m_s"))
+        turned = np.max(tile["frequency_hz"]) * tile["exposure_s"] * rate
+        left = np.sinc(turned) * np.sinc(np.max(tile["channel_width_hz"]) * delay_s)
+        worst = max(worst, float(np.max(1 - left, initial=0.0)))
+    if worst > _MOST_LOST:
+        warnings.warn(
+            f"before data of field {group.field_id} are moved, sources at the new phase centre have lost up to "
+            f"{100 * worst:.0f} % on the longest baselines to the averaging of slots and channels as they are stored, "
+            "which the model does not know",
+            stacklevel=3,
+        )
 
 
 def check_averaging(opened: ms.OpenSet, plan: GroupPlan) -> None:

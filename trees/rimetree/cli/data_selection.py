@@ -1,5 +1,5 @@
-"""Options that choose rows and channels: --scan, --time, --antenna, --baseline, --channels; and --average-time,
---average-channels."""
+"""Options that choose rows and channels: --scan, --time, --antenna, --baseline, --channels; and --move-phase-centre,
+--average-time, --average-channels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 import click
 
-from .quantities import DURATION, FREQUENCY
+from .quantities import DEC, DURATION, FREQUENCY, RA
 from .selection import NAMES, NUMBERS
 from .with_options import with_options
 
@@ -71,9 +71,16 @@ class _Average(click.ParamType):
 
 
 def averaging_options(function):
-    """--average-time, --average-channels."""
+    """--move-phase-centre, --average-time, --average-channels."""
     return with_options(
         function,
+        click.option(
+            "--move-phase-centre",
+            type=(RA, DEC),
+            metavar="RA DEC",
+            help="Move data to this phase centre on reading, before they are averaged; in the frame of the field. "
+            "Sources near it are averaged without loss. Solutions are for the data as they are stored.",
+        ),
         click.option(
             "--average-time",
             type=_Average("N or duration", DURATION),
@@ -146,4 +153,5 @@ def selection_of(given: dict, summary: dict):
         average_channels=channels,
         average_s=length_s,
         average_hz=width_hz,
+        phase_centre_rad=given.get("move_phase_centre"),
     )
