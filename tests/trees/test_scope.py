@@ -299,6 +299,29 @@ def test_wrong_children_say_what_is_expected():
         ns.y << rt.Sqr(object())
 
 
+def test_a_refused_definition_leaves_the_name_without_one():
+    ns = rt.NodeScope()
+    ns.one << rt.Constant(1.0)
+    with pytest.raises(TypeError, match="cannot have <object"):
+        ns.y << rt.Add(ns.one, 2.0, object())
+    assert not ns.y.initialized()
+    ns.y << rt.Add(ns.one, 2.0)
+    assert rt.Forest(ns).evaluate("y") == 3
+
+
+def test_nodes_share_what_is_alike():
+    ns = rt.NodeScope()
+    for i in range(2):
+        ns.x(i) << rt.Constant(float(i))
+        ns.y(i) << rt.Sqr(ns.x(i))
+        ns.phase(i) << rt.VisPhaseShift(lmn=ns.x(i), uvw=ns.y(i))
+    one, two = ns.phase(0).definition, ns.phase(1).definition
+    assert one.labels is two.labels and one.state is two.state and one.origin is two.origin
+    assert ns.x(0).kwquals is ns.x(1).kwquals
+    assert one.children == [("lmn", ns.x(0)), ("uvw", ns.y(0))]
+    assert ns.x(0).definition.state != ns.x(1).definition.state
+
+
 def test_unknown_classes_suggest_similar_ones():
     with pytest.raises(AttributeError, match=r"no node class.*did you mean VisPhaseShift"):
         _ = rt.VisPhaseShfit

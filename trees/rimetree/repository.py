@@ -102,7 +102,11 @@ class Repository:
         self.definitions[name] = definition
         for child in definition.nodes:
             if type(child) is not NodeStub or child._repository is not self:
-                return self._name_children(name, definition)
+                try:
+                    return self._name_children(name, definition)
+                except Exception:  # a script that goes on all the same must not get a node with some of its children
+                    del self.definitions[name], self.named_children[name]
+                    raise
         return []
 
     def _name_children(self, name: str, definition: NodeDef) -> list[tuple[str, NodeDef]]:
@@ -122,7 +126,7 @@ class Repository:
         definition, names = self.definitions[name], self.named_children.get(name)
         if names is None:
             names = [child.name for child in definition.nodes]
-        return list(zip(definition.labels, names, strict=False))
+        return list(zip(definition.labels, names, strict=True))
 
     def _as_definition(self, stub, value) -> NodeDef:
         if isinstance(value, NodeStub):
