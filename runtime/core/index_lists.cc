@@ -7,8 +7,8 @@ namespace rimetree {
 IndexLists IndexLists::parents() const {
   const int n = static_cast<int>(size());
   IndexLists result;
-  std::vector<std::size_t>& end = result.end_;
-  end.assign(size(), 0);
+  result.first_.assign(size() + 1, 0);
+  const std::span<std::size_t> end(result.first_.data() + 1, size());
   std::vector<int> last(size(), -1);  // by child: the parent that was seen last
   const auto for_each_pair = [&](const auto& body) {
     last.assign(size(), -1);
