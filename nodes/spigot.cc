@@ -9,6 +9,8 @@
 // the row over the time width of the cell, so that rate times cell width is the change over what the row was averaged
 // over. Flags: flag_bit where FLAG or FLAG_ROW is set, the row is absent, or the correlation is. Missing if the group
 // has no row of the baseline. Derivative: none. MeqTrees: Spigot.
+#include <algorithm>
+
 #include "runtime/core/error.h"
 #include "runtime/core/ms_baseline.h"
 #include "runtime/core/node.h"
@@ -116,28 +118,52 @@ class Spigot final : public Node {
     const std::array<int, 4> source = correlation_of_elements(tile);
 
     Vells value = evaluation.make(weight ? NumberType::real : NumberType::complex, evaluation.cells().shape());
-    Flags flags(evaluation.pool, 4, evaluation.cells().shape());
-    bool any_flag = false;
-    std::size_t i = 0;
-    for (std::size_t element = 0; element < 4; ++element)
-      for (std::size_t t = 0; t < tile.n_time(); ++t)
-        for (std::size_t f = 0; f < tile.n_channel(); ++f, ++i) {
-          const std::size_t row = baseline * tile.n_time() + t;
-          const std::size_t cell = (row * tile.n_channel() + f) * tile.n_correlation();
-          const bool present = source[element] >= 0 && tile.row[row] >= 0;
-          const std::size_t at = present ? cell + static_cast<std::size_t>(source[element]) : 0;
-          if (weight)
-            value.real()[i] = present ? tile.weight[at] : 0;
-          else if (present)
-            value.complex()[i] = {column->second[at].real(), column->second[at].imag()};
-          else
-            value.complex()[i] = {};
-          if (flag_bit_ == 0 || (present && (tile.flag.empty() || !tile.flag[at]))) continue;
-          flags.data()[i] = flag_bit_;
-          any_flag = true;
-        }
+    for (std::size_t element = 0, i = 0; element < 4; ++element)
+      for (std::size_t t = 0; t < tile.n_time(); ++t, i += tile.n_channel()) {
+        const std::ptrdiff_t first = first_of(tile, baseline * tile.n_time() + t, source[element]);
+        if (weight)
+          take(first < 0 ? nullptr : &tile.weight[first], tile, value.real() + i, [](float of) { return double(of); });
+        else
+          take(first < 0 ? nullptr : &column->second[first], tile, value.complex() + i, [](std::complex<float> of) {
+            return Complex<double>{of.real(), of.imag()};
+          });
+      }
     evaluation.set(std::move(value));
-    evaluation.set_flags(any_flag ? std::move(flags) : Flags());
+    if (flag_bit_ != 0) evaluation.set_flags(flags(evaluation, tile, baseline, source));
+  }
+
+  /// Where the channels of a correlation in a row begin in the arrays of a tile; -1 where there are none.
+  static std::ptrdiff_t first_of(const Tile& tile, std::size_t row, int correlation) {
+    if (correlation < 0 || tile.row[row] < 0) return -1;
+    return static_cast<std::ptrdiff_t>(row * tile.n_channel() * tile.n_correlation()) + correlation;
+  }
+  /// The channels of one correlation; zeros from a null pointer.
+  template <class From, class To, class F>
+  static void take(const From* from, const Tile& tile, To* to, F&& convert) {
+    if (from == nullptr) return static_cast<void>(std::fill_n(to, tile.n_channel(), To{}));
+    const std::size_t step = tile.n_correlation();
+    for (std::size_t f = 0; f < tile.n_channel(); ++f) to[f] = convert(from[f * step]);
+  }
+
+  /// None where nothing is flagged and all is there.
+  Flags flags(Evaluation& evaluation, const Tile& tile, std::size_t baseline, const std::array<int, 4>& source) const {
+    const std::size_t n_time = tile.n_time(), n_channel = tile.n_channel(), first_row = baseline * n_time,
+                      n = n_time * n_channel * tile.n_correlation();
+    const bool all_there =
+        std::none_of(source.begin(), source.end(), [](int of) { return of < 0; }) &&
+        std::none_of(&tile.row[first_row], &tile.row[first_row] + n_time, [](auto r) { return r < 0; });
+    const std::uint8_t* flagged = tile.flag.empty() ? nullptr : &tile.flag[baseline * n];
+    if (all_there && (flagged == nullptr || std::all_of(flagged, flagged + n, [](auto flag) { return flag == 0; })))
+      return {};
+    Flags flags(evaluation.pool, 4, evaluation.cells().shape());
+    for (std::size_t element = 0, i = 0; element < 4; ++element)
+      for (std::size_t t = 0; t < n_time; ++t, i += n_channel) {
+        const std::ptrdiff_t first = first_of(tile, first_row + t, source[element]);
+        for (std::size_t f = 0; f < n_channel; ++f)
+          if (first < 0 || (flagged != nullptr && tile.flag[first + f * tile.n_correlation()] != 0))
+            flags.data()[i + f] = flag_bit_;
+      }
+    return flags;
   }
 
   /// For XX, XY, YX, YY the number of the correlation in the data, -1 where they do not have it.

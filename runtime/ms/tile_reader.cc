@@ -78,12 +78,14 @@ CellPart TileReader::part(int data_desc_id) const {
 
 Tile TileReader::outline(std::size_t index) const {
   Tile tile = stored_outline(index);
-  return selection_.rows.averaging.any() ? average_outline(tile, selection_.rows.averaging) : tile;
+  if (selection_.rows.averaging.any()) return average_outline(tile, selection_.rows.averaging);
+  return tile;
 }
 
 Tile TileReader::read(std::size_t index) const {
   Tile tile = read_stored(index);
-  return selection_.rows.averaging.any() ? average(tile, selection_.rows.averaging) : tile;
+  if (selection_.rows.averaging.any()) return average(tile, selection_.rows.averaging);
+  return tile;  // both in one expression would copy it
 }
 
 Tile TileReader::stored_outline(std::size_t index) const {

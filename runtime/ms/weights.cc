@@ -1,5 +1,6 @@
 #include "runtime/ms/weights.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/ms/row_blocks.h"
@@ -22,7 +23,9 @@ std::vector<float> read_weights(const CasacoreTable& main, const std::vector<std
   const std::size_t n = part.whole.n_correlation;
   std::vector<float> per_row(rows.size() * n);
   main.read_vectors("WEIGHT", rows, n, per_row.data());
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = per_row[i / part.size() * n + i % n];
+  float* to = weights.data();
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    for (std::size_t channel = 0; channel < part.n_channel; ++channel, to += n) std::copy_n(&per_row[row * n], n, to);
   return weights;
 }
 
