@@ -1,6 +1,8 @@
 """What a chunk takes in memory: the estimate grows as the problem does, and is that of the arrays that there are."""
 
+import os
 import platform
+import re
 import subprocess
 import sys
 
@@ -165,3 +167,38 @@ def test_what_is_freed_is_given_back():
         return int(subprocess.run([sys.executable, "-c", LEFT, how], capture_output=True, text=True, check=True).stdout)
 
     assert left("return") < 32 < 100 < left("keep")
+
+
+# (What getrusage says counts the parent, at the moment when it was forked.)
+_COMMAND = """
+import re, sys
+from rimetree.cli import cli
+try:
+    cli(sys.argv[1:])
+finally:
+    with open("/proc/self/status") as status:
+        print("peak", int(re.search(r"VmHWM:\\s+(\\d+)", status.read()).group(1)) * 1024)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="what a process has taken is not told")
+@pytest.mark.parametrize("term", ["G: diag, 8chan", "P: phase, 4chan"])
+def test_what_a_dry_run_says_is_what_the_command_takes(tmp_path, term):
+    """Within a fifth, for 64 antennas, 64 channels and 12 slots in one chunk (77 MiB of data)."""
+    path, sky = str(tmp_path / "a.ms"), tmp_path / "a.skymodel"
+    bands = rt.ms.Band.regular(1.3e9, 64e6, 64)
+    rt.ms.create(path, "meerkat", phase_centre_rad=(0.93, -0.485), duration_s=96, integration_s=8, bands=bands)
+    (group,) = rt.ms.groups(path)
+    ns = rt.NodeScope()
+    rt.psv_tree(ns, SKY, group.phase_centre_rad, group.baselines, feed=group.feed, column="DATA")
+    rt.Forest(ns).run(path)
+    rt.sky.write(SKY, sky)
+    command = [sys.executable, "-c", _COMMAND, "calibrate", path, "--sky", str(sky), "--term", term]
+    said, taken = (
+        subprocess.run([*command, "--out", str(tmp_path / "a.h5"), *more], capture_output=True, text=True, check=True)
+        for more in (["--dry-run"], [])
+    )
+    number, unit = re.search(r"the command takes about ([0-9.]+) ([KMG]iB)", said.stdout).groups()
+    estimate = float(number) * 1024 ** (1 + "KMG".index(unit[0]))
+    peak = int(taken.stdout.split("peak")[1])
+    assert estimate == pytest.approx(peak, rel=0.2)

@@ -16,7 +16,8 @@ from .model_trees import SkyPart
 from .predicted_tiles import KeptValues, PredictedTiles, slots_within
 from .solve_trees import DataSelection, within_limits
 
-_MEMORY_BYTES = 256 << 20  # for data and model at a time
+#: For data and model at a time.
+SEARCHED_BYTES = 64 << 20
 _AT_A_TIME = 64  # baselines: so that what is made on the way stays in the cache
 #: Where a correlation is in the matrix of a visibility.
 _ELEMENTS = {
@@ -102,7 +103,7 @@ class CoherenceReader:
         *,
         reference: int | None = None,
         apart: bool = False,
-        memory_bytes: int = _MEMORY_BYTES,
+        memory_bytes: int = SEARCHED_BYTES,
         opened: OpenSet | None = None,
         held: Held | None = None,
     ):

@@ -6,17 +6,20 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..machine import free_memory_bytes, size_text
+from ..machine import free_memory_bytes, resident_bytes, size_text
+from .coherence import SEARCHED_BYTES
 from .errors import CalibrationError
 from .grid import Chunk
 from .held import Held
 from .planning import CalibrationOptions, GroupPlan
+from .predicted_tiles import slots_within
 from .solve_trees import SolveTree
-from .terms import Term
+from .terms import Term, has_amplitude
 
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
 _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
 _MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
+_SMALL = 32 << 20  # what passes by: parts of arrays that are converted, and the like
 _PORTION = 32 << 20  # of results at a time, where none are looked at again
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _LOOKED = 4 * (4 + 1) + 4 * 4  # of a cell: magnitudes, outliers, and what medians are made of
@@ -27,17 +30,23 @@ _FREQUENCY_DEPENDENT = ("delay", "tec")
 class MemoryNeed:
     """Bytes for one chunk. `data`: visibilities, weights and flags as read; `results`: the same and the model as nodes
     have them, of all baselines, or of some at a time where that is too much; `equations`: matrices of the unknowns, and
-    sums over the data. `slots`: time slots that are in memory at a time, of so many (`all_slots`) in the chunk."""
+    sums over the data. `search`: of what is looked at for starting values, before results and equations are there.
+    `slots`: time slots that are in memory at a time, of so many (`all_slots`) in the chunk."""
 
     data: int
     results: int
     equations: int
     slots: int = 1
     all_slots: int = 1
+    search: int = 0
 
     @property
     def total(self) -> int:
         return self.data + self.results + self.equations
+
+    def of_command(self) -> int:
+        """The same with what this process has already, once trees are made: what it takes in all."""
+        return resident_bytes() + self.total + self.search + _SMALL
 
     def __str__(self) -> str:
         some = f", {self.slots} of {self.all_slots} time slots at a time" if self.slots < self.all_slots else ""
@@ -86,7 +95,18 @@ def memory_need(
             results = max(min(budget // 8, _PORTION), results // n_baseline)
     results += len(plan.group.antennas) * slots * plan.n_channel * of_antenna
     equations = _matrices(list(tiles.values()), list(counts.values())) + sums
-    return MemoryNeed(data, results, equations, slots, all_slots)
+    return MemoryNeed(data, results, equations, slots, all_slots, _search_bytes(plan, all_slots, tree, terms))
+
+
+def _search_bytes(plan: GroupPlan, all_slots: int, tree: SolveTree, terms: Sequence[Term]) -> int:
+    """Tiles with the model beside them, as far as starting values are searched for (`StartingSearch`)."""
+    if has_amplitude(terms) and not any(term.turns for term in terms):
+        return 0
+    n_baseline = len(plan.group.baselines)
+    n_part = tree.n_part if any(term.turns and term.per is not None for term in terms) else 1
+    slots = min(all_slots, slots_within(plan.group, n_baseline * n_part, SEARCHED_BYTES))
+    models = 2 * n_baseline * slots * plan.n_channel * n_part * 4 * _COMPLEX  # as results, and beside the data
+    return 2 * data_bytes(plan, slots, tree.n_column) + models
 
 
 def data_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..machine import size_text
 from .apply import run_apply, solutions_options
 from .calibrate_options import calibration_options, order_options, solver_options
 from .calibrate_text import (
@@ -135,11 +136,14 @@ def command(ms, terms, out, **given):
         warn_of_sky(own, groups, given["phase_centre"])
         log(f"{name or given['sky'][0]}: {len(own)} sources, {flux_text(own, groups)}")
     if given["dry_run"]:
-        for stage, needs in zip(stages, calibration.check(model, parsed, options, stages), strict=True):
+        every = calibration.check(model, parsed, options, stages)
+        for stage, needs in zip(stages, every, strict=True):
             click.echo(plan_text(stage.plans, stage.terms))
             for plan, need in zip(stage.plans, needs, strict=True):
                 windows = joined(plan.group.data_desc_ids)
                 click.echo(f"field {plan.group.field_id}, window {windows}: a chunk takes about {need}")
+        most = max((need.of_command() for needs in every for need in needs), default=0)
+        click.echo(f"the command takes about {size_text(most)} of memory in all")
         click.echo("dry run: nothing was solved or written")
         return
     show = Progress(options.solver.successive)
