@@ -175,7 +175,7 @@ def test_a_solve_sends_data_once_and_then_coefficients_at_most(noise, robust_dof
     assert host.bytes_to_devices == 0 and "bytes to devices" not in str(host)
     assert f"{report.bytes_to_devices} bytes to devices, {report.bytes_to_host} bytes back" in str(report)
     n_sum, n_cell = 4 * len(sky), shape[0] * len(planted.cells(times).freq_hz)
-    assert len(report.chi_square) > 4
+    assert len(report.chi_square) >= 2
     passes = len(report.chi_square) if robust_dof else 1
     exact = noise == 0  # then chi-square is summed up once more at the end, from residuals
     # Data, model and weight of each cell; four coefficients of each sum. Descriptions are small.
