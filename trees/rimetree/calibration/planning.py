@@ -146,7 +146,7 @@ def _warn_of_loss(opened: ms.OpenSet, group: MsGroup, moved: Sequence[dict], row
         delay_s, rate = ((tile[key] - stored[key])[..., 2] / SPEED_OF_LIGHT_M_S for key in ("uvw_m", "uvw_rate_m_s"))
         turned = np.max(tile["frequency_hz"]) * tile["exposure_s"] * rate
         left = np.sinc(turned) * np.sinc(np.max(tile["channel_width_hz"]) * delay_s)
-        worst = max(worst, float(np.max(1 - left, initial=0.0)))
+        worst = max(worst, float(np.max(1 - np.maximum(left, 0), initial=0.0)))
     if worst > _MOST_LOST:
         warnings.warn(
             f"before data of field {group.field_id} are moved, sources at the new phase centre have lost up to "
