@@ -245,18 +245,19 @@ class _Sums:
             return times.sum(frequencies.sum(values, 2), 1)
 
         good = np.isfinite(model).all(axis=1)
-        weight = np.where(good, weight, 0.0)
-        model = np.where(good[:, None], model, 0)
+        if not good.all():
+            weight, model = np.where(good, weight, 0.0), np.where(good[:, None], model, 0)
         data[*where, feed] += binned(weight * (value.real**2 + value.imag**2))
         count[*where, feed] += binned((weight > 0).astype(np.int64))
-        weighted = weight[:, None] * np.conj(model)
+        weighted = np.conj(model)
+        weighted *= weight[:, None]
+        of_two = np.empty((*(len(one) for one in (place, times.bins, frequencies.bins)), *power.shape[-2:]), complex)
         for k in range(self._n_part):
             product[*where, feed, k] += binned(value * weighted[:, k])
             for other in range(k + 1):
-                of_two = binned(weighted[:, k] * model[:, other])
-                power[*where, feed, k, other] += of_two
-                if other < k:
-                    power[*where, feed, other, k] += np.conj(of_two)
+                of_two[..., k, other] = binned(weighted[:, k] * model[:, other])
+                of_two[..., other, k] = np.conj(of_two[..., k, other])
+        power[*where, feed] += of_two
 
     def joined(self) -> tuple[NDArray, ...]:
         """(frequencies, products, powers, data, counts) of all windows."""
