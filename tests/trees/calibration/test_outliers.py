@@ -109,6 +109,26 @@ def test_outliers_are_left_out(spoilt, tmp_path, term):
     assert again.converged == again.solves and 0.6 * n_bad < again.left_out < 0.95 * n_bad
 
 
+@pytest.mark.parametrize(
+    ("terms", "data"),
+    [
+        (["P: phase"], {}),
+        (["K: delay", "P: phase"], {}),
+        (["D: leakage"], {}),
+        (["G: diag"], {"min_m": 40.0}),
+        (["P: phase"], {"min_m": 40.0, "max_wavelengths": 700.0}),
+    ],
+)
+def test_with_any_term_and_any_baselines(spoilt, tmp_path, terms, data):
+    """Terms without amplitude have a scale besides, and limits of baselines nodes of their own: these had no names."""
+    path, _, n_bad = spoilt
+    options = CalibrationOptions(
+        overwrite=True, flag_data=6.0, noise_per="baseline", data=calibration.DataSelection(**data)
+    )
+    report = calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "g.h5", options)
+    assert 0.3 * n_bad < report.left_out < 1.5 * n_bad
+
+
 def test_robust_with_weights_that_mean_nothing(spoilt, tmp_path):
     path, gain, _ = spoilt
     options = CalibrationOptions(noise_per="baseline", solver=calibration.SolverOptions(robust_dof=3.0))

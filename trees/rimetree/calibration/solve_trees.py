@@ -266,7 +266,11 @@ def _observed(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStu
     value, weight = held.divided(ns, p, q, value, weight)
     model = held.around(ns, p, q, ns.model(p, q))
     model = model if scale is None else rt.Multiply(scale, model)
-    return value, model, weight
+    # Whoever looks at them asks for them by name.
+    return tuple(
+        node if isinstance(node, NodeStub) else ns[name](p, q) << node
+        for name, node in (("good_data", value), ("seen", model), ("good_weight", weight))
+    )
 
 
 def _length_m(ns: NodeScope, p: int, q: int) -> NodeStub:
