@@ -1,8 +1,9 @@
-// Nodes that solve, and what they look at: the cells of one request, or of several that follow each other in time. Of
-// several the data of one at a time need be in memory: what a solve keeps of them are sums.
+// Nodes that solve, and what they look at: the cells of one request, or of several parts, which are of other times, or
+// of other data on wider cells. The data of one part at a time need be in memory: what a solve keeps of them are sums.
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "runtime/core/cancellation.h"
 #include "runtime/core/request.h"
@@ -13,11 +14,12 @@ namespace rimetree {
 class Evaluation;
 class Evaluator;
 
-/// Some of the cells: all channels of the time slots from `first_time` on.
+/// Some of the cells of the whole, or some of its data on cells of their own. `time` and `frequency` say for each of
+/// its cells which of the whole's it is, or is around; empty: they are those of the whole. None reaches over the end of
+/// a solution tile.
 struct RequestPart {
   Request request;
-  std::size_t first_time = 0;
-  std::size_t n_time() const { return static_cast<std::size_t>(request.cells->shape()[Axis::time]); }
+  std::vector<std::size_t> time = {}, frequency = {};
 };
 
 class RequestParts {
@@ -36,7 +38,7 @@ class OnePart final : public RequestParts {
   explicit OnePart(const Request& request) : request_(request) {}
   const Request& whole() const override { return request_; }
   std::size_t size() const override { return 1; }
-  RequestPart part(std::size_t) override { return {request_, 0}; }
+  RequestPart part(std::size_t) override { return {request_}; }
 
  private:
   const Request& request_;

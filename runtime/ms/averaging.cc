@@ -1,9 +1,11 @@
 // Rows that are flagged wholly move UVW with them. A cell of which single channels are flagged still counts as whole:
-// its middle stays where it is, and a source far from the phase centre is seen there with an error of the order of its
-// smearing.
+// its middle stays where it is. The mean is then that of another frequency, at which a source far from the phase centre
+// has another phase; the middle of a plane through the visibilities is right but for the part of them that is lost by
+// smearing, and tells less.
 #include "runtime/ms/averaging.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -13,15 +15,16 @@ namespace rimetree::ms {
 namespace {
 
 /// Where cells begin along an axis, and its end: at most so many, not wider together than `most_width` (0: any), and
-/// not over gaps or turns.
+/// not over gaps, turns or any of `limits`.
 std::vector<std::size_t> cell_edges(const std::vector<double>& centre, const std::vector<double>& width,
-                                    std::size_t most, double most_width) {
+                                    std::size_t most, double most_width, const std::vector<double>& limits) {
   constexpr double kGap = 1.5, kRounding = 1e-6;
   double step = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < centre.size(); ++i) step = std::min(step, std::abs(centre[i] - centre[i - 1]));
+  const auto interval = [&limits](double at) { return std::upper_bound(limits.begin(), limits.end(), at); };
   std::vector<std::size_t> edges;
   for (std::size_t i = 0; i < centre.size(); ++i) {
-    bool begins = edges.empty();
+    bool begins = edges.empty() || interval(centre[i]) != interval(centre[i - 1]);
     if (!begins) {
       const std::size_t first = edges.back();
       const double distance = centre[i] - centre[i - 1];
@@ -54,14 +57,18 @@ struct Edges {
 };
 
 Edges edges_of(const Tile& tile, const Averaging& averaging) {
-  return {cell_edges(tile.time_s, tile.interval_s, averaging.slots, 0),
-          cell_edges(tile.frequency_hz, tile.channel_width_hz, averaging.channels, averaging.width_hz)};
+  return {cell_edges(tile.time_s, tile.interval_s, averaging.slots, 0, averaging.time_edges_s),
+          cell_edges(tile.frequency_hz, tile.channel_width_hz, averaging.channels, averaging.width_hz,
+                     averaging.frequency_edges_hz)};
 }
 
 class Averager {
  public:
   Averager(const Tile& tile, const Averaging& averaging)
-      : tile_(tile), edges_(edges_of(tile, averaging)), made_(average_outline(tile, averaging)) {}
+      : tile_(tile), averaging_(averaging), edges_(edges_of(tile, averaging)), made_(average_outline(tile, averaging)) {
+    for (const double width_s : made_.interval_s) scale_s_ = std::max(scale_s_, width_s);
+    if (!(scale_s_ > 0)) scale_s_ = 1;
+  }
 
   Tile make() {
     made_.row.assign(made_.n_row(), -1);
@@ -92,9 +99,7 @@ class Averager {
       }
     made_.exposure_s[to] = tile_.time_s[present_.back()] - tile_.time_s[present_.front()] +
                            0.5 * (tile_.exposure_s[from + present_.front()] + tile_.exposure_s[from + present_.back()]);
-    for (std::size_t channel = 0; channel < made_.n_channel(); ++channel)
-      for (std::size_t c = 0; c < made_.n_correlation(); ++c)
-        average_cell(from, channel, c, (to * made_.n_channel() + channel) * made_.n_correlation() + c);
+    average_cells(from, to);
   }
 
   /// Whether there is a row of which anything is good.
@@ -106,44 +111,107 @@ class Averager {
     return std::find(flag, flag + n, 0) != flag + n;
   }
 
-  void average_cell(std::size_t from, std::size_t channel, std::size_t correlation, std::size_t to) {
-    good_.clear();
-    double sum = 0;
+  /// All cells of a row that is made, from the rows that are there.
+  void average_cells(std::size_t from, std::size_t to) {
+    const std::size_t n_correlation = tile_.n_correlation(), n_made = made_.n_channel() * n_correlation;
+    const std::size_t n_given = tile_.n_channel() * n_correlation, n_column = tile_.columns.size();
+    double middle_s = 0;
     for (const std::size_t t : present_)
-      for (std::size_t f = edges_.channels[channel]; f < edges_.channels[channel + 1]; ++f) {
-        const std::size_t at = ((from + t) * tile_.n_channel() + f) * tile_.n_correlation() + correlation;
-        const double weight = tile_.weight.empty() ? 1 : tile_.weight[at];
-        if (!is_good(at, weight)) continue;
-        good_.push_back({at, weight});
-        sum += weight;
+      middle_s += (tile_.time_s[t] - tile_.time_s[present_.front()]) / static_cast<double>(present_.size());
+    used_.resize(n_given);
+    moments_.assign(n_made, {});
+    total_.assign(n_made * n_column, {});
+    for (const std::size_t t : present_) {
+      const std::size_t first = (from + t) * n_given;
+      use_weights(first);
+      const double y = (tile_.time_s[t] - tile_.time_s[present_.front()] - middle_s) / scale_s_;
+      for_each_used([&](std::size_t i, std::size_t cell, double x) { moments_[cell].add(used_[i], x, y); });
+      auto total = total_.begin();
+      for (const auto& [name, values] : tile_.columns) {
+        const std::complex<float>* given = &values[first];
+        for_each_used([&](std::size_t i, std::size_t cell, double x) {
+          const auto value = used_[i] * std::complex<double>(given[i]);
+          auto& sums = total[static_cast<std::ptrdiff_t>(cell)];
+          sums[0] += value;
+          if (averaging_.centred) sums[1] += x * value, sums[2] += y * value;
+        });
+        total += static_cast<std::ptrdiff_t>(n_made);
       }
-    if (good_.empty()) return;
-    for (auto& [name, values] : made_.columns) {
-      const auto& given = tile_.columns.at(name);
-      std::complex<double> total = 0;
-      for (const Good& one : good_) total += one.weight * std::complex<double>(given[one.at]);
-      values[to] = std::complex<float>(total / sum);
     }
-    if (!made_.weight.empty()) made_.weight[to] = static_cast<float>(sum);
-    if (!made_.flag.empty()) made_.flag[to] = 0;
+    for (std::size_t i = 0; i < n_made; ++i) {
+      const Plane plane = averaging_.centred ? moments_[i].plane() : Plane{moments_[i].one};
+      if (!(plane.weight > 0)) continue;
+      if (!made_.weight.empty()) made_.weight[to * n_made + i] = static_cast<float>(plane.weight);
+      if (!made_.flag.empty()) made_.flag[to * n_made + i] = 0;
+      const auto* sums = &total_[i];
+      for (auto& [name, values] : made_.columns) {
+        const auto sum = (*sums)[0] - plane.x * (*sums)[1] - plane.y * (*sums)[2];
+        values[to * n_made + i] = std::complex<float>(sum / plane.weight);
+        sums += n_made;
+      }
+    }
   }
 
-  bool is_good(std::size_t at, double weight) const {
-    if (!(weight > 0) || !std::isfinite(weight) || (!tile_.flag.empty() && tile_.flag[at] != 0)) return false;
-    return std::all_of(tile_.columns.begin(), tile_.columns.end(), [at](const auto& column) {
-      return std::isfinite(column.second[at].real()) && std::isfinite(column.second[at].imag());
-    });
+  /// Calls body(visibility of a row, cell and correlation that is made, place in the cell along frequency) for those
+  /// that count.
+  template <class Body>
+  void for_each_used(const Body& body) const {
+    const std::size_t n_correlation = tile_.n_correlation();
+    for (std::size_t k = 0; k < made_.n_channel(); ++k)
+      for (std::size_t f = edges_.channels[k]; f < edges_.channels[k + 1]; ++f) {
+        const double x = (tile_.frequency_hz[f] - made_.frequency_hz[k]) / made_.channel_width_hz[k];
+        for (std::size_t c = 0; c < n_correlation; ++c)
+          if (const std::size_t i = f * n_correlation + c; used_[i] > 0) body(i, k * n_correlation + c, x);
+      }
   }
 
-  struct Good {
-    std::size_t at;
-    double weight;
+  /// Weights of the visibilities of a row; 0 for those that are flagged or, in any column, no numbers.
+  void use_weights(std::size_t first) {
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      const double weight = tile_.weight.empty() ? 1 : tile_.weight[first + i];
+      const bool good = weight > 0 && std::isfinite(weight) && (tile_.flag.empty() || tile_.flag[first + i] == 0);
+      used_[i] = good ? weight : 0;
+    }
+    for (const auto& [name, values] : tile_.columns)
+      for (std::size_t i = 0; i < used_.size(); ++i)
+        if (!std::isfinite(values[first + i].real()) || !std::isfinite(values[first + i].imag())) used_[i] = 0;
+  }
+
+  /// The value in the middle of a plane through visibilities: (sum w V - x sum w x V - y sum w y V) / weight.
+  struct Plane {
+    double weight = 0, x = 0, y = 0;
   };
+
+  /// Sums of the weights, and of these times places along frequency (x) and time (y).
+  struct Moments {
+    double one = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+    void add(double w, double at_x, double at_y) {
+      one += w, x += w * at_x, y += w * at_y;
+      xx += w * at_x * at_x, xy += w * at_x * at_y, yy += w * at_y * at_y;
+    }
+    /// By least squares: of the equations of the plane's value and slopes, the slopes are eliminated.
+    Plane plane() const {
+      constexpr double kNothing = 1e-9;
+      Plane found{one};
+      const double slope_x = xx > kNothing * one ? x / xx : 0;
+      const double rest_y = y - slope_x * xy, rest_yy = yy - (xx > kNothing * one ? xy * xy / xx : 0);
+      if (rest_yy > kNothing * one) found.y = rest_y / rest_yy;
+      found.x = xx > kNothing * one ? (x - xy * found.y) / xx : 0;
+      found.weight = one - found.x * x - found.y * y;
+      if (!(found.weight > kNothing * one)) found.weight = 0;
+      return found;
+    }
+  };
+
   const Tile& tile_;
+  const Averaging& averaging_;
   Edges edges_;
   Tile made_;
-  std::vector<std::size_t> present_;  // slots of a cell for which its baseline has a row
-  std::vector<Good> good_;
+  double scale_s_ = 0;                                      // of places along time
+  std::vector<std::size_t> present_;                        // slots of a cell for which its baseline has a row
+  std::vector<double> used_;                                // weights of the visibilities of a row
+  std::vector<Moments> moments_;                            // of the cells that are made of some rows
+  std::vector<std::array<std::complex<double>, 3>> total_;  // [column, cell] sums of w V, w x V and w y V
 };
 
 }  // namespace

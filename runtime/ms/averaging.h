@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/tile.h"
@@ -14,7 +16,18 @@ struct Averaging {
   std::size_t slots = 1;     ///< so many consecutive time slots
   std::size_t channels = 1;  ///< so many neighbouring channels
   double width_hz = 0;       ///< where positive: as many channels as are not wider together
+  /// Ascending: cells do not reach over these, and are counted from each of them anew.
+  std::vector<double> time_edges_s = {}, frequency_edges_hz = {};
+  /// Visibilities are what a plane through those of a cell has in its middle, instead of means: where some are flagged,
+  /// or weights differ, a source is seen with the phase that it has there.
+  bool centred = false;
   bool any() const { return slots > 1 || channels > 1 || width_hz > 0; }
+};
+
+/// Baselines (the lower antenna first) that are averaged alike, and otherwise than others.
+struct AveragedBaselines {
+  std::set<std::pair<int, int>> baselines;
+  std::size_t slots = 1, channels = 1;
 };
 
 /// The axes of the tile that average() makes, from those of a tile.
@@ -23,7 +36,8 @@ Tile average_outline(const Tile& tile, const Averaging& averaging);
 /// A tile of averaged cells. Visibilities are means over what is neither flagged nor without weight nor, in any column,
 /// not a number, weighted if weights were read; the weight is the sum of theirs. A cell without any is flagged. UVW and
 /// their rates are means over the rows of which anything is good, EXPOSURE is what these cover together, and `row` the
-/// first of them. Cells do not reach over gaps in time or frequency.
+/// first of them. Cells do not reach over gaps in time or frequency. Where they are centred (Averaging), the weight is
+/// what those say of the middle; one that it does not tell is flagged.
 Tile average(const Tile& tile, const Averaging& averaging);
 
 }  // namespace rimetree::ms

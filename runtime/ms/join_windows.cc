@@ -25,8 +25,7 @@ void join_times(const std::vector<Tile>& tiles, Tile* joined) {
     for (std::size_t t = 0; t < tile.n_time(); ++t) slots.emplace_back(tile.time_s[t], tile.interval_s[t]);
   std::sort(slots.begin(), slots.end());
   for (std::size_t begin = 0, end; begin < slots.size(); begin = end) {
-    const double shortest = slots[begin].second;
-    const double tolerance_s = shortest > 0 ? std::min(0.1, 0.25 * shortest) : 1e-3;
+    const double tolerance_s = slot_tolerance_s(slots[begin].second);
     double sum_s = 0, interval_s = 0;
     for (end = begin; end < slots.size() && slots[end].first - slots[begin].first <= tolerance_s; ++end) {
       sum_s += slots[end].first - slots[begin].first;
@@ -94,22 +93,24 @@ class Filler {
 }  // namespace
 
 std::vector<std::vector<std::size_t>> windows_together(const TilePlan& plan) {
-  std::map<std::tuple<int, int, int>, std::size_t> seen;  // field, layer, data description: tiles so far
-  std::map<std::tuple<int, int, std::size_t>, std::vector<std::size_t>> groups;
+  std::map<std::tuple<int, int, int, int>, std::size_t>
+      seen;  // field, layer, averaging, data description: tiles so far
+  std::map<std::tuple<int, int, int, std::size_t>, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < plan.tiles.size(); ++i) {
     const TileKey& key = plan.tiles[i];
-    groups[{key.field_id, key.layer, seen[{key.field_id, key.layer, key.data_desc_id}]++}].push_back(i);
+    std::size_t& n = seen[{key.field_id, key.layer, key.averaged, key.data_desc_id}];
+    groups[{key.field_id, key.layer, key.averaged, n++}].push_back(i);
   }
   std::vector<std::vector<std::size_t>> together;
   double last_s = 0;
-  std::tuple<int, int> last{-1, -1};
+  std::tuple<int, int, int> last{-1, -1, -1};
   for (auto& [which, members] : groups) {
     double first_s = plan.tiles[members.front()].first_time_s, end_s = plan.tiles[members.front()].last_time_s;
     for (const std::size_t i : members) {
       first_s = std::min(first_s, plan.tiles[i].first_time_s);
       end_s = std::max(end_s, plan.tiles[i].last_time_s);
     }
-    const std::tuple<int, int> now{std::get<0>(which), std::get<1>(which)};
+    const std::tuple<int, int, int> now{std::get<0>(which), std::get<1>(which), std::get<2>(which)};
     if (now == last && first_s <= last_s)
       throw MsError("the spectral windows of FIELD_ID " + std::to_string(std::get<0>(now)) +
                     " have different time slots, so that groups of so many do not go together; choose a range of "

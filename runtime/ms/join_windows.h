@@ -9,7 +9,8 @@
 
 namespace rimetree::ms {
 
-/// Tiles of the plan, by index, that go together: of one field and layer, the n-th of each data description. Throws
+/// Tiles of the plan, by index, that go together: of one field, layer and averaging, the n-th of each data description.
+/// Throws
 /// MsError where the time slots of the windows do not fit into each other that way.
 std::vector<std::vector<std::size_t>> windows_together(const TilePlan& plan);
 

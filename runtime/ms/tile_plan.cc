@@ -1,6 +1,8 @@
 #include "runtime/ms/tile_plan.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -16,6 +18,7 @@ struct Placed {
   std::size_t slot;
   std::size_t window;
   int layer;
+  int averaged;
 };
 
 bool has(const std::set<int>& chosen, int one) { return chosen.empty() || chosen.count(one) > 0; }
@@ -54,8 +57,26 @@ auto baseline_of(const RowIndex& index, std::int64_t row) {
   return std::make_pair(index.antenna1[row], index.antenna2[row]);
 }
 
+/// How baselines are averaged (TileKey::averaged).
+class AveragedNumbers {
+ public:
+  explicit AveragedNumbers(const RowSelection& selection) {
+    for (std::size_t k = 0; k < selection.averaged.size(); ++k)
+      for (const auto& pair : selection.averaged[k].baselines) numbers_[pair] = static_cast<int>(k) + 1;
+  }
+  int of(const std::pair<int, int>& baseline) const {
+    if (numbers_.empty()) return 0;
+    const auto found = numbers_.find(std::minmax(baseline.first, baseline.second));
+    return found == numbers_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::map<std::pair<int, int>, int> numbers_;
+};
+
 /// Splits the rows of one slot, sorted by baseline, into layers without duplicates.
-void place_slot(const RowIndex& index, Rows rows, std::size_t slot, std::size_t window, std::vector<Placed>* placed) {
+void place_slot(const RowIndex& index, const AveragedNumbers& averaged, Rows rows, std::size_t slot, std::size_t window,
+                std::vector<Placed>* placed) {
   std::sort(rows.begin(), rows.end(), [&index](std::int64_t a, std::int64_t b) {
     return std::make_pair(baseline_of(index, a), a) < std::make_pair(baseline_of(index, b), b);
   });
@@ -63,24 +84,50 @@ void place_slot(const RowIndex& index, Rows rows, std::size_t slot, std::size_t 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool again = i > 0 && baseline_of(index, rows[i]) == baseline_of(index, rows[i - 1]);
     layer = again ? layer + 1 : 0;
-    placed->push_back({rows[i], slot, window, layer});
+    placed->push_back({rows[i], slot, window, layer, averaged.of(baseline_of(index, rows[i]))});
   }
+}
+
+/// The window of each slot: so many slots at most, and none ends within what is averaged.
+std::vector<std::size_t> windows_of(const std::vector<double>& slot_s, const RowSelection& selection) {
+  const std::size_t unit = selection.slot_unit(), most = std::max(unit, selection.time_slots);
+  const std::vector<double>& limits = selection.averaging.time_edges_s;
+  const auto interval = [&limits](double at) { return std::upper_bound(limits.begin(), limits.end(), at); };
+  std::vector<std::size_t> may_begin;  // slots with which a window may
+  for (std::size_t i = 0, since = 0; i < slot_s.size(); ++i, ++since) {
+    if (i > 0 && interval(slot_s[i]) != interval(slot_s[i - 1])) since = 0;
+    if (since % unit == 0) may_begin.push_back(i);
+  }
+  may_begin.push_back(slot_s.size());
+  std::vector<std::size_t> windows;
+  for (std::size_t k = 0, window = 0, next; k + 1 < may_begin.size(); k = next, ++window) {
+    next = k + 1;
+    while (next + 1 < may_begin.size() && may_begin[next + 1] - may_begin[k] <= most) ++next;
+    windows.resize(may_begin[next], window);
+  }
+  return windows;
 }
 
 /// Places the rows of one (data description, field), sorted by time.
-void place_group(const RowIndex& index, const Rows& rows, std::size_t slots_per_window, std::size_t* slot,
-                 std::vector<Placed>* placed) {
+void place_group(const RowIndex& index, const Rows& rows, const RowSelection& selection,
+                 const AveragedNumbers& averaged, std::size_t* slot, std::vector<Placed>* placed) {
   const double tolerance_s = slot_tolerance_s(index, rows);
-  const std::size_t first_slot = *slot;
-  for (std::size_t begin = 0, end; begin < rows.size(); begin = end) {
-    end = begin + 1;
-    while (end < rows.size() && index.time_s[rows[end]] - index.time_s[rows[begin]] <= tolerance_s) ++end;
-    const std::size_t window = (*slot - first_slot) / slots_per_window;
-    place_slot(index, Rows(rows.begin() + begin, rows.begin() + end), (*slot)++, window, placed);
+  std::vector<std::size_t> begins;
+  std::vector<double> slot_s;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0 && index.time_s[rows[i]] - slot_s.back() <= tolerance_s) continue;
+    begins.push_back(i);
+    slot_s.push_back(index.time_s[rows[i]]);
   }
+  begins.push_back(rows.size());
+  const std::vector<std::size_t> windows = windows_of(slot_s, selection);
+  for (std::size_t i = 0; i < slot_s.size(); ++i)
+    place_slot(index, averaged, Rows(rows.begin() + begins[i], rows.begin() + begins[i + 1]), (*slot)++, windows[i],
+               placed);
 }
 
-/// All rows selected, sorted by data description, field, window, layer (the highest first), slot and baseline.
+/// All rows selected, sorted by data description, field, window, layer (the highest first), averaging, slot and
+/// baseline.
 std::vector<Placed> place(const RowIndex& index, const RowSelection& selection) {
   Rows rows = select(index, selection);
   std::sort(rows.begin(), rows.end(), [&index](std::int64_t a, std::int64_t b) {
@@ -89,16 +136,16 @@ std::vector<Placed> place(const RowIndex& index, const RowSelection& selection) 
   });
   std::vector<Placed> placed;
   placed.reserve(rows.size());
+  const AveragedNumbers averaged(selection);
   std::size_t slot = 0;
   for (std::size_t begin = 0, end; begin < rows.size(); begin = end) {
     end = begin + 1;
     while (end < rows.size() && group_of(index, rows[end]) == group_of(index, rows[begin])) ++end;
-    place_group(index, Rows(rows.begin() + begin, rows.begin() + end), std::max<std::size_t>(1, selection.time_slots),
-                &slot, &placed);
+    place_group(index, Rows(rows.begin() + begin, rows.begin() + end), selection, averaged, &slot, &placed);
   }
   std::stable_sort(placed.begin(), placed.end(), [&index](const Placed& a, const Placed& b) {
-    return std::make_tuple(group_of(index, a.row), a.window, -a.layer, a.slot) <
-           std::make_tuple(group_of(index, b.row), b.window, -b.layer, b.slot);
+    return std::make_tuple(group_of(index, a.row), a.window, -a.layer, a.averaged, a.slot) <
+           std::make_tuple(group_of(index, b.row), b.window, -b.layer, b.averaged, b.slot);
   });
   return placed;
 }
@@ -117,20 +164,42 @@ void append_slot(const RowIndex& index, const std::vector<Placed>& placed, std::
   plan->slot_begin.push_back(plan->row_order.size());
 }
 
-/// Sets window_s and sorts. On entry the tiles of one window are adjacent, layer 0 last; it has every slot of the
-/// window.
+/// Sets window_s of tiles [first, end), which are those of one window.
+void set_window(std::size_t first, std::vector<TileKey>* tiles) {
+  double begin_s = std::numeric_limits<double>::infinity();
+  for (std::size_t i = first; i < tiles->size(); ++i) begin_s = std::min(begin_s, (*tiles)[i].first_time_s);
+  for (std::size_t i = first; i < tiles->size(); ++i) (*tiles)[i].window_s = begin_s;
+}
+
 void order_tiles(std::vector<TileKey>* tiles) {
-  for (std::size_t i = tiles->size(); i-- > 0;) {
-    TileKey& tile = (*tiles)[i];
-    tile.window_s = tile.layer == 0 ? tile.first_time_s : (*tiles)[i + 1].window_s;
-  }
   std::stable_sort(tiles->begin(), tiles->end(), [](const TileKey& a, const TileKey& b) {
-    return std::make_tuple(a.window_s, a.data_desc_id, a.field_id, -a.layer) <
-           std::make_tuple(b.window_s, b.data_desc_id, b.field_id, -b.layer);
+    return std::make_tuple(a.window_s, a.data_desc_id, a.field_id, -a.layer, a.averaged) <
+           std::make_tuple(b.window_s, b.data_desc_id, b.field_id, -b.layer, b.averaged);
   });
 }
 
 }  // namespace
+
+Averaging RowSelection::averaging_of(int which) const {
+  Averaging found = averaging;
+  if (which == 0) return found;
+  const AveragedBaselines& own = averaged.at(static_cast<std::size_t>(which) - 1);
+  found.slots = own.slots;
+  found.channels = own.channels;
+  found.width_hz = 0;
+  return found;
+}
+
+std::size_t RowSelection::slot_unit() const {
+  constexpr std::size_t kMost = 64;
+  std::size_t most = std::max<std::size_t>(1, averaging.slots), unit = most;
+  for (const AveragedBaselines& own : averaged) {
+    most = std::max(most, own.slots);
+    unit = std::lcm(unit, std::max<std::size_t>(1, own.slots));
+    if (unit > kMost) unit = most;  // cells are cut at the ends of tiles then
+  }
+  return unit;
+}
 
 double slot_tolerance_s(const RowIndex& index, const std::vector<std::int64_t>& rows) {
   double shortest_s = 0;
@@ -138,8 +207,10 @@ double slot_tolerance_s(const RowIndex& index, const std::vector<std::int64_t>& 
     const double exposure_s = index.exposure_s[row];
     if (exposure_s > 0 && (shortest_s == 0 || exposure_s < shortest_s)) shortest_s = exposure_s;
   }
-  return shortest_s > 0 ? std::min(0.1, 0.25 * shortest_s) : 1e-3;
+  return slot_tolerance_s(shortest_s);
 }
+
+double slot_tolerance_s(double exposure_s) { return exposure_s > 0 ? std::min(0.1, 0.25 * exposure_s) : 1e-3; }
 
 TilePlan plan_tiles(const RowIndex& index, const RowSelection& selection) {
   const std::vector<Placed> placed = place(index, selection);
@@ -147,21 +218,28 @@ TilePlan plan_tiles(const RowIndex& index, const RowSelection& selection) {
   plan.slot_begin.push_back(0);
   plan.row_order.reserve(placed.size());
   const auto tile_of = [&index](const Placed& row) {
-    return std::make_tuple(group_of(index, row.row), row.window, row.layer);
+    return std::make_tuple(group_of(index, row.row), row.window, row.layer, row.averaged);
   };
+  const auto window_of = [&index](const Placed& row) { return std::make_tuple(group_of(index, row.row), row.window); };
   std::set<std::pair<int, int>> baselines;
+  std::size_t first_of_window = 0;
   for (std::size_t begin = 0, end; begin < placed.size(); begin = end) {
     const Placed& first = placed[begin];
     end = begin + 1;
-    while (end < placed.size() && placed[end].slot == first.slot && placed[end].layer == first.layer) ++end;
+    while (end < placed.size() && placed[end].slot == first.slot && tile_of(placed[end]) == tile_of(first)) ++end;
     const auto [data_desc_id, field_id] = group_of(index, first.row);
     append_slot(index, placed, begin, end, &plan);
     if (begin == 0 || tile_of(first) != tile_of(placed[begin - 1])) {
       baselines.clear();
+      if (begin > 0 && window_of(first) != window_of(placed[begin - 1])) {
+        set_window(first_of_window, &plan.tiles);
+        first_of_window = plan.tiles.size();
+      }
       TileKey key;
       key.data_desc_id = data_desc_id;
       key.field_id = field_id;
       key.layer = first.layer;
+      key.averaged = first.averaged;
       key.first_slot = plan.slot_time_s.size() - 1;
       key.first_time_s = plan.slot_time_s.back();
       if (!index.scan.empty()) key.scan = index.scan[static_cast<std::size_t>(first.row)];
@@ -174,6 +252,7 @@ TilePlan plan_tiles(const RowIndex& index, const RowSelection& selection) {
     for (std::size_t i = begin; i < end; ++i) baselines.insert(baseline_of(index, placed[i].row));
     tile.n_baseline = baselines.size();
   }
+  set_window(first_of_window, &plan.tiles);
   order_tiles(&plan.tiles);
   return plan;
 }

@@ -47,7 +47,7 @@ TileReader::TileReader(const MeasurementSet& ms, ReadSelection selection)
     throw MsError(ms.path() + " has no FIELD_ID " + std::to_string(rows.field_id) + ": expected 0 to " +
                   std::to_string(static_cast<int>(ms.metadata().fields.size()) - 1));
   }
-  if (const std::size_t unit = rows.averaging.slots; unit > 1) {
+  if (const std::size_t unit = rows.slot_unit(); unit > 1) {
     selection_.rows.time_slots = (std::max<std::size_t>(1, rows.time_slots) + unit - 1) / unit * unit;
     selection_.flags = true;  // which say whose UVW count
   }
@@ -78,13 +78,13 @@ CellPart TileReader::part(int data_desc_id) const {
 
 Tile TileReader::outline(std::size_t index) const {
   Tile tile = stored_outline(index);
-  if (selection_.rows.averaging.any()) return average_outline(tile, selection_.rows.averaging);
-  return tile;
+  const Averaging averaging = averaging_of(index);
+  return averaging.any() ? average_outline(tile, averaging) : tile;
 }
 
 Tile TileReader::read(std::size_t index) const {
   Tile tile = read_stored(index);
-  if (selection_.rows.averaging.any()) return average(tile, selection_.rows.averaging);
+  if (const Averaging averaging = averaging_of(index); averaging.any()) return average(tile, averaging);
   return tile;  // both in one expression would copy it
 }
 
@@ -242,7 +242,7 @@ std::size_t TileReader::largest_bytes(std::size_t more_columns) const {
 }
 
 std::size_t TileReader::fit(std::size_t budget_bytes, std::size_t most, std::size_t more_columns) {
-  const std::size_t unit = std::max<std::size_t>(1, selection_.rows.averaging.slots);
+  const std::size_t unit = selection_.rows.slot_unit();
   const auto whole = [unit](std::size_t n) { return std::max(unit, n / unit * unit); };
   std::size_t slots = whole(most);
   while (true) {

@@ -44,6 +44,8 @@ class TileReader {
   /// Rows in all tiles.
   std::size_t n_row() const { return plan_.row_order.size(); }
 
+  /// The axes of tile `index` as they are stored, before data are averaged; reads nothing.
+  Tile stored_outline(std::size_t index) const;
   /// The axes of tile `index`: cells, correlations and baselines, without rows and arrays; reads nothing.
   Tile outline(std::size_t index) const;
   /// Reads tile `index`; rows absent have row -1, zero values and weight, and set flags. Throws MsError.
@@ -58,7 +60,9 @@ class TileReader {
   std::size_t fit(std::size_t budget_bytes, std::size_t most, std::size_t more_columns = 0);
 
  private:
-  Tile stored_outline(std::size_t index) const;  ///< before averaging
+  Averaging averaging_of(std::size_t index) const {
+    return selection_.rows.averaging_of(plan_.tiles.at(index).averaged);
+  }
   Tile read_stored(std::size_t index) const;
   ChannelRange channels(int data_desc_id) const;
   CellPart part(int data_desc_id) const;

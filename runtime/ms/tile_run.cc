@@ -40,7 +40,8 @@ std::vector<std::complex<float>> TileRun::take_memory() {
 
 void TileRun::go(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
   const TimedScope watch(report_.total_seconds);
-  if (reader_->selection().rows.averaging.any() && !outputs_.empty())
+  const RowSelection& rows = reader_->selection().rows;
+  if ((rows.averaging.any() || !rows.averaged.empty()) && !outputs_.empty())
     throw Error("data are averaged for reading only, but " + outputs_.front() + " would be written: do not average");
   if (reader_->selection().rows.phase_centre && !outputs_.empty())
     throw Error("data are moved to another phase centre for reading only, but " + outputs_.front() +

@@ -15,9 +15,12 @@ TileStream::TileStream(const TileReader& reader, const Options& options)
   kept_.resize(parts_.size());
 }
 
-Tile TileStream::outline(std::size_t index) const {
+Tile TileStream::outline(std::size_t index) const { return joined(index, &TileReader::outline); }
+Tile TileStream::stored_outline(std::size_t index) const { return joined(index, &TileReader::stored_outline); }
+
+Tile TileStream::joined(std::size_t index, Tile (TileReader::*outline)(std::size_t) const) const {
   std::vector<Tile> windows;
-  for (const std::size_t part : parts_.at(index)) windows.push_back(reader_.outline(part));
+  for (const std::size_t part : parts_.at(index)) windows.push_back((reader_.*outline)(part));
   return windows.size() == 1 ? std::move(windows.front()) : join_outlines(windows);
 }
 

@@ -24,8 +24,9 @@ class TileStream {
   std::size_t size() const { return parts_.size(); }
   /// Of tile `index`; where windows are joined, of the first.
   const TileKey& key(std::size_t index) const { return reader_.tiles()[parts_[index].front()]; }
-  /// Its axes (TileReader::outline); reads nothing.
+  /// Its axes (TileReader::outline), and those before averaging; read nothing.
   Tile outline(std::size_t index) const;
+  Tile stored_outline(std::size_t index) const;
 
   /// Tile `index`; what is in memory is not read again. Spigots read it, nothing may be written to it. Throws MsError.
   std::shared_ptr<Tile> get(std::size_t index);
@@ -43,6 +44,7 @@ class TileStream {
   using TilePtr = std::shared_ptr<Tile>;
   static constexpr std::size_t kNone = ~std::size_t{0};
   TilePtr read(std::size_t index) const;
+  Tile joined(std::size_t index, Tile (TileReader::*outline)(std::size_t) const) const;
 
   const TileReader& reader_;
   std::vector<std::vector<std::size_t>> parts_;  // by tile: tiles of the reader

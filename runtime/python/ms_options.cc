@@ -59,6 +59,19 @@ ms::RowSelection rows_of(PyObject* options) {
   rows.averaging.slots = static_cast<std::size_t>(integer_item(options, "average_slots", 1));
   rows.averaging.channels = static_cast<std::size_t>(integer_item(options, "average_channels", 1));
   rows.averaging.width_hz = number_item(options, "average_width_hz", 0);
+  rows.averaging.time_edges_s = doubles_item(options, "average_time_edges_s");
+  rows.averaging.frequency_edges_hz = doubles_item(options, "average_frequency_edges_hz");
+  rows.averaging.centred = flag_item(options, "average_centred");
+  if (PyObject* averaged = item(options, "average_baselines"))
+    for_each(averaged, [&](PyObject* one) {  // slots, channels, then pairs of antennas
+      std::vector<int> numbers;
+      for_each(one, [&](PyObject* number) { numbers.push_back(static_cast<int>(integer_of(number))); });
+      ms::AveragedBaselines& own = rows.averaged.emplace_back();
+      own.slots = static_cast<std::size_t>(numbers.at(0));
+      own.channels = static_cast<std::size_t>(numbers.at(1));
+      for (std::size_t i = 2; i + 1 < numbers.size(); i += 2)
+        own.baselines.insert(std::minmax(numbers[i], numbers[i + 1]));
+    });
   return rows;
 }
 

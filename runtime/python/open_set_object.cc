@@ -195,8 +195,10 @@ PyObject* open_tiles(PyObject*, PyObject* arguments) {
     selection.channels = channels_of(options);
     selection.chosen = channel_choice_of(options);
     if (PyObject* columns = item(options, "columns")) selection.columns = strings_of(columns);
+    if (flag_item(options, "coordinates_only")) selection.flags = selection.weights = false;
     ms::TileStream::Options stream_options;
     stream_options.join_windows = flag_item(options, "join_windows");
+    if (flag_item(options, "keep")) stream_options.keep_bytes = ~std::uint64_t{0};
     const SetSource source = set_source(path);
     ReaderContents contents;
     {

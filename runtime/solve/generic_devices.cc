@@ -124,7 +124,8 @@ const GenericSource::Assembly& GenericSource::assembly(const SumShare& share, st
                                                        std::span<const Inputs> inputs, std::size_t n_number,
                                                        const std::vector<GroupEquations>& groups) {
   std::uint64_t version = mix(mix(1, std::uint64_t{n_number}), std::uint64_t{part_.first_segment});
-  for (const std::size_t begin_of_segment : part_.time.begin) version = mix(version, std::uint64_t{begin_of_segment});
+  for (const Segments* segments : {&part_.time, &part_.frequency})
+    for (const std::size_t begin_of_segment : segments->begin) version = mix(version, std::uint64_t{begin_of_segment});
   for (const std::uint32_t e : share) {
     version = mix(version, std::uint64_t{e});
     for (const Derivative& derivative : inputs[e - begin].condeq->derivatives)
@@ -179,7 +180,7 @@ void GenericSource::add_on_devices(std::size_t begin, std::span<Inputs> inputs, 
   const DeviceContexts& devices = evaluator_.devices();
   std::vector<std::deque<SumShare>> waiting(devices.size());
   std::vector<std::size_t> sources(devices.size(), 0);  // of each device's last share
-  SumBlocks blocks{part_.time, problem_.frequency_segments(), 0, true};
+  SumBlocks blocks{part_.time, part_.frequency, 0, true};
   int dimensions = 0;
   for (std::size_t i = 0; i < inputs.size() && !devices.empty(); ++i) {
     if (inputs[i].condeq == nullptr) continue;

@@ -133,8 +133,7 @@ void GenericSource::compute(const Inputs& inputs, const Item& item, Contribution
   const int dimensions = is_complex ? 2 : 1;
   const double weight_factor = problem_.equations[item.equation].weight_factor;
   const auto [first_time, last_time] = part_.counted_slots(item.time_segment, cells_of(condeq));
-  const auto [first_channel, last_channel] =
-      counted_channels(problem_.frequency_segments(), item.frequency_segment, part_.cells(), cells_of(condeq));
+  const auto [first_channel, last_channel] = part_.counted_channels(item.frequency_segment, cells_of(condeq));
   std::vector<double> re(n), im(n);
   for (std::size_t element = 0; element < condeq.value.dims().size(); ++element)
     for (std::size_t t = first_time; t < last_time; ++t)

@@ -91,8 +91,7 @@ void JonesSweep::sum_block(const JonesPlanes& planes, const Item& item, What wha
   const auto products = residuals(what) ? products_.by_term(item) : std::vector<std::array<JonesProduct, 2>>{};
   const std::size_t n = products_.n_basis(item.equation);
   const auto [first_time, last_time] = part_.counted_slots(item.time_segment, planes.cells);
-  const auto [first_channel, last_channel] =
-      counted_channels(problem_.frequency_segments(), item.frequency_segment, part_.cells(), planes.cells);
+  const auto [first_channel, last_channel] = part_.counted_channels(item.frequency_segment, planes.cells);
   JonesChunk& chunk = JonesChunk::of_thread(n);
   for (std::size_t element = 0; element < products_.n_element(); ++element) {
     const auto c = residuals(what) ? products_.coefficients(item, element, products) : std::vector<Complex<double>>{};

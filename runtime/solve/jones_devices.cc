@@ -8,9 +8,7 @@
 
 namespace rimetree::solve {
 
-SumBlocks JonesSweep::sum_blocks() const {
-  return {part_.time, problem_.frequency_segments(), products_.n_element(), false};
-}
+SumBlocks JonesSweep::sum_blocks() const { return {part_.time, part_.frequency, products_.n_element(), false}; }
 
 SumInput JonesSweep::sum_input(std::size_t equation, const JonesPlanes& planes) const {
   SumInput input;

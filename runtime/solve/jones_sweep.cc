@@ -21,6 +21,19 @@ std::vector<int> JonesSweep::fixed_nodes(std::size_t equation) const {
   return nodes;
 }
 
+bool JonesSweep::is_missing(int node) const {
+  const Node& of = evaluator_.forest().node(node);
+  if (const DataUse* use = of.capabilities().data; use != nullptr)
+    return !use->writes && part_.request.tile != nullptr && part_.request.tile->find(use->baseline) < 0;
+  std::size_t children = 0, missing = 0;
+  for (const int child : evaluator_.forest().children(node)) {
+    if (child < 0) continue;
+    ++children;
+    if (is_missing(child)) ++missing;
+  }
+  return of.traits().skips_missing ? children > 0 && missing == children : missing > 0;
+}
+
 std::vector<JonesSweep::Stretch> JonesSweep::stretches() const {
   // Results of all equations are kept if that leaves room, for whoever looks at them again: with Student's t, and on
   // devices, that is each iteration. Else nothing is won by long stretches.
@@ -31,6 +44,7 @@ std::vector<JonesSweep::Stretch> JonesSweep::stretches() const {
   std::uint64_t all = 0;
   for (std::size_t e = 0; e < products_.n_equation(); ++e) {
     bytes.push_back(0);
+    if (is_missing(problem_.equations[e].data)) continue;
     for (const int node : fixed_nodes(e)) bytes.back() += evaluator_.plan().result_bytes(node, part_.cells());
     all += bytes.back();
   }
@@ -104,8 +118,9 @@ std::vector<JonesPlanes> JonesSweep::look_at(const Stretch& stretch, std::vector
   const auto& [first, last] = stretch;
   std::vector<std::size_t> begin;
   for (std::size_t e = first; e < last; ++e) {
-    const std::vector<int> nodes = fixed_nodes(e);
     begin.push_back(roots.size());
+    if (is_missing(problem_.equations[e].data)) continue;
+    const std::vector<int> nodes = fixed_nodes(e);
     roots.insert(roots.end(), nodes.begin(), nodes.end());
   }
   begin.push_back(roots.size());
@@ -115,7 +130,7 @@ std::vector<JonesPlanes> JonesSweep::look_at(const Stretch& stretch, std::vector
   std::vector<JonesPlanes> planes(last - first);
   for (std::size_t e = first; e < last; ++e) {
     const auto own = std::span(results).subspan(begin[e - first], begin[e - first + 1] - begin[e - first]);
-    if (!std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); })) continue;
+    if (own.empty() || !std::all_of(own.begin(), own.end(), [](const auto& result) { return result->ok(); })) continue;
     if (!part_.is_first && problem_.is_same_in_all_parts(evaluator_.forest(), evaluator_.plan(), e)) continue;
     sums_.has_data[e] = 1;
     planes[e - first] = planes_of(e, own);

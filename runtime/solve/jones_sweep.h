@@ -35,6 +35,8 @@ class JonesSweep {
   bool residuals(What what) const { return what == What::exact || errors_.degrees_of_freedom > 0; }
   std::vector<Item> items(std::size_t first, std::size_t last) const;
   std::vector<int> fixed_nodes(std::size_t equation) const;
+  /// Whether the tile of a part has nothing of what a node needs, so that its result would be missing.
+  bool is_missing(int node) const;
   std::vector<Stretch> stretches() const;
   JonesPlanes planes_of(std::size_t equation, std::span<const ResultPtr> results);
   void sweep_part(What what, Cancellation& cancellation);

@@ -1,7 +1,6 @@
 // A part of the cells as an EquationSource looks at it.
 #pragma once
 
-#include <tuple>
 #include <utility>
 
 #include "runtime/core/solver_node.h"
@@ -11,13 +10,16 @@ namespace rimetree::solve {
 
 struct PartView {
   PartView() = default;
-  PartView(RequestPart part, const Problem& problem) : request(std::move(part.request)) {
-    std::tie(first_segment, time) = problem.time_segments().part(part.first_time, request.cells->shape()[Axis::time]);
+  PartView(RequestPart part, const Problem& problem)
+      : request(std::move(part.request)),
+        time(problem.time_segments().of(part.time)),
+        frequency(problem.frequency_segments().of(part.frequency)) {
+    first_segment = time.drop_empty_ends();
   }
 
   Request request;
   bool is_first = true;             ///< of all parts
-  Segments time;                    ///< of its own cells
+  Segments time, frequency;         ///< of its own cells; along frequency all of the problem's, along time some
   std::uint32_t first_segment = 0;  ///< of the problem's, that is the first of these
   std::uint32_t end_segment() const { return first_segment + static_cast<std::uint32_t>(time.size()); }
   const CellShape& cells() const { return request.cells->shape(); }
@@ -32,14 +34,12 @@ struct PartView {
     if (equation[Axis::time] > 1 || cells()[Axis::time] == 1) return {first, last};
     return {first, segment == first_segment ? first + 1 : first};
   }
+  /// [first, last) of its channels that are in a segment and count, likewise.
+  std::pair<std::size_t, std::size_t> counted_channels(std::uint32_t segment, const CellShape& equation) const {
+    const std::size_t first = frequency.begin[segment], last = frequency.begin[segment + 1];
+    if (equation[Axis::frequency] > 1 || cells()[Axis::frequency] == 1) return {first, last};
+    return {first, segment == 0 ? first + 1 : first};
+  }
 };
-
-/// [first, last) channels of a segment that count for an equation, as PartView::counted_slots.
-inline std::pair<std::size_t, std::size_t> counted_channels(const Segments& segments, std::uint32_t segment,
-                                                            const CellShape& cells, const CellShape& equation) {
-  const std::size_t first = segments.begin[segment], last = segments.begin[segment + 1];
-  if (equation[Axis::frequency] > 1 || cells[Axis::frequency] == 1) return {first, last};
-  return {first, segment == 0 ? first + 1 : first};
-}
 
 }  // namespace rimetree::solve

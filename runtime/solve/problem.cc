@@ -14,13 +14,21 @@
 
 namespace rimetree::solve {
 
-std::pair<std::uint32_t, Segments> Segments::part(std::size_t first_cell, std::size_t n) const {
-  auto next = std::upper_bound(begin.begin(), begin.end(), first_cell);
-  const auto first = static_cast<std::uint32_t>(next - begin.begin() - 1);
-  Segments segments{{0}};
-  for (; next != begin.end() && *next < first_cell + n; ++next) segments.begin.push_back(*next - first_cell);
-  segments.begin.push_back(n);
-  return {first, std::move(segments)};
+Segments Segments::of(const std::vector<std::size_t>& places) const {
+  if (places.empty()) return *this;
+  Segments segments;
+  for (const std::size_t first : begin)
+    segments.begin.push_back(
+        static_cast<std::size_t>(std::lower_bound(places.begin(), places.end(), first) - places.begin()));
+  return segments;
+}
+
+std::uint32_t Segments::drop_empty_ends() {
+  while (begin.size() > 2 && begin[begin.size() - 2] == begin.back()) begin.pop_back();
+  std::size_t first = 0;
+  while (first + 2 < begin.size() && begin[first + 1] == begin.front()) ++first;
+  begin.erase(begin.begin(), begin.begin() + static_cast<std::ptrdiff_t>(first));
+  return static_cast<std::uint32_t>(first);
 }
 
 std::vector<int> solvable_below(const Forest& forest, int root) {

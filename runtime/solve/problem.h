@@ -46,8 +46,11 @@ struct SolvableParm {
 struct Segments {
   std::vector<std::size_t> begin;
   std::size_t size() const { return begin.size() - 1; }
-  /// Those that the `n` cells from `first_cell` on are in: the number of the first, and segments of these cells.
-  std::pair<std::uint32_t, Segments> part(std::size_t first_cell, std::size_t n) const;
+  /// As many segments, of other cells: `places` says within which of these cells each is, ascending; empty: they are
+  /// the same. Some may have none.
+  Segments of(const std::vector<std::size_t>& places) const;
+  /// Drops segments without cells before the first cell and behind the last; the number of the first that is left.
+  std::uint32_t drop_empty_ends();
 };
 
 /// One equation on the cells of one block (time segment, frequency segment), where all solution tiles stay the same.

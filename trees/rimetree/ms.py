@@ -14,10 +14,12 @@ from .ms_reading import (
     baselines,
     feed_of,
     inspect,
+    sample_coordinates,
     sample_tiles,
     slot_scans,
     slot_times,
     tiles,
+    without_averaging,
 )
 from .ms_run import RunReport, check_writable, run_options
 from .ms_selection import Selection
@@ -44,10 +46,12 @@ __all__ = [
     "inspect",
     "restore_flags",
     "run_options",
+    "sample_coordinates",
     "sample_tiles",
     "save_flags",
     "save_flags_before",
     "slot_scans",
     "slot_times",
     "tiles",
+    "without_averaging",
 ]

@@ -19,7 +19,7 @@ CORRELATION_NUMBERS = {
     **{"XX": 9, "XY": 10, "YX": 11, "YY": 12},
 }
 CORRELATION_NAMES = {number: name for name, number in CORRELATION_NUMBERS.items()}
-_SLOT_BY_SLOT = {"time_slots": 1, "average_slots": 1}
+_SLOT_BY_SLOT = {"time_slots": 1, "average_slots": 1, "average_baselines": []}
 
 
 class OpenSet:
@@ -133,6 +133,20 @@ def tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str] = (), **opti
 def sample_tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str], count: int, **options) -> Iterator[dict]:
     """As `tiles`, but of one time slot each and `count` of them at most, spread evenly over the set."""
     found = Tiles(path, columns, {**run_options(**options), "time_slots": 1})
+    for index in np.unique(np.linspace(0, len(found) - 1, min(count, len(found))).round().astype(int)):
+        yield found[int(index)]
+
+
+def without_averaging(options: dict) -> dict:
+    """The options that choose rows and channels, of data as they are stored."""
+    return {key: value for key, value in options.items() if not key.startswith("average_")}
+
+
+@checked
+def sample_coordinates(path: str | os.PathLike | OpenSet, count: int, **options) -> Iterator[dict]:
+    """As `sample_tiles`, without flags, weights and columns: what rows say of themselves."""
+    options = {**run_options(**options), "time_slots": 1, "coordinates_only": True}
+    found = Tiles(path, [], options)
     for index in np.unique(np.linspace(0, len(found) - 1, min(count, len(found))).round().astype(int)):
         yield found[int(index)]
 

@@ -101,6 +101,10 @@ def run_options(
     average_slots: int = 1,
     average_channels: int = 1,
     average_width_hz: float = 0.0,
+    average_baselines: Sequence[Sequence] = (),
+    average_time_edges_s: Sequence[float] = (),
+    average_frequency_edges_hz: Sequence[float] = (),
+    average_centred: bool = False,
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
@@ -127,7 +131,10 @@ def run_options(
 
     `average_slots`, `average_channels`: so many time slots and channels are averaged to one when they are read, by
     their weights, for trees that write nothing; `average_width_hz`: as many channels as this is wide instead. Cells
-    have the widths of what they are of, and do not reach over gaps.
+    have the widths of what they are of, and do not reach over gaps, nor over `average_time_edges_s` and
+    `average_frequency_edges_hz`. `average_baselines`: (slots, channels, pairs of antennas), how these are averaged
+    instead: each of them makes time-slot groups of its own. `average_centred`: not means, but the values that planes
+    through the visibilities of a cell have in its middle; they differ where some are flagged or weigh less.
     """
     tolerance_of(precision, tolerance)
     if verify < 0:
@@ -165,7 +172,18 @@ def run_options(
         "average_slots": int(average_slots),
         "average_channels": int(average_channels),
         "average_width_hz": float(average_width_hz),
+        "average_centred": bool(average_centred),
+        "average_baselines": [_averaged(*one) for one in average_baselines],
+        "average_time_edges_s": np.sort(np.asarray(average_time_edges_s, dtype=float).ravel()),
+        "average_frequency_edges_hz": np.sort(np.asarray(average_frequency_edges_hz, dtype=float).ravel()),
     }
+
+
+def _averaged(slots: int, channels: int, pairs: Sequence[Sequence[int]]) -> list[int]:
+    """Slots, channels, and antennas two by two."""
+    if slots < 1 or channels < 1:
+        raise Error(f"time slots and channels are averaged at least one by one, not {slots}, {channels}")
+    return [int(slots), int(channels), *_flat(pairs, int, "average_baselines").tolist()]
 
 
 def direction(radec_rad: Sequence[float]) -> np.ndarray:

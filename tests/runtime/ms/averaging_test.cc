@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 namespace rimetree::ms {
@@ -116,6 +117,69 @@ TEST(Averaging, a_width_takes_what_fits_in) {
   EXPECT_EQ(average(tile_of(1, 5), by(1, 1, 5e6)).n_channel(), 1u);
   EXPECT_EQ(average(tile_of(1, 5), by(1, 1, 1e5)).n_channel(), 5u);
   EXPECT_EQ(average(tile_of(3, 5), by(9, 9)).n_visibility(), 1u);
+}
+
+TEST(Averaging, cells_do_not_reach_over_edges_and_are_counted_from_them) {
+  Averaging averaging = by(4, 2);
+  averaging.time_edges_s = {-100, 15, 45, 46, 1000};
+  averaging.frequency_edges_hz = {1e9 - 2.5e6};
+  const Tile made = average(tile_of(10, 6), averaging);
+  EXPECT_EQ(made.time_s, (std::vector<double>{5, 30, 65, 90}));  // of 2, 3, 4 and 1
+  EXPECT_EQ(made.frequency_hz, (std::vector<double>{1e9 - 5e5, 1e9 - 2e6, 1e9 - 3.5e6, 1e9 - 5e6}));
+}
+
+/// A plane of visibilities: 1 at t = 0 and the first channel, with slopes of its own along both axes.
+Tile plane_of(std::size_t n_time, std::size_t n_channel) {
+  Tile tile = tile_of(n_time, n_channel);
+  for (std::size_t t = 0; t < n_time; ++t)
+    for (std::size_t f = 0; f < n_channel; ++f)
+      tile.columns["DATA"][t * n_channel + f] = std::complex<float>(1 + 2 * float(t), 8 * float(f));
+  return tile;
+}
+
+TEST(Averaging, centred_cells_have_the_value_of_their_middle_whatever_is_flagged) {
+  Averaging averaging = by(3, 4);
+  Tile tile = plane_of(3, 4);
+  tile.flag[0] = tile.flag[1] = tile.flag[7] = 1;
+  tile.weight[9] = 20;
+  const Tile mean = average(tile, averaging);
+  averaging.centred = true;
+  const Tile centred = average(tile, averaging);
+  EXPECT_NEAR(std::abs(centred.columns.at("DATA")[0] - std::complex<float>(3, 12)), 0, 1e-5);
+  EXPECT_GT(std::abs(mean.columns.at("DATA")[0] - std::complex<float>(3, 12)), 0.5);
+  EXPECT_LT(centred.weight[0], mean.weight[0]);
+  EXPECT_GT(centred.weight[0], 0.5 * mean.weight[0]);
+}
+
+TEST(Averaging, centred_cells_weigh_what_their_data_say_of_the_middle) {
+  // Of two channels of weights 1 and 2 the mean in the middle has the variance (1 + 1/2) / 4.
+  Averaging averaging = by(1, 2);
+  averaging.centred = true;
+  Tile tile = tile_of(1, 2);
+  EXPECT_FLOAT_EQ(average(tile, averaging).weight[0], 4 / 1.5);
+  EXPECT_FLOAT_EQ(average(tile, averaging).columns.at("DATA")[0].real(), 0.5);
+  tile.flag[1] = 1;  // the other does not tell the middle
+  EXPECT_EQ(average(tile, averaging).flag[0], 1);
+  EXPECT_EQ(average(tile, averaging).weight[0], 0);
+  tile = tile_of(1, 3);
+  averaging.channels = 3;
+  tile.flag[0] = tile.flag[2] = 1;  // that in the middle does
+  EXPECT_EQ(average(tile, averaging).flag[0], 0);
+  EXPECT_FLOAT_EQ(average(tile, averaging).weight[0], 2);
+  EXPECT_FLOAT_EQ(average(tile, averaging).columns.at("DATA")[0].real(), 1);
+}
+
+TEST(Averaging, centred_means_of_equal_weights_are_means) {
+  Averaging averaging = by(2, 3);
+  Tile tile = tile_of(4, 6);
+  tile.weight.assign(tile.weight.size(), 2);
+  const Tile mean = average(tile, averaging);
+  averaging.centred = true;
+  const Tile centred = average(tile, averaging);
+  for (std::size_t i = 0; i < mean.weight.size(); ++i) {
+    EXPECT_FLOAT_EQ(centred.weight[i], mean.weight[i]);
+    EXPECT_FLOAT_EQ(centred.columns.at("DATA")[i].real(), mean.columns.at("DATA")[i].real());
+  }
 }
 
 }  // namespace

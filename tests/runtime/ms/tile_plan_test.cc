@@ -151,6 +151,58 @@ TEST(TilePlan, rows_of_different_exposure_share_a_slot_when_their_centres_coinci
   EXPECT_EQ(plan_tiles(index, slots(10)).slot_time_s, (std::vector<double>{90, 100, 105, 110}));
 }
 
+/// Baseline 0-1 is averaged over 4 slots, 1-2 over 2.
+RowSelection averaged(std::size_t n) {
+  RowSelection selection = slots(n);
+  selection.averaged = {{{{0, 1}}, 4, 2}, {{{1, 2}}, 2, 1}};
+  return selection;
+}
+
+TEST(TilePlan, baselines_that_are_averaged_differently_are_tiled_separately) {
+  RowIndex index = regular(8);
+  std::swap(index.antenna1[5], index.antenna2[5]);  // 2-1 is 1-2
+  const TilePlan plan = plan_tiles(index, averaged(8));
+  ASSERT_EQ(plan.tiles.size(), 3u);
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_EQ(plan.tiles[k].averaged, k);
+    EXPECT_EQ(plan.tiles[k].n_slot, 8u);
+    EXPECT_EQ(plan.tiles[k].n_row, 8u);
+    EXPECT_EQ(plan.tiles[k].window_s, 100);
+  }
+  EXPECT_EQ(plan.row_order.size(), 24u);
+  EXPECT_EQ(averaged(8).averaging_of(1).slots, 4u);
+  EXPECT_EQ(averaged(8).averaging_of(1).channels, 2u);
+  EXPECT_FALSE(averaged(8).averaging_of(0).any());
+}
+
+TEST(TilePlan, a_kind_without_rows_at_first_is_of_the_same_window) {
+  RowIndex index;
+  for (int time = 0; time < 8; ++time) {
+    if (time >= 2) add(&index, 100 + 10 * time, 0, 1);
+    add(&index, 100 + 10 * time, 1, 2);
+  }
+  const TilePlan plan = plan_tiles(index, averaged(4));
+  ASSERT_EQ(plan.tiles.size(), 4u);
+  EXPECT_EQ(plan.tiles[0].averaged, 1);
+  EXPECT_EQ(plan.tiles[0].first_time_s, 120);
+  EXPECT_EQ(plan.tiles[0].window_s, 100);
+  EXPECT_EQ(plan.tiles[1].averaged, 2);
+  EXPECT_EQ(plan.tiles[2].window_s, 140);
+}
+
+TEST(TilePlan, tiles_do_not_cut_cells_that_are_averaged) {
+  RowSelection selection = averaged(6);
+  selection.averaging.time_edges_s = {145};  // cells begin anew with the slot at 150
+  const TilePlan plan = plan_tiles(regular(12), selection);
+  std::vector<double> begins;
+  for (const TileKey& tile : plan.tiles)
+    if (tile.averaged == 1) begins.push_back(tile.first_time_s);
+  EXPECT_EQ(begins, (std::vector<double>{100, 150, 190}));
+  EXPECT_EQ(averaged(6).slot_unit(), 4u);
+  selection.averaged[1].slots = 3;
+  EXPECT_EQ(selection.slot_unit(), 12u);
+}
+
 TEST(TilePlan, nothing_selected_is_no_tile) { EXPECT_TRUE(plan_tiles(RowIndex(), slots(3)).tiles.empty()); }
 
 }  // namespace

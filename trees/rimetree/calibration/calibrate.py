@@ -53,7 +53,7 @@ def calibrate(
     """
     options = options or CalibrationOptions()
     path = os.fspath(path)
-    stages = plan_stages(path, terms, options) if stages is None else stages
+    stages = plan_stages(path, terms, options, sky) if stages is None else stages
     models = Models(sky)
     opened = OpenSet(path)
     known = KnownTerms(path, options, terms)
@@ -72,7 +72,8 @@ def calibrate(
     write_h5parm(out, solutions)
     progress.remove()
     groups = list({(g.field_id, g.data_desc_ids): g for g in (plan.group for plan in plans)}.values())
-    return CalibrationReport(path, groups, run.reports, solutions, good_fractions(run.windows))
+    averaging = [plan.averaging_json() for plan in plans if plan.averaging is not None]
+    return CalibrationReport(path, groups, run.reports, solutions, good_fractions(run.windows), averaging)
 
 
 def _sessions(stage: Stage, models: Models, options, known: KnownTerms, on_iteration, opened) -> list[Session]:
@@ -187,6 +188,7 @@ def _task(opened: OpenSet, models: Models, terms: Sequence[Term], options: Calib
         "data": {key: str(value) for key, value in asdict(options.data).items()},
         "solver options": asdict(options.solver),
         "selection": str(options.selection),
+        "averaging": [options.average_loss, options.average_radius_rad],
         "start": [fingerprint_of(one) for one in options.start],
         "outliers of data": options.flag_data,
         "noise": options.noise_per,

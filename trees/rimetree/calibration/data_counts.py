@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,15 +27,24 @@ class DataCounts:
     power: float = 0.0
 
 
-def count_data(group: MsGroup, data: DataSelection, tiles: Iterable[dict], *, magnitudes: bool = True) -> DataCounts:
-    """Of tiles with the data's column, flags and weights; without `magnitudes`, which take longest, these are 0."""
+def count_data(
+    group: MsGroup,
+    data: DataSelection,
+    tiles: Iterable[dict],
+    *,
+    magnitudes: bool = True,
+    stands_for: Callable[[dict], float] = lambda tile: 1.0,
+) -> DataCounts:
+    """Of tiles with the data's column, flags and weights; without `magnitudes`, which take longest, these are 0.
+    `stands_for`: how many data each of a tile counts as, where tiles are averaged differently."""
     column, power = data.column, 0.0
     number = {antenna: index for index, antenna in enumerate(group.antennas)}
-    good, every = np.zeros(len(number), dtype=np.int64), np.zeros(len(number), dtype=np.int64)
+    good, every = np.zeros(len(number)), np.zeros(len(number))
     total, count = np.zeros(len(number)), np.zeros(len(number))
     for tile in tiles:
         hands = [CORRELATION_NAMES.get(kind) in _PARALLEL for kind in tile["correlation_type"]]
         antenna = np.array([[number[a] for a in pair] for pair in tile["baselines"]])
+        of_cell = stands_for(tile)
         for some in _baselines_at_a_time(tile):
             present = np.broadcast_to((tile["row"][some] >= 0)[..., None, None], tile["flag"][some].shape)
             weight, value = tile["weight"][some], tile["columns"][column][some]
@@ -49,7 +58,8 @@ def count_data(group: MsGroup, data: DataSelection, tiles: Iterable[dict], *, ma
                 parallel = usable[..., hands]
                 sums += [(total, np.where(parallel, np.abs(value[..., hands]), 0)), (count, parallel)]
             for table, cells in sums:
-                np.add.at(table, antenna[some], cells.sum(axis=(1, 2, 3), dtype=table.dtype)[:, None])
+                np.add.at(table, antenna[some], of_cell * cells.sum(axis=(1, 2, 3), dtype=float)[:, None])
+    good, every = (np.round(table).astype(np.int64) for table in (good, every))
     return DataCounts(good, every, np.divide(total, count, out=np.zeros(len(total)), where=count > 0), power)
 
 

@@ -29,11 +29,20 @@ class DataWeights:
     """Factors [time, channel, 2, 2] of the weights of each baseline on the cells of a chunk.
 
     `flag_data`: visibilities are left out whose magnitude stands out by so many standard deviations (0: none), first of
-    the data, then of the residuals. `noise_per`: "baseline", "channel" or "" (weights as they are).
+    the data, then of the residuals. `noise_per`: "baseline", "channel" or "" (weights as they are). `bands`: {data
+    description: channels} where tiles may have different ones, of which each of theirs is nearest to another.
     """
 
-    def __init__(self, group: MsGroup, data: DataSelection, flag_data: float, noise_per: str):
+    def __init__(
+        self,
+        group: MsGroup,
+        data: DataSelection,
+        flag_data: float,
+        noise_per: str,
+        bands: dict[int, NDArray[np.float64]] | None = None,
+    ):
         self._group, self._data, self._most, self._per = group, data, flag_data, noise_per
+        self._bands = bands or {}
         self._slots: NDArray[np.float64] = np.zeros(0)
         self._frequency: NDArray[np.float64] = np.zeros(0)
         self._out: dict[Pair, NDArray[np.bool_]] = {}
@@ -58,7 +67,8 @@ class DataWeights:
         bands: dict[int, NDArray[np.float64]] = {}
         magnitudes: dict[Pair, dict] = {}
         for tile in tiles():
-            bands[int(tile["data_desc_id"])] = tile["frequency_hz"]
+            window = int(tile["data_desc_id"])
+            bands[window] = self._bands.get(window, tile["frequency_hz"])
             if self._most > 0:
                 self._keep_magnitudes(tile, magnitudes)
         self._frequency = np.concatenate([bands[one] for one in sorted(bands)]) if bands else np.zeros(0)
@@ -128,9 +138,10 @@ class DataWeights:
         """Puts values [time, channel, 2, 2] of a tile into its window's part of the chunk."""
         own = parts.setdefault(pair, {})
         window = int(tile["data_desc_id"])
+        band = self._bands.get(window, tile["frequency_hz"])
         if window not in own:
-            own[window] = np.full((len(self._slots), *size.shape[1:]), np.nan, np.float32)
-        at = _nearest(self._slots, tile["time_s"])
+            own[window] = np.full((len(self._slots), len(band), *size.shape[2:]), np.nan, np.float32)
+        at = np.ix_(_nearest(self._slots, tile["time_s"]), _nearest(band, tile["frequency_hz"]))
         # Of rows that a slot has twice the larger value counts.
         own[window][at] = np.fmax(own[window][at], size)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..ms import MsGroup, OpenSet, sample_tiles
+from ..ms import MsGroup, OpenSet, sample_tiles, without_averaging
 from .solutions import Solutions
 
 _SAMPLED_SLOTS = 32
@@ -18,7 +18,7 @@ def data_fingerprints(opened: OpenSet, group: MsGroup, columns: Sequence[str]) -
     """{what: digest} of columns of visibilities, of flags, weights and UVW, in 32 time slots spread over the rows of a
     group: what changes in none of these slots is not noticed."""
     digests = {name: hashlib.sha256() for name in (*(f"visibilities in {one}" for one in columns), *_ARRAYS)}
-    for tile in sample_tiles(opened, list(columns), _SAMPLED_SLOTS, **group.selection):
+    for tile in sample_tiles(opened, list(columns), _SAMPLED_SLOTS, **without_averaging(group.selection)):
         there = tile["row"] >= 0
         arrays = {f"visibilities in {one}": tile["columns"][one] for one in columns}
         arrays |= {name: tile[key] for name, key in _ARRAYS.items()}

@@ -74,7 +74,7 @@ def memory_need(
     """
     n_baseline, all_slots = len(plan.group.baselines), len(chunk.slot_s)
     slots = all_slots if slots is None else min(slots, all_slots)
-    cells = n_baseline * slots * plan.n_channel
+    cells = int(n_baseline * slots * plan.n_channel * _left_by_averaging(plan))
     data = data_bytes(plan, slots, tree.n_column)
     if slots < all_slots:
         data *= 2  # the next are read meanwhile
@@ -112,8 +112,18 @@ def _search_bytes(plan: GroupPlan, all_slots: int, tree: SolveTree, terms: Seque
 def data_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
     """What the data of so many time slots and the columns of the model take as they are read."""
     cells = len(plan.group.baselines) * slots * plan.n_channel
+    if plan.averaging is not None:  # what is left of all, and those of one kind while they are read
+        read = max((len(kind.baselines) for kind in plan.averaging.kinds), default=0) * slots * plan.n_channel
+        cells = int(cells * _left_by_averaging(plan)) + read
     data = cells * len(plan.group.correlations) * (_FROM_SET + 8 * n_column)
     return 2 * data if len(plan.group.data_desc_ids) > 1 else data  # windows are read one by one and then joined
+
+
+def _left_by_averaging(plan: GroupPlan) -> float:
+    """Which part of the cells is left where baselines are averaged by their loss."""
+    if plan.averaging is None or plan.averaging.cells_before == 0:
+        return 1.0
+    return plan.averaging.cells / plan.averaging.cells_before
 
 
 def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], tree: SolveTree, terms: Sequence[Term]) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import check_fields, checked
-from ..ms import CORRELATION_NAMES, MsGroup, sample_tiles
+from ..ms import CORRELATION_NAMES, MsGroup, sample_tiles, without_averaging
 from ..sky import SkyModel
 from ..sky_trees import stokes_i_at
 from .errors import CalibrationError
@@ -162,7 +162,8 @@ class ModelColumns:
         if key not in self._samples:
             self.check(group)
             found: dict[str, list] = {name: [] for name in self.columns}
-            for tile in sample_tiles(group.path, list(self.columns.values()), _SAMPLED_SLOTS, **group.selection):
+            rows = without_averaging(group.selection)
+            for tile in sample_tiles(group.path, list(self.columns.values()), _SAMPLED_SLOTS, **rows):
                 names = [CORRELATION_NAMES.get(kind, "") for kind in tile["correlation_type"]]
                 picked = _picked(tile["flag"].shape[:3])
                 there = (tile["row"] >= 0)[picked[:2]]

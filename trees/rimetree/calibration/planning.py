@@ -13,6 +13,7 @@ from .. import ms
 from ..arguments import check_fields, checked
 from ..ms import MsGroup, groups
 from .apply import groups_by_window
+from .averaged_like import BaselineAveraging
 from .errors import CalibrationError
 from .grid import Axis, Chunk, channels_of_windows, chunks_of
 from .kinds import SPEED_OF_LIGHT_M_S
@@ -37,7 +38,9 @@ class CalibrationOptions:
     name begin at. `flag_solutions`: flag those that stand out by so many standard deviations (0: none). `flag_data`:
     the same of visibilities, which are left out of the solve. `noise_per`: "baseline" or "channel": weights follow the
     noise that the residuals of each show ("": they are believed). `min_fraction`: flag solutions of less than this
-    fraction of good data. `reference`: name of the antenna that phases refer
+    fraction of good data. `average_loss`: each baseline is averaged on reading over as many slots and channels as lose
+    at most this part of the amplitude of a source `average_radius_rad` from the phase centre (None: the farthest of the
+    sky model); 0: as `selection` says. `reference`: name of the antenna that phases refer
     to (None: one with many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says;
     `selection.phase_centre_rad`: where data are moved on reading.
     `resume`: go on where a run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an
@@ -58,6 +61,8 @@ class CalibrationOptions:
     flag_data: float = 0.0
     noise_per: str = ""
     min_fraction: float = 0.0
+    average_loss: float = 0.0
+    average_radius_rad: float | None = None
     reference: str | None = None
     phase_centre_rad: tuple[float, float] | None = None
     smearing: bool = True
@@ -72,6 +77,17 @@ class CalibrationOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if not 0 <= self.average_loss < 1:
+            raise CalibrationError(
+                f"average_loss is a part of the amplitude, from 0 to below 1, not {self.average_loss}"
+            )
+        if self.average_loss > 0 and self.selection.averages:
+            raise CalibrationError(
+                "baselines are averaged by their loss, or all over the same slots and channels: give the loss or the "
+                "numbers, not both"
+            )
+        if self.average_radius_rad is not None and not (self.average_loss > 0 and self.average_radius_rad >= 0):
+            raise CalibrationError("a distance for averaging is not negative, and goes with a loss: give that too")
         if self.phase_centre_rad is not None and self.selection.phase_centre_rad is not None:
             raise CalibrationError(
                 "data can be moved from the phase centre in the FIELD table only, not from another one that is given "
@@ -87,13 +103,24 @@ class CalibrationOptions:
 
 @dataclass(frozen=True, eq=False)
 class GroupPlan:
-    """What is solved for one field and spectral window: its channels' intervals for each term, and its chunks."""
+    """What is solved for one field and spectral window: its channels' intervals for each term, and its chunks; the
+    `terms`; the channels of each window as they are stored, from the first chosen one to the last: `bands` {data
+    description: (centres, which are chosen)}; and how its baselines are averaged, if that is by their loss."""
 
     group: MsGroup
     frequencies: dict[str, Axis]
     chunks: list[Chunk]
     margin_s: float  # rows of a slot are this near to its time
     n_channel: int  # of all its windows
+    terms: tuple[Term, ...]
+    bands: dict[int, tuple[np.ndarray, np.ndarray]]
+    averaging: BaselineAveraging | None = None
+
+    def averaging_json(self) -> dict:
+        """How baselines are averaged, for which terms of which field and windows, as a dict of JSON types."""
+        about = {"field": self.group.field_id, "windows": list(self.group.data_desc_ids)}
+        about["terms"] = [term.name for term in self.terms]
+        return about | (self.averaging.to_json() if self.averaging is not None else {})
 
 
 @checked
@@ -120,13 +147,19 @@ def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: Calibra
             (tile["frequency_hz"][own], tile["channel_width_hz"][own])
             for tile, own in zip(first, chosen_channels, strict=True)
         ]
+        bands = {}
+        for one, tile, own in zip(group.data_desc_ids, first, chosen_channels, strict=True):
+            used = slice(np.flatnonzero(own)[0], np.flatnonzero(own)[-1] + 1)
+            bands[one] = tile["frequency_hz"][used].copy(), own[used]
         plans.append(
             GroupPlan(
                 group,
                 {term.name: _channels(windows, term) for term in terms},
                 chunks_of(slots, width_s, terms, scans),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
-                sum(int(np.ptp(np.flatnonzero(own))) + 1 for own in chosen_channels),
+                sum(len(frequency) for frequency, _ in bands.values()),
+                tuple(terms),
+                bands,
             )
         )
         if options.selection.averages:

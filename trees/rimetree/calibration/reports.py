@@ -96,7 +96,8 @@ class ChunkReport:
 class CalibrationReport:
     """What was solved: the groups of the Measurement Set, their chunks, and the solutions of each spectral window.
 
-    `good_fraction`: {antenna name: fraction of its data that are neither flagged nor without weight}.
+    `good_fraction`: {antenna name: fraction of its data that are neither flagged nor without weight}. `averaging`: how
+    the baselines of each field and window were averaged by their loss, as JSON types.
     """
 
     path: str
@@ -104,6 +105,7 @@ class CalibrationReport:
     chunks: list[ChunkReport]
     solutions: list[Solutions]
     good_fraction: dict[str, float] = field(default_factory=dict)
+    averaging: list[dict] = field(default_factory=list)
 
     @property
     def _last(self) -> list[ChunkReport]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ..forest import Forest
-from ..ms import OpenSet, Tiles, run_options, tiles
+from ..ms import OpenSet, Tiles, run_options, tiles, without_averaging
 from ..scope import NodeScope
 from ..solving import SolutionFlag, SolveReport
+from .baseline_averaging import cells_averaged
 from .collected import chunk_arrays, flag_absent, flag_reasons
 from .conventions import is_normalised_by, ranks
 from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
@@ -59,7 +61,8 @@ class Session:
         self._options = options
         self._on_iteration = on_iteration
         ns = NodeScope()
-        self._weights = DataWeights(plan.group, options.data, options.flag_data, options.noise_per)
+        bands = {one: frequency for one, (frequency, _) in plan.bands.items()} if plan.averaging else {}
+        self._weights = DataWeights(plan.group, options.data, options.flag_data, options.noise_per, bands)
         self.tree: SolveTree = solve_tree(
             ns,
             plan.group,
@@ -191,7 +194,8 @@ class Session:
     def _flag_thin(self, chunk: Chunk, arrays: dict) -> None:
         """Flags solutions of which less than the least fraction of the data is good."""
         group, data = self.plan.group, self._options.data
-        found = tiles(self._set, [data.column], time_range_s=self._span(chunk), **group.selection)
+        rows = without_averaging(group.selection)
+        found = tiles(self._set, [data.column], time_range_s=self._span(chunk), **rows)
         axes = {t.name: (chunk.times[t.name].edges, self.plan.frequencies[t.name].edges) for t in self._terms}
         for name, fraction in good_fractions_of(group, data, found, axes).items():
             own = [one for one in self.tree.parameters if one.term == name]
@@ -215,7 +219,9 @@ class Session:
             return found
         chunk, group = self.plan.chunks[number], self.plan.group
         columns = dict.fromkeys([self._options.data.column, *self.tree.columns])
-        options = run_options(
+        # Of baselines that are averaged differently there are several tiles, which are small.
+        keep = self.plan.averaging is not None and self.need.slots >= len(chunk.slot_s)
+        options = {"keep": keep} | run_options(
             time_slots=min(len(chunk.slot_s), self.need.slots),
             join_windows=len(group.data_desc_ids) > 1,
             time_range_s=self._span(chunk),
@@ -237,7 +243,10 @@ class Session:
         group, selection = self.plan.group, self._options.data
         if len(group.data_desc_ids) > 1:
             data = self._apart(chunk)
-        return count_data(group, selection, data, magnitudes=not self._values)
+        counted = {}
+        if self.plan.averaging is not None:
+            counted = {"stands_for": functools.partial(cells_averaged, self.plan, chunk.slot_s)}
+        return count_data(group, selection, data, magnitudes=not self._values, **counted)
 
     def _begin_with_amplitudes(self, amplitudes: np.ndarray) -> None:
         """Starting values with these amplitudes, for the first term of the whole sky that has any."""

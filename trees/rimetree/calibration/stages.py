@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..arguments import checked
-from ..ms import inspect
+from ..ms import OpenSet, inspect
+from .baseline_averaging import baseline_averaging, radius_of
 from .errors import CalibrationError
 from .held import Held, HeldTerm
+from .held_edges import edges_of_plans, edges_of_solutions, joined_edges
 from .kinds import KINDS
-from .models import Model
+from .models import Model, Models
 from .parallactic import is_known, parallactic_solutions
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .solutions import Solutions
@@ -30,13 +32,44 @@ class Stage:
 
 
 @checked
-def plan_stages(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[Stage]:
+def plan_stages(
+    path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions, sky: object = None
+) -> list[Stage]:
     """What would be solved, in order; reads no visibilities. Raises `Error` where nothing is selected.
 
+    `sky`: the model, as of `calibrate`; needed if baselines are averaged by what its sources lose.
     Together all terms are one stage, around and inside which parallactic angles stand. In turn
     (`CalibrationOptions.in_turn`) each is one, in the order in which they are given, on its own fields where it has
     some.
     """
+    stages = _stages(path, terms, options)
+    return _averaged(path, stages, terms, options, sky) if options.average_loss > 0 else stages
+
+
+def _averaged(path, stages: Sequence[Stage], terms: Sequence[Term], options: CalibrationOptions, sky) -> list[Stage]:
+    """The same, with baselines averaged by `options.average_loss`."""
+    opened, models, found = OpenSet(path), None if sky is None else Models(sky), []
+    known = {term.name for term in terms if is_known(term)}
+    for number, stage in enumerate(stages):
+        plans = []
+        for plan in stage.plans:
+            held = [edges_of_solutions(one, plan.group.field_id, options.interpolation) for one in options.held]
+            held += [
+                edges_of_plans([*(p for p in earlier.plans)], earlier.terms, plan.group.field_id, options.interpolation)
+                for earlier in stages[:number]
+            ]
+            turning = next((name for name in (*stage.before, *stage.after) if name in known), "")
+            model = None if models is None else models.of(plan.group)
+            averaging = baseline_averaging(
+                opened, plan, options, radius_of(model, plan, options), joined_edges(held, turning)
+            )
+            group = replace(plan.group, selection={**plan.group.selection, **averaging.options})
+            plans.append(replace(plan, group=group, averaging=averaging))
+        found.append(replace(stage, plans=tuple(plans)))
+    return found
+
+
+def _stages(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[Stage]:
     if not options.in_turn:
         if limited := [term for term in terms if term.fields]:
             raise CalibrationError(

@@ -9,6 +9,7 @@ from .apply import run_apply, solutions_options
 from .calibrate_options import calibration_options, order_options, solver_options
 from .calibrate_text import (
     Progress,
+    averaging_text,
     counts_text,
     flux_text_of,
     joined,
@@ -116,12 +117,12 @@ def command(ms, terms, out, **given):
         summary, **{key: given[key] for key in ("sky", "sky_format", "skip_unsupported", "model_columns", "patches")}
     )
     given["selection"] = selection_of(given, summary)
-    if given["no_smearing"] and given["sky"] and given["selection"].averages:
+    if given["no_smearing"] and given["sky"] and (given["selection"].averages or given["average_loss"]):
         log("warning: averaged data are smeared, and with --no-smearing the model is not: far sources do not fit")
     options = calibration_options(
         given, fields["field_names"], " ".join([*given["sky"], *given["model_columns"]]), summary
     )
-    stages = calibration.plan_stages(ms, parsed, options)
+    stages = calibration.plan_stages(ms, parsed, options, model)
     plans = [plan for stage in stages for plan in stage.plans]
     _require_reference(fields["flux_from"], plans)
     for stage in stages:
@@ -135,6 +136,9 @@ def command(ms, terms, out, **given):
             warn_of_directions(summary, [group.field_id for group in groups])
         warn_of_sky(own, groups, given["phase_centre"])
         log(f"{name or given['sky'][0]}: {len(own)} sources, {flux_text(own, groups)}")
+    for plan in plans:
+        if plan.averaging is not None:
+            (click.echo if given["dry_run"] else log)(averaging_text(plan))
     if given["dry_run"]:
         every = calibration.check(model, parsed, options, stages)
         for stage, needs in zip(stages, every, strict=True):
@@ -173,7 +177,7 @@ def command(ms, terms, out, **given):
     held = [calibration.read_h5parm(file) for file in given["hold"]]
     if given["report"]:  # with the models' own scale
         found = calibration.residuals(ms, model, [*held, report.solutions], options)
-        write_reports(ms, found, given["report"], summary=text)
+        write_reports(ms, found, given["report"], summary=text, averaging=report.averaging)
     if applies:
         rows = {"field": fields["apply_to"] if given["apply_to"] else fields["field_names"], "ddid": given["ddid"]}
         _use(ms, model, [*held, sets], rows, fields["from_field"], given)
@@ -183,6 +187,12 @@ def _check_usage(given: dict, applies: bool) -> None:
     for key, option in (("apply_to", "--apply-to"), ("from_field", "--from-field")):
         if given[key] and not applies:
             raise click.UsageError(f"{option} goes with --apply or --subtract")
+    if given["average_loss"]:
+        for key, option in (("average_time", "--average-time"), ("average_channels", "--average-channels")):
+            if given[key]:
+                raise click.UsageError(f"--average-loss says for each baseline what {option} says for all: give one")
+    elif given["average_radius"] is not None:
+        raise click.UsageError("--average-radius goes with --average-loss")
     if given["flux_from"] and len(given["flux_from"]) != 1:
         raise click.UsageError("--flux-from takes one field")
 

@@ -134,6 +134,8 @@ def calibration_options(given: dict, field_id, sky: str, summary: dict):
         flag_data=given["flag_data"] or 0.0,
         noise_per=given["noise_per"] or "",
         min_fraction=given["min_fraction"],
+        average_loss=given["average_loss"] or 0.0,
+        average_radius_rad=given["average_radius"],
         held=[one for file in given["hold"] for one in calibration.read_h5parm(file)],
         interpolation=given["interpolation"],
         reference=given["reference"],

@@ -1,5 +1,5 @@
 """Options that choose rows and channels: --scan, --time, --antenna, --baseline, --channels; and --move-phase-centre,
---average-time, --average-channels."""
+--average-time, --average-channels, --average-loss, --average-radius."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 import click
 
-from .quantities import DEC, DURATION, FREQUENCY, RA
+from .quantities import ANGLE, DEC, DURATION, FREQUENCY, RA
 from .selection import NAMES, NUMBERS
 from .with_options import with_options
 
@@ -71,7 +71,7 @@ class _Average(click.ParamType):
 
 
 def averaging_options(function):
-    """--move-phase-centre, --average-time, --average-channels."""
+    """--move-phase-centre, --average-time, --average-channels, --average-loss, --average-radius."""
     return with_options(
         function,
         click.option(
@@ -91,6 +91,20 @@ def averaging_options(function):
             "--average-channels",
             type=_Average("N or width", FREQUENCY),
             help="Solve on means of so many channels, or of as many as are this wide together, e.g. 4 or 200kHz.",
+        ),
+        click.option(
+            "--average-loss",
+            type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+            metavar="FRACTION",
+            help="Solve on means over as many slots and channels of each baseline as lose at most this part of the "
+            "amplitude of a source, e.g. 0.01: short baselines are averaged more than long ones, none over the ends of "
+            "solution intervals. The model is smeared over them.",
+        ),
+        click.option(
+            "--average-radius",
+            type=ANGLE,
+            help="With --average-loss: of a source so far from the phase centre, e.g. 1.5deg; default: the farthest of "
+            "the sky model. Needed with --model-column.",
         ),
     )
 

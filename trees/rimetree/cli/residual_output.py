@@ -50,8 +50,8 @@ def residual_text(found) -> str:
     return "\n".join([*lines, *said.signal_lines(found)])
 
 
-def write_reports(ms: str, found, files: Sequence[str], *, summary: str) -> None:
-    """Write reports of residuals; `summary`: of what was solved."""
+def write_reports(ms: str, found, files: Sequence[str], *, summary: str, averaging: Sequence[dict] = ()) -> None:
+    """Write reports of residuals; `summary`: of what was solved; `averaging`: how baselines were averaged for that."""
     from rimetree import calibration
     from rimetree.plots.residual_page import write_residual_page
     from rimetree.whole_file import write_text
@@ -66,7 +66,8 @@ def write_reports(ms: str, found, files: Sequence[str], *, summary: str) -> None
                 file, found, title=f"Calibration of {os.path.basename(os.path.abspath(ms))}", summary=summary
             )
         elif ending == ".json":
-            write_text(file, json.dumps(calibration.residual_json(found), indent=2) + "\n")
+            figures = calibration.residual_json(found) | ({"averaging": list(averaging)} if averaging else {})
+            write_text(file, json.dumps(figures, indent=2) + "\n")
         else:
             write_text(file, f"{summary}\n\n{residual_text(found)}\n")
         log(f"wrote {file}")
