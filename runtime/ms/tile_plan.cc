@@ -1,6 +1,7 @@
 #include "runtime/ms/tile_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -20,6 +21,12 @@ struct Placed {
   int layer;
   int averaged;
 };
+
+/// Most sets have their rows in order, which is quick to see.
+template <class T, class Less>
+void sort_unless_sorted(std::vector<T>& these, const Less& less) {
+  if (!std::is_sorted(these.begin(), these.end(), less)) std::stable_sort(these.begin(), these.end(), less);
+}
 
 bool has(const std::set<int>& chosen, int one) { return chosen.empty() || chosen.count(one) > 0; }
 
@@ -77,7 +84,7 @@ class AveragedNumbers {
 /// Splits the rows of one slot, sorted by baseline, into layers without duplicates.
 void place_slot(const RowIndex& index, const AveragedNumbers& averaged, Rows rows, std::size_t slot, std::size_t window,
                 std::vector<Placed>* placed) {
-  std::sort(rows.begin(), rows.end(), [&index](std::int64_t a, std::int64_t b) {
+  sort_unless_sorted(rows, [&index](std::int64_t a, std::int64_t b) {
     return std::make_pair(baseline_of(index, a), a) < std::make_pair(baseline_of(index, b), b);
   });
   int layer = 0;
@@ -130,7 +137,7 @@ void place_group(const RowIndex& index, const Rows& rows, const RowSelection& se
 /// baseline.
 std::vector<Placed> place(const RowIndex& index, const RowSelection& selection) {
   Rows rows = select(index, selection);
-  std::sort(rows.begin(), rows.end(), [&index](std::int64_t a, std::int64_t b) {
+  sort_unless_sorted(rows, [&index](std::int64_t a, std::int64_t b) {
     return std::make_tuple(group_of(index, a), index.time_s[a], a) <
            std::make_tuple(group_of(index, b), index.time_s[b], b);
   });
@@ -143,7 +150,7 @@ std::vector<Placed> place(const RowIndex& index, const RowSelection& selection) 
     while (end < rows.size() && group_of(index, rows[end]) == group_of(index, rows[begin])) ++end;
     place_group(index, Rows(rows.begin() + begin, rows.begin() + end), selection, averaged, &slot, &placed);
   }
-  std::stable_sort(placed.begin(), placed.end(), [&index](const Placed& a, const Placed& b) {
+  sort_unless_sorted(placed, [&index](const Placed& a, const Placed& b) {
     return std::make_tuple(group_of(index, a.row), a.window, -a.layer, a.averaged, a.slot) <
            std::make_tuple(group_of(index, b.row), b.window, -b.layer, b.averaged, b.slot);
   });
@@ -249,7 +256,9 @@ TilePlan plan_tiles(const RowIndex& index, const RowSelection& selection) {
     ++tile.n_slot;
     tile.last_time_s = plan.slot_time_s.back();
     tile.n_row += end - begin;
-    for (std::size_t i = begin; i < end; ++i) baselines.insert(baseline_of(index, placed[i].row));
+    auto next = baselines.begin();  // they ascend
+    for (std::size_t i = begin; i < end; ++i)
+      next = std::next(baselines.insert(next, baseline_of(index, placed[i].row)));
     tile.n_baseline = baselines.size();
   }
   set_window(first_of_window, &plan.tiles);

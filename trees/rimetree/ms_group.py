@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Sequence
@@ -59,7 +60,7 @@ class MsGroup:
     selection: dict
     frame: str = "J2000"
 
-    @property
+    @functools.cached_property
     def antennas(self) -> list[int]:
         """Numbers of the antennas of `baselines`, ascending."""
         return sorted({antenna for pair in self.baselines for antenna in pair})

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from .. import nodes as rt
 from ..cells import Cells
+from ..families import NodeFamily
 from ..forest import Forest
+from ..indices import Index
 from ..ms import CORRELATION_NAMES, MsGroup, OpenSet
-from ..scope import NodeScope, NodeStub
+from ..scope import NodeScope
 from .outliers import standing_out, variances
 from .predicted_tiles import KeptTiles, KeptValues
 from .solve_trees import DataSelection, within_limits
@@ -56,10 +58,12 @@ class DataWeights:
         """Visibilities of the chunk that are outliers."""
         return sum(int(own.sum()) for own in self._out.values())
 
-    def node(self, ns: NodeScope, p: int, q: int) -> NodeStub:
-        """The factors of a baseline in a tree."""
-        own = functools.partial(self._factor, (p, q))
-        return ns.data_weight(p, q) << rt.PyNode(evaluate=own, dims=(2, 2), depends_on=["domain", "data"])
+    def nodes(self, ns: NodeScope, p: Index, q: Index) -> NodeFamily:
+        """The factors of baselines (p, q) in a tree."""
+        for pair in zip(p.values, q.values, strict=True):
+            own = functools.partial(self._factor, pair)
+            ns.data_weight(*pair) << rt.PyNode(evaluate=own, dims=(2, 2), depends_on=["domain", "data"])
+        return ns.data_weight(p, q)
 
     def begin(self, slot_s: NDArray[np.float64], tiles: Callable[[], Iterable[dict]]) -> None:
         """A new chunk, of these times; `tiles()` reads its data, window by window."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import nodes as rt
 from ..cells import Cells
+from ..indices import Index
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
 from .antenna_jones import AntennaJones
@@ -160,11 +161,11 @@ class Held:
         """Whether data are divided by what stands outside."""
         return bool(self._outer) and self._outer.diagonal
 
-    def divided(self, ns: NodeScope, p: int, q: int, value: NodeStub, weight: NodeStub) -> tuple:
-        """Data and weight of a baseline for the equation that is solved."""
+    def divided(self, ns: NodeScope, p: Index, q: Index, value, weight) -> tuple:
+        """Data and weights of baselines (p, q) for the equations that are solved."""
         if not self._outer:
             return value, weight
-        self._outer_nodes(ns, p), self._outer_nodes(ns, q)
+        self._outer_nodes(ns, p, q)
         power = rt.MatrixMultiply(ns.held_power(p), rt.Transpose(ns.held_power(q)))
         weight = rt.Multiply(weight, power, elementwise=True)
         if self.divides:
@@ -172,23 +173,23 @@ class Held:
             value = rt.Multiply(value, factor, elementwise=True)
         return value, weight
 
-    def around(self, ns: NodeScope, p: int, q: int, model: NodeStub) -> NodeStub:
-        """The model of a baseline with what stands outside and cannot be divided out element by element."""
+    def around(self, ns: NodeScope, p: Index, q: Index, model):
+        """The models of baselines (p, q) with what stands outside and cannot be divided out element by element."""
         if not self._outer or self.divides:
             return model
-        left, right = (self._outer_nodes(ns, antenna) for antenna in (p, q))
-        return ns.held_around(p, q) << rt.MatrixMultiply(left, model, rt.ConjTranspose(right))
+        outer = ns.held_outer
+        return ns.held_around(p, q) << rt.MatrixMultiply(outer(p), model, rt.ConjTranspose(outer(q)))
 
-    def _outer_nodes(self, ns: NodeScope, p: int) -> NodeStub | None:
-        if ns.held_power(p).initialized():
-            return None if self.divides else ns.held_outer(p)
-        own = self._outer.of_antenna(p)
+    def _outer_nodes(self, ns: NodeScope, p: Index, q: Index) -> None:
         divides = self.divides
-        ns.held_power(p) << rt.PyNode(evaluate=functools.partial(_power, own, divides), dims=(2, 1), **_EVALUATED)
-        if divides:
-            ns.held_inverse(p) << rt.PyNode(evaluate=own.inverse, dims=(2, 1), **_EVALUATED)
-            return None
-        return ns.held_outer(p) << rt.PyNode(evaluate=own.matrix, dims=(2, 2), **_EVALUATED)
+        for antenna in sorted({*p.values, *q.values}):
+            own = self._outer.of_antenna(antenna)
+            power = functools.partial(_power, own, divides)
+            ns.held_power(antenna) << rt.PyNode(evaluate=power, dims=(2, 1), **_EVALUATED)
+            if divides:
+                ns.held_inverse(antenna) << rt.PyNode(evaluate=own.inverse, dims=(2, 1), **_EVALUATED)
+            else:
+                ns.held_outer(antenna) << rt.PyNode(evaluate=own.matrix, dims=(2, 2), **_EVALUATED)
 
     def inside(self, ns: NodeScope, antenna: int, part: SkyPart | None) -> list[NodeStub]:
         """Matrices of an antenna between the terms to solve for and a part of the sky, or (None) the sum of all."""

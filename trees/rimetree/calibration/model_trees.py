@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import nodes as rt
+from ..families import NodeFamily
+from ..indices import Index, each
 from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
 from ..sky_trees import sky_nodes, uvw_nodes
@@ -73,33 +75,44 @@ def model_nodes(
     """
     if any(part.sky is not None for part in parts):
         uvw_nodes(ns, baselines, smearing=smearing)
-    seen = [
-        None if part.sky is None else sky_nodes(ns.Subscope(f"sky{k}"), part.sky, phase_centre_rad, feed=feed)
-        for k, part in enumerate(parts)
-    ]
-    for p, q in baselines:
-        coherencies = []
-        for k, (part, sky) in enumerate(zip(parts, seen, strict=True)):
-            node = ns.coherency(p, q, k)
-            if sky is None:
-                # FLAG is of the data: a product of matrices would spread it over all four visibilities.
-                node << rt.Spigot(station_1_index=p, station_2_index=q, input_column=part.column, flag_bit=0)
-            else:
-                node << rt.PSV(sky.lmn, sky.brightness, ns.uvw(p, q), sky.shape)
-            node = _corrupted(ns, ("held", p, q, k), node, inside(p, part), inside(q, part))
-            coherencies.append(_corrupted(ns, ("corrupted", p, q, k), node, jones(p, part), jones(q, part)))
-        total = coherencies[0]
-        if len(coherencies) > 1:
-            total = ns.sky_sum(p, q) << rt.Add(*coherencies)
-        total = _corrupted(ns, ("held_sum", p, q), total, inside(p, None), inside(q, None))
-        ns.model(p, q) << rt.Identity(_corrupted(ns, ("observed", p, q), total, jones(p, None), jones(q, None)))
+    p, q = each(baselines, members=2)
+    around = _Around(ns, p, q)
+    coherencies = []
+    for k, part in enumerate(parts):
+        node = ns.coherency(p, q, k)
+        if part.sky is None:
+            # FLAG is of the data: a product of matrices would spread it over all four visibilities.
+            node << rt.Spigot(station_1_index=p, station_2_index=q, input_column=part.column, flag_bit=0)
+        else:
+            sky = sky_nodes(ns.Subscope(f"sky{k}"), part.sky, phase_centre_rad, feed=feed)
+            node << rt.PSV(sky.lmn, sky.brightness, ns.uvw(p, q), sky.shape)
+        node = around(ns.held(p, q, k), node, inside, part)
+        coherencies.append(around(ns.corrupted(p, q, k), node, jones, part))
+    total = coherencies[0]
+    if len(coherencies) > 1:
+        total = ns.sky_sum(p, q) << rt.Add(*coherencies)
+    total = around(ns.held_sum(p, q), total, inside, None)
+    ns.model(p, q) << rt.Identity(around(ns.observed(p, q), total, jones, None))
 
 
-def _corrupted(ns: NodeScope, name: tuple, inner: NodeStub, left: Sequence, right: Sequence) -> NodeStub:
-    if not left:
-        return inner
-    first, *quals = name
-    return ns[first](*quals) << rt.MatrixMultiply(*left, inner, *(_conjugate(ns, node) for node in reversed(right)))
+class _Around:
+    """Writes nodes of baselines (p, q): matrices of p, what is between them, and those of q, conjugated."""
+
+    def __init__(self, ns: NodeScope, p: Index, q: Index):
+        self._ns, self._p, self._q = ns, p, q
+        # In the order of baselines: parameters are in that in which their terms are asked for.
+        pairs = zip(p.values, q.values, strict=True)
+        self._antennas = list(dict.fromkeys(antenna for pair in pairs for antenna in pair))
+
+    def __call__(self, nodes: NodeFamily, inner: NodeFamily, matrices: Callable, part: SkyPart | None) -> NodeFamily:
+        """`nodes`, bound; `inner` where no matrices are around it."""
+        of = {antenna: matrices(antenna, part) for antenna in self._antennas}
+        left = [self._p.of(column) for column in zip(*(of[p] for p in self._p.values), strict=True)]
+        if not left:
+            return inner
+        of = {antenna: [_conjugate(self._ns, node) for node in own] for antenna, own in of.items()}
+        right = [self._q.of(column) for column in zip(*(of[q] for q in self._q.values), strict=True)]
+        return nodes << rt.MatrixMultiply(*left, inner, *reversed(right))
 
 
 def _conjugate(ns: NodeScope, node: NodeStub) -> NodeStub:

@@ -124,14 +124,17 @@ class GroupPlan:
 
 
 @checked
-def plan_groups(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[GroupPlan]:
+def plan_groups(
+    path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions, *, summary: dict | None = None
+) -> list[GroupPlan]:
     """What would be solved; reads no visibilities. Raises `Error` where nothing is selected.
 
     Each field and spectral window is a group of its own; the windows of a field are one where a term asks for that.
+    `summary`: what `ms.inspect` said, if it was asked already.
     """
     cut = groups if any(term.all_windows for term in terms) else groups_by_window
     plans, opened = [], ms.OpenSet(path)
-    for group in cut(path, **options.rows):
+    for group in cut(path, summary=summary, **options.rows):
         whole = {**_rows(group), "data_desc_ids": [], "channel_ranges": [], "frequency_ranges_hz": []}
         whole |= {"average_slots": 1, "average_channels": 1, "average_width_hz": 0.0}
         first = [

@@ -73,7 +73,7 @@ class Session:
             phase_centre_rad=options.phase_centre_rad,
             smearing=options.smearing,
             held=self._held,
-            weights=self._weights.node if self._weights else None,
+            weights=self._weights.nodes if self._weights else None,
         )
         self._looked = KeptTiles(self.tree.looked) if self._weights else None
         self.need = check_memory(plan, self.tree, terms, options, self._held)

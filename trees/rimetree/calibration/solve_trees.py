@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from .. import nodes as rt
 from ..arguments import check_fields
+from ..families import NodeFamily, over
+from ..indices import Index, each
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
 from .errors import CalibrationError
@@ -129,10 +131,10 @@ def solve_tree(
     phase_centre_rad: Sequence[float] | None = None,
     smearing: bool = True,
     held: Held | None = None,
-    weights: Callable[[NodeScope, int, int], NodeStub] | None = None,
+    weights: Callable[[NodeScope, Index, Index], NodeFamily] | None = None,
 ) -> SolveTree:
     """The tree for one field and spectral window, with what is `held` around and inside the terms. `weights(ns, p, q)`:
-    a node by which the weights of a baseline are multiplied, so that `SolveTree.looked` is there."""
+    nodes by which the weights of baselines are multiplied, so that `SolveTree.looked` is there."""
     held = held or Held(group)
     parts = model.parts([*(term.per for term in terms), *held.pers])
     _check_terms(terms, group)
@@ -184,11 +186,10 @@ def solve_tree(
     centre = phase_centre_rad or group.phase_centre_rad
     model_nodes(ns, parts, group.baselines, centre, jones, feed=group.feed, smearing=smearing, inside=inside)
     scale = None if has_amplitude(terms) else ns.scale << rt.Parm(1.0, solvable=True)
-    seen = {(p, q): _observed(ns, p, q, data, scale, held) for p, q in group.baselines}
-    condeqs = [
-        ns.condeq(p, q) << rt.Condeq(value, model, _weighted(ns, p, q, weight, weights))
-        for (p, q), (value, model, weight) in seen.items()
-    ]
+    p, q = each(group.baselines, members=2)
+    value, seen, weight = _observed(ns, p, q, data, scale, held)
+    weighted = weight if weights is None else rt.Multiply(weight, weights(ns, p, q), elementwise=True)
+    condeqs = over(p, ns.condeq(p, q) << rt.Condeq(value, seen, weighted))
     solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options))
     names = {term.name: _directions(term, model) for term in terms}
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
@@ -199,7 +200,8 @@ def solve_tree(
         for name in model.directions(per)
         if not any(term.per == per and term.acts_on(name) for term in terms)
     }
-    looked = {} if weights is None else seen
+    columns_of = zip(*(over(p, nodes) for nodes in (value, seen, weight)), strict=True)
+    looked = {} if weights is None else dict(zip(group.baselines, columns_of, strict=True))
     return SolveTree(
         solver,
         parameters,
@@ -245,14 +247,8 @@ def _directions(term: Term, model: Model) -> tuple[str, ...]:
     return found
 
 
-def _weighted(ns: NodeScope, p: int, q: int, weight: NodeStub, weights) -> NodeStub:
-    if weights is None:
-        return weight
-    return rt.Multiply(weight, weights(ns, p, q), elementwise=True)
-
-
-def _observed(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStub | None, held: Held) -> tuple:
-    """Data, model with the terms, and weight of a baseline."""
+def _observed(ns: NodeScope, p: Index, q: Index, data: DataSelection, scale: NodeStub | None, held: Held) -> tuple:
+    """Data, models with the terms, and weights of baselines."""
     value = ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=data.column)
     weight = ns.weight(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="WEIGHT")
     for length, least, most in (
@@ -268,19 +264,19 @@ def _observed(ns: NodeScope, p: int, q: int, data: DataSelection, scale: NodeStu
     model = model if scale is None else rt.Multiply(scale, model)
     # Whoever looks at them asks for them by name.
     return tuple(
-        node if isinstance(node, NodeStub) else ns[name](p, q) << node
+        node if isinstance(node, NodeFamily) else ns[name](p, q) << node
         for name, node in (("good_data", value), ("seen", model), ("good_weight", weight))
     )
 
 
-def _length_m(ns: NodeScope, p: int, q: int) -> NodeStub:
+def _length_m(ns: NodeScope, p: Index, q: Index) -> NodeFamily:
     # `uvw` has the rates of change in its second row where smearing is on.
     plain = ns.uvw_m(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW")
     u, v = (rt.Selector(plain, index=[i]) for i in (0, 1))
     return ns.uv_m(p, q) << rt.Sqrt(rt.Sqr(u) + rt.Sqr(v))
 
 
-def _length_wavelengths(ns: NodeScope, p: int, q: int) -> NodeStub:
+def _length_wavelengths(ns: NodeScope, p: Index, q: Index) -> NodeFamily:
     return ns.uv_wavelengths(p, q) << _length_m(ns, p, q) * rt.Freq() / SPEED_OF_LIGHT_M_S
 
 

@@ -33,16 +33,21 @@ class Stage:
 
 @checked
 def plan_stages(
-    path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions, sky: object = None
+    path: str | os.PathLike,
+    terms: Sequence[Term],
+    options: CalibrationOptions,
+    sky: object = None,
+    *,
+    summary: dict | None = None,
 ) -> list[Stage]:
     """What would be solved, in order; reads no visibilities. Raises `Error` where nothing is selected.
 
     `sky`: the model, as of `calibrate`; needed if baselines are averaged by what its sources lose.
     Together all terms are one stage, around and inside which parallactic angles stand. In turn
     (`CalibrationOptions.in_turn`) each is one, in the order in which they are given, on its own fields where it has
-    some.
+    some. `summary`: what `ms.inspect` said, if it was asked already.
     """
-    stages = _stages(path, terms, options)
+    stages = _stages(path, terms, options, summary or inspect(path, scan_cells=False))
     return _averaged(path, stages, terms, options, sky) if options.average_loss > 0 else stages
 
 
@@ -69,21 +74,21 @@ def _averaged(path, stages: Sequence[Stage], terms: Sequence[Term], options: Cal
     return found
 
 
-def _stages(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> list[Stage]:
+def _stages(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions, summary: dict) -> list[Stage]:
     if not options.in_turn:
         if limited := [term for term in terms if term.fields]:
             raise CalibrationError(
                 f'term "{limited[0]}": only terms that are solved for in turn (--in-turn) have fields of their own; '
                 "those that are solved for together have the same data"
             )
-        return [_together(path, terms, options)]
+        return [_together(path, terms, options, summary)]
     stages = []
     known = [term.name for term in terms if is_known(term)]
     for place, term in enumerate(terms):
         if is_known(term):
             continue
-        own = replace(options, field_id=_fields(path, term, options)) if term.fields else options
-        plans = tuple(plan_groups(path, [term], own))
+        own = replace(options, field_id=_fields(summary, term, options)) if term.fields else options
+        plans = tuple(plan_groups(path, [term], own, summary=summary))
         before = tuple(one.name for one in terms[:place])
         after = tuple(name for name in known if name not in before)
         stages.append(Stage((term,), plans, before, after))
@@ -92,7 +97,7 @@ def _stages(path: str | os.PathLike, terms: Sequence[Term], options: Calibration
     return stages
 
 
-def _together(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions) -> Stage:
+def _together(path: str | os.PathLike, terms: Sequence[Term], options: CalibrationOptions, summary: dict) -> Stage:
     """All terms, with known ones outside or inside of them."""
     solved = [term for term in terms if not is_known(term)]
     if not solved:
@@ -109,12 +114,13 @@ def _together(path: str | os.PathLike, terms: Sequence[Term], options: Calibrati
                 "the whole sky, or solve in turn (--in-turn)"
             )
         (after if inside else before).append(term.name)
-    return Stage(tuple(solved), tuple(plan_groups(path, solved, options)), tuple(before), tuple(after))
+    plans = plan_groups(path, solved, options, summary=summary)
+    return Stage(tuple(solved), tuple(plans), tuple(before), tuple(after))
 
 
-def _fields(path: str | os.PathLike, term: Term, options: CalibrationOptions) -> list[int]:
+def _fields(summary: dict, term: Term, options: CalibrationOptions) -> list[int]:
     """Numbers of the fields that a term is solved for on."""
-    names = [field["name"] for field in inspect(path, scan_cells=False)["fields"]]
+    names = [field["name"] for field in summary["fields"]]
     try:
         found = field_numbers(names, term.fields)
     except CalibrationError as error:

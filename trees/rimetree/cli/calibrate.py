@@ -122,7 +122,7 @@ def command(ms, terms, out, **given):
     options = calibration_options(
         given, fields["field_names"], " ".join([*given["sky"], *given["model_columns"]]), summary
     )
-    stages = calibration.plan_stages(ms, parsed, options, model)
+    stages = calibration.plan_stages(ms, parsed, options, model, summary=summary)
     plans = [plan for stage in stages for plan in stage.plans]
     _require_reference(fields["flux_from"], plans)
     for stage in stages:
