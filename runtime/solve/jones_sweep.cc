@@ -37,7 +37,7 @@ bool JonesSweep::is_missing(int node) const {
 std::vector<JonesSweep::Stretch> JonesSweep::stretches() const {
   // Results of all equations are kept if that leaves room, for whoever looks at them again: with Student's t, and on
   // devices, that is each iteration. Else nothing is won by long stretches.
-  constexpr std::uint64_t kStretch = 32u << 20;
+  constexpr std::uint64_t kStretch = 4u << 20;
   const bool again = errors_.degrees_of_freedom > 0 || !evaluator_.devices().empty();
   const std::uint64_t budget = evaluator_.memory_budget();
   std::vector<std::uint64_t> bytes;

@@ -20,7 +20,7 @@ _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
 _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
 _MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
 _SMALL = 32 << 20  # what passes by: parts of arrays that are converted, and the like
-_PORTION = 32 << 20  # of results at a time, where none are looked at again
+_PORTION = 4 << 20  # of results at a time, where none are looked at again
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _LOOKED = 4 * (4 + 1) + 4 * 4  # of a cell: magnitudes, outliers, and what medians are made of
 _FREQUENCY_DEPENDENT = ("delay", "tec")
@@ -106,7 +106,7 @@ def _search_bytes(plan: GroupPlan, all_slots: int, tree: SolveTree, terms: Seque
     n_part = tree.n_part if any(term.turns and term.per is not None for term in terms) else 1
     slots = min(all_slots, slots_within(plan.group, n_baseline * n_part, SEARCHED_BYTES))
     models = 2 * n_baseline * slots * plan.n_channel * n_part * 4 * _COMPLEX  # as results, and beside the data
-    return 2 * data_bytes(plan, slots, tree.n_column) + models
+    return 2 * data_bytes(plan, slots, tree.n_column) + models + _SMALL
 
 
 def data_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
