@@ -65,6 +65,10 @@ class MsGroup:
         """Numbers of the antennas of `baselines`, ascending."""
         return sorted({antenna for pair in self.baselines for antenna in pair})
 
+    def slot_bytes(self, n_column: int = 1) -> int:
+        """What a time slot takes as it is read: so many columns of visibilities, their weights and flags."""
+        return len(self.baselines) * self.n_channel * len(self.correlations) * (8 * n_column + 4 + 1)
+
     def __str__(self) -> str:
         ids = ",".join(map(str, self.data_desc_ids))
         return (

@@ -25,6 +25,18 @@ def test_delays_to_within_their_width(delay):
     assert search(spectrum, rate, any_phase=False) == pytest.approx(delay, abs=0.1 / 1.3e9)
 
 
+@pytest.mark.parametrize("delay", [0.0, 1.7e-9, -211.3e-9])
+@pytest.mark.parametrize("middle", [1.3e9, 36e9, 345e9])
+def test_the_phase_tells_delays_at_any_frequency(delay, middle):
+    """With hundreds and thousands of turns of the whole phase within the width of a peak, and noise of a twentieth."""
+    rng = np.random.default_rng(8)
+    rate = phase_rate("clock", middle + 2e6 * np.arange(-32, 32))
+    spectrum = np.exp(1j * rate * delay) + 0.05 * (rng.normal(size=64) + 1j * rng.normal(size=64))
+    found = search(spectrum, rate, any_phase=False)
+    real = [(spectrum * np.exp(-1j * rate * x)).sum().real for x in (found, delay)]
+    assert real[0] >= real[1] and found == pytest.approx(delay, abs=0.05 / 128e6)
+
+
 @pytest.mark.parametrize("tec", [0.02, -1.3, 2.5])
 def test_tec(tec):
     frequency = np.linspace(120e6, 160e6, 80)[::-1]

@@ -26,6 +26,24 @@ def test_chunks_hold_whole_intervals_of_every_term():
     assert chunks[1].times["A"].width[0] == pytest.approx(50, abs=1e-6)
 
 
+@pytest.mark.parametrize("most", [1, 30, 1000])
+def test_intervals_that_are_solved_side_by_side_are_the_same_as_apart(most):
+    """With a gap, jitter and a last interval that is not full: as many slots as allowed, at least eight chunks."""
+    rng = np.random.default_rng(most)
+    slots = np.concatenate([10.0 * np.arange(100), 5000 + 10.0 * np.arange(98)]) + rng.uniform(-1e-3, 1e-3, 198)
+    scans = np.repeat([1, 2, 3], [60, 100, 38])
+    terms = [parse_term("A: diag, 50s"), parse_term("B: phase, 2slots"), parse_term("C: tec, 30s")]
+    apart, found = (chunks_of(slots, 10.0, terms, scans, n) for n in (1, most))
+    assert np.concatenate([chunk.slot_s for chunk in found]).tolist() == slots.tolist()
+    assert max(len(chunk.slot_s) for chunk in found) == {1: 5, 30: 25, 1000: 25}[most]
+    for name in "ABC":
+        counts = [[count for chunk in some for count in times_of(chunk, name)] for some in (apart, found)]
+        assert counts[0] == counts[1]
+        for field in ("centre", "width"):
+            one, other = (np.concatenate([getattr(c.times[name], field) for c in some]) for some in (apart, found))
+            assert one.tolist() == other.tolist()
+
+
 def test_a_term_without_an_interval_makes_one_chunk():
     terms = [parse_term("A: diag"), parse_term("B: phase, 1slot")]
     (chunk,) = chunks_of(np.arange(7.0), 1.0, terms)

@@ -70,7 +70,8 @@ def test_from_anywhere_in_data_of_any_scale(made, observe, tmp_path, kind, quant
     report, found = solve(path, [term.text], tmp_path, errors_from_residuals=True)
     assert report.converged == report.solves == n and not report.flagged
     assert np.median([chunk.iterations for chunk in report.chunks]) <= 10
-    np.testing.assert_allclose([chunk.scale for chunk in report.chunks], scale, rtol=0.05)
+    of_chunks = [np.median(some) for some in np.split(scale, len(report.chunks))]
+    np.testing.assert_allclose([chunk.scale for chunk in report.chunks], of_chunks, rtol=0.05)
     value, sigma = found["P"].value[quantity], found["P"].sigma[quantity]
     wanted = np.moveaxis(planted - planted[:1], 0, 1)
     difference = value[:, 0, :, 0] - wanted

@@ -126,6 +126,7 @@ class _Run:
                 if self._on_chunk:
                     self._on_chunk(report)
                 self._write_now_and_then()
+            session.release()
         found = [window.solutions(self._options) for window in windows.values()]
         if stage is not self._last and all(term.all_flagged for one in found for term in one.terms):
             names = ", ".join(str(term) for term in stage.terms)

@@ -18,8 +18,7 @@ _ARRAYS = {"flags": "flag", "weights": "weight", "UVW": "uvw_m"}
 def data_fingerprints(opened: OpenSet, group: MsGroup, columns: Sequence[str]) -> dict[str, str]:
     """{what: digest} of columns of visibilities, of flags, weights and UVW, in 8 to 32 time slots spread over the rows
     of a group (the more, the smaller they are): what changes in none of these slots is not noticed."""
-    of_slot = len(group.baselines) * group.n_channel * len(group.correlations) * (8 * len(columns) + 4 + 1)
-    slots = min(max(_SAMPLED_BYTES // max(of_slot, 1), _LEAST_SLOTS), _MOST_SLOTS)
+    slots = min(max(_SAMPLED_BYTES // max(group.slot_bytes(len(columns)), 1), _LEAST_SLOTS), _MOST_SLOTS)
     digests = {name: hashlib.sha256() for name in (*(f"visibilities in {one}" for one in columns), *_ARRAYS)}
     for tile in sample_tiles(opened, list(columns), slots, **without_averaging(group.selection)):
         there = tile["row"] >= 0

@@ -20,6 +20,7 @@ _POINTS = 200_000  # most that are tried
 # A curve is sampled so finely that its highest peak has 95 % of its height; so many at most.
 _AS_HIGH, _PEAKS = 0.95, 500
 _HALF_AS_HIGH, _FEW_PEAKS = 0.5, 20
+_TURNS = 50  # of the whole phase that are looked at more closely
 _SWEEPS = 5  # over all antennas, after each has been found once
 
 
@@ -60,8 +61,16 @@ def search(spectrum: NDArray[np.complex128], rate: NDArray[np.float64], *, any_p
 
 def _turn(value, h, middle: float, near: NDArray[np.float64], turns: int) -> float:
     """Of the x within some turns of any of `near` at which the whole phase is 0, the one with the largest real part."""
-    phase = np.angle(np.exp(-1j * near[:, None] * h) @ value)
-    x = (near[:, None] + (phase[:, None] + 2 * math.pi * np.arange(-turns, turns + 1)) / middle).ravel()
+    terms = value * np.exp(-1j * near[:, None] * h)
+    first = near + np.angle(terms.sum(axis=1)) / middle
+    # There are many turns where the band is narrow: all are a few long steps and a few short ones away.
+    step, few = 2 * math.pi / middle, math.isqrt(2 * turns) + 1
+    begun = first[:, None] + step * (few * np.arange(few) - turns)
+    near_by = np.exp(-1j * step * np.arange(few)[:, None] * h)
+    real = ((value * np.exp(-1j * begun[..., None] * h)) @ near_by.T).real
+    best = np.argpartition(-real, min(_TURNS, real.size - 1), axis=None)[:_TURNS]
+    peak, far, turn = np.unravel_index(best, real.shape)
+    x = begun[peak, far] + step * turn
     for _ in range(3):  # Newton's method
         terms = value * np.exp(-1j * x[:, None] * h)
         curvature = (terms.real * h**2).sum(axis=1)

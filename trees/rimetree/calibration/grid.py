@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,8 @@ from .errors import CalibrationError
 from .terms import Interval, Term
 
 Float64Array = NDArray[np.float64]
+
+_LEAST_CHUNKS = 8  # if there are so many intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Time slots that are solved for together: a whole number of solution intervals of every term.
+    """Time slots that are solved in one go: a whole number of solution intervals of every term.
 
     `slot_s` [slot]: their times (MJD, seconds); `times`: {term name: `Axis`}.
     """
@@ -40,12 +42,17 @@ class Chunk:
 
 
 def chunks_of(
-    slot_s: Sequence[float], slot_width_s: float, terms: Sequence[Term], scan: Sequence[int] | None = None
+    slot_s: Sequence[float],
+    slot_width_s: float,
+    terms: Sequence[Term],
+    scan: Sequence[int] | None = None,
+    most_slots: int = 1,
 ) -> list[Chunk]:
     """Cuts the time slots of one field into chunks.
 
-    A chunk is one solution interval of the term with the longest; intervals of the others are counted from where it
-    begins, so that none reaches over its end. Where the field was left and returned to, an interval given in seconds
+    A chunk is one solution interval of the term with the longest, or several that together have at most `most_slots`
+    (and are not more than an eighth of all, so that progress is seen); intervals of the others are counted from where
+    it begins, so that none reaches over its end. Where the field was left and returned to, an interval given in seconds
     counts on over the gap, but no interval is made where there are no slots. `scan`: the SCAN_NUMBER of each slot.
     """
     order = np.argsort(np.asarray(slot_s, dtype=float), kind="stable")
@@ -54,11 +61,32 @@ def chunks_of(
     longest = [_labels(slots, scans, slot_width_s, term.time) for term in terms]
     chunk_of = min(longest, key=lambda labels: len(np.unique(labels)))
     chunks = []
-    for label in np.unique(chunk_of):
-        own, own_scans = slots[chunk_of == label], scans[chunk_of == label]
-        labels = {term.name: _labels(own, own_scans, slot_width_s, term.time) for term in terms}
-        chunks.append(Chunk(own, {name: _axis(own, slot_width_s, of_slots) for name, of_slots in labels.items()}))
+    for some in _side_by_side([np.flatnonzero(chunk_of == label) for label in np.unique(chunk_of)], most_slots):
+        own = np.concatenate(some)
+        times = {}
+        for term in terms:
+            parts = [_labels(slots[one], scans[one], slot_width_s, term.time) for one in some]
+            times[term.name] = _axis(slots[own], slot_width_s, _counted_on(parts))
+        chunks.append(Chunk(slots[own], times))
     return chunks
+
+
+def _side_by_side(intervals: Sequence[NDArray[np.intp]], most: int) -> Iterator[list[NDArray[np.intp]]]:
+    """Neighbouring intervals (the numbers of their slots) that have at most so many slots together; at least one."""
+    some: list[NDArray[np.intp]] = []
+    for one in intervals:
+        if some and (sum(map(len, some)) + len(one) > most or len(some) >= len(intervals) // _LEAST_CHUNKS):
+            yield some
+            some = []
+        some.append(one)
+    if some:
+        yield some
+
+
+def _counted_on(parts: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """Labels of all parts, each of which counts from 0, such that no two parts share one."""
+    first = np.cumsum([0, *(part.max() + 1 for part in parts[:-1])])
+    return np.concatenate([part + begin for part, begin in zip(parts, first, strict=True)])
 
 
 def channels_of_windows(

@@ -43,6 +43,7 @@ class CalibrationOptions:
     sky model); 0: as `selection` says. `reference`: name of the antenna that phases refer
     to (None: one with many good data). `phase_centre_rad`: where the UVW point, if not where the FIELD table says;
     `selection.phase_centre_rad`: where data are moved on reading.
+    `chunk_bytes`: solution intervals in time whose data, together, are not more are solved in one go.
     `resume`: go on where a run that was interrupted ended. `overwrite`: replace a file of solutions, and forget an
     interrupted run. `precision`, `tolerance`, `device`, `threads`, `memory_bytes`: as of `Forest` and its `run`.
     `provenance`: what to note in the file.
@@ -71,6 +72,7 @@ class CalibrationOptions:
     device: str | None = None
     threads: int | None = None
     memory_bytes: int | None = None
+    chunk_bytes: int = 4 << 20
     resume: bool = False
     overwrite: bool = False
     provenance: dict[str, str] = field(default_factory=dict)
@@ -158,7 +160,7 @@ def plan_groups(
             GroupPlan(
                 group,
                 {term.name: _channels(windows, term) for term in terms},
-                chunks_of(slots, width_s, terms, scans),
+                chunks_of(slots, width_s, terms, scans, _slots_of_chunk(group, terms, options)),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
                 sum(len(frequency) for frequency, _ in bands.values()),
                 tuple(terms),
@@ -171,6 +173,15 @@ def plan_groups(
             _warn_of_loss(opened, group, first, whole)
     _require_same_windows(plans)
     return plans
+
+
+def _slots_of_chunk(group: MsGroup, terms: Sequence[Term], options: CalibrationOptions) -> int:
+    """How many time slots intervals may have that are solved in one go, which spares work of its own for each. Terms of
+    directions are solved interval by interval: which directions there are is found for each."""
+    if any(term.per is not None for term in terms):
+        return 1
+    most = options.chunk_bytes if options.memory_bytes is None else min(options.chunk_bytes, options.memory_bytes // 16)
+    return max(1, most // max(1, group.slot_bytes()))
 
 
 def _warn_of_loss(opened: ms.OpenSet, group: MsGroup, moved: Sequence[dict], rows: dict) -> None:

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import struct
+import time
 import zlib
 
 import numpy as np
@@ -20,6 +21,7 @@ from .errors import CalibrationError
 
 _MAGIC = b"RimeTree calibration 1\n"
 _HEAD = struct.Struct("<QI")
+_SECONDS_BETWEEN_WAITS = 2.0  # for the disk
 
 
 class ProgressFile:
@@ -28,6 +30,7 @@ class ProgressFile:
     def __init__(self, path: str | os.PathLike, task: dict):
         self.path = os.fspath(path) + ".progress"
         self._task = json.dumps(task, sort_keys=True)
+        self._on_disk = 0.0  # when all of it was
 
     @property
     def exists(self) -> bool:
@@ -58,11 +61,12 @@ class ProgressFile:
         if good < len(content):
             with open(self.path, "rb+") as file:
                 file.truncate(good)
-                _to_disk(file)
+                os.fsync(file.fileno())
         return [_unpacked(record) for record in records[1:]]
 
     def add(self, summary: dict, arrays: dict[str, np.ndarray]) -> None:
-        """Append one chunk; when this returns it is on the disk."""
+        """Append one chunk; whatever happens to this program then, it is kept. A power failure may take the chunks of
+        the last seconds."""
         buffer = io.BytesIO()
         np.savez(buffer, summary=np.array(json.dumps(summary)), **arrays)
         self._write("ab", _record(buffer.getvalue()))
@@ -71,7 +75,10 @@ class ProgressFile:
         try:
             with open(self.path, mode) as file:
                 file.write(data)
-                _to_disk(file)
+                file.flush()
+                if mode == "wb" or time.monotonic() - self._on_disk > _SECONDS_BETWEEN_WAITS:
+                    os.fsync(file.fileno())
+                    self._on_disk = time.monotonic()
         except OSError as problem:  # of a full disk Python does not say which file it was
             reason = problem.strerror or str(problem)
             raise OSError(problem.errno or errno.EIO, f"cannot be written: {reason}", self.path) from problem
@@ -108,8 +115,3 @@ def _unpacked(record: bytes) -> tuple[dict, dict[str, np.ndarray]]:
 def _difference(old: str, new: str) -> str:
     before, now = json.loads(old), json.loads(new)
     return ", ".join(sorted(key for key in {*before, *now} if before.get(key) != now.get(key)))
-
-
-def _to_disk(file) -> None:
-    file.flush()
-    os.fsync(file.fileno())

@@ -96,6 +96,11 @@ class Session:
         names = ", ".join(group.antenna_names[antenna] for antenna in group.antennas)
         raise CalibrationError(f"there is no antenna {name!r} with data to refer phases to; there are {names}")
 
+    def release(self) -> None:
+        """Lets go of data and results, after the last chunk."""
+        self._forest = self._ahead = self._looked = None
+        self._search.release()
+
     def keep(self, arrays: dict) -> None:
         """Take the solutions of a chunk, solved or read, as the starting values of the next one."""
         for term in self._terms:

@@ -80,6 +80,10 @@ class StartingSearch:
         """Whether directions are searched for once terms of the whole sky are known."""
         return bool(self._each and self._around)
 
+    def release(self) -> None:
+        """Lets go of the models that were looked at."""
+        self._readers.clear()
+
     def begin(
         self, chunk: Chunk, reference: int, options: CalibrationOptions, run: Run, without: Collection[str] = ()
     ) -> StartingValues:
