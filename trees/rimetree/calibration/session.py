@@ -14,13 +14,14 @@ from ..ms import OpenSet, Tiles, run_options, tiles, without_averaging
 from ..scope import NodeScope
 from ..solving import SolutionFlag, SolveReport
 from .baseline_averaging import cells_averaged
+from .chain_gauge import ChainGauge
 from .collected import chunk_arrays, flag_absent, flag_reasons
-from .conventions import is_normalised_by, ranks
+from .conventions import ranks
 from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data_weights import DataWeights
 from .errors import CalibrationError
 from .fewer_directions import BETTER_MAY_BE, BestFit, best_fit
-from .full_chains import ExchangePair, exchange_pairs, moved
+from .full_chains import ExchangePair, moved
 from .gauge import reference_antenna
 from .given_start import GivenStart
 from .grid import Axis, Chunk
@@ -75,6 +76,7 @@ class Session:
             held=self._held,
             weights=self._weights.nodes if self._weights else None,
         )
+        self._gauge = ChainGauge(self.tree, self._terms, model)
         self._looked = KeptTiles(self.tree.looked) if self._weights else None
         self.need = check_memory(plan, self.tree, terms, options, self._held)
         self._scope = ns
@@ -130,7 +132,9 @@ class Session:
         tables = {} if solved is None else {name: tables_of(parm) for name, parm in solved.parms.items()}
         scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None
         if tables:  # steps that data do not see may have led away again
-            self._move(self._pairs(ranks(self._terms, self._shapes(chunk)), chunk), tables, chunk, reference)
+            self._move(
+                self._gauge.pairs(ranks(self._terms, self._shapes(chunk)), self._axes(chunk)), tables, chunk, reference
+            )
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
         asked = {one.node for one in self.tree.solved(reference, begin.absent)}
         arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
@@ -272,39 +276,14 @@ class Session:
             value=np.full(shape, scale),
         )
 
-    def _may_give_way(self, one: Parameter) -> bool:
-        """Whether a parameter is among those that a convention looks at, where data tell only products of terms."""
-        term = next(term for term in self._terms if term.name == one.term)
-        return is_normalised_by(term, one.element) and one.direction in (None, self.tree.brightest.get(term.per))
-
-    def _pairs(self, ranks: dict[str, int], chunk: Chunk) -> list[ExchangePair]:
-        """Pairs of terms that can exchange any matrix."""
-
-        def on_all_directions(term: Term) -> bool:
-            every = self.tree.directions[term.name] == tuple(self._model.directions(term.per))
-            return every and not any(one.fixed for one in self.tree.parameters if one.term == term.name)
-
-        return exchange_pairs(self._terms, ranks, self._axes(chunk), on_all_directions)
-
     @property
     def exchanging(self) -> set[str]:
         """Names of terms of such pairs."""
-        pairs = self._pairs({term.name: 0 for term in self._terms}, self.plan.chunks[0])
+        pairs = self._gauge.pairs({term.name: 0 for term in self._terms}, self._axes(self.plan.chunks[0]))
         return {name for pair in pairs for name in pair.names}
 
     def _axes(self, chunk: Chunk) -> dict[str, tuple[Axis, Axis]]:
         return {term.name: (chunk.times[term.name], self.plan.frequencies[term.name]) for term in self._terms}
-
-    def _rank(self, one: Parameter, ranks: dict[str, int], pairs: Sequence[ExchangePair], reference: int) -> int:
-        """The state field `normalised` of a Parm. What the reference antenna's inner matrices do not move for is held
-        of its outer ones, if anything is open besides."""
-        if any(one.term in pair.names for pair in pairs):
-            term = next(term for term in self._terms if term.name == one.term)
-            counts = one.direction in (None, self.tree.brightest.get(term.per))
-            if counts and any(pair.unit == one.term for pair in pairs):
-                return -1
-            return -2 if one.antenna == reference and one.direction is None else 0
-        return ranks[one.term] if self._may_give_way(one) else 0
 
     def _move(self, pairs: Sequence[ExchangePair], tables: dict, chunk: Chunk, reference: int) -> None:
         """Has terms of matrices that they exchange with others fulfil their convention: in the tables of what was
@@ -348,7 +327,7 @@ class Session:
         forest = self.forest()
         shapes = self._shapes(chunk)
         rank = ranks(self._terms, shapes)
-        pairs = self._pairs(rank, chunk)
+        pairs = self._gauge.pairs(rank, self._axes(chunk))
         asked = {one.node for one in self.tree.solved(reference, begin.absent) if only is None or one.node in only}
         for direction, node in self.tree.presence.items():
             # Of each antenna's matrix, of which a baseline has two.
@@ -365,7 +344,7 @@ class Session:
                 time_edges_s=chunk.times[one.term].edges,
                 freq_edges_hz=self.plan.frequencies[one.term].edges,
                 value=np.ascontiguousarray(start[:, :, None, None]),
-                normalised=self._rank(one, rank, pairs, reference),
+                normalised=self._gauge.rank(one, rank, pairs, reference),
             )
         if self.tree.scale is not None:
             asked.add(self.tree.scale.name)
