@@ -34,7 +34,6 @@ from .reports import ChunkReport, summed
 from .signs import make_references_positive
 from .solve_trees import SolveTree, solve_tree
 from .starting_values import StartingSearch, StartingValues, tables_of
-from .term_trees import Parameter
 from .terms import Term
 
 _LOOKS = 5  # at residuals, after each of which it is solved again if anything has changed
