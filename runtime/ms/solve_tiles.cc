@@ -93,16 +93,25 @@ class TileParts final : public RequestParts {
 
   /// The time slots and channels, before averaging, that any of the tiles has.
   Tile joined_as_stored() {
-    Tile all = tiles_.stored_outline(members_.front());
     std::vector<std::pair<double, double>> slots;
-    for (const std::size_t member : members_) {
-      const Tile next = tiles_.stored_outline(member);
-      require_together(next.frequency_hz == all.frequency_hz && next.field_id == all.field_id);
-      for (std::size_t t = 0; t < next.n_time(); ++t) slots.emplace_back(next.time_s[t], next.interval_s[t]);
+    std::map<int, Tile> windows;
+    for (const std::size_t member : members_)
+      for (Tile& next : tiles_.stored_windows(member)) {
+        require_together(next.field_id == tiles_.key(members_.front()).field_id);
+        for (std::size_t t = 0; t < next.n_time(); ++t) slots.emplace_back(next.time_s[t], next.interval_s[t]);
+        windows[next.data_desc_id] = std::move(next);
+      }
+    // Windows may be joined for some baselines, and be the only ones of others.
+    require_together(windows.size() == 1 || tiles_.joins_windows());
+    Tile all;
+    for (const int id : tiles_.data_desc_ids()) {
+      if (windows.count(id) == 0) continue;
+      const Tile& window = windows[id];
+      all.frequency_hz.insert(all.frequency_hz.end(), window.frequency_hz.begin(), window.frequency_hz.end());
+      all.channel_width_hz.insert(all.channel_width_hz.end(), window.channel_width_hz.begin(),
+                                  window.channel_width_hz.end());
     }
     std::sort(slots.begin(), slots.end());
-    all.time_s.clear();
-    all.interval_s.clear();
     for (const auto& [time_s, interval_s] : slots) {
       // Means of the times of different rows of a slot differ by jitter.
       if (!all.time_s.empty() && time_s - all.time_s.back() <= slot_tolerance_s(interval_s)) continue;

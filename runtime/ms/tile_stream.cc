@@ -7,7 +7,7 @@
 namespace rimetree::ms {
 
 TileStream::TileStream(const TileReader& reader, const Options& options)
-    : reader_(reader), keep_bytes_(options.keep_bytes) {
+    : reader_(reader), join_windows_(options.join_windows), keep_bytes_(options.keep_bytes) {
   if (options.join_windows)
     parts_ = windows_together(reader.plan());
   else
@@ -15,13 +15,23 @@ TileStream::TileStream(const TileReader& reader, const Options& options)
   kept_.resize(parts_.size());
 }
 
-Tile TileStream::outline(std::size_t index) const { return joined(index, &TileReader::outline); }
-Tile TileStream::stored_outline(std::size_t index) const { return joined(index, &TileReader::stored_outline); }
-
-Tile TileStream::joined(std::size_t index, Tile (TileReader::*outline)(std::size_t) const) const {
+Tile TileStream::outline(std::size_t index) const {
   std::vector<Tile> windows;
-  for (const std::size_t part : parts_.at(index)) windows.push_back((reader_.*outline)(part));
+  for (const std::size_t part : parts_.at(index)) windows.push_back(reader_.outline(part));
   return windows.size() == 1 ? std::move(windows.front()) : join_outlines(windows);
+}
+
+std::vector<Tile> TileStream::stored_windows(std::size_t index) const {
+  std::vector<Tile> windows;
+  for (const std::size_t part : parts_.at(index)) windows.push_back(reader_.stored_outline(part));
+  return windows;
+}
+
+std::vector<int> TileStream::data_desc_ids() const {
+  std::vector<int> ids;
+  for (const TileKey& key : reader_.tiles())
+    if (std::find(ids.begin(), ids.end(), key.data_desc_id) == ids.end()) ids.push_back(key.data_desc_id);
+  return ids;
 }
 
 TileStream::TilePtr TileStream::read(std::size_t index) const {

@@ -22,11 +22,15 @@ class TileStream {
   TileStream(const TileReader& reader, const Options& options);
 
   std::size_t size() const { return parts_.size(); }
+  bool joins_windows() const { return join_windows_; }
   /// Of tile `index`; where windows are joined, of the first.
   const TileKey& key(std::size_t index) const { return reader_.tiles()[parts_[index].front()]; }
-  /// Its axes (TileReader::outline), and those before averaging; read nothing.
+  /// Its axes (TileReader::outline); reads nothing.
   Tile outline(std::size_t index) const;
-  Tile stored_outline(std::size_t index) const;
+  /// Those of the windows that are joined in it, before averaging.
+  std::vector<Tile> stored_windows(std::size_t index) const;
+  /// Of all tiles, in the order in which windows are joined.
+  std::vector<int> data_desc_ids() const;
 
   /// Tile `index`; what is in memory is not read again. Spigots read it, nothing may be written to it. Throws MsError.
   std::shared_ptr<Tile> get(std::size_t index);
@@ -44,10 +48,10 @@ class TileStream {
   using TilePtr = std::shared_ptr<Tile>;
   static constexpr std::size_t kNone = ~std::size_t{0};
   TilePtr read(std::size_t index) const;
-  Tile joined(std::size_t index, Tile (TileReader::*outline)(std::size_t) const) const;
 
   const TileReader& reader_;
   std::vector<std::vector<std::size_t>> parts_;  // by tile: tiles of the reader
+  bool join_windows_;
   std::uint64_t keep_bytes_, kept_bytes_ = 0;
   std::vector<TilePtr> kept_;  // by tile, null where it did not fit
   TilePtr last_;

@@ -167,6 +167,10 @@ def test_gains_are_found_and_the_model_is_smeared(planted, tmp_path):
         {"terms": ("K: delay", "G: diag, 6slots")},
         {"terms": ("G: diag, 6slots", "P: parallactic")},
         {"selection": rt.ms.Selection(channels=[(4, 9), (11, 16)])},
+        {"device": "simulated"},
+        {"device": "simulated", "solver": SolverOptions(robust_dof=4)},
+        {"terms": ("G: diag, 6slots", "K: delay"), "device": "simulated"},
+        {"terms": ("G: diag, 6slots", "dE: diag, per patch"), "solver": SolverOptions(successive=True)},
     ],
 )
 def test_solutions_are_those_of_the_data_as_they_are_stored(planted, tmp_path, monkeypatch, options):
@@ -200,6 +204,15 @@ def test_solutions_are_those_of_the_data_as_they_are_stored(planted, tmp_path, m
             assert np.sqrt(np.mean(pulls**2)) < (0.7 if report.chunks[0].noise != 1 else 0.5), (term.name, quantity)
             ratio = own.sigma[quantity][good].mean() / sigma[good].mean()
             assert 0.9 < ratio < 1.2, (term.name, quantity)
+
+
+def test_phases_refer_to_the_same_antenna(planted, tmp_path):
+    """Of the first antenna single channels are flagged, which averaged cells do not show."""
+    flag = np.zeros((21, N_TIME, N_CHANNEL), bool)
+    flag[:6, ::3, 1::4] = True
+    path, _ = planted(flag=flag, autocorrelations=True)
+    of = [calibrated(path, tmp_path, reference=None, average_loss=loss).chunks[0].reference for loss in (0.0, 0.02)]
+    assert of == ["ANT-1", "ANT-1"]
 
 
 def _one_slot_at_a_time(monkeypatch):

@@ -35,7 +35,10 @@ _GAP = 1.5  # as cells that are averaged on reading
 
 
 def cells_averaged(plan: GroupPlan, slot_s: Float64Array, tile: dict) -> float:
-    """How many cells, as they are stored, one of a tile stands for in the mean; `slot_s`: of the set."""
+    """How many cells, as they are stored, one of a tile stands for in the mean, where baselines are averaged by their
+    loss (else 1); `slot_s`: of the set."""
+    if plan.averaging is None:
+        return 1.0
     times, width = tile["time_s"], tile["interval_s"]
     stored = (slot_s >= times[0] - 0.5 * width[0]) & (slot_s <= times[-1] + 0.5 * width[-1])
     channels = len(plan.bands[int(tile["data_desc_id"])][0])

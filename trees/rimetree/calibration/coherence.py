@@ -110,6 +110,7 @@ class CoherenceReader:
         self._group, self._data = group, data
         self._held = held or Held(group)
         self._pairs = [pair for pair in group.baselines if reference is None or reference in pair]
+        self._place = {pair: k for k, pair in enumerate(self._pairs)}
         self._n_part = len(parts) if apart else 1
         self._slots = slots_within(group, len(self._pairs) * self._n_part, memory_bytes)
         self._predicted = PredictedTiles(
@@ -122,11 +123,11 @@ class CoherenceReader:
 
         def add_tile(tile: dict, models: KeptValues) -> None:
             hands = _Hands(self._held, self._data, tile)
-            places = [models.place(pair) for pair in tile["baselines"]]
-            both = np.array([(k, place) for k, place in enumerate(places) if place is not None], np.intp).reshape(-1, 2)
-            for first in range(0, len(both), _AT_A_TIME):
-                own, place = both[first : first + _AT_A_TIME].T
-                model = models.array[place]
+            there = [(k, models.place(pair), self._place.get(pair)) for k, pair in enumerate(tile["baselines"])]
+            found = np.array([one for one in there if None not in one], np.intp).reshape(-1, 3)
+            for first in range(0, len(found), _AT_A_TIME):
+                own, of_model, place = found[first : first + _AT_A_TIME].T
+                model = models.array[of_model]
                 for feed, value, weight in hands.of(own):
                     sums.add(tile, place, feed, value, weight, model[:, :, feed, feed])
 

@@ -77,7 +77,7 @@ class DataWeights:
                 self._keep_magnitudes(tile, magnitudes)
         self._frequency = np.concatenate([bands[one] for one in sorted(bands)]) if bands else np.zeros(0)
         for pair, parts in magnitudes.items():
-            self._out[pair] = standing_out(self._joined(parts), self._most, around="median")
+            self._out[pair] = self._standing_out(self._joined(parts), "median")
 
     def look(self, kept: KeptTiles, forest: Forest, opened: OpenSet, options: dict) -> bool:
         """Looks at the residuals of a chunk with what the forest has found; `kept`: data, model and weight of each
@@ -96,11 +96,21 @@ class DataWeights:
         changed = False
         if self._most > 0:
             for pair, size in sizes.items():
-                new = standing_out(size, self._most, around="zero") & ~self._out.get(pair, False)
+                new = self._standing_out(size, "zero") & ~self._out.get(pair, False)
                 if new.any():
                     self._out[pair] = self._out.get(pair, False) | new
                     changed = True
         return self._find_noise(sizes) or changed
+
+    def _standing_out(self, size: NDArray, around: str) -> NDArray[np.bool_]:
+        """As `standing_out`, on the cells of a baseline alone, where those of others stand between them."""
+        if not self._bands:
+            return standing_out(size, self._most, around=around)
+        there, found = np.isfinite(size).any(axis=(2, 3)), np.zeros(size.shape, bool)
+        if there.any():
+            own = np.ix_(there.any(axis=1), there.any(axis=0))
+            found[own] = standing_out(size[own], self._most, around=around)
+        return found
 
     def _find_noise(self, sizes: dict[Pair, NDArray]) -> bool:
         if not self._per or not sizes:

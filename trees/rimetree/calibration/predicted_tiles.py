@@ -20,8 +20,8 @@ Pair = tuple[int, int]
 class KeptValues(Mapping[Pair, NDArray[np.complex128]]):
     """{(p, q): [node, 2, 2, time, channel]} of the baselines that a tile has.
 
-    `array` [baseline, node, 2, 2, time, channel]: of all baselines of the tree, of which `there` says whether the tile
-    has them.
+    `array` [baseline, node, 2, 2, time, channel]: of some baselines, of which `there` says whether they have
+    values.
     """
 
     def __init__(self, place: dict[Pair, int], array: NDArray[np.complex128], there: NDArray[np.bool_]):
@@ -40,7 +40,7 @@ class KeptValues(Mapping[Pair, NDArray[np.complex128]]):
         return int(self.there.sum())
 
     def place(self, pair: Pair) -> int | None:
-        """Where a baseline is along the array; None if the tile does not have it."""
+        """Where a baseline is along the array; None if it has no values."""
         place = self._place.get(pair)
         return None if place is None or not self.there[place] else place
 
@@ -56,8 +56,7 @@ class KeptTiles:
     """
 
     def __init__(self, nodes: dict[Pair, Sequence[NodeStub]]):
-        self._place = {pair: k for k, pair in enumerate(nodes)}
-        self._nodes = [node.name for wanted in nodes.values() for node in wanted]
+        self._nodes = {pair: [node.name for node in wanted] for pair, wanted in nodes.items()}
 
     def each(self, forest: Forest, opened: OpenSet, column: str, on_tile: OnTile, **options) -> None:
         """Calls `on_tile` for each tile, read with this column; options as of `ms.run_options`."""
@@ -65,10 +64,15 @@ class KeptTiles:
         reading = Tiles(opened, columns, run_options(**options), ahead=True)
         for index in range(len(reading)):
             tile = reading[index]
-            values, there = tile_values(forest, reading, index, self._nodes)
-            n_pair = len(self._place)
-            array = values.reshape(n_pair, -1, *values.shape[1:])
-            on_tile(tile, KeptValues(self._place, array, there.reshape(n_pair, -1).all(axis=1)))
+            # Tiles may have few of the baselines.
+            pairs = [pair for pair in tile["baselines"] if pair in self._nodes]
+            if not pairs:
+                on_tile(tile, KeptValues({}, np.zeros((0, 0, 2, 2, 0, 0), complex), np.zeros(0, bool)))
+                continue
+            values, there = tile_values(forest, reading, index, [name for pair in pairs for name in self._nodes[pair]])
+            array = values.reshape(len(pairs), -1, *values.shape[1:])
+            places = {pair: k for k, pair in enumerate(pairs)}
+            on_tile(tile, KeptValues(places, array, there.reshape(len(pairs), -1).all(axis=1)))
 
 
 class PredictedTiles:

@@ -122,7 +122,10 @@ class Session:
         if not self._values and good.any() and not self._held.has_amplitude:
             self._begin_with_amplitudes(starting_amplitudes(counts.magnitude, self._model.flux_jy(group)))
         if self._preferred is None:
-            self._preferred = reference_antenna(good, None)
+            # Cells of which some data are flagged do not show how many are good.
+            stored = None if self.plan.averaging is None else self._apart(chunk, without_averaging(group.selection))
+            known = good if stored is None else count_data(group, self._options.data, stored, magnitudes=False).good
+            self._preferred = reference_antenna(known, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
         if self._weights:
             self._weights.begin(chunk.slot_s, lambda: self._apart(chunk))
@@ -202,18 +205,17 @@ class Session:
     def _flag_thin(self, chunk: Chunk, arrays: dict) -> None:
         """Flags solutions of which less than the least fraction of the data is good."""
         group, data = self.plan.group, self._options.data
-        rows = without_averaging(group.selection)
-        found = tiles(self._set, [data.column], time_range_s=self._span(chunk), **rows)
+        found = self._apart(chunk, without_averaging(group.selection))
         axes = {t.name: (chunk.times[t.name].edges, self.plan.frequencies[t.name].edges) for t in self._terms}
         for name, fraction in good_fractions_of(group, data, found, axes).items():
             own = [one for one in self.tree.parameters if one.term == name]
             thin = fraction[[group.antennas.index(one.antenna) for one in own]] < self._options.min_fraction
             arrays[f"{name}:flag"] |= np.where(thin, SolutionFlag.NO_DATA, 0).astype(np.int32)
 
-    def _apart(self, chunk: Chunk) -> Iterator[dict]:
-        """The data of a chunk, window by window."""
+    def _apart(self, chunk: Chunk, rows: dict | None = None) -> Iterator[dict]:
+        """The data of a chunk, window by window; `rows`: options that choose and average them (None: the group's)."""
         some = min(len(chunk.slot_s), self.need.slots)
-        options = {**self.plan.group.selection, "time_range_s": self._span(chunk), "time_slots": some}
+        options = {**(rows or self.plan.group.selection), "time_range_s": self._span(chunk), "time_slots": some}
         return tiles(self._set, [self._options.data.column], **options)
 
     def _span(self, chunk: Chunk) -> tuple[float, float]:
@@ -251,10 +253,8 @@ class Session:
         group, selection = self.plan.group, self._options.data
         if len(group.data_desc_ids) > 1:
             data = self._apart(chunk)
-        counted = {}
-        if self.plan.averaging is not None:
-            counted = {"stands_for": functools.partial(cells_averaged, self.plan, chunk.slot_s)}
-        return count_data(group, selection, data, magnitudes=not self._values, **counted)
+        counted = functools.partial(cells_averaged, self.plan, chunk.slot_s)
+        return count_data(group, selection, data, magnitudes=not self._values, stands_for=counted)
 
     def _begin_with_amplitudes(self, amplitudes: np.ndarray) -> None:
         """Starting values with these amplitudes, for the first term of the whole sky that has any."""
