@@ -64,70 +64,84 @@ Edges edges_of(const Tile& tile, const Averaging& averaging) {
 
 class Averager {
  public:
-  Averager(const Tile& tile, const Averaging& averaging)
-      : tile_(tile), averaging_(averaging), edges_(edges_of(tile, averaging)), made_(average_outline(tile, averaging)) {
+  /// `whole`: a tile, or its axes.
+  Averager(const Tile& whole, const Averaging& averaging)
+      : averaging_(averaging), edges_(edges_of(whole, averaging)), made_(average_outline(whole, averaging)) {
     for (const double width_s : made_.interval_s) scale_s_ = std::max(scale_s_, width_s);
     if (!(scale_s_ > 0)) scale_s_ = 1;
   }
 
-  Tile make() {
+  /// Slots with which cells begin, and where the last one ends.
+  const std::vector<std::size_t>& slots() const { return edges_.times; }
+
+  /// The cells from `cell` on whose slots are those of a part of the tile.
+  void add(const Tile& part, std::size_t cell) {
+    if (made_.row.empty()) begin(part);
+    part_ = &part;
+    first_ = edges_.times[cell];
+    const std::size_t end = first_ + part.n_time();
+    for (std::size_t b = 0; b < part.n_baseline(); ++b)
+      for (std::size_t t = cell; t < made_.n_time() && edges_.times[t] < end; ++t) average_row(b, t);
+  }
+  Tile take() { return std::move(made_); }
+
+ private:
+  /// Makes room for what parts like this have.
+  void begin(const Tile& part) {
     made_.row.assign(made_.n_row(), -1);
     made_.uvw_m.assign(3 * made_.n_row(), 0);
     made_.uvw_rate_m_s.assign(3 * made_.n_row(), 0);
     made_.exposure_s.assign(made_.n_row(), 0);
-    for (const auto& [name, values] : tile_.columns) made_.columns[name].assign(made_.n_visibility(), {});
-    if (!tile_.flag.empty()) made_.flag.assign(made_.n_visibility(), 1);
-    if (!tile_.weight.empty()) made_.weight.assign(made_.n_visibility(), 0);
-    for (std::size_t b = 0; b < tile_.n_baseline(); ++b)
-      for (std::size_t t = 0; t < made_.n_time(); ++t) average_row(b, t);
-    return std::move(made_);
+    for (const auto& [name, values] : part.columns) made_.columns[name].assign(made_.n_visibility(), {});
+    if (!part.flag.empty()) made_.flag.assign(made_.n_visibility(), 1);
+    if (!part.weight.empty()) made_.weight.assign(made_.n_visibility(), 0);
   }
 
- private:
   void average_row(std::size_t baseline, std::size_t time) {
+    const Tile& part = *part_;
+    const std::size_t from = baseline * part.n_time(), to = baseline * made_.n_time() + time;
     present_.clear();
-    for (std::size_t t = edges_.times[time]; t < edges_.times[time + 1]; ++t)
-      if (is_seen(baseline * tile_.n_time() + t)) present_.push_back(t);
+    for (std::size_t t = edges_.times[time] - first_; t < edges_.times[time + 1] - first_; ++t)
+      if (is_seen(from + t)) present_.push_back(t);
     if (present_.empty()) return;
-    const std::size_t from = baseline * tile_.n_time(), to = baseline * made_.n_time() + time;
     const double share = 1 / static_cast<double>(present_.size());
-    made_.row[to] = tile_.row[from + present_.front()];
+    made_.row[to] = part.row[from + present_.front()];
     for (const std::size_t t : present_)
       for (std::size_t k = 0; k < 3; ++k) {
-        made_.uvw_m[3 * to + k] += share * tile_.uvw_m[3 * (from + t) + k];
-        made_.uvw_rate_m_s[3 * to + k] += share * tile_.uvw_rate_m_s[3 * (from + t) + k];
+        made_.uvw_m[3 * to + k] += share * part.uvw_m[3 * (from + t) + k];
+        made_.uvw_rate_m_s[3 * to + k] += share * part.uvw_rate_m_s[3 * (from + t) + k];
       }
-    made_.exposure_s[to] = tile_.time_s[present_.back()] - tile_.time_s[present_.front()] +
-                           0.5 * (tile_.exposure_s[from + present_.front()] + tile_.exposure_s[from + present_.back()]);
+    made_.exposure_s[to] = part.time_s[present_.back()] - part.time_s[present_.front()] +
+                           0.5 * (part.exposure_s[from + present_.front()] + part.exposure_s[from + present_.back()]);
     average_cells(from, to);
   }
 
   /// Whether there is a row of which anything is good.
   bool is_seen(std::size_t at) const {
-    if (tile_.row[at] < 0) return false;
-    if (tile_.flag.empty()) return true;
-    const std::size_t n = tile_.n_channel() * tile_.n_correlation();
-    const std::uint8_t* flag = &tile_.flag[at * n];
+    if (part_->row[at] < 0) return false;
+    if (part_->flag.empty()) return true;
+    const std::size_t n = part_->n_channel() * part_->n_correlation();
+    const std::uint8_t* flag = &part_->flag[at * n];
     return std::find(flag, flag + n, 0) != flag + n;
   }
 
   /// All cells of a row that is made, from the rows that are there.
   void average_cells(std::size_t from, std::size_t to) {
-    const std::size_t n_correlation = tile_.n_correlation(), n_made = made_.n_channel() * n_correlation;
-    const std::size_t n_given = tile_.n_channel() * n_correlation, n_column = tile_.columns.size();
+    const std::size_t n_correlation = part_->n_correlation(), n_made = made_.n_channel() * n_correlation;
+    const std::size_t n_given = part_->n_channel() * n_correlation, n_column = part_->columns.size();
     double middle_s = 0;
     for (const std::size_t t : present_)
-      middle_s += (tile_.time_s[t] - tile_.time_s[present_.front()]) / static_cast<double>(present_.size());
+      middle_s += (part_->time_s[t] - part_->time_s[present_.front()]) / static_cast<double>(present_.size());
     used_.resize(n_given);
     moments_.assign(n_made, {});
     total_.assign(n_made * n_column, {});
     for (const std::size_t t : present_) {
       const std::size_t first = (from + t) * n_given;
       use_weights(first);
-      const double y = (tile_.time_s[t] - tile_.time_s[present_.front()] - middle_s) / scale_s_;
+      const double y = (part_->time_s[t] - part_->time_s[present_.front()] - middle_s) / scale_s_;
       for_each_used([&](std::size_t i, std::size_t cell, double x) { moments_[cell].add(used_[i], x, y); });
       auto total = total_.begin();
-      for (const auto& [name, values] : tile_.columns) {
+      for (const auto& [name, values] : part_->columns) {
         const std::complex<float>* given = &values[first];
         for_each_used([&](std::size_t i, std::size_t cell, double x) {
           const auto value = used_[i] * std::complex<double>(given[i]);
@@ -156,10 +170,10 @@ class Averager {
   /// that count.
   template <class Body>
   void for_each_used(const Body& body) const {
-    const std::size_t n_correlation = tile_.n_correlation();
+    const std::size_t n_correlation = part_->n_correlation();
     for (std::size_t k = 0; k < made_.n_channel(); ++k)
       for (std::size_t f = edges_.channels[k]; f < edges_.channels[k + 1]; ++f) {
-        const double x = (tile_.frequency_hz[f] - made_.frequency_hz[k]) / made_.channel_width_hz[k];
+        const double x = (part_->frequency_hz[f] - made_.frequency_hz[k]) / made_.channel_width_hz[k];
         for (std::size_t c = 0; c < n_correlation; ++c)
           if (const std::size_t i = f * n_correlation + c; used_[i] > 0) body(i, k * n_correlation + c, x);
       }
@@ -168,11 +182,11 @@ class Averager {
   /// Weights of the visibilities of a row; 0 for those that are flagged or, in any column, no numbers.
   void use_weights(std::size_t first) {
     for (std::size_t i = 0; i < used_.size(); ++i) {
-      const double weight = tile_.weight.empty() ? 1 : tile_.weight[first + i];
-      const bool good = weight > 0 && std::isfinite(weight) && (tile_.flag.empty() || tile_.flag[first + i] == 0);
+      const double weight = part_->weight.empty() ? 1 : part_->weight[first + i];
+      const bool good = weight > 0 && std::isfinite(weight) && (part_->flag.empty() || part_->flag[first + i] == 0);
       used_[i] = good ? weight : 0;
     }
-    for (const auto& [name, values] : tile_.columns)
+    for (const auto& [name, values] : part_->columns)
       for (std::size_t i = 0; i < used_.size(); ++i)
         if (!std::isfinite(values[first + i].real()) || !std::isfinite(values[first + i].imag())) used_[i] = 0;
   }
@@ -203,8 +217,9 @@ class Averager {
     }
   };
 
-  const Tile& tile_;
   const Averaging& averaging_;
+  const Tile* part_ = nullptr;  // that is averaged
+  std::size_t first_ = 0;       // its first slot
   Edges edges_;
   Tile made_;
   double scale_s_ = 0;                                      // of places along time
@@ -235,7 +250,21 @@ Tile average_outline(const Tile& tile, const Averaging& averaging) {
 }
 
 Tile average(const Tile& tile, const Averaging& averaging) {
-  return averaging.any() ? Averager(tile, averaging).make() : tile;
+  if (!averaging.any()) return tile;
+  Averager averager(tile, averaging);
+  averager.add(tile, 0);
+  return averager.take();
+}
+
+Tile average_by_parts(const Tile& outline, const Averaging& averaging, std::size_t most_slots, const ReadSlots& read) {
+  Averager averager(outline, averaging);
+  const std::vector<std::size_t>& slots = averager.slots();
+  for (std::size_t cell = 0, end; cell + 1 < slots.size(); cell = end) {
+    end = cell + 1;
+    while (end + 1 < slots.size() && slots[end + 1] - slots[cell] <= most_slots) ++end;
+    averager.add(read(slots[cell], slots[end] - slots[cell]), cell);
+  }
+  return averager.take();
 }
 
 }  // namespace rimetree::ms

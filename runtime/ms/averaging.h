@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -39,5 +40,11 @@ Tile average_outline(const Tile& tile, const Averaging& averaging);
 /// first of them. Cells do not reach over gaps in time or frequency. Where they are centred (Averaging), the weight is
 /// what those say of the middle; one that it does not tell is flagged.
 Tile average(const Tile& tile, const Averaging& averaging);
+
+/// So many slots of a tile from one on, with all of its baselines.
+using ReadSlots = std::function<Tile(std::size_t first, std::size_t n)>;
+/// The same of a tile of which parts are read, of at most so many slots or one cell: they need not be in memory
+/// together. `outline`: the axes of the tile.
+Tile average_by_parts(const Tile& outline, const Averaging& averaging, std::size_t most_slots, const ReadSlots& read);
 
 }  // namespace rimetree::ms

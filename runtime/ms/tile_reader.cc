@@ -83,13 +83,26 @@ Tile TileReader::outline(std::size_t index) const {
 }
 
 Tile TileReader::read(std::size_t index) const {
-  Tile tile = read_stored(index);
-  if (const Averaging averaging = averaging_of(index); averaging.any()) return average(tile, averaging);
-  return tile;  // both in one expression would copy it
+  constexpr std::size_t kPartBytes = std::size_t{32} << 20;
+  const TileKey& key = plan_.tiles.at(index);
+  const Averaging averaging = averaging_of(index);
+  if (!averaging.any()) return read_stored(key, stored_outline(index));
+  const Tile outline = stored_outline(index);
+  const std::size_t of_slot = std::max<std::size_t>(1, bytes(index) / std::max<std::size_t>(1, key.n_slot));
+  return average_by_parts(outline, averaging, std::max<std::size_t>(1, kPartBytes / of_slot),
+                          [&](std::size_t first, std::size_t n) {
+                            TileKey part = key;
+                            part.first_slot += first;
+                            part.n_slot = n;
+                            Tile axes = stored_outline(part);
+                            axes.baselines = outline.baselines;
+                            return read_stored(part, std::move(axes));
+                          });
 }
 
-Tile TileReader::stored_outline(std::size_t index) const {
-  const TileKey& key = plan_.tiles.at(index);
+Tile TileReader::stored_outline(std::size_t index) const { return stored_outline(plan_.tiles.at(index)); }
+
+Tile TileReader::stored_outline(const TileKey& key) const {
   const CellPart part = this->part(key.data_desc_id);
   const SpectralWindow& window = ms_.spectral_window(key.data_desc_id);
   Tile tile;
@@ -110,10 +123,8 @@ Tile TileReader::stored_outline(std::size_t index) const {
   return tile;
 }
 
-Tile TileReader::read_stored(std::size_t index) const {
-  const TileKey& key = plan_.tiles.at(index);
+Tile TileReader::read_stored(const TileKey& key, Tile tile) const {
   const CellPart part = this->part(key.data_desc_id);
-  Tile tile = stored_outline(index);
   place_rows(key, &tile);
 
   std::vector<std::size_t> positions;

@@ -63,7 +63,9 @@ class TileReader {
   Averaging averaging_of(std::size_t index) const {
     return selection_.rows.averaging_of(plan_.tiles.at(index).averaged);
   }
-  Tile read_stored(std::size_t index) const;
+  /// The same, and the data, of slots of the plan; `axes`: their outline.
+  Tile stored_outline(const TileKey& key) const;
+  Tile read_stored(const TileKey& key, Tile axes) const;
   ChannelRange channels(int data_desc_id) const;
   CellPart part(int data_desc_id) const;
   void place_rows(const TileKey& key, Tile* tile) const;

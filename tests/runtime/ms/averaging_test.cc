@@ -169,6 +169,47 @@ TEST(Averaging, centred_cells_weigh_what_their_data_say_of_the_middle) {
   EXPECT_FLOAT_EQ(average(tile, averaging).columns.at("DATA")[0].real(), 1);
 }
 
+/// Slots [first, first + n) of a tile of one baseline.
+Tile slots_of(const Tile& tile, std::size_t first, std::size_t n) {
+  Tile part = tile;
+  const auto cut = [&](auto& values, std::size_t of_slot) {
+    values = {values.begin() + static_cast<std::ptrdiff_t>(first * of_slot),
+              values.begin() + static_cast<std::ptrdiff_t>((first + n) * of_slot)};
+  };
+  for (auto* values : {&part.time_s, &part.interval_s, &part.exposure_s}) cut(*values, 1);
+  for (auto* values : {&part.uvw_m, &part.uvw_rate_m_s}) cut(*values, 3);
+  cut(part.row, 1), cut(part.flag, tile.n_channel()), cut(part.weight, tile.n_channel());
+  for (auto& [name, values] : part.columns) cut(values, tile.n_channel());
+  return part;
+}
+
+TEST(Averaging, parts_that_are_read_one_by_one_give_the_same) {
+  for (const bool centred : {false, true})
+    for (const std::size_t most : {1u, 4u, 7u, 100u}) {
+      Averaging averaging = by(3, 2);
+      averaging.time_edges_s = {45};
+      averaging.centred = centred;
+      Tile tile = tile_of(11, 5);
+      tile.flag[7] = 1;
+      tile.row[6] = -1;
+      std::size_t largest = 0, parts = 0;
+      const Tile made = average_by_parts(tile, averaging, most, [&](std::size_t first, std::size_t n) {
+        largest = std::max(largest, n), ++parts;
+        return slots_of(tile, first, n);
+      });
+      const Tile whole = average(tile, averaging);
+      EXPECT_LE(largest, std::max<std::size_t>(3, most));
+      EXPECT_EQ(parts == 1, most == 100);
+      EXPECT_EQ(made.time_s, whole.time_s);
+      EXPECT_EQ(made.row, whole.row);
+      EXPECT_EQ(made.uvw_m, whole.uvw_m);
+      EXPECT_EQ(made.exposure_s, whole.exposure_s);
+      EXPECT_EQ(made.flag, whole.flag);
+      EXPECT_EQ(made.weight, whole.weight);
+      EXPECT_EQ(made.columns, whole.columns);
+    }
+}
+
 TEST(Averaging, centred_means_of_equal_weights_are_means) {
   Averaging averaging = by(2, 3);
   Tile tile = tile_of(4, 6);

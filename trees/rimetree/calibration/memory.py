@@ -112,9 +112,8 @@ def _search_bytes(plan: GroupPlan, all_slots: int, tree: SolveTree, terms: Seque
 def data_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
     """What the data of so many time slots and the columns of the model take as they are read."""
     cells = len(plan.group.baselines) * slots * plan.n_channel
-    if plan.averaging is not None:  # what is left of all, and those of one kind while they are read
-        read = max((len(kind.baselines) for kind in plan.averaging.kinds), default=0) * slots * plan.n_channel
-        cells = int(cells * _left_by_averaging(plan)) + read
+    if plan.averaging is not None:  # what is left of all; they are read in small parts
+        cells = int(cells * _left_by_averaging(plan))
     data = cells * len(plan.group.correlations) * (_FROM_SET + 8 * n_column)
     return 2 * data if len(plan.group.data_desc_ids) > 1 else data  # windows are read one by one and then joined
 

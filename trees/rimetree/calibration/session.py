@@ -29,7 +29,7 @@ from .held import Held
 from .memory import check_memory, data_bytes
 from .models import Model
 from .planning import CalibrationOptions, GroupPlan
-from .predicted_tiles import KeptTiles
+from .predicted_tiles import KeptTiles, slots_within
 from .reports import ChunkReport, summed
 from .signs import make_references_positive
 from .solve_trees import SolveTree, solve_tree
@@ -215,6 +215,8 @@ class Session:
     def _apart(self, chunk: Chunk, rows: dict | None = None) -> Iterator[dict]:
         """The data of a chunk, window by window; `rows`: options that choose and average them (None: the group's)."""
         some = min(len(chunk.slot_s), self.need.slots)
+        if rows is not None:  # beside which others are in memory
+            some = min(some, slots_within(self.plan.group, 0, _AHEAD_BYTES))
         options = {**(rows or self.plan.group.selection), "time_range_s": self._span(chunk), "time_slots": some}
         return tiles(self._set, [self._options.data.column], **options)
 
