@@ -129,6 +129,7 @@ class Averager {
   void average_cells(std::size_t from, std::size_t to) {
     const std::size_t n_correlation = part_->n_correlation(), n_made = made_.n_channel() * n_correlation;
     const std::size_t n_given = part_->n_channel() * n_correlation, n_column = part_->columns.size();
+    if (are_alike(from)) return average_alike(from, to);
     double middle_s = 0;
     for (const std::size_t t : present_)
       middle_s += (part_->time_s[t] - part_->time_s[present_.front()]) / static_cast<double>(present_.size());
@@ -179,6 +180,67 @@ class Averager {
       }
   }
 
+  /// Whether all visibilities of the rows that are there count, those of a correlation with one weight.
+  bool are_alike(std::size_t from) const {
+    const std::size_t n_correlation = part_->n_correlation(), n_given = part_->n_channel() * n_correlation;
+    const std::size_t origin = (from + present_.front()) * n_given;
+    for (const std::size_t t : present_) {
+      const std::size_t first = (from + t) * n_given;
+      if (!part_->flag.empty()) {
+        const std::uint8_t* flag = &part_->flag[first];
+        std::uint8_t any = 0;
+        for (std::size_t i = 0; i < n_given; ++i) any |= flag[i];
+        if (any != 0) return false;
+      }
+      bool same = true;
+      for (std::size_t f = 0; !part_->weight.empty() && f < part_->n_channel(); ++f)
+        for (std::size_t c = 0; c < n_correlation; ++c)
+          same = same && part_->weight[first + f * n_correlation + c] == part_->weight[origin + c];
+      if (!same) return false;
+      for (const auto& [name, values] : part_->columns) {  // zero times no number is none
+        const float* given = reinterpret_cast<const float*>(&values[first]);
+        float zero = 0;
+        for (std::size_t i = 0; i < 2 * n_given; ++i) zero += 0 * given[i];
+        if (zero != 0) return false;
+      }
+    }
+    for (std::size_t c = 0; c < n_correlation && !part_->weight.empty(); ++c) {
+      const float weight = part_->weight[origin + c];
+      if (!(weight > 0) || !std::isfinite(weight)) return false;
+    }
+    return true;
+  }
+
+  /// Means, which are what planes through regular cells have in the middle.
+  void average_alike(std::size_t from, std::size_t to) {
+    const std::size_t n_correlation = part_->n_correlation(), n_made = made_.n_channel() * n_correlation;
+    const std::size_t n_given = part_->n_channel() * n_correlation, origin = (from + present_.front()) * n_given;
+    for (auto& [name, made] : made_.columns) {
+      const auto& values = part_->columns.at(name);
+      sum_.assign(n_made, {});
+      for (const std::size_t t : present_) {
+        const std::complex<float>* given = &values[(from + t) * n_given];
+        for (std::size_t k = 0; k < made_.n_channel(); ++k)
+          for (std::size_t f = edges_.channels[k]; f < edges_.channels[k + 1]; ++f)
+            for (std::size_t c = 0; c < n_correlation; ++c)
+              sum_[k * n_correlation + c] += std::complex<double>(given[f * n_correlation + c]);
+      }
+      for (std::size_t i = 0; i < n_made; ++i)
+        made[to * n_made + i] = std::complex<float>(sum_[i] / number_of(i / n_correlation));
+    }
+    for (std::size_t i = 0; i < n_made; ++i) {
+      const double weight = part_->weight.empty() ? 1 : part_->weight[origin + i % n_correlation];
+      if (!made_.weight.empty())
+        made_.weight[to * n_made + i] = static_cast<float>(weight * number_of(i / n_correlation));
+      if (!made_.flag.empty()) made_.flag[to * n_made + i] = 0;
+    }
+  }
+
+  /// How many visibilities a cell of the rows that are there is made of.
+  double number_of(std::size_t channel) const {
+    return static_cast<double>(present_.size() * (edges_.channels[channel + 1] - edges_.channels[channel]));
+  }
+
   /// Weights of the visibilities of a row; 0 for those that are flagged or, in any column, no numbers.
   void use_weights(std::size_t first) {
     for (std::size_t i = 0; i < used_.size(); ++i) {
@@ -222,9 +284,10 @@ class Averager {
   std::size_t first_ = 0;       // its first slot
   Edges edges_;
   Tile made_;
-  double scale_s_ = 0;                                      // of places along time
-  std::vector<std::size_t> present_;                        // slots of a cell for which its baseline has a row
-  std::vector<double> used_;                                // weights of the visibilities of a row
+  double scale_s_ = 0;                // of places along time
+  std::vector<std::size_t> present_;  // slots of a cell for which its baseline has a row
+  std::vector<double> used_;          // weights of the visibilities of a row
+  std::vector<std::complex<double>> sum_;
   std::vector<Moments> moments_;                            // of the cells that are made of some rows
   std::vector<std::array<std::complex<double>, 3>> total_;  // [column, cell] sums of w V, w x V and w y V
 };
