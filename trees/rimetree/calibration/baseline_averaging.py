@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ _SAMPLED_SLOTS = 512  # between which UVW turn by little
 _MOST_SLOTS = 16  # that are averaged, so that tiles may be short; more would save next to nothing
 _MOST_KINDS = 8  # of averaging: data are looked at once for each
 _SMALL = 0.005  # of the cells: so many more are made for a kind less
+_FINE = 1.3  # ratio of two numbers of channels that are tried
 _GAP = 1.5  # as cells that are averaged on reading
 
 
@@ -53,20 +54,21 @@ def baseline_averaging(
     for term in plan.terms:
         if FREQUENCY_QUANTITIES & set(term.kind.quantities):
             kept["channels"] = term.name
-    times = _Cuts([chunk.slot_s for chunk in plan.chunks], _time_edges(plan, held), "time" in kept, _MOST_SLOTS)
-    frequencies = list(plan.bands.values())
-    channels = _Cuts([f for f, _ in frequencies], _frequency_edges(plan, held), "channels" in kept, None)
+    slots, bands = [chunk.slot_s for chunk in plan.chunks], [frequency for frequency, _ in plan.bands.values()]
+    times = _Cuts(slots, _time_edges(plan, held), _only_one if "time" in kept else _numbers_of_slots)
+    channels = _Cuts(bands, _frequency_edges(plan, held), _only_one if "channels" in kept else _numbers_of_channels)
     pairs = list(plan.group.baselines)
     per_s, per_hz = _turns(opened, plan, radius_rad)
     left_by_time = _left(per_s * times.step, times.factors, times.longest)
     left_by_channels = _left(per_hz * channels.step, channels.factors, channels.longest)
-    loss = 1 - left_by_time[:, :, None] * left_by_channels[:, None, :]
     cells = np.outer(times.cells, channels.cells)
-    cost = np.where(loss <= options.average_loss, cells[None], np.inf)
-    cost[:, 0, 0] = cells[0, 0]  # as stored: nothing is lost
-    best = np.argmin(cost.reshape(len(pairs), -1), axis=1)
+    best = np.zeros(len(pairs), np.intp)  # place in `cells`; 0: as they are stored
+    for place in np.argsort(-cells, axis=None, kind="stable"):
+        t, f = np.unravel_index(place, cells.shape)
+        best[1 - left_by_time[:, t] * left_by_channels[:, f] <= options.average_loss] = place
     chosen = _few(best, cells)
-    lost = loss.reshape(len(pairs), -1)[np.arange(len(pairs)), chosen]
+    t, f = np.unravel_index(chosen, cells.shape)
+    lost = 1 - left_by_time[np.arange(len(pairs)), t] * left_by_channels[np.arange(len(pairs)), f]
     kinds = []
     for place in sorted(np.unique(chosen), key=lambda one: -cells.ravel()[one]):
         t, f = np.unravel_index(place, cells.shape)
@@ -106,7 +108,7 @@ class _Cuts:
     between cuts; `step`: largest of the usual distances of cells, in the unit of the axis.
     """
 
-    def __init__(self, stretches: Sequence[Float64Array], edges: Float64Array, kept: bool, most: int | None):
+    def __init__(self, stretches: Sequence[Float64Array], edges: Float64Array, factors: Callable[..., list[int]]):
         self.edges = edges
         steps = [np.abs(np.diff(one)) for one in stretches]
         self.step = max((float(np.median(one)) for one in steps if len(one)), default=0.0)
@@ -117,16 +119,36 @@ class _Cuts:
             runs += np.diff([0, *(np.flatnonzero(cut) + 1), len(centre)]).tolist()
         lengths, counts = np.unique(runs, return_counts=True)
         self.longest = int(lengths[-1])
-        self.factors = np.array([1] if kept else _factors(self.longest, most))
+        self.factors = np.array(factors(lengths, counts))
         self.cells = np.array([int((-(-lengths // f) * counts).sum()) for f in self.factors])
 
 
-def _factors(longest: int, most: int | None) -> list[int]:
-    """Few numbers of cells that divide so many well."""
+def _only_one(lengths: NDArray[np.intp], counts: NDArray[np.intp]) -> list[int]:
+    return [1]
+
+
+def _numbers_of_slots(lengths: NDArray[np.intp], counts: NDArray[np.intp]) -> list[int]:
+    """Over how many slots may be averaged in so many stretches of such lengths."""
+    longest = int(lengths[-1])
     if longest <= _MOST_SLOTS:
         return sorted({-(-longest // k) for k in range(1, longest + 1)})
-    powers = [1 << k for k in range(longest.bit_length())]
-    return [one for one in powers if one <= most] if most else sorted({*powers, longest})
+    return [one for one in _powers(longest) if one <= _MOST_SLOTS]
+
+
+def _numbers_of_channels(lengths: NDArray[np.intp], counts: NDArray[np.intp]) -> list[int]:
+    """Over how many channels: parts of the usual length, if there are some, for a model is predicted several times as
+    fast on channels that are regular."""
+    usual = int(lengths[np.argmax(counts * lengths)])
+    found = [1]
+    for one in (one for one in range(2, usual + 1) if usual % one == 0):
+        if one >= _FINE * found[-1] or one == usual:
+            found.append(one)
+    few = len(found) < 0.9 * math.log2(usual)  # as of prime numbers
+    return sorted({*_powers(usual), usual}) if few else found
+
+
+def _powers(most: int) -> list[int]:
+    return [1 << k for k in range(most.bit_length())]
 
 
 def _turns(opened: OpenSet, plan: GroupPlan, radius_rad: float) -> tuple[Float64Array, Float64Array]:

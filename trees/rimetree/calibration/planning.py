@@ -88,8 +88,10 @@ class CalibrationOptions:
                 "baselines are averaged by their loss, or all over the same slots and channels: give the loss or the "
                 "numbers, not both"
             )
-        if self.average_radius_rad is not None and not (self.average_loss > 0 and self.average_radius_rad >= 0):
-            raise CalibrationError("a distance for averaging is not negative, and goes with a loss: give that too")
+        if self.average_radius_rad is not None and not (
+            self.average_loss > 0 and 0 <= self.average_radius_rad <= np.pi
+        ):
+            raise CalibrationError("a distance for averaging is from 0 to 180 deg, and goes with a loss: give that too")
         if self.phase_centre_rad is not None and self.selection.phase_centre_rad is not None:
             raise CalibrationError(
                 "data can be moved from the phase centre in the FIELD table only, not from another one that is given "
