@@ -16,6 +16,7 @@ _MOST_TEC = 5.0  # 1e16 m^-2, to either side
 _MOST_TRIED, _MOST_DELAYS = 201, 20_000
 _KEPT = 5  # peaks of slope and curvature
 _CLIMBED = 50  # places that are climbed from
+_PAIRED = 300  # places of one feed for which the other's delay is looked for
 _NEWTON = 5
 
 
@@ -39,6 +40,50 @@ def search_delay_and_tec(
     return _climbed(total, h, np.concatenate([_turns(total, h, one) for one in x]), any_phase=False)
 
 
+def search_delays_and_tec(
+    spectrum: NDArray[np.complex128], rates: NDArray[np.float64], *, any_phase: bool = False
+) -> NDArray[np.float64]:
+    """(delay of a feed, delay of the other, TEC of both) for which the sum of spectrum exp(-i x . rates) is largest.
+
+    `spectrum` [..., channel]: the channels of one feed, then those of the other; `rates` [3, channel]. What one feed
+    tells is one of many combinations that fit nearly as well; the other feed tells which. A feed with data in fewer
+    than three channels tells nothing, and has the delay of the other.
+    """
+    if any_phase:
+        raise ValueError("phases tell which delays fit: where they may be any, feeds are searched one by one")
+    total = np.atleast_2d(spectrum).sum(axis=0)
+    half = len(total) // 2
+    feeds = []
+    for feed, own in enumerate((slice(0, half), slice(half, None))):
+        used = total[own] != 0
+        if used.sum() < 3:
+            other = slice(half, None) if feed == 0 else slice(0, half)
+            delay, tec = search_delay_and_tec(total[other], rates[[1 - feed, 2], other], any_phase=False)
+            return np.array([delay, delay, tec])
+        feeds.append((total[own][used][None], rates[[feed, 2], own][:, used]))
+    (value, h), second = feeds
+    x = np.concatenate([_turns(value, h, one) for one in _peaks(value, h)])
+    scale = np.abs(h).max(axis=1)
+    x = x[np.argsort(-_height(value, h / scale[:, None], x * scale, False), kind="stable")[:_PAIRED]]
+    x = np.stack([x[:, 0], _delays_at(*second, x[:, 1]), x[:, 1]], axis=1)
+    used = total != 0
+    return _climbed(total[None, used], rates[:, used], x, any_phase=False)
+
+
+def _delays_at(value, h, tec: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[place]: the delay that fits best at each TEC, with the slope of a peak and 0 for the phase in the middle."""
+    middle, slope = _along(value, h)
+    peaks = _peaks(value, h)
+    delay = peaks[:, 0] + slope * (tec[:, None] - peaks[:, 1])  # [place, peak]
+
+    def sums():
+        return (value[0] * np.exp(-1j * (delay[..., None] * h[0] + (tec[:, None] * h[1])[:, None]))).sum(axis=-1)
+
+    delay = delay + np.angle(sums()) / middle[0]
+    height = np.where(np.abs(delay) <= _most_delay(h), sums().real, -np.inf)
+    return delay[np.arange(len(tec)), np.argmax(height, axis=1)]
+
+
 def _trials(h: NDArray[np.float64]) -> NDArray[np.float64]:
     """TEC between which the curvature changes by half a radian."""
     line = np.polyfit(h[0], h[1], 1)
@@ -50,10 +95,8 @@ def _trials(h: NDArray[np.float64]) -> NDArray[np.float64]:
 def _peaks(value, h) -> NDArray[np.float64]:
     """Places [place, 2] with the highest magnitudes, on a grid of TEC and delays."""
     tec = _trials(h)
-    order = np.sort(h[0])
-    gap, span = np.diff(order), np.ptp(order)
-    step = math.pi / (4 * span)
-    half = min(math.ceil(math.pi / gap[gap > 0].min() / step), _MOST_DELAYS // 2)
+    step = math.pi / (4 * np.ptp(h[0]))
+    half = min(math.ceil(_most_delay(h) / step), _MOST_DELAYS // 2)
     delay = step * np.arange(-half, half + 1)
     turned = value * np.exp(-1j * tec[:, None, None] * h[1])  # [tec, time, channel]
     height = np.abs(turned @ np.exp(-1j * h[0][:, None] * delay)).sum(axis=1)  # [tec, delay]
@@ -62,22 +105,34 @@ def _peaks(value, h) -> NDArray[np.float64]:
     return np.stack([delay[best[first]], tec[first]], axis=1)
 
 
+def _most_delay(h) -> float:
+    """Beyond this delays turn neighbouring channels by more than half a turn, and have aliases that do not."""
+    gap = np.diff(np.sort(h[0]))
+    return math.pi / gap[gap > 0].min()
+
+
 def _turns(value, h, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Places [place, 2] with the slope of x, whose phase in the middle of the band is 0 but for whole turns."""
-    weight = np.abs(value).sum(axis=0)
-    middle = np.average(h, axis=1, weights=weight)
-    # delay changes with TEC such that the slope stays.
-    away = h - middle[:, None]
-    slope = -(weight * away[0] * away[1]).sum() / (weight * away[0] ** 2).sum()
+    middle, slope = _along(value, h)
     per_tec = middle[1] + slope * middle[0]
     phase = np.angle((value * np.exp(-1j * (x @ h))).sum())
     count = math.ceil(2 * _MOST_TEC * abs(per_tec) / (2 * math.pi))
     steps = (phase + 2 * math.pi * np.arange(-count, count + 1)) / per_tec
-    return x + np.stack([slope * steps, steps], axis=1)
+    found = x + np.stack([slope * steps, steps], axis=1)
+    within = np.abs(found[:, 0]) <= _most_delay(h)
+    return found[within] if within.any() else x[None]
+
+
+def _along(value, h) -> tuple[NDArray[np.float64], float]:
+    """The rates in the middle of the band, and by how much the delay changes with TEC such that the slope stays."""
+    weight = np.abs(value).sum(axis=0)
+    middle = np.average(h, axis=1, weights=weight)
+    away = h - middle[:, None]
+    return middle, -(weight * away[0] * away[1]).sum() / (weight * away[0] ** 2).sum()
 
 
 def _climbed(value, h, x: NDArray[np.float64], *, any_phase: bool) -> NDArray[np.float64]:
-    """The highest of the maxima next to places [place, 2]; of equal ones that with the least TEC."""
+    """The highest of the maxima next to places [place, unknown]; of equal ones that with the least TEC, the last."""
     scale = np.abs(h).max(axis=1)
     y, rates = x * scale, h / scale[:, None]
     y = y[np.argsort(-_height(value, rates, y, any_phase), kind="stable")[:_CLIMBED]]
@@ -91,11 +146,11 @@ def _climbed(value, h, x: NDArray[np.float64], *, any_phase: bool) -> NDArray[np
         if any_phase:  # the phase of each time follows
             mean = np.einsum("ptc,kc->ptk", part.real, rates)
             curvature -= np.einsum("ptk,ptl->pkl", mean / np.maximum(np.abs(total), 1e-300), mean)
-        steps = np.linalg.solve(curvature + 1e-12 * _trace(curvature) * np.eye(2), slope[..., None])[..., 0]
+        steps = np.linalg.solve(curvature + 1e-12 * _trace(curvature) * np.eye(len(h)), slope[..., None])[..., 0]
         y = y + np.where((np.linalg.eigvalsh(curvature)[:, :1] > 0) & np.isfinite(steps), steps, 0.0)
     height = _height(value, rates, y, any_phase)
     equal = y[height >= height.max() - 1e-9 * abs(height.max())]
-    return equal[np.argmin(np.abs(equal[:, 1]))] / scale
+    return equal[np.argmin(np.abs(equal[:, -1]))] / scale
 
 
 def _height(value, rates, y, any_phase: bool) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from ..ms import OpenSet
 from ..solving import SolvedParm, SolveReport
 from .coherence import Coherence, CoherenceBins, CoherenceReader
 from .fringe import fringe_fit, phase_rate
-from .fringe_pairs import search_delay_and_tec
+from .fringe_pairs import search_delay_and_tec, search_delays_and_tec
 from .grid import Chunk
 from .held import Held
 from .models import Model
@@ -248,20 +248,25 @@ class StartingSearch:
 
     def _search(self, term: Term, sums, product, chunk, bins, *, any_phase: bool) -> NDArray[np.float64]:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
-        of_feeds = [product.sum(axis=-1)] if term.elements == ("",) else [product[..., feed] for feed in (0, 1)]
         at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
         shape = (len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre), len(sums.antennas))
-        found = np.zeros((len(of_feeds), *shape))
-        for element, own in enumerate(of_feeds):
-            matrix = sums.matrix(own)  # [time, freq, antenna, antenna]
+        feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]  # [time, freq, antenna, antenna]
+        if term.elements == ("",):
+            # Feeds that may have any phase each are like times that may.
+            feeds = [np.stack(feeds)] if any_phase else [sum(feeds)[None]]
+        else:
+            feeds = [own[None] for own in feeds]
+        found = np.zeros((len(feeds), *shape))
+        for element, matrix in enumerate(feeds):
             if term.kind.name == "phase":
                 total = np.zeros((*shape, shape[-1]), complex)
-                np.add.at(total, (at_time[:, None], at_frequency[None, :]), matrix)
+                np.add.at(total, (at_time[:, None], at_frequency[None, :]), matrix.sum(axis=0))
                 found[element] = best_phases(total, self._reference)
                 continue
             rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
             for t, f in np.ndindex(shape[:2]):
-                tile = matrix[at_time == t][:, at_frequency == f]
+                tile = matrix[:, at_time == t][:, :, at_frequency == f]
+                tile = tile.reshape(-1, *tile.shape[2:])
                 found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self._reference, any_phase=any_phase)
         return found
 
@@ -273,36 +278,46 @@ class StartingSearch:
     def _search_pair(self, sums, product, chunk, bins) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Values, as of `_search`, of the delay and the TEC for which the data agree best with the model.
 
-        Both are found on each interval that they share, of the feed with most data. Delays that are the median of these
-        tell the TEC, which tell the delays of each feed; these tell the TEC once more.
+        Both are found on each interval that they share. Delays that are the median of these tell the TEC, which tell
+        the delays; these tell the TEC once more.
         """
         delay, tec = self._pair
-        feed = int(np.argmax(np.abs(product).sum(axis=(0, 1, 2))))
-        one_feed = product * (np.arange(2) == feed)
-        delays = self._delays_beside_tec(sums, sums.matrix(product[..., feed]), chunk, bins)
-        delays = np.broadcast_to(delays, (len(delay.elements), *delays.shape))
+        feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]
+        matrices = np.stack(feeds if len(delay.elements) == 2 else [sum(feeds)])
+        delays = self._delays_beside_tec(sums, matrices, chunk, bins)
 
-        def searched(term, known, values, of):
+        def searched(term, known, values):
             turned = _on_baselines(np.conj(self._phasors(known, values, sums, chunk, bins)), sums)
-            return self._search(term, sums, of * turned, chunk, bins, any_phase=self._any_phase)
+            return self._search(term, sums, product * turned, chunk, bins, any_phase=self._any_phase)
 
-        tecs = searched(tec, delay, delays, one_feed)
-        delays = searched(delay, tec, tecs, product)
-        return delays, searched(tec, delay, delays, product)
+        delays = searched(delay, tec, searched(tec, delay, delays))
+        return delays, searched(tec, delay, delays)
 
-    def _delays_beside_tec(self, sums, matrix, chunk, bins) -> NDArray[np.float64]:
-        """[time, freq, antenna] of the delay's intervals, of one feed's `matrix` [time, freq, antenna, antenna]."""
+    def _delays_beside_tec(self, sums, matrices, chunk, bins) -> NDArray[np.float64]:
+        """[element, time, freq, antenna] of the delay's intervals; `matrices` [element, time, freq, antenna, antenna]
+        of the feeds, or of their sum. The TEC is that of both feeds."""
         rates = np.stack([phase_rate(term.kind.quantities[0], sums.frequency_hz) for term in self._pair])
         (own_times, own_bands), (times, bands) = (self._tiles(t, chunk, bins, sums.frequency_hz) for t in self._pair)
-        result = np.zeros((own_times.max() + 1, own_bands.max() + 1, matrix.shape[-1]))
-        for t, f in np.ndindex(result.shape[:2]):
+        result = np.zeros((len(matrices), own_times.max() + 1, own_bands.max() + 1, matrices.shape[-1]))
+        for t, f in np.ndindex(result.shape[1:3]):
             found = []
             for i, j in itertools.product(np.unique(times[own_times == t]), np.unique(bands[own_bands == f])):
                 at = (own_times == t) & (times == i), (own_bands == f) & (bands == j)
-                some, how = matrix[at[0]][:, at[1]], {"any_phase": self._any_phase, "find_x": search_delay_and_tec}
-                found.append(fringe_fit(some, rates[:, at[1]], self._reference, **how)[:, 0])
-            result[t, f] = np.median(found, axis=0)
+                found.append(self._delays_of(matrices[:, at[0]][:, :, at[1]], rates[:, at[1]]))
+            result[:, t, f] = np.median(found, axis=0)
         return result
+
+    def _delays_of(self, matrices, rates) -> NDArray[np.float64]:
+        """[element, antenna] of one interval."""
+        if len(matrices) == 1 or self._any_phase:
+            how = {"any_phase": self._any_phase, "find_x": search_delay_and_tec}
+            return np.stack([fringe_fit(own, rates, self._reference, **how)[:, 0] for own in matrices])
+        # The channels of both feeds, one after the other: unknown are the delay of each, and one TEC.
+        both, none = np.concatenate(matrices, axis=1), np.zeros_like(rates[0])
+        delay_rate, tec_rate = rates
+        rates = np.stack([[*delay_rate, *none], [*none, *delay_rate], [*tec_rate, *tec_rate]])
+        found = fringe_fit(both, rates, self._reference, any_phase=False, find_x=search_delays_and_tec)
+        return found[:, :2].T
 
     def _phasors(self, term: Term, values, sums: Coherence, chunk, bins) -> NDArray[np.complex128]:
         """[antenna, time, freq, feed] of the bins."""

@@ -1,0 +1,101 @@
+"""Phases of several directions at once, whatever they were before.
+
+The sums over the data that a search one direction after the other uses have many maxima where few antennas see
+directions that resemble each other. All phases together are climbed from many places, one phase after the other, and
+the highest place counts: for each cell (an interval and a feed) by itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_ANTENNAS = 16  # among more one direction after the other is good enough
+_STARTS, _SWEEPS = 48, 30  # places that are climbed from, and how far
+_BEST, _LAST_SWEEPS = 4, 200  # those that are climbed to the end
+_BATCH = 1 << 21  # numbers that are looked at together
+
+
+def best_joint_phases(
+    product: NDArray[np.complex128],
+    power: NDArray[np.complex128],
+    baselines: NDArray[np.intp],
+    begin: NDArray[np.complex128],
+    free: NDArray[np.bool_],
+    seed: int = 0,
+) -> NDArray[np.complex128]:
+    """Phasors [cell, antenna, direction] for which a common factor times the model explains most of the data.
+
+    `product` [baseline, cell, direction]: sums of weight V conj(model); `power` [baseline, cell, direction, direction]:
+    of weight conj(model) model; `baselines` [baseline, 2] numbers of antennas; `begin`: phasors that are known, as good
+    as which the result is at least. Directions that are not `free` keep theirs.
+    """
+    cells, antennas, directions = begin.shape
+    step = max(1, _BATCH // (antennas**2 * directions**2 * _STARTS))
+    rng = np.random.default_rng(seed)
+    found = [
+        _highest(_Sums(product[:, some], power[:, some], baselines, antennas), begin[some], free, rng)
+        for some in (slice(first, first + step) for first in range(0, cells, step))
+    ]
+    return np.concatenate(found)
+
+
+class _Sums:
+    """The sums of some cells as Hermitian matrices of antennas."""
+
+    def __init__(self, product, power, baselines, n: int):
+        cells, k = product.shape[1:]
+        self._product = np.zeros((cells, n, n, k), complex)
+        self._power = np.zeros((cells, n, n, k, k), complex)
+        p, q = baselines.T
+        self._product[:, p, q], self._product[:, q, p] = np.moveaxis(product, 0, 1), np.conj(np.moveaxis(product, 0, 1))
+        self._power[:, p, q], self._power[:, q, p] = np.moveaxis(power, 0, 1), np.conj(np.moveaxis(power, 0, 1))
+
+    def some(self, cells: NDArray[np.intp]) -> _Sums:
+        own = object.__new__(_Sums)
+        own._product, own._power = self._product[cells], self._power[cells]
+        return own
+
+    def improve(self, phasor, factor, antenna: int, direction: int) -> None:
+        """The best phase of one antenna and direction, in place; `phasor` [cell, start, antenna, direction]."""
+        of_model = self._power[:, antenna, :, direction].copy()  # [cell, other antenna, other direction]
+        of_model[..., direction] = 0
+        mine, others = phasor[:, :, antenna], np.conj(phasor)
+        seen = np.einsum("cql,csl,csql->csq", of_model, mine, others, optimize=True)
+        left = self._product[:, None, antenna, :, direction] - factor[..., None] * seen
+        total = (left * phasor[..., direction]).sum(axis=-1)
+        size = np.abs(total)
+        phasor[:, :, antenna, direction] = np.where(size > 0, total / np.where(size > 0, size, 1), mine[..., direction])
+
+    def factor_and_height(self, phasor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """[cell, start]: the factor of the model that fits best, and by how much chi-square is lowered."""
+        fit = np.einsum("cpqk,cspk,csqk->cs", self._product, np.conj(phasor), phasor, optimize=True).real
+        turned = phasor[:, :, :, None] * np.conj(phasor[:, :, None])  # [cell, start, p, q, direction]
+        square = np.einsum("cspqk,cpqkl,cspql->cs", np.conj(turned), self._power, turned, optimize=True).real
+        factor = np.where(square > 0, np.maximum(fit, 0) / np.where(square > 0, square, 1), 0.0)
+        return factor, factor * fit
+
+
+def _highest(sums: _Sums, begin, free, rng) -> NDArray[np.complex128]:
+    cells, antennas, directions = begin.shape
+    phasor = np.exp(2j * np.pi * rng.random((cells, _STARTS, antennas, directions)))
+    phasor[:, 0] = begin
+    phasor[:, :, :, ~free] = begin[:, None][..., ~free]
+    _climb(sums, phasor, free, _SWEEPS)
+    best = np.argsort(-sums.factor_and_height(phasor)[1], axis=1, kind="stable")[:, :_BEST]
+    phasor = np.take_along_axis(phasor, best[..., None, None], axis=1)
+    _climb(sums, phasor, free, _LAST_SWEEPS)
+    return phasor[np.arange(cells), np.argmax(sums.factor_and_height(phasor)[1], axis=1)]
+
+
+def _climb(sums: _Sums, phasor, free, sweeps: int) -> None:
+    """Raises all places, in place; until no height changes."""
+    factor, height = sums.factor_and_height(phasor)
+    for _ in range(sweeps):
+        for direction in np.flatnonzero(free):
+            for antenna in range(phasor.shape[2]):
+                sums.improve(phasor, factor, antenna, direction)
+        before = height
+        factor, height = sums.factor_and_height(phasor)
+        if (height - before <= 1e-9 * np.abs(height)).all():
+            break
