@@ -82,6 +82,57 @@ def test_from_anywhere_in_data_of_any_scale(made, observe, tmp_path, kind, quant
     assert np.abs(difference[good] / sigma[:, 0, :, 0][good]).max() < 5
 
 
+@pytest.mark.parametrize(("kind", "quantity"), [("delay", "clock"), ("phase", "phase")])
+def test_tec_beside_terms_of_feeds(made, observe, tmp_path, kind, quantity):
+    """A TEC of each slot, up to two from the reference, and delays or phases that differ between the feeds: all found,
+    in data of any scale."""
+    n, rng = 16, np.random.default_rng(12)
+    path = made(n, 140e6, 4e6)
+    tec = rng.uniform(-1, 1, (N_ANTENNA, n, 1))
+    other = rng.uniform(-1, 1, (N_ANTENNA, n, 2)) * {"clock": 50e-9, "phase": np.pi}[quantity]
+    scale = 10.0 ** rng.uniform(-3, 3, n)
+
+    def jones(antenna, patch, time_s, frequency_hz):
+        if patch is not None:
+            return np.eye(2)
+        rates = RATE["tec"](frequency_hz)[None, :, None], RATE[quantity](frequency_hz)[None, :, None]
+        phase = tec[antenna][:, None] * rates[0] + other[antenna][:, None] * rates[1]
+        return np.einsum("tcf,fg->tcfg", np.exp(1j * phase) * np.sqrt(scale)[:, None, None], np.eye(2))
+
+    observe(path, SKY, CENTRE, jones, noise_jy=0.5 * scale[:, None, None, None])
+    report, found = solve(path, ["T: tec, 1slot", f"P: {kind}, 1slot"], tmp_path, errors_from_residuals=True)
+    assert report.converged == report.solves == n and not report.flagged
+    found_tec = found["T"].value["tec"][:, 0, :, 0]
+    assert np.abs(found_tec - np.moveaxis(tec - tec[:1], 0, 1)).max() < 0.02
+    difference = found["P"].value[quantity][:, 0, :, 0] - np.moveaxis(other - other[:1], 0, 1)
+    sigma = found["P"].sigma[quantity][:, 0, :, 0]
+    difference = np.angle(np.exp(1j * difference)) if quantity == "phase" else difference
+    assert np.abs(difference[:, 1:] / sigma[:, 1:]).max() < 6
+
+
+def test_phases_of_three_directions_for_few_antennas(made, observe, tmp_path):
+    """One direction after the other ends in a wrong place for more than half of such slots."""
+    n, rng = 8, np.random.default_rng(6)
+    path = made(n)
+    sky = rt.sky.SkyModel([*SKY, rt.sky.Source("c", 0.926, -0.489, (35.0, 0.0, 0.0, 0.0), patch="other")])
+    planted = {name: rng.uniform(-np.pi, np.pi, (N_ANTENNA, n, 2)) for name in sky.patches}
+
+    def jones(antenna, patch, time_s, frequency_hz):
+        if patch is None:
+            return np.eye(2)
+        phasors = np.exp(1j * planted[patch][antenna])[:, None] * np.ones((1, N_CHANNEL, 1))
+        return np.einsum("tcf,fg->tcfg", phasors, np.eye(2))
+
+    observe(path, sky, CENTRE, jones, noise_jy=3.0)
+    report, found = solve(path, ["P: phase, 1slot, per patch"], tmp_path, sky=sky, errors_from_residuals=True)
+    assert report.converged == report.solves and not report.flagged
+    for d, name in enumerate(found["P"].directions):
+        value, sigma = (x["phase"][:, 0, :, d] for x in (found["P"].value, found["P"].sigma))
+        wanted = np.moveaxis(planted[name] - planted[name][:1], 0, 1)
+        difference = np.angle(np.exp(1j * (value - wanted)))[:, 1:]
+        assert np.abs(difference / sigma[:, 1:]).max() < 6
+
+
 @pytest.mark.parametrize("successive", [False, True])
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_phases_of_directions(made, observe, tmp_path, successive, scale):

@@ -7,10 +7,13 @@ Science 51, 927, on clocks and TEC of LOFAR).
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .fringe import fringe_fit
 
 _MOST_TEC = 5.0  # 1e16 m^-2, to either side
 _MOST_TRIED, _MOST_DELAYS = 201, 20_000
@@ -18,6 +21,46 @@ _KEPT = 5  # peaks of slope and curvature
 _CLIMBED = 50  # places that are climbed from
 _PAIRED = 300  # places of one feed for which the other's delay is looked for
 _NEWTON = 5
+
+
+Tiles = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def delays_beside_tec(
+    matrices: NDArray[np.complex128],
+    rates: NDArray[np.float64],
+    own: Tiles,
+    of_tec: Tiles,
+    reference: int,
+    *,
+    any_phase,
+) -> NDArray[np.float64]:
+    """[element, time, freq, antenna]: delays of their intervals, of antennas that have a TEC beside them.
+
+    `matrices` [element, time, freq, antenna, antenna]: of each feed, or of the sum of both (as of `fringe_fit`);
+    `rates` [2, freq]; `own`, `of_tec`: the interval of each time and of each freq, of delays and of TEC. Delays are the
+    median of what is found on each interval that both share.
+    """
+    result = np.zeros((len(matrices), own[0].max() + 1, own[1].max() + 1, matrices.shape[-1]))
+    for t, f in np.ndindex(result.shape[1:3]):
+        found = []
+        for i, j in itertools.product(np.unique(of_tec[0][own[0] == t]), np.unique(of_tec[1][own[1] == f])):
+            at = (own[0] == t) & (of_tec[0] == i), (own[1] == f) & (of_tec[1] == j)
+            found.append(_delays_of(matrices[:, at[0]][:, :, at[1]], rates[:, at[1]], reference, any_phase))
+        result[:, t, f] = np.median(found, axis=0)
+    return result
+
+
+def _delays_of(matrices, rates, reference: int, any_phase: bool) -> NDArray[np.float64]:
+    """[element, antenna] of one interval."""
+    if len(matrices) == 1 or any_phase:
+        how = {"any_phase": any_phase, "find_x": search_delay_and_tec}
+        return np.stack([fringe_fit(own, rates, reference, **how)[:, 0] for own in matrices])
+    # The channels of both feeds, one after the other: unknown are the delay of each, and one TEC.
+    both, none = np.concatenate(matrices, axis=1), np.zeros_like(rates[0])
+    of_delay, of_tec = rates
+    rates = np.stack([[*of_delay, *none], [*none, *of_delay], [*of_tec, *of_tec]])
+    return fringe_fit(both, rates, reference, any_phase=False, find_x=search_delays_and_tec)[:, :2].T
 
 
 def search_delay_and_tec(

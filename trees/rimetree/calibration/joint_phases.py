@@ -7,13 +7,55 @@ the highest place counts: for each cell (an interval and a feed) by itself.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 MOST_ANTENNAS = 16  # among more one direction after the other is good enough
-_STARTS, _SWEEPS = 48, 30  # places that are climbed from, and how far
+_STARTS, _SWEEPS = 40, 20  # places that are climbed from for each direction, and how far
 _BEST, _LAST_SWEEPS = 4, 200  # those that are climbed to the end
+_LIKELY = 2.0  # standard deviations of chi-square that are taken for noise
 _BATCH = 1 << 21  # numbers that are looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """Sums over the data of cells, as of `Coherence`, of which each has phases of its own: `product` [baseline, cell,
+    direction], `power` [baseline, cell, direction, direction], `data` and `count` [baseline, cell]."""
+
+    product: NDArray[np.complex128]
+    power: NDArray[np.complex128]
+    data: NDArray[np.float64]
+    count: NDArray[np.int64]
+
+    def poor(self, baselines, phasors, scales, unknowns: int) -> NDArray[np.bool_]:
+        """[cell]: whether phasors [cell, antenna, direction], with a scale of each direction's model, explain less than
+        noise would have them. They are compared with any factors of each baseline and direction, of which they are
+        some, by the F ratio of what these explain besides to what these leave."""
+        p, q = baselines.T
+        seen = np.moveaxis(scales * phasors[:, p] * np.conj(phasors[:, q]), 1, 0)
+        explained = 2 * np.einsum("bck,bck->c", np.conj(seen), self.product).real
+        explained -= np.einsum("bck,bckl,bcl->c", np.conj(seen), self.power, seen, optimize=True).real
+        inverse = np.linalg.pinv(self.power, rcond=1e-9, hermitian=True)
+        most = np.einsum("bck,bckl,bcl->c", np.conj(self.product), inverse, self.product, optimize=True).real
+        n = self.product.shape[-1]
+        freedom = 2 * np.maximum(self.count - n, 0).sum(axis=0)  # with factors of baselines
+        more = np.maximum(2 * np.minimum(self.count, n).sum(axis=0) - unknowns, 1)
+        left = np.maximum(self.data.sum(axis=0) - most, 0)
+        noise = np.where(freedom > 0, left / np.maximum(freedom, 1), 1.0)  # 1: as weights say
+        return ~(most - explained <= noise * (more + _LIKELY * np.sqrt(2 * more)))
+
+
+def better_phasors(
+    cells: CellSums, baselines: NDArray[np.intp], begin, scales, free: NDArray[np.bool_]
+) -> NDArray[np.complex128]:
+    """Phasors [cell, antenna, direction] as `begin`, and better ones where these are `CellSums.poor`."""
+    poor = cells.poor(baselines, begin, scales, int(free.sum()) * (begin.shape[1] - 1))
+    found = begin.copy()
+    if poor.any():
+        found[poor] = best_joint_phases(cells.product[:, poor], cells.power[:, poor], baselines, begin[poor], free)
+    return found
 
 
 def best_joint_phases(
@@ -31,7 +73,7 @@ def best_joint_phases(
     as which the result is at least. Directions that are not `free` keep theirs.
     """
     cells, antennas, directions = begin.shape
-    step = max(1, _BATCH // (antennas**2 * directions**2 * _STARTS))
+    step = max(1, _BATCH // (antennas**2 * directions**3 * _STARTS))
     rng = np.random.default_rng(seed)
     found = [
         _highest(_Sums(product[:, some], power[:, some], baselines, antennas), begin[some], free, rng)
@@ -78,7 +120,7 @@ class _Sums:
 
 def _highest(sums: _Sums, begin, free, rng) -> NDArray[np.complex128]:
     cells, antennas, directions = begin.shape
-    phasor = np.exp(2j * np.pi * rng.random((cells, _STARTS, antennas, directions)))
+    phasor = np.exp(2j * np.pi * rng.random((cells, _STARTS * directions, antennas, directions)))
     phasor[:, 0] = begin
     phasor[:, :, :, ~free] = begin[:, None][..., ~free]
     _climb(sums, phasor, free, _SWEEPS)

@@ -68,6 +68,21 @@ class SeveralDirections:
             self.scales = dict.fromkeys(self._order, 0.0)
             self._seen[:] = 0
 
+    def take(self, values: dict[str, NDArray[np.float64]], search: Search, phasors: Phasors) -> None:
+        """Goes on from other values, of directions that have terms, if they lead to where more is explained."""
+        before = dict(self.values), dict(self.scales), self._seen.copy(), set(self._lost), self._explained()
+        self._lost = set(self._without)
+        self.values = dict(values)
+        for name in self._order:
+            known = phasors(values[name]) if name in values else 1.0
+            self._seen[self._parts_of(name)] = 0.0 if name in self._lost else known
+        factor = self._common_factor(self._seen)
+        self._seen *= factor
+        self.scales = {name: 0.0 if name in self._lost else factor for name in self._order}
+        self._rounds(search, phasors, _SAME)
+        if not self._explained() > before[-1]:
+            self.values, self.scales, self._seen, self._lost, _ = before
+
     def _rounds(self, search: Search, phasors: Phasors, same: float) -> None:
         height = 0.0
         for number in range(_MOST_ROUNDS):
@@ -113,6 +128,11 @@ class SeveralDirections:
         return self._lost != lost
 
     @property
+    def order(self) -> list[str]:
+        """All directions, the brightest first."""
+        return list(self._order)
+
+    @property
     def absent(self) -> list[str]:
         """Directions of which hardly anything is found in the data; what is found least is the last."""
         most = max(self.scales.values())
@@ -124,8 +144,11 @@ class SeveralDirections:
         """The factor of the whole model that fits best with these phases, of directions that are there."""
         there = [name not in self.absent for name in self._names]
         factor = np.array([self.scales[name] if self.scales[name] > 0 else 1.0 for name in self._names])
-        turned = np.where(there, 1 / factor, 0.0)[:, None, None, None, None] * self._seen
-        turned = np.moveaxis(turned, 0, -1)
+        return self._common_factor(np.where(there, 1 / factor, 0.0)[:, None, None, None, None] * self._seen)
+
+    def _common_factor(self, seen: NDArray[np.complex128]) -> float:
+        """Of all parts, with which they explain most of the data; 1 where they explain nothing."""
+        turned = np.moveaxis(seen, 0, -1)
         square = np.einsum("btfek,btfekl,btfel->", np.conj(turned), self._sums.power, turned, optimize=True).real
         fit = (np.conj(turned) * self._sums.product).sum().real
         return float(fit / square) if square > 0 and fit > 0 else 1.0

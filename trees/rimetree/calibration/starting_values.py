@@ -6,7 +6,6 @@ as well (`SolveTree.scale` fits it further).
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,9 +17,10 @@ from ..ms import OpenSet
 from ..solving import SolvedParm, SolveReport
 from .coherence import Coherence, CoherenceBins, CoherenceReader
 from .fringe import fringe_fit, phase_rate
-from .fringe_pairs import search_delay_and_tec, search_delays_and_tec
+from .fringe_pairs import delays_beside_tec
 from .grid import Chunk
 from .held import Held
+from .joint_phases import MOST_ANTENNAS, CellSums, better_phasors
 from .models import Model
 from .phase_search import best_phases
 from .planning import CalibrationOptions, GroupPlan
@@ -231,13 +231,17 @@ class StartingSearch:
             if one.term == term.name and not one.fixed and one.node not in held
         }
         found = SeveralDirections(sums, [part.directions[term.per] for part in self._parts], free, without)
-        found.run(
-            lambda product: self._search(term, sums, product, chunk, bins, any_phase=False),
-            lambda values: _on_baselines(self._phasors(term, values, sums, chunk, bins), sums),
-            (lambda product: self._free_phases(sums, product), lambda phase: _on_baselines(np.exp(1j * phase), sums))
-            if term.kind.name in _SEARCHED
-            else None,
-        )
+
+        def search(product):
+            return self._search(term, sums, product, chunk, bins, any_phase=False)
+
+        def phasors(values):
+            return _on_baselines(self._phasors(term, values, sums, chunk, bins), sums)
+
+        of_bins = (lambda x: self._free_phases(sums, x), lambda phase: _on_baselines(np.exp(1j * phase), sums))
+        found.run(search, phasors, of_bins if term.kind.name in _SEARCHED else None)
+        if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
+            found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
         values: dict[str, NDArray[np.float64]] = {}
         for name, own in found.values.items():
             values |= self._named(term, name, own)
@@ -245,6 +249,31 @@ class StartingSearch:
         most = max(found.scales.values()) or 1.0
         share = {name: scale / most for name, scale in found.scales.items()}
         return StartingValues(values, found.scale if self._scaled else None, absent, share, sums.floor)
+
+    def _jointly(self, term: Term, sums: Coherence, chunk, bins, found: SeveralDirections) -> dict[str, NDArray]:
+        """Values of directions: those that are found, and better ones where these explain the data poorly."""
+        at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
+        elements, *intervals, antennas = np.shape(next(iter(found.values.values())))
+
+        def in_cells(x):  # [baseline, time, freq, feed, ...] to [baseline, cell, ...]
+            total = np.zeros((len(x), *intervals, *x.shape[3:]), x.dtype)
+            np.add.at(total, (slice(None), at_time[:, None], at_frequency[None, :]), x)
+            total = total if elements == 2 else total.sum(axis=3, keepdims=True)
+            return total.reshape(len(x), -1, *x.shape[4:])
+
+        parts = [part.directions[term.per] for part in self._parts]
+        of = np.array([[name == one for one in parts] for name in found.order], dtype=float)
+        product, power = in_cells(sums.product @ of.T), in_cells(of @ sums.power @ of.T)
+        cells = CellSums(product, power, in_cells(sums.data), in_cells(sums.count))
+        begin = np.ones((product.shape[1], antennas, len(of)), complex)
+        for k, name in enumerate(found.order):
+            if name in found.values:
+                begin[..., k] = np.exp(1j * np.moveaxis(found.values[name], 0, 2).reshape(-1, antennas))
+        scales = np.array([found.scales[name] for name in found.order])
+        free = np.array([name in found.values for name in found.order])
+        phasors = better_phasors(cells, sums.baselines, begin, scales, free)
+        phase = np.angle(phasors * np.conj(phasors[:, [self._reference]])).reshape(*intervals, elements, antennas, -1)
+        return {name: np.moveaxis(phase[..., k], 2, 0) for k, name in enumerate(found.order) if free[k]}
 
     def _search(self, term: Term, sums, product, chunk, bins, *, any_phase: bool) -> NDArray[np.float64]:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
@@ -284,7 +313,9 @@ class StartingSearch:
         delay, tec = self._pair
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]
         matrices = np.stack(feeds if len(delay.elements) == 2 else [sum(feeds)])
-        delays = self._delays_beside_tec(sums, matrices, chunk, bins)
+        rates = np.stack([phase_rate(term.kind.quantities[0], sums.frequency_hz) for term in self._pair])
+        tiles = [self._tiles(term, chunk, bins, sums.frequency_hz) for term in self._pair]
+        delays = delays_beside_tec(matrices, rates, *tiles, self._reference, any_phase=self._any_phase)
 
         def searched(term, known, values):
             turned = _on_baselines(np.conj(self._phasors(known, values, sums, chunk, bins)), sums)
@@ -292,32 +323,6 @@ class StartingSearch:
 
         delays = searched(delay, tec, searched(tec, delay, delays))
         return delays, searched(tec, delay, delays)
-
-    def _delays_beside_tec(self, sums, matrices, chunk, bins) -> NDArray[np.float64]:
-        """[element, time, freq, antenna] of the delay's intervals; `matrices` [element, time, freq, antenna, antenna]
-        of the feeds, or of their sum. The TEC is that of both feeds."""
-        rates = np.stack([phase_rate(term.kind.quantities[0], sums.frequency_hz) for term in self._pair])
-        (own_times, own_bands), (times, bands) = (self._tiles(t, chunk, bins, sums.frequency_hz) for t in self._pair)
-        result = np.zeros((len(matrices), own_times.max() + 1, own_bands.max() + 1, matrices.shape[-1]))
-        for t, f in np.ndindex(result.shape[1:3]):
-            found = []
-            for i, j in itertools.product(np.unique(times[own_times == t]), np.unique(bands[own_bands == f])):
-                at = (own_times == t) & (times == i), (own_bands == f) & (bands == j)
-                found.append(self._delays_of(matrices[:, at[0]][:, :, at[1]], rates[:, at[1]]))
-            result[:, t, f] = np.median(found, axis=0)
-        return result
-
-    def _delays_of(self, matrices, rates) -> NDArray[np.float64]:
-        """[element, antenna] of one interval."""
-        if len(matrices) == 1 or self._any_phase:
-            how = {"any_phase": self._any_phase, "find_x": search_delay_and_tec}
-            return np.stack([fringe_fit(own, rates, self._reference, **how)[:, 0] for own in matrices])
-        # The channels of both feeds, one after the other: unknown are the delay of each, and one TEC.
-        both, none = np.concatenate(matrices, axis=1), np.zeros_like(rates[0])
-        delay_rate, tec_rate = rates
-        rates = np.stack([[*delay_rate, *none], [*none, *delay_rate], [*tec_rate, *tec_rate]])
-        found = fringe_fit(both, rates, self._reference, any_phase=False, find_x=search_delays_and_tec)
-        return found[:, :2].T
 
     def _phasors(self, term: Term, values, sums: Coherence, chunk, bins) -> NDArray[np.complex128]:
         """[antenna, time, freq, feed] of the bins."""
