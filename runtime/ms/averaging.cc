@@ -130,6 +130,7 @@ class Averager {
     const std::size_t n_correlation = part_->n_correlation(), n_made = made_.n_channel() * n_correlation;
     const std::size_t n_given = part_->n_channel() * n_correlation, n_column = part_->columns.size();
     if (are_alike(from)) return average_alike(from, to);
+    const bool planes = std::isfinite(averaging_.off_centre);
     double middle_s = 0;
     for (const std::size_t t : present_)
       middle_s += (part_->time_s[t] - part_->time_s[present_.front()]) / static_cast<double>(present_.size());
@@ -148,13 +149,15 @@ class Averager {
           const auto value = used_[i] * std::complex<double>(given[i]);
           auto& sums = total[static_cast<std::ptrdiff_t>(cell)];
           sums[0] += value;
-          if (averaging_.centred) sums[1] += x * value, sums[2] += y * value;
+          if (planes) sums[1] += x * value, sums[2] += y * value;
         });
         total += static_cast<std::ptrdiff_t>(n_made);
       }
     }
     for (std::size_t i = 0; i < n_made; ++i) {
-      const Plane plane = averaging_.centred ? moments_[i].plane() : Plane{moments_[i].one};
+      const Moments& moments = moments_[i];
+      const bool off = std::abs(moments.x) + std::abs(moments.y) > averaging_.off_centre * moments.one;
+      const Plane plane = off ? moments.plane() : Plane{moments.one};
       if (!(plane.weight > 0)) continue;
       if (!made_.weight.empty()) made_.weight[to * n_made + i] = static_cast<float>(plane.weight);
       if (!made_.flag.empty()) made_.flag[to * n_made + i] = 0;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <set>
 #include <utility>
 #include <vector>
@@ -19,9 +20,10 @@ struct Averaging {
   double width_hz = 0;       ///< where positive: as many channels as are not wider together
   /// Ascending: cells do not reach over these, and are counted from each of them anew.
   std::vector<double> time_edges_s = {}, frequency_edges_hz = {};
-  /// Visibilities are what a plane through those of a cell has in its middle, instead of means: where some are flagged,
-  /// or weights differ, a source is seen with the phase that it has there.
-  bool centred = false;
+  /// Where some of a cell are flagged, or weigh less, the mean is that of another place than its middle, at which a
+  /// source has another phase. If that is farther away than this part of the cell, the visibility is what a plane
+  /// through those of the cell has in the middle.
+  double off_centre = std::numeric_limits<double>::infinity();
   bool any() const { return slots > 1 || channels > 1 || width_hz > 0; }
 };
 
@@ -29,6 +31,7 @@ struct Averaging {
 struct AveragedBaselines {
   std::set<std::pair<int, int>> baselines;
   std::size_t slots = 1, channels = 1;
+  double off_centre = std::numeric_limits<double>::infinity();  ///< as Averaging::off_centre
 };
 
 /// The axes of the tile that average() makes, from those of a tile.
@@ -37,8 +40,8 @@ Tile average_outline(const Tile& tile, const Averaging& averaging);
 /// A tile of averaged cells. Visibilities are means over what is neither flagged nor without weight nor, in any column,
 /// not a number, weighted if weights were read; the weight is the sum of theirs. A cell without any is flagged. UVW and
 /// their rates are means over the rows of which anything is good, EXPOSURE is what these cover together, and `row` the
-/// first of them. Cells do not reach over gaps in time or frequency. Where they are centred (Averaging), the weight is
-/// what those say of the middle; one that it does not tell is flagged.
+/// first of them. Cells do not reach over gaps in time or frequency. Where a plane is taken (Averaging::off_centre),
+/// the weight is what it tells of the middle; a cell that does not tell it is flagged.
 Tile average(const Tile& tile, const Averaging& averaging);
 
 /// So many slots of a tile from one on, with all of its baselines.

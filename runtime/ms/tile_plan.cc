@@ -194,6 +194,7 @@ Averaging RowSelection::averaging_of(int which) const {
   found.slots = own.slots;
   found.channels = own.channels;
   found.width_hz = 0;
+  found.off_centre = own.off_centre;
   return found;
 }
 

@@ -61,7 +61,6 @@ ms::RowSelection rows_of(PyObject* options) {
   rows.averaging.width_hz = number_item(options, "average_width_hz", 0);
   rows.averaging.time_edges_s = doubles_item(options, "average_time_edges_s");
   rows.averaging.frequency_edges_hz = doubles_item(options, "average_frequency_edges_hz");
-  rows.averaging.centred = flag_item(options, "average_centred");
   if (PyObject* averaged = item(options, "average_baselines"))
     for_each(averaged, [&](PyObject* one) {  // slots, channels, then pairs of antennas
       std::vector<int> numbers;
@@ -72,6 +71,9 @@ ms::RowSelection rows_of(PyObject* options) {
       for (std::size_t i = 2; i + 1 < numbers.size(); i += 2)
         own.baselines.insert(std::minmax(numbers[i], numbers[i + 1]));
     });
+  const std::vector<double> off_centre = doubles_item(options, "average_off_centre");
+  for (std::size_t k = 0; k < std::min(off_centre.size(), rows.averaged.size()); ++k)
+    rows.averaged[k].off_centre = off_centre[k];
   return rows;
 }
 

@@ -104,7 +104,7 @@ def run_options(
     average_baselines: Sequence[Sequence] = (),
     average_time_edges_s: Sequence[float] = (),
     average_frequency_edges_hz: Sequence[float] = (),
-    average_centred: bool = False,
+    average_off_centre: Sequence[float] = (),
 ) -> dict:
     """Which part of a Measurement Set to take and how.
 
@@ -133,8 +133,9 @@ def run_options(
     their weights, for trees that write nothing; `average_width_hz`: as many channels as this is wide instead. Cells
     have the widths of what they are of, and do not reach over gaps, nor over `average_time_edges_s` and
     `average_frequency_edges_hz`. `average_baselines`: (slots, channels, pairs of antennas), how these are averaged
-    instead: each of them makes time-slot groups of its own. `average_centred`: not means, but the values that planes
-    through the visibilities of a cell have in its middle; they differ where some are flagged or weigh less.
+    instead: each of them makes time-slot groups of its own. `average_off_centre`: for each of these a part of a cell;
+    if the mean of a cell is that of a place farther from its middle, because some data are flagged or weigh less, it
+    is replaced by the value that a plane through the data has in the middle (nothing: never).
     """
     tolerance_of(precision, tolerance)
     if verify < 0:
@@ -145,6 +146,11 @@ def run_options(
         raise Error(
             "time slots and channels are averaged at least one by one, and widths are positive, not "
             f"{average_slots}, {average_channels}, {average_width_hz} Hz"
+        )
+    if len(average_off_centre) not in (0, len(average_baselines)):
+        raise Error(
+            f"average_off_centre has one number for each of average_baselines, {len(average_baselines)}, not "
+            f"{len(average_off_centre)}"
         )
     return {
         "data_desc_id": data_desc_id,
@@ -172,7 +178,7 @@ def run_options(
         "average_slots": int(average_slots),
         "average_channels": int(average_channels),
         "average_width_hz": float(average_width_hz),
-        "average_centred": bool(average_centred),
+        "average_off_centre": np.array(average_off_centre, dtype=float),
         "average_baselines": [_averaged(*one) for one in average_baselines],
         "average_time_edges_s": np.sort(np.asarray(average_time_edges_s, dtype=float).ravel()),
         "average_frequency_edges_hz": np.sort(np.asarray(average_frequency_edges_hz, dtype=float).ravel()),

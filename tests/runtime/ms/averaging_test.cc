@@ -143,7 +143,7 @@ TEST(Averaging, centred_cells_have_the_value_of_their_middle_whatever_is_flagged
   tile.flag[0] = tile.flag[1] = tile.flag[7] = 1;
   tile.weight[9] = 20;
   const Tile mean = average(tile, averaging);
-  averaging.centred = true;
+  averaging.off_centre = 0;
   const Tile centred = average(tile, averaging);
   EXPECT_NEAR(std::abs(centred.columns.at("DATA")[0] - std::complex<float>(3, 12)), 0, 1e-5);
   EXPECT_GT(std::abs(mean.columns.at("DATA")[0] - std::complex<float>(3, 12)), 0.5);
@@ -154,7 +154,7 @@ TEST(Averaging, centred_cells_have_the_value_of_their_middle_whatever_is_flagged
 TEST(Averaging, centred_cells_weigh_what_their_data_say_of_the_middle) {
   // Of two channels of weights 1 and 2 the mean in the middle has the variance (1 + 1/2) / 4.
   Averaging averaging = by(1, 2);
-  averaging.centred = true;
+  averaging.off_centre = 0;
   Tile tile = tile_of(1, 2);
   EXPECT_FLOAT_EQ(average(tile, averaging).weight[0], 4 / 1.5);
   EXPECT_FLOAT_EQ(average(tile, averaging).columns.at("DATA")[0].real(), 0.5);
@@ -188,7 +188,7 @@ TEST(Averaging, parts_that_are_read_one_by_one_give_the_same) {
     for (const std::size_t most : {1u, 4u, 7u, 100u}) {
       Averaging averaging = by(3, 2);
       averaging.time_edges_s = {45};
-      averaging.centred = centred;
+      if (centred) averaging.off_centre = 0;
       Tile tile = tile_of(11, 5);
       tile.flag[7] = 1;
       tile.row[6] = -1;
@@ -210,12 +210,24 @@ TEST(Averaging, parts_that_are_read_one_by_one_give_the_same) {
     }
 }
 
+TEST(Averaging, cells_whose_mean_is_near_the_middle_are_means) {
+  // The mean of four channels of which the first is flagged is that of a place 1/8 of the cell from its middle.
+  Tile tile = tile_of(1, 4);
+  tile.weight.assign(4, 1);
+  tile.flag[0] = 1;
+  Averaging averaging = by(1, 4);
+  averaging.off_centre = 0.13;
+  EXPECT_FLOAT_EQ(average(tile, averaging).columns.at("DATA")[0].real(), 2);
+  averaging.off_centre = 0.12;
+  EXPECT_FLOAT_EQ(average(tile, averaging).columns.at("DATA")[0].real(), 1.5);
+}
+
 TEST(Averaging, centred_means_of_equal_weights_are_means) {
   Averaging averaging = by(2, 3);
   Tile tile = tile_of(4, 6);
   tile.weight.assign(tile.weight.size(), 2);
   const Tile mean = average(tile, averaging);
-  averaging.centred = true;
+  averaging.off_centre = 0;
   const Tile centred = average(tile, averaging);
   for (std::size_t i = 0; i < mean.weight.size(); ++i) {
     EXPECT_FLOAT_EQ(centred.weight[i], mean.weight[i]);

@@ -1,6 +1,7 @@
 """Solving on data that are averaged by baseline, over as much as loses a stated part of a source."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from click.testing import CliRunner
 
 import rimetree as rt
 from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, DataSelection, SolverOptions, parse_terms
+from rimetree.calibration import CalibrationOptions, DataSelection, SolverOptions, parse_terms, session
 from rimetree.cli import cli
 
 CENTRE = (0.93, -0.485)
@@ -21,7 +22,6 @@ SKY = rt.sky.SkyModel(
         rt.sky.Source("far", CENTRE[0], CENTRE[1] + RADIUS, (60.0, 0, 0, 0), patch="far"),
     ]
 )
-FAR = SKY.select(patches=["far"])
 
 
 @pytest.fixture
@@ -159,7 +159,6 @@ def test_gains_are_found_and_the_model_is_smeared(planted, tmp_path):
         {"min_fraction": 0.1},
         {"in_turn": True},
         {"data": DataSelection(min_m=30.0)},
-        {"memory_bytes": 1},
         {"terms": ("G: full, 6slots",)},
         {"terms": ("G: diag, 6slots", "B: diag, 5chan")},
         {"terms": ("G: diag, 6slots", "B: diag, 5chan"), "in_turn": True},
@@ -173,7 +172,7 @@ def test_gains_are_found_and_the_model_is_smeared(planted, tmp_path):
         {"terms": ("G: diag, 6slots", "dE: diag, per patch"), "solver": SolverOptions(successive=True)},
     ],
 )
-def test_solutions_are_those_of_the_data_as_they_are_stored(planted, tmp_path, monkeypatch, options):
+def test_solutions_are_those_of_the_data_as_they_are_stored(planted, tmp_path, options):
     """To a part of their errors: what averaging costs is the part that is stated, of the signal."""
     flag = np.zeros((21, N_TIME, N_CHANNEL), bool)
     rng = np.random.default_rng(5)
@@ -181,14 +180,10 @@ def test_solutions_are_those_of_the_data_as_they_are_stored(planted, tmp_path, m
     flag[:, :3, 4:8] = True
     flag[4] = True
     path, _ = planted(noise_jy=1.0, flag=flag)
-    if "memory_bytes" in options:  # a time slot at a time, as far as cells are whole
-        options = {}
-        _one_slot_at_a_time(monkeypatch)
     report = calibrated(path, tmp_path, **options)
     stored = calibrated(path, tmp_path, **{**options, "average_loss": 0.0})
     assert report.converged == report.solves and 0.85 < report.noise_ratio / stored.noise_ratio < 1.15
-    if "memory_bytes" not in options:
-        assert sum(c.equations for c in report.chunks) < 0.6 * sum(c.equations for c in stored.chunks)
+    assert sum(c.equations for c in report.chunks) < 0.6 * sum(c.equations for c in stored.chunks)
     for term in stored.solutions[0].terms:
         own = report.solutions[0][term.name]
         np.testing.assert_array_equal(own.flag, term.flag)
@@ -206,6 +201,17 @@ def test_solutions_are_those_of_the_data_as_they_are_stored(planted, tmp_path, m
             assert 0.9 < ratio < 1.2, (term.name, quantity)
 
 
+def test_of_a_source_in_the_middle_nothing_is_lost(planted, tmp_path):
+    """Whatever is flagged: its phase is the same all over a cell."""
+    near = SKY.select(patches=["near"])
+    flag = np.random.default_rng(5).random((21, N_TIME, N_CHANNEL)) < 0.4
+    path, _ = planted(noise_jy=1.0, flag=flag, sky=near)
+    stored = calibrated(path, tmp_path, model=near, average_loss=0.0)
+    report = calibrated(path, tmp_path, model=near)
+    assert report.averaging[0]["cells"] == 2 * 21
+    np.testing.assert_allclose(gains_of(report), gains_of(stored), rtol=1e-5)
+
+
 def test_phases_refer_to_the_same_antenna(planted, tmp_path):
     """Of the first antenna single channels are flagged, which averaged cells do not show."""
     flag = np.zeros((21, N_TIME, N_CHANNEL), bool)
@@ -215,20 +221,12 @@ def test_phases_refer_to_the_same_antenna(planted, tmp_path):
     assert of == ["ANT-1", "ANT-1"]
 
 
-def _one_slot_at_a_time(monkeypatch):
-    from dataclasses import replace
-
-    from rimetree.calibration import session
-
-    check = session.check_memory
-    monkeypatch.setattr(session, "check_memory", lambda *a: replace(check(*a), slots=1))
-
-
 def test_portions_of_time_change_nothing(planted, tmp_path, monkeypatch):
     path, _ = planted(noise_jy=1.0)
     terms = ("G: diag, 6slots", "A: amplitude, 12slots")
     whole = gains_of(calibrated(path, tmp_path, terms))
-    _one_slot_at_a_time(monkeypatch)
+    check = session.check_memory
+    monkeypatch.setattr(session, "check_memory", lambda *a: replace(check(*a), slots=1))  # as far as cells are whole
     np.testing.assert_allclose(gains_of(calibrated(path, tmp_path, terms)), whole, rtol=1e-9)
 
 

@@ -56,8 +56,13 @@ class BaselineAveraging:
             "average_baselines": [(kind.slots, kind.channels, kind.baselines) for kind in self.kinds],
             "average_time_edges_s": self.time_edges_s,
             "average_frequency_edges_hz": self.frequency_edges_hz,
-            "average_centred": self.radius_rad > 0,  # else sources have the same phase all over a cell
+            "average_off_centre": [self._off_centre(kind) for kind in self.kinds],
         }
+
+    def _off_centre(self, kind: AveragedLike) -> float:
+        """How far from the middle of a cell, as a part of it, a source has a phase that differs by the loss."""
+        turn = math.sqrt(24 * kind.loss)  # over the cell: it loses turn^2/24
+        return self.most_loss / turn if turn > self.most_loss else math.inf
 
     def to_json(self) -> dict:
         """As a dict of JSON types, with the number of baselines of each kind."""

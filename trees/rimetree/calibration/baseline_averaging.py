@@ -63,7 +63,7 @@ def baseline_averaging(
     left_by_channels = _left(per_hz * channels.step, channels.factors, channels.longest)
     cells = np.outer(times.cells, channels.cells)
     best = np.zeros(len(pairs), np.intp)  # place in `cells`; 0: as they are stored
-    for place in np.argsort(-cells, axis=None, kind="stable"):
+    for place in np.argsort(cells, axis=None, kind="stable")[::-1]:
         t, f = np.unravel_index(place, cells.shape)
         best[1 - left_by_time[:, t] * left_by_channels[:, f] <= options.average_loss] = place
     chosen = _few(best, cells)
