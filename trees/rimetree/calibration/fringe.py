@@ -8,6 +8,7 @@ baselines to all others.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -22,6 +23,7 @@ _AS_HIGH, _PEAKS = 0.95, 500
 _HALF_AS_HIGH, _FEW_PEAKS = 0.5, 20
 _TURNS = 50  # of the whole phase that are looked at more closely
 _SWEEPS = 5  # over all antennas, after each has been found once
+_FEW_ANTENNAS, _ORIGINS = 16, 3  # so many antennas are begun with, one after the other, where there are few
 
 
 def phase_rate(quantity: str, frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,11 +146,26 @@ def fringe_fit(
     have any phase besides, another one at each time. 0 for antennas without data. `rate` [channel], or [unknown,
     channel] for several unknowns, which `find_x` finds; then x are [antenna, unknown].
     """
+    n = matrix.shape[-1]
+    begin = functools.partial(_antenna_by_antenna, matrix, rate, any_phase=any_phase, find_x=find_x)
+    x, known, height = begin(reference)
+    if 2 < known.sum() <= _FEW_ANTENNAS:  # which may lead each other astray: that depends on which is the first
+        strength = np.where(known & (np.arange(n) != reference), np.abs(matrix).sum(axis=(0, 1, 3)), 0)
+        for first in np.argsort(-strength, kind="stable")[: min(_ORIGINS, known.sum()) - 1]:
+            other, _, higher = begin(int(first))
+            if higher > height:
+                x, height = other, higher
+    found = np.where(known[:, None], x - x[reference], 0.0)
+    return found if np.ndim(rate) == 2 else found[:, 0]
+
+
+def _antenna_by_antenna(matrix, rate, first: int, *, any_phase: bool, find_x: Search):
+    """x [antenna, unknown], found from a first antenna on; which antennas are known; the sum that is to be large."""
     n_time, _, n, _ = matrix.shape
     rates = np.atleast_2d(rate)
     x, phase = np.zeros((n, len(rates))), np.zeros((n_time, n))
     strength = np.abs(matrix).sum(axis=(0, 1))
-    known = np.arange(n) == reference
+    known = np.arange(n) == first
 
     def find(antenna: int) -> None:
         turned = np.exp(1j * ((x[known] @ rates).T[None] + phase[:, None, known]))
@@ -164,7 +181,7 @@ def fringe_fit(
             break
         find(antenna)
         known[antenna] = True
-    # The reference too: all others may have gone astray together.
+    # The first too: all others may have gone astray together.
     everyone = np.flatnonzero(known)
     for _ in range(_SWEEPS if len(everyone) > 2 else 0):
         before = x.copy()
@@ -174,5 +191,6 @@ def fringe_fit(
             known[antenna] = True
         if (np.abs(x - before) @ np.abs(rates).max(axis=1) < 1e-3).all():
             break
-    found = np.where(known[:, None], x - x[reference], 0.0)
-    return found if np.ndim(rate) == 2 else found[:, 0]
+    phasors = np.exp(1j * ((x @ rates).T[None] + phase[:, None]))  # [time, channel, antenna]
+    height = np.einsum("tcp,tcpq,tcq->", np.conj(phasors), matrix, phasors, optimize=True).real
+    return x, known, float(height)
