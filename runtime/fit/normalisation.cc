@@ -18,6 +18,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
+// Numbers of less than this part of the largest are rounding errors of 0, of which no step is a relative change.
+constexpr double kNothing = 1e-10;
 // Steps seen by a term to less than this part (squared) of that which it sees best are not seen.
 constexpr double kSeen = 1e-12;
 constexpr int kNewtonSteps = 50;
@@ -28,20 +30,31 @@ constexpr double kLongestChange = 1;
 class Steps {
  public:
   Steps(std::vector<double>& x, const std::vector<Number>& numbers, const std::vector<std::vector<double>>& open)
-      : x_(x), numbers_(numbers), stretch_(rows(), columns(open)), turn_(rows(), columns(open)) {
+      : x_(x),
+        numbers_(numbers),
+        nothing_(kNothing * largest(numbers, x)),
+        stretch_(rows(), columns(open)),
+        turn_(rows(), columns(open)) {
     for (Index k = 0; k < rows(); ++k)
       for (Index j = 0; j < columns(open); ++j) {
         const Number& number = numbers_[static_cast<std::size_t>(k)];
         const std::vector<double>& step = open[static_cast<std::size_t>(j)];
-        const std::complex<double> relative = !usable(number, x_) ? 0
-                                              : number.factor     ? part(number, step) / value(number)
-                                                                  : std::complex<double>(0, step[number.re]);
+        const std::complex<double> relative = !usable(number) ? 0
+                                              : number.factor ? part(number, step) / value(number)
+                                                              : std::complex<double>(0, step[number.re]);
         stretch_(k, j) = relative.real();
         turn_(k, j) = relative.imag();
       }
   }
-  static bool usable(const Number& number, const std::vector<double>& x) {
-    return !number.factor || std::abs(part(number, x)) > 0;
+  bool usable(const Number& number) const { return !number.factor || std::abs(value(number)) > nothing_; }
+  static double largest(const std::vector<Number>& numbers, const std::vector<double>& x) {
+    double most = 0;
+    for (const Number& number : numbers)
+      if (number.factor) most = std::max(most, std::abs(part(number, x)));
+    return most;
+  }
+  static std::complex<double> part(const Number& number, const std::vector<double>& of) {
+    return {of[number.re], number.im < 0 ? 0.0 : of[static_cast<std::size_t>(number.im)]};
   }
   const MatrixXd& stretch() const { return stretch_; }
   const MatrixXd& turn() const { return turn_; }
@@ -56,7 +69,7 @@ class Steps {
         x_[number.re] += turn[k];
         continue;
       }
-      if (!usable(number, x_)) continue;
+      if (!usable(number)) continue;
       const std::complex<double> moved = value(number) * std::exp(std::complex<double>(stretch[k], turn[k]));
       x_[number.re] = moved.real();
       if (number.im >= 0) x_[static_cast<std::size_t>(number.im)] = moved.imag();
@@ -75,14 +88,12 @@ class Steps {
   }
 
  private:
-  static std::complex<double> part(const Number& number, const std::vector<double>& of) {
-    return {of[number.re], number.im < 0 ? 0.0 : of[static_cast<std::size_t>(number.im)]};
-  }
   Index rows() const { return static_cast<Index>(numbers_.size()); }
   static Index columns(const std::vector<std::vector<double>>& open) { return static_cast<Index>(open.size()); }
 
   std::vector<double>& x_;
   const std::vector<Number>& numbers_;
+  double nothing_;
   MatrixXd stretch_, turn_;
 };
 
@@ -251,7 +262,10 @@ void hold_sums(const std::vector<Number>& numbers, std::int64_t rank, const std:
 Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const std::vector<std::vector<double>>& open,
                      const std::vector<std::vector<double>>& every) {
   Normalised result;
-  std::erase_if(numbers, [&](const Number& number) { return number.rank >= 0 && !Steps::usable(number, x); });
+  const double nothing = kNothing * Steps::largest(numbers, x);
+  std::erase_if(numbers, [&](const Number& number) {
+    return number.rank >= 0 && number.factor && !(std::abs(Steps::part(number, x)) > nothing);
+  });
   Steps steps(x, numbers, open);
   std::set<std::int64_t, std::greater<>> ranks;
   for (const Number& number : numbers)

@@ -1,6 +1,7 @@
 #include "runtime/solve/convention.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rimetree::solve {
 
@@ -97,7 +98,8 @@ bool Convention::apply(const EquationSource& source, std::vector<Outcome>& outco
     std::vector<fit::Number> numbers = numbers_[g];
     std::erase_if(numbers, [&](const fit::Number& number) { return !(outcomes[g].equations.diagonal(number.re) > 0); });
     fit::Normalised found = fit::normalise(std::move(x), std::move(numbers), steps, open[g].steps);
-    if (found.conditions.empty()) continue;
+    const auto is_finite = [](double value) { return std::isfinite(value); };
+    if (found.conditions.empty() || !std::all_of(found.x.begin(), found.x.end(), is_finite)) continue;
     for (std::size_t k = 0; k < found.x.size(); ++k) values[problem_.group(g)[k]] = found.x[k];
     outcomes[g].conditions = std::move(found.conditions);
     outcomes[g].normalised.assign(problem_.group(g).size(), false);

@@ -329,7 +329,9 @@ class Solve {
       Outcome& outcome = outcomes[g];
       const double limit = outcome.equations.objective * (1 + kSame) + kSame * kSame * outcome.equations.data_power;
       if (outcome.conditions.empty()) continue;
-      if (!(after[g].equations.objective <= limit)) {
+      // A model that is not finite any more has fewer equations, and a small objective.
+      const bool complete = after[g].equations.equations >= outcome.equations.equations;
+      if (!complete || !(after[g].equations.objective <= limit)) {
         for (const std::uint32_t u : problem_.group(g)) values_[u] = before[u];
         outcome.conditions.clear();
         outcome.normalised.clear();

@@ -68,6 +68,17 @@ TEST(Normalisation, PhasesAreUnwrapped) {
     EXPECT_NEAR(std::abs(number(found.x, static_cast<std::size_t>(k)) - std::polar(1.0, 1.7 * k - 9.35)), 0, 1e-12);
 }
 
+// Elements of a matrix that are 0 but for rounding, in steps that turn it: relative changes without measure.
+TEST(Normalisation, RoundingErrorsOfZeroStay) {
+  Chain chain({{3, 0}, {1e-17, -2e-18}, {1, 0}, {2, 0}});
+  for (std::vector<double>& step : chain.open) step[2] = 0.4, step[3] = -0.3;
+  const Normalised found = normalise(chain.x, chain.numbers, chain.open);
+  EXPECT_EQ(number(found.x, 1), Complex(1e-17, -2e-18));
+  for (const double x : found.x) EXPECT_TRUE(std::isfinite(x));
+  EXPECT_NEAR(std::abs(number(found.x, 0)), 1.5, 1e-12);
+  EXPECT_EQ(found.conditions.size(), 2u);
+}
+
 TEST(Normalisation, NumbersOfZeroStay) {
   Chain chain({{3, 0}, {0, 0}, {1, 0}, {2, 0}});
   const Normalised found = normalise(chain.x, chain.numbers, chain.open);

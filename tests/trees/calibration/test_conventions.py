@@ -8,7 +8,7 @@ from planted_chains import CENTRE, FREQUENCY_HZ, N_ANTENNA, N_CHANNEL, N_TIME, P
 
 import rimetree as rt
 from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
 from rimetree.calibration.conventions import covers
 
 
@@ -279,3 +279,34 @@ def test_a_phase_between_feeds_that_changes_in_time(solved):
     options = CalibrationOptions(overwrite=True)
     without = calibration.calibrate(report.path, SKY, parse_terms([terms[0], terms[2]]), out, options)
     assert without.noise_ratio > 3
+
+
+@pytest.mark.parametrize(
+    ("terms", "successive"),
+    [
+        (["T: full, per patch, 2chan", "R: rotation, 2chan"], False),
+        (["T: full, per patch", "R: rotation"], False),
+        (["T: full, 4slots", "S: scalar, 1slot", "K: delay"], True),
+        (["T: full, per patch", "C: crosshand", "A: amplitude"], False),
+    ],
+)
+def test_exact_data_of_terms_that_data_do_not_tell_apart(tmp_path, observe, terms, successive):
+    """Elements that are 0 but for rounding take no part in what conventions move."""
+    path = str(tmp_path / "a.ms")
+    band = rt.ms.Band.regular(1.3e9, 24e6, 8)
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=80, integration_s=10, bands=band)
+    sky = rt.sky.SkyModel(
+        [
+            rt.sky.Source("a", *CENTRE, (60.0, 3.0, -2.0, 0.5), patch="A"),
+            rt.sky.Source("b", CENTRE[0] + 0.005, CENTRE[1] + 0.003, (25.0, 0.0, 1.0, 0.0), patch="B"),
+        ]
+    )
+    seen = observe(path, sky, CENTRE, lambda *_: np.eye(2))
+    options = CalibrationOptions(overwrite=True, solver=SolverOptions(successive=successive))
+    report = calibration.calibrate(path, sky, parse_terms(terms), tmp_path / "sol.h5", options)
+    assert report.converged == report.solves
+    assert sum(chunk.chi_square[-1] for chunk in report.chunks) < 1e-12 * (np.abs(seen) ** 2).sum()
+    for term in report.solutions[0].terms:
+        for value in term.value.values():
+            assert np.isfinite(value[~term.flag.astype(bool)]).all()
+    assert "without data" not in report.flagged
