@@ -45,20 +45,25 @@ def count_data(
         hands = [CORRELATION_NAMES.get(kind) in _PARALLEL for kind in tile["correlation_type"]]
         antenna = np.array([[number[a] for a in pair] for pair in tile["baselines"]])
         of_cell = stands_for(tile)
+        of_row = tile["flag"][0, 0].size if len(antenna) else 0
+        np.add.at(every, antenna, of_cell * of_row * (tile["row"] >= 0).sum(axis=1)[:, None])
         for some in _baselines_at_a_time(tile):
-            present = np.broadcast_to((tile["row"][some] >= 0)[..., None, None], tile["flag"][some].shape)
             weight, value = tile["weight"][some], tile["columns"][column][some]
-            usable = present & (tile["flag"][some] == 0) & (weight > 0) & np.isfinite(weight) & np.isfinite(value)
+            with np.errstate(all="ignore"):  # of what is flagged, or should be
+                square = value.real**2 + value.imag**2
+                weighted = weight * square
+            usable = (tile["flag"][some] == 0) & (weight > 0) & (weight < np.inf) & np.isfinite(square)
+            usable &= (tile["row"][some] >= 0)[..., None, None]
             within = within_limits(tile, some, data)
             solved = usable if within is None else usable & within[..., None]
-            square = value.real**2 + value.imag**2
-            power += float(np.sum(weight * square, where=solved, dtype=float))
-            sums = [(good, usable), (every, present)]
+            power += float(np.where(solved, weighted, 0).sum(dtype=float))
+            sums = [(good, np.array([np.count_nonzero(one) for one in usable], dtype=float))]
             if magnitudes:
                 parallel = usable[..., hands]
-                sums += [(total, np.where(parallel, np.abs(value[..., hands]), 0)), (count, parallel)]
-            for table, cells in sums:
-                np.add.at(table, antenna[some], of_cell * cells.sum(axis=(1, 2, 3), dtype=float)[:, None])
+                size = np.where(parallel, np.sqrt(square[..., hands]), 0)
+                sums += [(table, x.sum(axis=(1, 2, 3), dtype=float)) for table, x in ((total, size), (count, parallel))]
+            for table, of_baseline in sums:
+                np.add.at(table, antenna[some], of_cell * of_baseline[:, None])
     good, every = (np.round(table).astype(np.int64) for table in (good, every))
     return DataCounts(good, every, np.divide(total, count, out=np.zeros(len(total)), where=count > 0), power)
 
