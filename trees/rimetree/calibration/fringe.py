@@ -23,7 +23,7 @@ _AS_HIGH, _PEAKS = 0.95, 500
 _HALF_AS_HIGH, _FEW_PEAKS = 0.5, 20
 _TURNS = 50  # of the whole phase that are looked at more closely
 _SWEEPS = 5  # over all antennas, after each has been found once
-_FEW_ANTENNAS, _ORIGINS = 16, 3  # so many antennas are begun with, one after the other, where there are few
+_FEW_ANTENNAS = 16
 
 
 def phase_rate(quantity: str, frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -139,19 +139,21 @@ def fringe_fit(
     *,
     any_phase: bool,
     find_x: Search = search,
+    origins: int = 1,
 ) -> NDArray[np.float64]:
     """The x of each antenna for which the sum of matrix_pq exp(-i (x_p - x_q) rate) is largest, 0 at the reference.
 
     `matrix` [time, channel, antenna, antenna], Hermitian: sums of weight V conj(model). With `any_phase` antennas may
     have any phase besides, another one at each time. 0 for antennas without data. `rate` [channel], or [unknown,
-    channel] for several unknowns, which `find_x` finds; then x are [antenna, unknown].
+    channel] for several unknowns, which `find_x` finds; then x are [antenna, unknown]. `origins`: so many antennas are
+    begun with, one after the other, where there are few: they may lead each other astray, which depends on the first.
     """
     n = matrix.shape[-1]
     begin = functools.partial(_antenna_by_antenna, matrix, rate, any_phase=any_phase, find_x=find_x)
     x, known, height = begin(reference)
-    if 2 < known.sum() <= _FEW_ANTENNAS:  # which may lead each other astray: that depends on which is the first
+    if 2 < known.sum() <= _FEW_ANTENNAS:
         strength = np.where(known & (np.arange(n) != reference), np.abs(matrix).sum(axis=(0, 1, 3)), 0)
-        for first in np.argsort(-strength, kind="stable")[: min(_ORIGINS, known.sum()) - 1]:
+        for first in np.argsort(-strength, kind="stable")[: min(origins, known.sum()) - 1]:
             other, _, higher = begin(int(first))
             if higher > height:
                 x, height = other, higher

@@ -32,6 +32,7 @@ _MOST_BYTES = 256 << 20  # of sums over the data
 _SEARCHED = ("delay", "tec")
 _RATES = {"clock", "tec"}
 _GAINS = ("scalar", "diag", "full")
+_ORIGINS = 3  # of a fringe fit of the whole sky
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
 
 
@@ -210,7 +211,7 @@ class StartingSearch:
                 turned *= self._phasors(term, own, sums, chunk, bins)
             product = sums.product[..., 0] * _on_baselines(np.conj(turned), sums)
         for term in self._whole[len(self._pair) :]:
-            own = self._search(term, sums, product, chunk, bins, any_phase=self._any_phase)
+            own = self._search(term, sums, product, chunk, bins, any_phase=self._any_phase, origins=_ORIGINS)
             values |= self._named(term, None, own)
             turned *= self._phasors(term, own, sums, chunk, bins)
             product = sums.product[..., 0] * _on_baselines(np.conj(turned), sums)
@@ -275,7 +276,7 @@ class StartingSearch:
         phase = np.angle(phasors * np.conj(phasors[:, [self._reference]])).reshape(*intervals, elements, antennas, -1)
         return {name: np.moveaxis(phase[..., k], 2, 0) for k, name in enumerate(found.order) if free[k]}
 
-    def _search(self, term: Term, sums, product, chunk, bins, *, any_phase: bool) -> NDArray[np.float64]:
+    def _search(self, term, sums, product, chunk, bins, *, any_phase: bool, origins: int = 1) -> NDArray[np.float64]:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
         at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
         shape = (len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre), len(sums.antennas))
@@ -296,7 +297,8 @@ class StartingSearch:
             for t, f in np.ndindex(shape[:2]):
                 tile = matrix[:, at_time == t][:, :, at_frequency == f]
                 tile = tile.reshape(-1, *tile.shape[2:])
-                found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self._reference, any_phase=any_phase)
+                how = {"any_phase": any_phase, "origins": origins}
+                found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self._reference, **how)
         return found
 
     def _free_phases(self, sums: Coherence, product) -> NDArray[np.float64]:
