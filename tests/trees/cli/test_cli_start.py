@@ -68,6 +68,11 @@ def test_debug_shows_the_traceback(process, tmp_path):
         (quantities.ANGLE, "2", math.radians(2 / 3600)),
         (quantities.ANGLE, "1arcmin", math.radians(1 / 60)),
         (quantities.BYTES, "4GiB", 4 * 2.0**30),
+        (quantities.FLUX, "0.5Jy", 0.5),
+        (quantities.FLUX, "12 mJy", 12e-3),
+        (quantities.FLUX, "3", 3.0),
+        (quantities.FLUX, "0", 0.0),
+        (quantities.FLUX, "1e3 kJy", 1e6),
         (quantities.RA, "3h32m30s", math.radians(53.125)),
         (quantities.RA, "03:32:30", math.radians(53.125)),
         (quantities.RA, "53.125", math.radians(53.125)),
@@ -96,6 +101,8 @@ def test_quantities(kind, text, value):
         (quantities.DEC, "nan"),
         (quantities.HourAngle(), "13h"),
         (quantities.BYTES, "4 apples"),
+        (quantities.FLUX, "1MJy"),  # which must not be taken for mJy
+        (quantities.FLUX, "-1Jy"),
     ],
 )
 def test_quantities_that_are_none(kind, text):

@@ -9,7 +9,7 @@ import numpy as np
 
 from .errors import Failed
 from .output import log, progress
-from .quantities import DURATION
+from .quantities import DURATION, FLUX
 from .selection import read_sky, sky_options
 from .voltage_options import recorded, recording_options
 
@@ -20,7 +20,7 @@ from .voltage_options import recorded, recording_options
 @sky_options(required=True)
 @click.option("--duration", type=DURATION, default="1s", show_default=True, help="s, min; a bare number: seconds.")
 @click.option(
-    "--noise", type=click.FloatRange(min=0), default=0.0, metavar="JY", help="Receiver noise of each input (SEFD)."
+    "--noise", type=FLUX, default=0.0, metavar="FLUX", help="Receiver noise of each input (SEFD): Jy, kJy; bare: Jy."
 )
 @click.option(
     "--channels", type=click.IntRange(min=1), default=1, show_default=True, help="Already channelised, where several."

@@ -11,17 +11,21 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z
 
 
 class Quantity(click.ParamType):
-    """A number with one of the given units (name: factor); a bare number has the factor `bare`."""
+    """A number with one of the given units (name: factor); a bare number has the factor `bare`. `positive`: no negative
+    one is taken, and 0 only if `zero`."""
 
-    def __init__(self, name: str, units: dict[str, float], bare: float | None, *, positive: bool = True):
+    def __init__(
+        self, name: str, units: dict[str, float], bare: float | None, *, positive: bool = True, zero: bool = False
+    ):
         self.name = name
+        self._zero = zero
         self._units = units
         self._bare = bare
         self._positive = positive
 
     def with_unit(self) -> Quantity:
         """The same, of which no bare numbers are taken."""
-        return Quantity(self.name, self._units, None, positive=self._positive)
+        return Quantity(self.name, self._units, None, positive=self._positive, zero=self._zero)
 
     def convert(self, value, param, ctx) -> float:
         if isinstance(value, float | int):
@@ -29,14 +33,14 @@ class Quantity(click.ParamType):
         match = _NUMBER.fullmatch(value)
         factor = None
         if match:
-            factor = self._bare if not match[2] else self._units.get(match[2].lower())
+            factor = self._bare if not match[2] else self._units.get(match[2], self._units.get(match[2].lower()))
         if factor is None:
             bare = next((unit for unit, one in self._units.items() if one == self._bare), None)
             hint = f"a number without a unit is in {bare}" if bare else "a unit is needed"
             self.fail(f"{value!r} is no {self.name}; expected a number and {', '.join(self._units)} ({hint})")
         number = float(match[1]) * factor
-        if self._positive and not number > 0:
-            self.fail(f"{value!r}: a {self.name} must be positive")
+        if self._positive and not (number > 0 or (self._zero and number == 0)):
+            self.fail(f"{value!r}: a {self.name} must {'not be negative' if self._zero else 'be positive'}")
         return number
 
 
@@ -49,6 +53,8 @@ ANGLE = Quantity(
     {"rad": 1.0, "deg": 3600 * _ARCSEC, "arcmin": 60 * _ARCSEC, "arcsec": _ARCSEC, "mas": _ARCSEC / 1000},
     _ARCSEC,
 )
+# Mega and milli differ by their case alone.
+FLUX = Quantity("flux density", {"Jy": 1.0, "jy": 1.0, "kJy": 1e3, "mJy": 1e-3, "uJy": 1e-6}, 1.0, zero=True)
 BYTES = Quantity(
     "memory size",
     {"b": 1.0, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "kb": 1e3, "mb": 1e6, "gb": 1e9, "k": 2.0**10}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from .output import log
+from .quantities import FLUX
 from .selection import (
     as_written_option,
     check_output,
@@ -28,10 +29,10 @@ from .selection import (
 @click.option("--column", default="MODEL_DATA", show_default=True, help="Column to write; created if it is missing.")
 @click.option(
     "--noise",
-    type=click.FloatRange(min=0),
+    type=FLUX,
     default=0.0,
-    metavar="JY",
-    help="Add noise of this standard deviation, to real and imaginary part each.",
+    metavar="FLUX",
+    help="Add noise of this standard deviation, to real and imaginary part each: Jy, mJy, uJy; a bare number: Jy.",
 )
 @click.option("--seed", type=int, default=0, help="Seed of the noise: the same seed gives the same noise.")
 @tree_options

@@ -11,7 +11,7 @@ import click
 from ..sky.source import PROFILES
 from .errors import Failed
 from .output import log, table
-from .quantities import FREQUENCY, dec_text, frequency_text, ra_text
+from .quantities import FLUX, FREQUENCY, dec_text, frequency_text, ra_text
 from .selection import read_sky
 
 _FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"])
@@ -126,7 +126,7 @@ def _row(source) -> list:
     is_flag=True,
     help="Leave out sources that TARGET's format cannot hold, and list them; without it they are an error.",
 )
-@click.option("--min-flux", type=float, metavar="JY", help="Only sources of at least this |I| (Jy).")
+@click.option("--min-flux", type=FLUX, metavar="FLUX", help="Only sources of at least this |I|: Jy, mJy, uJy.")
 def convert(source, target, source_format, target_format, drop_patches, skip_unsupported, min_flux) -> None:
     """Convert sky model SOURCE to TARGET, which appears complete or not at all.
 
