@@ -141,6 +141,8 @@ def calls(tmp_path_factory):
         "ms.save_flags": (ms.save_flags, {"path": path, "name": "a", "comment": "b"}),
         "ms.save_flags_before": (ms.save_flags_before, {"path": path, "what": "b"}),
         "ms.restore_flags": (ms.restore_flags, {"path": path, "name": "none", "wait_s": 0.0}),
+        "ms.sample_coordinates": (ms.sample_coordinates, {"path": path, "count": 3}),
+        "ms.without_averaging": (ms.without_averaging, {"options": {"average_slots": 2}}),
         "ms.sample_tiles": (ms.sample_tiles, {"path": path, "columns": ["DATA"], "count": 1}),
         "ms.slot_times": (ms.slot_times, {"path": path, "field_id": 0}),
         "ms.slot_scans": (ms.slot_scans, {"path": path, "field_id": 0}),

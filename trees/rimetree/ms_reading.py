@@ -137,6 +137,7 @@ def sample_tiles(path: str | os.PathLike | OpenSet, columns: Sequence[str], coun
         yield found[int(index)]
 
 
+@checked
 def without_averaging(options: dict) -> dict:
     """The options that choose rows and channels, of data as they are stored."""
     return {key: value for key, value in options.items() if not key.startswith("average_")}
