@@ -66,6 +66,7 @@ def calls(tmp_path_factory):
     index = rt.each(["a", "b"])
     return {
         "each": (rt.each, {"values": ["a", "b"], "members": 1}),
+        "record": (rt.record, {"function": lambda cells: 1.0}),
         "over": (rt.over, {"index": index, "nodes": ns.family(index)}),
         "product_order": (rt.product_order, {"order": "xgpu", "n_input": 4}),
         "samples_to_order": (

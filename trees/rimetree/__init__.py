@@ -31,6 +31,7 @@ from .plugins import load_plugin
 from .predict import predict
 from .product_integers import integers_from_order, integers_to_order
 from .product_orders import from_order, product_order, to_order
+from .recording import record
 from .result import Result
 from .sample_orders import samples_from_order, samples_to_order
 from .scope import NodeDef, NodeScope, NodeStub
@@ -74,6 +75,7 @@ __all__ = [
     "product_inputs",
     "product_order",
     "psv_tree",
+    "record",
     "samples_from_order",
     "samples_to_order",
     "sky",

@@ -183,6 +183,10 @@ class NodeDef(Operators):
         """(label, child) pairs."""
         return list(zip(self.labels, self.nodes, strict=True))
 
+    def with_nodes(self, nodes: tuple, state: dict) -> NodeDef:
+        """The same of other children, and with another state."""
+        return NodeDef(self.class_name, self.labels, nodes, state, self.origin, self.problems)
+
     def same_as(self, other: NodeDef) -> bool:
         """Whether binding both to one name is harmless."""
         pairs = [(self, other)]

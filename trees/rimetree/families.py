@@ -88,7 +88,7 @@ def _indices_of(what) -> Iterator[Index]:
             yield from (qualifier for qualifier in one.qualifiers if type(qualifier) is Index)
         elif kind is Indexed:
             yield one.index
-        elif kind is NodeDef:
+        elif issubclass(kind, NodeDef):
             waiting += one.state.values()
             waiting += one.nodes
 
@@ -110,18 +110,15 @@ def _column(what, groups: dict[object, int]) -> list:
     if kind is Indexed:
         return _spread(what.values, {what.index.group: len(what.index)}, groups)
     n_node = int(np.prod([*groups.values()], dtype=np.int64))
-    if kind is not NodeDef or not _has_indices(what):
+    if not issubclass(kind, NodeDef) or not _has_indices(what):
         return [what] * n_node
     children = [_column(child, groups) for child in what.nodes]
     rows = zip(*children, strict=True) if children else [()] * n_node
     fields = {name: _column(value, groups) for name, value in what.state.items() if type(value) is Indexed}
     if not fields:
-        return [NodeDef(what.class_name, what.labels, row, what.state, what.origin, what.problems) for row in rows]
+        return [what.with_nodes(row, what.state) for row in rows]
     states = ({**what.state, **dict(zip(fields, row, strict=True))} for row in zip(*fields.values(), strict=True))
-    return [
-        NodeDef(what.class_name, what.labels, row, state, what.origin, what.problems)
-        for row, state in zip(rows, states, strict=True)
-    ]
+    return [what.with_nodes(row, state) for row, state in zip(rows, states, strict=True)]
 
 
 def _spread(values: list, own: dict[object, int], groups: dict[object, int]) -> list:
@@ -160,10 +157,10 @@ def _at(what, group: object, number: int):
     kind = type(what)
     if kind is Indexed:
         return what.values[number] if what.index.group is group else what
-    if kind is NodeDef:
+    if issubclass(kind, NodeDef):
         nodes = tuple(_at(child, group, number) for child in what.nodes)
         state = {name: _at(value, group, number) for name, value in what.state.items()}
-        return NodeDef(what.class_name, what.labels, nodes, state, what.origin, what.problems)
+        return what.with_nodes(nodes, state)
     if kind is not NodeFamily:
         return what
 

@@ -15,6 +15,7 @@ from .definitions import NodeDef, by_position, cannot_be_a_child, constant, numb
 from .families import NodeFamily
 from .indices import Index, Indexed
 from .names import full_name
+from .recording import Recorded
 from .state import is_numbers, short
 from .stubs import NO_KEYWORDS, NodeStub
 from .units import TREE_UNITS
@@ -31,6 +32,7 @@ class Repository:
         self._counts: dict[str, int] = {}
         self._constants: dict[bytes, str] = {}
         self._numbers: dict[float, str] = {}
+        self._recorded: dict[str, Recorded] = {}  # what names were bound to whose nodes come from a function
         self.identity = object()  # what forests know the tree by
 
     def named(self, basename: str, quals: tuple, kwquals: dict) -> NodeStub | NodeFamily:
@@ -79,7 +81,7 @@ class Repository:
         if not isinstance(definition, NodeDef):
             definition = self._as_definition(stub, definition)
         name = stub.name
-        old = self.definitions.get(name)
+        old = self._recorded.get(name) or self.definitions.get(name)
         if old is not None:
             if not old.same_as(definition):
                 message = f"defined again and differently; first defined at {old.origin}"
@@ -91,6 +93,8 @@ class Repository:
 
     def _define(self, name: str, definition: NodeDef) -> list[tuple[str, NodeDef]]:
         """Record one definition; (name, definition) of the children that have got their names with it."""
+        if type(definition) is Recorded:
+            return self._define_recorded(name, definition)
         for problem in definition.problems:
             self.errors.append((name, definition.origin, problem))
         for field, value in definition.state.items():
@@ -113,13 +117,33 @@ class Repository:
         self.named_children[name] = names = []
         unnamed = []
         for label, child in definition.children:
-            if type(child) is NodeDef:
+            if isinstance(child, NodeDef):
                 stub = self.automatic(f"{name.partition('/{')[0]}/", child.class_name)
                 names.append(stub.name)
                 unnamed.append((stub.name, child))
             else:
                 names.append(self._child_name(name, definition, label, child))
         return unnamed
+
+    def _define_recorded(self, name: str, definition: Recorded) -> list[tuple[str, NodeDef]]:
+        self._recorded[name] = definition
+        below = f"{name.partition('/{')[0]}/"
+        unnamed = self._name_children(name, definition)
+        names = self.named_children.pop(name)
+        try:
+            *before, last = definition.steps([NodeStub(self, child, (), NO_KEYWORDS, child) for child in names])
+        except Error as problem:
+            self.errors.append((name, definition.origin, str(problem)))
+            return [*unnamed, (name, constant(0.0, definition.origin))]
+        nodes: dict[int, NodeStub] = {}
+        for step in before:
+            if step.node is not None:
+                nodes[id(step)] = step.node
+                continue
+            nodes[id(step)] = self.automatic(below, step.class_name)
+            unnamed.append((nodes[id(step)].name, step.definition(nodes)))
+        result = last.node if last.node is not None else last.definition(nodes)
+        return [*unnamed, (name, result if isinstance(result, NodeDef) else self._as_definition(None, result))]
 
     def child_names(self, name: str) -> list[tuple[str, str]]:
         """(label, name) of each child of a node that is defined; "" where an optional child is left out."""
