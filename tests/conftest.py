@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
+import struct
 
 import numpy as np
 import pytest
@@ -79,3 +81,25 @@ def small_sky():
             rt.sky.Source("c", 0.9001, -0.5007, (0.5, 0.0, 0.1, 0.0), ref_freq_hz=1.4e9, gaussian=(1e-4, 5e-5, 0.6)),
         ]
     )
+
+
+@pytest.fixture
+def patched():
+    """A function: patched(table, old, new) replaces all bytes, or floating-point numbers, `old` in the files of a table
+    (a folder). So sets get what no program should write."""
+
+    def patch(table, old: bytes | float, new: bytes | float) -> None:
+        old, new = (one if isinstance(one, bytes) else struct.pack("=d", one) for one in (old, new))
+        assert len(old) == len(new)
+        found = 0
+        for entry in list(os.scandir(table)):
+            if not entry.is_file():
+                continue
+            with open(entry.path, "r+b") as file:
+                data = file.read()
+                found += data.count(old)
+                file.seek(0)
+                file.write(data.replace(old, new))
+        assert found
+
+    return patch

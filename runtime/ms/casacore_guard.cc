@@ -12,7 +12,7 @@ std::string explain_failure(const std::string& doing, const std::string& what) {
   std::string message = doing + " failed: " + what;
   if (has("No space left") || has("quota exceeded")) {
     message += "; the disk is full: free some space and run again";
-  } else if (has("write error") || has("File too large")) {  // casacore does not keep the reason
+  } else if (has("write error") || has("File too large") || has("tracePWRITE")) {  // casacore does not keep the reason
     message += "; is the disk full, or a quota or a limit on file sizes (ulimit -f) reached?";
   } else if (has("Permission denied") || has("not writable")) {
     message += "; check the permissions of the Measurement Set and of the files in it";

@@ -92,6 +92,9 @@ CasacoreTable::CasacoreTable(const std::string& path, Access access) : impl_(std
                   " failed: expected a Measurement Set (a directory with a file table.dat), got a " +
                   (fs::is_directory(path, ignored) ? "directory without table.dat" : "plain file"));
   }
+  if (access == Access::kUpdate && !has_room_to_close(path)) {
+    throw MsError("opening " + path + " for writing failed: the disk is full; free some space and run again");
+  }
   impl_->path = path;
   impl_->access = access;
   const auto open = [&](const casacore::TableLock& lock) {
@@ -127,8 +130,9 @@ CasacoreTable& CasacoreTable::operator=(CasacoreTable&&) noexcept = default;
 
 CasacoreTable::~CasacoreTable() {
   const std::lock_guard<std::recursive_mutex> lock(casacore_mutex());
-  // Closing a table writes what is left, and casacore ends the program if that fails. Where writing has failed before
-  // (a full disk) the table is therefore left open until the process ends; the disk holds what was flushed last.
+  // Closing a table writes what is left, and casacore ends the program if that fails. Where writing has failed before,
+  // or would now (a full disk), the table is left open until the process ends; the disk holds what was flushed last.
+  if (impl_ && impl_->access == Access::kUpdate && !has_room_to_close(impl_->path)) impl_->state.failed = true;
   if (impl_ && impl_->state.changed && !impl_->state.failed) {
     try {
       flush(false);  // rather here than when casacore closes the table: with a backup of the headers

@@ -48,7 +48,7 @@ void check_spectral_windows(const std::vector<SpectralWindow>& windows) {
     require(window.n_channel() > 0, "spectral window '" + window.name + "' has no channels");
     require_size("widths of spectral window '" + window.name + "'", window.width_hz.size(), window.n_channel());
     for (const double frequency_hz : window.frequency_hz) {
-      require(std::isfinite(frequency_hz) && frequency_hz > 0,
+      require(is_frequency(frequency_hz),
               "spectral window '" + window.name + "' has a frequency of " + std::to_string(frequency_hz) + " Hz");
     }
   }

@@ -81,6 +81,17 @@ void HeaderBackup::discard() {
   copies_.clear();
 }
 
+bool has_room_to_close(const std::string& table_path) {
+  constexpr std::uintmax_t kBesides = 64u << 10;  // locks, and what is rewritten in place
+  std::error_code error;
+  const fs::space_info space = fs::space(table_path, error);
+  if (error) return true;  // a file system that does not tell
+  std::uintmax_t needed = kBesides;
+  const std::uintmax_t size = fs::file_size(table_path + "/table.dat", error);
+  if (!error) needed += size;
+  return space.available >= needed;
+}
+
 bool restore_headers(const std::string& table_path) {
   bool restored = false;
   for (const std::string& name : file_names(table_path)) {

@@ -25,6 +25,10 @@ void sync_file(const std::string& path);
 /// Puts copies found back in their place; false if there are none or one cannot be put back.
 bool restore_headers(const std::string& table_path);
 
+/// Whether the disk has room for what casacore writes when a table that was opened for writing is closed: the
+/// description and the headers once more. Where it has none casacore ends the program.
+bool has_room_to_close(const std::string& table_path);
+
 /// Removes copies that a killed process left although its flush succeeded.
 void remove_stale_headers(const std::string& table_path);
 

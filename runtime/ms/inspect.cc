@@ -24,27 +24,35 @@ ColumnSummary summarise_column(const MeasurementSet& ms, const std::string& name
   return column;
 }
 
-/// Runs a step; an MsError becomes a warning.
+/// Runs a step; an MsError becomes a warning. What went wrong; empty if nothing did.
 template <class Step>
-void attempt(MsSummary* summary, Step&& step) {
+std::string attempt(MsSummary* summary, Step&& step) {
   try {
     step();
   } catch (const MsError& error) {
     summary->warnings.push_back(error.what());
+    return error.what();
   }
+  return {};
 }
 
 }  // namespace
 
 ChannelSummary summarise_channels(const SpectralWindow& window) {
   ChannelSummary summary;
-  const std::vector<double>& frequency_hz = window.frequency_hz;
+  std::vector<double> frequency_hz;
+  for (std::size_t c = 0; c < window.n_channel(); ++c) {
+    if (is_frequency(window.frequency_hz[c])) frequency_hz.push_back(window.frequency_hz[c]);
+    summary.n_no_width += !std::isfinite(window.width_hz[c]);
+  }
+  summary.n_no_frequency = window.n_channel() - frequency_hz.size();
   if (frequency_hz.empty()) return summary;
   const auto [lowest, highest] = std::minmax_element(frequency_hz.begin(), frequency_hz.end());
   summary.lowest_hz = *lowest;
   summary.highest_hz = *highest;
   std::vector<double> widths, steps, distances;
   for (const double width_hz : window.width_hz) {
+    if (!std::isfinite(width_hz)) continue;
     summary.negative_width |= width_hz < 0;
     widths.push_back(std::abs(width_hz));
   }
@@ -82,7 +90,7 @@ MsSummary inspect(const MeasurementSet& ms, const InspectOptions& options) {
   for (const std::string& name : ms.visibility_columns()) summary.columns.push_back(summarise_column(ms, name));
   summary.progress = read_progress(ms.path());
   summary.n_row = ms.n_row();
-  attempt(&summary, [&] {
+  summary.rows_problem = attempt(&summary, [&] {
     const RowIndex index = read_row_index(ms);
     RowSelection all;
     all.autocorrelations = true;

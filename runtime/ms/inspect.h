@@ -25,6 +25,9 @@ struct ChannelSummary {
   bool equal_widths = true;  ///< to 1e-6 of the width
   bool negative_width = false;
   std::size_t gaps = 0;  ///< neighbours more than 1.5 spacings apart
+  // What follows of the others leaves these out.
+  std::size_t n_no_frequency = 0;  ///< channels whose CHAN_FREQ is not positive or not finite
+  std::size_t n_no_width = 0;      ///< channels whose CHAN_WIDTH is not finite
 };
 
 /// Rows of one DATA_DESC_ID and FIELD_ID.
@@ -82,9 +85,11 @@ struct MsSummary {
   double first_time_s = 0;             ///< earliest TIME, MJD in seconds
   double last_time_s = 0;              ///< latest TIME
   double spacing_s = 0;                ///< median distance of neighbouring time slots of one group; 0 if there is one
-  std::vector<double> exposures_s;     ///< distinct values of EXPOSURE, at most 16
+  std::vector<double> exposures_s;     ///< distinct finite values of EXPOSURE, at most 16
   std::vector<double> intervals_s;     ///< distinct values of INTERVAL, at most 16
   bool unsorted = false;               ///< TIME is not ascending
+  std::int64_t n_exposure_not_finite = 0;  ///< rows
+  std::string rows_problem;                ///< why rows cannot be read, so that nothing is known of them; or empty
 
   bool cells_scanned = false;   ///< the three fractions are of all visibilities
   double flagged_fraction = 0;  ///< FLAG or FLAG_ROW

@@ -12,6 +12,7 @@ namespace {
 using Pair = std::pair<int, int>;
 
 std::vector<double> distinct(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end(),
                            [](double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(a); }),
@@ -108,6 +109,8 @@ void summarise_rows(const MeasurementSet& ms, const RowIndex& index, const TileP
   summary->last_time_s = *last;
   summary->unsorted = !std::is_sorted(index.time_s.begin(), index.time_s.end());
   summary->exposures_s = distinct(index.exposure_s);
+  summary->n_exposure_not_finite = std::count_if(index.exposure_s.begin(), index.exposure_s.end(),
+                                                 [](double value) { return !std::isfinite(value); });
   if (ms.has_column("INTERVAL")) {
     summary->intervals_s = distinct(ms.table().doubles("INTERVAL", 0, ms.n_row()));
   }

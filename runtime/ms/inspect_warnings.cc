@@ -33,7 +33,17 @@ void warn_about_times(const MsSummary& summary, std::vector<std::string>* warnin
     return;
   }
   const double longest_s = summary.exposures_s.empty() ? 0 : summary.exposures_s.back();
-  if (longest_s <= 0) warnings->push_back("EXPOSURE is zero everywhere: time smearing cannot be computed from it");
+  if (summary.n_exposure_not_finite > 0) {
+    warnings->push_back(std::to_string(summary.n_exposure_not_finite) +
+                        " rows have an EXPOSURE that is not a number: nothing can be predicted for them");
+  }
+  const double shortest_s = summary.exposures_s.empty() ? 1 : summary.exposures_s.front();
+  if (shortest_s <= 0 && longest_s <= 0) {
+    warnings->push_back(std::string("EXPOSURE is ") + (shortest_s < 0 ? "negative" : "zero") +
+                        " everywhere: time smearing cannot be computed from it");
+  } else if (shortest_s <= 0) {
+    warnings->push_back("EXPOSURE is zero or negative in some rows: they are not smeared in time");
+  }
   if (longest_s > 0 && summary.spacing_s > 5 * longest_s) {
     warnings->push_back("EXPOSURE (at most " + number(longest_s) + " s) is much less than the spacing of times (" +
                         number(summary.spacing_s) + " s): time smearing computed from it may be too small");
@@ -46,12 +56,12 @@ void warn_about_times(const MsSummary& summary, std::vector<std::string>* warnin
   const bool differ = summary.exposures_s.size() != summary.intervals_s.size() ||
                       !std::equal(summary.exposures_s.begin(), summary.exposures_s.end(), summary.intervals_s.begin(),
                                   [](double a, double b) { return std::abs(a - b) <= 1e-3 * std::abs(a); });
-  if (differ && !summary.intervals_s.empty()) {
+  if (differ && longest_s > 0 && !summary.intervals_s.empty()) {
     warnings->push_back("EXPOSURE and INTERVAL differ (" + number(summary.exposures_s.front()) + " to " +
                         number(longest_s) + " s against " + number(summary.intervals_s.front()) + " to " +
                         number(summary.intervals_s.back()) + " s): EXPOSURE is used");
   }
-  if (summary.exposures_s.size() > 1) {
+  if (summary.exposures_s.size() > 1 && longest_s > 0) {
     warnings->push_back("rows have different EXPOSURE, " + number(summary.exposures_s.front()) + " to " +
                         number(longest_s) + " s (baseline-dependent averaging?)");
   }
@@ -77,29 +87,40 @@ void warn_about_rows(const MsSummary& summary, std::vector<std::string>* warning
     warnings->push_back(std::to_string(duplicate) + " rows repeat a baseline at the same time (sub-arrays, several " +
                         "receivers?): they are read in tiles of their own");
   }
-  std::vector<std::string> absent, unplaced;
+  std::vector<std::string> absent, unplaced, lost;
   int without_position = 0;
   for (std::size_t id = 0; id < summary.metadata.antennas.size(); ++id) {
     const Antenna& antenna = summary.metadata.antennas[id];
     const std::string name = antenna.name + " (" + std::to_string(id) + ")";
     const bool used = id < summary.rows_of_antenna.size() && summary.rows_of_antenna[id] > 0;
+    if (!antenna.has_finite_position()) lost.push_back(name);
     if (!used) absent.push_back(name);
-    if (used && !antenna.has_position()) unplaced.push_back(name);
-    without_position += !antenna.has_position();
+    if (used && antenna.is_at_zero()) unplaced.push_back(name);
+    without_position += antenna.is_at_zero();
   }
   if (!absent.empty()) warnings->push_back("antennas without data: " + some_of(absent));
+  if (!lost.empty()) warnings->push_back("antennas whose position is not a number: " + some_of(lost));
   if (without_position > 0) warnings->push_back(std::to_string(without_position) + " antennas are at position 0");
   if (!unplaced.empty()) warnings->push_back("antennas with data but at position 0: " + some_of(unplaced));
 }
 
 std::vector<std::string> channel_warnings(const ChannelSummary& channels) {
   std::vector<std::string> found;
+  if (channels.n_no_frequency > 0) {
+    found.push_back(std::to_string(channels.n_no_frequency) +
+                    " channels have no positive frequency in CHAN_FREQ: nothing can be done with them");
+  }
+  if (channels.n_no_width > 0) {
+    found.push_back(std::to_string(channels.n_no_width) +
+                    " channels have a CHAN_WIDTH that is not a number: nothing can be done with them");
+  }
   if (channels.order == "descending") found.push_back("channels descend in frequency");
   if (channels.order == "irregular") found.push_back("channels are in no order of frequency");
   if (channels.order != "irregular" && !channels.regular) found.push_back("channels are not equally spaced");
   if (channels.gaps > 0) found.push_back(std::to_string(channels.gaps) + " gaps between channels");
   if (!channels.equal_widths) found.push_back("channels have different widths");
   if (channels.negative_width) found.push_back("CHAN_WIDTH is negative: its magnitude is used");
+  if (channels.order.empty()) return found;
   if (channels.width_hz == 0) {
     found.push_back("CHAN_WIDTH is zero: bandwidth smearing cannot be computed from it");
   } else if (std::abs(channels.width_hz - channels.spacing_hz) > 0.01 * channels.spacing_hz) {
@@ -150,10 +171,17 @@ void warn_about_uvw(const MsSummary& summary, std::vector<std::string>* warnings
     warnings->push_back("UVW are not differences of one vector per antenna (loops of baselines miss by up to " +
                         number(uvw.misclosure_m) + " m): they are used per baseline");
   }
+}
+
+void warn_about_fields(const MsSummary& summary, std::vector<std::string>* warnings) {
   for (const Field& field : summary.metadata.fields) {
     if (!field.frame.empty() && field.frame.back() == '?') {
       warnings->push_back("field " + field.name + ": the phase centre is given in the frame " + field.frame +
                           " and was not converted to J2000");
+    }
+    if (!std::isfinite(field.ra_rad + field.dec_rad)) {
+      warnings->push_back("field " + field.name +
+                          ": the phase centre is not a number: nothing can be predicted for it");
     }
   }
 }
@@ -211,10 +239,12 @@ void warn_about_cells(const MsSummary& summary, std::vector<std::string>* warnin
 }  // namespace
 
 void add_warnings(MsSummary* summary) {
-  warn_about_times(*summary, &summary->warnings);
-  warn_about_rows(*summary, &summary->warnings);
+  const bool rows = summary->rows_problem.empty();  // else nothing is known of them
+  if (rows) warn_about_times(*summary, &summary->warnings);
+  if (rows) warn_about_rows(*summary, &summary->warnings);
   warn_about_channels(*summary, &summary->warnings);
-  warn_about_uvw(*summary, &summary->warnings);
+  warn_about_fields(*summary, &summary->warnings);
+  if (rows) warn_about_uvw(*summary, &summary->warnings);
   warn_about_cells(*summary, &summary->warnings);
 }
 

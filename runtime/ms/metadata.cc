@@ -72,11 +72,9 @@ std::vector<DataDescription> read_data_descriptions(const CasacoreTable& main, c
   std::vector<DataDescription> descriptions(table.n_row());
   const auto check = [&table](std::size_t row, const char* column, const char* other_table, int id, std::size_t n) {
     if (id >= 0 && static_cast<std::size_t>(id) < n) return;
-    const std::string rows = n == 0   ? "has no rows"
-                             : n == 1 ? "has row 0 only"
-                                      : "has rows 0 to " + std::to_string(n - 1);
     throw MsError("column " + std::string(column) + " of " + table.path() + ", row " + std::to_string(row) +
-                  ": expected a row of table " + other_table + ", which " + rows + ", got " + std::to_string(id));
+                  ": expected a row of table " + other_table + ", which " + rows_text(n) + ", got " +
+                  std::to_string(id));
   };
   for (std::size_t row = 0; row < descriptions.size(); ++row) {
     check(row, "SPECTRAL_WINDOW_ID", "SPECTRAL_WINDOW", windows[row], other.spectral_windows.size());
@@ -107,6 +105,10 @@ Metadata read_metadata(const CasacoreTable& main) {
   metadata.data_descriptions = read_data_descriptions(main, metadata);
   metadata.observations = read_observations(main);
   return metadata;
+}
+
+std::string rows_text(std::size_t n) {
+  return n == 0 ? "has no rows" : n == 1 ? "has row 0 only" : "has rows 0 to " + std::to_string(n - 1);
 }
 
 std::string correlation_name(int correlation_type) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@ struct Antenna {
   std::string mount;
   std::array<double, 3> position_m{};  ///< geocentric (ITRF) x, y, z
   double diameter_m = 0;
-  bool has_position() const { return position_m[0] != 0 || position_m[1] != 0 || position_m[2] != 0; }
+  bool has_finite_position() const { return std::isfinite(position_m[0] + position_m[1] + position_m[2]); }
+  bool is_at_zero() const { return position_m[0] == 0 && position_m[1] == 0 && position_m[2] == 0; }
+  bool has_position() const { return has_finite_position() && !is_at_zero(); }
 };
 
 /// One row of FIELD. The phase centre is the constant term of PHASE_DIR.
@@ -36,6 +39,9 @@ struct SpectralWindow {
   std::vector<double> width_hz;      ///< [channel] CHAN_WIDTH as stored: may be negative
   std::size_t n_channel() const { return frequency_hz.size(); }
 };
+
+/// Whether a number of Hz can be a channel's: finite and positive.
+inline bool is_frequency(double frequency_hz) { return std::isfinite(frequency_hz) && frequency_hz > 0; }
 
 /// One row of POLARIZATION.
 struct Polarization {
@@ -66,6 +72,9 @@ struct Metadata {
 
 /// Reads the sub-tables. Throws MsError where one is missing, malformed or refers to a row that does not exist.
 Metadata read_metadata(const CasacoreTable& main);
+
+/// "has rows 0 to 3" of a table of 4 rows.
+std::string rows_text(std::size_t n);
 
 /// "XX", "RL", "I", ... of a casacore Stokes number; "?17" of one that no visibility has.
 std::string correlation_name(int correlation_type);

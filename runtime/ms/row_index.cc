@@ -14,7 +14,7 @@ void check_ids(const MeasurementSet& ms, const char* column, const std::vector<i
   for (std::size_t row = 0; row < ids.size(); ++row) {
     if (ids[row] >= 0 && static_cast<std::size_t>(ids[row]) < n) continue;
     throw MsError("column " + std::string(column) + " of " + ms.path() + ", row " + std::to_string(row) +
-                  ": expected a row of " + table + ", which has " + std::to_string(n) + ", got " +
+                  ": expected a row of table " + table + ", which " + rows_text(n) + ", got " +
                   std::to_string(ids[row]));
   }
 }

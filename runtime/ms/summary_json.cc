@@ -100,6 +100,7 @@ std::string spectral_windows(const MsSummary& summary) {
     object.add("order", channels.order).add("lowest_hz", channels.lowest_hz).add("highest_hz", channels.highest_hz);
     object.add("spacing_hz", channels.spacing_hz).add("width_hz", channels.width_hz).add("regular", channels.regular);
     object.add("equal_widths", channels.equal_widths).add("negative_width", channels.negative_width);
+    object.add("n_no_frequency", channels.n_no_frequency).add("n_no_width", channels.n_no_width);
     return object.add("gaps", channels.gaps).text();
   });
 }
@@ -169,6 +170,7 @@ std::string to_json(const MsSummary& summary) {
   object.add("first_time_s", summary.first_time_s).add("last_time_s", summary.last_time_s);
   object.add("first_time", utc_text(summary.first_time_s)).add("last_time", utc_text(summary.last_time_s));
   object.add("spacing_s", summary.spacing_s).raw("exposures_s", list(summary.exposures_s));
+  object.add("n_exposure_not_finite", summary.n_exposure_not_finite).add("rows_problem", summary.rows_problem);
   object.raw("intervals_s", list(summary.intervals_s)).add("unsorted", summary.unsorted);
   object.add("cells_scanned", summary.cells_scanned).add("flagged_fraction", summary.flagged_fraction);
   object.add("zero_weight_fraction", summary.zero_weight_fraction).add("usable_fraction", summary.usable_fraction);

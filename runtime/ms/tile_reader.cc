@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 
 #include "runtime/math/conventions.h"
 #include "runtime/ms/one_order.h"
@@ -32,6 +33,25 @@ void read_rows(const CasacoreTable& table, const std::string& column, const std:
     table.read_cells(column, {rows.begin() + begin, rows.begin() + end}, part, buffer.data());
     for (std::size_t i = begin; i < end; ++i) place(buffer.data() + (i - begin) * part.size(), positions[i]);
   });
+}
+
+double in_mib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+void require_frequencies(const MeasurementSet& ms, int data_desc_id, const CellPart& part) {
+  const SpectralWindow& window = ms.spectral_window(data_desc_id);
+  const int id = ms.metadata().data_descriptions[data_desc_id].spectral_window_id;
+  const auto require = [&](bool good, std::size_t channel, const char* column, double value, const char* expected) {
+    if (good) return;
+    std::ostringstream text;
+    text << "spectral window " << id << " of " << ms.path() << ": channel " << channel << " has " << column << ' '
+         << value << " Hz, expected " << expected << "; correct it in the set";
+    throw MsError(text.str());
+  };
+  for (std::size_t channel = part.first_channel; channel < part.first_channel + part.n_channel; ++channel) {
+    const double frequency_hz = window.frequency_hz[channel], width_hz = window.width_hz[channel];
+    require(is_frequency(frequency_hz), channel, "CHAN_FREQ", frequency_hz, "a positive frequency");
+    require(std::isfinite(width_hz), channel, "CHAN_WIDTH", width_hz, "a finite number");
+  }
 }
 
 }  // namespace
@@ -110,6 +130,7 @@ Tile TileReader::stored_outline(const TileKey& key) const {
   tile.field_id = key.field_id;
   tile.layer = key.layer;
   tile.first_channel = part.first_channel;
+  require_frequencies(ms_, key.data_desc_id, part);
   for (std::size_t channel = part.first_channel; channel < part.first_channel + part.n_channel; ++channel) {
     tile.frequency_hz.push_back(window.frequency_hz[channel]);
     tile.channel_width_hz.push_back(std::abs(window.width_hz[channel]));
@@ -262,9 +283,12 @@ std::size_t TileReader::fit(std::size_t budget_bytes, std::size_t most, std::siz
     const std::size_t largest = largest_bytes(more_columns);
     if (largest <= budget_bytes) return slots;
     if (slots == unit) {
-      throw MsError("one time slot of " + ms_.path() + " takes " + std::to_string(largest) +
-                    " bytes of memory, more than the budget of " + std::to_string(budget_bytes) +
-                    "; raise the budget or select fewer channels");
+      std::ostringstream text;
+      text.precision(4);
+      text << "one time slot of " << ms_.path() << " takes " << in_mib(largest) << " MiB of memory, and may take "
+           << in_mib(budget_bytes) << " MiB of the budget, as others are read and written meanwhile; "
+           << "raise the budget or select fewer channels";
+      throw MsError(text.str());
     }
     const double share = static_cast<double>(budget_bytes) / static_cast<double>(largest);
     slots = whole(std::clamp<std::size_t>(static_cast<std::size_t>(static_cast<double>(slots) * share), 1, slots - 1));

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "runtime/ms/row_blocks.h"
 #include "runtime/ms/weights.h"
@@ -79,10 +81,37 @@ void write_rows(CasacoreTable& table, const std::string& column, const std::vect
   });
 }
 
+// What is no visibilities in any Measurement Set that has it (besides what all sets have).
+constexpr std::array<std::string_view, 20> kOthers = {"SIGMA_SPECTRUM",
+                                                      "FLOAT_DATA",
+                                                      "IMAGING_WEIGHT",
+                                                      "IMAGING_WEIGHT_SPECTRUM",
+                                                      "CORRECTED_WEIGHT_SPECTRUM",
+                                                      "FLAG_CATEGORY",
+                                                      "UVW2",
+                                                      "VIDEO_POINT",
+                                                      "BASELINE_REF",
+                                                      "PULSAR_BIN",
+                                                      "PULSAR_GATE_ID",
+                                                      "PHASE_ID",
+                                                      "TIME_EXTRA_PREC",
+                                                      "TIME_CENTROID",
+                                                      "ANTENNA3",
+                                                      "FEED3",
+                                                      "LAG_DATA",
+                                                      "INTERVAL",
+                                                      "STATE_ID",
+                                                      "OBSERVATION_ID"};
+
 void require_permission(const MeasurementSet& ms, const std::string& column) {
   if (column.empty() || column.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") !=
                             std::string::npos) {
     throw MsError("a column cannot be called '" + column + "': use letters, digits and underscores");
+  }
+  const bool has_meaning = std::find(kOthers.begin(), kOthers.end(), column) != kOthers.end();
+  if (has_meaning && !ms.has_column(column)) {
+    throw MsError("a column of visibilities cannot be called " + column +
+                  ": in Measurement Sets that is the name of something else");
   }
   if (!ms.writable()) {
     throw MsError("column " + column + " cannot be written: " + ms.path() + " was opened for reading only");

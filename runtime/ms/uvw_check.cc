@@ -213,7 +213,7 @@ UvwReport check_uvw(const std::vector<Antenna>& antennas, const std::vector<Fiel
   check_closure(rows, closure_tolerance_m, &report);
   int signs[2] = {0, 0};
   for (const auto& [field_id, moments] : moments_by_field(antennas, rows)) {
-    if (moments.uvw == 0) continue;
+    if (moments.uvw == 0 || !std::isfinite(fields[field_id].ra_rad + fields[field_id].dec_rad)) continue;
     const FieldVerdict verdict = judge(moments, field_id, fields[field_id]);
     report.directions.push_back(verdict.direction);
     if (verdict.sign != 0) ++signs[verdict.sign > 0 ? 0 : 1];

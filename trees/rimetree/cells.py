@@ -16,7 +16,7 @@ class Cells:
     Parameters (all optional; scalars or sequences): `time_s` and `time_width_s` in seconds of MJD (UTC), `freq_hz` and
     `freq_width_hz` in Hz, `l` and `m` direction cosines for nodes that use these axes; or Quantities of such units. A
     width not given is the spacing of the centres (0 for a single cell). Centres are in any order and copied; an axis
-    that is given has one at least. Raises `Error` for anything else, and for negative frequencies.
+    that is given has one at least. Raises `Error` for anything else, and for frequencies of 0 Hz or below.
     """
 
     def __init__(self, time_s=None, freq_hz=None, *, time_width_s=None, freq_width_hz=None, l=None, m=None):  # noqa: E741
@@ -102,8 +102,8 @@ def _axis(name: str, centre, name_of_width: str = "", width=None, unit: str = ""
         raise Error(f"{name} has {centres.ndim} dimensions; expected 1")
     if len(centres) == 0:
         raise Error(f"{name} is empty: an axis of cells has one centre at least (leave it out for none)")
-    if name == "freq_hz" and (centres < 0).any():
-        raise Error(f"freq_hz must not be negative: {centres.min():g} Hz")
+    if name == "freq_hz" and (centres <= 0).any():
+        raise Error(f"freq_hz must be positive, not {centres.min():g} Hz")
     if width is None:
         return centres, np.abs(np.gradient(centres)) if len(centres) > 1 else np.zeros(len(centres))
     widths = np.abs(_finite(width, name_of_width, unit))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -69,6 +70,12 @@ class MsGroup:
         """What a time slot takes as it is read: so many columns of visibilities, their weights and flags."""
         return len(self.baselines) * self.n_channel * len(self.correlations) * (8 * n_column + 4 + 1)
 
+    def require_column(self, name: str) -> None:
+        """Raises `Error` where the set has no such column of visibilities."""
+        if name not in self.columns:
+            there = ", ".join(self.columns) or "none"
+            raise Error(f"{self.path} has no column of visibilities {name}; columns of visibilities are: {there}")
+
     def __str__(self) -> str:
         ids = ",".join(map(str, self.data_desc_ids))
         return (
@@ -96,6 +103,8 @@ def groups(
     """
     path = os.fspath(path)
     summary = summary or inspect(path, scan_cells=False)
+    if summary["rows_problem"]:
+        raise Error(summary["rows_problem"])
     windows, fields = chosen_ids(data_desc_id), chosen_ids(field_id)
     _check_ids(summary, windows, fields)
     found: dict[int, list[dict]] = {}
@@ -128,6 +137,24 @@ def chosen_ids(ids: int | Sequence[int] | None) -> set[int] | None:
     found = {int(ids)} if isinstance(ids, Integral) else {int(one) for one in ids}
     if not found:
         raise Error("no field or data description is selected: give at least one, or None for all")
+    return found
+
+
+def _distinct_names(antennas: Sequence[dict]) -> dict[int, str]:
+    """{number: name} of all antennas, those with data each by a name of its own: names that several have (as in sets
+    that were put together after antennas had moved), and empty ones, are followed by "@STATION", or "@NUMBER" if that
+    does not tell them apart."""
+    used = [antenna for antenna in antennas if antenna["n_row"] > 0]
+    names = Counter(antenna["name"] for antenna in used)
+    placed = Counter((antenna["name"], antenna["station"]) for antenna in used)
+    found = {antenna["id"]: antenna["name"] for antenna in antennas}
+    for antenna in used:
+        name, station = antenna["name"], antenna["station"]
+        if name and names[name] == 1:
+            continue
+        at = f"{name}@{station}"
+        tells = station and placed[name, station] == 1 and at not in names
+        found[antenna["id"]] = at if tells else f"{name}@{antenna['id']}"
     return found
 
 
@@ -189,9 +216,11 @@ def _group(
         selection["one_order"] = True
     about = summary["fields"][field]
     centre = (about["ra_rad"], about["dec_rad"])
+    if None in centre:
+        raise Error(f"{opened.path}: the phase centre of field {field} ({about['name']}) is not a number")
     if chosen is not None and chosen.phase_centre_rad is not None:
         selection["phase_centre_rad"] = centre = _moved_centre(about, chosen.phase_centre_rad)
-    names = {antenna["id"]: antenna["name"] for antenna in summary["antennas"]}
+    names = _distinct_names(summary["antennas"])
     pairs = baselines(opened, **selection)
     if chosen is not None and not chosen.all:
         selection |= chosen.options(names, pairs)

@@ -139,6 +139,7 @@ def plan_groups(
     cut = groups if any(term.all_windows for term in terms) else groups_by_window
     plans, opened = [], ms.OpenSet(path)
     for group in cut(path, summary=summary, **options.rows):
+        group.require_column(options.data.column)
         whole = {**_rows(group), "data_desc_ids": [], "channel_ranges": [], "frequency_ranges_hz": []}
         whole |= {"average_slots": 1, "average_channels": 1, "average_width_hz": 0.0}
         first = [

@@ -195,6 +195,8 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     groups = calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"], summary=summary)
     if isinstance(options["subtract"], rt.sky.SkyModel | dict) and options["phase_centre_rad"] is None:
         warn_of_directions(summary, [group.field_id for group in groups])
+    for group in groups:
+        group.require_column(options["data_column"])
     sets = [one for own in files for one in own]
     _warn_of_family(summary, sets)
     chosen = [calibration.chain_for(files, group) for group in groups]

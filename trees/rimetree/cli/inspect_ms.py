@@ -44,7 +44,8 @@ def command(ms, as_json, antennas, quick) -> None:
         parts.append(_antennas(summary))
     parts += [_columns(summary), _uvw(summary)]
     click.echo("\n\n".join(part for part in parts if part))
-    click.echo("\n" + (f"{len(summary['warnings'])} warnings:" if summary["warnings"] else "no warnings"))
+    count = len(summary["warnings"])
+    click.echo("\n" + (f"{count} warning{'s' * (count > 1)}:" if count else "no warnings"))
     for message in summary["warnings"]:
         click.echo(f"  - {message}")
 
@@ -99,8 +100,8 @@ def _fields(s: dict) -> str:
         [
             field["id"],
             field["name"],
-            ra_text(field["ra_rad"]),
-            dec_text(field["dec_rad"]),
+            "no number" if field["ra_rad"] is None else ra_text(field["ra_rad"]),
+            "no number" if field["dec_rad"] is None else dec_text(field["dec_rad"]),
             field["frame"],
             field["n_row"],
         ]
@@ -157,7 +158,7 @@ def _groups(s: dict) -> str:
 def _antennas(s: dict) -> str:
     rows = []
     for antenna in s["antennas"]:
-        x, y, z = (f"{value:.3f}" for value in antenna["position_m"])
+        x, y, z = ("no number" if value is None else f"{value:.3f}" for value in antenna["position_m"])
         diameter = f"{antenna['diameter_m']:g}"
         usable = f"{100 * antenna['n_usable'] / antenna['n_visibility']:.1f}" if antenna["n_visibility"] else "-"
         rms = f"{math.sqrt(antenna['power']):.3g}" if antenna["power"] else "-"

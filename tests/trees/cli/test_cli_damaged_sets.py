@@ -1,0 +1,135 @@
+"""Sets with numbers that cannot be: what is wrong with them is said, by every command, as it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree.calibration import calibrate, parse_terms
+
+CENTRE = (0.9273, -0.4848)
+SKY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (5.0, 0.0, 0.0, 0.0))])
+
+
+@pytest.fixture
+def made(tmp_path):
+    path = tmp_path / "a.ms"
+    bands = rt.ms.Band.regular(1.3125e9, 8e6, 4)
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=60, integration_s=20, bands=bands)
+    return path
+
+
+def solve(path, tmp_path):
+    return calibrate(path, SKY, parse_terms(["G: diag"]), tmp_path / "s.h5")
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0e9, np.nan, np.inf])
+def test_frequencies_that_are_none(made, tmp_path, value, patched):
+    """Data at 0 Hz were calibrated, and NaN ended in a message about a state field."""
+    frequency = rt.ms.Band.regular(1.3125e9, 8e6, 4).frequency_hz[1]
+    patched(made / "SPECTRAL_WINDOW", frequency, value)
+    (warning,) = [one for one in rt.ms.inspect(made)["warnings"] if "frequency in CHAN_FREQ" in one]
+    assert "spectral window 0: 1 channels" in warning
+    said = r"spectral window 0 of .*a\.ms: channel 1 has CHAN_FREQ .* Hz, expected a positive frequency"
+    with pytest.raises(rt.Error, match=said):
+        list(rt.ms.tiles(made, ["DATA"]))
+    with pytest.raises(rt.Error, match=said):
+        solve(made, tmp_path)
+
+
+def test_widths_that_are_no_numbers(made, tmp_path, patched):
+    patched(made / "SPECTRAL_WINDOW", 2e6, np.nan)
+    assert any("a CHAN_WIDTH that is not a number" in one for one in rt.ms.inspect(made)["warnings"])
+    with pytest.raises(rt.Error, match="has CHAN_WIDTH nan Hz, expected a finite number"):
+        solve(made, tmp_path)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0])
+def test_cells_have_positive_frequencies(value):
+    with pytest.raises(rt.Error, match="freq_hz must be positive, not"):
+        rt.Cells(time_s=[0.0], freq_hz=[1e9, value])
+
+
+def test_times_that_are_no_numbers(made, tmp_path, patched):
+    """It said that there were no rows between different antennas, and that nobody had been exposed."""
+    (tile,) = rt.ms.tiles(made, [])
+    patched(made, tile["time_s"][1], np.nan)
+    summary = rt.ms.inspect(made)
+    assert "column TIME" in summary["rows_problem"] and summary["warnings"] == [summary["rows_problem"]]
+    with pytest.raises(rt.Error, match=r"column TIME of .*, row 21 is not a finite number"):
+        solve(made, tmp_path)
+
+
+def test_exposures_that_are_no_numbers(command, made, patched):
+    """`inspect-ms` ended in a TypeError."""
+    patched(made, 20.0, np.nan)
+    done = command("inspect-ms", made)
+    assert "63 rows have an EXPOSURE that is not a number" in done.stdout and "1 warning:" in done.stdout
+
+
+def test_phase_centres_that_are_no_numbers(command, made, tmp_path, patched):
+    """Commands ended in a TypeError."""
+    patched(made / "FIELD", CENTRE[1], np.nan)
+    assert "the phase centre is not a number" in command("inspect-ms", made).stdout
+    with pytest.raises(rt.Error, match=r"the phase centre of field 0 .* is not a number"):
+        solve(made, tmp_path)
+
+
+def test_positions_that_are_no_numbers(command, made, patched):
+    x, _, _ = next(one for one in rt.ms.inspect(made)["antennas"] if one["id"] == 3)["position_m"]
+    patched(made / "ANTENNA", x, np.nan)
+    assert "antennas whose position is not a number: ANT-3 (3)" in command("inspect-ms", made, "--antennas").stdout
+
+
+@pytest.mark.parametrize("column", ["UVW", "NOTHING"])
+def test_a_column_without_visibilities_is_named_before_anything_is_done(command, made, tmp_path, column):
+    """UVW ended in a page about nodes, and a dry run took what there is not."""
+    rt.sky.write(SKY, tmp_path / "a.skymodel")
+    what = ("calibrate", made, "--sky", tmp_path / "a.skymodel", "--term", "G: diag", "--out", tmp_path / "s.h5")
+    for more in ((), ("--dry-run",)):
+        done = command(*what, "--data-column", column, *more, code=1)
+        assert f"has no column of visibilities {column}; columns of visibilities are: DATA" in done.stderr
+    command("simulate", made, "--sky", tmp_path / "a.skymodel", "--column", "DATA")
+    command(*what)
+    done = command("apply", made, "--solutions", tmp_path / "s.h5", "--data-column", column, "--dry-run", code=1)
+    assert f"no column of visibilities {column}" in done.stderr
+
+
+def test_visibilities_get_no_name_of_something_else(command, made, tmp_path):
+    rt.sky.write(SKY, tmp_path / "a.skymodel")
+    what = ("simulate", made, "--sky", tmp_path / "a.skymodel", "--column", "SIGMA_SPECTRUM")
+    for more in ((), ("--dry-run",)):
+        assert "in Measurement Sets that is the name of something else" in command(*what, *more, code=1).stderr
+    assert rt.ms.inspect(made)["columns"][0]["name"] == "DATA" and len(rt.ms.inspect(made)["columns"]) == 1
+
+
+FULL = """
+set -e
+mount -t tmpfs -o size=3m tmpfs "$1"
+cp -r "$2" "$1/full.ms"
+dd if=/dev/zero of="$1/rest" bs=1k 2>/dev/null || true
+exec "$3" -c '
+import sys, rimetree as rt
+try:
+    rt.ms.check_writable(sys.argv[1], ["CORRECTED_DATA"])
+except rt.Error as problem:
+    print(problem)
+' "$1/full.ms"
+"""
+
+
+def test_a_full_disk_is_named_when_a_set_is_opened_for_writing(made, tmp_path):
+    """casacore ended the program when it closed the table."""
+    (tmp_path / "disk").mkdir()
+    apart = [] if os.geteuid() == 0 else ["--map-root-user"]
+    run = ["unshare", "--mount", *apart, "bash", "-c", FULL, "bash", tmp_path / "disk", made, sys.executable]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=300)
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip("file systems cannot be mounted here")
+    assert done.returncode == 0, done.stderr
+    assert "opening" in done.stdout and "the disk is full; free some space" in done.stdout
