@@ -354,7 +354,7 @@ def test_errors_of_a_robust_solution():
     for name in ("re", "im"):
         ns[name] << rt.Parm(0.0, solvable=True, time_edges_s=edges)
     ns.solver << rt.Solver(rt.Condeq(rt.Constant(y, cells_rank=2), rt.ToComplex(ns.re, ns.im)), robust_dof=float(dof))
-    report = rt.Forest(ns).solve(ns.solver, rt.Cells(np.arange(float(n_tile)), np.arange(float(n_data))))
+    report = rt.Forest(ns).solve(ns.solver, rt.Cells(np.arange(float(n_tile)), 1 + np.arange(float(n_data))))
     assert report.converged and len(report.groups) == n_tile
     pulls, errors = [], []
     for name, truth in (("re", 2), ("im", -1)):

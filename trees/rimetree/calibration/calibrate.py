@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
@@ -19,6 +20,7 @@ from .memory import MemoryNeed
 from .models import ModelColumns, Models
 from .planning import CalibrationOptions
 from .progress_file import ProgressFile
+from .redundant import redundant_text
 from .reports import CalibrationReport, ChunkReport
 from .session import Session
 from .solutions import Solutions
@@ -58,6 +60,7 @@ def calibrate(
     opened = OpenSet(path)
     known = KnownTerms(path, options, terms)
     sessions = [_sessions(stage, models, options, known, on_iteration, opened) for stage in stages]
+    redundant = _say_redundant([session for own in sessions for session in own], terms)
     if sessions[0]:
         sessions[0][0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
     plans = [plan for stage in stages for plan in stage.plans]
@@ -73,7 +76,15 @@ def calibrate(
     progress.remove()
     groups = list({(g.field_id, g.data_desc_ids): g for g in (plan.group for plan in plans)}.values())
     averaging = [plan.averaging_json() for plan in plans if plan.averaging is not None]
-    return CalibrationReport(path, groups, run.reports, solutions, good_fractions(run.windows), averaging)
+    return CalibrationReport(path, groups, run.reports, solutions, good_fractions(run.windows), averaging, redundant)
+
+
+def _say_redundant(sessions: Sequence[Session], terms: Sequence[Term]) -> dict[str, str]:
+    """{name of a term that is held at the unit matrix: name of that which can do the same}, of all sessions; warns."""
+    found = {name: full for session in sessions for name, full in session.redundant.items()}
+    if found:
+        warnings.warn(redundant_text(found, terms), stacklevel=3)
+    return found
 
 
 def _sessions(stage: Stage, models: Models, options, known: KnownTerms, on_iteration, opened) -> list[Session]:
@@ -214,10 +225,13 @@ def check(
     Raises `Error` where something does not fit together, or not into memory.
     """
     models, known = Models(sky), KnownTerms(stages[0].plans[0].group.path, options, terms)
-    needs = []
+    needs, redundant = [], {}
     for stage in stages:
         needs.append([])
         for session in _sessions(stage, models, options, known, None, None):
             session.forest()
             needs[-1].append(session.need)
+            redundant |= session.redundant
+    if redundant:
+        warnings.warn(redundant_text(redundant, terms), stacklevel=2)
     return needs

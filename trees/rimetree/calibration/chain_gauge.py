@@ -25,14 +25,21 @@ class ChainGauge:
 
     def rank(self, one: Parameter, ranks: Mapping[str, int], pairs: Sequence[ExchangePair], reference: int) -> int:
         """The state field `normalised` of a Parm. What the reference antenna's inner matrices do not move for is held
-        of its outer ones, if anything is open besides."""
+        of its outer ones, if anything is open besides. Of directions the brightest comes first: there is settled what a
+        term of the whole sky has in common with them; what terms of directions have in common, for each direction."""
+        if one.term not in ranks:  # it is held
+            return 0
         term = next(term for term in self._terms if term.name == one.term)
         counts = one.direction in (None, self._tree.brightest.get(term.per))
-        if any(one.term in pair.names for pair in pairs):
-            if counts and any(pair.unit == one.term for pair in pairs):
+        own = [pair for pair in pairs if one.term in pair.names]
+        if own:
+            if any(pair.unit == one.term and (counts or pair.of_directions) for pair in own):
                 return -1
-            return -2 if one.antenna == reference and one.direction is None else 0
-        return ranks[one.term] if counts and is_normalised_by(term, one.element) else 0
+            whole = one.direction is None or any(pair.of_directions for pair in own)
+            return -2 if one.antenna == reference and whole else 0
+        if ranks[one.term] == 0 or not is_normalised_by(term, one.element):
+            return 0
+        return 2 * ranks[one.term] - (0 if counts else 1)
 
     def _on_all_directions(self, term: Term) -> bool:
         every = self._tree.directions[term.name] == tuple(self._model.directions(term.per))

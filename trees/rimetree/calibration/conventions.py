@@ -49,9 +49,13 @@ def covers(one: Term, other: Term) -> bool:
         and (len(one.elements) >= len(other.elements))
         and (one.kind.name != "leakage")
         and (other.all_windows or not one.all_windows)
-        and _cuts(one.time, other.time)
-        and _cuts(one.frequency, other.frequency)
+        and as_fine(one, other)
     )
+
+
+def as_fine(one: Term, other: Term) -> bool:
+    """Whether intervals of the one end wherever those of the other do."""
+    return _cuts(one.time, other.time) and _cuts(one.frequency, other.frequency)
 
 
 def _cuts(fine: Interval | None, coarse: Interval | None) -> bool:

@@ -48,6 +48,11 @@ class ExchangePair:
     def names(self) -> tuple[str, str]:
         return self.outer.name, self.inner.name
 
+    @property
+    def of_directions(self) -> bool:
+        """Whether both are terms of directions, which exchange matrices in each of them."""
+        return self.outer.per is not None
+
 
 def exchange_pairs(
     terms: Sequence[Term],

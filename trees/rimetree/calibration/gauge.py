@@ -7,13 +7,13 @@ unit matrix.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..sky import SkyModel
-from .conventions import covers
+from .conventions import as_fine, covers
 from .terms import Term
 
 
@@ -80,8 +80,36 @@ def held_parameters(
             return triangle if polarisation.uniform else set()
         return {("re", "01"), ("im", "01")} if polarisation.hands == "none" else set()
     if kind in ("rotation", "faraday") and polarisation.hands == "none":
+        if any(other.kind.name == "full" for other in _inside(term, terms)):  # which make crossed hands
+            return set()
         return {("rotation" if kind == "rotation" else "rotationmeasure", "")}
     return set()
+
+
+def turned_inside(
+    term: Term,
+    terms: Sequence[Term],
+    direction: str | None,
+    polarisation_of: Callable[[str | None, str | None], Polarisation],
+    directions: Callable[[str], Sequence[str]],
+) -> bool:
+    """Whether full matrices further inside take any phase between the feeds from a term (of a direction), so that
+    crossed hands do not tell it: they have as many solutions, and their sky, or that of each of their directions, is
+    polarised in one way.
+
+    `polarisation_of(per, direction)`: of the whole sky (None, None), or of a direction."""
+    for other in _inside(term, terms):
+        if other.kind.name != "full" or not as_fine(other, term):
+            continue
+        if other.per is None or other.per == term.per:
+            found = polarisation_of(other.per, direction).uniform
+        else:
+            found = all(
+                other.acts_on(name) and polarisation_of(other.per, name).uniform for name in directions(other.per)
+            )
+        if found:
+            return True
+    return False
 
 
 def _inside(term: Term, terms: Sequence[Term]) -> list[Term]:

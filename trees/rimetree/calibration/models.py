@@ -58,8 +58,9 @@ class PredictedSky:
         """{direction: (ra, dec)}."""
         return {name: direction_of_patch(self._of(per, name)) for name in self.directions(per)}
 
-    def polarisation(self, group: MsGroup) -> Polarisation:
-        return polarisation_of(self.sky, group.feed)
+    def polarisation(self, group: MsGroup, per: str | None = None, name: str = "") -> Polarisation:
+        """Of the whole sky, or (`per` "patch" or "source") of a direction."""
+        return polarisation_of(self.sky if per is None else self._of(per, name), group.feed)
 
     def flux_jy(self, group: MsGroup) -> float:
         """Of a point source whose visibilities are as large as those of the model."""
@@ -131,8 +132,10 @@ class ModelColumns:
         """A column does not say where its sources are: the phase centre."""
         return dict.fromkeys(self.columns, (float(centre_rad[0]), float(centre_rad[1])))
 
-    def polarisation(self, group: MsGroup) -> Polarisation:
-        values = np.concatenate(list(self._sample(group).values()))
+    def polarisation(self, group: MsGroup, per: str | None = None, name: str = "") -> Polarisation:
+        """Of the sum of all columns, or (`per` "patch" or "source") of a direction."""
+        sample = self._sample(group)
+        values = np.concatenate(list(sample.values()) if per is None else [sample[name]])
         scale = np.abs(values).max(initial=0.0)
         if scale == 0:
             return Polarisation("none", True)

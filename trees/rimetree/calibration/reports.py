@@ -97,7 +97,8 @@ class CalibrationReport:
     """What was solved: the groups of the Measurement Set, their chunks, and the solutions of each spectral window.
 
     `good_fraction`: {antenna name: fraction of its data that are neither flagged nor without weight}. `averaging`: how
-    the baselines of each field and window were averaged by their loss, as JSON types.
+    the baselines of each field and window were averaged by their loss, as JSON types. `redundant`: {name of a term that
+    was held at the unit matrix: name of the full matrix that can do all that it does}.
     """
 
     path: str
@@ -106,6 +107,7 @@ class CalibrationReport:
     solutions: list[Solutions]
     good_fraction: dict[str, float] = field(default_factory=dict)
     averaging: list[dict] = field(default_factory=list)
+    redundant: dict[str, str] = field(default_factory=dict)
 
     @property
     def _last(self) -> list[ChunkReport]:

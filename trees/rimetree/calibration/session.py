@@ -22,7 +22,7 @@ from .data_weights import DataWeights
 from .errors import CalibrationError
 from .fewer_directions import BETTER_MAY_BE, BestFit, best_fit
 from .full_chains import ExchangePair, moved
-from .gauge import reference_antenna
+from .gauge import reference_antenna, reference_direction
 from .given_start import GivenStart
 from .grid import Axis, Chunk
 from .held import Held
@@ -30,6 +30,7 @@ from .memory import check_memory, data_bytes
 from .models import Model
 from .planning import CalibrationOptions, GroupPlan
 from .predicted_tiles import KeptTiles, slots_within
+from .redundant import flag_redundant, redundant_terms
 from .reports import ChunkReport, summed
 from .signs import make_references_positive
 from .solve_trees import SolveTree, solve_tree
@@ -57,7 +58,9 @@ class Session:
         self._held = held or Held(plan.group)
         self._set = opened or OpenSet(plan.group.path)
         self._ahead: tuple[int, Tiles] | None = None  # a chunk that is being read
-        self._terms = list(terms)
+        self._every = list(terms)
+        self.redundant = redundant_terms(terms, map(self._axes, plan.chunks), self._on_all_directions(model))
+        self._terms = [term for term in terms if term.name not in self.redundant]
         self._options = options
         self._on_iteration = on_iteration
         ns = NodeScope()
@@ -74,6 +77,7 @@ class Session:
             smearing=options.smearing,
             held=self._held,
             weights=self._weights.nodes if self._weights else None,
+            redundant=self.redundant,
         )
         self._gauge = ChainGauge(self.tree, self._terms, model)
         self._looked = KeptTiles(self.tree.looked) if self._weights else None
@@ -85,7 +89,7 @@ class Session:
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
         self._model = model
         self._given = GivenStart(options.start, plan.group)
-        self._search = StartingSearch(plan, model, self.tree, terms, self._set, self._held)
+        self._search = StartingSearch(plan, model, self.tree, self._terms, self._set, self._held)
 
     def _antenna_index(self, name: str | None) -> int | None:
         if name is None:
@@ -104,7 +108,7 @@ class Session:
 
     def keep(self, arrays: dict) -> None:
         """Take the solutions of a chunk, solved or read, as the starting values of the next one."""
-        for term in self._terms:
+        for term in self._every:
             value, flag = arrays[f"{term.name}:value"], arrays[f"{term.name}:flag"]
             own = [one for one in self.tree.parameters if one.term == term.name]
             for k, one in enumerate(own):
@@ -139,8 +143,9 @@ class Session:
             )
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
         asked = {one.node for one in self.tree.solved(reference, begin.absent)}
-        arrays = chunk_arrays(self._terms, self.tree.parameters, asked, tables, self._shapes(chunk))
+        arrays = chunk_arrays(self._every, self.tree.parameters, asked, tables, self._shapes(chunk))
         flag_absent(self._terms, self.tree.parameters, arrays, begin.absent)
+        flag_redundant(self.redundant, self.tree.parameters, arrays)
         if self._options.min_fraction > 0:
             self._flag_thin(chunk, arrays)
         arrays |= {"good": good, "all": counts.all}
@@ -153,7 +158,7 @@ class Session:
         for one in groups:
             status = BETTER_MAY_BE if fitted.doubtful and one.status == "converged" else one.status
             statuses[status] = statuses.get(status, 0) + 1
-        flagged_of = flag_reasons(self._terms, self.tree.parameters, arrays, group.correlations)
+        flagged_of = flag_reasons(self._every, self.tree.parameters, arrays, group.correlations)
         report = ChunkReport(
             index=index,
             count=count,
@@ -166,7 +171,7 @@ class Session:
             rank=sum(one.rank for one in groups),
             iterations=max((one.iterations for one in groups), default=0),
             statuses=statuses,
-            terms=[term.name for term in self._terms],
+            terms=[term.name for term in self._every],
             flagged=summed(flagged_of.values()),
             flagged_of=flagged_of,
             normalised=normalised,
@@ -206,7 +211,7 @@ class Session:
         """Flags solutions of which less than the least fraction of the data is good."""
         group, data = self.plan.group, self._options.data
         found = self._apart(chunk, without_averaging(group.selection))
-        axes = {t.name: (chunk.times[t.name].edges, self.plan.frequencies[t.name].edges) for t in self._terms}
+        axes = {t.name: (chunk.times[t.name].edges, self.plan.frequencies[t.name].edges) for t in self._every}
         for name, fraction in good_fractions_of(group, data, found, axes).items():
             own = [one for one in self.tree.parameters if one.term == name]
             thin = fraction[[group.antennas.index(one.antenna) for one in own]] < self._options.min_fraction
@@ -284,7 +289,16 @@ class Session:
         return {name for pair in pairs for name in pair.names}
 
     def _axes(self, chunk: Chunk) -> dict[str, tuple[Axis, Axis]]:
-        return {term.name: (chunk.times[term.name], self.plan.frequencies[term.name]) for term in self._terms}
+        return {term.name: (chunk.times[term.name], self.plan.frequencies[term.name]) for term in self._every}
+
+    def _on_all_directions(self, model: Model) -> Callable[[Term, Sequence[Term]], bool]:
+        """Whether all directions have a term, and none is held because others of the whole sky can do the same."""
+
+        def there(term: Term, terms: Sequence[Term]) -> bool:
+            every = all(term.acts_on(name) for name in model.directions(term.per))
+            return every and reference_direction(term, terms, model.fluxes_jy(term.per, self.plan.group)) is None
+
+        return there
 
     def _move(self, pairs: Sequence[ExchangePair], tables: dict, chunk: Chunk, reference: int) -> None:
         """Has terms of matrices that they exchange with others fulfil their convention: in the tables of what was
@@ -310,7 +324,7 @@ class Session:
     def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
         """(times, frequencies) of the solutions of each term in a chunk."""
         frequencies = self.plan.frequencies
-        return {t.name: (len(chunk.times[t.name].centre), len(frequencies[t.name].centre)) for t in self._terms}
+        return {t.name: (len(chunk.times[t.name].centre), len(frequencies[t.name].centre)) for t in self._every}
 
     def forest(self) -> Forest:
         """The compiled tree, made when it is first asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +16,9 @@ from ..families import NodeFamily, over
 from ..indices import Index, each
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
+from .conventions import as_fine
 from .errors import CalibrationError
-from .gauge import Polarisation, brightest, has_two_sides, held_parameters, reference_direction
+from .gauge import Polarisation, brightest, has_two_sides, held_parameters, reference_direction, turned_inside
 from .held import Held
 from .kinds import SPEED_OF_LIGHT_M_S
 from .model_trees import SkyPart, model_nodes
@@ -132,17 +134,18 @@ def solve_tree(
     smearing: bool = True,
     held: Held | None = None,
     weights: Callable[[NodeScope, Index, Index], NodeFamily] | None = None,
+    redundant: Collection[str] = (),
 ) -> SolveTree:
     """The tree for one field and spectral window, with what is `held` around and inside the terms. `weights(ns, p, q)`:
-    nodes by which the weights of baselines are multiplied, so that `SolveTree.looked` is there."""
+    nodes by which the weights of baselines are multiplied, so that `SolveTree.looked` is there. `redundant`: names of
+    terms that are held at the unit matrix."""
+    every, terms = terms, [term for term in terms if term.name not in redundant]
     held = held or Held(group)
-    parts = model.parts([*(term.per for term in terms), *held.pers])
-    _check_terms(terms, group)
-    polarisation = model.polarisation(group)
-    if held.turns and polarisation.hands != "none":  # what feeds see of it changes with time
-        polarisation = Polarisation("crossed", False)
+    parts = model.parts([*(term.per for term in every), *held.pers])
+    _check_terms(every, group)
+    polarisation_of = functools.cache(functools.partial(_polarisation, model, group, held))
     two_sides = has_two_sides(group.baselines)
-    fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in terms} - {None}}
+    fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in every} - {None}}
     parameters: list[Parameter] = []
     made: dict[tuple, NodeStub] = {}
     presence: dict[str, NodeStub] = {}
@@ -166,18 +169,28 @@ def solve_tree(
             shared = [o for o in parameters if (o.term, o.antenna, o.direction) == (term.name, owner, direction)]
             parameters.extend(replace(one, antenna=antenna) for one in shared)
         else:
-            fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
-            held = held_parameters(term, terms, polarisation, two_sides=two_sides)
+            fixed, open_ones = term.name in redundant, set()
+            if not fixed:
+                fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
+                seen, others = polarisation_of(None if direction is None else term.per, direction), terms
+                for other in terms if direction is None else ():  # a direction of which this is the only full matrix
+                    place = other.per and reference_direction(other, terms, fluxes[other.per])
+                    if place and other.kind.name == "full" and as_fine(other, term):
+                        seen = polarisation_of(other.per, place)
+                        others = [one for one in others if one.name != other.name]
+                if turned_inside(term, others, direction, polarisation_of, model.directions):
+                    seen = replace(seen, hands="none")
+                open_ones = held_parameters(term, others, seen, two_sides=two_sides)
             made[key], own = jones_nodes(
-                ns, term, antenna, direction, fixed=fixed, held=held, modulus=modulus(term, direction)
+                ns, term, antenna, direction, fixed=fixed, held=open_ones, modulus=modulus(term, direction)
             )
             parameters.extend(own)
         return made[key]
 
     def jones(antenna: int, part: SkyPart | None) -> list[NodeStub]:
         if part is None:
-            return [term_node(term, antenna, None) for term in terms if term.per is None]
-        named = [(term, part.directions[term.per]) for term in terms if term.per is not None]
+            return [term_node(term, antenna, None) for term in every if term.per is None]
+        named = [(term, part.directions[term.per]) for term in every if term.per is not None]
         return [term_node(term, antenna, direction) for term, direction in named if term.acts_on(direction)]
 
     def inside(antenna: int, part: SkyPart | None) -> list[NodeStub]:
@@ -191,14 +204,14 @@ def solve_tree(
     weighted = weight if weights is None else rt.Multiply(weight, weights(ns, p, q), elementwise=True)
     condeqs = over(p, ns.condeq(p, q) << rt.Condeq(value, seen, weighted))
     solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options))
-    names = {term.name: _directions(term, model) for term in terms}
+    names = {term.name: _directions(term, model) for term in every}
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
     columns = tuple(part.column for part in parts if part.column)
     pinned = {
         name
         for per in fluxes
         for name in model.directions(per)
-        if not any(term.per == per and term.acts_on(name) for term in terms)
+        if not any(term.per == per and term.acts_on(name) for term in every)
     }
     columns_of = zip(*(over(p, nodes) for nodes in (value, seen, weight)), strict=True)
     looked = {} if weights is None else dict(zip(group.baselines, columns_of, strict=True))
@@ -215,6 +228,14 @@ def solve_tree(
         presence,
         looked,
     )
+
+
+def _polarisation(model: Model, group: MsGroup, held: Held, per: str | None, direction: str | None) -> Polarisation:
+    """Of a direction, or of the whole sky, as feeds see it."""
+    found = model.polarisation(group, per, direction or "")
+    if held.turns and found.hands != "none":  # what feeds see of it changes with time
+        return Polarisation("crossed", False)
+    return found
 
 
 def _check_terms(terms: Sequence[Term], group: MsGroup) -> None:

@@ -14,6 +14,7 @@ from .conventions import NORMALISED
 from .full_chains import UNIT_MEAN
 from .grid import Chunk
 from .planning import CalibrationOptions
+from .redundant import HELD
 from .reports import ChunkReport
 from .session import Session
 from .smoothing import smoothed, without_outliers
@@ -48,7 +49,7 @@ class WindowSolutions:
                 chunk,
                 session.tree.parameters,
                 arrays,
-                convention=_convention(session, collected.name) if collected.name in report.normalised else "",
+                convention=_convention(session, collected.name, report),
                 field_id=report.field_id,
             )
         if report.scale is not None:
@@ -89,7 +90,11 @@ class WindowSolutions:
         )
 
 
-def _convention(session: Session, term: str) -> str:
+def _convention(session: Session, term: str, report: ChunkReport) -> str:
+    if term in session.redundant:
+        return HELD.format(session.redundant[term])
+    if term not in report.normalised:
+        return ""
     return UNIT_MEAN if term in session.exchanging else NORMALISED
 
 

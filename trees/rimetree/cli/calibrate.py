@@ -152,9 +152,10 @@ def command(ms, terms, out, **given):
         return
     show = Progress(options.solver.successive)
     try:
-        report = calibration.calibrate(
-            ms, model, parsed, out, options, on_chunk=show.chunk, on_iteration=show.iteration, stages=stages
-        )
+        with show:
+            report = calibration.calibrate(
+                ms, model, parsed, out, options, on_chunk=show.chunk, on_iteration=show.iteration, stages=stages
+            )
     except KeyboardInterrupt:
         count = sum(len(plan.chunks) for plan in plans)
         message = f"interrupted; {show.done} of {count} chunks are solved: --resume goes on after them"

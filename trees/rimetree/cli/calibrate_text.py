@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+import threading
+import time
 
 import click
 
@@ -50,20 +52,51 @@ def log_columns(model, plans) -> None:
 
 
 class Progress:
-    """Chi-square of each iteration, on a terminal as it goes, and a line for each chunk."""
+    """Chi-square of each iteration, on a terminal as it goes, and a line for each chunk.
 
-    def __init__(self, successive: bool):
+    As a context it gives a sign of life besides, as one iteration of many unknowns may take minutes: how long the chunk
+    has taken, on a terminal each second, else in a line each `every_s` seconds.
+    """
+
+    def __init__(self, successive: bool, every_s: float = 60.0):
         self._successive = successive
         self._live = sys.stderr.isatty()
+        self._every_s = 1.0 if self._live else every_s
+        self._state, self._began, self._said = "", time.monotonic(), time.monotonic()
+        self._ended, self._thread = threading.Event(), threading.Thread(target=self._watch, daemon=True)
         self.done = 0
 
-    def iteration(self, iteration: int, chi_square: float) -> None:
+    def __enter__(self) -> Progress:
+        self._began = self._said = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(self._every_s / 4):
+            if time.monotonic() - self._said >= self._every_s:
+                self._say()
+
+    def _say(self) -> None:
+        self._said = time.monotonic()
+        state = f"{self._state or 'before the first iteration'}, {self._said - self._began:.0f} s"
         if self._live:
-            click.echo(f"\r  iteration {iteration}: chi-square {chi_square:.6g}   ", err=True, nl=False)
+            click.echo(f"\r  {state}   ", err=True, nl=False)
+        else:
+            log(f"  chunk {self.done + 1}: {state}")
+
+    def iteration(self, iteration: int, chi_square: float) -> None:
+        self._state = f"iteration {iteration}: chi-square {chi_square:.6g}"
+        if self._live:
+            self._say()
 
     def chunk(self, report) -> None:
         if self._live:
-            click.echo("\r" + " " * 60 + "\r", err=True, nl=False)
+            click.echo("\r" + " " * 70 + "\r", err=True, nl=False)
+        self._state, self._began, self._said = "", time.monotonic(), time.monotonic()
         self.done = report.index + 1
         if self._successive and report.method and not report.in_turns:
             log("warning: --successive has no effect: the model is no sum of terms that have unknowns of their own")
