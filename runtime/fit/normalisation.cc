@@ -130,10 +130,14 @@ class Datum {
     for (Index i = 0; i < n; ++i) {
       const std::size_t series = of(numbers, i).series;
       weight_[i] *= static_cast<double>(count[series]) / sum[series];
+      const auto k = static_cast<Index>(members_[static_cast<std::size_t>(i)]);
+      size_ += weight_[i] * (steps.stretch().row(k).squaredNorm() + steps.turn().row(k).squaredNorm());
     }
   }
 
   const std::vector<std::size_t>& members() const { return members_; }
+  /// What all steps change these numbers by: the trace of `gram` if the basis were whole.
+  double size() const { return size_; }
   MatrixXd gram() const {
     return stretch_.transpose() * weight_.asDiagonal() * stretch_ + turn_.transpose() * weight_.asDiagonal() * turn_;
   }
@@ -192,6 +196,7 @@ class Datum {
   std::vector<std::size_t> members_;
   MatrixXd stretch_, turn_;
   VectorXd amplitude_, weight_, phase_, stretches_;
+  double size_ = 0;
 };
 
 /// What combinations of steps (columns of the basis) do to the sums of series that are held: [sum, column]. The sums
@@ -276,9 +281,11 @@ Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const s
     const Datum datum(steps, numbers, rank, basis);
     const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(datum.gram());
     const VectorXd& values = eigen.eigenvalues();
-    const double largest = values[values.size() - 1];
-    if (!(largest > 0) || !values.allFinite()) continue;
-    const auto unseen = static_cast<Index>((values.array() <= kSeen * largest).count());
+    // What is left may not change these numbers at all, but for rounding.
+    const double most = std::max(values[values.size() - 1], datum.size() / static_cast<double>(open.size()));
+    if (!(most > 0) || !values.allFinite()) continue;
+    const auto unseen = static_cast<Index>((values.array() <= kSeen * most).count());
+    if (unseen == values.size()) continue;
     const MatrixXd seen = eigen.eigenvectors().rightCols(values.size() - unseen);
     const VectorXd target = datum.target(seen);
     if (!target.allFinite()) continue;

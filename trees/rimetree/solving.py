@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntFlag
 
 import numpy as np
@@ -103,6 +103,14 @@ class SolveReport:
     def converged(self) -> bool:
         """Whether every group did."""
         return all(group.converged for group in self.groups)
+
+    def after(self, first: SolveReport) -> SolveReport:
+        """The same, with iterations and chi-square of a run of the same groups that ended where this one began."""
+        groups = [
+            replace(own, iterations=own.iterations + before.iterations)
+            for own, before in zip(self.groups, first.groups, strict=True)
+        ]
+        return replace(self, groups=groups, chi_square=[*first.chi_square, *self.chi_square[1:]])
 
     def __str__(self) -> str:
         good = sum(group.converged for group in self.groups)

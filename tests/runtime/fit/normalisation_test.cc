@@ -68,6 +68,43 @@ TEST(Normalisation, PhasesAreUnwrapped) {
     EXPECT_NEAR(std::abs(number(found.x, static_cast<std::size_t>(k)) - std::polar(1.0, 1.7 * k - 9.35)), 0, 1e-12);
 }
 
+// Two products that share nothing, as of two directions, in steps that move both: once the first is normalised the
+// ranks of its other numbers see nothing but rounding errors of what is left.
+TEST(Normalisation, OfProductsThatShareNothing) {
+  const std::vector<Complex> values = {{3, 0}, std::polar(1.0, 1.0), std::polar(2.0, -0.5), {0, 1e-3}};
+  const Chain one(values), other(values);
+  std::vector<double> x = one.x;
+  x.insert(x.end(), other.x.begin(), other.x.end());
+  std::vector<Number> numbers = one.numbers;
+  for (Number& number : numbers) number.rank += 2;
+  for (Number number : other.numbers) {
+    number.re += 8, number.im += 8, number.series += 2;
+    numbers.push_back(number);
+  }
+  std::vector<std::vector<double>> open;
+  for (int k = 0; k < 4; ++k) {
+    const double parts[] = {std::cos(1.0 + k), std::sin(2.0 + k * k), 0.3 * k - 0.5, std::cos(0.4 * k * k)};
+    std::vector<double> step(x.size());
+    for (std::size_t u = 0; u < 8; ++u) {
+      step[u] = parts[0] * one.open[0][u] + parts[1] * one.open[1][u];
+      step[u + 8] = parts[2] * other.open[0][u] + parts[3] * other.open[1][u];
+    }
+    open.push_back(std::move(step));
+  }
+  const Normalised found = normalise(x, numbers, open);
+  EXPECT_EQ(found.conditions.size(), 4u);
+  for (std::size_t chain : {0u, 4u}) {
+    double amplitude = 0, phase = 0;
+    for (std::size_t k = chain; k < chain + 3; ++k) {
+      EXPECT_NEAR(std::abs(number(found.x, k) * number(found.x, chain + 3) - values[k - chain] * values[3]), 0, 1e-13);
+      amplitude += std::abs(number(found.x, k)) / 3;
+      phase += std::abs(number(found.x, k)) * std::arg(number(found.x, k));
+    }
+    EXPECT_NEAR(amplitude, 1, 1e-12);
+    EXPECT_NEAR(phase, 0, 1e-12);
+  }
+}
+
 // Elements of a matrix that are 0 but for rounding, in steps that turn it: relative changes without measure.
 TEST(Normalisation, RoundingErrorsOfZeroStay) {
   Chain chain({{3, 0}, {1e-17, -2e-18}, {1, 0}, {2, 0}});

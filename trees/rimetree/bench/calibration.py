@@ -1,8 +1,9 @@
 """Calibrating an observation with planted gains: processor time, memory and errors of the gains, of whole commands, of
-RimeTree and, where it is installed, of DP3.
+RimeTree and, where they are installed, of DP3 and QuartiCal.
 
-Both solve for the same: a complex gain of each feed and antenna, for so many time slots and channels, with the same sky
-model, starting from nothing. DP3 runs with the defaults of its `gaincal`.
+All solve for the same: a complex gain of each feed and antenna, for so many time slots and channels, with the same sky
+model, starting from nothing. DP3 runs with the defaults of its `gaincal`, QuartiCal with its own but for chunks of one
+interval (its default is to have all data in memory), and without writing flags, which the others do not write either.
 """
 
 from __future__ import annotations
@@ -206,7 +207,50 @@ def _dp3(case: CalibrationCase, path: str, folder: str, threads: int | None):
     return took, np.stack([gain[..., 0, 0], gain[..., 1, 1]], axis=-1)
 
 
-_PROGRAMS: dict[str, tuple[str | None, Callable]] = {"RimeTree": (None, _rimetree), "DP3 gaincal": ("DP3", _dp3)}
+# What QuartiCal's own Python has, and ours need not.
+_TO_TIGGER = "import sys, Tigger; Tigger.load(sys.argv[1], verbose=False).save(sys.argv[2])"
+_FROM_ZARR = """
+import sys, numpy, zarr
+found = zarr.open(sys.argv[1], mode="r")
+flags = found["gain_flags"][:] if "gain_flags" in found else 0
+numpy.savez(sys.argv[2], gains=found["gains"][:], flags=flags)
+"""
+
+
+def _quartical(case: CalibrationCase, path: str, folder: str, threads: int | None):
+    program = shutil.which("goquartical")
+    with open(program, encoding="utf-8") as script:
+        python = script.readline().removeprefix("#!").strip()
+    text, model, solutions = (os.path.join(folder, name) for name in ("sky.txt", "sky.lsm.html", "gains.npz"))
+    with open(text, "w", encoding="utf-8") as file:
+        file.write("#format: name ra_rad dec_rad i\n")
+        file.writelines(f"{s.name} {s.ra_rad!r} {s.dec_rad!r} {s.stokes_jy[0]!r}\n" for s in planted_sky(case))
+    _run([python, "-c", _TO_TIGGER, text, model], folder)
+    settings = {
+        "input_ms.path": path,
+        "input_ms.time_chunk": case.slots,
+        "input_model.recipe": model,
+        "output.gain_directory": os.path.join(folder, "gains.qc"),
+        "output.log_directory": os.path.join(folder, "logs.qc"),
+        "output.flags": False,
+        "solver.terms": "[G]",
+        "G.type": "diag_complex",
+        "G.time_interval": case.slots,
+        "G.freq_interval": case.channels,
+        "dask.threads": threads or len(os.sched_getaffinity(0)),
+    }
+    took = _run([program, *(f"{key}={value}" for key, value in settings.items())], folder)
+    _run([python, "-c", _FROM_ZARR, os.path.join(folder, "gains.qc", "G", "G_0"), solutions], folder)
+    with np.load(solutions) as found:
+        flagged = np.broadcast_to(found["flags"], found["gains"].shape[:4]) != 0
+        return took, np.where(flagged[..., None], np.nan, found["gains"])[:, :, :, 0, ::3]
+
+
+_PROGRAMS: dict[str, tuple[str | None, Callable]] = {
+    "RimeTree": (None, _rimetree),
+    "DP3 gaincal": ("DP3", _dp3),
+    "QuartiCal": ("goquartical", _quartical),
+}
 
 
 def programs() -> dict[str, bool]:

@@ -32,7 +32,7 @@ from .planning import CalibrationOptions, GroupPlan
 from .predicted_tiles import KeptTiles, slots_within
 from .redundant import flag_redundant, redundant_terms
 from .reports import ChunkReport, summed
-from .signs import make_references_positive
+from .signs import make_references_positive, turned_in_forest
 from .solve_trees import SolveTree, solve_tree
 from .starting_values import StartingSearch, StartingValues, tables_of
 from .terms import Term
@@ -368,6 +368,8 @@ class Session:
         solved = self._solved(data)
         if only is not None:
             return solved
+        if solved is not None and turned_in_forest(forest, self._terms, self.tree.parameters, solved, reference):
+            solved = self._solved(data).after(solved)
         self._moved = {}
         if pairs and solved is not None:
             self._move(pairs, {name: tables_of(parm) for name, parm in solved.parms.items()}, chunk, reference)

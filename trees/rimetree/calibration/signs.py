@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..forest import Forest
+from ..solving import SolveReport
+from .starting_values import tables_of
 from .term_trees import Parameter
 from .terms import Term
 
@@ -35,3 +38,23 @@ def make_references_positive(
                 same_column = term.elements[one.element][-1:] == name[-1:]
                 if one.direction == direction and same_column and one.node in solved:
                     solved[one.node]["value"] = solved[one.node]["value"] * sign
+
+
+def turned_in_forest(
+    forest: Forest, terms: Sequence[Term], parameters: Sequence[Parameter], solved: SolveReport, reference: int
+) -> bool:
+    """Whether any term was normalised although it has gains that are half a turn off in some intervals, which have
+    another mean. The Parms of the forest then hold turned ones, and are to be solved for again."""
+    if not any(parm.normalised for parm in solved.parms.values()):
+        return False
+    tables = {name: tables_of(parm) for name, parm in solved.parms.items()}
+    before = {name: table["value"] for name, table in tables.items()}
+    make_references_positive(terms, parameters, tables, reference)
+    turned = {
+        name: table["value"]
+        for name, table in tables.items()
+        if not np.array_equal(table["value"], before[name], equal_nan=True)
+    }
+    for name, value in turned.items():
+        forest.set_state(name, value=np.ascontiguousarray(value[:, :, None, None]))
+    return bool(turned)

@@ -1,4 +1,4 @@
-"""`rimetree bench calibrate`: calibrating, against DP3."""
+"""`rimetree bench calibrate`: calibrating, against DP3 and QuartiCal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .selection import threads_option
     "--json", "json_file", type=click.Path(), metavar="FILE", help="Write all figures, with machine and date."
 )
 def command(antennas, channels, slots, sources, interval, repeat, names, threads, json_file) -> None:
-    """Diagonal gains of an observation with planted ones, by RimeTree and, where it is installed, DP3.
+    """Diagonal gains of an observation with planted ones, by RimeTree and, where they are installed, DP3 and QuartiCal.
 
     \b
     rimetree bench calibrate
@@ -34,7 +34,9 @@ def command(antennas, channels, slots, sources, interval, repeat, names, threads
 
     Programs take turns. Columns: processor time (user and system) and wall time of the whole command, largest resident
     memory, root mean square of the errors of the gains, and the gains that are missing. Programs that are not
-    installed are named and skipped.
+    installed are named and skipped: DP3 is looked for as `DP3`, QuartiCal as `goquartical`, in folders of PATH. Each
+    may be in a Python environment of its own. QuartiCal compiles when it runs for the first time; --repeat 2 leaves
+    that out.
     """
     from rimetree.bench import calibration as cases
     from rimetree.bench.record import where_and_when
