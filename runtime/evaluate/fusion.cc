@@ -82,14 +82,15 @@ Fusion::Fusion(const Forest& forest, const Plan& plan) : forest_(forest), plan_(
   for (const Batch& batch : plan.batches()) takes_part_.push_back(takes_part(forest.node(batch.nodes.front())));
 }
 
-std::vector<bool> Fusion::expected_parts() const {
-  std::vector<bool> parts(forest_.size(), false);
+const std::vector<bool>& Fusion::expected_parts() {
+  if (!expected_.empty()) return expected_;
+  expected_.resize(forest_.size(), false);
   for (const int node : forest_.order()) {
     const std::span<const int> parents = forest_.parents(node);
-    parts[static_cast<std::size_t>(node)] =
+    expected_[static_cast<std::size_t>(node)] =
         parents.size() == 1 && can_take_part(node) && can_take_part(parents.front()) && !plan_.keeps(node);
   }
-  return parts;
+  return expected_;
 }
 
 void Fusion::set_parts(const std::vector<int>& parts) {

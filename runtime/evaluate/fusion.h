@@ -41,7 +41,7 @@ class Fusion {
   bool can_take_part(int node) const { return takes_part_[static_cast<std::size_t>(plan_.batch_of(node))]; }
 
   /// By node: whether it is a part of its only consumer in evaluations of values, as far as the plan can tell.
-  std::vector<bool> expected_parts() const;
+  const std::vector<bool>& expected_parts();
 
   /// Says of which consumer each node is a part; -1: of none. Groups are kept as long as that is the same.
   void set_parts(const std::vector<int>& parts);
@@ -70,6 +70,7 @@ class Fusion {
   const Forest& forest_;
   const Plan& plan_;
   std::vector<bool> takes_part_;      // by batch
+  std::vector<bool> expected_;        // expected_parts(), once somebody has asked
   std::vector<std::int32_t> number_;  // by node, while a group is found: among its leaves or members
   std::vector<int> parts_;            // of the groups that are kept
   std::unordered_map<int, std::shared_ptr<const FusedGroup>> groups_;  // by root

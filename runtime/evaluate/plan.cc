@@ -40,7 +40,8 @@ std::uint64_t batch_key(const Forest& forest, int i) {
 
 }  // namespace
 
-Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size(), -1), varies_(forest.size(), kNoAxes) {
+Plan::Plan(const Forest& forest)
+    : forest_(forest), batch_of_(forest.size(), -1), place_(forest.size()), varies_(forest.size(), kNoAxes) {
   std::unordered_map<std::uint64_t, int> index;
   std::vector<bool> on_device;  // by batch: whether its nodes read on devices
   std::uint64_t last_key = 0;
@@ -68,6 +69,9 @@ Plan::Plan(const Forest& forest) : forest_(forest), batch_of_(forest.size(), -1)
       if (child >= 0) varies |= varies_[child];
     varies_[i] = varies;
   }
+  int place = 0;
+  for (const Batch& one : batches_)
+    for (const int node : one.nodes) place_[node] = place++;
   keeps_.resize(forest.size());
   feeds_devices_.resize(forest.size());
   for (std::size_t i = 0; i < forest.size(); ++i) {
@@ -98,19 +102,19 @@ CellShape Plan::result_cells(int node, const CellShape& cells) const {
 }
 
 std::vector<int> Plan::below(std::span<const int> roots) const {
-  std::vector<bool> needed(forest_.size(), false);
-  for (const int root : roots) needed[root] = true;
-  const std::vector<int>& order = forest_.order();
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    if (!needed[*it]) continue;
-    for (const int child : forest_.children(*it))
-      if (child >= 0) needed[child] = true;
-  }
-  std::vector<int> result;
-  for (const Batch& batch : batches_)
-    for (const int node : batch.nodes)
-      if (needed[node]) result.push_back(node);
-  return result;
+  std::vector<bool> found(forest_.size(), false);
+  std::vector<int> nodes;
+  const auto add = [&](int node) {
+    if (node < 0 || found[node]) return;
+    found[node] = true;
+    nodes.push_back(node);
+  };
+  for (const int root : roots) add(root);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const int child : forest_.children(nodes[i])) add(child);
+  // Portions of a large forest are many and small: going through all of it for each would take longer than they do.
+  std::sort(nodes.begin(), nodes.end(), [this](int a, int b) { return place_[a] < place_[b]; });
+  return nodes;
 }
 
 std::uint64_t Plan::peak_bytes(std::span<const int> roots, const CellShape& cells,

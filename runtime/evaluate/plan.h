@@ -57,6 +57,7 @@ class Plan {
   std::vector<std::unique_ptr<BatchKernel>> kernels_;  // by batch
   bool has_controls_ = false;
   std::vector<int> batch_of_;
+  std::vector<int> place_;  // in the order of batches
   std::vector<bool> keeps_, feeds_devices_;
   std::vector<AxisSet> varies_;  // axes along which the result may vary
 };

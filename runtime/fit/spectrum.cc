@@ -68,6 +68,7 @@ Spectrum spectrum_by_null_space(const Eigen::MatrixXd& matrix, const Wanted& wan
   Spectrum result;
   const Eigen::Index n = matrix.rows();
   const Multiply multiply = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
+    if (x.cols() == 1) return matrix.selfadjointView<Eigen::Lower>() * x.col(0);  // several would be packed first
     return matrix.selfadjointView<Eigen::Lower>() * x;
   };
   result.largest = largest_eigenvalue(n, multiply);

@@ -12,6 +12,7 @@
 #include "runtime/ms/error.h"
 #include "runtime/ms/metadata.h"
 #include "runtime/ms/row_index.h"
+#include "runtime/ms/spare_arrays.h"
 
 namespace rimetree::ms {
 
@@ -42,6 +43,9 @@ class MeasurementSet {
   /// Throws MsError unless `name` is a column of complex visibilities; lists those that are.
   void require_visibilities(const std::string& name) const;
 
+  /// Memory of tiles of this set.
+  SpareArrays& spare_arrays() const { return *spare_arrays_; }
+
   /// The main table, for the other files of runtime/ms.
   const CasacoreTable& table() const { return table_; }
   CasacoreTable& table() { return table_; }
@@ -57,6 +61,7 @@ class MeasurementSet {
     std::shared_ptr<const RowIndex> index, in_one_order;
   };
   std::unique_ptr<HeldRows> rows_ = std::make_unique<HeldRows>();
+  std::shared_ptr<SpareArrays> spare_arrays_ = SpareArrays::create();
 };
 
 /// Opens for update; where another program writes, tries again for so long. Throws SetLocked if that does not end.

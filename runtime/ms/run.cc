@@ -35,7 +35,6 @@ class Run final : public TileRun {
     selection.chosen = options.chosen;
     reader_ = std::make_unique<TileReader>(ms, selection);
     outputs_ = columns_written(evaluator.forest());
-    most_spare_ = kTilesInFlight * outputs_.size();
     if (options.rows.time_slots == 0) choose_time_slots();
     if (!options.chosen.all() && !outputs_.empty())
       throw Error(
@@ -82,7 +81,7 @@ class Run final : public TileRun {
     for (const std::string& column : outputs_) {
       if (read.tile.columns.contains(column)) continue;
       // What no Sink fills is not written, so it need not be cleared.
-      std::vector<std::complex<float>> values = take_memory();
+      std::vector<std::complex<float>> values = ms_.spare_arrays().column();
       values.resize(read.tile.n_visibility());
       read.tile.columns[column] = std::move(values);
     }

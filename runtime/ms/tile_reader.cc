@@ -156,6 +156,7 @@ Tile TileReader::read_stored(const TileKey& key, Tile tile) const {
             [&tile](std::size_t a, std::size_t b) { return tile.row[a] < tile.row[b]; });
   std::vector<std::int64_t> rows;
   for (const std::size_t position : positions) rows.push_back(tile.row[position]);
+  ms_.spare_arrays().lend(selection_.columns, selection_.flags, selection_.weights, &tile);
   fill_arrays(positions, rows, part, &tile);
   if (selection_.flags) fill_flags(positions, rows, part, &tile);
   if (selection_.weights) fill_weights(positions, rows, part, &tile);

@@ -34,6 +34,7 @@ class TileReader {
   /// Throws MsError if a column or an id selected does not exist or does not hold visibilities.
   TileReader(const MeasurementSet& ms, ReadSelection selection);
 
+  const MeasurementSet& measurement_set() const { return ms_; }
   const ReadSelection& selection() const { return selection_; }
   const TilePlan& plan() const { return plan_; }
   const std::vector<TileKey>& tiles() const { return plan_.tiles; }

@@ -30,14 +30,6 @@ void flag_not_finite(const std::vector<std::complex<float>>& values, std::vector
   }
 }
 
-std::vector<std::complex<float>> TileRun::take_memory() {
-  const std::lock_guard lock(mutex_);
-  if (spare_.empty()) return {};
-  auto memory = std::move(spare_.back());
-  spare_.pop_back();
-  return memory;
-}
-
 void TileRun::go(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
   const TimedScope watch(report_.total_seconds);
   const RowSelection& rows = reader_->selection().rows;
@@ -50,6 +42,7 @@ void TileRun::go(Cancellation* cancellation, const std::function<void(const RunP
     throw Error("rows are turned to one order of their antennas for reading only, but " + outputs_.front() +
                 " would be written: take them as they are stored");
   open_writers();
+  ms_.spare_arrays().keep_up_to(kTilesInFlight * reader_->largest_bytes(outputs_.size()));
   pipeline(cancellation, progress);
   const TimedScope write_watch(report_.write_seconds);
   for (auto& writer : writers_) writer->finish();
@@ -121,9 +114,8 @@ std::int64_t TileRun::write(InFlight& in_flight) {
     }
     writer->write(tile, in_flight.flags_changed);
     tile.row = all_rows;
-    const std::lock_guard lock(mutex_);
-    if (spare_.size() < most_spare_) spare_.push_back(std::move(tile.columns[writer->column()]));
   }
+  ms_.spare_arrays().take_back(&tile);
   return rows_written;
 }
 

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -75,15 +74,11 @@ class TileRun {
   /// On the thread that writes.
   virtual void before_writing(InFlight&) {}
 
-  /// Memory for a column that is to be written, of an earlier tile if there is any.
-  std::vector<std::complex<float>> take_memory();
-
   MeasurementSet& ms_;
   std::unique_ptr<TileReader> reader_;
   std::vector<std::vector<std::size_t>> parts_;  ///< by tile: tiles of the reader
   std::vector<std::string> outputs_;
   bool writes_flags_ = false;
-  std::size_t most_spare_ = 0;  ///< columns whose memory is kept for take_memory()
   RunReport report_;
 
  private:
@@ -93,9 +88,6 @@ class TileRun {
 
   SharedColumn shared_;
   std::vector<std::unique_ptr<TileWriter>> writers_;
-  std::mutex mutex_;
-  std::vector<std::vector<std::complex<float>>>
-      spare_;  ///< taken by the thread that reads, given by the one that writes
 };
 
 }  // namespace rimetree::ms

@@ -37,7 +37,7 @@ std::vector<int> TileStream::data_desc_ids() const {
 TileStream::TilePtr TileStream::read(std::size_t index) const {
   std::vector<Tile> windows;
   for (const std::size_t part : parts_[index]) windows.push_back(reader_.read(part));
-  return std::make_shared<Tile>(join_windows(std::move(windows)));
+  return reader_.measurement_set().spare_arrays().hold(join_windows(std::move(windows)));
 }
 
 std::uint64_t TileStream::bytes(std::size_t index) const {
