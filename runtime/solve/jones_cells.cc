@@ -1,9 +1,9 @@
 // The sums over the cells of a block.
 #include <algorithm>
-#include <limits>
 
 #include "runtime/solve/jones_planes.h"
 #include "runtime/solve/jones_sweep.h"
+#include "runtime/solve/strand_sums.h"
 
 namespace rimetree::solve {
 
@@ -39,50 +39,6 @@ void for_each_cell(std::size_t n, const Add& add) {
   for (; i + kStrands <= n; i += kStrands)
     for (std::size_t strand = 0; strand < kStrands; ++strand) add(i + strand, strand);
   for (; i < n; ++i) add(i, i % kStrands);
-}
-
-/// Sum of w a* b.
-Complex<double> sum_of_products(std::size_t n, const double* w, const double* a_re, const double* a_im,
-                                const double* b_re, const double* b_im) {
-  double re[kStrands] = {}, im[kStrands] = {};
-  for_each_cell(n, [&](std::size_t i, std::size_t strand) {
-    const Complex<double> a{a_re[i], a_im[i]}, b{b_re[i], b_im[i]};
-    re[strand] += weighted_product_re(w[i], a, b);
-    im[strand] += weighted_product_im(w[i], a, b);
-  });
-  return {sum_of_strands(re), sum_of_strands(im)};
-}
-
-/// Sum of w |a|^2. (Written out: so the compiler finds its vectors.)
-double sum_of_powers(std::size_t n, const double* w, const double* re, const double* im) {
-  double sum[kStrands] = {};
-  std::size_t i = 0;
-  for (; i + kStrands <= n; i += kStrands)
-    for (std::size_t strand = 0; strand < kStrands; ++strand)
-      sum[strand] += weighted_power(w[i + strand], re[i + strand], im[i + strand]);
-  for (; i < n; ++i) sum[i % kStrands] += weighted_power(w[i], re[i], im[i]);
-  return sum_of_strands(sum);
-}
-
-/// 0 if all numbers are finite, else NaN.
-double zero_if_finite(std::size_t n, const double* x) {
-  double sum[kStrands] = {};
-  std::size_t i = 0;
-  for (; i + kStrands <= n; i += kStrands)
-    for (std::size_t strand = 0; strand < kStrands; ++strand) sum[strand] += 0 * x[i + strand];
-  for (; i < n; ++i) sum[0] += 0 * x[i];
-  return sum_of_strands(sum);
-}
-
-double least_of(std::size_t n, const double* x) {
-  double least[kStrands];
-  std::fill_n(least, kStrands, std::numeric_limits<double>::max());
-  std::size_t i = 0;
-  for (; i + kStrands <= n; i += kStrands)
-    for (std::size_t strand = 0; strand < kStrands; ++strand)
-      least[strand] = x[i + strand] < least[strand] ? x[i + strand] : least[strand];
-  for (; i < n; ++i) least[0] = std::min(least[0], x[i]);
-  return *std::min_element(least, least + kStrands);
 }
 
 }  // namespace
@@ -143,9 +99,9 @@ void JonesSweep::append_rows(const JonesPlanes& planes, const Item& item, std::s
     std::fill_n(&chunk.weight[at], n, 1.0);
 }
 
-/// Weights as they count, 0 for cells that do not, whose numbers become 0 as well.
-void JonesSweep::weigh(const JonesPlanes& planes, const Item& item, std::size_t element, JonesChunk& chunk,
-                       ScalarSums& sums) const {
+/// Weights as they count, 0 for cells that do not, whose numbers become 0 as well. Gives how many cells count.
+std::size_t JonesSweep::weigh(const JonesPlanes& planes, const Item& item, std::size_t element, JonesChunk& chunk,
+                              ScalarSums& sums) const {
   const std::size_t n = chunk.n;
   double* w = chunk.weight.data();
   const double factor = problem_.equations[item.equation].weight_factor;
@@ -154,15 +110,15 @@ void JonesSweep::weigh(const JonesPlanes& planes, const Item& item, std::size_t 
   numbers.assign({chunk.d_re.data(), chunk.d_im.data()});
   if (planes.any_fixed) numbers.push_back(chunk.power.data());
   for (std::size_t k = 0; k < chunk.n_basis; ++k) numbers.push_back(chunk.re(k)), numbers.push_back(chunk.im(k));
-  double zero = zero_if_finite(n, w);
-  for (const double* x : numbers) zero += zero_if_finite(n, x);
-  if (!planes.any_flags && zero == 0 && least_of(n, w) > 0) return;
+  if (!planes.any_flags && all_count(n, w, numbers.data(), numbers.size())) return n;
+  std::size_t counted = 0;
   for (const Rows& rows : chunk.rows)
     for (std::size_t cell = 0; cell < rows.n * rows.width; ++cell) {
       const std::size_t i = rows.at + cell, time = rows.time + cell / rows.width;
       const bool finite = std::all_of(numbers.begin(), numbers.end(), [i](const double* x) { return is_finite(x[i]); });
       switch (use_of(planes.flagged(element, time, rows.channel + cell % rows.width), w[i], finite)) {
         case CellUse::counted:
+          ++counted;
           continue;
         case CellUse::flagged:
           ++sums.flagged;
@@ -176,6 +132,7 @@ void JonesSweep::weigh(const JonesPlanes& planes, const Item& item, std::size_t 
       w[i] = 0;
       for (double* x : numbers) x[i] = 0;
     }
+  return counted;
 }
 
 /// Chi-square and objective with the model's unknown terms, by which weights may change.
@@ -206,11 +163,11 @@ void JonesSweep::add_residuals(const Item& item, const std::vector<Complex<doubl
 
 void JonesSweep::add_chunk(const JonesPlanes& planes, const Item& item, std::size_t element, What what,
                            const std::vector<Complex<double>>& c, JonesChunk& chunk, ScalarSums& sums) {
-  weigh(planes, item, element, chunk, sums);
+  const std::size_t counted = weigh(planes, item, element, chunk, sums);
   const std::size_t n = chunk.n, n_basis = chunk.n_basis;
   const int dimensions = sums_.is_complex[item.equation] ? 2 : 1;
   double* w = chunk.weight.data();
-  for (std::size_t i = 0; i < n; ++i) sums.equations += w[i] > 0 ? dimensions : 0;
+  sums.equations += static_cast<double>(counted) * dimensions;
   if (!c.empty()) add_residuals(item, c, chunk, sums);
   const double power = sum_of_powers(n, w, chunk.d_re.data(), chunk.d_im.data());
   sums.power += power;

@@ -54,8 +54,8 @@ class JonesSweep {
   void sum_block(const JonesPlanes& planes, const Item& item, What what);
   void append_rows(const JonesPlanes& planes, const Item& item, std::size_t element, const Rows& rows,
                    JonesChunk& chunk) const;
-  void weigh(const JonesPlanes& planes, const Item& item, std::size_t element, JonesChunk& chunk,
-             ScalarSums& sums) const;
+  std::size_t weigh(const JonesPlanes& planes, const Item& item, std::size_t element, JonesChunk& chunk,
+                    ScalarSums& sums) const;
   void add_residuals(const Item& item, const std::vector<Complex<double>>& c, JonesChunk& chunk,
                      ScalarSums& sums) const;
   void add_chunk(const JonesPlanes& planes, const Item& item, std::size_t element, What what,
