@@ -108,8 +108,8 @@ void check_space(const std::string& path, std::uint64_t needed) {
   std::error_code error;
   const fs::space_info space = fs::space(fs::absolute(path).parent_path(), error);
   if (error || space.available >= needed) return;
-  throw MsError("creating " + path + " needs " + std::to_string(needed >> 20) + " MiB of disk, but only " +
-                std::to_string(space.available >> 20) + " MiB are free; free some space or make a smaller set");
+  throw MsError("creating " + path + " needs " + size_text(needed) + " of disk, but only " +
+                size_text(space.available) + " are free; free some space or make a smaller set");
 }
 
 }  // namespace

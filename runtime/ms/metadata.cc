@@ -1,6 +1,7 @@
 #include "runtime/ms/metadata.h"
 
 #include <cmath>
+#include <cstdio>
 
 #include "runtime/ms/casacore_table.h"
 
@@ -105,6 +106,16 @@ Metadata read_metadata(const CasacoreTable& main) {
   metadata.data_descriptions = read_data_descriptions(main, metadata);
   metadata.observations = read_observations(main);
   return metadata;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  auto size = static_cast<double>(bytes);
+  const char* unit = "B";
+  for (const char* larger : {"KiB", "MiB", "GiB"})
+    if (size >= 1024) size /= 1024, unit = larger;
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4g %s", size, unit);
+  return text;
 }
 
 std::string rows_text(std::size_t n) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,9 @@ struct Metadata {
 
 /// Reads the sub-tables. Throws MsError where one is missing, malformed or refers to a row that does not exist.
 Metadata read_metadata(const CasacoreTable& main);
+
+/// "1.25 MiB" of a number of bytes.
+std::string size_text(std::uint64_t bytes);
 
 /// "has rows 0 to 3" of a table of 4 rows.
 std::string rows_text(std::size_t n);

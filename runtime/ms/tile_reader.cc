@@ -35,8 +35,6 @@ void read_rows(const CasacoreTable& table, const std::string& column, const std:
   });
 }
 
-double in_mib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
-
 void require_frequencies(const MeasurementSet& ms, int data_desc_id, const CellPart& part) {
   const SpectralWindow& window = ms.spectral_window(data_desc_id);
   const int id = ms.metadata().data_descriptions[data_desc_id].spectral_window_id;
@@ -284,12 +282,10 @@ std::size_t TileReader::fit(std::size_t budget_bytes, std::size_t most, std::siz
     const std::size_t largest = largest_bytes(more_columns);
     if (largest <= budget_bytes) return slots;
     if (slots == unit) {
-      std::ostringstream text;
-      text.precision(4);
-      text << "one time slot of " << ms_.path() << " takes " << in_mib(largest) << " MiB of memory, and may take "
-           << in_mib(budget_bytes) << " MiB of the budget, as others are read and written meanwhile; "
-           << "raise the budget or select fewer channels";
-      throw MsError(text.str());
+      throw MsError(
+          "one time slot of " + ms_.path() + " takes " + size_text(largest) + " of memory, and may take " +
+          size_text(budget_bytes) +
+          " of the budget, as others are read and written meanwhile; raise the budget or select fewer channels");
     }
     const double share = static_cast<double>(budget_bytes) / static_cast<double>(largest);
     slots = whole(std::clamp<std::size_t>(static_cast<std::size_t>(static_cast<double>(slots) * share), 1, slots - 1));

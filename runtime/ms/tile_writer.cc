@@ -135,8 +135,8 @@ void require_space(const MeasurementSet& ms, const std::string& column, std::uin
   if (error) return;  // a file system that does not tell; writing zeros will
   const std::uint64_t needed = bytes + bytes / 50 + spare_bytes;  // tiles at the edges are padded: 2 per cent
   if (space.available >= needed) return;
-  throw MsError("column " + column + " of " + ms.path() + " needs " + std::to_string(needed >> 20) +
-                " MiB of disk, but only " + std::to_string(space.available >> 20) + " MiB are free; free some space");
+  throw MsError("column " + column + " of " + ms.path() + " needs " + size_text(needed) + " of disk, but only " +
+                size_text(space.available) + " are free; free some space");
 }
 
 /// Weights are real numbers in a column that must be there: none is made, since it would count from then on for what

@@ -224,3 +224,10 @@ def test_files_of_any_order_hold_the_same(tmp_path, order):
         )  # fmt: skip
         found.append(products(made, array, 1e4, 1.5e8, 50000, 4, format="int8", order=one, file_channels=4)[0])
     assert (found[0] == found[1]).all() and (found[0] != 0).all()
+
+
+def test_bands_that_reach_below_0_hz_are_refused():
+    """The message was of negative numbers in a grid."""
+    with pytest.raises(rt.Error, match=r"reaches down to -3e\+06 Hz; frequencies must be positive"):
+        Receivers(format="int8", sample_rate_hz=8e6, centre_hz=1e6, noise_jy=1.0)
+    assert Receivers(format="real8", sample_rate_hz=8e6, centre_hz=1e6, noise_jy=1.0).centre_hz == 1e6

@@ -1,5 +1,6 @@
 """Files appear complete or not at all."""
 
+import errno
 import os
 import stat
 
@@ -53,3 +54,16 @@ def test_places_that_cannot_be_written(tmp_path):
         pass
     with pytest.raises(IsADirectoryError), whole_file(tmp_path):
         pass
+
+
+def test_errors_of_the_system_behind_others_name_the_file(tmp_path):
+    """A PDF on a full disk ended in a traceback of zlib, which could not close its stream."""
+    with pytest.raises(OSError, match="cannot be written: No space left") as caught, whole_file(tmp_path / "a.pdf"):
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        finally:
+            raise ValueError("inconsistent stream state")
+    assert caught.value.filename == str(tmp_path / "a.pdf")
+    with pytest.raises(ValueError, match="mistake"), whole_file(tmp_path / "a.pdf"):
+        raise ValueError("mistake")
+    assert not list(tmp_path.iterdir())

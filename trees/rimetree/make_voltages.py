@@ -79,6 +79,13 @@ class Receivers:
             self.sample_rate_hz > 0 and self.centre_hz > 0 and self.noise_jy >= 0 and (self.rms is None or self.rms > 0)
         ):
             raise Error("sample_rate_hz, centre_hz and rms must be positive, and noise_jy at least 0")
+        below_hz = 0.0 if self.format == "real8" else (self.channels // 2 + 0.5) * self.sample_rate_hz
+        if self.centre_hz < below_hz:
+            raise Error(
+                f"a band around centre_hz {self.centre_hz:g} Hz with sample_rate_hz {self.sample_rate_hz:g} Hz "
+                f"{f'in each of {self.channels} channels ' if self.channels > 1 else ''}reaches down to "
+                f"{self.centre_hz - below_hz:g} Hz; frequencies must be positive"
+            )
         order_axes(self.order)
         if self.order == "groups" and (BYTES_OF_FORMATS[self.format] != 2 or self.channels != 1):
             raise Error("groups are of one channel, of samples of 16 bits")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .machine import size_text
+
 
 @dataclass(frozen=True)
 class TimingReport:
@@ -41,7 +43,7 @@ class TimingReport:
             )
         lines.append(
             f"evaluation {self.total_seconds:.6f} s, of which framework overhead {self.overhead_seconds:.6f} s "
-            f"({100 * self.overhead_fraction:.2f} %); results at most {self.peak_result_bytes / 2**20:.1f} MiB"
+            f"({100 * self.overhead_fraction:.2f} %); results at most {size_text(self.peak_result_bytes)}"
         )
         lines += [_device_line(device) for device in self.devices]
         return "\n".join(lines)
@@ -49,7 +51,7 @@ class TimingReport:
 
 def _device_line(device: dict) -> str:
     def mib(key: str) -> str:
-        return f"{device[key] / 2**20:.1f} MiB"
+        return size_text(device[key])
 
     return (
         f"{device['name']}: {mib('bytes_up')} up, {mib('bytes_down')} down in {device['copy_seconds']:.6f} s; at most "

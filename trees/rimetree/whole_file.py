@@ -31,13 +31,20 @@ def whole_file(path: str | os.PathLike) -> Iterator[str]:
             os.fsync(stream.fileno())
         os.chmod(temporary, _permissions(file))
         os.replace(temporary, file)
-    except OSError as problem:
+    except BaseException as problem:
         os.unlink(temporary)
-        reason = problem.strerror or str(problem)
-        raise OSError(problem.errno or errno.EIO, f"cannot be written: {reason}", os.fspath(path)) from problem
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        cause = _of_the_system(problem)
+        if cause is None:
+            raise
+        reason = cause.strerror or str(cause)
+        raise OSError(cause.errno or errno.EIO, f"cannot be written: {reason}", os.fspath(path)) from problem
+
+
+def _of_the_system(problem: BaseException | None) -> OSError | None:
+    """The error of the system behind another one, as where a library fails once more while it closes its file."""
+    while isinstance(problem, Exception) and not isinstance(problem, OSError):
+        problem = problem.__context__
+    return problem if isinstance(problem, OSError) else None
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

@@ -81,7 +81,7 @@ TEST(Locking, what_cannot_be_written_is_known_before) {
   EXPECT_CONTAINS(error_of([&] { check_writable(*ms, "UVW"); }), "column UVW");
   EXPECT_CONTAINS(error_of([&] { check_writable(*ms, "TIME"); }), "column TIME");
   EXPECT_CONTAINS(error_of([&] { check_writable(*ms, "MODEL DATA"); }), "cannot be called 'MODEL DATA'");
-  EXPECT_CONTAINS(error_of([&] { check_writable(*ms, "NEW", std::uint64_t{1} << 60); }), "MiB of disk");
+  EXPECT_CONTAINS(error_of([&] { check_writable(*ms, "NEW", std::uint64_t{1} << 60); }), "GiB of disk");
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST(TileWriter, refuses_what_does_not_fit) {
   EXPECT_CONTAINS(error_of([&] { TileWriter(ms, "UVW"); }), "expected an array of Complex");
   WriteOptions greedy;
   greedy.spare_bytes = std::uint64_t{1} << 60;
-  EXPECT_CONTAINS(error_of([&] { TileWriter(ms, "MODEL_DATA", greedy); }), "MiB of disk");
+  EXPECT_CONTAINS(error_of([&] { TileWriter(ms, "MODEL_DATA", greedy); }), " of disk, but only ");
   EXPECT_FALSE(ms.has_column("MODEL_DATA"));
   EXPECT_TRUE(read_progress(ms.path()).empty());
 

@@ -145,7 +145,8 @@ def test_reference_wavelength(tmp_path):
         ("s, POINT, , 01:00:00, 45.00.00, one", 33, "I is 'one', expected a number"),
         ("s, POINT, , 01:00:00, 45.00.00", 1, "the flux I is missing"),
         ("s, POINT, , , 45.00.00, 1", 1, "Ra is missing"),
-        ("s, POINT, , 01:00:00, 45.00.00, 1, , , , 0, [-0.7]", 45, "without a ReferenceFrequency"),
+        ("s, POINT, , 01:00:00, 45.00.00, 1, , , , 0, [-0.7]", 42, "is 0 Hz, expected a positive frequency"),
+        ("s, POINT, , 01:00:00, 45.00.00, 1, , , , -1e8, [-0.7]", 42, "is -1e8 Hz, expected a positive frequency"),
         ("s, POINT, , 01:00:00, 45.00.00, 1, , , , 1e8, [-0.7, x]", 47, "SpectralIndex is 'x'"),
         ("s, POINT, , 01:00:00, 45.00.00, 1, , , , 1e8, [-0.7", 47, "a bracket is not closed"),
         ("s, 'POINT, , 01:00:00, 45.00.00, 1", 4, "a quote is not closed"),
@@ -266,3 +267,8 @@ def test_what_bbs_cannot_hold_is_refused(tmp_path, source, message):
     with pytest.raises(UnsupportedError, match=message):
         sky.write(SkyModel((source,)), path)
     assert not path.exists()
+
+
+def test_a_spectrum_without_a_frequency(tmp_path):
+    text = "format = Name, Ra, Dec, I, SpectralIndex\ns, 1:0:0, 45.0.0, 1, [-0.7]\n"
+    fails(tmp_path, text, "2:23", "without a ReferenceFrequency")

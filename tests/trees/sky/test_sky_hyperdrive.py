@@ -1,5 +1,6 @@
 """hyperdrive's source lists."""
 
+import json
 import math
 
 import numpy as np
@@ -105,3 +106,22 @@ def test_lists_that_no_spectrum_goes_through(tmp_path):
         read(tmp_path, listed([(1e8, 1.0, 0.1), (2e8, 1.0, -0.1)]))
     kept = read(tmp_path, LIST + listed(jumps), skip_unsupported=True)
     assert len(kept) == 3 and len(kept.skipped) == 1
+
+
+def test_lists_with_one_frequency_twice_or_without_flux(tmp_path):
+    """They were refused for what they are not: "no spectrum of 0 coefficients", "change sign"."""
+    twice = read(tmp_path, listed([(1e8, 4.0, 0.0), (1e8, 4.0, 0.0), (2e8, 2.0, 0.0)]))[0]
+    assert twice.spectrum == pytest.approx((-1.0,))
+    with pytest.raises(SkyModelError, match="different fluxes at 100 MHz"):
+        read(tmp_path, listed([(1e8, 4.0, 0.0), (1e8, 5.0, 0.0)]))
+    nothing = read(tmp_path, listed([(1e8, 0.0, 0.0), (2e8, 0.0, 0.0)]))[0]
+    assert nothing.stokes_jy == (0, 0, 0, 0) and nothing.spectrum == ()
+    with pytest.raises(UnsupportedError, match="fluxes are 0 or change sign"):
+        read(tmp_path, listed([(1e8, 0.0, 0.0), (2e8, 1.0, 0.0)]))
+
+
+def test_lists_as_json_are_recognised(tmp_path):
+    law = {"power_law": {"si": -0.8, "fd": {"freq": 1e8, "i": 2.0}}}
+    component = {"ra": 10.0, "dec": -27.0, "comp_type": "point", "flux_type": law}
+    found = read(tmp_path, json.dumps({"s": [component]}))
+    assert found["s"].stokes_jy == (2, 0, 0, 0) and found["s"].spectrum == (-0.8,)

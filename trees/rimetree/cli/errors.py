@@ -62,6 +62,16 @@ def _show_warning(message, category, filename, lineno, file=None, line=None) -> 
     click.echo(f"warning: {message}", err=True)
 
 
+def _failing_stream() -> str:
+    """Which of the standard streams cannot be written to, as where one is a file on a full disk; empty if none."""
+    for name, stream in (("standard output", sys.stdout), ("standard error", sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            return name
+    return ""
+
+
 def _message(problem: Exception) -> str | None:
     """What to tell the user, or None for what must be a mistake of this program."""
     from rimetree import Error
@@ -72,7 +82,8 @@ def _message(problem: Exception) -> str | None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return "the output was closed before everything was written"
     if isinstance(problem, OSError):
-        return f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror or str(problem)
+        what = problem.filename or _failing_stream()
+        return f"{what}: {problem.strerror}" if what else problem.strerror or str(problem)
     if isinstance(problem, MemoryError):
         return f"not enough memory ({problem or 'allocation failed'}); use --memory to limit what results may take"
     return None

@@ -102,12 +102,19 @@ def _fields(s: dict) -> str:
             field["name"],
             "no number" if field["ra_rad"] is None else ra_text(field["ra_rad"]),
             "no number" if field["dec_rad"] is None else dec_text(field["dec_rad"]),
-            field["frame"],
+            _frame(field),
             field["n_row"],
         ]
         for field in s["fields"]
     ]
     return table(["field", "name", "phase centre RA", "Dec", "frame", "rows"], rows, left=(1, 2, 3, 4))
+
+
+def _frame(field: dict) -> str:
+    """That of the coordinates, and what they were converted from."""
+    if field["frame"] in (field["coordinates"], ""):
+        return field["coordinates"]
+    return field["frame"] if field["frame"].endswith("?") else f"{field['coordinates']} (from {field['frame']})"
 
 
 def _windows(s: dict) -> str:

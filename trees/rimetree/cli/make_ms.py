@@ -65,7 +65,7 @@ class _Window(click.ParamType):
 )
 @click.option(
     "--frame",
-    type=click.Choice(["J2000", "ICRS"]),
+    type=click.Choice(["J2000", "ICRS"], case_sensitive=False),
     default="J2000",
     show_default=True,
     help="Frame of the phase centre; positions of sources are taken to be in the same frame.",

@@ -77,10 +77,15 @@ def _overview(file: str, model) -> str:
         f"{sum(s.rm_rad_m2 != 0 for s in model)} with a rotation measure",
     ]
     patches = f", {len(model.patches)} patches" if model.patches else ""
-    return (
-        f"{file}: {len(model)} sources ({', '.join(counts)}){patches}; {model.total_flux_jy:.6g} Jy in all,"
-        " each at its reference frequency"
-    )
+    return f"{file}: {len(model)} sources ({', '.join(counts)}){patches}; {_flux_text(model)}"
+
+
+def _flux_text(model) -> str:
+    """The sum of Stokes I, if it means anything: where spectra begin at different frequencies it does not."""
+    known = sorted({source.ref_freq_hz for source in model if source.spectrum})
+    if len(known) > 1:
+        return f"fluxes at {frequency_text(known[0])} to {frequency_text(known[-1])} (--freq: at one)"
+    return f"{model.total_flux_jy:.6g} Jy in all" + (f" at {frequency_text(known[0])}" if known else "")
 
 
 def _row(source) -> list:

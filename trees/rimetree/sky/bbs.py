@@ -156,8 +156,11 @@ def _add_spectrum(reading: Reading, cells: dict[str, Cell], fields: dict) -> Non
     if "spectralindex" not in cells:
         return
     coefficients = reading.numbers(cells["spectralindex"], "SpectralIndex")
-    if any(coefficients) and fields["ref_freq_hz"] <= 0:
+    if any(coefficients) and "referencefrequency" not in cells:
         raise reading.error("SpectralIndex is given without a ReferenceFrequency", cells["spectralindex"])
+    if any(coefficients) and fields["ref_freq_hz"] <= 0:
+        found = cells["referencefrequency"]
+        raise reading.error(f"ReferenceFrequency is {found.text} Hz, expected a positive frequency", found)
     if fields["logarithmic"]:
         coefficients = [c / LN10**k for k, c in enumerate(coefficients)]
     fields["spectrum"] = tuple(coefficients)

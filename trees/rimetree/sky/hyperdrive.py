@@ -18,7 +18,9 @@ Source: mwa_hyperdrive's documentation, "Source lists: the hyperdrive format" an
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 
 import numpy as np
 import yaml
@@ -36,7 +38,7 @@ _MOST_COEFFICIENTS = 4
 
 def looks_like_hyperdrive(text: str) -> bool:
     """Whether a text has the keys of such a list."""
-    return "comp_type:" in text and "flux_type:" in text
+    return all(re.search(rf"\b{key}[\"']?\s*:", text) for key in ("comp_type", "flux_type"))
 
 
 def read_hyperdrive(reading: Reading, text: str) -> SkyModel:
@@ -143,6 +145,14 @@ class _Component:
     def _of_list(self, entries):
         if not entries:
             raise self._reading.error(f"{self._what}: the list is empty", self.place)
+        entries = list(dict.fromkeys(entries))  # what is said twice is said
+        for (one, _), (other, _) in itertools.pairwise(entries):
+            if one == other:
+                raise self._reading.error(
+                    f"{self._what}: the list has different fluxes at {one / 1e6:g} MHz", self.place
+                )
+        if not any(any(stokes) for _, stokes in entries):
+            return *entries[len(entries) // 2], ()
         frequency, stokes = (np.array(part) for part in zip(*entries, strict=True))
         middle = len(entries) // 2
         reference = float(frequency[middle]), tuple(float(value) for value in stokes[middle])
@@ -152,7 +162,8 @@ class _Component:
         scaled = np.outer(ratio, stokes[middle])
         if (ratio <= 0).any() or np.abs(stokes - scaled).max() > _CLOSE * np.abs(stokes).max():
             raise self._reading.unsupported(
-                f"{self._what}: a list whose fluxes change sign, or whose Q, U, V do not follow I, is not supported",
+                f"{self._what}: a list whose fluxes are 0 or change sign, or whose Q, U, V do not follow I, is not "
+                "supported",
                 self.place,
             )
         x = np.log(frequency / reference[0])
