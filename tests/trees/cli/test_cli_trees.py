@@ -165,9 +165,7 @@ def test_sky_convert_lists_what_the_target_cannot_hold(command, tmp_path):
 
 
 def test_fluxes_at_several_reference_frequencies_are_not_added(command, tmp_path):
-    text = (
-        "format = Name, Type, Ra, Dec, I, ReferenceFrequency, SpectralIndex\na, POINT, 4:0:0, -30.0.0, 10, 1e8, [-1]\n"
-    )
+    text = "format = Name, Ra, Dec, I, ReferenceFrequency, SpectralIndex\na, 4:0:0, -30.0.0, 10, 1e8, [-1]\n"
     (tmp_path / "a.txt").write_text(text)
     assert "10 Jy in all at 100 MHz" in command("sky", "show", tmp_path / "a.txt").stdout
     (tmp_path / "a.txt").write_text(text + "b, 4:1:0, -30.0.0, 4, 1.4e9, [-0.7]\n")

@@ -271,4 +271,4 @@ def test_what_bbs_cannot_hold_is_refused(tmp_path, source, message):
 
 def test_a_spectrum_without_a_frequency(tmp_path):
     text = "format = Name, Ra, Dec, I, SpectralIndex\ns, 1:0:0, 45.0.0, 1, [-0.7]\n"
-    fails(tmp_path, text, "2:23", "without a ReferenceFrequency")
+    fails(tmp_path, text, "2:22", "without a ReferenceFrequency")
