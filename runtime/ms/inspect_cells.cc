@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <map>
+#include <numeric>
 
 #include "runtime/ms/inspect_parts.h"
 #include "runtime/ms/row_blocks.h"
@@ -14,15 +16,51 @@ using Rows = std::vector<std::int64_t>;
 
 // Columns of visibilities are looked at as a whole up to this; of larger ones, blocks of rows spread evenly.
 constexpr double kLookAtBytes = 4e9;
-constexpr double kDeadPower = 1e-6;  // of the median: a thousandth in amplitude
+constexpr double kDeadDecades = -6;  // of the median: a thousandth in amplitude
 
 struct Counts {
   std::int64_t all = 0, flagged = 0, zero = 0, negative = 0, not_finite = 0, usable = 0;
 };
 
 struct Power {
-  double sum = 0;
-  std::int64_t count = 0;
+  double sum = 0, logarithms = 0;
+  std::int64_t count = 0, not_zero = 0;
+
+  void add(double square) {
+    sum += square;
+    ++count;
+    if (square == 0) return;
+    logarithms += std::log10(square);
+    ++not_zero;
+  }
+};
+
+/// Of the rows of an antenna: the power, and how many rows have which decade of it (the geometric mean of |v|^2, so
+/// that a channel with interference counts little).
+class AntennaPower {
+ public:
+  void add(const Power& row) {
+    sum_ += row.sum;
+    count_ += row.count;
+    if (row.count == 0) return;
+    const double step = row.not_zero == 0 ? 0 : (row.logarithms / static_cast<double>(row.not_zero) - kLowest) * kSteps;
+    ++rows_[static_cast<std::size_t>(std::clamp(step, 0.0, static_cast<double>(rows_.size() - 1)))];
+  }
+  std::int64_t count() const { return count_; }
+  double mean() const { return sum_ / static_cast<double>(count_); }
+  /// The logarithm of that which a twentieth of the rows reach: those to antennas that are not dead. The least: zeros.
+  double reached() const {
+    std::int64_t above = std::accumulate(rows_.begin(), rows_.end(), std::int64_t{0}) / 20;
+    std::size_t step = rows_.size() - 1;
+    for (; step > 0 && rows_[step] <= above; --step) above -= rows_[step];
+    return kLowest + static_cast<double>(step) / kSteps;
+  }
+  static constexpr double kLowest = -40, kSteps = 4;  // steps in a decade
+
+ private:
+  double sum_ = 0;
+  std::int64_t count_ = 0;
+  std::array<std::int64_t, 320> rows_{};
 };
 
 bool parallel_hand(int type) { return type == 1 || type == 5 || type == 8 || type == 9 || type == 12; }
@@ -37,6 +75,7 @@ class CellScan {
       : ms_(ms), index_(index), summary_(*summary), row_flags_(ms.table().bools("FLAG_ROW", 0, ms.n_row())) {
     summary_.antenna_cells.assign(ms.metadata().antennas.size(), {});
     power_.assign(ms.metadata().antennas.size(), {});
+    looked_at_.assign(ms.metadata().antennas.size(), false);
     for (const std::uint8_t flag : row_flags_) summary_.n_flag_row += flag != 0;
     for (ColumnSummary& column : summary_.columns) column.all_zero = true;
     for (std::size_t i = 0; i < summary_.columns.size(); ++i) {
@@ -136,31 +175,32 @@ class CellScan {
           ++column.n_not_finite;
           column.n_usable_not_finite += usable_[i];
         } else if (usable_[i] && parallel_[i % parallel_.size()]) {
-          power.sum += std::norm(std::complex<double>(values[i]));
-          ++power.count;
+          power.add(std::norm(std::complex<double>(values[i])));
         }
       }
       const int p = index_.antenna1[rows[r]], q = index_.antenna2[rows[r]];
       if (which != power_column_ || p == q) continue;
       for (const int antenna : {p, q}) {
-        power_[antenna].sum += power.sum;
-        power_[antenna].count += power.count;
+        power_[antenna].add(power);
+        looked_at_[antenna] = true;
       }
     }
   }
 
   void find_dead() {
-    std::vector<double> powers;
+    std::vector<double> reached;
     for (std::size_t a = 0; a < power_.size(); ++a) {
-      if (power_[a].count == 0) continue;
-      summary_.antenna_cells[a].power = power_[a].sum / static_cast<double>(power_[a].count);
-      powers.push_back(summary_.antenna_cells[a].power);
+      AntennaCells& cells = summary_.antenna_cells[a];
+      cells.no_numbers = looked_at_[a] && cells.usable > 0 && power_[a].count() == 0;
+      if (power_[a].count() == 0) continue;
+      cells.power = power_[a].mean();
+      if (power_[a].reached() > AntennaPower::kLowest) reached.push_back(power_[a].reached());
     }
-    if (powers.empty()) return;
-    const auto middle = powers.begin() + static_cast<std::ptrdiff_t>(powers.size() / 2);
-    std::nth_element(powers.begin(), middle, powers.end());
+    if (reached.empty()) return;
+    const auto middle = reached.begin() + static_cast<std::ptrdiff_t>(reached.size() / 2);
+    std::nth_element(reached.begin(), middle, reached.end());
     for (std::size_t a = 0; a < power_.size(); ++a) {
-      summary_.antenna_cells[a].dead = power_[a].count > 0 && summary_.antenna_cells[a].power < kDeadPower * *middle;
+      summary_.antenna_cells[a].dead = power_[a].count() > 0 && power_[a].reached() < *middle + kDeadDecades;
     }
   }
 
@@ -169,7 +209,8 @@ class CellScan {
   MsSummary& summary_;
   const std::vector<std::uint8_t> row_flags_;
   std::vector<std::uint8_t> lost_uvw_, usable_;
-  std::vector<Power> power_;
+  std::vector<AntennaPower> power_;
+  std::vector<bool> looked_at_;
   std::size_t power_column_ = 0;
   CellPart part_;
   std::vector<bool> parallel_;

@@ -187,15 +187,19 @@ void warn_about_fields(const MsSummary& summary, std::vector<std::string>* warni
 }
 
 void warn_about_antennas(const MsSummary& summary, std::vector<std::string>* warnings) {
-  std::vector<std::string> useless, dead;
+  std::vector<std::string> useless, dead, lost;
   for (std::size_t id = 0; id < summary.antenna_cells.size(); ++id) {
     const AntennaCells& cells = summary.antenna_cells[id];
     const std::string name = summary.metadata.antennas[id].name + " (" + std::to_string(id) + ")";
     if (cells.all > 0 && cells.usable == 0) useless.push_back(name);
     if (cells.dead) dead.push_back(name);
+    if (cells.no_numbers) lost.push_back(name);
   }
   if (!useless.empty() && summary.usable_fraction > 0) {
     warnings->push_back("antennas of which everything is flagged or without weight: " + some_of(useless));
+  }
+  if (!lost.empty()) {
+    warnings->push_back("antennas of which no unflagged value is finite: " + some_of(lost));
   }
   if (!dead.empty()) {
     warnings->push_back("antennas that look dead (unflagged, but less than a thousandth of the usual amplitude): " +

@@ -1,6 +1,7 @@
 #include "runtime/solve/jones_source.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/solve/jones_alternation.h"
 #include "runtime/solve/jones_contribution.h"
@@ -110,6 +111,7 @@ std::vector<std::size_t> JonesSource::occurrences() const {
 }
 
 std::vector<std::vector<Essential>> JonesSource::essential() const {
+  constexpr double kRounding = 1e-12;
   std::vector<std::vector<Essential>> all(problem_.n_group());
   const std::vector<std::size_t> occurrences = this->occurrences();
   std::vector<bool> done(problem_.n_unknown(), false);  // the norm's combination that begins with an unknown
@@ -124,11 +126,13 @@ std::vector<std::vector<Essential>> JonesSource::essential() const {
           const std::int64_t unknown = problem_.unknown(derivative.parameter, {0, t, f});
           if (unknown < 0) continue;
           const Operand value(factor.value), slope(derivative.value);
-          double sum = 0;
+          double sum = 0, most = 0;
           for (std::size_t e = 0; e < factor.value.dims().size(); ++e) {
             const Complex<double> v = value.at(e, t, f), d = slope.at(e, t, f);
             sum += v.re * d.re + v.im * d.im;
+            most += std::hypot(v.re, v.im) * std::hypot(d.re, d.im);
           }
+          if (std::abs(sum) <= kRounding * most) continue;  // it turns phases
           if (first < 0) first = unknown;
           combination.emplace_back(problem_.place_in_group(static_cast<std::size_t>(unknown)), sum);
         }

@@ -89,6 +89,52 @@ TEST(InspectDamage, antennas_that_are_flagged_or_dead) {
   EXPECT_EQ(warnings(summary).find("m000"), std::string::npos);
 }
 
+TEST(InspectDamage, interference_makes_no_antenna_look_dead_and_most_may_be) {
+  const TemporaryFolder folder;
+  create(folder / "a.ms", small_description(5, 3));
+  const auto fill = [&](const std::function<std::vector<std::complex<float>>(int, int)>& of) {
+    MeasurementSet ms(folder / "a.ms", Access::kUpdate);
+    const std::vector<int> p = ms.table().ints("ANTENNA1", 0, ms.n_row()),
+                           q = ms.table().ints("ANTENNA2", 0, ms.n_row());
+    for (std::int64_t row = 0; row < ms.n_row(); ++row) {
+      const std::vector<std::complex<float>> values = of(p[row], q[row]);
+      ms.table().write_cells("DATA", {row}, kWhole, values.data());
+    }
+  };
+  const auto dead = [&] {
+    std::string names;
+    for (const AntennaCells& cells : inspect(folder / "a.ms").antenna_cells) names += cells.dead ? "x" : "-";
+    return names;
+  };
+  fill([](int p, int q) {  // one channel of baselines of three antennas: the mean power is a million times as large
+    std::vector<std::complex<float>> values(20, 3.0f);
+    if (p < 3 && q < 3) values[0] = 3e6f;
+    return values;
+  });
+  EXPECT_EQ(dead(), "-----");
+  for (const float level : {0.0f, 1e-5f}) {  // more than half of them, of which one has no other than dead ones but two
+    fill([&](int p, int q) { return std::vector<std::complex<float>>(20, p < 2 || q < 2 ? level : 3.0f); });
+    EXPECT_EQ(dead(), "xx---");
+  }
+  fill([](int p, int q) { return std::vector<std::complex<float>>(20, p < 3 || q < 3 ? 0.0f : 3.0f); });
+  EXPECT_EQ(dead(), "xxx--");
+}
+
+TEST(InspectDamage, antennas_without_any_number_are_named) {
+  const TemporaryFolder folder;
+  create(folder / "a.ms", small_description(4, 2));
+  {
+    MeasurementSet ms(folder / "a.ms", Access::kUpdate);
+    const std::vector<int> p = ms.table().ints("ANTENNA1", 0, ms.n_row()),
+                           q = ms.table().ints("ANTENNA2", 0, ms.n_row());
+    for (std::int64_t row = 0; row < ms.n_row(); ++row) {
+      const std::vector<std::complex<float>> values(20, p[row] == 2 || q[row] == 2 ? kNan : 3.0f);
+      ms.table().write_cells("DATA", {row}, kWhole, values.data());
+    }
+  }
+  EXPECT_CONTAINS(warnings(inspect(folder / "a.ms")), "antennas of which no unflagged value is finite: m002 (2)\n");
+}
+
 TEST(InspectDamage, a_new_set_of_zeros_has_no_dead_antennas) {
   const TemporaryFolder folder;
   create(folder / "a.ms", small_description(4, 2));

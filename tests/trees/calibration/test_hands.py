@@ -80,3 +80,29 @@ def test_a_flagged_correlation_takes_no_other_with_it(observed, tmp_path):
         chunk, term = solve(path, model, tmp_path)
         assert chunk.equations == 2 * np.count_nonzero(~flag)
         assert not term.flag.any()
+
+
+@pytest.mark.parametrize("correlations", ["XX YY", "YY", "XX"])
+@pytest.mark.parametrize("term", ["K: delay", "P: phase", "G: diag"])
+def test_a_polarised_sky_seen_without_crossed_hands(tmp_path, observe, correlations, term):
+    """The phase between the feeds was not held, as crossed hands would have told it, and antennas were flagged as
+    ambiguous by rounding errors."""
+    path = tmp_path / "a.ms"
+    rt.ms.create(
+        path,
+        "kat-7",
+        phase_centre_rad=CENTRE,
+        duration_s=40,
+        integration_s=10,
+        bands=rt.ms.Band.regular(1.8e9, 2e6, 1),
+        correlations=correlations,
+    )
+    sky = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (10.0, 0.5, -0.3, 0.1))])
+    observe(path, sky, CENTRE, lambda *_: np.broadcast_to(np.eye(2), (4, 1, 2, 2)), noise_jy=0.1)
+    options = CalibrationOptions(reference="ANT-0")
+    report = calibration.calibrate(path, sky, parse_terms([term]), tmp_path / "s.h5", options)
+    assert report.converged and not report.flagged
+    (found,) = report.solutions
+    seen = [1] if correlations == "YY" else [0] if correlations == "XX" else [0, 1]
+    gain = found.jones("ANT-0", found.terms[0].time_s, found.terms[0].frequency_hz)[0][0, 0]
+    np.testing.assert_allclose(np.angle(gain[seen, seen]), 0, atol=1e-12)

@@ -134,3 +134,19 @@ def test_a_full_disk_names_the_file(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert caught.value.filename == os.fspath(progress.path)
+
+
+def test_what_two_hands_cannot_be_corrected_for_is_refused_before_solving(command, sky_file, tmp_path):
+    rt.ms.create(
+        tmp_path / "two.ms",
+        "kat-7",
+        phase_centre_rad=(0.9272, -0.4852),
+        duration_s=60.0,
+        integration_s=30.0,
+        correlations="XX YY",
+        bands=rt.ms.Band.regular(1.4e9, 2e6, 2),
+    )
+    what = ["calibrate", tmp_path / "two.ms", "--sky", sky_file, "--term", "F: full", "--out", tmp_path / "s.h5"]
+    done = command(*what, "--apply", code=1)
+    assert "has correlations XX YY; matrices that mix the feeds can only be taken out of all four" in done.stderr
+    assert not list(tmp_path.glob("s.h5*"))

@@ -54,7 +54,13 @@ def check_correction(group: MsGroup, solutions: Solutions, direction: str | None
         raise CalibrationError(
             f"there are no solutions for direction {direction!r}; there are {', '.join(solutions.directions) or 'none'}"
         )
-    if not solutions.diagonal and len(group.correlations) != 4:
+    if not solutions.diagonal:
+        require_four_hands(group)
+
+
+def require_four_hands(group: MsGroup) -> None:
+    """Raises `CalibrationError` where matrices that mix the feeds cannot be taken out of the data of a group."""
+    if len(group.correlations) != 4:
         raise CalibrationError(
             f"{group.path} has correlations {' '.join(group.correlations)}; matrices that mix the feeds can only be "
             "taken out of all four"

@@ -233,6 +233,8 @@ def solve_tree(
 def _polarisation(model: Model, group: MsGroup, held: Held, per: str | None, direction: str | None) -> Polarisation:
     """Of a direction, or of the whole sky, as feeds see it."""
     found = model.polarisation(group, per, direction or "")
+    if found.hands == "crossed" and all(name[0] == name[-1] for name in group.correlations):
+        found = replace(found, hands="parallel")  # whatever the sky has, no crossed hands tell it
     if held.turns and found.hands != "none":  # what feeds see of it changes with time
         return Polarisation("crossed", False)
     return found

@@ -95,6 +95,7 @@ def command(ms, terms, out, **given):
     """
     import rimetree as rt
     from rimetree import calibration
+    from rimetree.calibration.correction import require_four_hands
     from rimetree.machine import return_freed_memory
     from rimetree.sky_trees import flux_text
 
@@ -125,6 +126,9 @@ def command(ms, terms, out, **given):
     stages = calibration.plan_stages(ms, parsed, options, model, summary=summary)
     plans = [plan for stage in stages for plan in stage.plans]
     _require_reference(fields["flux_from"], plans)
+    if given["apply_"] and not all(one.kind.diagonal for one in parsed):
+        for plan in plans:
+            require_four_hands(plan.group)
     for stage in stages:
         log_windows(stage.plans, stage.terms)
     for name, own, some in _by_model(model, plans):
