@@ -64,7 +64,7 @@ struct AntennaCells {
   /// Mean |v|^2 of finite usable values of the parallel hands, in DATA or else the first column of visibilities; 0
   /// where there are none.
   double power = 0;
-  bool dead = false;  ///< usable, but 0, or nearly all rows have less than 1e-6 of the median antenna's power
+  bool dead = false;        ///< usable, but 0, or nearly all rows have less than 1e-6 of the median antenna's power
   bool no_numbers = false;  ///< usable, but none of the parallel hands is finite
 };
 
