@@ -18,7 +18,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Numbers of less than this part of the largest are rounding errors of 0, of which no step is a relative change.
+// Numbers of less than this part of the largest are rounding errors of 0, of which no step is a relative change. Those
+// that are normalised are compared with others of the same rank: a dead antenna's gain is small, but no rounding error.
 constexpr double kNothing = 1e-10;
 // Steps seen by a term to less than this part (squared) of that which it sees best are not seen.
 constexpr double kSeen = 1e-12;
@@ -32,7 +33,7 @@ class Steps {
   Steps(std::vector<double>& x, const std::vector<Number>& numbers, const std::vector<std::vector<double>>& open)
       : x_(x),
         numbers_(numbers),
-        nothing_(kNothing * largest(numbers, x)),
+        nothing_(nothing(numbers, x)),
         stretch_(rows(), columns(open)),
         turn_(rows(), columns(open)) {
     for (Index k = 0; k < rows(); ++k)
@@ -46,13 +47,22 @@ class Steps {
         turn_(k, j) = relative.imag();
       }
   }
-  bool usable(const Number& number) const { return !number.factor || std::abs(value(number)) > nothing_; }
-  static double largest(const std::vector<Number>& numbers, const std::vector<double>& x) {
-    double most = 0;
-    for (const Number& number : numbers)
-      if (number.factor) most = std::max(most, std::abs(part(number, x)));
+  bool usable(const Number& number) const {
+    return !number.factor || std::abs(value(number)) > nothing_.at(key(number));
+  }
+  /// Up to which size numbers are rounding errors of 0, by `key`.
+  static std::map<std::int64_t, double> nothing(const std::vector<Number>& numbers, const std::vector<double>& x) {
+    std::map<std::int64_t, double> most;
+    double all = 0;
+    for (const Number& number : numbers) {
+      const double size = number.factor ? std::abs(part(number, x)) : 0;
+      double& of = most[key(number)];
+      of = std::max(of, kNothing * size), all = std::max(all, kNothing * size);
+    }
+    if (most.contains(0)) most[0] = all;
     return most;
   }
+  static std::int64_t key(const Number& number) { return std::max<std::int64_t>(number.rank, 0); }
   static std::complex<double> part(const Number& number, const std::vector<double>& of) {
     return {of[number.re], number.im < 0 ? 0.0 : of[static_cast<std::size_t>(number.im)]};
   }
@@ -93,7 +103,7 @@ class Steps {
 
   std::vector<double>& x_;
   const std::vector<Number>& numbers_;
-  double nothing_;
+  std::map<std::int64_t, double> nothing_;
   MatrixXd stretch_, turn_;
 };
 
@@ -267,9 +277,9 @@ void hold_sums(const std::vector<Number>& numbers, std::int64_t rank, const std:
 Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const std::vector<std::vector<double>>& open,
                      const std::vector<std::vector<double>>& every) {
   Normalised result;
-  const double nothing = kNothing * Steps::largest(numbers, x);
+  const std::map<std::int64_t, double> nothing = Steps::nothing(numbers, x);
   std::erase_if(numbers, [&](const Number& number) {
-    return number.rank >= 0 && number.factor && !(std::abs(Steps::part(number, x)) > nothing);
+    return number.rank >= 0 && number.factor && !(std::abs(Steps::part(number, x)) > nothing.at(Steps::key(number)));
   });
   Steps steps(x, numbers, open);
   std::set<std::int64_t, std::greater<>> ranks;

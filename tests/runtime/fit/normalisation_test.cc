@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 
@@ -103,6 +104,34 @@ TEST(Normalisation, OfProductsThatShareNothing) {
     EXPECT_NEAR(amplitude, 1, 1e-12);
     EXPECT_NEAR(phase, 0, 1e-12);
   }
+}
+
+// A dead antenna beside one whose gains are large: what is small is not 0 for that.
+TEST(Normalisation, OfSmallNumbersBesideLargeOnes) {
+  const std::vector<Complex> large = {{3, 0}, {1, 0.5}, {2, -1}, {50, 0}};
+  const std::vector<Complex> small = {{3e-8, 0}, {1e-8, 1e-9}, {2e-9, -1e-9}, {1, 0}};
+  const Chain one(large), other(small);
+  std::vector<double> x = one.x;
+  x.insert(x.end(), other.x.begin(), other.x.end());
+  std::vector<Number> numbers = one.numbers;
+  for (Number number : other.numbers) {
+    number.re += 8, number.im += 8, number.series += 2;
+    numbers.push_back(number);
+  }
+  std::vector<std::vector<double>> open;
+  for (std::size_t chain : {0u, 1u})
+    for (const std::vector<double>& own : (chain == 0 ? one : other).open) {
+      std::vector<double> step(x.size());
+      std::copy(own.begin(), own.end(), step.begin() + static_cast<std::ptrdiff_t>(8 * chain));
+      open.push_back(std::move(step));
+    }
+  const Normalised found = normalise(x, numbers, open);
+  EXPECT_EQ(found.conditions.size(), 4u);
+  for (std::size_t chain : {0u, 4u})
+    EXPECT_NEAR((std::abs(number(found.x, chain)) + std::abs(number(found.x, chain + 1)) +
+                 std::abs(number(found.x, chain + 2))) /
+                    3,
+                1, 1e-9);
 }
 
 // Elements of a matrix that are 0 but for rounding, in steps that turn it: relative changes without measure.
