@@ -135,7 +135,8 @@ class CellScan {
     const std::size_t size = part_.size();
     std::vector<std::uint8_t> flags(rows.size() * size);
     ms_.table().read_cells("FLAG", rows, part_, flags.data());
-    const std::vector<float> weights = read_weights(ms_.table(), rows, part_, spectrum_);
+    std::vector<float> weights;
+    read_weights(ms_.table(), rows, part_, spectrum_, &weights);
     usable_.assign(flags.size(), 0);
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const std::int64_t row = rows[r];

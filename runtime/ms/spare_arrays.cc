@@ -34,13 +34,9 @@ void SpareArrays::keep_up_to(std::size_t bytes) {
 std::vector<std::complex<float>> SpareArrays::column() { return take(&columns_); }
 
 void SpareArrays::lend(const std::vector<std::string>& columns, bool flags, bool weights, Tile* tile) {
-  const auto emptied = [](auto array) {
-    array.clear();
-    return array;
-  };
-  for (const std::string& name : columns) tile->columns[name] = emptied(take(&columns_));
-  if (flags) tile->flag = emptied(take(&flags_));
-  if (weights) tile->weight = emptied(take(&weights_));
+  for (const std::string& name : columns) tile->columns[name] = take(&columns_);
+  if (flags) tile->flag = take(&flags_);
+  if (weights) tile->weight = take(&weights_);
 }
 
 void SpareArrays::take_back(Tile* tile) {

@@ -24,7 +24,7 @@ class SpareArrays : public std::enable_shared_from_this<SpareArrays> {
 
   /// An array for the values of a column: of any size, and with any contents.
   std::vector<std::complex<float>> column();
-  /// Gives a tile arrays, all empty, for these columns, and for flags and weights if it is to have any.
+  /// Gives a tile arrays, of any size and contents, for these columns, and for flags and weights if it is to have any.
   void lend(const std::vector<std::string>& columns, bool flags, bool weights, Tile* tile);
   /// Takes the arrays of a tile.
   void take_back(Tile* tile);

@@ -52,6 +52,12 @@ void require_frequencies(const MeasurementSet& ms, int data_desc_id, const CellP
   }
 }
 
+/// Memory for the values of a tile; `absent`: of rows that there are not, where not `all` are there.
+template <class T>
+void prepare(bool all, std::size_t n, T absent, std::vector<T>* array) {
+  all ? array->resize(n) : array->assign(n, absent);
+}
+
 }  // namespace
 
 TileReader::TileReader(const MeasurementSet& ms, ReadSelection selection)
@@ -194,7 +200,7 @@ void TileReader::fill_arrays(const std::vector<std::size_t>& positions, const st
   }
   for (const std::string& name : selection_.columns) {
     auto& column = tile->columns[name];
-    column.assign(tile->n_visibility(), {});
+    prepare(positions.size() == tile->n_row(), tile->n_visibility(), std::complex<float>(), &column);
     read_rows<std::complex<float>>(ms_.table(), name, positions, rows, part, [&](const auto* values, std::size_t at) {
       std::copy_n(values, part.size(), &column[at * part.size()]);
     });
@@ -203,7 +209,7 @@ void TileReader::fill_arrays(const std::vector<std::size_t>& positions, const st
 
 void TileReader::fill_flags(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                             const CellPart& part, Tile* tile) const {
-  tile->flag.assign(tile->n_visibility(), 1);
+  prepare<std::uint8_t>(positions.size() == tile->n_row(), tile->n_visibility(), 1, &tile->flag);
   read_rows<std::uint8_t>(ms_.table(), "FLAG", positions, rows, part, [&](const auto* values, std::size_t at) {
     std::copy_n(values, part.size(), &tile->flag[at * part.size()]);
   });
@@ -229,11 +235,12 @@ void TileReader::flag_between(const CellPart& part, Tile* tile) const {
 
 void TileReader::fill_weights(const std::vector<std::size_t>& positions, const std::vector<std::int64_t>& rows,
                               const CellPart& part, Tile* tile) const {
-  tile->weight.assign(tile->n_visibility(), 0);
+  prepare(positions.size() == tile->n_row(), tile->n_visibility(), 0.0f, &tile->weight);
+  std::vector<float> weights;
   const bool spectrum = has_weight_spectrum(ms_.table(), rows);
   for_row_blocks(rows.size(), part.size() * sizeof(float), [&](std::size_t begin, std::size_t end) {
     const std::vector<std::int64_t> block(rows.begin() + begin, rows.begin() + end);
-    const std::vector<float> weights = read_weights(ms_.table(), block, part, spectrum);
+    read_weights(ms_.table(), block, part, spectrum, &weights);
     for (std::size_t i = begin; i < end; ++i) {
       std::copy_n(&weights[(i - begin) * part.size()], part.size(), &tile->weight[positions[i] * part.size()]);
     }

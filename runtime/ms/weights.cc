@@ -13,20 +13,21 @@ bool has_weight_spectrum(const CasacoreTable& main, const std::vector<std::int64
          main.cell_shape("WEIGHT_SPECTRUM", rows.front()) != std::vector<std::size_t>{0, 0};
 }
 
-std::vector<float> read_weights(const CasacoreTable& main, const std::vector<std::int64_t>& rows, const CellPart& part,
-                                bool spectrum) {
-  std::vector<float> weights(rows.size() * part.size());
-  if (spectrum) {
-    main.read_cells("WEIGHT_SPECTRUM", rows, part, weights.data());
-    return weights;
-  }
+void read_weights(const CasacoreTable& main, const std::vector<std::int64_t>& rows, const CellPart& part, bool spectrum,
+                  std::vector<float>* weights) {
+  weights->resize(rows.size() * part.size());
+  if (spectrum) return main.read_cells("WEIGHT_SPECTRUM", rows, part, weights->data());
   const std::size_t n = part.whole.n_correlation;
   std::vector<float> per_row(rows.size() * n);
   main.read_vectors("WEIGHT", rows, n, per_row.data());
-  float* to = weights.data();
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    for (std::size_t channel = 0; channel < part.n_channel; ++channel, to += n) std::copy_n(&per_row[row * n], n, to);
-  return weights;
+  float* to = weights->data();
+  for (std::size_t row = 0; row < rows.size(); ++row, to += part.size()) {
+    std::copy_n(&per_row[row * n], n, to);
+    for (std::size_t done = n, some = 0; done < part.size(); done += some) {  // twice as many each time
+      some = std::min(done, part.size() - done);
+      std::copy_n(to, some, to + done);
+    }
+  }
 }
 
 void write_row_weights(CasacoreTable& main, const std::vector<std::int64_t>& rows, const CellShape& shape) {

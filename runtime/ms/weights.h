@@ -13,8 +13,8 @@ bool has_weight_spectrum(const CasacoreTable& main, const std::vector<std::int64
 
 /// [row, channel, correlation] WEIGHT_SPECTRUM if `spectrum`, or else WEIGHT repeated for every channel. Zero stays
 /// zero.
-std::vector<float> read_weights(const CasacoreTable& main, const std::vector<std::int64_t>& rows, const CellPart& part,
-                                bool spectrum);
+void read_weights(const CasacoreTable& main, const std::vector<std::int64_t>& rows, const CellPart& part, bool spectrum,
+                  std::vector<float>* weights);
 
 /// Brings WEIGHT and SIGMA of rows into line with their WEIGHT_SPECTRUM: the mean weight of the channels that have any,
 /// and 1 / sqrt of it; both 0 where none has.
