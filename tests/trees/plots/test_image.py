@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from astropy.wcs import WCS
 
 import rimetree as rt
 from rimetree import plots
+from rimetree.plots.peaks import extremum
 
 CENTRE = (math.radians(150.0), math.radians(-30.0))
 ARCMIN = math.radians(1 / 60)
@@ -202,3 +204,18 @@ def test_labels_hide_no_source_and_no_other_label():
         for a0, b0, a1, b1 in boxes[:number]:
             assert x1 <= a0 or a1 <= x0 or y1 <= b0 or b1 <= y0
     assert places_of_labels(marked[:1], ["x" * 200], flux[:1], frame) == []
+
+
+def test_a_peak_is_no_less_than_its_pixel():
+    """Of pixels as large as the beam 7.7 Jy/beam were said of a source of 10: the fit of 3 x 3 pixels was far off."""
+    y, x = np.mgrid[-1:2, -1:2]
+    steep = 0.05 + 0.95 * np.exp(-3.0 * (x**2 + y**2))  # a core and a pedestal
+    for value in (steep, -steep):
+        image = np.zeros((8, 8))
+        image[3:6, 3:6] = 10 * value
+        found = extremum(SimpleNamespace(data_jy=image, size=8), np.array([4.0, 4.0]), 1.5, np.sign(value[1, 1]))
+        assert found == pytest.approx((4.0, 4.0, 10 * value[1, 1]), rel=1e-9)
+    exact = np.exp(-0.4 * ((x - 0.3) ** 2 + (y + 0.2) ** 2))  # logarithms that are quadratic
+    image[3:6, 3:6] = exact
+    found = extremum(SimpleNamespace(data_jy=image, size=8), np.array([4.0, 4.0]), 1.5, 1.0)
+    assert found == pytest.approx((4.3, 3.8, 1.0), rel=1e-9)

@@ -85,14 +85,16 @@ def _vertex(patch: NDArray[np.float64]) -> tuple[float, float, float]:
     """(x, y, value) of the extremum of 3 x 3 values, within a pixel of their centre.
 
     It is that of the quadratic fitted to their logarithms, exact where these are quadratic, or, where signs differ, to
-    the values themselves.
+    the values themselves. It goes through the centre: where pixels are as large as the beam, the fit to all would be
+    far below the peak.
     """
     sign = math.copysign(1, patch[1, 1])
     as_logarithm = (sign * patch > 0).all()
     values = np.log(sign * patch) if as_logarithm else patch
     y, x = (grid.ravel() for grid in np.mgrid[-1:2, -1:2])
-    terms = np.column_stack([np.ones(9), x, y, x * x, x * y, y * y])
-    (c, cx, cy, cxx, cxy, cyy), *_ = np.linalg.lstsq(terms, values.ravel(), rcond=None)
+    terms = np.column_stack([x, y, x * x, x * y, y * y])
+    c = values[1, 1]
+    (cx, cy, cxx, cxy, cyy), *_ = np.linalg.lstsq(terms, values.ravel() - c, rcond=None)
     determinant = 4 * cxx * cyy - cxy**2
     if determinant <= 0:
         return 0.0, 0.0, float(patch[1, 1])
