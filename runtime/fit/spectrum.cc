@@ -2,6 +2,8 @@
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "runtime/fit/dense_factor.h"
@@ -14,6 +16,14 @@ namespace {
 Eigen::MatrixXd any(Eigen::Index n, Eigen::Index columns) {
   std::mt19937 random(1);
   return Eigen::MatrixXd::NullaryExpr(n, columns, [&] { return static_cast<double>(random()) / 4294967296.0 - 0.5; });
+}
+
+/// How many steps of inverse iteration take out of the null space what belongs to the smallest other eigenvalue
+/// (relative to the largest), which data hardly determine: each leaves the part shift / (eigenvalue + shift) of it.
+int iterations_until_apart(double eigenvalue) {
+  constexpr double kApart = 1e-9, kShift = 10 * kRankTolerance;
+  constexpr int kMost = 200;
+  return static_cast<int>(std::min<double>(kMost, std::ceil(std::log(kApart) / -std::log1p(eigenvalue / kShift))));
 }
 
 }  // namespace
@@ -51,12 +61,17 @@ double largest_eigenvalue(Eigen::Index n, const Multiply& matrix) {
 bool find_null_space(Eigen::Index n, const Multiply& matrix, const Multiply& solve, Spectrum& spectrum) {
   for (Eigen::Index columns = std::min<Eigen::Index>(8, n);; columns = std::min(2 * columns, n)) {
     Eigen::MatrixXd x = any(n, columns);
-    for (int i = 0; i < 6; ++i)
-      x = Eigen::HouseholderQR<Eigen::MatrixXd>(solve(x)).householderQ() * Eigen::MatrixXd::Identity(n, columns);
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz(x.transpose() * matrix(x));
+    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz;
+    Eigen::Index nulls = 0;
+    for (int done = 0, wanted = 6; done < wanted;) {
+      for (; done < wanted; ++done)
+        x = Eigen::HouseholderQR<Eigen::MatrixXd>(solve(x)).householderQ() * Eigen::MatrixXd::Identity(n, columns);
+      ritz.compute(x.transpose() * matrix(x));
+      if (!ritz.eigenvalues().allFinite()) return false;
+      nulls = (ritz.eigenvalues().array() <= kRankTolerance * spectrum.largest).count();
+      if (nulls > 0 && nulls < columns) wanted = iterations_until_apart(ritz.eigenvalues()[nulls] / spectrum.largest);
+    }
     const Eigen::VectorXd& values = ritz.eigenvalues();
-    if (!values.allFinite()) return false;
-    const auto nulls = static_cast<Eigen::Index>((values.array() <= kRankTolerance * spectrum.largest).count());
     if (nulls == columns && columns < n) continue;  // there may be more
     spectrum.null = x * ritz.eigenvectors().leftCols(nulls);
     spectrum.smallest = nulls < columns ? values[nulls] : 0;

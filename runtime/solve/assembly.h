@@ -76,10 +76,12 @@ class EquationSource {
   virtual bool chi_square_cancels() const { return false; }
   /// Chi-square at the values that the Parms have without such loss, added to `groups[g].equations.chi_square`.
   virtual void add_exact_chi_square(std::vector<GroupEquations>&, Cancellation&) {}
+  /// Has what is asked below be of the values that the Parms have now: those of add_to() may have been given up since.
+  virtual void look_again(Cancellation&) {}
   /// What of each group must be determined for its solution to be of use everywhere. Empty: nothing is known of what
   /// the unknowns mean.
   virtual std::vector<std::vector<Essential>> essential() const { return {}; }
-  /// Adds to the `changes` of steps, by group, at the values that the Parms have. False if products are not known.
+  /// Adds to the `changes` of steps, by group. False if products are not known.
   virtual bool add_changes(std::vector<OpenSteps>&) const { return false; }
   /// Brings the values of unknowns, all of which may go anywhere, nearer to the solution by cheaper steps than those of
   /// a fit, if it knows any. Gives chi-square of each group from before; nothing: values are what they were.

@@ -26,6 +26,7 @@ class JonesSource final : public EquationSource {
   void add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   /// The norms of the Jones matrices: phases may have any common offset, but not amplitudes (or the elements of a full
   /// matrix anything but a common unitary factor).
+  void look_again(Cancellation& cancellation) override { products_.evaluate(cancellation); }
   std::vector<std::vector<Essential>> essential() const override;
   bool add_changes(std::vector<OpenSteps>& groups) const override;
   std::vector<double> approach(std::vector<double>& values, Cancellation& cancellation) override;

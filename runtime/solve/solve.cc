@@ -59,6 +59,7 @@ class Solve {
       problem_.set_values(evaluator_.forest(), before);
       throw;
     }
+    source_->look_again(cancellation_);
     describe(problem_, source_->essential(), request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
     report_.method = source_->method() + (in_turns() ? ", one term after the other" : "");
     report_.noise = std::sqrt(errors_.variance);
@@ -318,6 +319,7 @@ class Solve {
     const Convention convention(evaluator_.forest(), problem_);
     if (!convention.any()) return;
     problem_.set_values(evaluator_.forest(), values_);
+    source_->look_again(cancellation_);
     const std::vector<double> before = values_;
     if (!convention.apply(*source_, outcomes, values_, evaluator_.thread_pool())) return;
     fit::FitOptions options = options_.fit;
