@@ -133,3 +133,10 @@ def test_a_full_disk_is_named_when_a_set_is_opened_for_writing(made, tmp_path):
         pytest.skip("file systems cannot be mounted here")
     assert done.returncode == 0, done.stderr
     assert "opening" in done.stdout and "the disk is full; free some space" in done.stdout
+
+
+def test_data_of_zeros_are_named(command, made, tmp_path):
+    """A new set that nothing was simulated into had solutions "without data"."""
+    rt.sky.write(SKY, tmp_path / "a.skymodel")
+    what = ("calibrate", made, "--sky", tmp_path / "a.skymodel", "--term", "G: diag", "--out", tmp_path / "s.h5")
+    assert "DATA holds nothing but zeros" in command(*what, code=1).stderr

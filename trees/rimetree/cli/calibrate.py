@@ -178,6 +178,10 @@ def command(ms, terms, out, **given):
         every = len(report.useless) == len(parsed)
         which = "" if every else f" of {', '.join(report.useless)}, without which the others are of no use,"
         reasons = f" ({counts_text(report.flagged)})" if report.flagged else ""
+        seen = [chunk for chunk in report.chunks if chunk.equations > 0]
+        looked = not (options.flag_data or options.noise_per)  # else powers are not known
+        if looked and seen and not any(chunk.data_power for chunk in seen):
+            reasons += f"; {given['data_column']} holds nothing but zeros"
         raise Failed(f"{what}: all solutions{which} in {out} are flagged{reasons}{untouched}")
     held = [calibration.read_h5parm(file) for file in given["hold"]]
     if given["report"]:  # with the models' own scale
