@@ -14,6 +14,7 @@ namespace rimetree {
 struct MeanBody {
   static constexpr bool kRealOnly = false;
   static constexpr bool kOfNothing = false;
+  static constexpr bool kLinear = true;
   template <class N>
   RT_HD static void add(N& outcome, N value, std::size_t) {
     outcome += value;

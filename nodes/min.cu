@@ -16,6 +16,7 @@ namespace rimetree {
 struct MinBody {
   static constexpr bool kRealOnly = true;
   static constexpr bool kOfNothing = false;
+  static constexpr bool kLinear = false;
   template <class N>
   RT_HD static void add(N& outcome, N value, std::size_t count) {
     if (count == 0 || value < outcome || !(value == value)) outcome = value;  // not-a-number stays

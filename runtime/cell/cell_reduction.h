@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "runtime/cell/cell_node.h"
+#include "runtime/cell/reduction_rows.h"
 #include "runtime/core/cell_loop.h"
 #include "runtime/core/error.h"
 
@@ -16,6 +17,7 @@ namespace rimetree {
 ///   template <class N> RT_HD static void add(N& outcome, N value, std::size_t count);   (count: values taken before)
 ///   template <class N> RT_HD static N finish(N outcome, std::size_t count);
 ///   static constexpr bool kOfNothing;   (whether there is an outcome of no values at all: 0)
+///   static constexpr bool kLinear;      (whether derivatives are reduced as values are)
 /// and the class has the state fields of reduction_state().
 template <class Body>
 class CellReduction : public Node, public DevicePath {
@@ -143,6 +145,9 @@ class CellReduction : public Node, public DevicePath {
   }
 
   void pull_back(PullBack& pull) const override {
+    const auto has_flags = [](const Result* child) { return !child->flags.empty(); };
+    if (Body::kLinear && std::none_of(pull.inputs.children().begin(), pull.inputs.children().end(), has_flags))
+      return pull.adjoint.is_complex() ? pull_rows<Complex<double>>(pull) : pull_rows<double>(pull);
     if constexpr (!Body::kRealOnly)
       if (pull.adjoint.is_complex()) return pull_cells<Complex<Traced<double>>>(pull);
     pull_cells<Traced<double>>(pull);
@@ -177,10 +182,55 @@ class CellReduction : public Node, public DevicePath {
     Flags flags;
     for (const Result* child : evaluation.children())
       if (!child->flags.empty() && flags.empty()) flags = Flags(evaluation.pool, dims().size(), cells.kept);
-    evaluation.set(fill<N>(evaluation, cells, nullptr, flags.empty() ? nullptr : flags.data()));
+    const bool any_flags = !flags.empty();
+    evaluation.set(any_flags ? fill<N>(evaluation, cells, nullptr, flags.data())
+                             : fill_rows<N>(evaluation, cells, [](const Result& child) { return &child.value; }));
     for (const ParameterId& parameter : evaluation.parameters())
-      evaluation.add(parameter, fill<DualN>(evaluation, cells, &parameter, nullptr));
+      evaluation.add(parameter, Body::kLinear && !any_flags
+                                    ? fill_rows<N>(evaluation, cells,
+                                                   [&](const Result& child) { return child.derivative(parameter); })
+                                    : fill<DualN>(evaluation, cells, &parameter, nullptr));
     evaluation.set_flags(std::move(flags));
+  }
+
+  /// Calls body(numbers of an element of a child, element of the result, which of those that go into it).
+  template <class Values, class Visit>
+  void for_each_plane(Values& of_child, const Visit& body) const {
+    const auto planes = [&](auto* numbers) {
+      for (std::size_t e = 0; e < dims().size(); ++e) {
+        const std::size_t first = e / inner_elements_ * length_ * inner_elements_ + e % inner_elements_;
+        for (std::size_t k = 0; k < length_; ++k)
+          body(numbers + (first + k * inner_elements_) * of_child.cells_per_element(), e, k);
+      }
+    };
+    of_child.is_complex() ? planes(of_child.complex()) : planes(of_child.real());
+  }
+
+  /// What is reduced of children without flags: numbers_of(child), nullptr where these are zero.
+  template <class N, class NumbersOf>
+  Vells fill_rows(Evaluation& evaluation, const Extents& cells, const NumbersOf& numbers_of) const {
+    constexpr bool kComplex = cell_detail::NumberTraits<N>::is_complex;
+    Vells target = evaluation.make(kComplex ? NumberType::complex : NumberType::real, cells.kept);
+    N* outcome;
+    if constexpr (kComplex)
+      outcome = target.complex();
+    else
+      outcome = target.real();
+    const std::size_t n = cells.kept.size(), n_inner = cells.inner.size();
+    std::fill_n(outcome, dims().size() * n, N{});
+    std::size_t count = 0;
+    for (const Result* child : evaluation.children()) {
+      if (const Vells* of_child = numbers_of(*child); of_child != nullptr)
+        for_each_plane(*of_child, [&](const auto* numbers, std::size_t e, std::size_t k) {
+          if constexpr (kComplex || std::is_same_v<decltype(numbers), const double*>)
+            cell_detail::reduce_rows<Body>(numbers, broadcast_strides(of_child->cells()), cells.kept, cells.inner,
+                                           count + k * n_inner, outcome + e * n);
+        });
+      count += length_ * n_inner;
+    }
+    if (count > 0)
+      for (std::size_t i = 0; i < dims().size() * n; ++i) outcome[i] = Body::template finish<N>(outcome[i], count);
+    return target;
   }
 
   /// `flags`, if given, gets the union of bits where every value is flagged.
@@ -211,6 +261,27 @@ class CellReduction : public Node, public DevicePath {
     reduce<N>(
         evaluation, cells, operands, [](std::size_t) { return true; },
         [&](std::size_t i, const N& outcome, std::int32_t) { values[i] = outcome; });
+  }
+
+  /// Where derivatives are reduced as values are, and no child has flags: each value gains what its outcome does.
+  template <class N>
+  void pull_rows(PullBack& pull) const {
+    const Extents cells = extents(pull.inputs);
+    const std::size_t n = cells.kept.size(), count = pull.inputs.children().size() * length_ * cells.inner.size();
+    const N* given;
+    if constexpr (std::is_same_v<N, double>)
+      given = pull.adjoint.real();
+    else
+      given = pull.adjoint.complex();
+    std::vector<N> adjoint(given, given + dims().size() * n);
+    for (N& one : adjoint) one = Body::template finish<N>(one, count);
+    for (std::size_t slot = 0; slot < pull.inputs.children().size(); ++slot)
+      if (Vells* to = pull.child(slot); to != nullptr)
+        for_each_plane(*to, [&](auto* numbers, std::size_t e, std::size_t) {
+          if constexpr (!std::is_same_v<N, double> || std::is_same_v<decltype(numbers), double*>)
+            cell_detail::spread_rows(numbers, broadcast_strides(to->cells()), cells.kept, cells.inner,
+                                     adjoint.data() + e * n);
+        });
   }
 
   template <class N>
