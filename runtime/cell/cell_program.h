@@ -36,6 +36,8 @@ struct RecordedChild {
   TensorShape dims;
   std::int32_t input = 0;
   std::span<const RecordedElement> elements{};  ///< empty: it is an input
+  std::size_t first_element = 0;                ///< which of the child's the first of these is
+  std::int32_t item_stride = 0;                 ///< of an input: elements from one item to the next
 };
 
 /// What a class's function of one cell sees while it is recorded; N is Recorded or Complex<Recorded>.
@@ -56,10 +58,14 @@ class RecordedInput {
   N operator()(std::size_t child, std::size_t element = 0) const {
     const RecordedChild& from = children_[child];
     const auto part = [&](bool imaginary) {
-      if (!from.elements.empty())
-        return Recorded::named(imaginary ? from.elements[element].im : from.elements[element].re);
-      return Recorded::named(
-          program::Recording::current().load({from.input, static_cast<std::int32_t>(element), 0, imaginary}));
+      if (!from.elements.empty()) {
+        if (element - from.first_element >= from.elements.size())
+          throw program::NotRecordable("it reads other entries of a stack than its own");
+        const RecordedElement& known = from.elements[element - from.first_element];
+        return Recorded::named(imaginary ? known.im : known.re);
+      }
+      return Recorded::named(program::Recording::current().load(
+          {from.input, static_cast<std::int32_t>(element), from.item_stride, imaginary}));
     };
     if constexpr (cell_detail::NumberTraits<N>::is_complex)
       return children_[child].is_complex ? N(part(false), part(true)) : N(part(false));

@@ -97,8 +97,8 @@ class Forward {
     }
     return any ? made(name, operation, t) : kZero;
   }
-  void run() {
-    const auto n = static_cast<std::int32_t>(recording_.operations().size());
+  void run(std::size_t n_operation) {
+    const auto n = static_cast<std::int32_t>(std::min(n_operation, recording_.operations().size()));
     tangents_.reserve(static_cast<std::size_t>(n));
     for (std::int32_t name = 0; name < n; ++name) tangents_.push_back(tangent(name));
   }
@@ -241,9 +241,9 @@ class Reverse {
 }  // namespace
 
 std::vector<std::int32_t> tangents(Recording& recording, std::span<const std::int32_t> names,
-                                   const std::function<std::int32_t(const Load&)>& of_load) {
+                                   const std::function<std::int32_t(const Load&)>& of_load, std::size_t n_operation) {
   Forward forward(recording, of_load);
-  forward.run();
+  forward.run(n_operation);
   std::vector<std::int32_t> found;
   for (const std::int32_t name : names) found.push_back(name < 0 ? kZero : forward[name]);
   return found;

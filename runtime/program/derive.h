@@ -17,9 +17,11 @@ namespace rimetree::program {
 inline constexpr std::int32_t kZero = -1;
 
 /// Names of the tangents of numbers, kZero for those that do not depend on what varies. `of_load` names the tangent of
-/// what is read. The recording must be the current one.
+/// what is read. The recording must be the current one. `n_operation`: of which the names are; what has been recorded
+/// after these (tangents along other directions) does not matter.
 std::vector<std::int32_t> tangents(Recording& recording, std::span<const std::int32_t> names,
-                                   const std::function<std::int32_t(const Load&)>& of_load);
+                                   const std::function<std::int32_t(const Load&)>& of_load,
+                                   std::size_t n_operation = ~std::size_t{0});
 
 /// An outcome and its adjoint, or what is read and its adjoint.
 struct Adjoint {

@@ -40,6 +40,8 @@ struct Array {
   bool is_complex = false;
   std::size_t plane = 0;  ///< between elements
   std::array<std::size_t, kAxes> stride{};
+  /// Where the numbers of each item are, if not in one array: for inputs of sums that vary along all cells.
+  void* const* of_item = nullptr;
 };
 
 /// What a program is run on.
@@ -60,8 +62,13 @@ class Program {
   /// where there is one cell only). `cells`: axes of the cells of the result.
   /// `pairs`: whether complex numbers may be taken as pairs of real ones where that gives the same (pairs.h).
   enum class Pairs : std::uint8_t { never, where_possible };
+  /// What becomes of items: each has outputs of its own; or they are added, one after the other, to what the outputs
+  /// hold.
+  enum class Items : std::uint8_t { apart, summed };
   Program(const Recording& recording, std::span<const Output> outputs, std::span<const Axes> inputs, Axes coordinates,
           Axes cells, Pairs pairs = Pairs::where_possible);
+  Program(Items items, const Recording& recording, std::span<const Output> outputs, std::span<const Axes> inputs,
+          Axes coordinates, Axes cells);
 
   /// From any number of threads.
   void run(const Data& data) const;
@@ -94,6 +101,10 @@ class Program {
     bool imaginary = false;
     Axes tier = 0;
   };
+  /// A number of each item that is the same on all cells: the row that has it, and where it is read.
+  struct Spread {
+    std::int32_t row = 0, place = 0;
+  };
   std::vector<Tier> tiers_;
   std::vector<Place> places_;
   std::vector<Axes> global_axes_;                         // of numbers that one tier makes and others read
@@ -101,7 +112,11 @@ class Program {
   std::int32_t n_constant_ = 0, n_local_ = 0;             // rows: constants come first
   bool streams_ = false;                                  // reads and writes more than it computes
   int inner_ = -1;                                        // the innermost axis of the cells
-  std::shared_ptr<const Program> pairs_;                  // the same on pairs, or nothing
+  bool sums_ = false;                                     // items are summed; of the last tier, then:
+  std::vector<Instruction> once_;                         // what is done once for all items
+  std::vector<Spread> spreads_;
+  std::vector<Instruction> begin_sums_, end_sums_;  // running sums come from the outputs, and go there
+  std::shared_ptr<const Program> pairs_;            // the same on pairs, or nothing
 };
 
 }  // namespace rimetree::program

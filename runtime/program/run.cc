@@ -4,6 +4,7 @@
 
 #include "runtime/program/pairs.h"
 #include "runtime/program/program.h"
+#include "runtime/program/walk.h"
 
 namespace rimetree::program {
 
@@ -12,48 +13,9 @@ namespace {
 /// Cells of a block: some ten rows of them stay in the first-level cache. Programs that read and write more than they
 /// compute go through memory in longer runs, which is faster.
 constexpr std::size_t kBlock = 256, kLongBlock = 16384, kCachedCells = 32768;
+constexpr std::size_t kShortBlock = 64, kSumCells = 49152;
 /// Numbers that tiers leave for others, of several items together.
 constexpr std::size_t kLeft = std::size_t{1} << 16;
-
-/// How one goes through memory as one goes through the cells of a tier, neighbouring axes taken as one where they can.
-struct Walk {
-  double* base = nullptr;
-  bool is_complex = false;
-  int n = 0;
-  std::size_t extent[kDimensions], stride[kDimensions];  ///< outermost first; strides in doubles
-
-  void add(std::size_t length, std::size_t step) {
-    if (length == 1) return;
-    if (n > 0 && stride[n - 1] == length * step) {
-      extent[n - 1] *= length;
-      stride[n - 1] = step;
-    } else {
-      extent[n] = length;
-      stride[n++] = step;
-    }
-  }
-  bool is_contiguous() const { return n == 0 || (n == 1 && stride[0] == (is_complex ? 2u : 1u)); }
-  std::size_t inner_stride() const { return n == 0 ? 0 : stride[n - 1]; }
-  /// Calls f(where, done, length) for each run of cells along the innermost axis among `count` from the first on.
-  template <class F>
-  void for_each_run(std::size_t first, std::size_t count, const F& f) const {
-    if (n == 0) return f(base, 0, count);
-    std::size_t at[kDimensions] = {}, rest = first;
-    for (int d = n - 1; d >= 0; --d) at[d] = rest % extent[d], rest /= extent[d];
-    for (std::size_t done = 0; done < count;) {
-      double* where = base;
-      for (int d = 0; d < n; ++d) where += at[d] * stride[d];
-      const std::size_t length = std::min(extent[n - 1] - at[n - 1], count - done);
-      f(where, done, length);
-      done += length;
-      at[n - 1] = 0;
-      for (int d = n - 2; d >= 0; --d) {
-        if (++at[d] < extent[d]) break;
-        at[d] = 0;
-      }
-    }
-  }
-};
 
 /// What a run needs; that of the thread is used again, since getting memory is slow.
 struct Room {
@@ -80,17 +42,23 @@ class Runner {
   void run() {
     if (data_.n_item == 0 || data_.cells.size() == 0) return;
     if (program_.streams_ && !data_.adds) choose_long_blocks();
+    if (program_.sums_) choose_short_blocks();
     // So many items at a time that what tiers leave for others stays in the second-level cache.
     n_item_ = data_.n_item;
     std::size_t left = 0;
     for (const Axes axes : program_.global_axes_)
       if (axes & kItems) left += size(axes) / data_.n_item;
+    left += program_.spreads_.size() * kStep;
     const std::size_t together = left == 0 ? data_.n_item : std::max<std::size_t>(1, kLeft / left);
     for (; first_item_ < data_.n_item; first_item_ += together) {
       n_item_ = std::min(together, data_.n_item - first_item_);
       lay_out();
       for (const auto& [row, number] : program_.numbers_) std::fill_n(own(row), kStep, number);
-      for (const Program::Tier& tier : program_.tiers_) run_tier(tier);
+      for (const Program::Tier& tier : program_.tiers_)
+        if (program_.sums_ && &tier == &program_.tiers_.back())
+          run_sums(tier);
+        else
+          run_tier(tier);
     }
   }
 
@@ -119,6 +87,12 @@ class Runner {
     block_ = std::max(kBlock, std::min({kCachedCells / rows, kLongBlock, share}) / kStep * kStep);
   }
 
+  /// Running sums of many outputs: so short that they stay in the second-level cache.
+  void choose_short_blocks() {
+    const auto rows = static_cast<std::size_t>(std::max(1, program_.n_local_));
+    block_ = std::clamp(kSumCells / rows / kStep * kStep, kShortBlock, kBlock);
+  }
+
   /// Memory for rows and for what tiers leave for others.
   void lay_out() {
     room_.globals.clear();
@@ -131,6 +105,8 @@ class Runner {
       room_.globals.push_back(n);
       n += padded(size(axes));
     }
+    const std::size_t spread = n;
+    n += program_.spreads_.size() * n_item_ * kStep;
     if (memory.size() < n + kStep) memory.resize(n + kStep);
     // Rows begin where vectors do.
     memory_ = reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) / 64 * 64);
@@ -138,6 +114,7 @@ class Runner {
     for (std::size_t r = 0; r < room_.rows.size(); ++r)
       room_.rows[r] = {own(static_cast<std::int32_t>(r)), r < constants ? 0 : ~std::size_t{0}};
     for (const Program::Place& place : program_.places_) room_.walks.push_back(walk(place));
+    spread_ = memory_ + spread;
   }
 
   Walk walk(const Program::Place& place) const {
@@ -153,6 +130,11 @@ class Runner {
       stride[0] = static_cast<std::size_t>(place.item_stride) * array.plane;
       std::copy(array.stride.begin(), array.stride.end(), stride.begin() + 1);
       walk.base += first_item_ * stride[0] * unit;
+      if (array.of_item != nullptr && is_input) {
+        walk.of_item = array.of_item + first_item_;
+        walk.offset = static_cast<std::size_t>(place.element) * array.plane * unit +
+                      (array.is_complex && place.imaginary ? 1 : 0);
+      }
     } else if (place.what == Where::coordinate) {
       walk.base = const_cast<double*>(data_.coordinates[place.index]);
       stride[place.index <= static_cast<int>(Coordinate::time_width_s) ? 1 : 2] = 1;
@@ -165,10 +147,50 @@ class Runner {
         step *= extent(d);
       }
     }
-    for (int d = 0; d < kDimensions; ++d)
+    for (int d = walk.of_item == nullptr ? 0 : 1; d < kDimensions; ++d)
       if (place.tier >> d & 1) walk.add(extent(d), stride[static_cast<std::size_t>(d)] * unit);
     if (walk.is_complex && place.imaginary && place.what == Where::input) walk.base += 1;
     return walk;
+  }
+
+  /// The last tier of a program that sums items: block by block, all items of a block after each other, so that running
+  /// sums stay in the first-level cache.
+  void run_sums(const Program::Tier& tier) {
+    spread();
+    const std::size_t total = data_.cells.size(), n_block = (total + block_ - 1) / block_;
+    const std::size_t begin = n_block * data_.part / data_.n_part * block_,
+                      end = std::min(total, n_block * (data_.part + 1) / data_.n_part * block_);
+    together_ = 0;
+    for (std::size_t first = begin; first < end; first += block_) {
+      const std::size_t n = std::min(block_, total - first);
+      for (const auto* instructions : {&program_.once_, &program_.begin_sums_})
+        for (const Program::Instruction& instruction : *instructions) execute(instruction, first, n);
+      for (std::size_t item = 0; item < n_item_; ++item) {
+        for (std::size_t k = 0; k < program_.spreads_.size(); ++k)
+          row(program_.spreads_[k].row).numbers = spread_ + (k * n_item_ + item) * kStep;
+        begin_item(item);
+        for (const Program::Instruction& instruction : tier.instructions) execute(instruction, item * total + first, n);
+      }
+      skipped_ = 0;
+      for (const Program::Instruction& instruction : program_.end_sums_) execute(instruction, first, n);
+    }
+  }
+  /// What is elsewhere for each item is where this one has it.
+  void begin_item(std::size_t item) {
+    skipped_ = item * data_.cells.size();
+    for (Walk& walk : room_.walks)
+      if (walk.of_item != nullptr) walk.base = static_cast<double*>(walk.of_item[item]) + walk.offset;
+  }
+  void spread() {
+    for (std::size_t k = 0; k < program_.spreads_.size(); ++k) {
+      double* to = spread_ + k * n_item_ * kStep;
+      room_.walks[static_cast<std::size_t>(program_.spreads_[k].place)].for_each_run(
+          0, n_item_, [&](const double* from, std::size_t done, std::size_t length) {
+            const Walk& walk = room_.walks[static_cast<std::size_t>(program_.spreads_[k].place)];
+            for (std::size_t i = 0; i < length; ++i)
+              std::fill_n(to + (done + i) * kStep, kStep, from[i * walk.inner_stride()]);
+          });
+    }
   }
 
   void run_tier(const Program::Tier& tier) {
@@ -235,6 +257,7 @@ class Runner {
   void load(const Program::Instruction& instruction, std::size_t first, std::size_t n) {
     const Walk& from = room_.walks[static_cast<std::size_t>(instruction.walk)];
     Row& to = row(instruction.out[0]);
+    if (from.of_item != nullptr) first -= skipped_;
     if (is_one(to)) {
       std::fill_n(own(instruction.out[0]), kStep, *from.base);
       return;
@@ -263,6 +286,7 @@ class Runner {
     double *re = row(instruction.out[0]).numbers = own(instruction.out[0]),
            *im = row(instruction.out[1]).numbers = own(instruction.out[1]);
     const std::size_t step = from.inner_stride();
+    if (from.of_item != nullptr) first -= skipped_;
     // The walk is that of the part which was asked for first.
     const double* base = from.base - (program_.places_[static_cast<std::size_t>(instruction.walk)].imaginary ? 1 : 0);
     from.for_each_run(first, n, [&](const double* at, std::size_t done, std::size_t length) {
@@ -325,6 +349,8 @@ class Runner {
   std::size_t together_ = 0;
   std::size_t block_ = kBlock;
   std::size_t first_item_ = 0, n_item_ = 1;  // of those that are done together
+  double* spread_ = nullptr;                 // numbers of items, kStep times each
+  std::size_t skipped_ = 0;                  // cells of items before the one whose numbers are summed
   Room& room_ = room_of_thread();
 };
 
