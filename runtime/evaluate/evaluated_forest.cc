@@ -83,12 +83,14 @@ std::vector<int> EvaluatedForest::below(std::span<const int> roots) {
 }
 
 const std::vector<std::vector<int>>& EvaluatedForest::waves(const std::vector<int>& roots, const CellShape& cells,
-                                                            std::uint64_t budget, std::uint64_t portion, bool fuses) {
-  if (roots != waves_roots_ || cells != waves_cells_ || fuses != waves_fuse_) {
+                                                            std::uint64_t budget, std::uint64_t portion, Parts parts) {
+  if (roots != waves_roots_ || cells != waves_cells_ || parts != waves_parts_) {
     waves_roots_ = roots;
     waves_cells_ = cells;
-    waves_fuse_ = fuses;
-    waves_ = plan_->portions(roots, cells, budget, portion, fuses ? fusion_->expected_parts() : std::vector<bool>());
+    waves_parts_ = parts;
+    const std::vector<bool> none;
+    waves_ = plan_->portions(roots, cells, budget, portion,
+                             parts == Parts::none ? none : fusion_->expected_parts(parts == Parts::of_sums));
   }
   return waves_;
 }

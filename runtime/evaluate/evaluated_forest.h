@@ -53,12 +53,15 @@ class EvaluatedForest {
   /// Whether a node's class and children are not those that were written.
   bool is_made(int node) const { return rewriting_ && rewriting_->is_made(node); }
 
+  /// Which nodes are evaluated as parts of others: none, those with one consumer, or those of sums of many terms, too.
+  enum class Parts : std::uint8_t { none, of_consumers, of_sums };
+
   /// Plan::below(), looked for once for as long as the same roots are asked for.
   std::vector<int> below(std::span<const int> roots);
   /// The roots in parts whose results fit the budget together (see Plan::portions()); made once for all tiles of one
-  /// shape. `fuses`: whether nodes are evaluated as parts of others.
+  /// shape.
   const std::vector<std::vector<int>>& waves(const std::vector<int>& roots, const CellShape& cells,
-                                             std::uint64_t budget, std::uint64_t portion, bool fuses);
+                                             std::uint64_t budget, std::uint64_t portion, Parts parts);
   /// Identifies a node's result, but for its children; `call`: how many calls there have been.
   std::uint64_t own_stamp(int node, const Request& request, std::uint64_t call) const;
 
@@ -87,7 +90,7 @@ class EvaluatedForest {
   std::vector<int> below_roots_, below_;
   std::vector<int> waves_roots_;
   CellShape waves_cells_;
-  bool waves_fuse_ = false;
+  Parts waves_parts_ = Parts::none;
   std::vector<std::vector<int>> waves_;
 };
 

@@ -46,8 +46,10 @@ ForwardPass::ForwardPass(EvaluatorState& state, const Request& request, const st
 
 void ForwardPass::run() {
   const std::uint64_t budget = state_.options.memory_budget;
+  using Parts = EvaluatedForest::Parts;
+  const Parts parts = !fuses() ? Parts::none : request_.derivatives ? Parts::of_consumers : Parts::of_sums;
   const auto& waves = state_.evaluated.waves(roots_, request_.cells->shape(), budget,
-                                             state_.placement.has_devices() ? budget : kHostPortionBytes, fuses());
+                                             state_.placement.has_devices() ? budget : kHostPortionBytes, parts);
   for (const auto& wave : waves) run_wave(wave);
 }
 
@@ -58,10 +60,12 @@ void ForwardPass::run_wave(std::span<const int> roots) {
   }
   find_needed(roots);
   find_parts();
+  find_sums();
   std::vector<int> wanted;
   for (const int node : nodes_)
-    if (needed_[node] && (!has_parts_ || part_of_[node] < 0)) wanted.push_back(node);
+    if (needed_[node] && (!has_parts_ || part_of_[node] < 0) && (!has_sums_ || !in_sum_[node])) wanted.push_back(node);
   run_nodes(wanted);
+  refuse_sums();
 }
 
 // From the roots down: a node whose kept result is valid ends the descent.
@@ -93,14 +97,12 @@ void ForwardPass::run_nodes(std::span<const int> nodes) {
     const int batch = plan_.batch_of(nodes[k]);
     std::size_t end = k;
     while (end < nodes.size() && plan_.batch_of(nodes[end]) == batch) ++end;
-    const std::span<const int> members = nodes.subspan(k, end - k);
+    std::span<const int> members = nodes.subspan(k, end - k);
     k = end;
-    if (!has_parts_) {
-      run_batch(members);
-      continue;
-    }
-    const std::vector<int> plain = run_groups(members);
-    if (!plain.empty()) run_batch(plain);
+    std::vector<int> other, plain;
+    if (has_sums_) members = other = run_sums(members);
+    if (has_parts_) members = plain = run_groups(members);
+    if (!members.empty()) run_batch(members);
   }
 }
 

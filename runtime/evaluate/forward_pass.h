@@ -8,6 +8,7 @@
 
 #include "runtime/core/cancellation.h"
 #include "runtime/evaluate/evaluator_state.h"
+#include "runtime/evaluate/term_programs.h"
 #include "runtime/evaluate/tile_derivatives.h"
 
 namespace rimetree {
@@ -57,6 +58,8 @@ class ForwardPass {
   bool fuses() const;
   void find_needed(std::span<const int> roots);
   void find_parts();
+  void find_sums();
+  void refuse_sums();
   void run_nodes(std::span<const int> nodes);
   void run_batch(std::span<const int> nodes);
   void prepare_batch(std::span<const int> nodes);
@@ -66,6 +69,10 @@ class ForwardPass {
   std::vector<int> run_groups(std::span<const int> roots);
   void run_one_by_one(std::span<const int> parts);
   void run_programs(std::span<const int> nodes, std::span<const GroupRun> runs);
+  std::vector<int> run_sums(std::span<const int> nodes);
+  void run_parts(const TermSum& sum);
+  void run_sum_programs(std::span<const TermPrograms::Run> runs);
+  void count_evaluations(std::span<const int> nodes);
   void take_results(std::span<const int> nodes, std::span<std::shared_ptr<Result>> made);
 
   EvaluatorState& state_;
@@ -90,6 +97,11 @@ class ForwardPass {
   std::vector<int> part_of_;    // by node: the consumer that it is evaluated as a part of; -1: by itself
   std::vector<bool> has_part_;  // by node
   bool has_parts_ = false;      // whether any has
+  std::vector<bool> in_sum_;    // by node: it is evaluated as a part of a sum of many terms
+  /// By node: the sum that it is a root of; nullptr: of none.
+  std::vector<const TermSum*> sum_of_;
+  bool has_sums_ = false;
+  std::vector<const TermSum*> refused_sums_;  // which are to be evaluated in other ways from now on
   /// By child and the axes that its parents mix: how these see it, where that is not as it is.
   std::map<std::pair<int, AxisSet>, ResultPtr> split_;
   // Of the batch being evaluated; its arrays serve all batches, since large ones are slow to get and to give back.

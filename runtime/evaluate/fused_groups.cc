@@ -4,6 +4,7 @@
 #include "runtime/core/error.h"
 #include "runtime/core/stopwatch.h"
 #include "runtime/evaluate/forward_pass.h"
+#include "runtime/evaluate/fused_derivatives.h"
 #include "runtime/evaluate/fusion.h"
 
 namespace rimetree {
@@ -14,6 +15,8 @@ struct ForwardPass::GroupRun {
   std::vector<const Result*> results{};  ///< of the leaves
   const Fusion::Made* made = nullptr;
   CellShape shape{};
+  std::optional<FusedDerivatives::Made> derived{};  ///< instead, where leaves have derivatives
+  bool can_run() const { return derived.has_value() || (made != nullptr && made->program); }
 };
 
 namespace {
@@ -29,9 +32,7 @@ bool are_ok(std::span<const Result* const> results) {
 
 }  // namespace
 
-bool ForwardPass::fuses() const {
-  return state_.evaluated.fusion() != nullptr && !state_.placement.has_devices() && !request_.derivatives;
-}
+bool ForwardPass::fuses() const { return state_.evaluated.fusion() != nullptr && !state_.placement.has_devices(); }
 
 // A node is a part of its consumer's program if nobody else wants its result, now or later.
 void ForwardPass::find_parts() {
@@ -79,9 +80,14 @@ std::vector<int> ForwardPass::run_groups(std::span<const int> roots) {
     for (const int leaf : run.group->leaves) run.results.push_back(results_[leaf].get());
     if (are_ok(run.results)) {
       run.shape = fusion.cells_of(*run.group, run.results, *request_.cells);
-      run.made = &fusion.program_of(*run.group, run.results, *request_.cells, run.shape);
+      const bool derives = std::any_of(run.results.begin(), run.results.end(),
+                                       [](const Result* result) { return !result->derivatives.empty(); });
+      if (derives)
+        run.derived = fusion.derivatives().made_for(*run.group, run.results, *request_.cells, run.shape);
+      else
+        run.made = &fusion.program_of(*run.group, run.results, *request_.cells, run.shape);
     }
-    if (run.made != nullptr && run.made->program) {
+    if (run.can_run()) {
       nodes.push_back(node);
       runs.push_back(std::move(run));
       continue;
@@ -116,9 +122,19 @@ void ForwardPass::run_programs(std::span<const int> nodes, std::span<const Group
   Stopwatch watch;
   const auto run_one = [&](std::size_t i, ThreadPool* threads) {
     const GroupRun& run = runs[i];
-    made[i]->value = Vells(*state_.pool, run.made->is_complex ? NumberType::complex : NumberType::real,
-                           forest_.node(nodes[i]).dims(), run.shape);
-    Fusion::run(*run.made->program, run.results, *request_.cells, made[i]->value, threads);
+    const bool is_complex = run.derived ? run.derived->is_complex : run.made->is_complex;
+    const auto room = [&] {
+      return Vells(*state_.pool, is_complex ? NumberType::complex : NumberType::real, forest_.node(nodes[i]).dims(),
+                   run.shape);
+    };
+    made[i]->value = room();
+    if (run.derived) {
+      std::vector<Derivative>& derivatives = made[i]->derivatives;
+      for (const ParameterId& parameter : run.derived->parameters) derivatives.push_back({parameter, room()});
+      FusedDerivatives::run(*run.derived, run.results, *request_.cells, made[i]->value, derivatives, threads);
+    } else {
+      Fusion::run(*run.made->program, run.results, *request_.cells, made[i]->value, threads);
+    }
     made[i]->flags = state_.evaluated.fusion()->flags_of(*run.group, run.results, request_, *state_.pool);
     made[i]->status = Result::Status::ok;
   };
@@ -135,12 +151,9 @@ void ForwardPass::run_programs(std::span<const int> nodes, std::span<const Group
   }
   timing.seconds += watch.lap();
   ++timing.batches;
-  std::vector<std::uint64_t> count(plan_.batches().size(), 0);
-  for (const GroupRun& run : runs)
-    for (const int member : run.group->members) ++count[static_cast<std::size_t>(plan_.batch_of(member))];
-  for (std::size_t batch = 0; batch < count.size(); ++batch)
-    if (count[batch] > 0)
-      state_.timing.of(forest_.node(plan_.batches()[batch].nodes.front())).evaluations += count[batch];
+  std::vector<int> members;
+  for (const GroupRun& run : runs) members.insert(members.end(), run.group->members.begin(), run.group->members.end());
+  count_evaluations(members);
   take_results(nodes, made);
   for (const GroupRun& run : runs)
     for (std::size_t i = 0; i + 1 < run.group->members.size(); ++i) release_inputs_of(run.group->members[i]);

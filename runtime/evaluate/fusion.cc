@@ -7,6 +7,8 @@
 #include "runtime/core/flag_rules.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/device/device_path.h"
+#include "runtime/evaluate/fused_derivatives.h"
+#include "runtime/evaluate/group_recorder.h"
 
 namespace rimetree {
 
@@ -15,82 +17,36 @@ namespace {
 /// Stacks of more items than this are mapped over, each node by itself.
 constexpr std::size_t kMostItems = 8;
 
-const RecordableNode* recordable(const Node& node) { return dynamic_cast<const RecordableNode*>(&node); }
-
 bool takes_part(const Node& node) {
-  const RecordableNode* body = recordable(node);
+  const auto* body = dynamic_cast<const RecordableNode*>(&node);
   return body != nullptr && body->is_recordable() && body->does_nothing_else() && body->n_item() <= kMostItems &&
          node.dims().size() > 0 && !node.traits().always_evaluates && node.n_unknown() == 0;
 }
 
-std::int32_t kind_of(const Vells& values) {
-  return 2 * program::axes_of(values.cells()) + (values.is_complex() ? 1 : 0);
-}
-
-/// Records the members of a group one after the other.
-class Recorder {
- public:
-  Recorder(const Forest& forest, const FusedGroup& group, std::span<const Result* const> results)
-      : forest_(forest), group_(group), results_(results) {}
-
-  /// The elements of the last member.
-  std::vector<RecordedElement> record() {
-    const program::Recording::Scope scope(recording);
-    std::size_t link = 0;
-    made_.reserve(group_.members.size());
-    for (const int member : group_.members) {
-      const std::size_t n = forest_.children(member).size();
-      made_.push_back(record(member, std::span(group_.links).subspan(link, n)));
-      link += n;
-    }
-    return made_.back();
-  }
-
-  program::Recording recording;
-
- private:
-  std::vector<RecordedElement> record(int member, std::span<const std::int32_t> links) {
-    std::vector<RecordedChild> children;
-    bool any_complex = false;
-    for (std::size_t slot = 0; slot < links.size(); ++slot) {
-      children.push_back(child(member, slot, links[slot]));
-      any_complex = any_complex || children.back().is_complex;
-    }
-    const RecordableNode& node = *recordable(forest_.node(member));
-    std::vector<RecordedElement> elements;
-    for (std::size_t item = 0; item < node.n_item(); ++item)
-      for (const RecordedElement& element : node.record(children, any_complex, item)) elements.push_back(element);
-    return elements;
-  }
-  RecordedChild child(int member, std::size_t slot, std::int32_t link) const {
-    if (link == FusedGroup::kAbsent) return {};
-    const TensorShape& dims = forest_.node(forest_.children(member)[slot]).dims();
-    if (link >= 0) return {true, results_[static_cast<std::size_t>(link)]->value.is_complex(), dims, link};
-    const std::vector<RecordedElement>& elements = made_[static_cast<std::size_t>(~link)];
-    return {true, elements.front().im >= 0, dims, 0, elements};
-  }
-
-  const Forest& forest_;
-  const FusedGroup& group_;
-  std::span<const Result* const> results_;
-  std::vector<std::vector<RecordedElement>> made_;  // by member
-};
-
 }  // namespace
 
-Fusion::Fusion(const Forest& forest, const Plan& plan) : forest_(forest), plan_(plan), number_(forest.size(), -1) {
+Fusion::Fusion(const Forest& forest, const Plan& plan)
+    : forest_(forest),
+      plan_(plan),
+      sums_(forest, plan, *this),
+      term_programs_(forest),
+      derivatives_(std::make_unique<FusedDerivatives>(forest)),
+      number_(forest.size(), -1) {
   for (const Batch& batch : plan.batches()) takes_part_.push_back(takes_part(forest.node(batch.nodes.front())));
 }
 
-const std::vector<bool>& Fusion::expected_parts() {
-  if (!expected_.empty()) return expected_;
-  expected_.resize(forest_.size(), false);
+Fusion::~Fusion() = default;
+
+const std::vector<bool>& Fusion::expected_parts(bool with_sums) {
+  std::vector<bool>& expected = expected_[with_sums];
+  if (!expected.empty()) return expected;
+  expected = with_sums ? sums_.expected_parts() : std::vector<bool>(forest_.size(), false);
   for (const int node : forest_.order()) {
     const std::span<const int> parents = forest_.parents(node);
-    expected_[static_cast<std::size_t>(node)] =
-        parents.size() == 1 && can_take_part(node) && can_take_part(parents.front()) && !plan_.keeps(node);
+    if (parents.size() == 1 && can_take_part(node) && can_take_part(parents.front()) && !plan_.keeps(node))
+      expected[static_cast<std::size_t>(node)] = true;
   }
-  return expected_;
+  return expected;
 }
 
 void Fusion::set_parts(const std::vector<int>& parts) {
@@ -163,7 +119,7 @@ const Fusion::Made& Fusion::program_of(const FusedGroup& group, std::span<const 
   Made& made = at->second;
   if (!fresh) return made;
   try {
-    Recorder recorder(forest_, group, results);
+    GroupRecorder recorder(forest_, group, results);
     const std::vector<RecordedElement> elements = recorder.record();
     std::vector<program::Output> outputs;
     for (const RecordedElement& element : elements)
@@ -183,7 +139,13 @@ void Fusion::run(const program::Program& program, std::span<const Result* const>
   std::vector<program::Array> inputs;
   for (const Result* result : results) inputs.push_back(array_of(result->value));
   const program::Array output = array_of(target);
-  program::Data data{.inputs = inputs, .outputs = {&output, 1}, .cells = target.cells()};
+  run(program, inputs, {&output, 1}, cells, target.cells(), threads);
+}
+
+void Fusion::run(const program::Program& program, std::span<const program::Array> inputs,
+                 std::span<const program::Array> outputs, const Cells& cells, const CellShape& shape,
+                 ThreadPool* threads) {
+  program::Data data{.inputs = inputs, .outputs = outputs, .cells = shape};
   set_coordinates(data, cells);
   if (threads != nullptr) {
     data.n_part = static_cast<std::size_t>(threads->size());

@@ -13,10 +13,12 @@
 
 #include "runtime/core/forest.h"
 #include "runtime/evaluate/plan.h"
+#include "runtime/evaluate/term_programs.h"
 #include "runtime/program/program.h"
 
 namespace rimetree {
 
+class FusedDerivatives;
 class ThreadPool;
 
 /// A node with all that is evaluated as a part of it.
@@ -36,12 +38,19 @@ class Fusion {
   static constexpr std::size_t kMostMembers = 4096;
 
   Fusion(const Forest& forest, const Plan& plan);
+  ~Fusion();
 
   /// Whether a node's class and state let it be a part of a program.
   bool can_take_part(int node) const { return takes_part_[static_cast<std::size_t>(plan_.batch_of(node))]; }
 
-  /// By node: whether it is a part of its only consumer in evaluations of values, as far as the plan can tell.
-  const std::vector<bool>& expected_parts();
+  /// By node: whether it is a part of others, as far as the plan can tell; sums of many terms are programs of their own
+  /// in evaluations of values.
+  const std::vector<bool>& expected_parts(bool with_sums);
+
+  /// Sums of many terms, whose nodes are parts of these rather than of their consumers.
+  TermSums& sums() { return sums_; }
+  TermPrograms& term_programs() { return term_programs_; }
+  FusedDerivatives& derivatives() { return *derivatives_; }
 
   /// Says of which consumer each node is a part; -1: of none. Groups are kept as long as that is the same.
   void set_parts(const std::vector<int>& parts);
@@ -60,6 +69,10 @@ class Fusion {
   /// Fills the values of a group's result, by all threads if any are given.
   static void run(const program::Program& program, std::span<const Result* const> results, const Cells& cells,
                   Vells& target, ThreadPool* threads);
+  /// The same for any arrays; `shape`: cells of the result.
+  static void run(const program::Program& program, std::span<const program::Array> inputs,
+                  std::span<const program::Array> outputs, const Cells& cells, const CellShape& shape,
+                  ThreadPool* threads);
   /// Flags of a group's result, by the rules of its members one by one.
   Flags flags_of(const FusedGroup& group, std::span<const Result* const> results, const Request& request,
                  memory::Pool& pool) const;
@@ -69,8 +82,11 @@ class Fusion {
 
   const Forest& forest_;
   const Plan& plan_;
+  TermSums sums_;
+  TermPrograms term_programs_;
+  std::unique_ptr<FusedDerivatives> derivatives_;
   std::vector<bool> takes_part_;      // by batch
-  std::vector<bool> expected_;        // expected_parts(), once somebody has asked
+  std::vector<bool> expected_[2];     // expected_parts(), once somebody has asked
   std::vector<std::int32_t> number_;  // by node, while a group is found: among its leaves or members
   std::vector<int> parts_;            // of the groups that are kept
   std::unordered_map<int, std::shared_ptr<const FusedGroup>> groups_;  // by root

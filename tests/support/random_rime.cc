@@ -4,9 +4,9 @@
 
 namespace rimetree::test {
 
-RandomRime::RandomRime(unsigned seed, Trouble trouble) : random_(seed), trouble_(trouble) {
+RandomRime::RandomRime(unsigned seed, Trouble trouble, std::size_t most_sources) : random_(seed), trouble_(trouble) {
   n_antenna_ = 2 + pick(3);
-  n_source_ = 1 + pick(5);
+  n_source_ = 1 + pick(most_sources);
   tensors_ = chance(0.3);
   stations_ = chance(0.4);
   smears_ = chance(0.5);

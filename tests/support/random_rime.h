@@ -15,7 +15,7 @@ enum class Trouble : std::uint8_t { none, flagged, flagged_by_element, missing, 
 
 class RandomRime {
  public:
-  RandomRime(unsigned seed, Trouble trouble);
+  RandomRime(unsigned seed, Trouble trouble, std::size_t most_sources = 5);
 
   TestForest tree;
   std::vector<std::string> roots;  ///< visibilities of the baselines

@@ -1,0 +1,147 @@
+// Which sums of many terms a pass evaluates as programs of one term each, and how these are run.
+#include <algorithm>
+
+#include "runtime/core/stopwatch.h"
+#include "runtime/evaluate/forward_pass.h"
+#include "runtime/evaluate/fusion.h"
+
+namespace rimetree {
+
+namespace {
+
+/// Numbers of one sum that are worth all threads.
+constexpr std::size_t kLeastShared = 2048;
+
+}  // namespace
+
+void ForwardPass::find_sums() {
+  has_sums_ = false;
+  if (!fuses()) return;
+  using Role = TermSums::Role;
+  std::vector<Role> roles(forest_.size(), Role::unneeded);
+  for (const int node : nodes_) {
+    if (!needed_[node]) continue;
+    const bool is_alone = holds_inputs(node) || state_.evaluated.is_made(node) ||
+                          (request_.derivatives && (forest_.dependencies(node) & kSolvable) != 0);
+    roles[static_cast<std::size_t>(node)] = is_alone                        ? Role::alone
+                                            : is_root_[node] || keeps(node) ? Role::apart
+                                                                            : Role::inside;
+  }
+  const std::vector<TermSum>& sums = state_.evaluated.fusion()->sums().find(roles);
+  if (sums.empty()) return;
+  has_sums_ = true;
+  in_sum_.assign(forest_.size(), false);
+  sum_of_.assign(forest_.size(), nullptr);
+  for (const TermSum& sum : sums) {
+    for (const int root : sum.roots) sum_of_[root] = &sum;
+    for (const int part : sum.parts) in_sum_[part] = true;
+  }
+  if (!has_parts_) return;
+  // What is a part of its consumer only, and not of the sum, is evaluated by itself.
+  bool any = false;
+  for (const int node : nodes_)
+    if (part_of_[node] >= 0 && !in_sum_[node] && in_sum_[part_of_[node]]) part_of_[node] = -1, any = true;
+  if (any) state_.evaluated.fusion()->set_parts(part_of_);
+}
+
+/// Those that could not be evaluated so will not be tried again. (Exceptions leave them to the next time.)
+void ForwardPass::refuse_sums() {
+  for (const TermSum* sum : refused_sums_) state_.evaluated.fusion()->sums().refuse(*sum);
+  refused_sums_.clear();
+  has_sums_ = false;
+}
+
+/// Gives the nodes that have to be evaluated in other ways.
+std::vector<int> ForwardPass::run_sums(std::span<const int> nodes) {
+  std::vector<int> other;
+  std::vector<TermPrograms::Run> runs;
+  for (const int node : nodes) {
+    const TermSum* const sum = sum_of_[node];
+    if (sum == nullptr) {
+      other.push_back(node);
+      continue;
+    }
+    if (node != sum->roots.front()) continue;  // all are evaluated with the first one
+    TermPrograms::Run run{.sum = sum};
+    for (const std::vector<int>& items : sum->inputs) {
+      std::vector<const Result*>& own = run.inputs.emplace_back();
+      for (const int input : items) own.push_back(results_[input].get());
+    }
+    const auto trouble = state_.evaluated.fusion()->term_programs().prepare(run, *request_.cells);
+    if (trouble == TermPrograms::Trouble::none) {
+      runs.push_back(std::move(run));
+      continue;
+    }
+    run_parts(*sum);
+    other.insert(other.end(), sum->roots.begin(), sum->roots.end());
+    if (trouble == TermPrograms::Trouble::always) refused_sums_.push_back(sum);
+  }
+  if (!runs.empty()) run_sum_programs(runs);
+  return other;
+}
+
+/// Evaluates what was to be part of a sum as if there were none.
+void ForwardPass::run_parts(const TermSum& sum) {
+  std::vector<bool> is_wanted(forest_.size(), false);
+  for (const int part : sum.parts) {
+    in_sum_[part] = false;
+    is_wanted[part] = !has_parts_ || part_of_[part] < 0;
+  }
+  std::vector<int> ordered;  // as in the plan
+  for (const int node : nodes_)
+    if (is_wanted[node]) ordered.push_back(node);
+  run_nodes(ordered);
+}
+
+void ForwardPass::run_sum_programs(std::span<const TermPrograms::Run> runs) {
+  if (cancellation_.check()) throw Cancelled();
+  std::vector<int> nodes;
+  for (const TermPrograms::Run& run : runs) nodes.insert(nodes.end(), run.sum->roots.begin(), run.sum->roots.end());
+  std::vector<std::shared_ptr<Result>> made;
+  while (made.size() < nodes.size()) made.push_back(std::make_shared<Result>());
+  ClassTiming& timing = state_.timing.of(forest_.node(nodes[0]));
+  Stopwatch watch;
+  std::vector<std::size_t> first{0};  // by run: its first root
+  for (const TermPrograms::Run& run : runs) first.push_back(first.back() + run.sum->roots.size());
+  const auto run_one = [&](std::size_t i, ThreadPool* threads) {
+    std::vector<Vells*> targets;
+    for (std::size_t k = first[i]; k < first[i + 1]; ++k) {
+      const bool is_complex = runs[i].made->is_complex[k - first[i]];
+      made[k]->value = Vells(*state_.pool, is_complex ? NumberType::complex : NumberType::real,
+                             forest_.node(nodes[k]).dims(), runs[i].shape);
+      made[k]->status = Result::Status::ok;
+      targets.push_back(&made[k]->value);
+    }
+    TermPrograms::execute(runs[i], *request_.cells, targets, threads);
+  };
+  const auto n_thread = static_cast<std::size_t>(state_.threads.size());
+  if (runs.size() < 2 * n_thread && runs.front().shape.size() >= kLeastShared) {
+    for (std::size_t i = 0; i < runs.size(); ++i) run_one(i, &state_.threads);
+  } else {
+    state_.threads.parallel_for(
+        runs.size(), 1,
+        [&](std::size_t begin, std::size_t end, int) {
+          for (std::size_t i = begin; i < end; ++i) run_one(i, nullptr);
+        },
+        &cancellation_);
+  }
+  timing.seconds += watch.lap();
+  ++timing.batches;
+  std::vector<int> evaluated = nodes;
+  for (const TermPrograms::Run& run : runs)
+    evaluated.insert(evaluated.end(), run.sum->parts.begin(), run.sum->parts.end());
+  count_evaluations(evaluated);
+  take_results(nodes, made);
+  for (const TermPrograms::Run& run : runs)
+    for (const int part : run.sum->parts) release_inputs_of(part);
+}
+
+void ForwardPass::count_evaluations(std::span<const int> nodes) {
+  std::vector<std::uint64_t> count(plan_.batches().size(), 0);
+  for (const int node : nodes) ++count[static_cast<std::size_t>(plan_.batch_of(node))];
+  for (std::size_t batch = 0; batch < count.size(); ++batch)
+    if (count[batch] > 0)
+      state_.timing.of(forest_.node(plan_.batches()[batch].nodes.front())).evaluations += count[batch];
+}
+
+}  // namespace rimetree
