@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rimetree._core import Error
 
-from rimetree.bench.calibration import CalibrationCase, _run, gain_error, planted_gains
+from rimetree.bench.calibration import CalibrationCase, _run, gain_error, planted_gains, programs
 
 
 def test_errors_of_gains_know_nothing_of_phases_that_are_open_and_of_gains_that_are_missing():
@@ -43,3 +43,12 @@ def test_memory_is_that_of_the_command_and_not_of_who_runs_it(tmp_path):
     assert 50 << 20 < memory < 120 << 20 and processor > 0 and wall > 0 and mine.all()
     with pytest.raises(Error, match="exit status 3: nothing"):
         _run([sys.executable, "-c", "import sys; print('nothing'); sys.exit(3)"], str(tmp_path))
+
+
+def test_dp3_is_found_by_the_name_that_its_package_gives_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert programs() == {"RimeTree": True, "DP3 gaincal": False, "QuartiCal": False}
+    for name in ("DP3.py", "goquartical"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    assert programs() == {"RimeTree": True, "DP3 gaincal": True, "QuartiCal": True}

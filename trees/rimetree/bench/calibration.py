@@ -31,6 +31,7 @@ from ..sky_trees import sink_nodes, with_noise
 
 _CENTRE = (0.93, -0.485)  # ra, dec (rad)
 _SLOT_S, _CHANNEL_HZ, _FIRST_HZ = 8.0, 0.2e6, 1.35e9
+_DP3, _QUARTICAL = ("DP3", "DP3.py"), ("goquartical",)  # DP3.py is what PyPI's package brings
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ def _dp3(case: CalibrationCase, path: str, folder: str, threads: int | None):
         "gaincal.nchan": case.channels,
         **({"numthreads": threads} if threads else {}),
     }
-    command = [shutil.which("DP3"), *(f"{key}={value}" for key, value in settings.items())]
+    command = [_found(_DP3), *(f"{key}={value}" for key, value in settings.items())]
     took = _run(command, folder, {**os.environ, "OPENBLAS_NUM_THREADS": "1"})  # without which DP3 refuses
     (found,) = read_h5parm(out)
     gain = found.terms[0].gain()[:, :, :, 0]
@@ -218,7 +219,7 @@ numpy.savez(sys.argv[2], gains=found["gains"][:], flags=flags)
 
 
 def _quartical(case: CalibrationCase, path: str, folder: str, threads: int | None):
-    program = shutil.which("goquartical")
+    program = _found(_QUARTICAL)
     with open(program, encoding="utf-8") as script:
         python = script.readline().removeprefix("#!").strip()
     text, model, solutions = (os.path.join(folder, name) for name in ("sky.txt", "sky.lsm.html", "gains.npz"))
@@ -246,16 +247,21 @@ def _quartical(case: CalibrationCase, path: str, folder: str, threads: int | Non
         return took, np.where(flagged[..., None], np.nan, found["gains"])[:, :, :, 0, ::3]
 
 
-_PROGRAMS: dict[str, tuple[str | None, Callable]] = {
-    "RimeTree": (None, _rimetree),
-    "DP3 gaincal": ("DP3", _dp3),
-    "QuartiCal": ("goquartical", _quartical),
+_PROGRAMS: dict[str, tuple[tuple[str, ...], Callable]] = {
+    "RimeTree": ((), _rimetree),
+    "DP3 gaincal": (_DP3, _dp3),
+    "QuartiCal": (_QUARTICAL, _quartical),
 }
+
+
+def _found(names: tuple[str, ...]) -> str | None:
+    """The first of these commands that is in a folder of PATH."""
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 def programs() -> dict[str, bool]:
     """{program: whether it is installed} of all that can be compared."""
-    return {name: needs is None or shutil.which(needs) is not None for name, (needs, _) in _PROGRAMS.items()}
+    return {name: not needs or _found(needs) is not None for name, (needs, _) in _PROGRAMS.items()}
 
 
 def measure_calibration(
