@@ -24,7 +24,7 @@ std::unique_ptr<TileReader> reader_of(const MeasurementSet& ms, const Correction
   const std::size_t of_slot = std::max<std::size_t>(1, reader->largest_bytes());
   std::size_t most = std::clamp<std::size_t>(kLargeTile / of_slot, 1, kMostTimeSlots);
   if (options.memory_bytes > 0)
-    reader->fit(options.memory_bytes / TileRun::kTilesInFlight, most);
+    reader->fit(options.memory_bytes / TileRun::kLeastInFlight, most);
   else
     reader->fit(std::max(kLargeTile, of_slot), most);
   return reader;
@@ -33,7 +33,11 @@ std::unique_ptr<TileReader> reader_of(const MeasurementSet& ms, const Correction
 class CorrectionRun final : public TileRun {
  public:
   CorrectionRun(MeasurementSet& ms, const CorrectionOptions& options, const InverseJonesOf& jones, FlagCounts& counts)
-      : TileRun(ms, options.shared), options_(options), jones_(jones), counts_(counts), threads_(options.threads) {
+      : TileRun(ms, options.shared, kLeastInFlight),
+        options_(options),
+        jones_(jones),
+        counts_(counts),
+        threads_(options.threads) {
     reader_ = reader_of(ms, options, false);
     for (std::size_t i = 0; i < reader_->tiles().size(); ++i) parts_.push_back({i});
     outputs_ = {options.column};
@@ -89,7 +93,7 @@ void count_flags(const MeasurementSet& ms, const CorrectionOptions& options, con
 }
 
 std::size_t correction_bytes(const MeasurementSet& ms, const CorrectionOptions& options) {
-  return TileRun::kTilesInFlight * reader_of(ms, options, false)->largest_bytes();
+  return TileRun::kLeastInFlight * reader_of(ms, options, false)->largest_bytes();
 }
 
 }  // namespace rimetree::ms

@@ -2,7 +2,8 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "runtime/ms/inspect_parts.h"
 
@@ -10,6 +11,18 @@ namespace rimetree::ms {
 namespace {
 
 using Pair = std::pair<int, int>;
+
+/// Of two antennas in either order: one number, as there are millions of rows to look up.
+std::uint64_t pair_key(int p, int q) {
+  const auto [low, high] = std::minmax(p, q);
+  return static_cast<std::uint64_t>(low) << 32 | static_cast<std::uint32_t>(high);
+}
+
+/// A baseline of a group: rows in either order, and the slot (counted from 1) in which the last one was.
+struct BaselineRows {
+  std::array<std::int64_t, 2> in_order{};
+  std::int64_t last_slot = 0;
+};
 
 std::vector<double> distinct(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
@@ -25,12 +38,12 @@ void count_ids(const MeasurementSet& ms, const RowIndex& index, MsSummary* summa
   summary->rows_of_antenna.assign(ms.metadata().antennas.size(), 0);
   summary->rows_of_field.assign(ms.metadata().fields.size(), 0);
   summary->rows_of_data_description.assign(ms.metadata().data_descriptions.size(), 0);
-  std::set<Pair> baselines;
+  std::unordered_set<std::uint64_t> baselines;
   for (std::int64_t row = 0; row < index.n_row(); ++row) {
     const int p = index.antenna1[row], q = index.antenna2[row];
     ++summary->rows_of_antenna[p];
     if (p != q) ++summary->rows_of_antenna[q];
-    if (p != q) baselines.insert(std::minmax(p, q));
+    if (p != q) baselines.insert(pair_key(p, q));
     summary->n_autocorrelation += p == q;
     ++summary->rows_of_field[index.field_id[row]];
     ++summary->rows_of_data_description[index.data_desc_id[row]];
@@ -63,22 +76,24 @@ void count_times(const RowIndex& index, const TilePlan& plan, MsSummary* summary
 /// `plan` has one slot per tile, and the tiles of a slot, its layers, follow each other, layer 0 last.
 std::vector<GroupSummary> summarise_groups(const RowIndex& index, const TilePlan& plan) {
   std::map<Pair, GroupSummary> groups;
-  std::map<Pair, std::map<Pair, std::array<std::int64_t, 2>>> orders;  // of each pair, rows in either order
-  std::set<Pair> in_slot;
-  std::int64_t pairs = 0;
+  std::map<Pair, std::unordered_map<std::uint64_t, BaselineRows>> rows_of;
+  std::int64_t pairs = 0, slot = 1;
   for (const TileKey& tile : plan.tiles) {
     const Pair ids{tile.data_desc_id, tile.field_id};
     GroupSummary& group = groups[ids];
+    auto& baselines = rows_of[ids];
     group.data_desc_id = tile.data_desc_id;
     group.field_id = tile.field_id;
     for (std::size_t i = plan.slot_begin[tile.first_slot]; i < plan.slot_begin[tile.first_slot + 1]; ++i) {
       const int p = index.antenna1[plan.row_order[i]], q = index.antenna2[plan.row_order[i]];
-      const bool first = in_slot.insert(std::minmax(p, q)).second;
+      BaselineRows& baseline = baselines[pair_key(p, q)];
+      const bool first = baseline.last_slot != slot;
+      baseline.last_slot = slot;
       ++group.n_row;
       group.n_duplicate += !first;
       group.n_autocorrelation += p == q;
       if (p == q) continue;
-      ++orders[ids][std::minmax(p, q)][p < q ? 0 : 1];
+      ++baseline.in_order[p < q ? 0 : 1];
       pairs += first;
     }
     if (tile.layer > 0) continue;
@@ -86,14 +101,16 @@ std::vector<GroupSummary> summarise_groups(const RowIndex& index, const TilePlan
     group.max_rows_per_time = std::max(group.max_rows_per_time, pairs);
     group.n_missing -= pairs;
     ++group.n_time;
-    in_slot.clear();
+    ++slot;
     pairs = 0;
   }
   std::vector<GroupSummary> list;
   for (auto& [ids, group] : groups) {
-    group.n_baseline = static_cast<std::int64_t>(orders[ids].size());
+    for (const auto& [pair, baseline] : rows_of[ids]) {
+      group.n_baseline += baseline.in_order[0] + baseline.in_order[1] > 0;
+      group.n_swapped += std::min(baseline.in_order[0], baseline.in_order[1]);
+    }
     group.n_missing += group.n_baseline * group.n_time;
-    for (const auto& [pair, counts] : orders[ids]) group.n_swapped += std::min(counts[0], counts[1]);
     list.push_back(group);
   }
   return list;

@@ -6,7 +6,7 @@
 
 namespace rimetree::ms {
 
-inline constexpr std::size_t kRowBlockBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kRowBlockBytes = std::size_t{1} << 20;
 
 /// Calls action(begin, end) for consecutive blocks of [0, n_row) of at most kRowBlockBytes each, but at least one row.
 template <class Action>

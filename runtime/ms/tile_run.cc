@@ -42,13 +42,14 @@ void TileRun::go(Cancellation* cancellation, const std::function<void(const RunP
     throw Error("rows are turned to one order of their antennas for reading only, but " + outputs_.front() +
                 " would be written: take them as they are stored");
   open_writers();
-  ms_.spare_arrays().keep_up_to(kTilesInFlight * reader_->largest_bytes(outputs_.size()));
+  ms_.spare_arrays().keep_up_to(in_flight_ * reader_->largest_bytes(outputs_.size()));
   pipeline(cancellation, progress);
   const TimedScope write_watch(report_.write_seconds);
   for (auto& writer : writers_) writer->finish();
 }
 
-// Tile k + 1 is read and tile k - 1 written while tile k is worked on. Futures wait where they go out of scope, so a
+// Tile k + 1 is read and tile k - 1 written while tile k is worked on; with kLeastInFlight it is read while tile k is
+// written. Futures wait where they go out of scope, so a
 // failure leaves no task behind, and what had been worked on before it is written.
 void TileRun::pipeline(Cancellation* cancellation, const std::function<void(const RunProgress&)>& progress) {
   const std::size_t n_tile = parts_.size();
@@ -75,13 +76,15 @@ void TileRun::pipeline(Cancellation* cancellation, const std::function<void(cons
       const TimedScope watch(report_.read_seconds);
       return std::make_shared<InFlight>(reading.get());
     }();
-    if (i + 1 < n_tile) reading = begin_reading(i + 1);
+    const bool more = i + 1 < n_tile, early = in_flight_ > kLeastInFlight;
+    if (more && early) reading = begin_reading(i + 1);
     {
       const TimedScope watch(report_.evaluate_seconds);
       work(*tile, reader_->tiles()[parts_[i].front()], cancellation);
     }
     if (i > 0) finish_writing(i - 1);
     writing = std::async(std::launch::async, [this, tile] { return write(*tile); });
+    if (more && !early) reading = begin_reading(i + 1);
   }
   if (n_tile > 0) finish_writing(n_tile - 1);
 }

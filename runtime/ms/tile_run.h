@@ -58,6 +58,7 @@ class TileRun {
     bool flags_changed = true;
   };
   static constexpr std::size_t kTilesInFlight = 3;  ///< one being read, one worked on, one written
+  static constexpr std::size_t kLeastInFlight = 2;  ///< one being read or worked on, one written
 
   virtual ~TileRun() = default;
   /// `progress` is called after every tile. Tiles written before an exception are complete, and the journals say so.
@@ -65,7 +66,9 @@ class TileRun {
   const RunReport& report() const { return report_; }
 
  protected:
-  TileRun(MeasurementSet& ms, SharedColumn shared) : ms_(ms), shared_(shared) {}
+  /// `in_flight`: kTilesInFlight, or kLeastInFlight where reading and working together take less time than writing.
+  TileRun(MeasurementSet& ms, SharedColumn shared, std::size_t in_flight = kTilesInFlight)
+      : ms_(ms), shared_(shared), in_flight_(in_flight) {}
 
   /// Tiles of the reader that are one tile, on the thread that reads.
   virtual InFlight read(const std::vector<std::size_t>& parts) = 0;
@@ -87,6 +90,7 @@ class TileRun {
   std::int64_t write(InFlight& in_flight);
 
   SharedColumn shared_;
+  std::size_t in_flight_;
   std::vector<std::unique_ptr<TileWriter>> writers_;
 };
 

@@ -79,15 +79,38 @@ Fit best_direction(const Moments& moments, int sign) {
   return best;
 }
 
+/// Vectors fixed to the Earth in J2000, which is a rotation for all rows of one time.
+class ToJ2000 {
+ public:
+  Vector operator()(const Vector& itrf, double time_s) {
+    if (time_s != time_s_) {
+      time_s_ = time_s;
+      for (int k = 0; k < 3; ++k) {
+        Vector axis{};
+        axis[k] = 1;
+        axes_[k] = to_j2000(axis, time_s);
+      }
+    }
+    Vector turned{};
+    for (int i = 0; i < 3; ++i) turned[i] = axes_[0][i] * itrf[0] + axes_[1][i] * itrf[1] + axes_[2][i] * itrf[2];
+    return turned;
+  }
+
+ private:
+  double time_s_ = NAN;
+  Matrix axes_{};
+};
+
 std::map<int, Moments> moments_by_field(const std::vector<Antenna>& antennas, const std::vector<UvwRow>& rows) {
   std::map<int, Moments> all;
   std::size_t last_slot = static_cast<std::size_t>(-1);
+  ToJ2000 turned;
   for (const UvwRow& row : rows) {
     const Antenna &p = antennas[row.antenna1], &q = antennas[row.antenna2];
     if (!p.has_position() || !q.has_position() || row.antenna1 == row.antenna2) continue;
     if (!std::isfinite(row.uvw_m[0] + row.uvw_m[1] + row.uvw_m[2])) continue;
     Moments& moments = all[row.field_id];
-    const Vector baseline = to_j2000(p.position_m - q.position_m, row.time_s);
+    const Vector baseline = turned(p.position_m - q.position_m, row.time_s);
     moments.uvw += dot(row.uvw_m, row.uvw_m);
     moments.baseline += dot(baseline, baseline);
     for (int i = 0; i < 3; ++i) {
@@ -95,7 +118,7 @@ std::map<int, Moments> moments_by_field(const std::vector<Antenna>& antennas, co
     }
     if (row.slot == last_slot && !moments.zenith.empty()) continue;
     last_slot = row.slot;
-    Vector up = to_j2000(p.position_m, row.time_s);
+    Vector up = turned(p.position_m, row.time_s);
     const double length = std::sqrt(dot(up, up));
     for (double& x : up) x /= length;
     moments.zenith.push_back(up);
@@ -141,27 +164,29 @@ FieldVerdict judge(const Moments& moments, int field_id, const Field& field) {
 
 /// The largest misclosure of the loops that the rows of one slot make; -1 if there is no loop.
 double slot_misclosure(const UvwRow* rows, std::size_t n) {
-  std::map<int, std::vector<std::size_t>> rows_of_antenna;
+  int last = 0;
+  for (std::size_t i = 0; i < n; ++i) last = std::max({last, rows[i].antenna1, rows[i].antenna2});
+  std::vector<std::vector<std::size_t>> rows_of_antenna(static_cast<std::size_t>(last) + 1);
   for (std::size_t i = 0; i < n; ++i) {
     rows_of_antenna[rows[i].antenna1].push_back(i);
     rows_of_antenna[rows[i].antenna2].push_back(i);
   }
-  std::map<int, Vector> position;
-  std::vector<bool> in_tree(n, false);
-  for (const auto& [root, unused] : rows_of_antenna) {
-    if (!position.emplace(root, Vector{}).second) continue;
+  std::vector<Vector> position(rows_of_antenna.size());
+  std::vector<bool> reached(rows_of_antenna.size(), false), in_tree(n, false);
+  for (int root = 0; root <= last; ++root) {
+    if (reached[root]) continue;
+    reached[root] = true;
     std::queue<int> queue;
     for (queue.push(root); !queue.empty(); queue.pop()) {
       const int antenna = queue.front();
       for (const std::size_t i : rows_of_antenna[antenna]) {
         const bool forward = rows[i].antenna1 == antenna;
         const int next = forward ? rows[i].antenna2 : rows[i].antenna1;
-        Vector reached = position[antenna];
-        for (int k = 0; k < 3; ++k) reached[k] += (forward ? 1 : -1) * rows[i].uvw_m[k];
-        if (position.emplace(next, reached).second) {
-          in_tree[i] = true;
-          queue.push(next);
-        }
+        if (reached[next]) continue;
+        reached[next] = in_tree[i] = true;
+        position[next] = position[antenna];
+        for (int k = 0; k < 3; ++k) position[next][k] += (forward ? 1 : -1) * rows[i].uvw_m[k];
+        queue.push(next);
       }
     }
   }

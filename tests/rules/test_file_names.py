@@ -23,6 +23,7 @@ ELSEWHERE = {
     "ModelHTML.py",
     "Meow/PointSource.py",
     "model/powerlawsed.h",
+    "DP3.py",
 }
 
 

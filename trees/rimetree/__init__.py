@@ -16,6 +16,7 @@ gives NumPy arrays and `run` fills a Measurement Set. Node classes are functions
 
 import importlib
 
+from . import starting  # isort: skip # noqa: F401 - before NumPy
 from . import ms, nodes, plugins, sky, telescopes  # noqa: F401 - plugins brings the node classes
 from ._core import Error, ForestError
 from .cells import Cells

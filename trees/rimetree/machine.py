@@ -37,6 +37,7 @@ def memory_bytes() -> int:
 
 
 _M_MMAP_THRESHOLD = -3  # as GNU defines it
+_M_ARENA_MAX = -8
 _LARGE_BYTES = 4 << 20
 
 
@@ -48,6 +49,15 @@ def return_freed_memory() -> None:
     gives. With other allocators nothing is done."""
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+
+
+def share_freed_memory() -> None:
+    """Have all threads take memory from one place.
+
+    GNU's allocator has a place for each thread, and one does not get what another has freed: where some read, work and
+    write in turns a set, that was 14 MB. With other allocators nothing is done."""
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def free_memory_bytes() -> int:

@@ -116,3 +116,20 @@ def test_texts_of_quantities():
     assert size_text(1536) == "1.5 KiB"
     assert quantities.frequency_text(1420405751.768) == "1.42040575 GHz"
     assert quantities.utc_text(60676.5 * 86400) == "2025-01-01T12:00:00.000"
+
+
+def test_commands_start_no_threads_of_linear_algebra_and_programs_keep_theirs(process, tmp_path):
+    script = tmp_path / "mine.py"
+    script.write_text("import os, rimetree\nprint(os.environ.get('OPENBLAS_NUM_THREADS'))\n")
+    say = "import os, runpy, sys\nfrom rimetree.starting import _is_command\n"
+    (python, *_), environment = process
+    environment = {key: value for key, value in environment.items() if key != "OPENBLAS_NUM_THREADS"}
+
+    def run(*arguments):
+        return subprocess.run([python, *arguments], env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert run(str(script)) == "None\n"
+    assert run("-c", say + "print(_is_command(sys.orig_argv))") == "False\n"
+    for arguments in (["python", "-m", "rimetree.cli", "info"], ["/usr/bin/python3", "/opt/bin/rimetree", "info"]):
+        assert run("-c", say + f"print(_is_command({arguments}))") == "True\n"
+    assert run("-c", say + "print(_is_command(['python', 'mine.py', '-m', 'rimetree.cli']))") == "False\n"

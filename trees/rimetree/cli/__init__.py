@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 
 import click
@@ -87,6 +86,4 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Entry point of the command `rimetree`."""
-    # Trees are many objects without cycles: looking for some again and again takes 4 % of the time of `calibrate`.
-    gc.set_threshold(100_000, 20, 20)
     cli(prog_name="rimetree")

@@ -131,6 +131,7 @@ def command(
     """
     import rimetree as rt
     from rimetree import calibration
+    from rimetree.machine import share_freed_memory
 
     from .running import print_reports
 
@@ -140,6 +141,8 @@ def command(
         raise click.UsageError("with --no-correct and without --subtract there is nothing to do")
     require_ms(ms)
     model = None
+    if not subtract:  # without a tree, on which threads work side by side
+        share_freed_memory()
     if subtract:
         model = _without(read_model(sky, sky_format, skip_unsupported, model_columns, patches), keep)
     options = {

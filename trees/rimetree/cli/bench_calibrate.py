@@ -35,8 +35,8 @@ def command(antennas, channels, slots, sources, interval, repeat, names, threads
     Programs take turns. Columns: processor time (user and system) and wall time of the whole command, largest resident
     memory, root mean square of the errors of the gains, and the gains that are missing. Programs that are not
     installed are named and skipped: DP3 is looked for as `DP3` or `DP3.py`, QuartiCal as `goquartical`, in folders of
-    PATH. Each may be in a Python environment of its own. QuartiCal compiles when it runs for the first time; --repeat 2 leaves
-    that out.
+    PATH. Each may be in a Python environment of its own. QuartiCal compiles when it runs for the first time; --repeat 2
+    leaves that out.
     """
     from rimetree.bench import calibration as cases
     from rimetree.bench.record import where_and_when
