@@ -102,6 +102,19 @@ bool generalise(ItemRecorder& first, const Forest& forest, const TermSum& sum, s
   return first.recording.generalise(second->recording, last->recording, sum.n_item);
 }
 
+/// Along which axes coordinates vary. Widths are equal more often than not, and what depends on these only (smearing)
+/// then varies along fewer axes.
+program::Axes coordinates_of(const Cells& cells) {
+  program::Axes axes = program::axes_of(cells.shape());
+  const auto are_equal = [&](Axis axis) {
+    const std::vector<double>& width = cells.axis(axis).width;
+    return std::all_of(width.begin(), width.end(), [&](double one) { return one == width.front(); });
+  };
+  if (are_equal(Axis::time)) axes |= program::kEqualTimeWidths;
+  if (are_equal(Axis::frequency)) axes |= program::kEqualFrequencyWidths;
+  return axes;
+}
+
 /// Numbers of one input, of all items after each other.
 std::vector<double> packed(std::span<const Result* const> items) {
   const Vells& first = items.front()->value;
@@ -136,12 +149,13 @@ TermPrograms::Trouble TermPrograms::prepare(Run& run, const Cells& cells) {
     if ((run.sum->varies_along & set_of(Axis(axis))) != 0)
       run.shape.extent[axis] = static_cast<std::int32_t>(cells.require(Axis(axis)).centre.size());
   key.push_back(program::axes_of(run.shape));
-  key.push_back(program::axes_of(cells.shape()));
+  const program::Axes coordinates = coordinates_of(cells);
+  key.push_back(coordinates);
   const auto [at, fresh] = made_.try_emplace(std::move(key));
   run.made = &at->second;
   if (fresh) {
     try {
-      make(*run.sum, values, cells, run.shape, at->second);
+      make(*run.sum, values, coordinates, run.shape, at->second);
     } catch (const std::exception&) {
       // One by one, they say what is wrong.
     }
@@ -149,7 +163,7 @@ TermPrograms::Trouble TermPrograms::prepare(Run& run, const Cells& cells) {
   return run.made->program ? Trouble::none : Trouble::always;
 }
 
-void TermPrograms::make(const TermSum& sum, std::span<const Vells* const> inputs, const Cells& cells,
+void TermPrograms::make(const TermSum& sum, std::span<const Vells* const> inputs, program::Axes coordinates,
                         const CellShape& shape, Made& made) const {
   std::vector<program::Axes> axes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -161,8 +175,8 @@ void TermPrograms::make(const TermSum& sum, std::span<const Vells* const> inputs
   if (sum.of_stack && !generalise(recorder, forest_, sum, inputs, made.item_stride)) return;
   for (const program::Output& output : recorder.outputs)
     if (output.element == 0) made.is_complex.push_back(output.im >= 0);
-  made.program.emplace(program::Program::Items::summed, recorder.recording, recorder.outputs, axes,
-                       program::axes_of(cells.shape()), program::axes_of(shape));
+  made.program.emplace(program::Program::Items::summed, recorder.recording, recorder.outputs, axes, coordinates,
+                       program::axes_of(shape));
 }
 
 void TermPrograms::execute(const Run& run, const Cells& cells, std::span<Vells* const> targets, ThreadPool* threads) {

@@ -44,7 +44,7 @@ class TermPrograms {
   static void execute(const Run& run, const Cells& cells, std::span<Vells* const> targets, ThreadPool* threads);
 
  private:
-  void make(const TermSum& sum, std::span<const Vells* const> inputs, const Cells& cells, const CellShape& shape,
+  void make(const TermSum& sum, std::span<const Vells* const> inputs, program::Axes coordinates, const CellShape& shape,
             Made& made) const;
 
   const Forest& forest_;

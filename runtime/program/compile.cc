@@ -99,6 +99,9 @@ void Compiler::find_axes() {
     } else if (operation.op == Op::coordinate) {
       const bool time = operation.coordinate <= Coordinate::time_width_s;
       axes_[i] = static_cast<Axes>(coordinates_ & bit_of(time ? Axis::time : Axis::frequency));
+      if (operation.coordinate == Coordinate::time_width_s && (coordinates_ & kEqualTimeWidths)) axes_[i] = 0;
+      if (operation.coordinate == Coordinate::frequency_width_hz && (coordinates_ & kEqualFrequencyWidths))
+        axes_[i] = 0;
     }
     for (int k = 0; k < operands_of(operation.op); ++k) axes_[i] |= axes_[operand(i, k)];
   }

@@ -49,6 +49,8 @@ std::int32_t tangent_of(Op op, Recorded a, Recorded da, Recorded b, Recorded db)
       return tanh(x).d.name();
     case Op::log1p:
       return log1p(x).d.name();
+    case Op::sinc:
+      return joined([&] { return sinc(x); });
     case Op::hypot:
       return joined([&] { return hypot(x, y); });
     case Op::atan2:

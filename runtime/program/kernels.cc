@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/core/simd_targets.h"
+#include "runtime/math/conventions.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/program/kernels.cc"
@@ -168,9 +169,25 @@ struct Cos {
     return cosine;
   }
 };
+/// As in runtime/math/conventions.h, in the same steps. Neighbours are alike more often than not: then one way is
+/// enough.
+struct Sinc {
+  HWY_INLINE V operator()(V x) const {
+    const D d;
+    const auto large = hn::Ge(hn::Abs(x), hn::Set(d, 0.3));
+    V series = hn::Set(d, 1.0 / 6227020800.0);
+    if (!hn::AllTrue(d, large)) {
+      const V x2 = hn::Mul(x, x);
+      for (const double coefficient : {-1.0 / 39916800.0, 1.0 / 362880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0, 1.0})
+        series = hn::Add(hn::Mul(series, x2), hn::Set(d, coefficient));
+      if (hn::AllFalse(d, large)) return series;
+    }
+    return hn::IfThenElse(large, hn::Div(Sin()(x), x), series);
+  }
+};
 RT_VECTOR_FUNCTION(Exp, (V a), exponential(a))
 RT_VECTOR_FUNCTION(Log, (V a), logarithm(a))
-constexpr Kernel kSin = &unary<Sin>, kCos = &unary<Cos>, kExp = &unary<Exp>, kLog = &unary<Log>;
+constexpr Kernel kSin = &unary<Sin>, kCos = &unary<Cos>, kExp = &unary<Exp>, kLog = &unary<Log>, kSinc = &unary<Sinc>;
 void sine_and_cosine(const Call& call, std::size_t n) {
   const Row a = call.in[0];
   for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
@@ -182,7 +199,7 @@ void sine_and_cosine(const Call& call, std::size_t n) {
 }
 #else
 constexpr Kernel kSin = &scalar_unary<&std::sin>, kCos = &scalar_unary<&std::cos>, kExp = &scalar_unary<&std::exp>,
-                 kLog = &scalar_unary<&std::log>;
+                 kLog = &scalar_unary<&std::log>, kSinc = &scalar_unary<&sinc<double> >;
 void sine_and_cosine(const Call& call, std::size_t n) {
   const Row a = call.in[0];
   for (std::size_t i = 0; i < n; ++i) {
@@ -215,6 +232,14 @@ void join(const double* re, const double* im, double* pairs, std::size_t n) {
   for (; i < n; ++i) pairs[2 * i] = re[i], pairs[2 * i + 1] = im[i];
 }
 
+void fill(double number, double* to, std::size_t n) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const V all = hn::Set(d, number);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(all, d, to + i);
+  for (; i < n; ++i) to[i] = number;
+}
 void add(const double* numbers, double* to, std::size_t n) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -271,6 +296,7 @@ void fill_table(Kernel* table) {
   set(Op::sinh, &scalar_unary<&std::sinh>);
   set(Op::cosh, &scalar_unary<&std::cosh>);
   set(Op::tanh, &scalar_unary<&std::tanh>);
+  set(Op::sinc, kSinc);
   set(Op::log1p, &scalar_unary<&std::log1p>);
   set(Op::detach, &unary<Copy>);
   set(Op::add, &binary<Add>);
@@ -316,6 +342,7 @@ namespace rimetree::program {
 HWY_EXPORT(fill_table);
 HWY_EXPORT(split);
 HWY_EXPORT(join);
+HWY_EXPORT(fill);
 HWY_EXPORT(add);
 HWY_EXPORT(add_joined);
 HWY_EXPORT(sum);
@@ -336,6 +363,7 @@ void join_complex(const double* re, const double* im, double* pairs, std::size_t
   HWY_DYNAMIC_DISPATCH(join)(re, im, pairs, n);
 }
 
+void fill_numbers(double number, double* to, std::size_t n) { HWY_DYNAMIC_DISPATCH(fill)(number, to, n); }
 void add_numbers(const double* numbers, double* to, std::size_t n) { HWY_DYNAMIC_DISPATCH(add)(numbers, to, n); }
 void add_complex(const double* re, const double* im, double* pairs, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(add_joined)(re, im, pairs, n);

@@ -36,6 +36,8 @@ void split_complex(const double* pairs, double* re, double* im, std::size_t n);
 /// The reverse.
 void join_complex(const double* re, const double* im, double* pairs, std::size_t n);
 
+/// n times the same number.
+void fill_numbers(double number, double* to, std::size_t n);
 /// to += numbers.
 void add_numbers(const double* numbers, double* to, std::size_t n);
 /// The same for pairs.

@@ -28,6 +28,7 @@ enum class Op : std::uint8_t {
   cosh,
   tanh,
   log1p,
+  sinc,    ///< sin(x)/x, and 1 at 0, as runtime/math/conventions.h has it
   detach,  ///< the operand, as a constant: nothing is derived through it
   // Of two.
   add,

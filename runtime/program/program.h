@@ -22,6 +22,8 @@ inline constexpr Axes kItems = 1;
 constexpr Axes bit_of(Axis axis) { return static_cast<Axes>(2 << static_cast<int>(axis)); }
 /// Those of the cells along which a shape is longer than 1.
 Axes axes_of(const CellShape& cells);
+/// Beside the axes along which coordinates vary: that all cells are equally long, or wide.
+inline constexpr Axes kEqualTimeWidths = 32, kEqualFrequencyWidths = 64;
 /// The last of the axes of the cells, along which neighbours in memory lie; -1 if there is none.
 int innermost(Axes axes);
 

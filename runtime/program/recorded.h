@@ -87,6 +87,7 @@ RT_RECORDED_FUNCTION(cosh, cosh)
 RT_RECORDED_FUNCTION(tanh, tanh)
 RT_RECORDED_FUNCTION(abs, absolute)
 RT_RECORDED_FUNCTION(rint, round)
+RT_RECORDED_FUNCTION(sinc, sinc)
 #undef RT_RECORDED_FUNCTION
 inline Recorded atan2(Recorded y, Recorded x) { return Recorded::made(program::Op::atan2, y, x); }
 inline Recorded pow(Recorded a, Recorded b) { return Recorded::made(program::Op::pow, a, b); }
@@ -132,9 +133,6 @@ inline Recorded n_offset(Recorded l, Recorded m, Recorded n, int n_minus) {
 }
 inline DoubleDouble<Recorded> n_offset_exact(Recorded l, Recorded m, Recorded n, int n_minus) {
   return record_joined([&] { return n_offset_exact<Recorded>(l, m, n, n_minus); });
-}
-inline Recorded sinc(Recorded x) {
-  return record_joined([&] { return sinc<Recorded>(x); });
 }
 inline Complex<Recorded> sqrt(Complex<Recorded> z) {
   return record_joined([&] { return sqrt<Recorded>(z); });

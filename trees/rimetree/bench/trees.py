@@ -316,7 +316,11 @@ def sky_tree(spelling: str, n_source: int, n_station: int, extended: bool = Fals
             else:
                 for s in range(n_source):
                     ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=ns.uvw(p, q))
-                ns.V(p, q) << rt.Add(*(rt.Multiply(ns.K(p, q, s), *losses(p, q, s), ns.B(s)) for s in range(n_source)))
+                if extended:
+                    terms = (rt.Multiply(ns.K(p, q, s), *losses(p, q, s), ns.B(s)) for s in range(n_source))
+                else:
+                    terms = (ns.K(p, q, s) * ns.B(s) for s in range(n_source))
+                ns.V(p, q) << rt.Add(*terms)
             roots.append(ns.V(p, q).name)
     return ns, roots
 
