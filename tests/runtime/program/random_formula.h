@@ -26,9 +26,8 @@ struct Formula {
                               Op::round,    Op::add,      Op::add,           Op::add,    Op::subtract, Op::subtract,
                               Op::multiply, Op::multiply, Op::multiply,      Op::divide, Op::hypot,    Op::less,
                               Op::equal,    Op::select,   Op::product_error, Op::weigh,  Op::atan2,    Op::sinc};
-    const std::vector<Op> differentiable{Op::negate,   Op::sin,      Op::cos,    Op::add,   Op::add,
-                                         Op::subtract, Op::multiply, Op::divide, Op::hypot, Op::atan2,
-                                         Op::atan,     Op::tanh,     Op::sinc};
+    const std::vector<Op> differentiable{Op::negate,   Op::sin,    Op::cos,   Op::add,   Op::add,  Op::subtract,
+                                         Op::multiply, Op::divide, Op::hypot, Op::atan2, Op::atan, Op::tanh};
     const std::vector<Op>& ops = smooth ? differentiable : all;
     for (std::size_t i = 0; i < count; ++i) {
       Step step{ops[random() % ops.size()], {}};

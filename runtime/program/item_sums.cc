@@ -1,0 +1,98 @@
+// The last tier of programs that sum items.
+#include "runtime/program/runner.h"
+
+namespace rimetree::program {
+
+void Runner::run_sums(const Program::Tier& tier) {
+  spread();
+  prepare_steps(tier);
+  const std::size_t total = data_.cells.size(), n_block = (total + block_ - 1) / block_;
+  const std::size_t begin = n_block * data_.part / data_.n_part * block_,
+                    end = std::min(total, n_block * (data_.part + 1) / data_.n_part * block_);
+  together_ = 0;
+  for (std::size_t first = begin; first < end; first += block_) {
+    const std::size_t n = std::min(block_, total - first);
+    for (const Program::Instruction& instruction : program_.once_) execute(instruction, first, n);
+    for (const Program::Instruction& instruction : program_.begin_sums_) begin_sum(instruction, first, n);
+    for (std::size_t item = 0; item < n_item_; ++item) {
+      for (std::size_t k = 0; k < program_.spreads_.size(); ++k)
+        row(program_.spreads_[k].row).numbers = spread_ + (k * n_item_ + item) * kStep;
+      begin_item(item);
+      run_steps(tier, item * total + first, n);
+    }
+    skipped_ = 0;
+    for (const Program::Instruction& instruction : program_.end_sums_) execute(instruction, first, n);
+  }
+}
+
+void Runner::prepare_steps(const Program::Tier& tier) {
+  room_.calls.clear();
+  room_.moving.clear();
+  std::vector<bool> moves(room_.rows.size(), false);
+  for (const Program::Spread& spread : program_.spreads_) moves[static_cast<std::size_t>(spread.row)] = true;
+  for (const auto* instructions : {&program_.once_, &tier.instructions})
+    for (const Program::Instruction& instruction : *instructions) {
+      const bool computes = instruction.what == What::compute;
+      if (instructions == &tier.instructions) {
+        Call& call = room_.calls.emplace_back();
+        if (computes) prepare_call(instruction, moves, call);
+      }
+      for (const std::int32_t out : instruction.out)
+        if (out >= 0) moves[static_cast<std::size_t>(out)] = !computes;
+    }
+  for (const Program::Instruction& begin : program_.begin_sums_)
+    for (const std::int32_t out : begin.out)
+      if (out >= 0) row(out).numbers = own(out);
+}
+
+void Runner::prepare_call(const Program::Instruction& instruction, const std::vector<bool>& moves, Call& call) {
+  for (int k = 0; k < 2 && instruction.out[k] >= 0; ++k) call.out[k] = own(instruction.out[k]);
+  for (int k = 0; k < kMostOperands && instruction.in[k] >= 0; ++k) {
+    call.in[k] = {own(instruction.in[k]), row(instruction.in[k]).varies};
+    if (moves[static_cast<std::size_t>(instruction.in[k])])
+      room_.moving.push_back({room_.calls.size() - 1, k, instruction.in[k]});
+  }
+}
+
+void Runner::run_steps(const Program::Tier& tier, std::size_t first, std::size_t n) {
+  auto moving = room_.moving.begin();
+  for (std::size_t i = 0; i < tier.instructions.size(); ++i) {
+    const Program::Instruction& instruction = tier.instructions[i];
+    if (instruction.what != What::compute) {
+      execute(instruction, first, n);
+      continue;
+    }
+    Call& call = room_.calls[i];
+    for (; moving != room_.moving.end() && moving->call == i; ++moving)
+      call.in[moving->operand].numbers = row(moving->row).numbers;
+    instruction.kernel(call, padded(n));
+  }
+}
+
+void Runner::begin_sum(const Program::Instruction& instruction, std::size_t first, std::size_t n) {
+  execute(instruction, first, n);
+  Row& sum = row(instruction.out[0]);
+  double* const place = own(instruction.out[0]);
+  if (sum.numbers != place) std::copy_n(sum.numbers, padded(n), place);
+  sum.numbers = place;
+}
+
+void Runner::begin_item(std::size_t item) {
+  skipped_ = item * data_.cells.size();
+  for (Walk& walk : room_.walks)
+    if (walk.of_item != nullptr) walk.base = static_cast<double*>(walk.of_item[item]) + walk.offset;
+}
+
+void Runner::spread() {
+  for (std::size_t k = 0; k < program_.spreads_.size(); ++k) {
+    double* to = spread_ + k * n_item_ * kStep;
+    room_.walks[static_cast<std::size_t>(program_.spreads_[k].place)].for_each_run(
+        0, n_item_, [&](const double* from, std::size_t done, std::size_t length) {
+          const Walk& walk = room_.walks[static_cast<std::size_t>(program_.spreads_[k].place)];
+          for (std::size_t i = 0; i < length; ++i)
+            std::fill_n(to + (done + i) * kStep, kStep, from[i * walk.inner_stride()]);
+        });
+  }
+}
+
+}  // namespace rimetree::program
