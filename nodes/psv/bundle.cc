@@ -78,6 +78,7 @@ Bundle::Bundle(const BatchContext& context, const ChildLayout& layout, PackedSki
       operands_(sky_operands<double>(*first.inputs, {})),
       channels_(channels_of(first.inputs->cells())),
       jones_operands_(layout, first.first_source),
+      tangents_(layout, first.first_source),
       targets_(layout) {
   if (first.derivative != nullptr) operands_.brightness = Operand<double>(first.child(kBrightness));
   input_ = sky_input_of(layout, first, operands_, channels_.frequency_hz.size());
@@ -93,8 +94,9 @@ Bundle::Bundle(const BatchContext& context, const ChildLayout& layout, PackedSki
 
 void Bundle::add(const LinearSum& sum) {
   // Adjoints of terms lie as the terms do.
-  jones_operands_.add([&sum](std::size_t k) -> const Vells& { return sum.child(kFirstJones + k); },
-                      sum.pull != nullptr);
+  jones_operands_.add([&sum](std::size_t k) { return &sum.child(kFirstJones + k); }, sum.pull != nullptr);
+  if (sum.along != nullptr)
+    tangents_.add([&sum](std::size_t k) { return sum.inputs->child(kFirstJones + k).derivative(*sum.along); }, false);
   if (sum.pull != nullptr) targets_.add(*sum.pull);
   if (forest_ != nullptr) add_ends(*forest_, sum.inputs->node, !any_, ends_);
   any_ = true;
@@ -103,6 +105,7 @@ void Bundle::add(const LinearSum& sum) {
 JonesTerms Bundle::terms() {
   JonesTerms terms = jones_operands_.terms();
   terms.targets = targets_.targets();
+  if (first_.along != nullptr) terms.tangents = tangents_.terms().pairs;
   return terms;
 }
 

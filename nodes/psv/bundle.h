@@ -22,6 +22,8 @@ struct LinearSum {
   const PullBack* pull = nullptr;          ///< in reverse
   const Derivative* derivative = nullptr;  ///< in place of a child's value; nullptr: the value is meant
   std::size_t slot = 0;                    ///< that child's
+  /// With the value, its derivative with respect to this unknown, as far as Jones terms depend on it; nullptr: none.
+  const ParameterId* along = nullptr;
 
   // Those outside of which what takes a child's place is zero.
   std::ptrdiff_t first_source = 0, n_source = 0;
@@ -98,7 +100,7 @@ class Bundle {
   SkyInput input_;
   std::shared_ptr<const PackedSky> packed_;
   Channels channels_;
-  JonesOperands jones_operands_;
+  JonesOperands jones_operands_, tangents_;
   adjoint::JonesCollector targets_;
   JonesTerms jones_;
   BaselineEnds ends_;

@@ -17,9 +17,9 @@ class JonesOperands {
   explicit JonesOperands(const ChildLayout& layout, std::ptrdiff_t first_source = 0)
       : layout_(layout), first_source_(first_source) {}
 
-  /// Adds the next baseline: J_p, J_q^H, J_p, J_q^H .., the innermost pair first, are what child(i) gives. Views of
-  /// them are kept; or, unless each has to be read `as_it_is`, of what they are the conjugate transposes of: antennas'
-  /// terms are then written, and read, once.
+  /// Adds the next baseline: J_p, J_q^H, J_p, J_q^H .., the innermost pair first, are what child(i) points to; nullptr
+  /// leaves a side without views. Views of them are kept; or, unless each has to be read `as_it_is`, of what they are
+  /// the conjugate transposes of: antennas' terms are then written, and read, once.
   template <class Child>
   void add(const Child& child, bool as_it_is) {
     for (std::size_t i = 0; i < layout_.jones_elements.size(); ++i) {
@@ -28,11 +28,12 @@ class JonesOperands {
       JonesPair<double>& pair = pairs_.back();
       (i % 2 == 0 ? pair.p_is_matrix : pair.q_is_matrix) = is_matrix;
       auto& views = i % 2 == 0 ? pair.p : pair.q;
-      const Vells& term = child(i);
-      const Vells* original = as_it_is ? nullptr : term.original();
-      set_views(original != nullptr ? *original : term, is_matrix ? 4 : 1, views);
+      const Vells* term = child(i);
+      if (term == nullptr) continue;
+      const Vells* original = as_it_is ? nullptr : term->original();
+      set_views(original != nullptr ? *original : *term, is_matrix ? 4 : 1, views);
       if (original == nullptr) continue;
-      (i % 2 == 0 ? pair.p_is_conjugated : pair.q_is_conjugated) = term.is_complex();
+      (i % 2 == 0 ? pair.p_is_conjugated : pair.q_is_conjugated) = term->is_complex();
       std::swap(views[1], views[2]);
     }
   }

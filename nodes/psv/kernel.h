@@ -150,6 +150,9 @@ struct JonesTerms {
   bool varies_in_frequency = true;
   JonesTargets targets;  ///< derivatives only
   bool varies_in_time = true;
+  /// As `pairs`: what these change by along one unknown; a side without views does not depend on it. Null: the values
+  /// alone are asked for. Read by the matrix product on the host only.
+  const JonesPair<double>* tangents = nullptr;
 
   /// Of the side p or q of a pair in `pairs`.
   std::ptrdiff_t target_of(const JonesPair<double>* pair, bool is_q) const {

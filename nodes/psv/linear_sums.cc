@@ -19,7 +19,9 @@ namespace {
 std::pair<std::ptrdiff_t, std::ptrdiff_t> nonzero_sources(const Vells& stack, int n_source) {
   const auto n = static_cast<std::size_t>(n_source);
   const std::size_t per_source = n == 0 ? 0 : stack.size() / n * (stack.is_complex() ? 2 : 1);
-  const auto* numbers = static_cast<const double*>(stack.host());
+  // Nobody shall write a conjugate transpose for this.
+  const Vells* original = stack.original();
+  const auto* numbers = static_cast<const double*>((original != nullptr ? original : &stack)->host());
   const auto is_zero = [&](std::size_t s) {
     return std::all_of(numbers + s * per_source, numbers + (s + 1) * per_source, [](double x) { return x == 0; });
   };
@@ -28,6 +30,31 @@ std::pair<std::ptrdiff_t, std::ptrdiff_t> nonzero_sources(const Vells& stack, in
   while (end > begin && is_zero(end - 1)) --end;
   return {static_cast<std::ptrdiff_t>(begin), static_cast<std::ptrdiff_t>(end - begin)};
 }
+
+/// The same of many stacks, each of which is looked at once.
+class SourceRanges {
+ public:
+  explicit SourceRanges(int n_source) : n_source_(n_source) {}
+  std::pair<std::ptrdiff_t, std::ptrdiff_t> of(const Vells& stack) {
+    const auto [known, is_new] = known_.try_emplace(&stack);
+    if (is_new) known->second = nonzero_sources(stack, n_source_);
+    return known->second;
+  }
+
+ private:
+  int n_source_;
+  std::map<const Vells*, std::pair<std::ptrdiff_t, std::ptrdiff_t>> known_;
+};
+
+CellShape shape_of(const ChildLayout& layout, const Evaluation& evaluation, std::size_t n_channel) {
+  CellShape shape;
+  shape[Axis::time] = n_time(layout, evaluation);
+  shape[Axis::frequency] = static_cast<std::int32_t>(n_channel);
+  return shape;
+}
+
+/// Part of the sources that an unknown must move if its derivatives are to be made with the values, of all sources.
+constexpr double kMostSources = 0.75;
 
 /// Adds to the derivative that another child's share has left, if there is one.
 void add_derivative(Evaluation& evaluation, const ParameterId& parameter, Vells share) {
@@ -58,44 +85,103 @@ std::optional<std::vector<ForwardSum>> linear_sums(Evaluation& evaluation) {
 }
 
 std::vector<std::vector<ForwardSum>> sums_of_one_sky(const ChildLayout& layout, std::vector<ForwardSum> sums) {
-  std::map<const Vells*, std::pair<std::ptrdiff_t, std::ptrdiff_t>> sources;
+  SourceRanges ranges(layout.n_source);
   for (ForwardSum& sum : sums) {
     sum.n_source = layout.n_source;
-    if (sum.derivative == nullptr) continue;
-    const auto [known, is_new] = sources.try_emplace(&sum.derivative->value);
-    if (is_new) known->second = nonzero_sources(sum.derivative->value, layout.n_source);
-    std::tie(sum.first_source, sum.n_source) = known->second;
+    if (sum.derivative != nullptr) std::tie(sum.first_source, sum.n_source) = ranges.of(sum.derivative->value);
   }
   return groups_by(sums, [&layout](const LinearSum& sum) { return sky_key(layout, sum); });
 }
 
-double evaluate_group(BatchContext& context, const ChildLayout& layout, std::span<const ForwardSum> group,
-                      PackedSkies& skies) {
+std::vector<ParameterId> shared_unknowns(const BatchContext& context, const ChildLayout& layout,
+                                         std::span<const ForwardSum> values) {
+  std::vector<ParameterId> shared;
+  if (!context.devices.empty() || layout.jones_elements.empty()) return shared;
+  for (const Result* child : values.front().inputs->children().subspan(kFirstJones))
+    for (const Derivative& derivative : child->derivatives)
+      if (std::find(shared.begin(), shared.end(), derivative.parameter) == shared.end())
+        shared.push_back(derivative.parameter);
+  SourceRanges ranges(layout.n_source);
+  std::erase_if(shared, [&](const ParameterId& unknown) {
+    std::ptrdiff_t begin = layout.n_source, end = 0;
+    for (const ForwardSum& sum : values) {
+      bool any = false;
+      for (const Result* child : sum.inputs->children().subspan(kFirstJones)) {
+        const Vells* derivative = child->derivative(unknown);
+        if (derivative == nullptr) continue;
+        any = true;
+        const auto [first, count] = ranges.of(*derivative);
+        if (count > 0) begin = std::min(begin, first), end = std::max(end, first + count);
+      }
+      if (!any) return true;
+    }
+    return static_cast<double>(end - begin) < kMostSources * layout.n_source;
+  });
+  return shared;
+}
+
+bool evaluate_slopes(BatchContext& context, const ChildLayout& layout, std::span<const ForwardSum> values,
+                     const ParameterId& unknown, PackedSkies& skies) {
+  LinearSum along = values.front();
+  along.along = &unknown;
+  Bundle bundle(context, layout, skies, along);
+  const std::size_t n_channel = bundle.channels().frequency_hz.size();
+  const CellShape shape = shape_of(layout, *along.inputs, n_channel);
+  GroupRows<Complex<double>> rows;
+  std::vector<Vells> targets;
+  for (const ForwardSum& sum : values) {
+    targets.push_back(sum.inputs->make(NumberType::complex, shape));
+    rows.add(layout, *sum.inputs, shape[Axis::time], targets.back().complex(), n_channel);
+    along.inputs = sum.inputs;
+    bundle.add(along);
+  }
+  const Summed of = bundle.over(rows);
+  const Output none, slopes{rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
+  if (!solve_with_slopes(context, {of, bundle.sky_input(), none, slopes}, kSmallestTolerance)) return false;
+  for (std::size_t i = 0; i < values.size(); ++i) add_derivative(*values[i].evaluation, unknown, std::move(targets[i]));
+  return true;
+}
+
+GroupDone evaluate_group(BatchContext& context, const ChildLayout& layout, std::span<const ForwardSum> group,
+                         PackedSkies& skies, const ParameterId* along) {
   Stopwatch watch;
   const Evaluation& first = *group.front().inputs;
   const bool is_derivative = group.front().derivative != nullptr;
-  Bundle bundle(context, layout, skies, group.front());
+  LinearSum first_sum = group.front();
+  first_sum.along = along;
+  Bundle bundle(context, layout, skies, first_sum);
   context.split.unchanged_seconds += watch.lap();
 
   const std::size_t n_channel = bundle.channels().frequency_hz.size();
-  CellShape shape;
-  shape[Axis::time] = n_time(layout, first);
-  shape[Axis::frequency] = static_cast<std::int32_t>(n_channel);
+  const CellShape shape = shape_of(layout, first, n_channel);
   GroupRows<Complex<double>> rows;
-  std::vector<Vells> targets;
+  std::vector<Vells> targets, slopes;
   for (const ForwardSum& sum : group) {
     targets.push_back(sum.inputs->make(NumberType::complex, shape));
+    if (along != nullptr) slopes.push_back(sum.inputs->make(NumberType::complex, shape));
     rows.add(layout, *sum.inputs, shape[Axis::time], targets.back().complex(), n_channel);
-    bundle.add(sum);
+    LinearSum with_slope = sum;
+    with_slope.along = along;
+    bundle.add(with_slope);
   }
   const Summed of = bundle.over(rows);
   if (!is_derivative)
     warn_of_large_cells(context, first.node, largest_phase_change(of.sky.extent, of.channels, of.rows));
   const Output output{rows.output.data(), static_cast<std::ptrdiff_t>(shape.size())};
-  const RowsProblem problem{of, bundle.sky_input(), output};
+  std::vector<Complex<double>*> slope_rows;
+  for (std::size_t r = 0; r < of.rows.n_row && along != nullptr; ++r)
+    slope_rows.push_back(slopes[static_cast<std::size_t>(of.rows.baseline[r])].complex() +
+                         static_cast<std::size_t>(of.rows.time[r]) * n_channel);
+  const RowsProblem problem{
+      of, bundle.sky_input(), output, {along != nullptr ? slope_rows.data() : nullptr, output.plane_stride}};
   DeviceTarget stays = device_target(context, of.owner, of.rows, shape[Axis::time], n_channel);
   context.split.changed_seconds += watch.lap();
-  solve_group(context, first.node, problem, is_derivative ? kSmallestTolerance : tolerance_of(first.request), stays);
+  const double tolerance = is_derivative ? kSmallestTolerance : tolerance_of(first.request);
+  GroupDone done{of.sky.total_flux};
+  if (along != nullptr)
+    done.with_slopes = solve_with_slopes(context, problem, tolerance);
+  else
+    solve_group(context, first.node, problem, tolerance, stays);
   for (std::size_t i = 0; i < group.size(); ++i) {
     const std::size_t bytes = targets[i].bytes();
     if (stays.is_filled)
@@ -105,8 +191,9 @@ double evaluate_group(BatchContext& context, const ChildLayout& layout, std::spa
       add_derivative(*group[i].evaluation, group[i].derivative->parameter, std::move(targets[i]));
     else
       group[i].evaluation->set(std::move(targets[i]));
+    if (done.with_slopes) add_derivative(*group[i].evaluation, *along, std::move(slopes[i]));
   }
-  return of.sky.total_flux;
+  return done;
 }
 
 }  // namespace rimetree::psv

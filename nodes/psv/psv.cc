@@ -10,8 +10,10 @@
 // Flags: the default rule. Derivative: exact; with respect to what brightness and Jones terms depend on by the kernels
 // that give the value, else by dual numbers through the scalar body (body.h). Smirnov 2011 (A&A 527, A106) eq. 14;
 // conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
+#include <algorithm>
 #include <cstdio>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "nodes/psv/compare.h"
@@ -196,7 +198,7 @@ class PsvKernel final : public BatchKernel {
       (own ? with_kernels : general).push_back(evaluation);
     }
     bring_inputs_to_host(context, with_kernels);
-    evaluate_sums(context, sums);
+    evaluate_sums(context, std::move(sums));
     if (general.empty()) return;
     const std::vector<Evaluation*> on_host = psv::general::evaluate_on_devices(context, layout_, general);
     bring_inputs_to_host(context, on_host);
@@ -243,7 +245,10 @@ class PsvKernel final : public BatchKernel {
 
  private:
   static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
-  void evaluate_sums(BatchContext& context, const std::vector<psv::ForwardSum>& sums);
+  void evaluate_sums(BatchContext& context, std::vector<psv::ForwardSum> sums);
+  /// evaluate(evaluations of the group); what is wrong is wrong with each of them.
+  template <class F>
+  static void evaluate_or_fail(const std::vector<psv::ForwardSum>& group, const F& evaluate);
   void verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
               double total_flux) const;
 
@@ -265,22 +270,43 @@ void PsvKernel::bring_inputs_to_host(BatchContext& context, std::span<Evaluation
   bring_to_host(inputs);
 }
 
-void PsvKernel::evaluate_sums(BatchContext& context, const std::vector<psv::ForwardSum>& sums) {
-  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout_, sums)) {
-    std::vector<Evaluation*> evaluations;
-    for (const psv::ForwardSum& sum : group) evaluations.push_back(sum.evaluation);
-    try {
-      const double total_flux = psv::evaluate_group(context, layout_, group, skies_);
-      if (group.front().derivative != nullptr) continue;
+void PsvKernel::evaluate_sums(BatchContext& context, std::vector<psv::ForwardSum> sums) {
+  const auto derivatives =
+      std::stable_partition(sums.begin(), sums.end(), [](const auto& sum) { return sum.derivative == nullptr; });
+  std::vector<psv::ForwardSum> others(derivatives, sums.end());
+  sums.erase(derivatives, sums.end());
+  // Values first: derivatives that are made with them are none of the others.
+  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout_, sums))
+    evaluate_or_fail(group, [&](std::span<Evaluation* const> evaluations) {
+      const std::vector<ParameterId> unknowns = psv::shared_unknowns(context, layout_, group);
+      std::set<ParameterId> made;
+      const auto [total_flux, with_slopes] =
+          psv::evaluate_group(context, layout_, group, skies_, unknowns.empty() ? nullptr : &unknowns.front());
+      for (std::size_t i = 0; i < unknowns.size() && with_slopes; ++i)
+        if (i == 0 || psv::evaluate_slopes(context, layout_, group, unknowns[i], skies_)) made.insert(unknowns[i]);
+      const std::set<const Evaluation*> own(evaluations.begin(), evaluations.end());
+      std::erase_if(others, [&](const psv::ForwardSum& sum) {
+        return sum.slot >= kFirstJones && made.contains(sum.derivative->parameter) && own.contains(sum.evaluation);
+      });
       const auto operands = psv::sky_operands<double>(*evaluations.front(), {});
       verify(context, evaluations, &operands, layout_.jones_elements.empty() ? total_flux : 0);
-    } catch (const Cancelled&) {
-      throw;
-    } catch (const memory::OutOfMemory&) {
-      throw;
-    } catch (const std::exception& error) {
-      for (Evaluation* evaluation : evaluations) evaluation->fail(error.what());
-    }
+    });
+  for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout_, others))
+    evaluate_or_fail(group, [&](std::span<Evaluation* const>) { evaluate_group(context, layout_, group, skies_); });
+}
+
+template <class F>
+void PsvKernel::evaluate_or_fail(const std::vector<psv::ForwardSum>& group, const F& evaluate) {
+  std::vector<Evaluation*> evaluations;
+  for (const psv::ForwardSum& sum : group) evaluations.push_back(sum.evaluation);
+  try {
+    evaluate(std::span<Evaluation* const>(evaluations));
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const memory::OutOfMemory&) {
+    throw;
+  } catch (const std::exception& error) {
+    for (Evaluation* evaluation : evaluations) evaluation->fail(error.what());
   }
 }
 

@@ -40,6 +40,14 @@ HWY_INLINE Matrix<V> product(const Matrix<V>& a, const Matrix<V>& b) {
 }
 
 template <class V>
+HWY_INLINE Matrix<V> sum(const Matrix<V>& a, const Matrix<V>& b) {
+  Matrix<V> c;
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) c.re[i] = hn::Add(a.re[i], b.re[i]), c.im[i] = hn::Add(a.im[i], b.im[i]);
+  return c;
+}
+
+template <class V>
 HWY_INLINE void scale(Matrix<V>& a, V re, V im) {
   for (int i = 0; i < 4; ++i) multiply(a.re[i], a.im[i], re, im);
 }

@@ -164,7 +164,7 @@ struct Array {
     std::vector<Complex<double>> out(own_rows.n_row * 4 * o.n_channel, {NAN, NAN});
     std::vector<Complex<double>*> row;
     for (std::size_t r = 0; r < own_rows.n_row; ++r) row.push_back(out.data() + r * 4 * o.n_channel);
-    psv::matrix::solve_by_sides(of, plan, {row.data(), std::ptrdiff_t(o.n_channel)}, threads, none);
+    psv::matrix::solve_by_sides(of, plan, {{row.data(), std::ptrdiff_t(o.n_channel)}, {}}, threads, none);
     if (copy != nullptr) *copy = out;
     double worst = 0;
     for (std::size_t b = 0, r = 0; b < pair_of.size(); ++b) {

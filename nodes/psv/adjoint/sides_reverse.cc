@@ -14,14 +14,6 @@ constexpr std::size_t kManyBlocks = 16, kPortions = 16, kPortionBytes = std::siz
 /// Blocks of sources for each thread: an end is noticed, and nobody waits long.
 constexpr std::size_t kSharesPerThread = 4;
 
-std::vector<SideBlock> blocks_of(const Sky<double>& sky) {
-  std::vector<SideBlock> blocks;
-  for (const SourceBlock& sources : sky.blocks)
-    for (std::size_t s = sources.begin; s < sources.end; s += kSideSources)
-      blocks.push_back({s, std::min(kSideSources, sources.end - s), sources.profile});
-  return blocks;
-}
-
 std::size_t bytes_of(const SourceAdjoints& sums) {
   return 8 * (sums.weights.size() + sums.positions.size()) + 16 * (sums.moving_jones.size() + sums.steady_jones.size());
 }
@@ -39,7 +31,7 @@ std::string reverse_obstacle(const SidesPlan& plan, const Sky<double>& sky, Sour
 // Nothing that two blocks of sources gain is the same number, so that blocks are shared out freely.
 SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const ResultAdjoints& adjoints,
                                   SourceWish wish, ThreadPool& threads, Cancellation& cancellation) {
-  const std::vector<SideBlock> blocks = blocks_of(of.sky);
+  const std::vector<SideBlock> blocks = side_blocks(of.sky);
   const bool at_once = of.jones.targets.slopes != nullptr && blocks.size() >= kManyBlocks;
   SourceAdjoints sum = zero_adjoints(of.sky, wish, at_once ? JonesTargets{} : of.jones.targets);
   if (!wish.weights) sum.weights.clear();
@@ -51,7 +43,7 @@ SourceAdjoints pull_back_by_sides(const Summed& of, const SidesPlan& plan, const
   const std::size_t n_share = std::min(blocks.size(), kSharesPerThread * static_cast<std::size_t>(threads.size()));
   std::vector<SourceAdjoints> others(n_portion - 1, sum);
   std::vector<SidesScratch> scratch;
-  for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan, true);
+  for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan, SideSlopes::kReverse);
   const ChannelNumbers numbers = channel_numbers(of.channels);
   const ReverseSides job{{of, plan, numbers, true}, adjoints, at_once};
   threads.parallel_for(

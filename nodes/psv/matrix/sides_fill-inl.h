@@ -76,28 +76,30 @@ HWY_INLINE void load_cells(const Strided<Complex<double>>& view, std::ptrdiff_t 
   }
 }
 
-/// A term; as a matrix, or a scalar alone.
-HWY_INLINE Matrix<SideVector> load_factor(const JonesFactor& factor, std::ptrdiff_t source, const CellVector& cells) {
+/// A term, or what it changes by; as a matrix, or a scalar alone.
+HWY_INLINE Matrix<SideVector> load_factor(const JonesFactor& factor, std::ptrdiff_t source, const CellVector& cells,
+                                          bool tangent = false) {
   Matrix<SideVector> a;
-  const auto load = [&](int i) HWY_ATTR { load_cells(factor.view[i], source, cells, a.re[i], a.im[i]); };
-  load(0);
+  const Strided<Complex<double>>* views = tangent ? factor.tangent : factor.view;
+  load_cells(views[0], source, cells, a.re[0], a.im[0]);
   if (factor.is_matrix) {
-    load(1), load(2), load(3);
+#pragma GCC unroll 3
+    for (int i = 1; i < 4; ++i) load_cells(views[i], source, cells, a.re[i], a.im[i]);
   } else {
     a.re[3] = a.re[0], a.im[3] = a.im[0];
     a.re[1] = a.im[1] = a.re[2] = a.im[2] = hn::Zero(SideTag());
   }
-  return factor.is_conjugated ? conjugates(a) : a;
+  return (tangent ? factor.tangent_is_conjugated : factor.is_conjugated) ? conjugates(a) : a;
 }
 HWY_INLINE void load_scalar(const JonesFactor& factor, std::ptrdiff_t source, const CellVector& cells, SideVector& re,
-                            SideVector& im) {
-  load_cells(factor.view[0], source, cells, re, im);
-  if (factor.is_conjugated) im = hn::Neg(im);
+                            SideVector& im, bool tangent = false) {
+  load_cells((tangent ? factor.tangent : factor.view)[0], source, cells, re, im);
+  if (tangent ? factor.tangent_is_conjugated : factor.is_conjugated) im = hn::Neg(im);
 }
 
 /// All terms of a side, innermost first.
-HWY_INLINE Matrix<SideVector> chain_matrix(const JonesChains::Chain& chain, bool right, std::ptrdiff_t source,
-                                           const CellVector& cells) {
+inline HWY_NOINLINE Matrix<SideVector> chain_matrix(const JonesChains::Chain& chain, bool right, std::ptrdiff_t source,
+                                                    const CellVector& cells) {
   Matrix<SideVector> y = load_factor(chain[0], source, cells);
   for (std::size_t k = 1; k < chain.size(); ++k) {
     const Matrix<SideVector> term = load_factor(chain[k], source, cells);
@@ -112,6 +114,34 @@ HWY_INLINE void chain_scalar(const JonesChains::Chain& chain, std::ptrdiff_t sou
     SideVector a, b;
     load_scalar(chain[k], source, cells, a, b);
     multiply(re, im, a, b);
+  }
+}
+
+/// What the product of all terms of a side changes by.
+inline HWY_NOINLINE Matrix<SideVector> chain_matrix_tangent(const JonesChains::Chain& chain, bool right,
+                                                            std::ptrdiff_t source, const CellVector& cells) {
+  Matrix<SideVector> y = load_factor(chain[0], source, cells), change = load_factor(chain[0], source, cells, true);
+  for (std::size_t k = 1; k < chain.size(); ++k) {
+    const Matrix<SideVector> term = load_factor(chain[k], source, cells),
+                             of_term = load_factor(chain[k], source, cells, true);
+    change = right ? sum(product(change, term), product(y, of_term)) : sum(product(term, change), product(of_term, y));
+    y = right ? product(y, term) : product(term, y);
+  }
+  return change;
+}
+inline HWY_NOINLINE void chain_scalar_tangent(const JonesChains::Chain& chain, std::ptrdiff_t source,
+                                              const CellVector& cells, SideVector& re, SideVector& im) {
+  SideVector yr, yi;
+  load_scalar(chain[0], source, cells, yr, yi);
+  load_scalar(chain[0], source, cells, re, im, true);
+  for (std::size_t k = 1; k < chain.size(); ++k) {
+    SideVector a, b, da, db;
+    load_scalar(chain[k], source, cells, a, b);
+    load_scalar(chain[k], source, cells, da, db, true);
+    multiply(re, im, a, b);
+    multiply(da, db, yr, yi);
+    re = hn::Add(re, da), im = hn::Add(im, db);
+    multiply(yr, yi, a, b);
   }
 }
 
@@ -165,13 +195,14 @@ struct SoonNeeded {
     constexpr std::size_t kPerLine = 4;
     constexpr int kSecondLevel = 2;
     for (const JonesFactor& factor : *chain)
-      for (int i = 0; i < (factor.is_matrix ? 4 : 1); ++i) {
-        const Strided<Complex<double>>& view = factor.view[i];
-        if (!view || view.channel != 1) continue;
-        const Complex<double>* first =
-            &view.at(static_cast<std::ptrdiff_t>(sky.order[begin + s]), cells.time[0], cells.channel[0]);
-        for (std::size_t k = 0; k < n_cell; k += kPerLine) __builtin_prefetch(first + k, 0, kSecondLevel);
-      }
+      for (const auto* views : {factor.view, factor.tangent})
+        for (int i = 0; i < (factor.is_matrix ? 4 : 1); ++i) {
+          const Strided<Complex<double>>& view = views[i];
+          if (!view || view.channel != 1) continue;
+          const Complex<double>* first =
+              &view.at(static_cast<std::ptrdiff_t>(sky.order[begin + s]), cells.time[0], cells.channel[0]);
+          for (std::size_t k = 0; k < n_cell; k += kPerLine) __builtin_prefetch(first + k, 0, kSecondLevel);
+        }
   }
 };
 
@@ -182,6 +213,7 @@ struct SideFill {
   std::size_t begin, count;
   const double* phasor;  ///< [source][re, im][lane]
   SoonNeeded soon;
+  bool tangent = false;  ///< what the sides change by
   std::size_t numbers(int n_element) const { return static_cast<std::size_t>(2 * n_element) * hn::Lanes(SideTag()); }
 };
 
@@ -219,7 +251,10 @@ inline HWY_NOINLINE SideVector fill_matrices(const SideFill& f, const JonesChain
   for (std::size_t s = 0; s < f.count; ++s, to += f.numbers(4)) {
     const std::size_t source = f.begin + s;
     f.soon.ask(sky, s, f.cells);
-    Matrix<SideVector> a = chain_matrix(chain, right, static_cast<std::ptrdiff_t>(sky.order[source]), f.cells);
+    const auto place = static_cast<std::ptrdiff_t>(sky.order[source]);
+    Matrix<SideVector> a = chain.size() == 1 ? load_factor(chain[0], place, f.cells, f.tangent)
+                           : f.tangent       ? chain_matrix_tangent(chain, right, place, f.cells)
+                                             : chain_matrix(chain, right, place, f.cells);
     off = hn::Or(off, hn::Or(hn::Or(hn::Abs(a.re[1]), hn::Abs(a.im[1])), hn::Or(hn::Abs(a.re[2]), hn::Abs(a.im[2]))));
     if (f.job.finite) a = finite_part(a);
     SideVector zr = hn::Load(d, f.phasor + 2 * s * lanes), zi = hn::Load(d, f.phasor + (2 * s + 1) * lanes);
@@ -261,7 +296,11 @@ inline HWY_NOINLINE void fill_scalars(const SideFill& f, const JonesChains::Chai
     const std::size_t source = f.begin + s;
     f.soon.ask(sky, s, f.cells);
     SideVector re, im;
-    chain_scalar(chain, static_cast<std::ptrdiff_t>(sky.order[source]), f.cells, re, im);
+    const auto place = static_cast<std::ptrdiff_t>(sky.order[source]);
+    if (chain.size() == 1)
+      load_scalar(chain[0], place, f.cells, re, im, f.tangent);
+    else
+      f.tangent ? chain_scalar_tangent(chain, place, f.cells, re, im) : chain_scalar(chain, place, f.cells, re, im);
     if (f.job.finite) re = finite_part(re), im = finite_part(im);
     const SideVector zi = hn::Load(d, f.phasor + (2 * s + 1) * lanes);
     multiply(re, im, hn::Load(d, f.phasor + 2 * s * lanes), right ? hn::Neg(zi) : zi);

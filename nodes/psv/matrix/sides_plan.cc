@@ -54,6 +54,12 @@ bool look_diagonal(const std::vector<JonesChains::Chain>& chains, std::size_t n_
   return true;
 }
 
+bool any_moves(const JonesChains::OfSide& side) {
+  return std::any_of(side.chains.begin(), side.chains.end(), [](const JonesChains::Chain& chain) {
+    return std::any_of(chain.begin(), chain.end(), [](const JonesFactor& one) { return one.moves(); });
+  });
+}
+
 SidesShape shape_of(const Sky<double>& sky, const JonesChains& jones, bool elements) {
   const auto any_matrix = [](const std::vector<JonesChains::Chain>& chains) {
     return std::any_of(chains.begin(), chains.end(), [](const JonesChains::Chain& chain) {
@@ -231,6 +237,7 @@ SidesPlan sides_plan(const Summed& of, double tolerance, ThreadPool& threads, bo
   if (!plan.obstacle.empty()) return plan;
   plan.bound = kRounding + wave_number * plan.antennas.misfit_m;
   plan.jones = jones_chains(of.jones, rows, of.channels.frequency_hz.size());
+  plan.left_moves = any_moves(plan.jones.left), plan.right_moves = any_moves(plan.jones.right);
   plan.shape = shape_of(of.sky, plan.jones, elements);
   cut_into_tiles(of, plan);
   return plan;

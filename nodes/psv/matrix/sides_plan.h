@@ -78,7 +78,8 @@ struct SidesPlan {
   SidesShape shape;
   std::vector<SidesTile> tiles;
   bool smear_time = false, smear_frequency = false;
-  double bound = 0;  ///< of the error, as a fraction of the total flux
+  bool left_moves = false, right_moves = false;  ///< some term does; see JonesTerms::tangents
+  double bound = 0;                              ///< of the error, as a fraction of the total flux
 
   std::size_t cells(const SidesTile& tile, const Channels& channels) const {
     return static_cast<std::size_t>(tile.n_layer) * channels.frequency_hz.size();

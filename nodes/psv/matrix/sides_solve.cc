@@ -23,7 +23,7 @@ ChannelNumbers channel_numbers(const Channels& channels) {
 
 void SidesScratch::Free::operator()(double* p) const { std::free(p); }
 
-SidesScratch::SidesScratch(const SidesPlan& plan, bool slopes) {
+SidesScratch::SidesScratch(const SidesPlan& plan, SideSlopes slopes) {
   const SidesShape& shape = plan.shape;
   std::size_t n_left = 0, n_right = 0, n_pair = 0;
   for (const SidesTile& tile : plan.tiles) {
@@ -33,16 +33,18 @@ SidesScratch::SidesScratch(const SidesPlan& plan, bool slopes) {
   const std::size_t lanes = rows_per_block<double>(), vectors = shape.n_vector() * lanes;
   const std::size_t of_side = vectors * kSideSources * 2;
   const std::size_t of_left = of_side * n_left * static_cast<std::size_t>(shape.n_left()),
-                    of_right = of_side * n_right * static_cast<std::size_t>(shape.n_right());
+                    of_right = of_side * n_right * static_cast<std::size_t>(shape.n_right()),
+                    of_sums = vectors * n_pair * 2 * static_cast<std::size_t>(shape.n_sum());
   const std::size_t sizes[] = {6 * vectors,
                                of_side,
                                of_left,
                                of_right,
                                shape.block_rows() * SidesShape::kBlockColumns * kSideSources * lanes,
-                               vectors * n_pair * 2 * static_cast<std::size_t>(shape.n_sum()),
-                               slopes ? of_left : 0,
-                               slopes ? of_right : 0};
-  double** const arrays[] = {&scaled, &phasor, &left, &right, &amplitude, &sum, &left_slope, &right_slope};
+                               of_sums,
+                               slopes != SideSlopes::kNone ? of_left : 0,
+                               slopes != SideSlopes::kNone ? of_right : 0,
+                               slopes == SideSlopes::kForward ? of_sums : 0};
+  double** const arrays[] = {&scaled, &phasor, &left, &right, &amplitude, &sum, &left_slope, &right_slope, &sum_slope};
   // Lines of the cache, and no two arrays at the same place of a page.
   const auto whole = [](std::size_t size) { return (size + 15) / 16 * 16 + 80; };
   for (const std::size_t size : sizes) bytes += whole(size) * sizeof(double);
@@ -56,6 +58,14 @@ SidesScratch::SidesScratch(const SidesPlan& plan, bool slopes) {
   }
 }
 
+std::vector<SideBlock> side_blocks(const Sky<double>& sky) {
+  std::vector<SideBlock> blocks;
+  for (const SourceBlock& sources : sky.blocks)
+    for (std::size_t s = sources.begin; s < sources.end; s += kSideSources)
+      blocks.push_back({s, std::min(kSideSources, sources.end - s), sources.profile});
+  return blocks;
+}
+
 std::vector<SidesWindowOfTile> windows_of_tiles(const SidesPlan& plan, const Channels& channels) {
   const std::size_t n_cell = plan.shape.n_vector() * rows_per_block<double>();
   std::vector<SidesWindowOfTile> windows;
@@ -65,11 +75,12 @@ std::vector<SidesWindowOfTile> windows_of_tiles(const SidesPlan& plan, const Cha
   return windows;
 }
 
-void solve_by_sides(const Summed& of, const SidesPlan& plan, const Output& out, ThreadPool& threads,
+void solve_by_sides(const Summed& of, const SidesPlan& plan, const SidesOutput& out, ThreadPool& threads,
                     Cancellation& cancellation) {
   const std::vector<SidesWindowOfTile> work = windows_of_tiles(plan, of.channels);
   std::vector<SidesScratch> scratch;
-  for (int i = 0; i < threads.size(); ++i) scratch.emplace_back(plan, false);
+  for (int i = 0; i < threads.size(); ++i)
+    scratch.emplace_back(plan, out.slopes.row != nullptr ? SideSlopes::kForward : SideSlopes::kNone);
   const ChannelNumbers numbers = channel_numbers(of.channels);
   const SidesSum job{{of, plan, numbers}, out};
   threads.parallel_for(

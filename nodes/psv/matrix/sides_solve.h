@@ -11,8 +11,13 @@ struct SidesWindowOfTile {
 };
 std::vector<SidesWindowOfTile> windows_of_tiles(const SidesPlan& plan, const Channels& channels);
 
-/// Bits do not depend on the number of threads. Throws Cancelled.
-void solve_by_sides(const Summed& of, const SidesPlan& plan, const Output& out, ThreadPool& threads,
+/// Where visibilities go, and their derivatives along JonesTerms::tangents; without rows: they are not asked for.
+struct SidesOutput {
+  Output values, slopes;
+};
+
+/// Bits do not depend on the number of threads, nor those of one on whether the other is asked for. Throws Cancelled.
+void solve_by_sides(const Summed& of, const SidesPlan& plan, const SidesOutput& out, ThreadPool& threads,
                     Cancellation& cancellation);
 
 }  // namespace rimetree::psv::matrix

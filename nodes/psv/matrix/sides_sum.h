@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "nodes/psv/matrix/sides_plan.h"
+#include "nodes/psv/matrix/sides_solve.h"
 
 namespace rimetree::psv::matrix {
 
@@ -14,10 +14,13 @@ struct ChannelNumbers {
 };
 ChannelNumbers channel_numbers(const Channels& channels);
 
+/// Derivatives that a pass over the sides works with: none, those of the sides along an unknown, or those with respect
+/// to the sides.
+enum class SideSlopes : std::uint8_t { kNone, kForward, kReverse };
+
 /// Scratch of one thread for all tiles of a plan. A vector has kMaxLanes / 2 lanes at most.
 struct SidesScratch {
-  /// `slopes`: derivatives with respect to the sides have place, too.
-  SidesScratch(const SidesPlan& plan, bool slopes);
+  SidesScratch(const SidesPlan& plan, SideSlopes slopes);
   double* scaled;       ///< [vector][u, v, w][high, low][lane] of one antenna
   double* phasor;       ///< [vector][source][re, im][lane] of one antenna
   double* left;         ///< [vector][end][source][element][re, im][lane]
@@ -26,6 +29,7 @@ struct SidesScratch {
   double* sum;          ///< [vector][left][right][sum][re, im][lane]; in reverse their adjoints
   double* left_slope;   ///< as left
   double* right_slope;  ///< as right
+  double* sum_slope;    ///< as sum; forward only
   std::size_t bytes = 0;
 
  private:
@@ -40,6 +44,7 @@ struct SideBlock {
   std::size_t begin, count;
   Profile profile;
 };
+std::vector<SideBlock> side_blocks(const Sky<double>& sky);
 
 struct SidesProblem {
   const Summed& of;
@@ -49,7 +54,7 @@ struct SidesProblem {
   bool finite = false;
 };
 struct SidesSum : SidesProblem {
-  const Output& out;
+  const SidesOutput& out;
 };
 
 /// Visibilities of the rows of a tile at a window of cells: as many as the vectors of the shape hold.

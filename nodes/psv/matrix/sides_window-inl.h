@@ -39,8 +39,8 @@ class SidesWindow {
   std::size_t right_place(std::size_t v, std::size_t end) const { return (v * tile_.n_right + end) * right_end_; }
   double* left_of(std::size_t v, std::size_t end) const { return to_.left + left_place(v, end); }
   double* right_of(std::size_t v, std::size_t end) const { return to_.right + right_place(v, end); }
-  double* sum_of(std::size_t v, std::size_t l, std::size_t r) const {
-    return to_.sum + ((v * tile_.n_left + l) * tile_.n_right + r) * numbers_;
+  std::size_t sum_place(std::size_t v, std::size_t l, std::size_t r) const {
+    return ((v * tile_.n_left + l) * tile_.n_right + r) * numbers_;
   }
 
   /// An end whose sides are to be made.
@@ -63,7 +63,8 @@ class SidesWindow {
   }
 
   void fill(const SideBlock& block) {
-    for (std::size_t v = 0; v < n_vector_; ++v) left_off_[v] = right_off_[v] = false;
+    for (std::size_t v = 0; v < n_vector_; ++v)
+      left_off_[v] = right_off_[v] = left_slope_off_[v] = right_slope_off_[v] = false;
     std::int32_t antenna = -1;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (end_of(tasks_[i]).antenna != antenna) make_phasors(block, antenna = end_of(tasks_[i]).antenna);
@@ -81,22 +82,30 @@ class SidesWindow {
     }
   }
   void fill_end(const SideBlock& block, const Task& task, std::size_t v, const SoonNeeded& soon) {
-    const SideFill f{job_, cells_[v], block.begin, block.count, phasors_at(v), soon};
+    SideFill f{job_, cells_[v], block.begin, block.count, phasors_at(v), soon};
     const bool right = task.right;
-    double* to = right ? right_of(v, task.end) : left_of(v, task.end);
-    if (!(right ? shape_.right_matrix : shape_.left_has_elements())) return fill_scalars(f, chain_of(task), right, to);
-    const SideVector off = fill_matrices(f, chain_of(task), right, to);
-    bool& any = right ? right_off_[v] : left_off_[v];
-    any = any || !hn::AllTrue(SideTag(), hn::Eq(off, hn::Zero(SideTag())));
+    fill_side(f, task, right ? right_of(v, task.end) : left_of(v, task.end), right ? right_off_[v] : left_off_[v]);
+    if (!(right ? right_moves_ : left_moves_)) return;
+    f.tangent = true, f.soon.chain = nullptr;
+    fill_side(f, task, right ? to_.right_slope + right_place(v, task.end) : to_.left_slope + left_place(v, task.end),
+              right ? right_slope_off_[v] : left_slope_off_[v]);
+  }
+  void fill_side(const SideFill& f, const Task& task, double* to, bool& any_off) const {
+    if (!(task.right ? shape_.right_matrix : shape_.left_has_elements()))
+      return fill_scalars(f, chain_of(task), task.right, to);
+    const SideVector off = fill_matrices(f, chain_of(task), task.right, to);
+    any_off = any_off || !hn::AllTrue(SideTag(), hn::Eq(off, hn::Zero(SideTag())));
   }
 
-  SidesProduct product_at(std::size_t v) const {
+  SidesProduct product_at(std::size_t v) const { return product_of(left_off_[v], right_off_[v]); }
+  /// Of sides some of which are not diagonal.
+  SidesProduct product_of(bool left_off, bool right_off) const {
     if (!shape_.right_matrix)
       return shape_.n_sum() == 1   ? SidesProduct::kOnePlane
              : shape_.n_sum() == 2 ? SidesProduct::kTwoPlanes
                                    : SidesProduct::kFour;
-    if (right_off_[v]) return SidesProduct::kMatrices;
-    return left_off_[v] || !shape_.diagonal_brightness ? SidesProduct::kDiagonalRight : SidesProduct::kDiagonals;
+    if (right_off) return SidesProduct::kMatrices;
+    return left_off || !shape_.diagonal_brightness ? SidesProduct::kDiagonalRight : SidesProduct::kDiagonals;
   }
 
   bool with_amplitude(const SideBlock& block) const {
@@ -116,19 +125,24 @@ class SidesWindow {
     const bool with_amplitudes = with_amplitude(block);
     for (const auto& [l, r] : tile_.blocks) {
       if (with_amplitudes) make_amplitudes(block, v, l, r);
-      f(PairBlock{block.count, left_of(v, l), right_of(v, r), left_end_, right_end_, to_.amplitude, sum_of(v, l, r),
-                  tile_.n_right * numbers_, numbers_},
+      f(PairBlock{block.count, left_of(v, l), right_of(v, r), left_end_, right_end_, to_.amplitude,
+                  to_.sum + sum_place(v, l, r), tile_.n_right * numbers_, numbers_},
         l, r, with_amplitudes);
     }
   }
   /// Calls f(row, channel, sums of the lane) for each cell of a vector at which pairs have a row.
   template <class F>
   HWY_INLINE void for_each_cell(std::size_t v, const F& f) const {
+    for_each_cell(v, to_.sum, f);
+  }
+  /// The same for sums that lie as those do.
+  template <class F>
+  HWY_INLINE void for_each_cell(std::size_t v, double* sums, const F& f) const {
     for (std::size_t l = 0; l < tile_.left.size(); ++l)
       for (std::size_t r = 0; r < tile_.right.size(); ++r)
         for (std::size_t i = 0; i < cells_[v].n_valid; ++i)
           if (const std::int32_t row = tile_.row_at(static_cast<std::size_t>(cells_[v].layer[i]), l, r); row >= 0)
-            f(row, cells_[v].channel[i], sum_of(v, l, r) + i);
+            f(row, cells_[v].channel[i], sums + sum_place(v, l, r) + i);
   }
 
   const SidesProblem& job_;
@@ -140,6 +154,8 @@ class SidesWindow {
   std::size_t n_vector_ = 0, numbers_ = 0, left_end_ = 0, right_end_ = 0;
   CellVector cells_[kMostVectors];
   bool left_off_[kMostVectors], right_off_[kMostVectors];
+  bool left_moves_ = false, right_moves_ = false;  ///< what sides change by is made, too
+  bool left_slope_off_[kMostVectors], right_slope_off_[kMostVectors];
 };
 
 }  // namespace HWY_NAMESPACE

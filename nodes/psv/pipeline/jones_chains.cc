@@ -39,9 +39,11 @@ class ChainList {
       factor.is_matrix = is_q_ ? pairs[k].q_is_matrix : pairs[k].p_is_matrix;
       factor.is_conjugated = is_q_ ? pairs[k].q_is_conjugated : pairs[k].p_is_conjugated;
       factor.target = jones.target_of(pairs + k, is_q_);
+      if (jones.tangents != nullptr) add_tangent(jones.tangents[pairs + k - jones.pairs], factor);
       if (jones.targets.slopes != nullptr)
         factor.slopes = jones.targets.slopes[2 * (pairs + k - jones.pairs) + (is_q_ ? 1 : 0)];
       // Strides follow from the data within a batch: its baselines have children of the same dimensions.
+      for (const auto& one : factor.tangent) name.emplace_back(one.data, -1, factor.tangent_is_conjugated);
       for (const auto& one : factor.view) {
         name.emplace_back(one.data, factor.target, factor.is_conjugated);
         if (one && one.time != 0) to_.axes.n_time = longest.n_time;
@@ -55,6 +57,11 @@ class ChainList {
   }
 
  private:
+  void add_tangent(const JonesPair<double>& pair, JonesFactor& factor) const {
+    const auto& view = is_q_ ? pair.q : pair.p;
+    std::copy(view, view + 4, factor.tangent);
+    factor.tangent_is_conjugated = is_q_ ? pair.q_is_conjugated : pair.p_is_conjugated;
+  }
   /// Views and targets.
   using Name = std::vector<std::tuple<const void*, std::ptrdiff_t, bool>>;
 

@@ -14,7 +14,10 @@ namespace rimetree::psv::pipeline {
 struct JonesFactor {
   Strided<Complex<double>> view[4];
   bool is_matrix = false;
-  bool is_conjugated = false;  ///< the views are of the conjugates of its elements
+  bool is_conjugated = false;           ///< the views are of the conjugates of its elements
+  Strided<Complex<double>> tangent[4];  ///< JonesTerms::tangents; without views it does not move
+  bool tangent_is_conjugated = false;
+  bool moves() const { return tangent[0] || tangent[1] || tangent[2] || tangent[3]; }
   std::ptrdiff_t target = -1;  ///< where derivatives with respect to it go; see JonesTargets
   TermSlopes slopes;           ///< the same
 };

@@ -78,7 +78,7 @@ void solve_rows(const RowsProblem& problem, Choice choice, ThreadPool& threads, 
     case MethodKind::kDelay:
       return solve_by_delay(problem, *choice.delay, threads, cancellation);
     case MethodKind::kMatrix:
-      return solve_by_sides(problem, *choice.sides, problem.output, threads, cancellation);
+      return solve_by_sides(problem, *choice.sides, {problem.output, problem.slopes}, threads, cancellation);
     case MethodKind::kDirectSingle:
       return solve_directly(problem, pack_sky<float>(problem.sky_input), threads, cancellation);
     case MethodKind::kDirectDouble:
@@ -109,6 +109,20 @@ void solve_group(BatchContext& context, const Node& node, const RowsProblem& pro
   Choice choice = choose_method(problem, tolerance, context.threads);
   context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   solve_rows(problem, std::move(choice), context.threads, context.cancellation);
+}
+
+bool solve_with_slopes(BatchContext& context, const RowsProblem& problem, double tolerance) {
+  Choice choice = choose_method(problem, tolerance, context.threads);
+  const bool together = choice.method == MethodKind::kMatrix && choice.bound <= kSmallestTolerance;
+  if (!together && problem.output.row == nullptr) return false;
+  context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
+  if (together) {
+    context.notes.add("psv-matrix-slopes", "PSV: derivatives of Jones terms of both ends in one pass with the values");
+    solve_rows(problem, std::move(choice), context.threads, context.cancellation);
+    return true;
+  }
+  solve_rows({problem, problem.sky_input, problem.output}, std::move(choice), context.threads, context.cancellation);
+  return false;
 }
 
 void warn_of_large_cells(BatchContext& context, const Node& node, const SmearingLimits& limits) {

@@ -11,7 +11,8 @@ using namespace pipeline;
 
 struct RowsProblem : Summed {
   const SkyInput& sky_input;
-  const Output& output;
+  const Output& output;      ///< without rows: the values are not asked for
+  const Output slopes = {};  ///< derivatives along JonesTerms::tangents; without rows: the same
 };
 
 /// Bits do not depend on the number of threads. Throws Cancelled.
@@ -30,6 +31,10 @@ DeviceTarget device_target(BatchContext& context, std::uint64_t owner, const Row
 /// meets.
 void solve_group(BatchContext& context, const Node& node, const RowsProblem& problem, double tolerance,
                  DeviceTarget& target);
+
+/// The same on the host for a problem whose slopes are asked for. Gives whether these were made on the way, to
+/// kSmallestTolerance; if not, and if values are not asked for, nothing has been done for them.
+bool solve_with_slopes(BatchContext& context, const RowsProblem& problem, double tolerance);
 
 /// Warns of cells over which smearing is no product of sincs.
 void warn_of_large_cells(BatchContext& context, const Node& node, const SmearingLimits& limits);
