@@ -13,7 +13,7 @@ using namespace rimetree;
 
 struct Cos3BeamBody {
   template <class T>
-  RT_HD static T apply(T l, T m, T width) {
+  static T apply(T l, T m, T width) {
     const T angle = width * sqrt(l * l + m * m);
     if (!(value_of(angle) < kPi / 2)) return T(0);
     const T c = cos(angle);

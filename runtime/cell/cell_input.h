@@ -27,7 +27,6 @@ template <class N>
 class CellInput {
  public:
   using Number = N;
-  static constexpr bool kOnHost = true;
   using Real = typename cell_detail::NumberTraits<N>::Real;
 
   /// Value of an element of a child on this cell.

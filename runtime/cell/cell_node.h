@@ -4,17 +4,15 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 #include "runtime/cell/cell_input.h"
-#include "runtime/cell/cell_program.h"
 #include "runtime/cell/elementwise_body.h"
+#include "runtime/cell/program_kernel.h"
 #include "runtime/core/error.h"
 #include "runtime/core/flag_rules.h"
 #include "runtime/core/node.h"
 #include "runtime/core/pull_back.h"
-#include "runtime/device/cell_launch.h"
 #include "runtime/device/device_path.h"
 
 namespace rimetree {
@@ -22,14 +20,14 @@ namespace rimetree {
 /// Derived declares
 ///   static constexpr Numbers kNumbers;
 ///   static constexpr bool kVariesInTime, kVariesInFrequency;  (beyond the children; gives access to the coordinates)
-/// and, to run on devices too, what goes there by its bytes and computes one cell (out: all elements, row-major):
-///   struct Body { template <class In, class Out> RT_HD void cell(const In& in, Out out) const; };
+/// and what computes one cell (out: all elements, row-major):
+///   struct Body { template <class In, class Out> void cell(const In& in, Out out) const; };
 ///   Body body() const;
-/// where In is like CellInput<N> and Out like a pointer to numbers. On the host such a body runs as a program: it is
-/// recorded (runtime/program/recorded.h), once for each way that it can go. A body that does the same
+/// where In is like CellInput<N> and Out like a pointer to numbers. Such a body runs as a program, on the host and on
+/// devices: it is recorded (runtime/program/recorded.h), once for each way that it can go. A body that does the same
 /// for many entries of a stack has, besides,
 ///   std::size_t items() const;
-///   template <class In, class Out> RT_HD void item(const In& in, std::size_t s, Out out) const;  (out: of this item)
+///   template <class In, class Out> void item(const In& in, std::size_t s, Out out) const;  (out: of this item)
 /// A class for the host only, cell by cell, writes instead
 ///   template <class N, class Out> void cell(const CellInput<N>& in, Out* out) const;
 template <class Derived>
@@ -53,7 +51,6 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
     return {};
   }
 
-#ifndef __CUDACC__
   std::unique_ptr<BatchKernel> make_kernel() const override {
     return has_body() ? std::make_unique<ProgramKernel>() : Node::make_kernel();
   }
@@ -102,77 +99,24 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
     }
     return elements;
   }
-#endif
   std::optional<DevicePlan> plan_on_device(const Evaluation& evaluation) const override {
-    if (!fits_device()) return {};
+    if (evaluation.programs == nullptr) return {};
     DevicePlan plan(evaluation);
     with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
       plan.type = number_type<Out>();
       plan.is_complex = cell_detail::NumberTraits<N>::is_complex;
     });
     plan.cells = result_cells(evaluation);
-    plan.n_thread = plan.cells.size();
     plan.wants_time = Derived::kVariesInTime;
     plan.wants_frequency = Derived::kVariesInFrequency;
+    if (!evaluation.programs->plan(*this, evaluation, plan)) return {};
     return plan;
   }
-  bool has_program([[maybe_unused]] const memory::Device& device, [[maybe_unused]] int variant) const override {
-    bool found = false;
-    if constexpr (has_body()) {
-      using Body = decltype(static_cast<const Derived&>(*this).body());
-      for_each_program([&]<class N, class Out, bool kDerivatives>(Choice<N, Out, kDerivatives>) {
-        if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
-          found = has_launcher<ProgramJob<CellProgram<Body, N, Out, kDerivatives>>>(device);
-      });
-    }
-    return found;
-  }
-  void launch([[maybe_unused]] memory::Queue& queue, [[maybe_unused]] const CellJob& job,
-              [[maybe_unused]] int variant) const override {
-    if constexpr (has_body()) {
-      const auto body = static_cast<const Derived&>(*this).body();
-      for_each_program([&]<class N, class Out, bool kDerivatives>(Choice<N, Out, kDerivatives>) {
-        using Body = std::remove_const_t<decltype(body)>;
-        if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
-          launch_program<Out>(queue, CellProgram<Body, N, Out, kDerivatives>{body}, job);
-      });
-    }
-  }
 
-  /// Bodies with the same bytes.
-  bool is_like(const DevicePath& other) const override {
-    if constexpr (has_body()) {
-      const auto body = static_cast<const Derived&>(*this).body();
-      const auto others = static_cast<const Derived&>(static_cast<const CellNode&>(other)).body();
-      return !node_class().differs_per_node() || std::memcmp(&body, &others, sizeof body) == 0;
-    }
-    return true;
-  }
-
-  template <class N, class Out, bool kDerivatives = false>
+  template <class N, class Out>
   struct Choice {};
 
-  /// Calls f(Choice<N, Out, kDerivatives>()) with all numbers that may go in and come out, without derivatives and
-  /// with.
-  template <class F>
-  static void for_each_program(const F& f) {
-    using C = Complex<double>;
-    constexpr Numbers numbers = Derived::kNumbers;
-    const auto both = [&f]<class N, class Out>(Choice<N, Out>) {
-      f(Choice<N, Out, false>());
-      f(Choice<N, Out, true>());
-    };
-    if constexpr (numbers != Numbers::any_to_complex)
-      both(Choice<double, std::conditional_t<numbers == Numbers::real_to_complex, C, double>>());
-    if constexpr (numbers == Numbers::same || numbers == Numbers::any_to_complex) both(Choice<C, C>());
-    if constexpr (numbers == Numbers::any_to_real) both(Choice<C, double>());
-  }
-
  protected:
-  /// Whether the body may go to a device as it is.
-  virtual bool fits_device() const { return true; }
-
-#ifndef __CUDACC__  // which wants bodies only, but would instantiate these and all that they call
   void evaluate(Evaluation& evaluation) const override {
     with_numbers(evaluation, [&]<class N, class Out>(Choice<N, Out>) {
       const CellShape shape = result_cells(evaluation);
@@ -221,21 +165,17 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
       pull_cells<Over<N, Traced<double>>, Over<Out, Traced<double>>>(pull);
     });
   }
-#endif
 
   /// Calls f(Choice<N, Out>()) with the numbers that go in and come out.
   template <class F>
-  static void with_numbers([[maybe_unused]] const Evaluation& evaluation, [[maybe_unused]] const F& f) {
-#ifndef __CUDACC__
+  static void with_numbers(const Evaluation& evaluation, const F& f) {
     bool any_complex = false;
     for (const Result* child : evaluation.children())
       any_complex = any_complex || (child != nullptr && child->value.is_complex());
     with_numbers(any_complex, f);
-#endif
   }
   template <class F>
-  static void with_numbers([[maybe_unused]] bool any_complex, [[maybe_unused]] const F& f) {
-#ifndef __CUDACC__
+  static void with_numbers(bool any_complex, const F& f) {
     using C = Complex<double>;
     constexpr Numbers numbers = Derived::kNumbers;
     if constexpr (numbers == Numbers::real_to_real || numbers == Numbers::real_to_complex) {
@@ -249,7 +189,6 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
       else
         f(Choice<double, double>());
     }
-#endif
   }
 
  private:
@@ -359,7 +298,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
 };
 
 /// Every element by itself: scalars apply to all elements of a tensor, tensors must have equal dimensions. Functor is
-/// host+device with `static N apply(N)` or `static N apply(N, N)`; with more than two children the second is folded
+/// with `static N apply(N)` or `static N apply(N, N)`; with more than two children the second is folded
 /// from left to right. Flags stay with their element.
 template <class Functor, Numbers kRule = Numbers::same>
 class ElementwiseNode : public CellNode<ElementwiseNode<Functor, kRule>> {

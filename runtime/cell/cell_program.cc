@@ -14,11 +14,6 @@ namespace {
 
 /// Fewer items than this are written out: more can be done at once.
 constexpr std::size_t kFewItems = 8;
-/// States of a batch's nodes whose programs are kept, besides those of the nodes that are evaluated.
-constexpr std::size_t kManyStates = 256;
-/// Cells that are worth a thread of their own.
-constexpr std::size_t kLeastPart = 8192;
-
 /// What a program gives: array 0 the values, or the tangents, or both (0 and 1); or adjoints, an array for each child.
 enum class Purpose : std::uint8_t { values, tangents, values_and_tangents, adjoints };
 
@@ -56,6 +51,7 @@ struct CellPrograms::Task {
   const Vells* seed = nullptr;               ///< the adjoint of the result
   std::span<Vells* const> adjoints{};        ///< by child; nullptr: not wanted
   std::span<const program::Array> outputs{};
+  bool on_device = false;
 
   std::size_t n_child() const { return evaluation.children().size(); }
   /// Calls f(values) for each input of the program: nullptr where there is none.
@@ -67,7 +63,7 @@ struct CellPrograms::Task {
   }
   /// Everything on which a program depends beyond class and state.
   void describe(std::string& key) const {
-    key.assign({static_cast<char>(2 * static_cast<int>(purpose) + is_complex),
+    key.assign({static_cast<char>(4 * static_cast<int>(purpose) + 2 * on_device + is_complex),
                 static_cast<char>(program::axes_of(cells)),
                 static_cast<char>(program::axes_of(evaluation.cells().shape()))});
     for_each_input([&](const Vells* values) { key += InputKind(values).text(); });
@@ -78,6 +74,7 @@ struct CellPrograms::Task {
 struct CellPrograms::Entry {
   std::string key;
   std::optional<program::Program> program;
+  std::shared_ptr<const program::ThreadProgram> on_device;
   std::size_t n_item = 1;
   std::string why_not;
   const Entry* next = nullptr;
@@ -209,58 +206,6 @@ void set_coordinates(program::Data& data, const Cells& cells) {
 CellPrograms::CellPrograms() = default;
 CellPrograms::~CellPrograms() = default;
 
-CellPrograms& ProgramKernel::programs_of(const Node& node) {
-  return programs_[node.node_class().differs_per_node() ? node.state().fingerprint(false) : 0];
-}
-
-void ProgramKernel::make_room(std::size_t n_node) {
-  if (programs_.size() > 2 * n_node + kManyStates) programs_.clear();
-}
-
-void ProgramKernel::note(BatchContext& context, const Node& node) const {
-  const std::string& name = node.node_class().name;
-  for (const auto& [state, programs] : programs_)
-    if (const std::string why = programs.why_not(); !why.empty())
-      context.notes.add("cell-by-cell-" + name, name + ": cell by cell, since " + why);
-}
-
-namespace {
-
-/// As long as it lives, programs run on all threads.
-struct Divided {
-  Divided(CellPrograms& all, ThreadPool& threads) : programs(all) { programs.divide_among(&threads); }
-  ~Divided() { programs.divide_among(nullptr); }
-  Divided(const Divided&) = delete;
-  CellPrograms& programs;
-};
-
-}  // namespace
-
-void ProgramKernel::evaluate(BatchContext& context, std::span<Evaluation* const> batch) {
-  make_room(batch.size());
-  for (Evaluation* evaluation : batch) evaluation->programs = &programs_of(evaluation->node);
-  // Fewer nodes than threads: these divide the cells of each, if there are enough.
-  const bool divides = batch.size() < static_cast<std::size_t>(context.threads.size()) &&
-                       batch.front()->cells().shape().size() >= 2 * kLeastPart;
-  if (divides) {
-    for (Evaluation* evaluation : batch) {
-      if (context.cancellation.check()) throw Cancelled();
-      const Divided divided(*evaluation->programs, context.threads);
-      guarded_evaluate(*evaluation);
-    }
-  } else {
-    BatchKernel::evaluate(context, batch);
-  }
-  note(context, batch.front()->node);
-}
-
-void ProgramKernel::pull_back(BatchContext& context, std::span<PullBack* const> batch) {
-  make_room(batch.size());
-  for (PullBack* pull : batch) pull->programs = &programs_of(pull->inputs.node);
-  BatchKernel::pull_back(context, batch);
-  note(context, batch.front()->inputs.node);
-}
-
 std::string CellPrograms::why_not() const {
   for (const Entry* entry = last_.load(std::memory_order_acquire); entry != nullptr; entry = entry->next)
     if (!entry->why_not.empty()) return entry->why_not;
@@ -292,6 +237,10 @@ std::unique_ptr<CellPrograms::Entry> CellPrograms::make(const RecordableNode& no
     }
     if (body == nullptr || made->n_item == 1) body = recorded(0, n_item);
     const std::vector<program::Output> outputs = body->all_outputs();
+    if (task.on_device) {
+      made->on_device = program::thread_program(body->recording, outputs, made->n_item);
+      return made;
+    }
     made->program.emplace(body->recording, outputs, axes, program::axes_of(task.evaluation.cells().shape()),
                           program::axes_of(task.cells));
   } catch (const program::NotRecordable& error) {
@@ -375,6 +324,25 @@ bool CellPrograms::fill(const RecordableNode& node, const Evaluation& evaluation
     if (!done) return false;
   }
   return true;
+}
+
+bool CellPrograms::plan(const RecordableNode& node, const Evaluation& evaluation, DevicePlan& plan) {
+  Task task{.purpose = Purpose::values,
+            .evaluation = evaluation,
+            .is_complex = plan.is_complex,
+            .cells = plan.cells,
+            .on_device = true};
+  plan.programs = {find(node, task).on_device};
+  task.purpose = Purpose::tangents;
+  std::vector<const Vells*> tangents;
+  for (const ParameterId& parameter : plan.parameters) {
+    tangents.clear();
+    for (const Result* child : evaluation.children())
+      tangents.push_back(child == nullptr ? nullptr : child->derivative(parameter));
+    task.tangents = tangents;
+    plan.programs.push_back(find(node, task).on_device);
+  }
+  return std::find(plan.programs.begin(), plan.programs.end(), nullptr) == plan.programs.end();
 }
 
 bool CellPrograms::pull_back(const RecordableNode& node, const PullBack& pull, bool is_complex) {

@@ -2,14 +2,7 @@
 // leave is run on all cells. Entries of stacks that a body treats alike are mapped over, not written out.
 #pragma once
 
-#ifdef __CUDACC__  // which wants bodies only
-namespace rimetree {
-class RecordableNode {};
-}  // namespace rimetree
-#else
-
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,13 +10,16 @@ class RecordableNode {};
 #include <string>
 #include <vector>
 
-#include "runtime/core/batch_kernel.h"
 #include "runtime/core/evaluation.h"
 #include "runtime/device/cell_numbers.h"
+#include "runtime/device/device_path.h"
 #include "runtime/program/program.h"
 #include "runtime/program/recorded.h"
 
 namespace rimetree {
+
+class PullBack;
+class ThreadPool;
 
 /// An element of a result while it is recorded: names of its real part and, unless it is real, its imaginary part.
 struct RecordedElement {
@@ -46,7 +42,6 @@ class RecordedInput {
  public:
   using Number = N;
   using Real = Recorded;
-  static constexpr bool kOnHost = true;
 
   explicit RecordedInput(std::span<const RecordedChild> children)
       : time_s(coordinate(program::Coordinate::time_s)),
@@ -111,6 +106,9 @@ void set_coordinates(program::Data& data, const Cells& cells);
 /// the numbers that the body works on. From any thread.
 class CellPrograms {
  public:
+  /// Cells that are worth a thread of their own.
+  static constexpr std::size_t kLeastPart = 8192;
+
   CellPrograms();
   ~CellPrograms();
   CellPrograms(const CellPrograms&) = delete;
@@ -119,6 +117,8 @@ class CellPrograms {
   /// The same with derivatives, one for each of the parameters.
   bool fill(const RecordableNode& node, const Evaluation& evaluation, bool is_complex, Vells& values,
             std::span<const ParameterId> parameters, std::span<Vells> derivatives);
+  /// Gives a plan for a device its programs.
+  bool plan(const RecordableNode& node, const Evaluation& evaluation, DevicePlan& plan);
   /// Adds to the adjoints of a node's children.
   bool pull_back(const RecordableNode& node, const PullBack& pull, bool is_complex);
   /// Why a body could not be recorded; empty if there was none that could not.
@@ -139,20 +139,4 @@ class CellPrograms {
   ThreadPool* threads_ = nullptr;
 };
 
-/// Nodes of one batch share their programs, but for those that differ in a per_node field, which their bodies may know.
-class ProgramKernel final : public BatchKernel {
- public:
-  void evaluate(BatchContext& context, std::span<Evaluation* const> batch) override;
-  void pull_back(BatchContext& context, std::span<PullBack* const> batch) override;
-
- private:
-  CellPrograms& programs_of(const Node& node);
-  /// Lets go of those of states that nodes are no longer in.
-  void make_room(std::size_t n_node);
-  void note(BatchContext& context, const Node& node) const;
-  std::map<std::uint64_t, CellPrograms> programs_;  // by fingerprint of the state where that matters
-};
-
 }  // namespace rimetree
-
-#endif  // __CUDACC__

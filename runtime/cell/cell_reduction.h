@@ -5,10 +5,14 @@
 
 #include <algorithm>
 
-#include "runtime/cell/cell_node.h"
+#include "runtime/cell/cell_operand.h"
 #include "runtime/cell/reduction_rows.h"
 #include "runtime/core/cell_loop.h"
 #include "runtime/core/error.h"
+#include "runtime/core/node.h"
+#include "runtime/core/pull_back.h"
+#include "runtime/device/cell_launch.h"
+#include "runtime/device/device_path.h"
 
 namespace rimetree {
 
@@ -90,16 +94,16 @@ class CellReduction : public Node, public DevicePath {
     plan.n_thread = dims().size() * cells.kept.size();
     return plan;
   }
-  bool has_program(const memory::Device& device, int variant) const override {
+  bool can_run(const memory::Device& device, const DevicePlan& plan) const override {
     bool found = false;
-    for_each_program([&]<class N, bool kDerivatives>(Choice<N, kDerivatives>) {
-      if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
+    for_each_kernel([&]<class N, bool kDerivatives>(Choice<N, kDerivatives>) {
+      if (plan.variant() == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
         found = has_launcher<ProgramJob<ReductionProgram<Body, N, kDerivatives>>>(device);
     });
     return found;
   }
   void launch(memory::Queue& queue, const CellJob& job, int variant) const override {
-    for_each_program([&]<class N, bool kDerivatives>(Choice<N, kDerivatives>) {
+    for_each_kernel([&]<class N, bool kDerivatives>(Choice<N, kDerivatives>) {
       if (variant == program_variant(cell_detail::NumberTraits<N>::is_complex, kDerivatives))
         launch_program<N>(queue, ReductionProgram<Body, N, kDerivatives>{length_, inner_elements_}, job);
     });
@@ -108,7 +112,7 @@ class CellReduction : public Node, public DevicePath {
   struct Choice {};
   /// Calls f(Choice<N, kDerivatives>()) with all numbers that may be reduced, without derivatives and with.
   template <class F>
-  static void for_each_program(const F& f) {
+  static void for_each_kernel(const F& f) {
     f(Choice<double, false>());
     f(Choice<double, true>());
     if constexpr (!Body::kRealOnly) {

@@ -1,10 +1,8 @@
-// The function of one cell that treats every element of tensors by itself, for host and device.
+// The function of one cell that treats every element of tensors by itself.
 #pragma once
 
 #include <cstddef>
 #include <type_traits>
-
-#include "runtime/math/host_device.h"
 
 namespace rimetree {
 
@@ -14,12 +12,12 @@ struct ElementwiseBody {
   std::size_t elements;
 
   template <class In, class Out>
-  RT_HD void cell(const In& in, Out out) const {
+  void cell(const In& in, Out out) const {
     for (std::size_t e = 0; e < elements; ++e) item(in, e, out + e);
   }
-  RT_HD std::size_t items() const { return elements; }
+  std::size_t items() const { return elements; }
   template <class In, class Out>
-  RT_HD void item(const In& in, std::size_t e, Out out) const {
+  void item(const In& in, std::size_t e, Out out) const {
     using N = typename In::Number;
     const auto argument = [&in, e](std::size_t child) { return in(child, in.dims(child).is_scalar() ? 0 : e); };
     if constexpr (requires(N a) { Functor::apply(a); }) {

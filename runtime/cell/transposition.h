@@ -11,7 +11,7 @@ struct TransposeBody {
   bool conjugate;
 
   template <class In, class Out>
-  RT_HD void cell(const In& in, Out out) const {
+  void cell(const In& in, Out out) const {
     const std::size_t elements = dims.size();
     for (std::size_t e = 0; e < elements; ++e) {
       const auto x = in(0, dims.transposed(e));

@@ -52,6 +52,8 @@ class BatchKernel {
   BatchKernel& operator=(const BatchKernel&) = delete;
 
   virtual void evaluate(BatchContext& context, std::span<Evaluation* const> batch);
+  /// Gives evaluations what their nodes need to plan for a device (DevicePath::plan_on_device).
+  virtual void prepare(std::span<Evaluation* const> /*batch*/) {}
 
   // Reverse mode (see runtime/core/pull_back.h).
 

@@ -98,7 +98,6 @@ class JobInput {
  public:
   using Number = N;
   using Real = typename cell_detail::NumberTraits<N>::Real;
-  static constexpr bool kOnHost = false;
 
   RT_HD JobInput(const CellJob& job, const CellItem& item, std::size_t i)
       : job_(job),

@@ -1,8 +1,7 @@
-// An item of a launch is a node's values, or its derivative with respect to one unknown: its threads run the class's
-// body on dual numbers and keep the derivative. Values that are only on the host go up, known by their result's stamp,
-// and stay until another version comes or room is needed. Small ones of one producing batch go together, and so do
-// small derivatives, which for a Parm are the same from step to step. Over a run constants go up once, and per tile
-// only what has changed; tests count the bytes.
+// An item of a launch is a node's values, or its derivative with respect to one unknown. Values that are only on the
+// host go up, known by their result's stamp, and stay until another version comes or room is needed. Small ones of one
+// producing batch go together, and so do small derivatives, which for a Parm are the same from step to step. Over a run
+// constants go up once, and per tile only what has changed; tests count the bytes.
 #include "runtime/device/device_batch.h"
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <unordered_map>
 
 #include "runtime/core/fingerprint.h"
+#include "runtime/device/recorded_job.h"
 
 namespace rimetree {
 
@@ -24,7 +24,17 @@ static_assert(std::has_unique_object_representations_v<CellItem> &&
 using Handle = memory::ResidentArrays::Handle;
 
 /// What an array is, for its key.
-enum Role : std::uint64_t { kOneResult = 101, kOneDerivative, kGroup, kDerivativeGroup, kItems, kArrays, kAxisGrid };
+enum Role : std::uint64_t {
+  kOneResult = 101,
+  kOneDerivative,
+  kGroup,
+  kDerivativeGroup,
+  kItems,
+  kArrays,
+  kAxisGrid,
+  kOperations,
+  kNumbers
+};
 
 constexpr std::size_t kAlignment = 2 * sizeof(double);
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -53,16 +63,25 @@ class JobArrays {
 
   JobArrays(DeviceContext& device, const DeviceBatch& batch) : device_(device) {
     Groups groups;
-    for (std::size_t i = 0; i < batch.plans.size(); ++i)
-      for (const Result* child : batch.evaluations[i]->children().first(batch.plans[i].n_child)) {
+    for (std::size_t i = 0; i < batch.plans.size(); ++i) {
+      const DevicePlan& plan = batch.plans[i];
+      const auto children = batch.evaluations[i]->children().first(plan.n_child);
+      for (std::size_t slot = 0; slot < children.size(); ++slot) {
+        const Result* child = children[slot];
         if (child == nullptr) continue;
-        add(batch, {child, nullptr}, groups);
-        for (const Derivative& derivative : child->derivatives) add(batch, {child, &derivative}, groups);
+        if (plan.reads(slot)) add(batch, {child, nullptr}, groups);
+        for (const Derivative& derivative : child->derivatives)
+          if (plan.reads(slot, derivative.parameter)) add(batch, {child, &derivative}, groups);
       }
+    }
     for (auto& [group, inputs] : groups) bring_up_together(group, inputs);
   }
 
-  Place at(const Vells& values) const { return at_.at(&values); }
+  /// Nowhere if nobody reads them.
+  Place at(const Vells& values) const {
+    const auto known = at_.find(&values);
+    return known != at_.end() ? known->second : Place{};
+  }
   /// Makes an array the job's next one.
   std::int32_t add(Handle array) {
     arrays_.push_back(std::move(array));
@@ -186,38 +205,84 @@ class ResultPlaces {
   std::size_t block_bytes_ = 0;
 };
 
-/// The batch as its programs see it: all items, those of equal variants together, then all children.
-struct Items {
+/// An array that stays on the device as long as `device` has room for it.
+template <class T>
+Handle resident(DeviceContext& device, Role role, const std::vector<T>& all) {
+  const auto bytes = std::as_bytes(std::span(all));
+  const std::uint64_t name = fingerprint(bytes);
+  return device.arrays().get({mix(role, name), name}, bytes);
+}
+
+void launch_program_of(DeviceContext& device, const program::ThreadProgram& program, NumberType type,
+                       const CellJob& cells) {
+  RecordedJob job;
+  job.cells = cells;
+  job.n_operation = static_cast<std::int32_t>(program.operations.size());
+  job.n_number = static_cast<std::int32_t>(program.numbers.size());
+  job.n_register = program.n_register;
+  job.is_complex = type == NumberType::complex ? 1 : 0;
+  Handle operations, numbers;
+  if (program.operations.size() <= RecordedJob::kFewOperations) {
+    std::copy(program.operations.begin(), program.operations.end(), job.few_operations);
+  } else {
+    operations = resident(device, kOperations, program.operations);
+    job.d_operations = operations.as<const program::ThreadOperation>();
+  }
+  if (program.numbers.size() <= RecordedJob::kFewNumbers) {
+    std::copy(program.numbers.begin(), program.numbers.end(), job.few_numbers);
+  } else {
+    numbers = resident(device, kNumbers, program.numbers);
+    job.d_numbers = numbers.as<const double>();
+  }
+  launch_recorded(device.compute(), job);
+}
+
+/// What one launch runs: a recorded program, or a class's kernel.
+struct Launch {
+  const program::ThreadProgram* program;
+  int variant;
+  NumberType type;  ///< of the results
+  friend bool operator==(const Launch&, const Launch&) = default;
+};
+
+/// The batch as launches see it: all items, those of one launch together, then all children.
+class Items {
+ public:
   /// `results`: the job's array in which they lie.
   Items(const DeviceBatch& batch, const JobArrays& arrays, std::int32_t results, const ResultPlaces& places) {
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < batch.plans.size(); ++i) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return batch.plans[a].variant() < batch.plans[b].variant(); });
-    for (const std::size_t i : order) {
-      const DevicePlan& plan = batch.plans[i];
+    std::vector<Wanted> wanted;
+    for (std::size_t i = 0; i < batch.plans.size(); ++i)
+      for (std::size_t k = 0; k <= batch.plans[i].parameters.size(); ++k)
+        wanted.push_back({i, k, number_of(batch.plans[i], k)});
+    std::stable_sort(wanted.begin(), wanted.end(),
+                     [](const Wanted& a, const Wanted& b) { return a.launch < b.launch; });
+    std::vector<std::int32_t> first_child(batch.plans.size(), -1);
+    for (const Wanted& one : wanted) {
+      const DevicePlan& plan = batch.plans[one.node];
+      const Evaluation& evaluation = *batch.evaluations[one.node];
+      const program::ThreadProgram* const program = launches_[one.launch].program;
+      const auto inputs = evaluation.children().first(plan.n_child);
       CellItem item;
       item.base = results;
-      item.offset = places.offset(i, 0);
-      item.n_thread = plan.n_thread;
-      item.n_value = batch.evaluations[i]->node.dims().size() * plan.cells.size();
+      item.offset = places.offset(one.node, one.of);
+      item.n_thread = program != nullptr ? program->n_item * plan.cells.size() : plan.n_thread;
+      item.n_value = evaluation.node.dims().size() * plan.cells.size();
       item.n_child = static_cast<std::int32_t>(plan.n_child);
       std::copy(plan.cells.extent.begin(), plan.cells.extent.end(), item.cells);
       std::copy(plan.inner.extent.begin(), plan.inner.extent.end(), item.inner);
-      const auto inputs = batch.evaluations[i]->children().first(plan.n_child);
-      item.first_child = add_children(inputs, arrays, [](const Result& child) { return &child.value; });
-      add(item, i, plan.variant());
-      for (std::size_t k = 0; k < plan.parameters.size(); ++k) {
-        item.offset = places.offset(i, 1 + k);
-        item.first_derivative =
-            add_children(inputs, arrays, [&](const Result& child) { return child.derivative(plan.parameters[k]); });
-        add(item, i, plan.variant());
-      }
+      if (first_child[one.node] < 0)
+        first_child[one.node] = add_children(inputs, arrays, [](const Result& child) { return &child.value; });
+      item.first_child = first_child[one.node];
+      if (one.of > 0)
+        item.first_derivative = add_children(
+            inputs, arrays, [&](const Result& child) { return child.derivative(plan.parameters[one.of - 1]); });
+      items_.push_back(item);
+      of_launch_.push_back(one.launch);
     }
   }
 
   Handle on(DeviceContext& device, std::uint64_t owner, CellJob& job) const {
-    const auto first = std::as_bytes(std::span(items)), second = std::as_bytes(std::span(children));
+    const auto first = std::as_bytes(std::span(items_)), second = std::as_bytes(std::span(children_));
     std::vector<std::byte> all(first.begin(), first.end());
     all.insert(all.end(), second.begin(), second.end());
     Handle there = device.arrays().get({mix(kItems, owner), fingerprint(all)}, std::span<const std::byte>(all));
@@ -225,40 +290,47 @@ struct Items {
     job.d_child = reinterpret_cast<const CellArray*>(there.as<const std::byte>() + first.size());
     return there;
   }
-  /// One launch for each variant, and more where nodes differ in what their class takes to the device.
-  void launch(const DeviceBatch& batch, memory::Queue& queue, CellJob job) const {
-    for (std::size_t begin = 0, end = 0; begin < items.size(); begin = end) {
+  void launch(DeviceContext& device, const DeviceBatch& batch, CellJob job) const {
+    for (std::size_t begin = 0, end = 0; begin < items_.size(); begin = end) {
       job.most_threads = 0;
-      const DevicePath& path = batch.path_of(nodes[begin]);
-      for (end = begin; end < items.size() && variants[end] == variants[begin] &&
-                        (nodes[end] == nodes[begin] || path.is_like(batch.path_of(nodes[end])));
-           ++end)
-        job.most_threads = std::max(job.most_threads, items[end].n_thread);
+      for (end = begin; end < items_.size() && of_launch_[end] == of_launch_[begin]; ++end)
+        job.most_threads = std::max(job.most_threads, items_[end].n_thread);
       job.n_item = static_cast<std::int32_t>(end - begin);
-      path.launch(queue, job, variants[begin]);
+      const Launch& launch = launches_[of_launch_[begin]];
+      if (launch.program != nullptr)
+        launch_program_of(device, *launch.program, launch.type, job);
+      else
+        batch.path->launch(device.compute(), job, launch.variant);
       job.d_item += end - begin;
     }
   }
 
  private:
-  void add(const CellItem& item, std::size_t node, int variant) {
-    items.push_back(item);
-    nodes.push_back(node);
-    variants.push_back(variant);
+  struct Wanted {
+    std::size_t node, of;  ///< of: 0 for the values, then derivatives
+    std::size_t launch;
+  };
+  std::size_t number_of(const DevicePlan& plan, std::size_t k) {
+    const Launch launch{plan.programs.empty() ? nullptr : plan.programs[k].get(),
+                        plan.programs.empty() ? plan.variant() : 0, plan.type};
+    const auto known = std::find(launches_.begin(), launches_.end(), launch);
+    if (known != launches_.end()) return static_cast<std::size_t>(known - launches_.begin());
+    launches_.push_back(launch);
+    return launches_.size() - 1;
   }
   /// Describes what values_of() gives for each child, and gives the number of the first description.
   template <class F>
   std::int32_t add_children(std::span<const Result* const> inputs, const JobArrays& arrays, const F& values_of) {
-    const auto first = static_cast<std::int32_t>(children.size());
+    const auto first = static_cast<std::int32_t>(children_.size());
     for (const Result* child : inputs)
-      children.push_back(array_of(child != nullptr ? values_of(*child) : nullptr, arrays));
+      children_.push_back(array_of(child != nullptr ? values_of(*child) : nullptr, arrays));
     return first;
   }
 
-  std::vector<CellItem> items;
-  std::vector<std::size_t> nodes;  // of each item: which of the batch
-  std::vector<int> variants;       // the same
-  std::vector<CellArray> children;
+  std::vector<CellItem> items_;
+  std::vector<std::size_t> of_launch_;  // by item
+  std::vector<Launch> launches_;
+  std::vector<CellArray> children_;
 };
 
 }  // namespace
@@ -288,7 +360,7 @@ void evaluate_on_device(DeviceContext& device, const DeviceBatch& batch) {
     job.d_frequency_hz = frequency.as<const double>();
     job.n_frequency = cells.shape()[Axis::frequency];
   }
-  items.launch(batch, device.compute(), job);
+  items.launch(device, batch, job);
   for (std::size_t i = 0; i < batch.plans.size(); ++i) {
     Evaluation& evaluation = *batch.evaluations[i];
     const DevicePlan& plan = batch.plans[i];
@@ -298,7 +370,6 @@ void evaluate_on_device(DeviceContext& device, const DeviceBatch& batch) {
     };
     evaluation.set(values(0));
     for (std::size_t k = 0; k < plan.parameters.size(); ++k) evaluation.add(plan.parameters[k], values(1 + k));
-    batch.path_of(i).complete(evaluation);
   }
 }
 

@@ -47,9 +47,12 @@ ForwardPass::ForwardPass(EvaluatorState& state, const Request& request, const st
 void ForwardPass::run() {
   const std::uint64_t budget = state_.options.memory_budget;
   using Parts = EvaluatedForest::Parts;
-  const Parts parts = !fuses() ? Parts::none : request_.derivatives ? Parts::of_consumers : Parts::of_sums;
-  const auto& waves = state_.evaluated.waves(roots_, request_.cells->shape(), budget,
-                                             state_.placement.has_devices() ? budget : kHostPortionBytes, parts);
+  const bool has_devices = state_.placement.has_devices();
+  const Parts parts = !fuses()                              ? Parts::none
+                      : request_.derivatives || has_devices ? Parts::of_consumers
+                                                            : Parts::of_sums;
+  const auto& waves =
+      state_.evaluated.waves(roots_, request_.cells->shape(), budget, has_devices ? budget : kHostPortionBytes, parts);
   for (const auto& wave : waves) run_wave(wave);
 }
 
@@ -170,24 +173,43 @@ std::size_t ForwardPass::run_on_device(std::span<const int> nodes) {
   if (std::any_of(nodes.begin(), nodes.end(), [&](int node) { return holds_inputs(node); })) return 0;
   const auto moves = [](const Evaluation* evaluation) { return evaluation->has_derivatives(); };
   if (request_.along_direction && std::any_of(ready.begin(), ready.end(), moves)) return 0;
-  // Roots are what somebody asked for: they are worth it by themselves.
-  const bool any_root = std::any_of(nodes.begin(), nodes.end(), [&](int node) { return is_root_[node]; });
   std::vector<DevicePlan> plans;
-  DeviceContext* device = state_.placement.choose(ready, any_root || feed_devices(plan_, nodes), plans);
+  plan_.kernel_of(nodes[0]).prepare(ready);
+  DeviceContext* device = state_.placement.choose(ready, are_wanted_on_devices(nodes), plans);
   if (device == nullptr) return 0;
-  const Node& first = forest_.node(nodes[0]);
-  const std::string& class_name = first.node_class().name;
   const std::size_t n_ready = ready.size();
-  const DeviceBatch batch{*first.device_path(), ready, plans, static_cast<std::uint64_t>(nodes[0]),
-                          [this](int node) { return static_cast<std::uint64_t>(plan_.batch_of(node)); }};
+  std::vector<Evaluation*> left = evaluate_on(
+      *device, {forest_.node(nodes[0]).device_path(), ready, plans, static_cast<std::uint64_t>(nodes[0]), {}});
+  for (Evaluation* evaluation : ready)
+    if (std::find(left.begin(), left.end(), evaluation) == left.end())
+      evaluation->node.device_path()->complete(*evaluation);
+  ready = std::move(left);
+  return n_ready - ready.size();
+}
+
+/// Whether results of a batch are wanted on devices. Roots are what somebody asked for: they are worth it by
+/// themselves.
+bool ForwardPass::are_wanted_on_devices(std::span<const int> nodes) const {
+  return std::any_of(nodes.begin(), nodes.end(), [&](int node) { return is_root_[node]; }) ||
+         feed_devices(plan_, nodes);
+}
+
+/// Gives those for which there was no room, and says what was done.
+std::vector<Evaluation*> ForwardPass::evaluate_on(DeviceContext& device, DeviceBatch batch) {
+  batch.group_of = [this](int node) { return static_cast<std::uint64_t>(plan_.batch_of(node)); };
   std::string why;
-  std::vector<Evaluation*> left = evaluate_as_fits(*device, batch, why);
+  const std::string& class_name = batch.evaluations.front()->node.node_class().name;
+  std::vector<Evaluation*> left = evaluate_as_fits(device, batch, why);
   if (!left.empty())
     state_.warnings.add("device-memory-" + class_name, class_name + " is evaluated on the host, from node \"" +
                                                            left.front()->node.name() + "\" on: " + why);
-  if (left.size() < n_ready) state_.notes.add("device-" + class_name, class_name + ": on " + device->device().name());
-  ready = std::move(left);
-  return n_ready - ready.size();
+  if (left.size() < batch.evaluations.size()) note_device(batch.evaluations.front()->node, device);
+  return left;
+}
+
+void ForwardPass::note_device(const Node& node, const DeviceContext& device) {
+  const std::string& class_name = node.node_class().name;
+  state_.notes.add("device-" + class_name, class_name + ": on " + device.device().name());
 }
 
 void ForwardPass::bring_inputs_to_host() {

@@ -8,10 +8,13 @@
 
 #include "runtime/core/cancellation.h"
 #include "runtime/evaluate/evaluator_state.h"
+#include "runtime/evaluate/fused_derivatives.h"
 #include "runtime/evaluate/term_programs.h"
 #include "runtime/evaluate/tile_derivatives.h"
 
 namespace rimetree {
+
+struct DeviceBatch;
 
 class ForwardPass {
  public:
@@ -50,7 +53,15 @@ class ForwardPass {
   void give_bytes(std::uint64_t bytes) { bytes_alive_ -= bytes; }
 
  private:
-  struct GroupRun;
+  /// What the evaluation of one group of nodes by one program knows.
+  struct GroupRun {
+    std::shared_ptr<const FusedGroup> group;
+    std::vector<const Result*> results{};  ///< of the leaves
+    const Fusion::Made* made = nullptr;
+    CellShape shape{};
+    std::optional<FusedDerivatives::Made> derived{};  ///< instead, where leaves have derivatives
+    bool can_run() const { return derived.has_value() || (made != nullptr && made->program); }
+  };
   bool holds_inputs(int node) const { return !held_.empty() && held_[static_cast<std::size_t>(node)]; }
   const Result* seen_by(const Node& node, int child);
   bool keeps(int node) const;
@@ -72,7 +83,16 @@ class ForwardPass {
   std::vector<int> run_sums(std::span<const int> nodes);
   void run_parts(const TermSum& sum);
   void run_sum_programs(std::span<const TermPrograms::Run> runs);
-  void count_evaluations(std::span<const int> nodes);
+  void count_evaluations(std::span<const int> nodes, const DeviceContext* device = nullptr);
+  struct GroupPlans;
+  bool are_wanted_on_devices(std::span<const int> nodes) const;
+  std::vector<Evaluation*> evaluate_on(DeviceContext& device, DeviceBatch batch);
+  void note_device(const Node& node, const DeviceContext& device);
+  bool plan_groups(std::span<const int> nodes, std::span<const GroupRun> runs, GroupPlans& to);
+  void run_groups_on_device(std::vector<int>& nodes, std::vector<GroupRun>& runs);
+  void complete_group(const GroupRun& run, Result& made);
+  void take_groups(std::span<const int> nodes, std::span<const GroupRun> runs, std::span<std::shared_ptr<Result>> made,
+                   const DeviceContext* device = nullptr);
   void take_results(std::span<const int> nodes, std::span<std::shared_ptr<Result>> made);
 
   EvaluatorState& state_;

@@ -9,30 +9,22 @@
 
 namespace rimetree {
 
-/// What the evaluation of one group knows.
-struct ForwardPass::GroupRun {
-  std::shared_ptr<const FusedGroup> group;
-  std::vector<const Result*> results{};  ///< of the leaves
-  const Fusion::Made* made = nullptr;
-  CellShape shape{};
-  std::optional<FusedDerivatives::Made> derived{};  ///< instead, where leaves have derivatives
-  bool can_run() const { return derived.has_value() || (made != nullptr && made->program); }
-};
-
 namespace {
 
 /// Numbers of one result that are worth all threads.
 constexpr std::size_t kLeastDivided = 16384;
 
 bool are_ok(std::span<const Result* const> results) {
-  return std::all_of(results.begin(), results.end(), [](const Result* result) {
-    return result != nullptr && result->ok() && result->value.is_on_host();
-  });
+  return std::all_of(results.begin(), results.end(),
+                     [](const Result* result) { return result != nullptr && result->ok(); });
 }
 
 }  // namespace
 
-bool ForwardPass::fuses() const { return state_.evaluated.fusion() != nullptr && !state_.placement.has_devices(); }
+bool ForwardPass::fuses() const {
+  // On devices derivatives are those of single nodes.
+  return state_.evaluated.fusion() != nullptr && !(state_.placement.has_devices() && request_.derivatives);
+}
 
 // A node is a part of its consumer's program if nobody else wants its result, now or later.
 void ForwardPass::find_parts() {
@@ -96,6 +88,7 @@ std::vector<int> ForwardPass::run_groups(std::span<const int> roots) {
     alone.insert(alone.end(), run.group->members.begin(), run.group->members.end() - 1);
   }
   if (!alone.empty()) run_one_by_one(alone);
+  if (!runs.empty() && state_.placement.has_devices()) run_groups_on_device(nodes, runs);
   if (!runs.empty()) run_programs(nodes, runs);
   return plain;
 }
@@ -120,6 +113,13 @@ void ForwardPass::run_programs(std::span<const int> nodes, std::span<const Group
   while (made.size() < nodes.size()) made.push_back(std::make_shared<Result>());
   ClassTiming& timing = state_.timing.of(forest_.node(nodes[0]));
   Stopwatch watch;
+  if (state_.placement.has_devices()) {
+    std::vector<const Vells*> values;
+    for (const GroupRun& run : runs)
+      for (const Result* result : run.results) values.push_back(&result->value);
+    bring_to_host(values);
+    timing.split.changed_seconds += watch.lap();
+  }
   const auto run_one = [&](std::size_t i, ThreadPool* threads) {
     const GroupRun& run = runs[i];
     const bool is_complex = run.derived ? run.derived->is_complex : run.made->is_complex;
@@ -135,8 +135,7 @@ void ForwardPass::run_programs(std::span<const int> nodes, std::span<const Group
     } else {
       Fusion::run(*run.made->program, run.results, *request_.cells, made[i]->value, threads);
     }
-    made[i]->flags = state_.evaluated.fusion()->flags_of(*run.group, run.results, request_, *state_.pool);
-    made[i]->status = Result::Status::ok;
+    complete_group(run, *made[i]);
   };
   const auto n_thread = static_cast<std::size_t>(state_.threads.size());
   if (runs.size() < n_thread && runs.front().shape.size() >= kLeastDivided) {
@@ -151,9 +150,21 @@ void ForwardPass::run_programs(std::span<const int> nodes, std::span<const Group
   }
   timing.seconds += watch.lap();
   ++timing.batches;
+  take_groups(nodes, runs, made);
+}
+
+/// Sets what goes along with a group's values.
+void ForwardPass::complete_group(const GroupRun& run, Result& made) {
+  made.flags = state_.evaluated.fusion()->flags_of(*run.group, run.results, request_, *state_.pool);
+  made.status = Result::Status::ok;
+}
+
+/// Takes what groups have given, on the host or on a device, and lets go of what their members read.
+void ForwardPass::take_groups(std::span<const int> nodes, std::span<const GroupRun> runs,
+                              std::span<std::shared_ptr<Result>> made, const DeviceContext* device) {
   std::vector<int> members;
   for (const GroupRun& run : runs) members.insert(members.end(), run.group->members.begin(), run.group->members.end());
-  count_evaluations(members);
+  count_evaluations(members, device);
   take_results(nodes, made);
   for (const GroupRun& run : runs)
     for (std::size_t i = 0; i + 1 < run.group->members.size(); ++i) release_inputs_of(run.group->members[i]);

@@ -109,8 +109,8 @@ CellShape Fusion::cells_of(const FusedGroup& group, std::span<const Result* cons
   return shape;
 }
 
-const Fusion::Made& Fusion::program_of(const FusedGroup& group, std::span<const Result* const> results,
-                                       const Cells& cells, const CellShape& shape) {
+Fusion::Made& Fusion::find(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells,
+                           const CellShape& shape) {
   // Everything on which a program depends.
   std::vector<std::int32_t> key{group.form, program::axes_of(shape), program::axes_of(cells.shape())};
   key.reserve(key.size() + results.size());
@@ -120,18 +120,28 @@ const Fusion::Made& Fusion::program_of(const FusedGroup& group, std::span<const 
   if (!fresh) return made;
   try {
     GroupRecorder recorder(forest_, group, results);
-    const std::vector<RecordedElement> elements = recorder.record();
-    std::vector<program::Output> outputs;
-    for (const RecordedElement& element : elements)
-      outputs.push_back({.element = static_cast<std::int32_t>(outputs.size()), .re = element.re, .im = element.im});
+    const std::vector<program::Output> outputs = recorder.record_outputs();
     std::vector<program::Axes> axes;
     for (const Result* result : results) axes.push_back(program::axes_of(result->value.cells()));
-    made.is_complex = elements.front().im >= 0;
+    made.is_complex = outputs.front().im >= 0;
     made.program.emplace(recorder.recording, outputs, axes, program::axes_of(cells.shape()), program::axes_of(shape));
   } catch (const std::exception&) {
     // One by one, they say what is wrong.
   }
   return made;
+}
+
+std::shared_ptr<const program::ThreadProgram> Fusion::program_on_device(const FusedGroup& group,
+                                                                        std::span<const Result* const> results,
+                                                                        const Cells& cells, const CellShape& shape) {
+  Made& made = find(group, results, cells, shape);
+  if (made.program && !made.was_asked_for) {
+    GroupRecorder recorder(forest_, group, results);
+    const std::vector<program::Output> outputs = recorder.record_outputs();
+    made.on_device = program::thread_program(recorder.recording, outputs, 1);
+  }
+  made.was_asked_for = true;
+  return made.on_device;
 }
 
 void Fusion::run(const program::Program& program, std::span<const Result* const> results, const Cells& cells,

@@ -15,6 +15,7 @@
 #include "runtime/evaluate/plan.h"
 #include "runtime/evaluate/term_programs.h"
 #include "runtime/program/program.h"
+#include "runtime/program/thread_program.h"
 
 namespace rimetree {
 
@@ -58,12 +59,20 @@ class Fusion {
   std::shared_ptr<const FusedGroup> group(int root);
 
   struct Made {
-    std::optional<program::Program> program;  ///< nothing: the nodes have to be evaluated one by one
-    bool is_complex = false;                  ///< what comes out
+    std::optional<program::Program> program;                  ///< nothing: the nodes have to be evaluated one by one
+    bool is_complex = false;                                  ///< what comes out
+    std::shared_ptr<const program::ThreadProgram> on_device;  ///< made when it is asked for; nullptr: it cannot be
+    bool was_asked_for = false;
   };
   /// The program of a group, `results` of its leaves; `shape`: cells of its result. Groups that are alike share it.
   const Made& program_of(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells,
-                         const CellShape& shape);
+                         const CellShape& shape) {
+    return find(group, results, cells, shape);
+  }
+  /// The same for devices; nullptr where it is none of theirs.
+  std::shared_ptr<const program::ThreadProgram> program_on_device(const FusedGroup& group,
+                                                                  std::span<const Result* const> results,
+                                                                  const Cells& cells, const CellShape& shape);
   /// Cells on which the result of a group varies.
   CellShape cells_of(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells) const;
   /// Fills the values of a group's result, by all threads if any are given.
@@ -79,6 +88,8 @@ class Fusion {
 
  private:
   FusedGroup find_group(int root);
+  Made& find(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells,
+             const CellShape& shape);
 
   const Forest& forest_;
   const Plan& plan_;

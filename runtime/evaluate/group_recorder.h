@@ -21,6 +21,13 @@ class GroupRecorder {
   GroupRecorder(const Forest& forest, const FusedGroup& group, std::span<const Result* const> results)
       : forest_(forest), group_(group), results_(results) {}
 
+  /// The elements of the last member, as they are written.
+  std::vector<program::Output> record_outputs() {
+    std::vector<program::Output> outputs;
+    for (const RecordedElement& element : record())
+      outputs.push_back({.element = static_cast<std::int32_t>(outputs.size()), .re = element.re, .im = element.im});
+    return outputs;
+  }
   /// The elements of the last member.
   std::vector<RecordedElement> record() {
     const program::Recording::Scope scope(recording);

@@ -3,8 +3,8 @@
 // are asked for or read by a class that can read them there. On emulated devices size does not matter. The rule looks
 // at shapes only, so that a run takes the same way each time. Derivatives count like values.
 //
-// Always on the host: nodes on the way of a reverse pass, reductions of flagged values, products of matrices larger
-// than 2x2, Selectors of many indices, and classes without a body. Flags are made on the host too: they are small or
+// Always on the host: nodes on the way of a reverse pass, reductions of flagged values, and classes without a body, or
+// whose body cannot be recorded. Flags are made on the host too: they are small or
 // not there. So is a Condeq's weight, for which it looks whether data are finite.
 //
 // Before the host evaluates a batch, what its nodes read is brought down together, neighbours in a block by one copy;
@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "runtime/core/node.h"
+#include "runtime/device/recorded_job.h"
 
 namespace rimetree {
 
@@ -88,21 +89,29 @@ bool Placement::is_worth_a_launch(const DeviceContext& device, std::span<Evaluat
 DeviceContext* Placement::choose(std::span<Evaluation* const> batch, bool wanted,
                                  std::vector<DevicePlan>& plans) const {
   if (devices_.empty() || batch.empty()) return nullptr;
-  const Node& node = batch.front()->node;
-  if (node.device_path() == nullptr || node.dims().size() == 0 || !are_known(batch)) return nullptr;
-  if (!plan_on_device(batch, plans)) return nullptr;
-  DeviceContext* device = devices_.front().get();
-  if (const memory::ResidentArrays* arrays = where_inputs_are(batch)) {
-    const auto it = std::find_if(devices_.begin(), devices_.end(),
-                                 [arrays](const auto& context) { return &context->arrays() == arrays; });
-    if (it == devices_.end()) return nullptr;
-    device = it->get();
-  } else if (!wanted || !is_worth_a_launch(*device, batch, plans)) {
-    return nullptr;
-  }
-  for (const DevicePlan& plan : plans)
-    if (!node.device_path()->has_program(device->device(), plan.variant())) return nullptr;
-  return device;
+  const DevicePath* path = batch.front()->node.device_path();
+  if (path == nullptr || !plan_on_device(batch, plans)) return nullptr;
+  DeviceContext* device = device_for(batch, wanted, plans);
+  const auto can_run = [&](const DevicePlan& plan) { return path->can_run(device->device(), plan); };
+  return device != nullptr && std::all_of(plans.begin(), plans.end(), can_run) ? device : nullptr;
+}
+
+DeviceContext* Placement::choose_for(std::span<Evaluation* const> batch, bool wanted,
+                                     std::span<const DevicePlan> plans) const {
+  if (devices_.empty() || batch.empty()) return nullptr;
+  DeviceContext* device = device_for(batch, wanted, plans);
+  return device != nullptr && has_launcher<RecordedJob>(device->device()) ? device : nullptr;
+}
+
+DeviceContext* Placement::device_for(std::span<Evaluation* const> batch, bool wanted,
+                                     std::span<const DevicePlan> plans) const {
+  if (batch.front()->node.dims().size() == 0 || !are_known(batch)) return nullptr;
+  DeviceContext* const first = devices_.front().get();
+  const memory::ResidentArrays* arrays = where_inputs_are(batch);
+  if (arrays == nullptr) return wanted && is_worth_a_launch(*first, batch, plans) ? first : nullptr;
+  const auto it = std::find_if(devices_.begin(), devices_.end(),
+                               [arrays](const auto& context) { return &context->arrays() == arrays; });
+  return it == devices_.end() ? nullptr : it->get();
 }
 
 bool Placement::is_expected_on_device(const Forest& forest, const Plan& plan, const Batch& batch,

@@ -16,7 +16,7 @@ constexpr std::size_t kLeastShared = 2048;
 
 void ForwardPass::find_sums() {
   has_sums_ = false;
-  if (!fuses()) return;
+  if (!fuses() || state_.placement.has_devices()) return;  // there a sum is a group like any other
   using Role = TermSums::Role;
   std::vector<Role> roles(forest_.size(), Role::unneeded);
   for (const int node : nodes_) {
@@ -136,12 +136,19 @@ void ForwardPass::run_sum_programs(std::span<const TermPrograms::Run> runs) {
     for (const int part : run.sum->parts) release_inputs_of(part);
 }
 
-void ForwardPass::count_evaluations(std::span<const int> nodes) {
+/// Of nodes that were evaluated as parts of programs; `device`: where, nullptr: on the host.
+void ForwardPass::count_evaluations(std::span<const int> nodes, const DeviceContext* device) {
   std::vector<std::uint64_t> count(plan_.batches().size(), 0);
   for (const int node : nodes) ++count[static_cast<std::size_t>(plan_.batch_of(node))];
-  for (std::size_t batch = 0; batch < count.size(); ++batch)
-    if (count[batch] > 0)
-      state_.timing.of(forest_.node(plan_.batches()[batch].nodes.front())).evaluations += count[batch];
+  for (std::size_t batch = 0; batch < count.size(); ++batch) {
+    if (count[batch] == 0) continue;
+    const Node& node = forest_.node(plan_.batches()[batch].nodes.front());
+    ClassTiming& timing = state_.timing.of(node);
+    timing.evaluations += count[batch];
+    if (device == nullptr) continue;
+    timing.on_devices += count[batch];
+    note_device(node, *device);
+  }
 }
 
 }  // namespace rimetree

@@ -89,6 +89,7 @@ void Compiler::name_rows(std::vector<Program::Instruction>& instructions) const 
 
 void Compiler::find_axes() {
   axes_.assign(operations_.size(), 0);
+  if (of_one_cell_) return;
   for (Name i = 0; i < operations_.size(); ++i) {
     const Operation& operation = operations_[i];
     if (is_running_sum(i)) {
@@ -203,6 +204,10 @@ Program::Program(Items items, const Recording& recording, std::span<const Output
                  Axes coordinates, Axes cells)
     : inner_(innermost(cells)) {
   Compiler(*this, recording, outputs, inputs, coordinates, cells, items).compile();
+}
+
+Program::Program(const Recording& recording, std::span<const Output> outputs, OfOneCell one) {
+  Compiler(*this, recording, outputs, one).compile();
 }
 
 }  // namespace rimetree::program

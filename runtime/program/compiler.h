@@ -29,6 +29,16 @@ class Compiler {
     if (sums_) add_to_running_sums();
   }
 
+  Compiler(Program& program, const Recording& recording, std::span<const Output> outputs, Program::OfOneCell)
+      : program_(program),
+        outputs_(outputs.begin(), outputs.end()),
+        coordinates_(0),
+        all_(0),
+        sums_(false),
+        of_one_cell_(true) {
+    operations_ = recording.operations();
+  }
+
   void compile();
 
  private:
@@ -98,6 +108,7 @@ class Compiler {
   std::span<const Axes> inputs_;
   Axes coordinates_, all_;
   bool sums_;
+  bool of_one_cell_ = false;  // axes make no difference
   std::vector<Operation> operations_;
   std::vector<Axes> axes_;
   std::vector<int> uses_;

@@ -50,7 +50,7 @@ std::int32_t Compiler::need(Name i, Program::Tier& tier) {
     // Both parts of a complex number are read together, if both are read on this tier.
     const auto twin = twin_.find({from.input, from.element, from.item_stride, !from.imaginary});
     if (twin != twin_.end() && row_[twin->second] < 0 && axes_[twin->second] == axes_[i] && last_[twin->second] > 0 &&
-        axes_[i] != 0) {
+        (axes_[i] != 0 || of_one_cell_)) {
       row_[twin->second] = made.out[1] = row_for(twin->second);
       if (from.imaginary) std::swap(made.out[0], made.out[1]);
       made.what = What::load_complex;
@@ -154,7 +154,8 @@ void Compiler::emit(Name i, std::size_t now, Program::Tier& tier) {
     Program::Instruction made;
     for (int k = 0; k < n; ++k) made.in[k] = need(operand(i, k), tier);
     const Name other = partner(i);
-    made.kernel = kernel_of(other == i ? operation.op : Op::sin_cos);
+    made.op = other == i ? operation.op : Op::sin_cos;
+    made.kernel = kernel_of(made.op);
     // An outcome may take the place of an operand: kernels read before they write. Not so where there are two.
     if (other == i)
       for (int k = 0; k < n; ++k) release(operand(i, k), tier.axes, now);

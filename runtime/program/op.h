@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "runtime/math/host_device.h"
+
 namespace rimetree::program {
 
 enum class Op : std::uint8_t {
@@ -69,7 +71,7 @@ enum class Op : std::uint8_t {
 };
 inline constexpr int kOps = static_cast<int>(Op::sin_cos) + 1;
 
-constexpr int operands_of(Op op) {
+RT_HD constexpr int operands_of(Op op) {
   if (op <= Op::coordinate) return 0;
   if (op <= Op::detach || op == Op::sin_cos) return 1;
   if (op <= Op::with_value) return 2;

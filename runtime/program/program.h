@@ -71,6 +71,9 @@ class Program {
           Axes cells, Pairs pairs = Pairs::where_possible);
   Program(Items items, const Recording& recording, std::span<const Output> outputs, std::span<const Axes> inputs,
           Axes coordinates, Axes cells);
+  /// All operations for one cell and one item, as devices do them (thread_program.h).
+  struct OfOneCell {};
+  Program(const Recording& recording, std::span<const Output> outputs, OfOneCell);
 
   /// From any number of threads.
   void run(const Data& data) const;
@@ -83,9 +86,11 @@ class Program {
  private:
   friend class Compiler;
   friend class Runner;
+  friend class ThreadWriter;
   /// An instruction works on rows, of which there are constants (one number) and locals (one for each cell of a block).
   struct Instruction {
     enum class What : std::uint8_t { compute, load, load_complex, import, export_, store } what = What::compute;
+    Op op = Op::constant;  ///< of what is computed
     Kernel kernel = nullptr;
     std::int32_t out[2] = {-1, -1}, in[kMostOperands] = {-1, -1, -1, -1, -1};
     std::int32_t walk = -1;    ///< of what reads or writes memory, or may: which walk

@@ -17,7 +17,7 @@ MAY_INCLUDE = {
     "memory": set(),
     "runtime/math": set(),
     "runtime/core": CORE,
-    "runtime/device": CORE,
+    "runtime/device": CORE | {"runtime/program"},
     "runtime/program": {"runtime/math", "runtime/core"},
     "runtime/cell": CORE | {"runtime/device", "runtime/program"},
     "runtime/rewrite": CORE,

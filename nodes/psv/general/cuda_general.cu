@@ -1,6 +1,6 @@
 // The general path of PSV on a GPU: its programs by the launcher of all classes of cells.
 #include "nodes/psv/general/cell_problem.h"
-#include "runtime/cell/cuda_cells.h"
+#include "runtime/device/cuda_cells.h"
 
 namespace rimetree::psv::general {
 namespace {

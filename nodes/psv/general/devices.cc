@@ -38,9 +38,9 @@ class GeneralPath final : public DevicePath {
     plan.wants_frequency = true;
     return plan;
   }
-  bool has_program(const memory::Device& device, int variant) const override {
-    return variant == program_variant(true, true) ? has_launcher<ProgramJob<GeneralProgram<true>>>(device)
-                                                  : has_launcher<ProgramJob<GeneralProgram<false>>>(device);
+  bool can_run(const memory::Device& device, const DevicePlan& plan) const override {
+    return plan.variant() == program_variant(true, true) ? has_launcher<ProgramJob<GeneralProgram<true>>>(device)
+                                                         : has_launcher<ProgramJob<GeneralProgram<false>>>(device);
   }
   void launch(memory::Queue& queue, const CellJob& job, int variant) const override {
     const auto launch_one = [&]<bool kDerivatives>(GeneralProgram<kDerivatives> program) {
@@ -66,7 +66,7 @@ std::vector<Evaluation*> evaluate_on_one(DeviceContext& device, const GeneralPat
       if (evaluation->has_child(slot)) slot_of.emplace(evaluation->child(slot).node, slot);
   const std::uint64_t owner =
       mix(mix(0, std::string_view("general PSV")), static_cast<std::uint64_t>(batch.front()->node.index()));
-  return evaluate_as_fits(device, {path, batch, plans, owner, [&](int node) { return mix(owner, slot_of.at(node)); }},
+  return evaluate_as_fits(device, {&path, batch, plans, owner, [&](int node) { return mix(owner, slot_of.at(node)); }},
                           why);
 }
 
@@ -123,7 +123,7 @@ std::vector<Evaluation*> evaluate_on_devices(BatchContext& context, const ChildL
     const std::size_t begin = n * d / n_device, count = n * (d + 1) / n_device - begin;
     if (count == 0) continue;
     DeviceContext& device = *context.devices[d];
-    if (!path.has_program(device.device(), plans[begin].variant())) {
+    if (!path.can_run(device.device(), plans[begin])) {
       left.insert(left.end(), taken.begin() + static_cast<std::ptrdiff_t>(begin),
                   taken.begin() + static_cast<std::ptrdiff_t>(begin + count));
       continue;

@@ -105,7 +105,7 @@ def plugin_sources(project: Path) -> tuple[list[Path], str]:
     globs = one(r"file\(GLOB cuda_sources CONFIGURE_DEPENDS ([^)]*)\)", rules).split()
     sources = [path.relative_to(project) for glob in globs for path in sorted(project.glob(glob))]
     heading = one(r'set\(cuda_nodes "((?:[^"\\]|\\.)*)"\)', rules).replace('\\"', '"').replace("\\n", "\n")
-    bodies = one(r"file\(GLOB node_bodies RELATIVE \S+ CONFIGURE_DEPENDS ([^)]*)\)", rules)
+    bodies = one(r"file\(GLOB cuda_bodies RELATIVE \S+ CONFIGURE_DEPENDS ([^)]*)\)", rules)
     includes = [f'#include "{path.relative_to(project)}"\n' for path in sorted(project.glob(bodies))]
     if not sources or not includes:
         raise NotUnderstoodError(f"no files are {globs} or {bodies}")
@@ -135,7 +135,7 @@ def main(project: Path, folder: Path) -> None:
         try:
             new = transformed(text)
             # Launches of programs of nodes, and of kernels by blocks, are in these headers.
-            if new == text and not re.search(r'#include "runtime/(?:cell/cuda_cells|device/cuda_blocks)\.h"', text):
+            if new == text and not re.search(r'#include "runtime/(?:cell/cuda_reductions|device/cuda_(?:cells|blocks))\.h"', text):
                 raise NotUnderstoodError("no launch, shared memory or instruction is found in it")
         except NotUnderstoodError as unknown:
             raise NotUnderstoodError(f"{path}: {unknown}") from None

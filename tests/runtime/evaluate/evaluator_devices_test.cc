@@ -15,20 +15,21 @@ constexpr PlacementRule kAlways{1, false};
 
 struct Trial {
   Trial(const std::vector<NodeSpec>& specs, const std::string& device, std::vector<std::string> names,
-        PlacementRule rule = kAlways, std::size_t budget_bytes = 0)
+        PlacementRule rule = kAlways, std::size_t budget_bytes = 0, bool fuse = true)
       : forest(Forest::build(specs, registry())) {
     EvaluatorOptions options;
     options.threads = 1;
     options.device = {device, budget_bytes};
     options.placement = rule;
     options.as_written = true;
+    options.fuse = fuse;
     evaluator = std::make_unique<Evaluator>(forest, options);
     for (const std::string& name : names) roots.push_back(forest->find(name));
   }
-  static Trial of(const ManyNodeTree& tree, const std::string& device, std::size_t budget_bytes = 0) {
+  static Trial of(const ManyNodeTree& tree, const std::string& device, std::size_t budget_bytes = 0, bool fuse = true) {
     std::vector<std::string> names;
     for (std::size_t b = 0; b < tree.n_baseline; ++b) names.push_back(ManyNodeTree::root(b));
-    return {tree.specs(), device, names, kAlways, budget_bytes};
+    return {tree.specs(), device, names, kAlways, budget_bytes, fuse};
   }
   std::vector<ResultPtr> evaluate(std::shared_ptr<const Cells> cells) {
     request.cells = std::move(cells);
@@ -57,17 +58,44 @@ void expect_same_numbers(const std::vector<ResultPtr>& got, const std::vector<Re
 
 TEST(EvaluatorDevices, ATreeOfManyNodesGivesWhatItGivesOnTheHost) {
   const ManyNodeTree tree{.n_baseline = 6, .n_source = 3, .n_time = 4, .n_channel = 5};
-  Trial host = Trial::of(tree, "none"), device = Trial::of(tree, chosen_device());
-  for (const std::size_t tile : {0, 1}) {
-    expect_as_on_the_host(*device.evaluator, device.evaluate(tree.cells(tile)), host.evaluate(tree.cells(tile)));
-    for (const char* name : {"VisPhaseShift", "TFSmearFactor", "MatrixMultiply", "Add"}) {
-      EXPECT_EQ(device.timing(name).on_devices, device.timing(name).evaluations) << name;
-      EXPECT_EQ(device.timing(name).batches, tile + 1) << "one launch: " << name;
-      EXPECT_EQ(host.timing(name).on_devices, 0u) << name;
+  for (const bool fuse : {false, true}) {
+    SCOPED_TRACE(fuse ? "as one program" : "node by node");
+    Trial host = Trial::of(tree, "none"), device = Trial::of(tree, chosen_device(), 0, fuse);
+    for (const std::size_t tile : {0, 1}) {
+      expect_as_on_the_host(*device.evaluator, device.evaluate(tree.cells(tile)), host.evaluate(tree.cells(tile)));
+      for (const char* name : {"VisPhaseShift", "TFSmearFactor", "MatrixMultiply", "Add"}) {
+        EXPECT_EQ(device.timing(name).on_devices, device.timing(name).evaluations) << name;
+        const bool by_itself = !fuse || std::string(name) == "Add";
+        EXPECT_EQ(device.timing(name).batches, by_itself ? tile + 1 : 0) << "one launch: " << name;
+        EXPECT_EQ(host.timing(name).on_devices, 0u) << name;
+      }
     }
+    EXPECT_EQ(device.evaluator->notes().list().size(), 5u) << "these and Stokes";
+    EXPECT_TRUE(host.evaluator->notes().list().empty());
   }
-  EXPECT_EQ(device.evaluator->notes().list().size(), 5u) << "these and Stokes";
-  EXPECT_TRUE(host.evaluator->notes().list().empty());
+}
+
+TEST(EvaluatorDevices, WhatIsInBetweenTakesNoMemoryThere) {
+  const ManyNodeTree tree{.n_baseline = 6, .n_source = 8, .n_time = 8, .n_channel = 16};
+  Trial fused = Trial::of(tree, "simulated"), one_by_one = Trial::of(tree, "simulated", 0, false);
+  fused.evaluate(tree.cells());
+  one_by_one.evaluate(tree.cells());
+  const std::size_t plane = tree.n_time * tree.n_channel * sizeof(Complex<double>);
+  const std::size_t results = tree.n_baseline * 4 * plane;
+  EXPECT_GT(one_by_one.report().arrays.peak_bytes, results + tree.n_baseline * tree.n_source * plane) << "phases";
+  EXPECT_LT(fused.report().arrays.peak_bytes, results + results / 2);
+  EXPECT_EQ(fused.report().bytes_to_host, one_by_one.report().bytes_to_host);
+}
+
+/// Long sums are programs whose operations do not go along with the launch.
+TEST(EvaluatorDevices, LongProgramsGoUpOnce) {
+  const ManyNodeTree tree{.n_baseline = 2, .n_source = 40, .n_time = 3, .n_channel = 4};
+  Trial host = Trial::of(tree, "none"), device = Trial::of(tree, "simulated");
+  expect_as_on_the_host(*device.evaluator, device.evaluate(tree.cells(0)), host.evaluate(tree.cells(0)));
+  const DeviceReport before = device.report();
+  expect_as_on_the_host(*device.evaluator, device.evaluate(tree.cells(1)), host.evaluate(tree.cells(1)));
+  EXPECT_EQ(device.report().bytes_to_device - before.bytes_to_device, 2 * tree.n_time * sizeof(double))
+      << "centres and widths of the times";
 }
 
 TEST(EvaluatorDevices, OverHundredsOfEvaluationsOnlyWhatHasChangedGoesUp) {

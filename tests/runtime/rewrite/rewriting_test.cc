@@ -13,9 +13,11 @@ namespace {
 using test::TestForest;
 
 struct Rewritten {
-  explicit Rewritten(const std::vector<NodeSpec>& specs, bool as_written = false, const std::string& device = "none")
+  explicit Rewritten(const std::vector<NodeSpec>& specs, bool as_written = false, const std::string& device = "none",
+                     std::optional<bool> fuse = {})
       : forest(Forest::build(specs, test::registry())),
-        evaluator(forest, EvaluatorOptions{.threads = 1, .device = {device, 0}, .as_written = as_written}) {}
+        evaluator(forest,
+                  EvaluatorOptions{.threads = 1, .device = {device, 0}, .as_written = as_written, .fuse = fuse}) {}
 
   Algebra algebra(const std::string& node) { return evaluator.evaluated().node(forest->find(node)).algebra(); }
   bool is_needed(const std::string& node) { return evaluator.evaluated().is_needed(forest->find(node)); }
@@ -133,7 +135,8 @@ TEST(Rewriting, ADeviceGetsTheBytesOfAPsvTree) {
   psv.insert(psv.end(), {lmn, b});
   for (std::size_t i = 0; i < kTree.n_baseline; ++i)
     psv.push_back({kTree.root(i), "PSV", {}, {{"", "lmn"}, {"", "B"}, {"", "uvw:" + std::to_string(i)}}, ""});
-  Rewritten trees[] = {Rewritten(kTree.specs(), false, "simulated"), Rewritten(psv, false, "simulated")};
+  // Node by node: what the rewriting adds is no part of a program, so that there would be other descriptions of jobs.
+  Rewritten trees[] = {Rewritten(kTree.specs(), false, "simulated", false), Rewritten(psv, false, "simulated", false)};
   for (Rewritten& tree : trees) {
     std::vector<int> roots;
     for (std::size_t i = 0; i < kTree.n_baseline; ++i) roots.push_back(tree.forest->find(kTree.root(i)));

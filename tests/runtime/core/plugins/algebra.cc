@@ -8,7 +8,7 @@ namespace rimetree {
 /// The product of 2x2 matrices from left to right.
 struct TestPluginProductBody {
   template <class In, class Out>
-  RT_HD void cell(const In& in, Out out) const {
+  void cell(const In& in, Out out) const {
     using N = typename In::Number;
     N product[4];
     for (std::size_t e = 0; e < 4; ++e) product[e] = in(0, e);
@@ -60,7 +60,7 @@ RIMETREE_REGISTER_NODE(TestPluginSilentProduct);
 
 struct TestPluginGainBody {
   template <class In, class Out>
-  RT_HD void cell(const In& in, Out out) const {
+  void cell(const In& in, Out out) const {
     for (std::size_t i = 0; i < 4; ++i) out[i] = in(i);
   }
 };

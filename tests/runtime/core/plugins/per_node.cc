@@ -7,7 +7,7 @@ namespace rimetree {
 struct TestPluginLineBody {
   double slope, offset;
   template <class In, class Out>
-  RT_HD void cell(const In& in, Out out) const {
+  void cell(const In& in, Out out) const {
     out[0] = slope * in(0) + typename In::Number(offset);
   }
 };

@@ -1,0 +1,89 @@
+// Composer: children's elements one after the other, as one tensor
+//
+// Children: one or more, any dimensions, of one unit.
+// State: dims (list of integers): dimensions of the result, row-major; [0] stacks children of equal dimensions along a
+// new first dimension; the default, an empty list, gives a vector of all elements.
+// Result: the tensor, unit of the children; complex if any child is.
+// Flags: they stay with their element. Derivative: exact. MeqTrees: Composer.
+#include "runtime/cell/cell_node.h"
+#include "runtime/core/plugin_api.h"
+
+namespace rimetree {
+
+struct ComposerBody {
+  template <class In, class Out>
+  void cell(const In& in, Out out) const {
+    for (std::size_t child = 0; child < in.n_children(); ++child) {
+      const std::size_t elements = in.dims(child).size();
+      for (std::size_t e = 0; e < elements; ++e) *out++ = in(child, e);
+    }
+  }
+};
+
+class Composer final : public CellNode<Composer> {
+ public:
+  explicit Composer(const State& state) : CellNode(state), wanted_(state.integers("dims")) {}
+  static constexpr Numbers kNumbers = Numbers::same;
+
+  static NodeClass info() {
+    return {.name = "Composer",
+            .algebra = Algebra::composition,
+            .summary = "One tensor of the elements of several children.",
+            .result = "dimensions as the state says, unit of the children; complex if any child is",
+            .reference = "MeqTrees Composer",
+            .children = {{.label = "x",
+                          .shape = "any",
+                          .unit = "any",
+                          .doc = "whose elements, row-major, come after those of the child before",
+                          .repeated = true}},
+            .state = {{.name = "dims",
+                       .type = StateType::array,
+                       .default_value = StateArray{{0}, NumberType::real, {}},
+                       .doc = "dimensions of the result; [0]: children of equal dimensions are stacked along a new "
+                              "first dimension; empty: a vector of all elements"}},
+            .minimum_children = 1};
+  }
+
+  TensorShape result_dims(std::span<const TensorShape* const> children) const override {
+    std::size_t elements = 0;
+    for (const TensorShape* child : children) elements += child->size();
+    if (wanted_.empty()) return {static_cast<std::int32_t>(elements)};
+    TensorShape dims;
+    if (wanted_.size() == 1 && wanted_[0] == 0) {
+      dims.append(static_cast<std::int32_t>(children.size()));
+      for (int i = 0; i < children[0]->rank; ++i) dims.append((*children[0])[i]);
+      for (const TensorShape* child : children)
+        if (!(*child == *children[0]))
+          throw ShapeError("children have dimensions " + to_string(*children[0]) + " and " + to_string(*child) +
+                           "; to be stacked (dims=[0]) they must be equal");
+      return dims;
+    }
+    for (const std::int64_t extent : wanted_) dims.append(static_cast<std::int32_t>(extent));
+    if (dims.size() != elements)
+      throw ShapeError("state field \"dims\" is " + to_string(dims) + ", but the children have " +
+                       std::to_string(elements) + " elements together");
+    return dims;
+  }
+
+  ComposerBody body() const { return {}; }
+
+  void combine_flags(Evaluation& evaluation) const override {
+    Flags flags;
+    std::size_t first = 0;
+    for (const Result* child : evaluation.children()) {
+      const std::size_t elements = child->value.dims().size();
+      if (!child->flags.empty() && flags.empty()) flags = Flags(evaluation.pool, dims().size(), flag_cells(evaluation));
+      if (!child->flags.empty())
+        for (std::size_t e = 0; e < elements; ++e) merge_flags(flags, first + e, child->flags, e, 1);
+      first += elements;
+    }
+    evaluation.set_flags(std::move(flags));
+  }
+
+ private:
+  std::vector<std::int64_t> wanted_;
+};
+
+RIMETREE_REGISTER_NODE(Composer);
+
+}  // namespace rimetree

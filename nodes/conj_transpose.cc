@@ -1,0 +1,43 @@
+// ConjTranspose: A^H, the last two dimensions exchanged and every element conjugated
+//
+// Child: x, matrix [n,m] or stack [source,n,m]; a scalar or stack of scalars [source] is conjugated. State: none.
+// Result: [m,n] or [source,m,n], unit and type of the child.
+// Flags: they stay with their element. Derivative: exact. MeqTrees: ConjTranspose, its name for Transpose(conj=True).
+#include "runtime/cell/transposition.h"
+#include "runtime/core/plugin_api.h"
+
+namespace rimetree {
+
+class ConjTranspose final : public Transposition<ConjTranspose> {
+ public:
+  using Transposition::Transposition;
+
+  static NodeClass info() {
+    return {.name = "ConjTranspose",
+            .algebra = Algebra::conjugate_transpose,
+            .summary = "Conjugate transpose of a matrix, of each matrix of a stack, or conjugate of scalars.",
+            .formula = "A^H",
+            .result = "[m,n] or [source,m,n], unit and type of the child",
+            .reference = "MeqTrees ConjTranspose",
+            .children = {{.label = "x",
+                          .shape = "[n,m] or [source,n,m]",
+                          .unit = "any",
+                          .doc = "matrix or stack of matrices; scalars [] and [source] are conjugated"}}};
+  }
+
+  bool conjugates() const { return true; }
+
+  /// On its own it writes nothing: PSV reads the matrices themselves, others have them transposed when they read.
+  void evaluate(Evaluation& evaluation) const override {
+    const Result& x = evaluation.child(0);
+    evaluation.set(Vells::conjugate_transpose(evaluation.pool, x.value));
+    for (const Derivative& derivative : x.derivatives)
+      evaluation.add(derivative.parameter, Vells::conjugate_transpose(evaluation.pool, derivative.value));
+    complete(evaluation);
+  }
+  bool does_nothing_else() const override { return true; }
+};
+
+RIMETREE_REGISTER_NODE(ConjTranspose);
+
+}  // namespace rimetree
