@@ -1,5 +1,6 @@
 // Recorded programs on a GPU.
 #include "runtime/device/cuda_cells.h"
+#include "runtime/device/cuda_compiled.h"
 #include "runtime/device/recorded_job.h"
 
 namespace rimetree {
@@ -14,6 +15,14 @@ __global__ void run_recorded_program(const __grid_constant__ RecordedJob job) {
 void launch_on_gpu(memory::Queue& queue, const RecordedJob& job) {
   if (job.cells.n_item == 0 || job.cells.most_threads == 0) return;
   const LaunchShape shape(job.cells);
+  if (const cudaKernel_t kernel = compiled_kernel(job)) {
+    CellJob cells = job.cells;
+    void* arguments[] = {&cells};
+    memory::check_cuda(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.blocks, dim3(shape.threads),
+                                        arguments, 0, memory::cuda_stream(queue)),
+                       "launch of a compiled program");
+    return;
+  }
   with_registers(job, [&]<int kRegisters>() {
     run_recorded_program<kRegisters><<<shape.blocks, shape.threads, 0, memory::cuda_stream(queue)>>>(job);
   });

@@ -217,6 +217,7 @@ void launch_program_of(DeviceContext& device, const program::ThreadProgram& prog
                        const CellJob& cells) {
   RecordedJob job;
   job.cells = cells;
+  job.program = &program;
   job.n_operation = static_cast<std::int32_t>(program.operations.size());
   job.n_number = static_cast<std::int32_t>(program.numbers.size());
   job.n_register = program.n_register;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/device/cell_launch.h"
-#include "runtime/program/thread_operation.h"
+#include "runtime/program/thread_program.h"
 
 namespace rimetree {
 
@@ -12,6 +12,7 @@ struct RecordedJob {
   static constexpr int kFewOperations = 128, kFewNumbers = 64;
 
   CellJob cells;
+  const program::ThreadProgram* program = nullptr;  ///< the whole of it, on the host, while the job is queued
   const program::ThreadOperation* d_operations = nullptr;
   const double* d_numbers = nullptr;
   std::int32_t n_operation = 0, n_number = 0, n_register = 0;

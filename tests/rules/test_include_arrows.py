@@ -61,6 +61,7 @@ WALLS = {
     r"Eigen/": {"runtime/fit"},
     r"erfa\.h": {"nodes"},
     r"cufft": {"nodes/correlator"},
+    r"nvrtc": {"runtime/device"},
     r"cuda": {"memory"},  # and there, as a test below says, files named cuda_* only
 }
 NOT_FOR_THE_DEVICE = re.compile(r"casacore/|boost/|Python\.h|numpy/")

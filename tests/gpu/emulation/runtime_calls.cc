@@ -110,6 +110,18 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   }
 }
 
+/// Programs are not compiled while tests run: they are run operation by operation.
+cudaError_t cudaLibraryLoadData(cudaLibrary_t*, const void*, cudaJitOption*, void**, unsigned, cudaLibraryOption*,
+                                void**, unsigned) {
+  return refuse_quietly(cudaErrorNotSupported);
+}
+cudaError_t cudaLibraryGetKernel(cudaKernel_t*, cudaLibrary_t, const char*) {
+  return refuse_quietly(cudaErrorNotSupported);
+}
+cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  return refuse(cudaErrorNotSupported, "cudaLaunchKernel");
+}
+
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* handle, const cudaMemPoolProps* wanted) {
   *handle = reinterpret_cast<cudaMemPool_t>(new Pool{wanted->location.id});
   return cudaSuccess;

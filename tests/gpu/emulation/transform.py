@@ -25,6 +25,7 @@ INSTRUCTIONS = {
     "cvt.rna.tf32.f32 %0, %1;": "cvt_rna_tf32",
 }  # fmt: skip
 LAUNCH = re.compile(r"([A-Za-z_]\w*(?:<[^<>;()]*>)?)\s*<<<(.*?)>>>\(", re.DOTALL)
+LAUNCHERS = re.compile(r'#include "runtime/(?:cell/cuda_reductions|device/cuda_(?:cells|blocks))\.h"')
 DYNAMIC_SHARED = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?unsigned char (\w+)\[\];")
 STATIC_SHARED = re.compile(r"(?<!extern )__shared__ ([^;]*?\b(\w+)(?:\[[^\];]*\])*);")
 ASSEMBLY = re.compile(r'\basm(?:\s+volatile)?\s*\(\s*((?:"[^"\\]*"\s*)+):')
@@ -135,7 +136,7 @@ def main(project: Path, folder: Path) -> None:
         try:
             new = transformed(text)
             # Launches of programs of nodes, and of kernels by blocks, are in these headers.
-            if new == text and not re.search(r'#include "runtime/(?:cell/cuda_reductions|device/cuda_(?:cells|blocks))\.h"', text):
+            if new == text and not LAUNCHERS.search(text):
                 raise NotUnderstoodError("no launch, shared memory or instruction is found in it")
         except NotUnderstoodError as unknown:
             raise NotUnderstoodError(f"{path}: {unknown}") from None

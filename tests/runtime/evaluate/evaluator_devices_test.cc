@@ -2,59 +2,11 @@
 // simulated one: every byte counted, every allocation failing.
 #include <gtest/gtest.h>
 
-#include "memory/simulated_device.h"
+#include "tests/runtime/evaluate/device_trial.h"
 #include "tests/support/chosen_device.h"
-#include "tests/support/many_node_tree.h"
 
 namespace rimetree::test {
 namespace {
-
-using testing::ManyNodeTree;
-
-constexpr PlacementRule kAlways{1, false};
-
-struct Trial {
-  Trial(const std::vector<NodeSpec>& specs, const std::string& device, std::vector<std::string> names,
-        PlacementRule rule = kAlways, std::size_t budget_bytes = 0, bool fuse = true)
-      : forest(Forest::build(specs, registry())) {
-    EvaluatorOptions options;
-    options.threads = 1;
-    options.device = {device, budget_bytes};
-    options.placement = rule;
-    options.as_written = true;
-    options.fuse = fuse;
-    evaluator = std::make_unique<Evaluator>(forest, options);
-    for (const std::string& name : names) roots.push_back(forest->find(name));
-  }
-  static Trial of(const ManyNodeTree& tree, const std::string& device, std::size_t budget_bytes = 0, bool fuse = true) {
-    std::vector<std::string> names;
-    for (std::size_t b = 0; b < tree.n_baseline; ++b) names.push_back(ManyNodeTree::root(b));
-    return {tree.specs(), device, names, kAlways, budget_bytes, fuse};
-  }
-  std::vector<ResultPtr> evaluate(std::shared_ptr<const Cells> cells) {
-    request.cells = std::move(cells);
-    return evaluator->evaluate(request, roots);
-  }
-  ClassTiming timing(const std::string& class_name) { return evaluator->timing().classes.at(class_name); }
-  DeviceReport report() { return evaluator->devices().front()->report(); }
-  memory::SimulatedDevice& device() {
-    return dynamic_cast<memory::SimulatedDevice&>(evaluator->devices().front()->device());
-  }
-
-  std::shared_ptr<Forest> forest;
-  std::unique_ptr<Evaluator> evaluator;
-  std::vector<int> roots;
-  Request request;
-};
-
-/// The same but for rounding: on the host bodies run as programs, with functions of their own.
-void expect_same_numbers(const std::vector<ResultPtr>& got, const std::vector<ResultPtr>& expected) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    expect_ok(expected[i]);
-    expect_alike(*got[i], *expected[i], expect_close);
-  }
-}
 
 TEST(EvaluatorDevices, ATreeOfManyNodesGivesWhatItGivesOnTheHost) {
   const ManyNodeTree tree{.n_baseline = 6, .n_source = 3, .n_time = 4, .n_channel = 5};
@@ -73,29 +25,6 @@ TEST(EvaluatorDevices, ATreeOfManyNodesGivesWhatItGivesOnTheHost) {
     EXPECT_EQ(device.evaluator->notes().list().size(), 5u) << "these and Stokes";
     EXPECT_TRUE(host.evaluator->notes().list().empty());
   }
-}
-
-TEST(EvaluatorDevices, WhatIsInBetweenTakesNoMemoryThere) {
-  const ManyNodeTree tree{.n_baseline = 6, .n_source = 8, .n_time = 8, .n_channel = 16};
-  Trial fused = Trial::of(tree, "simulated"), one_by_one = Trial::of(tree, "simulated", 0, false);
-  fused.evaluate(tree.cells());
-  one_by_one.evaluate(tree.cells());
-  const std::size_t plane = tree.n_time * tree.n_channel * sizeof(Complex<double>);
-  const std::size_t results = tree.n_baseline * 4 * plane;
-  EXPECT_GT(one_by_one.report().arrays.peak_bytes, results + tree.n_baseline * tree.n_source * plane) << "phases";
-  EXPECT_LT(fused.report().arrays.peak_bytes, 2 * results);
-  EXPECT_EQ(fused.report().bytes_to_host, one_by_one.report().bytes_to_host);
-}
-
-/// Long sums are programs whose operations do not go along with the launch.
-TEST(EvaluatorDevices, LongProgramsGoUpOnce) {
-  const ManyNodeTree tree{.n_baseline = 2, .n_source = 40, .n_time = 3, .n_channel = 4};
-  Trial host = Trial::of(tree, "none"), device = Trial::of(tree, "simulated");
-  expect_as_on_the_host(*device.evaluator, device.evaluate(tree.cells(0)), host.evaluate(tree.cells(0)));
-  const DeviceReport before = device.report();
-  expect_as_on_the_host(*device.evaluator, device.evaluate(tree.cells(1)), host.evaluate(tree.cells(1)));
-  EXPECT_EQ(device.report().bytes_to_device - before.bytes_to_device, 2 * tree.n_time * sizeof(double))
-      << "centres and widths of the times";
 }
 
 TEST(EvaluatorDevices, OverHundredsOfEvaluationsOnlyWhatHasChangedGoesUp) {
