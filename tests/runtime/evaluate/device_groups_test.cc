@@ -65,7 +65,7 @@ TEST(DeviceGroups, LargeMatricesAndManyIndicesRunThere) {
   for (int i = 0; i < 36; ++i) numbers.push_back(0.1 * i - 1);
   StateArray index = array({12}, {35, 0, 34, 1, 33, 2, 32, 3, 31, 4, 30, 5});
   tree.constant("m", array({6, 6}, numbers));
-  tree.constant("t", array({3}, {1, 2, 3}), 1).node("scaled", "Multiply", {"m", "t"});
+  tree.constant("t", array({2}, {1, 2}), 1).node("scaled", "Multiply", {"m", "t"});
   tree.node("product", "MatrixMultiply", {"scaled", "m"});
   tree.node("chosen", "Selector", {"product"}, {{"index", index}, {"multi", true}});
   Trial host(tree.specs(), "none", {"chosen"}), device(tree.specs(), chosen_device(), {"chosen"});

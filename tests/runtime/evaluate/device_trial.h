@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "memory/simulated_device.h"
+#include "tests/support/chosen_device.h"
 #include "tests/support/many_node_tree.h"
 
 namespace rimetree::test {
