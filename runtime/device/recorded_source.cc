@@ -40,6 +40,7 @@ constexpr Meaning kMeanings[] = {
     {Op::cosh, "cosh($0)"},
     {Op::tanh, "tanh($0)"},
     {Op::log1p, "log1p($0)"},
+    {Op::sinc, "sinc($0)"},
     {Op::detach, "$0"},
     {Op::add, "$0 + $1"},
     {Op::subtract, "$0 - $1"},
@@ -92,6 +93,13 @@ typedef unsigned long long u64;
 typedef const char* Place;
 struct Job { u64 words[@job@]; };
 __device__ static inline double weighed(double a, double b) { return a == 0 ? 0.0 : __dmul_rn(a, b); }
+__device__ static inline double sinc(double x) {
+  if (fabs(x) >= 0.3) return sin(x) / x;
+  const double y = __dmul_rn(x, x), terms[] = {-1.0 / 39916800.0, 1.0 / 362880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0, 1.0};
+  double sum = 1.0 / 6227020800.0;
+  for (int k = 0; k < 6; ++k) sum = __dmul_rn(sum, y) + terms[k];
+  return sum;
+}
 __device__ static inline u64 wide(Place at) { return *(const u64*)at; }
 __device__ static inline int narrow(Place at) { return *(const int*)at; }
 __device__ static inline Place array_at(Place job, Place described, int base, int offset) {

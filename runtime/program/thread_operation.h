@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/math/conventions.h"
 #include "runtime/math/host_device.h"
 #include "runtime/program/kernels.h"
 
@@ -101,6 +102,7 @@ RT_HD inline double of_few(Op op, double a, [[maybe_unused]] double b) {
       RT_THREAD_FUNCTION(cosh, ::cosh(a));
       RT_THREAD_FUNCTION(tanh, ::tanh(a));
       RT_THREAD_FUNCTION(log1p, ::log1p(a));
+      RT_THREAD_FUNCTION(sinc, rimetree::sinc(a));
       RT_THREAD_FUNCTION(product_error, ::fma(a, b, -product(a, b)));
       RT_THREAD_FUNCTION(hypot, ::hypot(a, b));
       RT_THREAD_FUNCTION(atan2, ::atan2(a, b));

@@ -88,11 +88,11 @@ TEST(ThreadProgram, GivesWhatTheFormulaGivesForEachEntry) {
   }
 }
 
-TEST(ThreadProgram, FunctionsOfTheHostAndCoordinates) {
+TEST(ThreadProgram, AllFunctionsAreThoseOfTheHost) {
   const std::vector<std::vector<double>> inputs{{0.37, 0}};
-  for (const Op op : {Op::sin,    Op::cos,      Op::exp,  Op::log,   Op::tan,   Op::asin,          Op::acos,
-                      Op::atan,   Op::sinh,     Op::cosh, Op::tanh,  Op::log1p, Op::sqrt,          Op::round,
-                      Op::negate, Op::absolute, Op::pow,  Op::atan2, Op::hypot, Op::product_error, Op::less_equal}) {
+  for (int i = 0; i < kOps; ++i) {
+    const Op op = static_cast<Op>(i);
+    if (operands_of(op) == 0 || operands_of(op) > 2 || op == Op::sin_cos) continue;
     Recording recording;
     const std::int32_t x = recording.load({}), y = recording.coordinate(Coordinate::frequency_hz);
     const Output output{.re = recording.make(op, x, operands_of(op) > 1 ? y : -1)};
