@@ -34,6 +34,8 @@ void Compiler::compile() {
     for (const std::int32_t name : {output.re, output.im})
       if (name >= 0) all_ |= axes_[resolved(static_cast<Name>(name))] & kItems;
   find_uses();
+  join_pair_products(operations_, axes_, uses_);
+  find_uses();
   join_pairs(operations_, axes_, uses_);
   find_uses();
   join_sums(operations_, axes_, uses_);

@@ -35,6 +35,22 @@ void join_pairs(std::vector<Operation>& operations, const std::vector<Axes>& axe
   }
 }
 
+void join_pair_products(std::vector<Operation>& operations, const std::vector<Axes>& axes,
+                        const std::vector<int>& uses) {
+  for (Name i = 0; i < operations.size(); ++i) {
+    if (uses[i] == 0 || operations[i].op != Op::add) continue;
+    for (const int k : {1, 0}) {
+      const Name x = operand_of(operations, i, k), other = operand_of(operations, i, 1 - k);
+      if (operations[x].op != Op::pair_product || uses[x] != 1 || axes[x] != axes[i]) continue;
+      operations[i] = {
+          .op = Op::add_pair_product,
+          .operand = {static_cast<std::int32_t>(operand_of(operations, x, 0)),
+                      static_cast<std::int32_t>(operand_of(operations, x, 1)), static_cast<std::int32_t>(other)}};
+      break;
+    }
+  }
+}
+
 void join_sums(std::vector<Operation>& operations, const std::vector<Axes>& axes, const std::vector<int>& uses) {
   const auto added = [](Op products) {
     switch (products) {

@@ -25,6 +25,9 @@ std::size_t operand_of(const std::vector<Operation>& operations, std::size_t nam
 /// Products that are read once, where they are added up, go there: plain ones, or such as weigh. By name: the axes
 /// along which operations vary, and how often they are read.
 void join_pairs(std::vector<Operation>& operations, const std::vector<Axes>& axes, const std::vector<int>& uses);
+/// The same for products of complex numbers in pairs.
+void join_pair_products(std::vector<Operation>& operations, const std::vector<Axes>& axes,
+                        const std::vector<int>& uses);
 /// Sums of products that are read once, where they are added to a sum, go there.
 void join_sums(std::vector<Operation>& operations, const std::vector<Axes>& axes, const std::vector<int>& uses);
 /// Sums of sums, from left to right, by one kernel for up to five terms.

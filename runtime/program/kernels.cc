@@ -67,6 +67,28 @@ void products(const Call& call, std::size_t n) {
     each([b](std::size_t i) { return take(b, i); }, [e](std::size_t i) { return take(e, i); });
   }
 }
+/// Products of complex numbers that are pairs of neighbours, (ar br - ai bi, ar bi + ai br); with kAdds they are added
+/// to a third one.
+template <bool kAdds>
+void pair_products(const Call& call, std::size_t n) {
+  const Row a = call.in[0], b = call.in[1], c = call.in[2];
+  double* out = call.out[0];
+#if HWY_TARGET == HWY_SCALAR
+  for (std::size_t i = 0; i < n; i += 2) {
+    const double *const x = a.numbers + (i & a.varies), *const y = b.numbers + (i & b.varies);
+    const double re = x[0] * y[0] - x[1] * y[1], im = x[0] * y[1] + x[1] * y[0];
+    out[i] = kAdds ? c.numbers[i & c.varies] + re : re;
+    out[i + 1] = kAdds ? c.numbers[(i + 1) & c.varies] + im : im;
+  }
+#else
+  for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
+    const V x = take(a, i), y = take(b, i);
+    const V p = hn::Mul(hn::DupEven(x), y), q = hn::Mul(hn::DupOdd(x), hn::Reverse2(D(), y));
+    const V product = hn::OddEven(hn::Add(p, q), hn::Sub(p, q));
+    hn::StoreU(kAdds ? hn::Add(take(c, i), product) : product, D(), out + i);
+  }
+#endif
+}
 /// Terms of a sum, from left to right.
 void add_five(const Call& call, std::size_t n) {
   const Row a = call.in[0], b = call.in[1], c = call.in[2], e = call.in[3], f = call.in[4];
@@ -211,74 +233,6 @@ void sine_and_cosine(const Call& call, std::size_t n) {
 #endif
 #undef RT_VECTOR_FUNCTION
 
-void split(const double* pairs, double* re, double* im, std::size_t n) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    V a, b;
-    hn::LoadInterleaved2(d, pairs + 2 * i, a, b);
-    hn::StoreU(a, d, re + i);
-    hn::StoreU(b, d, im + i);
-  }
-  for (; i < n; ++i) re[i] = pairs[2 * i], im[i] = pairs[2 * i + 1];
-}
-void join(const double* re, const double* im, double* pairs, std::size_t n) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    hn::StoreInterleaved2(hn::LoadU(d, re + i), hn::LoadU(d, im + i), d, pairs + 2 * i);
-  for (; i < n; ++i) pairs[2 * i] = re[i], pairs[2 * i + 1] = im[i];
-}
-
-void fill(double number, double* to, std::size_t n) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  const V all = hn::Set(d, number);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(all, d, to + i);
-  for (; i < n; ++i) to[i] = number;
-}
-void add(const double* numbers, double* to, std::size_t n) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::LoadU(d, numbers + i)), d, to + i);
-  for (; i < n; ++i) to[i] += numbers[i];
-}
-void add_joined(const double* re, const double* im, double* pairs, std::size_t n) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    V a, b;
-    hn::LoadInterleaved2(d, pairs + 2 * i, a, b);
-    hn::StoreInterleaved2(hn::Add(a, hn::LoadU(d, re + i)), hn::Add(b, hn::LoadU(d, im + i)), d, pairs + 2 * i);
-  }
-  for (; i < n; ++i) pairs[2 * i] += re[i], pairs[2 * i + 1] += im[i];
-}
-// In kStep sums, whatever the length of vectors is.
-double sum(const double* numbers, std::size_t n) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  HWY_ALIGN double sums[kStep] = {};
-  std::size_t i = 0;
-  if (n >= kStep) {
-    constexpr std::size_t kMost = kStep / 2;  // vectors of at least two
-    V parts[kMost];
-    const std::size_t vectors = kStep / lanes;
-    if (vectors <= kMost) {
-      for (std::size_t k = 0; k < vectors; ++k) parts[k] = hn::Zero(d);
-      for (; i + kStep <= n; i += kStep)
-        for (std::size_t k = 0; k < vectors; ++k) parts[k] = hn::Add(parts[k], hn::LoadU(d, numbers + i + k * lanes));
-      for (std::size_t k = 0; k < vectors; ++k) hn::Store(parts[k], d, sums + k * lanes);
-    }
-  }
-  for (; i < n; ++i) sums[i % kStep] += numbers[i];
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
-
 void fill_table(Kernel* table) {
   const auto set = [table](Op op, Kernel kernel) { table[static_cast<int>(op)] = kernel; };
   set(Op::negate, &unary<Negate>);
@@ -311,6 +265,8 @@ void fill_table(Kernel* table) {
   set(Op::less_equal, &binary<LessEqual>);
   set(Op::equal, &binary<Equal>);
   set(Op::weigh, &binary<Weigh>);
+  set(Op::pair_product, &pair_products<false>);
+  set(Op::add_pair_product, &pair_products<true>);
   set(Op::with_value, &binary<WithValue>);
   set(Op::select, &ternary<Select>);
   set(Op::multiply_add, &ternary<MultiplyAdd>);
@@ -340,12 +296,6 @@ HWY_AFTER_NAMESPACE();
 namespace rimetree::program {
 
 HWY_EXPORT(fill_table);
-HWY_EXPORT(split);
-HWY_EXPORT(join);
-HWY_EXPORT(fill);
-HWY_EXPORT(add);
-HWY_EXPORT(add_joined);
-HWY_EXPORT(sum);
 
 Kernel kernel_of(Op op) {
   static const auto table = [] {
@@ -355,20 +305,6 @@ Kernel kernel_of(Op op) {
   }();
   return table[static_cast<std::size_t>(op)];
 }
-
-void split_complex(const double* pairs, double* re, double* im, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(split)(pairs, re, im, n);
-}
-void join_complex(const double* re, const double* im, double* pairs, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(join)(re, im, pairs, n);
-}
-
-void fill_numbers(double number, double* to, std::size_t n) { HWY_DYNAMIC_DISPATCH(fill)(number, to, n); }
-void add_numbers(const double* numbers, double* to, std::size_t n) { HWY_DYNAMIC_DISPATCH(add)(numbers, to, n); }
-void add_complex(const double* re, const double* im, double* pairs, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(add_joined)(re, im, pairs, n);
-}
-double sum_numbers(const double* numbers, std::size_t n) { return HWY_DYNAMIC_DISPATCH(sum)(numbers, n); }
 
 double apply(Op op, double a, double b, double c) {
   const double given[] = {a, b, c};

@@ -44,8 +44,9 @@ enum class Op : std::uint8_t {
   less,
   less_equal,
   equal,
-  weigh,       ///< a b, and 0 where a is 0, whatever b is: what does not matter does not spoil
-  with_value,  ///< the second, with the derivative of the first
+  weigh,         ///< a b, and 0 where a is 0, whatever b is: what does not matter does not spoil
+  pair_product,  ///< of complex numbers, each a pair of neighbours in its row (pairs.h)
+  with_value,    ///< the second, with the derivative of the first
   // Of three.
   select,        ///< the second where the first holds, else the third
   multiply_add,  ///< a b + c, rounded twice
@@ -54,7 +55,8 @@ enum class Op : std::uint8_t {
   weigh_add,     ///< the same three with weigh for the product
   weigh_sub,
   negate_weigh_add,
-  add_three,  ///< (a + b) + c
+  add_pair_product,  ///< c + a b of such pairs
+  add_three,         ///< (a + b) + c
   // Of four, as if made of those above: complex products.
   products_sum,         ///< a b + c d, each product rounded
   products_difference,  ///< a b - c d, each product rounded

@@ -1,6 +1,8 @@
 #include "runtime/program/pairs.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "runtime/program/recording.h"
 
@@ -8,31 +10,45 @@ namespace rimetree::program {
 
 namespace {
 
-/// Whether an imaginary part is made as a real part is, number by number.
+/// Writes complex numbers down as pairs, in a recording of their own, as far as their parts are made together: alike,
+/// by products of complex numbers, or from one number for both.
 class Pairing {
  public:
   Pairing(const Recording& recording, std::span<const Axes> inputs, Axes coordinates, Axes inner)
-      : operations_(recording.operations()), inner_(inner), partner_(operations_.size(), kNone) {
+      : operations_(recording.operations()), inner_(inner) {
     for (const Operation& operation : operations_) axes_.push_back(own_axes(operation, inputs, coordinates));
   }
 
-  bool match(std::int32_t re, std::int32_t im) {
-    std::vector<std::pair<std::int32_t, std::int32_t>> left{{re, im}};
-    while (!left.empty()) {
-      const auto [a, b] = left.back();
-      left.pop_back();
-      std::int32_t& known = partner_[static_cast<std::size_t>(a)];
-      if (known == b) continue;
-      if (known != kNone || !are_alike(a, b)) return false;
-      known = b;
-      if (a == b || operands_of(at(a).op) == 0) continue;
-      for (int k = 0; k < operands_of(at(a).op); ++k) left.emplace_back(at(a).operand[k], at(b).operand[k]);
+  /// The pair's name in pairs(); nothing if there is none.
+  std::optional<std::int32_t> add(std::int32_t re, std::int32_t im) {
+    std::vector<Pair> wanted{{re, im}}, found;
+    while (!wanted.empty()) {
+      const Pair pair = wanted.back();
+      wanted.pop_back();
+      if (!known_.try_emplace(pair, kUnwritten).second) continue;
+      Made made;
+      if (!is_made(pair, made)) return {};
+      made_[pair] = made;
+      found.push_back(pair);
+      wanted.insert(wanted.end(), made.operands.begin(), made.operands.begin() + made.n_operand);
     }
-    return true;
+    // What a pair is made from was recorded before it.
+    const auto last = [](const Pair& pair) { return std::max(pair.first, pair.second); };
+    std::sort(found.begin(), found.end(), [&](const Pair& a, const Pair& b) { return last(a) < last(b); });
+    for (const Pair& pair : found) known_[pair] = write(pair, made_[pair]);
+    return known_[{re, im}];
   }
+  const Recording& pairs() const { return pairs_; }
 
  private:
-  static constexpr std::int32_t kNone = -1;
+  using Pair = std::pair<std::int32_t, std::int32_t>;
+  static constexpr std::int32_t kUnwritten = -1;
+  /// How a pair is made from others.
+  struct Made {
+    Op op = Op::constant;
+    int n_operand = 0;
+    std::array<Pair, kMostOperands> operands{};
+  };
 
   const Operation& at(std::int32_t name) const { return operations_[static_cast<std::size_t>(name)]; }
   bool varies(std::int32_t name) const { return (axes_[static_cast<std::size_t>(name)] & inner_) != 0; }
@@ -45,23 +61,76 @@ class Pairing {
     return axes;
   }
 
-  bool are_alike(std::int32_t a, std::int32_t b) const {
+  bool is_made(const Pair& pair, Made& made) const {
+    const auto [re, im] = pair;
     // One number for both parts is right for both where it does not vary along what becomes longer.
-    if (a == b) return !varies(a);
-    const Operation &x = at(a), &y = at(b);
-    if (x.op != y.op) return false;
+    if (re == im) return !varies(re);
+    const Operation &x = at(re), &y = at(im);
+    made.op = x.op;
     if (x.op == Op::load) {
-      const Load re = x.from(), im = y.from();
-      return varies(a) && !re.imaginary && im.imaginary && re.input == im.input && re.element == im.element &&
-             re.item_stride == im.item_stride;
+      if (y.op != Op::load) return false;
+      const Load first = x.from(), second = y.from();
+      return varies(re) && !first.imaginary && second.imaginary && first.input == second.input &&
+             first.element == second.element && first.item_stride == second.item_stride;
     }
-    return operands_of(x.op) > 0;
+    if (x.op == Op::subtract && y.op == Op::add) return varies(re) && is_product(x, y, made);
+    made.n_operand = operands_of(x.op);
+    for (int k = 0; k < made.n_operand; ++k) made.operands[static_cast<std::size_t>(k)] = {x.operand[k], y.operand[k]};
+    return x.op == y.op && made.n_operand > 0;
+  }
+  /// Whether they are a b - c d and a d + c b, or a c + b d: then (a, c) (b, d) or (a, d) (b, c).
+  bool is_product(const Operation& difference, const Operation& sum, Made& made) const {
+    const Operation &first = at(difference.operand[0]), &second = at(difference.operand[1]);
+    const Operation &one = at(sum.operand[0]), &other = at(sum.operand[1]);
+    for (const Operation* product : {&first, &second, &one, &other})
+      if (product->op != Op::multiply) return false;
+    const auto is = [](const Operation& product, std::int32_t a, std::int32_t b) {
+      const std::int32_t* const x = product.operand;
+      return (x[0] == a && x[1] == b) || (x[0] == b && x[1] == a);
+    };
+    const std::int32_t a = first.operand[0], b = first.operand[1];
+    for (const int k : {0, 1}) {
+      const std::int32_t c = second.operand[k], d = second.operand[1 - k];
+      if (!(is(one, a, d) && is(other, c, b)) && !(is(one, c, b) && is(other, a, d))) continue;
+      made = {Op::pair_product, 2, {Pair{a, c}, Pair{b, d}}};
+      return true;
+    }
+    return false;
+  }
+
+  std::int32_t write(const Pair& pair, const Made& made) {
+    if (pair.first == pair.second) return copy(pair.first);
+    if (made.op == Op::load) return pairs_.load(at(pair.first).from());
+    std::int32_t name[3] = {-1, -1, -1};
+    for (int k = 0; k < made.n_operand; ++k) name[k] = known_[made.operands[static_cast<std::size_t>(k)]];
+    return pairs_.make(made.op, name[0], name[1], name[2]);
+  }
+  /// A number that is no pair, with all that it is made from.
+  std::int32_t copy(std::int32_t name) {
+    while (static_cast<std::int32_t>(copied_.size()) <= name) {
+      const Operation& operation = operations_[copied_.size()];
+      const auto operand = [&](int k) {
+        return k < operands_of(operation.op) ? copied_[static_cast<std::size_t>(operation.operand[k])] : -1;
+      };
+      if (operation.op == Op::constant)
+        copied_.push_back(pairs_.constant(operation.number));
+      else if (operation.op == Op::load)
+        copied_.push_back(pairs_.load(operation.from()));
+      else if (operation.op == Op::coordinate)
+        copied_.push_back(pairs_.coordinate(operation.coordinate));
+      else
+        copied_.push_back(pairs_.make(operation.op, operand(0), operand(1), operand(2)));
+    }
+    return copied_[static_cast<std::size_t>(name)];
   }
 
   const std::vector<Operation>& operations_;
   Axes inner_;
-  std::vector<std::int32_t> partner_;  // by real part
   std::vector<Axes> axes_;
+  std::map<Pair, std::int32_t> known_;  // names in the recording of pairs
+  std::map<Pair, Made> made_;
+  std::vector<std::int32_t> copied_;  // by name: the same number there
+  Recording pairs_;
 };
 
 }  // namespace
@@ -73,10 +142,14 @@ std::optional<Program> program_of_pairs(const Recording& recording, std::span<co
   Pairing pairing(recording, inputs, coordinates, bit_of(static_cast<Axis>(inner)));
   std::vector<Output> parts(outputs.begin(), outputs.end());
   for (Output& output : parts) {
-    if (output.im < 0 || !pairing.match(output.re, output.im)) return {};
+    if (output.im < 0) return {};
+    const std::optional<std::int32_t> pair = pairing.add(output.re, output.im);
+    if (!pair) return {};
+    output.re = *pair;
     output.im = -1;
   }
-  return std::optional<Program>(std::in_place, recording, parts, inputs, coordinates, cells, Program::Pairs::never);
+  return std::optional<Program>(std::in_place, pairing.pairs(), parts, inputs, coordinates, cells,
+                                Program::Pairs::never);
 }
 
 bool are_pairs(const Data& data, int inner) {

@@ -1,5 +1,6 @@
-// Complex numbers whose parts never meet: sums, differences, what is scaled by real numbers. In memory they are pairs,
-// and such a program does the same with every number of them, so that it may take them as twice as many real numbers.
+// Complex numbers as they are in memory, in pairs: sums, differences, products, what is scaled by real numbers. Such a
+// program takes twice as many real numbers, reads them where they lie, and does with every one what it does with its
+// neighbour, but for products.
 #pragma once
 
 #include <optional>
@@ -11,8 +12,8 @@
 namespace rimetree::program {
 
 /// Of a program with these outputs, one that takes pairs as cells along the innermost axis, which is then twice as
-/// long; nothing where the real and the imaginary part of some output are not made in the same way from real and
-/// imaginary parts. Arguments as of Program.
+/// long; nothing where the real and the imaginary part of some output are not made in these ways. Arguments as of
+/// Program.
 std::optional<Program> program_of_pairs(const Recording& recording, std::span<const Output> outputs,
                                         std::span<const Axes> inputs, Axes coordinates, Axes cells);
 

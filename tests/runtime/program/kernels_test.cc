@@ -148,6 +148,7 @@ TEST(Kernels, AValueDependsOnItsOperandsOnly) {
   std::normal_distribution<double> normal;
   for (int o = static_cast<int>(Op::negate); o < kOps; ++o) {
     const Op op = static_cast<Op>(o);
+    if (op == Op::pair_product || op == Op::add_pair_product) continue;  // on its neighbour's as well
     const std::size_t n = 5 * kStep;
     for (const double scale : {1e-3, 1.0, 1e7}) {
       std::vector<double> in[kMostOperands], out(n), second(n);
@@ -168,6 +169,27 @@ TEST(Kernels, AValueDependsOnItsOperandsOnly) {
       }
       kernel_of(op)(single, kStep);
       EXPECT_EQ(std::bit_cast<std::uint64_t>(one[5]), std::bit_cast<std::uint64_t>(out[0])) << o;
+    }
+  }
+}
+
+TEST(Kernels, ProductsOfPairsAreThoseOfComplexNumbers) {
+  std::mt19937_64 random(10);
+  std::normal_distribution<double> normal;
+  constexpr std::size_t n = 3 * kStep;
+  std::vector<double> in[3], out(n);
+  Call call{{out.data(), nullptr}, {}};
+  for (int k = 0; k < 3; ++k) {
+    for (std::size_t i = 0; i < n; ++i) in[k].push_back(normal(random));
+    call.in[k] = {in[k].data(), ~std::size_t{0}};
+  }
+  for (const bool adds : {false, true}) {
+    kernel_of(adds ? Op::add_pair_product : Op::pair_product)(call, n);
+    for (std::size_t i = 0; i < n; i += 2) {
+      const double *const x = &in[0][i], *const y = &in[1][i], *const z = &in[2][i];
+      const double re = x[0] * y[0] - x[1] * y[1], im = x[0] * y[1] + x[1] * y[0];
+      EXPECT_EQ(out[i], adds ? z[0] + re : re);
+      EXPECT_EQ(out[i + 1], adds ? z[1] + im : im);
     }
   }
 }

@@ -43,17 +43,26 @@ struct Input {
   Array array;
 };
 
-enum class Formula { sums, differences_and_multiples, products };
+enum class Formula { sums, differences_and_multiples, products, sums_of_products, with_conjugates };
 
-/// x + y + ..., or s x - y - ..., or x y z ...: s is real.
+Complex product(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+/// x + y + ..., or s x - y - ..., or x y z ..., or 0 + x y + y z + ..., or x y* ...: s is real.
 Complex formula(Formula which, Complex s, const std::vector<Complex>& x) {
+  if (which == Formula::sums_of_products) {
+    Complex z;
+    for (std::size_t i = 1; i < x.size(); ++i) z += product(x[i - 1], x[i]);
+    return z;
+  }
   Complex z =
       which == Formula::differences_and_multiples ? Complex(s.real() * x[0].real(), s.real() * x[0].imag()) : x[0];
   for (std::size_t i = 1; i < x.size(); ++i) {
     if (which == Formula::sums) z += x[i];
     if (which == Formula::differences_and_multiples) z -= x[i];
-    if (which == Formula::products)
-      z = {z.real() * x[i].real() - z.imag() * x[i].imag(), z.real() * x[i].imag() + z.imag() * x[i].real()};
+    if (which == Formula::products) z = product(z, x[i]);
+    if (which == Formula::with_conjugates) z = product(z, std::conj(x[i]));
   }
   return z;
 }
@@ -63,15 +72,26 @@ struct Names {
 };
 Names record(Recording& recording, Formula which, std::int32_t s, const std::vector<Names>& x) {
   const auto make = [&](Op op, std::int32_t a, std::int32_t b) { return recording.make(op, a, b); };
+  const auto product = [&](Names a, Names b) -> Names {
+    return {make(Op::subtract, make(Op::multiply, a.re, b.re), make(Op::multiply, a.im, b.im)),
+            make(Op::add, make(Op::multiply, a.re, b.im), make(Op::multiply, a.im, b.re))};
+  };
+  if (which == Formula::sums_of_products) {
+    Names sum{recording.constant(0), recording.constant(0)};
+    for (std::size_t i = 1; i < x.size(); ++i) {
+      const Names term = product(x[i - 1], x[i]);
+      sum = {make(Op::add, sum.re, term.re), make(Op::add, sum.im, term.im)};
+    }
+    return sum;
+  }
   Names z = x[0];
   if (which == Formula::differences_and_multiples) z = {make(Op::multiply, s, z.re), make(Op::multiply, s, z.im)};
   for (std::size_t i = 1; i < x.size(); ++i) {
     if (which == Formula::sums) z = {make(Op::add, z.re, x[i].re), make(Op::add, z.im, x[i].im)};
     if (which == Formula::differences_and_multiples)
       z = {make(Op::subtract, z.re, x[i].re), make(Op::subtract, z.im, x[i].im)};
-    if (which == Formula::products)
-      z = {make(Op::subtract, make(Op::multiply, z.re, x[i].re), make(Op::multiply, z.im, x[i].im)),
-           make(Op::add, make(Op::multiply, z.re, x[i].im), make(Op::multiply, z.im, x[i].re))};
+    if (which == Formula::products) z = product(z, x[i]);
+    if (which == Formula::with_conjugates) z = product(z, {x[i].re, recording.make(Op::negate, x[i].im)});
   }
   return z;
 }
@@ -171,7 +191,19 @@ TEST(ProgramPairs, CoordinatesMayVaryAlongTheInnermostAxis) {
     for (const CellShape& cells : {CellShape{{6, 33, 1, 1}}, CellShape{{33, 1, 1, 1}}, CellShape{{1, 33, 1, 1}}})
       EXPECT_FALSE(check({.cells = cells, .formula = Formula::differences_and_multiples, .coordinate = coordinate}));
 }
-TEST(ProgramPairs, ProductsMixParts) { EXPECT_FALSE(check({.cells = {{6, 33, 1, 1}}, .formula = Formula::products})); }
+TEST(ProgramPairs, Products) {
+  for (const Formula formula : {Formula::products, Formula::sums_of_products})
+    for (const std::size_t n_child : {2u, 3u, 4u, 9u})
+      for (const CellShape& cells :
+           {CellShape{{3, 1, 1, 1}}, CellShape{{1, 5, 1, 1}}, CellShape{{7, 301, 1, 1}}, CellShape{{2, 20000, 1, 1}}})
+        EXPECT_TRUE(check({.cells = cells, .formula = formula, .n_child = n_child})) << n_child;
+  EXPECT_TRUE(check({.cells = {{4, 9, 1, 1}}, .formula = Formula::sums_of_products, .n_item = 5}));
+  EXPECT_TRUE(check({.cells = {{50, 1001, 1, 1}}, .formula = Formula::products, .n_part = 3}));
+  EXPECT_FALSE(check({.cells = {{6, 33, 1, 1}}, .formula = Formula::products, .one_broadcast = true}));
+}
+TEST(ProgramPairs, ConjugatesAreNoPairs) {
+  EXPECT_FALSE(check({.cells = {{6, 33, 1, 1}}, .formula = Formula::with_conjugates}));
+}
 
 }  // namespace
 }  // namespace rimetree::program
