@@ -62,8 +62,8 @@ void ForwardPass::run_wave(std::span<const int> roots) {
     nodes_ = plan_.below(roots);
   }
   find_needed(roots);
-  find_parts();
   find_sums();
+  find_parts();
   std::vector<int> wanted;
   for (const int node : nodes_)
     if (needed_[node] && (!has_parts_ || part_of_[node] < 0) && (!has_sums_ || !in_sum_[node])) wanted.push_back(node);

@@ -114,7 +114,7 @@ class ForwardPass {
   std::vector<int> wave_;       // its roots
   std::vector<int> nodes_;      // below them, in evaluation order
   std::vector<bool> needed_;    // by node: to be computed
-  std::vector<int> part_of_;    // by node: the consumer that it is evaluated as a part of; -1: by itself
+  std::vector<int> part_of_;    // by node: root of the group that it is evaluated as a part of; -1: by itself
   std::vector<bool> has_part_;  // by node
   bool has_parts_ = false;      // whether any has
   std::vector<bool> in_sum_;    // by node: it is evaluated as a part of a sum of many terms

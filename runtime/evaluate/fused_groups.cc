@@ -32,23 +32,20 @@ void ForwardPass::find_parts() {
   if (!fuses()) return;
   Fusion* const fusion = state_.evaluated.fusion();
   part_of_.assign(forest_.size(), -1);
-  std::vector<int> root(forest_.size(), -1), count(forest_.size(), 0);
-  const auto takes_part = [&](int node) {
-    return needed_[node] && fusion->can_take_part(node) && !holds_inputs(node) && !state_.evaluated.is_made(node);
-  };
+  Fusion::Search search(forest_.size());
   for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
     const int node = *it;
-    if (!takes_part(node)) continue;
-    root[node] = node;
-    if (waiting_consumers_[node] != 1 || is_root_[node] || keeps(node)) continue;
-    for (const int consumer : forest_.parents(node)) {
-      if (root[consumer] < 0 || count[root[consumer]] >= static_cast<int>(Fusion::kMostMembers)) continue;
-      part_of_[node] = consumer;
-      root[node] = root[consumer];
-      ++count[root[node]];
-      has_parts_ = true;
-      break;
-    }
+    if (!needed_[node]) continue;
+    const bool takes_part = fusion->can_take_part(node) && !holds_inputs(node) && !state_.evaluated.is_made(node);
+    // Sums of many terms, and what they read, are evaluated by themselves. Their parts may be groups if they cannot be.
+    const int reader = search.root_of_readers(node);
+    const bool is_at_sum = has_sums_ && (sum_of_[node] != nullptr || (!in_sum_[node] && reader >= 0 &&
+                                                                      (in_sum_[reader] || sum_of_[reader] != nullptr)));
+    const bool is_seen = is_at_sum || is_root_[node] || keeps(node) || search.readers(node) != waiting_consumers_[node];
+    const int root = search.place(node, forest_.children(node), takes_part, is_seen);
+    if (root < 0 || root == node) continue;
+    part_of_[node] = root;
+    has_parts_ = true;
   }
   if (!has_parts_) return;
   has_part_.assign(forest_.size(), false);

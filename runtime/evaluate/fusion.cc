@@ -40,13 +40,43 @@ Fusion::~Fusion() = default;
 const std::vector<bool>& Fusion::expected_parts(bool with_sums) {
   std::vector<bool>& expected = expected_[with_sums];
   if (!expected.empty()) return expected;
-  expected = with_sums ? sums_.expected_parts() : std::vector<bool>(forest_.size(), false);
-  for (const int node : forest_.order()) {
-    const std::span<const int> parents = forest_.parents(node);
-    if (parents.size() == 1 && can_take_part(node) && can_take_part(parents.front()) && !plan_.keeps(node))
-      expected[static_cast<std::size_t>(node)] = true;
+  std::vector<bool> is_sum(forest_.size(), false);
+  expected.resize(forest_.size(), false);
+  if (with_sums)
+    for (const TermSum& sum : sums_.expected()) {
+      for (const int root : sum.roots) is_sum[static_cast<std::size_t>(root)] = true;
+      for (const int part : sum.parts) expected[static_cast<std::size_t>(part)] = true;
+    }
+  std::vector<int> n_reader(forest_.size(), 0);
+  for (const int node : forest_.order())
+    for (const int child : forest_.children(node))
+      if (child >= 0) ++n_reader[static_cast<std::size_t>(child)];
+  Search search(forest_.size());
+  const std::vector<int>& order = forest_.order();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const bool is_seen = is_sum[static_cast<std::size_t>(*it)] || plan_.keeps(*it) ||
+                         search.readers(*it) != n_reader[static_cast<std::size_t>(*it)];
+    const int root = search.place(*it, forest_.children(*it), can_take_part(*it), is_seen);
+    if (root >= 0 && root != *it) expected[static_cast<std::size_t>(*it)] = true;
   }
   return expected;
+}
+
+int Fusion::Search::place(int node, std::span<const int> children, bool takes_part, bool is_seen) {
+  const auto at = [](int i) { return static_cast<std::size_t>(i); };
+  int root = -1;
+  if (takes_part) {
+    root = root_[at(node)];
+    if (is_seen || root < 0 || count_[at(root)] >= kMostMembers) root = node;
+    ++count_[at(root)];
+  }
+  for (const int child : children) {
+    if (child < 0) continue;
+    ++readers_[at(child)];
+    int& known = root_[at(child)];
+    known = root >= 0 && (known == kUnread || known == root) ? root : kSeveral;
+  }
+  return root;
 }
 
 void Fusion::set_parts(const std::vector<int>& parts) {
@@ -64,9 +94,9 @@ std::shared_ptr<const FusedGroup> Fusion::group(int root) {
 FusedGroup Fusion::find_group(int root) {
   FusedGroup group;
   const auto number = [this](int node) -> std::int32_t& { return number_[static_cast<std::size_t>(node)]; };
-  const auto link = [&](int node, int child) {
+  const auto link = [&](int child) {
     if (child < 0) return FusedGroup::kAbsent;
-    if (parts_[static_cast<std::size_t>(child)] == node) return ~number(child);
+    if (parts_[static_cast<std::size_t>(child)] == root) return ~number(child);
     if (number(child) < 0) {
       number(child) = static_cast<std::int32_t>(group.leaves.size());
       group.leaves.push_back(child);
@@ -77,13 +107,15 @@ FusedGroup Fusion::find_group(int root) {
   while (!path.empty()) {
     auto& [node, next] = path.back();
     const std::span<const int> children = forest_.children(node);
-    while (next < children.size() && (children[next] < 0 || parts_[static_cast<std::size_t>(children[next])] != node))
-      ++next;
+    const auto is_open = [&](int child) {
+      return child >= 0 && parts_[static_cast<std::size_t>(child)] == root && number(child) < 0;
+    };
+    while (next < children.size() && !is_open(children[next])) ++next;
     if (next < children.size()) {
       path.emplace_back(children[next++], 0);
       continue;
     }
-    for (const int child : children) group.links.push_back(link(node, child));
+    for (const int child : children) group.links.push_back(link(child));
     number(node) = static_cast<std::int32_t>(group.members.size());
     group.members.push_back(node);
     path.pop_back();

@@ -1,5 +1,5 @@
-// Nodes that are evaluated as one program: a tree of nodes whose functions of one cell can be recorded, each with one
-// consumer, of whose results nobody but that consumer wants to know. Numbers in between never are in memory. What comes
+// Nodes that are evaluated as one program: nodes whose functions of one cell can be recorded, with one root, of whose
+// results nobody but each other wants to know. Numbers in between never are in memory. What comes
 // out is, bit by bit, what the nodes give one by one.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace rimetree {
 class FusedDerivatives;
 class ThreadPool;
 
-/// A node with all that is evaluated as a part of it.
+/// A node with all that is evaluated as a part of it: nodes whose consumers are all among them.
 struct FusedGroup {
   std::vector<int> members;  ///< children before their parents; the last one is the root
   std::vector<int> leaves;   ///< nodes whose results are read, in the order of the program's inputs
@@ -53,7 +53,25 @@ class Fusion {
   TermPrograms& term_programs() { return term_programs_; }
   FusedDerivatives& derivatives() { return *derivatives_; }
 
-  /// Says of which consumer each node is a part; -1: of none. Groups are kept as long as that is the same.
+  /// Finds the nodes of groups, from the roots down.
+  class Search {
+   public:
+    explicit Search(std::size_t n_node) : root_(n_node, kUnread), readers_(n_node, 0), count_(n_node, 0) {}
+    /// How many times nodes that have been placed read this one.
+    int readers(int node) const { return readers_[static_cast<std::size_t>(node)]; }
+    /// The root of the group of those; negative if they are not in one.
+    int root_of_readers(int node) const { return root_[static_cast<std::size_t>(node)]; }
+    /// After all that read it: gives the root of the node's group, which is itself unless all of them are in one; -1 if
+    /// it takes part in none. `is_seen`: others want its result.
+    int place(int node, std::span<const int> children, bool takes_part, bool is_seen);
+
+   private:
+    static constexpr int kUnread = -1, kSeveral = -2;
+    std::vector<int> root_, readers_;  // by node: of the group of those that read it; how many these are
+    std::vector<std::size_t> count_;   // by root
+  };
+
+  /// Says of the group of which root each node is a part; -1: of none. Groups are kept as long as that is the same.
   void set_parts(const std::vector<int>& parts);
   /// A node with its parts.
   std::shared_ptr<const FusedGroup> group(int root);

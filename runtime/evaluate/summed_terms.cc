@@ -36,12 +36,6 @@ void ForwardPass::find_sums() {
     for (const int root : sum.roots) sum_of_[root] = &sum;
     for (const int part : sum.parts) in_sum_[part] = true;
   }
-  if (!has_parts_) return;
-  // What is a part of its consumer only, and not of the sum, is evaluated by itself.
-  bool any = false;
-  for (const int node : nodes_)
-    if (part_of_[node] >= 0 && !in_sum_[node] && in_sum_[part_of_[node]]) part_of_[node] = -1, any = true;
-  if (any) state_.evaluated.fusion()->set_parts(part_of_);
 }
 
 /// Those that could not be evaluated so will not be tried again. (Exceptions leave them to the next time.)

@@ -259,17 +259,14 @@ void TermSums::refuse(const TermSum& sum) {
   roles_.clear();
 }
 
-std::vector<bool> TermSums::expected_parts() {
+std::vector<TermSum> TermSums::expected() {
   std::vector<Role> roles(forest_.size(), Role::unneeded);
   for (const int node : forest_.order())
     roles[static_cast<std::size_t>(node)] =
         forest_.parents(node).empty() || plan_.keeps(node) ? Role::apart : Role::inside;
   Search search(*this, roles);
   search.find_owners(kMostRoots);
-  std::vector<bool> found(forest_.size(), false);
-  for (const TermSum& sum : search.sums())
-    for (const int part : sum.parts) found[static_cast<std::size_t>(part)] = true;
-  return found;
+  return search.sums();
 }
 
 }  // namespace rimetree

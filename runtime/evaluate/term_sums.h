@@ -51,8 +51,8 @@ class TermSums {
   /// From now on, nodes are evaluated in other ways: their terms are not of one kind.
   void refuse(const TermSum& sum);
 
-  /// By node: whether it is expected to leave no result, in evaluations of values of all nodes.
-  std::vector<bool> expected_parts();
+  /// Those that are expected in evaluations of values of all nodes.
+  std::vector<TermSum> expected();
 
  private:
   class Search;

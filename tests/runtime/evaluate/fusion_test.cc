@@ -199,6 +199,19 @@ TEST(Fusion, NodesWithSeveralConsumersAreEvaluatedOnce) {
   EXPECT_EQ(evaluations_of(fused.timing), evaluations_of(single.timing));
 }
 
+TEST(Fusion, WhatIsReadSeveralTimesWithinAGroupIsNotInMemory) {
+  TestForest tree = chain(3, 5000);
+  tree.node("square", "Multiply", {"n2", "n2"}).node("sum", "Add", {"n2", "square"}).node("end", "Sqr", {"sum"});
+  tree.node("elsewhere", "Negate", {"n1"}).node("both", "Composer", {"end", "elsewhere"});
+  const Outcome fused = evaluated(tree.specs(), tree.request, {"end"}, true),
+                single = evaluated(tree.specs(), tree.request, {"end"}, false);
+  test::expect_same_bits(*fused.results[0], *single.results[0]);
+  EXPECT_LE(fused.timing.peak_result_bytes, 2 * 5000 * sizeof(double) + 64);  // x and the end
+  // n1 is read from elsewhere.
+  test::expect_same_bits(*evaluated(tree.specs(), tree.request, {"both"}, true).results[0],
+                         *evaluated(tree.specs(), tree.request, {"both"}, false).results[0]);
+}
+
 TEST(Fusion, OneLargeResultIsDividedAmongThreads) {
   const TestForest tree = chain(4, 40000);
   const Outcome one = evaluated(tree.specs(), tree.request, {"n3"}, true, 1);
