@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from rimetree import bench
-from rimetree.bench import building, jones, trees
+from rimetree.bench import building, jones, slopes, solves, trees
 from rimetree.cli import cli
 
 
@@ -28,6 +28,26 @@ def test_skies_are_that_of_psv(sky):
     measured = trees.measure_sky(sky, n_source=5, n_station=3, n_time=2, n_freq=3, seconds=0.01)
     assert measured.count == 5 * 3 * 2 * 3
     assert measured.error < 1e-13
+
+
+def test_derivatives_of_the_chain_are_numpys():
+    measured = slopes.measure_chain_derivative(shape=(3, 5), seconds=0.01)
+    assert measured.count == 15
+    assert measured.error < 1e-13
+    assert measured.seconds > 0 and measured.numpy_seconds > 0
+
+
+@pytest.mark.parametrize("case", solves.CASES)
+def test_solves_find_the_planted_gains(case):
+    measured = solves.measure_solve(case, n_source=2, n_station=4, n_time=6, n_freq=5, seconds=0.01)
+    assert measured.error < 1e-6
+    assert measured.seconds > 0
+
+
+def test_wrong_solutions_have_no_speed(monkeypatch):
+    monkeypatch.setattr(solves, "_error", lambda *given: 0.1)
+    with pytest.raises(bench.WrongAnswerError, match="wrong solution"):
+        solves.measure_solve("solve: PSV", n_source=2, n_station=4, n_time=3, n_freq=3, seconds=0.01)
 
 
 @pytest.mark.parametrize("kind", jones.KINDS)

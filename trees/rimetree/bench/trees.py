@@ -81,7 +81,7 @@ class Operation:
     tolerance: float = 1e-15
 
 
-def _chain(x, y, sin, cos, exp, sqrt, once=lambda part: part):
+def chain(x, y, sin, cos, exp, sqrt, once=lambda part: part):
     """Twenty operations, element by element. `once`: makes a node of what is read twice."""
     a = once(sin(x) * y + cos(x))
     b = once(a * a + x * 0.5)
@@ -135,8 +135,8 @@ def operations() -> list[Operation]:
         Operation(
             "chain of twenty",
             "cells",
-            lambda c, once: _chain(c[0], c[1], rt.Sin, rt.Cos, rt.Exp, rt.Sqrt, once),
-            lambda a: _chain(a[0], a[1], np.sin, np.cos, np.exp, np.sqrt),
+            lambda c, once: chain(c[0], c[1], rt.Sin, rt.Cos, rt.Exp, rt.Sqrt, once),
+            lambda a: chain(a[0], a[1], np.sin, np.cos, np.exp, np.sqrt),
             n_node=1,
             shape=(1000, 1000),
             expression=_CHAIN,

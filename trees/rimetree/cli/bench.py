@@ -115,23 +115,27 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     Columns: what is done per second; the time of NumPy and of numexpr (one thread, if it is installed) over that of
     the tree; gigabytes that must be read and written, per second; bytes of results alive at most; difference
     from NumPy's numbers, or the PSV node's, as a fraction of the largest value. Of operations the best of several
-    evaluations counts, of skies (21 baselines, 32 time slots, 64 channels) processor time: those "as written" without
-    taking sums over sources together, Gaussians with smearing. So it is of Jones terms per source
-    and antenna (64 antennas, 64 channels, one time slot), of which derivatives and gradients are those by an unknown
-    that all terms depend on, with the values. Of forests it is processor time of writing a sky with one node per source
-    and baseline, and of building and planning it. Exit status 1 where a case gave wrong answers.
+    evaluations counts, of skies (21 baselines, 32 time slots, 64 channels) processor time: of those "as written" sums
+    over sources are not taken together, Gaussians are smeared. So it is of Jones terms per source and antenna (64
+    antennas, 64 channels, one time slot), of which derivatives and gradients are those by an unknown that all terms
+    depend on, with the values; and of solves for gains of five sources and seven stations. Of forests it is that of
+    writing a sky with one node per source and baseline, and of building and planning it. Exit status 1 where a case
+    gave wrong answers.
     """
     from rimetree import bench
-    from rimetree.bench import building, jones
+    from rimetree.bench import building, jones, slopes, solves
     from rimetree.bench import trees as cases
 
     work = {case.name: (lambda case=case: cases.measure_operation(case, seconds)) for case in cases.operations()}
+    work[slopes.NAME] = lambda: slopes.measure_chain_derivative(seconds=seconds)
     for sky in cases.SKIES:
         work[sky.name] = lambda sky=sky: cases.measure_sky(sky, sources, seconds=seconds)
     for kind, asked in itertools.product(jones.KINDS, jones.ASKED):
         work[jones.name_of(kind, asked)] = lambda kind=kind, asked=asked: jones.measure_jones(
             kind, sources, seconds=seconds, asked=asked
         )
+    for case in solves.CASES:
+        work[case] = lambda case=case: solves.measure_solve(case, seconds=seconds)
     for case in building.CASES:
         work[building.name_of(case)] = lambda case=case: building.measure_building(case, sources, seconds=seconds)
     chosen = [name for name in work if not parts or any(part in name for part in parts)]
