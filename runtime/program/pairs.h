@@ -11,6 +11,9 @@
 
 namespace rimetree::program {
 
+/// Operations that only programs of pairs have.
+constexpr bool is_of_pairs(Op op) { return op == Op::pair_product || op == Op::add_pair_product; }
+
 /// Of a program with these outputs, one that takes pairs as cells along the innermost axis, which is then twice as
 /// long; nothing where the real and the imaginary part of some output are not made in these ways. Arguments as of
 /// Program.

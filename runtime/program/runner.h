@@ -13,6 +13,7 @@ namespace rimetree::program {
 /// Cells of a block: some ten rows of them stay in the first-level cache. Programs that read and write more than they
 /// compute go through memory in longer runs, which is faster.
 inline constexpr std::size_t kBlock = 256, kLongBlock = 16384, kCachedCells = 32768;
+inline constexpr std::size_t kFirstLevelCells = 3072, kMostCells = 1024;
 inline constexpr std::size_t kShortBlock = 64, kSumCells = 49152;
 /// Numbers that tiers leave for others, of several items together.
 inline constexpr std::size_t kLeft = std::size_t{1} << 16;
@@ -47,7 +48,11 @@ class Runner {
 
   void run() {
     if (data_.n_item == 0 || data_.cells.size() == 0) return;
-    if (program_.streams_ && !data_.adds) choose_long_blocks();
+    if (program_.streams_ && !data_.adds)
+      choose_long_blocks();
+    else
+      block_ = std::clamp(kFirstLevelCells / std::max<std::size_t>(1, std::size_t(program_.n_local_)) / kStep * kStep,
+                          kBlock, kMostCells);
     if (program_.sums_) choose_short_blocks();
     // So many items at a time that what tiers leave for others stays in the second-level cache.
     n_item_ = data_.n_item;

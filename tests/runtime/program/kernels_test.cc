@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+#include "runtime/program/pairs.h"
+
 namespace rimetree::program {
 namespace {
 
@@ -148,7 +150,7 @@ TEST(Kernels, AValueDependsOnItsOperandsOnly) {
   std::normal_distribution<double> normal;
   for (int o = static_cast<int>(Op::negate); o < kOps; ++o) {
     const Op op = static_cast<Op>(o);
-    if (op == Op::pair_product || op == Op::add_pair_product) continue;  // on its neighbour's as well
+    if (is_of_pairs(op)) continue;  // on its neighbour's as well
     const std::size_t n = 5 * kStep;
     for (const double scale : {1e-3, 1.0, 1e7}) {
       std::vector<double> in[kMostOperands], out(n), second(n);
