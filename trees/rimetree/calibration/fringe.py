@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ _HALF_AS_HIGH, _FEW_PEAKS = 0.5, 20
 _TURNS = 50  # of the whole phase that are looked at more closely
 _SWEEPS = 5  # over all antennas, after each has been found once
 _FEW_ANTENNAS = 16
+_MOST_ON_GRID = 1 << 18  # numbers of a matrix that takes values to a grid
 
 
 def phase_rate(quantity: str, frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,9 +68,11 @@ def _turn(value, h, middle: float, near: NDArray[np.float64], turns: int) -> flo
     first = near + np.angle(terms.sum(axis=1)) / middle
     # There are many turns where the band is narrow: all are a few long steps and a few short ones away.
     step, few = 2 * math.pi / middle, math.isqrt(2 * turns) + 1
-    begun = first[:, None] + step * (few * np.arange(few) - turns)
-    near_by = np.exp(-1j * step * np.arange(few)[:, None] * h)
-    real = ((value * np.exp(-1j * begun[..., None] * h)) @ near_by.T).real
+    long = step * (few * np.arange(few) - turns)
+    begun = first[:, None] + long
+    short_steps, long_steps = (np.exp(-1j * x[:, None] * h) for x in (step * np.arange(few), long))
+    at_first = value * np.exp(-1j * first[:, None] * h)
+    real = ((at_first[:, None] * long_steps) @ short_steps.T).real
     best = np.argpartition(-real, min(_TURNS, real.size - 1), axis=None)[:_TURNS]
     peak, far, turn = np.unravel_index(best, real.shape)
     x = begun[peak, far] + step * turn
@@ -78,6 +81,34 @@ def _turn(value, h, middle: float, near: NDArray[np.float64], turns: int) -> flo
         curvature = (terms.real * h**2).sum(axis=1)
         x = x + np.where(curvature > 0, (terms.imag * h).sum(axis=1) / np.where(curvature > 0, curvature, 1), 0)
     return float(x[np.argmax((value * np.exp(-1j * x[:, None] * h)).sum(axis=1).real)])
+
+
+class _Gaussians:
+    """What the Gaussians of values in some places give to the points of a grid."""
+
+    def __init__(self, place: NDArray[np.float64], size: int, spread: int, width: float):
+        self._place, self._below = place, np.floor(place).astype(int)
+        self._size, self._spread, self._width = size, spread, width
+        self._whole: NDArray[np.float64] | None = None
+
+    def places(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+        """(points, factors) [value], for the points near to each value one after the other."""
+        for offset in range(1 - self._spread, self._spread + 1):
+            distance = (self._place - self._below - offset) * (2 * math.pi / self._size)
+            yield (self._below + offset) % self._size, np.exp(-(distance**2) / (4 * self._width))
+
+    def whole(self) -> NDArray[np.float64]:
+        """[point, value]."""
+        if self._whole is None:
+            self._whole = np.zeros((self._size, len(self._place)))
+            for at, factor in self.places():
+                np.add.at(self._whole, (at, np.arange(len(at))), factor)
+        return self._whole
+
+
+@functools.lru_cache(maxsize=8)
+def _gaussians(h: bytes, step: float, size: int, spread: int, width: float) -> _Gaussians:
+    return _Gaussians(step * np.frombuffer(h) * size / (2 * math.pi), size, spread, width)
 
 
 def magnitudes_on_grid(
@@ -93,12 +124,14 @@ def magnitudes_on_grid(
     size = max(4 * spread, 1 << (2 * n_mode - 1).bit_length())
     ratio = size / n_mode
     width = math.pi * spread / (n_mode**2 * ratio * (ratio - 0.5))
-    place = step * np.asarray(h) * size / (2 * math.pi)
-    below = np.floor(place).astype(int)
-    grid = np.zeros((size, value.shape[1]), dtype=complex)
-    for offset in range(1 - spread, spread + 1):
-        distance = (place - below - offset) * (2 * math.pi / size)
-        np.add.at(grid, (below + offset) % size, np.exp(-(distance**2) / (4 * width))[:, None] * value)
+    # The same for all spectra of a set, and small but for windows that are far from each other.
+    gaussians = _gaussians(np.asarray(h).tobytes(), step, size, spread, width)
+    if size * len(h) <= _MOST_ON_GRID:
+        grid = gaussians.whole() @ value
+    else:
+        grid = np.zeros((size, value.shape[1]), dtype=complex)
+        for at, factor in gaussians.places():
+            np.add.at(grid, at, factor[:, None] * value)
     modes = np.arange(-half, half + 1)
     found = np.abs(np.fft.fft(grid, axis=0)[modes % size]).sum(axis=1)
     return found * (math.sqrt(math.pi / width) / size) * np.exp(modes.astype(float) ** 2 * width)
