@@ -17,7 +17,7 @@ from ._core import Error
 from .arguments import checked
 from .ms_reading import CORRELATION_NUMBERS, OpenSet, baselines, feed_of, inspect, slot_times
 from .ms_run import direction
-from .ms_selection import Selection
+from .ms_selection import Selection, times_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,9 @@ def groups(
             if windows is not None and together:
                 result[-1].selection["data_desc_ids"] = list(result[-1].data_desc_ids)
     if not any(group.baselines for group in result):
-        raise Error(f"{path}: no rows are left of what is selected ({selection})")
+        there = times_text(summary["first_time_s"], summary["last_time_s"])
+        chosen = "everything" if selection is None else selection.text
+        raise Error(f"{path}: no rows are left of what is selected ({chosen}); it has times {there}")
     return [group for group in result if group.baselines]
 
 

@@ -53,6 +53,16 @@ class Selection:
         )
 
     @property
+    def text(self) -> str:
+        """What is chosen, for people."""
+        lists = {name: getattr(self, name) for name in ("scans", "antennas", "baselines")}
+        choices = [f"{name} {', '.join(map(str, chosen))}" for name, chosen in lists.items() if chosen]
+        choices += [f"times {times_text(low, high)}" for low, high in self.times_s]
+        choices += [f"channels {first} to {stop - 1}" for first, stop in self.channels]
+        choices += [f"{low / 1e6:.6g} to {high / 1e6:.6g} MHz" for low, high in self.frequencies_hz]
+        return ", ".join(choices) or "everything"
+
+    @property
     def averages(self) -> bool:
         """Whether data are averaged."""
         return max(self.average_slots, self.average_channels) > 1 or max(self.average_s, self.average_hz) > 0
@@ -137,3 +147,13 @@ def _sides(names: dict[int, str], text: str) -> tuple[set[int], set[int]]:
     if not ampersand or not one or not other:
         raise Error(f"baseline {text!r}: expected two antennas (names or patterns) with & between them, e.g. CS*&RS*")
     return set(_fitting(names, [one])), set(_fitting(names, [other]))
+
+
+def _utc_text(mjd_s: float) -> str:
+    """ "2025-01-01T20:30:00" of seconds of MJD."""
+    return str(np.datetime64("1858-11-17T00:00:00") + np.timedelta64(round(mjd_s), "s"))
+
+
+def times_text(first_s: float, last_s: float) -> str:
+    """From when to when, of TIME."""
+    return f"{_utc_text(first_s)} to {_utc_text(last_s)}"

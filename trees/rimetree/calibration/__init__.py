@@ -18,6 +18,7 @@ from .kinds import KINDS, Kind
 from .memory import MemoryNeed
 from .models import ModelColumns
 from .new_flags import NewFlags
+from .other_data import check_held, frequency_warning, start_warnings
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .reports import CalibrationReport, ChunkReport
 from .residual_report import residual_json, without_signal
@@ -55,10 +56,12 @@ __all__ = [
     "chain_for",
     "check",
     "check_correction",
+    "check_held",
     "correct",
     "correction_bytes",
     "count_new_flags",
     "field_numbers",
+    "frequency_warning",
     "groups_by_window",
     "parse_term",
     "parse_terms",
@@ -68,6 +71,7 @@ __all__ = [
     "residual_json",
     "residuals",
     "solutions_for",
+    "start_warnings",
     "transfer_flux_scale",
     "without_signal",
     "write_h5parm",

@@ -209,6 +209,7 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     ]
     counts = [job.new_flags(dry=bool(how.get("dry_run"))) for job in jobs]
     _warn_of_antennas(groups, chosen)
+    _warn_of_frequencies(groups, chosen)
     _refuse_useless(ms, groups, sets, counts)
     if how.get("dry_run"):
         for job in jobs:
@@ -339,6 +340,16 @@ def _warn_of_antennas(groups, chosen) -> None:
     for unknown, ids in windows.items():
         where = "" if len(groups) == 1 else f" (in {len(ids)} of {len(groups)} fields and windows)"
         log(f"warning: no solutions for {len(unknown)} antennas, {_some(unknown)}: their data are flagged{where}")
+
+
+def _warn_of_frequencies(groups, chosen) -> None:
+    """Where solutions are for another band: nothing is flagged, and what comes out looks as if it were right."""
+    from rimetree import calibration
+
+    said = list(filter(None, map(calibration.frequency_warning, groups, chosen)))
+    for text in said[:1]:
+        others = f" (and {len(said) - 1} more fields and windows)" if len(said) > 1 else ""
+        log(f"warning: {text}{others}")
 
 
 def new_flags_text(groups, counts) -> str:

@@ -126,6 +126,7 @@ def command(ms, terms, out, **given):
     stages = calibration.plan_stages(ms, parsed, options, model, summary=summary)
     plans = [plan for stage in stages for plan in stage.plans]
     _require_reference(fields["flux_from"], plans)
+    _look_at_given(options, stages)
     if given["apply_"] and not all(one.kind.diagonal for one in parsed):
         for plan in plans:
             require_four_hands(plan.group)
@@ -190,6 +191,21 @@ def command(ms, terms, out, **given):
     if applies:
         rows = {"field": fields["apply_to"] if given["apply_to"] else fields["field_names"], "ddid": given["ddid"]}
         _use(ms, model, [*held, sets], rows, fields["from_field"], given)
+
+
+def _look_at_given(options, stages) -> None:
+    """Says what is odd about solutions to begin at, and to hold; raises where nothing of the latter can be used."""
+    from rimetree import calibration
+
+    texts = []
+    for stage in stages:
+        for group in (plan.group for plan in stage.plans):
+            calibration.check_held(options.held, group)
+            texts += calibration.start_warnings(options.start, group, stage.terms)
+            if options.held:
+                texts.append(calibration.frequency_warning(group, calibration.solutions_for(options.held, group)))
+    for text in list(dict.fromkeys(filter(None, texts)))[:5]:
+        log(f"warning: {text}")
 
 
 def _check_usage(given: dict, applies: bool) -> None:

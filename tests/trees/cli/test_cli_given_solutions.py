@@ -1,0 +1,66 @@
+"""Solutions that are given and are for other data: other antennas, frequencies, terms."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+CENTRE = (np.radians(53.125), np.radians(-27.8))
+MODEL = """# (Name, Type, Ra, Dec, I) = format
+a, POINT, 03:32:30.0, -27.48.00, 2.0
+b, POINT, 03:33:00.0, -27.53.00, 1.0
+"""
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory, command):
+    """Two sets of KAT-7 at 1.4 and 0.12 GHz, one of MeerKAT, all with the sky of `MODEL`, and gains found on the first."""
+    folder = tmp_path_factory.mktemp("given")
+    (folder / "field.skymodel").write_text(MODEL)
+    for name, telescope, low_hz in (("near", "kat-7", 1.4e9), ("far", "kat-7", 0.12e9), ("other", "meerkat", 1.4e9)):
+        band = rt.ms.Band.regular(low_hz, 4e6, 4)
+        path, times = folder / f"{name}.ms", {"duration_s": 120.0, "integration_s": 60.0}
+        rt.ms.create(path, telescope, phase_centre_rad=CENTRE, **times, bands=band)
+        command("simulate", path, "--sky", folder / "field.skymodel", "--column", "DATA")
+    command(*solve(folder, "near", "G: diag", "sol.h5"))
+    return folder
+
+
+def solve(folder, name, term, out, *more):
+    sky = folder / "field.skymodel"
+    return ["calibrate", folder / f"{name}.ms", "--sky", sky, "--term", term, "--out", folder / out, *more]
+
+
+def test_what_is_held_must_be_for_some_of_the_antennas(command, sets):
+    text = command(*solve(sets, "other", "K: diag", "no.h5", "--hold", sets / "sol.h5"), code=1).output
+    assert "what is to be held is for other antennas" in text and not (sets / "no.h5").exists()
+
+
+def test_solutions_of_another_band_are_named_before_they_are_used(command, sets):
+    said = "solutions of G are for 1400 to 1404 MHz"
+    for more in (["--dry-run"], []):
+        assert said in command("apply", sets / "far.ms", "--solutions", sets / "sol.h5", *more).output
+        assert said not in command("apply", sets / "near.ms", "--solutions", sets / "sol.h5", *more).output
+    held = solve(sets, "far", "K: diag", "held.h5", "--hold", sets / "sol.h5", "--dry-run")
+    assert said in command(*held).output
+
+
+@pytest.mark.parametrize(
+    ("name", "term", "said"),
+    [
+        ("near", "G: diag", None),
+        ("near", "H: diag", "--start has no term H"),
+        ("other", "G: diag", "--start has G for other antennas"),
+        ("near", "G: diag, per source", "--start has G for the whole sky, but it is solved for single directions"),
+    ],
+)
+def test_a_term_that_finds_nothing_to_begin_at_is_named(command, sets, name, term, said):
+    text = command(*solve(sets, name, term, "s.h5", "--start", sets / "sol.h5", "--dry-run")).output
+    assert said in text if said else "--start" not in text
+
+
+def test_an_empty_selection_says_what_was_chosen_and_what_there_is(command, sets):
+    text = command(*solve(sets, "near", "G: diag", "n.h5", "--time", "5h~6h"), code=1).output
+    first_s = rt.ms.inspect(sets / "near.ms")["first_time_s"]
+    day = str(np.datetime64("1858-11-17T00:00:00") + np.timedelta64(round(first_s), "s"))
+    assert "no rows are left of what is selected (times " in text and f"it has times {day} to " in text
