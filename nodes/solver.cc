@@ -29,6 +29,7 @@ class Solver final : public Node, public SolverNode {
     options_.fit.sigma_tolerance = state.real("sigma_tolerance");
     options_.fit.damping = state.real("damping");
     options_.errors.degrees_of_freedom = state.real("robust_dof");
+    options_.smooth_hz = state.real("smooth_hz");
     options_.parms = state.text_list("parms");
     options_.estimate_noise = state.boolean("estimate_noise");
     options_.errors_from_residuals = state.boolean("errors_from_residuals");
@@ -37,6 +38,7 @@ class Solver final : public Node, public SolverNode {
     options_.successive = directions == "successive";
     require(options_.fit.iterations >= 0, "state field \"iterations\" must not be negative");
     require(options_.fit.tolerance > 0 && options_.fit.sigma_tolerance > 0, "tolerances of a Solver must be positive");
+    require(options_.smooth_hz >= 0, "state field \"smooth_hz\" must not be negative");
     require(options_.fit.damping >= 0, "state field \"damping\" must not be negative");
     require(options_.errors.degrees_of_freedom >= 0 && options_.errors.degrees_of_freedom < 1e6,
             "state field \"robust_dof\" must be 0 (normal errors) or the degrees of freedom of Student's t");
@@ -52,49 +54,54 @@ class Solver final : public Node, public SolverNode {
     const auto text = [](const char* name, const char* value, const char* doc) {
       return StateSpec{.name = name, .type = StateType::text, .default_value = std::string(value), .doc = doc};
     };
-    return {.name = "Solver",
-            .summary = "Fits Parms to data: makes the Condeqs below it as small as it can.",
-            .formula = "sum of weight |data - model|^2 -> minimum",
-            .result =
-                "[5], real: chi-square before and after, number of real equations, largest number of iterations, "
-                "fraction of groups that converged",
-            .reference = "Marquardt 1963, J. SIAM 11, 431; MeqTrees Solver",
-            .children = {{.label = "condeq", .shape = "any", .unit = "any", .doc = "Condeq nodes", .repeated = true}},
-            .state = {{.name = "parms",
-                       .type = StateType::text_list,
-                       .default_value = std::vector<std::string>{},
-                       .doc = "names of the Parms to solve for, which must have solvable=True; empty: all of these "
-                              "below the Condeqs"},
-                      {.name = "iterations",
-                       .type = StateType::integer,
-                       .default_value = std::int64_t{50},
-                       .doc = "most steps that are tried"},
-                      real("tolerance", 1e-8,
-                           "converged when the next step changes the model by less than this "
-                           "fraction of the data"),
-                      real("sigma_tolerance", 1e-3, "... and by less than this in units of its standard error"),
-                      real("damping", 1e-3, "damping of the first step, relative to the diagonal of the normal matrix"),
-                      real("robust_dof", 0,
-                           "degrees of freedom of Student's t as distribution of the errors, which "
-                           "makes outliers harmless (2 to 5 are usual); 0: normal errors"),
-                      {.name = "estimate_noise",
-                       .type = StateType::boolean,
-                       .default_value = false,
-                       .doc = "with robust_dof: whether weights are known but for a factor, which is then found from "
-                              "the residuals (the scale of Student's t of largest likelihood)"},
-                      {.name = "errors_from_residuals",
-                       .type = StateType::boolean,
-                       .default_value = false,
-                       .doc = "whether standard errors are scaled by the root of the reduced chi-square, for weights "
-                              "that are known but for a factor"},
-                      text("method", "auto",
-                           "\"auto\": sums over the data, made once, where models are Jones terms "
-                           "around fixed visibilities; \"generic\": derivatives of every Condeq "
-                           "always"),
-                      text("directions", "joint",
-                           "\"joint\": all Jones terms of a model together; \"successive\": one "
-                           "additive term after the other, in turns, until none improves")},
-            .minimum_children = 1};
+    return {
+        .name = "Solver",
+        .summary = "Fits Parms to data: makes the Condeqs below it as small as it can.",
+        .formula = "sum of weight |data - model|^2 -> minimum",
+        .result =
+            "[5], real: chi-square before and after, number of real equations, largest number of iterations, "
+            "fraction of groups that converged",
+        .reference = "Marquardt 1963, J. SIAM 11, 431; MeqTrees Solver",
+        .children = {{.label = "condeq", .shape = "any", .unit = "any", .doc = "Condeq nodes", .repeated = true}},
+        .state = {{.name = "parms",
+                   .type = StateType::text_list,
+                   .default_value = std::vector<std::string>{},
+                   .doc = "names of the Parms to solve for, which must have solvable=True; empty: all of these "
+                          "below the Condeqs"},
+                  {.name = "iterations",
+                   .type = StateType::integer,
+                   .default_value = std::int64_t{50},
+                   .doc = "most steps that are tried"},
+                  real("tolerance", 1e-8,
+                       "converged when the next step changes the model by less than this "
+                       "fraction of the data"),
+                  real("sigma_tolerance", 1e-3, "... and by less than this in units of its standard error"),
+                  real("damping", 1e-3, "damping of the first step, relative to the diagonal of the normal matrix"),
+                  real("robust_dof", 0,
+                       "degrees of freedom of Student's t as distribution of the errors, which "
+                       "makes outliers harmless (2 to 5 are usual); 0: normal errors"),
+                  {.name = "estimate_noise",
+                   .type = StateType::boolean,
+                   .default_value = false,
+                   .doc = "with robust_dof: whether weights are known but for a factor, which is then found from "
+                          "the residuals (the scale of Student's t of largest likelihood)"},
+                  {.name = "errors_from_residuals",
+                   .type = StateType::boolean,
+                   .default_value = false,
+                   .doc = "whether standard errors are scaled by the root of the reduced chi-square, for weights "
+                          "that are known but for a factor"},
+                  real("smooth_hz", 0,
+                       "full width at half maximum of a normal curve along frequency: a solution is that which fits "
+                       "the data of all intervals best, weighted by it (Jones terms that are constant within "
+                       "their intervals, normal errors; SolveReport.smoothed_hz says whether); 0: its own data"),
+                  text("method", "auto",
+                       "\"auto\": sums over the data, made once, where models are Jones terms "
+                       "around fixed visibilities; \"generic\": derivatives of every Condeq "
+                       "always"),
+                  text("directions", "joint",
+                       "\"joint\": all Jones terms of a model together; \"successive\": one "
+                       "additive term after the other, in turns, until none improves")},
+        .minimum_children = 1};
   }
 
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {5}; }

@@ -61,6 +61,7 @@ struct SolveReport {
   double algebra_seconds = 0;          ///< making and solving normal equations
   std::uint64_t statistics_bytes = 0;  ///< what the fast path keeps of the data; 0: the generic one
   double noise = 1;  ///< of the residuals, as estimated, in units of what the weights say; chi-square is in its units
+  double smoothed_hz = 0;  ///< full width along frequency over which solutions are smooth by the fit itself; 0: none
   std::uint64_t bytes_to_devices = 0, bytes_to_host = 0;  ///< copied meanwhile; 0 where there are no devices
 };
 

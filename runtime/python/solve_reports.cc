@@ -52,6 +52,7 @@ Ref solve_report_to_python(const Owner& report) {
   dict.set("chi_square", number_list(report->chi_square));
   dict.set("prior_chi_square", number_list(report->prior_chi_square));
   dict.set("noise", number(report->noise));
+  dict.set("smoothed_hz", number(report->smoothed_hz));
   dict.set("evaluate_seconds", number(report->evaluate_seconds));
   dict.set("algebra_seconds", number(report->algebra_seconds));
   dict.set("statistics_bytes", integer(static_cast<std::int64_t>(report->statistics_bytes)));

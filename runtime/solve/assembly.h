@@ -74,6 +74,8 @@ class EquationSource {
   virtual void set_errors(ErrorModel errors) = 0;
   /// Whether the chi-square of add_to() is a difference of large sums, and so good to 1e-15 of the data's power only.
   virtual bool chi_square_cancels() const { return false; }
+  /// Over which width along frequency solutions are smooth, by the equations themselves; 0: they are not.
+  virtual double smoothed_hz() const { return 0; }
   /// Chi-square at the values that the Parms have without such loss, added to `groups[g].equations.chi_square`.
   virtual void add_exact_chi_square(std::vector<GroupEquations>&, Cancellation&) {}
   /// Has what is asked below be of the values that the Parms have now: those of add_to() may have been given up since.

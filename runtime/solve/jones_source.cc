@@ -2,15 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "runtime/solve/jones_alternation.h"
 #include "runtime/solve/jones_contribution.h"
 #include "runtime/solve/operand.h"
+#include "runtime/solve/smoothing.h"
 
 namespace rimetree::solve {
 
+namespace {
+
+/// The mean of the cells of each segment.
+std::vector<double> centres(const std::vector<double>& cells, const Segments& segments) {
+  std::vector<double> found;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(segments.begin[i]),
+               end = cells.begin() + static_cast<std::ptrdiff_t>(segments.begin[i + 1]);
+    found.push_back(std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin));
+  }
+  return found;
+}
+
+}  // namespace
+
 std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
-                                                    ErrorModel errors, Cancellation& cancellation) {
+                                                    ErrorModel errors, double smooth_hz, Cancellation& cancellation) {
   const Forest& forest = evaluator.forest();
   const Request& request = parts.whole();
   const CellShape& cells = request.cells->shape();
@@ -29,8 +46,15 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
   // Where nothing is to be solved for on any baseline, there is nothing to recognise.
   if (std::none_of(models.begin(), models.end(), [](const auto& model) { return n_solvable(model) > 0; }))
     return nullptr;
-  problem.divide(*request.cells, edges_of_factors(forest, problem, models));
+  const BlockEdges edges = edges_of_factors(forest, problem, models);
+  problem.divide(*request.cells, edges);
   std::unique_ptr<JonesSource> source(new JonesSource(evaluator, problem, parts, errors, std::move(models)));
+  // A factor that changes within an interval is not the same for data of another one.
+  const bool same = !edges.each_cell[1] && request.cells->has(Axis::frequency);
+  if (smooth_hz > 0 && same && errors.degrees_of_freedom == 0 && problem.frequency_segments().size() > 1) {
+    source->smoothed_hz_ = smooth_hz;
+    source->centre_hz_ = centres(request.cells->axis(Axis::frequency).centre, problem.frequency_segments());
+  }
   if (source->statistics_bytes() <= evaluator.memory_budget() / 2 && source->products_.evaluate(cancellation))
     return source;
   problem.divide(*request.cells);
@@ -48,6 +72,7 @@ JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& p
 
 void JonesSource::make_sums(Cancellation& cancellation) {
   if (!summed_ || errors_.degrees_of_freedom > 0) sweep_.run(JonesSweep::What::sums, errors_, cancellation);
+  if (smoothed_hz_ > 0 && !summed_) smooth_along_frequency(centre_hz_, smoothed_hz_, sums_, evaluator_.thread_pool());
   summed_ = true;
 }
 
@@ -63,7 +88,8 @@ std::string JonesSource::method() const {
           : diagonal                 ? " diagonal"
                                      : " full") +
          (terms == 1 ? " Jones term" : " Jones terms") + ", " + std::to_string(problem_.time_segments().size()) +
-         " x " + std::to_string(problem_.frequency_segments().size()) + " blocks";
+         " x " + std::to_string(problem_.frequency_segments().size()) + " blocks" +
+         (smoothed_hz_ > 0 ? ", smoothed along frequency" : "");
 }
 
 std::vector<std::vector<bool>> JonesSource::unknowns_of_terms() const {

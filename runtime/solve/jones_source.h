@@ -16,13 +16,14 @@ namespace rimetree::solve {
 class JonesSource final : public EquationSource {
  public:
   /// The source for a problem if all of its models are sums of Jones terms and the sums fit into memory; divides the
-  /// problem's cells into the blocks that it needs. Nothing otherwise.
+  /// problem's cells into the blocks that it needs. Nothing otherwise. `smooth_hz`: as SolveOptions.
   static std::unique_ptr<JonesSource> recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
-                                                ErrorModel errors, Cancellation& cancellation);
+                                                ErrorModel errors, double smooth_hz, Cancellation& cancellation);
 
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   void set_errors(ErrorModel errors) override { errors_ = errors; }
-  bool chi_square_cancels() const override { return errors_.degrees_of_freedom == 0; }
+  bool chi_square_cancels() const override { return errors_.degrees_of_freedom == 0 && smoothed_hz_ == 0; }
+  double smoothed_hz() const override { return smoothed_hz_; }
   void add_exact_chi_square(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   /// The norms of the Jones matrices: phases may have any common offset, but not amplitudes (or the elements of a full
   /// matrix anything but a common unitary factor).
@@ -55,6 +56,8 @@ class JonesSource final : public EquationSource {
   JonesProducts products_;
   JonesSums sums_;
   JonesSweep sweep_;
+  double smoothed_hz_ = 0;
+  std::vector<double> centre_hz_;  ///< of frequency segments, where solutions are smooth
   bool summed_ = false;
 };
 

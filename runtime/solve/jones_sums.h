@@ -2,6 +2,7 @@
 // that the model is made of, and scalars.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "runtime/solve/cell_sums.h"
@@ -41,6 +42,11 @@ class JonesSums {
   /// Appends those of one equation on some time segments, be there data or not.
   void append_items(std::uint32_t equation, std::uint32_t first_segment, std::uint32_t end_segment,
                     std::vector<Item>& items) const;
+
+  /// All of them, [block, ...].
+  std::size_t n_block() const { return problem_.n_block(); }
+  std::span<Complex<double>> all_products() { return products_; }
+  std::span<ScalarSums> all_scalars() { return scalars_; }
 
   std::vector<std::uint8_t> has_data, is_complex;  ///< by equation
 

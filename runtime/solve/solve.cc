@@ -34,7 +34,7 @@ class Solve {
     report_.data_id = request_.data_id;
     if (parts.size() > 1) refuse_mixed_times(evaluator, problem_, parts.size());
     if (!options.generic) {
-      auto jones = JonesSource::recognise(evaluator, problem_, parts, options.errors, cancellation);
+      auto jones = JonesSource::recognise(evaluator, problem_, parts, options.errors, options.smooth_hz, cancellation);
       terms_ = jones ? jones->unknowns_of_terms() : std::vector<std::vector<bool>>{};
       source_ = std::move(jones);
     }
@@ -63,6 +63,7 @@ class Solve {
     describe(problem_, source_->essential(), request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
     report_.method = source_->method() + (in_turns() ? ", one term after the other" : "");
     report_.noise = std::sqrt(errors_.variance);
+    report_.smoothed_hz = source_->smoothed_hz();
     report_.statistics_bytes = source_->statistics_bytes();
     const auto [up_now, down_now] = bytes_copied();
     report_.bytes_to_devices = up_now - up;

@@ -15,6 +15,7 @@ struct SolveOptions {
   bool generic = false;                ///< never the fast path for Jones terms
   bool successive = false;             ///< one additive term of the models after the other, instead of all together
   bool estimate_noise = false;         ///< robust errors: of which size, the residuals tell
+  double smooth_hz = 0;                ///< solutions are smooth over this width, where Jones terms allow that
   bool errors_from_residuals = false;  ///< standard errors scaled by the root of the reduced chi-square
 };
 

@@ -1121,6 +1121,7 @@ def Solver(
     robust_dof: float = ...,
     estimate_noise: bool = ...,
     errors_from_residuals: bool = ...,
+    smooth_hz: float = ...,
     method: str = ...,
     directions: str = ...,
     origin: str | None = None,
@@ -1154,6 +1155,10 @@ def Solver(
         errors_from_residuals (bool, default False)
             whether standard errors are scaled by the root of the reduced chi-square, for weights that
             are known but for a factor
+        smooth_hz (float, default 0.0)
+            full width at half maximum of a normal curve along frequency: a solution is that which fits
+            the data of all intervals best, weighted by it (Jones terms that are constant within their
+            intervals, normal errors; SolveReport.smoothed_hz says whether); 0: its own data
         method (str, default 'auto')
             "auto": sums over the data, made once, where models are Jones terms around fixed
             visibilities; "generic": derivatives of every Condeq always

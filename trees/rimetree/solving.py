@@ -83,8 +83,9 @@ class SolveReport:
     """One run of a Solver. `chi_square`: of the data of all groups together, before each iteration and at the end;
     `prior_chi_square`: of their priors. `method`: how the normal equations were made; `statistics_bytes`: what was kept
     of the data for it, instead of the data. `noise`: with the Solver's `estimate_noise` the size of the residuals in
-    units of what the weights say; chi-square is in its units. `bytes_to_devices`, `bytes_to_host`: what was copied to
-    and from devices meanwhile, where there are any."""
+    units of what the weights say; chi-square is in its units. `smoothed_hz`: full width along frequency over which
+    solutions are smooth by the fit itself, as the Solver's `smooth_hz` asks; 0 where it could not. `bytes_to_devices`,
+    `bytes_to_host`: what was copied to and from devices meanwhile, where there are any."""
 
     solver: str
     method: str
@@ -95,6 +96,7 @@ class SolveReport:
     algebra_seconds: float
     statistics_bytes: int = field(default=0)
     noise: float = field(default=1.0)
+    smoothed_hz: float = field(default=0.0)
     bytes_to_devices: int = field(default=0)
     bytes_to_host: int = field(default=0)
     prior_chi_square: list[float] = field(default_factory=list)

@@ -14,7 +14,7 @@ b, POINT, 03:33:00.0, -27.53.00, 1.0
 
 @pytest.fixture(scope="module")
 def sets(tmp_path_factory, command):
-    """Two sets of KAT-7 at 1.4 and 0.12 GHz, one of MeerKAT, all with the sky of `MODEL`, and gains found on the first."""
+    """Two sets of KAT-7 (1.4 and 0.12 GHz), one of MeerKAT, with the sky of `MODEL`, and gains found on the first."""
     folder = tmp_path_factory.mktemp("given")
     (folder / "field.skymodel").write_text(MODEL)
     for name, telescope, low_hz in (("near", "kat-7", 1.4e9), ("far", "kat-7", 0.12e9), ("other", "meerkat", 1.4e9)):
@@ -37,7 +37,7 @@ def test_what_is_held_must_be_for_some_of_the_antennas(command, sets):
 
 
 def test_solutions_of_another_band_are_named_before_they_are_used(command, sets):
-    said = "solutions of G are for 1400 to 1404 MHz"
+    said = "solutions of G are for 1398 to 1402 MHz"
     for more in (["--dry-run"], []):
         assert said in command("apply", sets / "far.ms", "--solutions", sets / "sol.h5", *more).output
         assert said not in command("apply", sets / "near.ms", "--solutions", sets / "sol.h5", *more).output

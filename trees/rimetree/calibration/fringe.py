@@ -83,7 +83,7 @@ def _turn(value, h, middle: float, near: NDArray[np.float64], turns: int) -> flo
     return float(x[np.argmax((value * np.exp(-1j * x[:, None] * h)).sum(axis=1).real)])
 
 
-class _Gaussians:
+class _Spreading:
     """What the Gaussians of values in some places give to the points of a grid."""
 
     def __init__(self, place: NDArray[np.float64], size: int, spread: int, width: float):
@@ -107,8 +107,8 @@ class _Gaussians:
 
 
 @functools.lru_cache(maxsize=8)
-def _gaussians(h: bytes, step: float, size: int, spread: int, width: float) -> _Gaussians:
-    return _Gaussians(step * np.frombuffer(h) * size / (2 * math.pi), size, spread, width)
+def _spreading(h: bytes, step: float, size: int, spread: int, width: float) -> _Spreading:
+    return _Spreading(step * np.frombuffer(h) * size / (2 * math.pi), size, spread, width)
 
 
 def magnitudes_on_grid(
@@ -125,12 +125,12 @@ def magnitudes_on_grid(
     ratio = size / n_mode
     width = math.pi * spread / (n_mode**2 * ratio * (ratio - 0.5))
     # The same for all spectra of a set, and small but for windows that are far from each other.
-    gaussians = _gaussians(np.asarray(h).tobytes(), step, size, spread, width)
+    spreading = _spreading(np.asarray(h).tobytes(), step, size, spread, width)
     if size * len(h) <= _MOST_ON_GRID:
-        grid = gaussians.whole() @ value
+        grid = spreading.whole() @ value
     else:
         grid = np.zeros((size, value.shape[1]), dtype=complex)
-        for at, factor in gaussians.places():
+        for at, factor in spreading.places():
             np.add.at(grid, at, factor[:, None] * value)
     modes = np.arange(-half, half + 1)
     found = np.abs(np.fft.fft(grid, axis=0)[modes % size]).sum(axis=1)

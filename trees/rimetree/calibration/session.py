@@ -33,6 +33,7 @@ from .predicted_tiles import KeptTiles, slots_within
 from .redundant import flag_redundant, redundant_terms
 from .reports import ChunkReport, summed
 from .signs import make_references_positive, turned_in_forest
+from .smoothing import width_inside_hz
 from .solve_trees import SolveTree, solve_tree
 from .starting_values import StartingSearch, StartingValues, tables_of
 from .terms import Term
@@ -78,6 +79,7 @@ class Session:
             held=self._held,
             weights=self._weights.nodes if self._weights else None,
             redundant=self.redundant,
+            smooth_hz=width_inside_hz(terms, plan, options),
         )
         self._gauge = ChainGauge(self.tree, self._terms, model)
         self._looked = KeptTiles(self.tree.looked) if self._weights else None
@@ -179,6 +181,7 @@ class Session:
             data_power=0.0 if self._weights else counts.power,  # which are of other weights
             noise=1.0 if solved is None else solved.noise,
             method="" if solved is None else solved.method,
+            smoothed_hz=0.0 if solved is None else solved.smoothed_hz,
             left_out=self._weights.left_out,
             absent=list(begin.absent),
             seconds=time.monotonic() - began,
@@ -390,11 +393,8 @@ class Session:
 
     def _solved(self, data: Tiles) -> SolveReport | None:
         show, forest = self._on_iteration, self.forest()
-        solves = forest.solve_tiles(
-            data,
-            precision=self._options.precision,
-            tolerance=self._options.tolerance,
-            progress=None if show is None else lambda _, iteration, chi_square, *__: show(iteration, chi_square),
-        )
+        accuracy = {"precision": self._options.precision, "tolerance": self._options.tolerance}
+        tell = None if show is None else lambda _, iteration, chi_square, *__: show(iteration, chi_square)
+        solves = forest.solve_tiles(data, **accuracy, progress=tell)
         # Rows of a baseline that a slot has twice are in a tile of their own: the one with most data counts.
         return max(solves, key=lambda one: sum(g.equations for g in one.groups), default=None)

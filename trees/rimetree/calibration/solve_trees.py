@@ -80,6 +80,7 @@ class SolveTree:
     `scale`: the Parm for how much larger the data are than the model, where no term has an amplitude.
     `presence`: {direction: a Parm that is 1 if its model is in the data, else 0}, of phases of directions.
     `looked`: {baseline: (data, model with the terms, weight)}, where residuals are looked at.
+    `smooth_hz`: as the Solver's state field.
     """
 
     solver: NodeStub
@@ -93,6 +94,7 @@ class SolveTree:
     pinned: tuple[str, ...] = ()
     presence: dict[str, NodeStub] = field(default_factory=dict)
     looked: dict[tuple[int, int], tuple[NodeStub, NodeStub, NodeStub]] = field(default_factory=dict)
+    smooth_hz: float = 0.0
 
     @property
     def n_column(self) -> int:
@@ -135,10 +137,11 @@ def solve_tree(
     held: Held | None = None,
     weights: Callable[[NodeScope, Index, Index], NodeFamily] | None = None,
     redundant: Collection[str] = (),
+    smooth_hz: float = 0.0,
 ) -> SolveTree:
     """The tree for one field and spectral window, with what is `held` around and inside the terms. `weights(ns, p, q)`:
     nodes by which the weights of baselines are multiplied, so that `SolveTree.looked` is there. `redundant`: names of
-    terms that are held at the unit matrix."""
+    terms that are held at the unit matrix. `smooth_hz`: as the Solver's state field."""
     every, terms = terms, [term for term in terms if term.name not in redundant]
     held = held or Held(group)
     parts = model.parts([*(term.per for term in every), *held.pers])
@@ -203,7 +206,7 @@ def solve_tree(
     value, seen, weight = _observed(ns, p, q, data, scale, held)
     weighted = weight if weights is None else rt.Multiply(weight, weights(ns, p, q), elementwise=True)
     condeqs = over(p, ns.condeq(p, q) << rt.Condeq(value, seen, weighted))
-    solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options))
+    solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options), smooth_hz=smooth_hz)
     names = {term.name: _directions(term, model) for term in every}
     radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
     columns = tuple(part.column for part in parts if part.column)
@@ -227,6 +230,7 @@ def solve_tree(
         tuple(sorted(pinned)),
         presence,
         looked,
+        smooth_hz,
     )
 
 

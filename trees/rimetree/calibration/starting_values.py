@@ -25,6 +25,7 @@ from .models import Model
 from .phase_search import best_phases
 from .planning import CalibrationOptions, GroupPlan
 from .several_directions import SeveralDirections
+from .smoothing import smooth_sums
 from .solve_trees import SolveTree
 from .terms import Term, has_amplitude
 
@@ -161,6 +162,8 @@ class StartingSearch:
             return None, bins
         sums = self._reader(reference if n_bytes > _MOST_BYTES else None, apart, options).read(bins)
         self._reference = sums.antennas.index(reference)
+        if self._tree.smooth_hz > 0 and bins.frequency_edges_hz is not None:  # as the fit itself
+            sums = smooth_sums(sums, self._tree.smooth_hz)
         return sums, bins
 
     def _reader(self, reference: int | None, apart: bool, options: CalibrationOptions) -> CoherenceReader:

@@ -10,8 +10,8 @@
                                          as A*, or !A*: not these), while others keep the unit matrix
              | "per source" { NAME }     one for each source, or each of these
              | "common" NAME { NAME }    one solution for all antennas of each name or pattern, e.g. "common CS*"
-             | "smooth" WIDTH { ANTENNA=WIDTH }   solutions smoothed along frequency with a Gaussian of this full width
-                                         at half maximum, e.g. "smooth 2MHz CS*=4MHz"
+             | "smooth" WIDTH { ANTENNA=WIDTH }   solutions that are smooth along frequency: a Gaussian of this full
+                                         width at half maximum, e.g. "smooth 2MHz CS*=4MHz"
              | "on" FIELD { FIELD }      solved for on these fields only (numbers, names or patterns): terms in turn
              | "scalar"                  the same for both feeds (phase, amplitude, delay)
              | "all windows"             the same in all spectral windows, which are then solved together

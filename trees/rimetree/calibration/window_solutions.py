@@ -36,6 +36,7 @@ class WindowSolutions:
         self.good = dict.fromkeys(self._names.values(), 0)
         self.all = dict.fromkeys(self._names.values(), 0)
         self._scales: list[float] = []
+        self._smoothed_hz: list[float] = []  # of each chunk
         self.any = False
 
     @property
@@ -54,6 +55,8 @@ class WindowSolutions:
             )
         if report.scale is not None:
             self._scales.append(report.scale)
+        if report.equations > 0:
+            self._smoothed_hz.append(report.smoothed_hz)
         for antenna, good, every in zip(session.plan.group.antennas, arrays["good"], arrays["all"], strict=True):
             self.good[self._names[antenna]] += int(good)
             self.all[self._names[antenna]] += int(every)
@@ -64,7 +67,8 @@ class WindowSolutions:
         found = collected.solutions()
         if options.flag_solutions > 0:
             found = without_outliers(found, options.flag_solutions)
-        return smoothed(found, next(term for term in self._terms if term.name == collected.name))
+        term = next(term for term in self._terms if term.name == collected.name)
+        return smoothed(found, term, min(self._smoothed_hz, default=0.0))
 
     def solutions(self, options: CalibrationOptions) -> Solutions:
         """Of all chunks so far."""
