@@ -12,40 +12,52 @@ namespace {
 
 constexpr double kDoubleBound = 1e-12;
 
-// Nanoseconds of one core with vectors of eight doubles, measured at 2.6 GHz; narrower vectors take longer.
+// Nanoseconds of one core with vectors of eight doubles and one multiply-add of such a vector per cycle, measured
+// at 3.7 GHz (AMD EPYC); narrower vectors take longer. `rimetree bench psv` says how far they hold (column "est.").
 struct Costs {
+  static constexpr double kNode = 3000, kNodeWithJones = 4000;  ///< whatever the method
   // The direct sum.
-  static constexpr double kPhasor = 0.021, kPlane = 0.041;  ///< per source, row and channel
-  static constexpr double kSmeared = 0.06, kShaped = 0.13;  ///< the same, on top
+  static constexpr double kPhasor = 0.02, kPlane = 0.092;  ///< per source, row and channel
+  static constexpr double kSmeared = 0.11, kExponentialTaper = 0.24, kOtherTaper = 0.9;  ///< the same, on top
   static constexpr double kVarying = 1.3;                   ///< times phasors and planes, for spectra
-  static constexpr double kSeed = 2.1, kSmearedSeed = 1.6;  ///< per source, row and run of channels
-  static constexpr double kSingle = 0.68;                   ///< of the above but shapes in double precision
-  static constexpr double kJonesProduct = 16,
-                          kJonesVarying = 2;                 ///< per source, row and pair; and channel, if it varies
-  static constexpr double kSingleJones = 0.6;                ///< of the latter
-  static constexpr double kStore = 4.4, kStoreSingle = 3.5;  ///< per row and channel
+  static constexpr double kSeed = 3.2, kSmearedSeed = 4.4;  ///< per source, row and run of channels
+  static constexpr double kSingle = 0.64;                   ///< of the above but shapes in double precision
+  static constexpr double kJonesProduct = 20,
+                          kJonesVarying = 3.1;             ///< per source, row and pair; and channel, if it varies
+  static constexpr double kSingleJones = 0.6;              ///< of the latter
+  static constexpr double kStore = 9, kStoreSingle = 7.5;  ///< per row and channel
   // The delay method.
   static constexpr double kRow = 400;          ///< per row
-  static constexpr double kPlace = 3;          ///< per source, row and node of the exposure
-  static constexpr double kKernelTerm = 0.27;  ///< the same, per vector and coefficient of the kernel
-  static constexpr double kSpread = 1.6;       ///< the same, per vector of the kernel and grid
-  static constexpr double kTaper = 6;          ///< per extended source, row and term
-  static constexpr double kSmallTransform = 0.2, kLargeTransform = 0.36;  ///< per cell and binary digit of the cells
-  static constexpr double kSample = 0.12;                                 ///< per channel, cell of the kernel and grid
+  static constexpr double kPlace = 3.4;        ///< per source, row and node of the exposure
+  static constexpr double kKernelTerm = 0.34;  ///< the same, per vector and coefficient of the kernel
+  static constexpr double kSpread = 2.0;       ///< the same, per vector of the kernel and grid
+  static constexpr double kTaper = 7;          ///< per extended source, row and term
+  static constexpr double kSmallTransform = 0.22, kLargeTransform = 0.4;  ///< per cell and binary digit of the cells
+  static constexpr double kSample = 0.13;                                 ///< per channel, cell of the kernel and grid
   static constexpr double kSetup = 34;                                    ///< per channel, once for all rows
-  static constexpr double kWrite = 3.6;                                   ///< per row and channel
+  static constexpr double kWrite = 4;                                     ///< per row and channel
   // The matrix product on the host, per source and cell.
-  static constexpr double kProduct = 0.075;                         ///< of two complex numbers, per pair of antennas
-  static constexpr double kTurn = 0.7;                              ///< the phasor of an antenna
-  static constexpr double kScalarSide = 2, kMatrixSide = 6;         ///< per end of a baseline
-  static constexpr double kSidesSmeared = 0.7, kSidesShaped = 1.4;  ///< per pair and factor
+  static constexpr double kProduct = 0.14, kDiagonalProduct = 0.22;  ///< of two complex numbers, per pair of antennas
+  static constexpr double kTurn = 1.6;                               ///< the phasor of an antenna
+  static constexpr double kScalarSide = 1.7, kMatrixSide = 6.5;      ///< per end of a baseline
+  static constexpr double kSidesSmeared = 0.82, kSidesShaped = 2.1;  ///< per pair and factor
 };
 
 double vector_factor() { return 8.0 / double(std::clamp<std::size_t>(rows_per_block<double>(), 1, 8)); }
 
+/// What tapers take per channel and row of the direct sum, all sources together.
+double tapers_nanoseconds(const Sky<double>& sky) {
+  double nanoseconds = 0;
+  for (const SourceBlock& block : sky.blocks)
+    if (block.profile != kPoint)
+      nanoseconds += double(block.end - block.begin) *
+                     (is_exponential(block.profile) ? Costs::kExponentialTaper : Costs::kOtherTaper);
+  return nanoseconds;
+}
+
 double direct_seconds(const Summed& of, bool single) {
   const auto& [sky, channels, rows, jones, owner, version, ends] = of;
-  const double n_channel = double(channels.frequency_hz.size());
+  const double n_channel = double((channels.frequency_hz.size() + kTileChannels - 1) / kTileChannels * kTileChannels);
   const bool varying = sky.n_weight_channel > 1;
   const double one_plane = sky.one_plane_part();
   const double planes = jones.n_pair > 0 ? 8 : one_plane + (1 - one_plane) * double(sky.planes.size());
@@ -56,10 +68,10 @@ double direct_seconds(const Summed& of, bool single) {
   each += n_run * Costs::kSeed;
   if (smeared) each += n_run * Costs::kSmearedSeed + Costs::kSmeared * n_channel;
   if (single) each *= Costs::kSingle;
-  if (sky.n_source > 0) each += Costs::kShaped * n_channel * double(sky.n_source - sky.n_point) / double(sky.n_source);
+  if (sky.n_source > 0) each += n_channel * tapers_nanoseconds(sky) / double(sky.n_source);
   each += matrices ? Costs::kJonesVarying * (single ? Costs::kSingleJones : 1) * n_channel
                    : Costs::kJonesProduct * jones.n_pair;
-  const double store = (single ? Costs::kStoreSingle : Costs::kStore) * n_channel;
+  const double store = (single ? Costs::kStoreSingle : Costs::kStore) * double(channels.frequency_hz.size());
   return 1e-9 * (double(sky.n_source) * each * vector_factor() + store) * double(rows.n_row);
 }
 
@@ -89,17 +101,16 @@ double delay_seconds(const DelayPlan& plan) {
 }
 
 /// Products of complex numbers per pair and source.
-int products_of(const SidesShape& shape) {
-  if (!shape.right_matrix) return shape.n_sum();
-  return !shape.looks_diagonal ? 8 : shape.diagonal_brightness ? 2 : 4;
+double products_nanoseconds(const SidesShape& shape) {
+  if (!shape.right_matrix) return Costs::kProduct * shape.n_sum();
+  return shape.looks_diagonal ? Costs::kDiagonalProduct * (shape.diagonal_brightness ? 2 : 4) : Costs::kProduct * 8;
 }
 
 double sides_seconds(const Summed& of, const SidesShape& shape, const SidesWork& work) {
   const bool smeared = of.rows.du != nullptr;
   const double extended = double(of.sky.n_source - of.sky.n_point) / std::max(double(of.sky.n_source), 1.0);
   const double factors = (smeared && of.rows.smear_time ? 1 : 0) + (smeared && of.rows.smear_frequency ? 1 : 0);
-  const double pair =
-      Costs::kProduct * products_of(shape) + Costs::kSidesSmeared * factors + Costs::kSidesShaped * extended;
+  const double pair = products_nanoseconds(shape) + Costs::kSidesSmeared * factors + Costs::kSidesShaped * extended;
   const double end = shape.left_matrix || shape.right_matrix ? Costs::kMatrixSide : Costs::kScalarSide;
   const double source = work.pair_cells * pair + work.end_cells * end + work.antenna_cells * Costs::kTurn;
   return 1e-9 * (double(of.sky.n_source) * source * vector_factor() + Costs::kStore * work.pair_cells);
@@ -150,18 +161,29 @@ Candidate expected_matrix(const Outlook& outlook, const Summed& of) {
   return {MethodKind::kMatrix, sides_seconds(of, shape, work), outlook.tolerance, ""};
 }
 
+/// What the nodes of some baselines take besides their sums.
+double nodes_seconds(const Summed& of, double n_baseline) {
+  return 1e-9 * n_baseline * (of.jones.n_pair > 0 ? Costs::kNodeWithJones : Costs::kNode);
+}
+double baselines_of(const Rows& rows) {
+  if (rows.n_row == 0 || rows.baseline == nullptr) return 0;
+  return 1.0 + double(*std::max_element(rows.baseline, rows.baseline + rows.n_row));
+}
+
 /// The cheapest of the candidates. `delay` is the plan of the delay method, or says what is in its way.
-Choice choose(const Summed& of, double tolerance, double repeated, DelayPlan delay, const Candidate& matrix) {
+Choice choose(const Summed& of, double tolerance, double repeated, double n_baseline, DelayPlan delay,
+              const Candidate& matrix) {
   const auto& [sky, channels, rows, jones, owner, version, ends] = of;
   const double direct = direct_seconds(of, false) * repeated, single = direct_seconds(of, true) * repeated;
   const double n_channel = double(channels.frequency_hz.size());
   const bool delay_works = delay.obstacle.empty();
-  const std::vector<Candidate> all = {
+  std::vector<Candidate> all = {
       {MethodKind::kDirectDouble, direct, kDoubleBound, ""},
       {MethodKind::kDirectSingle, single, kSingleBound, tolerance < kSingleBound ? "not exact enough" : ""},
       {MethodKind::kDelay, delay_works ? delay_seconds(delay) * repeated + 1e-9 * Costs::kSetup * n_channel : 0,
        delay.bound, delay_works ? "" : "not possible, " + delay.obstacle},
       matrix};
+  for (Candidate& candidate : all) candidate.seconds += nodes_seconds(of, n_baseline);
   const Candidate* best = &all.front();
   for (const Candidate& candidate : all)
     if (candidate.obstacle.empty() && candidate.seconds < best->seconds) best = &candidate;
@@ -202,7 +224,7 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
     matrix.seconds = sides_seconds(of, sides.shape, work_of(sides, of.channels));
   else
     matrix.obstacle = "not possible, " + sides.obstacle;
-  Choice choice = choose(of, tolerance, 1, plan_delay(of, tolerance), matrix);
+  Choice choice = choose(of, tolerance, 1, baselines_of(of.rows), plan_delay(of, tolerance), matrix);
   if (choice.method == MethodKind::kMatrix) choice.sides = std::move(sides);
   return choice;
 }
@@ -243,7 +265,8 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
   sky.n_source = sky.n_point = delay.sky.n_source = delay.sky.n_point = outlook.n_source;
   sky.blocks = {{0, outlook.n_source, kPoint, false, sky.extent}};
   const Summed of{sky, channels, rows, jones};
-  return choose(of, outlook.tolerance, double(outlook.n_row), std::move(delay), expected_matrix(outlook, of));
+  return choose(of, outlook.tolerance, double(outlook.n_row), double(outlook.n_baseline), std::move(delay),
+                expected_matrix(outlook, of));
 }
 
 }  // namespace rimetree::psv::planner

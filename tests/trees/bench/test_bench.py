@@ -33,7 +33,7 @@ def test_the_grid_has_what_it_should_and_no_name_twice():
         "stokes": {"I", "IQUV"},
         "smearing": {False, True},
         "profile": {None, *PROFILES},
-        "jones": {None, "constant", "varying"},
+        "jones": {None, "constant", "varying", "real", "complex", "diagonal"},
         "n_channel": {64, 32768},
         "accuracy": {"double", "single", "1e-6"},
     }.items():
@@ -98,6 +98,7 @@ def test_a_measurement_is_checked_and_complete(name):
     assert measured.result_bytes >= measured.group_slots * 91 * case.n_channel * 64
     assert measured.method in ("delay method", "direct in double precision", "direct in single precision")
     assert (measured.of_peak is None) == (measured.method == "delay method")
+    assert 0.1 < measured.of_estimate < 10  # of a few rows, on a busy machine
     assert measured.threads == 2
 
 
@@ -106,6 +107,15 @@ def test_the_peak_is_that_of_the_methods_precision(method, rate, monkeypatch):
     monkeypatch.setattr(measuring, "_method", lambda notes: f"direct in {method} precision")
     measured = bench.measure(case_of(SMALL), peak=PEAK, seconds=0.02)
     assert measured.of_peak == pytest.approx(6 * measured.rate_per_core / rate)
+
+
+def test_the_estimate_is_that_of_all_rows():
+    note = (
+        "PSV: 100 sources, 45 rows, 64 channels to 1e-12 of the total flux: direct (error below 1e-12; about {} of one"
+    )
+    assert measuring._estimate(["other", note.format("13.5 ms") + " core, 1e9 ..."], 90) == pytest.approx(0.027)
+    assert measuring._estimate([note.format("2 s") + " core, 1e9 ..."], 45) == pytest.approx(2)
+    assert np.isnan(measuring._estimate(["other"], 45))
 
 
 def test_every_pass_computes_anew():

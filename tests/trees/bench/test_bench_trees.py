@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from rimetree import bench
-from rimetree.bench import building, jones, slopes, solves, trees
+from rimetree.bench import beam_terms, building, jones, slopes, solves, trees
 from rimetree.cli import cli
 
 
@@ -50,13 +50,15 @@ def test_wrong_solutions_have_no_speed(monkeypatch):
         solves.measure_solve("solve: PSV", n_source=2, n_station=4, n_time=3, n_freq=3, seconds=0.01)
 
 
-@pytest.mark.parametrize("kind", jones.KINDS)
+@pytest.mark.parametrize("kind", beam_terms.KINDS)
 @pytest.mark.parametrize("asked", jones.ASKED)
 def test_jones_terms_are_numpys(kind, asked):
     measured = jones.measure_jones(kind, n_source=7, n_station=4, n_freq=5, seconds=0.01, asked=asked)
     assert measured.count == 7 * 6 * 5
     assert measured.error < 1e-12  # NumPy rounds phases of thousands of turns
     assert measured.seconds > 0
+    assert (measured.evaluations is None) == (asked == "value")
+    assert asked == "value" or measured.evaluations > 1
 
 
 @pytest.mark.parametrize("case", building.CASES)

@@ -22,7 +22,8 @@ class PsvCase:
 
     `stokes`: "I" or "IQUV". `smearing`: in time and frequency. `profile`: of every second source, one of
     `sky.source.PROFILES`; None: points only. `jones`: None, or one 2x2 term per source and antenna, "constant" or
-    "varying" along the band. `accuracy`: "double", "single", or a tolerance such as "1e-6".
+    "varying" along the band, or one that varies and is of a kind of its own, "real" or "complex" (scalars) or
+    "diagonal". `accuracy`: "double", "single", or a tolerance such as "1e-6".
     """
 
     telescope: str
@@ -74,7 +75,7 @@ class PsvCase:
         matrices, which serve the whole band where terms do not vary in it."""
         if self.jones is None:
             return 4 + 2 * len(self.stokes)
-        return 4 + 2 * 8 + 64 / (1 if self.jones == "varying" else self.n_channel)
+        return 4 + 2 * 8 + 64 / (self.n_channel if self.jones == "constant" else 1)
 
 
 def grid() -> list[PsvCase]:
@@ -97,6 +98,10 @@ def _cases_of(telescope: str) -> Iterator[PsvCase]:
     for jones in ("constant", "varying"):
         for accuracy in ("double", "single"):
             yield PsvCase(telescope, 100, "IQUV", jones=jones, accuracy=accuracy)
+    for jones in ("real", "complex", "diagonal", "varying", "constant"):
+        yield PsvCase(telescope, 100, "I", jones=jones)
+        yield PsvCase(telescope, 100, "I", smearing=True, jones=jones)
+        yield PsvCase(telescope, 100, "I", profile=PROFILES[0], jones=jones)
     if telescope != "wsrt":
         return  # one time slot of MeerKAT's baselines with 32768 channels takes 4 GiB
     for stokes in ("I", "IQUV"):

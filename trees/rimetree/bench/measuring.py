@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 import time
@@ -36,6 +37,7 @@ class Clocks:
     unchanged_s: float
     changed_s: float
     processor_s: float
+    psv_s: float = 0.0  # inside PSV
 
     @property
     def needed_s(self) -> float:
@@ -61,6 +63,8 @@ class Measurement:
     verification: Verification
     clocks: Clocks
     totals_s: list[float] = field(repr=False)  # of all passes
+    estimate_s: float = 0.0  # what the planner expected of one core for a pass
+    psv_s: float = 0.0  # what PSV took of it in the fastest pass, as far as can be told
     result_bytes: int = 0  # most that was alive at a time
     threads: int = 1
     peak_per_core: float = 0.0  # multiply-adds per second of processor time, in the precision of the method
@@ -86,6 +90,11 @@ class Measurement:
         if not self.method.startswith("direct") or self.peak_per_core <= 0:
             return None
         return self.rate_per_core * self.case.multiply_adds / self.peak_per_core
+
+    @property
+    def of_estimate(self) -> float:
+        """The planner's estimate over what was measured."""
+        return self.estimate_s / self.psv_s
 
     @property
     def spread(self) -> float:
@@ -115,6 +124,7 @@ def measure(case: PsvCase, *, peak: dict, threads: int | None = None, seconds: f
     passes.sort(key=lambda one: one.total_s)
     plan = problem.forest.plan()
     method = _method(problem.forest.notes())
+    threads_used = plan["threads"]
     return Measurement(
         case=case,
         method=method,
@@ -124,8 +134,10 @@ def measure(case: PsvCase, *, peak: dict, threads: int | None = None, seconds: f
         verification=verification,
         clocks=passes[len(passes) // 2],
         totals_s=[one.total_s for one in passes],
+        estimate_s=_estimate(problem.forest.notes(), problem.n_baseline * n_slot),
+        psv_s=min(min(one.processor_s, one.psv_s * threads_used) for one in passes),
         result_bytes=problem.forest.timing().peak_result_bytes,
-        threads=plan["threads"],
+        threads=threads_used,
         peak_per_core=peak["single_per_second" if "single" in method else "double_per_second"],
     )
 
@@ -171,12 +183,21 @@ def _pass(problem: Problem, n_slot: int, group_slots: int, later_s: float) -> Cl
         unchanged_s=sum(one["unchanged_seconds"] for one in timing.classes.values()),
         changed_s=sum(one["changed_seconds"] for one in timing.classes.values()),
         processor_s=timing.processor_seconds,
+        psv_s=timing.classes["PSV"]["seconds"],
     )
 
 
 def _evaluate(problem: Problem, cells: Cells, verify: int = 0) -> None:
     case = problem.case
     problem.forest.results(problem.roots, cells, precision=case.precision, tolerance=case.tolerance, verify=verify)
+
+
+def _estimate(notes: list[str], n_row: int) -> float:
+    """Seconds of one core for so many rows, from what PSV says of the first part of them that it computed."""
+    for note in notes:
+        if found := re.search(r"^PSV: .*?, (\d+) rows, .*? about (\S+) (m?s) of one core", note):
+            return n_row / int(found[1]) * float(found[2]) * (1e-3 if found[3] == "ms" else 1.0)
+    return math.nan
 
 
 def _method(notes: list[str]) -> str:

@@ -16,8 +16,10 @@ from ..scope import NodeScope
 from ..sky.source import PROFILES
 from ..sky.synthetic import SyntheticSky, random
 from ..sky_trees import sky_nodes
+from .beam_terms import terms
 from .cases import PsvCase
 
+_KINDS = {"real": "real scalar", "complex": "complex scalar", "diagonal": "diagonal"}
 _START_S = 5.2e9  # 2023, MJD seconds
 _INTERVAL_S = 10.0
 _BAND_HZ = 64e6
@@ -65,7 +67,7 @@ def problem_of(case: PsvCase, threads: int | None = None) -> Problem:
         ns.uvw(p) << rt.UVW(ns.radec_0, array.ecef_m[p], array.centre_ecef_m, include_deriv=case.smearing)
         if case.jones:
             value = _jones(case, p)
-            ns.J(p) << rt.Constant(value, cells_rank=2 if case.jones == "varying" else 0)
+            ns.J(p) << rt.Constant(value, cells_rank=0 if case.jones == "constant" else 2)
             ns.JH(p) << rt.ConjTranspose(ns.J(p))
     roots = []
     for p, q in itertools.combinations(antennas, 2):
@@ -77,8 +79,11 @@ def problem_of(case: PsvCase, threads: int | None = None) -> Problem:
 
 
 def _jones(case: PsvCase, antenna: int) -> np.ndarray:
-    """[S,2,2], or [S,2,2,1,F] where it varies: a gain near 1 with some leakage, different for every source."""
+    """[S,2,2], or [S,2,2,1,F] where it varies: a gain near 1 with some leakage, different for every source. Kinds of
+    their own vary."""
     generator = np.random.default_rng(antenna)
+    if case.jones in _KINDS:
+        return terms(_KINDS[case.jones], case.n_source, case.n_channel, generator)
     shape = (case.n_source, 2, 2)
     term = np.eye(2) + 0.1 * (generator.standard_normal(shape) + 1j * generator.standard_normal(shape))
     if case.jones == "constant":

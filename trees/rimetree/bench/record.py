@@ -155,6 +155,7 @@ def _figures(measured: Measurement) -> dict:
             "processor": clocks.processor_s,
         },
         "total_seconds_of_all_passes": measured.totals_s,
+        "estimate_over_measured": measured.of_estimate,
         "result_bytes": measured.result_bytes,
         "verified": {
             "visibilities": measured.verification.count,

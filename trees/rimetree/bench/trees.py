@@ -28,7 +28,8 @@ class TreeFigures:
     """What a case took: `seconds` of the fastest of several evaluations, `count` of `unit` done in it.
 
     `numpy_seconds`, `numexpr_seconds`: the same by NumPy and, where it is installed, numexpr on one thread.
-    `bytes`: what has to be read and written at least.
+    `bytes`: what has to be read and written at least. `evaluations`: of derivatives, their time over that of the values
+    alone, in the same run.
     """
 
     name: str
@@ -40,6 +41,7 @@ class TreeFigures:
     bytes: float = 0.0
     result_bytes: int = 0
     error: float = 0.0  # largest difference, as a fraction of the largest value
+    evaluations: float | None = None
 
     @property
     def rate(self) -> float:
@@ -57,6 +59,7 @@ class TreeFigures:
             "bytes_per_second": self.bytes / self.seconds,
             "result_bytes": self.result_bytes,
             "largest_error": self.error,
+            "evaluations": self.evaluations,
         }
 
 

@@ -54,8 +54,9 @@ def psv(quick, filters, names, list_only, seconds, threads, json_file, plot, com
     72 time slots, MeerKAT 2016 and 480, both 64 channels in groups of 32 time slots; where that takes too long, fewer
     time slots are computed, and the line says so. Columns: rate of the whole machine; rate per second of processor
     time; useful multiply-adds (6 for Stokes I, 12 for all) as a fraction of the peak, measured in the same run; time
-    per time slot in ms, first the total, then without copies of what has not changed, then computation only; bytes of
-    results; largest error found, as a fraction of the total flux. Exit status 1 where a case gave wrong answers.
+    per time slot in ms, first the total, then without copies of what has not changed, then computation only; the
+    planner's estimate over the processor time that the node took; how far passes differ; bytes of results; largest
+    error found, as a fraction of the total flux. Exit status 1 where a case gave wrong answers.
     """
     from rimetree import bench
 
@@ -112,25 +113,25 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     rimetree bench trees
     rimetree bench trees --filter sky --sources 100 --json trees.json
 
-    Columns: what is done per second; the time of NumPy and of numexpr (one thread, if it is installed) over that of
-    the tree; gigabytes that must be read and written, per second; bytes of results alive at most; difference
-    from NumPy's numbers, or the PSV node's, as a fraction of the largest value. Of operations the best of several
-    evaluations counts, of skies (21 baselines, 32 time slots, 64 channels) processor time: of those "as written" sums
-    over sources are not taken together, Gaussians are smeared. So it is of Jones terms per source and antenna (64
-    antennas, 64 channels, one time slot), of which derivatives and gradients are those by an unknown that all terms
-    depend on, with the values; and of solves for gains of five sources and seven stations. Of forests it is that of
-    writing a sky with one node per source and baseline, and of building and planning it. Exit status 1 where a case
-    gave wrong answers.
+    Columns: what is done per second; the time of NumPy and of numexpr (one thread, if it is installed) over that of the
+    tree; gigabytes that must be read and written, per second; bytes of results alive at most; difference from NumPy's
+    numbers, or the PSV node's, as a fraction of the largest value. Of operations the best of several evaluations
+    counts, of skies (21 baselines, 32 time slots, 64 channels) processor time: of those "as written" sums over sources
+    are not taken together, Gaussians are smeared. So it is of Jones terms per source and antenna (64 antennas, 64
+    channels, one time slot), of which derivatives and gradients are those by an unknown that all terms depend on, with
+    the values ("evaluations": their time over that of such values alone); and of solves for gains of five sources and
+    seven stations. Of forests it is that of writing a sky with one node per source and baseline, and of building and
+    planning it. Exit status 1 where a case gave wrong answers.
     """
     from rimetree import bench
-    from rimetree.bench import building, jones, slopes, solves
+    from rimetree.bench import beam_terms, building, jones, slopes, solves
     from rimetree.bench import trees as cases
 
     work = {case.name: (lambda case=case: cases.measure_operation(case, seconds)) for case in cases.operations()}
     work[slopes.NAME] = lambda: slopes.measure_chain_derivative(seconds=seconds)
     for sky in cases.SKIES:
         work[sky.name] = lambda sky=sky: cases.measure_sky(sky, sources, seconds=seconds)
-    for kind, asked in itertools.product(jones.KINDS, jones.ASKED):
+    for kind, asked in itertools.product(beam_terms.KINDS, jones.ASKED):
         work[jones.name_of(kind, asked)] = lambda kind=kind, asked=asked: jones.measure_jones(
             kind, sources, seconds=seconds, asked=asked
         )
@@ -176,6 +177,7 @@ def _tree_line(measured) -> str:
     return (
         f"{measured.rate:>10.3g}  {ratio(measured.numpy_seconds):>7}  {ratio(measured.numexpr_seconds):>7}  "
         f"{bandwidth:>6}  {size_text(measured.result_bytes):>9}  {measured.error:>7.1g}  {measured.unit}"
+        + (f", {measured.evaluations:.2f} evaluations" if measured.evaluations else "")
     )
 
 
@@ -337,6 +339,7 @@ class _Lines:
         ("total", 8),
         ("w/o cp", 8),
         ("comp.", 8),
+        ("est.", 5),
         ("spread", 6),
         ("bytes", 9),
         ("error", 8),
@@ -370,6 +373,7 @@ class _Lines:
                 f"{1000 * seconds[key] / slots:.4g}"
                 for key in ("total", "total_without_avoidable_copies", "computation_only")
             ),
+            f"{case['estimate_over_measured']:.2f}",
             f"{100 * (max(totals) - min(totals)) / seconds['total']:.0f} %",
             size_text(case["result_bytes"]),
             f"{case['verified']['largest_error']:.1g}",
