@@ -5,6 +5,7 @@
 // Flags: they stay with their element. Derivative: exact. MeqTrees: ConjTranspose, its name for Transpose(conj=True).
 #include "runtime/cell/transposition.h"
 #include "runtime/core/plugin_api.h"
+#include "runtime/core/pull_back.h"
 
 namespace rimetree {
 
@@ -36,6 +37,20 @@ class ConjTranspose final : public Transposition<ConjTranspose> {
     complete(evaluation);
   }
   bool does_nothing_else() const override { return true; }
+
+  void pull_back(PullBack& pull) const override {
+    Vells* x = pull.child(0);
+    if (x == nullptr) return;
+    const std::size_t plane = x->cells_per_element() * (x->is_complex() ? 2 : 1);
+    const auto* from = static_cast<const double*>(pull.adjoint.host());
+    double* all = x->is_complex() ? &x->complex()->re : x->real();
+    const double sign_of_im = x->is_complex() ? -1 : 1;
+    for (std::size_t e = 0; e < dims().size(); ++e, from += plane) {
+      double* to = all + dims().transposed(e) * plane;
+      for (std::size_t i = 0; i + 1 < plane; i += 2) to[i] += from[i], to[i + 1] += sign_of_im * from[i + 1];
+      if (plane % 2 != 0) to[plane - 1] += from[plane - 1];
+    }
+  }
 };
 
 RIMETREE_REGISTER_NODE(ConjTranspose);

@@ -94,7 +94,8 @@ Bundle::Bundle(const BatchContext& context, const ChildLayout& layout, PackedSki
 
 void Bundle::add(const LinearSum& sum) {
   // Adjoints of terms lie as the terms do.
-  jones_operands_.add([&sum](std::size_t k) { return &sum.child(kFirstJones + k); }, sum.pull != nullptr);
+  jones_operands_.add([&sum](std::size_t k) { return &sum.child(kFirstJones + k); },
+                      sum.pull != nullptr && !sum.reads_originals);
   if (sum.along != nullptr)
     tangents_.add([&sum](std::size_t k) { return sum.inputs->child(kFirstJones + k).derivative(*sum.along); }, false);
   if (sum.pull != nullptr) targets_.add(*sum.pull);

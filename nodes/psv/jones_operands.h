@@ -34,6 +34,7 @@ class JonesOperands {
       set_views(original != nullptr ? *original : *term, is_matrix ? 4 : 1, views);
       if (original == nullptr) continue;
       (i % 2 == 0 ? pair.p_is_conjugated : pair.q_is_conjugated) = term->is_complex();
+      (i % 2 == 0 ? pair.p_is_transposed : pair.q_is_transposed) = true;
       std::swap(views[1], views[2]);
     }
   }

@@ -29,6 +29,7 @@ struct JonesPair {
   Strided<Complex<T>> p[4], q[4];
   bool p_is_matrix = false, q_is_matrix = false;
   bool p_is_conjugated = false, q_is_conjugated = false;
+  bool p_is_transposed = false, q_is_transposed = false;  ///< the views are of something that lies transposed
 };
 
 /// What a sum sees of its sources. Units: radians; brightness in any unit of flux, which is that of the result.

@@ -31,16 +31,36 @@ SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const
   return pull_back_rows(of, adjoints, wish, context.threads, context.cancellation);
 }
 
+/// By the matrix product on the host, which reads what terms are the conjugate transposes of. Gives whether it could.
+bool pull_back_by_matrix(BatchContext& context, const ChildLayout& layout, PackedSkies& skies,
+                         std::span<const LinearSum> group, GroupRows<const Complex<double>>& rows,
+                         std::ptrdiff_t plane) {
+  if (layout.jones_elements.empty() || !context.devices.empty()) return false;
+  LinearSum sum = group.front();
+  sum.reads_originals = true;
+  Bundle bundle(context, layout, skies, sum);
+  for (const LinearSum& one : group) {
+    sum = one;
+    sum.reads_originals = true;
+    bundle.add(sum);
+  }
+  const Summed of = bundle.over(rows);
+  const std::optional<SidesPlan> plan = plan_reverse(of, bundle.wish(), context.threads);
+  if (!plan) return false;
+  context.notes.add("psv-matrix-adjoint", "PSV: derivatives by the matrix product over sources");
+  const ResultAdjoints adjoints{rows.output.data(), plane};
+  bundle.add_to_children(pull_back_by_sides(of, *plan, adjoints, bundle.wish(), context.threads, context.cancellation));
+  return true;
+}
+
 void pull_back_group(BatchContext& context, const ChildLayout& layout, PackedSkies& skies,
                      const std::vector<LinearSum>& group) {
   const PullBack& first = *group.front().pull;
-  Bundle bundle(context, layout, skies, group.front());
-  const std::size_t n_channel = bundle.channels().frequency_hz.size(), plane = first.adjoint.cells_per_element();
+  const std::size_t n_channel = first.inputs.cells().axis(Axis::frequency).centre.size(),
+                    plane = first.adjoint.cells_per_element();
   GroupRows<const Complex<double>> rows;
-  for (const LinearSum& sum : group) {
-    bundle.add(sum);
+  for (const LinearSum& sum : group)
     rows.add(layout, *sum.inputs, n_time(layout, *sum.inputs), sum.pull->adjoint.complex(), n_channel);
-  }
   // Rows on which nothing depends (flagged ones, say) are left out, be their coordinates NaN.
   rows.keep_if([&](const Complex<double>* row) {
     for (std::size_t e = 0; e < 4; ++e)
@@ -48,6 +68,9 @@ void pull_back_group(BatchContext& context, const ChildLayout& layout, PackedSki
         if (!(row[e * plane + f] == Complex<double>())) return true;
     return false;
   });
+  if (pull_back_by_matrix(context, layout, skies, group, rows, static_cast<std::ptrdiff_t>(plane))) return;
+  Bundle bundle(context, layout, skies, group.front());
+  for (const LinearSum& sum : group) bundle.add(sum);
   const Summed of = bundle.over(rows);
   const ResultAdjoints adjoints{rows.output.data(), static_cast<std::ptrdiff_t>(plane)};
   bundle.add_to_children(pull_back_anywhere(context, first.inputs.node, of, adjoints, bundle.wish()));

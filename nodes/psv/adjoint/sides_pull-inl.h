@@ -77,7 +77,8 @@ struct SidePull {
     add_cells(slope, cells, 0, n_channel > 1 ? 4 : 0, weights + 4 * source * n_channel + element);
   }
   HWY_INLINE void add_element(std::size_t k, int e, const SideNumber& slope) const {
-    const Strided<Complex<double>>& view = chain[k].view[e];
+    const bool elsewhere = chain[k].is_transposed && (e == 1 || e == 2);
+    const Strided<Complex<double>>& view = chain[k].view[elsewhere ? 3 - e : e];
     const std::ptrdiff_t first = (view.data - chain[k].view[0].data) + order() * view.source;
     const TermSlopes term = job.at_once ? chain[k].slopes : to.of_term(chain[k].target);
     term.complex != nullptr ? add_cells(slope, cells, view.time, view.channel, term.complex + first)
@@ -98,7 +99,10 @@ inline void pull_matrices(const SidePull& at, const double* slopes) {
     if (at.chain[k].target >= 0) {
       // The product of what stands between this term and the visibility's other side.
       Matrix<SideVector> of_term = slope;
-      if (k > 0 || !at.right) {
+      if (k == 0 && !at.right && at.job.plan.shape.unpolarised) {
+        const Matrix<SideVector> b = load_brightness(at.job, at.source, at.cells);
+        scale(of_term, b.re[0], hn::Neg(b.im[0]));
+      } else if (k > 0 || !at.right) {
         Matrix<SideVector> inner = at.right ? at.matrix(0) : load_brightness(at.job, at.source, at.cells);
         for (std::size_t j = at.right ? 1 : 0; j < k; ++j)
           inner = at.right ? product(inner, at.matrix(j)) : product(at.matrix(j), inner);

@@ -38,6 +38,7 @@ class ChainList {
       std::copy(view, view + 4, factor.view);
       factor.is_matrix = is_q_ ? pairs[k].q_is_matrix : pairs[k].p_is_matrix;
       factor.is_conjugated = is_q_ ? pairs[k].q_is_conjugated : pairs[k].p_is_conjugated;
+      factor.is_transposed = is_q_ ? pairs[k].q_is_transposed : pairs[k].p_is_transposed;
       factor.target = jones.target_of(pairs + k, is_q_);
       if (jones.tangents != nullptr) add_tangent(jones.tangents[pairs + k - jones.pairs], factor);
       if (jones.targets.slopes != nullptr)
