@@ -117,7 +117,8 @@ class ForwardPass {
   std::vector<int> part_of_;    // by node: root of the group that it is evaluated as a part of; -1: by itself
   std::vector<bool> has_part_;  // by node
   bool has_parts_ = false;      // whether any has
-  std::vector<bool> in_sum_;    // by node: it is evaluated as a part of a sum of many terms
+  std::shared_ptr<const std::vector<TermSum>> sums_;
+  std::vector<bool> in_sum_;  // by node: it is evaluated as a part of a sum of many terms
   /// By node: the sum that it is a root of; nullptr: of none.
   std::vector<const TermSum*> sum_of_;
   bool has_sums_ = false;

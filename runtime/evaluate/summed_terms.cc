@@ -27,12 +27,12 @@ void ForwardPass::find_sums() {
                                             : is_root_[node] || keeps(node) ? Role::apart
                                                                             : Role::inside;
   }
-  const std::vector<TermSum>& sums = state_.evaluated.fusion()->sums().find(roles);
-  if (sums.empty()) return;
+  sums_ = state_.evaluated.fusion()->sums().find(roles);
+  if (sums_->empty()) return;
   has_sums_ = true;
   in_sum_.assign(forest_.size(), false);
   sum_of_.assign(forest_.size(), nullptr);
-  for (const TermSum& sum : sums) {
+  for (const TermSum& sum : *sums_) {
     for (const int root : sum.roots) sum_of_[root] = &sum;
     for (const int part : sum.parts) in_sum_[part] = true;
   }

@@ -244,12 +244,12 @@ class TermSums::Search {
   std::vector<std::int32_t> number_;       // by node, while a term is described
 };
 
-const std::vector<TermSum>& TermSums::find(const std::vector<Role>& roles) {
-  if (roles == roles_) return sums_;
+std::shared_ptr<const std::vector<TermSum>> TermSums::find(const std::vector<Role>& roles) {
+  if (sums_ != nullptr && roles == roles_) return sums_;
   roles_ = roles;
   Search search(*this, roles_);
   search.find_owners(kMostRoots);
-  sums_ = search.sums();
+  sums_ = std::make_shared<const std::vector<TermSum>>(search.sums());
   return sums_;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -47,7 +48,7 @@ class TermSums {
     inside,    ///< only its consumers look at its result
   };
   /// Finds sums, given the roles of all nodes; kept as long as these are the same.
-  const std::vector<TermSum>& find(const std::vector<Role>& roles);
+  std::shared_ptr<const std::vector<TermSum>> find(const std::vector<Role>& roles);
   /// From now on, nodes are evaluated in other ways: their terms are not of one kind.
   void refuse(const TermSum& sum);
 
@@ -64,7 +65,7 @@ class TermSums {
   const Fusion& fusion_;
   std::vector<bool> refused_;  // by node, once any is
   std::vector<Role> roles_;
-  std::vector<TermSum> sums_;
+  std::shared_ptr<const std::vector<TermSum>> sums_;
   std::map<std::vector<std::int32_t>, std::int32_t> forms_;
 };
 
