@@ -185,6 +185,12 @@ def calls(tmp_path_factory):
         ),
         "calibration.chain_for": (calibration.chain_for, {"files": [[solutions]], "group": group}),
         "calibration.check": (calibration.check, {"sky": model, **asked, "stages": stages}),
+        "calibration.check_held": (calibration.check_held, {"sets": [], "group": group}),
+        "calibration.start_warnings": (calibration.start_warnings, {"sets": [], "group": group, "terms": terms}),
+        "calibration.frequency_warning": (
+            calibration.frequency_warning,
+            {"group": group, "solutions": solutions},
+        ),
         "calibration.field_numbers": (calibration.field_numbers, {"names": ["a"], "wanted": ["a"]}),
         "calibration.count_new_flags": (
             calibration.count_new_flags,
