@@ -239,6 +239,7 @@ TEST(RecordedSource, NvrtcTakesIt) {
   const auto compile = reinterpret_cast<int (*)(void*, int, const char* const*)>(dlsym(library, "nvrtcCompileProgram"));
   const auto log_size = reinterpret_cast<int (*)(void*, std::size_t*)>(dlsym(library, "nvrtcGetProgramLogSize"));
   const auto log = reinterpret_cast<int (*)(void*, char*)>(dlsym(library, "nvrtcGetProgramLog"));
+  const auto destroy = reinterpret_cast<int (*)(void**)>(dlsym(library, "nvrtcDestroyProgram"));
   std::mt19937_64 random(5);
   for (const ThreadProgram& program : {random_program(random, true), all_functions()}) {
     const std::string source = recorded_source(program, program.n_item > 1);
@@ -251,6 +252,7 @@ TEST(RecordedSource, NvrtcTakesIt) {
     std::string text(bytes, ' ');
     log(made, text.data());
     EXPECT_EQ(status, 0) << text;
+    destroy(&made);
   }
 }
 
