@@ -178,8 +178,9 @@ class DerivativeOutput {
   std::size_t plane_;
 };
 
-/// Program of classes that write one function of one cell: a thread computes all elements on one cell, or their
-/// derivatives with respect to one parameter by the same function on dual numbers, if there are items that want them.
+/// Program of a function of one cell that is compiled for devices, as PSV's general way is: a thread computes all
+/// elements on one cell, or their derivatives with respect to one parameter by the same function on dual numbers, if
+/// there are items that want them.
 template <class Body, class N, class Out, bool kDerivatives>
 struct CellProgram {
   Body body;

@@ -14,10 +14,7 @@ namespace rimetree::program {
 namespace {
 
 using test::Formula;
-
-bool same_bits(double a, double b) {
-  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
-}
+using test::same_bits;
 
 std::array<std::size_t, kAxes> strides_of(const CellShape& cells) {
   std::array<std::size_t, kAxes> stride{};

@@ -13,6 +13,7 @@ namespace rimetree::program {
 namespace {
 
 using test::Formula;
+using test::same_bits;
 
 /// An input with its numbers; complex ones take two of the formula's.
 struct Input {
@@ -40,10 +41,6 @@ Input make_input(std::mt19937_64& random, const CellShape& cells, std::size_t el
   std::normal_distribution<double> normal;
   for (std::size_t i = 0; i < own.size() * elements * 2; ++i) input.numbers.push_back(normal(random));
   return input;
-}
-
-bool same_bits(double a, double b) {
-  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
 /// Runs one random formula on items and cells, and number by number.

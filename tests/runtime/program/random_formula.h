@@ -1,6 +1,9 @@
 // Random formulae: written down by a recording, and evaluated number by number as they stand.
 #pragma once
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <random>
 #include <vector>
 
@@ -8,6 +11,11 @@
 #include "runtime/program/recording.h"
 
 namespace rimetree::program::test {
+
+/// What is no number is so in both.
+inline bool same_bits(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
 
 /// One step: an operation on earlier steps, or one of the first numbers, which are given.
 struct Step {
