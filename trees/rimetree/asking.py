@@ -42,6 +42,9 @@ def node_names(nodes, identity: object) -> list[str]:
     """The same for several."""
     if isinstance(nodes, str | NodeStub) or not hasattr(type(nodes), "__iter__"):
         raise ArgumentError(f"nodes must be a list of nodes or names, not {short(nodes)}")
+    nodes = list(nodes)
+    if all(type(node) is str for node in nodes):  # thousands, at each tile
+        return nodes
     return [node_name(node, identity, "each of nodes") for node in nodes]
 
 

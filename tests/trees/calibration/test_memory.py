@@ -105,6 +105,21 @@ def test_what_is_too_much_is_refused(needs):
         needs(8, 16, "G: diag", memory_bytes=need.equations)
 
 
+def test_the_whole_command_stays_within_memory(needs, monkeypatch):
+    """What the process has already is a part of it, and data that are looked at once are not all kept."""
+    whole = needs(64, 1000, "G: diag")
+    assert whole.slots == 64 and whole.data == 21 * 64 * 1000 * 52
+    more = whole.of_command() - whole.total  # the process, and what passes by
+    for room in (40 << 20, 60 << 20):
+        some = needs(64, 1000, "G: diag", memory_bytes=more + room)
+        assert some.slots in (8, 16) and some.of_command() < more + 1.1 * room
+    monkeypatch.setattr(calibration.memory, "_AT_ONCE", 40 << 20)
+    assert needs(64, 1000, "G: diag").slots == 16
+    assert needs(64, 1000, "G: diag, 32slots").slots == 32
+    robust = calibration.SolverOptions(robust_dof=3.0)  # looks at the data in each iteration
+    assert needs(64, 1000, "G: diag", solver=robust).slots == 64
+
+
 def test_what_does_not_fit_is_solved_a_few_slots_at_a_time(tmp_path, observe):
     """A term of all slots, and one of 30 s, whose intervals reach over what is read at a time."""
     path, rng = str(tmp_path / "a.ms"), np.random.default_rng(2)

@@ -41,6 +41,34 @@ def test_from_nothing_to_a_picture(command, tmp_path, sky_file):
     assert fits.stat().st_size > 256 * 256 * 4
 
 
+def test_some_patches(command, kat7, tmp_path):
+    """Names and patterns choose the same patches wherever a sky model is given: here, those whose sum is the whole."""
+    file, lines = (
+        tmp_path / "patches.skymodel",
+        ["FORMAT = Name, Type, Patch, Ra, Dec, I", " , , north, 03:32:30, -27.40.00"],
+    )
+    lines += [" , , south, 03:32:30, -27.50.00", " , , east, 03:33:00, -27.48.00"]
+    lines += ["a, POINT, north, 03:32:30, -27.40.00, 2", "b, POINT, south, 03:32:30, -27.50.00, 1"]
+    file.write_text("\n".join([*lines, "c, POINT, east, 03:33:00, -27.48.00, 0.5"]) + "\n")
+    some = {"A": "north", "B": "*st", "C": "!north,!east"}
+    for column, patches in some.items():
+        command("simulate", kat7, "--sky", file, "--patch", patches, "--column", column)
+    command("simulate", kat7, "--sky", file)
+    tile = read(kat7, "MODEL_DATA")
+    (parts,) = rt.ms.tiles(kat7, list(some), time_slots=1000)
+    total = sum(parts["columns"].values())
+    np.testing.assert_allclose(total, tile["columns"]["MODEL_DATA"], atol=1e-6)
+    for column, flux in zip(some, (2.0, 0.5, 1.0), strict=True):
+        np.testing.assert_allclose(np.abs(parts["columns"][column][..., 0]), flux, rtol=1e-3)
+    for arguments in (("simulate", kat7), ("image", kat7, "-o", "a.png"), ("explain", kat7), ("sky", "show")):
+        which = (file,) if arguments[0] == "sky" else ("--sky", file)
+        wrong = command(*arguments, *which, "--patch", "west", code=1)
+        assert "there is no patch 'west'; there are north, south, east" in wrong.stderr
+    assert "1 sources" in command("sky", "convert", file, tmp_path / "b.skymodel", "--patch", "so*").stdout
+    assert [source.name for source in rt.sky.read(tmp_path / "b.skymodel")] == ["b"]
+    assert "--patch goes with --sky" in command("image", kat7, "-o", "a.png", "--patch", "north", code=2).stderr
+
+
 def test_simulated_values(command, kat7, sky_file):
     command("simulate", kat7, "--sky", sky_file, "--no-smearing", "--column", "DATA")
     sky_file.write_text("\n".join(sky_file.read_text().splitlines()[:3]) + "\n")  # the points only

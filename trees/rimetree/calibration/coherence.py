@@ -197,6 +197,27 @@ class _Axis:
         #: Bins with cells.
         self.bins, self._first = np.unique(bins if self._order is None else bins[self._order], return_index=True)
         self._alone = len(self.bins) == len(bins)
+        sizes = np.diff(np.append(self._first, len(bins)))
+        self._even = len(set(sizes)) <= 1
+        # [bin, cell]: the cells of each bin, and the last of all where it has no more.
+        of_bin = np.arange(sizes.max(initial=0))
+        self._cells = np.minimum(self._first[:, None] + of_bin, max(0, len(bins) - 1))
+        self._there = of_bin < sizes[:, None]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Bins, and cells of the largest one."""
+        return self._cells.shape
+
+    def in_bins(self, values: NDArray) -> NDArray:
+        """[..., bin, cell] of values along the last axis; bins with fewer cells than others have any at their end."""
+        if self._order is not None:
+            values = np.take(values, self._order, axis=-1)
+        return values.reshape(*values.shape[:-1], *self._cells.shape) if self._even else values[..., self._cells]
+
+    def weights_in_bins(self, weight: NDArray) -> NDArray:
+        """The same of weights, 0 where a bin has no more cells."""
+        return self.in_bins(weight) if self._even else np.where(self._there, self.in_bins(weight), 0.0)
 
     def sum(self, values: NDArray, axis: int) -> NDArray:
         """Sums over the cells of each of the bins."""
@@ -250,15 +271,16 @@ class _Sums:
             weight, model = np.where(good, weight, 0.0), np.where(good[:, None], model, 0)
         data[*where, feed] += binned(weight * (value.real**2 + value.imag**2))
         count[*where, feed] += binned((weight > 0).astype(np.int64))
-        weighted = np.conj(model)
-        weighted *= weight[:, None]
-        of_two = np.empty((*(len(one) for one in (place, times.bins, frequencies.bins)), *power.shape[-2:]), complex)
-        for k in range(self._n_part):
-            product[*where, feed, k] += binned(value * weighted[:, k])
-            for other in range(k + 1):
-                of_two[..., k, other] = binned(weighted[:, k] * model[:, other])
-                of_two[..., other, k] = np.conj(of_two[..., k, other])
-        power[*where, feed] += of_two
+        # Sums over the cells of a bin as products of small matrices: models by models and data.
+        n_bin, n_cell = frequencies.shape
+        factors = np.empty((*weight.shape[:2], n_bin, self._n_part + 1, n_cell), complex)
+        factors[..., :-1, :] = np.moveaxis(frequencies.in_bins(model), 1, 3)
+        factors[..., -1, :] = frequencies.in_bins(value)
+        weighted = np.conj(factors[..., :-1, :])
+        weighted *= frequencies.weights_in_bins(weight)[..., None, :]
+        sums = times.sum(_of_cells(weighted, factors), 1)
+        product[*where, feed] += sums[..., -1]
+        power[*where, feed] += sums[..., :-1]
 
     def joined(self) -> tuple[NDArray, ...]:
         """(frequencies, products, powers, data, counts) of all windows."""
@@ -268,3 +290,9 @@ class _Sums:
             return np.zeros(0), *self._zeros(shape)
         frequency, *sums = zip(*windows, strict=True)
         return np.concatenate(frequency), *(np.concatenate(own, axis=2) for own in sums)
+
+
+def _of_cells(weighted: NDArray[np.complex128], factors: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """[..., k, l]: sums over cells of [..., k, cell] times [..., l, cell]."""
+    other = np.swapaxes(factors, -1, -2)
+    return weighted * other if other.shape[-2] == 1 else weighted @ other

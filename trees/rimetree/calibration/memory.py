@@ -21,6 +21,7 @@ _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
 _MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
 _SMALL = 32 << 20  # what passes by: parts of arrays that are converted, and the like
 _PORTION = 4 << 20  # of results at a time, where none are looked at again
+_AT_ONCE = 512 << 20  # of data: more is read in parts, which costs no more where it is looked at once
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _LOOKED = 4 * (4 + 1) + 4 * 4  # of a cell: magnitudes, outliers, and what medians are made of
 _FREQUENCY_DEPENDENT = ("delay", "tec")
@@ -160,21 +161,31 @@ def check_memory(
 ) -> MemoryNeed:
     """What the largest chunk of a plan needs: with all its time slots in memory if they fit, else with as many as do.
 
-    Raises `CalibrationError`, with what to do, where one slot at a time is more than there is: `memory_bytes` of the
-    options, else what is free.
+    They fit if the command takes no more than `memory_bytes` of the options, or the chunk no more than is free, and if
+    data that are looked at once are not too much to be worth it. Raises `CalibrationError`, with what to do, where one
+    slot at a time is more than there is.
     """
     there_is = options.memory_bytes or free_memory_bytes()
     budget = options.memory_bytes or there_is // 2
+    robust = options.solver.robust_dof > 0
 
     def needed(slots: int | None) -> MemoryNeed:
-        robust = options.solver.robust_dof > 0
         needs = (
             memory_need(plan, chunk, tree, terms, budget, slots, robust=robust, held=held) for chunk in plan.chunks
         )
         return max(needs, key=lambda one: one.total)
 
+    def too_much(need: MemoryNeed) -> bool:
+        if there_is and _MARGIN * need.total > there_is:
+            return True
+        if need.slots == 1 or need.total < _SMALL:
+            return False
+        again = robust or bool(tree.looked)
+        beside = bool(options.memory_bytes) and need.of_command() > options.memory_bytes
+        return beside or (not again and need.data > _AT_ONCE)
+
     need = needed(None)
-    while there_is and _MARGIN * need.total > there_is:
+    while too_much(need):
         if need.slots == 1:
             group = plan.group
             raise CalibrationError(

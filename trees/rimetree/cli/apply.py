@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from .errors import Failed, NothingUsable
+from .models import model_column_option, of_patches, read_model, sky_options
 from .output import log, table
 from .selection import (
     NAMES,
@@ -12,14 +13,9 @@ from .selection import (
     check_output,
     chosen_fields,
     evaluation_options,
-    model_column_option,
-    of_patches,
     outcome_options,
-    patch_option,
-    read_model,
     require_ms,
     several_rows_options,
-    sky_options,
     warn_of_directions,
 )
 from .weights import check_weights, weights_option, write_weights
@@ -82,7 +78,6 @@ def solutions_options(function):
     metavar="PATCH",
     help="With --subtract: leave this patch or model column in (a name or a pattern); may be repeated.",
 )
-@patch_option
 @click.option("--no-correct", is_flag=True, help="With --subtract: only subtract; do not correct the data.")
 @sky_options(required=False)
 @model_column_option

@@ -20,6 +20,7 @@ from .calibrate_text import (
 )
 from .data_selection import averaging_options, data_selection_options, selection_of
 from .errors import Failed, Interrupted
+from .models import model_column_option, read_models, sky_options, warn_of_sky
 from .output import log
 from .residual_output import report_option, write_reports
 from .selection import (
@@ -27,15 +28,10 @@ from .selection import (
     check_output,
     chosen_fields,
     evaluation_options,
-    model_column_option,
-    patch_option,
-    read_models,
     require_ms,
     several_rows_options,
-    sky_options,
     wait_option,
     warn_of_directions,
-    warn_of_sky,
 )
 from .settings import settings_option
 from .weights import check_weights, weights_option, write_weights
@@ -48,7 +44,6 @@ from .weights import check_weights, weights_option, write_weights
 @click.option("--data-column", default="DATA", show_default=True, help="To solve on.")
 @sky_options(required=False, of_fields=True)
 @model_column_option
-@patch_option
 @order_options
 @solver_options
 @click.option("--apply", "apply_", is_flag=True, help="Then write corrected data.")
@@ -152,7 +147,8 @@ def command(ms, terms, out, **given):
                 windows = joined(plan.group.data_desc_ids)
                 click.echo(f"field {plan.group.field_id}, window {windows}: a chunk takes about {need}")
         most = max((need.of_command() for needs in every for need in needs), default=0)
-        click.echo(f"the command takes about {size_text(most)} of memory in all")
+        more = ", more than --memory" if given["memory"] and most > given["memory"] else ""
+        click.echo(f"the command takes about {size_text(most)} of memory in all{more}")
         click.echo("dry run: nothing was solved or written")
         return
     show = Progress(options.solver.successive)

@@ -7,17 +7,10 @@ import os
 
 import click
 
+from .models import read_sky, sky_options
 from .output import log, table
 from .quantities import ANGLE, dec_text, frequency_text, ra_text
-from .selection import (
-    centre_option,
-    read_sky,
-    require_ms,
-    rows_options,
-    sky_options,
-    threads_option,
-    warn_of_directions,
-)
+from .selection import centre_option, require_ms, rows_options, threads_option, warn_of_directions
 
 _MAX_PSF_SIZE = 2048
 
@@ -44,7 +37,20 @@ _MAX_PSF_SIZE = 2048
 @centre_option
 @rows_options
 def command(
-    ms, output, column, size, scale, robust, sky, sky_format, skip_unsupported, threads, field, ddid, phase_centre
+    ms,
+    output,
+    column,
+    size,
+    scale,
+    robust,
+    sky,
+    sky_format,
+    skip_unsupported,
+    patches,
+    threads,
+    field,
+    ddid,
+    phase_centre,
 ):
     """Make a dirty image (Stokes I, Jy/beam) of a column of Measurement Set MS.
 
@@ -58,12 +64,14 @@ def command(
     for file in output:
         if os.path.splitext(file)[1].lower() not in (".png", ".fits"):
             raise click.BadParameter(f"{file!r} must end in .png or .fits", param_hint="--output")
+    if patches and sky is None:
+        raise click.UsageError("--patch goes with --sky")
     require_ms(ms)
     if phase_centre is None:
         summary = rt.ms.inspect(ms, scan_cells=False)
         chosen = rt.ms.groups(ms, data_desc_id=ddid, field_id=field, summary=summary)
         warn_of_directions(summary, [group.field_id for group in chosen])
-    model = None if sky is None else read_sky(sky, sky_format, skip_unsupported)
+    model = None if sky is None else read_sky(sky, sky_format, skip_unsupported, patches)
     image = plots.dirty_image(
         ms,
         column,

@@ -8,9 +8,9 @@ import click
 import numpy as np
 
 from .errors import Failed
+from .models import read_sky, sky_options
 from .output import log, progress
 from .quantities import DURATION, FLUX
-from .selection import read_sky, sky_options
 from .voltage_options import recorded, recording_options
 
 
@@ -38,8 +38,8 @@ from .voltage_options import recorded, recording_options
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides all random numbers.")
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 def command(
-    out, phase_centre, sky, sky_format, skip_unsupported, duration, noise, channels, receivers, rms, gain_scatter,
-    phase_scatter, seed, overwrite, **given,
+    out, phase_centre, sky, sky_format, skip_unsupported, patches, duration, noise, channels, receivers, rms,
+    gain_scatter, phase_scatter, seed, overwrite, **given,
 ):  # fmt: skip
     """Write the voltages of a sky model, seen by a telescope, into OUT.
 
@@ -50,7 +50,7 @@ def command(
     from rimetree.make_voltages import Receivers, make_voltages
 
     how = recorded(**given)
-    model = read_sky(sky, sky_format, skip_unsupported)
+    model = read_sky(sky, sky_format, skip_unsupported, patches)
     rng = np.random.default_rng([seed, 1])
     shape = (len(how.array), 2)
     gain = (1 + gain_scatter * rng.standard_normal(shape)) * np.exp(

@@ -71,126 +71,6 @@ def chosen_fields(summary: dict, names: Sequence[str] | None) -> list[int] | Non
     return calibration.field_numbers([field["name"] for field in summary["fields"]], names)
 
 
-def sky_options(required: bool, of_fields: bool = False) -> Callable:
-    """--sky, --sky-format and --skip-unsupported; `of_fields`: --sky may be repeated, for a field each."""
-
-    def add(function: Callable) -> Callable:
-        function = click.option(
-            "--skip-unsupported",
-            is_flag=True,
-            help="Leave out sources that RimeTree cannot predict, and list them; without it they are an error.",
-        )(function)
-        function = click.option(
-            "--sky-format",
-            type=click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"]),
-            help="Format of the sky model; default: found from the file's content.",
-        )(function)
-        if of_fields:
-            return click.option(
-                "--sky",
-                multiple=True,
-                metavar="[FIELD=]FILE",
-                help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive. May be repeated, with one for each field "
-                "(number or name).",
-            )(function)
-        return click.option(
-            "--sky", required=required, metavar="FILE", help="Sky model: BBS, WSClean, Tigger, OSKAR or hyperdrive."
-        )(function)
-
-    return add
-
-
-def model_column_option(function: Callable) -> Callable:
-    """--model-column."""
-    return click.option(
-        "--model-column",
-        "model_columns",
-        multiple=True,
-        metavar="[NAME=]COLUMN",
-        help="Take this column of the set as the model, instead of --sky; may be repeated. The model is their sum; "
-        'for terms "per patch" each column is a direction, called NAME or else COLUMN.',
-    )(function)
-
-
-def patch_option(function: Callable) -> Callable:
-    """--patch."""
-    return click.option(
-        "--patch",
-        "patches",
-        type=NAMES,
-        metavar="NAMES",
-        help="Only these patches of the sky model (or model columns): names or patterns, e.g. A*,CasA; !CasA leaves "
-        "out. The others are not part of the model.",
-    )(function)
-
-
-def of_patches(model, patterns: Sequence[str]):
-    """A sky model or model columns, as far as patches (directions) fit; raises `Failed` where a pattern fits none."""
-    from rimetree import calibration
-    from rimetree.calibration.terms import is_among
-
-    columns = isinstance(model, calibration.ModelColumns)
-    known = list(model.columns if columns else model.patches)
-    for one in patterns:
-        if not any(is_among(name, [one.removeprefix("!")]) for name in known):
-            what = "direction" if columns else "patch"
-            raise Failed(f"there is no {what} {one.removeprefix('!')!r}; there are {', '.join(known[:20]) or 'none'}")
-    found = model.select(lambda one: is_among(one if columns else one.patch, patterns))
-    if not len(found.columns if columns else found):
-        raise Failed(f"nothing is left of the model's patches {', '.join(patterns)}")
-    return found
-
-
-def read_models(
-    summary: dict,
-    sky: Sequence[str],
-    sky_format: str | None,
-    skip_unsupported: bool,
-    model_columns: Sequence[str],
-    patches: Sequence[str] | None = None,
-):
-    """As `read_model`, or {FIELD_ID: sky model} where fields have their own."""
-    if len(sky) < 2 and not (sky and _of_a_field(sky[0])):
-        return read_model(sky[0] if sky else None, sky_format, skip_unsupported, model_columns, patches)
-    if model_columns:
-        raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
-    found: dict = {}
-    for text in sky:
-        if not _of_a_field(text):
-            raise click.UsageError(f"--sky {text}: of several each must say its field, e.g. --sky 0={text}")
-        names, _, file = text.partition("=")
-        model = read_model(file, sky_format, skip_unsupported, (), patches)
-        for field in chosen_fields(summary, NAMES.convert(names, None, None)) or range(len(summary["fields"])):
-            if field in found:
-                raise click.UsageError(f"--sky {text}: field {field} has a model already")
-            found[field] = model
-    return found
-
-
-def _of_a_field(text: str) -> bool:
-    return "=" in text and not os.path.exists(text)
-
-
-def read_model(
-    sky: str | None,
-    sky_format: str | None,
-    skip_unsupported: bool,
-    model_columns: Sequence[str],
-    patches: Sequence[str] | None = None,
-):
-    """The sky model, or the columns, that were asked for, as far as `patches` fit; raises `UsageError` where it is not
-    one of them."""
-    from rimetree import calibration
-
-    if (sky is None) == (not model_columns):
-        raise click.UsageError("give a model to calibrate against: either --sky or --model-column")
-    if sky is not None:
-        model = read_sky(sky, sky_format, skip_unsupported)
-    else:
-        model = calibration.ModelColumns.parse(model_columns)
-    return of_patches(model, patches) if patches else model
-
-
 def evaluation_options(function: Callable) -> Callable:
     """--precision, --tolerance, --device, --threads, --memory and --time-slots."""
     function = click.option(
@@ -328,18 +208,6 @@ def require_ms(path: str) -> str:
     return path
 
 
-def read_sky(file: str, file_format: str | None, skip_unsupported: bool):
-    """The sky model of a file; says what was left out."""
-    from rimetree import sky
-
-    model = sky.read(file, file_format, skip_unsupported)
-    for skipped in model.skipped:
-        log(f"warning: left out {skipped}")
-    if len(model) == 0:
-        raise Failed(f"{file}: the sky model has no sources" + (" left" if model.skipped else ""))
-    return model
-
-
 def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centre, noise_jy=0.0, seed=0):
     """The scope of the ready-made tree of a sky model for an `MsGroup`."""
     import rimetree as rt
@@ -370,26 +238,3 @@ def warn_of_directions(summary: dict, field_ids: Sequence[int]) -> None:
                 f"give --phase-centre (about {math.degrees(direction['ra_rad']):.4f} "
                 f"{math.degrees(direction['dec_rad']):.4f} deg)"
             )
-
-
-def warn_of_sky(sky, groups, phase_centre) -> None:
-    """Which sources of a model are where no telescope of this kind sees them."""
-    for group in {group.field_id: group for group in groups}.values():
-        far = [
-            name
-            for name, angle in zip(sky.names, _distances(sky, phase_centre or group.phase_centre_rad), strict=True)
-            if angle > math.pi / 2
-        ]
-        if far:
-            log(
-                f"warning: {len(far)} sources are more than 90 deg from the phase centre of field {group.field_id}: "
-                f"{', '.join(far[:5])}{', ...' if len(far) > 5 else ''}"
-            )
-
-
-def _distances(sky, centre):
-    import numpy as np
-
-    ra, dec = sky.radec_rad.T
-    cosine = np.sin(dec) * math.sin(centre[1]) + np.cos(dec) * math.cos(centre[1]) * np.cos(ra - centre[0])
-    return np.arccos(np.clip(cosine, -1, 1))

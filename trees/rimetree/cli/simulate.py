@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from .models import read_sky, sky_options, warn_of_sky
 from .output import log
 from .quantities import FLUX
 from .selection import (
@@ -11,15 +12,12 @@ from .selection import (
     check_output,
     evaluation_options,
     outcome_options,
-    read_sky,
     require_ms,
     rows_options,
     scope_of_sky,
-    sky_options,
     tree_options,
     verify_option,
     warn_of_directions,
-    warn_of_sky,
 )
 
 
@@ -46,6 +44,7 @@ def command(
     sky,
     sky_format,
     skip_unsupported,
+    patches,
     column,
     noise,
     seed,
@@ -79,7 +78,7 @@ def command(
 
     require_ms(ms)
     check_output(ms, column, wait)
-    model = read_sky(sky, sky_format, skip_unsupported)
+    model = read_sky(sky, sky_format, skip_unsupported, patches)
     summary = rt.ms.inspect(ms, scan_cells=False)
     groups = rt.ms.groups(ms, data_desc_id=ddid, field_id=field, summary=summary)
     if tree["phase_centre"] is None:

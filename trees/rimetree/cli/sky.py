@@ -10,9 +10,9 @@ import click
 
 from ..sky.source import PROFILES
 from .errors import Failed
+from .models import patch_option, read_sky
 from .output import log, table
 from .quantities import FLUX, FREQUENCY, dec_text, frequency_text, ra_text
-from .selection import read_sky
 
 _FORMATS = click.Choice(["bbs", "wsclean", "tigger-html", "tigger-text", "oskar", "hyperdrive"])
 _WRITABLE = click.Choice(["bbs", "wsclean"])
@@ -31,6 +31,7 @@ def command() -> None:
     is_flag=True,
     help="Leave out sources that RimeTree cannot predict, and list them; without it they are an error.",
 )
+@patch_option
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
@@ -40,9 +41,9 @@ def command() -> None:
 )
 @click.option("--freq", type=FREQUENCY, help="Also list Stokes I at this frequency, e.g. 150MHz.")
 @click.option("--json", "as_json", is_flag=True, help="Print all sources as JSON, in radians, Jy and Hz.")
-def show(file, file_format, skip_unsupported, limit, freq, as_json) -> None:
+def show(file, file_format, skip_unsupported, patches, limit, freq, as_json) -> None:
     """List the sources of sky model FILE: positions, fluxes (Jy), spectra, shapes."""
-    model = read_sky(file, file_format, skip_unsupported)
+    model = read_sky(file, file_format, skip_unsupported, patches)
     if as_json:
         from dataclasses import asdict
 
@@ -131,8 +132,9 @@ def _row(source) -> list:
     is_flag=True,
     help="Leave out sources that TARGET's format cannot hold, and list them; without it they are an error.",
 )
+@patch_option
 @click.option("--min-flux", type=FLUX, metavar="FLUX", help="Only sources of at least this |I|: Jy, mJy, uJy.")
-def convert(source, target, source_format, target_format, drop_patches, skip_unsupported, min_flux) -> None:
+def convert(source, target, source_format, target_format, drop_patches, skip_unsupported, patches, min_flux) -> None:
     """Convert sky model SOURCE to TARGET, which appears complete or not at all.
 
     What TARGET's format cannot hold is an error that names the source; --skip-unsupported leaves such sources out and
@@ -140,7 +142,7 @@ def convert(source, target, source_format, target_format, drop_patches, skip_uns
     """
     from rimetree import sky
 
-    model = read_sky(source, source_format, skip_unsupported)
+    model = read_sky(source, source_format, skip_unsupported, patches)
     if min_flux is not None:
         model = model.select(min_flux_jy=min_flux)
     if drop_patches:

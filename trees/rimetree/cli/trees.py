@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 import click
 
-from .selection import read_sky, require_ms, rows_options, scope_of_sky, sky_options, tree_options
+from .models import read_sky, sky_options
+from .selection import require_ms, rows_options, scope_of_sky, tree_options
 
 
 def forest_options(function: Callable) -> Callable:
@@ -25,6 +26,7 @@ def forests(
     sky,
     sky_format,
     skip_unsupported,
+    patches,
     column,
     field,
     ddid,
@@ -43,6 +45,8 @@ def forests(
         script, what = what[0], what[1:]
     if (script is None) == (sky is None):
         raise click.UsageError("give a script (ending in .py), or --sky FILE and a Measurement Set")
+    if patches and sky is None:
+        raise click.UsageError("--patch goes with --sky")
     ms = what.pop(0) if what else None
     if script is None and ms is None:
         raise click.UsageError("give a Measurement Set to which the tree of --sky belongs")
@@ -52,7 +56,7 @@ def forests(
         for group in groups:
             yield group, rt.Forest(written.scope(group), **forest_arguments)
         return
-    model = read_sky(sky, sky_format, skip_unsupported)
+    model = read_sky(sky, sky_format, skip_unsupported, patches)
     for group in groups:
         tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
         yield group, rt.Forest(scope_of_sky(group, model, column, **tree), **forest_arguments)
