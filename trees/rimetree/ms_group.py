@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ._core import Error
 from .arguments import checked
-from .ms_reading import CORRELATION_NUMBERS, OpenSet, baselines, feed_of, inspect, slot_times
+from .ms_reading import CORRELATION_NUMBERS, OpenSet, baselines, feed_of, inspect, slot_scans, slot_times
 from .ms_run import direction
 from .ms_selection import Selection, times_text
 
@@ -106,7 +106,7 @@ def groups(
     if summary["rows_problem"]:
         raise Error(summary["rows_problem"])
     windows, fields = chosen_ids(data_desc_id), chosen_ids(field_id)
-    _check_ids(summary, windows, fields)
+    check_ids(summary, windows, fields)
     found: dict[int, list[dict]] = {}
     for part in summary["groups"]:
         wanted = part["data_desc_id"] in (windows or {part["data_desc_id"]})
@@ -130,6 +130,34 @@ def groups(
         chosen = "everything" if selection is None else selection.text
         raise Error(f"{path}: no rows are left of what is selected ({chosen}); it has times {there}")
     return [group for group in result if group.baselines]
+
+
+@checked
+def require_slots(path: str | os.PathLike | OpenSet, found: Sequence[MsGroup], selection: Selection) -> None:
+    """Raises `Error` for a scan, or a range of times, of which there is nothing in any of the groups."""
+    opened = path if isinstance(path, OpenSet) else OpenSet(path)
+
+    def slots(group: MsGroup, **choice) -> list[tuple[float, int]]:
+        rows = {key: value for key, value in group.selection.items() if key not in ("scans", "times_s")}
+        return slot_scans(opened, **rows, **choice)
+
+    if selection.scans:
+        there = sorted({scan for group in found for _, scan in slots(group)})
+        missing = [scan for scan in selection.scans if scan not in there]
+        if missing:
+            raise Error(
+                f"{opened.path} has no scan {', '.join(map(str, missing[:5]))} of what is selected; it has "
+                f"{', '.join(map(str, there[:20]))}{', ...' if len(there) > 20 else ''}"
+            )
+    if len(selection.times_s) < 2:  # of one there is something, or nothing at all is left
+        return
+    for pair in selection.times_s:
+        if not any(slots(group, times_s=[tuple(pair)]) for group in found):
+            times = [time_s for group in found for time_s, _ in slots(group)]
+            raise Error(
+                f"{opened.path} has no data between {times_text(*pair)}; what is selected has times "
+                f"{times_text(min(times), max(times))}"
+            )
 
 
 def chosen_ids(ids: int | Sequence[int] | None) -> set[int] | None:
@@ -160,7 +188,9 @@ def _distinct_names(antennas: Sequence[dict]) -> dict[int, str]:
     return found
 
 
-def _check_ids(summary: dict, windows: set[int] | None, fields: set[int] | None) -> None:
+def check_ids(summary: dict, windows: set[int] | None, fields: set[int] | None) -> None:
+    """Raises `Error` for numbers of data descriptions or fields that a set, of which `ms.inspect` said so, does not
+    have."""
     for what, wanted, known in (
         ("DATA_DESC_ID", windows, summary["data_descriptions"]),
         ("FIELD_ID", fields, summary["fields"]),

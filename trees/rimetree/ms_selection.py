@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -85,7 +86,27 @@ class Selection:
             chosen &= np.any(choices, axis=0)
         return chosen
 
-    def options(self, names: dict[int, str], pairs: Iterable[tuple[int, int]]) -> dict:
+    def check_channels(self, windows: Mapping[int, NDArray[np.float64]]) -> None:
+        """Raises `Error` for a range of channels that no window {data description: channel centres} has as a whole, and
+        of frequencies within which none has a channel; warns of windows that do not have all channels of a range."""
+        for first, stop in self.channels:
+            short = {window: len(centres) for window, centres in windows.items() if len(centres) < stop}
+            text = f"channels {first} to {stop - 1} are selected, but " + ", ".join(
+                f"data description {window} has the channels 0 to {n - 1}" for window, n in list(short.items())[:5]
+            )
+            if len(short) == len(windows):
+                raise Error(f"{text}; select channels that there are")
+            if short:
+                warnings.warn(f"{text}: of it only these are taken", stacklevel=2)
+        for low, high in self.frequencies_hz:
+            if not any(((centres >= low) & (centres <= high)).any() for centres in windows.values()):
+                every = np.concatenate(list(windows.values()))
+                raise Error(
+                    f"no channel is between {low / 1e6:.9g} and {high / 1e6:.9g} MHz; there are channels from "
+                    f"{every.min() / 1e6:.9g} to {every.max() / 1e6:.9g} MHz"
+                )
+
+    def options(self, names: dict[int, str], pairs: Sequence[tuple[int, int]]) -> dict:
         """The options of `ms.run_options` for antennas of these names and baselines of which there are rows. Raises
         `Error` for an antenna that there is not, and where no baseline is left."""
         found: dict = {
@@ -103,6 +124,9 @@ class Selection:
                     f"no baseline is left of antennas {', '.join(self.antennas) or 'all'} and baselines "
                     f"{', '.join(self.baselines) or 'all'}; choose others"
                 )
+            for one in self.baselines:
+                if not one.startswith("!") and not chosen_baselines(names, pairs, (), [one]):
+                    warnings.warn(f"there are no data of a baseline {one!r}", stacklevel=2)
             found["baselines"] = chosen
         return {key: value for key, value in found.items() if value}
 

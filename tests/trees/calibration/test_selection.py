@@ -165,3 +165,59 @@ def test_some_windows_together(two_fields, observe, tmp_path):
         two_fields, SKY[1], parse_terms(["K: delay, all windows"]), tmp_path / "k.h5", options
     )
     assert report.converged == 1 and np.abs(report.solutions[0]["K"].value["clock"]).max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("selection", "says"),
+    [
+        ({"channels": [(7, 21)]}, "channels 7 to 20 are selected, but data description 0 has the channels 0 to 7"),
+        ({"channels": [(0, 4), (6, 9)]}, "channels 6 to 8 are selected"),
+        ({"frequencies_hz": [(1.29e9, 1.3e9), (1e9, 1.1e9)]}, "no channel is between 1000 and 1100 MHz"),
+        ({"scans": [1, 7]}, "has no scan 7 of what is selected; it has 1, 3"),
+        ({"times_s": [(0.0, 1e10), (1.0, 2.0)]}, "has no data between 1858-11-17T00:00:01"),
+    ],
+)
+def test_a_part_of_a_selection_that_is_not_there(two_fields, selection, says):
+    """It was left out without a word."""
+    options = CalibrationOptions(selection=Selection(**selection), data_desc_id=0)
+    with pytest.raises(rt.Error, match=says):
+        calibration.plan_stages(two_fields, parse_terms(["G: diag"]), options)
+
+
+def test_windows_that_do_not_have_all_channels_are_named(tmp_path):
+    path = str(tmp_path / "a.ms")
+    bands = [rt.ms.Band.regular(1.3e9, 16e6, 8), rt.ms.Band.regular(1.4e9, 8e6, 4)]
+    rt.ms.create(path, "kat-7", scans=[rt.ms.Scan(CENTRES[0], 60.0, "F0")], integration_s=10.0, bands=bands)
+    options = CalibrationOptions(selection=Selection(channels=[(2, 6)]))
+    with pytest.warns(
+        UserWarning, match="channels 2 to 5 are selected, but data description 1 has the channels 0 to 3"
+    ):
+        plans = calibration.plan_groups(path, parse_terms(["G: diag"]), options)
+    assert [plan.n_channel for plan in plans] == [4, 2]
+
+
+def test_a_baseline_without_data_beside_others_is_named(two_fields):
+    options = CalibrationOptions(selection=Selection(baselines=["ANT-0&ANT-1", "ANT-2&ANT-2"]))
+    with pytest.warns(UserWarning, match="there are no data of a baseline 'ANT-2&ANT-2'"):
+        calibration.plan_groups(two_fields, parse_terms(["G: diag"]), options)
+
+
+def test_choices_that_are_made_twice_count_once(two_fields):
+    once = Selection(scans=[1], channels=[(1, 4)], antennas=["ANT-0", "ANT-1"], baselines=["ANT-0&ANT-1"])
+    twice = Selection(
+        scans=[1, 1], channels=[(1, 3), (2, 4)], antennas=["ANT-0", "ANT-1", "ANT-0"], baselines=["ANT-0&ANT-1"] * 2
+    )
+    plans = [
+        calibration.plan_groups(
+            two_fields, parse_terms(["G: diag, 1chan"]), CalibrationOptions(selection=one, data_desc_id=[0, 0])
+        )
+        for one in (once, twice)
+    ]
+    (one,), (other,) = plans
+    assert one.n_channel == other.n_channel == 3 and one.group.baselines == other.group.baselines == [(0, 1)]
+    assert [len(chunk.slot_s) for chunk in one.chunks] == [len(chunk.slot_s) for chunk in other.chunks]
+
+
+def test_a_least_length_above_the_largest():
+    with pytest.raises(calibration.CalibrationError, match="from 500 to 100 m: the smaller length comes first"):
+        calibration.DataSelection(min_m=500.0, max_m=100.0)

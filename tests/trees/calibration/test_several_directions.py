@@ -41,10 +41,10 @@ def antennas():
 
 @pytest.fixture
 def calibrated(tmp_path, observe):
-    """calibrated(terms, phases, gains=None, absent=(), successive=False): the report on data with noise of 1 Jy;
-    phases {patch: [antenna, channel]}, gains [antenna, interval of 6 slots, feed]."""
+    """calibrated(terms, phases, gains=None, absent=(), successive=False, noise_jy=1, scale=1): the report on data with
+    noise, times a scale; phases {patch: [antenna, channel]}, gains [antenna, interval of 6 slots, feed]."""
 
-    def run(terms, phases, gains=None, absent=(), successive=False):
+    def run(terms, phases, gains=None, absent=(), successive=False, noise_jy=1.0, scale=1.0):
         path = str(tmp_path / "a.ms")
         rt.ms.create(
             path,
@@ -53,6 +53,7 @@ def calibrated(tmp_path, observe):
             duration_s=10.0 * N_TIME,
             integration_s=10.0,
             bands=rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL),
+            overwrite=True,
         )
 
         def seen(antenna, patch, time_s, frequency_hz):
@@ -61,12 +62,12 @@ def calibrated(tmp_path, observe):
                 phasor = np.exp(1j * phases[patch][antenna]) * (patch not in absent)
                 return np.broadcast_to(phasor[:, None, None] * np.eye(2), shape)
             if gains is None:
-                return np.broadcast_to(np.eye(2), shape)
+                return np.broadcast_to(np.sqrt(scale) * np.eye(2), shape)
             own = np.repeat(gains[antenna], 6, axis=0)
             return np.broadcast_to(np.einsum("tf,fg->tfg", own, np.eye(2))[:, None], shape)
 
-        observe(path, SKY, CENTRE, seen, noise_jy=1.0)
-        options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(successive=successive))
+        observe(path, SKY, CENTRE, seen, noise_jy=noise_jy * scale)
+        options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(successive=successive), overwrite=True)
         return calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "sol.h5", options)
 
     return run
@@ -155,6 +156,76 @@ def test_the_dead_direction_of_delays_is_the_one_that_is_named(calibrated, absen
     report = calibrated(["dE: delay, 6slots, per patch"], planted("delay", np.random.default_rng(1)), absent=(absent,))
     assert report.converged == report.solves == 2 and report.noise_ratio == pytest.approx(1, abs=0.02)
     assert report.flagged_of == {f"dE, {absent}": {"without signal": 4 * N}}
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+@pytest.mark.parametrize("only", ["", " p1 p2"])
+@pytest.mark.parametrize("kind", ["phase", "tec", "delay"])
+def test_data_without_any_of_the_directions(calibrated, kind, only, scale):
+    """Noise alone: "values flagged: none", as what is found was compared with other directions only."""
+    phases = planted(kind, np.random.default_rng(4))
+    report = calibrated([f"dE: {kind}, per patch{only}"], phases, absent=list(FLUXES_JY), noise_jy=5.0, scale=scale)
+    named = only.split() or list(FLUXES_JY)
+    assert not report.usable and {key: set(value) for key, value in report.flagged_of.items()} == {
+        f"dE, {patch}": {"without signal"} for patch in named
+    }
+
+
+@pytest.mark.parametrize("absent", [("p1",), ("p1", "p2")])
+@pytest.mark.parametrize("term", ["diag", "scalar", "full", "diag, 6slots", "amplitude"])
+def test_gains_of_directions_without_signal(calibrated, term, absent):
+    """They followed the noise, so that the fit did not end within 100 iterations."""
+    phases = planted("phase", np.random.default_rng(4))
+    if term == "amplitude":
+        phases = {patch: 0 * phase for patch, phase in phases.items()}
+    report = calibrated([f"dE: {term}, per patch"], phases, absent=absent, noise_jy=5.0)
+    assert report.converged == report.solves and report.noise_ratio == pytest.approx(5, rel=0.02)
+    assert {key: set(value) for key, value in report.flagged_of.items()} == {
+        f"dE, {patch}": {"without signal"} for patch in absent
+    }
+    gain = report.solutions[0]["dE"].gain()
+    for d, patch in enumerate(report.solutions[0]["dE"].directions):
+        if patch not in absent:
+            turned = gain[0, 0, :, d, 0, 0] * np.conj(np.exp(1j * phases[patch][:, 0]))
+            np.testing.assert_allclose(turned * np.exp(-1j * np.angle(turned[0])), 1, atol=0.1)
+
+
+def test_gains_of_no_direction_with_signal(calibrated):
+    report = calibrated(
+        ["dE: diag, per patch"], planted("phase", np.random.default_rng(4)), absent=list(FLUXES_JY), noise_jy=5.0
+    )
+    assert not report.usable and report.flagged == {"without signal": 3 * 2 * 2 * N}  # real and imaginary parts
+
+
+@pytest.mark.parametrize("kind", ["phase", "tec", "delay", "diag"])
+def test_faint_directions_with_signal_are_not_flagged(calibrated, kind):
+    """More and more noise: as long as solutions are right within half a radian they are not flagged, whatever is found
+    of others; where noise is all that there is, all are."""
+    phases = planted("phase" if kind == "diag" else kind, np.random.default_rng(2))
+    if kind == "tec":  # so that no TEC at all is wrong
+        phases = {patch: 6 * phase for patch, phase in phases.items()}
+    for noise_jy in (10.0, 40.0, 120.0, 360.0, 3000.0):
+        report = calibrated([f"dE: {kind}, per patch"], phases, noise_jy=noise_jy, scale=30.0)
+        found, flag = report.solutions[0], report.solutions[0]["dE"].flag
+        for d, patch in enumerate(found["dE"].directions):
+            jones = [found.jones(f"ANT-{a}", [5e9], FREQUENCY_HZ, direction=patch)[0] for a in range(N)]
+            error = np.angle(np.array(jones)[:, 0, :, 0, 0] * np.exp(1j * (phases[patch][0] - phases[patch])))
+            right = np.sqrt(np.mean(error**2)) < 0.5
+            assert not (right and flag[:, :, :, d].any()), (noise_jy, patch)
+            assert noise_jy > 10 or (right and not flag.any())
+    assert not report.usable
+
+
+def test_a_faint_model_that_noise_has_many_times_is_not_the_measure(calibrated, monkeypatch):
+    """It made the bright direction seem absent."""
+    faint = rt.sky.SkyModel([replace_flux(one, 0.02) if one.patch == "p1" else one for one in SKY])
+    monkeypatch.setitem(globals(), "SKY", faint)
+    report = calibrated(["dE: phase, per patch"], planted("phase", np.random.default_rng(4)), noise_jy=5.0)
+    assert report.flagged_of == {"dE, p1": {"without signal": 2 * N}}
+
+
+def replace_flux(source, flux_jy):
+    return rt.sky.Source(source.name, source.ra_rad, source.dec_rad, (flux_jy, 0, 0, 0), patch=source.patch)
 
 
 def ended(chi_square, floor=1.0, share=None):

@@ -64,3 +64,26 @@ def test_an_empty_selection_says_what_was_chosen_and_what_there_is(command, sets
     first_s = rt.ms.inspect(sets / "near.ms")["first_time_s"]
     day = str(np.datetime64("1858-11-17T00:00:00") + np.timedelta64(round(first_s), "s"))
     assert "no rows are left of what is selected (times " in text and f"it has times {day} to " in text
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "code", "said"),
+    [
+        ("--channels", "1~20", 1, "channels 1 to 20 are selected, but data description 0 has the channels 0 to "),
+        ("--channels", "3~1", 2, "the smaller number comes first"),
+        ("--channels", "0~1,1.2GHz~1.6GHz", 2, "by number or by frequency"),
+        ("--channels", "", 2, "expected channels"),
+        ("--time", "2min~1min", 2, "the earlier time comes first"),
+        ("--time", "0~10h", 0, ""),
+        ("--scan", "1,77", 1, "has no scan 77"),
+        ("--scan", "7~3", 2, "the smaller number comes first"),
+        ("--ddid", "0,5", 1, "has no DATA_DESC_ID 5; it has 0 to 0"),
+        ("--field", "0,4", 1, "there is no field '4'"),
+        ("--antenna", "ANT-0,QQ*", 1, "there is no antenna 'QQ*'"),
+        ("--baseline", "ANT-0&QQ", 1, "there is no antenna 'QQ'"),
+    ],
+)
+def test_a_selection_of_what_is_not_there(command, sets, option, value, code, said):
+    """Some of it was left out without a word."""
+    text = command(*solve(sets, "near", "G: diag", "n.h5", option, value, "--dry-run"), code=code).output
+    assert said in " ".join(text.split())

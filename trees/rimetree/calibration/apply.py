@@ -22,7 +22,7 @@ from .._core import Error
 from ..arguments import checked
 from ..cells import Cells
 from ..ms import MsGroup, Selection, groups, inspect
-from ..ms_group import chosen_ids
+from ..ms_group import check_ids, chosen_ids
 from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
 from ..sky_trees import sink_nodes
@@ -178,6 +178,7 @@ def groups_by_window(
     """As `ms.groups`, but one group for each field and data description."""
     summary = summary or inspect(path, scan_cells=False)
     windows, fields = chosen_ids(data_desc_id), chosen_ids(field_id)
+    check_ids(summary, windows, fields)
     there = {
         (part["data_desc_id"], part["field_id"])
         for part in summary["groups"]

@@ -3,6 +3,7 @@ starting values wants them."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,19 +45,21 @@ class Coherence:
     data: NDArray[np.float64]
     count: NDArray[np.int64]
 
-    @property
-    def floor(self) -> float:
+    @functools.cached_property
+    def floor(self) -> tuple[float, int]:
         """Chi-square for each degree of freedom if every part had any factor on each baseline, in each bin and feed:
-        what antennas can at best explain. NaN where bins have no more visibilities than the model has parts."""
+        what antennas can at best explain; and the degrees of freedom. NaN where bins have no more visibilities than the
+        model has parts."""
         n = self.product.shape[-1]
         own = self.count > n
         if not own.any():
-            return math.nan
+            return math.nan, 0
         product, power = self.product[own], self.power[own]
         explained = np.einsum(
             "nk,nkl,nl->n", np.conj(product), np.linalg.pinv(power, rcond=1e-9, hermitian=True), product
         ).real
-        return float((self.data[own] - explained).sum() / (2 * (self.count[own] - n).sum()))
+        freedom = 2 * int((self.count[own] - n).sum())
+        return float((self.data[own] - explained).sum() / freedom), freedom
 
     def matrix(self, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Values [baseline, ...] of visibilities as Hermitian matrices [..., antenna, antenna]."""

@@ -66,7 +66,7 @@ def flag_absent(
 ) -> None:
     """Flags what was not solved for because the model of a direction is not found in the data."""
     for term in terms:
-        if term.turns:
+        if term.per is not None:
             own = [one for one in parameters if one.term == term.name]
             arrays[f"{term.name}:flag"][[one.direction in absent for one in own]] |= WITHOUT_SIGNAL
 

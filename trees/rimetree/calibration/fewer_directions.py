@@ -16,6 +16,8 @@ from .starting_values import StartingValues
 
 _POOR = 1.2  # chi-square over what the data can be explained to
 _AGAIN = 3  # more starts at most
+_SIGNIFICANT = 6.0  # standard deviations
+_HALF_THERE = 0.7  # of a model, beside what is found of the others: less is odd
 _BETTER = 0.97  # chi-square of a fit with a direction less, over that before
 
 #: The status of a fit that has converged to a minimum than which there may be lower ones.
@@ -43,17 +45,19 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
     begin, solved = fit(frozenset())
     without: Collection[str] = frozenset()
     changed = False
-    while solved is not None and _excess(begin, solved) > _POOR:
+    while solved is not None and (_excess(begin, solved) > _POOR or _significant(begin, solved)):
         left = [name for name in names if name not in without]
-        if len(left) < 2:
+        suspects = _suspects(left, begin, all_of_them=_excess(begin, solved) > _POOR)
+        if len(left) < 2 or not suspects:
             break
         found = []
-        for name in _suspects(left, begin):
+        for name in suspects:
             found.append((name, *fit(frozenset({*without, name}))))
-            if found[-1][2] is not None and _excess(*found[-1][1:]) <= _POOR:
+            if found[-1][2] is not None and not _significant(*found[-1][1:]) and _excess(*found[-1][1:]) <= _POOR:
                 break
         name, *least = min(found, key=lambda one: _chi_square(one[2]))
-        if not _chi_square(least[1]) < _BETTER * _chi_square(solved):
+        # Fewer unknowns are never better than the best fit.
+        if not _chi_square(least[1]) < _BETTER * _chi_square(solved) and not _is_less(begin, least[1], solved):
             break
         (begin, solved), without, changed = least, {*without, name}, True
     for _ in range(_AGAIN if names and again is not None else 0):
@@ -66,9 +70,10 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
     return BestFit(begin, solved, changed and solved is not None and _excess(begin, solved) > _POOR)
 
 
-def _suspects(names: Sequence[str], begin: StartingValues) -> list[str]:
+def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:
     """Those of which least has been found first."""
-    return sorted(names, key=lambda name: begin.share.get(name, 1.0))
+    share = {name: begin.share.get(name, 1.0) for name in names}
+    return sorted((name for name in names if all_of_them or share[name] < _HALF_THERE), key=lambda name: share[name])
 
 
 def _chi_square(solved: SolveReport | None) -> float:
@@ -80,3 +85,18 @@ def _excess(begin: StartingValues, solved: SolveReport) -> float:
     freedom = sum(one.equations - one.rank for one in solved.groups)
     floor = begin.floor if begin.floor > 0 else 1.0  # as weights say, if the data do not
     return _chi_square(solved) / (freedom * floor) if freedom > 0 else 0.0
+
+
+def _significant(begin: StartingValues, solved: SolveReport) -> bool:
+    """Whether chi-square is larger than factors of each baseline would leave by more than noise can make it."""
+    freedom = sum(one.equations - one.rank for one in solved.groups)
+    more = freedom - begin.floor_freedom  # which those factors have
+    if not (begin.floor > 0 and begin.floor_freedom > 0 and more > 0):
+        return False
+    sigma = math.sqrt(2 * more * (1 + more / begin.floor_freedom))
+    return (_excess(begin, solved) - 1) * freedom > _SIGNIFICANT * sigma
+
+
+def _is_less(begin: StartingValues, one: SolveReport | None, other: SolveReport) -> bool:
+    """Whether chi-square is less by much more than what a fit leaves open where it ends."""
+    return begin.floor > 0 and _chi_square(other) - _chi_square(one) > _SIGNIFICANT**2 * begin.floor

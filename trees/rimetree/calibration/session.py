@@ -20,7 +20,8 @@ from .conventions import ranks
 from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data_weights import DataWeights
 from .errors import CalibrationError
-from .fewer_directions import BETTER_MAY_BE, BestFit, best_fit
+from .fewer_directions import BETTER_MAY_BE, BestFit
+from .fits import fit_chunk
 from .full_chains import ExchangePair, moved
 from .gauge import reference_antenna, reference_direction
 from .given_start import GivenStart
@@ -135,7 +136,10 @@ class Session:
         reference = group.antennas[reference_antenna(good, self._preferred)]
         if self._weights:
             self._weights.begin(chunk.slot_s, lambda: self._apart(chunk))
-        fitted = self._fitted(chunk, data, reference) if good.any() else BestFit(StartingValues({}), None)
+        fitted = BestFit(StartingValues({}), None)
+        if good.any():
+            run = functools.partial(self._run, chunk, data, reference)
+            fitted = fit_chunk(self._search, self.tree, self._terms, self._options, chunk, reference, run)
         begin, solved = fitted.begin, fitted.solved
         tables = {} if solved is None else {name: tables_of(parm) for name, parm in solved.parms.items()}
         scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None
@@ -187,28 +191,6 @@ class Session:
             seconds=time.monotonic() - began,
         )
         return report, arrays
-
-    def _fitted(self, chunk: Chunk, data: Tiles, reference: int) -> BestFit:
-        """The fit of a chunk, begun where a search says, without directions that make it worse."""
-
-        def fit(without: frozenset[str]) -> tuple[StartingValues, SolveReport | None]:
-            begin = StartingValues({})
-            if not self._options.start:
-                begin = self._search.begin(
-                    chunk,
-                    reference,
-                    self._options,
-                    lambda begin, whole: self._run(chunk, data, reference, begin, whole),
-                    without,
-                )
-            return begin, self._run(chunk, data, reference, begin)
-
-        def again(before: StartingValues, solved: SolveReport) -> tuple[StartingValues, SolveReport | None]:
-            begin = self._search.begin_again(chunk, reference, self._options, before, solved)
-            return begin, self._run(chunk, data, reference, begin)
-
-        names = () if self._options.start else list(self.tree.presence)
-        return best_fit(fit, names, again if self._search.in_two_steps else None)
 
     def _flag_thin(self, chunk: Chunk, arrays: dict) -> None:
         """Flags solutions of which less than the least fraction of the data is good."""
@@ -347,6 +329,8 @@ class Session:
         rank = ranks(self._terms, shapes)
         pairs = self._gauge.pairs(rank, self._axes(chunk))
         asked = {one.node for one in self.tree.solved(reference, begin.absent) if only is None or one.node in only}
+        gone = {one.node for one in self.tree.parameters if one.scales and one.direction in begin.absent}
+        asked -= gone
         for direction, node in self.tree.presence.items():
             # Of each antenna's matrix, of which a baseline has two.
             there = 1.0 if only is None else math.sqrt(begin.share.get(direction, 1.0))
@@ -355,7 +339,7 @@ class Session:
             known = self._given.value(one, chunk.times[one.term], self.plan.frequencies[one.term], reference)
             if known is None:
                 known = begin.values.get(one.node, self._values.get(one.node, one.start))
-            known = known if one.node in asked else one.start
+            known = 0.0 if one.node in gone else known if one.node in asked else one.start
             start = np.broadcast_to(known, shapes[one.term])
             forest.set_state(
                 one.node,

@@ -7,12 +7,14 @@ its model could not become small (`SeveralDirections.absent`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Container
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .coherence import Coherence
+from .significance import is_noise
 
 _MOST_ROUNDS = 30  # over the directions
 _SAME = 1e-5  # a round that lowers chi-square by less than this part of what all directions explain is the last
@@ -37,16 +39,20 @@ class SeveralDirections:
         self._sums, self._names, self._free = sums, names, free
         brightness = sums.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
         self._order = list(dict.fromkeys(names[k] for k in np.argsort(-brightness, kind="stable")))
+        self._power = {name: sum(brightness[k] for k, other in enumerate(names) if other == name) for name in names}
         self.values: dict[str, NDArray[np.float64]] = {}
         self.scales = dict.fromkeys(self._order, 0.0)
         self._seen = np.zeros((len(names), *sums.product.shape[:4]), complex)  # phasors times scales, by part
         self._without = set(without)
         self._lost = set(without)  # directions that are not looked for any more
+        self._noise: set[str] = set()  # those of which no more is found than noise would give
 
     def run(self, search: Search, phasors: Phasors, free: tuple[Search, Phasors] | None = None) -> None:
         """Until a round over all directions changes nothing. `free`: a search without the minima that turns of phase
         make, by which the others are known when each is searched for the first time."""
-        for _ in self._order:
+        for number in range(len(self._order)):
+            if number > 0:  # what is not there has led the others astray
+                self._forget()
             if free is not None:
                 self._rounds(*free, _SAME_FREE)
                 found = {
@@ -61,12 +67,11 @@ class SeveralDirections:
             self._rounds(search, phasors, _SAME)
             if self._lost == lost and not self._found_again(search, phasors):
                 return
-            if free is None:
-                continue
-            # What is not there has led the others astray.
-            self.values.clear()
-            self.scales = dict.fromkeys(self._order, 0.0)
-            self._seen[:] = 0
+
+    def _forget(self) -> None:
+        self.values.clear()
+        self.scales = dict.fromkeys(self._order, 0.0)
+        self._seen[:] = 0
 
     def take(self, values: dict[str, NDArray[np.float64]], search: Search, phasors: Phasors) -> None:
         """Goes on from other values, of directions that have terms, if they lead to where more is explained."""
@@ -82,6 +87,32 @@ class SeveralDirections:
         self._rounds(search, phasors, _SAME)
         if not self._explained() > before[-1]:
             self.values, self.scales, self._seen, self._lost, _ = before
+
+    def leave_noise(self, names: Collection[str], search: Search, phasors: Phasors) -> None:
+        """Takes those of some directions to be absent of which the search finds no more than in noise alone, as large
+        as what is left of the data."""
+        noise = self._noise_left()
+        for name in names:
+            if name in self.values and name not in self.absent:
+                own = self._parts_of(name)
+                rest, power = self._left_by_others(own)
+
+                def explained(product, power=power):
+                    values = search(product)
+                    turned = phasors(values)
+                    seen = self._scale_of(turned, product, power) * turned
+                    return self._gain(seen, product, power), np.size(values)
+
+                if is_noise(self._gain(self._seen[own[0]], rest, power), noise, power, explained):
+                    self._noise.add(name)
+        for name in self._noise:
+            self._lose(name)
+
+    def _noise_left(self) -> float:
+        """Chi-square for each degree of freedom that is left, with all that has been found."""
+        unknowns = sum(np.size(values) for name, values in self.values.items() if name not in self.absent)
+        freedom = 2 * int(self._sums.count.sum()) - unknowns
+        return float(self._sums.data.sum() - self._explained()) / freedom if freedom > 0 else math.nan
 
     def _rounds(self, search: Search, phasors: Phasors, same: float) -> None:
         height = 0.0
@@ -120,8 +151,8 @@ class SeveralDirections:
     def _found_again(self, search: Search, phasors: Phasors) -> bool:
         """Whether any direction that was lost is there, now that the others are known."""
         lost, self._lost = self._lost, set(self._without)
-        for name in lost - self._without:
-            self._set(name, search(self._left_by_others(self._parts_of(name))[0]), phasors)
+        for name in sorted(lost - self._without):
+            self._improve(name, search, phasors)
         self._lost = set(self.absent) | self._without
         for name in self._lost:
             self._lose(name)
@@ -135,9 +166,18 @@ class SeveralDirections:
     @property
     def absent(self) -> list[str]:
         """Directions of which hardly anything is found in the data; what is found least is the last."""
-        most = max(self.scales.values())
-        found = [name for name in self._order if self.scales[name] < _ABSENT * most or name in self._without]
+        found = [name for name in self._order if self.scales[name] <= _ABSENT * self.most or name in self._gone]
         return sorted(found, key=lambda name: -self.scales[name])
+
+    @property
+    def most(self) -> float:
+        """The scale of the direction that explains most of the data: noise is many times a faint model."""
+        name = max(self._order, key=lambda name: self.scales[name] ** 2 * self._power[name])
+        return self.scales[name]
+
+    @property
+    def _gone(self) -> set[str]:
+        return self._without | self._noise
 
     @property
     def scale(self) -> float:

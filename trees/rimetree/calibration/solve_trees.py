@@ -42,6 +42,12 @@ class DataSelection:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        for least, most, unit in (
+            (self.min_m, self.max_m, "m"),
+            (self.min_wavelengths, self.max_wavelengths, "wavelengths"),
+        ):
+            if not least <= most:
+                raise CalibrationError(f"baselines from {least:g} to {most:g} {unit}: the smaller length comes first")
 
 
 def within_limits(tile: dict, baseline: int | slice, data: DataSelection) -> NDArray[np.bool_] | None:
@@ -99,6 +105,15 @@ class SolveTree:
     @property
     def n_column(self) -> int:
         return len(self.columns)
+
+    @property
+    def gains_of(self) -> dict[str, tuple[str, ...]]:
+        """{name of a term of directions that has amplitudes: directions that are solved for}."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.parameters:
+            if one.direction is not None and one.part in ("re", "amplitude") and one.start == 1 and not one.fixed:
+                found.setdefault(one.term, {})[one.direction] = None
+        return {name: tuple(directions) for name, directions in found.items()}
 
     @property
     def brightest(self) -> dict[str, str]:

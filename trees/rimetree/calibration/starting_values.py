@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from ..ms import OpenSet
 from ..solving import SolvedParm, SolveReport
 from .coherence import Coherence, CoherenceBins, CoherenceReader
+from .diagonal_gains import diagonals, on_baselines
 from .fringe import fringe_fit, phase_rate
 from .fringe_pairs import delays_beside_tec
 from .grid import Chunk
 from .held import Held
 from .joint_phases import MOST_ANTENNAS, CellSums, better_phasors
+from .model_trees import SkyPart
 from .models import Model
 from .phase_search import best_phases
 from .planning import CalibrationOptions, GroupPlan
@@ -31,7 +33,6 @@ from .terms import Term, has_amplitude
 
 _MOST_BYTES = 256 << 20  # of sums over the data
 _SEARCHED = ("delay", "tec")
-_RATES = {"clock", "tec"}
 _GAINS = ("scalar", "diag", "full")
 _ORIGINS = 3  # of a fringe fit of the whole sky
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
@@ -41,13 +42,14 @@ _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of d
 class StartingValues:
     """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it;
     `absent`: directions without signal; `share`: how much of each direction's model is in the data, relative to that of
-    which most is; `floor`: as of `Coherence`."""
+    which most is; `floor`, `floor_freedom`: as of `Coherence`."""
 
     values: dict[str, NDArray[np.float64]]
     scale: float | None = None
     absent: tuple[str, ...] = ()
     share: Mapping[str, float] = field(default_factory=dict)
     floor: float = math.nan
+    floor_freedom: int = 0
 
 
 #: Fits these Parms to a chunk, from where it begins.
@@ -76,6 +78,11 @@ class StartingSearch:
         self._around = whole
         self._scaled = not has_amplitude(terms)
         self.wanted = bool(self._whole or self._scaled or (self._each and not self.in_two_steps))
+
+    @property
+    def parts(self) -> list[SkyPart]:
+        """Of the model, those that terms of directions tell apart."""
+        return self._parts
 
     @property
     def in_two_steps(self) -> bool:
@@ -108,7 +115,7 @@ class StartingSearch:
             best, least = replace(begin, values={**begin.values, **known}), solved.chi_square[-1]
             found = self.run_directions(chunk, reference, options, known, without)
             begin = replace(found, values={**best.values, **found.values}, scale=begin.scale)
-            best = replace(best, share=found.share, floor=found.floor)
+            best = replace(best, share=found.share, floor=found.floor, floor_freedom=found.floor_freedom)
         return best
 
     def begin_again(
@@ -140,16 +147,33 @@ class StartingSearch:
         without: Collection[str] = (),
     ) -> StartingValues:
         """Directions inside terms of the whole sky; `known`: values [time, freq] of the Parms of these."""
-        sums, bins = self._sums(chunk, [*self._each, *self._around], True, reference, options)
-        if sums is None:
+        found = self.sums_inside(chunk, self._each, reference, options, known)
+        if found is None:
             return StartingValues({})
+        return self._of_directions(*found, without)
+
+    def sums_inside(
+        self,
+        chunk: Chunk,
+        terms: Sequence[Term],
+        reference: int,
+        options: CalibrationOptions,
+        known: Mapping[str, NDArray],
+    ) -> tuple[Coherence, Chunk, CoherenceBins] | None:
+        """The sums of each part of the sky, for terms of directions, without what terms of the whole sky do; None where
+        that is too much."""
+        sums, bins = self._sums(chunk, [*terms, *self._around], True, reference, options)
+        if sums is None:
+            return None
         gains = np.ones((len(sums.antennas), *sums.product.shape[1:4]), complex)
         for term in self._around:
-            gains = gains * self._diagonals(term, known, sums, chunk, bins)
-        around = _on_baselines(gains, sums)[..., None]
+            gains = gains * diagonals(
+                self._tree.parameters, term, None, known, sums, self.cells(term, chunk, bins, sums)
+            )
+        around = on_baselines(gains, sums)[..., None]
         # As data divided by what stands around, with the weights that they then have.
-        sums = replace(sums, product=sums.product * np.conj(around), power=sums.power * np.abs(around[..., None]) ** 2)
-        return self._of_directions(sums, chunk, bins, without)
+        power = sums.power * np.abs(around[..., None]) ** 2
+        return replace(sums, product=sums.product * np.conj(around), power=power), chunk, bins
 
     def _sums(self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions):
         """What data and model have in common, for the terms, and in which bins; None where that is too much."""
@@ -197,11 +221,13 @@ class StartingSearch:
         ]
         return CoherenceBins(edges, np.unique(np.concatenate(axes)))
 
-    def _tiles(self, term: Term, chunk: Chunk, bins: CoherenceBins, frequency: NDArray) -> tuple[NDArray, NDArray]:
-        """The solution interval of each bin, in time and in frequency."""
+    def cells(self, term: Term, chunk: Chunk, bins: CoherenceBins, sums: Coherence) -> tuple[NDArray, NDArray]:
+        """The solution interval of a term that each bin is in, in time and in frequency."""
         centre = 0.5 * (bins.time_edges_s[:-1] + bins.time_edges_s[1:])
         edges = chunk.times[term.name].edges, self._plan.frequencies[term.name].edges
-        return tuple(np.searchsorted(e[1:-1], x, side="right") for e, x in zip(edges, (centre, frequency), strict=True))
+        return tuple(
+            np.searchsorted(e[1:-1], x, side="right") for e, x in zip(edges, (centre, sums.frequency_hz), strict=True)
+        )
 
     def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
         product = sums.product[..., 0]  # [baseline, time, freq, feed]
@@ -212,12 +238,12 @@ class StartingSearch:
             for term, own in zip(self._pair, found, strict=True):
                 values |= self._named(term, None, own)
                 turned *= self._phasors(term, own, sums, chunk, bins)
-            product = sums.product[..., 0] * _on_baselines(np.conj(turned), sums)
+            product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
         for term in self._whole[len(self._pair) :]:
             own = self._search(term, sums, product, chunk, bins, any_phase=self._any_phase, origins=_ORIGINS)
             values |= self._named(term, None, own)
             turned *= self._phasors(term, own, sums, chunk, bins)
-            product = sums.product[..., 0] * _on_baselines(np.conj(turned), sums)
+            product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
         power = sums.power[..., 0, 0].real.sum()
         # Phases that no search has found (of gains of directions, of rotations) leave sums that partly cancel.
         scale = product.real.sum() / power if self._whole else math.sqrt(_mean_square(sums))
@@ -240,23 +266,24 @@ class StartingSearch:
             return self._search(term, sums, product, chunk, bins, any_phase=False)
 
         def phasors(values):
-            return _on_baselines(self._phasors(term, values, sums, chunk, bins), sums)
+            return on_baselines(self._phasors(term, values, sums, chunk, bins), sums)
 
-        of_bins = (lambda x: self._free_phases(sums, x), lambda phase: _on_baselines(np.exp(1j * phase), sums))
+        of_bins = (lambda x: self._free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
         found.run(search, phasors, of_bins if term.kind.name in _SEARCHED else None)
         if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
             found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
+        found.leave_noise(list(self._tree.presence), search, phasors)
         values: dict[str, NDArray[np.float64]] = {}
         for name, own in found.values.items():
             values |= self._named(term, name, own)
         absent = tuple(name for name in found.absent if name in self._tree.presence)
-        most = max(found.scales.values()) or 1.0
+        most = found.most or 1.0
         share = {name: scale / most for name, scale in found.scales.items()}
-        return StartingValues(values, found.scale if self._scaled else None, absent, share, sums.floor)
+        return StartingValues(values, found.scale if self._scaled else None, absent, share, *sums.floor)
 
     def _jointly(self, term: Term, sums: Coherence, chunk, bins, found: SeveralDirections) -> dict[str, NDArray]:
         """Values of directions: those that are found, and better ones where these explain the data poorly."""
-        at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
+        at_time, at_frequency = self.cells(term, chunk, bins, sums)
         elements, *intervals, antennas = np.shape(next(iter(found.values.values())))
 
         def in_cells(x):  # [baseline, time, freq, feed, ...] to [baseline, cell, ...]
@@ -281,7 +308,7 @@ class StartingSearch:
 
     def _search(self, term, sums, product, chunk, bins, *, any_phase: bool, origins: int = 1) -> NDArray[np.float64]:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
-        at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
+        at_time, at_frequency = self.cells(term, chunk, bins, sums)
         shape = (len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre), len(sums.antennas))
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]  # [time, freq, antenna, antenna]
         if term.elements == ("",):
@@ -319,11 +346,11 @@ class StartingSearch:
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]
         matrices = np.stack(feeds if len(delay.elements) == 2 else [sum(feeds)])
         rates = np.stack([phase_rate(term.kind.quantities[0], sums.frequency_hz) for term in self._pair])
-        tiles = [self._tiles(term, chunk, bins, sums.frequency_hz) for term in self._pair]
+        tiles = [self.cells(term, chunk, bins, sums) for term in self._pair]
         delays = delays_beside_tec(matrices, rates, *tiles, self._reference, any_phase=self._any_phase)
 
         def searched(term, known, values):
-            turned = _on_baselines(np.conj(self._phasors(known, values, sums, chunk, bins)), sums)
+            turned = on_baselines(np.conj(self._phasors(known, values, sums, chunk, bins)), sums)
             return self._search(term, sums, product * turned, chunk, bins, any_phase=self._any_phase)
 
         delays = searched(delay, tec, searched(tec, delay, delays))
@@ -331,32 +358,11 @@ class StartingSearch:
 
     def _phasors(self, term: Term, values, sums: Coherence, chunk, bins) -> NDArray[np.complex128]:
         """[antenna, time, freq, feed] of the bins."""
-        at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
+        at_time, at_frequency = self.cells(term, chunk, bins, sums)
         phase = np.moveaxis(values[:, at_time][:, :, at_frequency], (3, 0), (0, 3))
         if term.kind.name in _SEARCHED:
             phase = phase * phase_rate(term.kind.quantities[0], sums.frequency_hz)[:, None]
         return np.broadcast_to(np.exp(1j * phase), (*phase.shape[:3], 2))
-
-    def _diagonals(self, term: Term, known: Mapping[str, NDArray], sums: Coherence, chunk, bins) -> NDArray:
-        """[antenna, time, freq, feed] of the bins: what a term does to each feed; 0 where that is not known."""
-        at_time, at_frequency = self._tiles(term, chunk, bins, sums.frequency_hz)
-        shape = (len(sums.antennas), len(at_time), len(at_frequency), 2)
-        own = [one for one in self._tree.parameters if one.term == term.name]
-        found = np.ones(shape, complex)
-        for a, antenna in enumerate(sums.antennas):
-            for feed in (0, 1):
-                values = {
-                    one.part: known.get(one.node, one.start) + np.zeros((1, 1))
-                    for one in own
-                    if one.antenna == antenna and term.elements[one.element] in ("", str(feed), 2 * str(feed))
-                }
-                gain = _gain_of(
-                    values,
-                    sums.frequency_hz,
-                    lambda x: np.broadcast_to(x, (at_time.max() + 1, at_frequency.max() + 1))[at_time][:, at_frequency],
-                )
-                found[a, :, :, feed] = gain
-        return np.nan_to_num(found)
 
     def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
         antennas = list(self._plan.group.antennas)
@@ -373,23 +379,6 @@ def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
         key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
         for key in ("value", "sigma", "cross", "flag")
     }
-
-
-def _gain_of(values: Mapping[str, NDArray], frequency_hz: NDArray, on_bins: Callable) -> NDArray[np.complex128]:
-    """[time, freq] of one feed, from its parameters {part: [time, freq]}; what mixes the feeds is left out."""
-    at = {part: on_bins(value) for part, value in values.items()}
-    if "re" in at:
-        return at["re"] + 1j * at["im"]
-    gain = at.get("amplitude", np.ones(1)) * np.exp(1j * at.get("phase", np.zeros(1)))
-    for part in _RATES & at.keys():
-        gain = gain * np.exp(1j * at[part] * phase_rate(part, frequency_hz))
-    return gain
-
-
-def _on_baselines(phasors: NDArray[np.complex128], sums: Coherence) -> NDArray[np.complex128]:
-    """[baseline, ...] phasor_p conj(phasor_q) of phasors [antenna, ...]."""
-    p, q = sums.baselines.T
-    return phasors[p] * np.conj(phasors[q])
 
 
 def _mean_square(sums: Coherence) -> float:

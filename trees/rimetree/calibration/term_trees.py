@@ -32,6 +32,11 @@ class Parameter:
     fixed: bool
     referred: bool
 
+    @property
+    def scales(self) -> bool:
+        """Whether the matrix is 0 where all such parameters of an antenna are."""
+        return self.part in ("re", "im", "amplitude")
+
 
 def parts_of(term: Term) -> list[tuple[str, int, float]]:
     """(part, element, value of the unit matrix) of every real parameter that a term has for an antenna."""

@@ -23,7 +23,10 @@ class _Times(click.ParamType):
         parts = tuple(part.strip() for part in value.split("~"))
         if len(parts) != 2 or not all(parts):
             self.fail(f"{value!r}: expected FROM~TO, e.g. 2025-01-01T20:30~2025-01-01T20:40 or 10min~20min")
-        return tuple(self._one(part, param, ctx) for part in parts)
+        first, last = (self._one(part, param, ctx) for part in parts)
+        if isinstance(first, float) and isinstance(last, float) and first > last:
+            self.fail(f"{value!r}: the earlier time comes first")
+        return first, last
 
     def _one(self, text: str, param, ctx):
         """Text of a date and time, or seconds from the beginning."""
@@ -42,7 +45,9 @@ class _Channels(click.ParamType):
         for part in (part.strip() for part in value.split(",")):
             low, tilde, high = (text.strip() for text in part.partition("~"))
             high = high if tilde else low
-            if low.isdigit() and high.isdigit() and int(low) <= int(high):
+            if low.isdigit() and high.isdigit():
+                if int(low) > int(high):
+                    self.fail(f"{part!r}: the smaller number comes first")
                 numbers.append((int(low), int(high) + 1))
             elif re.search("[A-Za-z]", low) and re.search("[A-Za-z]", high):
                 frequencies.append(tuple(FREQUENCY.convert(text, param, ctx) for text in (low, high)))
@@ -50,6 +55,8 @@ class _Channels(click.ParamType):
                     self.fail(f"{part!r}: the smaller frequency comes first")
             else:
                 self.fail(f"{part!r}: expected channels such as 5~60 (both included), or frequencies 1.2GHz~1.3GHz")
+        if numbers and frequencies:
+            self.fail(f"{value!r}: channels are chosen by number or by frequency; give one kind of range")
         return tuple(numbers), tuple(frequencies)
 
 

@@ -33,7 +33,9 @@ class Names(click.ParamType):
         found: list[str] = []
         for part in (part.strip() for part in value.split(",")):
             span = re.fullmatch(r"(\d+)~(\d+)", part)
-            if not part or (span and int(span[1]) > int(span[2])):
+            if span and int(span[1]) > int(span[2]):
+                self.fail(f"{part!r}: the smaller number comes first")
+            if not part:
                 self.fail(f"{value!r}: expected numbers or names with commas between them, or a range such as 3~5")
             found += map(str, range(int(span[1]), int(span[2]) + 1)) if span else [part]
         return tuple(found)
