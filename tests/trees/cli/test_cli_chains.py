@@ -62,7 +62,7 @@ def test_chain_with_transfer_and_reports(command, tmp_path):
         (["--apply-to", "0"], 2, "--apply-to goes with --apply or --subtract"),
         (["--flux-from", "0"], 1, "from one field that is solved on to others"),
         (["--field", "NONE"], 1, "there is no field 'NONE'"),
-        (["--field", "5~3"], 2, "a range such as 3~5"),
+        (["--field", "5~3"], 2, "the smaller number comes first"),
         (["--ddid", "x"], 2, "'x' is no number"),
         (["--report", "a.pdf"], 2, "must end in .html, .json, .txt"),
         (["--term", "P: phase, on J0332-2748"], 1, "only terms that are solved for in turn"),
