@@ -106,8 +106,8 @@ struct MatrixMultiplyBody {
     const std::size_t columns = static_cast<std::size_t>(b.columns);
     for (std::size_t i = 0; i < rows; ++i)
       for (std::size_t j = 0; j < columns; ++j) {
-        N sum{};
-        for (std::size_t k = 0; k < inner; ++k) sum += a_values[i * inner + k] * b_value(k * columns + j);
+        N sum = a_values[i * inner] * b_value(j);  // no dimension is 0
+        for (std::size_t k = 1; k < inner; ++k) sum += a_values[i * inner + k] * b_value(k * columns + j);
         out[i * columns + j] = sum;
       }
   }

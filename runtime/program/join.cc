@@ -39,15 +39,17 @@ void join_pair_products(std::vector<Operation>& operations, const std::vector<Ax
                         const std::vector<int>& uses) {
   for (Name i = 0; i < operations.size(); ++i) {
     if (uses[i] == 0 || operations[i].op != Op::add) continue;
-    for (const int k : {1, 0}) {
-      const Name x = operand_of(operations, i, k), other = operand_of(operations, i, 1 - k);
-      if (operations[x].op != Op::pair_product || uses[x] != 1 || axes[x] != axes[i]) continue;
-      operations[i] = {
-          .op = Op::add_pair_product,
-          .operand = {static_cast<std::int32_t>(operand_of(operations, x, 0)),
-                      static_cast<std::int32_t>(operand_of(operations, x, 1)), static_cast<std::int32_t>(other)}};
-      break;
-    }
+    const Name a = operand_of(operations, i, 0), b = operand_of(operations, i, 1);
+    const auto joins = [&](Name x) {
+      return operations[x].op == Op::pair_product && uses[x] == 1 && axes[x] == axes[i];
+    };
+    const auto factor = [&](Name x, int k) { return static_cast<std::int32_t>(operand_of(operations, x, k)); };
+    if (a != b && joins(a) && joins(b))
+      operations[i] = {.op = Op::pair_products_sum,
+                       .operand = {factor(a, 0), factor(a, 1), factor(b, 0), factor(b, 1)}};
+    else if (const Name x = joins(b) ? b : a; joins(x))
+      operations[i] = {.op = Op::add_pair_product,
+                       .operand = {factor(x, 0), factor(x, 1), static_cast<std::int32_t>(x == b ? a : b)}};
   }
 }
 
@@ -62,6 +64,8 @@ void join_sums(std::vector<Operation>& operations, const std::vector<Axes>& axes
         return Op::add_weighed_sum;
       case Op::weighed_difference:
         return Op::add_weighed_difference;
+      case Op::pair_products_sum:
+        return Op::add_pair_products_sum;
       default:
         return Op::add;
     }

@@ -67,25 +67,35 @@ void products(const Call& call, std::size_t n) {
     each([b](std::size_t i) { return take(b, i); }, [e](std::size_t i) { return take(e, i); });
   }
 }
-/// Products of complex numbers that are pairs of neighbours, (ar br - ai bi, ar bi + ai br); with kAdds they are added
-/// to a third one.
-template <bool kAdds>
-void pair_products(const Call& call, std::size_t n) {
-  const Row a = call.in[0], b = call.in[1], c = call.in[2];
+#if HWY_TARGET != HWY_SCALAR
+/// Products of complex numbers that are pairs of neighbours: (ar br - ai bi, ar bi + ai br).
+HWY_INLINE V pair_product(V a, V b) {
+  const V p = hn::Mul(hn::DupEven(a), b), q = hn::Mul(hn::DupOdd(a), hn::Reverse2(D(), b));
+  return hn::OddEven(hn::Add(p, q), hn::Sub(p, q));
+}
+#endif
+/// A sum of one product of complex numbers in pairs, or of two; with kAdds added to a number that comes last.
+template <int kProducts, bool kAdds>
+void pair_sums(const Call& call, std::size_t n) {
+  const Row a = call.in[0], b = call.in[1], c = call.in[2], e = call.in[3], sum = call.in[2 * kProducts];
   double* out = call.out[0];
 #if HWY_TARGET == HWY_SCALAR
   for (std::size_t i = 0; i < n; i += 2) {
-    const double *const x = a.numbers + (i & a.varies), *const y = b.numbers + (i & b.varies);
-    const double re = x[0] * y[0] - x[1] * y[1], im = x[0] * y[1] + x[1] * y[0];
-    out[i] = kAdds ? c.numbers[i & c.varies] + re : re;
-    out[i + 1] = kAdds ? c.numbers[(i + 1) & c.varies] + im : im;
+    const auto product = [i](const Row& one, const Row& other, double& re, double& im) {
+      const double *const x = one.numbers + (i & one.varies), *const y = other.numbers + (i & other.varies);
+      re = x[0] * y[0] - x[1] * y[1], im = x[0] * y[1] + x[1] * y[0];
+    };
+    double re, im, more_re, more_im;
+    product(a, b, re, im);
+    if constexpr (kProducts == 2) product(c, e, more_re, more_im), re += more_re, im += more_im;
+    out[i] = kAdds ? sum.numbers[i & sum.varies] + re : re;
+    out[i + 1] = kAdds ? sum.numbers[(i + 1) & sum.varies] + im : im;
   }
 #else
   for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
-    const V x = take(a, i), y = take(b, i);
-    const V p = hn::Mul(hn::DupEven(x), y), q = hn::Mul(hn::DupOdd(x), hn::Reverse2(D(), y));
-    const V product = hn::OddEven(hn::Add(p, q), hn::Sub(p, q));
-    hn::StoreU(kAdds ? hn::Add(take(c, i), product) : product, D(), out + i);
+    V products = pair_product(take(a, i), take(b, i));
+    if constexpr (kProducts == 2) products = hn::Add(products, pair_product(take(c, i), take(e, i)));
+    hn::StoreU(kAdds ? hn::Add(take(sum, i), products) : products, D(), out + i);
   }
 #endif
 }
@@ -265,8 +275,10 @@ void fill_table(Kernel* table) {
   set(Op::less_equal, &binary<LessEqual>);
   set(Op::equal, &binary<Equal>);
   set(Op::weigh, &binary<Weigh>);
-  set(Op::pair_product, &pair_products<false>);
-  set(Op::add_pair_product, &pair_products<true>);
+  set(Op::pair_product, &pair_sums<1, false>);
+  set(Op::add_pair_product, &pair_sums<1, true>);
+  set(Op::pair_products_sum, &pair_sums<2, false>);
+  set(Op::add_pair_products_sum, &pair_sums<2, true>);
   set(Op::with_value, &binary<WithValue>);
   set(Op::select, &ternary<Select>);
   set(Op::multiply_add, &ternary<MultiplyAdd>);

@@ -12,7 +12,10 @@
 namespace rimetree::program {
 
 /// Operations that only programs of pairs have.
-constexpr bool is_of_pairs(Op op) { return op == Op::pair_product || op == Op::add_pair_product; }
+constexpr bool is_of_pairs(Op op) {
+  return op == Op::pair_product || op == Op::add_pair_product || op == Op::pair_products_sum ||
+         op == Op::add_pair_products_sum;
+}
 
 /// Of a program with these outputs, one that takes pairs as cells along the innermost axis, which is then twice as
 /// long; nothing where the real and the imaginary part of some output are not made in these ways. Arguments as of

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/program/program.h"
+#include "runtime/program/read_ahead.h"
 #include "runtime/program/walk.h"
 
 namespace rimetree::program {
@@ -32,6 +33,7 @@ struct Room {
   };
   std::vector<Call> calls;
   std::vector<Moving> moving;
+  ReadAhead ahead;
 };
 inline Room& room_of_thread() {
   static thread_local Room room;
@@ -187,10 +189,26 @@ class Runner {
       begin = n_block * data_.part / data_.n_part * block_;
       end = std::min(total, n_block * (data_.part + 1) / data_.n_part * block_);
     }
+    ReadAhead& ahead = room_.ahead;
+    const bool far = looks_ahead(tier, end - begin);
     for (std::size_t first = begin; first < end; first += block_) {
-      const std::size_t n = std::min(block_, total - first);
-      for (const Program::Instruction& instruction : tier.instructions) execute(instruction, first, n);
+      const std::size_t n = std::min(block_, total - first), next = first + n;
+      if (far) ahead.aim(next, std::min(block_, end - next), tier.instructions.size());
+      for (const Program::Instruction& instruction : tier.instructions) {
+        execute(instruction, first, n);
+        if (far) ahead.ask();
+      }
     }
+  }
+
+  /// Whether so many cells of a tier read and write more than stays in caches; then it is known what they do. Long runs
+  /// through memory are foreseen by the machine itself.
+  bool looks_ahead(const Program::Tier& tier, std::size_t n) {
+    if (program_.streams_ && !data_.adds) return false;
+    room_.ahead.begin();
+    for (const Program::Instruction& instruction : tier.instructions)
+      if (instruction.walk >= 0) room_.ahead.add(room_.walks[static_cast<std::size_t>(instruction.walk)]);
+    return n * room_.ahead.numbers() * sizeof(double) > ReadAhead::kWorthwhile;
   }
 
   Row& row(std::int32_t number) { return room_.rows[static_cast<std::size_t>(number)]; }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <random>
 #include <vector>
@@ -175,23 +176,36 @@ TEST(Kernels, AValueDependsOnItsOperandsOnly) {
   }
 }
 
-TEST(Kernels, ProductsOfPairsAreThoseOfComplexNumbers) {
+TEST(Kernels, SumsOfProductsOfPairsAreThoseOfComplexNumbers) {
   std::mt19937_64 random(10);
   std::normal_distribution<double> normal;
   constexpr std::size_t n = 3 * kStep;
-  std::vector<double> in[3], out(n);
+  std::vector<double> in[kMostOperands], out(n);
   Call call{{out.data(), nullptr}, {}};
-  for (int k = 0; k < 3; ++k) {
+  for (int k = 0; k < kMostOperands; ++k) {
     for (std::size_t i = 0; i < n; ++i) in[k].push_back(normal(random));
     call.in[k] = {in[k].data(), ~std::size_t{0}};
   }
-  for (const bool adds : {false, true}) {
-    kernel_of(adds ? Op::add_pair_product : Op::pair_product)(call, n);
+  const struct {
+    Op op;
+    int products;
+    bool adds;
+  } kinds[] = {{Op::pair_product, 1, false},
+               {Op::add_pair_product, 1, true},
+               {Op::pair_products_sum, 2, false},
+               {Op::add_pair_products_sum, 2, true}};
+  for (const auto& [op, products, adds] : kinds) {
+    kernel_of(op)(call, n);
     for (std::size_t i = 0; i < n; i += 2) {
-      const double *const x = &in[0][i], *const y = &in[1][i], *const z = &in[2][i];
-      const double re = x[0] * y[0] - x[1] * y[1], im = x[0] * y[1] + x[1] * y[0];
-      EXPECT_EQ(out[i], adds ? z[0] + re : re);
-      EXPECT_EQ(out[i + 1], adds ? z[1] + im : im);
+      std::complex<double> sum;
+      for (int p = 0; p < products; ++p) {
+        const double *const x = &in[2 * p][i], *const y = &in[2 * p + 1][i];
+        const std::complex<double> product(x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]);
+        sum = p == 0 ? product : sum + product;
+      }
+      if (adds) sum = std::complex<double>(in[2 * products][i], in[2 * products][i + 1]) + sum;
+      EXPECT_EQ(out[i], sum.real());
+      EXPECT_EQ(out[i + 1], sum.imag());
     }
   }
 }
