@@ -3,7 +3,7 @@
 A baseline to an antenna of known phase gives the spectrum of V conj(model), whose phase is x h(nu), with h = 2 pi nu
 for a delay x; the x that brings it into phase is searched for (a fringe fit, as of Schwab & Cotton 1983, AJ 88, 688).
 Antenna after antenna is found in this way, on its baselines to all that are known already; then each anew on its
-baselines to all others.
+baselines to all others; then all together where turns of phase make little difference (`turns`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .kinds import TEC_PHASE_HZ
+from .turns import with_best_turns
 
 _POINTS = 200_000  # most that are tried
 # A curve is sampled so finely that its highest peak has 95 % of its height; so many at most.
@@ -190,8 +191,10 @@ def fringe_fit(
             other, _, higher = begin(int(first))
             if higher > height:
                 x, height = other, higher
-    found = np.where(known[:, None], x - x[reference], 0.0)
-    return found if np.ndim(rate) == 2 else found[:, 0]
+    if np.ndim(rate) == 2:
+        return np.where(known[:, None], x - x[reference], 0.0)
+    found = x[:, 0] if any_phase else with_best_turns(matrix.sum(axis=0), rate, x[:, 0])
+    return np.where(known, found - found[reference], 0.0)
 
 
 def _antenna_by_antenna(matrix, rate, first: int, *, any_phase: bool, find_x: Search):
