@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import warnings
@@ -23,6 +24,7 @@ from .progress_file import ProgressFile
 from .redundant import redundant_text
 from .reports import CalibrationReport, ChunkReport
 from .session import Session
+from .side_by_side import at_a_time, in_order
 from .solutions import Solutions
 from .stages import KnownTerms, Stage, plan_stages
 from .terms import Term
@@ -61,6 +63,10 @@ def calibrate(
     known = KnownTerms(path, options, terms)
     sessions = [_sessions(stage, models, options, known, on_iteration, opened) for stage in stages]
     redundant = _say_redundant([session for own in sessions for session in own], terms)
+    together = [at_a_time(own, options) for own in sessions]
+    for own, some in zip(sessions, together, strict=True):
+        for session in own:
+            session.share(some)
     if sessions[0]:
         sessions[0][0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
     plans = [plan for stage in stages for plan in stage.plans]
@@ -68,8 +74,8 @@ def calibrate(
     run = _Run(out, options, terms, progress, _begin(progress, os.fspath(out), options), on_chunk, stages[-1])
     run.known = known.known
     run.count = sum(len(plan.chunks) for plan in plans)
-    for stage, own in zip(stages, sessions, strict=True):
-        known.learn(stage, run.solve(stage, own))
+    for stage, own, some in zip(stages, sessions, together, strict=True):
+        known.learn(stage, run.solve(stage, own, some))
         own.clear()  # forests of a stage are not needed any more
     solutions = run.solutions()
     write_h5parm(out, solutions)
@@ -123,21 +129,19 @@ class _Run:
         """Of all stages."""
         return [window for own in self._stages for window in own]
 
-    def solve(self, stage: Stage, sessions: Sequence[Session]) -> list[Solutions]:
-        """All chunks of a stage; what was found, by window."""
+    def solve(self, stage: Stage, sessions: Sequence[Session], together: int) -> list[Solutions]:
+        """All chunks of a stage, so many sessions at a time; what was found, by window."""
         windows, before = windows_of(sessions, stage.terms), len(self.reports)
         self._stages.append(list(windows.values()))
-        for session in sessions:
-            window = windows[session.plan.group.data_desc_ids]
-            for number, chunk in enumerate(session.plan.chunks):
-                report, arrays = self._chunk(session, number)
-                session.keep(arrays)
-                window.add(session, chunk, arrays, report)
+        with contextlib.closing(in_order(sessions, before, together, self._chunk)) as chunks:
+            for session, number, report, arrays in chunks:
+                if not report.resumed:
+                    self._progress.add(report.to_json(), arrays)
+                windows[session.plan.group.data_desc_ids].add(session, session.plan.chunks[number], arrays, report)
                 self.reports.append(report)
                 if self._on_chunk:
                     self._on_chunk(report)
                 self._write_now_and_then()
-            session.release()
         found = [window.solutions(self._options) for window in windows.values()]
         if stage is not self._last and all(term.all_flagged for one in found for term in one.terms):
             names = ", ".join(str(term) for term in stage.terms)
@@ -149,14 +153,11 @@ class _Run:
             )
         return found
 
-    def _chunk(self, session: Session, number: int) -> tuple[ChunkReport, dict]:
-        index = len(self.reports)
+    def _chunk(self, session: Session, number: int, index: int) -> tuple[ChunkReport, dict]:
         if index < len(self._done):
             summary, arrays = self._done[index]
             return ChunkReport.from_json(summary), arrays
-        report, arrays = session.solve(number, index, self.count)
-        self._progress.add(report.to_json(), arrays)
-        return report, arrays
+        return session.solve(number, index, self.count)
 
     def _write_now_and_then(self) -> None:
         if time.monotonic() - self._written > _SECONDS_BETWEEN_FILES and len(self.reports) < self.count:

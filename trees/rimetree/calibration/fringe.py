@@ -54,7 +54,8 @@ def search(spectrum: NDArray[np.complex128], rate: NDArray[np.float64], *, any_p
     half = min(math.ceil(math.pi / gap[gap > 0].min() / step), _POINTS // 2)
     middle = np.average(h, weights=np.abs(value).sum(axis=1))
     x = step * np.arange(-half, half + 1)
-    magnitude = magnitudes_on_grid(value, h - middle, step, half)
+    # Magnitudes do not depend on where rates count from: the middle of the band is the same for all spectra.
+    magnitude = magnitudes_on_grid(value, h - 0.5 * (h[0] + h[-1]), step, half)
     if any_phase:
         near = _highest(magnitude, _AS_HIGH, _PEAKS)
         return _largest(value, h - middle, (x[near][:, None] + step * np.linspace(-1, 1, 65)).ravel())
@@ -101,9 +102,10 @@ class _Spreading:
     def whole(self) -> NDArray[np.float64]:
         """[point, value]."""
         if self._whole is None:
-            self._whole = np.zeros((self._size, len(self._place)))
+            whole = np.zeros((self._size, len(self._place)))
             for at, factor in self.places():
-                np.add.at(self._whole, (at, np.arange(len(at))), factor)
+                np.add.at(whole, (at, np.arange(len(at))), factor)
+            self._whole = whole  # complete, as other threads may look at it
         return self._whole
 
 

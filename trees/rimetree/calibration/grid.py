@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -47,21 +48,23 @@ def chunks_of(
     terms: Sequence[Term],
     scan: Sequence[int] | None = None,
     most_slots: int = 1,
+    groups: int = 1,
 ) -> list[Chunk]:
     """Cuts the time slots of one field into chunks.
 
     A chunk is one solution interval of the term with the longest, or several that together have at most `most_slots`
-    (and are not more than an eighth of all, so that progress is seen); intervals of the others are counted from where
-    it begins, so that none reaches over its end. Where the field was left and returned to, an interval given in seconds
-    counts on over the gap, but no interval is made where there are no slots. `scan`: the SCAN_NUMBER of each slot.
+    (and are not more than an eighth of all, so that progress is seen; with so many `groups` of which chunks are seen,
+    that much less); intervals of the others are counted from where it begins, so that none reaches over its end. Where
+    the field was left and returned to, an interval given in seconds counts on over the gap, but no interval is made
+    where there are no slots. `scan`: the SCAN_NUMBER of each slot.
     """
     order = np.argsort(np.asarray(slot_s, dtype=float), kind="stable")
     slots = np.asarray(slot_s, dtype=float)[order]
     scans = np.zeros(len(slots), dtype=int) if scan is None else np.asarray(scan, dtype=int)[order]
     longest = [_labels(slots, scans, slot_width_s, term.time) for term in terms]
     chunk_of = min(longest, key=lambda labels: len(np.unique(labels)))
-    chunks = []
-    for some in _side_by_side([np.flatnonzero(chunk_of == label) for label in np.unique(chunk_of)], most_slots):
+    chunks, least = [], math.ceil(_LEAST_CHUNKS / groups)
+    for some in _side_by_side([np.flatnonzero(chunk_of == label) for label in np.unique(chunk_of)], most_slots, least):
         own = np.concatenate(some)
         times = {}
         for term in terms:
@@ -71,11 +74,12 @@ def chunks_of(
     return chunks
 
 
-def _side_by_side(intervals: Sequence[NDArray[np.intp]], most: int) -> Iterator[list[NDArray[np.intp]]]:
-    """Neighbouring intervals (the numbers of their slots) that have at most so many slots together; at least one."""
+def _side_by_side(intervals: Sequence[NDArray[np.intp]], most: int, least: int) -> Iterator[list[NDArray[np.intp]]]:
+    """Neighbouring intervals (the numbers of their slots) that have at most so many slots together, or at least one;
+    so that they are at least so many."""
     some: list[NDArray[np.intp]] = []
     for one in intervals:
-        if some and (sum(map(len, some)) + len(one) > most or len(some) >= len(intervals) // _LEAST_CHUNKS):
+        if some and (sum(map(len, some)) + len(one) > most or len(some) >= len(intervals) // least):
             yield some
             some = []
         some.append(one)

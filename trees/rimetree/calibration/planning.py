@@ -140,7 +140,8 @@ def plan_groups(
     cut = groups if any(term.all_windows for term in terms) else groups_by_window
     plans, opened = [], ms.OpenSet(path)
     stored: dict[int, np.ndarray] = {}
-    for group in cut(path, summary=summary, **options.rows):
+    found = cut(path, summary=summary, **options.rows)
+    for group in found:
         group.require_column(options.data.column)
         whole = {**_rows(group), "data_desc_ids": [], "channel_ranges": [], "frequency_ranges_hz": []}
         whole |= {"average_slots": 1, "average_channels": 1, "average_width_hz": 0.0}
@@ -166,7 +167,7 @@ def plan_groups(
             GroupPlan(
                 group,
                 {term.name: _channels(windows, term) for term in terms},
-                chunks_of(slots, width_s, terms, scans, _slots_of_chunk(group, terms, options)),
+                chunks_of(slots, width_s, terms, scans, _slots_of_chunk(group, terms, options), len(found)),
                 0.5 * float(np.diff(slots).min()) if len(slots) > 1 else 1.0,
                 sum(len(frequency) for frequency, _ in bands.values()),
                 tuple(terms),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from .._core import machine
 from ..forest import Forest
 from ..ms import OpenSet, Tiles, run_options, tiles, without_averaging
 from ..scope import NodeScope
@@ -87,6 +88,7 @@ class Session:
         self.need = check_memory(plan, self.tree, terms, options, self._held)
         self._scope = ns
         self._forest: Forest | None = None
+        self._threads = options.threads
         self._preferred = self._antenna_index(options.reference)
         self._moved: dict[str, np.ndarray] = {}  # values of Parms of pairs that exchange matrices, in this chunk
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
@@ -311,13 +313,16 @@ class Session:
         frequencies = self.plan.frequencies
         return {t.name: (len(chunk.times[t.name].centre), len(frequencies[t.name].centre)) for t in self._every}
 
+    def share(self, others: int) -> None:
+        """Before anything is solved: so many sessions are solved at a time, and each gets its part of the cores."""
+        if others > 1:
+            self._threads = max(1, (self._threads or int(machine()["threads"])) // others)
+
     def forest(self) -> Forest:
         """The compiled tree, made when it is first asked for."""
         if self._forest is None:
-            options = self._options
-            self._forest = Forest(
-                self._scope, threads=options.threads, memory_bytes=options.memory_bytes, device=options.device
-            )
+            memory, device = self._options.memory_bytes, self._options.device
+            self._forest = Forest(self._scope, threads=self._threads, memory_bytes=memory, device=device)
         return self._forest
 
     def _run(
