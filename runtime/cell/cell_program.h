@@ -24,6 +24,7 @@ class ThreadPool;
 /// An element of a result while it is recorded: names of its real part and, unless it is real, its imaginary part.
 struct RecordedElement {
   std::int32_t re = -1, im = -1;
+  friend bool operator==(const RecordedElement&, const RecordedElement&) = default;
 };
 
 /// A child as a body sees it while it is recorded: an input of the program, or numbers that are recorded already.

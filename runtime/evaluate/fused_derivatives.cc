@@ -80,11 +80,15 @@ const FusedDerivatives::Entry& FusedDerivatives::find(const FusedGroup& group, s
     program::Recording& recording = recorder.recording;
     const program::Recording::Scope scope(recording);
     entry.is_complex = elements.front().im >= 0;
+    const auto item_stride = static_cast<std::int32_t>(elements.size());
     std::vector<program::Output> outputs;
     std::vector<std::int32_t> names;
     for (std::size_t e = 0; e < elements.size(); ++e) {
       if (with_values)
-        outputs.push_back({.element = static_cast<std::int32_t>(e), .re = elements[e].re, .im = elements[e].im});
+        outputs.push_back({.element = static_cast<std::int32_t>(e),
+                           .item_stride = item_stride,
+                           .re = elements[e].re,
+                           .im = elements[e].im});
       names.insert(names.end(), {elements[e].re, elements[e].im});
     }
     const std::size_t n_operation = recording.operations().size();
@@ -104,6 +108,7 @@ const FusedDerivatives::Entry& FusedDerivatives::find(const FusedGroup& group, s
       for (std::size_t e = 0; e < elements.size(); ++e)
         outputs.push_back({.array = array,
                            .element = static_cast<std::int32_t>(e),
+                           .item_stride = item_stride,
                            .re = named(found[2 * e]),
                            .im = elements[e].im < 0 ? -1 : named(found[2 * e + 1])});
       ++array;
@@ -115,8 +120,8 @@ const FusedDerivatives::Entry& FusedDerivatives::find(const FusedGroup& group, s
   return entry;
 }
 
-void FusedDerivatives::run(const Made& made, std::span<const Result* const> results, const Cells& cells, Vells& value,
-                           std::span<Derivative> derivatives, ThreadPool* threads) {
+void FusedDerivatives::run(const Made& made, std::size_t n_item, std::span<const Result* const> results,
+                           const Cells& cells, Vells& value, std::span<Derivative> derivatives, ThreadPool* threads) {
   std::vector<program::Array> inputs;
   for (const Result* result : results) inputs.push_back(array_of(result->value));
   std::size_t first = 0;
@@ -130,7 +135,7 @@ void FusedDerivatives::run(const Made& made, std::span<const Result* const> resu
                        [&](std::size_t, const Vells& tangent) { inputs.push_back(array_of(tangent)); });
       outputs.push_back(array_of(derivatives[first + k].value));
     }
-    Fusion::run(*program, inputs, outputs, cells, value.cells(), threads);
+    Fusion::run(*program, n_item, inputs, outputs, cells, value.cells(), threads);
     first += count;
   }
 }

@@ -31,8 +31,8 @@ class FusedDerivatives {
   std::optional<Made> made_for(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells,
                                const CellShape& shape);
   /// Fills values and derivatives, by all threads if any are given.
-  static void run(const Made& made, std::span<const Result* const> results, const Cells& cells, Vells& value,
-                  std::span<Derivative> derivatives, ThreadPool* threads);
+  static void run(const Made& made, std::size_t n_item, std::span<const Result* const> results, const Cells& cells,
+                  Vells& value, std::span<Derivative> derivatives, ThreadPool* threads);
 
  private:
   struct Entry {

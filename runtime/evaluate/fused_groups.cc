@@ -11,7 +11,7 @@ namespace rimetree {
 
 namespace {
 
-/// Numbers of one result that are worth all threads.
+/// Cells of all items of one result that are worth all threads.
 constexpr std::size_t kLeastDivided = 16384;
 
 bool are_ok(std::span<const Result* const> results) {
@@ -36,13 +36,13 @@ void ForwardPass::find_parts() {
   for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
     const int node = *it;
     if (!needed_[node]) continue;
-    const bool takes_part = fusion->can_take_part(node) && !holds_inputs(node) && !state_.evaluated.is_made(node);
+    const bool takes_part = !holds_inputs(node) && !state_.evaluated.is_made(node);
     // Sums of many terms, and what they read, are evaluated by themselves. Their parts may be groups if they cannot be.
     const int reader = search.root_of_readers(node);
     const bool is_at_sum = has_sums_ && (sum_of_[node] != nullptr || (!in_sum_[node] && reader >= 0 &&
                                                                       (in_sum_[reader] || sum_of_[reader] != nullptr)));
     const bool is_seen = is_at_sum || is_root_[node] || keeps(node) || search.readers(node) != waiting_consumers_[node];
-    const int root = search.place(node, forest_.children(node), takes_part, is_seen);
+    const int root = search.place(node, forest_.children(node), takes_part ? fusion->items_of(node) : 0, is_seen);
     if (root < 0 || root == node) continue;
     part_of_[node] = root;
     has_parts_ = true;
@@ -128,14 +128,15 @@ void ForwardPass::run_programs(std::span<const int> nodes, std::span<const Group
     if (run.derived) {
       std::vector<Derivative>& derivatives = made[i]->derivatives;
       for (const ParameterId& parameter : run.derived->parameters) derivatives.push_back({parameter, room()});
-      FusedDerivatives::run(*run.derived, run.results, *request_.cells, made[i]->value, derivatives, threads);
+      FusedDerivatives::run(*run.derived, run.group->n_item, run.results, *request_.cells, made[i]->value, derivatives,
+                            threads);
     } else {
-      Fusion::run(*run.made->program, run.results, *request_.cells, made[i]->value, threads);
+      Fusion::run(*run.made->program, run.group->n_item, run.results, *request_.cells, made[i]->value, threads);
     }
     complete_group(run, *made[i]);
   };
   const auto n_thread = static_cast<std::size_t>(state_.threads.size());
-  if (runs.size() < n_thread && runs.front().shape.size() >= kLeastDivided) {
+  if (runs.size() < n_thread && runs.front().shape.size() * runs.front().group->n_item >= kLeastDivided) {
     for (std::size_t i = 0; i < runs.size(); ++i) run_one(i, &state_.threads);
   } else {
     state_.threads.parallel_for(

@@ -1,6 +1,7 @@
 #include "runtime/evaluate/fusion.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/cell/cell_program.h"
 #include "runtime/core/error.h"
@@ -14,13 +15,11 @@ namespace rimetree {
 
 namespace {
 
-/// Stacks of more items than this are mapped over, each node by itself.
-constexpr std::size_t kMostItems = 8;
-
-bool takes_part(const Node& node) {
+std::size_t items_of(const Node& node) {
   const auto* body = dynamic_cast<const RecordableNode*>(&node);
-  return body != nullptr && body->is_recordable() && body->does_nothing_else() && body->n_item() <= kMostItems &&
-         node.dims().size() > 0 && !node.traits().always_evaluates && node.n_unknown() == 0;
+  const bool takes_part = body != nullptr && body->is_recordable() && body->does_nothing_else() &&
+                          node.dims().size() > 0 && !node.traits().always_evaluates && node.n_unknown() == 0;
+  return takes_part ? body->n_item() : 0;
 }
 
 }  // namespace
@@ -32,7 +31,7 @@ Fusion::Fusion(const Forest& forest, const Plan& plan)
       term_programs_(forest),
       derivatives_(std::make_unique<FusedDerivatives>(forest)),
       number_(forest.size(), -1) {
-  for (const Batch& batch : plan.batches()) takes_part_.push_back(takes_part(forest.node(batch.nodes.front())));
+  for (const Batch& batch : plan.batches()) items_.push_back(rimetree::items_of(forest.node(batch.nodes.front())));
 }
 
 Fusion::~Fusion() = default;
@@ -56,19 +55,29 @@ const std::vector<bool>& Fusion::expected_parts(bool with_sums) {
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const bool is_seen = is_sum[static_cast<std::size_t>(*it)] || plan_.keeps(*it) ||
                          search.readers(*it) != n_reader[static_cast<std::size_t>(*it)];
-    const int root = search.place(*it, forest_.children(*it), can_take_part(*it), is_seen);
+    const int root = search.place(*it, forest_.children(*it), items_of(*it), is_seen);
     if (root >= 0 && root != *it) expected[static_cast<std::size_t>(*it)] = true;
   }
   return expected;
 }
 
-int Fusion::Search::place(int node, std::span<const int> children, bool takes_part, bool is_seen) {
+/// Nodes as a whole go together, and stacks whose items can be divided among equally many, a few for each.
+bool Fusion::Search::Size::takes(std::size_t items) const {
+  const std::size_t together = std::gcd(common, items), longest = std::max(most, items);
+  return members < kMostMembers && (longest <= kFewItems || (together > 1 && longest / together <= kFewItems));
+}
+
+int Fusion::Search::place(int node, std::span<const int> children, std::size_t items, bool is_seen) {
   const auto at = [](int i) { return static_cast<std::size_t>(i); };
   int root = -1;
-  if (takes_part) {
+  if (items != 0) {
     root = root_[at(node)];
-    if (is_seen || root < 0 || count_[at(root)] >= kMostMembers) root = node;
-    ++count_[at(root)];
+    if (is_seen || root < 0 || !groups_[at(root)].takes(items)) {
+      root = node;
+      groups_[at(root)] = {0, items, items};
+    }
+    Size& size = groups_[at(root)];
+    size = {size.members + 1, std::gcd(size.common, items), std::max(size.most, items)};
   }
   for (const int child : children) {
     if (child < 0) continue;
@@ -121,10 +130,14 @@ FusedGroup Fusion::find_group(int root) {
     path.pop_back();
   }
   std::vector<std::int32_t> form;
+  std::size_t common = 0, most = 0;
   for (const int member : group.members) {
+    common = std::gcd(common, items_of(member));
+    most = std::max(most, items_of(member));
     form.push_back(plan_.batch_of(member));
     group.varies_along |= forest_.node(member).traits().varies_along;
   }
+  if (most > kFewItems) group.n_item = common;
   form.insert(form.end(), group.links.begin(), group.links.end());
   group.form = forms_.try_emplace(std::move(form), static_cast<std::int32_t>(forms_.size())).first->second;
   for (const int node : group.leaves) number(node) = -1;
@@ -170,24 +183,24 @@ std::shared_ptr<const program::ThreadProgram> Fusion::program_on_device(const Fu
   if (made.program && !made.was_asked_for) {
     GroupRecorder recorder(forest_, group, results);
     const std::vector<program::Output> outputs = recorder.record_outputs();
-    made.on_device = program::thread_program(recorder.recording, outputs, 1);
+    made.on_device = program::thread_program(recorder.recording, outputs, group.n_item);
   }
   made.was_asked_for = true;
   return made.on_device;
 }
 
-void Fusion::run(const program::Program& program, std::span<const Result* const> results, const Cells& cells,
-                 Vells& target, ThreadPool* threads) {
+void Fusion::run(const program::Program& program, std::size_t n_item, std::span<const Result* const> results,
+                 const Cells& cells, Vells& target, ThreadPool* threads) {
   std::vector<program::Array> inputs;
   for (const Result* result : results) inputs.push_back(array_of(result->value));
   const program::Array output = array_of(target);
-  run(program, inputs, {&output, 1}, cells, target.cells(), threads);
+  run(program, n_item, inputs, {&output, 1}, cells, target.cells(), threads);
 }
 
-void Fusion::run(const program::Program& program, std::span<const program::Array> inputs,
+void Fusion::run(const program::Program& program, std::size_t n_item, std::span<const program::Array> inputs,
                  std::span<const program::Array> outputs, const Cells& cells, const CellShape& shape,
                  ThreadPool* threads) {
-  program::Data data{.inputs = inputs, .outputs = outputs, .cells = shape};
+  program::Data data{.inputs = inputs, .outputs = outputs, .n_item = n_item, .cells = shape};
   set_coordinates(data, cells);
   if (threads != nullptr) {
     data.n_part = static_cast<std::size_t>(threads->size());

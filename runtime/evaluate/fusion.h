@@ -28,7 +28,8 @@ struct FusedGroup {
   std::vector<int> leaves;   ///< nodes whose results are read, in the order of the program's inputs
   /// Children of the members, one member after the other: kAbsent, which of the leaves, or ~(which of the members).
   std::vector<std::int32_t> links;
-  std::int32_t form = 0;     ///< groups whose members are of the same batches and linked alike have the same
+  std::size_t n_item = 1;  ///< of stacks: the program is of one item, which is done for all; 1: of the nodes as a whole
+  std::int32_t form = 0;   ///< groups whose members are of the same batches and linked alike have the same
   AxisSet varies_along = 0;  ///< axes along which the result varies beyond the leaves
   static constexpr std::int32_t kAbsent = std::numeric_limits<std::int32_t>::max();
 };
@@ -41,8 +42,13 @@ class Fusion {
   Fusion(const Forest& forest, const Plan& plan);
   ~Fusion();
 
-  /// Whether a node's class and state let it be a part of a program.
-  bool can_take_part(int node) const { return takes_part_[static_cast<std::size_t>(plan_.batch_of(node))]; }
+  /// Stacks of more items than this are mapped over rather than written out.
+  static constexpr std::size_t kFewItems = 8;
+
+  /// How many items a node's body treats alike; 0: its class and state do not let it be a part of a program.
+  std::size_t items_of(int node) const { return items_[static_cast<std::size_t>(plan_.batch_of(node))]; }
+  /// Whether it may be a part of a program that has its nodes as a whole.
+  bool can_be_whole(int node) const { return items_of(node) != 0 && items_of(node) <= kFewItems; }
 
   /// By node: whether it is a part of others, as far as the plan can tell; sums of many terms are programs of their own
   /// in evaluations of values.
@@ -56,19 +62,24 @@ class Fusion {
   /// Finds the nodes of groups, from the roots down.
   class Search {
    public:
-    explicit Search(std::size_t n_node) : root_(n_node, kUnread), readers_(n_node, 0), count_(n_node, 0) {}
+    explicit Search(std::size_t n_node) : root_(n_node, kUnread), readers_(n_node, 0), groups_(n_node) {}
     /// How many times nodes that have been placed read this one.
     int readers(int node) const { return readers_[static_cast<std::size_t>(node)]; }
     /// The root of the group of those; negative if they are not in one.
     int root_of_readers(int node) const { return root_[static_cast<std::size_t>(node)]; }
     /// After all that read it: gives the root of the node's group, which is itself unless all of them are in one; -1 if
-    /// it takes part in none. `is_seen`: others want its result.
-    int place(int node, std::span<const int> children, bool takes_part, bool is_seen);
+    /// it takes part in none. `items`: as of Fusion::items_of(); `is_seen`: others want its result.
+    int place(int node, std::span<const int> children, std::size_t items, bool is_seen);
 
    private:
     static constexpr int kUnread = -1, kSeveral = -2;
     std::vector<int> root_, readers_;  // by node: of the group of those that read it; how many these are
-    std::vector<std::size_t> count_;   // by root
+    /// How many members a group has, what divides the numbers of their items, and the largest of these.
+    struct Size {
+      std::size_t members = 0, common = 0, most = 0;
+      bool takes(std::size_t items) const;
+    };
+    std::vector<Size> groups_;  // by root
   };
 
   /// Says of the group of which root each node is a part; -1: of none. Groups are kept as long as that is the same.
@@ -94,10 +105,10 @@ class Fusion {
   /// Cells on which the result of a group varies.
   CellShape cells_of(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells) const;
   /// Fills the values of a group's result, by all threads if any are given.
-  static void run(const program::Program& program, std::span<const Result* const> results, const Cells& cells,
-                  Vells& target, ThreadPool* threads);
+  static void run(const program::Program& program, std::size_t n_item, std::span<const Result* const> results,
+                  const Cells& cells, Vells& target, ThreadPool* threads);
   /// The same for any arrays; `shape`: cells of the result.
-  static void run(const program::Program& program, std::span<const program::Array> inputs,
+  static void run(const program::Program& program, std::size_t n_item, std::span<const program::Array> inputs,
                   std::span<const program::Array> outputs, const Cells& cells, const CellShape& shape,
                   ThreadPool* threads);
   /// Flags of a group's result, by the rules of its members one by one.
@@ -114,7 +125,7 @@ class Fusion {
   TermSums sums_;
   TermPrograms term_programs_;
   std::unique_ptr<FusedDerivatives> derivatives_;
-  std::vector<bool> takes_part_;      // by batch
+  std::vector<std::size_t> items_;    // by batch: items_of()
   std::vector<bool> expected_[2];     // expected_parts(), once somebody has asked
   std::vector<std::int32_t> number_;  // by node, while a group is found: among its leaves or members
   std::vector<int> parts_;            // of the groups that are kept

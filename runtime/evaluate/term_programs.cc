@@ -22,7 +22,11 @@ class ItemRecorder {
     std::size_t link = 0;
     for (const int member : sum_.members) {
       const std::size_t n = forest_.children(member).size();
-      made_.push_back(record(member, std::span(sum_.links).subspan(link, n), item));
+      std::vector<RecordedChild> children;
+      for (std::size_t slot = 0; slot < n; ++slot)
+        children.push_back(child(forest_.children(member)[slot], sum_.links[link + slot], item));
+      made_.push_back(
+          record_part(forest_.node(member), children, sum_.of_stack ? item : 0, sum_.of_stack ? sum_.n_item : 1));
       link += n;
     }
     for (std::size_t r = 0; r < sum_.roots.size(); ++r) give(static_cast<std::int32_t>(r), item);
@@ -32,20 +36,6 @@ class ItemRecorder {
   std::vector<program::Output> outputs;
 
  private:
-  std::vector<RecordedElement> record(int member, std::span<const std::int32_t> links, std::size_t item) {
-    std::vector<RecordedChild> children;
-    bool any_complex = false;
-    for (std::size_t slot = 0; slot < links.size(); ++slot) {
-      children.push_back(child(forest_.children(member)[slot], links[slot], item));
-      any_complex = any_complex || children.back().is_complex;
-    }
-    const auto& node = dynamic_cast<const RecordableNode&>(forest_.node(member));
-    if (sum_.of_stack) return node.record(children, any_complex, item);
-    std::vector<RecordedElement> elements;
-    for (std::size_t part = 0; part < node.n_item(); ++part)
-      for (const RecordedElement& element : node.record(children, any_complex, part)) elements.push_back(element);
-    return elements;
-  }
   RecordedChild child(int node, std::int32_t link, std::size_t item) const {
     if (link == FusedGroup::kAbsent) return {};
     RecordedChild from{.is_present = true, .dims = forest_.node(node).dims()};

@@ -14,7 +14,7 @@ namespace rimetree {
 
 bool TermSums::is_sum(int node) const {
   const std::span<const int> children = forest_.children(node);
-  if (children.size() < kLeastTerms || forest_.node(node).algebra() != Algebra::sum || !fusion_.can_take_part(node))
+  if (children.size() < kLeastTerms || forest_.node(node).algebra() != Algebra::sum || !fusion_.can_be_whole(node))
     return false;
   const TensorShape& dims = forest_.node(node).dims();
   return std::all_of(children.begin(), children.end(),
@@ -140,12 +140,12 @@ class TermSums::Search {
 
   bool belongs(int node) const {
     if (owner_[at(node)] < 0 || roles_[at(node)] != Role::inside) return false;
-    if (item_[at(node)] != kStack) return sums_.fusion_.can_take_part(node);
-    const auto* body = dynamic_cast<const RecordableNode*>(&forest_.node(node));
+    if (item_[at(node)] != kStack) return sums_.fusion_.can_be_whole(node);
+    // Each term has the same number of its items.
     const TensorShape& dims = forest_.node(node).dims();
     const std::int32_t length = length_of(owner_[at(node)]);
-    return body != nullptr && body->is_recordable() && body->does_nothing_else() && dims.rank > 0 &&
-           dims[0] == length && body->n_item() == static_cast<std::size_t>(length);
+    const std::size_t items = sums_.fusion_.items_of(node), n = static_cast<std::size_t>(length);
+    return items != 0 && dims.rank > 0 && dims[0] == length && items % n == 0 && items / n <= Fusion::kFewItems;
   }
   bool is_inside(int node, int item, int first) const {
     return owner_[at(node)] >= 0 && !is_root_known(node) && item_[at(node)] == item &&

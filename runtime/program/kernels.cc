@@ -120,6 +120,21 @@ void scalar_binary(const Call& call, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) call.out[0][i] = kFunction(a.numbers[i & a.varies], b.numbers[i & b.varies]);
 }
 
+/// a^b. Squares and inverses are rounded once, by operations that have a vector form.
+HWY_INLINE double power(double a, double b) { return b == 2 ? a * a : b == -1 ? 1 / a : std::pow(a, b); }
+void powers(const Call& call, std::size_t n) {
+  const Row a = call.in[0], b = call.in[1];
+  double* out = call.out[0];
+  const double exponent = b.varies == 0 ? b.numbers[0] : 0;
+  if (exponent == 2)
+    for (std::size_t i = 0; i < n; i += hn::Lanes(D())) hn::StoreU(hn::Mul(take(a, i), take(a, i)), D(), out + i);
+  else if (exponent == -1)
+    for (std::size_t i = 0; i < n; i += hn::Lanes(D()))
+      hn::StoreU(hn::Div(hn::Set(D(), 1.0), take(a, i)), D(), out + i);
+  else
+    for (std::size_t i = 0; i < n; ++i) out[i] = power(a.numbers[i & a.varies], b.numbers[i & b.varies]);
+}
+
 #define RT_VECTOR_FUNCTION(Name, parameters, value)            \
   struct Name {                                                \
     HWY_INLINE V operator() parameters const { return value; } \
@@ -270,7 +285,7 @@ void fill_table(Kernel* table) {
   set(Op::product_error, &binary<ProductError>);
   set(Op::hypot, &binary<Hypot>);
   set(Op::atan2, &scalar_binary<&std::atan2>);
-  set(Op::pow, &scalar_binary<&std::pow>);
+  set(Op::pow, &powers);
   set(Op::less, &binary<Less>);
   set(Op::less_equal, &binary<LessEqual>);
   set(Op::equal, &binary<Equal>);

@@ -150,6 +150,10 @@ def test_powers_are_powers_of_nodes_and_definitions_too():
     cases = {
         "negated": (ns.x ** (-ns.al), 3**-0.7),
         "definition": (ns.x ** rt.Constant(2.0), 9.0),
+        "square": (ns.x**2, 9.0),
+        "square of a definition": ((ns.x * 2) ** 2.0, 36.0),
+        "numpy's square": (ns.x ** np.float64(2), 9.0),
+        "inverse": (ns.x**-1, 1 / 3),
         "node": (ns.x**ns.al, 3**0.7),
         "of_definition": (rt.Sqr(ns.x) ** rt.Constant(0.5), 3.0),
         "reflected": (2**ns.x, 8.0),

@@ -86,7 +86,7 @@ class Operators:
         return operation("MatrixMultiply", (other, self))
 
     def __pow__(self, other):
-        return operation("Pow", (self, other), exponent=True)
+        return operation(*powers(self, other), exponent=True)
 
     def __rpow__(self, other):
         return operation("Pow", (other, self))
@@ -232,6 +232,13 @@ def operation(class_name: str, children: tuple, state: dict | None = None, expon
             placed.append(child)
         children = tuple(placed)
     return NodeDef(class_name, by_position(len(children)), children, state or _NO_STATE, script_line(3), problems)
+
+
+def powers(base, exponent) -> tuple[str, tuple]:
+    """Class and children of a power. Squares have a class of their own, which takes no logarithm."""
+    if type(exponent) in (int, float) and exponent == 2:
+        return "Sqr", (base,)
+    return "Pow", (base, exponent)
 
 
 def numbers_of_child(child, units: tuple[str, ...], what: str, problems: list[str]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._core import Error
-from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, operation, script_line
+from .definitions import TAKEN_AS_THEY_ARE, NodeDef, Operators, operation, powers, script_line
 from .families import NodeFamily
 from .indices import Index
 from .names import PLAIN, text_of
@@ -50,7 +50,7 @@ class NodeStub(Operators):
                 f"{script_line()}: node {self.name!r} has no definition yet. `**` is a power: write ns.x << ... to "
                 "define a node, and rt.Pow(ns.x, ...) for a power of one that is defined later"
             )
-        return operation("Pow", (self, other), exponent=True)
+        return operation(*powers(self, other), exponent=True)
 
     def initialized(self) -> bool:
         """Whether it has a definition."""

@@ -72,6 +72,21 @@ TEST(DeviceGroups, WhatIsSharedWithinAGroupIsInItsProgram) {
   EXPECT_EQ(device.report().bytes_to_host, 6 * sizeof(double));
 }
 
+/// Stacks are one program for all of their entries.
+TEST(DeviceGroups, StacksAreMappedOver) {
+  TestForest tree;
+  std::vector<double> numbers, matrices;
+  for (int i = 0; i < 20 * 3; ++i) numbers.push_back(0.1 * i - 1);
+  for (int i = 0; i < 20 * 4; ++i) matrices.push_back(2 - 0.01 * i);
+  tree.constant("a", array({20, 3}, numbers), 1).constant("m", array({20, 2, 2}, matrices));
+  tree.node("sine", "Sin", {"a"}).node("terms", "MatrixMultiply", {"sine", "m"}).node("end", "Add", {"terms", "m"});
+  tree.request.cells = cells({1, 2, 3}, {1e9});
+  Trial host(tree.specs(), "none", {"end"}), device(tree.specs(), chosen_device(), {"end"});
+  expect_same_numbers(device.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
+  EXPECT_EQ(device.timing("Sin").batches, 0u);
+  EXPECT_EQ(device.timing("Sin").on_devices, 1u);
+}
+
 /// Large products of matrices and Selectors of many indices are programs like any other.
 TEST(DeviceGroups, LargeMatricesAndManyIndicesRunThere) {
   TestForest tree;

@@ -220,6 +220,51 @@ TEST(Fusion, OneLargeResultIsDividedAmongThreads) {
       test::expect_same_bits(*evaluated(tree.specs(), tree.request, {"n3"}, fuse, threads).results[0], *one.results[0]);
 }
 
+/// Functions of stacks of n numbers, and of n matrices: "end" of both, "chain" of the numbers only.
+TestForest stacks(std::int64_t n, std::int64_t n_time) {
+  TestForest tree;
+  std::vector<double> time, numbers, matrices;
+  for (std::int64_t t = 0; t < n_time; ++t) time.push_back(5e9 + double(t));
+  for (std::int64_t i = 0; i < n * n_time; ++i) numbers.push_back(std::sin(0.37 * double(i)));
+  for (std::int64_t i = 0; i < 4 * n; ++i) matrices.push_back(std::cos(0.21 * double(i)));
+  tree.request.cells = test::cells(time, {1e9});
+  tree.constant("a", array({n, n_time, 1}, numbers), 2).constant("m", array({n, 2, 2}, matrices)).parm("p", 0.8);
+  tree.node("scaled", "Multiply", {"a", "p"}).node("sine", "Sin", {"scaled"}).node("chain", "Add", {"sine", "a"});
+  tree.node("terms", "MatrixMultiply", {"chain", "m"}).node("sum", "Add", {"terms", "m"});
+  tree.node("complex", "ToComplex", {"sum", "terms"}).node("square", "Multiply", {"complex", "complex"});
+  tree.node("end", "MatrixMultiply", {"square", "m"});
+  return tree;
+}
+
+TEST(Fusion, StacksAreMappedOver) {
+  for (const std::int64_t n : {2, 8, 9, 12, 100})
+    for (const std::string root : {"chain", "end"})
+      for (const bool derives : {false, true})
+        for (const int threads : {1, 3}) {
+          SCOPED_TRACE(std::to_string(n) + root);
+          TestForest tree = stacks(n, 300);
+          tree.request.derivatives = derives;
+          const Outcome fused = evaluated(tree.specs(), tree.request, {root}, true, threads),
+                        single = evaluated(tree.specs(), tree.request, {root}, false, threads);
+          test::expect_alike(*fused.results[0], *single.results[0], expect_same_numbers);
+          EXPECT_EQ(fused.results[0]->derivatives.size(), derives ? 1u : 0u);
+          EXPECT_EQ(evaluations_of(fused.timing), evaluations_of(single.timing));
+          // Beside the children no more than what comes out is in memory.
+          EXPECT_LT(fused.timing.peak_result_bytes, single.timing.peak_result_bytes);
+          EXPECT_EQ(fused.timing.classes.at("Sin").batches, 0u);
+        }
+}
+
+TEST(Fusion, FlagsOfStacksAreThoseOfSingleNodes) {
+  TestForest tree = stacks(20, 30);
+  tree.node("flagged", "ZeroFlagger", {"chain"}).node("b", "Cos", {"flagged"}).node("c", "Multiply", {"b", "a"});
+  tree.node("d", "MatrixMultiply", {"c", "m"});
+  const Outcome fused = evaluated(tree.specs(), tree.request, {"d"}, true),
+                single = evaluated(tree.specs(), tree.request, {"d"}, false);
+  test::expect_same_bits(*fused.results[0], *single.results[0]);
+  EXPECT_FALSE(fused.results[0]->flags.empty());
+}
+
 TEST(Fusion, GradientsAreThoseOfSingleNodes) {
   for (unsigned seed = 200; seed < 220; ++seed) {
     const RandomRime rime(seed, Trouble::none);

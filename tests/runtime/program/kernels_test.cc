@@ -137,6 +137,32 @@ TEST(Kernels, HypotenusesAreAccurateEverywhere) {
   }
 }
 
+TEST(Kernels, PowersAreThoseOfTheLibrary) {
+  std::mt19937_64 random(12);
+  std::normal_distribution<double> normal;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<double> bases{0.0, -0.0, kInfinity, -kInfinity, 1e200, 1e-200, -1e200, 1.0, -1.0, 3.0, -3.0};
+  while (bases.size() % kStep != 0) bases.push_back(normal(random));
+  const auto expect_near = [](double got, double a, double b) {
+    const double expected = std::pow(a, b);
+    if (std::isnan(expected))
+      EXPECT_TRUE(std::isnan(got)) << a << "^" << b;
+    else if (std::isinf(expected) || expected == 0)
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(got), std::bit_cast<std::uint64_t>(expected)) << a << "^" << b;
+    else
+      EXPECT_NEAR(got, expected, std::numeric_limits<double>::epsilon() * std::abs(expected)) << a << "^" << b;
+  };
+  std::vector<double> out(bases.size());
+  for (const double exponent : {2.0, -1.0, 1.0, 0.0, 3.0, 0.5, -2.0, 2.5}) {
+    std::vector<double> exponents(bases.size(), exponent);
+    for (const std::size_t varies : {std::size_t{0}, ~std::size_t{0}}) {
+      kernel_of(Op::pow)({{out.data(), nullptr}, {{bases.data(), ~std::size_t{0}}, {exponents.data(), varies}}},
+                         out.size());
+      for (std::size_t i = 0; i < out.size(); ++i) expect_near(out[i], bases[i], exponent);
+    }
+  }
+}
+
 TEST(Kernels, ErrorsOfProductsAreExact) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
