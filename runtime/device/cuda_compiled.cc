@@ -1,6 +1,5 @@
 #include "runtime/device/cuda_compiled.h"
 
-#include <dlfcn.h>
 #include <nvrtc.h>
 
 #include <cstdlib>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/optional_library.h"
 #include "runtime/device/recorded_source.h"
 
 namespace rimetree {
@@ -18,30 +18,24 @@ namespace {
 
 /// The compiler's functions.
 struct Nvrtc {
+  memory::OptionalLibrary library{"libnvrtc.so." + std::to_string(CUDART_VERSION / 1000)};
   decltype(&nvrtcCreateProgram) create = nullptr;
   decltype(&nvrtcCompileProgram) compile = nullptr;
   decltype(&nvrtcGetCUBINSize) size = nullptr;
   decltype(&nvrtcGetCUBIN) get = nullptr;
   decltype(&nvrtcDestroyProgram) destroy = nullptr;
-  bool is_there = false;
 
   Nvrtc() {
-    const std::string name = "libnvrtc.so." + std::to_string(CUDART_VERSION / 1000);
-    void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return;
-    is_there = find(library, "nvrtcCreateProgram", create) && find(library, "nvrtcCompileProgram", compile) &&
-               find(library, "nvrtcGetCUBINSize", size) && find(library, "nvrtcGetCUBIN", get) &&
-               find(library, "nvrtcDestroyProgram", destroy);
-  }
-  template <class F>
-  static bool find(void* library, const char* name, F& function) {
-    function = reinterpret_cast<F>(dlsym(library, name));
-    return function != nullptr;
+    library.find("nvrtcCreateProgram", create);
+    library.find("nvrtcCompileProgram", compile);
+    library.find("nvrtcGetCUBINSize", size);
+    library.find("nvrtcGetCUBIN", get);
+    library.find("nvrtcDestroyProgram", destroy);
   }
 };
 const Nvrtc& nvrtc() {
-  static const Nvrtc library;
-  return library;
+  static const Nvrtc functions;
+  return functions;
 }
 
 /// Machine code; empty where the compiler refuses.
@@ -94,7 +88,7 @@ cudaKernel_t compiled_kernel(const RecordedJob& job) {
   static std::mutex mutex;
   static std::map<std::pair<int, std::string>, Known> all;
   static const double worth = worth_compiling();
-  if (!nvrtc().is_there || worth == std::numeric_limits<double>::infinity()) return nullptr;
+  if (!nvrtc().library.is_there() || worth == std::numeric_limits<double>::infinity()) return nullptr;
   int device = 0;
   memory::check_cuda(cudaGetDevice(&device), "cudaGetDevice");
   // The operations and constants are what a program is.

@@ -1,7 +1,6 @@
 // Fourier transforms on a GPU by cuFFT, which is looked for when the first one is wanted: who correlates nothing needs
 // no library of 300 MB. Where it is not there, the project's own steps do the same.
 #include <cufft.h>
-#include <dlfcn.h>
 
 #include <cstdlib>
 #include <map>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "memory/cuda_device.h"
+#include "memory/optional_library.h"
 #include "nodes/correlator/device/fourier_job.h"
 #include "runtime/device/job_launch.h"
 
@@ -19,28 +19,22 @@ namespace {
 
 /// The library's functions.
 struct Cufft {
+  memory::OptionalLibrary library{"libcufft.so." + std::to_string(CUFFT_VER_MAJOR)};
   decltype(&cufftPlanMany) plan_many = nullptr;
   decltype(&cufftSetStream) set_stream = nullptr;
   decltype(&cufftExecC2C) execute = nullptr;
   decltype(&cufftDestroy) destroy = nullptr;
-  bool is_there = false;
 
   Cufft() {
-    const std::string name = "libcufft.so." + std::to_string(CUFFT_VER_MAJOR);
-    void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return;
-    is_there = find(library, "cufftPlanMany", plan_many) && find(library, "cufftSetStream", set_stream) &&
-               find(library, "cufftExecC2C", execute) && find(library, "cufftDestroy", destroy);
-  }
-  template <class F>
-  static bool find(void* library, const char* name, F& function) {
-    function = reinterpret_cast<F>(dlsym(library, name));
-    return function != nullptr;
+    library.find("cufftPlanMany", plan_many);
+    library.find("cufftSetStream", set_stream);
+    library.find("cufftExecC2C", execute);
+    library.find("cufftDestroy", destroy);
   }
 };
 const Cufft& cufft() {
-  static const Cufft library;
-  return library;
+  static const Cufft functions;
+  return functions;
 }
 
 void check(cufftResult result, const char* what) {
@@ -90,7 +84,7 @@ void launch_fourier(memory::Queue& queue, const FourierJob& job) {
 }
 
 [[maybe_unused]] const bool brought = [] {
-  set_gpu_fourier_library([] { return cufft().is_there; });
+  set_gpu_fourier_library([] { return cufft().library.is_there(); });
   return bring_launcher(&launch_fourier);
 }();
 
