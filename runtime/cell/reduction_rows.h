@@ -23,6 +23,32 @@ To part_of(const N& x) {
     return To(x);
 }
 
+/// Outcomes that take their rows side by side: each waits for its own last addition only.
+inline constexpr int kTogether = 8;
+
+/// Takes rows of n values, `step` apart, into kOutcomes outcomes; `offset` after where each one's values begin.
+template <class Body, int kOutcomes, class N, class From>
+void take_row(const From* const* values, std::size_t offset, std::size_t step, std::size_t n, std::size_t taken,
+              N* outcome) {
+  const From* from[kOutcomes];
+  N part[kOutcomes];  // for registers
+  for (int k = 0; k < kOutcomes; ++k) from[k] = values[k] + offset, part[k] = outcome[k];
+  for (std::size_t i = 0; i < n; ++i)
+    for (int k = 0; k < kOutcomes; ++k) Body::template add<N>(part[k], N(from[k][i * step]), taken + i);
+  for (int k = 0; k < kOutcomes; ++k) outcome[k] = part[k];
+}
+
+/// Takes a value, `step` apart, into each of n outcomes. Values are none of the outcomes.
+template <class Body, class N, class From>
+void take_side_by_side(const From* values, std::size_t step, std::size_t n, std::size_t count, N* outcome) {
+  if (step == 1) {  // the compiler has vectors for this
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < n; ++i) Body::template add<N>(outcome[i], N(values[i]), count);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) Body::template add<N>(outcome[i], N(values[i * step]), count);
+  }
+}
+
 /// Takes values of one element of a child, whose numbers are `stride` apart, into the outcomes on the cells that are
 /// `kept`, each of which gets those of the cells of `inner`. `count`: values that each has taken before.
 template <class Body, class N, class From>
@@ -34,19 +60,23 @@ void reduce_rows(const From* values, const std::array<std::size_t, kAxes>& strid
     CellShape rows = inner;
     rows.extent[axis] = 1;
     const auto n = static_cast<std::size_t>(inner.extent[axis]);
-    for_each_cell(kept, [&](const std::array<int, kAxes>& at) {
-      const From* own = values + offset_of(at, stride);
-      N sum = *outcome;
+    const auto take = [&]<int kOutcomes>(const From* const* own, N* to) {
       std::size_t taken = count;
       for_each_cell(rows, [&](const std::array<int, kAxes>& row) {
-        const From* from = own + offset_of(row, stride);
-        N part = sum;  // for a register
-        for (std::size_t i = 0; i < n; ++i) Body::template add<N>(part, N(from[i * step]), taken + i);
-        sum = part;
+        take_row<Body, kOutcomes>(own, offset_of(row, stride), step, n, taken, to);
         taken += n;
       });
-      *outcome++ = sum;
+    };
+    const From* own[kTogether];
+    int waiting = 0;
+    for_each_cell(kept, [&](const std::array<int, kAxes>& at) {
+      own[waiting++] = values + offset_of(at, stride);
+      if (waiting < kTogether) return;
+      take.template operator()<kTogether>(own, outcome);
+      outcome += kTogether;
+      waiting = 0;
     });
+    for (int k = 0; k < waiting; ++k) take.template operator()<1>(own + k, outcome++);
     return;
   }
   CellShape rows = kept;
@@ -56,11 +86,7 @@ void reduce_rows(const From* values, const std::array<std::size_t, kAxes>& strid
     const From* own = values + offset_of(at, stride);
     N* to = outcome;
     for_each_cell(rows, [&](const std::array<int, kAxes>& row) {
-      const From* from = own + offset_of(row, stride);
-      if (step == 1)  // the compiler has vectors for this
-        for (std::size_t i = 0; i < n; ++i) Body::template add<N>(to[i], N(from[i]), count);
-      else
-        for (std::size_t i = 0; i < n; ++i) Body::template add<N>(to[i], N(from[i * step]), count);
+      take_side_by_side<Body>(own + offset_of(row, stride), step, n, count, to);
       to += n;
     });
     ++count;

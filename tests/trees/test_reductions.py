@@ -76,3 +76,18 @@ def test_extremes_keep_what_is_not_a_number():
         found = forest(name, [array], axes, -1, flagged=False).evaluate("y", CELLS)
         with np.errstate(invalid="ignore"):
             np.testing.assert_array_equal(found, 1.5 * expected(name, [array], axes, -1))
+
+
+@pytest.mark.parametrize("name", ["Sum", "Mean", "Max", "Min"])
+@pytest.mark.parametrize("axes", [["time"], ["freq"], ["time", "freq"]], ids=str)
+@pytest.mark.parametrize("n_time", [7, 8, 21])
+def test_many_outcomes_are_those_of_rows_one_by_one(name, axes, n_time):
+    """Outcomes are made several at a time; where something is flagged, one by one. A value that is NaN stays so."""
+    array = values((3, n_time, 19), is_complex=False)
+    array[1, 4, 5] = np.nan
+    cells = rt.Cells(np.arange(float(n_time)), np.arange(19.0) + 1e8)
+    plain, flagged = (forest(name, [array], axes, -1, flagged=seen).result("y", cells).value for seen in (False, True))
+    over = tuple({"time": 1, "freq": 2}[axis] for axis in axes)
+    wanted = 1.5 * getattr(np, name.lower())(array, axis=over, keepdims=True)
+    np.testing.assert_allclose(plain, wanted, rtol=1e-13, atol=1e-14)
+    np.testing.assert_array_equal(flagged, plain)
