@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,21 +135,16 @@ def groups(
 
 @checked
 def require_slots(path: str | os.PathLike | OpenSet, found: Sequence[MsGroup], selection: Selection) -> None:
-    """Raises `Error` for a scan, or a range of times, of which there is nothing in any of the groups."""
+    """Raises `Error` for a scan, or scans one after the other, of which the set has none, and for a range of times of
+    which there is nothing in any of the groups; warns of scans before the first and after the last that there is."""
     opened = path if isinstance(path, OpenSet) else OpenSet(path)
+    if selection.scans:  # those of other fields count, for a range may be chosen beside a field
+        _require_scans(opened.path, selection.scans, sorted({scan for _, scan in slot_scans(opened)}))
 
     def slots(group: MsGroup, **choice) -> list[tuple[float, int]]:
         rows = {key: value for key, value in group.selection.items() if key not in ("scans", "times_s")}
         return slot_scans(opened, **rows, **choice)
 
-    if selection.scans:
-        there = sorted({scan for group in found for _, scan in slots(group)})
-        missing = [scan for scan in selection.scans if scan not in there]
-        if missing:
-            raise Error(
-                f"{opened.path} has no scan {', '.join(map(str, missing[:5]))} of what is selected; it has "
-                f"{', '.join(map(str, there[:20]))}{', ...' if len(there) > 20 else ''}"
-            )
     if len(selection.times_s) < 2:  # of one there is something, or nothing at all is left
         return
     for pair in selection.times_s:
@@ -158,6 +154,17 @@ def require_slots(path: str | os.PathLike | OpenSet, found: Sequence[MsGroup], s
                 f"{opened.path} has no data between {times_text(*pair)}; what is selected has times "
                 f"{times_text(min(times), max(times))}"
             )
+
+
+def _require_scans(path: str, chosen: Sequence[int], there: Sequence[int]) -> None:
+    numbers = np.unique(np.asarray(chosen, dtype=int))
+    for run in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
+        text = f"scan {run[0]}" if len(run) == 1 else f"scans {run[0]} to {run[-1]}"
+        every = f"{', '.join(map(str, there[:20]))}{', ...' if len(there) > 20 else ''}"
+        if not np.isin(run, there).any():
+            raise Error(f"{path} has no {text}; it has {every}")
+        if run[0] < there[0] or run[-1] > there[-1]:
+            warnings.warn(f"{text} are selected, but {path} has the scans {every}", stacklevel=3)
 
 
 def chosen_ids(ids: int | Sequence[int] | None) -> set[int] | None:

@@ -1,5 +1,7 @@
 """Which rows and channels are solved on: what is left out is spoilt here, and must not matter."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -173,7 +175,7 @@ def test_some_windows_together(two_fields, observe, tmp_path):
         ({"channels": [(7, 21)]}, "channels 7 to 20 are selected, but data description 0 has the channels 0 to 7"),
         ({"channels": [(0, 4), (6, 9)]}, "channels 6 to 8 are selected"),
         ({"frequencies_hz": [(1.29e9, 1.3e9), (1e9, 1.1e9)]}, "no channel is between 1000 and 1100 MHz"),
-        ({"scans": [1, 7]}, "has no scan 7 of what is selected; it has 1, 3"),
+        ({"scans": [1, 7]}, "has no scan 7; it has 1, 2, 3"),
         ({"times_s": [(0.0, 1e10), (1.0, 2.0)]}, "has no data between 1858-11-17T00:00:01"),
     ],
 )
@@ -182,6 +184,17 @@ def test_a_part_of_a_selection_that_is_not_there(two_fields, selection, says):
     options = CalibrationOptions(selection=Selection(**selection), data_desc_id=0)
     with pytest.raises(rt.Error, match=says):
         calibration.plan_stages(two_fields, parse_terms(["G: diag"]), options)
+
+
+@pytest.mark.parametrize(("scans", "named"), [([1, 2, 3, 4, 5], True), ([1, 2, 3], False), ([2, 3], False)])
+def test_a_range_of_scans_beside_a_field(two_fields, scans, named):
+    """Those of other fields, and numbers that are left out, are no mistake; what is beyond the last is named."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        options = CalibrationOptions(selection=Selection(scans=scans), field_id=0, data_desc_id=0)
+        (plan,) = calibration.plan_groups(two_fields, parse_terms(["G: diag"]), options)
+    assert len(plan.chunks[0].slot_s) == (12 if 1 in scans else 6)
+    assert [("has the scans 1, 2, 3" in str(one.message)) for one in said] == [True] * named
 
 
 def test_windows_that_do_not_have_all_channels_are_named(tmp_path):

@@ -41,8 +41,8 @@ def with_best_turns(
     begin = _refined(own, rate, begin)
     there = _turned(own, rate, begin)
     slope = turn * (rate - centre)
-    linear = -np.einsum("fpq,f->p", there.imag, slope)
-    curvature = 0.5 * np.einsum("fpq,f->pq", there.real, slope**2)
+    linear = -(slope @ there.imag.sum(axis=2))
+    curvature = 0.5 * np.tensordot(slope**2, there.real, 1)
     np.fill_diagonal(curvature, 0.0)
     form = np.diag(curvature.sum(axis=1)) - curvature
     # Turns of all antennas together change nothing: one stays as it is, that with most data.
@@ -114,7 +114,7 @@ def _turned(matrix, rate, x) -> NDArray[np.complex128]:
 
 def _height(matrix, rate, x) -> float:
     phasors = np.exp(1j * rate[:, None] * x)
-    return float(np.einsum("fp,fpq,fq->", np.conj(phasors), matrix, phasors, optimize=True).real)
+    return float(np.vdot(phasors, (matrix @ phasors[..., None])[..., 0]).real)
 
 
 def _refined(matrix, rate, x) -> NDArray[np.float64]:
@@ -122,8 +122,8 @@ def _refined(matrix, rate, x) -> NDArray[np.float64]:
     height = _height(matrix, rate, x)
     for _ in range(_STEPS):
         there = _turned(matrix, rate, x)
-        gradient = np.einsum("fpq,f->p", there.imag, rate)
-        curvature = np.einsum("fpq,f->pq", there.real, rate**2)
+        gradient = rate @ there.imag.sum(axis=2)
+        curvature = np.tensordot(rate**2, there.real, 1)
         np.fill_diagonal(curvature, 0.0)
         form = np.diag(curvature.sum(axis=1)) - curvature
         other = x + np.linalg.lstsq(form, gradient, rcond=1e-9)[0]
