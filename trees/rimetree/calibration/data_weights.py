@@ -115,9 +115,10 @@ class DataWeights:
     def _find_noise(self, sizes: dict[Pair, NDArray]) -> bool:
         if not self._per or not sizes:
             return False
-        kept = {pair: np.where(self._out.get(pair, False), np.nan, size) for pair, size in sizes.items()}
+        for pair in sizes.keys() & self._out.keys():
+            sizes[pair][self._out[pair]] = np.nan  # nobody looks at them any more
         changed = False
-        for pair, scale in variances(kept, self._per).items():
+        for pair, scale in variances(sizes, self._per).items():
             before = self._scale.get(pair)
             changed |= before is None or bool((np.abs(np.log(scale / before)) > _SAME).any())
             self._scale[pair] = scale
@@ -161,7 +162,8 @@ class DataWeights:
 
     @staticmethod
     def _joined(parts: dict[int, NDArray]) -> NDArray[np.float32]:
-        return np.concatenate([parts[one] for one in sorted(parts)], axis=1)
+        arrays = [parts[one] for one in sorted(parts)]
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
 
 
 def _as_matrix(values: NDArray, correlation_type, missing) -> NDArray:

@@ -24,6 +24,7 @@ _PORTION = 4 << 20  # of results at a time, where none are looked at again
 _AT_ONCE = 512 << 20  # of data: more is read in parts, which costs no more where it is looked at once
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _LOOKED = 4 * (4 + 1) + 4 * 4  # of a cell: magnitudes, outliers, and what medians are made of
+_RESIDUALS = 64 << 20  # values and results of some baselines while residuals are looked at
 _FREQUENCY_DEPENDENT = ("delay", "tec")
 
 
@@ -85,7 +86,8 @@ def memory_need(
     per_cell += of_baseline
     if tree.looked:  # factors of weights, and magnitudes of all data
         per_cell += 8 * _REAL
-        data += n_baseline * all_slots * plan.n_channel * _LOOKED
+        data *= 2  # read again with the residuals
+        data += n_baseline * all_slots * plan.n_channel * _LOOKED + min(_RESIDUALS, cells * per_cell)
     tiles = {t.name: (len(chunk.times[t.name].centre), len(plan.frequencies[t.name].centre)) for t in terms}
     counts = {t.name: sum(one.term == t.name and not one.fixed for one in tree.parameters) for t in terms}
     sums = _sums(plan, tiles, tree, terms)

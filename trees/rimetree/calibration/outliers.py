@@ -9,6 +9,7 @@ from ..arguments import checked
 
 _MAD = 1.4826  # standard deviation over median of magnitudes, of normal noise
 _RAYLEIGH = 1 / 1.17741  # standard deviation of real and imaginary part over median of the magnitude, of complex noise
+_AT_A_TIME = 1 << 20  # magnitudes, of which copies are made
 _LEAST = 8  # values of which a median tells something
 _LEAST_NOISE = 0.01  # no variance is less than this part of the median: few data may fit exactly
 
@@ -45,18 +46,33 @@ def variances(sizes: dict[tuple[int, int], NDArray], per: str) -> dict[tuple[int
 
     1 where there are no data; not less than a hundredth of the median of all.
     """
+    arrays = list(sizes.values())
     if per == "channel":
-        channels = np.moveaxis(np.stack(list(sizes.values())), 2, 0)
-        return dict.fromkeys(sizes, _of_rows(channels.reshape(len(channels), -1))[None, :, None, None])
-    found = _of_rows(np.stack([size.ravel() for size in sizes.values()]))
+        n_channel = arrays[0].shape[1]
+        step = max(1, _AT_A_TIME // max(1, sum(size[:, 0].size for size in arrays)))
+        parts = [slice(first, first + step) for first in range(0, n_channel, step)]
+        medians = np.concatenate([_medians([size[:, part] for size in arrays]) for part in parts])
+        return dict.fromkeys(sizes, _variances(medians)[None, :, None, None])
+    found = _variances(np.array([_medians([size.reshape(-1, 1, 1, 1)])[0] for size in arrays]))
     return {pair: np.full((1, 1, 1, 1), found[k]) for k, pair in enumerate(sizes)}
 
 
-def _of_rows(size: NDArray) -> NDArray[np.float64]:
-    known = np.isfinite(size).any(axis=1)
-    result = np.ones(len(size))
+def _medians(sizes: list[NDArray]) -> NDArray[np.float64]:
+    """Of each channel of several [time, channel, 2, 2]; NaN where there is no datum."""
+    values = np.moveaxis(np.stack(sizes), 2, 0)
+    values = values.reshape(len(values), -1).astype(float)
+    known = np.isfinite(values).any(axis=1)
+    result = np.full(len(values), np.nan)
     if known.any():
-        found = (_RAYLEIGH * np.nanmedian(size[known].astype(float), axis=1)) ** 2
+        result[known] = np.nanmedian(values[known], axis=1)
+    return result
+
+
+def _variances(medians: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of real and imaginary parts, from medians of magnitudes; 1 where there is none."""
+    known, result = np.isfinite(medians), np.ones(len(medians))
+    if known.any():
+        found = (_RAYLEIGH * medians[known]) ** 2
         least = _LEAST_NOISE * np.median(found)
         result[known] = np.maximum(found, least) if least > 0 else 1.0
     return result

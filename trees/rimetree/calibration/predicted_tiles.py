@@ -52,14 +52,17 @@ OnTile = Callable[[dict, KeptValues], None]
 class KeptTiles:
     """Values of nodes of a tree beside the data, tile by tile.
 
-    `nodes`: {(p, q): those whose values are wanted, [2, 2] each; as many of each}.
+    `nodes`: {(p, q): those whose values are wanted, [2, 2] each; as many of each}. `portion_bytes`: values that are
+    made at a time, of some of the baselines of a tile; None: those of all.
     """
 
-    def __init__(self, nodes: dict[Pair, Sequence[NodeStub]]):
+    def __init__(self, nodes: dict[Pair, Sequence[NodeStub]], portion_bytes: int | None = None):
         self._nodes = {pair: [node.name for node in wanted] for pair, wanted in nodes.items()}
+        self._portion_bytes = portion_bytes
 
     def each(self, forest: Forest, opened: OpenSet, column: str, on_tile: OnTile, **options) -> None:
-        """Calls `on_tile` for each tile, read with this column; options as of `ms.run_options`."""
+        """Calls `on_tile` for each tile, or for portions of its baselines, one after the other; read with this column,
+        options as of `ms.run_options`."""
         columns = list(dict.fromkeys([column, *columns_read(forest)]))
         reading = Tiles(opened, columns, run_options(**options), ahead=True)
         for index in range(len(reading)):
@@ -69,10 +72,19 @@ class KeptTiles:
             if not pairs:
                 on_tile(tile, KeptValues({}, np.zeros((0, 0, 2, 2, 0, 0), complex), np.zeros(0, bool)))
                 continue
-            values, there = tile_values(forest, reading, index, [name for pair in pairs for name in self._nodes[pair]])
-            array = values.reshape(len(pairs), -1, *values.shape[1:])
-            places = {pair: k for k, pair in enumerate(pairs)}
-            on_tile(tile, KeptValues(places, array, there.reshape(len(pairs), -1).all(axis=1)))
+            of_cells = 64 * len(self._nodes[pairs[0]]) * len(tile["time_s"]) * len(tile["frequency_hz"])
+            step = len(pairs) if self._portion_bytes is None else max(1, self._portion_bytes // of_cells)
+            for first in range(0, len(pairs), step):
+                on_tile(tile, self._values(forest, reading, index, pairs[first : first + step]))
+                if step < len(pairs):
+                    forest.forget()  # of all portions together, results are as large as those of all baselines
+
+    def _values(self, forest: Forest, reading: Tiles, index: int, pairs: Sequence[Pair]) -> KeptValues:
+        """Those of some baselines of a tile."""
+        values, there = tile_values(forest, reading, index, [name for pair in pairs for name in self._nodes[pair]])
+        places = {pair: k for k, pair in enumerate(pairs)}
+        array = values.reshape(len(pairs), -1, *values.shape[1:])
+        return KeptValues(places, array, there.reshape(len(pairs), -1).all(axis=1))
 
 
 class PredictedTiles:

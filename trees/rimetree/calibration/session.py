@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from .starting_values import StartingSearch, StartingValues, tables_of
 from .terms import Term
 
 _LOOKS = 5  # at residuals, after each of which it is solved again if anything has changed
+_LOOKED_BYTES = 16 << 20  # of residuals at a time
 _AHEAD_BYTES = 16 << 20  # chunks up to this are read while the one before is solved
 
 
@@ -84,7 +85,7 @@ class Session:
             smooth_hz=width_inside_hz(terms, plan, options),
         )
         self._gauge = ChainGauge(self.tree, self._terms, model)
-        self._looked = KeptTiles(self.tree.looked) if self._weights else None
+        self._looked = KeptTiles(self.tree.looked, _LOOKED_BYTES) if self._weights else None
         self.need = check_memory(plan, self.tree, terms, options, self._held)
         self._scope = ns
         self._forest: Forest | None = None
@@ -137,7 +138,7 @@ class Session:
             self._preferred = reference_antenna(known, None)
         reference = group.antennas[reference_antenna(good, self._preferred)]
         if self._weights:
-            self._weights.begin(chunk.slot_s, lambda: self._apart(chunk))
+            self._weights.begin(chunk.slot_s, lambda: self._of_windows(chunk, data))
         fitted = BestFit(StartingValues({}), None)
         if good.any():
             run = functools.partial(self._run, chunk, data, reference)
@@ -212,6 +213,10 @@ class Session:
         options = {**(rows or self.plan.group.selection), "time_range_s": self._span(chunk), "time_slots": some}
         return tiles(self._set, [self._options.data.column], **options)
 
+    def _of_windows(self, chunk: Chunk, data: Tiles) -> Iterable[dict]:
+        """The data of a chunk: joined windows do not say any more what the rows of each were."""
+        return self._apart(chunk) if len(self.plan.group.data_desc_ids) > 1 else data
+
     def _span(self, chunk: Chunk) -> tuple[float, float]:
         """The times (MJD, seconds) between which the rows of a chunk are."""
         return chunk.slot_s[0] - self.plan.margin_s, chunk.slot_s[-1] + self.plan.margin_s
@@ -235,20 +240,15 @@ class Session:
 
     def _read_ahead(self, number: int) -> None:
         """Begin to read a chunk while another is solved, if it is small."""
-        if number < len(self.plan.chunks) and self._chunk_bytes(number) < _AHEAD_BYTES:
+        if number >= len(self.plan.chunks):
+            return
+        if data_bytes(self.plan, len(self.plan.chunks[number].slot_s), self.tree.n_column) < _AHEAD_BYTES:
             self._ahead = (number, self._tiles(number))
             self._ahead[1].begin()
 
-    def _chunk_bytes(self, number: int) -> int:
-        return data_bytes(self.plan, len(self.plan.chunks[number].slot_s), self.tree.n_column)
-
     def _count(self, chunk: Chunk, data: Tiles) -> DataCounts:
-        # Joined windows do not say any more what the rows of each were.
-        group, selection = self.plan.group, self._options.data
-        if len(group.data_desc_ids) > 1:
-            data = self._apart(chunk)
-        counted = functools.partial(cells_averaged, self.plan, chunk.slot_s)
-        return count_data(group, selection, data, magnitudes=not self._values, stands_for=counted)
+        data, counted = self._of_windows(chunk, data), functools.partial(cells_averaged, self.plan, chunk.slot_s)
+        return count_data(self.plan.group, self._options.data, data, magnitudes=not self._values, stands_for=counted)
 
     def _begin_with_amplitudes(self, amplitudes: np.ndarray) -> None:
         """Starting values with these amplitudes, for the first term of the whole sky that has any."""
