@@ -54,7 +54,7 @@ def test_options_that_choose_data(command, observed, sky_file, tmp_path):
     out = tmp_path / "sol.h5"
     command(
         *("calibrate", observed, "--sky", sky_file, "--term", "G: diag, 1slot, 1chan", "--out", out),
-        *("--antenna", "!ANT-3", "--time", "0~90s", "--channels", "1,3"),
+        *("--antenna", "!ANT-3", "--time", "0s~90s", "--channels", "1,3"),
     )
     (found,) = calibration.read_h5parm(out)
     assert found["G"].shape == (2, 2, 6, 1, 2) and "ANT-3" not in found["G"].antennas

@@ -30,7 +30,9 @@ class _Times(click.ParamType):
 
     def _one(self, text: str, param, ctx):
         """Text of a date and time, or seconds from the beginning."""
-        return text if re.match(r"\d{4}-\d", text) else 0.0 if text == "0" else DURATION.convert(text, param, ctx)
+        if re.match(r"\d{4}-\d", text):
+            return text
+        return 0.0 if re.fullmatch(r"0+(\.0*)?\s*(s|min|h)?", text) else DURATION.convert(text, param, ctx)
 
 
 class _Channels(click.ParamType):
