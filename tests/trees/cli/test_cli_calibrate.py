@@ -108,7 +108,7 @@ def test_where_nothing_is_solved_the_command_fails(command, observed, sky_file, 
     result = command(
         *("calibrate", observed, "--sky", sky_file, "--term", "G: diag", "--out", out, "--apply"),
         *("--uvmin", "10km"),
-        code=1,
+        code=3,
     )
     assert "0 of" in result.stdout
     assert f"no solve converged: all solutions in {out} are flagged (" in result.stderr
@@ -138,7 +138,7 @@ def test_where_all_solutions_are_flagged_the_command_fails(command, kat7, sky_fi
     command("simulate", kat7, "--sky", sky_file, "--column", "DATA", "--noise", 0.05)
     rt.Forest(ns).run(kat7)
     out = tmp_path / "sol.h5"
-    result = command("calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--out", out, "--apply", code=1)
+    result = command("calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--out", out, "--apply", code=3)
     assert "nothing usable came out" in result.stderr and "undetermined" in result.stderr
     assert "left as it is" in result.stderr and out.exists()
 

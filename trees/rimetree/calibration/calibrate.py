@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from ..arguments import checked
 from ..ms import OpenSet
 from ..sky import SkyModel
-from .errors import CalibrationError
+from .errors import CalibrationError, NothingUsableError
 from .fingerprint import data_fingerprints, fingerprint_of
 from .h5parm import write_h5parm
 from .memory import MemoryNeed
@@ -147,7 +147,7 @@ class _Run:
             names = ", ".join(str(term) for term in stage.terms)
             fields = ", ".join(str(plan.group.field_id) for plan in stage.plans)
             reasons = ", ".join(dict.fromkeys(reason for one in self.reports[before:] for reason in one.flagged))
-            raise CalibrationError(
+            raise NothingUsableError(
                 f'all solutions of "{names}" are flagged ({reasons or "no data"}), so that the terms after it have '
                 f"nothing to stand on; solve it on other data than those of field {fields}"
             )

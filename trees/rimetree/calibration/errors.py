@@ -7,3 +7,7 @@ from .._core import Error
 
 class CalibrationError(Error):
     """Terms, solutions or files that do not fit together."""
+
+
+class NothingUsableError(CalibrationError):
+    """Solutions of which nothing can be used."""

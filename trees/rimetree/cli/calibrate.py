@@ -19,7 +19,7 @@ from .calibrate_text import (
     report_text,
 )
 from .data_selection import averaging_options, data_selection_options, selection_of
-from .errors import Failed, Interrupted
+from .errors import Failed, Interrupted, NothingUsable
 from .models import model_column_option, read_models, sky_options, warn_of_sky
 from .output import log
 from .residual_output import report_option, write_reports
@@ -179,7 +179,7 @@ def command(ms, terms, out, **given):
         looked = not (options.flag_data or options.noise_per)  # else powers are not known
         if looked and seen and not any(chunk.data_power for chunk in seen):
             reasons += f"; {given['data_column']} holds nothing but zeros"
-        raise Failed(f"{what}: all solutions{which} in {out} are flagged{reasons}{untouched}")
+        raise NothingUsable(f"{what}: all solutions{which} in {out} are flagged{reasons}{untouched}")
     held = [calibration.read_h5parm(file) for file in given["hold"]]
     if given["report"]:  # with the models' own scale
         found = calibration.residuals(ms, model, [*held, report.solutions], options)

@@ -55,7 +55,13 @@ def guarded(debug: bool) -> Iterator[None]:
             message = _message(problem)
             if message is None:
                 raise
-            raise Failed(message) from problem
+            raise _kind_of(problem)(message) from problem
+
+
+def _kind_of(problem: Exception) -> type[Failed]:
+    from rimetree.calibration.errors import NothingUsableError
+
+    return NothingUsable if isinstance(problem, NothingUsableError) else Failed
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
