@@ -287,7 +287,8 @@ class Solve {
     for (int round = 0; round < kRounds; ++round) {
       const double change = estimate_noise(fit(options));
       // Where it is far too small, each estimate is but a factor of about two larger.
-      if (round > 0 && std::abs(std::log(change)) < kSame) break;
+      // Without steps in between, an estimate that stays says nothing of the model.
+      if (options.iterations > 0 && std::abs(std::log(change)) < kSame) break;
       options.iterations = change > 1.5 ? 0 : kSteps;
     }
     report_.chi_square.clear();

@@ -193,6 +193,22 @@ def test_a_robust_solver_finds_the_size_of_the_noise(method, unit):
         assert float(found["estimated"].parms[name].sigma) == pytest.approx(float(parm.sigma), rel=0.25)
 
 
+def test_the_size_of_the_noise_does_not_depend_on_the_weights():
+    """However far the weights are off: also where the first estimate, of the model that a fit begins with, stays as it
+    is from one look at the residuals to the next (of 200 weights within a factor of 1000 some are such)."""
+    random, sky, _, data = planted_case(sigma=0.1)
+    for visibilities in data.values():
+        outlier = random.random(visibilities.shape) < 0.05
+        visibilities[outlier] += 20 * planted.complex_gaussian(random, np.count_nonzero(outlier))
+    found = []
+    for unit in np.geomspace(1, 1000, 200):
+        weights = {pq: np.array([[100.0 * unit]]) for pq in sky}
+        solver = {"robust_dof": 3, "estimate_noise": True}
+        report = planted.gain_forest("diag", data, sky, ONES, weight=weights, solver=solver)
+        found.append(report.solve("solver", planted.cells()).noise / np.sqrt(unit))
+    np.testing.assert_allclose(found, np.median(found), rtol=0.02)
+
+
 def test_fast_and_general_robust_solutions_agree():
     _, sky, _, data = planted_case(sigma=0.3)
     found = []
