@@ -62,6 +62,28 @@ std::vector<JonesSweep::Stretch> JonesSweep::stretches() const {
   return stretches;
 }
 
+std::vector<int> JonesSweep::roots_of(const Stretch& stretch) const {
+  std::vector<int> roots;
+  for (std::size_t e = stretch.first; e < stretch.second; ++e) {
+    if (is_missing(problem_.equations[e].data)) continue;
+    const std::vector<int> nodes = fixed_nodes(e);
+    roots.insert(roots.end(), nodes.begin(), nodes.end());
+  }
+  return roots;
+}
+
+std::vector<std::vector<int>> JonesSweep::own_nodes(std::span<const Stretch> stretches) const {
+  std::vector<std::vector<int>> below;
+  std::vector<std::uint32_t> users(evaluator_.evaluated().size(), 0);
+  for (const Stretch& stretch : stretches) {
+    below.push_back(evaluator_.plan().below(roots_of(stretch)));
+    for (const int node : below.back()) ++users[static_cast<std::size_t>(node)];
+  }
+  for (std::vector<int>& nodes : below)
+    std::erase_if(nodes, [&](int node) { return users[static_cast<std::size_t>(node)] > 1; });
+  return below;
+}
+
 JonesPlanes JonesSweep::planes_of(std::size_t equation, std::span<const ResultPtr> results) {
   JonesPlanes of;
   for (const ResultPtr& result : results) {
@@ -113,17 +135,12 @@ void JonesSweep::run(What what, const ErrorModel& errors, Cancellation& cancella
 }
 
 /// What the equations of a stretch see; nothing for those without data.
-std::vector<JonesPlanes> JonesSweep::look_at(const Stretch& stretch, std::vector<int>& roots,
-                                             std::vector<ResultPtr>& results, Cancellation& cancellation) {
+std::vector<JonesPlanes> JonesSweep::look_at(const Stretch& stretch, std::vector<ResultPtr>& results,
+                                             Cancellation& cancellation) {
   const auto& [first, last] = stretch;
-  std::vector<std::size_t> begin;
-  for (std::size_t e = first; e < last; ++e) {
-    begin.push_back(roots.size());
-    if (is_missing(problem_.equations[e].data)) continue;
-    const std::vector<int> nodes = fixed_nodes(e);
-    roots.insert(roots.end(), nodes.begin(), nodes.end());
-  }
-  begin.push_back(roots.size());
+  std::vector<std::size_t> begin{0};
+  for (std::size_t e = first; e < last; ++e) begin.push_back(begin.back() + roots_of({e, e + 1}).size());
+  const std::vector<int> roots = roots_of(stretch);
   // Fixed, all of them: of a single part and stretch this gives what has been kept, after the first time.
   results = evaluator_.evaluate_step(part_.request, roots, &cancellation, Placing::roots_where_made);
   check_failures(results);
@@ -140,15 +157,17 @@ std::vector<JonesPlanes> JonesSweep::look_at(const Stretch& stretch, std::vector
 
 void JonesSweep::sweep_part(What what, Cancellation& cancellation) {
   const std::vector<Stretch> stretches = this->stretches();
-  for (const Stretch& stretch : stretches) {
-    std::vector<int> roots;
+  const bool alone = stretches.size() == 1;
+  const std::vector<std::vector<int>> own =
+      alone ? std::vector<std::vector<int>>{roots_of(stretches.front())} : own_nodes(stretches);
+  for (std::size_t k = 0; k < stretches.size(); ++k) {
     std::vector<ResultPtr> results;
-    const std::vector<JonesPlanes> planes = look_at(stretch, roots, results, cancellation);
+    const std::vector<JonesPlanes> planes = look_at(stretches[k], results, cancellation);
     std::vector<bool> done(planes.size(), false);
-    const bool all_at_once = stretches.size() == 1 && parts_.size() == 1;
-    sweep_on_devices(stretch.first, planes, what, all_at_once, done, cancellation);
-    sweep_on_host(stretch.first, planes, what, done, cancellation);
-    if (!all_at_once) evaluator_.forget(roots);
+    const bool all_at_once = alone && parts_.size() == 1;
+    sweep_on_devices(stretches[k].first, planes, what, all_at_once, done, cancellation);
+    sweep_on_host(stretches[k].first, planes, what, done, cancellation);
+    if (!all_at_once) evaluator_.forget(own[k]);
   }
 }
 

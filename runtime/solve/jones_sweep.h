@@ -38,10 +38,13 @@ class JonesSweep {
   /// Whether the tile of a part has nothing of what a node needs, so that its result would be missing.
   bool is_missing(int node) const;
   std::vector<Stretch> stretches() const;
+  /// What the equations of a stretch see, as far as there are data.
+  std::vector<int> roots_of(const Stretch& stretch) const;
+  /// Nodes below each stretch that are below no other one: nobody asks for them again once it is done.
+  std::vector<std::vector<int>> own_nodes(std::span<const Stretch> stretches) const;
   JonesPlanes planes_of(std::size_t equation, std::span<const ResultPtr> results);
   void sweep_part(What what, Cancellation& cancellation);
-  std::vector<JonesPlanes> look_at(const Stretch& stretch, std::vector<int>& roots, std::vector<ResultPtr>& results,
-                                   Cancellation& cancellation);
+  std::vector<JonesPlanes> look_at(const Stretch& stretch, std::vector<ResultPtr>& results, Cancellation& cancellation);
   void sweep_on_host(std::size_t first, std::span<const JonesPlanes> planes, What what, const std::vector<bool>& done,
                      Cancellation& cancellation);
 

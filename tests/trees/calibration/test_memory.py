@@ -199,7 +199,13 @@ finally:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="what a process has taken is not told")
 @pytest.mark.parametrize(
-    ("term", "how"), [("G: diag, 8chan", ()), ("P: phase, 4chan", ()), ("G: diag, 8chan", ("--noise-per", "baseline"))]
+    ("term", "how"),
+    [
+        ("G: diag, 8chan", ()),
+        ("P: phase, 4chan", ()),
+        ("G: diag, 8chan", ("--noise-per", "baseline")),
+        ("G: diag, 4slots, 8chan", ("--in-turn", "--term", "D: leakage")),
+    ],
 )
 def test_what_a_dry_run_says_is_what_the_command_takes(tmp_path, term, how):
     """Within a fifth, for 64 antennas, 64 channels and 12 slots in one chunk (77 MiB of data)."""

@@ -7,7 +7,7 @@ solutions, = calibration.read_h5parm("sol.h5")
 solutions["G"].gain()  # [time, freq, antenna, direction, 2, 2]
 """
 
-from .apply import apply_tree, groups_by_window
+from .apply import apply_tree, groups_by_window, slots_of_tree
 from .calibrate import calibrate, check
 from .choosing import chain_for, solutions_for
 from .correction import JonesUse, check_correction, correct, correction_bytes, count_new_flags
@@ -70,6 +70,7 @@ __all__ = [
     "read_h5parm",
     "residual_json",
     "residuals",
+    "slots_of_tree",
     "solutions_for",
     "start_warnings",
     "transfer_flux_scale",

@@ -31,9 +31,11 @@ from .correction import JonesUse, check_correction
 from .errors import CalibrationError
 from .model_trees import SkyPart, model_nodes
 from .models import ModelColumns, as_model
+from .predicted_tiles import slots_within
 from .solutions import Solutions
 
 _NO_SOLUTION_BIT = 2
+_DATA_BYTES = 32 << 20  # that a tree looks at together
 # Matrices are of one tile's cells: what follows from them is of no use to the next tile, and is not kept for it.
 _OF_TILE = {"depends_on": ["domain", "data"]}
 
@@ -164,6 +166,12 @@ def _all_flagged(solutions: Solutions, direction: str) -> bool:
         for one in solutions.terms
         if direction in one.directions
     )
+
+
+def slots_of_tree(group: MsGroup) -> int:
+    """Time slots for a tree that applies or subtracts to look at together: with more it takes more memory, and is
+    hardly faster."""
+    return slots_within(group, 0, _DATA_BYTES)
 
 
 @checked

@@ -240,6 +240,8 @@ class _Job:
             calibration.check_correction(group, solutions, options["direction"])
             self._uses.append(calibration.JonesUse(solutions, options["direction"], options["interpolation"]))
         else:
+            if memory is None and resources["time_slots"] is None:
+                self._resources = {**resources, "time_slots": calibration.slots_of_tree(group)}
             self._scope = rt.NodeScope()
             calibration.apply_tree(self._scope, group, solutions, used=self._uses, **options)
 
