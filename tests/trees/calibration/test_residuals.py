@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -143,3 +144,22 @@ def test_limits_and_empty_selections(observed, tmp_path):
     assert none.of_correlations.count.sum() == 0 and np.isnan(none.of_correlations.left).all()
     assert calibration.without_signal([none]).empty == [f"ANT-{k}" for k in range(7)]
     assert calibration.residuals(path, {3: SKY}, [report.solutions]) == []
+
+
+def test_how_much_is_looked_at_together_changes_nothing(observed, tmp_path, monkeypatch):
+    """Some baselines at a time, and one time slot at a time (of which only differences of times are not there)."""
+    path, *_ = observed
+    _, (whole, _) = solved(path, tmp_path, "G: diag")
+    held = [calibration.read_h5parm(tmp_path / "sol.h5")]
+    for name, value in (("_MODEL_BYTES", 1), ("_DATA_BYTES", 1)):
+        monkeypatch.setattr(sys.modules["rimetree.calibration.residuals"], name, value)
+        some, _ = calibration.residuals(path, SKY, held, CalibrationOptions())
+        np.testing.assert_array_equal(some.time_s, whole.time_s)
+        for what in ("of_correlations", "of_antennas", "of_times", "of_channels"):
+            for key in ("data", "residual", "count"):
+                np.testing.assert_allclose(
+                    getattr(getattr(some, what), key), getattr(getattr(whole, what), key), rtol=1e-10, atol=1e-6
+                )
+        np.testing.assert_allclose(some.noise_by_channels, whole.noise_by_channels, rtol=1e-10)
+        np.testing.assert_allclose(some.before, whole.before, rtol=1e-9)
+        assert some.missing.tolist() == whole.missing.tolist() and some.flagged.tolist() == whole.flagged.tolist()

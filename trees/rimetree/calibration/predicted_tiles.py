@@ -91,7 +91,8 @@ class PredictedTiles:
     """Visibilities of parts of the sky without terms to solve for, but with what is held inside them; the tree is made
     once.
 
-    `apart`: each part by itself, and not their sum. `pairs`: baselines (None: all of the group).
+    `apart`: each part by itself, and not their sum. `pairs`: baselines (None: all of the group). `portion_bytes`: as of
+    `KeptTiles`.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class PredictedTiles:
         held: Held | None = None,
         smearing: bool = True,
         opened: OpenSet | None = None,
+        portion_bytes: int | None = None,
     ):
         self._group, self._opened = group, opened or OpenSet(group.path)
         held = held or Held(group)
@@ -121,7 +123,7 @@ class PredictedTiles:
             (p, q): [_part_node(ns, p, q, k) for k in range(len(parts))] if apart else [ns.model(p, q)]
             for p, q in pairs
         }
-        self._kept = KeptTiles(seen)
+        self._kept = KeptTiles(seen, portion_bytes)
         self._forest = Forest(ns)
 
     def each(self, column: str, on_tile: OnTile, **options) -> None:

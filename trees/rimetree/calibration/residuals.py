@@ -17,11 +17,11 @@ from .choosing import chain_for
 from .models import ModelColumns, Models
 from .planning import CalibrationOptions
 from .powers import Overlaps, Powers
-from .predicted_tiles import KeptValues, PredictedTiles, slots_within
+from .predicted_tiles import KeptValues, PredictedTiles
 from .solutions import Solutions
 from .solve_trees import within_limits
 
-_MEMORY_BYTES = 256 << 20
+_DATA_BYTES, _MODEL_BYTES = 64 << 20, 32 << 20  # of a tile, and of the models of some of its baselines
 _ELEMENT = {"XX": (0, 0), "XY": (0, 1), "YX": (1, 0), "YY": (1, 1), "RR": (0, 0), "RL": (0, 1), "LR": (1, 0)}
 _ELEMENT |= {"LL": (1, 1), "I": (0, 0)}
 _PARALLEL = ("XX", "YY", "RR", "LL", "I")
@@ -102,9 +102,12 @@ def _of_group(group, models: Models, solutions: Solutions, options: CalibrationO
     model = models.of(group)
     parts = parts_with_solutions(getattr(model, "sky", model), solutions, group)
     centre = options.phase_centre_rad or group.phase_centre_rad
-    predicted = PredictedTiles(group, parts, centre, apart=True, smearing=options.smearing, opened=opened)
+    how = {"smearing": options.smearing, "opened": opened, "portion_bytes": _MODEL_BYTES}
+    predicted = PredictedTiles(group, parts, centre, apart=True, **how)
     sums = _Sums(group, [part.name for part in parts], solutions, options)
-    slots = slots_within(group, len(group.baselines) * len(parts), _MEMORY_BYTES)
+    of_visibility = 8 + 4 + 1 + 8 * sum(bool(part.column) for part in parts)  # data, weight, flag, columns
+    of_slot = len(group.baselines) * group.n_channel * len(group.correlations) * of_visibility
+    slots = max(1, _DATA_BYTES // of_slot)
     predicted.each(options.data.column, sums.add_tile, time_slots=slots)
     return sums.result()
 
@@ -129,12 +132,15 @@ class _Sums:
         self._overlaps = Overlaps(np.zeros((k, n)), np.zeros((k, k, n)), np.zeros(k), np.zeros(k))
 
     def add_tile(self, tile: dict, models: KeptValues) -> None:
-        """A tile, and the visibilities of each part on each baseline."""
+        """Baselines of a tile, with the visibilities of each part on each of them; others may follow."""
         gains = _Gains(self._solutions, self._parts, tile, self._group)
         n_time, n_channel, n = *tile["flag"].shape[1:3], len(self._names)
-        times = Powers.zeros(n_time, n)
+        # Copies: an array of a tile keeps all of it in memory.
+        if not self._times or not np.array_equal(self._times[-1][0], tile["time_s"]):
+            self._times.append((tile["time_s"].copy(), Powers.zeros(n_time, n)))
+        times = self._times[-1][1]
         if self._channels is None:
-            self._channels, self._frequency = Powers.zeros(n_channel, n), tile["frequency_hz"]
+            self._channels, self._frequency = Powers.zeros(n_channel, n), tile["frequency_hz"].copy()
         for k, pair in enumerate(tile["baselines"]):
             if pair not in models:
                 continue
@@ -154,7 +160,6 @@ class _Sums:
             self._antennas.add((ends,), _powers(squares, good, (0, 1)))
             self._add_differences(data, good)
             self._add_overlaps(data, residual, plain, seen)
-        self._times.append((tile["time_s"], times))
 
     def _in_order(self, matrices: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """[time, channel, correlation] of [2, 2, time, channel]."""
