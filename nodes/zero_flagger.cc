@@ -52,8 +52,7 @@ class ZeroFlagger final : public Node {
     for (const Derivative& derivative : child.derivatives) evaluation.add(derivative.parameter, derivative.value);
 
     Flags found(evaluation.pool, x.dims().size(), x.cells());
-    for (std::size_t i = 0; i < x.size(); ++i)
-      found.data()[i] = holds(x.is_complex() ? x.complex()[i] : Complex<double>(x.real()[i])) ? bit_ : 0;
+    mark(x, found.data());
     if (child.flags.empty()) return evaluation.set_flags(std::move(found));
     Flags flags(evaluation.pool, x.dims().size(), broadcast(x.cells(), child.flags.cells()));
     for (std::size_t e = 0; e < x.dims().size(); ++e) {
@@ -65,13 +64,23 @@ class ZeroFlagger final : public Node {
   void pull_back(PullBack& pull) const override { pull.pass_on(0); }
 
  private:
-  bool holds(Complex<double> x) const {
-    if (oper_ == "EQ") return x.re == 0 && x.im == 0;
-    if (oper_ == "NE") return !(x.re == 0 && x.im == 0);
-    if (oper_ == "GE") return x.re >= 0;
-    if (oper_ == "LE") return x.re <= 0;
-    if (oper_ == "GT") return x.re > 0;
-    return x.re < 0;
+  /// Sets the bit of all values for which the comparison holds.
+  void mark(const Vells& x, std::int32_t* flags) const {
+    const auto mark_where = [&](const auto* values, const auto& holds) {
+      const std::int32_t bit = bit_;
+      for (std::size_t i = 0; i < x.size(); ++i) flags[i] = holds(values[i]) ? bit : 0;
+    };
+    if (x.is_complex()) {
+      const bool where_equal = oper_ == "EQ";
+      return mark_where(x.complex(), [=](Complex<double> z) { return (z.re == 0 && z.im == 0) == where_equal; });
+    }
+    const double* const values = x.real();
+    if (oper_ == "EQ") return mark_where(values, [](double a) { return a == 0; });
+    if (oper_ == "NE") return mark_where(values, [](double a) { return a != 0; });
+    if (oper_ == "GE") return mark_where(values, [](double a) { return a >= 0; });
+    if (oper_ == "LE") return mark_where(values, [](double a) { return a <= 0; });
+    if (oper_ == "GT") return mark_where(values, [](double a) { return a > 0; });
+    mark_where(values, [](double a) { return a < 0; });
   }
 
   std::string oper_;

@@ -328,6 +328,8 @@ class ElementwiseNode : public CellNode<ElementwiseNode<Functor, kRule>> {
       per_element = per_element || child->flags.planes() > 1;
     }
     if (!any || !per_element) return;  // the default rule gives the same
+    if (const Flags* shared = shared_flags(evaluation); shared != nullptr && shared->planes() == elements)
+      return evaluation.set_flags(*shared);
     Flags flags(evaluation.pool, elements, flag_cells(evaluation));
     for (const Result* child : evaluation.children())
       for (std::size_t e = 0; e < elements; ++e)

@@ -1,5 +1,7 @@
 #include "runtime/core/flag_rules.h"
 
+#include "runtime/core/cell_loop.h"
+
 namespace rimetree {
 
 namespace {
@@ -7,13 +9,23 @@ namespace {
 void merge_plane(std::int32_t* target, const CellShape& target_cells, const std::int32_t* source,
                  const CellShape& source_cells) {
   const auto stride = broadcast_strides(source_cells);
-  const auto& n = target_cells.extent;
-  std::size_t i = 0;
-  for (int t = 0; t < n[0]; ++t)
-    for (int f = 0; f < n[1]; ++f)
-      for (int l = 0; l < n[2]; ++l)
-        for (int m = 0; m < n[3]; ++m, ++i)
-          target[i] |= source[t * stride[0] + f * stride[1] + l * stride[2] + m * stride[3]];
+  int axis = kAxes - 1;
+  while (axis > 0 && target_cells.extent[axis] == 1) --axis;
+  CellShape rows = target_cells;
+  rows.extent[axis] = 1;
+  const auto n = static_cast<std::size_t>(target_cells.extent[axis]);
+  for_each_cell(rows, [&](const std::array<int, kAxes>& row) {
+    std::int32_t* const to = target;
+    const std::int32_t* const from = source + offset_of(row, stride);
+    const std::size_t length = n;
+    if (stride[axis] == 1) {
+#pragma GCC ivdep
+      for (std::size_t i = 0; i < length; ++i) to[i] |= from[i];
+    } else if (const std::int32_t all = *from; all != 0) {
+      for (std::size_t i = 0; i < length; ++i) to[i] |= all;
+    }
+    target += n;
+  });
 }
 
 }  // namespace
@@ -34,10 +46,21 @@ CellShape flag_cells(const Evaluation& evaluation) {
   return cells;
 }
 
+const Flags* shared_flags(const Evaluation& evaluation) {
+  const Flags* shared = nullptr;
+  for (const Result* child : evaluation.children()) {
+    if (child == nullptr || child->flags.empty()) continue;
+    if (shared != nullptr && shared->storage() != child->flags.storage()) return nullptr;
+    shared = &child->flags;
+  }
+  return shared;
+}
+
 Flags union_of_child_flags(const Evaluation& evaluation) {
   bool any = false;
   for (const Result* child : evaluation.children()) any = any || (child != nullptr && !child->flags.empty());
   if (!any) return {};
+  if (const Flags* shared = shared_flags(evaluation); shared != nullptr && shared->planes() == 1) return *shared;
   Flags flags(evaluation.pool, 1, flag_cells(evaluation));
   for (const Result* child : evaluation.children())
     if (child != nullptr) merge_flags(flags, 0, child->flags, 0, child->value.dims().size());

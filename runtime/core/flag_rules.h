@@ -13,6 +13,10 @@ Flags union_of_child_flags(const Evaluation& evaluation);
 /// of `target`, broadcasting the cells of the source.
 void merge_flags(Flags& target, std::size_t target_plane, const Flags& source, std::size_t first, std::size_t count);
 
+/// The flags of the children where all that have any have the same ones, in the same memory, e.g. along a chain of
+/// nodes; else nullptr. Results may share them.
+const Flags* shared_flags(const Evaluation& evaluation);
+
 /// Cells on which the flags of any child vary.
 CellShape flag_cells(const Evaluation& evaluation);
 

@@ -34,6 +34,30 @@ TEST_F(MergeFlags, BroadcastsTheCellsOfTheSource) {
   EXPECT_EQ(bits(target), (std::vector<std::int32_t>{5, 1, 9, 6, 2, 10}));
 }
 
+TEST_F(MergeFlags, BroadcastsAlongAnyAxes) {
+  const CellShape all{{2, 3, 4, 5}};
+  for (int which = 0; which < 16; ++which) {
+    CellShape own = all;
+    for (int axis = 0; axis < kAxes; ++axis)
+      if ((which >> axis & 1) == 0) own.extent[axis] = 1;
+    std::vector<std::int32_t> numbers;
+    for (std::size_t i = 0; i < own.size(); ++i) numbers.push_back(std::int32_t(i + 1));
+    for (const CellShape& cells : {all, own}) {
+      Flags target(*pool, 1, cells);
+      merge_flags(target, 0, flags(1, own, numbers), 0, 1);
+      std::size_t i = 0;
+      for (int t = 0; t < cells.extent[0]; ++t)
+        for (int f = 0; f < cells.extent[1]; ++f)
+          for (int l = 0; l < cells.extent[2]; ++l)
+            for (int m = 0; m < cells.extent[3]; ++m) {
+              const auto at = [&](int index, int axis) { return own.extent[axis] == 1 ? 0 : index; };
+              const int place = ((at(t, 0) * own.extent[1] + at(f, 1)) * own.extent[2] + at(l, 2)) * own.extent[3];
+              EXPECT_EQ(target.data()[i++], place + at(m, 3) + 1) << which;
+            }
+    }
+  }
+}
+
 TEST_F(MergeFlags, TakesThePlanesAskedForIntoTheOneAskedFor) {
   const Flags source = flags(4, {}, {1, 2, 4, 8});
   Flags target(*pool, 2, {});

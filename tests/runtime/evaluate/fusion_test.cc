@@ -265,6 +265,19 @@ TEST(Fusion, FlagsOfStacksAreThoseOfSingleNodes) {
   EXPECT_FALSE(fused.results[0]->flags.empty());
 }
 
+TEST(Fusion, FlagsAlongAChainAreInMemoryOnce) {
+  for (const bool fuse : {true, false}) {
+    TestForest tree = chain(1, 300);
+    tree.node("flagged", "ZeroFlagger", {"x"}).node("a", "Sin", {"flagged"}).node("b", "Multiply", {"a", "flagged"});
+    const std::vector<std::string> roots{"flagged", "a", "b"};
+    const Outcome outcome = evaluated(tree.specs(), tree.request, roots, fuse);
+    const auto flags = [&](int i) -> const Flags& { return outcome.results[std::size_t(i)]->flags; };
+    EXPECT_EQ(std::vector<std::int32_t>(flags(0).data(), flags(0).data() + 3), (std::vector<std::int32_t>{0, 1, 1}));
+    EXPECT_EQ(flags(1).storage(), flags(0).storage());
+    EXPECT_EQ(flags(2).storage(), flags(0).storage());
+  }
+}
+
 TEST(Fusion, GradientsAreThoseOfSingleNodes) {
   for (unsigned seed = 200; seed < 220; ++seed) {
     const RandomRime rime(seed, Trouble::none);
