@@ -98,7 +98,7 @@ void Bundle::add(const LinearSum& sum) {
                       sum.pull != nullptr && !sum.reads_originals);
   if (sum.along != nullptr)
     tangents_.add([&sum](std::size_t k) { return sum.inputs->child(kFirstJones + k).derivative(*sum.along); }, false);
-  if (sum.pull != nullptr) targets_.add(*sum.pull);
+  if (sum.pull != nullptr) targets_.add(*sum.pull, sum.reads_originals);
   if (forest_ != nullptr) add_ends(*forest_, sum.inputs->node, !any_, ends_);
   any_ = true;
 }

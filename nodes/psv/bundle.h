@@ -24,7 +24,8 @@ struct LinearSum {
   std::size_t slot = 0;                    ///< that child's
   /// With the value, its derivative with respect to this unknown, as far as Jones terms depend on it; nullptr: none.
   const ParameterId* along = nullptr;
-  /// In reverse, terms may be read where they are conjugate transposes of others, as for values: by the matrix product.
+  /// In reverse, terms that are conjugate transposes of others may be read and gain where those do: by the matrix
+  /// product.
   bool reads_originals = false;
 
   // Those outside of which what takes a child's place is zero.

@@ -132,6 +132,7 @@ struct Rows {
 struct TermSlopes {
   Complex<double>* complex = nullptr;
   double* real = nullptr;
+  bool of_original = false;  ///< of what the term is the conjugate transpose of
 };
 
 /// Where derivatives with respect to the elements of Jones terms go: to places in one array that lie to each other as

@@ -210,6 +210,7 @@ class PsvKernel final : public BatchKernel {
   std::vector<std::size_t> tangent_slots() const override {
     return layout_.jones_elements.empty() ? std::vector<std::size_t>{kBrightness} : std::vector<std::size_t>();
   }
+  bool adds_to_originals() const override { return true; }
   void pull_back(BatchContext& context, std::span<PullBack* const> batch) override {
     if (!layout_.has_common_jones) return pull_back_stacks(context, batch);
     psv::RepeatedTerms repeated;

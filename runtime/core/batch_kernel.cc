@@ -72,6 +72,7 @@ void BatchKernel::guarded_pull_back(PullBack& pull) {
 void BatchKernel::pull_back(BatchContext& context, std::span<PullBack* const> batch) {
   std::map<const Vells*, int> users;
   for (const PullBack* pull : batch) {
+    for (std::size_t slot = 0; slot < pull->children_.size(); ++slot) pull->child(slot);  // made on one thread
     std::vector<Vells*> distinct = pull->children_;
     std::sort(distinct.begin(), distinct.end());
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());

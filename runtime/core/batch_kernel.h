@@ -59,6 +59,8 @@ class BatchKernel {
 
   /// Adjoints are added in an order that does not depend on the threads.
   virtual void pull_back(BatchContext& context, std::span<PullBack* const> batch);
+  /// Whether pull_back() looks at PullBack::original(). Others find adjoints where children have them.
+  virtual bool adds_to_originals() const { return false; }
   /// Children of which pull_back() wants to know a tangent (PullBack::tangent).
   virtual std::vector<std::size_t> tangent_slots() const { return {}; }
 

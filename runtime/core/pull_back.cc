@@ -41,6 +41,11 @@ void add_to(Vells& target, const Vells& values) {
   for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
 }
 
+void PullBack::make(std::size_t slot) const {
+  const Vells& value = inputs.child(slot).value;
+  *children_[slot] = zeros(inputs.pool, value.type(), value.dims(), value.cells());
+}
+
 const Vells* PullBack::tangent(std::size_t slot) const {
   const auto it = tangents.find(slot);
   return it == tangents.end() || it->second->derivatives.empty() ? nullptr : &it->second->derivatives.front().value;

@@ -28,9 +28,15 @@ class Gradient {
 
 class PullBack {
  public:
-  /// `children`: where adjoints are added, one for each of inputs.children(), nullptr where none is asked for.
-  PullBack(const Evaluation& evaluation, const Vells& result_adjoint, std::vector<Vells*> children, Gradient& unknowns)
-      : inputs(evaluation), adjoint(result_adjoint), gradient(unknowns), children_(std::move(children)) {}
+  /// `children`: where adjoints are added, one for each of inputs.children(), nullptr where none is asked for. Empty
+  /// ones have a place in `originals`, too, and are made when somebody asks for them.
+  PullBack(const Evaluation& evaluation, const Vells& result_adjoint, std::vector<Vells*> children, Gradient& unknowns,
+           std::vector<Vells*> originals = {})
+      : inputs(evaluation),
+        adjoint(result_adjoint),
+        gradient(unknowns),
+        children_(std::move(children)),
+        originals_(std::move(originals)) {}
 
   const Evaluation& inputs;  ///< the children's results, as the evaluation of the node saw them
   const Vells& adjoint;      ///< of the type, dimensions and cells of the node's result
@@ -39,19 +45,26 @@ class PullBack {
   CellPrograms* programs = nullptr;
 
   /// Where to add the adjoint of a child: of the type, dimensions and cells of its result. nullptr: not asked for.
-  Vells* child(std::size_t slot) const { return children_[slot]; }
+  /// Batches ask on one thread.
+  Vells* child(std::size_t slot) const {
+    if (children_[slot] != nullptr && children_[slot]->empty()) make(slot);
+    return children_[slot];
+  }
+  /// For kernels that say BatchKernel::adds_to_originals(): where the conjugate transpose of a child's adjoint may be
+  /// added in its place, the adjoint of what the child's value is the conjugate transpose of. nullptr: nowhere.
+  Vells* original(std::size_t slot) const { return originals_.empty() ? nullptr : originals_[slot]; }
   /// For the slots that BatchKernel::tangent_slots() names: the child's derivative along a direction in the space of
   /// unknowns that is like no other, so that what is zero in it is zero in all. nullptr: it does not depend on
   /// unknowns.
   const Vells* tangent(std::size_t slot) const;
   /// Adds to one number of a child's adjoint, if that is asked for; a real child takes the real part.
   void add(std::size_t slot, std::size_t at, Complex<double> x) const {
-    if (Vells* child = children_[slot]; child == nullptr)
+    if (Vells* to = child(slot); to == nullptr)
       return;
-    else if (child->is_complex())
-      child->complex()[at] += x;
+    else if (to->is_complex())
+      to->complex()[at] += x;
     else
-      child->real()[at] += x.re;
+      to->real()[at] += x.re;
   }
   /// Adds the result's adjoint to that of a child that is passed on unchanged.
   void pass_on(std::size_t slot);
@@ -61,7 +74,9 @@ class PullBack {
 
  private:
   friend class BatchKernel;
-  std::vector<Vells*> children_;
+  void make(std::size_t slot) const;
+
+  std::vector<Vells*> children_, originals_;
 };
 
 /// Values, all zero.

@@ -71,7 +71,7 @@ Plan::Plan(const Forest& forest)
   }
   int place = 0;
   for (const Batch& one : batches_)
-    for (const int node : one.nodes) place_[node] = place++;
+    for (const int node : one.nodes) place_[node] = place++, in_place_.push_back(node);
   keeps_.resize(forest.size());
   feeds_devices_.resize(forest.size());
   for (std::size_t i = 0; i < forest.size(); ++i) {
@@ -113,6 +113,11 @@ std::vector<int> Plan::below(std::span<const int> roots) const {
   for (std::size_t i = 0; i < nodes.size(); ++i)
     for (const int child : forest_.children(nodes[i])) add(child);
   // Portions of a large forest are many and small: going through all of it for each would take longer than they do.
+  if (nodes.size() > forest_.size() / 8) {
+    nodes.clear();
+    std::copy_if(in_place_.begin(), in_place_.end(), std::back_inserter(nodes), [&](int node) { return found[node]; });
+    return nodes;
+  }
   std::sort(nodes.begin(), nodes.end(), [this](int a, int b) { return place_[a] < place_[b]; });
   return nodes;
 }

@@ -57,7 +57,7 @@ class Plan {
   std::vector<std::unique_ptr<BatchKernel>> kernels_;  // by batch
   bool has_controls_ = false;
   std::vector<int> batch_of_;
-  std::vector<int> place_;  // in the order of batches
+  std::vector<int> place_, in_place_;  // by node its place in the order of batches; the nodes in that order
   std::vector<bool> keeps_, feeds_devices_;
   std::vector<AxisSet> varies_;  // axes along which the result may vary
 };

@@ -5,6 +5,7 @@
 #include "runtime/evaluate/reverse_pass.h"
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/core/error.h"
 #include "runtime/core/stopwatch.h"
@@ -171,16 +172,37 @@ void ReversePass::pull_wave(std::span<const int> roots) {
   }
 }
 
-std::vector<Vells*> ReversePass::child_adjoints(const Evaluation& evaluation, std::span<const int> children) {
+Vells& ReversePass::adjoint_of(int node) {
+  Vells& adjoint = adjoints_[node];
+  if (adjoint.empty()) {
+    const Vells& value = forward_.result(node)->value;
+    adjoint = zeros(*state_.pool, value.type(), value.dims(), value.cells());
+    forward_.take_bytes(value.bytes());
+  }
+  return adjoint;
+}
+
+/// The node of whose value that of `node` is the conjugate transpose, and is read there; -1: none.
+int ReversePass::original_of(int node) const {
+  const Node& own = forest_.node(node);
+  if (own.node_class().algebra != Algebra::conjugate_transpose) return -1;
+  const int child = forest_.children(node).front();
+  const Vells* original = forward_.result(node)->value.original();
+  if (original == nullptr || child < 0 || forward_.result(child) == nullptr) return -1;
+  const Vells& value = forward_.result(child)->value;
+  return original->type() == value.type() && original->dims() == value.dims() && original->cells() == value.cells()
+             ? child
+             : -1;
+}
+
+std::vector<Vells*> ReversePass::child_adjoints(const Evaluation& evaluation, std::span<const int> children,
+                                                std::vector<Vells*>* originals) {
   std::vector<Vells*> targets;
   for (const int child : nodes_of_children(evaluation, children, forward_.results())) {
     const bool wanted = child >= 0 && active_[child];
-    if (wanted && adjoints_[child].empty()) {
-      const Vells& value = forward_.result(child)->value;
-      adjoints_[child] = zeros(*state_.pool, value.type(), value.dims(), value.cells());
-      forward_.take_bytes(value.bytes());
-    }
-    targets.push_back(wanted ? &adjoints_[child] : nullptr);
+    const int original = wanted && originals != nullptr ? original_of(child) : -1;
+    if (originals != nullptr) originals->push_back(original >= 0 ? &adjoint_of(original) : nullptr);
+    targets.push_back(!wanted ? nullptr : original >= 0 ? &adjoints_[child] : &adjoint_of(child));
   }
   return targets;
 }
@@ -209,6 +231,8 @@ void ReversePass::pull_batch(std::span<const int> nodes) {
   std::vector<std::unique_ptr<SeenInputs>> inputs(nodes.size());
   std::vector<std::optional<PullBack>> pulls(nodes.size());
   std::vector<PullBack*> ready;
+  std::set<const Vells*> unmade;
+  const bool to_originals = plan_.kernel_of(nodes[0]).adds_to_originals();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const int node = nodes[i];
     if (adjoints_[node].empty()) continue;  // nothing depends on it in this request
@@ -216,7 +240,12 @@ void ReversePass::pull_batch(std::span<const int> nodes) {
                                              results_of(forest_.children(node)));
     if (!inputs[i]->evaluation) continue;
     const Evaluation& evaluation = *inputs[i]->evaluation;
-    pulls[i].emplace(evaluation, adjoints_[node], child_adjoints(evaluation, forest_.children(node)), gradient_);
+    std::vector<Vells*> originals;
+    std::vector<Vells*> targets =
+        child_adjoints(evaluation, forest_.children(node), to_originals ? &originals : nullptr);
+    for (std::size_t slot = 0; slot < originals.size(); ++slot)
+      if (originals[slot] != nullptr && targets[slot]->empty()) unmade.insert(targets[slot]);
+    pulls[i].emplace(evaluation, adjoints_[node], std::move(targets), gradient_, std::move(originals));
     set_tangents(*pulls[i], node);
     ready.push_back(&*pulls[i]);
   }
@@ -228,6 +257,7 @@ void ReversePass::pull_batch(std::span<const int> nodes) {
     plan_.kernel_of(nodes[0]).pull_back(context, ready);
     timing.pulled_back += ready.size();
   }
+  for (const Vells* adjoint : unmade) forward_.take_bytes(adjoint->bytes());  // of those that were made after all
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = forest_.node(nodes[i]);
     if (pulls[i] && !pulls[i]->failure.empty())

@@ -54,8 +54,10 @@ class ReversePass {
   int waiting_pulls(int node) const { return waiting_pulls_[static_cast<std::size_t>(node)]; }
   /// Pulls everything below the roots that waits for no other consumer, from the adjoints that are there.
   void pull_wave(std::span<const int> roots);
-  /// Where the adjoints of an evaluation's children are collected, made where they do not exist yet.
-  std::vector<Vells*> child_adjoints(const Evaluation& evaluation, std::span<const int> children);
+  /// Where the adjoints of an evaluation's children are collected, made where they do not exist yet. With `originals`,
+  /// those of conjugate transposes are not made, and it gets those of what they are the transposes of.
+  std::vector<Vells*> child_adjoints(const Evaluation& evaluation, std::span<const int> children,
+                                     std::vector<Vells*>* originals = nullptr);
   /// The results of some nodes as a consumer sees them; nullptr for -1.
   std::vector<const Result*> results_of(std::span<const int> nodes) const;
   void set_tangents(PullBack& pull, int node) const;
@@ -67,6 +69,8 @@ class ReversePass {
   ResultPtr sum_objective(const Objective& objective);
   std::vector<std::vector<int>> waves(std::span<const int> roots) const;
   void pull_batch(std::span<const int> nodes);
+  Vells& adjoint_of(int node);
+  int original_of(int node) const;
 
   EvaluatorState& state_;
   const Forest& forest_;

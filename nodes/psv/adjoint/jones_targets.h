@@ -13,11 +13,14 @@ class JonesCollector {
  public:
   explicit JonesCollector(const ChildLayout& layout) : n_side_(layout.jones_elements.size()) {}
 
-  /// The next baseline, as JonesOperands::add().
-  void add(const PullBack& pull) {
+  /// The next baseline, as JonesOperands::add(). `to_originals`: terms that are conjugate transposes gain where what
+  /// they are the transposes of does.
+  void add(const PullBack& pull, bool to_originals) {
     for (std::size_t k = 0; k < n_side_; ++k) {
-      Vells* child = pull.child(kFirstJones + k);
+      Vells* original = to_originals ? pull.original(kFirstJones + k) : nullptr;
+      Vells* child = original != nullptr ? original : pull.child(kFirstJones + k);
       children_.push_back(child);
+      of_original_.push_back(original != nullptr);
       if (child == nullptr) continue;
       const bool moves = child->cells()[Axis::time] > 1;
       std::size_t& n = moves ? n_moving_ : n_steady_;
@@ -29,11 +32,12 @@ class JonesCollector {
   JonesTargets targets() {
     if (places_.empty()) return {};
     first_.clear(), slopes_.clear();
-    for (Vells* child : children_) {
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+      Vells* child = children_[i];
       first_.push_back(child == nullptr ? -1 : first_of(places_.at(child)));
       slopes_.push_back(child == nullptr      ? TermSlopes{}
-                        : child->is_complex() ? TermSlopes{child->complex(), nullptr}
-                                              : TermSlopes{nullptr, child->real()});
+                        : child->is_complex() ? TermSlopes{child->complex(), nullptr, of_original_[i]}
+                                              : TermSlopes{nullptr, child->real(), of_original_[i]});
     }
     return {first_.data(), slopes_.data(), n_moving_, n_steady_};
   }
@@ -63,6 +67,7 @@ class JonesCollector {
   std::map<Vells*, Place> places_;
   std::vector<Vells*> children_;  ///< [baseline][pair][p, q]
   std::vector<std::ptrdiff_t> first_;
+  std::vector<bool> of_original_;
   std::vector<TermSlopes> slopes_;
 };
 

@@ -51,6 +51,30 @@ HWY_INLINE void add_cells(const SideNumber& a, const CellVector& cells, std::ptr
     to[cells.time[k] * time + cells.channel[k] * channel] += part[k];
 }
 
+/// Where the terms of a side gain soon: asked for early, as for terms that are read (SoonNeeded).
+struct SoonGaining {
+  const ReverseSides& job;
+  const JonesChains::Chain* chain = nullptr;
+  std::size_t n_cell = 0;  ///< cells in a row
+
+  /// For a source of the packed sky; the elements on the diagonal alone, or all.
+  HWY_INLINE void ask(std::size_t source, const CellVector& cells, bool diagonal) const {
+    if (chain == nullptr || !job.at_once) return;
+    for (const JonesFactor& factor : *chain)
+      for (int e = 0; e < (factor.is_matrix ? 4 : 1); e += diagonal ? 3 : 1) {
+        const Strided<Complex<double>>& view = factor.view[e];
+        if (factor.target < 0 || !view || view.channel != 1) continue;
+        const std::ptrdiff_t first = (view.data - factor.view[0].data) +
+                                     static_cast<std::ptrdiff_t>(job.of.sky.order[source]) * view.source +
+                                     cells.time[0] * view.time + cells.channel[0];
+        const TermSlopes& to = factor.slopes;
+        for (std::size_t k = 0; k < n_cell; k += kPerLine)
+          __builtin_prefetch(to.complex != nullptr ? static_cast<void*>(to.complex + first + k) : to.real + first + k,
+                             1);
+      }
+  }
+};
+
 /// A side of one source at a vector of cells, and where what it is made of gains.
 struct SidePull {
   const ReverseSides& job;
@@ -76,19 +100,25 @@ struct SidePull {
     auto* weights = reinterpret_cast<Complex<double>*>(to.weights.data());  // [source][channel][XX XY YX YY]
     add_cells(slope, cells, 0, n_channel > 1 ? 4 : 0, weights + 4 * source * n_channel + element);
   }
-  HWY_INLINE void add_element(std::size_t k, int e, const SideNumber& slope) const {
-    const bool elsewhere = chain[k].is_transposed && (e == 1 || e == 2);
+  HWY_INLINE void add_element(std::size_t k, int e, SideNumber slope) const {
+    const bool of_original = chain[k].slopes.of_original;
+    const bool elsewhere = chain[k].is_transposed && !of_original && (e == 1 || e == 2);
+    if (of_original) slope = conj_of(slope);
     const Strided<Complex<double>>& view = chain[k].view[elsewhere ? 3 - e : e];
     const std::ptrdiff_t first = (view.data - chain[k].view[0].data) + order() * view.source;
     const TermSlopes term = job.at_once ? chain[k].slopes : to.of_term(chain[k].target);
     term.complex != nullptr ? add_cells(slope, cells, view.time, view.channel, term.complex + first)
                             : add_cells(slope, cells, view.time, view.channel, term.real + first);
   }
-  /// A scalar stands for its multiple of the unit matrix.
+  /// A scalar stands for its multiple of the unit matrix. Zeros change nothing: memory is left alone, and it is what
+  /// limits.
   HWY_INLINE void add_term(std::size_t k, Matrix<SideVector> slope) const {
     const bool is_matrix = chain[k].is_matrix;
     if (!is_matrix) slope.re[0] = hn::Add(slope.re[0], slope.re[3]), slope.im[0] = hn::Add(slope.im[0], slope.im[3]);
-    for (int e = 0; e < (is_matrix ? 4 : 1); ++e) add_element(k, e, {slope.re[e], slope.im[e]});
+    const SideVector zero = hn::Zero(SideTag());
+    for (int e = 0; e < (is_matrix ? 4 : 1); ++e)
+      if (!hn::AllTrue(SideTag(), hn::And(hn::Eq(slope.re[e], zero), hn::Eq(slope.im[e], zero))))
+        add_element(k, e, {slope.re[e], slope.im[e]});
   }
 };
 

@@ -41,11 +41,13 @@ class SidesReverse : SidesWindow {
 
  private:
   /// Adjoints of the sums, zero where there is no row.
-  void load(std::size_t v) const {
+  void load(std::size_t v) {
     const ResultAdjoints& adjoints = reverse_.adjoints;
-    for_each_cell(v, [&](std::int32_t row, std::ptrdiff_t channel, double* sum) {
+    bool off = false;
+    for_each_cell(v, to_.sum, adjoints, [&](std::int32_t row, std::ptrdiff_t channel, double* sum) {
       Complex<double> e[4];
       for (int k = 0; k < 4; ++k) e[k] = adjoints.row[row][k * adjoints.plane_stride + channel];
+      off = off || !(e[1] == Complex<double>() && e[2] == Complex<double>());
       const auto set = [&](std::size_t p, Complex<double> a) {
         sum[2 * p * lanes_] = a.re, sum[(2 * p + 1) * lanes_] = a.im;
       };
@@ -54,23 +56,27 @@ class SidesReverse : SidesWindow {
       for (Complex<double>& a : e) a = conj(a);
       for (std::size_t p = 0; p < shape_.planes.size(); ++p) set(p, conj(plane_adjoint(shape_.planes[p], e, 1)));
     });
+    diagonal_[v] = !off;
   }
 
   void multiply_vector(const SideBlock& block, std::size_t v) const {
-    for_each_pairs(block, v, [&](const PairBlock& pairs, std::size_t l, std::size_t r, bool with_amplitudes) {
-      const PairSlopes slopes{pairs, to_.left_slope + left_place(v, l), to_.right_slope + right_place(v, r)};
-      (with_amplitudes ? pull_block<true> : pull_block<false>)(product_at(v), slopes);
+    for_each_pairs_with_slopes(block, v, [&](const PairBlock& pairs, std::size_t, std::size_t, bool with_amplitudes) {
+      const PairSlopes slopes{pairs, to_.left_slope + (pairs.left - to_.left),
+                              to_.right_slope + (pairs.right - to_.right)};
+      (with_amplitudes ? pull_block<true> : pull_block<false>)(product_at(v), diagonal_[v], slopes);
     });
   }
 
   void pull_sides(const SideBlock& block) const {
     std::int32_t antenna = -1;
-    for (const Task& task : tasks_) {
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      const Task& task = tasks_[i];
       if (end_of(task).antenna != antenna) make_phasors(block, antenna = end_of(task).antenna);
-      for (std::size_t v = 0; v < n_vector_; ++v) pull_end(block, task, v);
+      const SoonGaining soon{reverse_, i + 1 < tasks_.size() ? &chain_of(tasks_[i + 1]) : nullptr, n_vector_ * lanes_};
+      for (std::size_t v = 0; v < n_vector_; ++v) pull_end(block, task, v, v == 0 ? soon : SoonGaining{reverse_});
     }
   }
-  void pull_end(const SideBlock& block, const Task& task, std::size_t v) const {
+  void pull_end(const SideBlock& block, const Task& task, std::size_t v, const SoonGaining& soon) const {
     const bool right = task.right;
     const double* side = right ? right_of(v, task.end) : left_of(v, task.end);
     const double* slope = right ? to_.right_slope + right_place(v, task.end) : to_.left_slope + left_place(v, task.end);
@@ -78,6 +84,7 @@ class SidesReverse : SidesWindow {
     const bool matrices = right ? shape_.right_matrix : shape_.left_has_elements();
     for (std::size_t s = 0; s < block.count; ++s, side += numbers, slope += numbers) {
       const std::size_t source = block.begin + s;
+      soon.ask(source, cells_[v], diagonal_[v] && product_at(v) == SidesProduct::kDiagonals);
       if (!gained_.positions.empty()) pull_path(v, right, side, slope, numbers, &gained_.positions[3 * source]);
       const SideNumber k = load_number(phasors_at(v) + 2 * s * lanes_);
       const SidePull at{reverse_, cells_[v], chain_of(task), right, source, right ? k : conj_of(k), gained_};
@@ -102,6 +109,7 @@ class SidesReverse : SidesWindow {
 
   const ReverseSides& reverse_;
   SourceAdjoints& gained_;
+  bool diagonal_[kMostVectors];  ///< all adjoints of the sums
 };
 
 }  // namespace HWY_NAMESPACE

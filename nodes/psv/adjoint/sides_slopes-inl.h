@@ -145,14 +145,45 @@ HWY_INLINE void pull_matrix_pair(const PairSlopes& job, std::size_t r) {
   }
 }
 
+/// Two pairs, all matrices and adjoints diagonal: nothing off the diagonal gains.
+template <bool kAmplitude>
+HWY_INLINE void pull_diagonal_pairs(const PairSlopes& job) {
+  const std::size_t lanes = hn::Lanes(SideTag());
+  SideNumber a[2][2];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) a[i / 2][i % 2] = load_number(job.sum + i / 2 * job.sum_right + 6 * (i % 2) * lanes);
+  const double *HWY_RESTRICT left = job.left, *HWY_RESTRICT right = job.right;
+  double *HWY_RESTRICT left_slope = job.left_slope, *HWY_RESTRICT right_slope = job.right_slope;
+  for (std::size_t s = 0; s < job.n_source; ++s) {
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const std::size_t at = (8 * s + 6 * static_cast<std::size_t>(i)) * lanes;
+      const SideNumber x = load_number(left + at);
+      SideNumber of_x = load_number(left_slope + at);
+#pragma GCC unroll 2
+      for (int r = 0; r < 2; ++r) {
+        const std::size_t right_at = at + r * job.right_end;
+        const SideNumber t =
+            scaled_number<kAmplitude>(a[r][i], kAmplitude ? job.amplitude + (r * kSideSources + s) * lanes : nullptr);
+        SideNumber of_y = load_number(right_slope + right_at);
+        add_conjugate(t, load_number(right + right_at), of_x);
+        add_conjugate(t, x, of_y);
+        store_number(of_y, right_slope + right_at);
+      }
+      store_number(of_x, left_slope + at);
+    }
+  }
+}
+
 template <bool kDiagonalLeft, bool kDiagonalRight, bool kAmplitude>
 HWY_INLINE void pull_matrix_pairs(const PairSlopes& job) {
   for (std::size_t r = 0; r < SidesShape::kBlockColumns; ++r)
     pull_matrix_pair<kDiagonalLeft, kDiagonalRight, kAmplitude>(job, r);
 }
 
+/// `diagonal`: so are the adjoints.
 template <bool kAmplitude>
-HWY_NOINLINE void pull_block(SidesProduct kind, const PairSlopes& job) {
+HWY_NOINLINE void pull_block(SidesProduct kind, bool diagonal, const PairSlopes& job) {
   switch (kind) {
     case SidesProduct::kOnePlane:
       return pull_scalar_pairs<1, 2, 2, kAmplitude>(job);
@@ -166,7 +197,7 @@ HWY_NOINLINE void pull_block(SidesProduct kind, const PairSlopes& job) {
       return pull_scalar_pairs<4, 1, 1, kAmplitude>(second);
     }
     case SidesProduct::kDiagonals:
-      return pull_matrix_pairs<true, true, kAmplitude>(job);
+      return diagonal ? pull_diagonal_pairs<kAmplitude>(job) : pull_matrix_pairs<true, true, kAmplitude>(job);
     case SidesProduct::kDiagonalRight:
       return pull_matrix_pairs<false, true, kAmplitude>(job);
     case SidesProduct::kMatrices:

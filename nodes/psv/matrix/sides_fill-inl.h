@@ -183,6 +183,9 @@ inline HWY_NOINLINE void fill_phasors(const Sky<double>& sky, std::size_t begin,
   }
 }
 
+/// Complex numbers of a line of the cache, at the least.
+inline constexpr std::size_t kPerLine = 4;
+
 /// Terms that are needed soon: what limits sides is how long memory takes. They go to the second-level cache: few
 /// requests of the first one can be under way, and lines of terms as far apart as theirs are share few of its places.
 struct SoonNeeded {
@@ -192,7 +195,6 @@ struct SoonNeeded {
   /// Asks for those of a source of the block.
   HWY_INLINE void ask(const Sky<double>& sky, std::size_t s, const CellVector& cells) const {
     if (chain == nullptr || s >= n_source) return;
-    constexpr std::size_t kPerLine = 4;
     constexpr int kSecondLevel = 2;
     for (const JonesFactor& factor : *chain)
       for (const auto* views : {factor.view, factor.tangent})

@@ -16,9 +16,6 @@ namespace rimetree::psv::matrix {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Sources whose sides, and what these change by, are in the first-level cache together.
-inline constexpr std::size_t kMovedSources = 8;
-
 class SidesForward : SidesWindow {
  public:
   SidesForward(const SidesSum& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch)
@@ -57,14 +54,9 @@ class SidesForward : SidesWindow {
     if (out_.values.row != nullptr)
       for_each_pairs(block, v,
                      [&](const PairBlock& pairs, std::size_t, std::size_t, bool) { add_values(pairs, v, false); });
-    for (std::size_t s = 0; s < block.count; s += kMovedSources) {
-      const SideBlock some{block.begin + s, std::min(kMovedSources, block.count - s), block.profile};
-      for_each_pairs(some, v, [&](PairBlock pairs, std::size_t l, std::size_t r, bool) {
-        pairs.left += s * static_cast<std::size_t>(2 * shape_.n_left()) * lanes_;
-        pairs.right += s * static_cast<std::size_t>(2 * shape_.n_right()) * lanes_;
-        add_slopes(pairs, v, l, r, false);
-      });
-    }
+    for_each_pairs_with_slopes(block, v, [&](const PairBlock& pairs, std::size_t l, std::size_t r, bool) {
+      add_slopes(pairs, v, l, r, false);
+    });
   }
   void add_values(const PairBlock& pairs, std::size_t v, bool with_amplitudes) const {
     (with_amplitudes ? add_block<true> : add_block<false>)(product_at(v), pairs);
@@ -85,7 +77,7 @@ class SidesForward : SidesWindow {
   }
 
   void store(std::size_t v, double* sums, const Output& out) const {
-    for_each_cell(v, sums, [&](std::int32_t row, std::ptrdiff_t channel, const double* sum) {
+    for_each_cell(v, sums, out, [&](std::int32_t row, std::ptrdiff_t channel, const double* sum) {
       const auto number = [&](std::size_t p) {
         return Complex<double>{sum[2 * p * lanes_], sum[(2 * p + 1) * lanes_]};
       };

@@ -17,6 +17,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Vectors of cells that are computed together, at the most.
 inline constexpr std::size_t kMostVectors = 16;
 
+/// Sources whose sides, with what these change by or gain, are in the first-level cache together.
+inline constexpr std::size_t kSlopeSources = 8;
+
 class SidesWindow {
  protected:
   SidesWindow(const SidesProblem& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch)
@@ -130,19 +133,34 @@ class SidesWindow {
         l, r, with_amplitudes);
     }
   }
-  /// Calls f(row, channel, sums of the lane) for each cell of a vector at which pairs have a row.
+  /// The same for a few sources after the other, such that their sides and as much again stay in the caches.
   template <class F>
-  HWY_INLINE void for_each_cell(std::size_t v, const F& f) const {
-    for_each_cell(v, to_.sum, f);
+  HWY_INLINE void for_each_pairs_with_slopes(const SideBlock& block, std::size_t v, const F& f) const {
+    for (std::size_t s = 0; s < block.count; s += kSlopeSources) {
+      const SideBlock some{block.begin + s, std::min(kSlopeSources, block.count - s), block.profile};
+      for_each_pairs(some, v, [&](PairBlock pairs, std::size_t l, std::size_t r, bool with_amplitudes) {
+        pairs.left += s * static_cast<std::size_t>(2 * shape_.n_left()) * lanes_;
+        pairs.right += s * static_cast<std::size_t>(2 * shape_.n_right()) * lanes_;
+        f(pairs, l, r, with_amplitudes);
+      });
+    }
   }
-  /// The same for sums that lie as those do.
-  template <class F>
-  HWY_INLINE void for_each_cell(std::size_t v, double* sums, const F& f) const {
-    for (std::size_t l = 0; l < tile_.left.size(); ++l)
+  /// Calls f(row, channel, sums of the lane) for each cell of a vector at which pairs have a row. `of_rows` are these
+  /// rows' planes, asked for early: each is a place of its own in memory.
+  template <class Planes, class F>
+  HWY_INLINE void for_each_cell(std::size_t v, double* sums, const Planes& of_rows, const F& f) const {
+    const auto layer = static_cast<std::size_t>(cells_[v].layer[0]);
+    for (std::size_t l = 0; l < tile_.left.size(); ++l) {
+      for (std::size_t r = 0; r < tile_.right.size(); ++r)
+        if (const std::int32_t row = tile_.row_at(layer, l, r); row >= 0)
+          for (std::size_t i = 0; i < 4 * lanes_; i += kPerLine)
+            __builtin_prefetch(of_rows.row[row] + static_cast<std::ptrdiff_t>(i / lanes_) * of_rows.plane_stride +
+                               cells_[v].channel[i % lanes_]);
       for (std::size_t r = 0; r < tile_.right.size(); ++r)
         for (std::size_t i = 0; i < cells_[v].n_valid; ++i)
           if (const std::int32_t row = tile_.row_at(static_cast<std::size_t>(cells_[v].layer[i]), l, r); row >= 0)
             f(row, cells_[v].channel[i], sums + sum_place(v, l, r) + i);
+    }
   }
 
   const SidesProblem& job_;

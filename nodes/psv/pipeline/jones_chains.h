@@ -18,7 +18,7 @@ struct JonesFactor {
   Strided<Complex<double>> tangent[4];  ///< JonesTerms::tangents; without views it does not move
   bool tangent_is_conjugated = false;
   bool moves() const { return tangent[0] || tangent[1] || tangent[2] || tangent[3]; }
-  bool is_transposed = false;  ///< what the views are of lies transposed; its target does not
+  bool is_transposed = false;  ///< what the views are of lies transposed; its target does not, unless it is of that
   std::ptrdiff_t target = -1;  ///< where derivatives with respect to it go; see JonesTargets
   TermSlopes slopes;           ///< the same
 };

@@ -221,6 +221,23 @@ TEST(PsvSidesReverse, AddsToWhereDerivativesEndUp) {
         }
 }
 
+TEST(PsvSidesReverse, AdjointsMayBeDiagonal) {
+  for (const auto& [left, right] : {std::pair{Term::kDiagonal, Term::kDiagonal},
+                                    {Term::kFull, Term::kDiagonal},
+                                    {Term::kDiagonal, Term::kComplex},
+                                    {Term::kFull, Term::kFull}})
+    for (const Light light : {Light::kI, Light::kIQ, Light::kIQUV})
+      for (const bool smearing : {false, true})
+        for (const std::size_t n_source : {1, 9, 250}) {
+          Reversed reversed(
+              {.n_channel = 9, .n_source = n_source, .pairs = {{left, right}}, .light = light, .smearing = smearing});
+          for (std::size_t i = 0; i < reversed.adjoint.size(); ++i)
+            if (const std::size_t e = i / 9 % 4; e == 1 || e == 2) reversed.adjoint[i] = {};
+          EXPECT_LT(difference(numbers_of(reversed.by_sides(kTerms)), numbers_of(reversed.by_rows(kTerms))), 1e-11)
+              << int(left) << int(right) << int(light) << smearing << n_source;
+        }
+}
+
 /// What is not a number counts for nothing where nothing depends on it, and stays out of other antennas' terms.
 TEST(PsvSidesReverse, NotANumberWhereNothingDependsOnIt) {
   for (const Term term : {Term::kComplex, Term::kFull}) {
