@@ -200,10 +200,12 @@ std::vector<int> ComparisonPass::run(int root, const Objective& objective, Resid
     if (compare_group(objective, group, sums, any)) continue;
     for (const Compared& compared : group) others.push_back(compared.node);
   }
-  std::sort(others.begin(), others.end(), [&](int a, int b) {
-    return std::find(children.begin(), children.end(), a) < std::find(children.begin(), children.end(), b);
-  });
-  return others;
+  // In the order of the children.
+  std::sort(others.begin(), others.end());
+  std::vector<int> ordered;
+  for (const int child : children)
+    if (std::binary_search(others.begin(), others.end(), child)) ordered.push_back(child);
+  return ordered;
 }
 
 }  // namespace rimetree
