@@ -378,6 +378,7 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
   outlook.matrices = std::count(layout_.jones_elements.begin(), layout_.jones_elements.end(), 4) > 0;
   for (std::size_t slot = kFirstJones; slot < children.size(); ++slot) outlook.jones_vary |= varies(slot);
   outlook.spectra = varies(kBrightness);
+  outlook.unpolarised = layout_.brightness_elements == 1;
   outlook.smearing = layout_.has_rates;
   outlook.tolerance = tolerance_of(request);
   if (!devices.empty())

@@ -13,6 +13,13 @@ using namespace pipeline;
 using namespace planner;
 namespace {
 
+SourceAdjoints pull_back_by_matrix(BatchContext& context, const Summed& of, const Reverse& way,
+                                   const ResultAdjoints& adjoints, SourceWish wish) {
+  context.notes.add("psv-matrix-adjoint",
+                    "PSV: derivatives by the matrix product over sources (" + about_text(way.seconds) + ")");
+  return pull_back_by_sides(of, *way.sides, adjoints, wish, context.threads, context.cancellation);
+}
+
 /// On the devices of the context, or where there are none, or their memory is too small, on the host.
 SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const Summed& of,
                                   const ResultAdjoints& adjoints, SourceWish wish) {
@@ -24,10 +31,9 @@ SourceAdjoints pull_back_anywhere(BatchContext& context, const Node& node, const
       context.warnings.add("psv-device-memory",
                            "node \"" + node.name() + "\" is differentiated on the host: " + error.what());
     }
-  if (const std::optional<SidesPlan> plan = plan_reverse(of, wish, context.threads)) {
-    context.notes.add("psv-matrix-adjoint", "PSV: derivatives by the matrix product over sources");
-    return pull_back_by_sides(of, *plan, adjoints, wish, context.threads, context.cancellation);
-  }
+  const Reverse way = plan_reverse(of, wish, context.threads);
+  if (way.sides) return pull_back_by_matrix(context, of, way, adjoints, wish);
+  context.notes.add("psv-direct-adjoint", "PSV: derivatives row by row (" + about_text(way.seconds) + ")");
   return pull_back_rows(of, adjoints, wish, context.threads, context.cancellation);
 }
 
@@ -45,11 +51,10 @@ bool pull_back_by_matrix(BatchContext& context, const ChildLayout& layout, Packe
     bundle.add(sum);
   }
   const Summed of = bundle.over(rows);
-  const std::optional<SidesPlan> plan = plan_reverse(of, bundle.wish(), context.threads);
-  if (!plan) return false;
-  context.notes.add("psv-matrix-adjoint", "PSV: derivatives by the matrix product over sources");
+  const Reverse way = plan_reverse(of, bundle.wish(), context.threads);
+  if (!way.sides) return false;
   const ResultAdjoints adjoints{rows.output.data(), plane};
-  bundle.add_to_children(pull_back_by_sides(of, *plan, adjoints, bundle.wish(), context.threads, context.cancellation));
+  bundle.add_to_children(pull_back_by_matrix(context, of, way, adjoints, bundle.wish()));
   return true;
 }
 

@@ -36,12 +36,20 @@ struct Costs {
   static constexpr double kSample = 0.13;                                 ///< per channel, cell of the kernel and grid
   static constexpr double kSetup = 34;                                    ///< per channel, once for all rows
   static constexpr double kWrite = 4;                                     ///< per row and channel
+  // Going back row by row, times the direct sum: of one plane, of several, with Jones terms.
+  static constexpr double kRowsReverse[] = {4.4, 3.0, 2.3};
   // The matrix product on the host, per source and cell.
-  static constexpr double kProduct = 0.14, kDiagonalProduct = 0.22;  ///< of two complex numbers, per pair of antennas
   static constexpr double kTurn = 1.6;                               ///< the phasor of an antenna
-  static constexpr double kScalarSide = 1.7, kMatrixSide = 6.5;      ///< per end of a baseline
   static constexpr double kSidesSmeared = 0.82, kSidesShaped = 2.1;  ///< per pair and factor
 };
+/// What a pass over the sides takes per source and cell: products of two complex numbers per pair of antennas, where
+/// both are numbers, or elements of matrices that are diagonal or full; and per end of a baseline.
+struct SidesCosts {
+  double number, diagonal, full, scalar_side, matrix_side;
+};
+constexpr SidesCosts kValues{0.14, 0.22, 0.14, 1.7, 6.5},
+    kSlopes{0.29, 0.42, 0.265, 1.5, 8.5},  ///< on top of values: what these change by where both sides do
+    kReverse{0.33, 0.75, 0.34, 7.5, 24};
 
 double vector_factor() { return 8.0 / double(std::clamp<std::size_t>(rows_per_block<double>(), 1, 8)); }
 
@@ -101,19 +109,45 @@ double delay_seconds(const DelayPlan& plan) {
 }
 
 /// Products of complex numbers per pair and source.
-double products_nanoseconds(const SidesShape& shape) {
-  if (!shape.right_matrix) return Costs::kProduct * shape.n_sum();
-  return shape.looks_diagonal ? Costs::kDiagonalProduct * (shape.diagonal_brightness ? 2 : 4) : Costs::kProduct * 8;
+double products_nanoseconds(const SidesShape& shape, const SidesCosts& costs) {
+  if (!shape.right_matrix) return costs.number * shape.n_sum();
+  return shape.looks_diagonal ? costs.diagonal * (shape.diagonal_brightness ? 2 : 4) : costs.full * 8;
 }
 
-double sides_seconds(const Summed& of, const SidesShape& shape, const SidesWork& work) {
+double sides_seconds(const Summed& of, const SidesShape& shape, const SidesWork& work,
+                     const SidesCosts& costs = kValues) {
   const bool smeared = of.rows.du != nullptr;
   const double extended = double(of.sky.n_source - of.sky.n_point) / std::max(double(of.sky.n_source), 1.0);
   const double factors = (smeared && of.rows.smear_time ? 1 : 0) + (smeared && of.rows.smear_frequency ? 1 : 0);
-  const double pair = products_nanoseconds(shape) + Costs::kSidesSmeared * factors + Costs::kSidesShaped * extended;
-  const double end = shape.left_matrix || shape.right_matrix ? Costs::kMatrixSide : Costs::kScalarSide;
+  const double pair =
+      products_nanoseconds(shape, costs) + Costs::kSidesSmeared * factors + Costs::kSidesShaped * extended;
+  const double end = shape.left_matrix || shape.right_matrix ? costs.matrix_side : costs.scalar_side;
   const double source = work.pair_cells * pair + work.end_cells * end + work.antenna_cells * Costs::kTurn;
   return 1e-9 * (double(of.sky.n_source) * source * vector_factor() + Costs::kStore * work.pair_cells);
+}
+
+/// What derivatives of Jones terms take on top of the values, in one pass with these.
+double slopes_seconds(const Summed& of, const SidesPlan& plan) {
+  SidesWork work = work_of(plan, of.channels);
+  work.antenna_cells = 0;
+  const bool both = plan.left_moves && plan.right_moves;
+  if (!both) work.end_cells /= 2;
+  SidesCosts costs = both ? kSlopes : kValues;
+  costs.scalar_side = kSlopes.scalar_side, costs.matrix_side = kSlopes.matrix_side;
+  Rows rows = of.rows;  // factors of pairs are there
+  rows.du = nullptr;
+  Summed same{of.sky, of.channels, rows, of.jones};
+  return sides_seconds(same, plan.shape, work, costs);
+}
+
+double reverse_seconds(const Summed& of, const SidesPlan& plan) {
+  SidesWork work = work_of(plan, of.channels);
+  work.antenna_cells *= 2;  // made once more for what sides gain
+  return sides_seconds(of, plan.shape, work, kReverse);
+}
+double rows_reverse_seconds(const Summed& of) {
+  const int kind = of.jones.n_pair > 0 ? 2 : of.sky.planes.size() > 1 ? 1 : 0;
+  return Costs::kRowsReverse[kind] * direct_seconds(of, false);
 }
 
 const char* name_of(MethodKind method) {
@@ -154,6 +188,7 @@ Candidate expected_matrix(const Outlook& outlook, const Summed& of) {
   if (outlook.n_pair == 0) return {MethodKind::kMatrix, 0, 0, "not possible, there are no Jones terms"};
   SidesShape shape;
   shape.left_matrix = shape.right_matrix = outlook.matrices;
+  if (!outlook.matrices) shape.planes = of.sky.planes;
   const double n_antenna = 0.5 + std::sqrt(0.25 + 2 * double(outlook.n_baseline));
   const double n_time = double(outlook.n_row) / double(std::max<std::size_t>(outlook.n_baseline, 1));
   const double cells = n_time * double(of.channels.frequency_hz.size());
@@ -207,6 +242,8 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
+std::string about_text(double seconds) { return "about " + seconds_text(seconds) + " of one core"; }
+
 void check_tolerance(double tolerance) {
   if (tolerance >= kSmallestTolerance) return;
   char text[160];
@@ -225,15 +262,20 @@ Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads) {
   else
     matrix.obstacle = "not possible, " + sides.obstacle;
   Choice choice = choose(of, tolerance, 1, baselines_of(of.rows), plan_delay(of, tolerance), matrix);
-  if (choice.method == MethodKind::kMatrix) choice.sides = std::move(sides);
+  if (choice.method == MethodKind::kMatrix) {
+    if (sides.left_moves || sides.right_moves) choice.slopes_seconds = slopes_seconds(of, sides);
+    choice.sides = std::move(sides);
+  }
   return choice;
 }
 
-std::optional<SidesPlan> plan_reverse(const Summed& of, adjoint::SourceWish wish, ThreadPool& threads) {
+Reverse plan_reverse(const Summed& of, adjoint::SourceWish wish, ThreadPool& threads) {
   SidesPlan plan = sides_plan(of, kSmallestTolerance, threads, wish.weights);
-  if (!adjoint::reverse_obstacle(plan, of.sky, wish).empty()) return {};
-  if (sides_seconds(of, plan.shape, work_of(plan, of.channels)) >= direct_seconds(of, false)) return {};
-  return plan;
+  if (!adjoint::reverse_obstacle(plan, of.sky, wish).empty() ||
+      sides_seconds(of, plan.shape, work_of(plan, of.channels)) >= direct_seconds(of, false))
+    return {{}, rows_reverse_seconds(of)};
+  const double seconds = reverse_seconds(of, plan);
+  return {std::move(plan), seconds};
 }
 
 Choice expected_choice(const Outlook& outlook, const Channels& channels) {
@@ -246,10 +288,11 @@ Choice expected_choice(const Outlook& outlook, const Channels& channels) {
   sky.l = {1.0}, sky.m = sky.n_high = sky.n_low = {0.0};
   sky.extent.include(1, 0, 0);
   sky.total_flux = 1;
-  sky.planes = {Plane::kI, Plane::kQ, Plane::kU, Plane::kV};
+  sky.planes = {Plane::kI};
+  if (!outlook.unpolarised) sky.planes.insert(sky.planes.end(), {Plane::kQ, Plane::kU, Plane::kV});
   sky.n_weight_channel = outlook.spectra ? n_channel : 1;
   for (std::size_t f = 0; f < sky.n_weight_channel; ++f)
-    sky.weights.insert(sky.weights.end(), 4,
+    sky.weights.insert(sky.weights.end(), sky.planes.size(),
                        outlook.spectra ? 0.25 * std::pow(channels.frequency_hz[f] / channels.highest_hz, -0.7) : 0.25);
   const double spacing = std::abs(analyse_band(channels).spacing_hz.hi);
   const double path = spacing > 0 ? kTypicalTurns * kSpeedOfLight_m_s / spacing : 0, none = 0, second = 1;

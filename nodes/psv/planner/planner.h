@@ -27,6 +27,7 @@ enum class MethodKind : std::uint8_t { kDirectDouble, kDirectSingle, kDelay, kMa
 struct Choice {
   MethodKind method = MethodKind::kDirectDouble;
   double seconds = 0;              ///< estimate for all rows on one core
+  double slopes_seconds = 0;       ///< the same of derivatives of Jones terms in one pass, on top; 0: not asked for
   double source_visibilities = 0;  ///< sources x rows x channels
   double bound = 0;                ///< of the error, as a fraction of the total flux
   std::string reason;              ///< one sentence: what was chosen, and why not the others
@@ -36,6 +37,7 @@ struct Choice {
 
 /// As notes say it.
 std::string seconds_text(double seconds);
+std::string about_text(double seconds);
 
 /// Throws Error for a tolerance below kSmallestTolerance.
 void check_tolerance(double tolerance);
@@ -43,9 +45,13 @@ void check_tolerance(double tolerance);
 /// Throws Error for a tolerance below kSmallestTolerance.
 Choice choose_method(const Summed& of, double tolerance, ThreadPool& threads);
 
-/// The matrix product in reverse, where it can give what is wished for and costs less than going row by row. Both take
-/// about three times as long as the sum.
-std::optional<SidesPlan> plan_reverse(const Summed& of, adjoint::SourceWish wish, ThreadPool& threads);
+/// How to go back: by the matrix product where that can give what is wished for and costs less, else row by row. Both
+/// take about three times as long as the sum.
+struct Reverse {
+  std::optional<SidesPlan> sides;
+  double seconds = 0;  ///< estimate on one core
+};
+Reverse plan_reverse(const Summed& of, adjoint::SourceWish wish, ThreadPool& threads);
 
 /// What is known before there are data.
 struct Outlook {
@@ -54,11 +60,12 @@ struct Outlook {
   bool matrices = false;    ///< some of these are
   bool jones_vary = false;  ///< along the band
   bool spectra = false;     ///< that vary along the band
+  bool unpolarised = false;
   bool smearing = false;
   double tolerance = 1e-12;
 };
-/// The choice for a sky with all Stokes parameters and, where they vary, power laws, at delays of kTypicalTurns per
-/// channel. It cannot be evaluated.
+/// The choice for a sky with all Stokes parameters, unless it is known to be unpolarised, and, where they vary, power
+/// laws, at delays of kTypicalTurns per channel. It cannot be evaluated.
 Choice expected_choice(const Outlook& outlook, const Channels& channels);
 inline constexpr double kTypicalTurns = 0.05;
 

@@ -117,7 +117,9 @@ bool solve_with_slopes(BatchContext& context, const RowsProblem& problem, double
   if (!together && problem.output.row == nullptr) return false;
   context.notes.add("psv-" + std::to_string(static_cast<int>(choice.method)), "PSV: " + choice.reason);
   if (together) {
-    context.notes.add("psv-matrix-slopes", "PSV: derivatives of Jones terms of both ends in one pass with the values");
+    context.notes.add("psv-matrix-slopes",
+                      "PSV: derivatives of Jones terms of both ends in one pass with the values (" +
+                          about_text(choice.slopes_seconds) + " more)");
     solve_rows(problem, std::move(choice), context.threads, context.cancellation);
     return true;
   }

@@ -13,12 +13,18 @@ from ..cells import Cells
 from ..forest import Forest
 from ..scope import NodeScope
 from .beam_terms import terms
-from .measuring import WrongAnswerError
+from .measuring import WrongAnswerError, seconds_in_note
 from .trees import TreeFigures
 
 #: What is asked for: visibilities; these with their derivatives by an unknown that all terms depend on; chi-square with
 #: its gradient.
 ASKED = ("value", "derivative", "gradient")
+#: How the notes begin in which PSV says how long it is going to take.
+_ESTIMATES = {
+    "value": (".*? rows, ",),
+    "derivative": (".*? rows, ", "derivatives of Jones terms"),
+    "gradient": (".*? rows, ", "derivatives by the matrix product|derivatives row by row"),
+}
 _SPEED_OF_LIGHT_M_S = 299792458.0
 
 
@@ -123,14 +129,18 @@ def measure_jones(
         if not error <= 1e-11:
             raise WrongAnswerError(f"{kind} terms: wrong {asked}, off by {error:.2g}, so there is no speed")
 
-    def once(asked: str) -> float:
+    def once(asked: str) -> tuple[float, float]:
+        """Processor time of all, and of PSV's part."""
         forest.reset_timing()
         if asked == "gradient":
             forest.value_and_gradient("chi2", cells())
         else:
             forest.results(roots, cells(), derivatives=asked == "derivative")
-        return forest.timing().processor_seconds
+        timing = forest.timing()
+        of_psv = timing.classes["PSV"]["seconds"] / timing.total_seconds
+        return timing.processor_seconds, of_psv * timing.processor_seconds
 
+    forest = Forest(ns, threads=1)  # whose notes are of all rows together
     # In turns, so that other load disturbs both alike.
     both = {"value": [], asked: []}
     for each in both:
@@ -139,12 +149,15 @@ def measure_jones(
     while len(both[asked]) < 2 or time.perf_counter() - started < seconds:
         for each, times in both.items():
             times.append(once(each))
+    seconds, psv_seconds = min(both[asked])
+    estimate = sum(seconds_in_note(forest.notes(), what) for what in _ESTIMATES[asked])
     return TreeFigures(
         name_of(kind, asked),
         "source-visibilities",
         float(n_source) * len(roots) * n_freq,
-        min(both[asked]),
+        seconds,
         result_bytes=forest.timing().peak_result_bytes,
         error=error,
-        evaluations=None if asked == "value" else min(both[asked]) / min(both["value"]),
+        evaluations=None if asked == "value" else seconds / min(both["value"])[0],
+        of_estimate=estimate / psv_seconds,
     )

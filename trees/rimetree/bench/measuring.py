@@ -195,8 +195,16 @@ def _evaluate(problem: Problem, cells: Cells, verify: int = 0) -> None:
 def _estimate(notes: list[str], n_row: int) -> float:
     """Seconds of one core for so many rows, from what PSV says of the first part of them that it computed."""
     for note in notes:
-        if found := re.search(r"^PSV: .*?, (\d+) rows, .*? about (\S+) (m?s) of one core", note):
-            return n_row / int(found[1]) * float(found[2]) * (1e-3 if found[3] == "ms" else 1.0)
+        if found := re.search(r"^PSV: .*?, (\d+) rows, ", note):
+            return n_row / int(found[1]) * seconds_in_note(notes, ".*? rows, ")
+    return math.nan
+
+
+def seconds_in_note(notes: list[str], what: str) -> float:
+    """The estimate in the first note in which PSV says `what`, a regular expression; NaN where there is none."""
+    for note in notes:
+        if found := re.search(rf"^PSV: (?:{what}).*?\babout (\S+) (m?s) of one core", note):
+            return float(found[1]) * (1e-3 if found[2] == "ms" else 1.0)
     return math.nan
 
 

@@ -29,7 +29,7 @@ class TreeFigures:
 
     `numpy_seconds`, `numexpr_seconds`: the same by NumPy and, where it is installed, numexpr on one thread.
     `bytes`: what has to be read and written at least. `evaluations`: of derivatives, their time over that of the values
-    alone, in the same run.
+    alone, in the same run. `of_estimate`: what PSV expected to take over what it took, as far as can be told.
     """
 
     name: str
@@ -42,6 +42,7 @@ class TreeFigures:
     result_bytes: int = 0
     error: float = 0.0  # largest difference, as a fraction of the largest value
     evaluations: float | None = None
+    of_estimate: float | None = None
 
     @property
     def rate(self) -> float:
@@ -60,6 +61,7 @@ class TreeFigures:
             "result_bytes": self.result_bytes,
             "largest_error": self.error,
             "evaluations": self.evaluations,
+            "of_estimate": self.of_estimate,
         }
 
 

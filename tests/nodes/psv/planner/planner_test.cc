@@ -61,6 +61,14 @@ TEST(PsvPlanner, SaysWhatStandsInTheWayOfEachMethod) {
   EXPECT_GT(choice.seconds, 0);
 }
 
+TEST(PsvPlanner, UnpolarisedSkiesTakeAQuarterOfTheSums) {
+  psv::planner::Outlook o = outlook(1e-12);
+  o.smearing = false;
+  const double polarised = psv::planner::expected_choice(o, band(48)).seconds;
+  o.unpolarised = true;
+  EXPECT_LT(psv::planner::expected_choice(o, band(48)).seconds, 0.5 * polarised);
+}
+
 TEST(PsvPlanner, RefusesTolerancesThatNothingMeets) {
   for (const double tolerance : {0.0, 1e-13, -1.0, std::nan("")})
     EXPECT_THROW(psv::planner::expected_choice(outlook(tolerance), band(64)), Error);
