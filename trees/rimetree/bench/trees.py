@@ -48,6 +48,13 @@ class TreeFigures:
     def rate(self) -> float:
         return self.count / self.seconds
 
+    @property
+    def remarks(self) -> str:
+        """What there is to say of derivatives and estimates, after a comma; empty if nothing."""
+        return (f", {self.evaluations:.2f} evaluations" if self.evaluations else "") + (
+            f", est. {self.of_estimate:.2f}" if self.of_estimate else ""
+        )
+
     def as_dict(self) -> dict:
         return {
             "name": self.name,

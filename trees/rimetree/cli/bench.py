@@ -119,9 +119,9 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     counts, of skies (21 baselines, 32 time slots, 64 channels) processor time: of those "as written" sums over sources
     are not taken together, Gaussians are smeared. So it is of Jones terms per source and antenna (64 antennas, 64
     channels, one time slot), of which derivatives and gradients are those by an unknown that all terms depend on, with
-    the values ("evaluations": their time over that of such values alone; "est.": the planner's estimate over the
-    processor time of the PSV nodes); and of solves for gains of five sources and seven stations. Of forests it is that of writing a sky with one node per source and baseline, and of building and
-    planning it. Exit status 1 where a case gave wrong answers.
+    the values ("evaluations": their time over that of values; "est.": PSV's estimate over its time); and of solves for
+    gains of five sources and seven stations. Of forests it is that of writing a sky with one node per source and
+    baseline, and of building and planning it. Exit status 1 where a case gave wrong answers.
     """
     from rimetree import bench
     from rimetree.bench import beam_terms, building, jones, slopes, solves
@@ -177,8 +177,7 @@ def _tree_line(measured) -> str:
     return (
         f"{measured.rate:>10.3g}  {ratio(measured.numpy_seconds):>7}  {ratio(measured.numexpr_seconds):>7}  "
         f"{bandwidth:>6}  {size_text(measured.result_bytes):>9}  {measured.error:>7.1g}  {measured.unit}"
-        + (f", {measured.evaluations:.2f} evaluations" if measured.evaluations else "")
-        + (f", est. {measured.of_estimate:.2f}" if measured.of_estimate else "")
+        + measured.remarks
     )
 
 
