@@ -16,6 +16,16 @@ struct Registry::Library {
   Plugin plugin;
 };
 
+namespace {
+/// A library stays loaded even if it is refused: when it was loaded it may have given functions of its own to others.
+void keep_loaded(const boost::dll::shared_library& library) {
+  static std::mutex mutex;
+  static auto* const all = new std::vector<boost::dll::shared_library>;  // never destroyed, as the registry
+  const std::lock_guard lock(mutex);
+  all->push_back(library);
+}
+}  // namespace
+
 Registry::Registry() = default;
 Registry::~Registry() = default;
 
@@ -38,6 +48,7 @@ const Registry::Plugin& Registry::load(const std::filesystem::path& path) {
   auto library = std::make_unique<Library>();
   try {
     library->library.load(absolute, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+    keep_loaded(library->library);
   } catch (const std::exception& failure) {
     throw PluginError("cannot load plugin " + path.string() + ": " + failure.what());
   }
