@@ -139,4 +139,4 @@ def test_data_of_zeros_are_named(command, made, tmp_path):
     """A new set that nothing was simulated into had solutions "without data"."""
     rt.sky.write(SKY, tmp_path / "a.skymodel")
     what = ("calibrate", made, "--sky", tmp_path / "a.skymodel", "--term", "G: diag", "--out", tmp_path / "s.h5")
-    assert "DATA holds nothing but zeros" in command(*what, code=1).stderr
+    assert "DATA holds nothing but zeros" in command(*what, code=3).stderr

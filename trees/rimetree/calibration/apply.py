@@ -168,6 +168,7 @@ def _all_flagged(solutions: Solutions, direction: str) -> bool:
     )
 
 
+@checked
 def slots_of_tree(group: MsGroup) -> int:
     """Time slots for a tree that applies or subtracts to look at together: with more it takes more memory, and is
     hardly faster."""
