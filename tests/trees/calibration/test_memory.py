@@ -205,6 +205,10 @@ finally:
         ("P: phase, 4chan", ()),
         ("G: diag, 8chan", ("--noise-per", "baseline")),
         ("G: diag, 4slots, 8chan", ("--in-turn", "--term", "D: leakage")),
+        ("G: diag, 4slots, 8chan", ("--average-loss", "0.01")),
+        ("G: diag", ("--average-channels", "4")),
+        ("G: diag, 8chan", ("--report", "-")),
+        ("D: scalar, per patch", ("--subtract",)),
     ],
 )
 def test_what_a_dry_run_says_is_what_the_command_takes(tmp_path, term, how):

@@ -19,6 +19,7 @@ from .memory import MemoryNeed
 from .models import ModelColumns
 from .new_flags import NewFlags
 from .other_data import check_held, frequency_warning, start_warnings
+from .pass_memory import memory_of_passes
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .reports import CalibrationReport, ChunkReport
 from .residual_report import residual_json, without_signal
@@ -63,6 +64,7 @@ __all__ = [
     "field_numbers",
     "frequency_warning",
     "groups_by_window",
+    "memory_of_passes",
     "parse_term",
     "parse_terms",
     "plan_groups",

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..machine import free_memory_bytes, resident_bytes, size_text
 from .coherence import SEARCHED_BYTES
 from .errors import CalibrationError
@@ -19,13 +21,15 @@ from .terms import Term, has_amplitude
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
 _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag
 _MARGIN = 1.2  # what was taken in trials was at most so much, and 60 MiB
-_SMALL = 32 << 20  # what passes by: parts of arrays that are converted, and the like
+SMALL_BYTES = 32 << 20  # what passes by: parts of arrays that are converted, and the like
 _PORTION = 4 << 20  # of results at a time, where none are looked at again
 _AT_ONCE = 512 << 20  # of data: more is read in parts, which costs no more where it is looked at once
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _LOOKED = 4 * (4 + 1) + 4 * 4  # of a cell: magnitudes, outliers, and what medians are made of
 _RESIDUALS = 64 << 20  # values and results of some baselines while residuals are looked at
 _FREQUENCY_DEPENDENT = ("delay", "tec")
+_PART = 32 << 20  # of stored data, of which averaged ones are made at a time
+_SPARE = 128 << 20  # of arrays of averaged tiles, at most, that wait for tiles of the next chunks
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class MemoryNeed:
     """Bytes for one chunk. `data`: visibilities, weights and flags as read; `results`: the same and the model as nodes
     have them, of all baselines, or of some at a time where that is too much; `equations`: matrices of the unknowns, and
     sums over the data. `search`: of what is looked at for starting values, before results and equations are there.
+    `reading`: of what averaged data are made of, as far as it is more than what is there later, and of arrays that wait
+    for the next ones.
     `slots`: time slots that are in memory at a time, of so many (`all_slots`) in the chunk."""
 
     data: int
@@ -41,6 +47,7 @@ class MemoryNeed:
     slots: int = 1
     all_slots: int = 1
     search: int = 0
+    reading: int = 0
 
     @property
     def total(self) -> int:
@@ -48,7 +55,7 @@ class MemoryNeed:
 
     def of_command(self) -> int:
         """The same with what this process has already, once trees are made: what it takes in all."""
-        return resident_bytes() + self.total + self.search + _SMALL
+        return resident_bytes() + self.total + self.search + self.reading + SMALL_BYTES
 
     def __str__(self) -> str:
         some = f", {self.slots} of {self.all_slots} time slots at a time" if self.slots < self.all_slots else ""
@@ -98,7 +105,10 @@ def memory_need(
             results = max(min(budget // 8, _PORTION), results // n_baseline)
     results += len(plan.group.antennas) * slots * plan.n_channel * of_antenna
     equations = _matrices(list(tiles.values()), list(counts.values())) + sums
-    return MemoryNeed(data, results, equations, slots, all_slots, _search_bytes(plan, all_slots, tree, terms))
+    search, reading = _search_bytes(plan, all_slots, tree, terms), _reading_bytes(plan, slots, tree.n_column)
+    if plan.averaging is None or len(plan.chunks) == 1:  # that is over before results and equations are there
+        reading = max(0, reading - results - equations)
+    return MemoryNeed(data, results, equations, slots, all_slots, search, reading)
 
 
 def _search_bytes(plan: GroupPlan, all_slots: int, tree: SolveTree, terms: Sequence[Term]) -> int:
@@ -109,23 +119,42 @@ def _search_bytes(plan: GroupPlan, all_slots: int, tree: SolveTree, terms: Seque
     n_part = tree.n_part if any(term.turns and term.per is not None for term in terms) else 1
     slots = min(all_slots, slots_within(plan.group, n_baseline * n_part, SEARCHED_BYTES))
     models = 2 * n_baseline * slots * plan.n_channel * n_part * 4 * _COMPLEX  # as results, and beside the data
-    return 2 * data_bytes(plan, slots, tree.n_column) + models + _SMALL
+    return 2 * data_bytes(plan, slots, tree.n_column) + models + SMALL_BYTES
 
 
 def data_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
     """What the data of so many time slots and the columns of the model take as they are read."""
-    cells = len(plan.group.baselines) * slots * plan.n_channel
-    if plan.averaging is not None:  # what is left of all; they are read in small parts
-        cells = int(cells * _left_by_averaging(plan))
-    data = cells * len(plan.group.correlations) * (_FROM_SET + 8 * n_column)
+    data = int(_stored_bytes(plan, slots, n_column) * _left_by_averaging(plan))  # they are read in small parts
     return 2 * data if len(plan.group.data_desc_ids) > 1 else data  # windows are read one by one and then joined
 
 
+def _stored_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
+    """The same as they are stored."""
+    cells = len(plan.group.baselines) * slots * plan.n_channel
+    return cells * len(plan.group.correlations) * (_FROM_SET + 8 * n_column)
+
+
+def _reading_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
+    """What averaging takes besides what it leaves."""
+    if _left_by_averaging(plan) == 1.0:
+        return 0
+    part = min(_PART, _stored_bytes(plan, slots, n_column))
+    if plan.averaging is None or len(plan.chunks) == 1:
+        return part
+    # Tiles of a chunk are of several sizes: arrays of the last chunk are there beside those of the next one.
+    return min(_SPARE, part + 2 * data_bytes(plan, slots, n_column))
+
+
 def _left_by_averaging(plan: GroupPlan) -> float:
-    """Which part of the cells is left where baselines are averaged by their loss."""
-    if plan.averaging is None or plan.averaging.cells_before == 0:
-        return 1.0
-    return plan.averaging.cells / plan.averaging.cells_before
+    """Which part of the cells is left where all baselines are averaged alike, or each by its loss."""
+    if plan.averaging is not None and plan.averaging.cells_before > 0:
+        return plan.averaging.cells / plan.averaging.cells_before
+    options = plan.group.selection
+    slots, channels = max(1, options.get("average_slots", 1)), max(1, options.get("average_channels", 0))
+    if width_hz := options.get("average_width_hz", 0.0):
+        steps = [abs(float(np.median(np.diff(one)))) for one, _ in plan.bands.values() if len(one) > 1]
+        channels = max([channels, *(int(width_hz / step + 1e-3) for step in steps if step > 0)])
+    return 1.0 / (slots * min(channels, max(1, plan.n_channel)))
 
 
 def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], tree: SolveTree, terms: Sequence[Term]) -> int:
@@ -180,7 +209,7 @@ def check_memory(
     def too_much(need: MemoryNeed) -> bool:
         if there_is and _MARGIN * need.total > there_is:
             return True
-        if need.slots == 1 or need.total < _SMALL:
+        if need.slots == 1 or need.total < SMALL_BYTES:
             return False
         again = robust or bool(tree.looked)
         beside = bool(options.memory_bytes) and need.of_command() > options.memory_bytes

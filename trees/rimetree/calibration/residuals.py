@@ -22,7 +22,7 @@ from .predicted_tiles import PredictedTiles
 from .residual_sums import PARALLEL, ResidualSums
 from .solutions import Solutions
 
-_DATA_BYTES, _MODEL_BYTES = 64 << 20, 32 << 20  # of a tile, and of the models of some of its baselines
+_DATA_BYTES, MODEL_BYTES = 64 << 20, 32 << 20  # of a tile, and of the models of some of its baselines
 
 
 @dataclass(eq=False)
@@ -102,15 +102,19 @@ def _of_group(group, models: Models, solutions: Solutions, options: CalibrationO
     model = models.of(group)
     parts = parts_with_solutions(getattr(model, "sky", model), solutions, group)
     centre = options.phase_centre_rad or group.phase_centre_rad
-    how = {"smearing": options.smearing, "opened": opened, "portion_bytes": _MODEL_BYTES}
+    how = {"smearing": options.smearing, "opened": opened, "portion_bytes": MODEL_BYTES}
     predicted = PredictedTiles(group, parts, centre, apart=True, **how)
     names = [part.name for part in parts]
     sums = ResidualSums(group, names, solutions, options)
-    of_visibility = 8 + 4 + 1 + 8 * sum(bool(part.column) for part in parts)  # data, weight, flag, columns
-    of_slot = len(group.baselines) * group.n_channel * len(group.correlations) * of_visibility
-    slots = max(1, _DATA_BYTES // of_slot)
+    slots = slots_of_report(group, sum(bool(part.column) for part in parts))
     predicted.each(options.data.column, sums.add_tile, time_slots=slots)
     return _found(group, names, sums)
+
+
+def slots_of_report(group: MsGroup, n_column: int) -> int:
+    """Time slots that are looked at together, with so many columns of the model."""
+    of_visibility = 8 + 4 + 1 + 8 * n_column  # data, weight, flag, columns
+    return max(1, _DATA_BYTES // (len(group.baselines) * group.n_channel * len(group.correlations) * of_visibility))
 
 
 def _found(group: MsGroup, parts: Sequence[str], sums: ResidualSums) -> GroupResiduals:

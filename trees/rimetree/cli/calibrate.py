@@ -147,6 +147,8 @@ def command(ms, terms, out, **given):
                 windows = joined(plan.group.data_desc_ids)
                 click.echo(f"field {plan.group.field_id}, window {windows}: a chunk takes about {need}")
         most = max((need.of_command() for needs in every for need in needs), default=0)
+        passes = {"report": bool(given["report"]), "subtract": given["subtract"]}
+        most = max(most, calibration.memory_of_passes(ms, model, parsed, options, **passes))
         more = ", more than --memory" if given["memory"] and most > given["memory"] else ""
         click.echo(f"the command takes about {size_text(most)} of memory in all{more}")
         click.echo("dry run: nothing was solved or written")
