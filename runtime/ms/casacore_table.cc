@@ -10,8 +10,11 @@
 #include <casacore/tables/Tables/TableAttr.h>
 #include <casacore/tables/Tables/TableColumn.h>
 #include <casacore/tables/Tables/TableRecord.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "runtime/ms/casacore_guard.h"
@@ -74,6 +77,20 @@ std::vector<Value> array_cell(const casacore::Table& table, const std::string& p
   });
 }
 
+/// Throws where this user may not write the files that any change of a table begins with: casacore says that as a
+/// failure of a file's, without what to do.
+void require_writable(const std::string& path) {
+  for (const char* name : {"/table.dat", "/table.lock"}) {
+    const std::string file = path + name;
+    if (::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) == 0) continue;
+    if (errno == EROFS)
+      throw MsError("opening " + path + " for writing failed: its file system is read-only; work on a copy elsewhere");
+    if (errno == EACCES || errno == EPERM)
+      throw MsError("opening " + path + " for writing failed: it is read-only (no permission to write " + file +
+                    "); give yourself that permission (chmod -R u+w), or work on a copy");
+  }
+}
+
 }  // namespace
 
 std::string place(const std::string& column, const std::string& path, const std::vector<std::int64_t>& rows) {
@@ -95,6 +112,7 @@ CasacoreTable::CasacoreTable(const std::string& path, Access access) : impl_(std
   if (access == Access::kUpdate && !has_room_to_close(path)) {
     throw MsError("opening " + path + " for writing failed: the disk is full; free some space and run again");
   }
+  if (access == Access::kUpdate) require_writable(path);
   impl_->path = path;
   impl_->access = access;
   const auto open = [&](const casacore::TableLock& lock) {

@@ -84,5 +84,32 @@ TEST(Locking, what_cannot_be_written_is_known_before) {
   EXPECT_CONTAINS(error_of([&] { check_writable(*ms, "NEW", std::uint64_t{1} << 60); }), "GiB of disk");
 }
 
+/// Root may write anything: while this is there it is nobody.
+class OrdinaryUser {
+ public:
+  OrdinaryUser() : before_(::geteuid()) { EXPECT_TRUE(before_ != 0 || ::seteuid(65534) == 0); }
+  ~OrdinaryUser() { EXPECT_TRUE(before_ != 0 || ::seteuid(before_) == 0); }
+
+ private:
+  uid_t before_;
+};
+
+TEST(Locking, a_set_that_is_read_only_is_said_to_be_and_what_to_do) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  create(folder / "a.ms", small_description(2, 3));
+  fs::permissions(folder / "", fs::perms(0755));
+  for (const char* name : {"table.dat", "table.lock"}) {
+    fs::permissions(folder / "a.ms/table.dat", fs::perms(0444));
+    fs::permissions(folder / "a.ms/table.lock", fs::perms(0444));
+    if (name == std::string("table.lock")) fs::permissions(folder / "a.ms/table.dat", fs::perms(0666));
+    const OrdinaryUser nobody;
+    EXPECT_EQ(MeasurementSet(folder / "a.ms", Access::kRead).n_row(), 3);
+    EXPECT_EQ(error_of([&] { MeasurementSet(folder / "a.ms", Access::kUpdate); }),
+              "opening " + (folder / "a.ms") + " for writing failed: it is read-only (no permission to write " +
+                  (folder / "a.ms/") + name + "); give yourself that permission (chmod -R u+w), or work on a copy");
+  }
+}
+
 }  // namespace
 }  // namespace rimetree::ms

@@ -20,7 +20,7 @@ _WRITABLE = click.Choice(["bbs", "wsclean"])
 
 @click.group("sky")
 def command() -> None:
-    """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR."""
+    """Show and convert sky models: BBS/makesourcedb, WSClean, Tigger, OSKAR, hyperdrive."""
 
 
 @command.command("show")
