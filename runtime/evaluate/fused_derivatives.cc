@@ -80,7 +80,7 @@ const FusedDerivatives::Entry& FusedDerivatives::find(const FusedGroup& group, s
     program::Recording& recording = recorder.recording;
     const program::Recording::Scope scope(recording);
     entry.is_complex = elements.front().im >= 0;
-    const auto item_stride = static_cast<std::int32_t>(elements.size());
+    const std::int32_t item_stride = recorder.item_stride(elements.size());
     std::vector<program::Output> outputs;
     std::vector<std::int32_t> names;
     for (std::size_t e = 0; e < elements.size(); ++e) {

@@ -40,7 +40,7 @@ class GroupRecorder {
     const std::vector<RecordedElement> elements = record();
     for (const RecordedElement& element : elements)
       outputs.push_back({.element = static_cast<std::int32_t>(outputs.size()),
-                         .item_stride = static_cast<std::int32_t>(elements.size()),
+                         .item_stride = item_stride(elements.size()),
                          .re = element.re,
                          .im = element.im});
     return outputs;
@@ -54,6 +54,11 @@ class GroupRecorder {
         !recording.generalise(second.recording, last.recording, group_.n_item))
       throw program::NotRecordable("entries of a stack are not treated alike");
     return elements;
+  }
+
+  /// From the elements of one item to those of the next; 0 where there is one only.
+  std::int32_t item_stride(std::size_t elements) const {
+    return group_.n_item == 1 ? 0 : static_cast<std::int32_t>(elements);
   }
 
   program::Recording recording;
