@@ -226,6 +226,10 @@ def calls(tmp_path_factory):
             {"path": path, "sky": model, "files": [[solutions]], "options": options},
         ),
         "calibration.residual_json": (calibration.residual_json, {"found": []}),
+        "calibration.memory_of_passes": (
+            calibration.memory_of_passes,
+            {"path": path, "sky": model, **asked, "report": True, "subtract": True},
+        ),
         "calibration.slots_of_tree": (calibration.slots_of_tree, {"group": group}),
         "calibration.without_signal": (calibration.without_signal, {"found": []}),
         "calibration.solutions_for": (calibration.solutions_for, {"sets": [solutions], "group": group}),

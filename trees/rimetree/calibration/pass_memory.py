@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
+from ..arguments import checked
 from ..machine import resident_bytes
 from ..ms import MsGroup
+from ..sky import SkyModel
 from .apply import groups_by_window, slots_of_tree
 from .memory import SMALL_BYTES
 from .models import ModelColumns, Models, PredictedSky
@@ -19,8 +22,15 @@ _OF_VISIBILITY = 8 + 4 + 1  # column, weight, flag
 _SUBTRACTED, _OF_COLUMNS, _OF_DIRECTION = 390, 64, 72
 
 
+@checked
 def memory_of_passes(
-    path: str, sky: object, terms: Sequence[Term], options: CalibrationOptions, *, report: bool, subtract: bool
+    path: str | os.PathLike,
+    sky: SkyModel | ModelColumns | dict[int, SkyModel | ModelColumns],
+    terms: Sequence[Term],
+    options: CalibrationOptions,
+    *,
+    report: bool,
+    subtract: bool,
 ) -> int:
     """What the whole command takes while it goes over the data of its fields and windows for a report, or to subtract
     the model, whichever is more; 0 without either."""
