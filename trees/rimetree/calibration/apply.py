@@ -170,8 +170,8 @@ def _all_flagged(solutions: Solutions, direction: str) -> bool:
 
 @checked
 def slots_of_tree(group: MsGroup) -> int:
-    """Time slots for a tree that applies or subtracts to look at together: with more it takes more memory, and is
-    hardly faster."""
+    """How many time slots a tree that applies or subtracts looks at together, at least 1: with more it takes more
+    memory, and is hardly faster."""
     return slots_within(group, 0, _DATA_BYTES)
 
 

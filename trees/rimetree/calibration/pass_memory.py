@@ -32,8 +32,8 @@ def memory_of_passes(
     report: bool,
     subtract: bool,
 ) -> int:
-    """What the whole command takes while it goes over the data of its fields and windows for a report, or to subtract
-    the model, whichever is more; 0 without either."""
+    """Bytes that the whole command takes while it goes over the data of its fields and windows for a report, or to
+    subtract the model, whichever is more; 0 without either. Raises what reading the set does."""
     if not (report or subtract):
         return 0
     models, most = Models(sky), 0
