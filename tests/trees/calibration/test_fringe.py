@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rimetree as rt
-from rimetree.calibration.coherence import CoherenceBins, CoherenceReader
+from rimetree.calibration.coherence import CoherenceBins, CoherenceReader, explained
 from rimetree.calibration.fringe import fringe_fit, magnitudes_on_grid, phase_rate, search
 from rimetree.calibration.fringe_pairs import search_delay_and_tec
 from rimetree.calibration.model_trees import SkyPart
@@ -224,3 +224,46 @@ def test_too_little_for_both():
     spectrum[:2] = 1
     assert (search_delay_and_tec(spectrum, rates, any_phase=True) == 0).all()
     assert (search_delay_and_tec(0 * spectrum, rates, any_phase=False) == 0).all()
+
+
+def test_sums_of_columns_as_they_are_read_or_in_memory(kat7, observe):
+    """Two columns, slot by slot from the disk and at once from memory: as by plain NumPy."""
+    path, sky = kat7
+    observe(path, sky, CENTRE, lambda *_: np.eye(2), noise_jy=3.0, seed=1, column="MODEL_DATA", data_desc_id=1)
+    (group,) = rt.ms.groups(path, data_desc_id=1)
+    names = ["DATA", "MODEL_DATA"]
+    bins = CoherenceBins(np.array([0.0, 1e12]), np.array([0.0, 1.311e9, 1e12]))
+    tiles = rt.ms.Tiles(path, names, rt.ms.run_options(time_slots=100, **group.selection))
+    parts = [SkyPart(name, None, {"patch": name}, name) for name in names]
+    apart = CoherenceReader(group, parts, CENTRE, DataSelection(), apart=True, memory_bytes=1)
+    (tile,) = tiles
+    value, model = (tile["columns"][name][..., (0, 3)].astype(complex) for name in names)
+    weight = np.where(tile["flag"][..., (0, 3)] == 0, tile["weight"][..., (0, 3)], 0.0)
+
+    def binned(x):  # [baseline, time, channel, feed] to [baseline, 1, bin, feed]
+        low = tile["frequency_hz"] < 1.311e9
+        return np.stack([x[:, :, own].sum(axis=(1, 2)) for own in (low, ~low)], axis=1)[:, None]
+
+    for sums in (apart.read(bins), apart.read(bins, tiles)):
+        for k, one in enumerate((value, model)):
+            np.testing.assert_allclose(sums.product[..., k], binned(weight * value * np.conj(one)), rtol=1e-9)
+            np.testing.assert_allclose(sums.power[..., 0, k], binned(weight * np.conj(value) * one), rtol=1e-9)
+        np.testing.assert_array_equal(sums.count, binned(weight > 0))
+    both = CoherenceReader(group, parts, CENTRE, DataSelection()).read(bins, tiles)
+    expected = binned(weight * value * np.conj(value + model))
+    np.testing.assert_allclose(both.product[..., 0], expected, rtol=1e-9)
+
+
+def test_what_models_explain_where_some_are_the_same():
+    """Of matrices of full and of less rank, and of none: by the pseudo-inverse."""
+    rng = np.random.default_rng(0)
+    model = rng.normal(size=(800, 4, 12)) + 1j * rng.normal(size=(800, 4, 12))
+    model[:200, 3] = 2j * model[:200, 1]
+    model[200:300, 0] = 0
+    model[300:310] = 0
+    data = rng.normal(size=(800, 12)) + 1j * rng.normal(size=(800, 12))
+    power = np.conj(model) @ np.swapaxes(model, 1, 2)
+    product = (np.conj(model) @ data[..., None])[..., 0]
+    inverse = np.linalg.pinv(power, rcond=1e-9, hermitian=True)
+    expected = np.einsum("nk,nkl,nl->n", np.conj(product), inverse, product).real
+    np.testing.assert_allclose(explained(product, power), expected, atol=1e-9)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ms import CORRELATION_NAMES, MsGroup, OpenSet
+from ..ms import MsGroup, OpenSet, Tiles
+from .column_tiles import ColumnHands, ColumnTiles, elements_of
 from .held import Held
 from .model_trees import SkyPart
 from .predicted_tiles import KeptValues, PredictedTiles, slots_within
@@ -19,12 +20,8 @@ from .solve_trees import DataSelection, within_limits
 
 #: For data and model at a time.
 SEARCHED_BYTES = 64 << 20
-_AT_A_TIME = 64  # baselines: so that what is made on the way stays in the cache
-#: Where a correlation is in the matrix of a visibility.
-_ELEMENTS = {
-    **{name: ((k // 2, k % 2),) for names in ("XX XY YX YY", "RR RL LR LL") for k, name in enumerate(names.split())},
-    "I": ((0, 0), (1, 1)),
-}
+_DEPENDENT = 1e-9  # of a model's power: what is left of it without others if it is no other than these
+_AT_A_TIME = 1 << 12  # cells: so that what is made on the way stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +51,8 @@ class Coherence:
         own = self.count > n
         if not own.any():
             return math.nan, 0
-        product, power = self.product[own], self.power[own]
-        explained = np.einsum(
-            "nk,nkl,nl->n", np.conj(product), np.linalg.pinv(power, rcond=1e-9, hermitian=True), product
-        ).real
         freedom = 2 * int((self.count[own] - n).sum())
-        return float((self.data[own] - explained).sum() / freedom), freedom
+        return float((self.data[own] - explained(self.product[own], self.power[own])).sum() / freedom), freedom
 
     def matrix(self, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Values [baseline, ...] of visibilities as Hermitian matrices [..., antenna, antenna]."""
@@ -115,27 +108,38 @@ class CoherenceReader:
         self._pairs = [pair for pair in group.baselines if reference is None or reference in pair]
         self._place = {pair: k for k, pair in enumerate(self._pairs)}
         self._n_part = len(parts) if apart else 1
-        self._slots = slots_within(group, len(self._pairs) * self._n_part, memory_bytes)
-        self._predicted = PredictedTiles(
-            group, parts, phase_centre_rad, apart=apart, pairs=self._pairs, held=self._held, opened=opened
-        )
+        columns = [part.column for part in parts if part.sky is None]
+        self._models: ColumnTiles | PredictedTiles
+        if len(columns) == len(parts) and not self._held.inner:
+            self._slots = slots_within(group, 0, memory_bytes, len(columns))
+            self._models = ColumnTiles(group, columns, opened, apart=apart)
+        else:
+            self._slots = slots_within(group, len(self._pairs) * self._n_part, memory_bytes)
+            self._models = PredictedTiles(
+                group, parts, phase_centre_rad, apart=apart, pairs=self._pairs, held=self._held, opened=opened
+            )
 
-    def read(self, bins: CoherenceBins) -> Coherence:
-        """The sums over the time slots within the bins; channels that stand by themselves window after window."""
+    def read(self, bins: CoherenceBins, tiles: Tiles | None = None) -> Coherence:
+        """The sums over the time slots within the bins; channels that stand by themselves window after window. `tiles`:
+        of these slots, with all columns that are looked at, if they are in memory: where the model is columns they are
+        not read again."""
         sums = _Sums(len(self._pairs), bins, self._n_part)
 
-        def add_tile(tile: dict, models: KeptValues) -> None:
-            hands = _Hands(self._held, self._data, tile)
+        def add_tile(tile: dict, models: KeptValues | ColumnHands) -> None:
+            hands, place_in = _Hands(self._held, self._data, tile), sums.places(tile)
             there = [(k, models.place(pair), self._place.get(pair)) for k, pair in enumerate(tile["baselines"])]
             found = np.array([one for one in there if None not in one], np.intp).reshape(-1, 3)
-            for first in range(0, len(found), _AT_A_TIME):
-                own, of_model, place = found[first : first + _AT_A_TIME].T
-                model = models.array[of_model]
+            step = max(1, _AT_A_TIME // max(1, len(tile["time_s"]) * len(tile["frequency_hz"])))
+            for first in range(0, len(found), step):
+                own, of_model, place = found[first : first + step].T
                 for feed, value, weight in hands.of(own):
-                    sums.add(tile, place, feed, value, weight, model[:, :, feed, feed])
+                    place_in.add(place, feed, value, weight, models.hands(of_model, feed))
 
         span = (float(bins.time_edges_s[0]), float(bins.time_edges_s[-1]))
-        self._predicted.each(self._data.column, add_tile, time_range_s=span, time_slots=self._slots)
+        if tiles is not None and isinstance(self._models, ColumnTiles):
+            self._models.of_tiles(tiles, add_tile)
+        else:
+            self._models.each(self._data.column, add_tile, time_range_s=span, time_slots=self._slots)
         frequency, *joined = sums.joined()
         index = {antenna: i for i, antenna in enumerate(self._group.antennas)}
         baselines = np.array([[index[p], index[q]] for p, q in self._pairs], dtype=np.intp).reshape(-1, 2)
@@ -147,8 +151,7 @@ class _Hands:
 
     def __init__(self, held: Held, data: DataSelection, tile: dict):
         self._held, self._data, self._tile = held, data, tile
-        names = [CORRELATION_NAMES.get(kind, "") for kind in tile["correlation_type"]]
-        self._elements = [(*at, c) for c, name in enumerate(names) for at in _ELEMENTS.get(name, ())]
+        self._elements = elements_of(tile)
         self._inverses: dict[int, tuple[NDArray[np.complex128], NDArray[np.bool_]]] = {}
 
     def of(self, some: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.complex128], NDArray[np.float64]]]:
@@ -250,40 +253,9 @@ class _Sums:
         power = np.zeros((*shape, self._n_part), complex)
         return np.zeros(shape, complex), power, np.zeros(shape[:-1]), np.zeros(shape[:-1], np.int64)
 
-    def add(
-        self,
-        tile: dict,
-        place: NDArray[np.intp],
-        feed: int,
-        value: NDArray[np.complex128],
-        weight: NDArray[np.float64],
-        model: NDArray[np.complex128],
-    ) -> None:
-        """Some baselines of a tile, [baseline, time, channel]; `place`: their places in the sums; `model`
-        [baseline, part, time, channel]."""
-        _, product, power, data, count = self._of(tile)
-        times = _Axis(self._bins.times(tile["time_s"]))
-        frequencies = _Axis(self._bins.frequencies(tile["frequency_hz"]))
-        where = np.ix_(place, times.bins, frequencies.bins)
-
-        def binned(values: NDArray) -> NDArray:
-            return times.sum(frequencies.sum(values, 2), 1)
-
-        good = np.isfinite(model).all(axis=1)
-        if not good.all():
-            weight, model = np.where(good, weight, 0.0), np.where(good[:, None], model, 0)
-        data[*where, feed] += binned(weight * (value.real**2 + value.imag**2))
-        count[*where, feed] += binned((weight > 0).astype(np.int64))
-        # Sums over the cells of a bin as products of small matrices: models by models and data.
-        n_bin, n_cell = frequencies.shape
-        factors = np.empty((*weight.shape[:2], n_bin, self._n_part + 1, n_cell), complex)
-        factors[..., :-1, :] = np.moveaxis(frequencies.in_bins(model), 1, 3)
-        factors[..., -1, :] = frequencies.in_bins(value)
-        weighted = np.conj(factors[..., :-1, :])
-        weighted *= frequencies.weights_in_bins(weight)[..., None, :]
-        sums = times.sum(_of_cells(weighted, factors), 1)
-        product[*where, feed] += sums[..., -1]
-        power[*where, feed] += sums[..., :-1]
+    def places(self, tile: dict) -> _PlacesInSums:
+        """Where the cells of a tile belong."""
+        return _PlacesInSums(self._of(tile)[1:], self._bins, tile)
 
     def joined(self) -> tuple[NDArray, ...]:
         """(frequencies, products, powers, data, counts) of all windows."""
@@ -293,6 +265,65 @@ class _Sums:
             return np.zeros(0), *self._zeros(shape)
         frequency, *sums = zip(*windows, strict=True)
         return np.concatenate(frequency), *(np.concatenate(own, axis=2) for own in sums)
+
+
+class _PlacesInSums:
+    """Adds what the cells of a tile give to sums (products, powers, data, counts)."""
+
+    def __init__(self, sums: tuple[NDArray, ...], bins: CoherenceBins, tile: dict):
+        self._sums = sums
+        self._times = _Axis(bins.times(tile["time_s"]))
+        self._frequencies = _Axis(bins.frequencies(tile["frequency_hz"]))
+
+    def add(
+        self,
+        place: NDArray[np.intp],
+        feed: int,
+        value: NDArray[np.complex128],
+        weight: NDArray[np.float64],
+        model: NDArray[np.complex128],
+    ) -> None:
+        """Some baselines, [baseline, time, channel]; `place`: their places in the sums; `model`
+        [baseline, part, time, channel]."""
+        product, power, data, count = self._sums
+        times, frequencies = self._times, self._frequencies
+        where = (*np.ix_(place, times.bins, frequencies.bins), feed)
+        good = np.isfinite(model)
+        if not good.all():
+            there = good.all(axis=1)
+            weight, model = np.where(there, weight, 0.0), np.where(there[:, None], model, 0)
+        data[where] += self._binned(weight * (value.real**2 + value.imag**2))
+        count[where] += self._binned((weight > 0).astype(np.int64))
+        # Sums over the cells of a bin as products of small matrices: models by models and data.
+        n_bin, n_cell = frequencies.shape
+        n_part = model.shape[1]
+        factors = np.empty((*weight.shape[:2], n_bin, n_part + 1, n_cell), complex)
+        factors[..., :-1, :] = np.moveaxis(frequencies.in_bins(model), 1, 3)
+        factors[..., -1, :] = frequencies.in_bins(value)
+        weighted = np.conj(factors[..., :-1, :])
+        weighted *= frequencies.weights_in_bins(weight)[..., None, :]
+        sums = times.sum(_of_cells(weighted, factors), 1)
+        product[where] += sums[..., -1]
+        power[where] += sums[..., :-1]
+
+    def _binned(self, values: NDArray) -> NDArray:
+        return self._times.sum(self._frequencies.sum(values, 2), 1)
+
+
+def explained(product: NDArray[np.complex128], power: NDArray[np.complex128]) -> NDArray[np.float64]:
+    """b^H A^+ b for each b [n, k] and positive semidefinite A [n, k, k], of which b is a combination of columns: models
+    are taken out one after the other, those that the ones before have made up already left out."""
+    product, power = product.copy(), power.copy()
+    least = _DEPENDENT * np.einsum("nkk->nk", power).real
+    found = np.zeros(len(product))
+    for k in range(product.shape[1]):
+        pivot = power[:, k, k].real
+        inverse = np.divide(1.0, pivot, out=np.zeros(len(pivot)), where=pivot > least[:, k])
+        found += inverse * np.abs(product[:, k]) ** 2
+        factor = inverse[:, None] * power[:, k + 1 :, k]
+        product[:, k + 1 :] -= factor * product[:, k, None]
+        power[:, k + 1 :, k + 1 :] -= factor[:, :, None] * np.conj(power[:, None, k + 1 :, k])
+    return found
 
 
 def _of_cells(weighted: NDArray[np.complex128], factors: NDArray[np.complex128]) -> NDArray[np.complex128]:

@@ -152,6 +152,11 @@ class Held:
         return self._inner.turns
 
     @property
+    def inner(self) -> bool:
+        """Whether anything stands between the terms to solve for and the model, or any direction of it."""
+        return bool(self._inner or self._each)
+
+    @property
     def pers(self) -> set[str]:
         """ "patch" or "source", where directions have terms that are held."""
         return self._each.pers

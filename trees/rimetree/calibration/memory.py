@@ -105,20 +105,28 @@ def memory_need(
             results = max(min(budget // 8, _PORTION), results // n_baseline)
     results += len(plan.group.antennas) * slots * plan.n_channel * of_antenna
     equations = _matrices(list(tiles.values()), list(counts.values())) + sums
-    search, reading = _search_bytes(plan, all_slots, tree, terms), _reading_bytes(plan, slots, tree.n_column)
+    search = _search_bytes(plan, all_slots, tree, terms, held, in_memory=slots == all_slots)
+    reading = _reading_bytes(plan, slots, tree.n_column)
     if plan.averaging is None or len(plan.chunks) == 1:  # that is over before results and equations are there
         reading = max(0, reading - results - equations)
     return MemoryNeed(data, results, equations, slots, all_slots, search, reading)
 
 
-def _search_bytes(plan: GroupPlan, all_slots: int, tree: SolveTree, terms: Sequence[Term]) -> int:
-    """Tiles with the model beside them, as far as starting values are searched for (`StartingSearch`)."""
+def _search_bytes(
+    plan: GroupPlan, all_slots: int, tree: SolveTree, terms: Sequence[Term], held: Held | None, *, in_memory: bool
+) -> int:
+    """Tiles with the model beside them, as far as starting values are searched for (`StartingSearch`); `in_memory`: all
+    data of a chunk are there already."""
     if has_amplitude(terms) and not any(term.turns for term in terms):
         return 0
     n_baseline = len(plan.group.baselines)
     n_part = tree.n_part if any(term.turns and term.per is not None for term in terms) else 1
-    slots = min(all_slots, slots_within(plan.group, n_baseline * n_part, SEARCHED_BYTES))
-    models = 2 * n_baseline * slots * plan.n_channel * n_part * 4 * _COMPLEX  # as results, and beside the data
+    of_columns = tree.n_column > 0 and not (held and held.inner)  # which are looked at as they are read
+    if of_columns and in_memory and len(plan.group.data_desc_ids) == 1:
+        return SMALL_BYTES
+    n_model, n_column = (0, tree.n_column) if of_columns else (n_baseline * n_part, 0)
+    slots = min(all_slots, slots_within(plan.group, n_model, SEARCHED_BYTES, n_column))
+    models = 2 * n_model * slots * plan.n_channel * 4 * _COMPLEX  # as results, and beside the data
     return 2 * data_bytes(plan, slots, tree.n_column) + models + SMALL_BYTES
 
 

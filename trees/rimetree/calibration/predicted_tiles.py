@@ -44,6 +44,10 @@ class KeptValues(Mapping[Pair, NDArray[np.complex128]]):
         place = self._place.get(pair)
         return None if place is None or not self.there[place] else place
 
+    def hands(self, places: NDArray[np.intp], feed: int) -> NDArray[np.complex128]:
+        """[baseline, node, time, channel]: the parallel hands of a feed, of the baselines at these places."""
+        return self.array[places, :, feed, feed]
+
 
 #: What is done with a tile and the values of its baselines.
 OnTile = Callable[[dict, KeptValues], None]
@@ -137,9 +141,10 @@ def _part_node(ns: NodeScope, p: int, q: int, k: int) -> NodeStub:
     return held if held.initialized() else ns.coherency(p, q, k)
 
 
-def slots_within(group: MsGroup, n_model: int, memory_bytes: int) -> int:
-    """Time slots whose data, of all baselines, and so many models of a baseline take so much."""
+def slots_within(group: MsGroup, n_model: int, memory_bytes: int, n_column: int = 0) -> int:
+    """Time slots whose data, of all baselines and with so many further columns, and so many models of a baseline take
+    so much."""
     visibilities = group.n_channel * len(group.correlations)
-    data = len(group.baselines) * visibilities * (8 + 4 + 1)  # column, weight, flag
+    data = len(group.baselines) * visibilities * (8 * (1 + n_column) + 4 + 1)  # columns, weight, flag
     models = n_model * group.n_channel * 4 * 16 * 2  # as computed and as kept
     return max(1, int(memory_bytes / (2 * (data + models))))

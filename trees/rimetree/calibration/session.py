@@ -142,7 +142,10 @@ class Session:
         fitted = BestFit(StartingValues({}), None)
         if good.any():
             run = functools.partial(self._run, chunk, data, reference)
+            in_memory = self.need.slots >= len(chunk.slot_s) and len(group.data_desc_ids) == 1
+            self._search.take_tiles(data if in_memory else None)
             fitted = fit_chunk(self._search, self.tree, self._terms, self._options, chunk, reference, run)
+            self._search.take_tiles(None)
         begin, solved = fitted.begin, fitted.solved
         tables = {} if solved is None else {name: tables_of(parm) for name, parm in solved.parms.items()}
         scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None

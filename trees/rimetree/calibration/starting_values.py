@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ms import OpenSet
+from ..ms import OpenSet, Tiles
 from ..solving import SolvedParm, SolveReport
 from .coherence import Coherence, CoherenceBins, CoherenceReader
 from .diagonal_gains import diagonals, on_baselines
@@ -77,6 +77,7 @@ class StartingSearch:
         self._each = [term for term in each if term.turns][:1]
         self._around = whole
         self._scaled = not has_amplitude(terms)
+        self._tiles: Tiles | None = None
         self.wanted = bool(self._whole or self._scaled or (self._each and not self.in_two_steps))
 
     @property
@@ -89,9 +90,14 @@ class StartingSearch:
         """Whether directions are searched for once terms of the whole sky are known."""
         return bool(self._each and self._around)
 
+    def take_tiles(self, tiles: Tiles | None) -> None:
+        """Data of the next chunk, with model columns, that are in memory; None: they are to be read."""
+        self._tiles = tiles
+
     def release(self) -> None:
-        """Lets go of the models that were looked at."""
+        """Lets go of the data and models that were looked at."""
         self._readers.clear()
+        self._tiles = None
 
     def begin(
         self, chunk: Chunk, reference: int, options: CalibrationOptions, run: Run, without: Collection[str] = ()
@@ -184,7 +190,7 @@ class StartingSearch:
         n_bytes = 32 * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
         if apart and n_bytes > _MOST_BYTES:
             return None, bins
-        sums = self._reader(reference if n_bytes > _MOST_BYTES else None, apart, options).read(bins)
+        sums = self._reader(reference if n_bytes > _MOST_BYTES else None, apart, options).read(bins, self._tiles)
         self._reference = sums.antennas.index(reference)
         if self._tree.smooth_hz > 0 and bins.frequency_edges_hz is not None:  # as the fit itself
             sums = smooth_sums(sums, self._tree.smooth_hz)
