@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from . import _core, telescopes
 from ._core import Error
+from .antenna_uvw import antenna_uvw, evaluate_uvw
 from .arguments import check_fields, checked
 from .machine import size_text
 from .make_ms_scans import Scan, fields_of
@@ -129,7 +130,7 @@ def create(
     correlations: e.g. "XX YY" (default: all four of the telescope's feed).
     columns: columns of visibilities; DATA must be among them.
 
-    UVW are position(ANTENNA1) - position(ANTENNA2) in the frame of the phase centre, by the `UVW` node. Warns where the
+    UVW are position(ANTENNA1) - position(ANTENNA2) in the frame of the phase centre (`antenna_uvw`). Warns where the
     source is below the horizon. Raises `Error` or `TelescopeError` where something cannot be, or does not fit the disk.
     """
     path = os.fspath(path)
@@ -154,7 +155,7 @@ def create(
     dut1_s = _dut1(begin_s + duration_s / 2)
     time_s = begin_s + (np.arange(n_time) + 0.5) * integration_s
     own = list(zip(scans, np.split(time_s, np.cumsum(slots)[:-1]), strict=True))
-    antenna_uvw_m = np.concatenate([_antenna_uvw(array, scan.centre, times, dut1_s) for scan, times in own])
+    antenna_uvw_m = np.concatenate([antenna_uvw(array, scan.centre, times, dut1_s, frame) for scan, times in own])
     uvw_m = antenna_uvw_m[:, first] - antenna_uvw_m[:, second]
     above = [_horizontal(array, scan.centre, times, dut1_s) for scan, times in own]
     elevation, hour_angle = (np.concatenate([one[i] for one in above]) for i in (0, 1))
@@ -304,43 +305,12 @@ def _dut1(time_s: float) -> float:
     return float(value.to_value("s"))
 
 
-def _evaluate_uvw(
-    xyz_m: NDArray[np.float64],
-    xyz_0_m: NDArray[np.float64],
-    centre: NDArray[np.float64],
-    time_s: NDArray[np.float64],
-    dut1_s: float,
-) -> NDArray[np.float64]:
-    """[time, point, 3] coordinates of points [point, 3] (ITRF) by a forest of `UVW` nodes."""
-    from . import nodes as rt
-    from .cells import Cells
-    from .forest import Forest
-    from .scope import NodeScope
-
-    ns = NodeScope()
-    ns.radec_0 << rt.Constant(centre)
-    ns.xyz_0 << rt.Constant(xyz_0_m)
-    for p, position in enumerate(xyz_m):
-        ns.xyz(p) << rt.Constant(position)
-        ns.uvw(p) << rt.UVW(ns.radec_0, ns.xyz(p), ns.xyz_0, dut1_s=dut1_s)
-    ns.all << rt.Composer(*(ns.uvw(p) for p in range(len(xyz_m))), dims=[0])
-    values = Forest(ns).evaluate(ns.all, Cells(time_s, time_width_s=0.0))  # [point, 3, time, 1]
-    values = np.broadcast_to(values[..., 0], (len(xyz_m), 3, len(time_s)))
-    return np.moveaxis(values, 2, 0)
-
-
-def _antenna_uvw(
-    array: Telescope, centre: NDArray[np.float64], time_s: NDArray[np.float64], dut1_s: float
-) -> NDArray[np.float64]:
-    return _evaluate_uvw(array.ecef_m, array.centre_ecef_m, centre, time_s, dut1_s)
-
-
 def _horizontal(
     array: Telescope, centre: NDArray[np.float64], time_s: NDArray[np.float64], dut1_s: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """([time], [time]) elevation and hour angle (radians, within +-pi) of the phase centre, geometric."""
     # w of a unit vector along an axis of the ITRS is the component of the source's direction along it.
-    source = _evaluate_uvw(np.eye(3), np.zeros(3), centre, time_s, dut1_s)[:, :, 2]
+    source = evaluate_uvw(np.eye(3), np.zeros(3), centre, time_s, dut1_s)[:, :, 2]
     lon, lat = array.longitude_rad, array.latitude_rad
     up = np.array([math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)])
     hour_angle = lon - np.arctan2(source[:, 1], source[:, 0])

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Error
+from .antenna_uvw import antenna_uvw
 from .arguments import check_fields, checked
 from .correlate import BYTES_OF_FORMATS
-from .make_ms import _antenna_uvw, _dut1
+from .make_ms import _dut1
 from .sample_orders import in_order, order_axes
 from .sky import SkyModel
 from .sky_trees import stokes_at
@@ -154,7 +155,7 @@ def make_voltages(
     shapes = sky.shapes_in_plane(phase_centre_rad) if len(sky) else []
 
     def positions_m(time_s) -> NDArray[np.float64]:
-        return _antenna_uvw(telescope, np.asarray(phase_centre_rad, float), np.asarray(time_s, float), dut1_s)
+        return antenna_uvw(telescope, np.asarray(phase_centre_rad, float), np.asarray(time_s, float), dut1_s, "J2000")
 
     cut, numbers, first = 0, 0, 0
     with _Files(path, receivers, n_input, n_sample) as files:

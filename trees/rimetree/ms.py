@@ -5,7 +5,7 @@ from __future__ import annotations
 from .flag_versions import FlagChange, FlagVersion, flag_versions, restore_flags, save_flags, save_flags_before
 from .make_ms import Band, Created, create
 from .make_ms_scans import Scan
-from .ms_group import MsGroup, groups
+from .ms_group import MsGroup, groups, require_slots
 from .ms_reading import (
     CORRELATION_NAMES,
     CORRELATION_NUMBERS,
@@ -44,6 +44,7 @@ __all__ = [
     "flag_versions",
     "groups",
     "inspect",
+    "require_slots",
     "restore_flags",
     "run_options",
     "sample_coordinates",

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ._core import Error
 from .arguments import checked
-from .ms_reading import CORRELATION_NUMBERS, OpenSet, baselines, feed_of, inspect, slot_scans, slot_times
-from .ms_run import direction
+from .ms_reading import CORRELATION_NUMBERS, OpenSet, Tiles, baselines, feed_of, inspect, slot_scans
+from .ms_run import direction, run_options
 from .ms_selection import Selection, times_text
 
 
@@ -235,6 +235,15 @@ def _moved_centre(field: dict, to_rad: Sequence[float]) -> tuple[float, float]:
     return ra, dec
 
 
+def _rows_and_times(opened: OpenSet, selection: dict) -> tuple[int, list[list[float]]]:
+    """How many rows are selected, and the times (MJD, seconds) of the slots of each data description with any."""
+    options = {**run_options(**selection), "time_slots": 1, "average_slots": 1, "average_baselines": []}
+    keys = Tiles(opened, [], options).keys()
+    windows = sorted({key["data_desc_id"] for key in keys})
+    times = [sorted({key["first_time_s"] for key in keys if key["data_desc_id"] == one}) for one in windows]
+    return sum(key["n_row"] for key in keys), times
+
+
 def _group(
     opened: OpenSet,
     summary: dict,
@@ -246,6 +255,8 @@ def _group(
     chosen: Selection | None,
 ) -> MsGroup:
     ids = tuple(part["data_desc_id"] for part in parts)
+    n_row = sum(part["n_row"] - (0 if autocorrelations else part["n_autocorrelation"]) for part in parts)
+    n_time = max(part["n_time"] for part in parts)
     selection = {"autocorrelations": autocorrelations}
     if not (together and all_rows):
         selection["field_id"] = field
@@ -264,8 +275,9 @@ def _group(
     if chosen is not None and not chosen.all:
         selection |= chosen.options(names, pairs)
         pairs = baselines(opened, **selection)
-        times = [(window, time_s) for window, _, time_s in slot_times(opened, **selection)]
-        slots = chosen.slots_averaged([time_s for window, time_s in times if window == times[0][0]])
+        n_row, times = _rows_and_times(opened, selection)
+        n_time = max(map(len, times), default=0)
+        slots = chosen.slots_averaged(times[0] if times else [])
         selection |= {"average_slots": slots} if slots > 1 else {}
     windows = [summary["spectral_windows"][summary["data_descriptions"][i]["spectral_window_id"]] for i in ids]
     return MsGroup(
@@ -279,8 +291,8 @@ def _group(
         baselines=pairs,
         antenna_names=names,
         antenna_xyz_m={antenna["id"]: np.array(antenna["position_m"], dtype=float) for antenna in summary["antennas"]},
-        n_row=sum(part["n_row"] - (0 if autocorrelations else part["n_autocorrelation"]) for part in parts),
-        n_time=max(part["n_time"] for part in parts),
+        n_row=n_row,
+        n_time=n_time,
         n_channel=max(window["n_channel"] for window in windows),
         frequency_hz=(min(w["lowest_hz"] for w in windows), max(w["highest_hz"] for w in windows)),
         columns=tuple(column["name"] for column in summary["columns"]),

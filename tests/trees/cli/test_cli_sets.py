@@ -151,7 +151,7 @@ def test_a_dry_run_writes_nothing(command, kat7, sky_file):
         ("", [], "no sources"),
         ("a, POINT, 3h32m0s, -27.0.0, 1", ["--column", "UVW"], "column UVW"),
         ("a, POINT, 3h32m0s, -27.0.0, 1", ["--column", "MY DATA"], "cannot be called 'MY DATA'"),
-        ("a, POINT, 3h32m0s, -27.0.0, 1", ["--field", "3"], "no FIELD_ID 3"),
+        ("a, POINT, 3h32m0s, -27.0.0, 1", ["--field", "3"], "there is no field '3'"),
         ("a, POINT, 3h32m0s, -27.0.0, 1", ["--ddid", "3"], "no DATA_DESC_ID 3"),
     ],
 )

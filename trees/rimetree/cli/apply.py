@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from .data_selection import check_rows, chosen_rows, rows_options
 from .errors import Failed, NothingUsable
 from .models import model_column_option, of_patches, read_model, sky_options
 from .output import log, table
@@ -15,7 +16,6 @@ from .selection import (
     evaluation_options,
     outcome_options,
     require_ms,
-    several_rows_options,
     warn_of_directions,
 )
 from .weights import check_weights, weights_option, write_weights
@@ -83,7 +83,7 @@ def solutions_options(function):
 @model_column_option
 @centre_option
 @evaluation_options
-@several_rows_options
+@rows_options
 @outcome_options
 def command(
     ms,
@@ -107,20 +107,20 @@ def command(
     threads,
     memory,
     time_slots,
-    field_names,
     from_field,
-    ddid,
     dry_run,
     report,
     wait,
     no_flag_version,
     weights,
+    **chosen,
 ):
     """Apply solutions to Measurement Set MS: CORRECTED_DATA = J_p^-1 DATA J_q^-H.
 
     J is the product of the terms that hold for the whole sky. Data without a solution are flagged in FLAG, and what is
     newly flagged is printed by antenna and reason; flags are saved first (`rimetree flags restore`). Where nothing is
-    usable nothing is changed, and the exit status is 3. Weights are changed by --weights only.
+    usable nothing is changed, and the exit status is 3. Weights are changed by --weights only. Rows that are not
+    selected keep what they hold; all channels are written.
 
     With --subtract the model of --sky or --model-column is subtracted before, each direction with all its terms.
     """
@@ -154,7 +154,7 @@ def command(
             raise click.UsageError("--weights are those of corrected data: leave --no-correct out")
         check_weights(ms, wait)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    rows = {"field": chosen_fields(summary, field_names), "ddid": ddid}
+    rows = chosen_rows(chosen, summary)
     files = [calibration.read_h5parm(file) for file in solutions]
     if from_field is not None:
         fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
@@ -177,8 +177,9 @@ def _without(model, keep):
 
 
 def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: dict, **how) -> list:
-    """Write corrected data; `options` as of `calibration.apply_tree`, but that what to subtract may be {FIELD_ID:
-    model}. `files`: solution sets, those of the first file stand outside the others'. Returns [(group, RunReport)].
+    """Write corrected data of `rows` (as of `rt.ms.groups`); `options` as of `calibration.apply_tree`, but that what to
+    subtract may be {FIELD_ID: model}. `files`: solution sets, those of the first file stand outside the others'.
+    Returns [(group, RunReport)].
 
     `how`: `dry_run`, `wait` (s), `save_flags`: whether to keep a version of the flags first, `summary` of the set.
     Raises `NothingUsable`, and then nothing has changed, where all data that are not flagged would be.
@@ -190,9 +191,11 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
 
     check_output(ms, options["column"], how.get("wait", 0.0))
     summary = how.get("summary") or rt.ms.inspect(ms, scan_cells=False)
-    groups = calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"], summary=summary)
+    groups = calibration.groups_by_window(ms, summary=summary, **rows)
     if isinstance(options["subtract"], rt.sky.SkyModel | dict) and options["phase_centre_rad"] is None:
         warn_of_directions(summary, [group.field_id for group in groups])
+    if rows.get("selection") is not None:
+        check_rows(ms, groups, rows["selection"])
     for group in groups:
         group.require_column(options["data_column"])
     sets = [one for own in files for one in own]

@@ -18,7 +18,7 @@ from .calibrate_text import (
     plan_text,
     report_text,
 )
-from .data_selection import averaging_options, data_selection_options, selection_of
+from .data_selection import averaging_options, channels_option, rows_options, selection_of
 from .errors import Failed, Interrupted, NothingUsable
 from .models import model_column_option, read_models, sky_options, warn_of_sky
 from .output import log
@@ -29,7 +29,6 @@ from .selection import (
     chosen_fields,
     evaluation_options,
     require_ms,
-    several_rows_options,
     wait_option,
     warn_of_directions,
 )
@@ -57,8 +56,8 @@ from .weights import check_weights, weights_option, write_weights
 @click.option("--no-smearing", is_flag=True, help="No smearing over the integration time and the channel width.")
 @centre_option
 @evaluation_options
-@several_rows_options
-@data_selection_options
+@rows_options
+@channels_option
 @averaging_options
 @wait_option
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would be solved, write nothing.")
@@ -187,7 +186,8 @@ def command(ms, terms, out, **given):
         found = calibration.residuals(ms, model, [*held, report.solutions], options)
         write_reports(ms, found, given["report"], summary=text, averaging=report.averaging)
     if applies:
-        rows = {"field": fields["apply_to"] if given["apply_to"] else fields["field_names"], "ddid": given["ddid"]}
+        own = fields["apply_to"] if given["apply_to"] else fields["field_names"]
+        rows = {"field_id": own, "data_desc_id": given["ddid"]}
         _use(ms, model, [*held, sets], rows, fields["from_field"], given)
 
 

@@ -1,5 +1,6 @@
-"""Options that choose rows and channels: --scan, --time, --antenna, --baseline, --channels; and --move-phase-centre,
---average-time, --average-channels, --average-loss, --average-radius."""
+"""Options that choose rows and channels, the same of all commands: --field, --ddid, --scan, --time, --antenna,
+--baseline, --channels; and --move-phase-centre, --average-time, --average-channels, --average-loss, --average-radius.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ import re
 import click
 
 from .quantities import ANGLE, DEC, DURATION, FREQUENCY, RA
-from .selection import NAMES, NUMBERS
+from .selection import NAMES, NUMBERS, chosen_fields
 from .with_options import with_options
 
 
-class _Times(click.ParamType):
+class RangeOfTimes(click.ParamType):
     """FROM~TO, each a UTC date and time, or a duration from the beginning of the set: (from, to) of text."""
 
     name = "range of times"
@@ -118,15 +119,24 @@ def averaging_options(function):
     )
 
 
-def data_selection_options(function):
-    """--scan, --time, --antenna, --baseline, --channels."""
+def rows_options(function, time=None):
+    """--field, --ddid, --scan, --time, --antenna, --baseline; `time`: another option that takes the place of --time."""
     return with_options(
         function,
-        click.option("--scan", "scans", type=NUMBERS, help="Use only these scans (SCAN_NUMBER), e.g. 3,5~8."),
         click.option(
+            "--field",
+            "field_names",
+            type=NAMES,
+            metavar="NAMES",
+            help="Use only these fields: numbers, names or patterns, e.g. 0,3C286 or J1*.",
+        ),
+        click.option("--ddid", type=NUMBERS, help="Use only these DATA_DESC_IDs, e.g. 0,2 or 0~3."),
+        click.option("--scan", "scans", type=NUMBERS, help="Use only these scans (SCAN_NUMBER), e.g. 3,5~8."),
+        time
+        or click.option(
             "--time",
             "times",
-            type=_Times(),
+            type=RangeOfTimes(),
             multiple=True,
             metavar="FROM~TO",
             help="Use only these times: UTC, e.g. 2025-01-01T20:30~2025-01-01T20:40, or durations from the beginning "
@@ -146,12 +156,51 @@ def data_selection_options(function):
             metavar="A&B,...",
             help="Use only baselines between such antennas, e.g. CS*&RS*; !CS001&* leaves out.",
         ),
-        click.option(
-            "--channels",
-            type=_Channels(),
-            help="Use only these channels of each window, e.g. 5~60,80~100 (both included), or 1.2GHz~1.3GHz.",
-        ),
     )
+
+
+def channels_option(function):
+    """--channels, of commands that only read: columns are written with all their channels."""
+    return click.option(
+        "--channels",
+        type=_Channels(),
+        help="Use only these channels of each window, e.g. 5~60,80~100 (both included), or 1.2GHz~1.3GHz.",
+    )(function)
+
+
+def chosen_rows(given: dict, summary: dict) -> dict:
+    """Of the choices of a command, what `rt.ms.groups` takes: `data_desc_id`, `field_id`, `selection`."""
+    return {
+        "data_desc_id": given["ddid"],
+        "field_id": chosen_fields(summary, given["field_names"]),
+        "selection": selection_of(given, summary),
+    }
+
+
+def check_rows(ms: str, found: list, selection) -> None:
+    """Raises where a part of what was chosen is not there, though the rest is: scans, times, channels; `found`: the
+    groups of rows that are left."""
+    import rimetree as rt
+
+    if selection.channels or selection.frequencies_hz:
+        whole: dict = {"channel_ranges": [], "frequency_ranges_hz": [], "data_desc_ids": []}
+        centres = {
+            window: next(rt.ms.sample_coordinates(ms, 1, **{**group.selection, **whole, "data_desc_id": window}))
+            for group in found
+            for window in group.data_desc_ids
+        }
+        selection.check_channels({window: tile["frequency_hz"] for window, tile in centres.items()})
+    rt.ms.require_slots(ms, found, selection)
+
+
+def chosen_groups(ms: str, given: dict, summary: dict) -> list:
+    """The groups of rows of the set that were chosen, as `rt.ms.groups` gives them."""
+    import rimetree as rt
+
+    rows = chosen_rows(given, summary)
+    found = rt.ms.groups(ms, summary=summary, **rows)
+    check_rows(ms, found, rows["selection"])
+    return found
 
 
 def selection_of(given: dict, summary: dict):
@@ -160,7 +209,7 @@ def selection_of(given: dict, summary: dict):
     from rimetree.make_ms import parse_utc
 
     begin_s = summary["first_time_s"]
-    numbers, frequencies = given["channels"] or ((), ())
+    numbers, frequencies = given.get("channels") or ((), ())
     slots, length_s = given.get("average_time") or (1, 0.0)
     channels, width_hz = given.get("average_channels") or (1, 0.0)
     return ms.Selection(

@@ -40,7 +40,8 @@ def command(time_slots, channels, memory, threads, limit, precision, tolerance, 
     parameters. Below the table stands, for nodes that know several methods, which one would be used, assuming regular
     channels: the cheapest that meets the precision or tolerance. Nothing is evaluated; times are estimates.
     """
-    for group, forest in forests(threads=threads, memory_bytes=int(memory) if memory else None, **which):
+    how = {"threads": threads, "memory_bytes": int(memory) if memory else None}
+    for group, forest in forests(forest_arguments=how, **which):
         slots = time_slots or (1 if group is None else min(64, max(1, group.n_time)))
         n_channel = channels or (1 if group is None else max(1, group.n_channel))
         if group is not None:

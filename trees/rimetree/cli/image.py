@@ -7,10 +7,11 @@ import os
 
 import click
 
+from .data_selection import channels_option, check_rows, chosen_rows, rows_options
 from .models import read_sky, sky_options
 from .output import log, table
 from .quantities import ANGLE, dec_text, frequency_text, ra_text
-from .selection import centre_option, require_ms, rows_options, threads_option, warn_of_directions
+from .selection import centre_option, require_ms, threads_option, warn_of_directions
 
 _MAX_PSF_SIZE = 2048
 
@@ -36,6 +37,7 @@ _MAX_PSF_SIZE = 2048
 @threads_option
 @centre_option
 @rows_options
+@channels_option
 def command(
     ms,
     output,
@@ -48,15 +50,14 @@ def command(
     skip_unsupported,
     patches,
     threads,
-    field,
-    ddid,
     phase_centre,
+    **chosen,
 ):
     """Make a dirty image (Stokes I, Jy/beam) of a column of Measurement Set MS.
 
-    All spectral windows of a field go together; flags and weights are honoured. East is left; FITS files carry a SIN
-    projection. With --sky the sources are marked in PNGs, and a table compares them with the image: the model's flux,
-    what the dirty beam makes of the whole model there, the peak within a beam, and its offset.
+    All spectral windows of the field that is chosen go together; flags and weights are honoured. East is left; FITS
+    files carry a SIN projection. With --sky the sources are marked in PNGs, and a table compares them with the image:
+    the model's flux, what the dirty beam makes of the whole model there, the peak within a beam, and its offset.
     """
     import rimetree as rt
     from rimetree import plots
@@ -67,16 +68,17 @@ def command(
     if patches and sky is None:
         raise click.UsageError("--patch goes with --sky")
     require_ms(ms)
+    summary = rt.ms.inspect(ms, scan_cells=False)
+    rows = chosen_rows(chosen, summary)
+    groups = rt.ms.groups(ms, summary=summary, **rows)
+    check_rows(ms, groups, rows["selection"])
     if phase_centre is None:
-        summary = rt.ms.inspect(ms, scan_cells=False)
-        chosen = rt.ms.groups(ms, data_desc_id=ddid, field_id=field, summary=summary)
-        warn_of_directions(summary, [group.field_id for group in chosen])
+        warn_of_directions(summary, [group.field_id for group in groups])
     model = None if sky is None else read_sky(sky, sky_format, skip_unsupported, patches)
     image = plots.dirty_image(
         ms,
         column,
-        field_id=field,
-        data_desc_id=ddid,
+        **rows,
         size=size,
         scale_rad=scale,
         robust=robust,

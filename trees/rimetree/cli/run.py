@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import click
 
+from .data_selection import RangeOfTimes, chosen_groups, rows_options
 from .output import log
 from .quantities import FREQUENCY
 from .selection import (
@@ -11,9 +14,28 @@ from .selection import (
     check_columns,
     evaluation_options,
     require_ms,
-    rows_options,
     verify_option,
     wait_option,
+)
+
+
+class _TimeOrRange(RangeOfTimes):
+    """A range of times of the set, or the time of a cell: MJD in seconds."""
+
+    name = "time"
+
+    def convert(self, value, param, ctx):
+        return super().convert(value, param, ctx) if "~" in str(value) else click.FLOAT.convert(value, param, ctx)
+
+
+_time_option = click.option(
+    "--time",
+    "times",
+    type=_TimeOrRange(),
+    multiple=True,
+    metavar="FROM~TO",
+    help="Use only these times: UTC, e.g. 2025-01-01T20:30~2025-01-01T20:40, or durations from the beginning of the "
+    "set, e.g. 10min~20min. For --evaluate: time of a cell, MJD in seconds (UTC). May be repeated.",
 )
 
 
@@ -24,12 +46,9 @@ from .selection import (
 @evaluation_options
 @as_written_option
 @verify_option
-@rows_options
+@functools.partial(rows_options, time=_time_option)
 @click.option("--evaluate", "node", metavar="NODE", help='Print the values of a node, e.g. "K:0:1"; writes nothing.')
 @click.option("--freq", type=FREQUENCY, multiple=True, help="For --evaluate: frequency of a cell; may be repeated.")
-@click.option(
-    "--time", type=float, multiple=True, help="For --evaluate: time of a cell, MJD in seconds (UTC); may be repeated."
-)
 @click.option(
     "--dry-run", is_flag=True, help="Build the forest and say what memory it would take, but evaluate nothing."
 )
@@ -47,14 +66,12 @@ def command(
     memory,
     as_written,
     time_slots,
-    field,
-    ddid,
     node,
     freq,
-    time,
     dry_run,
     report,
     wait,
+    **chosen,
 ) -> None:
     """Run tree script SCRIPT over Measurement Set MS: its Sinks write their columns.
 
@@ -67,6 +84,8 @@ def command(
               ...
               ns.sink(p, q) << rt.Sink(ns.V(p, q), station_1_index=p, station_2_index=q)
 
+    Rows that are not selected keep what they hold; all channels are written.
+
     It is called once for each field (and kind of feed). A script may also make a NodeScope called ns at module level,
     where ms is defined; it is then run once for each field. ARGUMENTS after -- are the script's sys.argv[1:]. Without
     MS (ms is None) the forest is built and checked, and --evaluate prints values.
@@ -77,7 +96,14 @@ def command(
     from .running import memory_text, print_reports, run_groups
 
     script = Script(script, arguments)
-    groups = [None] if ms is None else rt.ms.groups(require_ms(ms), data_desc_id=ddid, field_id=field)
+    ranges = [one for one in chosen["times"] if isinstance(one, tuple)]
+    cells_s = [one for one in chosen["times"] if not isinstance(one, tuple)]
+    if cells_s and node is None:
+        raise click.UsageError(f"--time {cells_s[0]:g}: times of cells go with --evaluate; of rows give FROM~TO")
+    groups = [None]
+    if ms is not None:
+        summary = rt.ms.inspect(require_ms(ms), scan_cells=False)
+        groups = chosen_groups(ms, {**chosen, "times": ranges}, summary)
 
     def forest_of(group):
         return rt.Forest(
@@ -90,7 +116,7 @@ def command(
 
     if node is not None:
         forest = forest_of(groups[0])
-        cells = rt.Cells(time or None, freq or None)
+        cells = rt.Cells(cells_s or None, freq or None)
         values = forest.evaluate(node, cells, precision=precision, tolerance=tolerance, verify=verify)
         click.echo(f"{node}: {values.dtype} {list(values.shape)} [tensor..., time, freq]\n{values}")
         if verify:

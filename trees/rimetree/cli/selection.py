@@ -1,4 +1,4 @@
-"""Options that several commands share: which rows, which sky, which resources; and the tree of a sky model."""
+"""Options that several commands share: which resources, which tree; and the tree of a sky model."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ import click
 from .errors import Failed
 from .output import log
 from .quantities import BYTES, DEC, DURATION, RA
-
-
-def rows_options(function: Callable) -> Callable:
-    """--field and --ddid."""
-    function = click.option(
-        "--ddid", type=click.IntRange(min=0), help="Only rows of this DATA_DESC_ID; `rimetree inspect-ms` lists them."
-    )(function)
-    return click.option("--field", type=click.IntRange(min=0), help="Only rows of this FIELD_ID.")(function)
 
 
 class Names(click.ParamType):
@@ -54,14 +46,6 @@ class Numbers(Names):
 
 
 NAMES, NUMBERS = Names(), Numbers()
-
-
-def several_rows_options(function: Callable) -> Callable:
-    """--field and --ddid, of several."""
-    function = click.option("--ddid", type=NUMBERS, help="Only these DATA_DESC_IDs, e.g. 0,2 or 0~3.")(function)
-    return click.option(
-        "--field", "field_names", type=NAMES, help="Only these fields: numbers, names or patterns, e.g. 0,3C286 or J1*."
-    )(function)
 
 
 def chosen_fields(summary: dict, names: Sequence[str] | None) -> list[int] | None:

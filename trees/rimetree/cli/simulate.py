@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from .data_selection import chosen_groups, rows_options
 from .models import read_sky, sky_options, warn_of_sky
 from .output import log
 from .quantities import FLUX
@@ -13,7 +14,6 @@ from .selection import (
     evaluation_options,
     outcome_options,
     require_ms,
-    rows_options,
     scope_of_sky,
     tree_options,
     verify_option,
@@ -56,18 +56,19 @@ def command(
     memory,
     as_written,
     time_slots,
-    field,
-    ddid,
+    no_smearing,
+    many_node,
+    phase_centre,
     dry_run,
     report,
     wait,
-    **tree,
+    **chosen,
 ):
     """Predict the visibilities (Jy) of a sky model into a column of Measurement Set MS.
 
     Each field gets a tree with its own phase centre, and with linear or circular feeds as its correlations say. Rows
-    that are not selected, and autocorrelations, keep what they hold. Flags and weights are not changed. --noise is the
-    standard deviation of the real and of the imaginary part of each visibility.
+    that are not selected, and autocorrelations, keep what they hold; all channels are written. Flags and weights are
+    not changed. --noise is the standard deviation of the real and of the imaginary part of each visibility.
 
     Interrupted runs leave MS readable; `rimetree inspect-ms` then says up to which time the column is complete.
     """
@@ -80,10 +81,11 @@ def command(
     check_output(ms, column, wait)
     model = read_sky(sky, sky_format, skip_unsupported, patches)
     summary = rt.ms.inspect(ms, scan_cells=False)
-    groups = rt.ms.groups(ms, data_desc_id=ddid, field_id=field, summary=summary)
-    if tree["phase_centre"] is None:
+    groups = chosen_groups(ms, chosen, summary)
+    if phase_centre is None:
         warn_of_directions(summary, [group.field_id for group in groups])
-    warn_of_sky(model, groups, tree["phase_centre"])
+    warn_of_sky(model, groups, phase_centre)
+    tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
     log(f"{sky}: {len(model)} sources, {flux_text(model, groups)}; {ms}: {len(groups)} tree(s) to evaluate")
 
     def forest_of(group):

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 
 import click
 
+from .data_selection import chosen_groups, rows_options
 from .models import read_sky, sky_options
-from .selection import require_ms, rows_options, scope_of_sky, tree_options
+from .selection import require_ms, scope_of_sky, tree_options
 
 
 def forest_options(function: Callable) -> Callable:
@@ -28,14 +29,13 @@ def forests(
     skip_unsupported,
     patches,
     column,
-    field,
-    ddid,
     no_smearing,
     many_node,
     phase_centre,
-    **forest_arguments,
+    forest_arguments: dict | None = None,
+    **chosen,
 ) -> Iterator:
-    """(group or None, Forest) for each group of the Measurement Set."""
+    """(group or None, Forest) for each group of the Measurement Set; `chosen`: what `rows_options` gives."""
     import rimetree as rt
     from rimetree.script import Script
 
@@ -50,13 +50,16 @@ def forests(
     ms = what.pop(0) if what else None
     if script is None and ms is None:
         raise click.UsageError("give a Measurement Set to which the tree of --sky belongs")
-    groups = [None] if ms is None else rt.ms.groups(require_ms(ms), data_desc_id=ddid, field_id=field)
+    how = forest_arguments or {}
+    groups = [None]
+    if ms is not None:
+        groups = chosen_groups(ms, chosen, rt.ms.inspect(require_ms(ms), scan_cells=False))
     if script is not None:
         written = Script(script, what)
         for group in groups:
-            yield group, rt.Forest(written.scope(group), **forest_arguments)
+            yield group, rt.Forest(written.scope(group), **how)
         return
     model = read_sky(sky, sky_format, skip_unsupported, patches)
     for group in groups:
         tree = {"no_smearing": no_smearing, "many_node": many_node, "phase_centre": phase_centre}
-        yield group, rt.Forest(scope_of_sky(group, model, column, **tree), **forest_arguments)
+        yield group, rt.Forest(scope_of_sky(group, model, column, **tree), **how)

@@ -26,12 +26,12 @@ def check_weights(ms: str, wait_s: float) -> None:
 
 
 def write_weights(ms: str, files, rows: dict, *, direction: str | None, interpolation: str, wait_s: float) -> None:
-    """Of the fields and windows of `rows`, for solution sets of some files, the first outside the next."""
+    """Of `rows` (as of `rt.ms.groups`), for solution sets of some files, the first outside the next."""
     import rimetree as rt
     from rimetree import calibration
     from rimetree.calibration.corrected_weights import weights_tree
 
-    for group in calibration.groups_by_window(ms, data_desc_id=rows["ddid"], field_id=rows["field"]):
+    for group in calibration.groups_by_window(ms, **rows):
         ns, solutions = rt.NodeScope(), calibration.chain_for(files, group)
         weights_tree(ns, group, solutions, direction=direction, interpolation=interpolation)
         rt.Forest(ns).run(ms, wait_s=wait_s, **group.selection)

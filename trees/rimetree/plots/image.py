@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Error, machine
-from ..ms import MsGroup, groups
+from ..ms import MsGroup, Selection, groups
 from .visibilities import StokesI, stokes_i
 
 _MIN_SIZE, _MAX_SIZE = 32, 32768
@@ -88,8 +89,9 @@ def dirty_image(
     path: str | os.PathLike,
     column: str = "DATA",
     *,
-    field_id: int | None = None,
-    data_desc_id: int | None = None,
+    field_id: int | Sequence[int] | None = None,
+    data_desc_id: int | Sequence[int] | None = None,
+    selection: Selection | None = None,
     size: int = 512,
     scale_rad: float | None = None,
     robust: float | None = None,
@@ -99,13 +101,15 @@ def dirty_image(
 ) -> Image:
     """Dirty image of Stokes I of one field, all spectral windows together.
 
+    `field_id`, `data_desc_id`, `selection`: only these rows and channels, as of `ms.groups`.
     `size`: pixels along each side (even, at least 32). `scale_rad`: pixel size (None: a fifth of the fringe spacing of
     the longest baseline). `robust`: Briggs' parameter, -2 (uniform) to 2 (natural); None: natural weights. `psf`: also
     keep the dirty beam. `phase_centre_rad`: where the UVW point, if not where FIELD says. Flags and weights are
     honoured, autocorrelations are left out. Raises `Error` where there are several fields to choose from, no such
     column, or nothing that is not flagged.
     """
-    group = _one_group(path, column, field_id, data_desc_id)
+    found = groups(path, data_desc_id=data_desc_id, field_id=field_id, selection=selection)
+    group = _one_group(path, column, found)
     if size % 2 or not _MIN_SIZE <= size <= _MAX_SIZE:
         raise Error(f"an image of {size} pixels cannot be made; size must be even and {_MIN_SIZE} to {_MAX_SIZE}")
     if robust is not None and not -2 <= robust <= 2:
@@ -155,8 +159,7 @@ def dirty_image(
     )
 
 
-def _one_group(path: str | os.PathLike, column: str, field_id: int | None, data_desc_id: int | None) -> MsGroup:
-    found = groups(path, data_desc_id=data_desc_id, field_id=field_id)
+def _one_group(path: str | os.PathLike, column: str, found: Sequence[MsGroup]) -> MsGroup:
     if column not in found[0].columns:
         raise Error(f"{path} has no column {column} of visibilities; it has {', '.join(found[0].columns) or 'none'}")
     if len(found) > 1:
