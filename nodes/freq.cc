@@ -20,7 +20,9 @@ class Freq final : public Node {
             .reference = "MeqTrees Freq"};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  NodeTraits own_traits() const override { return {.depends_on = kDomain, .varies_along = set_of(Axis::frequency)}; }
+  NodeTraits own_traits() const override {
+    return {.depends_on = kDomain, .varies_along = set_of(Axis::frequency), .is_function = true};
+  }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

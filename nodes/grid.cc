@@ -23,7 +23,9 @@ class Grid final : public Node {
             .state = {{.name = "axis", .type = StateType::text, .doc = "time, freq, l or m"}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  NodeTraits own_traits() const override { return {.depends_on = kDomain, .varies_along = set_of(axis_)}; }
+  NodeTraits own_traits() const override {
+    return {.depends_on = kDomain, .varies_along = set_of(axis_), .is_function = true};
+  }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -21,7 +21,9 @@ class Identity final : public Node {
             .children = {{.label = "x", .shape = "any", .unit = "any", .doc = "what is passed on"}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
-  NodeTraits own_traits() const override { return {.mixed_axes = kNoAxes, .reads_no_values = true}; }
+  NodeTraits own_traits() const override {
+    return {.mixed_axes = kNoAxes, .is_function = true, .reads_no_values = true};
+  }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

@@ -38,7 +38,7 @@ class MergeFlags final : public Node {
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
   NodeTraits own_traits() const override {
-    return {.mixed_axes = kNoAxes, .skips_missing = true, .reads_no_values = true};
+    return {.mixed_axes = kNoAxes, .skips_missing = true, .is_function = true, .reads_no_values = true};
   }
 
  protected:

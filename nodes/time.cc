@@ -20,7 +20,9 @@ class Time final : public Node {
             .reference = "MeqTrees Time"};
   }
   TensorShape result_dims(std::span<const TensorShape* const>) const override { return {}; }
-  NodeTraits own_traits() const override { return {.depends_on = kDomain, .varies_along = set_of(Axis::time)}; }
+  NodeTraits own_traits() const override {
+    return {.depends_on = kDomain, .varies_along = set_of(Axis::time), .is_function = true};
+  }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

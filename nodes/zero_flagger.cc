@@ -40,7 +40,7 @@ class ZeroFlagger final : public Node {
                        .doc = "bits that are set in the flags"}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
-  NodeTraits own_traits() const override { return {.mixed_axes = kNoAxes}; }
+  NodeTraits own_traits() const override { return {.mixed_axes = kNoAxes, .is_function = true}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

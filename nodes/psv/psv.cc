@@ -106,8 +106,11 @@ class Psv final : public Node, public MethodChoice, public Reviewer {
 
   /// The general path reads values where they are.
   NodeTraits own_traits() const override {
-    return {
-        .depends_on = kDomain, .varies_along = set_of(Axis::frequency), .mixed_axes = kNoAxes, .reads_no_values = true};
+    return {.depends_on = kDomain,
+            .varies_along = set_of(Axis::frequency),
+            .mixed_axes = kNoAxes,
+            .is_function = true,
+            .reads_no_values = true};
   }
   Capabilities capabilities() const override { return {.method = this, .reviewer = this}; }
   void review(const Review& review) const override {

@@ -38,8 +38,7 @@ class CellNode : public Node, public DevicePath, public RecordableNode {
   static constexpr bool kVariesInFrequency = false;
 
   NodeTraits own_traits() const override {
-    NodeTraits traits;
-    traits.mixed_axes = kNoAxes;
+    NodeTraits traits{.mixed_axes = kNoAxes, .is_function = true};
     if (Derived::kVariesInTime) traits.varies_along |= set_of(Axis::time);
     if (Derived::kVariesInFrequency) traits.varies_along |= set_of(Axis::frequency);
     if (traits.varies_along != kNoAxes) traits.depends_on = kDomain;

@@ -73,7 +73,7 @@ class CellReduction : public Node, public DevicePath {
   }
   /// A constant counts once for each cell of the request.
   NodeTraits own_traits() const override {
-    NodeTraits traits{.depends_on = kDomain, .mixed_axes = kNoAxes};
+    NodeTraits traits{.depends_on = kDomain, .mixed_axes = kNoAxes, .is_function = true};
     for (int axis = 0; axis < kAxes; ++axis)
       if (reduces(static_cast<Axis>(axis), n_child_)) traits.mixed_axes |= set_of(static_cast<Axis>(axis));
     return traits;

@@ -64,8 +64,12 @@ class Forest {
   /// (see is_needed()). Throws as build() would if such a node had been written.
   static std::shared_ptr<Forest> rewritten(const Forest& forest, const std::vector<NewNode>& nodes,
                                            std::span<const int> roots);
-  /// Takes over what has changed in the states of the forest that this one was made from.
-  void follow(const Forest& forest);
+  /// The same forest, in which parents read the first of several equal nodes. `first`: that one, by node.
+  static std::shared_ptr<Forest> merged(const Forest& forest, const std::vector<int>& first,
+                                        std::span<const int> roots);
+  /// Takes over what has changed in the states of the forest that the user wrote. False: a node has changed that was
+  /// one of several equal ones, so that this forest is no longer right.
+  bool follow(const Forest& forest);
   /// Whether a node is needed by the roots of a rewritten forest; in others all are.
   bool is_needed(int index) const { return is_needed_.empty() || is_needed_[static_cast<std::size_t>(index)]; }
 
@@ -120,6 +124,7 @@ class Forest {
   std::size_t n_followed_ = 0;
   std::uint64_t followed_list_ = 0;
   std::vector<bool> is_needed_, is_replaced_;  // of a rewritten forest, by node
+  std::vector<bool> is_merged_;                // of a forest without equal nodes: whether there were some; or empty
 };
 
 /// Whether a node is a constant all of whose numbers are zero.

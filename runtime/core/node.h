@@ -29,6 +29,10 @@ struct NodeTraits {
   /// A missing child is left out instead of making this node's result missing: its slot is empty (nullptr), or removed
   /// if it is one of the repeated ones.
   bool skips_missing = false;
+  /// The result follows from the class, the state, the cells and the children and from nothing else: nodes that agree
+  /// in these are evaluated once. Not so where a node's name or number counts (noise), or where it is somebody (a
+  /// Parm).
+  bool is_function = false;
   bool always_evaluates = false;  ///< the result must be computed anew for every request (side effects: Sink)
   bool reads_no_values = false;   ///< children's values are passed on, or read where they are: on a device, too
   bool single_threaded = false;   ///< must run on the calling thread (Python code)

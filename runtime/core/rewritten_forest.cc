@@ -7,17 +7,21 @@ namespace rimetree {
 
 class ForestRewriter {
  public:
-  ForestRewriter(const Forest& forest, const std::vector<NewNode>& nodes)
-      : from_(forest), new_nodes_(nodes), forest_(new Forest(forest.names_)) {}
+  /// `first`: of equal nodes the one that parents are to read, by node; empty: each node itself.
+  ForestRewriter(const Forest& forest, const std::vector<NewNode>& nodes, const std::vector<int>& first)
+      : from_(forest), new_nodes_(nodes), first_(first), forest_(new Forest(forest.names_)) {}
 
   std::shared_ptr<Forest> make(std::span<const int> roots) {
     Forest& forest = *forest_;
     forest.nodes_ = from_.nodes_;
     forest.state_version_ = from_.state_version_;
     forest.plan_version_ = from_.plan_version_;
-    forest.n_followed_ = from_.changed_.size();
-    forest.followed_list_ = from_.changed_lists_;
+    const bool is_first = from_.is_needed_.empty();  // else the user's forest has been followed up to here
+    forest.n_followed_ = is_first ? from_.changed_.size() : from_.n_followed_;
+    forest.followed_list_ = is_first ? from_.changed_lists_ : from_.followed_list_;
     forest.is_replaced_.assign(from_.size(), false);
+    forest.is_merged_ = from_.is_merged_;
+    merge();
     put_nodes();
     sort(roots);
     set_dims();
@@ -26,6 +30,18 @@ class ForestRewriter {
   }
 
  private:
+  void merge() {
+    if (first_.empty()) return;
+    forest_->is_merged_.assign(from_.size(), false);
+    std::vector<int> children;
+    for (int node = 0; node < static_cast<int>(from_.size()); ++node) {
+      if (first_[node] != node) forest_->is_merged_[node] = forest_->is_merged_[first_[node]] = true;
+      children.clear();
+      for (const int child : from_.children(node)) children.push_back(child < 0 ? child : first_[child]);
+      merged_children_.append(children);
+    }
+  }
+
   void put_nodes() {
     number_.assign(forest_->nodes_.size(), -1);
     for (std::size_t i = 0; i < new_nodes_.size(); ++i) {
@@ -48,7 +64,7 @@ class ForestRewriter {
 
   std::span<const int> wanted_children(int node) const {
     if (number_[node] >= 0) return new_nodes_[number_[node]].children;
-    return from_.children(node);
+    return first_.empty() ? from_.children(node) : merged_children_[node];
   }
 
   /// Depth first from the roots: what they need, with its levels; then children, parents and order of that.
@@ -101,19 +117,29 @@ class ForestRewriter {
 
   const Forest& from_;
   const std::vector<NewNode>& new_nodes_;
+  const std::vector<int>& first_;
+  IndexLists merged_children_;
   std::shared_ptr<Forest> forest_;
   std::vector<int> number_;  // by node: which of the new ones it is, -1: none
 };
 
 std::shared_ptr<Forest> Forest::rewritten(const Forest& forest, const std::vector<NewNode>& nodes,
                                           std::span<const int> roots) {
-  return ForestRewriter(forest, nodes).make(roots);
+  return ForestRewriter(forest, nodes, {}).make(roots);
 }
 
-void Forest::follow(const Forest& forest) {
+std::shared_ptr<Forest> Forest::merged(const Forest& forest, const std::vector<int>& first,
+                                       std::span<const int> roots) {
+  return ForestRewriter(forest, {}, first).make(roots);
+}
+
+bool Forest::follow(const Forest& forest) {
+  bool is_right = true;
   const auto take = [&](int node) {
+    if (state_version_[node] == forest.state_version_[node]) return;
     state_version_[node] = forest.state_version_[node];
     if (!is_replaced_[node]) nodes_[node] = forest.nodes_[node];
+    if (!is_merged_.empty() && is_merged_[node]) is_right = false;
   };
   if (followed_list_ != forest.changed_lists_) {
     for (int node = 0; node < static_cast<int>(forest.size()); ++node) take(node);
@@ -121,6 +147,7 @@ void Forest::follow(const Forest& forest) {
     n_followed_ = forest.changed_.size();
   }
   while (n_followed_ < forest.changed_.size()) take(forest.changed_[n_followed_++]);
+  return is_right;
 }
 
 }  // namespace rimetree

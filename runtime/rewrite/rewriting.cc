@@ -17,6 +17,7 @@
 #include <map>
 
 #include "runtime/core/fingerprint.h"
+#include "runtime/rewrite/equal_nodes.h"
 #include "runtime/rewrite/source_sums.h"
 
 namespace rimetree::rewrite {
@@ -66,17 +67,37 @@ std::vector<std::pair<int, std::string>> summary_of(const Forest& forest, const 
 Rewriting::Rewriting(const Forest& written, std::span<const int> asked, const std::vector<bool>& refused,
                      const Registry& registry)
     : n_written_(written.size()) {
-  TermReader reader(written, refused);
-  if (!reader.any()) return;
-  NewNodes nodes(written, registry);
-  if (!nodes.complete()) return;
   std::vector<int> roots = written.roots();
   roots.insert(roots.end(), asked.begin(), asked.end());
+  merge_equal_nodes(written, roots);
+  take_sums_together(forest_ ? *forest_ : written, roots, refused, registry);
+}
+
+void Rewriting::merge_equal_nodes(const Forest& written, std::span<const int> roots) {
+  const EqualNodes equal(written);
+  if (equal.count() == 0) return;
+  forest_ = Forest::merged(written, equal.first(), roots);
+  const std::string name = written.node(equal.example()).name();
+  summary_.emplace_back(equal.example(),
+                        "equal nodes: " +
+                            (equal.count() == 1 ? "\"" + name + "\" is written like a node before it"
+                                                : std::to_string(equal.count()) + " nodes, \"" + name +
+                                                      "\" the first of them, are written like nodes before them") +
+                            ", and evaluated once with what it equals");
+}
+
+void Rewriting::take_sums_together(const Forest& from, std::span<const int> roots, const std::vector<bool>& refused,
+                                   const Registry& registry) {
+  TermReader reader(from, refused);
+  if (!reader.any()) return;
+  NewNodes nodes(from, registry);
+  if (!nodes.complete()) return;
   reader.read(roots);
-  summary_ = summary_of(written, reader);
+  const auto lines = summary_of(from, reader);
+  summary_.insert(summary_.end(), lines.begin(), lines.end());
   if (reader.sums().empty()) return;
-  SourceSums(written, reader, nodes).make();
-  forest_ = Forest::rewritten(written, nodes.all(), roots);
+  SourceSums(from, reader, nodes).make();
+  forest_ = Forest::rewritten(from, nodes.all(), roots);
   owners_ = nodes.owners();
   is_made_.assign(forest_->size(), false);
   is_reduction_ = is_below_reduction_ = is_made_;

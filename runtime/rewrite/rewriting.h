@@ -1,5 +1,6 @@
-// How a forest is evaluated: sums over sources, however they are written, as nodes that sum all sources in one pass.
-// The user's forest stays as it is; a second one has the same nodes by the same numbers, but for the sums.
+// How a forest is evaluated: equal nodes once, and sums over sources, however they are written, as nodes that sum all
+// sources in one pass. The user's forest stays as it is; a second one has the same nodes by the same numbers, but for
+// these.
 #pragma once
 
 #include <memory>
@@ -26,7 +27,7 @@ class Rewriting {
   /// Whether a node's class and children are not those that were written.
   bool is_made(int node) const { return !is_made_.empty() && is_made_[static_cast<std::size_t>(node)]; }
   /// Whether a node stands for a sum that leaves out what is flagged.
-  bool is_reduction(int node) const { return is_reduction_[static_cast<std::size_t>(node)]; }
+  bool is_reduction(int node) const { return !is_made_.empty() && is_reduction_[static_cast<std::size_t>(node)]; }
   /// Whether flags of a node's children would be seen by such a sum: source by source.
   bool is_below_reduction(int node) const { return is_below_reduction_[static_cast<std::size_t>(node)]; }
   /// Tells made nodes of the same number and children in different plans apart.
@@ -38,6 +39,9 @@ class Rewriting {
   const std::vector<std::pair<int, std::string>>& summary() const { return summary_; }
 
  private:
+  void merge_equal_nodes(const Forest& written, std::span<const int> roots);
+  void take_sums_together(const Forest& from, std::span<const int> roots, const std::vector<bool>& refused,
+                          const Registry& registry);
   void mark_reduction(int root);
 
   std::size_t n_written_;

@@ -36,18 +36,18 @@ bool is_sum(Algebra algebra) {
 }  // namespace
 
 TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) : forest_(forest), refused_(refused) {
+  any_ = std::ranges::any_of(forest.order(), [this](int node) { return algebra(node) == Algebra::phase; });
+  if (!any_) return;
   has_term_.assign(forest.size(), 0);
   for (const int node : forest.order()) {
-    switch (const Algebra algebra = forest.node(node).algebra(); algebra) {
+    switch (algebra(node)) {
       case Algebra::phase:
-        any_ = true;
-        [[fallthrough]];
       case Algebra::smearing:
       case Algebra::taper:
         has_term_[node] = 1;
         break;
       default:
-        if (!any_ || !is_transparent(algebra)) break;
+        if (!is_transparent(algebra(node))) break;
         for (const int child : forest.children(node))
           if (child >= 0 && has_term_[child]) {
             has_term_[node] = 1;

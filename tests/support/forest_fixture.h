@@ -41,6 +41,7 @@ class TestMissing final : public Node {
     for (const auto extent : state().integers("dims")) dims.append(static_cast<std::int32_t>(extent));
     return dims;
   }
+  NodeTraits own_traits() const override { return {.is_function = true}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override { evaluation.set_missing(); }
@@ -56,6 +57,7 @@ class TestFailing final : public Node {
     for (const auto extent : state().integers("dims")) dims.append(static_cast<std::int32_t>(extent));
     return dims;
   }
+  NodeTraits own_traits() const override { return {.is_function = true}; }
 
  protected:
   void evaluate(Evaluation&) const override { throw Error("planted failure"); }
@@ -69,7 +71,7 @@ class TestFlags final : public Node {
     return {.name = "TestFlags", .children = {{.label = "x"}}, .state = {{.name = "bits", .type = StateType::array}}};
   }
   TensorShape result_dims(std::span<const TensorShape* const> children) const override { return *children[0]; }
-  NodeTraits own_traits() const override { return {.reads_no_values = true}; }
+  NodeTraits own_traits() const override { return {.is_function = true, .reads_no_values = true}; }
 
  protected:
   void evaluate(Evaluation& evaluation) const override {

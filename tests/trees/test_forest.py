@@ -33,6 +33,21 @@ def test_all_errors_come_at_once_with_their_script_lines():
     assert "colour" in errors["bad"][1] and "value" in errors["bad"][1]
 
 
+def test_the_same_mistake_of_many_nodes_is_one_line():
+    ns = rt.NodeScope()
+    for p in range(1000):
+        ns.a(p) << rt.Sqr(ns.never_defined)
+    for q in range(50):
+        ns.b(q) << rt.Sqr(ns.missing(q))
+    with pytest.raises(rt.ForestError) as caught:
+        rt.Forest(ns)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "1050 errors in the forest:" and len(caught.value.errors) == 1050
+    assert "node 'a:0' and 999 others: " in lines[1] and "never_defined" in lines[1]
+    assert "missing:0" in lines[2] and len(lines) == 42
+    assert lines[-1] == "  and 11 more (`errors` of this exception has all)"
+
+
 def test_a_cycle_is_an_error():
     ns = rt.NodeScope()
     ns.a << rt.Sqr(ns.b)

@@ -124,7 +124,8 @@ def test_gradients_go_through_them(antennas, varies, numbers):
         if antennas and varies:
             assert any("by the matrix product" in note for note in forest.notes())
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-12)
-    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-11)
+    # The smaller one is a difference of sums as large as the larger one.
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-11, atol=1e-13 * np.abs(found[1][1]).max())
 
 
 def test_they_are_there_for_whoever_asks():

@@ -95,9 +95,21 @@ def _state_fields(class_name: str) -> dict[str, tuple[str, tuple[str, ...]]]:
     return {}
 
 
+#: So many lines of different errors are printed.
+_MOST_ERRORS = 40
+
+
 def forest_error(errors: list[tuple[str, str, str]]) -> ForestError:
-    """All that is wrong with a tree, as one exception."""
-    lines = [f"  {origin + ': ' if origin else ''}node {node!r}: {message}" for node, origin, message in errors]
+    """All that is wrong with a tree, as one exception: what is wrong on one line of a script in the same way, once."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for node, origin, message in errors:
+        alike.setdefault((origin, message), []).append(node)
+    lines = []
+    for (origin, message), nodes in alike.items():
+        others = f" and {len(nodes) - 1} {'others' if len(nodes) > 2 else 'other'}" if len(nodes) > 1 else ""
+        lines.append(f"  {origin + ': ' if origin else ''}node {nodes[0]!r}{others}: {message}")
+    if len(lines) > _MOST_ERRORS:
+        lines[_MOST_ERRORS:] = [f"  and {len(lines) - _MOST_ERRORS} more (`errors` of this exception has all)"]
     count = f"{len(errors)} error{'s' if len(errors) > 1 else ''} in the forest:"
     return ForestError("\n".join([count, *lines]), errors)
 

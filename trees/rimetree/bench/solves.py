@@ -13,19 +13,21 @@ from ..scope import NodeScope
 from .measuring import WrongAnswerError
 from .trees import RADEC_0, TreeFigures, random_sky
 
-#: Name, whether the tree has PSV nodes, and whether it is evaluated as it is written.
+SPELLINGS = ("PSV", "one node per source", "gains anew in each baseline")
+
+#: Name, spelling of the tree, and whether it is evaluated as it is written.
 CASES = {
-    "solve: PSV": (True, False),
-    "solve: one node per source": (False, False),
-    "solve as written: one node per source": (False, True),
+    **{f"solve: {spelling}": (spelling, False) for spelling in SPELLINGS},
+    "solve as written: one node per source": (SPELLINGS[1], True),
 }
 
 
-def solve_tree(psv: bool, n_source: int, n_station: int) -> tuple[NodeScope, np.ndarray]:
+def solve_tree(spelling: str, n_source: int, n_station: int) -> tuple[NodeScope, np.ndarray]:
     """A Solver for diagonal complex gains of each source and station, from data without noise; and the gains.
 
     The data are made by PSV nodes; gains are [station, source, 2], dimensionless.
     """
+    psv, anew = spelling == SPELLINGS[0], spelling == SPELLINGS[2]
     lmn, stokes, positions = random_sky(n_source, n_station)
     generator = np.random.default_rng(3)
     parts = 0.1 * generator.standard_normal((2, n_station, n_source, 2))
@@ -48,11 +50,19 @@ def solve_tree(psv: bool, n_source: int, n_station: int) -> tuple[NodeScope, np.
                 ns.re(p, s, k) << rt.Parm(1.0, solvable=True)
                 ns.im(p, s, k) << rt.Parm(0.0, solvable=True)
                 ns.g(p, s, k) << rt.ToComplex(ns.re(p, s, k), ns.im(p, s, k))
-            ns.G(p, s) << rt.Matrix22(ns.g(p, s, 0), 0, 0, ns.g(p, s, 1))
-            ns.GH(p, s) << rt.ConjTranspose(ns.G(p, s))
+            if not anew:
+                ns.G(p, s) << rt.Matrix22(ns.g(p, s, 0), 0, 0, ns.g(p, s, 1))
+                ns.GH(p, s) << rt.ConjTranspose(ns.G(p, s))
         if psv:
             ns.G(p) << rt.Composer(*(ns.G(p, s) for s in sources), dims=[n_source, 2, 2])
             ns.GH(p) << rt.Composer(*(ns.GH(p, s) for s in sources), dims=[n_source, 2, 2])
+
+    def gain(p: int, s: int):
+        return rt.Matrix22(ns.g(p, s, 0), 0, 0, ns.g(p, s, 1)) if anew else ns.G(p, s)
+
+    def gain_h(q: int, s: int):
+        return rt.ConjTranspose(gain(q, s)) if anew else ns.GH(q, s)
+
     pairs = [(p, q) for p in stations for q in stations if p < q]
     for p, q in pairs:
         uvw = ns.uvw(p, q)
@@ -63,7 +73,9 @@ def solve_tree(psv: bool, n_source: int, n_station: int) -> tuple[NodeScope, np.
         else:
             for s in sources:
                 ns.K(p, q, s) << rt.VisPhaseShift(ns.lmn(s), uvw)
-            ns.V(p, q) << rt.Add(*(rt.MatrixMultiply(ns.K(p, q, s), ns.G(p, s), ns.B(s), ns.GH(q, s)) for s in sources))
+            ns.V(p, q) << rt.Add(
+                *(rt.MatrixMultiply(ns.K(p, q, s), gain(p, s), ns.B(s), gain_h(q, s)) for s in sources)
+            )
         ns.condeq(p, q) << rt.Condeq(ns.data(p, q), ns.V(p, q))
     ns.solver << rt.Solver(*(ns.condeq(p, q) for p, q in pairs))
     return ns, gains
@@ -76,12 +88,12 @@ def measure_solve(
 
     Raises `WrongAnswerError` where the planted gains are not found, but for the phase that all stations share.
     """
-    psv, as_written = CASES[case]
+    spelling, as_written = CASES[case]
     cells = Cells(5.2e9 + 10.0 * np.arange(n_time), 1.4e9 + 1e6 * np.arange(n_freq))
     times: list[float] = []
     started = time.perf_counter()
     while not times or time.perf_counter() - started < seconds:
-        ns, gains = solve_tree(psv, n_source, n_station)
+        ns, gains = solve_tree(spelling, n_source, n_station)
         forest = Forest(ns, threads=1, as_written=as_written)
         begin = time.process_time()
         report = forest.solve(ns.solver.name, cells)

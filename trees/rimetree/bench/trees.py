@@ -177,7 +177,7 @@ def measure_operation(case: Operation, seconds: float = 1.0) -> TreeFigures:
             return stub
 
         ns.result(node) << case.tree([ns.x(node, child) for child in range(case.n_child)], once)
-    forest = Forest(ns, threads=1)
+    forest = Forest(ns, threads=1, as_written=True)  # else equal nodes would be evaluated once
     roots = [ns.result(node).name for node in range(case.n_node)]
     later = itertools.count()
 
