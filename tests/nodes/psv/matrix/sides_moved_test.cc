@@ -13,8 +13,9 @@ enum class Sides { kLeft, kRight, kBoth };
 
 /// An array whose terms move: those of some sides, and of some of the pairs.
 struct Moved {
-  explicit Moved(const Options& options, Sides sides = Sides::kBoth, bool all_pairs = true, bool keep_structure = true)
-      : array(options) {
+  explicit Moved(const Options& options, Sides sides = Sides::kBoth, bool all_pairs = true, bool keep_structure = true,
+                 double size = 1)
+      : array(options), size(size) {
     std::mt19937_64 own(5);
     const auto next = [&own] { return 2.0 * (double(own() >> 11) / 9007199254740992.0) - 1.0; };
     const std::size_t n_pair = options.pairs.size();
@@ -27,7 +28,7 @@ struct Moved {
       for (std::size_t k = 0; k < term.size() && moves; ++k) {
         const std::size_t element = k / (term.size() / 4);
         const bool off = kind == Term::kDiagonal && keep_structure && (element == 1 || element == 2);
-        if (!off) tangent[k] = {next(), kind == Term::kReal ? 0 : next()};
+        if (!off) tangent[k] = {size * next(), kind == Term::kReal ? 0 : size * next()};
       }
       views_of[term.data()] = moves ? tangent.data() : nullptr;
       ++i;
@@ -85,7 +86,7 @@ struct Moved {
 
   /// The largest error of the rows' slopes, as a fraction of the largest of them; NaN if one is not written.
   double error() const {
-    const auto p1 = moved_by(1), p2 = moved_by(2), m1 = moved_by(-1), m2 = moved_by(-2);
+    const auto p1 = moved_by(1 / size), p2 = moved_by(2 / size), m1 = moved_by(-1 / size), m2 = moved_by(-2 / size);
     const std::vector<Complex<double>> got = rows_of(true, true);
     const std::size_t n_row = array.baseline.size(), nf = array.o.n_channel;
     double worst = 0, largest = 0;
@@ -95,7 +96,7 @@ struct Moved {
           const auto b = std::size_t(array.baseline[r]), i = (e * array.o.n_time + std::size_t(array.time[r])) * nf + f;
           // Exact for polynomials of the fourth degree: two pairs of terms that move.
           const Complex<double> want = ((p1[b][i] - m1[b][i]) * 8.0 - (p2[b][i] - m2[b][i])) / Complex<double>(12.0);
-          const double off = abs(got[((n_row + r) * 4 + e) * nf + f] - want);
+          const double off = abs(got[((n_row + r) * 4 + e) * nf + f] * Complex<double>(1 / size) - want);
           keep_larger(worst, off);
           largest = std::max(largest, abs(want));
         }
@@ -103,7 +104,17 @@ struct Moved {
     return worst / largest;
   }
 
+  /// By how much values differ that are made with slopes and alone, as a fraction of the total flux times that of
+  /// terms. NaN if one of them is not finite.
+  double values_off() const {
+    const auto both = rows_of(true, true), alone = rows_of(true, false);
+    double worst = 0;
+    for (std::size_t i = 0; i < both.size() / 2; ++i) keep_larger(worst, abs(both[i] - alone[i]));
+    return worst;
+  }
+
   Array array;
+  double size;  ///< of what terms change by
   std::list<std::vector<Complex<double>>> tangents;
   std::map<const Complex<double>*, Complex<double>*> views_of;
   std::vector<psv::JonesPair<double>> pairs;
@@ -167,6 +178,38 @@ TEST(PsvSidesMoved, BitsDependNeitherOnThreadsNorOnWhatElseIsAskedFor) {
       ASSERT_EQ(both[i], (i < both.size() / 2 ? values : slopes)[i]) << i;
     }
   }
+}
+
+TEST(PsvSidesMoved, SlopesOfAnySize) {
+  for (const Term term : {Term::kReal, Term::kComplex, Term::kDiagonal, Term::kFull})
+    for (const double size : {1e-9, 3e8, 1e-60}) {
+      Options o;
+      o.pairs = {{term, term}}, o.n_antenna = 4, o.n_time = 1;
+      EXPECT_LT(Moved(o, Sides::kBoth, true, true, size).error(), kRounding) << int(term) << size;
+    }
+}
+
+// Values have the bits that they have alone.
+TEST(PsvSidesMoved, SlopesThatAreNotFiniteOrFarLargerForSomeSourcesLeaveValuesAlone) {
+  for (const Term term : {Term::kComplex, Term::kFull})
+    for (const double odd : {double(NAN), double(INFINITY), 1e12, 0.0}) {
+      Options o;
+      o.pairs = {{term, term}}, o.n_antenna = 4, o.n_time = 1, o.in_time = false, o.n_channel = 3, o.n_source = 40;
+      Moved moved(o);
+      // Of one of the first antenna's sources; with 0, of all.
+      std::vector<Complex<double>>& tangent = moved.tangents.front();
+      if (odd != 0) tangent[38 * o.n_channel] = {odd, 0};
+      for (auto& one : moved.tangents)
+        if (odd == 0) std::fill(one.begin(), one.end(), Complex<double>());
+      EXPECT_EQ(moved.values_off(), 0) << int(term) << odd;
+      const auto got = moved.rows_of(true, true);
+      std::size_t n_finite = 0, n_zero = 0;
+      for (std::size_t i = got.size() / 2; i < got.size(); ++i)
+        n_finite += std::isfinite(abs(got[i])), n_zero += got[i] == Complex<double>();
+      EXPECT_GT(n_finite, 0U) << "of other antennas, or channels";
+      EXPECT_EQ(n_finite == got.size() / 2, odd == 0 || odd == 1e12);
+      EXPECT_EQ(n_zero == got.size() / 2, odd == 0);
+    }
 }
 
 }  // namespace
