@@ -120,8 +120,16 @@ void scalar_binary(const Call& call, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) call.out[0][i] = kFunction(a.numbers[i & a.varies], b.numbers[i & b.varies]);
 }
 
-/// a^b. Squares and inverses are rounded once, by operations that have a vector form.
-HWY_INLINE double power(double a, double b) { return b == 2 ? a * a : b == -1 ? 1 / a : std::pow(a, b); }
+#if HWY_NATIVE_FMA
+struct Power {
+  HWY_INLINE V operator()(V a, V b) const { return power(a, b); }
+};
+constexpr Kernel kPower = &binary<Power>;
+#else
+double power(double a, double b) { return b == 2 ? a * a : b == -1 ? 1 / a : std::pow(a, b); }
+constexpr Kernel kPower = &scalar_binary<&power>;
+#endif
+/// a^b; squares and inverses take no logarithm.
 void powers(const Call& call, std::size_t n) {
   const Row a = call.in[0], b = call.in[1];
   double* out = call.out[0];
@@ -132,7 +140,7 @@ void powers(const Call& call, std::size_t n) {
     for (std::size_t i = 0; i < n; i += hn::Lanes(D()))
       hn::StoreU(hn::Div(hn::Set(D(), 1.0), take(a, i)), D(), out + i);
   else
-    for (std::size_t i = 0; i < n; ++i) out[i] = power(a.numbers[i & a.varies], b.numbers[i & b.varies]);
+    kPower(call, n);
 }
 
 #define RT_VECTOR_FUNCTION(Name, parameters, value)            \
@@ -234,7 +242,25 @@ struct Sinc {
 };
 RT_VECTOR_FUNCTION(Exp, (V a), exponential(a))
 RT_VECTOR_FUNCTION(Log, (V a), logarithm(a))
-constexpr Kernel kSin = &unary<Sin>, kCos = &unary<Cos>, kExp = &unary<Exp>, kLog = &unary<Log>, kSinc = &unary<Sinc>;
+RT_VECTOR_FUNCTION(Atan, (V a), arctangent(a, hn::Set(D(), 1.0)))
+RT_VECTOR_FUNCTION(Atan2, (V a, V b), arctangent(a, b))
+/// The leg beside a leg a of a right triangle whose long side is 1.
+HWY_INLINE V other_leg(V a) {
+  const V one = hn::Set(D(), 1.0);
+  return hn::Sqrt(hn::Mul(hn::Sub(one, a), hn::Add(one, a)));
+}
+RT_VECTOR_FUNCTION(Asin, (V a), arctangent(a, other_leg(a)))
+RT_VECTOR_FUNCTION(Acos, (V a), arctangent(other_leg(a), a))
+struct Tan {
+  HWY_INLINE V operator()(V a) const {
+    V sine, cosine;
+    sin_cos<true, true>(a, sine, cosine);
+    return hn::Div(sine, cosine);
+  }
+};
+constexpr Kernel kSin = &unary<Sin>, kCos = &unary<Cos>, kTan = &unary<Tan>, kExp = &unary<Exp>, kLog = &unary<Log>,
+                 kSinc = &unary<Sinc>, kAsin = &unary<Asin>, kAcos = &unary<Acos>, kAtan = &unary<Atan>,
+                 kAtan2 = &binary<Atan2>;
 void sine_and_cosine(const Call& call, std::size_t n) {
   const Row a = call.in[0];
   for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
@@ -245,8 +271,11 @@ void sine_and_cosine(const Call& call, std::size_t n) {
   }
 }
 #else
-constexpr Kernel kSin = &scalar_unary<&std::sin>, kCos = &scalar_unary<&std::cos>, kExp = &scalar_unary<&std::exp>,
-                 kLog = &scalar_unary<&std::log>, kSinc = &scalar_unary<&sinc<double> >;
+constexpr Kernel kSin = &scalar_unary<&std::sin>, kCos = &scalar_unary<&std::cos>, kTan = &scalar_unary<&std::tan>,
+                 kExp = &scalar_unary<&std::exp>, kLog = &scalar_unary<&std::log>,
+                 kSinc = &scalar_unary<&sinc<double> >, kAsin = &scalar_unary<&std::asin>,
+                 kAcos = &scalar_unary<&std::acos>, kAtan = &scalar_unary<&std::atan>,
+                 kAtan2 = &scalar_binary<&std::atan2>;
 void sine_and_cosine(const Call& call, std::size_t n) {
   const Row a = call.in[0];
   for (std::size_t i = 0; i < n; ++i) {
@@ -268,10 +297,10 @@ void fill_table(Kernel* table) {
   set(Op::exp, kExp);
   set(Op::log, kLog);
   set(Op::round, &unary<Round>);
-  set(Op::tan, &scalar_unary<&std::tan>);
-  set(Op::asin, &scalar_unary<&std::asin>);
-  set(Op::acos, &scalar_unary<&std::acos>);
-  set(Op::atan, &scalar_unary<&std::atan>);
+  set(Op::tan, kTan);
+  set(Op::asin, kAsin);
+  set(Op::acos, kAcos);
+  set(Op::atan, kAtan);
   set(Op::sinh, &scalar_unary<&std::sinh>);
   set(Op::cosh, &scalar_unary<&std::cosh>);
   set(Op::tanh, &scalar_unary<&std::tanh>);
@@ -284,7 +313,7 @@ void fill_table(Kernel* table) {
   set(Op::divide, &binary<Divide>);
   set(Op::product_error, &binary<ProductError>);
   set(Op::hypot, &binary<Hypot>);
-  set(Op::atan2, &scalar_binary<&std::atan2>);
+  set(Op::atan2, kAtan2);
   set(Op::pow, &powers);
   set(Op::less, &binary<Less>);
   set(Op::less_equal, &binary<LessEqual>);

@@ -85,6 +85,16 @@ TEST(Kernels, FunctionsAreAccurateEverywhere) {
       Op::log, [](long double x) { return std::log(x); }, -1074, 1023, 1);
   expect_close(
       Op::log, [](long double x) { return std::log(x); }, -2, 2, 1);
+  expect_close(  // the quotient of a sine and a cosine
+      Op::tan, [](long double x) { return std::tan(x); }, -1074, 20, 2.2);
+  for (const auto& [low, high] : {std::pair(-1074, 1023), {-4, 4}})
+    expect_close(
+        Op::atan, [](long double x) { return std::atan(x); }, low, high, 0.7);
+  // The other leg of the triangle is off by up to one unit.
+  expect_close(
+      Op::asin, [](long double x) { return std::asin(x); }, -1074, -0, 1.6);
+  expect_close(
+      Op::acos, [](long double x) { return std::acos(x); }, -1074, -0, 1.6);
   expect_close(
       Op::sqrt, [](long double x) { return std::sqrt(x); }, -1074, 1023, 0.501);
   expect_close(
@@ -135,6 +145,70 @@ TEST(Kernels, HypotenusesAreAccurateEverywhere) {
       worst = std::max(worst, ulps(h[i], std::hypot(static_cast<long double>(x[i]), static_cast<long double>(y[i]))));
     EXPECT_LE(worst, 1.0);
   }
+}
+
+TEST(Kernels, AnglesAreAccurateEverywhere) {
+  for (const auto& [low, high] : {std::pair(-1074, 1022), {-3, 3}}) {
+    std::vector<double> y = arguments(low, high), x = y;
+    std::shuffle(x.begin(), x.end(), std::mt19937_64(6));
+    const std::vector<double> angle = run(Op::atan2, y, x);
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      worst =
+          std::max(worst, ulps(angle[i], std::atan2(static_cast<long double>(y[i]), static_cast<long double>(x[i]))));
+    EXPECT_LE(worst, 0.7);
+  }
+  const double special[] = {0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1.7e308, -1.7e308, kInfinity, -kInfinity};
+  for (const double y : special)
+    for (const double x : special)
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(apply(Op::atan2, y, x)), std::bit_cast<std::uint64_t>(std::atan2(y, x)))
+          << y << ", " << x;
+  EXPECT_TRUE(std::isnan(apply(Op::atan2, kNan, 1)) && std::isnan(apply(Op::atan2, 1, kNan)));
+}
+
+TEST(Kernels, PowersAreAccurateEverywhere) {
+  std::mt19937_64 random(21);
+  std::uniform_real_distribution<double> exponent(-1074, 1023), outcome(-1080, 1030), near(-1, 1);
+  std::vector<double> a, b;
+  for (int i = 0; i < 40000; ++i) {
+    a.push_back(i % 2 == 0 ? std::exp2(exponent(random)) : std::exp(near(random)));
+    b.push_back(i % 3 == 0 ? near(random) : outcome(random) / std::log2(a.back()));
+    if (i % 5 == 0) a.back() = -a.back(), b.back() = std::rint(b.back());
+  }
+  const std::vector<double> p = run(Op::pow, a, b);
+  double worst = 0, at = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double error = ulps(p[i], std::pow(static_cast<long double>(a[i]), static_cast<long double>(b[i])));
+    if (error > worst) worst = error, at = a[i];
+  }
+  EXPECT_LE(worst, 1.0) << "of a power of " << std::hexfloat << at;
+  const double special[] = {0.0,
+                            -0.0,
+                            1.0,
+                            -1.0,
+                            2.0,
+                            -2.0,
+                            0.5,
+                            -0.5,
+                            3e15,
+                            1.7e308,
+                            kInfinity,
+                            -kInfinity,
+                            kNan,
+                            5e-324,
+                            -3,
+                            0x1p53,
+                            -0x1p53,
+                            1e17,
+                            0x1.fffffffffffffp52};
+  for (const double x : special)
+    for (const double y : special) {
+      const double got = apply(Op::pow, x, y), expected = std::pow(x, y);
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(got)) << x << "^" << y;
+      else
+        EXPECT_LE(ulps(got, expected), 1) << x << "^" << y;
+    }
 }
 
 TEST(Kernels, PowersAreThoseOfTheLibrary) {
