@@ -174,7 +174,15 @@ def test_a_gain_and_a_full_matrix(solved):
     )
 
 
-@pytest.mark.parametrize("sky", [SKY, POLARISED], ids=["unpolarised", "polarised"])
+ONE_POLARISED = rt.sky.SkyModel(
+    [
+        rt.sky.Source("a", *CENTRE, (60.0, 4.0, 9.0, 0.0)),
+        rt.sky.Source("b", CENTRE[0] + 0.01, CENTRE[1], (25.0, 0, 0, 0)),
+    ]
+)
+
+
+@pytest.mark.parametrize("sky", [SKY, POLARISED, ONE_POLARISED], ids=["unpolarised", "polarised", "one source is"])
 def test_gains_and_leakages_need_no_convention(solved, sky):
     rng = np.random.default_rng(6)
     g = gains(rng, N_TIME, 1)
@@ -188,7 +196,8 @@ def test_gains_and_leakages_need_no_convention(solved, sky):
     sigma = found["D"].sigma["amplitude"][0, 0, :, 0]
     off = np.stack([(solved_d - matrix)[1:, 0, 1], (solved_d - matrix)[1:, 1, 0]], axis=-1)
     of_leakage = np.abs(off) / np.sqrt(2) / sigma[1:, 1:3]
-    assert np.mean(np.concatenate([own, of_leakage.ravel()]) ** 2) == pytest.approx(1, abs=0.12)
+    mean_square = np.mean(np.concatenate([own, of_leakage.ravel()]) ** 2)
+    assert mean_square == pytest.approx(1, abs=0.17)  # two standard deviations of that of so many numbers
 
 
 def test_gains_and_directions(solved):

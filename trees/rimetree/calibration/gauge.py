@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..sky import SkyModel
 from .conventions import as_fine, covers
@@ -20,10 +21,22 @@ from .terms import Term
 @dataclass(frozen=True)
 class Polarisation:
     """Of a sky in some feeds. `hands`: "none"; "parallel" if the brightness matrices are diagonal (Stokes Q for linear,
-    V for circular feeds); else "crossed". `uniform`: all sources are polarised alike, at all frequencies."""
+    V for circular feeds); else "crossed". `uniform`: all sources are polarised alike, at all frequencies. `axis`: where
+    all that are polarised are so along one line, as where there is one among unpolarised ones: B = I + p (z, x, y) of
+    the Pauli matrices sigma_z, sigma_x, sigma_y, which any rotation around it leaves as it is. None: no such line."""
 
     hands: str
     uniform: bool
+    axis: tuple[float, float, float] | None = None
+
+    @property
+    def turned(self) -> set[tuple[str, str]]:
+        """(part, element) off the diagonal of a matrix near the unit matrix that rotations around the axis change most,
+        if there is one, and it is not that of "parallel"."""
+        if self.axis is None or self.hands != "crossed":
+            return set()
+        _, x, y = map(abs, self.axis)
+        return {("im" if x >= y else "re", "01")}
 
 
 def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
@@ -36,9 +49,26 @@ def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
     intensity = np.where(stokes[:, :1] == 0, 1, stokes[:, :1])
     fractions = stokes[:, 1:] / intensity
     uniform = bool(np.ptp(fractions, axis=0).max() < 1e-12) and not rotated and not bends
+    # Of circular feeds Q + iU is what U + iV is of linear ones: x - iy.
+    error = 1e-7 * np.abs(stokes[:, 1:]).max(initial=0.0)  # sums of squares have twice the digits
+    axis = None if rotated else axis_of(stokes[:, [own, *others]] * (1, 1, -1), error)
     if stokes[:, others].any() or (feed == "linear" and rotated):
-        return Polarisation("crossed", uniform)
-    return Polarisation("parallel" if stokes[:, own].any() else "none", uniform)
+        return Polarisation("crossed", uniform, axis)
+    return Polarisation("parallel" if stokes[:, own].any() else "none", uniform, axis)
+
+
+def axis_of(vectors: NDArray, error: float) -> tuple[float, float, float] | None:
+    """The line (z, x, y) along which vectors [source, 3] times any phase each all are, those that are 0 left out; None
+    where there is none. `error`: of their elements, which are in the same unit."""
+    # Sums of v v^H, of which the real line is the only eigenvector that counts.
+    sizes, lines = np.linalg.eigh(np.einsum("si,sj->ij", vectors, np.conj(vectors)))
+    least = len(vectors) * error**2
+    if not sizes[2] > least or sizes[1] > least:
+        return None
+    line = lines[:, 2] * np.exp(-1j * np.angle(lines[np.argmax(np.abs(lines[:, 2])), 2]))
+    if np.sum(line.imag**2) * sizes[2] > least:
+        return None
+    return tuple(map(float, line.real))
 
 
 def held_parameters(
@@ -50,7 +80,8 @@ def held_parameters(
     amplitudes of the reference are held too, and those of others are relative to it.
 
     With gains for both feeds around a leakage, the relative phase of the reference's feeds is held as well where only
-    leakages tell it, as is usual, although they tell it a little where gains change and leakages do not.
+    leakages tell it, as is usual, although they tell it a little where gains change and leakages do not. Of full
+    matrices rotations around the axis of polarisation stay open: fits take many more steps with an element held.
     """
     kind, elements = term.kind.name, term.elements
     if two_sides and kind in ("scalar", "diag", "amplitude", "full"):
@@ -77,9 +108,10 @@ def held_parameters(
         if any(other.kind.name == "diag" and other.per == term.per for other in terms):
             # Together they are a full matrix: what is not held of the gains is held here.
             triangle = {("re", "01"), ("im", "01")} | ({("im", "10")} if one_phase else set())
-            return triangle if polarisation.uniform else set()
+            return triangle if polarisation.uniform else polarisation.turned
         return {("re", "01"), ("im", "01")} if polarisation.hands == "none" else set()
-    if kind in ("rotation", "faraday") and polarisation.hands == "none":
+    around = polarisation.axis is not None and not any(polarisation.axis[:2])  # which rotations leave as it is
+    if kind in ("rotation", "faraday") and (polarisation.hands == "none" or around):
         if any(other.kind.name == "full" for other in _inside(term, terms)):  # which make crossed hands
             return set()
         return {("rotation" if kind == "rotation" else "rotationmeasure", "")}

@@ -15,7 +15,7 @@ from ..ms import CORRELATION_NAMES, MsGroup, sample_tiles, without_averaging
 from ..sky import SkyModel
 from ..sky_trees import stokes_i_at
 from .errors import CalibrationError
-from .gauge import Polarisation, polarisation_of
+from .gauge import Polarisation, axis_of, polarisation_of
 from .model_trees import SkyPart, direction_of_patch, sky_parts
 
 _SAMPLED_SLOTS = 32
@@ -145,7 +145,11 @@ class ModelColumns:
         large = np.abs(total) > 0.1 * np.abs(total).max(initial=0.0)
         shares = values[large] / total[large, None]
         uniform = bool(large.any() and np.abs(shares - shares.mean(axis=0)).max() < 100 * _ROUNDING)
-        return Polarisation(hands, uniform)
+        vectors = np.stack(
+            [values[:, 0] - values[:, 3], values[:, 1] + values[:, 2], 1j * (values[:, 1] - values[:, 2])]
+        )
+        axis = axis_of(0.5 * vectors.T, _ROUNDING * scale)
+        return Polarisation(hands, uniform, axis)
 
     def flux_jy(self, group: MsGroup) -> float:
         sample = list(self._sample(group).values())
