@@ -266,4 +266,4 @@ def test_what_models_explain_where_some_are_the_same():
     product = (np.conj(model) @ data[..., None])[..., 0]
     inverse = np.linalg.pinv(power, rcond=1e-9, hermitian=True)
     expected = np.einsum("nk,nkl,nl->n", np.conj(product), inverse, product).real
-    np.testing.assert_allclose(explained(product, power), expected, atol=1e-9)
+    np.testing.assert_allclose(explained(product, power)[0], expected, atol=1e-9)

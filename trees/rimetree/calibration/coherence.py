@@ -46,13 +46,15 @@ class Coherence:
     def floor(self) -> tuple[float, int]:
         """Chi-square for each degree of freedom if every part had any factor on each baseline, in each bin and feed:
         what antennas can at best explain; and the degrees of freedom. NaN where bins have no more visibilities than the
-        model has parts."""
+        parts of the model that differ there."""
         n = self.product.shape[-1]
-        own = self.count > n
+        most, different = explained(self.product.reshape(-1, n), self.power.reshape(-1, n, n))
+        more = self.count.ravel() - different
+        own = more > 0
         if not own.any():
             return math.nan, 0
-        freedom = 2 * int((self.count[own] - n).sum())
-        return float((self.data[own] - explained(self.product[own], self.power[own])).sum() / freedom), freedom
+        freedom = 2 * int(more[own].sum())
+        return float((self.data.ravel() - most)[own].sum() / freedom), freedom
 
     def matrix(self, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Values [baseline, ...] of visibilities as Hermitian matrices [..., antenna, antenna]."""
@@ -310,20 +312,21 @@ class _PlacesInSums:
         return self._times.sum(self._frequencies.sum(values, 2), 1)
 
 
-def explained(product: NDArray[np.complex128], power: NDArray[np.complex128]) -> NDArray[np.float64]:
-    """b^H A^+ b for each b [n, k] and positive semidefinite A [n, k, k], of which b is a combination of columns: models
-    are taken out one after the other, those that the ones before have made up already left out."""
+def explained(product: NDArray[np.complex128], power: NDArray[np.complex128]) -> tuple[NDArray, NDArray]:
+    """(b^H A^+ b, rank of A) for each b [n, k] and positive semidefinite A [n, k, k], of which b is a combination of
+    columns: models are taken out one after the other, those that the ones before have made up already left out."""
     product, power = product.copy(), power.copy()
     least = _DEPENDENT * np.einsum("nkk->nk", power).real
-    found = np.zeros(len(product))
+    found, rank = np.zeros(len(product)), np.zeros(len(product), np.intp)
     for k in range(product.shape[1]):
         pivot = power[:, k, k].real
         inverse = np.divide(1.0, pivot, out=np.zeros(len(pivot)), where=pivot > least[:, k])
         found += inverse * np.abs(product[:, k]) ** 2
+        rank += inverse > 0
         factor = inverse[:, None] * power[:, k + 1 :, k]
         product[:, k + 1 :] -= factor * product[:, k, None]
         power[:, k + 1 :, k + 1 :] -= factor[:, :, None] * np.conj(power[:, None, k + 1 :, k])
-    return found
+    return found, rank
 
 
 def _of_cells(weighted: NDArray[np.complex128], factors: NDArray[np.complex128]) -> NDArray[np.complex128]:

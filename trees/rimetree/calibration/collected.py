@@ -62,13 +62,20 @@ def chunk_arrays(
 
 
 def flag_absent(
-    terms: Sequence[Term], parameters: Sequence[Parameter], arrays: dict[str, np.ndarray], absent: Collection[str]
+    terms: Sequence[Term],
+    parameters: Sequence[Parameter],
+    arrays: dict[str, np.ndarray],
+    absent: Collection[str],
+    *,
+    doubtful: bool = False,
 ) -> None:
-    """Flags what was not solved for because the model of a direction is not found in the data."""
+    """Flags what was not solved for because the model of a direction is not found in the data; `doubtful`: if it may be
+    there, as the fit without it has ended in a minimum that may not be the lowest."""
+    why = SolutionFlag.NOT_CONVERGED if doubtful else WITHOUT_SIGNAL
     for term in terms:
         if term.per is not None:
             own = [one for one in parameters if one.term == term.name]
-            arrays[f"{term.name}:flag"][[one.direction in absent for one in own]] |= WITHOUT_SIGNAL
+            arrays[f"{term.name}:flag"][[one.direction in absent for one in own]] |= why
 
 
 def _flag_of_held(others: np.ndarray) -> np.ndarray:

@@ -12,11 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..solving import SolveReport
+from .goodness import POOR, SIGNIFICANT, excess, is_significant
 from .starting_values import StartingValues
 
-_POOR = 1.2  # chi-square over what the data can be explained to
 _AGAIN = 3  # more starts at most
-_SIGNIFICANT = 6.0  # standard deviations
 _HALF_THERE = 0.7  # of a model, beside what is found of the others: less is odd
 _BETTER = 0.97  # chi-square of a fit with a direction less, over that before
 
@@ -45,15 +44,15 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
     begin, solved = fit(frozenset())
     without: Collection[str] = frozenset()
     changed = False
-    while solved is not None and (_excess(begin, solved) > _POOR or _significant(begin, solved)):
+    while solved is not None and (_excess(begin, solved) > POOR or _significant(begin, solved)):
         left = [name for name in names if name not in without]
-        suspects = _suspects(left, begin, all_of_them=_excess(begin, solved) > _POOR)
+        suspects = _suspects(left, begin, all_of_them=_excess(begin, solved) > POOR)
         if len(left) < 2 or not suspects:
             break
         found = []
         for name in suspects:
             found.append((name, *fit(frozenset({*without, name}))))
-            if found[-1][2] is not None and not _significant(*found[-1][1:]) and _excess(*found[-1][1:]) <= _POOR:
+            if found[-1][2] is not None and not _significant(*found[-1][1:]) and _excess(*found[-1][1:]) <= POOR:
                 break
         name, *least = min(found, key=lambda one: _chi_square(one[2]))
         # Fewer unknowns are never better than the best fit.
@@ -61,13 +60,13 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
             break
         (begin, solved), without, changed = least, {*without, name}, True
     for _ in range(_AGAIN if names and again is not None else 0):
-        if solved is None or _excess(begin, solved) <= _POOR:
+        if solved is None or _excess(begin, solved) <= POOR:
             break
         other = again(begin, solved)
         if not _chi_square(other[1]) < _BETTER * _chi_square(solved):
             break
         (begin, solved), changed = other, True
-    return BestFit(begin, solved, changed and solved is not None and _excess(begin, solved) > _POOR)
+    return BestFit(begin, solved, changed and solved is not None and _excess(begin, solved) > POOR)
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:
@@ -80,23 +79,20 @@ def _chi_square(solved: SolveReport | None) -> float:
     return math.inf if solved is None or not solved.chi_square else solved.noise**2 * solved.chi_square[-1]
 
 
+def _freedom(solved: SolveReport) -> int:
+    return sum(one.equations - one.rank for one in solved.groups)
+
+
 def _excess(begin: StartingValues, solved: SolveReport) -> float:
     """Chi-square for each degree of freedom over that which factors of each baseline would leave."""
-    freedom = sum(one.equations - one.rank for one in solved.groups)
-    floor = begin.floor if begin.floor > 0 else 1.0  # as weights say, if the data do not
-    return _chi_square(solved) / (freedom * floor) if freedom > 0 else 0.0
+    return excess(_chi_square(solved), _freedom(solved), begin.floor)
 
 
 def _significant(begin: StartingValues, solved: SolveReport) -> bool:
     """Whether chi-square is larger than factors of each baseline would leave by more than noise can make it."""
-    freedom = sum(one.equations - one.rank for one in solved.groups)
-    more = freedom - begin.floor_freedom  # which those factors have
-    if not (begin.floor > 0 and begin.floor_freedom > 0 and more > 0):
-        return False
-    sigma = math.sqrt(2 * more * (1 + more / begin.floor_freedom))
-    return (_excess(begin, solved) - 1) * freedom > _SIGNIFICANT * sigma
+    return is_significant(_chi_square(solved), _freedom(solved), begin.floor, begin.floor_freedom)
 
 
 def _is_less(begin: StartingValues, one: SolveReport | None, other: SolveReport) -> bool:
     """Whether chi-square is less by much more than what a fit leaves open where it ends."""
-    return begin.floor > 0 and _chi_square(other) - _chi_square(one) > _SIGNIFICANT**2 * begin.floor
+    return begin.floor > 0 and _chi_square(other) - _chi_square(one) > SIGNIFICANT**2 * begin.floor

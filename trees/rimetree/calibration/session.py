@@ -156,7 +156,7 @@ class Session:
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
         asked = {one.node for one in self.tree.solved(reference, begin.absent)}
         arrays = chunk_arrays(self._every, self.tree.parameters, asked, tables, self._shapes(chunk))
-        flag_absent(self._terms, self.tree.parameters, arrays, begin.absent)
+        flag_absent(self._terms, self.tree.parameters, arrays, begin.absent, doubtful=fitted.doubtful)
         flag_redundant(self.redundant, self.tree.parameters, arrays)
         if self._options.min_fraction > 0:
             self._flag_thin(chunk, arrays)

@@ -8,19 +8,20 @@ its model could not become small (`SeveralDirections.absent`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .coherence import Coherence
+from .goodness import POOR, is_good
 from .significance import is_noise
 
 _MOST_ROUNDS = 30  # over the directions
 _SAME = 1e-5  # a round that lowers chi-square by less than this part of what all directions explain is the last
 _SAME_FREE = 1e-3  # the same of what is only a beginning
 _LOST_AFTER = 3  # rounds: what is absent then stays so
-_ABSENT = 0.3  # of the model of the direction that is found best: less is no signal
+ABSENT = 0.3  # of the model of the direction that is found best: less is no signal
 
 #: Values of a direction's terms for sums [baseline, time, freq, feed] of weight V conj(model) of that direction alone.
 Search = Callable[[NDArray[np.complex128]], NDArray[np.float64]]
@@ -73,25 +74,39 @@ class SeveralDirections:
         self.scales = dict.fromkeys(self._order, 0.0)
         self._seen[:] = 0
 
-    def take(self, values: dict[str, NDArray[np.float64]], search: Search, phasors: Phasors) -> None:
-        """Goes on from other values, of directions that have terms, if they lead to where more is explained."""
+    def take(
+        self,
+        values: dict[str, NDArray[np.float64]],
+        search: Search,
+        phasors: Phasors,
+        scales: Mapping[str, float] | None = None,
+    ) -> None:
+        """Goes on from other values, of directions that have terms, if they lead to where more is explained; `scales`
+        of their models, if these are known."""
         before = dict(self.values), dict(self.scales), self._seen.copy(), set(self._lost), self._explained()
         self._lost = set(self._without)
         self.values = dict(values)
         for name in self._order:
             known = phasors(values[name]) if name in values else 1.0
+            known = known * (1.0 if scales is None else scales.get(name, 1.0))
             self._seen[self._parts_of(name)] = 0.0 if name in self._lost else known
         factor = self._common_factor(self._seen)
         self._seen *= factor
-        self.scales = {name: 0.0 if name in self._lost else factor for name in self._order}
+        self.scales = {
+            name: 0.0 if name in self._lost else factor * (1.0 if scales is None else scales.get(name, 1.0))
+            for name in self._order
+        }
+        self._lost |= {name for name, scale in (scales or {}).items() if scale == 0}
         self._rounds(search, phasors, _SAME)
         if not self._explained() > before[-1]:
             self.values, self.scales, self._seen, self._lost, _ = before
 
     def leave_noise(self, names: Collection[str], search: Search, phasors: Phasors) -> None:
         """Takes those of some directions to be absent of which the search finds no more than in noise alone, as large
-        as what is left of the data."""
+        as what is left of the data. Not where the others do not fit: then that is not noise."""
         noise = self._noise_left()
+        if noise > POOR * self._sums.floor[0]:
+            return
         for name in names:
             if name in self.values and name not in self.absent:
                 own = self._parts_of(name)
@@ -108,11 +123,26 @@ class SeveralDirections:
         for name in self._noise:
             self._lose(name)
 
+    @property
+    def without(self) -> set[str]:
+        """Directions that are taken to be absent, whatever the data say."""
+        return set(self._without)
+
+    @property
+    def fits(self) -> bool:
+        """Whether what is found explains the data as well as anything could."""
+        freedom = self._freedom()
+        chi_square = float(self._sums.data.sum() - self._explained())
+        return is_good(chi_square, freedom, *self._sums.floor)
+
     def _noise_left(self) -> float:
         """Chi-square for each degree of freedom that is left, with all that has been found."""
-        unknowns = sum(np.size(values) for name, values in self.values.items() if name not in self.absent)
-        freedom = 2 * int(self._sums.count.sum()) - unknowns
+        freedom = self._freedom()
         return float(self._sums.data.sum() - self._explained()) / freedom if freedom > 0 else math.nan
+
+    def _freedom(self) -> int:
+        unknowns = sum(np.size(values) for name, values in self.values.items() if name not in self.absent)
+        return 2 * int(self._sums.count.sum()) - unknowns
 
     def _rounds(self, search: Search, phasors: Phasors, same: float) -> None:
         height = 0.0
@@ -166,7 +196,7 @@ class SeveralDirections:
     @property
     def absent(self) -> list[str]:
         """Directions of which hardly anything is found in the data; what is found least is the last."""
-        found = [name for name in self._order if self.scales[name] <= _ABSENT * self.most or name in self._gone]
+        found = [name for name in self._order if self.scales[name] <= ABSENT * self.most or name in self._gone]
         return sorted(found, key=lambda name: -self.scales[name])
 
     @property

@@ -17,14 +17,13 @@ from ..ms import OpenSet, Tiles
 from ..solving import SolvedParm, SolveReport
 from .coherence import Coherence, CoherenceBins, CoherenceReader
 from .diagonal_gains import diagonals, on_baselines
-from .fringe import fringe_fit, phase_rate
-from .fringe_pairs import delays_beside_tec
 from .grid import Chunk
 from .held import Held
+from .interval_search import SEARCHED, IntervalSearch
 from .joint_phases import MOST_ANTENNAS, CellSums, better_phasors
+from .joint_starts import JointStart, JointStarts
 from .model_trees import SkyPart
 from .models import Model
-from .phase_search import best_phases
 from .planning import CalibrationOptions, GroupPlan
 from .several_directions import SeveralDirections
 from .smoothing import smooth_sums
@@ -32,7 +31,6 @@ from .solve_trees import SolveTree
 from .terms import Term, has_amplitude
 
 _MOST_BYTES = 256 << 20  # of sums over the data
-_SEARCHED = ("delay", "tec")
 _GAINS = ("scalar", "diag", "full")
 _ORIGINS = 3  # of a fringe fit of the whole sky
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
@@ -68,16 +66,20 @@ class StartingSearch:
         whole, each = [t for t in terms if t.per is None], [t for t in terms if t.per is not None]
         gains = any(term.kind.name in _GAINS for term in terms)
         self._any_phase = any("phase" in term.kind.quantities for term in whole)
-        searched = [term for term in whole if term.kind.name in _SEARCHED]
+        self._intervals = IntervalSearch(plan, self._any_phase)
+        searched = [term for term in whole if term.kind.name in SEARCHED]
         phases = [term for term in whole if term.kind.name == "phase"]
         # A delay and a TEC would be taken for each other, and a phase for what gains turn by.
         first = {term.kind.name: term for term in reversed(searched)}
         self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
         self._whole = (self._pair or searched[:1]) + ([] if gains else phases[:1])
         self._each = [term for term in each if term.turns][:1]
+        self._terms = list(terms)
         self._around = whole
         self._scaled = not has_amplitude(terms)
         self._tiles: Tiles | None = None
+        names = [part.directions[self._each[0].per] for part in self._parts] if self._each else []
+        self._joint = JointStarts(tree, terms, names, scaled=self._scaled)
         self.wanted = bool(self._whole or self._scaled or (self._each and not self.in_two_steps))
 
     @property
@@ -93,6 +95,10 @@ class StartingSearch:
     def take_tiles(self, tiles: Tiles | None) -> None:
         """Data of the next chunk, with model columns, that are in memory; None: they are to be read."""
         self._tiles = tiles
+
+    def cells(self, term: Term, chunk: Chunk, bins: CoherenceBins, sums: Coherence) -> tuple[NDArray, NDArray]:
+        """The solution interval of a term that each bin is in, in time and in frequency."""
+        return self._intervals.cells(term, chunk, bins, sums)
 
     def release(self) -> None:
         """Lets go of the data and models that were looked at."""
@@ -110,6 +116,9 @@ class StartingSearch:
             begin = replace(found, absent=found.absent or begin.absent)
         if not self.in_two_steps:
             return begin
+        together = self._together(chunk, reference, options, without)
+        if together is not None:
+            return together
         # Terms of the whole sky first, which take what directions have in common; then one after the other.
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         best, least = begin, math.inf
@@ -123,6 +132,29 @@ class StartingSearch:
             begin = replace(found, values={**best.values, **found.values}, scale=begin.scale)
             best = replace(best, share=found.share, floor=found.floor, floor_freedom=found.floor_freedom)
         return best
+
+    def _together(self, chunk: Chunk, reference: int, options: CalibrationOptions, without) -> StartingValues | None:
+        """Of terms of the whole sky and of directions at once; None where that is too much."""
+        if not self._joint.possible:
+            return None
+        sums, bins = self._sums(chunk, self._terms, True, reference, options)
+        joint = None if sums is None else self._jointly_found(sums, chunk, bins, without, {})
+        if joint is None:
+            return None
+        whole = {one.node for one in self._tree.parameters if one.direction is None}
+        known = {name: value for name, value in joint.values.items() if name in whole}
+        inside = self._inside(sums, chunk, bins, known)
+        found = self._of_directions(inside, chunk, bins, without, joint)
+        return replace(found, values={**joint.values, **found.values}, scale=found.scale if self._scaled else None)
+
+    def _jointly_found(self, sums: Coherence, chunk: Chunk, bins, without, known) -> JointStart | None:
+        cells = {term.name: self._intervals.cells(term, chunk, bins, sums) for term in self._terms}
+        shapes = {
+            term.name: (len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre))
+            for term in self._terms
+        }
+        reference = sums.antennas[self._intervals.reference]
+        return self._joint.find(sums, cells, shapes, reference, without, known)
 
     def begin_again(
         self, chunk: Chunk, reference: int, options: CalibrationOptions, before: StartingValues, solved: SolveReport
@@ -171,15 +203,19 @@ class StartingSearch:
         sums, bins = self._sums(chunk, [*terms, *self._around], True, reference, options)
         if sums is None:
             return None
+        return self._inside(sums, chunk, bins, known), chunk, bins
+
+    def _inside(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins, known) -> Coherence:
+        """Sums without what terms of the whole sky do."""
         gains = np.ones((len(sums.antennas), *sums.product.shape[1:4]), complex)
         for term in self._around:
             gains = gains * diagonals(
-                self._tree.parameters, term, None, known, sums, self.cells(term, chunk, bins, sums)
+                self._tree.parameters, term, None, known, sums, self._intervals.cells(term, chunk, bins, sums)
             )
         around = on_baselines(gains, sums)[..., None]
         # As data divided by what stands around, with the weights that they then have.
         power = sums.power * np.abs(around[..., None]) ** 2
-        return replace(sums, product=sums.product * np.conj(around), power=power), chunk, bins
+        return replace(sums, product=sums.product * np.conj(around), power=power)
 
     def _sums(self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions):
         """What data and model have in common, for the terms, and in which bins; None where that is too much."""
@@ -191,7 +227,7 @@ class StartingSearch:
         if apart and n_bytes > _MOST_BYTES:
             return None, bins
         sums = self._reader(reference if n_bytes > _MOST_BYTES else None, apart, options).read(bins, self._tiles)
-        self._reference = sums.antennas.index(reference)
+        self._intervals = replace(self._intervals, reference=sums.antennas.index(reference))
         if self._tree.smooth_hz > 0 and bins.frequency_edges_hz is not None:  # as the fit itself
             sums = smooth_sums(sums, self._tree.smooth_hz)
         return sums, bins
@@ -220,35 +256,27 @@ class StartingSearch:
         edges = np.concatenate(
             [[min(edges[0], chunk.slot_s[0] - margin)], edges[1:-1], [max(edges[-1], chunk.slot_s[-1] + margin)]]
         )
-        if any(term.kind.name in _SEARCHED for term in terms):
+        if any(term.kind.name in SEARCHED for term in terms):
             return CoherenceBins(edges, None)
         axes = [self._plan.frequencies[term.name].edges for term in terms] or [
             next(iter(self._plan.frequencies.values())).edges[[0, -1]]
         ]
         return CoherenceBins(edges, np.unique(np.concatenate(axes)))
 
-    def cells(self, term: Term, chunk: Chunk, bins: CoherenceBins, sums: Coherence) -> tuple[NDArray, NDArray]:
-        """The solution interval of a term that each bin is in, in time and in frequency."""
-        centre = 0.5 * (bins.time_edges_s[:-1] + bins.time_edges_s[1:])
-        edges = chunk.times[term.name].edges, self._plan.frequencies[term.name].edges
-        return tuple(
-            np.searchsorted(e[1:-1], x, side="right") for e, x in zip(edges, (centre, sums.frequency_hz), strict=True)
-        )
-
     def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
         product = sums.product[..., 0]  # [baseline, time, freq, feed]
         values: dict[str, NDArray[np.float64]] = {}
         turned = np.ones((len(sums.antennas), *product.shape[1:]), complex)
         if self._pair:
-            found = self._search_pair(sums, product, chunk, bins)
+            found = self._intervals.search_pair(self._pair, sums, product, chunk, bins)
             for term, own in zip(self._pair, found, strict=True):
                 values |= self._named(term, None, own)
-                turned *= self._phasors(term, own, sums, chunk, bins)
+                turned *= self._intervals.phasors(term, own, sums, chunk, bins)
             product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
         for term in self._whole[len(self._pair) :]:
-            own = self._search(term, sums, product, chunk, bins, any_phase=self._any_phase, origins=_ORIGINS)
+            own = self._intervals.search(term, sums, product, chunk, bins, any_phase=self._any_phase, origins=_ORIGINS)
             values |= self._named(term, None, own)
-            turned *= self._phasors(term, own, sums, chunk, bins)
+            turned *= self._intervals.phasors(term, own, sums, chunk, bins)
             product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
         power = sums.power[..., 0, 0].real.sum()
         # Phases that no search has found (of gains of directions, of rotations) leave sums that partly cancel.
@@ -256,9 +284,14 @@ class StartingSearch:
         return StartingValues(values, float(scale) if self._scaled and power > 0 and scale > 0 else None)
 
     def _of_directions(
-        self, sums: Coherence, chunk: Chunk, bins: CoherenceBins, without: Collection[str]
+        self,
+        sums: Coherence,
+        chunk: Chunk,
+        bins: CoherenceBins,
+        without: Collection[str],
+        joint: JointStart | None = None,
     ) -> StartingValues:
-        """One direction after the other, on what the others leave of the data."""
+        """One direction after the other, on what the others leave of the data; `joint`: from where they are known."""
         (term,) = self._each
         held = self._tree.held_instead(without)
         free = {
@@ -269,15 +302,15 @@ class StartingSearch:
         found = SeveralDirections(sums, [part.directions[term.per] for part in self._parts], free, without)
 
         def search(product):
-            return self._search(term, sums, product, chunk, bins, any_phase=False)
+            return self._intervals.search(term, sums, product, chunk, bins, any_phase=False)
 
         def phasors(values):
-            return on_baselines(self._phasors(term, values, sums, chunk, bins), sums)
+            return on_baselines(self._intervals.phasors(term, values, sums, chunk, bins), sums)
 
-        of_bins = (lambda x: self._free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
-        found.run(search, phasors, of_bins if term.kind.name in _SEARCHED else None)
-        if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
-            found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
+        if joint is not None:
+            found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
+        else:
+            self._searched(found, term, sums, chunk, bins, search, phasors)
         found.leave_noise(list(self._tree.presence), search, phasors)
         values: dict[str, NDArray[np.float64]] = {}
         for name, own in found.values.items():
@@ -287,9 +320,34 @@ class StartingSearch:
         share = {name: scale / most for name, scale in found.scales.items()}
         return StartingValues(values, found.scale if self._scaled else None, absent, share, *sums.floor)
 
+    def _searched(self, found: SeveralDirections, term: Term, sums, chunk, bins, search, phasors) -> None:
+        of_bins = (lambda x: self._intervals.free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
+        found.run(search, phasors, of_bins if term.kind.name in SEARCHED else None)
+        if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
+            found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
+        if len(found.values) > 1 and self._joint.possible and not self._around and not found.fits:
+            known = {}
+            for name, own in found.values.items():
+                known |= self._named(term, name, own)
+            joint = self._jointly_found(sums, chunk, bins, found.without, known)
+            if joint is not None:
+                found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
+
+    def _values_of(
+        self, term: Term, chunk: Chunk, sums: Coherence, joint: JointStart
+    ) -> dict[str, NDArray[np.float64]]:
+        """{direction: [element, time, freq, antenna]} of a term."""
+        shape = len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre), len(sums.antennas)
+        found: dict[str, NDArray[np.float64]] = {}
+        for one in self._tree.parameters:
+            if one.term == term.name and one.node in joint.values:
+                own = found.setdefault(one.direction, np.zeros((len(term.elements), *shape)))
+                own[one.element, :, :, sums.antennas.index(one.antenna)] = joint.values[one.node]
+        return found
+
     def _jointly(self, term: Term, sums: Coherence, chunk, bins, found: SeveralDirections) -> dict[str, NDArray]:
         """Values of directions: those that are found, and better ones where these explain the data poorly."""
-        at_time, at_frequency = self.cells(term, chunk, bins, sums)
+        at_time, at_frequency = self._intervals.cells(term, chunk, bins, sums)
         elements, *intervals, antennas = np.shape(next(iter(found.values.values())))
 
         def in_cells(x):  # [baseline, time, freq, feed, ...] to [baseline, cell, ...]
@@ -309,66 +367,10 @@ class StartingSearch:
         scales = np.array([found.scales[name] for name in found.order])
         free = np.array([name in found.values for name in found.order])
         phasors = better_phasors(cells, sums.baselines, begin, scales, free)
-        phase = np.angle(phasors * np.conj(phasors[:, [self._reference]])).reshape(*intervals, elements, antennas, -1)
+        phase = np.angle(phasors * np.conj(phasors[:, [self._intervals.reference]])).reshape(
+            *intervals, elements, antennas, -1
+        )
         return {name: np.moveaxis(phase[..., k], 2, 0) for k, name in enumerate(found.order) if free[k]}
-
-    def _search(self, term, sums, product, chunk, bins, *, any_phase: bool, origins: int = 1) -> NDArray[np.float64]:
-        """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
-        at_time, at_frequency = self.cells(term, chunk, bins, sums)
-        shape = (len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre), len(sums.antennas))
-        feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]  # [time, freq, antenna, antenna]
-        if term.elements == ("",):
-            # Feeds that may have any phase each are like times that may.
-            feeds = [np.stack(feeds)] if any_phase else [sum(feeds)[None]]
-        else:
-            feeds = [own[None] for own in feeds]
-        found = np.zeros((len(feeds), *shape))
-        for element, matrix in enumerate(feeds):
-            if term.kind.name == "phase":
-                total = np.zeros((*shape, shape[-1]), complex)
-                np.add.at(total, (at_time[:, None], at_frequency[None, :]), matrix.sum(axis=0))
-                found[element] = best_phases(total, self._reference)
-                continue
-            rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
-            for t, f in np.ndindex(shape[:2]):
-                tile = matrix[:, at_time == t][:, :, at_frequency == f]
-                tile = tile.reshape(-1, *tile.shape[2:])
-                how = {"any_phase": any_phase, "origins": origins}
-                found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self._reference, **how)
-        return found
-
-    def _free_phases(self, sums: Coherence, product) -> NDArray[np.float64]:
-        """[antenna, time, freq, feed] phases of each bin."""
-        phases = [best_phases(sums.matrix(product[..., feed]), self._reference) for feed in (0, 1)]
-        return np.moveaxis(np.stack(phases, axis=-1), 2, 0)
-
-    def _search_pair(self, sums, product, chunk, bins) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Values, as of `_search`, of the delay and the TEC for which the data agree best with the model.
-
-        Both are found on each interval that they share. Delays that are the median of these tell the TEC, which tell
-        the delays; these tell the TEC once more.
-        """
-        delay, tec = self._pair
-        feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]
-        matrices = np.stack(feeds if len(delay.elements) == 2 else [sum(feeds)])
-        rates = np.stack([phase_rate(term.kind.quantities[0], sums.frequency_hz) for term in self._pair])
-        tiles = [self.cells(term, chunk, bins, sums) for term in self._pair]
-        delays = delays_beside_tec(matrices, rates, *tiles, self._reference, any_phase=self._any_phase)
-
-        def searched(term, known, values):
-            turned = on_baselines(np.conj(self._phasors(known, values, sums, chunk, bins)), sums)
-            return self._search(term, sums, product * turned, chunk, bins, any_phase=self._any_phase)
-
-        delays = searched(delay, tec, searched(tec, delay, delays))
-        return delays, searched(tec, delay, delays)
-
-    def _phasors(self, term: Term, values, sums: Coherence, chunk, bins) -> NDArray[np.complex128]:
-        """[antenna, time, freq, feed] of the bins."""
-        at_time, at_frequency = self.cells(term, chunk, bins, sums)
-        phase = np.moveaxis(values[:, at_time][:, :, at_frequency], (3, 0), (0, 3))
-        if term.kind.name in _SEARCHED:
-            phase = phase * phase_rate(term.kind.quantities[0], sums.frequency_hz)[:, None]
-        return np.broadcast_to(np.exp(1j * phase), (*phase.shape[:3], 2))
 
     def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
         antennas = list(self._plan.group.antennas)

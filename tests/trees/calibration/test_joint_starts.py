@@ -1,0 +1,136 @@
+"""Terms of the whole sky and of directions are searched for together where antennas are few."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
+from rimetree.calibration.fringe import phase_rate
+from rimetree.calibration.joint_fit import DirectionSums, JointFit, Unknowns
+from rimetree.calibration.joint_turns import short_basis
+
+CENTRE = (0.93, -0.485)
+N = 7
+FLUXES_JY = {"p0": 60.0, "p1": 25.0, "p2": 40.0, "p3": 30.0}
+PLACES = {"p0": (0.0002, 0.0090), "p1": (-0.0071, 0.0090), "p2": (-0.0038, -0.0015), "p3": (0.006, -0.004)}
+SKY = rt.sky.SkyModel(
+    [
+        rt.sky.Source(name, CENTRE[0] + PLACES[name][0], CENTRE[1] + PLACES[name][1], (flux, 0, 0, 0), patch=name)
+        for name, flux in FLUXES_JY.items()
+    ]
+)
+
+
+@pytest.fixture
+def calibrated(tmp_path, observe):
+    """calibrated(terms, kind, middle_hz, channels, ...): the report, the phases [antenna, channel] of each patch that
+    were planted, and the frequencies; noise of 5 Jy."""
+
+    def run(
+        terms, kind, middle_hz, width_hz, channels, absent=(), gains=None, seed=0, scale=1.0, successive=False, slots=6
+    ):
+        path = str(tmp_path / "a.ms")
+        band = rt.ms.Band.regular(middle_hz, width_hz * channels, channels)
+        rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * slots, integration_s=10.0, bands=band)
+        rng = np.random.default_rng(seed)
+        frequency = middle_hz + width_hz * (np.arange(channels) - (channels - 1) / 2)
+        most, quantity = {"tec": (0.1, "tec"), "delay": (20e-9, "clock")}[kind]
+        planted = {patch: rng.uniform(-most, most, (N, 1)) * phase_rate(quantity, frequency) for patch in FLUXES_JY}
+
+        def seen(antenna, patch, time_s, frequency_hz):
+            shape = (len(time_s), len(frequency_hz), 2, 2)
+            if patch is not None:
+                phasor = np.exp(1j * planted[patch][antenna]) * (patch not in absent)
+                return np.broadcast_to(phasor[:, None, None] * np.eye(2), shape)
+            return np.broadcast_to(np.sqrt(scale) * np.diag(np.ones(2) if gains is None else gains[antenna]), shape)
+
+        observe(path, SKY, CENTRE, seen, noise_jy=5.0 * scale, seed=seed + 1)
+        options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(successive=successive))
+        return calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "sol.h5", options), planted, frequency
+
+    return run
+
+
+def errors_rad(report, planted, frequency_hz, patch):
+    """Of the phases of all terms together, relative to the first antenna."""
+    jones = [report.solutions[0].jones(f"ANT-{a}", [5e9], frequency_hz, direction=patch)[0] for a in range(N)]
+    turned = np.array(jones)[:, 0, :, 0, 0] * np.exp(-1j * planted[patch])
+    return np.angle(turned * np.conj(turned[:1]))
+
+
+@pytest.mark.parametrize(
+    ("terms", "seed", "scale"),
+    [
+        (["G: diag", "T: tec, per patch"], 0, 1e-3),
+        (["T: tec, per patch", "G: diag"], 2, 1e3),
+    ],
+)
+def test_tec_of_directions_inside_gains_that_are_not_known(calibrated, terms, seed, scale):
+    """Ended in another minimum after 88 s, and flagged a patch that is in the data as without signal."""
+    rng = np.random.default_rng(seed)
+    gains = rng.uniform(0.7, 1.3, (N, 2)) * np.exp(1j * rng.uniform(-np.pi, np.pi, (N, 1)))
+    report, planted, frequency = calibrated(terms, "tec", 150e6, 1e6, 16, gains=gains, seed=seed, scale=scale)
+    assert report.converged == report.solves and not report.flagged
+    assert report.noise_ratio == pytest.approx(5 * scale, rel=0.02)
+    phases = np.angle(gains[:, :1] * np.conj(gains[:1, :1]))
+    for patch in FLUXES_JY:
+        error = errors_rad(report, planted, frequency, patch)
+        assert np.abs(np.angle(np.exp(1j * (error - phases)))).max() < 0.1
+
+
+@pytest.mark.parametrize(("absent", "successive"), [("p0", False), ("p1", True)])
+def test_one_direction_of_four_without_signal(calibrated, absent, successive):
+    """Of narrow bands, where TEC differ by whole turns: it stayed, and took the others with it."""
+    found = calibrated(
+        ["T: tec, per patch"], "tec", 1.3e9, 2e6, 8, absent=(absent,), seed=1, successive=successive, slots=12
+    )
+    report, planted, frequency = found
+    assert report.converged == report.solves
+    assert report.flagged_of == {f"T, {absent}": {"without signal": N}}
+    for patch in set(FLUXES_JY) - {absent}:
+        assert np.abs(errors_rad(report, planted, frequency, patch)).max() < 0.1
+
+
+def problem(rng):
+    """Sums of two directions on three antennas, and unknowns of each kind."""
+    baselines = np.array([[0, 1], [0, 2], [1, 2]])
+    models = rng.normal(size=(3, 1, 4, 2, 2, 5, 2)) @ [1, 1j]
+    data = rng.normal(size=(3, 1, 4, 2, 5, 2)) @ [1, 1j]
+    sums = DirectionSums(
+        baselines,
+        np.einsum("btfens,btfes->btfen", models.conj(), data),
+        np.einsum("btfeks,btfels->btfekl", models.conj(), models),
+        float((np.abs(data) ** 2).sum()),
+        3,
+    )
+    cells, both = np.zeros((1, 4), int), np.ones(2, bool)
+    index = np.array([[-1, 0, 1]])
+    rate = np.linspace(-1, 1, 4)
+    unknowns = [
+        Unknowns(rate, True, np.array([True, False]), both, cells, index),
+        Unknowns(np.ones(4), False, both, np.array([True, False]), cells, np.array([[2, 3, 4]])),
+        Unknowns(np.ones(4), False, np.array([False, True]), both, cells, np.full((1, 3), 5)),
+    ]
+    return sums, unknowns
+
+
+def test_the_slope_of_chi_square_is_that_of_differences():
+    sums, unknowns = problem(np.random.default_rng(3))
+    fit = JointFit(sums, unknowns)
+    place = np.random.default_rng(4).normal(size=(2, fit.count)) * 0.3
+    slope, _ = fit.normal(fit.seen(place))
+    for k in range(fit.count):
+        step = 1e-5 * (np.arange(fit.count) == k)
+        difference = fit.chi_square(fit.seen(place + step)) - fit.chi_square(fit.seen(place - step))
+        np.testing.assert_allclose(-2 * slope[:, k], difference / 2e-5, rtol=1e-6, atol=1e-5)
+
+
+def test_a_basis_of_short_vectors_spans_the_same_integers():
+    rng = np.random.default_rng(5)
+    root = rng.normal(size=(8, 8)) * 10.0 ** rng.uniform(-2, 1, 8)
+    form = root.T @ root
+    basis = short_basis(form)
+    assert abs(abs(np.linalg.det(basis)) - 1) < 1e-6 and (basis == np.round(basis)).all()
+    lengths = np.diag(basis.T @ form @ basis)
+    assert lengths.prod() < np.diag(form).prod()

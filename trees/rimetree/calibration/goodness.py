@@ -1,0 +1,32 @@
+"""How well a fit explains the data, beside factors of each baseline by itself (`Coherence.floor`), which always explain
+more: whether there may be a better minimum shows before anything else is known."""
+
+from __future__ import annotations
+
+import math
+
+POOR = 1.2  # chi-square over what the data can be explained to
+SIGNIFICANT = 6.0  # standard deviations
+_SURE = 2.0  # the same: so much is expected of the best fit
+
+
+def excess(chi_square: float, freedom: int, floor: float) -> float:
+    """Chi-square for each degree of freedom, over that of factors of each baseline (not > 0: as weights say, 1)."""
+    return chi_square / (freedom * (floor if floor > 0 else 1.0)) if freedom > 0 else 0.0
+
+
+def is_significant(
+    chi_square: float, freedom: int, floor: float, floor_freedom: int, deviations: float = SIGNIFICANT
+) -> bool:
+    """Whether chi-square is larger than factors of each baseline would leave by more than noise can make it."""
+    more = freedom - floor_freedom  # which those factors have
+    if not (floor > 0 and floor_freedom > 0 and more > 0):
+        return False
+    sigma = math.sqrt(2 * more * (1 + more / floor_freedom))
+    return (excess(chi_square, freedom, floor) - 1) * freedom > deviations * sigma
+
+
+def is_good(chi_square: float, freedom: int, floor: float, floor_freedom: int) -> bool:
+    """Whether nothing says that there may be a better fit: not even a little larger than it should be."""
+    poor = excess(chi_square, freedom, floor) > POOR
+    return not (poor or is_significant(chi_square, freedom, floor, floor_freedom, _SURE))

@@ -1,0 +1,182 @@
+"""Fits of all that turns or scales a direction's model, on sums over the data: many at a time, from different places.
+
+What antennas do is diagonal here, so that logarithms of their factors are sums of unknowns times known rates: an
+amplitude's logarithm, a phase, a delay times 2 pi nu. Sums over the data of each bin (`Coherence`) then say chi-square
+exactly, and a step of Levenberg and Marquardt's costs milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_RIDGE = 1e-9  # of the curvature: what data do not tell stays where it is
+_LEAST_DAMPING, _MOST_DAMPING = 1e-9, 1e9
+_LONGEST = 1.0  # step of a logarithm of an amplitude
+_MOST = 20.0  # such a logarithm
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """Unknowns of one kind: by them the logarithm of an antenna's factor grows, times `rate` [freq], times i if it
+    `turns`.
+
+    `directions` [direction] and `feeds` [2]: those it acts on; `cells` [time, freq]: which of the unknowns holds in
+    each bin; `index` [cell, antenna]: their numbers among all, -1 of those that are 0 (several may share one).
+    """
+
+    rate: NDArray[np.float64]
+    turns: bool
+    directions: NDArray[np.bool_]
+    feeds: NDArray[np.bool_]
+    cells: NDArray[np.intp]
+    index: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class DirectionSums:
+    """As `Coherence`, of directions instead of parts; `data`: the sum of all."""
+
+    baselines: NDArray[np.intp]
+    product: NDArray[np.complex128]
+    power: NDArray[np.complex128]
+    data: float
+    antennas: int
+
+
+class JointFit:
+    """Chi-square of places [start, unknown], its slope and curvature."""
+
+    def __init__(self, sums: DirectionSums, unknowns: Sequence[Unknowns]):
+        self._sums, self._unknowns = sums, list(unknowns)
+        self.count = 1 + max((int(one.index.max(initial=-1)) for one in unknowns), default=-1)
+        self._rates, of = np.unique([one.rate for one in unknowns], axis=0, return_inverse=True)
+        self._rate_of = np.ravel(of)
+        # Of unknowns that scale, and that turn: what those of antennas [baseline, antenna] do to the logarithm.
+        first, second = (np.eye(sums.antennas)[own] for own in sums.baselines.T)
+        self._ends = first + second, first - second
+        self._factor = np.where([one.turns for one in unknowns], 1j, 1.0)
+        self._real = np.zeros(self.count, bool)
+        for one in unknowns:
+            if not one.turns:
+                self._real[one.index[one.index >= 0]] = True
+        cells = np.stack([one.cells for one in unknowns])
+        self._groups, at = np.unique(cells.reshape(len(cells), -1), axis=1, return_inverse=True)
+        self._group_of = np.ravel(at)
+
+    def seen(self, place: NDArray[np.float64]) -> NDArray[np.complex128]:
+        """[start, baseline, time, freq, feed, direction]: factors of each direction's model."""
+        n_time, n_freq, n_feed, n_direction = self._sums.product.shape[1:]
+        own = np.concatenate([place, np.zeros((len(place), 1))], axis=1)  # -1: those that are 0
+        log = np.zeros((len(place), n_time, n_freq, n_feed, n_direction, self._sums.antennas), complex)
+        for one, factor in zip(self._unknowns, self._factor, strict=True):
+            value = factor * one.rate[:, None] * own[:, one.index][:, one.cells]  # [start, time, freq, antenna]
+            for feed in np.flatnonzero(one.feeds):
+                log[:, :, :, feed, one.directions] += value[:, :, :, None]
+        p, q = self._sums.baselines.T
+        antennas = np.moveaxis(np.exp(log), -1, 1)
+        return antennas[:, p] * np.conj(antennas[:, q])
+
+    def chi_square(self, seen: NDArray[np.complex128]) -> NDArray[np.float64]:
+        """[start]"""
+        left = np.conj(seen) * (2 * self._sums.product - self._times_power(seen))
+        return self._sums.data - left.real.sum(axis=(1, 2, 3, 4, 5))
+
+    def _times_power(self, seen):
+        return (self._sums.power @ seen[..., None])[..., 0]
+
+    def normal(self, seen: NDArray[np.complex128]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Half the slope downwards [start, unknown], and half the curvature [start, unknown, unknown]."""
+        n_start, n_baseline, _, _, n_feed, n_direction = seen.shape
+        slope, curvature = np.zeros((n_start, self.count)), np.zeros((n_start, self.count, self.count))
+        residual = np.conj(seen) * (self._sums.product - self._times_power(seen))
+        bins = (n_start, n_baseline, -1, n_feed, n_direction)
+        residual, seen = residual.reshape(bins), seen.reshape(bins)
+        power = self._sums.power.reshape(n_baseline, -1, n_feed, n_direction, n_direction)
+        n_freq = self._sums.product.shape[2]
+        for group in range(self._groups.shape[1]):
+            own = np.flatnonzero(self._group_of == group)
+            rates = self._rates[:, own % n_freq]
+            pairs = (rates[:, None] * rates[None]).reshape(-1, len(own))
+            for feed in range(n_feed):
+                acting = [k for k, one in enumerate(self._unknowns) if one.feeds[feed]]
+                there = seen[:, :, own, feed]
+                both = np.conj(there)[..., :, None] * power[:, own, feed] * there[..., None, :]
+                both = (pairs @ both.reshape(n_start, n_baseline, len(own), -1)).reshape(
+                    n_start, n_baseline, len(rates), len(rates), n_direction, n_direction
+                )
+                both = np.swapaxes(both, 3, 4).reshape(n_start, n_baseline, len(rates) * n_direction, -1)
+                first = (rates @ residual[:, :, own, feed]).reshape(n_start, n_baseline, -1)
+                which = np.zeros((len(acting), len(rates), n_direction), complex)
+                for row, k in enumerate(acting):
+                    which[row, self._rate_of[k], self._unknowns[k].directions] = self._factor[k]
+                which = which.reshape(len(acting), -1)
+                part = (first @ which.conj().T).real, (np.conj(which) @ both @ which.T).real
+                self._add(slope, curvature, acting, self._groups[:, group], *part)
+        return slope, curvature
+
+    def _add(self, slope, curvature, acting, cells, first, both) -> None:
+        """What baselines [start, baseline, unknown] say, to the unknowns of their antennas."""
+        sign = np.where([self._unknowns[k].turns for k in acting], 1, 0)  # which ends
+        n_start, n_baseline, n_acting = first.shape
+        n = self._sums.antennas
+        total = np.zeros((n_start, n_acting, n))
+        full = np.zeros((n_start, n_acting, n, n_acting, n))
+        for one in (0, 1):
+            total[:, sign == one] = np.swapaxes(first[:, :, sign == one], 1, 2) @ self._ends[one]
+            for other in (0, 1):
+                here = both[:, :, sign == one][..., sign == other]
+                there = (self._ends[one][:, :, None] * self._ends[other][:, None, :]).reshape(n_baseline, -1)
+                shape = (n_start, (sign == one).sum(), (sign == other).sum(), n, n)
+                pairs = (np.moveaxis(here, 1, -1) @ there).reshape(shape)
+                place = np.ix_(np.arange(n_start), sign == one, np.arange(n), sign == other, np.arange(n))
+                full[place] = np.swapaxes(pairs, 2, 3)
+        index = np.stack([self._unknowns[k].index[cells[k]] for k in acting]).ravel()
+        known = index >= 0
+        to = np.zeros((known.sum(), self.count))
+        to[np.arange(known.sum()), index[known]] = 1.0
+        full = full.reshape(n_start, index.size, index.size)[:, known][:, :, known]
+        slope += total.reshape(n_start, -1)[:, known] @ to
+        curvature += to.T @ (full @ to)
+
+    def climbed(
+        self, place: NDArray[np.float64], steps: int, held: Sequence[int] = ()
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(places, chi-square) of the minima next to places, or after so many steps; `held`: numbers of unknowns that
+        stay as they are."""
+        place = np.where(self._real, np.clip(place, -_MOST, _MOST), place)
+        seen = self.seen(place)
+        chi_square = self.chi_square(seen)
+        damping = np.full(len(place), 1e-2)
+        slope, curvature = self.normal(seen)
+        going = np.ones(len(place), bool)
+        for _ in range(steps):
+            own = np.flatnonzero(going)
+            if not len(own):
+                break
+            step = self._step(slope[own], curvature[own], damping[own], list(held))
+            other = place[own] + step
+            other = np.where(self._real, np.clip(other, -_MOST, _MOST), other)
+            seen = self.seen(other)
+            found = self.chi_square(seen)
+            better = found <= chi_square[own]
+            ended = better & (chi_square[own] - found <= 1e-7 * chi_square[own])
+            damping[own] = np.where(better, np.maximum(damping[own] / 10, _LEAST_DAMPING), damping[own] * 8)
+            going[own] = ~ended & (damping[own] < _MOST_DAMPING)
+            moved = own[better]
+            place[moved], chi_square[moved] = other[better], found[better]
+            again = better & ~ended
+            if again.any():
+                slope[own[again]], curvature[own[again]] = self.normal(seen[again])
+        return place, chi_square
+
+    def _step(self, slope, curvature, damping, held: list[int]) -> NDArray[np.float64]:
+        slope[:, held], curvature[:, held], curvature[:, :, held] = 0.0, 0.0, 0.0
+        size = np.diagonal(curvature, axis1=1, axis2=2)
+        size = np.maximum(size, 1e-12 * size.max(axis=1, keepdims=True))
+        damped = curvature + np.eye(self.count) * (size * (_RIDGE + damping[:, None]))[:, None]
+        step = np.linalg.solve(damped, slope[..., None])[..., 0]
+        return np.where(self._real, np.clip(step, -_LONGEST, _LONGEST), step)

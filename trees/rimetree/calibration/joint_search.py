@@ -1,0 +1,119 @@
+"""The search for the unknowns of all terms together, from many places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .joint_fit import DirectionSums, JointFit
+from .joint_turns import with_whole_turns
+from .joint_unknowns import TermUnknowns
+
+MOST_UNKNOWNS = 400
+_STARTS = 64
+_SAME = 1e-6  # of chi-square
+_FIRST_STEPS, _KEPT, _STEPS = 20, 16, 80
+_BEST, _TURNED = 3, 6  # of places without whole turns, and of turns of each
+_NUMBERS = 1 << 20  # that are looked at together
+_ELIMINATED = 3e7  # the same of unknowns to the third power
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A place of the tight unknowns, and its chi-square."""
+
+    place: NDArray[np.float64]
+    chi_square: float
+
+
+def lowest(
+    sums: DirectionSums,
+    unknowns: TermUnknowns,
+    begin: NDArray[np.float64],
+    good: Callable[[float], bool],
+    *,
+    scaled: bool,
+    batches: int,
+    seed: int = 0,
+) -> Ended:
+    """The lowest place that is found: next to a place `begin` of the tight unknowns, or else from random ones; until
+    chi-square is `good`, or the lowest has been found twice, or after so many `batches` of these.
+
+    `scaled`: whether scales of directions are unknown, too: there are more minima then, but without them a direction
+    that is not in the data spoils all others.
+    """
+    search = _Search(sums, unknowns, scaled)
+    found = search.turned(unknowns.loosened(begin)[None])
+    found = _better(found, search.ended(begin[None]))
+    rng = np.random.default_rng(seed)
+    twice = False
+    for _ in range(batches):
+        if twice or good(found.chi_square):
+            break
+        one = search.from_anywhere(begin, rng)
+        twice = abs(one.chi_square - found.chi_square) <= _SAME * found.chi_square
+        found = _better(found, one)
+    return found
+
+
+class _Search:
+    def __init__(self, sums: DirectionSums, unknowns: TermUnknowns, scaled: bool):
+        self._unknowns = unknowns
+        self._tight, self._loose = JointFit(sums, unknowns.tight), JointFit(sums, unknowns.loose)
+        self._held = [] if scaled else list(unknowns.scale_of.values())
+        self._held_loose = [] if scaled else unknowns.loose_scales
+        size = min(_NUMBERS // sums.power.size, _ELIMINATED / self._loose.count**3)
+        self._starts = int(np.clip(size, 8, _STARTS))
+
+    def from_anywhere(self, begin: NDArray[np.float64], rng) -> Ended:
+        """The lowest of some random places."""
+        place = _random(self._unknowns, begin, self._starts, rng)
+        place, chi_square = self._loose.climbed(place, _FIRST_STEPS, self._held_loose)
+        place = place[np.argsort(chi_square, kind="stable")[:_KEPT]]
+        place, chi_square = self._loose.climbed(place, _STEPS, self._held_loose)
+        order = np.argsort(chi_square, kind="stable")
+        # Of minima that are the same one is enough.
+        new = np.append(True, np.diff(chi_square[order]) > _SAME * chi_square[order[1:]])
+        return self.turned(place[order[new][:_BEST]])
+
+    def turned(self, places: NDArray[np.float64]) -> Ended:
+        """The lowest next to loose places, with whole turns."""
+        unknowns = self._unknowns
+        places, _ = self._loose.climbed(places, _STEPS, self._held_loose)
+        if not len(unknowns.whole):
+            return self.ended(unknowns.tightened(places))
+        normal = self._loose.normal(self._loose.seen(places))
+        held = self._held_loose
+        found = [with_whole_turns(unknowns, *one, held, _TURNED) for one in zip(places, *normal, strict=True)]
+        return self.ended(np.concatenate([*found, unknowns.tightened(places)]))
+
+    def ended(self, places: NDArray[np.float64]) -> Ended:
+        """The lowest next to tight places."""
+        places, chi_square = self._tight.climbed(places, _STEPS, self._held)
+        chi_square = np.where(np.isfinite(chi_square), chi_square, np.inf)
+        best = int(np.argmin(chi_square))
+        return Ended(places[best], float(chi_square[best]))
+
+
+def _random(unknowns: TermUnknowns, begin: NDArray[np.float64], count: int, rng) -> NDArray[np.float64]:
+    """Loose places: phases of directions anywhere, slopes 0 or, of every other place, anywhere within half a turn from
+    end to end of the band; all else as it was."""
+    place = np.tile(unknowns.loosened(begin), (count, 1))
+    for one in unknowns.loose:
+        if not one.turns or (one.directions.all() and len(one.directions) > 1):
+            continue
+        numbers = np.unique(one.index[one.index >= 0])
+        span = np.ptp(one.rate)
+        if span == 0:
+            place[:, numbers] = rng.uniform(-np.pi, np.pi, (count, len(numbers)))
+        else:
+            place[:, numbers] = rng.uniform(-np.pi, np.pi, (count, len(numbers))) / span
+            place[::2, numbers] = 0.0
+    return place
+
+
+def _better(one: Ended, other: Ended) -> Ended:
+    return other if other.chi_square < one.chi_square else one

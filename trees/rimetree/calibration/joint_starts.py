@@ -1,0 +1,153 @@
+"""Where a fit of directions begins if all terms are searched for together, on sums over the data.
+
+One direction after the other, and terms of the whole sky and of directions in turns, end in minima of which there are
+many where few antennas see directions that resemble each other. Where unknowns are few all of them are fitted at once,
+from many places (`joint_search`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .coherence import Coherence
+from .goodness import is_good
+from .joint_fit import DirectionSums
+from .joint_search import MOST_UNKNOWNS, Ended, lowest
+from .joint_unknowns import DIAGONAL, unknowns_of
+from .several_directions import ABSENT
+from .solve_trees import SolveTree
+from .terms import Term
+
+_BATCHES = 1, 4
+
+Cells = Mapping[str, tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+
+@dataclass(frozen=True, eq=False)
+class JointStart:
+    """`values` {Parm: [time, freq]} of all terms; `scales` {direction: of its model}; `absent`: directions that are not
+    in the data; `chi_square` of parallel hands;
+    `good`: whether they explain the data as well as anything could."""
+
+    values: dict[str, NDArray[np.float64]]
+    scales: dict[str, float]
+    absent: tuple[str, ...]
+    chi_square: float
+    good: bool
+
+
+class JointStarts:
+    """The search for all terms of a session. `names`: the direction of each part of the sums."""
+
+    def __init__(self, tree: SolveTree, terms: Sequence[Term], names: Sequence[str], *, scaled: bool):
+        self.tree, self.terms, self.names = tree, list(terms), list(names)
+        self.scaled = scaled  # data are any factor larger than the model
+        of = {term.per for term in terms} - {None}
+        self.possible = len(of) == 1 and all(term.kind.name in DIAGONAL for term in terms)
+
+    def find(
+        self,
+        sums: Coherence,
+        cells: Cells,
+        shapes: Mapping[str, tuple[int, int]],
+        reference: int,
+        without: Collection[str],
+        known: Mapping[str, NDArray[np.float64]],
+    ) -> JointStart | None:
+        """None where there are too many unknowns. `known`: from where it is begun; `without`: directions that are taken
+        to be absent.
+
+        First all directions have the same scale. If that does not explain the data, they may have any; those that then
+        have little are left out, if the others explain the data better without them. All of this a few times, and then
+        often.
+        """
+        one = _Problem(self, sums, cells, shapes, reference, frozenset(without))
+        if not one.possible:
+            return None
+        best = None
+        for seed, batches in enumerate(_BATCHES):
+            how = {"batches": batches, "seed": seed}
+            found = one.start(one.lowest(one.begin(known if best is None else best.values), scaled=False, **how))
+            best = found if best is None or found.chi_square < best.chi_square else best
+            if best.good or not one.unknowns.scale_of:
+                break
+            scaled = one.start(one.lowest(one.begin(found.values), scaled=True, **how))
+            for absent in _suspects(scaled.scales):
+                fewer = _Problem(self, sums, cells, shapes, reference, frozenset({*without, *absent}))
+                if not fewer.possible:
+                    continue
+                other = fewer.start(fewer.lowest(fewer.begin(scaled.values), scaled=False, **how))
+                best = other if other.chi_square < best.chi_square else best
+                if best.good:
+                    return best
+        return best
+
+
+def _suspects(scales: Mapping[str, float]) -> list[tuple[str, ...]]:
+    """Directions that may be absent: all of which hardly anything is found, then each, that with the least first."""
+    there = {name: scale for name, scale in scales.items() if scale > 0}
+    most = max(there.values(), default=0.0)
+    order = sorted(there, key=lambda name: there[name])
+    least = tuple(name for name in order if there[name] <= ABSENT * most)
+    every = [least] if len(least) > 1 else []
+    return [*every, *((name,) for name in order)] if len(order) > 1 else []
+
+
+class _Problem:
+    """Sums and unknowns without some directions."""
+
+    def __init__(self, starts: JointStarts, sums: Coherence, cells: Cells, shapes, reference: int, without):
+        self._tree, self._sums, self._shapes = starts.tree, sums, shapes
+        names = starts.names
+        self._directions = [name for name in dict.fromkeys(names) if name not in without]
+        self._every = list(dict.fromkeys(names))
+        self._own = [one for one in self._tree.parameters if one.direction not in without]
+        free = {one.node for one in self._tree.solved(reference, without) if one.direction not in without}
+        with_gains = {name for of in self._tree.gains_of.values() for name in of}
+        scaled = [name for name in self._directions if name not in with_gains]
+        if not starts.scaled:
+            scaled = [name for name in scaled if name in self._tree.presence]
+        self.unknowns = unknowns_of(
+            starts.terms, self._own, free, sums, cells, shapes, self._directions, scaled, any_scale=starts.scaled
+        )
+        of = np.array([[name == one for one in names] for name in self._directions], dtype=float)
+        of = of.reshape(-1, len(names))
+        power, data = of @ sums.power @ of.T, float(sums.data.sum())
+        self._there = DirectionSums(sums.baselines, sums.product @ of.T, power, data, len(sums.antennas))
+
+    @property
+    def possible(self) -> bool:
+        """Whether there is anything to find, and not too much."""
+        count = len(self.unknowns.others) + 2 * len(self.unknowns.whole)
+        return len(self._directions) > 0 and 0 < count <= MOST_UNKNOWNS
+
+    def begin(self, known: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """The place of known values; as large as the data are where these say nothing of it."""
+        place, own = self.unknowns.place(self._own, known), self.unknowns.amplitudes
+        if len(own) and not place[own].any():
+            power = self._there.power.real.diagonal(axis1=-2, axis2=-1)
+            bright = int(np.argmax(power.sum(axis=(0, 1, 2, 3))))
+            there = power[..., bright] > 0
+            square = np.abs(self._there.product[..., bright][there]) ** 2 / power[..., bright][there]
+            if square.sum() > 0:  # of the brightest as if the others were not there
+                place[own] = 0.25 * np.log(square.sum() / power[..., bright].sum())
+        return place
+
+    def lowest(self, begin: NDArray[np.float64], *, scaled: bool, batches: int, seed: int) -> Ended:
+        return lowest(self._there, self.unknowns, begin, self._is_good, scaled=scaled, batches=batches, seed=seed)
+
+    def _is_good(self, chi_square: float) -> bool:
+        freedom = 2 * int(self._sums.count.sum()) - len(self.unknowns.number)
+        return is_good(chi_square, freedom, *self._sums.floor)
+
+    def start(self, found: Ended) -> JointStart:
+        power = self._there.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
+        place, scales = self.unknowns.without_common_scale(found.place, dict(zip(self._directions, power, strict=True)))
+        values = self.unknowns.values(place, self._own, self._shapes)
+        scales = {name: scales.get(name, 1.0 if name in self._directions else 0.0) for name in self._every}
+        absent = tuple(name for name in self._every if name not in self._directions)
+        return JointStart(values, scales, absent, found.chi_square, self._is_good(found.chi_square))
