@@ -22,7 +22,7 @@ from .several_directions import ABSENT
 from .solve_trees import SolveTree
 from .terms import Term
 
-_BATCHES = 1, 4
+_ROUNDS = 1, 4  # batches of random places
 
 Cells = Mapping[str, tuple[NDArray[np.intp], NDArray[np.intp]]]
 
@@ -47,6 +47,7 @@ class JointStarts:
         self.tree, self.terms, self.names = tree, list(terms), list(names)
         self.scaled = scaled  # data are any factor larger than the model
         of = {term.per for term in terms} - {None}
+        self._with_whole_sky = any(term.per is None for term in terms)
         self.possible = len(of) == 1 and all(term.kind.name in DIAGONAL for term in terms)
 
     def find(
@@ -62,20 +63,23 @@ class JointStarts:
         to be absent.
 
         First all directions have the same scale. If that does not explain the data, they may have any; those that then
-        have little are left out, if the others explain the data better without them. All of this a few times, and then
-        often.
+        have little are left out, if the others explain the data better without them. All of this a few times and then
+        often, where there are terms of the whole sky.
         """
         one = _Problem(self, sums, cells, shapes, reference, frozenset(without))
         if not one.possible:
             return None
         best = None
-        for seed, batches in enumerate(_BATCHES):
+        # Terms of directions alone have been searched for by other ways before.
+        for seed, batches in enumerate(_ROUNDS if self._with_whole_sky else _ROUNDS[:1]):
             how = {"batches": batches, "seed": seed}
             found = one.start(one.lowest(one.begin(known if best is None else best.values), scaled=False, **how))
             best = found if best is None or found.chi_square < best.chi_square else best
             if best.good or not one.unknowns.scale_of:
                 break
             scaled = one.start(one.lowest(one.begin(found.values), scaled=True, **how))
+            if not scaled.good:  # what is below is less free than this
+                continue
             for absent in _suspects(scaled.scales):
                 fewer = _Problem(self, sums, cells, shapes, reference, frozenset({*without, *absent}))
                 if not fewer.possible:

@@ -325,7 +325,9 @@ class StartingSearch:
         found.run(search, phasors, of_bins if term.kind.name in SEARCHED else None)
         if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
             found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
-        if len(found.values) > 1 and self._joint.possible and not self._around and not found.fits:
+        # Once: without some directions there is less freedom, and the search tries that itself.
+        begun = len(found.values) > 1 and not found.without
+        if begun and self._joint.possible and not self._around and not found.fits:
             known = {}
             for name, own in found.values.items():
                 known |= self._named(term, name, own)
