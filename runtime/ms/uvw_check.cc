@@ -13,8 +13,9 @@ using Matrix = std::array<Vector, 3>;
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kDegree = kPi / 180;
-// A direction off by a minute of arc makes 3e-4; UVW of date instead of J2000 up to 7e-3 in 2030; a wrong sign 2.
-constexpr double kGoodResidual = 0.02;
+// A direction off by a minute of arc makes 3e-4; UVW of date instead of J2000 up to 7e-3 in 2030; a direction of B1950
+// that is said to be of J2000 up to 0.011; a wrong sign 2.
+constexpr double kGoodResidual = 0.008;
 
 Vector operator-(const Vector& a, const Vector& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
 double dot(const Vector& a, const Vector& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }

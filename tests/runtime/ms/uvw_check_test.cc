@@ -85,17 +85,20 @@ TEST(UvwCheck, both_families_are_told_apart) {
 
 TEST(UvwCheck, the_direction_is_found_where_field_names_another) {
   const double ra = visible_ra(), dec = -0.7;
-  for (const int sign : {1, -1}) {
-    const UvwReport report = check_uvw(antennas(), {field_at(ra + 0.2, dec + 0.1)}, rows_towards(ra, dec, sign), 1e-4);
-    EXPECT_EQ(report.family, sign > 0 ? "p-q" : "q-p") << report.reason;
-    ASSERT_EQ(report.directions.size(), 1u);
-    EXPECT_TRUE(report.directions[0].points_elsewhere);
-    EXPECT_NEAR(std::remainder(report.directions[0].ra_rad - ra, 2 * kPi), 0, 1e-5);
-    EXPECT_NEAR(report.directions[0].dec_rad, dec, 1e-5);
-    // Haversine of the planted offset.
-    const double hav = std::pow(std::sin(0.05), 2) + std::cos(dec) * std::cos(dec + 0.1) * std::pow(std::sin(0.1), 2);
-    EXPECT_NEAR(report.directions[0].offset_rad, 2 * std::asin(std::sqrt(hav)), 1e-5);
-  }
+  for (const int sign : {1, -1})
+    for (const double off : {0.1, 0.007}) {  // 12 degrees, and as much as there is between B1950 and J2000
+      const UvwReport report =
+          check_uvw(antennas(), {field_at(ra + 2 * off, dec + off)}, rows_towards(ra, dec, sign), 1e-4);
+      EXPECT_EQ(report.family, sign > 0 ? "p-q" : "q-p") << report.reason;
+      ASSERT_EQ(report.directions.size(), 1u);
+      EXPECT_TRUE(report.directions[0].points_elsewhere);
+      EXPECT_NEAR(std::remainder(report.directions[0].ra_rad - ra, 2 * kPi), 0, 1e-5);
+      EXPECT_NEAR(report.directions[0].dec_rad, dec, 1e-5);
+      // Haversine of the planted offset.
+      const double hav =
+          std::pow(std::sin(off / 2), 2) + std::cos(dec) * std::cos(dec + off) * std::pow(std::sin(off), 2);
+      EXPECT_NEAR(report.directions[0].offset_rad, 2 * std::asin(std::sqrt(hav)), 1e-5);
+    }
 }
 
 TEST(UvwCheck, precession_turns_the_pole_by_20_arcsec_a_year) {
