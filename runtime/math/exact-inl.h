@@ -26,6 +26,13 @@ HWY_INLINE Pair<V> exact_sum(V a, V b) {
   return {s, hn::Add(hn::Sub(a, hn::Sub(s, back)), hn::Sub(b, back))};
 }
 
+/// The same where |a| >= |b| (Dekker 1971, Numerische Mathematik 18, 224).
+template <class V>
+HWY_INLINE Pair<V> exact_sum_of_larger(V a, V b) {
+  const V s = hn::Add(a, b);
+  return {s, hn::Sub(b, hn::Sub(s, a))};
+}
+
 /// a * b exactly.
 template <class V>
 HWY_INLINE Pair<V> exact_product(V a, V b) {

@@ -1,8 +1,7 @@
 // Sine, cosine, exponential, logarithm, power and arctangent of vectors of doubles, to about one unit in the last place
 // for all arguments; a value depends on its own arguments only, wherever in a vector they are. Reductions and error
-// terms as in Cody & Waite 1980, "Software Manual for the Elementary Functions"; sums of two numbers as in Dekker 1971
-// (Numerische Mathematik 18, 224); the polynomials are minimax fits made for these intervals. Included once per
-// instruction set; only those with fused multiply-adds use it.
+// terms as in Cody & Waite 1980, "Software Manual for the Elementary Functions"; the polynomials are minimax fits made
+// for these intervals. Included once per instruction set; only those with fused multiply-adds use it.
 #if defined(RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_
 #undef RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_
@@ -13,11 +12,13 @@
 #include <cmath>
 
 #include "hwy/highway.h"
+#include "runtime/math/exact-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::program {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using vectors::HWY_NAMESPACE::exact_product, vectors::HWY_NAMESPACE::exact_sum_of_larger, vectors::HWY_NAMESPACE::Pair;
 
 /// c0 + c1 x + ..., by Horner's rule.
 template <class V, std::size_t kTerms>
@@ -42,23 +43,6 @@ HWY_NOINLINE V by_lane(V result, V a, V b, M mask, F function) {
   for (std::size_t i = 0; i < hn::Lanes(d); ++i)
     if (chosen[i] != 0) out[i] = function(x[i], y[i]);
   return hn::Load(d, out);
-}
-
-/// A number as a sum of two, of which the second is what the first one has lost by rounding.
-template <class V>
-struct Twofold {
-  V high, low;
-};
-/// a + b where |a| >= |b|.
-template <class V>
-HWY_INLINE Twofold<V> twofold_sum(V a, V b) {
-  const V sum = hn::Add(a, b);
-  return {sum, hn::Sub(b, hn::Sub(sum, a))};
-}
-template <class V>
-HWY_INLINE Twofold<V> twofold_product(V a, V b) {
-  const V product = hn::Mul(a, b);
-  return {product, hn::MulSub(a, b, product)};
 }
 
 /// Sine and cosine; the one that is not asked for costs nothing.
@@ -192,35 +176,36 @@ HWY_INLINE V logarithm(V x) {
 
 /// The logarithm of finite numbers above zero, with 15 bits more than one number has.
 template <class V>
-HWY_INLINE Twofold<V> long_logarithm(V x) {
+HWY_INLINE Pair<V> long_logarithm(V x) {
   const hn::DFromV<V> d;
   const Halves<V> of = halves(x);
   // log m = 2 atanh(s) = 2 s + 2/3 s^3 + ... with s = (m - 1)/(m + 1).
   const V f = hn::Sub(of.m, hn::Set(d, 1.0)), two = hn::Set(d, 2.0);
-  const Twofold<V> below = twofold_sum(two, f);
+  const Pair<V> below = exact_sum_of_larger(two, f);
   const V s = hn::Div(f, below.high);
   const V s_low = hn::Div(hn::NegMulAdd(s, below.low, hn::NegMulAdd(s, below.high, f)), below.high);
   static constexpr double kAtanh[] = {0.3999999999999998,  0.285714285714451,  0.2222222221753935,
                                       0.1818181886996083,  0.153845568951449,  0.13336316489339528,
                                       0.11674837397599715, 0.11988855662242984};
-  const Twofold<V> z = twofold_product(s, s);
+  const Pair<V> z = exact_product(s, s);
   const V z_low = hn::MulAdd(hn::Add(s, s), s_low, z.low);
   // q = 2/3 + z (2/5 + ...), and q z s is what there is beside 2 s.
   const V more = hn::Mul(z.high, polynomial(z.high, kAtanh));
-  Twofold<V> q = twofold_sum(hn::Set(d, 0.6666666666666666), more);
+  Pair<V> q = exact_sum_of_larger(hn::Set(d, 0.6666666666666666), more);
   q.low = hn::Add(q.low, hn::Set(d, 3.700743415417188e-17));
-  Twofold<V> qz = twofold_product(q.high, z.high);
+  Pair<V> qz = exact_product(q.high, z.high);
   qz.low = hn::Add(qz.low, hn::MulAdd(q.high, z_low, hn::Mul(q.low, z.high)));
-  Twofold<V> cubic = twofold_product(qz.high, s);
+  Pair<V> cubic = exact_product(qz.high, s);
   cubic.low = hn::Add(cubic.low, hn::MulAdd(qz.high, s_low, hn::Mul(qz.low, s)));
   // k log 2 + 2 s + the rest, the largest first; the first product is exact.
-  const Twofold<V> linear = twofold_sum(hn::Add(s, s), cubic.high);
+  const Pair<V> linear = exact_sum_of_larger(hn::Add(s, s), cubic.high);
   const V linear_low = hn::Add(linear.low, hn::MulAdd(two, s_low, cubic.low));
   const V k_high = hn::Mul(of.k, hn::Set(d, 0.6931471803691238));
   const auto no_k = hn::Eq(of.k, hn::Zero(d));
-  const Twofold<V> sum = twofold_sum(k_high, linear.high);
-  const Twofold<V> all{hn::IfThenElse(no_k, linear.high, sum.high), hn::IfThenElseZero(hn::Not(no_k), sum.low)};
-  return twofold_sum(all.high, hn::Add(all.low, hn::MulAdd(of.k, hn::Set(d, 1.9082149292705877e-10), linear_low)));
+  const Pair<V> sum = exact_sum_of_larger(k_high, linear.high);
+  const Pair<V> all{hn::IfThenElse(no_k, linear.high, sum.high), hn::IfThenElseZero(hn::Not(no_k), sum.low)};
+  return exact_sum_of_larger(all.high,
+                             hn::Add(all.low, hn::MulAdd(of.k, hn::Set(d, 1.9082149292705877e-10), linear_low)));
 }
 
 /// a^b as std::pow. Squares and inverses are rounded once.
@@ -232,8 +217,8 @@ HWY_INLINE V power(V a, V b) {
   const auto negative = hn::Lt(a, zero), whole = hn::Eq(hn::Round(b), b);
   const auto plain = hn::And(hn::And(hn::Gt(size, zero), hn::Lt(size, infinity)),
                              hn::And(hn::Lt(hn::Abs(b), infinity), hn::Or(hn::Gt(a, zero), whole)));
-  const Twofold<V> log = long_logarithm(hn::IfThenElse(plain, size, one));
-  const Twofold<V> product = twofold_product(b, log.high);
+  const Pair<V> log = long_logarithm(hn::IfThenElse(plain, size, one));
+  const Pair<V> product = exact_product(b, log.high);
   const auto ordinary = hn::Lt(hn::Abs(product.high), hn::Set(d, 800.0));  // else the outcome is 0 or infinite
   const V low = hn::IfThenElseZero(ordinary, hn::MulAdd(b, log.low, product.low));
   V result = exponential(product.high, &low);
@@ -260,7 +245,7 @@ HWY_INLINE V arctangent(V y, V x) {
   const V m = hn::Mul(large, scale), n = hn::Mul(small, scale);
   // Beyond tan(pi/8): atan(n/m) = pi/4 + atan((n - m)/(n + m)).
   const auto turned = hn::Gt(n, hn::Mul(m, hn::Set(d, 0.41421356237309503)));
-  const Twofold<V> difference = twofold_sum(hn::Neg(m), n), sum = twofold_sum(m, n);
+  const Pair<V> difference = exact_sum_of_larger(hn::Neg(m), n), sum = exact_sum_of_larger(m, n);
   const V up = hn::IfThenElse(turned, difference.high, n), down = hn::IfThenElse(turned, sum.high, m);
   const V quotient = hn::Div(up, down);
   const V left = hn::NegMulAdd(quotient, hn::IfThenElseZero(turned, sum.low),
@@ -273,9 +258,9 @@ HWY_INLINE V arctangent(V y, V x) {
                                      0.03807816991254256,  -0.017922138880121914};
   const V z = hn::Mul(r, r);
   V high = r, low = hn::MulAdd(hn::Mul(r, z), polynomial(z, kAtan), hn::NegMulAdd(z, r_low, r_low));
-  /// Adds half turns and parts of them, of which each is larger than what there is.
+  // Adds half turns and parts of them, of which each is larger than what there is.
   const auto take_from = [&](auto where, double angle, double rest, V sign) {
-    const Twofold<V> moved = twofold_sum(hn::Set(d, angle), hn::Mul(sign, high));
+    const Pair<V> moved = exact_sum_of_larger(hn::Set(d, angle), hn::Mul(sign, high));
     low = hn::IfThenElse(where, hn::Add(moved.low, hn::MulAdd(sign, low, hn::Set(d, rest))), low);
     high = hn::IfThenElse(where, moved.high, high);
   };

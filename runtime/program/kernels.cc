@@ -170,21 +170,7 @@ RT_VECTOR_FUNCTION(WeighSub, (V a, V b, V c), hn::Sub(multiplied<true>(a, b), c)
 RT_VECTOR_FUNCTION(AddThree, (V a, V b, V c), hn::Add(hn::Add(a, b), c))
 RT_VECTOR_FUNCTION(NegateWeighAdd, (V a, V b, V c), hn::Sub(c, multiplied<true>(a, b)))
 
-struct ProductError {
-  HWY_INLINE V operator()(V a, V b) const {
-    const V p = hn::Mul(a, b);
-#if HWY_NATIVE_FMA
-    return hn::MulSub(a, b, p);
-#else
-    const V split = hn::Set(D(), 134217729.0);  // 2^27 + 1: Veltkamp's splitting into halves of the mantissa
-    const V ta = hn::Mul(split, a), tb = hn::Mul(split, b);
-    const V ah = hn::Sub(ta, hn::Sub(ta, a)), bh = hn::Sub(tb, hn::Sub(tb, b));
-    const V al = hn::Sub(a, ah), bl = hn::Sub(b, bh);
-    const V cross = hn::Add(hn::Add(hn::Sub(hn::Mul(ah, bh), p), hn::Mul(ah, bl)), hn::Mul(al, bh));
-    return hn::Add(cross, hn::Mul(al, bl));
-#endif
-  }
-};
+RT_VECTOR_FUNCTION(ProductError, (V a, V b), exact_product(a, b).low)
 
 /// sqrt(a^2 + b^2), scaled by the larger of the two so that squares neither overflow nor vanish.
 struct Hypot {
