@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -10,9 +11,9 @@ namespace rimetree::memory {
 
 namespace {
 
-/// Large arrays are walked along many axes: with pages of 4 KiB each step may need a new one, which takes longer than
-/// the arithmetic.
-constexpr std::size_t kHugePage = std::size_t{2} << 20, kLargeBytes = 4 * kHugePage;
+/// Large arrays are read side by side and along many axes: with pages of 4 KiB each step may need a new one, which
+/// takes longer than the arithmetic.
+constexpr std::size_t kHugePage = std::size_t{2} << 20, kLargeBytes = 2 * kHugePage;
 
 /// Does everything at once: the host is in order by itself.
 class HostQueue final : public Queue {
@@ -51,13 +52,13 @@ std::size_t HostDevice::free_bytes() const {
 
 void* HostDevice::allocate(std::size_t bytes) {
   const std::size_t alignment = bytes >= kLargeBytes ? kHugePage : kAlignment;
-  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (rounded < bytes) throw OutOfMemory(name(), bytes);  // rounding wrapped around
-  void* data = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+  void* data = std::aligned_alloc(alignment, std::max(rounded, kAlignment));
   if (data == nullptr) throw OutOfMemory(name(), bytes);
 #ifdef MADV_HUGEPAGE
-  // Advice: small pages do as well.
-  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);
+  // Advice: small pages do as well. What is left over at the end takes small ones, so that no memory is wasted.
+  if (alignment == kHugePage) madvise(data, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
   counter_.allocated(bytes);
   return data;

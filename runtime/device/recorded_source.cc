@@ -67,6 +67,7 @@ constexpr Meaning kMeanings[] = {
     {Op::products_difference, "__dmul_rn($0, $1) - __dmul_rn($2, $3)"},
     {Op::weighed_sum, "weighed($0, $1) + weighed($2, $3)"},
     {Op::weighed_difference, "weighed($0, $1) - weighed($2, $3)"},
+    {Op::add_four, "(($0 + $1) + $2) + $3"},
     {Op::add_products_sum, "$4 + (__dmul_rn($0, $1) + __dmul_rn($2, $3))"},
     {Op::add_products_difference, "$4 + (__dmul_rn($0, $1) - __dmul_rn($2, $3))"},
     {Op::add_weighed_sum, "$4 + (weighed($0, $1) + weighed($2, $3))"},

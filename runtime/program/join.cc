@@ -86,22 +86,30 @@ void join_sums(std::vector<Operation>& operations, const std::vector<Axes>& axes
 }
 
 void join_terms(std::vector<Operation>& operations, const std::vector<Axes>& axes, const std::vector<int>& uses) {
+  const auto is_addition = [&](Name x) { return uses[x] != 0 && operations[x].op == Op::add; };
+  // Whether the left operand of an addition is one itself, and read there only.
+  const auto goes_on = [&](Name x) {
+    const Name left = operand_of(operations, x, 0);
+    return is_addition(left) && uses[left] == 1 && axes[left] == axes[x];
+  };
+  std::vector<std::size_t> length(operations.size(), 0);  // additions of a sum up to here
+  for (Name i = 0; i < operations.size(); ++i)
+    if (is_addition(i)) length[i] = 1 + (goes_on(i) ? length[operand_of(operations, i, 0)] : 0);
   std::vector<bool> is_part(operations.size(), false);
   for (Name i = operations.size(); i-- > 0;) {
-    if (uses[i] == 0 || operations[i].op != Op::add || is_part[i]) continue;
-    // The additions from the last one to the first: each is the left operand of the one before.
-    std::vector<Name> chain{i};
-    const auto next = [&] { return operand_of(operations, chain.back(), 0); };
-    const auto joins = [&](Name x) { return operations[x].op == Op::add && uses[x] == 1 && axes[x] == axes[i]; };
-    while (chain.size() < 4 && joins(next())) chain.push_back(next());
-    if (chain.size() < 2) continue;
-    if (chain.size() < 4) chain.resize(2);
-    Operation sum{.op = chain.size() == 4 ? Op::add_five : Op::add_three};
-    std::size_t k = 0;
-    sum.operand[k++] = static_cast<std::int32_t>(next());
-    for (auto at = chain.rbegin(); at != chain.rend(); ++at)
-      sum.operand[k++] = static_cast<std::int32_t>(operand_of(operations, *at, 1));
-    for (const Name part : chain) is_part[part] = true;
+    if (length[i] < 2 || is_part[i]) continue;
+    // Four additions at a time, or three where one or two would be left: what they add to is read and written again.
+    const std::size_t rest = length[i] % 4;
+    const std::size_t together = length[i] > 4 && (rest == 1 || rest == 2) ? 3 : std::min<std::size_t>(4, length[i]);
+    constexpr Op kSums[] = {Op::add_three, Op::add_four, Op::add_five};
+    Operation sum{.op = kSums[together - 2]};
+    Name last = i;
+    for (std::size_t k = together; k > 0; --k) {
+      is_part[last] = true;
+      sum.operand[k] = static_cast<std::int32_t>(operand_of(operations, last, 1));
+      last = operand_of(operations, last, 0);
+    }
+    sum.operand[0] = static_cast<std::int32_t>(last);
     operations[i] = sum;
   }
 }

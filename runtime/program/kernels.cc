@@ -1,5 +1,6 @@
 #include "runtime/program/kernels.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -100,12 +101,16 @@ void pair_sums(const Call& call, std::size_t n) {
 #endif
 }
 /// Terms of a sum, from left to right.
-void add_five(const Call& call, std::size_t n) {
-  const Row a = call.in[0], b = call.in[1], c = call.in[2], e = call.in[3], f = call.in[4];
+template <int kTerms>
+void add_terms(const Call& call, std::size_t n) {
+  Row in[kTerms];
+  std::copy_n(call.in, kTerms, in);
   double* out = call.out[0];
   for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
-    const V three = hn::Add(hn::Add(take(a, i), take(b, i)), take(c, i));
-    hn::StoreU(hn::Add(hn::Add(three, take(e, i)), take(f, i)), D(), out + i);
+    V sum = hn::Add(take(in[0], i), take(in[1], i));
+#pragma GCC unroll 5
+    for (int k = 2; k < kTerms; ++k) sum = hn::Add(sum, take(in[k], i));
+    hn::StoreU(sum, D(), out + i);
   }
 }
 /// What has no vector form here: number by number.
@@ -167,7 +172,6 @@ RT_VECTOR_FUNCTION(MultiplySub, (V a, V b, V c), hn::Sub(hn::Mul(a, b), c))
 RT_VECTOR_FUNCTION(NegateAdd, (V a, V b, V c), hn::Sub(c, hn::Mul(a, b)))
 RT_VECTOR_FUNCTION(WeighAdd, (V a, V b, V c), hn::Add(multiplied<true>(a, b), c))
 RT_VECTOR_FUNCTION(WeighSub, (V a, V b, V c), hn::Sub(multiplied<true>(a, b), c))
-RT_VECTOR_FUNCTION(AddThree, (V a, V b, V c), hn::Add(hn::Add(a, b), c))
 RT_VECTOR_FUNCTION(NegateWeighAdd, (V a, V b, V c), hn::Sub(c, multiplied<true>(a, b)))
 
 RT_VECTOR_FUNCTION(ProductError, (V a, V b), exact_product(a, b).low)
@@ -325,8 +329,9 @@ void fill_table(Kernel* table) {
   set(Op::weighed_difference, &products<true, false, true>);
   set(Op::add_weighed_sum, &products<false, true, true>);
   set(Op::add_weighed_difference, &products<true, true, true>);
-  set(Op::add_three, &ternary<AddThree>);
-  set(Op::add_five, &add_five);
+  set(Op::add_three, &add_terms<3>);
+  set(Op::add_four, &add_terms<4>);
+  set(Op::add_five, &add_terms<5>);
   set(Op::sin_cos, &sine_and_cosine);
 }
 

@@ -63,6 +63,7 @@ enum class Op : std::uint8_t {
   weighed_sum,          ///< the same two with weigh for the products
   weighed_difference,
   pair_products_sum,  ///< a b + c d of such pairs
+  add_four,           ///< ((a + b) + c) + d
   // Of five: those added to a sum.
   add_products_sum,         ///< e + (a b + c d)
   add_products_difference,  ///< e + (a b - c d)
@@ -80,7 +81,7 @@ RT_HD constexpr int operands_of(Op op) {
   if (op <= Op::detach || op == Op::sin_cos) return 1;
   if (op <= Op::with_value) return 2;
   if (op <= Op::add_three) return 3;
-  return op <= Op::pair_products_sum ? 4 : 5;
+  return op <= Op::add_four ? 4 : 5;
 }
 
 inline constexpr int kMostOperands = 5;

@@ -146,6 +146,8 @@ RT_HD inline double of_many(Op op, double a, double b, double c, double d, doubl
       return weighed(a, b) + weighed(c, d);
     case Op::weighed_difference:
       return weighed(a, b) - weighed(c, d);
+    case Op::add_four:
+      return a + b + c + d;
     case Op::add_products_sum:
       return e + (product(a, b) + product(c, d));
     case Op::add_products_difference:

@@ -7,20 +7,21 @@ import pytest
 from click.testing import CliRunner
 
 from rimetree import bench
-from rimetree.bench import beam_terms, building, jones, slopes, solves, trees
+from rimetree.bench import beam_terms, building, jones, operations, slopes, solves, trees
 from rimetree.cli import cli
 
 
-@pytest.mark.parametrize("case", trees.operations(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", operations.operations(), ids=lambda case: case.name)
 def test_operations_are_numpys(case):
     from dataclasses import replace
 
     small = replace(case, n_node=2, shape=(3, 5))
-    measured = trees.measure_operation(small, seconds=0.01)
+    measured = operations.measure_operation(small, seconds=0.01)
     assert measured.error <= case.tolerance
     assert measured.seconds > 0 and measured.numpy_seconds > 0 and measured.bytes > 0
     per_cell = 1 if case.unit != "additions" else (case.n_child - 1) * int(np.prod(case.dims))
     assert measured.count == 2 * 15 * per_cell
+    assert (measured.of_memory is not None) == case.limited_by_memory
 
 
 @pytest.mark.parametrize("sky", trees.SKIES, ids=lambda sky: sky.name)
@@ -90,9 +91,9 @@ def test_wrong_terms_have_no_speed(monkeypatch):
 def test_what_is_wrong_has_no_speed():
     from dataclasses import replace
 
-    wrong = replace(trees.operations()[0], numpy=lambda a: a[0] - a[1], n_node=1, shape=(2, 2))
+    wrong = replace(operations.operations()[0], numpy=lambda a: a[0] - a[1], n_node=1, shape=(2, 2))
     with pytest.raises(bench.WrongAnswerError, match="add: wrong answer"):
-        trees.measure_operation(wrong, seconds=0.01)
+        operations.measure_operation(wrong, seconds=0.01)
 
 
 def test_command_line(tmp_path):

@@ -12,7 +12,8 @@ from ..cells import Cells
 from ..forest import Forest
 from ..scope import NodeScope
 from .measuring import WrongAnswerError
-from .trees import TreeFigures, chain
+from .operations import chain
+from .trees import TreeFigures
 
 NAME = "chain of twenty, derivative"
 

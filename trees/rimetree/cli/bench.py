@@ -114,8 +114,8 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     rimetree bench trees --filter sky --sources 100 --json trees.json
 
     Columns: what is done per second; the time of NumPy and of numexpr (one thread, if it is installed) over that of the
-    tree; gigabytes that must be read and written, per second; bytes of results alive at most; difference from NumPy's
-    numbers, or the PSV node's, as a fraction of the largest value. Of operations the best of several evaluations
+    tree; gigabytes that must be read and written, per second ("of memory": over those that numpy.max reads); bytes of
+    results alive at most; difference from NumPy's or PSV's numbers as a fraction of the largest value. Of operations the best of several evaluations
     counts, of skies (21 baselines, 32 time slots, 64 channels) processor time: of those "as written" sums over sources
     are not taken together, Gaussians are smeared. So it is of Jones terms per source and antenna (64 antennas, 64
     channels, one time slot), of which derivatives and gradients are those by an unknown that all terms depend on, with
@@ -126,8 +126,9 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     from rimetree import bench
     from rimetree.bench import beam_terms, building, jones, slopes, solves
     from rimetree.bench import trees as cases
+    from rimetree.bench.operations import measure_operation, operations
 
-    work = {case.name: (lambda case=case: cases.measure_operation(case, seconds)) for case in cases.operations()}
+    work = {case.name: (lambda case=case: measure_operation(case, seconds)) for case in operations()}
     work[slopes.NAME] = lambda: slopes.measure_chain_derivative(seconds=seconds)
     for sky in cases.SKIES:
         work[sky.name] = lambda sky=sky: cases.measure_sky(sky, sources, seconds=seconds)
