@@ -113,15 +113,14 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     rimetree bench trees
     rimetree bench trees --filter sky --sources 100 --json trees.json
 
-    Columns: what is done per second; the time of NumPy and of numexpr (one thread, if it is installed) over that of the
-    tree; gigabytes that must be read and written, per second ("of memory": over those that numpy.max reads); bytes of
-    results alive at most; difference from NumPy's or PSV's numbers as a fraction of the largest value. Of operations the best of several evaluations
-    counts, of skies (21 baselines, 32 time slots, 64 channels) processor time: of those "as written" sums over sources
-    are not taken together, Gaussians are smeared. So it is of Jones terms per source and antenna (64 antennas, 64
-    channels, one time slot), of which derivatives and gradients are those by an unknown that all terms depend on, with
-    the values ("evaluations": their time over that of values; "est.": PSV's estimate over its time); and of solves for
-    gains of five sources and seven stations. Of forests it is that of writing a sky with one node per source and
-    baseline, and of building and planning it. Exit status 1 where a case gave wrong answers.
+    Columns: what is done per second; the time of NumPy and of numexpr (one thread, if installed) over that of the tree;
+    gigabytes that must be read and written, per second ("of memory": over those that numpy.max reads); bytes of results
+    alive at most; difference from NumPy's or PSV's numbers as a fraction of the largest value. Of operations the best
+    of several evaluations counts, else processor time: of skies (21 baselines, 32 time slots, 64 channels; "as written"
+    without recognition, Gaussians smeared); of Jones terms per source and antenna (64 antennas, 64 channels, one slot),
+    of which derivatives and gradients are those by an unknown that all terms depend on, with the values ("evaluations":
+    their time over that of values; "est.": PSV's estimate over its time); of solves for gains of five sources and seven
+    stations; of forests with one node per source and baseline. Exit status 1 where a case gave wrong answers.
     """
     from rimetree import bench
     from rimetree.bench import beam_terms, building, jones, slopes, solves
