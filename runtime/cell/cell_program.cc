@@ -12,8 +12,6 @@ namespace rimetree {
 
 namespace {
 
-/// Fewer items than this are written out: more can be done at once.
-constexpr std::size_t kFewItems = 8;
 /// What a program gives: array 0 the values, or the tangents, or both (0 and 1); or adjoints, an array for each child.
 enum class Purpose : std::uint8_t { values, tangents, values_and_tangents, adjoints };
 
@@ -231,7 +229,7 @@ std::unique_ptr<CellPrograms::Entry> CellPrograms::make(const RecordableNode& no
   try {
     const std::size_t n_item = node.n_item();
     std::unique_ptr<RecordedItems> body;
-    if (n_item > kFewItems) {
+    if (n_item > RecordableNode::kFewItems) {
       body = recorded(0, 1);
       if (body->generalise(*recorded(1, 1), *recorded(n_item - 1, 1), n_item)) made->n_item = n_item;
     }

@@ -84,6 +84,9 @@ class RecordedInput {
 /// A node whose body can be run on numbers that record.
 class RecordableNode {
  public:
+  /// Stacks of more items than this are mapped over rather than written out: of a few, more can be done at once.
+  static constexpr std::size_t kFewItems = 8;
+
   virtual ~RecordableNode() = default;
   /// Whether nodes of its batch are recorded alike; no: it is evaluated in other ways, or by itself.
   virtual bool is_recordable() const = 0;

@@ -65,7 +65,7 @@ class JobArrays {
     Groups groups;
     for (std::size_t i = 0; i < batch.plans.size(); ++i) {
       const DevicePlan& plan = batch.plans[i];
-      const auto children = batch.evaluations[i]->children().first(plan.n_child);
+      const auto children = batch.evaluations[i]->children();
       for (std::size_t slot = 0; slot < children.size(); ++slot) {
         const Result* child = children[slot];
         if (child == nullptr) continue;
@@ -262,13 +262,13 @@ class Items {
       const DevicePlan& plan = batch.plans[one.node];
       const Evaluation& evaluation = *batch.evaluations[one.node];
       const program::ThreadProgram* const program = launches_[one.launch].program;
-      const auto inputs = evaluation.children().first(plan.n_child);
+      const auto inputs = evaluation.children();
       CellItem item;
       item.base = results;
       item.offset = places.offset(one.node, one.of);
       item.n_thread = program != nullptr ? program->n_item * plan.cells.size() : plan.n_thread;
       item.n_value = evaluation.node.dims().size() * plan.cells.size();
-      item.n_child = static_cast<std::int32_t>(plan.n_child);
+      item.n_child = static_cast<std::int32_t>(inputs.size());
       std::copy(plan.cells.extent.begin(), plan.cells.extent.end(), item.cells);
       std::copy(plan.inner.extent.begin(), plan.inner.extent.end(), item.inner);
       if (first_child[one.node] < 0)

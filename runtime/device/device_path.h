@@ -34,7 +34,7 @@ struct DevicePlan {
   CellShape inner;                     ///< cells that are reduced to one
   std::size_t n_thread = 0;
   bool wants_time = false, wants_frequency = false;
-  std::size_t n_child;                  ///< that are read: the first ones
+  std::size_t n_child;                  ///< of the node: what programs read of derivatives comes after the children
   std::vector<ParameterId> parameters;  ///< with respect to which there are derivatives
   /// What was recorded, of the values and then of each derivative; none: a kernel of the class does it.
   std::vector<std::shared_ptr<const program::ThreadProgram>> programs;

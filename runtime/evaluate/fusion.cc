@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/cell/cell_program.h"
 #include "runtime/core/error.h"
 #include "runtime/core/flag_rules.h"
 #include "runtime/core/thread_pool.h"
@@ -64,7 +63,8 @@ const std::vector<bool>& Fusion::expected_parts(bool with_sums) {
 /// Nodes as a whole go together, and stacks whose items can be divided among equally many, a few for each.
 bool Fusion::Search::Size::takes(std::size_t items) const {
   const std::size_t together = std::gcd(common, items), longest = std::max(most, items);
-  return members < kMostMembers && (longest <= kFewItems || (together > 1 && longest / together <= kFewItems));
+  return members < kMostMembers &&
+         (longest <= RecordableNode::kFewItems || (together > 1 && longest / together <= RecordableNode::kFewItems));
 }
 
 int Fusion::Search::place(int node, std::span<const int> children, std::size_t items, bool is_seen) {
@@ -137,7 +137,7 @@ FusedGroup Fusion::find_group(int root) {
     form.push_back(plan_.batch_of(member));
     group.varies_along |= forest_.node(member).traits().varies_along;
   }
-  if (most > kFewItems) group.n_item = common;
+  if (most > RecordableNode::kFewItems) group.n_item = common;
   form.insert(form.end(), group.links.begin(), group.links.end());
   group.form = forms_.try_emplace(std::move(form), static_cast<std::int32_t>(forms_.size())).first->second;
   for (const int node : group.leaves) number(node) = -1;

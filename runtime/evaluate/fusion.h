@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/cell/cell_program.h"
 #include "runtime/core/forest.h"
 #include "runtime/evaluate/plan.h"
 #include "runtime/evaluate/term_programs.h"
@@ -42,13 +43,10 @@ class Fusion {
   Fusion(const Forest& forest, const Plan& plan);
   ~Fusion();
 
-  /// Stacks of more items than this are mapped over rather than written out.
-  static constexpr std::size_t kFewItems = 8;
-
   /// How many items a node's body treats alike; 0: its class and state do not let it be a part of a program.
   std::size_t items_of(int node) const { return items_[static_cast<std::size_t>(plan_.batch_of(node))]; }
   /// Whether it may be a part of a program that has its nodes as a whole.
-  bool can_be_whole(int node) const { return items_of(node) != 0 && items_of(node) <= kFewItems; }
+  bool can_be_whole(int node) const { return items_of(node) != 0 && items_of(node) <= RecordableNode::kFewItems; }
 
   /// By node: whether it is a part of others, as far as the plan can tell; sums of many terms are programs of their own
   /// in evaluations of values.

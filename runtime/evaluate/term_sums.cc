@@ -145,7 +145,7 @@ class TermSums::Search {
     const TensorShape& dims = forest_.node(node).dims();
     const std::int32_t length = length_of(owner_[at(node)]);
     const std::size_t items = sums_.fusion_.items_of(node), n = static_cast<std::size_t>(length);
-    return items != 0 && dims.rank > 0 && dims[0] == length && items % n == 0 && items / n <= Fusion::kFewItems;
+    return items != 0 && dims.rank > 0 && dims[0] == length && items % n == 0 && items / n <= RecordableNode::kFewItems;
   }
   bool is_inside(int node, int item, int first) const {
     return owner_[at(node)] >= 0 && !is_root_known(node) && item_[at(node)] == item &&

@@ -64,10 +64,18 @@ void Compiler::compile() {
   program_.sums_ = sums_;
   program_.n_constant_ = n_constant_;
   program_.n_local_ = n_local_;
-  const auto& last = program_.tiers_.back().instructions;
-  const auto computes =
-      std::count_if(last.begin(), last.end(), [](const auto& one) { return one.what == What::compute; });
-  program_.streams_ = !sums_ && 2 * static_cast<std::size_t>(computes) <= last.size();
+  program_.streams_ = !sums_ && streams();
+}
+
+bool Compiler::streams() const {
+  // Of the tiers of all cells, the last one may only hand to each item what another one has computed.
+  for (auto tier = program_.tiers_.rbegin(); tier != program_.tiers_.rend(); ++tier) {
+    if (((tier->axes ^ all_) & ~kItems) != 0) continue;
+    const auto computes = std::count_if(tier->instructions.begin(), tier->instructions.end(),
+                                        [](const auto& one) { return one.what == What::compute; });
+    if (computes > 0) return 2 * static_cast<std::size_t>(computes) <= tier->instructions.size();
+  }
+  return true;
 }
 
 void Compiler::add_to_running_sums() {

@@ -100,6 +100,9 @@ class Compiler {
   /// Numbers without axes that tiers above read.
   void find_read_above();
 
+  /// Whether the program reads and writes more than it computes.
+  bool streams() const;
+
   using LoadKey = std::tuple<std::int32_t, std::int32_t, std::int32_t, bool>;
   static LoadKey key_of(const Load& load) { return {load.input, load.element, load.item_stride, load.imaginary}; }
 

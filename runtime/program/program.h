@@ -82,6 +82,8 @@ class Program {
   std::size_t n_instruction() const;
   /// Whether complex numbers are taken as pairs.
   bool takes_pairs() const { return pairs_ != nullptr; }
+  /// Whether it reads and writes more than it computes.
+  bool streams() const { return streams_; }
 
  private:
   friend class Compiler;
@@ -117,10 +119,10 @@ class Program {
   std::vector<Axes> global_axes_;                         // of numbers that one tier makes and others read
   std::vector<std::pair<std::int32_t, double>> numbers_;  // constants, with their rows
   std::int32_t n_constant_ = 0, n_local_ = 0;             // rows: constants come first
-  bool streams_ = false;                                  // reads and writes more than it computes
-  int inner_ = -1;                                        // the innermost axis of the cells
-  bool sums_ = false;                                     // items are summed; of the last tier, then:
-  std::vector<Instruction> once_;                         // what is done once for all items
+  bool streams_ = false;
+  int inner_ = -1;                 // the innermost axis of the cells
+  bool sums_ = false;              // items are summed; of the last tier, then:
+  std::vector<Instruction> once_;  // what is done once for all items
   std::vector<Spread> spreads_;
   std::vector<Instruction> begin_sums_, end_sums_;  // running sums come from the outputs, and go there
   std::shared_ptr<const Program> pairs_;            // the same on pairs, or nothing

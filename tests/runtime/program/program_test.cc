@@ -155,6 +155,26 @@ TEST(Program, DoesNothingTwice) {
             recording.make(Op::multiply, k, k));
 }
 
+// Blocks are long where little is computed. A tier that only hands to each item what others have computed, or that has
+// nothing to hand on, does not decide about that.
+TEST(Program, TheTierThatComputesSaysWhetherItStreams) {
+  const Axes frequency = bit_of(Axis::frequency), both = frequency | bit_of(Axis::time);
+  const auto streams = [](Axes input, Axes cells, int sines, std::int32_t item_stride) {
+    Recording recording;
+    std::int32_t x = recording.load({0, 0, 0, false});
+    for (int i = 0; i < sines; ++i) x = recording.make(Op::sin, x);
+    const Output outputs[] = {{.array = 0, .item_stride = item_stride, .re = x}};
+    return Program(recording, outputs, std::span(&input, 1), 0, cells).streams();
+  };
+  for (const std::int32_t item_stride : {0, 1}) {
+    SCOPED_TRACE(item_stride);
+    EXPECT_TRUE(streams(both, both, 0, item_stride));
+    EXPECT_TRUE(streams(both, both, 1, item_stride));
+    EXPECT_FALSE(streams(both, both, 10, item_stride));
+    EXPECT_TRUE(streams(frequency, both, 10, item_stride));  // ten sines of each frequency are little for all cells
+  }
+}
+
 TEST(Program, AddsToWhatIsThere) {
   Recording recording;
   const Output output{.re = recording.load({0, 0, 0, false})};
