@@ -71,10 +71,7 @@ const FusedDerivatives::Entry& FusedDerivatives::find(const FusedGroup& group, s
     });
     key.push_back(-1);
   }
-  const auto [at, fresh] = entries_.try_emplace(std::move(key));
-  Entry& entry = at->second;
-  if (!fresh) return entry;
-  try {
+  return entries_.find(std::move(key), [&](Entry& entry) {
     GroupRecorder recorder(forest_, group, results);
     const std::vector<RecordedElement> elements = recorder.record();
     program::Recording& recording = recorder.recording;
@@ -114,10 +111,7 @@ const FusedDerivatives::Entry& FusedDerivatives::find(const FusedGroup& group, s
       ++array;
     }
     entry.program.emplace(recording, outputs, axes, program::axes_of(cells.shape()), program::axes_of(shape));
-  } catch (const std::exception&) {
-    // One by one, they say what is wrong.
-  }
-  return entry;
+  });
 }
 
 void FusedDerivatives::run(const Made& made, std::size_t n_item, std::span<const Result* const> results,

@@ -2,7 +2,6 @@
 // between are made once for all of these, and never are in memory.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -44,7 +43,7 @@ class FusedDerivatives {
                     const CellShape& shape);
 
   const Forest& forest_;
-  std::map<std::vector<std::int32_t>, Entry> entries_;
+  ProgramCache<Entry> entries_;
 };
 
 }  // namespace rimetree

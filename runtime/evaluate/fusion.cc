@@ -160,20 +160,14 @@ Fusion::Made& Fusion::find(const FusedGroup& group, std::span<const Result* cons
   std::vector<std::int32_t> key{group.form, program::axes_of(shape), program::axes_of(cells.shape())};
   key.reserve(key.size() + results.size());
   for (const Result* result : results) key.push_back(kind_of(result->value));
-  const auto [at, fresh] = made_.try_emplace(std::move(key));
-  Made& made = at->second;
-  if (!fresh) return made;
-  try {
+  return made_.find(std::move(key), [&](Made& made) {
     GroupRecorder recorder(forest_, group, results);
     const std::vector<program::Output> outputs = recorder.record_outputs();
     std::vector<program::Axes> axes;
     for (const Result* result : results) axes.push_back(program::axes_of(result->value.cells()));
     made.is_complex = outputs.front().im >= 0;
     made.program.emplace(recorder.recording, outputs, axes, program::axes_of(cells.shape()), program::axes_of(shape));
-  } catch (const std::exception&) {
-    // One by one, they say what is wrong.
-  }
-  return made;
+  });
 }
 
 std::shared_ptr<const program::ThreadProgram> Fusion::program_on_device(const FusedGroup& group,

@@ -14,6 +14,7 @@
 #include "runtime/cell/cell_program.h"
 #include "runtime/core/forest.h"
 #include "runtime/evaluate/plan.h"
+#include "runtime/evaluate/program_cache.h"
 #include "runtime/evaluate/term_programs.h"
 #include "runtime/program/program.h"
 #include "runtime/program/thread_program.h"
@@ -129,7 +130,7 @@ class Fusion {
   std::vector<int> parts_;            // of the groups that are kept
   std::unordered_map<int, std::shared_ptr<const FusedGroup>> groups_;  // by root
   std::map<std::vector<std::int32_t>, std::int32_t> forms_;            // by batches of the members, and links
-  std::map<std::vector<std::int32_t>, Made> made_;                     // by form, and axes and types of the leaves
+  ProgramCache<Made> made_;                                            // by form, and axes and types of the leaves
 };
 
 }  // namespace rimetree

@@ -15,26 +15,43 @@ inline std::int32_t kind_of(const Vells& values) {
   return 2 * program::axes_of(values.cells()) + (values.is_complex() ? 1 : 0);
 }
 
-/// Records one of n_item equal parts of a node's elements.
-inline std::vector<RecordedElement> record_part(const Node& node, std::span<const RecordedChild> children,
-                                                std::size_t item, std::size_t n_item) {
-  bool any_complex = false;
-  for (const RecordedChild& child : children) any_complex = any_complex || child.is_complex;
-  const auto& body = dynamic_cast<const RecordableNode&>(node);
-  const std::size_t n = body.n_item() / n_item;
-  std::vector<RecordedElement> elements;
-  for (std::size_t part = item * n; part < (item + 1) * n; ++part)
-    for (const RecordedElement& element : body.record(children, any_complex, part)) elements.push_back(element);
-  return elements;
-}
+/// Nodes that are recorded together: one of n_part equal parts of the elements of each.
+struct RecordedGroup {
+  /// Results that are read.
+  struct Input {
+    bool is_complex = false;
+    std::int32_t item_stride = 0;  ///< elements from one item to the next, if items are not parts
+  };
+  /// What comes out: which it is, as links are, and how many elements of a part there are.
+  struct Outcome {
+    std::int32_t link = 0;
+    std::size_t size = 1;
+  };
+  std::span<const int> members;         ///< children before their parents
+  std::span<const std::int32_t> links;  ///< of their children, as FusedGroup has them
+  std::size_t n_part = 1;
+  std::vector<Input> inputs;
+  std::vector<Outcome> outcomes;
+};
 
 /// Records the members of a group one after the other.
 class GroupRecorder {
  public:
+  GroupRecorder(const Forest& forest, RecordedGroup group) : forest_(forest), group_(std::move(group)) {}
   GroupRecorder(const Forest& forest, const FusedGroup& group, std::span<const Result* const> results)
-      : forest_(forest), group_(group), results_(results) {}
+      : GroupRecorder(forest, of_fused(forest, group, results)) {}
 
-  /// The elements of an item of the last member, as they are written.
+  /// The elements of part 0 of what comes out. Throws program::NotRecordable where parts are not done alike.
+  std::vector<RecordedElement> record() {
+    std::vector<RecordedElement> elements = record_part(0);
+    if (group_.n_part == 1) return elements;
+    GroupRecorder second(forest_, group_), last(forest_, group_);
+    if (second.record_part(1) != elements || last.record_part(group_.n_part - 1) != elements ||
+        !recording.generalise(second.recording, last.recording, group_.n_part))
+      throw program::NotRecordable("entries of a stack are not treated alike");
+    return elements;
+  }
+  /// The same as they are written.
   std::vector<program::Output> record_outputs() {
     std::vector<program::Output> outputs;
     const std::vector<RecordedElement> elements = record();
@@ -45,55 +62,77 @@ class GroupRecorder {
                          .im = element.im});
     return outputs;
   }
-  /// The elements of an item of the last member. Throws program::NotRecordable where items are not done alike.
-  std::vector<RecordedElement> record() {
-    std::vector<RecordedElement> elements = record_item(0);
-    if (group_.n_item == 1) return elements;
-    GroupRecorder second(forest_, group_, results_), last(forest_, group_, results_);
-    if (second.record_item(1) != elements || last.record_item(group_.n_item - 1) != elements ||
-        !recording.generalise(second.recording, last.recording, group_.n_item))
-      throw program::NotRecordable("entries of a stack are not treated alike");
-    return elements;
-  }
-
-  /// From the elements of one item to those of the next; 0 where there is one only.
+  /// From the elements of one part to those of the next; 0 where there is one only.
   std::int32_t item_stride(std::size_t elements) const {
-    return group_.n_item == 1 ? 0 : static_cast<std::int32_t>(elements);
+    return group_.n_part == 1 ? 0 : static_cast<std::int32_t>(elements);
   }
 
   program::Recording recording;
 
  private:
-  std::vector<RecordedElement> record_item(std::size_t item) {
+  static RecordedGroup of_fused(const Forest& forest, const FusedGroup& group, std::span<const Result* const> results) {
+    RecordedGroup made{.members = group.members, .links = group.links, .n_part = group.n_item};
+    for (const Result* result : results) made.inputs.push_back({.is_complex = result->value.is_complex()});
+    made.outcomes = {{.link = ~static_cast<std::int32_t>(group.members.size() - 1),
+                      .size = forest.node(group.members.back()).dims().size() / group.n_item}};
+    return made;
+  }
+
+  std::vector<RecordedElement> record_part(std::size_t part) {
     const program::Recording::Scope scope(recording);
     std::size_t link = 0;
     made_.reserve(group_.members.size());
     for (const int member : group_.members) {
       std::vector<RecordedChild> children;
       for (std::size_t slot = 0; slot < forest_.children(member).size(); ++slot)
-        children.push_back(child(member, slot, group_.links[link + slot], item));
+        children.push_back(child(forest_.children(member)[slot], group_.links[link + slot], part));
       link += children.size();
-      made_.push_back(record_part(forest_.node(member), children, item, group_.n_item));
+      made_.push_back(record_member(forest_.node(member), children, part));
     }
-    return made_.back();
+    std::vector<RecordedElement> elements;
+    for (const auto& [what, size] : group_.outcomes)
+      for (std::size_t e = 0; e < size; ++e) elements.push_back(outcome(what, e, part * size + e));
+    return elements;
   }
-  RecordedChild child(int member, std::size_t slot, std::int32_t link, std::size_t item) const {
+  std::vector<RecordedElement> record_member(const Node& node, std::span<const RecordedChild> children,
+                                             std::size_t part) const {
+    bool any_complex = false;
+    for (const RecordedChild& child : children) any_complex = any_complex || child.is_complex;
+    const auto& body = dynamic_cast<const RecordableNode&>(node);
+    const std::size_t n = body.n_item() / group_.n_part;
+    std::vector<RecordedElement> elements;
+    for (std::size_t item = part * n; item < (part + 1) * n; ++item)
+      for (const RecordedElement& element : body.record(children, any_complex, item)) elements.push_back(element);
+    return elements;
+  }
+  RecordedChild child(int node, std::int32_t link, std::size_t part) const {
     if (link == FusedGroup::kAbsent) return {};
-    RecordedChild from{.is_present = true, .dims = forest_.node(forest_.children(member)[slot]).dims()};
+    RecordedChild from{.is_present = true, .dims = forest_.node(node).dims()};
     if (link >= 0) {
-      from.is_complex = results_[static_cast<std::size_t>(link)]->value.is_complex();
+      from.is_complex = input(link).is_complex;
       from.input = link;
+      from.item_stride = input(link).item_stride;
       return from;
     }
     from.elements = made_[static_cast<std::size_t>(~link)];
     from.is_complex = from.elements.front().im >= 0;
-    from.first_element = item * from.elements.size();
+    from.first_element = part * from.elements.size();
     return from;
   }
+  /// Element e of a part, which is number `element` of all.
+  RecordedElement outcome(std::int32_t link, std::size_t e, std::size_t element) {
+    if (link < 0) return made_[static_cast<std::size_t>(~link)][e];
+    const auto load = [&](bool imaginary) {
+      return recording.load({link, static_cast<std::int32_t>(element), input(link).item_stride, imaginary});
+    };
+    RecordedElement from{.re = load(false)};
+    if (input(link).is_complex) from.im = load(true);
+    return from;
+  }
+  const RecordedGroup::Input& input(std::int32_t link) const { return group_.inputs[static_cast<std::size_t>(link)]; }
 
   const Forest& forest_;
-  const FusedGroup& group_;
-  std::span<const Result* const> results_;
+  RecordedGroup group_;
   std::vector<std::vector<RecordedElement>> made_;  // by member
 };
 

@@ -10,88 +10,6 @@ namespace rimetree {
 
 namespace {
 
-/// Records the members of one item.
-class ItemRecorder {
- public:
-  ItemRecorder(const Forest& forest, const TermSum& sum, std::span<const Vells* const> inputs,
-               std::span<const std::int32_t> item_stride)
-      : forest_(forest), sum_(sum), inputs_(inputs), item_stride_(item_stride) {}
-
-  void record(std::size_t item) {
-    const program::Recording::Scope scope(recording);
-    std::size_t link = 0;
-    for (const int member : sum_.members) {
-      const std::size_t n = forest_.children(member).size();
-      std::vector<RecordedChild> children;
-      for (std::size_t slot = 0; slot < n; ++slot)
-        children.push_back(child(forest_.children(member)[slot], sum_.links[link + slot], item));
-      made_.push_back(
-          record_part(forest_.node(member), children, sum_.of_stack ? item : 0, sum_.of_stack ? sum_.n_item : 1));
-      link += n;
-    }
-    for (std::size_t r = 0; r < sum_.roots.size(); ++r) give(static_cast<std::int32_t>(r), item);
-  }
-
-  program::Recording recording;
-  std::vector<program::Output> outputs;
-
- private:
-  RecordedChild child(int node, std::int32_t link, std::size_t item) const {
-    if (link == FusedGroup::kAbsent) return {};
-    RecordedChild from{.is_present = true, .dims = forest_.node(node).dims()};
-    if (link >= 0) {
-      const auto input = static_cast<std::size_t>(link);
-      from.is_complex = inputs_[input]->is_complex();
-      from.input = link;
-      from.item_stride = item_stride_[input];
-      return from;
-    }
-    from.elements = made_[static_cast<std::size_t>(~link)];
-    from.is_complex = from.elements.front().im >= 0;
-    if (sum_.of_stack) from.first_element = item * from.elements.size();
-    return from;
-  }
-  /// What root number r adds up.
-  void give(std::int32_t r, std::size_t item) {
-    const std::int32_t term = sum_.terms[static_cast<std::size_t>(r)];
-    const std::size_t n = forest_.node(sum_.roots[static_cast<std::size_t>(r)]).dims().size();
-    for (std::size_t e = 0; e < n; ++e) {
-      RecordedElement from;
-      if (term < 0) {
-        from = made_[static_cast<std::size_t>(~term)][e];
-      } else {
-        const auto input = static_cast<std::size_t>(term);
-        const auto element = static_cast<std::int32_t>((sum_.of_stack ? item * n : 0) + e);
-        from.re = recording.load({term, element, item_stride_[input], false});
-        if (inputs_[input]->is_complex()) from.im = recording.load({term, element, item_stride_[input], true});
-      }
-      outputs.push_back({.array = r, .element = static_cast<std::int32_t>(e), .re = from.re, .im = from.im});
-    }
-  }
-
-  const Forest& forest_;
-  const TermSum& sum_;
-  std::span<const Vells* const> inputs_;
-  std::span<const std::int32_t> item_stride_;
-  std::vector<std::vector<RecordedElement>> made_;  // by member
-};
-
-/// Whether all items do what the first one does, with loads at equal distances; gives these to the first one.
-bool generalise(ItemRecorder& first, const Forest& forest, const TermSum& sum, std::span<const Vells* const> inputs,
-                std::span<const std::int32_t> item_stride) {
-  const auto recorded = [&](std::size_t item) {
-    auto made = std::make_unique<ItemRecorder>(forest, sum, inputs, item_stride);
-    made->record(item);
-    return made;
-  };
-  const auto second = recorded(1), last = recorded(sum.n_item - 1);
-  const auto same = [](const program::Output& a, const program::Output& b) { return a.re == b.re && a.im == b.im; };
-  for (const auto* other : {second.get(), last.get()})
-    if (!std::equal(first.outputs.begin(), first.outputs.end(), other->outputs.begin(), other->outputs.end(), same))
-      return false;
-  return first.recording.generalise(second->recording, last->recording, sum.n_item);
-}
-
 /// Along which axes coordinates vary. Widths are equal more often than not, and what depends on these only (smearing)
 /// then varies along fewer axes.
 program::Axes coordinates_of(const Cells& cells) {
@@ -141,31 +59,35 @@ TermPrograms::Trouble TermPrograms::prepare(Run& run, const Cells& cells) {
   key.push_back(program::axes_of(run.shape));
   const program::Axes coordinates = coordinates_of(cells);
   key.push_back(coordinates);
-  const auto [at, fresh] = made_.try_emplace(std::move(key));
-  run.made = &at->second;
-  if (fresh) {
-    try {
-      make(*run.sum, values, coordinates, run.shape, at->second);
-    } catch (const std::exception&) {
-      // One by one, they say what is wrong.
-    }
-  }
+  run.made = &made_.find(std::move(key), [&](Made& made) { make(*run.sum, values, coordinates, run.shape, made); });
   return run.made->program ? Trouble::none : Trouble::always;
 }
 
 void TermPrograms::make(const TermSum& sum, std::span<const Vells* const> inputs, program::Axes coordinates,
                         const CellShape& shape, Made& made) const {
+  RecordedGroup group{.members = sum.members, .links = sum.links, .n_part = sum.of_stack ? sum.n_item : 1};
   std::vector<program::Axes> axes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    made.item_stride.push_back(sum.inputs[i].size() == 1 ? 0 : static_cast<std::int32_t>(inputs[i]->dims().size()));
+    const auto item_stride = sum.inputs[i].size() == 1 ? 0 : static_cast<std::int32_t>(inputs[i]->dims().size());
+    group.inputs.push_back({inputs[i]->is_complex(), item_stride});
     axes.push_back(program::axes_of(inputs[i]->cells()));
   }
-  ItemRecorder recorder(forest_, sum, inputs, made.item_stride);
-  recorder.record(0);
-  if (sum.of_stack && !generalise(recorder, forest_, sum, inputs, made.item_stride)) return;
-  for (const program::Output& output : recorder.outputs)
-    if (output.element == 0) made.is_complex.push_back(output.im >= 0);
-  made.program.emplace(program::Program::Items::summed, recorder.recording, recorder.outputs, axes, coordinates,
+  for (std::size_t r = 0; r < sum.roots.size(); ++r)
+    group.outcomes.push_back({sum.terms[r], forest_.node(sum.roots[r]).dims().size()});
+  GroupRecorder recorder(forest_, group);
+  const std::vector<RecordedElement> elements = recorder.record();
+  std::vector<program::Output> outputs;
+  for (std::size_t r = 0; r < sum.roots.size(); ++r) {
+    made.is_complex.push_back(elements[outputs.size()].im >= 0);
+    for (std::size_t e = 0; e < group.outcomes[r].size; ++e) {
+      const RecordedElement& from = elements[outputs.size()];
+      outputs.push_back({.array = static_cast<std::int32_t>(r),
+                         .element = static_cast<std::int32_t>(e),
+                         .re = from.re,
+                         .im = from.im});
+    }
+  }
+  made.program.emplace(program::Program::Items::summed, recorder.recording, outputs, axes, coordinates,
                        program::axes_of(shape));
 }
 

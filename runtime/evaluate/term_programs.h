@@ -1,7 +1,6 @@
 // Programs of sums of many terms (term_sums.h), and how they are run.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "runtime/core/request.h"
 #include "runtime/core/result.h"
+#include "runtime/evaluate/program_cache.h"
 #include "runtime/evaluate/term_sums.h"
 #include "runtime/program/program.h"
 
@@ -23,7 +23,6 @@ class TermPrograms {
   struct Made {
     std::optional<program::Program> program;  ///< nothing: the nodes have to be evaluated one by one
     std::vector<bool> is_complex;             ///< by root
-    std::vector<std::int32_t> item_stride;    ///< by input: elements
   };
   /// What a sum is made from on this occasion.
   struct Run {
@@ -48,7 +47,7 @@ class TermPrograms {
             Made& made) const;
 
   const Forest& forest_;
-  std::map<std::vector<std::int32_t>, Made> made_;  // by form, and axes and types of the inputs
+  ProgramCache<Made> made_;  // by form, and axes and types of the inputs
 };
 
 }  // namespace rimetree
