@@ -49,6 +49,8 @@ struct Operand {
       derivative_offset += static_cast<std::size_t>(cell[axis]) * derivative_stride[axis];
     }
   }
+  /// To the next cell along an axis.
+  void step_along(int axis) { offset += stride[axis], derivative_offset += derivative_stride[axis]; }
   template <class N>
   N load(std::size_t element) const {
     using Real = typename NumberTraits<N>::Real;

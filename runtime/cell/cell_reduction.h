@@ -312,6 +312,10 @@ class CellReduction : public Node, public DevicePath {
     std::vector<std::array<std::size_t, kAxes>> flag_stride;
     for (const Result* child : evaluation.children())
       flag_stride.push_back(broadcast_strides(child->flags.empty() ? CellShape{} : child->flags.cells()));
+    const int axis = cell_detail::last_axis(cells.inner);
+    const auto n = static_cast<std::size_t>(cells.inner.extent[axis]);
+    CellShape rows = cells.inner;
+    rows.extent[axis] = 1;
     std::size_t i = 0;
     for (std::size_t e = 0; e < dims().size(); ++e) {
       const std::size_t first = e / inner_elements_ * length_ * inner_elements_ + e % inner_elements_;
@@ -323,17 +327,20 @@ class CellReduction : public Node, public DevicePath {
         std::int32_t bits = 0;
         for (std::size_t c = 0; c < operands.size(); ++c)
           for (std::size_t k = 0; k < length_; ++k)
-            for_each_cell(cells.inner, [&](std::array<int, kAxes> cell) {
-              for (int axis = 0; axis < kAxes; ++axis) cell[axis] += outer[axis];
-              const std::size_t element = first + k * inner_elements_;
+            for_each_cell(rows, [&](std::array<int, kAxes> row) {
+              for (int other = 0; other < kAxes; ++other) row[other] += outer[other];
+              const std::size_t element = first + k * inner_elements_, flag_step = flag_stride[c][axis];
               const Flags& of_child = evaluation.child(c).flags;
-              const std::int32_t flag = of_child.empty() ? 0 : of_child.plane(element)[offset_of(cell, flag_stride[c])];
-              if (flag != 0) {
-                bits |= flag;
-                return;
+              const std::int32_t* flag =
+                  of_child.empty() ? nullptr : of_child.plane(element) + offset_of(row, flag_stride[c]);
+              cell_detail::Operand& operand = operands[c];
+              operand.move_to(row);
+              for (std::size_t j = 0; j < n; ++j, operand.step_along(axis)) {
+                if (flag != nullptr && flag[j * flag_step] != 0)
+                  bits |= flag[j * flag_step];
+                else
+                  Body::template add<N>(outcome, operand.template load<N>(element), count++);
               }
-              operands[c].move_to(cell);
-              Body::template add<N>(outcome, operands[c].template load<N>(element), count++);
             });
         done(at, count > 0 ? Body::template finish<N>(outcome, count) : N{}, count == 0 ? bits : 0);
       });

@@ -8,11 +8,12 @@
 namespace rimetree::cell_detail {
 
 /// The last axis along which there are several cells; the last one of all if there is none.
-inline int row_axis(const CellShape& kept, const CellShape& inner) {
+inline int last_axis(const CellShape& cells) {
   int axis = kAxes - 1;
-  while (axis > 0 && kept.extent[axis] == 1 && inner.extent[axis] == 1) --axis;
-  return kept.extent[axis] == 1 && inner.extent[axis] == 1 ? kAxes - 1 : axis;
+  while (axis > 0 && cells.extent[axis] == 1) --axis;
+  return cells.extent[axis] == 1 ? kAxes - 1 : axis;
 }
+inline int row_axis(const CellShape& kept, const CellShape& inner) { return last_axis(broadcast(kept, inner)); }
 
 /// An adjoint as that of a number of another type: a real one takes the real part.
 template <class To, class N>

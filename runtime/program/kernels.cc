@@ -134,16 +134,27 @@ constexpr Kernel kPower = &binary<Power>;
 double power(double a, double b) { return b == 2 ? a * a : b == -1 ? 1 / a : std::pow(a, b); }
 constexpr Kernel kPower = &scalar_binary<&power>;
 #endif
-/// a^b; squares and inverses take no logarithm.
+/// a^(1/2), which is no root for a negative zero or infinity.
+HWY_INLINE V square_root(V a) {
+  const V root = hn::Sqrt(hn::Add(a, hn::Zero(D())));
+  return hn::IfThenElse(hn::Eq(hn::Abs(a), hn::Inf(D())), hn::Abs(a), root);
+}
+/// a^b; squares, inverses and square roots take no logarithm.
 void powers(const Call& call, std::size_t n) {
   const Row a = call.in[0], b = call.in[1];
-  double* out = call.out[0];
+  const auto with = [&](const auto& power) HWY_ATTR {
+    for (std::size_t i = 0; i < n; i += hn::Lanes(D())) hn::StoreU(power(take(a, i)), D(), call.out[0] + i);
+  };
+  const V one = hn::Set(D(), 1.0);
   const double exponent = b.varies == 0 ? b.numbers[0] : 0;
   if (exponent == 2)
-    for (std::size_t i = 0; i < n; i += hn::Lanes(D())) hn::StoreU(hn::Mul(take(a, i), take(a, i)), D(), out + i);
+    with([](V x) HWY_ATTR { return hn::Mul(x, x); });
   else if (exponent == -1)
-    for (std::size_t i = 0; i < n; i += hn::Lanes(D()))
-      hn::StoreU(hn::Div(hn::Set(D(), 1.0), take(a, i)), D(), out + i);
+    with([one](V x) HWY_ATTR { return hn::Div(one, x); });
+  else if (exponent == 0.5)
+    with([](V x) HWY_ATTR { return square_root(x); });
+  else if (exponent == -0.5)
+    with([one](V x) HWY_ATTR { return hn::Div(one, square_root(x)); });
   else
     kPower(call, n);
 }

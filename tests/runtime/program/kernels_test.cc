@@ -227,7 +227,7 @@ TEST(Kernels, PowersAreThoseOfTheLibrary) {
       EXPECT_NEAR(got, expected, std::numeric_limits<double>::epsilon() * std::abs(expected)) << a << "^" << b;
   };
   std::vector<double> out(bases.size());
-  for (const double exponent : {2.0, -1.0, 1.0, 0.0, 3.0, 0.5, -2.0, 2.5}) {
+  for (const double exponent : {2.0, -1.0, 1.0, 0.0, 3.0, 0.5, -0.5, -2.0, 2.5}) {
     std::vector<double> exponents(bases.size(), exponent);
     for (const std::size_t varies : {std::size_t{0}, ~std::size_t{0}}) {
       kernel_of(Op::pow)({{out.data(), nullptr}, {{bases.data(), ~std::size_t{0}}, {exponents.data(), varies}}},
