@@ -45,6 +45,12 @@ struct GroupSummary {
   std::int64_t n_swapped = 0;    ///< rows whose antennas are the other way round than in most rows of their baseline
 };
 
+/// Why sources predicted for a field may stand in wrong places.
+struct FieldWarning {
+  int field_id = 0;
+  std::string text;  ///< one of the summary's warnings
+};
+
 /// A column of visibilities.
 struct ColumnSummary {
   std::string name;
@@ -106,6 +112,7 @@ struct MsSummary {
   std::vector<ColumnSummary> columns;
   UvwReport uvw;
   std::vector<Progress> progress;  ///< columns whose writing was interrupted (or is going on)
+  std::vector<FieldWarning> field_warnings;
   std::vector<std::string> warnings;
 };
 

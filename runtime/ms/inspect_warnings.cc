@@ -155,35 +155,44 @@ void warn_about_uvw(const MsSummary& summary, std::vector<std::string>* warnings
     warnings->push_back(std::to_string(summary.n_uvw_not_finite) +
                         " rows have UVW that are not finite: nothing can be " + "predicted for them");
   }
-  for (const UvwDirection& direction : uvw.directions) {
-    const Field& field = summary.metadata.fields[direction.field_id];
-    if (direction.points_elsewhere) {
-      warnings->push_back("UVW of field " + std::to_string(direction.field_id) + " (" + field.name + ") point at RA " +
-                          degrees(direction.ra_rad) + ", Dec " + degrees(direction.dec_rad) + ", " +
-                          degrees(direction.offset_rad) + " from the phase centre that FIELD names (RA " +
-                          degrees(field.ra_rad) + ", Dec " + degrees(field.dec_rad) + ")");
-    } else if (direction.field_residual > 0.02) {
-      warnings->push_back("UVW of field " + std::to_string(direction.field_id) + " (" + field.name + ") differ by " +
-                          number(100 * direction.field_residual) + " % from what the antenna positions predict");
-    }
-  }
   if (uvw.closure_tested && !uvw.decomposable) {
     warnings->push_back("UVW are not differences of one vector per antenna (loops of baselines miss by up to " +
                         number(uvw.misclosure_m) + " m): they are used per baseline");
   }
 }
 
-void warn_about_fields(const MsSummary& summary, std::vector<std::string>* warnings) {
-  for (const Field& field : summary.metadata.fields) {
+std::string place(double ra_rad, double dec_rad) { return "RA " + degrees(ra_rad) + ", Dec " + degrees(dec_rad); }
+
+/// Whether the phase centres are where the table says, and in a frame that is known.
+std::vector<FieldWarning> field_warnings(const MsSummary& summary) {
+  std::vector<FieldWarning> warnings;
+  const std::vector<Field>& fields = summary.metadata.fields;
+  for (std::size_t id = 0; id < fields.size(); ++id) {
+    const Field& field = fields[id];
+    const std::string which = "field " + field.name + ": the phase centre is ";
     if (!field.frame.empty() && field.frame.back() == '?') {
-      warnings->push_back("field " + field.name + ": the phase centre is given in the frame " + field.frame +
-                          " and was not converted to J2000");
+      const std::string frame = field.frame.substr(0, field.frame.size() - 1);
+      warnings.push_back({static_cast<int>(id), which + "given in the frame " + frame +
+                                                    " and was not converted to J2000: it counts as J2000"});
     }
     if (!std::isfinite(field.ra_rad + field.dec_rad)) {
-      warnings->push_back("field " + field.name +
-                          ": the phase centre is not a number: nothing can be predicted for it");
+      warnings.push_back({static_cast<int>(id), which + "not a number: nothing can be predicted for it"});
     }
   }
+  for (const UvwDirection& direction : summary.uvw.directions) {
+    const Field& field = fields[direction.field_id];
+    const std::string which = "UVW of field " + std::to_string(direction.field_id) + " (" + field.name + ") ";
+    if (direction.points_elsewhere) {
+      warnings.push_back({direction.field_id, which + "point at " + place(direction.ra_rad, direction.dec_rad) + ", " +
+                                                  degrees(direction.offset_rad) +
+                                                  " from the phase centre that FIELD names (" +
+                                                  place(field.ra_rad, field.dec_rad) + ")"});
+    } else if (direction.field_residual > 0.02) {
+      warnings.push_back({direction.field_id, which + "differ by " + number(100 * direction.field_residual) +
+                                                  " % from what the antenna positions predict"});
+    }
+  }
+  return warnings;
 }
 
 void warn_about_antennas(const MsSummary& summary, std::vector<std::string>* warnings) {
@@ -247,7 +256,8 @@ void add_warnings(MsSummary* summary) {
   if (rows) warn_about_times(*summary, &summary->warnings);
   if (rows) warn_about_rows(*summary, &summary->warnings);
   warn_about_channels(*summary, &summary->warnings);
-  warn_about_fields(*summary, &summary->warnings);
+  summary->field_warnings = field_warnings(*summary);
+  for (const FieldWarning& warning : summary->field_warnings) summary->warnings.push_back(warning.text);
   if (rows) warn_about_uvw(*summary, &summary->warnings);
   warn_about_cells(*summary, &summary->warnings);
 }

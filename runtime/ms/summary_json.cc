@@ -186,6 +186,9 @@ std::string to_json(const MsSummary& summary) {
                return entry.raw("shape", list(column.shape)).text();
              }));
   object.raw("uvw", uvw(summary.uvw)).raw("progress", progress(summary)).raw("warnings", list(summary.warnings));
+  object.raw("field_warnings", list(summary.field_warnings, [](const FieldWarning& warning) {
+               return Object().add("field_id", warning.field_id).add("text", warning.text).text();
+             }));
   return object.text();
 }
 

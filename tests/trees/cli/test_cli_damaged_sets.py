@@ -140,3 +140,29 @@ def test_data_of_zeros_are_named(command, made, tmp_path):
     rt.sky.write(SKY, tmp_path / "a.skymodel")
     what = ("calibrate", made, "--sky", tmp_path / "a.skymodel", "--term", "G: diag", "--out", tmp_path / "s.h5")
     assert "DATA holds nothing but zeros" in command(*what, code=3).stderr
+
+
+@pytest.mark.parametrize("what", ["frame", "direction"])
+def test_a_phase_centre_that_is_in_doubt_is_named_by_whatever_predicts(command, made, tmp_path, patched, what):
+    """A frame that is not fixed to the sky was named by `inspect-ms` alone."""
+    rt.sky.write(SKY, tmp_path / "a.skymodel")
+    if what == "frame":
+        patched(made / "FIELD", b"J2000", b"HADEC")
+        said = "the phase centre is given in the frame HADEC and was not converted to J2000: it counts as J2000"
+        advice = "; sources may stand in wrong places: give --phase-centre if they do"
+    else:
+        patched(made / "FIELD", CENTRE[1], CENTRE[1] + 0.1)
+        said = "UVW of field 0 "
+        advice = "give --phase-centre (about 53.1"
+    (warning,) = [one for one in rt.ms.inspect(made)["warnings"] if said in one]
+    sky = ("--sky", tmp_path / "a.skymodel")
+    command("simulate", made, *sky, "--column", "DATA", "--phase-centre", f"{CENTRE[0]}rad", f"{CENTRE[1]}rad")
+    for words in (
+        ("calibrate", made, *sky, "--term", "G: diag", "--out", tmp_path / "s.h5", "--dry-run"),
+        ("simulate", made, *sky, "--dry-run"),
+        ("image", made, *sky, "-o", tmp_path / "a.png", "--size", "64"),
+    ):
+        done = command(*words)
+        assert f"warning: {warning}" in done.stderr and advice in done.stderr, words[0]
+        done = command(*words, "--phase-centre", "53.1305deg", "-27.7770deg")
+        assert "phase centre" not in done.stderr, words[0]

@@ -215,12 +215,15 @@ def scope_of_sky(group, sky, column: str, *, no_smearing, many_node, phase_centr
 
 
 def warn_of_directions(summary: dict, field_ids: Sequence[int]) -> None:
-    """Which fields have UVW that point elsewhere than the FIELD table says."""
+    """What of these fields' phase centres and UVW `inspect-ms` warns of, and how to name another phase centre."""
+    for warning in summary["field_warnings"]:
+        if warning["field_id"] in field_ids:
+            log(f"warning: {warning['text']}; sources may stand in wrong places{_centre_to_give(summary, warning)}")
+
+
+def _centre_to_give(summary: dict, warning: dict) -> str:
     for direction in summary["uvw"]["directions"]:
-        if direction["points_elsewhere"] and direction["field_id"] in field_ids:
-            log(
-                f"warning: the UVW of field {direction['field_id']} point {math.degrees(direction['offset_rad']):.4g} "
-                "deg away from its phase centre in the FIELD table, so that sources will stand in wrong places; "
-                f"give --phase-centre (about {math.degrees(direction['ra_rad']):.4f} "
-                f"{math.degrees(direction['dec_rad']):.4f} deg)"
-            )
+        if direction["field_id"] == warning["field_id"] and direction["points_elsewhere"]:
+            ra, dec = (math.degrees(direction[name]) for name in ("ra_rad", "dec_rad"))
+            return f": give --phase-centre (about {ra:.4f} {dec:.4f} deg)"
+    return ": give --phase-centre if they do"
