@@ -150,3 +150,15 @@ def test_what_two_hands_cannot_be_corrected_for_is_refused_before_solving(comman
     done = command(*what, "--apply", code=1)
     assert "has correlations XX YY; matrices that mix the feeds can only be taken out of all four" in done.stderr
     assert not list(tmp_path.glob("s.h5*"))
+
+
+@pytest.mark.parametrize("term", ["D: leakage", "X: crosshand", "R: rotation"])
+def test_what_one_feed_does_not_tell_is_refused_before_solving(command, small_ms, sky_file, tmp_path, term):
+    """All was flagged at the end, with NumPy's "Mean of empty slice" beside it."""
+    path = small_ms(correlation_type=[9])
+    what = ["calibrate", path, "--sky", sky_file, "--term", "G: diag", "--term", term, "--out", tmp_path / "s.h5"]
+    done = command(*what, code=1)
+    assert f'term "{term}": {path} has XX alone, and one feed tells nothing of a {term[3:]}: leave the term out' in (
+        done.stderr
+    )
+    assert not list(tmp_path.glob("s.h5*"))

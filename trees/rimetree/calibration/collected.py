@@ -8,6 +8,7 @@ import numpy as np
 
 from ..solving import SolutionFlag
 from .grid import Axis, Chunk
+from .kinds import observed_elements
 from .solve_trees import SolveTree
 from .term_solutions import TermSolutions
 from .term_trees import Parameter, polar_of
@@ -85,14 +86,6 @@ def _flag_of_held(others: np.ndarray) -> np.ndarray:
         return np.full(others.shape[1:], SolutionFlag.NO_DATA, dtype=others.dtype)
     shared, any_of = np.bitwise_and.reduce(others), np.bitwise_or.reduce(others)
     return np.where((others != 0).all(axis=0), np.where(shared != 0, shared, any_of & ~SolutionFlag.NO_DATA), 0)
-
-
-def observed_elements(elements: Sequence[str], correlations: Collection[str]) -> list[bool]:
-    """Which matrix elements data of these correlations can tell something of: all but those of a feed that is in none
-    of them ("1" and "11" where there is RR only)."""
-    feeds = {"XR": "0", "YL": "1"}
-    present = {number for name in correlations for hand in name for letters, number in feeds.items() if hand in letters}
-    return [not present or set(element) <= present for element in elements]
 
 
 def flag_reasons(

@@ -9,7 +9,7 @@ rotation by RM c^2/nu^2).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,8 +117,19 @@ KINDS = {kind.name: kind for kind in _KINDS}
 #: Quantities from which a matrix follows by the frequency of a cell, not only by the interval that the cell is in.
 FREQUENCY_QUANTITIES = {"clock", "tec", "rotationmeasure"}
 
+#: Kinds that say what one feed has of, or is to, the other.
+OF_TWO_FEEDS = ("rotation", "faraday", "crosshand", "leakage")
+
 #: Kinds that can be made to act on both feeds alike.
 CAN_BE_SCALAR = ("phase", "amplitude", "delay")
+
+
+def observed_elements(elements: Sequence[str], correlations: Collection[str]) -> list[bool]:
+    """Which matrix elements data of these correlations can tell something of: all but those of a feed that is in none
+    of them ("1" and "11" where there is RR only)."""
+    feeds = {"XR": "0", "YL": "1"}
+    present = {number for name in correlations for hand in name for letters, number in feeds.items() if hand in letters}
+    return [not present or set(element) <= present for element in elements]
 
 
 def kind_of(quantities: set[str], n_element: int) -> str:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ms import MsGroup
-from .collected import observed_elements
-from .kinds import KINDS
+from .kinds import KINDS, observed_elements
 from .solutions import Solutions
 
 

@@ -20,7 +20,7 @@ from .conventions import as_fine
 from .errors import CalibrationError
 from .gauge import Polarisation, brightest, has_two_sides, held_parameters, reference_direction, turned_inside
 from .held import Held
-from .kinds import SPEED_OF_LIGHT_M_S
+from .kinds import OF_TWO_FEEDS, SPEED_OF_LIGHT_M_S, observed_elements
 from .model_trees import SkyPart, model_nodes
 from .models import Model
 from .term_trees import Parameter, jones_nodes
@@ -261,7 +261,13 @@ def _polarisation(model: Model, group: MsGroup, held: Held, per: str | None, dir
 
 def _check_terms(terms: Sequence[Term], group: MsGroup) -> None:
     names = [group.antenna_names[antenna] for antenna in group.antennas]
+    one_feed = not all(observed_elements(("0", "1"), group.correlations))
     for term in terms:
+        if one_feed and term.kind.name in OF_TWO_FEEDS:
+            raise CalibrationError(
+                f'term "{term}": {group.path} has {" ".join(group.correlations)} alone, and one feed tells nothing of '
+                f"a {term.kind.name}: leave the term out"
+            )
         if term.kind.name == "faraday" and group.feed != "linear":
             raise CalibrationError(
                 f'term "{term}": Faraday rotation turns linear feeds, but those of {group.path} are circular, where it '
