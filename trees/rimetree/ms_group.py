@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from ._core import Error
 from .arguments import checked
-from .ms_reading import CORRELATION_NUMBERS, OpenSet, Tiles, baselines, feed_of, inspect, slot_scans
+from .ms_reading import CORRELATION_NUMBERS, OpenSet, Tiles, baselines, feed_of, inspect, sample_coordinates, slot_scans
 from .ms_run import direction, run_options
-from .ms_selection import Selection, times_text
+from .ms_selection import NothingSelectedError, Selection, times_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +94,12 @@ def groups(
     autocorrelations: bool = False,
     summary: dict | None = None,
     selection: Selection | None = None,
+    by_window: bool = False,
 ) -> list[MsGroup]:
     """The groups of rows of a Measurement Set that need a tree each, by field.
 
-    All data descriptions of a field go together where their feeds are of one kind; otherwise each is a group.
+    All data descriptions of a field go together where their feeds are of one kind; otherwise, or `by_window`, each is a
+    group.
     `data_desc_id`, `field_id`: only this, or these. `summary`: what `ms.inspect` said, if it was asked already.
     `selection`: of rows and channels; groups of which nothing is left are left out.
     Raises `Error` where nothing is selected or the correlations are such that no visibility can be written.
@@ -116,21 +118,47 @@ def groups(
             found.setdefault(part["field_id"], []).append(part)
     if not found:
         raise Error(f"{path} has no rows {'' if autocorrelations else 'between different antennas '}that are selected")
-    all_rows = fields is None and windows is None and len(found) == 1
     opened = OpenSet(path)
-    result = []
+    if selection is not None and selection.of_some_channels:
+        without = _without_channels(opened, found, selection)
+        found = {field: [one for one in own if one["data_desc_id"] not in without] for field, own in found.items()}
+        windows = windows if not without else {one["data_desc_id"] for own in found.values() for one in own}
+    all_rows = fields is None and windows is None and len(found) == 1
+    result: list[MsGroup] = []
+    problem: Error | None = None
     for field, parts in sorted(found.items()):
         feeds = {_feed(summary, part["data_desc_id"]) for part in parts}
-        together = len(feeds) == 1 and (windows is None or len(windows) > 1)
+        together = len(feeds) == 1 and (windows is None or len(windows) > 1) and not by_window
         for some in [parts] if together else [[part] for part in parts]:
-            result.append(_group(opened, summary, field, some, together, all_rows, autocorrelations, selection))
+            try:
+                group = _group(opened, summary, field, some, together, all_rows, autocorrelations, selection)
+            except NothingSelectedError as nothing:  # of these; others may have something
+                problem = problem or nothing
+                continue
+            result.append(group)
             if windows is not None and together:
-                result[-1].selection["data_desc_ids"] = list(result[-1].data_desc_ids)
+                group.selection["data_desc_ids"] = list(group.data_desc_ids)
+    if problem is not None and not result:
+        raise problem
     if not any(group.baselines for group in result):
         there = times_text(summary["first_time_s"], summary["last_time_s"])
         chosen = "everything" if selection is None else selection.text
         raise Error(f"{path}: no rows are left of what is selected ({chosen}); it has times {there}")
+    if by_window:
+        result.sort(key=lambda group: (group.data_desc_ids, group.field_id))
     return [group for group in result if group.baselines]
+
+
+def _without_channels(opened: OpenSet, found: dict[int, list[dict]], selection: Selection) -> set[int]:
+    """The data descriptions that have none of the channels that are selected; raises, and warns, as
+    `Selection.check_channels` does."""
+    every = {part["data_desc_id"] for parts in found.values() for part in parts}
+    centres = {one: next(sample_coordinates(opened, 1, data_desc_id=one))["frequency_hz"] for one in sorted(every)}
+    selection.check_channels(centres)
+    left = {one for one, frequency_hz in centres.items() if selection.of_channels(frequency_hz).any()}
+    if not left:
+        raise Error(f"{opened.path}: no channels are left of what is selected ({selection.text})")
+    return every - left
 
 
 @checked

@@ -14,6 +14,10 @@ from ._core import Error
 from .arguments import check_fields, checked
 
 
+class NothingSelectedError(Error):
+    """Nothing is left of some rows."""
+
+
 @dataclass(frozen=True)
 class Selection:
     """What to take; each choice is everything where it is empty.
@@ -52,6 +56,11 @@ class Selection:
         return not self.averages and not any(
             (self.scans, self.times_s, self.antennas, self.baselines, self.channels, self.frequencies_hz)
         )
+
+    @property
+    def of_some_channels(self) -> bool:
+        """Whether channels are chosen."""
+        return bool(self.channels or self.frequencies_hz)
 
     @property
     def text(self) -> str:
@@ -97,7 +106,8 @@ class Selection:
             if len(short) == len(windows):
                 raise Error(f"{text}; select channels that there are")
             if short:
-                warnings.warn(f"{text}: of it only these are taken", stacklevel=2)
+                taken = "only these are taken" if any(n > first for n in short.values()) else "none is taken"
+                warnings.warn(f"{text}: of it {taken}", stacklevel=2)
         for low, high in self.frequencies_hz:
             if not any(((centres >= low) & (centres <= high)).any() for centres in windows.values()):
                 every = np.concatenate(list(windows.values()))
@@ -108,7 +118,7 @@ class Selection:
 
     def options(self, names: dict[int, str], pairs: Sequence[tuple[int, int]]) -> dict:
         """The options of `ms.run_options` for antennas of these names and baselines of which there are rows. Raises
-        `Error` for an antenna that there is not, and where no baseline is left."""
+        `Error` for an antenna that there is not, `NothingSelectedError` where no baseline is left."""
         found: dict = {
             "scans": list(self.scans),
             "times_s": list(self.times_s),
@@ -120,7 +130,7 @@ class Selection:
         if self.antennas or self.baselines:
             chosen = chosen_baselines(names, pairs, self.antennas, self.baselines)
             if not chosen:
-                raise Error(
+                raise NothingSelectedError(
                     f"no baseline is left of antennas {', '.join(self.antennas) or 'all'} and baselines "
                     f"{', '.join(self.baselines) or 'all'}; choose others"
                 )

@@ -67,7 +67,7 @@ def corrupt(observe):
 
 
 def apply(path, terms, **options):
-    (group,) = calibration.groups_by_window(path)
+    (group,) = rt.ms.groups(path, by_window=True)
     ns = rt.NodeScope()
     calibration.apply_tree(ns, group, Solutions(terms), **options)
     rt.Forest(ns).run(path, **group.selection)
@@ -177,7 +177,7 @@ def test_errors(small_ms):
 
 def test_each_window_takes_its_own_solutions(small_ms):
     path = small_ms(frequency_hz=1.4e9 + 1e6 * np.arange(8))
-    (group,) = calibration.groups_by_window(path)
+    (group,) = rt.ms.groups(path, by_window=True)
     here = Solutions((DIAG,))
     far = Solutions((dataclasses.replace(DIAG, frequency_hz=DIAG.frequency_hz + 1e8),))
     assert calibration.solutions_for([far, here], group) is here

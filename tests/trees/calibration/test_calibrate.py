@@ -165,7 +165,7 @@ def test_matrices_take_the_model_to_the_data(kat7, observe, tmp_path, texts, sky
     assert report.converged == report.solves > 0 and report.noise_ratio == pytest.approx(1, abs=0.03)
     assert not any(term.flag.any() for term in found.terms)
     # The model with the solutions meets the noiseless data to what the noise lets through.
-    group = calibration.groups_by_window(path)[0]
+    group = rt.ms.groups(path, by_window=True)[0]
     ns = rt.NodeScope()
     calibration.apply_tree(ns, group, found, correct=False, subtract=sky)
     observe(path, sky, CENTRE, jones)
@@ -264,7 +264,7 @@ def test_several_windows_make_several_sets(kat7, observe, tmp_path):
         reference = found["G"].antennas.index(report.chunks[window].reference)
         expected = planted[:, window] * np.exp(-1j * np.angle(planted[reference, window]))
         assert np.abs(gain - expected).max() < 1e-6
-    groups = calibration.groups_by_window(path)
+    groups = rt.ms.groups(path, by_window=True)
     assert [calibration.solutions_for([high, low], group).terms[0].frequency_hz[0] for group in groups] == [
         low["G"].frequency_hz[0],
         high["G"].frequency_hz[0],

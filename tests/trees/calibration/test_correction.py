@@ -52,7 +52,7 @@ def thinned(term, seed=9):
 
 def both_ways(path, terms, **options):
     """(values, flags) of one pass and of the tree, and what the pass counted; data with noise, flags and a NaN."""
-    (group,) = calibration.groups_by_window(path)
+    (group,) = rt.ms.groups(path, by_window=True)
     solutions, found = Solutions(terms), []
     for way in ("pass", "tree"):
         copy = f"{path}.{way}"
@@ -76,7 +76,7 @@ def noisy(small_ms):
     def make(name="a.ms", flags=True, **how):
         path = small_ms(name, n_time=4, **how)
         rng = np.random.default_rng(3)
-        ns, (group,) = rt.NodeScope(), calibration.groups_by_window(path)
+        ns, (group,) = rt.NodeScope(), rt.ms.groups(path, by_window=True)
         n_freq = group.n_channel
         for p, q in group.baselines:
             value = rng.normal(size=(2, 2, 4, n_freq, 2)) @ [1, 1j] * 10.0 ** rng.uniform(-3, 3)
@@ -132,7 +132,7 @@ def test_any_number_of_correlations(noisy, types):
 
 def test_flags_that_do_not_change_are_not_written(noisy, monkeypatch):
     path = noisy(flags=False)
-    (group,) = calibration.groups_by_window(path)
+    (group,) = rt.ms.groups(path, by_window=True)
     before = {p.name: p.read_bytes() for p in _files(path)}
     column = "MODEL_DATA"
     _, counts = calibration.correct(group, Solutions([TERMS["diag"]]), column=column)
@@ -150,7 +150,7 @@ def _files(path):
 
 def test_memory_and_time_slots_change_nothing(noisy):
     path, results = noisy(), []
-    (group,) = calibration.groups_by_window(path)
+    (group,) = rt.ms.groups(path, by_window=True)
     for options in ({"time_slots": 1}, {"time_slots": 3, "threads": 1}, {"memory_bytes": 60_000}, {"threads": 2}):
         copy = shutil.copytree(path, f"{path}{len(results)}")
         here = dataclasses.replace(group, path=str(copy))
@@ -165,7 +165,7 @@ def test_memory_and_time_slots_change_nothing(noisy):
 
 def test_what_does_not_fit_is_said_and_nothing_written(noisy, small_ms):
     path = noisy(correlation_type=(9, 12))
-    (group,) = calibration.groups_by_window(path)
+    (group,) = rt.ms.groups(path, by_window=True)
     with pytest.raises(CalibrationError, match="correlations XX YY"):
         calibration.correct(group, Solutions([TERMS["full"]]))
     with pytest.raises(CalibrationError, match="direction 'up'; there are middle, side"):
@@ -177,7 +177,7 @@ def test_what_does_not_fit_is_said_and_nothing_written(noisy, small_ms):
 
 def test_counting_before_is_what_is_flagged_then(noisy):
     path = noisy(flags=False)
-    (group,) = calibration.groups_by_window(path)
+    (group,) = rt.ms.groups(path, by_window=True)
     solutions = Solutions([thinned(TERMS["diag"]), thinned(TERMS["delay"], seed=4)])
     before = calibration.count_new_flags(group, [calibration.JonesUse(solutions, None)])
     assert not calibration.JonesUse(solutions, None).complete(NAMES)

@@ -67,7 +67,7 @@ def corrected(path, field_id, column="CORRECTED_DATA"):
 
 
 def apply(path, sets, fields=None, **options):
-    for group in calibration.groups_by_window(path, field_id=fields):
+    for group in rt.ms.groups(path, field_id=fields, by_window=True):
         ns = rt.NodeScope()
         calibration.apply_tree(ns, group, calibration.solutions_for(sets, group), **options)
         rt.Forest(ns).run(path, **group.selection)
@@ -165,7 +165,7 @@ def test_leakages_inside_held_gains_within_their_errors(three_fields, observe, t
         ]
     )
     observe(three_fields, polarised, CAL, jones, noise_jy=1.0, field_id=0)
-    (group,) = calibration.groups_by_window(three_fields, field_id=0)
+    (group,) = rt.ms.groups(three_fields, field_id=0, by_window=True)
     names = tuple(group.antenna_names[a] for a in group.antennas)
     axes = {"time_s": np.array([5e9]), "time_width_s": np.array([1e9]), "frequency_hz": np.array([1.3e9])}
     axes |= {"frequency_width_hz": np.array([16e6]), "antennas": names, "directions": ("",)}

@@ -81,7 +81,7 @@ def observed(tmp_path, observe):
 
 
 def corrected(path, solutions):
-    (group,) = calibration.groups_by_window(path)
+    (group,) = rt.ms.groups(path, by_window=True)
     ns = rt.NodeScope()
     calibration.apply_tree(ns, group, solutions, subtract=SKY)
     rt.Forest(ns).run(path, **group.selection)

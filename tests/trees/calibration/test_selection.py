@@ -98,7 +98,7 @@ def test_antennas_and_baselines(antennas, baselines, expected):
         ({"antennas": ["ANT-0"]}, "no baseline is left"),
         ({"scans": [7]}, "no rows are left of what is selected"),
         ({"times_s": [(1.0, 2.0)]}, "no rows are left"),
-        ({"frequencies_hz": [(1e9, 1.1e9)]}, "none of the 8 channels"),
+        ({"frequencies_hz": [(1e9, 1.1e9)]}, "no channel is between 1000 and 1100 MHz; there are channels from"),
     ],
 )
 def test_nothing_left(two_fields, selection, says):
@@ -197,15 +197,21 @@ def test_a_range_of_scans_beside_a_field(two_fields, scans, named):
     assert [("has the scans 1, 2, 3" in str(one.message)) for one in said] == [True] * named
 
 
-def test_windows_that_do_not_have_all_channels_are_named(tmp_path):
+@pytest.fixture
+def two_windows(tmp_path):
+    """Two windows of 8 and 4 channels, side by side in frequency."""
     path = str(tmp_path / "a.ms")
     bands = [rt.ms.Band.regular(1.3e9, 16e6, 8), rt.ms.Band.regular(1.4e9, 8e6, 4)]
     rt.ms.create(path, "kat-7", scans=[rt.ms.Scan(CENTRES[0], 60.0, "F0")], integration_s=10.0, bands=bands)
+    return path
+
+
+def test_windows_that_do_not_have_all_channels_are_named(two_windows):
     options = CalibrationOptions(selection=Selection(channels=[(2, 6)]))
     with pytest.warns(
         UserWarning, match="channels 2 to 5 are selected, but data description 1 has the channels 0 to 3"
     ):
-        plans = calibration.plan_groups(path, parse_terms(["G: diag"]), options)
+        plans = calibration.plan_groups(two_windows, parse_terms(["G: diag"]), options)
     assert [plan.n_channel for plan in plans] == [4, 2]
 
 
@@ -234,3 +240,21 @@ def test_choices_that_are_made_twice_count_once(two_fields):
 def test_a_least_length_above_the_largest():
     with pytest.raises(calibration.CalibrationError, match="from 500 to 100 m: the smaller length comes first"):
         calibration.DataSelection(min_m=500.0, max_m=100.0)
+
+
+@pytest.mark.parametrize("term", ["G: diag", "G: diag, all windows"])
+def test_windows_that_have_none_of_the_channels_are_left_out_and_named(two_windows, term):
+    """Of terms of all windows, and for images, they were an error; of others they were left out without a word."""
+    options = CalibrationOptions(selection=Selection(channels=[(5, 7)]))
+    with pytest.warns(UserWarning, match="data description 1 has the channels 0 to 3"):
+        (plan,) = calibration.plan_groups(two_windows, parse_terms([term]), options)
+    assert plan.group.data_desc_ids == (0,) and plan.n_channel == 2
+    with pytest.warns(UserWarning, match="data description 1 has the channels 0 to 3"):
+        (group,) = rt.ms.groups(two_windows, selection=Selection(channels=[(5, 7)]))
+    assert group.data_desc_ids == (0,) and group.frequency_hz[1] < 1.31e9
+    tiles = list(rt.ms.tiles(two_windows, ["DATA"], **group.selection))
+    assert tiles and {len(tile["frequency_hz"]) for tile in tiles} == {2}
+    high = Selection(frequencies_hz=[(1.39e9, 1.41e9)])
+    assert [one.data_desc_ids for one in rt.ms.groups(two_windows, selection=high)] == [(1,)]
+    with pytest.raises(rt.Error, match="no channels are left of what is selected"):
+        rt.ms.groups(two_windows, selection=Selection(channels=[(0, 2)], frequencies_hz=[(1.4e9, 1.41e9)]))

@@ -79,7 +79,7 @@ def test_kinds_on_a_polarised_sky(kat7, observe, tmp_path, kind):
             0, 0, :, 0, 0
         ]
         assert np.abs(pull).max() < 5
-    for group in calibration.groups_by_window(kat7):
+    for group in rt.ms.groups(kat7, by_window=True):
         ns = rt.NodeScope()
         calibration.apply_tree(ns, group, found, subtract=POLARISED)
         rt.Forest(ns).run(kat7, **group.selection)

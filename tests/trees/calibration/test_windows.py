@@ -68,7 +68,7 @@ def test_gains_of_each_window_beside_a_delay_of_all(kat7, observe, tmp_path):
     np.testing.assert_allclose(term.frequency_hz, [1.292e9, 1.308e9, 1.492e9, 1.508e9])
     expected = amplitude[:, [1, 1, 0, 0]].T
     np.testing.assert_allclose(term.value["amplitude"][0, :, :, 0, 0], expected, rtol=1e-5)
-    for group in calibration.groups_by_window(kat7):
+    for group in rt.ms.groups(kat7, by_window=True):
         ns = rt.NodeScope()
         calibration.apply_tree(ns, group, calibration.solutions_for([found], group), subtract=SKY)
         rt.Forest(ns).run(kat7, **group.selection)

@@ -118,3 +118,17 @@ def test_what_is_not_there_is_refused_alike(command, observed, tmp_path, choice,
     ):
         failed = command(*arguments, *choice, code=None)
         assert failed.exit_code != 0 and message in failed.output, (arguments, failed.output)
+
+
+def test_windows_without_the_channels_are_named_once(command, tmp_path):
+    """An image could not be made, and what several steps of a command warn of was said by each."""
+    path = tmp_path / "a.ms"
+    bands = [rt.ms.Band.regular(1.3e9, 16e6, 8), BANDS[1]]
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=60.0, integration_s=20.0, bands=bands)
+    (tmp_path / "a.skymodel").write_text(SKY)
+    command("simulate", path, "--sky", tmp_path / "a.skymodel")
+    files = ["-o", tmp_path / "a.png", "--size", "64"]
+    done = command("image", path, "--column", "MODEL_DATA", *files, "--channels", "5~6")
+    assert f"{21 * 3 * 2} visibilities" in done.stdout
+    said = "channels 5 to 6 are selected, but data description 1 has the channels 0 to 3: of it none is taken"
+    assert done.stderr.count(f"warning: {said}") == done.stderr.count("warning") == 1

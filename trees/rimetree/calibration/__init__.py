@@ -7,7 +7,7 @@ solutions, = calibration.read_h5parm("sol.h5")
 solutions["G"].gain()  # [time, freq, antenna, direction, 2, 2]
 """
 
-from .apply import apply_tree, groups_by_window, slots_of_tree
+from .apply import apply_tree, slots_of_tree
 from .calibrate import calibrate, check
 from .choosing import chain_for, solutions_for
 from .correction import JonesUse, check_correction, correct, correction_bytes, count_new_flags
@@ -63,7 +63,6 @@ __all__ = [
     "count_new_flags",
     "field_numbers",
     "frequency_warning",
-    "groups_by_window",
     "memory_of_passes",
     "parse_term",
     "parse_terms",

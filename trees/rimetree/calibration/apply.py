@@ -10,7 +10,6 @@ finite; weights stay as they are.
 from __future__ import annotations
 
 import functools
-import os
 import warnings
 from collections.abc import Sequence
 
@@ -18,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import nodes as rt
-from .._core import Error
 from ..arguments import checked
 from ..cells import Cells
-from ..ms import MsGroup, Selection, groups, inspect
-from ..ms_group import check_ids, chosen_ids
+from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
 from ..sky_trees import sink_nodes
@@ -173,38 +170,3 @@ def slots_of_tree(group: MsGroup) -> int:
     """How many time slots a tree that applies or subtracts looks at together, at least 1: with more it takes more
     memory, and is hardly faster."""
     return slots_within(group, 0, _DATA_BYTES)
-
-
-@checked
-def groups_by_window(
-    path: str | os.PathLike,
-    *,
-    data_desc_id: int | Sequence[int] | None = None,
-    field_id: int | Sequence[int] | None = None,
-    summary: dict | None = None,
-    selection: Selection | None = None,
-) -> list[MsGroup]:
-    """As `ms.groups`, but one group for each field and data description."""
-    summary = summary or inspect(path, scan_cells=False)
-    windows, fields = chosen_ids(data_desc_id), chosen_ids(field_id)
-    check_ids(summary, windows, fields)
-    there = {
-        (part["data_desc_id"], part["field_id"])
-        for part in summary["groups"]
-        if part["data_desc_id"] in (windows or {part["data_desc_id"]})
-        and part["field_id"] in (fields or {part["field_id"]})
-    }
-    if not there:
-        return groups(path, data_desc_id=data_desc_id, field_id=field_id, summary=summary, selection=selection)
-    found, problem = [], None
-    for one in sorted({window for window, _ in there}):
-        own = sorted({field for window, field in there if window == one})
-        try:
-            found += groups(path, data_desc_id=one, field_id=own, summary=summary, selection=selection)
-        except Error as empty:  # of which nothing is selected; others may have something
-            if selection is None or selection.all:
-                raise
-            problem = empty
-    if not found:
-        raise problem
-    return found

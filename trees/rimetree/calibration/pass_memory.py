@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ..arguments import checked
 from ..machine import resident_bytes
-from ..ms import MsGroup
+from ..ms import MsGroup, groups
 from ..sky import SkyModel
-from .apply import groups_by_window, slots_of_tree
+from .apply import slots_of_tree
 from .memory import SMALL_BYTES
 from .models import ModelColumns, Models, PredictedSky
 from .planning import CalibrationOptions
@@ -37,7 +37,7 @@ def memory_of_passes(
     if not (report or subtract):
         return 0
     models, most = Models(sky), 0
-    for group in groups_by_window(path, **options.rows):
+    for group in groups(path, **options.rows, by_window=True):
         if models.knows(group):
             model, pers = models.of(group), {term.per for term in terms if term.per is not None}
             most = max(most, *_of_group(group, model, pers, options.memory_bytes, report, subtract))

@@ -13,7 +13,6 @@ from .. import ms
 from ..arguments import check_fields, checked
 from ..ms import MsGroup, groups
 from ..ms_group import require_slots
-from .apply import groups_by_window
 from .averaged_like import BaselineAveraging
 from .errors import CalibrationError
 from .grid import Axis, Chunk, channels_of_windows, chunks_of
@@ -137,10 +136,8 @@ def plan_groups(
     Each field and spectral window is a group of its own; the windows of a field are one where a term asks for that.
     `summary`: what `ms.inspect` said, if it was asked already.
     """
-    cut = groups if any(term.all_windows for term in terms) else groups_by_window
     plans, opened = [], ms.OpenSet(path)
-    stored: dict[int, np.ndarray] = {}
-    found = cut(path, summary=summary, **options.rows)
+    found = groups(path, summary=summary, **options.rows, by_window=not any(term.all_windows for term in terms))
     for group in found:
         group.require_column(options.data.column)
         whole = {**_rows(group), "data_desc_ids": [], "channel_ranges": [], "frequency_ranges_hz": []}
@@ -148,7 +145,6 @@ def plan_groups(
         first = [
             next(ms.tiles(opened, [], time_slots=1, **{**whole, "data_desc_id": one})) for one in group.data_desc_ids
         ]
-        stored |= {one: tile["frequency_hz"] for one, tile in zip(group.data_desc_ids, first, strict=True)}
         width_s = float(np.median(np.concatenate([tile["interval_s"] for tile in first])))
         if not width_s > 1e-6:
             width_s = _width_without_exposure(opened, group)
@@ -178,7 +174,6 @@ def plan_groups(
             check_averaging(opened, plans[-1])
         if options.selection.phase_centre_rad is not None:
             _warn_of_loss(opened, group, first, whole)
-    options.selection.check_channels(stored)
     require_slots(opened, [plan.group for plan in plans], options.selection)
     _require_same_windows(plans)
     return plans

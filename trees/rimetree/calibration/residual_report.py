@@ -105,14 +105,19 @@ def residual_json(found: Sequence[GroupResiduals]) -> dict:
 def _group_json(one: GroupResiduals) -> dict:
     power = one.of_correlations
     mean = np.divide(power.data, power.count, out=np.full(len(power.data), np.nan), where=power.count > 0)
+
+    def over_data(noise: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.divide(noise, mean, out=np.full(len(mean), np.nan), where=mean > 0)
+
+    by_channels, by_times = over_data(one.noise_by_channels), over_data(one.noise_by_times)
     correlations = {
         name: {
             "visibilities": int(power.count[k]),
             "data_power": _number(mean[k]),
             "residual_before": _number(one.left_before[k]),
             "residual_after": _number(power.left[k]),
-            "noise_by_channels": _number(one.noise_by_channels[k] / mean[k]),
-            "noise_by_times": _number(one.noise_by_times[k] / mean[k]),
+            "noise_by_channels": _number(by_channels[k]),
+            "noise_by_times": _number(by_times[k]),
         }
         for k, name in enumerate(one.correlations)
     }

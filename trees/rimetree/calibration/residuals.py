@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from ..arguments import checked
-from ..ms import MsGroup, OpenSet
+from ..ms import MsGroup, OpenSet, groups
 from ..sky import SkyModel
-from .apply import groups_by_window, parts_with_solutions
+from .apply import parts_with_solutions
 from .choosing import chain_for
 from .models import ModelColumns, Models
 from .planning import CalibrationOptions
@@ -92,7 +92,7 @@ def residuals(
     first stands outside the next. Fields without a model are left out."""
     options, models, opened = options or CalibrationOptions(), Models(sky), OpenSet(path)
     found = []
-    for group in groups_by_window(path, **options.rows):
+    for group in groups(path, **options.rows, by_window=True):
         if models.knows(group):
             found.append(_of_group(group, models, chain_for(files, group).of_fields([group.field_id]), options, opened))
     return found

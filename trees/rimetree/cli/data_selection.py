@@ -178,18 +178,10 @@ def chosen_rows(given: dict, summary: dict) -> dict:
 
 
 def check_rows(ms: str, found: list, selection) -> None:
-    """Raises where a part of what was chosen is not there, though the rest is: scans, times, channels; `found`: the
+    """Raises where a part of what was chosen is not there, though the rest is: scans, times; `found`: the
     groups of rows that are left."""
     import rimetree as rt
 
-    if selection.channels or selection.frequencies_hz:
-        whole: dict = {"channel_ranges": [], "frequency_ranges_hz": [], "data_desc_ids": []}
-        centres = {
-            window: next(rt.ms.sample_coordinates(ms, 1, **{**group.selection, **whole, "data_desc_id": window}))
-            for group in found
-            for window in group.data_desc_ids
-        }
-        selection.check_channels({window: tile["frequency_hz"] for window, tile in centres.items()})
     rt.ms.require_slots(ms, found, selection)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
@@ -40,7 +40,7 @@ def guarded(debug: bool) -> Iterator[None]:
         # Not the user's code: what libraries deprecate is not for users of a command.
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = _once()
         try:
             yield
         except click.ClickException:
@@ -64,8 +64,16 @@ def _kind_of(problem: Exception) -> type[Failed]:
     return NothingUsable if isinstance(problem, NothingUsableError) else Failed
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
-    click.echo(f"warning: {message}", err=True)
+def _once() -> Callable:
+    """What shows warnings, each text once, whichever steps of a command say it."""
+    said: set[str] = set()
+
+    def show(message, category, filename, lineno, file=None, line=None) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            click.echo(f"warning: {message}", err=True)
+
+    return show
 
 
 def _failing_stream() -> str:

@@ -31,7 +31,7 @@ def write_weights(ms: str, files, rows: dict, *, direction: str | None, interpol
     from rimetree import calibration
     from rimetree.calibration.corrected_weights import weights_tree
 
-    for group in calibration.groups_by_window(ms, **rows):
+    for group in rt.ms.groups(ms, **rows, by_window=True):
         ns, solutions = rt.NodeScope(), calibration.chain_for(files, group)
         weights_tree(ns, group, solutions, direction=direction, interpolation=interpolation)
         rt.Forest(ns).run(ms, wait_s=wait_s, **group.selection)
