@@ -54,11 +54,13 @@ def test_weights_are_inverse_variances(monkeypatch):
     np.testing.assert_allclose(only(group_with(monkeypatch, weight=weight)).weight, 3.0)
 
 
-def test_values_that_are_not_finite_do_not_count(monkeypatch):
+def test_values_and_weights_that_are_not_finite_do_not_count(monkeypatch):
     column = np.full((1, 1, 3, 4), 1 + 1j, np.complex64)
-    column[0, 0, 1, 0] = np.nan
-    some = only(group_with(monkeypatch, columns={"DATA": column}))
-    assert some.weight.tolist() == [[2, 0, 2]]
+    column[0, 0, 1, 0] = complex(np.nan, np.inf)
+    weight = np.ones((1, 1, 3, 4), np.float32)
+    weight[0, 0, 2, [0, 3]] = np.inf  # of both hands the mean would weigh 1/0
+    some = only(group_with(monkeypatch, columns={"DATA": column}, weight=weight))
+    assert some.weight.tolist() == [[0, 0, 2]]  # by ascending frequency
     assert np.isfinite(some.value).all()
 
 

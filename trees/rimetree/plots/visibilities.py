@@ -35,18 +35,21 @@ def stokes_i(group: MsGroup, column: str | None) -> Iterator[StokesI]:
     """Stokes I = mean of the parallel hands of `column` (None: only weights and coordinates).
 
     A visibility counts where all parallel hands that the set has are unflagged and of positive weight; its weight is
-    the inverse of the variance of the mean, with weights as inverse variances. Values that are not finite do not
-    count. Raises `Error` where the correlations hold no Stokes I.
+    the inverse of the variance of the mean, with weights as inverse variances. Values and weights that are not finite
+    do not count. Raises `Error` where the correlations hold no Stokes I.
     """
     for tile in tiles(group.path, [] if column is None else [column], **group.selection):
         hands = _hands(tile["correlation_type"])
         weight, flag = tile["weight"][..., hands].astype(np.float64), tile["flag"][..., hands]
-        good = ((weight > 0) & (flag == 0)).all(axis=-1) & (tile["row"] >= 0)[..., None]
-        value = None if column is None else tile["columns"][column][..., hands].astype(np.complex128).mean(axis=-1)
-        if value is not None:
-            good &= np.isfinite(value)
-            value[~good] = 0
-        inverse = np.divide(1.0, weight, out=np.ones(weight.shape), where=weight > 0).sum(axis=-1)
+        known = (weight > 0) & np.isfinite(weight)
+        good = (known & (flag == 0)).all(axis=-1) & (tile["row"] >= 0)[..., None]
+        value = None
+        if column is not None:
+            each = tile["columns"][column][..., hands].astype(np.complex128)
+            good &= np.isfinite(each).all(axis=-1)
+            each[~good] = 0
+            value = each.mean(axis=-1)
+        inverse = np.divide(1.0, weight, out=np.ones(weight.shape), where=known).sum(axis=-1)
         weight = np.where(good, len(hands) ** 2 / inverse, 0.0)
         some = good.any(axis=-1)
         order = np.argsort(tile["frequency_hz"])
