@@ -141,6 +141,8 @@ def groups(
     if problem is not None and not result:
         raise problem
     if not any(group.baselines for group in result):
+        if selection is not None and selection.scans:
+            _require_scans(path, selection.scans, sorted({scan for _, scan in slot_scans(opened)}))
         there = times_text(summary["first_time_s"], summary["last_time_s"])
         chosen = "everything" if selection is None else selection.text
         raise Error(f"{path}: no rows are left of what is selected ({chosen}); it has times {there}")

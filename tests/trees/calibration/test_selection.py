@@ -96,7 +96,7 @@ def test_antennas_and_baselines(antennas, baselines, expected):
         ({"antennas": ["XX"]}, "there is no antenna 'XX'; there are ANT-0"),
         ({"baselines": ["ANT-0"]}, "expected two antennas .* with & between them"),
         ({"antennas": ["ANT-0"]}, "no baseline is left"),
-        ({"scans": [7]}, "no rows are left of what is selected"),
+        ({"scans": [7]}, "has no scan 7; it has 1, 2, 3"),
         ({"times_s": [(1.0, 2.0)]}, "no rows are left"),
         ({"frequencies_hz": [(1e9, 1.1e9)]}, "no channel is between 1000 and 1100 MHz; there are channels from"),
     ],

@@ -162,3 +162,40 @@ def test_what_one_feed_does_not_tell_is_refused_before_solving(command, small_ms
         done.stderr
     )
     assert not list(tmp_path.glob("s.h5*"))
+
+
+@pytest.fixture
+def gains_away(command, small_ms, tmp_path):
+    """(a set whose data are far from the model; its sky model)."""
+    path, model = small_ms(), tmp_path / "a.skymodel"
+    other = rt.sky.Source("b", 0.901, -0.501, (1, 0.5, 0, 0))
+    rt.sky.write(rt.sky.SkyModel([rt.sky.Source("a", 0.9, -0.5, (30, 0, 0, 0)), other]), model)
+    command("simulate", path, "--sky", model, "--column", "DATA", "--noise", 0.5)
+    rt.sky.write(rt.sky.SkyModel([rt.sky.Source("a", 0.901, -0.5, (2, 0, 0, 0)), other]), model)
+    return path, model
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "message"),
+    [
+        (("--apply", "--direction", "Z"), 1, "--direction Z: no term has solutions for such a direction; there are"),
+        (
+            ("--hold", "s.h5"),
+            2,
+            "s.h5 is held (--hold), and solutions on top of it cannot replace it: give another --out",
+        ),
+        (("--robust", "1e9"), 2, "is not in the range"),
+        (("--average-loss", "0.1", "--average-radius", "0deg"), 2, "'0deg': must be positive"),
+        (("--scan", "99"), 1, "has no scan 99; it has 1"),
+        (("--uvmax", "0.001m"), 3, "no good data are on baselines as long as --uvmin and --uvmax say"),
+        (("--iterations", "1"), 3, "(32 not converged); more than 1 iterations (--iterations) may help"),
+    ],
+)
+def test_errors_say_what_to_do(command, gains_away, tmp_path, monkeypatch, more, status, message):
+    path, sky_file = gains_away
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.h5").write_bytes(b"")
+    what = ["calibrate", path, "--sky", sky_file, "--term", "G: full", "--out", "s.h5", "--overwrite"]
+    assert message in " ".join(command(*what, *more, code=status).stderr.split())
+    if status < 3:
+        assert (tmp_path / "s.h5").read_bytes() == b""

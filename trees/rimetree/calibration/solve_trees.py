@@ -49,10 +49,15 @@ class DataSelection:
             if not least <= most:
                 raise CalibrationError(f"baselines from {least:g} to {most:g} {unit}: the smaller length comes first")
 
+    @property
+    def limited(self) -> bool:
+        """Whether baselines must be of some length."""
+        return (self.min_m, self.max_m, self.min_wavelengths, self.max_wavelengths) != (0.0, math.inf, 0.0, math.inf)
+
 
 def within_limits(tile: dict, baseline: int | slice, data: DataSelection) -> NDArray[np.bool_] | None:
     """[..., time, channel]: whether a baseline of a tile, or some, are as long as they should be; None: all are."""
-    if (data.min_m, data.max_m, data.min_wavelengths, data.max_wavelengths) == (0.0, math.inf, 0.0, math.inf):
+    if not data.limited:
         return None
     uv = tile["uvw_m"][baseline][..., :2]
     length = np.hypot(uv[..., 0], uv[..., 1])[..., None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from ..machine import size_text
@@ -10,11 +12,11 @@ from .calibrate_options import calibration_options, order_options, solver_option
 from .calibrate_text import (
     Progress,
     averaging_text,
-    counts_text,
     flux_text_of,
     joined,
     log_columns,
     log_windows,
+    nothing_text,
     plan_text,
     report_text,
 )
@@ -98,7 +100,7 @@ def command(ms, terms, out, **given):
 
     require_ms(ms)
     applies = given["apply_"] or given["subtract"]
-    _check_usage(given, applies)
+    _check_usage(given, out, applies)
     if applies:  # rather now than after hours of solving
         check_output(ms, given["output_column"], given["wait"])
     if given["weights"]:
@@ -121,6 +123,7 @@ def command(ms, terms, out, **given):
     plans = [plan for stage in stages for plan in stage.plans]
     _require_reference(fields["flux_from"], plans)
     _look_at_given(options, stages)
+    _require_direction(given["direction"], options, stages, model)
     if given["apply_"] and not all(one.kind.diagonal for one in parsed):
         for plan in plans:
             require_four_hands(plan.group)
@@ -172,15 +175,7 @@ def command(ms, terms, out, **given):
     log(f"wrote {out}")
     if not report.usable:
         untouched = "; the set is left as it is" if applies else ""
-        what = "nothing usable came out" if report.converged else "no solve converged"
-        every = len(report.useless) == len(parsed)
-        which = "" if every else f" of {', '.join(report.useless)}, without which the others are of no use,"
-        reasons = f" ({counts_text(report.flagged)})" if report.flagged else ""
-        seen = [chunk for chunk in report.chunks if chunk.equations > 0]
-        looked = not (options.flag_data or options.noise_per)  # else powers are not known
-        if looked and seen and not any(chunk.data_power for chunk in seen):
-            reasons += f"; {given['data_column']} holds nothing but zeros"
-        raise NothingUsable(f"{what}: all solutions{which} in {out} are flagged{reasons}{untouched}")
+        raise NothingUsable(f"{nothing_text(report, len(parsed), out, options)}{untouched}")
     held = [calibration.read_h5parm(file) for file in given["hold"]]
     if given["report"]:  # with the models' own scale
         found = calibration.residuals(ms, model, [*held, report.solutions], options)
@@ -189,6 +184,21 @@ def command(ms, terms, out, **given):
         own = fields["apply_to"] if given["apply_to"] else fields["field_names"]
         rows = {"field_id": own, "data_desc_id": given["ddid"]}
         _use(ms, model, [*held, sets], rows, fields["from_field"], given)
+
+
+def _require_direction(direction: str | None, options, stages, model) -> None:
+    """Raises where there will be no solutions for the direction that data are to be corrected for."""
+    from rimetree.calibration.models import as_model
+
+    if direction is None:
+        return
+    models = [as_model(one) for one in (model.values() if isinstance(model, dict) else [model])]
+    terms = [term for stage in stages for term in stage.terms if term.per is not None]
+    names = [name for one in models for term in terms for name in one.directions(term.per) if term.acts_on(name)]
+    names += [name for one in options.held for term in one.terms for name in term.directions if name]
+    if direction not in names:
+        there = ", ".join(dict.fromkeys(names)) or "none"
+        raise Failed(f"--direction {direction}: no term has solutions for such a direction; there are {there}")
 
 
 def _look_at_given(options, stages) -> None:
@@ -206,7 +216,7 @@ def _look_at_given(options, stages) -> None:
         log(f"warning: {text}")
 
 
-def _check_usage(given: dict, applies: bool) -> None:
+def _check_usage(given: dict, out: str, applies: bool) -> None:
     for key, option in (("apply_to", "--apply-to"), ("from_field", "--from-field")):
         if given[key] and not applies:
             raise click.UsageError(f"{option} goes with --apply or --subtract")
@@ -216,6 +226,11 @@ def _check_usage(given: dict, applies: bool) -> None:
                 raise click.UsageError(f"--average-loss says for each baseline what {option} says for all: give one")
     elif given["average_radius"] is not None:
         raise click.UsageError("--average-radius goes with --average-loss")
+    for file in given["hold"]:
+        if os.path.exists(out) and os.path.exists(file) and os.path.samefile(out, file):
+            raise click.UsageError(
+                f"{out} is held (--hold), and solutions on top of it cannot replace it: give another --out"
+            )
     if given["flux_from"] and len(given["flux_from"]) != 1:
         raise click.UsageError("--flux-from takes one field")
 

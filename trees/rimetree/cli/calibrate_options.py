@@ -49,7 +49,7 @@ def solver_options(function):
         ),
         click.option(
             "--robust",
-            type=click.FloatRange(min=0, min_open=True),
+            type=click.FloatRange(min=0, max=1e6, min_open=True, max_open=True),
             metavar="DOF",
             help="Student's t with so many degrees of freedom (2 to 5 are usual): outliers do no harm.",
         ),

@@ -154,6 +154,28 @@ def counts_text(found: dict[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in found.items())
 
 
+def nothing_text(report, n_term: int, out: str, options) -> str:
+    """Why nothing came out that can be used, and what may help."""
+    what = "nothing usable came out" if report.converged else "no solve converged"
+    which = (
+        ""
+        if len(report.useless) == n_term
+        else f" of {', '.join(report.useless)}, without which the others are of no use,"
+    )
+    text = f"{what}: all solutions{which} in {out} are flagged"
+    if report.flagged:
+        text += f" ({counts_text(report.flagged)})"
+    seen = [chunk for chunk in report.chunks if chunk.equations > 0]
+    looked = not (options.flag_data or options.noise_per)  # else powers are not known
+    if looked and seen and not any(chunk.data_power for chunk in seen):
+        text += f"; {options.data.column} holds nothing but zeros"
+    if not seen and options.data.limited:
+        text += "; no good data are on baselines as long as --uvmin and --uvmax say"
+    if "not converged" in report.flagged:
+        text += f"; more than {options.solver.iterations} iterations (--iterations) may help"
+    return text
+
+
 def plan_text(plans, terms) -> str:
     lines = []
     for plan in plans:

@@ -40,7 +40,7 @@ class Quantity(click.ParamType):
             self.fail(f"{value!r} is no {self.name}; expected a number and {', '.join(self._units)} ({hint})")
         number = float(match[1]) * factor
         if self._positive and not (number > 0 or (self._zero and number == 0)):
-            self.fail(f"{value!r}: a {self.name} must {'not be negative' if self._zero else 'be positive'}")
+            self.fail(f"{value!r}: must {'not be negative' if self._zero else 'be positive'}")
         return number
 
 
