@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ..ms import OpenSet, Tiles
 from ..solving import SolvedParm, SolveReport
-from .coherence import Coherence, CoherenceBins, CoherenceReader
-from .diagonal_gains import diagonals, on_baselines
+from .coherence import Coherence, CoherenceBins
+from .diagonal_gains import on_baselines
 from .grid import Chunk
 from .held import Held
 from .interval_search import SEARCHED, IntervalSearch
@@ -25,12 +25,11 @@ from .joint_starts import JointStart, JointStarts
 from .model_trees import SkyPart
 from .models import Model
 from .planning import CalibrationOptions, GroupPlan
+from .search_sums import SearchSums, inside
 from .several_directions import SeveralDirections
-from .smoothing import smooth_sums
 from .solve_trees import SolveTree
 from .terms import Term, has_amplitude
 
-_MOST_BYTES = 256 << 20  # of sums over the data
 _GAINS = ("scalar", "diag", "full")
 _ORIGINS = 3  # of a fringe fit of the whole sky
 _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
@@ -60,9 +59,9 @@ class StartingSearch:
     def __init__(
         self, plan: GroupPlan, model: Model, tree: SolveTree, terms: Sequence[Term], opened: OpenSet, held: Held
     ):
-        self._plan, self._tree, self._opened, self._held = plan, tree, opened, held
+        self._plan, self._tree = plan, tree
         self._parts = model.parts([*(term.per for term in terms), *held.pers])
-        self._readers: dict[tuple[int | None, bool], CoherenceReader] = {}
+        self._sums = SearchSums(plan, self._parts, tree, opened, held)
         whole, each = [t for t in terms if t.per is None], [t for t in terms if t.per is not None]
         gains = any(term.kind.name in _GAINS for term in terms)
         self._any_phase = any("phase" in term.kind.quantities for term in whole)
@@ -77,7 +76,6 @@ class StartingSearch:
         self._terms = list(terms)
         self._around = whole
         self._scaled = not has_amplitude(terms)
-        self._tiles: Tiles | None = None
         names = [part.directions[self._each[0].per] for part in self._parts] if self._each else []
         self._joint = JointStarts(tree, terms, names, scaled=self._scaled)
         self.wanted = bool(self._whole or self._scaled or (self._each and not self.in_two_steps))
@@ -94,7 +92,7 @@ class StartingSearch:
 
     def take_tiles(self, tiles: Tiles | None) -> None:
         """Data of the next chunk, with model columns, that are in memory; None: they are to be read."""
-        self._tiles = tiles
+        self._sums.tiles = tiles
 
     def cells(self, term: Term, chunk: Chunk, bins: CoherenceBins, sums: Coherence) -> tuple[NDArray, NDArray]:
         """The solution interval of a term that each bin is in, in time and in frequency."""
@@ -102,8 +100,7 @@ class StartingSearch:
 
     def release(self) -> None:
         """Lets go of the data and models that were looked at."""
-        self._readers.clear()
-        self._tiles = None
+        self._sums.release()
 
     def begin(
         self, chunk: Chunk, reference: int, options: CalibrationOptions, run: Run, without: Collection[str] = ()
@@ -137,14 +134,14 @@ class StartingSearch:
         """Of terms of the whole sky and of directions at once; None where that is too much."""
         if not self._joint.possible:
             return None
-        sums, bins = self._sums(chunk, self._terms, True, reference, options)
+        sums, bins = self._read(chunk, self._terms, True, reference, options)
         joint = None if sums is None else self._jointly_found(sums, chunk, bins, without, {})
         if joint is None:
             return None
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         known = {name: value for name, value in joint.values.items() if name in whole}
-        inside = self._inside(sums, chunk, bins, known)
-        found = self._of_directions(inside, chunk, bins, without, joint)
+        within = inside(sums, self._tree, self._around, self._intervals, chunk, bins, known)
+        found = self._of_directions(within, chunk, bins, without, joint)
         return replace(found, values={**joint.values, **found.values}, scale=found.scale if self._scaled else None)
 
     def _jointly_found(self, sums: Coherence, chunk: Chunk, bins, without, known) -> JointStart | None:
@@ -171,7 +168,7 @@ class StartingSearch:
         """For one chunk; `reference`: number of the antenna that phases refer to; `without`: directions that are taken
         to be absent."""
         apart = bool(self._each) and not self.in_two_steps
-        sums, bins = self._sums(chunk, self._each if apart else self._whole, apart, reference, options)
+        sums, bins = self._read(chunk, self._each if apart else self._whole, apart, reference, options)
         if sums is None:
             return StartingValues({})
         return self._of_directions(sums, chunk, bins, without) if apart else self._of_whole_sky(sums, chunk, bins)
@@ -200,68 +197,14 @@ class StartingSearch:
     ) -> tuple[Coherence, Chunk, CoherenceBins] | None:
         """The sums of each part of the sky, for terms of directions, without what terms of the whole sky do; None where
         that is too much."""
-        sums, bins = self._sums(chunk, [*terms, *self._around], True, reference, options)
+        sums, bins = self._read(chunk, [*terms, *self._around], True, reference, options)
         if sums is None:
             return None
-        return self._inside(sums, chunk, bins, known), chunk, bins
+        return inside(sums, self._tree, self._around, self._intervals, chunk, bins, known), chunk, bins
 
-    def _inside(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins, known) -> Coherence:
-        """Sums without what terms of the whole sky do."""
-        gains = np.ones((len(sums.antennas), *sums.product.shape[1:4]), complex)
-        for term in self._around:
-            gains = gains * diagonals(
-                self._tree.parameters, term, None, known, sums, self._intervals.cells(term, chunk, bins, sums)
-            )
-        around = on_baselines(gains, sums)[..., None]
-        # As data divided by what stands around, with the weights that they then have.
-        power = sums.power * np.abs(around[..., None]) ** 2
-        return replace(sums, product=sums.product * np.conj(around), power=power)
-
-    def _sums(self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions):
-        """What data and model have in common, for the terms, and in which bins; None where that is too much."""
-        bins = self._bins(chunk, terms)
-        channels = self._plan.n_channel if bins.frequency_edges_hz is None else len(bins.frequency_edges_hz) - 1
-        n_part = len(self._parts) if apart else 1
-        n_bins = (len(bins.time_edges_s) - 1) * channels
-        n_bytes = 32 * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
-        if apart and n_bytes > _MOST_BYTES:
-            return None, bins
-        sums = self._reader(reference if n_bytes > _MOST_BYTES else None, apart, options).read(bins, self._tiles)
-        self._intervals = replace(self._intervals, reference=sums.antennas.index(reference))
-        if self._tree.smooth_hz > 0 and bins.frequency_edges_hz is not None:  # as the fit itself
-            sums = smooth_sums(sums, self._tree.smooth_hz)
-        return sums, bins
-
-    def _reader(self, reference: int | None, apart: bool, options: CalibrationOptions) -> CoherenceReader:
-        key = (reference, apart)
-        if key not in self._readers:
-            group = self._plan.group
-            centre = options.phase_centre_rad or group.phase_centre_rad
-            self._readers[key] = CoherenceReader(
-                group,
-                self._parts,
-                centre,
-                options.data,
-                reference=reference,
-                apart=apart,
-                opened=self._opened,
-                held=self._held,
-            )
-        return self._readers[key]
-
-    def _bins(self, chunk: Chunk, terms: Sequence[Term]) -> CoherenceBins:
-        times = [chunk.times[term.name].edges for term in terms] or [next(iter(chunk.times.values())).edges[[0, -1]]]
-        margin = self._plan.margin_s
-        edges = np.unique(np.concatenate(times))
-        edges = np.concatenate(
-            [[min(edges[0], chunk.slot_s[0] - margin)], edges[1:-1], [max(edges[-1], chunk.slot_s[-1] + margin)]]
-        )
-        if any(term.kind.name in SEARCHED for term in terms):
-            return CoherenceBins(edges, None)
-        axes = [self._plan.frequencies[term.name].edges for term in terms] or [
-            next(iter(self._plan.frequencies.values())).edges[[0, -1]]
-        ]
-        return CoherenceBins(edges, np.unique(np.concatenate(axes)))
+    def _read(self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions):
+        self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
+        return self._sums.read(chunk, terms, apart, reference, options)
 
     def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
         product = sums.product[..., 0]  # [baseline, time, freq, feed]
