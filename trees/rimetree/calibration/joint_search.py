@@ -59,6 +59,11 @@ def lowest(
     return found
 
 
+def ended(sums: DirectionSums, unknowns: TermUnknowns, place: NDArray[np.float64], *, scaled: bool) -> Ended:
+    """The lowest place next to a tight one."""
+    return _Search(sums, unknowns, scaled).ended(place[None])
+
+
 class _Search:
     def __init__(self, sums: DirectionSums, unknowns: TermUnknowns, scaled: bool):
         self._unknowns = unknowns

@@ -7,7 +7,7 @@ from many places (`joint_search`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +15,17 @@ from numpy.typing import NDArray
 
 from .coherence import Coherence
 from .goodness import is_good
+from .joint_blocks import Block, blocks_of
 from .joint_fit import DirectionSums
-from .joint_search import MOST_UNKNOWNS, Ended, lowest
-from .joint_unknowns import DIAGONAL, unknowns_of
+from .joint_search import MOST_UNKNOWNS, Ended, ended, lowest
+from .joint_unknowns import AMPLITUDES, DIAGONAL, unknowns_of
 from .several_directions import ABSENT
 from .solve_trees import SolveTree
 from .terms import Term
 
 _ROUNDS = 1, 4  # batches of random places
+_LEAST = 5.0  # logarithms of gains that a fit begins at are at most so much below the largest one
+_MOST_OF_ALL = 2000  # unknowns of all blocks
 
 Cells = Mapping[str, tuple[NDArray[np.intp], NDArray[np.intp]]]
 
@@ -47,8 +50,13 @@ class JointStarts:
         self.tree, self.terms, self.names = tree, list(terms), list(names)
         self.scaled = scaled  # data are any factor larger than the model
         of = {term.per for term in terms} - {None}
-        self._with_whole_sky = any(term.per is None for term in terms)
+        # Phases of directions, and nothing else, have been searched for by other ways before.
+        self._alone = len(terms) == 1 and terms[0].turns
         self.possible = len(of) == 1 and all(term.kind.name in DIAGONAL for term in terms)
+
+    def few(self, shapes: Mapping[str, tuple[int, int]]) -> bool:
+        """Whether there are not too many unknowns."""
+        return sum(int(np.prod(shapes[one.term])) for one in self.tree.parameters) <= 2 * _MOST_OF_ALL
 
     def find(
         self,
@@ -70,13 +78,14 @@ class JointStarts:
         if not one.possible:
             return None
         best = None
-        # Terms of directions alone have been searched for by other ways before.
-        for seed, batches in enumerate(_ROUNDS if self._with_whole_sky else _ROUNDS[:1]):
+        for seed, batches in enumerate(_ROUNDS[:1] if self._alone else _ROUNDS):
             how = {"batches": batches, "seed": seed}
             found = one.start(one.lowest(one.begin(known if best is None else best.values), scaled=False, **how))
             best = found if best is None or found.chi_square < best.chi_square else best
-            if best.good or not one.unknowns.scale_of:
+            if best.good:
                 break
+            if not one.unknowns.scale_of:
+                continue
             scaled = one.start(one.lowest(one.begin(found.values), scaled=True, **how))
             if not scaled.good:  # what is below is less free than this
                 continue
@@ -111,10 +120,10 @@ class _Problem:
         self._every = list(dict.fromkeys(names))
         self._own = [one for one in self._tree.parameters if one.direction not in without]
         free = {one.node for one in self._tree.solved(reference, without) if one.direction not in without}
-        with_gains = {name for of in self._tree.gains_of.values() for name in of}
-        scaled = [name for name in self._directions if name not in with_gains]
-        if not starts.scaled:
-            scaled = [name for name in scaled if name in self._tree.presence]
+        # Gains that are solved for have a direction's scale, and none is known of what keeps the unit matrix.
+        with_gains = {one.direction for one in self._own if one.scales and one.node in free}
+        has_term = {one.direction for one in self._own}
+        scaled = [name for name in self._directions if name not in with_gains and (starts.scaled or name in has_term)]
         self.unknowns = unknowns_of(
             starts.terms, self._own, free, sums, cells, shapes, self._directions, scaled, any_scale=starts.scaled
         )
@@ -122,16 +131,19 @@ class _Problem:
         of = of.reshape(-1, len(names))
         power, data = of @ sums.power @ of.T, float(sums.data.sum())
         self._there = DirectionSums(sums.baselines, sums.product @ of.T, power, data, len(sums.antennas))
+        self._blocks = blocks_of(self._there, self.unknowns, sums.data, sums.count)
 
     @property
     def possible(self) -> bool:
         """Whether there is anything to find, and not too much."""
-        count = len(self.unknowns.others) + 2 * len(self.unknowns.whole)
-        return len(self._directions) > 0 and 0 < count <= MOST_UNKNOWNS
+        most = max(len(one.unknowns.others) + 2 * len(one.unknowns.whole) for one in self._blocks)
+        return len(self._directions) > 0 and 0 < most <= MOST_UNKNOWNS and len(self.unknowns.number) <= _MOST_OF_ALL
 
     def begin(self, known: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """The place of known values; as large as the data are where these say nothing of it."""
         place, own = self.unknowns.place(self._own, known), self.unknowns.amplitudes
+        if not len(own):  # those of directions, where these have any
+            own = next(iter(self._amplitudes()), own)
         if len(own) and not place[own].any():
             power = self._there.power.real.diagonal(axis1=-2, axis2=-1)
             bright = int(np.argmax(power.sum(axis=(0, 1, 2, 3))))
@@ -141,8 +153,43 @@ class _Problem:
                 place[own] = 0.25 * np.log(square.sum() / power[..., bright].sum())
         return place
 
+    def _amplitudes(self) -> list[NDArray[np.intp]]:
+        """Numbers of the logarithms of amplitudes of each term of directions that has any."""
+        nodes: dict[str, set[str]] = {}
+        for one in self._own:
+            if one.direction is not None and one.part in AMPLITUDES:
+                nodes.setdefault(one.term, set()).add(one.node)
+        number = self.unknowns.number
+        found = [np.array([n for (node, _), n in number.items() if node in own], np.intp) for own in nodes.values()]
+        return [own for own in found if len(own)]
+
     def lowest(self, begin: NDArray[np.float64], *, scaled: bool, batches: int, seed: int) -> Ended:
-        return lowest(self._there, self.unknowns, begin, self._is_good, scaled=scaled, batches=batches, seed=seed)
+        how = {"scaled": scaled, "batches": batches, "seed": seed}
+        found = [lowest(one.sums, one.unknowns, begin[one.numbers], self._good(one), **how) for one in self._blocks]
+        if len(found) == 1:
+            return found[0]
+        place = begin.copy()
+        for block, own in zip(self._blocks, found, strict=True):
+            place[block.numbers] = own.place
+        for number in self.unknowns.scales:  # of which each had its own
+            own = [one.place[block.numbers == number] for block, one in zip(self._blocks, found, strict=True)]
+            place[number] = np.concatenate(own).mean()
+        if not self.unknowns.scales:
+            return Ended(place, sum(one.chi_square for one in found))
+        return ended(self._there, self.unknowns, place, scaled=scaled)
+
+    def _good(self, block: Block) -> Callable[[float], bool]:
+        freedom = 2 * block.count - len(block.numbers)
+        floor, floor_freedom = self._sums.floor
+        share = block.count / max(1, int(self._sums.count.sum()))
+        return lambda chi_square: is_good(chi_square, freedom, floor, int(share * floor_freedom))
+
+    def _not_lost(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
+        """With gains from which a fit can begin: where they are next to 0 chi-square does not depend on them."""
+        place = place.copy()
+        for own in self._amplitudes():
+            place[own] = np.maximum(place[own], place[own].max() - _LEAST)
+        return place
 
     def _is_good(self, chi_square: float) -> bool:
         freedom = 2 * int(self._sums.count.sum()) - len(self.unknowns.number)
@@ -151,7 +198,7 @@ class _Problem:
     def start(self, found: Ended) -> JointStart:
         power = self._there.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
         place, scales = self.unknowns.without_common_scale(found.place, dict(zip(self._directions, power, strict=True)))
-        values = self.unknowns.values(place, self._own, self._shapes)
+        values = self.unknowns.values(self._not_lost(place), self._own, self._shapes)
         scales = {name: scales.get(name, 1.0 if name in self._directions else 0.0) for name in self._every}
         absent = tuple(name for name in self._every if name not in self._directions)
         return JointStart(values, scales, absent, found.chi_square, self._is_good(found.chi_square))

@@ -18,7 +18,8 @@ from .terms import Term
 DIAGONAL = ("scalar", "diag", "full", "phase", "amplitude", "delay", "tec", "crosshand", "leakage")
 _UNSEEN = ("crosshand", "leakage")
 _FEEDS = {"": (True, True), "0": (True, False), "00": (True, False), "1": (False, True), "11": (False, True)}
-_AMPLITUDES, _SEARCHED = ("re", "amplitude"), ("clock", "tec")
+AMPLITUDES = ("re", "amplitude")  # parts of which the logarithm is an unknown
+_SEARCHED = ("clock", "tec")
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +28,8 @@ class TermUnknowns:
     a slope along it. `whole`, `slope` [pair]: numbers of these among the loose ones, and `middle` [pair]: the rate at
     which the phase is; `tight_of` [pair]: their numbers among the tight ones; `others` [n, 2]: numbers, loose and
     tight, of all else. `scale_of` {direction: number of the logarithm of the root of a scale of its model} (tight),
-    `loose_scales`: the same of all, loose; `amplitudes`: of the first term of the whole sky that has any, or that of a
-    scale of all (tight).
+    `loose_scales`: the same of all, loose; `of_all`: that of a scale of all, if there is one (tight);
+    `amplitudes`: of the first term of the whole sky that has any, or that of a scale of all (tight).
     `number`: {(Parm, cell): number} (tight)."""
 
     tight: list[Unknowns]
@@ -39,9 +40,15 @@ class TermUnknowns:
     tight_of: NDArray[np.intp]
     others: NDArray[np.intp]
     scale_of: dict[str, int]
+    of_all: int | None
     amplitudes: NDArray[np.intp]
     loose_scales: list[int]
     number: dict[tuple, int]
+
+    @property
+    def scales(self) -> list[int]:
+        """Numbers of all scales (tight)."""
+        return [*self.scale_of.values(), *([] if self.of_all is None else [self.of_all])]
 
     def tightened(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of loose places [..., unknown]: their slopes count."""
@@ -147,7 +154,7 @@ class _Building:
             for cell in range(n_cell):
                 self.middle[node, cell] = middle
 
-    def built(self, scaled: Mapping[str, tuple], amplitudes: NDArray[np.intp]) -> TermUnknowns:
+    def built(self, scaled: Mapping[str, tuple], of_all: tuple | None, amplitudes: NDArray[np.intp]) -> TermUnknowns:
         pairs = list(self.middle)
         own = np.array([self.number[pair] for pair in pairs], dtype=np.intp)
         whole, slope = (
@@ -163,6 +170,7 @@ class _Building:
             own,
             np.array(others, dtype=np.intp).reshape(-1, 2),
             {name: self.number[key] for name, key in scaled.items()},
+            None if of_all is None else self.number[of_all],
             amplitudes,
             [self.numbers_loose[key] for key in scaled.values()],
             self.number,
@@ -201,20 +209,20 @@ def unknowns_of(
                 kinds.setdefault((one.direction, element, one.part), {})[place[one.antenna]] = one.node
         for (direction, element, part), keys in kinds.items():
             rate = phase_rate(part, sums.frequency_hz) if part in _SEARCHED else None
-            turns = part not in _AMPLITUDES
+            turns = part not in AMPLITUDES
             building.add(keys, rate, turns, direction, _FEEDS[element], own_cells, times * frequencies)
     amplitudes = np.zeros(0, np.intp)
     for term in terms:
-        own = [one.node for one in parameters if one.term == term.name and one.part in _AMPLITUDES]
+        own = [one.node for one in parameters if one.term == term.name and one.part in AMPLITUDES]
         if term.per is None and not len(amplitudes):
             amplitudes = np.array([n for (node, _), n in building.number.items() if node in own], np.intp)
     one_cell = np.zeros((sums.product.shape[1], len(sums.frequency_hz)), np.intp)
     everyone = range(len(sums.antennas))
-    if any_scale:
-        of_all = ("scale of all",)
-        building.add(dict.fromkeys(everyone, of_all), None, False, None, (True, True), one_cell, 1)
-        amplitudes = np.array([building.number[of_all, 0]], np.intp)
+    of_all = (("scale of all",), 0) if any_scale else None
+    if of_all is not None:
+        building.add(dict.fromkeys(everyone, of_all[0]), None, False, None, (True, True), one_cell, 1)
+        amplitudes = np.array([building.number[of_all]], np.intp)
     names = {name: ("scale", name) for name in scaled}
     for name, key in names.items():
         building.add(dict.fromkeys(everyone, key), None, False, name, (True, True), one_cell, 1)
-    return building.built({name: (key, 0) for name, key in names.items()}, amplitudes)
+    return building.built({name: (key, 0) for name, key in names.items()}, of_all, amplitudes)

@@ -24,6 +24,7 @@ from .errors import CalibrationError
 from .fewer_directions import BETTER_MAY_BE, BestFit
 from .fits import fit_chunk
 from .full_chains import ExchangePair, moved
+from .gain_signal import ChunkSearch
 from .gauge import reference_antenna, reference_direction
 from .given_start import GivenStart
 from .grid import Axis, Chunk
@@ -144,7 +145,9 @@ class Session:
             run = functools.partial(self._run, chunk, data, reference)
             in_memory = self.need.slots >= len(chunk.slot_s) and len(group.data_desc_ids) == 1
             self._search.take_tiles(data if in_memory else None)
-            fitted = fit_chunk(self._search, self.tree, self._terms, self._options, chunk, reference, run)
+            self._search.known = self._values
+            of_chunk = ChunkSearch(self._search, self.tree, self._terms, self._options, chunk, reference)
+            fitted = fit_chunk(of_chunk, run)
             self._search.take_tiles(None)
         begin, solved = fitted.begin, fitted.solved
         tables = {} if solved is None else {name: tables_of(parm) for name, parm in solved.parms.items()}

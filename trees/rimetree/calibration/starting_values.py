@@ -76,7 +76,11 @@ class StartingSearch:
         self._terms = list(terms)
         self._around = whole
         self._scaled = not has_amplitude(terms)
-        names = [part.directions[self._each[0].per] for part in self._parts] if self._each else []
+        names = [part.directions[each[0].per] for part in self._parts] if each else []
+        # A term of phases alone is searched for one direction after the other first.
+        self._together_first = bool(each) and bool(whole or len(each) > 1 or not each[0].turns)
+        #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
+        self.known: Mapping[str, NDArray[np.float64] | float] = {}
         self._joint = JointStarts(tree, terms, names, scaled=self._scaled)
         self.wanted = bool(self._whole or self._scaled or (self._each and not self.in_two_steps))
 
@@ -108,14 +112,15 @@ class StartingSearch:
         """Where the fit of a chunk begins, as far as that is searched for; `run`: fits some Parms to it; `without`:
         directions that are taken to be absent."""
         begin = StartingValues({}, absent=tuple(without))
+        if self._together_first:
+            together = self._together(chunk, reference, options, without)
+            if together is not None:
+                return together
         if self.wanted:
             found = self.run(chunk, reference, options, without)
             begin = replace(found, absent=found.absent or begin.absent)
         if not self.in_two_steps:
             return begin
-        together = self._together(chunk, reference, options, without)
-        if together is not None:
-            return together
         # Terms of the whole sky first, which take what directions have in common; then one after the other.
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         best, least = begin, math.inf
@@ -132,12 +137,18 @@ class StartingSearch:
 
     def _together(self, chunk: Chunk, reference: int, options: CalibrationOptions, without) -> StartingValues | None:
         """Of terms of the whole sky and of directions at once; None where that is too much."""
-        if not self._joint.possible:
+        if not (self._joint.possible and self._joint.few(self._shapes(chunk))):
             return None
         sums, bins = self._read(chunk, self._terms, True, reference, options)
-        joint = None if sums is None else self._jointly_found(sums, chunk, bins, without, {})
+        known = {}
+        for one in self._tree.parameters:
+            if one.node in self.known and not self._each:
+                known[one.node] = np.broadcast_to(self.known[one.node], self._shapes(chunk)[one.term])
+        joint = None if sums is None else self._jointly_found(sums, chunk, bins, without, known)
         if joint is None:
             return None
+        if self._tree.gains_of:
+            return StartingValues(joint.values, None, joint.absent, joint.scales, *sums.floor)
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         known = {name: value for name, value in joint.values.items() if name in whole}
         within = inside(sums, self._tree, self._around, self._intervals, chunk, bins, known)
@@ -146,12 +157,14 @@ class StartingSearch:
 
     def _jointly_found(self, sums: Coherence, chunk: Chunk, bins, without, known) -> JointStart | None:
         cells = {term.name: self._intervals.cells(term, chunk, bins, sums) for term in self._terms}
-        shapes = {
-            term.name: (len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre))
-            for term in self._terms
-        }
+        shapes = self._shapes(chunk)
         reference = sums.antennas[self._intervals.reference]
         return self._joint.find(sums, cells, shapes, reference, without, known)
+
+    def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
+        """(times, frequencies) of the solutions of each term."""
+        frequencies = self._plan.frequencies
+        return {t.name: (len(chunk.times[t.name].centre), len(frequencies[t.name].centre)) for t in self._terms}
 
     def begin_again(
         self, chunk: Chunk, reference: int, options: CalibrationOptions, before: StartingValues, solved: SolveReport
