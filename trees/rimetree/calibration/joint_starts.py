@@ -52,11 +52,12 @@ class JointStarts:
         of = {term.per for term in terms} - {None}
         # Phases of directions, and nothing else, have been searched for by other ways before.
         self._alone = len(terms) == 1 and terms[0].turns
+        self._hopeless = False  # all directions together have not explained the data of this chunk
         self.possible = len(of) == 1 and all(term.kind.name in DIAGONAL for term in terms)
 
     def few(self, shapes: Mapping[str, tuple[int, int]]) -> bool:
         """Whether there are not too many unknowns."""
-        return sum(int(np.prod(shapes[one.term])) for one in self.tree.parameters) <= 2 * _MOST_OF_ALL
+        return sum(int(np.prod(shapes[p.term])) for p in self.tree.parameters if p.term in shapes) <= 2 * _MOST_OF_ALL
 
     def find(
         self,
@@ -72,17 +73,20 @@ class JointStarts:
 
         First all directions have the same scale. If that does not explain the data, they may have any; those that then
         have little are left out, if the others explain the data better without them. All of this a few times and then
-        often, where there are terms of the whole sky.
+        often, unless phases are all that there is. If none of this explains the data, which more freedom would not do
+        worse, some directions less are looked at once only.
         """
+        self._hopeless = self._hopeless and bool(without)
         one = _Problem(self, sums, cells, shapes, reference, frozenset(without))
         if not one.possible:
             return None
         best = None
-        for seed, batches in enumerate(_ROUNDS[:1] if self._alone else _ROUNDS):
+        hopeless = bool(without) and self._hopeless
+        for seed, batches in enumerate(_ROUNDS[:1] if self._alone or hopeless else _ROUNDS):
             how = {"batches": batches, "seed": seed}
             found = one.start(one.lowest(one.begin(known if best is None else best.values), scaled=False, **how))
             best = found if best is None or found.chi_square < best.chi_square else best
-            if best.good:
+            if best.good or hopeless:
                 break
             if not one.unknowns.scale_of:
                 continue
@@ -97,6 +101,7 @@ class JointStarts:
                 best = other if other.chi_square < best.chi_square else best
                 if best.good:
                     return best
+        self._hopeless = best is not None and not best.good
         return best
 
 
@@ -118,7 +123,9 @@ class _Problem:
         names = starts.names
         self._directions = [name for name in dict.fromkeys(names) if name not in without]
         self._every = list(dict.fromkeys(names))
-        self._own = [one for one in self._tree.parameters if one.direction not in without]
+        # Those of terms that are held, because others can do the same, stay as in the unit matrix.
+        there = [one for one in self._tree.parameters if one.term in shapes]
+        self._own = [one for one in there if one.direction not in without]
         free = {one.node for one in self._tree.solved(reference, without) if one.direction not in without}
         # Gains that are solved for have a direction's scale, and none is known of what keeps the unit matrix.
         with_gains = {one.direction for one in self._own if one.scales and one.node in free}

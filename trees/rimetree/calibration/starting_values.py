@@ -140,10 +140,10 @@ class StartingSearch:
         if not (self._joint.possible and self._joint.few(self._shapes(chunk))):
             return None
         sums, bins = self._read(chunk, self._terms, True, reference, options)
-        known = {}
+        known, shapes = {}, self._shapes(chunk)
         for one in self._tree.parameters:
-            if one.node in self.known and not self._each:
-                known[one.node] = np.broadcast_to(self.known[one.node], self._shapes(chunk)[one.term])
+            if one.node in self.known and one.term in shapes and not self._each:
+                known[one.node] = np.broadcast_to(self.known[one.node], shapes[one.term])
         joint = None if sums is None else self._jointly_found(sums, chunk, bins, without, known)
         if joint is None:
             return None
