@@ -17,6 +17,7 @@ from ..ms import OpenSet, Tiles
 from ..solving import SolvedParm, SolveReport
 from .coherence import Coherence, CoherenceBins
 from .diagonal_gains import on_baselines
+from .goodness import is_good
 from .grid import Chunk
 from .held import Held
 from .interval_search import SEARCHED, IntervalSearch
@@ -77,8 +78,6 @@ class StartingSearch:
         self._around = whole
         self._scaled = not has_amplitude(terms)
         names = [part.directions[each[0].per] for part in self._parts] if each else []
-        # A term of phases alone is searched for one direction after the other first.
-        self._together_first = bool(each) and bool(whole or len(each) > 1 or not each[0].turns)
         #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
         self.known: Mapping[str, NDArray[np.float64] | float] = {}
         self._joint = JointStarts(tree, terms, names, scaled=self._scaled)
@@ -112,13 +111,16 @@ class StartingSearch:
         """Where the fit of a chunk begins, as far as that is searched for; `run`: fits some Parms to it; `without`:
         directions that are taken to be absent."""
         begin = StartingValues({}, absent=tuple(without))
-        if self._together_first:
-            together = self._together(chunk, reference, options, without)
+        where = chunk, reference, options
+        if self.in_two_steps:
+            together = self._together(*where, without)
             if together is not None:
                 return together
         if self.wanted:
-            found = self.run(chunk, reference, options, without)
+            found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
+        if self._tree.gains_of and not self.in_two_steps:
+            return self._if_poor(begin, run(begin, None), *where, without)
         if not self.in_two_steps:
             return begin
         # Terms of the whole sky first, which take what directions have in common; then one after the other.
@@ -135,9 +137,27 @@ class StartingSearch:
             best = replace(best, share=found.share, floor=found.floor, floor_freedom=found.floor_freedom)
         return best
 
+    def _if_poor(
+        self, begin: StartingValues, solved: SolveReport | None, chunk, reference, options, without
+    ) -> StartingValues:
+        """Where a fit of gains of directions that began so has ended, if that explains the data; or else where the
+        search for all terms together ends."""
+        if solved is None or not self._joint_possible(chunk):
+            return begin
+        sums, _ = self._read(chunk, self._terms, True, reference, options)
+        if sums is None:
+            return begin
+        if all(one.converged for one in solved.groups) and _is_good(solved, sums):
+            values = {name: tables_of(parm)["value"] for name, parm in solved.parms.items()}
+            return replace(begin, values=values, floor=sums.floor[0], floor_freedom=sums.floor[1])
+        return self._together(chunk, reference, options, without) or begin
+
+    def _joint_possible(self, chunk: Chunk) -> bool:
+        return self._joint.possible and self._joint.few(self._shapes(chunk))
+
     def _together(self, chunk: Chunk, reference: int, options: CalibrationOptions, without) -> StartingValues | None:
         """Of terms of the whole sky and of directions at once; None where that is too much."""
-        if not (self._joint.possible and self._joint.few(self._shapes(chunk))):
+        if not self._joint_possible(chunk):
             return None
         sums, bins = self._read(chunk, self._terms, True, reference, options)
         known, shapes = {}, self._shapes(chunk)
@@ -345,6 +365,13 @@ def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
         key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
         for key in ("value", "sigma", "cross", "flag")
     }
+
+
+def _is_good(solved: SolveReport, sums: Coherence) -> bool:
+    """Whether a fit explains the data as well as anything could; True where nothing says what could."""
+    freedom = sum(one.equations - one.rank for one in solved.groups)
+    chi_square = solved.noise**2 * solved.chi_square[-1]
+    return not sums.floor[0] > 0 or is_good(chi_square, freedom, *sums.floor)
 
 
 def _mean_square(sums: Coherence) -> float:
