@@ -43,14 +43,15 @@ NewNodes::NewNodes(const Forest& forest, const Registry& registry)
       negation_(class_of(registry, Algebra::negation)),
       difference_(class_of(registry, Algebra::difference)),
       product_(class_of(registry, Algebra::product)),
+      quotient_(class_of(registry, Algebra::quotient)),
       composition_(class_of(registry, Algebra::composition, {"dims"})),
       constant_(class_of(registry, Algebra::constant, {"value"})),
       sum_(class_of(registry, Algebra::sum)),
       matrix_product_(class_of(registry, Algebra::matrix_product)),
       selection_(class_of(registry, Algebra::selection, {"index"})),
       source_sum_(class_of(registry, Algebra::source_sum, {"n_minus", "smear_time", "smear_frequency"})) {
-  complete_ = conjugate_transpose_ && negation_ && difference_ && product_ && composition_ && constant_ && sum_ &&
-              matrix_product_ && selection_ && source_sum_;
+  complete_ = conjugate_transpose_ && negation_ && difference_ && product_ && quotient_ && composition_ && constant_ &&
+              sum_ && matrix_product_ && selection_ && source_sum_;
 }
 
 int NewNodes::add(const NodeClass* node_class, std::map<std::string, StateValue> state, std::vector<int> children,
@@ -83,6 +84,7 @@ int NewNodes::shared(const NodeClass* node_class, std::map<std::string, StateVal
 int NewNodes::conjugate_transpose(int node) { return shared(conjugate_transpose_, {}, 0, {node}); }
 int NewNodes::negative(int node) { return shared(negation_, {}, 0, {node}); }
 int NewNodes::difference(int a, int b) { return shared(difference_, {}, 0, {a, b}); }
+int NewNodes::inverse(int node) { return shared(quotient_, {}, 0, {constant(1, {}), node}); }
 int NewNodes::product(int a, int b) { return shared(product_, {}, 0, {a, b}); }
 int NewNodes::scaled(int matrices, int numbers) { return shared(matrix_product_, {}, 0, {numbers, matrices}); }
 

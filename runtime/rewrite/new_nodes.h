@@ -18,8 +18,8 @@ struct SourceSumNode {
   bool smear_time = false, smear_frequency = false;
 };
 
-/// Where the coordinates are among its children.
-inline constexpr std::size_t kUvwSlot = 2;
+/// Where these are among its children, and Jones terms from the last one on.
+inline constexpr std::size_t kLmnSlot = 0, kBrightnessSlot = 1, kUvwSlot = 2, kShapeSlot = 3, kFirstJonesSlot = 4;
 
 class NewNodes {
  public:
@@ -34,6 +34,8 @@ class NewNodes {
   int conjugate_transpose(int node);
   int negative(int node);
   int difference(int a, int b);
+  /// One over each number.
+  int inverse(int node);
   /// Of numbers, or of one matrix with numbers.
   int product(int a, int b);
   /// Of a stack of matrices with one of numbers.
@@ -64,8 +66,8 @@ class NewNodes {
   std::size_t first_;
   int owner_ = -1;
   bool complete_ = false;
-  const NodeClass *conjugate_transpose_, *negation_, *difference_, *product_, *composition_, *constant_, *sum_,
-      *matrix_product_, *selection_, *source_sum_;
+  const NodeClass *conjugate_transpose_, *negation_, *difference_, *product_, *quotient_, *composition_, *constant_,
+      *sum_, *matrix_product_, *selection_, *source_sum_;
   std::vector<NewNode> nodes_;
   std::vector<int> owners_;
   std::vector<std::size_t> entry_;  // of the same nodes: where they are in nodes_

@@ -63,7 +63,7 @@ bool TermReader::put_into(const Product& outer, Product& product) {
 bool TermReader::read_factors(int node, bool adjoint, Product& product) {
   if (refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
   if (!has_term_[node]) {
-    product.factors.push_back({node, adjoint});
+    product.factors.push_back({node, adjoint, false});
     return true;
   }
   const std::span<const int> children = forest_.children(node);
@@ -91,6 +91,8 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
     case Algebra::product:
     case Algebra::matrix_product:
       return read_product(node, adjoint, product);
+    case Algebra::quotient:
+      return read_quotient(node, adjoint, product);
     case Algebra::sum:
     case Algebra::difference:
     case Algebra::reduction:
@@ -118,6 +120,17 @@ bool TermReader::read_product(int node, bool adjoint, Product& product) {
   for (std::size_t i = 0; i < children.size(); ++i)
     if (!read_factors(children[adjoint ? children.size() - 1 - i : i], adjoint, product)) return false;
   return true;
+}
+
+/// Numbers divide, one for all elements or one for each source.
+bool TermReader::read_quotient(int node, bool adjoint, Product& product) {
+  const std::span<const int> children = forest_.children(node);
+  const int divisor = children[1];
+  if (has_term_[divisor]) return refuse(node, "it divides by a phase of a source");
+  if (refused_[divisor]) return refuse(divisor, "its data are flagged element by element, or missing");
+  if (forest_.node(divisor).dims().rank > 1) return refuse(node, "it divides by a matrix, element by element");
+  product.factors.push_back({divisor, adjoint, true});
+  return read_factors(children[0], adjoint, product);
 }
 
 bool TermReader::read_phase(int node, bool adjoint, Product& product) {
@@ -149,11 +162,15 @@ bool TermReader::emit(const Product& product, int stack) {
   if (!set_smearing(product, term) || !set_baseline(product, term)) return false;
   for (const int node : {term.lmn, term.shape, term.uvw, term.minus_uvw})
     if (node >= 0 && refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
+  add(term, product);
+  return true;
+}
+
+void TermReader::add(SourceTerm& term, const Product& product) {
   term.first = static_cast<std::uint32_t>(factors_.size());
   term.count = static_cast<std::uint32_t>(product.factors.size());
   factors_.insert(factors_.end(), product.factors.begin(), product.factors.end());
   terms_.push_back(term);
-  return true;
 }
 
 /// Whether all factors are of a source, or of the sources of a stack.

@@ -101,8 +101,9 @@ bool SourceSums::may_vary_in_time(int node) {
 }
 
 SourceSums::Part SourceSums::part_of(const Factor& factor) {
-  const Part part{factor.node, forest_.node(factor.node).dims().rank};
+  const Part part{factor.inverse ? nodes_.inverse(factor.node) : factor.node, forest_.node(factor.node).dims().rank};
   if (!factor.adjoint) return part;
+  if (factor.inverse) return {nodes_.conjugate_transpose(part.node), part.rank};
   // What has been transposed is there.
   const bool twice = forest_.node(factor.node).algebra() == Algebra::conjugate_transpose;
   return {twice ? forest_.children(factor.node)[0] : nodes_.conjugate_transpose(factor.node), part.rank};
@@ -127,6 +128,11 @@ int SourceSums::shape_columns(const SourceTerm& term) const {
 }
 
 int SourceSums::node_of_sum(Group& group, bool is_scalar, bool in_place) {
+  const SourceTerm& first = *group[0].term;
+  if (group.size() == 1 && first.written >= 0) {
+    const int node = first.negative ? nodes_.negative(first.written) : first.written;
+    return in_place ? nodes_.sum({node}, true) : node;
+  }
   std::vector<int> factors = take_out_common(group, &Source::left);
   std::vector<int> right = take_out_common(group, &Source::right);
   const bool is_product = !factors.empty() || !right.empty();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/rewrite/new_nodes.h"
+
 namespace rimetree::rewrite {
 
 namespace {
@@ -9,6 +11,9 @@ namespace {
 /// Sums of so few terms are multiplied out where a product of them is a term of another sum. Of larger ones the
 /// product is formed once, after them.
 constexpr int kMostMultipliedOut = 16;
+
+/// With more directions products are no sums of their own: a node for each source takes longer than its arithmetic.
+constexpr std::size_t kMostAlone = 16;
 
 /// Whether what is below a node is still a part of a sum of products.
 bool is_transparent(Algebra algebra) {
@@ -18,6 +23,7 @@ bool is_transparent(Algebra algebra) {
     case Algebra::difference:
     case Algebra::negation:
     case Algebra::product:
+    case Algebra::quotient:
     case Algebra::conjugate:
     case Algebra::conjugate_transpose:
     case Algebra::matrix_product:
@@ -36,7 +42,14 @@ bool is_sum(Algebra algebra) {
 }  // namespace
 
 TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) : forest_(forest), refused_(refused) {
-  any_ = std::ranges::any_of(forest.order(), [this](int node) { return algebra(node) == Algebra::phase; });
+  std::vector<bool> is_direction(forest.size());
+  for (const int node : forest.order()) {
+    any_ = any_ || algebra(node) == Algebra::phase || algebra(node) == Algebra::source_sum;
+    if (algebra(node) != Algebra::phase) continue;
+    const auto lmn = static_cast<std::size_t>(forest.children(node)[0]);
+    n_direction_ += !is_direction[lmn];
+    is_direction[lmn] = true;
+  }
   if (!any_) return;
   has_term_.assign(forest.size(), 0);
   for (const int node : forest.order()) {
@@ -45,6 +58,9 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) :
       case Algebra::smearing:
       case Algebra::taper:
         has_term_[node] = 1;
+        break;
+      case Algebra::source_sum:
+        has_term_[node] = n_term(node) <= kMostMultipliedOut;
         break;
       default:
         if (!is_transparent(algebra(node))) break;
@@ -101,7 +117,8 @@ bool TermReader::read_sum(int root) {
   const Algebra kind = algebra(root);
   const bool sums = is_sum(kind);
   if (!is_matrix && !(dims.is_scalar() && sums)) return false;
-  if (!sums && kind != Algebra::product && kind != Algebra::matrix_product) return false;
+  const bool alone = kind == Algebra::product || kind == Algebra::matrix_product;
+  if (!sums && (!alone || n_direction_ > kMostAlone)) return false;
   SourceSum sum;
   sum.root = root;
   sum.is_reduction = kind == Algebra::reduction;
@@ -135,7 +152,10 @@ void TermReader::read_parts(int node, SourceSum& sum) {
       terms_.resize(first_term);
       factors_.resize(first_factor);
     } else {
-      refuse(child, alike ? "it holds no phase of a source" : "its dimensions are not those of the sum");
+      const bool is_large = algebra(child) == Algebra::source_sum;
+      refuse(child, !alike     ? "its dimensions are not those of the sum"
+                    : is_large ? "it sums many sources, and is taken by itself"
+                               : "it holds no phase of a source");
     }
     sum.rest.push_back(child);
   }
@@ -165,6 +185,8 @@ bool TermReader::read_terms(int node, bool negative, const Around& around) {
       return read_all(true);
     case Algebra::reduction:
       return read_reduction(node, negative, around);
+    case Algebra::source_sum:
+      return read_source_sum(node, negative, around);
     default:
       return read_term(node, negative, around);
   }
@@ -215,8 +237,45 @@ bool TermReader::read_term(int node, bool negative, const Around& around) {
   return good;
 }
 
+/// A node that sums sources already: with few of them it is taken together with others.
+bool TermReader::read_source_sum(int node, bool negative, const Around& around) {
+  if (around.outer != nullptr || around.stack > 0) return refuse(node, "it sums sources within a product or a stack");
+  const std::span<const int> children = forest_.children(node);
+  for (const int child : children)
+    if (child >= 0 && refused_[child]) return refuse(child, "its data are flagged element by element, or missing");
+  const TensorShape& lmn = forest_.node(children[kLmnSlot]).dims();
+  const TensorShape& uvw = forest_.node(children[kUvwSlot]).dims();
+  const State& state = forest_.node(node).state();
+  SourceTerm term;
+  term.written = node;
+  term.lmn = children[kLmnSlot];
+  term.uvw = children[kUvwSlot];
+  term.shape = children.size() > kShapeSlot ? children[kShapeSlot] : -1;
+  term.n_source = lmn.rank == 2 ? lmn[0] : 0;
+  term.n_minus = static_cast<int>(state.integer("n_minus"));
+  term.smears = uvw.rank == 2;
+  term.smear_time = term.smears && state.boolean("smear_time");
+  term.smear_frequency = term.smears && state.boolean("smear_frequency");
+  term.negative = negative;
+  Product product;
+  product.lmn = term.lmn;
+  product.factors.push_back(Factor{children[kBrightnessSlot]});
+  for (std::size_t i = kFirstJonesSlot; i < children.size(); ++i)
+    product.factors.insert((i - kFirstJonesSlot) % 2 == 0 ? product.factors.begin() : product.factors.end(),
+                           Factor{children[i]});
+  if (!fits(product, term.n_source)) return false;
+  if (term.shape >= 0 && forest_.node(term.shape).dims().rank != lmn.rank)
+    return refuse(term.shape, "it is not one shape for each source");
+  add(term, product);
+  return true;
+}
+
 int TermReader::n_term(int node) const {
   const std::span<const int> children = forest_.children(node);
+  if (algebra(node) == Algebra::source_sum) {
+    const TensorShape& lmn = forest_.node(children[kLmnSlot]).dims();
+    return lmn.rank == 2 ? lmn[0] : 1;
+  }
   if (algebra(node) == Algebra::reduction) {
     const TensorShape& dims = forest_.node(children[0]).dims();
     return dims.rank > 0 ? dims[0] : 1;

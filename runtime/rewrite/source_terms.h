@@ -11,10 +11,10 @@
 
 namespace rimetree::rewrite {
 
-/// A node as it stands in a product: itself or its conjugate transpose.
+/// A node as it stands in a product: itself, its conjugate transpose, or what it divides by.
 struct Factor {
   int node = -1;
-  bool adjoint = false;
+  bool adjoint = false, inverse = false;
   friend bool operator==(const Factor&, const Factor&) = default;
 };
 
@@ -27,6 +27,7 @@ struct SourceTerm {
   int n_minus = 1;
   bool smears = false, smear_time = false, smear_frequency = false;
   bool negative = false;
+  int written = -1;                    ///< the node that is just this term, or its negative; -1: none is
   std::uint32_t first = 0, count = 0;  ///< its factors, from left to right
 };
 
@@ -90,12 +91,15 @@ class TermReader {
   bool read_terms(int node, bool negative, const Around& around);
   bool read_reduction(int node, bool negative, const Around& around);
   bool read_term(int node, bool negative, const Around& around);
+  bool read_source_sum(int node, bool negative, const Around& around);
   bool put_into(const Product& outer, Product& product);
   bool read_factors(int node, bool adjoint, Product& product);
   bool read_product(int node, bool adjoint, Product& product);
+  bool read_quotient(int node, bool adjoint, Product& product);
   bool read_phase(int node, bool adjoint, Product& product);
   bool take_direction(int node, Product& product);
   bool emit(const Product& product, int stack);
+  void add(SourceTerm& term, const Product& product);
   bool set_baseline(const Product& product, SourceTerm& term);
   bool set_smearing(const Product& product, SourceTerm& term);
   bool fits(const Product& product, int stack);
@@ -107,6 +111,7 @@ class TermReader {
   const Forest& forest_;
   const std::vector<bool>& refused_;
   bool any_ = false;
+  std::size_t n_direction_ = 0;         // of phases
   std::vector<std::uint8_t> has_term_;  // by node: a phase, smearing or taper, or one below it in sums and products
   std::vector<std::uint8_t> needed_;    // by node: somebody reads it
   std::vector<std::uint32_t> uses_;     // by node, and the last sum that was counted

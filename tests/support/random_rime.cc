@@ -61,7 +61,7 @@ std::string RandomRime::leaf(const std::string& node, const std::vector<double>&
 }
 
 void RandomRime::make_array() {
-  const bool rates = smears_ && chance(0.8);
+  const bool rates = has_rates_ = smears_ && chance(0.8);
   const auto uvw = [&](double size) {
     std::vector<std::int64_t> shape{3, 2};
     if (rates) shape.insert(shape.begin(), 2);
@@ -168,14 +168,19 @@ std::string RandomRime::product(Names factors, std::vector<bool> is_matrix) {
 }
 
 std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
-  Names factors{brightness_[s]};
-  if (beams_) {
-    factors.insert(factors.begin(), beam_[p][s]);
-    factors.push_back(conjugate(beam_[q][s]));
-  }
-  if (gains_inside_) {
-    factors.insert(factors.begin(), gain_[p]);
-    factors.push_back(conjugate(gain_[q]));
+  Names factors{brightness_[s]}, pairs;
+  const auto enclose = [&](const std::string& left, const std::string& right) {
+    factors.insert(factors.begin(), left);
+    factors.push_back(right);
+    pairs.insert(pairs.end(), {left, right});
+  };
+  if (beams_) enclose(beam_[p][s], conjugate(beam_[q][s]));
+  if (gains_inside_) enclose(gain_[p], conjugate(gain_[q]));
+  if (!stations_ && !has_rates_ && chance(0.2)) {
+    const std::string shape = shape_[s].empty() ? constant({3}, 0, 0) : shape_[s];
+    Names children{lmn_[s], brightness_[s], baseline_uvw_[p][q], shape};
+    children.insert(children.end(), pairs.begin(), pairs.end());
+    return made("PSV", children);
   }
   std::vector<bool> is_matrix(factors.size(), true);
   for (const std::string& scalar : scalars(p, q, lmn_[s], shape_[s])) {
@@ -183,7 +188,9 @@ std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
     factors.insert(factors.begin() + at, scalar);
     is_matrix.insert(is_matrix.begin() + at, false);
   }
-  return product(std::move(factors), std::move(is_matrix));
+  const std::string all = product(std::move(factors), std::move(is_matrix));
+  if (!chance(0.15)) return all;
+  return made("Divide", {all, leaf(constant({2}, 0.5, 2, chance(0.5), 1), {})});
 }
 
 std::string RandomRime::sum(Names terms) {

@@ -54,7 +54,7 @@ class RandomRime {
   std::size_t n_node_ = 0, n_antenna_ = 2, n_source_ = 1;
   int leaves_before_trouble_ = -1;
   bool tensors_ = false, stations_ = false, smears_ = false, beams_ = false, gains_inside_ = false, patches_ = false;
-  bool independent_baselines_ = false;
+  bool independent_baselines_ = false, has_rates_ = false;
   Names station_uvw_;
   std::vector<Names> baseline_uvw_, beam_;  // [p][q], [antenna][source or tensor]
   Names lmn_, brightness_, shape_, gain_, patch_gain_;

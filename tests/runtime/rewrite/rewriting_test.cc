@@ -52,6 +52,65 @@ TEST(Rewriting, OneNodePerSourceAndBaselineBecomesOneSumPerBaseline) {
       << tree.notes();
 }
 
+/// One root "V" that adds `n_source` terms, each made by term(tree, number of the source).
+template <class Term>
+std::vector<NodeSpec> sum_of(int n_source, const Term& term) {
+  TestForest tree;
+  tree.constant("uvw", test::array({3}, {10, 20, 30})).constant("two", test::array({}, {2}));
+  std::vector<std::string> terms;
+  for (int s = 0; s < n_source; ++s) {
+    const std::string number = std::to_string(s);
+    tree.constant("lmn" + number, test::array({3}, {0.001 * s, 0.2, 0.97}));
+    tree.constant("b" + number, test::array({2, 2}, {1, 0, 0, 1}));
+    tree.node("K" + number, "VisPhaseShift", {"lmn=lmn" + number, "uvw=uvw"});
+    terms.push_back(term(tree, number));
+  }
+  tree.node("V", "Add", terms);
+  return tree.specs();
+}
+
+TEST(Rewriting, NodesThatSumFewSourcesAreOne) {
+  const auto specs = sum_of(3, [](TestForest& tree, const std::string& s) {
+    tree.node("psv" + s, "PSV", {"lmn" + s, "b" + s, "uvw"});
+    return tree.node("v" + s, "Negate", {"psv" + s}), "v" + s;
+  });
+  Rewritten tree(specs);
+  EXPECT_EQ(tree.algebra("V"), Algebra::source_sum);
+  EXPECT_FALSE(tree.is_needed("psv1"));
+  Rewritten alone(sum_of(1, [](TestForest& tree, const std::string& s) {
+    return tree.node("psv", "PSV", {"lmn" + s, "b" + s, "uvw"}), std::string("psv");
+  }));
+  EXPECT_TRUE(alone.is_needed("psv")) << "it need not be made again";
+}
+
+TEST(Rewriting, WhatTermsAreDividedByIsAFactor) {
+  const auto divided = [](const char* by) {
+    return sum_of(3, [by](TestForest& tree, const std::string& s) {
+      tree.node("KB" + s, "Multiply", {"K" + s, "b" + s}).node("v" + s, "Divide", {"KB" + s, by + s});
+      return "v" + s;
+    });
+  };
+  Rewritten by_matrix(divided("b"));
+  EXPECT_EQ(by_matrix.algebra("V"), Algebra::sum) << "element by element";
+  EXPECT_NE(by_matrix.notes().find("it divides by a matrix, element by element"), std::string::npos)
+      << by_matrix.notes();
+  Rewritten by_number(sum_of(3, [](TestForest& tree, const std::string& s) {
+    tree.node("KB" + s, "Multiply", {"K" + s, "b" + s}).node("v" + s, "Divide", {"KB" + s, "two"});
+    return "v" + s;
+  }));
+  EXPECT_EQ(by_number.algebra("V"), Algebra::source_sum);
+}
+
+TEST(Rewriting, ProductsOfManySourcesAreNoSumsOfTheirOwn) {
+  for (const int n_source : {16, 17}) {
+    Rewritten tree(sum_of(n_source, [](TestForest& tree, const std::string& s) {
+      tree.node("KB" + s, "Multiply", {"K" + s, "b" + s}).node("v" + s, "Real", {"KB" + s});
+      return "v" + s;
+    }));
+    EXPECT_EQ(tree.algebra("KB3"), n_source == 16 ? Algebra::source_sum : Algebra::product);
+  }
+}
+
 TEST(Rewriting, CanBeTurnedOff) {
   Rewritten tree(kTree.specs(), true);
   EXPECT_EQ(&tree.evaluator.evaluated(), tree.forest.get());
