@@ -51,6 +51,10 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) :
     is_direction[lmn] = true;
   }
   if (!any_) return;
+  std::vector<std::uint8_t> n_reader(forest.size(), 0);  // two for more
+  for (const int node : forest.order())
+    for (const int child : forest.children(node))
+      if (child >= 0 && n_reader[static_cast<std::size_t>(child)] < 2) ++n_reader[static_cast<std::size_t>(child)];
   has_term_.assign(forest.size(), 0);
   for (const int node : forest.order()) {
     switch (algebra(node)) {
@@ -60,7 +64,8 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) :
         has_term_[node] = 1;
         break;
       case Algebra::source_sum:
-        has_term_[node] = n_term(node) <= kMostMultipliedOut;
+        // What others read as well is evaluated in any case.
+        has_term_[node] = n_term(node) <= kMostMultipliedOut && n_reader[node] == 1;
         break;
       default:
         if (!is_transparent(algebra(node))) break;
@@ -152,10 +157,10 @@ void TermReader::read_parts(int node, SourceSum& sum) {
       terms_.resize(first_term);
       factors_.resize(first_factor);
     } else {
-      const bool is_large = algebra(child) == Algebra::source_sum;
-      refuse(child, !alike     ? "its dimensions are not those of the sum"
-                    : is_large ? "it sums many sources, and is taken by itself"
-                               : "it holds no phase of a source");
+      const bool by_itself = algebra(child) == Algebra::source_sum;
+      refuse(child, !alike      ? "its dimensions are not those of the sum"
+                    : by_itself ? "it sums many sources, or is read by others, and is taken by itself"
+                                : "it holds no phase of a source");
     }
     sum.rest.push_back(child);
   }
