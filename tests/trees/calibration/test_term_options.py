@@ -153,11 +153,13 @@ def test_smooth_along_frequency():
     assert np.sqrt((error**2).mean() / 2) == pytest.approx(expected, rel=0.2)
     np.testing.assert_allclose(new.sigma["amplitude"][0, inside, 0, 0, 0], expected, rtol=0.1)
     assert np.isnan(gain[50]) and smoothed(found, parse_term("G: diag")) is found
-    other = smoothed(found, parse_term("G: diag, smooth 10MHz CS*=1kHz"))
+    other = smoothed(found, parse_term("G: diag, 1chan, smooth 10MHz CS*=1kHz"))
     np.testing.assert_allclose(other.value["amplitude"], found.value["amplitude"])
     for wrong in ("smooth", "smooth 2", "smooth 2s", "smooth =2MHz", "smooth CS*=0MHz"):
         with pytest.raises(CalibrationError, match="smooth"):
             parse_term(f"G: diag, {wrong}")
+    with pytest.raises(CalibrationError, match="several solutions along frequency"):
+        parse_term("G: diag, 2min, smooth 2MHz")
 
 
 def test_solutions_that_stand_out():

@@ -146,6 +146,10 @@ def parse_term(text: str) -> Term:
             if key in found:
                 raise CalibrationError(f"term {text!r}: {option!r} says again what was said before")
             found[key] = value
+    if "smooth" in found and "frequency" not in found:
+        raise CalibrationError(
+            f'term {text!r}: smooth wants several solutions along frequency, e.g. "8chan, smooth 2MHz"'
+        )
     return Term(name, KINDS[kind_name], **found, text=text.strip())
 
 
