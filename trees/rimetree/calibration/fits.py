@@ -15,7 +15,7 @@ def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
 
     def fit(without: frozenset[str]) -> tuple[StartingValues, SolveReport | None]:
         begin = StartingValues({}, absent=tuple(without)) if begun else one.search.begin(*where, run, without)
-        return begin, run(begin, None)
+        return begin, run(begin, None) if begin.solved is None else begin.solved
 
     def again(before: StartingValues, solved: SolveReport) -> tuple[StartingValues, SolveReport | None]:
         begin = one.search.begin_again(*where, before, solved)

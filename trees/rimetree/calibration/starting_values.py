@@ -40,7 +40,7 @@ _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of d
 class StartingValues:
     """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it;
     `absent`: directions without signal; `share`: how much of each direction's model is in the data, relative to that of
-    which most is; `floor`, `floor_freedom`: as of `Coherence`."""
+    which most is; `floor`, `floor_freedom`: as of `Coherence`; `solved`: the fit from here, where one was made."""
 
     values: dict[str, NDArray[np.float64]]
     scale: float | None = None
@@ -48,6 +48,7 @@ class StartingValues:
     share: Mapping[str, float] = field(default_factory=dict)
     floor: float = math.nan
     floor_freedom: int = 0
+    solved: SolveReport | None = None
 
 
 #: Fits these Parms to a chunk, from where it begins.
@@ -119,8 +120,8 @@ class StartingSearch:
         if self.wanted:
             found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
-        if self._tree.gains_of and not self.in_two_steps:
-            return self._if_poor(begin, run(begin, None), *where, without)
+        if self._tree.gains_of and not self.in_two_steps and self._joint_possible(chunk):
+            return self._if_poor(replace(begin, solved=run(begin, None)), *where, without)
         if not self.in_two_steps:
             return begin
         # Terms of the whole sky first, which take what directions have in common; then one after the other.
@@ -137,19 +138,15 @@ class StartingSearch:
             best = replace(best, share=found.share, floor=found.floor, floor_freedom=found.floor_freedom)
         return best
 
-    def _if_poor(
-        self, begin: StartingValues, solved: SolveReport | None, chunk, reference, options, without
-    ) -> StartingValues:
-        """Where a fit of gains of directions that began so has ended, if that explains the data; or else where the
-        search for all terms together ends."""
-        if solved is None or not self._joint_possible(chunk):
-            return begin
-        sums, _ = self._read(chunk, self._terms, True, reference, options)
+    def _if_poor(self, begin: StartingValues, chunk, reference, options, without) -> StartingValues:
+        """Where a fit of gains of directions began, if that explains the data; or else where the search for all terms
+        together ends."""
+        solved = begin.solved
+        sums = None if solved is None else self._read(chunk, self._terms, True, reference, options)[0]
         if sums is None:
             return begin
         if all(one.converged for one in solved.groups) and _is_good(solved, sums):
-            values = {name: tables_of(parm)["value"] for name, parm in solved.parms.items()}
-            return replace(begin, values=values, floor=sums.floor[0], floor_freedom=sums.floor[1])
+            return replace(begin, floor=sums.floor[0], floor_freedom=sums.floor[1])
         return self._together(chunk, reference, options, without) or begin
 
     def _joint_possible(self, chunk: Chunk) -> bool:
