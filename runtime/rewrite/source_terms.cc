@@ -136,6 +136,12 @@ bool TermReader::read_sum(int root) {
     terms_.resize(sum.first_term);
     factors_.resize(first_factor);
   }
+  // One node that sums sources, and what is no source: there is nothing to take together.
+  if (terms_.size() == sum.first_term + 1 && terms_.back().written >= 0) {
+    terms_.pop_back();
+    factors_.resize(first_factor);
+    return false;
+  }
   if (sums && obstacle_.node >= 0) obstacles_.push_back(obstacle_);
   sum.n_term = static_cast<std::uint32_t>(terms_.size()) - sum.first_term;
   if (sum.n_term == 0) return false;

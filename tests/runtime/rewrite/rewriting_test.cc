@@ -81,6 +81,7 @@ TEST(Rewriting, NodesThatSumFewSourcesAreOne) {
     return tree.node("psv", "PSV", {"lmn" + s, "b" + s, "uvw"}), std::string("psv");
   }));
   EXPECT_TRUE(alone.is_needed("psv")) << "it need not be made again";
+  EXPECT_EQ(alone.notes(), "");
   Rewritten read_twice(sum_of(2, [](TestForest& tree, const std::string& s) {
     if (s == "0") tree.node("psv", "PSV", {"lmn0", "b0", "uvw"});
     return std::string("psv");
