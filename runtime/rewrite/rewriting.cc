@@ -2,10 +2,10 @@
 // a product by itself, is a sum over sources if it is made of terms exp(i phase) smearing taper F1 F2 .., in any
 // association, as one node per source or as stacks, with phases of baselines or of stations (K_p .. K_q^H); what
 // numbers divide is multiplied by their inverses. Sums within products (patches) of at most 16 terms are multiplied
-// out, and nodes that sum at most 16 sources themselves, and are read once, are terms of a sum like others. The node
-// in its place is of the class that says it is a source sum; directions, brightness, shapes and Jones terms are
-// stacked by nodes that all baselines share. Where phases have more than 16 directions, only sums are replaced:
-// products that no sum adds up would be as many nodes, each of one source.
+// out. Source sums of one source (PSV) that are read once are terms like others. The node in a sum's place is of the
+// class that says it is a source sum; directions, brightness, shapes and Jones terms are stacked by nodes that all
+// baselines share. Where phases have more than 16 directions, only sums are replaced: products that no sum adds up
+// would be as many nodes, each of one source.
 //
 // Of the factors of a term the brightness is the one that most sums have and that does not vary in time; what stands on
 // either side of it are Jones terms. Jones terms that all sources have in common stay outside. Terms that fit no such

@@ -64,8 +64,8 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) :
         has_term_[node] = 1;
         break;
       case Algebra::source_sum:
-        // What others read as well is evaluated in any case.
-        has_term_[node] = n_term(node) <= kMostMultipliedOut && n_reader[node] == 1;
+        // What others read as well is evaluated in any case. Stacks stay apart, as they may be known while others vary.
+        has_term_[node] = n_term(node) == 1 && n_reader[node] == 1;
         break;
       default:
         if (!is_transparent(algebra(node))) break;
@@ -165,7 +165,7 @@ void TermReader::read_parts(int node, SourceSum& sum) {
     } else {
       const bool by_itself = algebra(child) == Algebra::source_sum;
       refuse(child, !alike      ? "its dimensions are not those of the sum"
-                    : by_itself ? "it sums many sources, or is read by others, and is taken by itself"
+                    : by_itself ? "it sums several sources, or is read by others, and is taken by itself"
                                 : "it holds no phase of a source");
     }
     sum.rest.push_back(child);
@@ -248,7 +248,7 @@ bool TermReader::read_term(int node, bool negative, const Around& around) {
   return good;
 }
 
-/// A node that sums sources already: with few of them it is taken together with others.
+/// A node that sums sources, of one source.
 bool TermReader::read_source_sum(int node, bool negative, const Around& around) {
   if (around.outer != nullptr || around.stack > 0) return refuse(node, "it sums sources within a product or a stack");
   const std::span<const int> children = forest_.children(node);

@@ -69,7 +69,7 @@ std::vector<NodeSpec> sum_of(int n_source, const Term& term) {
   return tree.specs();
 }
 
-TEST(Rewriting, NodesThatSumFewSourcesAreOne) {
+TEST(Rewriting, NodesThatSumOneSourceEachAreOne) {
   const auto specs = sum_of(3, [](TestForest& tree, const std::string& s) {
     tree.node("psv" + s, "PSV", {"lmn" + s, "b" + s, "uvw"});
     return tree.node("v" + s, "Negate", {"psv" + s}), "v" + s;
@@ -82,6 +82,12 @@ TEST(Rewriting, NodesThatSumFewSourcesAreOne) {
   }));
   EXPECT_TRUE(alone.is_needed("psv")) << "it need not be made again";
   EXPECT_EQ(alone.notes(), "");
+  Rewritten stacks(sum_of(3, [](TestForest& tree, const std::string& s) {
+    tree.node("lmns" + s, "Composer", {"lmn" + s, "lmn" + s}, {{"dims", test::array({1}, {0})}});
+    tree.constant("flux" + s, test::array({2}, {1, 2}));
+    return tree.node("psv" + s, "PSV", {"lmns" + s, "flux" + s, "uvw"}), "psv" + s;
+  }));
+  EXPECT_EQ(stacks.algebra("V"), Algebra::sum) << "some may be known while others vary";
   Rewritten read_twice(sum_of(2, [](TestForest& tree, const std::string& s) {
     if (s == "0") tree.node("psv", "PSV", {"lmn0", "b0", "uvw"});
     return std::string("psv");
