@@ -2,22 +2,15 @@
 
 import numpy as np
 import pytest
+from patch_sky import CENTRE_RAD, patch_sky
 
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
 
-CENTRE = (0.93, -0.485)
 N, N_TIME, N_CHANNEL = 7, 12, 8
 FREQUENCY_HZ = 1.3e9 + 2e6 * (np.arange(N_CHANNEL) - (N_CHANNEL - 1) / 2)
-FLUXES_JY = {"p0": 60.0, "p1": 25.0, "p2": 40.0, "p3": 30.0}
-PLACES = {"p0": (0.0002, 0.0090), "p1": (-0.0071, 0.0090), "p2": (-0.0038, -0.0015), "p3": (0.006, -0.004)}
-SKY = rt.sky.SkyModel(
-    [
-        rt.sky.Source(name, CENTRE[0] + PLACES[name][0], CENTRE[1] + PLACES[name][1], (flux, 0, 0, 0), patch=name)
-        for name, flux in FLUXES_JY.items()
-    ]
-)
+FLUXES_JY, SKY = patch_sky(4)
 
 
 @pytest.fixture
@@ -29,7 +22,9 @@ def calibrated(tmp_path, observe):
     def run(terms, absent, seed, with_gains=False, scale=1.0, **solver):
         path = str(tmp_path / "a.ms")
         band = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
-        rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * N_TIME, integration_s=10.0, bands=band)
+        rt.ms.create(
+            path, "kat-7", phase_centre_rad=CENTRE_RAD, duration_s=10.0 * N_TIME, integration_s=10.0, bands=band
+        )
         rng = np.random.default_rng(seed)
 
         def any_gains():
@@ -42,7 +37,7 @@ def calibrated(tmp_path, observe):
             own = gains if patch is None else planted[patch] * (patch not in absent)
             return np.broadcast_to(np.diag(own[antenna]), (len(time_s), len(frequency_hz), 2, 2))
 
-        observe(path, SKY, CENTRE, seen, noise_jy=5.0 * scale, seed=seed + 1)
+        observe(path, SKY, CENTRE_RAD, seen, noise_jy=5.0 * scale, seed=seed + 1)
         options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(**solver))
         report = calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "sol.h5", options)
         p, q = np.triu_indices(N, 1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from patch_sky import CENTRE_RAD, patch_sky
 
 import rimetree as rt
 from rimetree import calibration
@@ -10,16 +11,8 @@ from rimetree.calibration.fringe import phase_rate
 from rimetree.calibration.joint_fit import DirectionSums, JointFit, Unknowns
 from rimetree.calibration.joint_turns import short_basis
 
-CENTRE = (0.93, -0.485)
 N = 7
-FLUXES_JY = {"p0": 60.0, "p1": 25.0, "p2": 40.0, "p3": 30.0}
-PLACES = {"p0": (0.0002, 0.0090), "p1": (-0.0071, 0.0090), "p2": (-0.0038, -0.0015), "p3": (0.006, -0.004)}
-SKY = rt.sky.SkyModel(
-    [
-        rt.sky.Source(name, CENTRE[0] + PLACES[name][0], CENTRE[1] + PLACES[name][1], (flux, 0, 0, 0), patch=name)
-        for name, flux in FLUXES_JY.items()
-    ]
-)
+FLUXES_JY, SKY = patch_sky(4)
 
 
 @pytest.fixture
@@ -32,7 +25,9 @@ def calibrated(tmp_path, observe):
     ):
         path = str(tmp_path / "a.ms")
         band = rt.ms.Band.regular(middle_hz, width_hz * channels, channels)
-        rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * slots, integration_s=10.0, bands=band)
+        rt.ms.create(
+            path, "kat-7", phase_centre_rad=CENTRE_RAD, duration_s=10.0 * slots, integration_s=10.0, bands=band
+        )
         rng = np.random.default_rng(seed)
         frequency = middle_hz + width_hz * (np.arange(channels) - (channels - 1) / 2)
         most, quantity = {"tec": (0.1, "tec"), "delay": (20e-9, "clock")}[kind]
@@ -45,7 +40,7 @@ def calibrated(tmp_path, observe):
                 return np.broadcast_to(phasor[:, None, None] * np.eye(2), shape)
             return np.broadcast_to(np.sqrt(scale) * np.diag(np.ones(2) if gains is None else gains[antenna]), shape)
 
-        observe(path, SKY, CENTRE, seen, noise_jy=5.0 * scale, seed=seed + 1)
+        observe(path, SKY, CENTRE_RAD, seen, noise_jy=5.0 * scale, seed=seed + 1)
         options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(successive=successive))
         return calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "sol.h5", options), planted, frequency
 

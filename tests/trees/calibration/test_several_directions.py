@@ -6,26 +6,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from patch_sky import CENTRE_RAD, patch_sky
 
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
 from rimetree.calibration.fewer_directions import best_fit
 from rimetree.calibration.kinds import TEC_PHASE_HZ
+from rimetree.calibration.session import Session
 from rimetree.calibration.starting_values import StartingValues
 from rimetree.cli import cli
 
-CENTRE = (0.93, -0.485)
 N, N_TIME, N_CHANNEL = 9, 12, 12
 FREQUENCY_HZ = 1.3e9 + 2e6 * (np.arange(N_CHANNEL) - (N_CHANNEL - 1) / 2)
-FLUXES_JY = {"p0": 60.0, "p1": 25.0, "p2": 40.0}
-PLACES = {"p0": (0.0002, 0.0090), "p1": (-0.0071, 0.0090), "p2": (-0.0038, -0.0015)}
-SKY = rt.sky.SkyModel(
-    [
-        rt.sky.Source(name, CENTRE[0] + PLACES[name][0], CENTRE[1] + PLACES[name][1], (flux, 0, 0, 0), patch=name)
-        for name, flux in FLUXES_JY.items()
-    ]
-)
+FLUXES_JY, SKY = patch_sky(3)
 
 
 def antennas():
@@ -49,7 +43,7 @@ def calibrated(tmp_path, observe):
         rt.ms.create(
             path,
             antennas(),
-            phase_centre_rad=CENTRE,
+            phase_centre_rad=CENTRE_RAD,
             duration_s=10.0 * N_TIME,
             integration_s=10.0,
             bands=rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL),
@@ -66,7 +60,7 @@ def calibrated(tmp_path, observe):
             own = np.repeat(gains[antenna], 6, axis=0)
             return np.broadcast_to(np.einsum("tf,fg->tfg", own, np.eye(2))[:, None], shape)
 
-        observe(path, SKY, CENTRE, seen, noise_jy=noise_jy * scale)
+        observe(path, SKY, CENTRE_RAD, seen, noise_jy=noise_jy * scale)
         options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(successive=successive), overwrite=True)
         return calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "sol.h5", options)
 
@@ -258,3 +252,11 @@ def test_a_fit_that_fewer_directions_make_better_but_not_good_is_in_doubt():
 
     again = best_fit(lambda _: ended(1000.0), ["a", "b"], lambda *_: ended(101.0))
     assert not again.doubtful and again.solved.chi_square[-1] == 101.0
+
+
+def test_a_fit_of_gains_that_explains_the_data_is_made_once(calibrated, monkeypatch):
+    made, run = [], Session._run
+    monkeypatch.setattr(Session, "_run", lambda *where, **options: made.append(1) or run(*where, **options))
+    report = calibrated(["dE: diag, per patch"], {patch: np.zeros((N, N_CHANNEL)) for patch in FLUXES_JY})
+    assert report.converged == report.solves and not report.flagged
+    assert len(made) == 1
