@@ -64,7 +64,7 @@ bool EvaluatedForest::update(std::span<const int> roots) {
   if (plan_version_ != written_->plan_version()) {
     refused_.clear();
     make_plan();
-  } else if (forest_ != written_ && !forest_->follow(*written_)) {
+  } else if (forest_ != written_ && !(forest_->follow(*written_) && rewriting_->holds(*written_))) {
     make_plan();
   }
   const std::size_t n_asked = asked_.size();

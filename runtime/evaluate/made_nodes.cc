@@ -63,16 +63,13 @@ void EvaluatedForest::check_input(int node, const std::vector<ResultPtr>& result
   const std::span<const int> children = forest_->children(node);
   const bool adds = algebra == Algebra::sum, stacks = algebra == Algebra::composition;
   if (adds || stacks) {
-    // What is missing may be a part of something that is missing then as a whole. Of a sum's own terms, which are not
-    // made, nothing is.
+    // What is missing may be a part of something that is missing then as a whole; so may a made term of a sum, which
+    // may have been a difference. Terms that were written are left out as they would have been.
     std::vector<int> missing;
-    std::size_t n = 0;
-    for (const int child : children) {
-      if (adds && !rewriting_->is_new(child)) continue;
-      ++n;
-      if (is_missing(result[static_cast<std::size_t>(child)])) missing.push_back(child);
-    }
-    if (!missing.empty() && missing.size() < n) {
+    for (const int child : children)
+      if (!(adds && !rewriting_->is_new(child)) && is_missing(result[static_cast<std::size_t>(child)]))
+        missing.push_back(child);
+    if (!missing.empty() && missing.size() < children.size()) {
       if (adds) refused.push_back(rewriting_->owner(node));
       for (const int child : missing)
         if (stacks) refuse(child, result, refused);
@@ -86,7 +83,7 @@ void EvaluatedForest::check_input(int node, const std::vector<ResultPtr>& result
     const Result& seen = *result[static_cast<std::size_t>(child)];
     const bool is_baseline = sums && slot == 2;
     const bool flagged = !seen.flags.empty() && !rewriting_->is_new(child) &&
-                         (seen.flags.planes() > 1 || (rewriting_->is_below_reduction(node) && !is_baseline));
+                         (seen.flags.planes() > 1 || rewriting_->separates_flags(node, is_baseline));
     const bool complex_place = sums && slot != 1 && slot < 4 && seen.ok() && seen.value.is_complex();
     if (flagged || complex_place) refuse(child, result, refused);
   }

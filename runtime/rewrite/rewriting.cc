@@ -1,11 +1,12 @@
 // Which sums are taken together. Before it is planned a forest is read as formulas, by its classes' algebra. A sum, or
 // a product by itself, is a sum over sources if it is made of terms exp(i phase) smearing taper F1 F2 .., in any
 // association, as one node per source or as stacks, with phases of baselines or of stations (K_p .. K_q^H); what
-// numbers divide is multiplied by their inverses. Sums within products (patches) of at most 16 terms are multiplied
-// out. Source sums of one source (PSV) that are read once are terms like others. The node in a sum's place is of the
-// class that says it is a source sum; directions, brightness, shapes and Jones terms are stacked by nodes that all
-// baselines share. Where phases have more than 16 directions, only sums are replaced: products that no sum adds up
-// would be as many nodes, each of one source.
+// numbers divide is multiplied by their inverses. A matrix that is written element by element, Matrix22(g K XX h, ...),
+// is such a factor, too, or where its elements are sums a sum of such terms (source_matrices.cc). Sums within products
+// (patches) of at most 16 terms are multiplied out. Source sums of one source (PSV) that are read once are terms like
+// others. The node in a sum's place is of the class that says it is a source sum; directions, brightness, shapes and
+// Jones terms are stacked by nodes that all baselines share. Where phases have more than 16 directions, only sums are
+// replaced: products that no sum adds up would be as many nodes, each of one source.
 //
 // Of the factors of a term the brightness is the one that most sums have and that does not vary in time; what stands on
 // either side of it are Jones terms. Jones terms that all sources have in common stay outside. Terms that fit no such
@@ -103,11 +104,14 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   forest_ = Forest::rewritten(from, nodes.all(), roots);
   owners_ = nodes.owners();
   is_made_.assign(forest_->size(), false);
-  is_reduction_ = is_below_reduction_ = is_made_;
+  is_reduction_ = is_made_;
+  separates_.assign(forest_->size(), 0);
+  for (const int node : reader.zeros()) zeros_.emplace_back(node, forest_->state_version(node));
   for (std::size_t node = n_written_; node < forest_->size(); ++node) is_made_[node] = true;
   for (const SourceSum& sum : reader.sums()) {
     is_made_[static_cast<std::size_t>(sum.root)] = true;
-    if (sum.is_reduction) mark_reduction(sum.root);
+    is_reduction_[static_cast<std::size_t>(sum.root)] = sum.is_reduction;
+    if (sum.is_reduction || sum.by_element) mark_flags(sum);
   }
   fingerprints_.assign(forest_->size(), 0);
   for (std::size_t i = 0; i < is_made_.size(); ++i) {
@@ -118,20 +122,28 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   }
 }
 
-/// All made nodes below a reduction, but for those of the baseline: what is flagged there is flagged for all sources.
-void Rewriting::mark_reduction(int root) {
-  is_reduction_[static_cast<std::size_t>(root)] = true;
-  std::vector<int> open{root};
+/// All made nodes below a sum whose flags are not all alike. Of a reduction not those of the baseline: what is flagged
+/// there is flagged for all sources.
+void Rewriting::mark_flags(const SourceSum& sum) {
+  const std::uint8_t level = sum.by_element ? 2 : 1;
+  std::vector<int> open{sum.root};
   while (!open.empty()) {
     const int node = open.back();
     open.pop_back();
-    if (is_below_reduction_[static_cast<std::size_t>(node)]) continue;
-    is_below_reduction_[static_cast<std::size_t>(node)] = true;
+    std::uint8_t& known = separates_[static_cast<std::size_t>(node)];
+    if (known >= level) continue;
+    known = level;
     const bool sums = forest_->node(node).algebra() == Algebra::source_sum;
     const std::span<const int> children = forest_->children(node);
     for (std::size_t slot = 0; slot < children.size(); ++slot)
-      if (children[slot] >= 0 && is_new(children[slot]) && !(sums && slot == kUvwSlot)) open.push_back(children[slot]);
+      if (children[slot] >= 0 && is_new(children[slot]) && (sum.by_element || !(sums && slot == kUvwSlot)))
+        open.push_back(children[slot]);
   }
+}
+
+bool Rewriting::holds(const Forest& written) const {
+  return std::all_of(zeros_.begin(), zeros_.end(),
+                     [&](const auto& zero) { return written.state_version(zero.first) == zero.second; });
 }
 
 }  // namespace rimetree::rewrite

@@ -12,6 +12,8 @@
 
 namespace rimetree::rewrite {
 
+struct SourceSum;
+
 class Rewriting {
  public:
   /// Of a forest in which `asked` are read by somebody outside, and `refused` must be read as they are written (by
@@ -28,8 +30,13 @@ class Rewriting {
   bool is_made(int node) const { return !is_made_.empty() && is_made_[static_cast<std::size_t>(node)]; }
   /// Whether a node stands for a sum that leaves out what is flagged.
   bool is_reduction(int node) const { return !is_made_.empty() && is_reduction_[static_cast<std::size_t>(node)]; }
-  /// Whether flags of a node's children would be seen by such a sum: source by source.
-  bool is_below_reduction(int node) const { return is_below_reduction_[static_cast<std::size_t>(node)]; }
+  /// Whether flags of a node's children are not those of the sum: such a sum sees them source by source, or the sum is
+  /// of matrices that are written element by element, each with its own flags; `of_baseline`: flags of coordinates.
+  bool separates_flags(int node, bool of_baseline) const {
+    return separates_[static_cast<std::size_t>(node)] > (of_baseline ? 1 : 0);
+  }
+  /// Whether what was found still holds, as far as it depends on values of the written forest.
+  bool holds(const Forest& written) const;
   /// Tells made nodes of the same number and children in different plans apart.
   std::uint64_t fingerprint(int node) const { return fingerprints_[static_cast<std::size_t>(node)]; }
   /// The node of the written forest in whose place, or below which, a made node is.
@@ -42,12 +49,14 @@ class Rewriting {
   void merge_equal_nodes(const Forest& written, std::span<const int> roots);
   void take_sums_together(const Forest& from, std::span<const int> roots, const std::vector<bool>& refused,
                           const Registry& registry);
-  void mark_reduction(int root);
+  void mark_flags(const SourceSum& sum);
 
   std::size_t n_written_;
   std::shared_ptr<Forest> forest_;
-  std::vector<bool> is_made_, is_reduction_, is_below_reduction_;
-  std::vector<std::uint64_t> fingerprints_;  // by node; 0 where nothing was made
+  std::vector<bool> is_made_, is_reduction_;
+  std::vector<std::uint8_t> separates_;               // by node: 1: flags of sources, 2: those of the baseline, too
+  std::vector<std::pair<int, std::uint64_t>> zeros_;  // nodes that are read as zero, and the versions of their states
+  std::vector<std::uint64_t> fingerprints_;           // by node; 0 where nothing was made
   std::vector<int> owners_;
   std::vector<std::pair<int, std::string>> summary_;
 };

@@ -36,7 +36,8 @@ void TermReader::Product::clear() {
   factors.clear();
   phases.clear();
   lmn = n_minus = smearing = taper = nested = -1;
-  nested_at = 0;
+  element = -1;
+  nested_at = n_left = n_right = 0;
   negative = nested_adjoint = false;
 }
 
@@ -46,27 +47,40 @@ bool TermReader::put_into(const Product& outer, Product& product) {
   product.factors.insert(product.factors.begin(), outer.factors.begin(), outer.factors.begin() + at);
   product.factors.insert(product.factors.end(), outer.factors.begin() + at, outer.factors.end());
   product.nested_at += outer.nested_at;
-  product.phases.insert(product.phases.end(), outer.phases.begin(), outer.phases.end());
-  if (outer.lmn >= 0 && product.lmn >= 0 && outer.lmn != product.lmn)
+  product.element = outer.element;
+  product.n_left = outer.n_left;
+  product.n_right = outer.n_right;
+  return take_place(outer, product);
+}
+
+/// Phases, smearing and taper of a product that is a part of another one.
+bool TermReader::take_place(const Product& from, Product& product) {
+  product.phases.insert(product.phases.end(), from.phases.begin(), from.phases.end());
+  if (from.lmn >= 0 && product.lmn >= 0 && from.lmn != product.lmn)
     return refuse(product.lmn, "a product has phases of two directions");
-  if (outer.n_minus >= 0 && product.n_minus >= 0 && outer.n_minus != product.n_minus)
+  if (from.n_minus >= 0 && product.n_minus >= 0 && from.n_minus != product.n_minus)
     return refuse(obstacle_.root, "a product has two values of n_minus");
-  product.lmn = std::max(product.lmn, outer.lmn);
-  product.n_minus = std::max(product.n_minus, outer.n_minus);
-  if ((product.smearing >= 0 && outer.smearing >= 0) || (product.taper >= 0 && outer.taper >= 0))
-    return refuse(std::max(outer.smearing, outer.taper), "a product has two factors of this kind");
-  product.smearing = std::max(product.smearing, outer.smearing);
-  product.taper = std::max(product.taper, outer.taper);
+  product.lmn = std::max(product.lmn, from.lmn);
+  product.n_minus = std::max(product.n_minus, from.n_minus);
+  if ((product.smearing >= 0 && from.smearing >= 0) || (product.taper >= 0 && from.taper >= 0))
+    return refuse(std::max(from.smearing, from.taper), "a product has two factors of this kind");
+  product.smearing = std::max(product.smearing, from.smearing);
+  product.taper = std::max(product.taper, from.taper);
   return true;
 }
 
 bool TermReader::read_factors(int node, bool adjoint, Product& product) {
   if (refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
+  const std::span<const int> children = forest_.children(node);
   if (!has_term_[node]) {
-    product.factors.push_back({node, adjoint, false});
+    // A number's conjugate is the number: so a station's gain is one factor, wherever it stands.
+    const bool is_conjugate = algebra(node) == Algebra::conjugate || algebra(node) == Algebra::conjugate_transpose;
+    if (is_conjugate && forest_.node(node).dims().is_scalar() && !refused_[children[0]])
+      product.factors.push_back({children[0], !adjoint, false});
+    else
+      product.factors.push_back({node, adjoint, false});
     return true;
   }
-  const std::span<const int> children = forest_.children(node);
   switch (algebra(node)) {
     case Algebra::phase:
       return read_phase(node, adjoint, product);
@@ -93,6 +107,8 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
       return read_product(node, adjoint, product);
     case Algebra::quotient:
       return read_quotient(node, adjoint, product);
+    case Algebra::composition:
+      return read_matrix(node, adjoint, product);
     case Algebra::sum:
     case Algebra::difference:
     case Algebra::reduction:
@@ -163,6 +179,7 @@ bool TermReader::emit(const Product& product, int stack) {
   for (const int node : {term.lmn, term.shape, term.uvw, term.minus_uvw})
     if (node >= 0 && refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
   add(term, product);
+  if (product.element >= 0) places_.push_back({product.element, product.n_left, product.n_right});
   return true;
 }
 
@@ -184,6 +201,7 @@ bool TermReader::fits(const Product& product, int stack) {
   if (product.taper >= 0 && !is_place(forest_.children(product.taper)[0]))
     return refuse(forest_.children(product.taper)[0], "it is not one shape for each source");
   for (const Factor& factor : product.factors) {
+    if (factor.matrix >= 0) continue;
     const TensorShape& dims = forest_.node(factor.node).dims();
     const bool stacked = dims.rank == 1 || dims.rank == 3;
     const bool is_matrix = dims.rank < 2 || (dims[dims.rank - 1] == 2 && dims[dims.rank - 2] == 2);

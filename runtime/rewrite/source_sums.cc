@@ -39,16 +39,21 @@ void SourceSums::make_one(const SourceSum& sum) {
 /// Jones terms. A brightness that varies in time would keep fast methods from being used, and becomes a Jones term of
 /// a source of flux one.
 SourceSums::Source SourceSums::sorted_out(const SourceTerm& term) {
-  const std::span<const Factor> factors = reader_.factors(term);
-  const std::size_t chosen = choose_brightness(factors);
+  std::vector<Piece> pieces;
+  for (const Factor& factor : reader_.factors(term))
+    if (factor.matrix >= 0)
+      add_pieces(reader_.matrix(factor), pieces);
+    else
+      pieces.push_back(piece_of(factor));
+  const std::size_t chosen = choose_brightness(pieces);
   Source source{&term, {}, {}, {}};
-  source.brightness = chosen == kNone ? Part{nodes_.constant(1, {}), 0} : part_of(factors[chosen]);
-  const std::uint32_t uses = chosen == kNone ? 0 : reader_.uses(factors[chosen].node);
-  for (std::size_t i = 0; i < factors.size(); ++i) {
+  source.brightness = chosen == kNone ? Part{nodes_.constant(1, {}), 0} : pieces[chosen].part;
+  const std::uint32_t uses = chosen == kNone ? 0 : pieces[chosen].uses;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (i == chosen) continue;
-    const Part part = part_of(factors[i]);
-    const bool of_source = chosen != kNone && !part.is_matrix() && reader_.uses(factors[i].node) >= uses &&
-                           (!part.is_stack() || source.brightness.is_stack()) && !may_vary_in_time(factors[i].node);
+    const Part& part = pieces[i].part;
+    const bool of_source = chosen != kNone && !part.is_matrix() && pieces[i].uses >= uses &&
+                           (!part.is_stack() || source.brightness.is_stack()) && !pieces[i].varies;
     if (of_source)
       source.brightness.node = part.is_stack() && source.brightness.is_matrix()
                                    ? nodes_.scaled(source.brightness.node, part.node)
@@ -64,20 +69,21 @@ SourceSums::Source SourceSums::sorted_out(const SourceTerm& term) {
 
 /// Of the matrices (of numbers, if there are no matrices) that do not vary in time the one that most sums have; of
 /// equal ones what a class calls a brightness, or the one in the middle.
-std::size_t SourceSums::choose_brightness(std::span<const Factor> factors) {
-  const bool any_matrix = std::any_of(factors.begin(), factors.end(),
-                                      [&](const Factor& factor) { return forest_.node(factor.node).dims().rank >= 2; });
-  const std::size_t middle = (factors.size() - 1) / 2;
+std::size_t SourceSums::choose_brightness(std::span<const Piece> pieces) {
+  const bool any_matrix =
+      std::any_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.part.is_matrix(); });
+  const std::size_t middle = (pieces.size() - 1) / 2;
   const auto from_middle = [middle](std::size_t i) { return i > middle ? i - middle : middle - i; };
   std::size_t best = kNone;
-  for (std::size_t i = 0; i < factors.size(); ++i) {
-    const int node = factors[i].node;
-    if ((forest_.node(node).dims().rank >= 2) != any_matrix || may_vary_in_time(node)) continue;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    if (piece.part.is_matrix() != any_matrix || piece.varies) continue;
     if (best != kNone) {
-      const std::uint32_t uses = reader_.uses(node), best_uses = reader_.uses(factors[best].node);
-      if (uses < best_uses) continue;
-      const bool brightness = looks_like_brightness(node), best_is = looks_like_brightness(factors[best].node);
-      if (uses == best_uses && (best_is > brightness || (best_is == brightness && from_middle(best) <= from_middle(i))))
+      const Piece& known = pieces[best];
+      if (piece.uses < known.uses) continue;
+      if (piece.uses == known.uses &&
+          (known.is_brightness > piece.is_brightness ||
+           (known.is_brightness == piece.is_brightness && from_middle(best) <= from_middle(i))))
         continue;
     }
     best = i;

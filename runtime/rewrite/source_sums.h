@@ -1,6 +1,7 @@
 // From the terms of sums to nodes that evaluate them: one for all terms that differ in nothing but the source.
 #pragma once
 
+#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +25,12 @@ class SourceSums {
     bool is_matrix() const { return rank >= 2; }
     bool is_stack() const { return rank % 2 == 1; }
   };
+  /// A factor of a term: in how many sums it is, whether it varies in time, whether a class calls it a brightness.
+  struct Piece {
+    Part part;
+    std::uint32_t uses = 0;
+    bool varies = false, is_brightness = false;
+  };
   /// A term, sorted out: J_n .. J_1 B K_1 .. K_n.
   struct Source {
     const SourceTerm* term = nullptr;
@@ -35,7 +42,12 @@ class SourceSums {
 
   void make_one(const SourceSum& sum);
   Source sorted_out(const SourceTerm& term);
-  std::size_t choose_brightness(std::span<const Factor> factors);
+  static std::size_t choose_brightness(std::span<const Piece> pieces);
+  Piece piece_of(const Factor& factor);
+  void add_pieces(const ProductMatrix& matrix, std::vector<Piece>& pieces);
+  void add_diagonals(const std::vector<Factor>& first, const std::vector<Factor>& second, std::vector<Piece>& pieces);
+  void add_middle(const ProductMatrix& matrix, const std::array<std::vector<Factor>, 4>& numbers, std::uint32_t uses,
+                  std::vector<Piece>& pieces);
   bool looks_like_brightness(int node) const;
   bool may_vary_in_time(int node);
   Part part_of(const Factor& factor);

@@ -96,17 +96,36 @@ void TermReader::read(std::span<const int> roots) {
   }
 }
 
+void TermReader::forget_since(const Mark& mark) {
+  terms_.resize(mark.terms);
+  factors_.resize(mark.factors);
+  matrices_.resize(mark.matrices);
+}
+
+/// f(factor) of each that is a node.
+template <class F>
+void TermReader::for_each_factor(const SourceTerm& term, const F& f) const {
+  for (const Factor& factor : factors(term)) {
+    if (factor.matrix < 0) {
+      f(factor);
+      continue;
+    }
+    for (const ProductMatrix::Element& element : matrix(factor).elements)
+      for (const Factor& one : factors(element)) f(one);
+  }
+}
+
 /// What a sum is made from is read; what is between is not, unless others need it.
 void TermReader::need(const SourceSum& sum) {
   for (const int node : sum.rest) needed_[node] = 1;
   for (const SourceTerm& term : terms(sum)) {
     for (const int node : {term.lmn, term.shape, term.uvw, term.minus_uvw})
       if (node >= 0) needed_[node] = 1;
-    for (const Factor& factor : factors(term)) {
+    for_each_factor(term, [&](const Factor& factor) {
       needed_[factor.node] = 1;
       uses_[factor.node] += used_by_[factor.node] != sum.root;
       used_by_[factor.node] = sum.root;
-    }
+    });
   }
 }
 
@@ -120,30 +139,31 @@ bool TermReader::read_sum(int root) {
   const TensorShape& dims = forest_.node(root).dims();
   const bool is_matrix = dims == TensorShape{2, 2};
   const Algebra kind = algebra(root);
-  const bool sums = is_sum(kind);
+  const bool by_element = kind == Algebra::composition;
+  const bool sums = is_sum(kind) || (by_element && holds_sum(root));
   if (!is_matrix && !(dims.is_scalar() && sums)) return false;
-  const bool alone = kind == Algebra::product || kind == Algebra::matrix_product;
+  const bool alone = kind == Algebra::product || kind == Algebra::matrix_product || by_element;
   if (!sums && (!alone || n_direction_ > kMostAlone)) return false;
   SourceSum sum;
   sum.root = root;
   sum.is_reduction = kind == Algebra::reduction;
-  sum.first_term = static_cast<std::uint32_t>(terms_.size());
-  const std::size_t first_factor = factors_.size();
+  const Mark start = mark();
+  sum.first_term = static_cast<std::uint32_t>(start.terms);
   obstacle_ = {root, -1, ""};
+  by_element_ = false;
   if (kind == Algebra::sum) {
     read_parts(root, sum);
   } else if (!(sums ? read_terms(root, false, {}) : read_term(root, false, {}))) {
-    terms_.resize(sum.first_term);
-    factors_.resize(first_factor);
+    forget_since(start);
   }
   // One node that sums sources, and what is no source: there is nothing to take together.
   if (terms_.size() == sum.first_term + 1 && terms_.back().written >= 0) {
-    terms_.pop_back();
-    factors_.resize(first_factor);
+    forget_since(start);
     return false;
   }
   if (sums && obstacle_.node >= 0) obstacles_.push_back(obstacle_);
   sum.n_term = static_cast<std::uint32_t>(terms_.size()) - sum.first_term;
+  sum.by_element = by_element_;
   if (sum.n_term == 0) return false;
   sums_.push_back(std::move(sum));
   return true;
@@ -158,10 +178,9 @@ void TermReader::read_parts(int node, SourceSum& sum) {
         read_parts(child, sum);
         continue;
       }
-      const std::size_t first_term = terms_.size(), first_factor = factors_.size();
+      const Mark start = mark();
       if (read_terms(child, false, {})) continue;
-      terms_.resize(first_term);
-      factors_.resize(first_factor);
+      forget_since(start);
     } else {
       const bool by_itself = algebra(child) == Algebra::source_sum;
       refuse(child, !alike      ? "its dimensions are not those of the sum"
@@ -234,18 +253,35 @@ bool TermReader::read_term(int node, bool negative, const Around& around) {
   product.clear();
   product.negative = negative;
   bool good = read_factors(node, around.adjoint, product);
+  const bool too_long = good && is_too_long(product, around);
   if (good && around.outer != nullptr) good = put_into(*around.outer, product);
+  if (around.element >= 0) {
+    product.element = around.element;
+    product.n_left = around.outer->nested_at;
+    product.n_right = around.outer->factors.size() - product.n_left;
+  }
   if (good && product.nested < 0) {
     good = emit(product, around.stack);
   } else if (good) {
-    const bool is_term = is_sum(algebra(obstacle_.root));
-    if (!is_term || n_term(product.nested) > kMostMultipliedOut)
+    const bool is_term = is_sum(algebra(obstacle_.root)) || algebra(obstacle_.root) == Algebra::composition;
+    const Around inside{&product, product.nested_adjoint, around.stack};
+    if (!is_term || too_long)
       good = refuse(is_term ? product.nested : -1, "it is a long sum within a product, and is taken by itself");
+    else if (algebra(product.nested) == Algebra::composition)
+      good = read_elements(product.nested, product.negative, inside);
     else
-      good = read_terms(product.nested, product.negative, {&product, product.nested_adjoint, around.stack});
+      good = read_terms(product.nested, product.negative, inside);
   }
   spare_ = std::move(product);
   return good;
+}
+
+/// Whether a sum in a product is too long to be multiplied out. It need not be where there is nothing else in the
+/// product, nor in an element of the matrix that is replaced: what all its terms have in common stays outside of it.
+bool TermReader::is_too_long(const Product& product, const Around& around) const {
+  if (product.nested < 0 || n_term(product.nested) <= kMostMultipliedOut) return false;
+  const bool of_whole = around.element >= 0 && algebra(obstacle_.root) == Algebra::composition;
+  return !(around.outer == nullptr ? product.is_bare() : of_whole && around.outer->is_bare());
 }
 
 /// A node that sums sources, of one source.
@@ -291,10 +327,20 @@ int TermReader::n_term(int node) const {
     const TensorShape& dims = forest_.node(children[0]).dims();
     return dims.rank > 0 ? dims[0] : 1;
   }
-  if (!is_sum(algebra(node))) return 1;
+  const bool by_element = algebra(node) == Algebra::composition;
+  if (!is_sum(algebra(node)) && !by_element) return 1;
   int n = 0;
-  for (const int child : children) n += n_term(child);
+  for (const int child : children) n = by_element ? std::max(n, n_term(child)) : n + n_term(child);
   return n;
+}
+
+/// Whether there is a sum with phases in a node, of whatever that is made.
+bool TermReader::holds_sum(int node) const {
+  if (!has_term_[node] || algebra(node) == Algebra::source_sum) return false;
+  const std::span<const int> children = forest_.children(node);
+  return is_sum(algebra(node)) ||
+         (is_transparent(algebra(node)) &&
+          std::any_of(children.begin(), children.end(), [this](int child) { return holds_sum(child); }));
 }
 
 }  // namespace rimetree::rewrite

@@ -2,6 +2,7 @@
 // and matrices. Trees are read by what classes say of themselves (runtime/core/algebra.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,11 +12,23 @@
 
 namespace rimetree::rewrite {
 
-/// A node as it stands in a product: itself, its conjugate transpose, or what it divides by.
+/// A node as it stands in a product: itself, its conjugate transpose, or what it divides by. In a node's place there
+/// may be a matrix of products.
 struct Factor {
   int node = -1;
   bool adjoint = false, inverse = false;
+  int matrix = -1;  ///< number of the matrix of products; -1: a node
   friend bool operator==(const Factor&, const Factor&) = default;
+};
+
+/// A matrix that is written element by element, each a product of numbers or zero: Matrix22(g XX, 0, 0, h YY), whose
+/// phases are factors of the whole.
+struct ProductMatrix {
+  struct Element {
+    bool is_zero = true, negative = false;
+    std::uint32_t first = 0, count = 0;  ///< its factors
+  };
+  std::array<Element, 4> elements;
 };
 
 /// One source, or a stack of them, as one baseline sees it: exp(i phase) smearing taper F1 F2 ...
@@ -35,6 +48,7 @@ struct SourceTerm {
 struct SourceSum {
   int root = -1;
   bool is_reduction = false;  ///< over a stack: flagged cells are left out of it
+  bool by_element = false;    ///< a part of it is written element by element: each element has its own flags
   std::uint32_t first_term = 0, n_term = 0;
   std::vector<int> rest;  ///< added as they are
 };
@@ -59,6 +73,12 @@ class TermReader {
   const std::vector<SourceSum>& sums() const { return sums_; }
   std::span<const SourceTerm> terms(const SourceSum& sum) const { return {&terms_[sum.first_term], sum.n_term}; }
   std::span<const Factor> factors(const SourceTerm& term) const { return {factors_.data() + term.first, term.count}; }
+  const ProductMatrix& matrix(const Factor& factor) const { return matrices_[static_cast<std::size_t>(factor.matrix)]; }
+  std::span<const Factor> factors(const ProductMatrix::Element& element) const {
+    return {factors_.data() + element.first, element.count};
+  }
+  /// Constants that are read as zero: what has been found holds as long as they do not change.
+  const std::vector<int>& zeros() const { return zeros_; }
   const std::vector<Obstacle>& obstacles() const { return obstacles_; }
   /// In how many sums a node is a factor of terms.
   std::uint32_t uses(int node) const { return uses_[static_cast<std::size_t>(node)]; }
@@ -69,6 +89,7 @@ class TermReader {
     struct Phase {
       int uvw = -1;
       bool negative = false;
+      friend bool operator==(const Phase&, const Phase&) = default;
     };
     std::vector<Factor> factors;
     std::vector<Phase> phases;
@@ -78,13 +99,29 @@ class TermReader {
     int nested = -1;  ///< a factor that is a sum, which stands before factor `nested_at`
     std::size_t nested_at = 0;
     bool nested_adjoint = false;
+    /// Of a matrix that is written element by element the one that this is a term of, and how many factors of that
+    /// matrix stand to the left and to the right of it; -1: it is a whole term.
+    int element = -1;
+    std::size_t n_left = 0, n_right = 0;
     void clear();
+    /// Whether there is nothing but the sum.
+    bool is_bare() const { return factors.empty() && phases.empty() && smearing < 0 && taper < 0; }
+  };
+  /// Of a term of an element.
+  struct Place {
+    int element = -1;
+    std::size_t n_left = 0, n_right = 0;
+  };
+  /// How much had been found.
+  struct Mark {
+    std::size_t terms = 0, factors = 0, matrices = 0;
   };
   /// Where a sum is read.
   struct Around {
     const Product* outer = nullptr;  ///< the product that the sum is a factor of
     bool adjoint = false;
-    int stack = 0;  ///< length of the stack that is summed
+    int stack = 0;     ///< length of the stack that is summed
+    int element = -1;  ///< of a matrix in the outer product, in whose place it stands
   };
   bool read_sum(int root);
   void read_parts(int node, SourceSum& sum);
@@ -93,10 +130,17 @@ class TermReader {
   bool read_term(int node, bool negative, const Around& around);
   bool read_source_sum(int node, bool negative, const Around& around);
   bool put_into(const Product& outer, Product& product);
+  bool take_place(const Product& from, Product& product);
+  bool is_too_long(const Product& product, const Around& around) const;
   bool read_factors(int node, bool adjoint, Product& product);
   bool read_product(int node, bool adjoint, Product& product);
   bool read_quotient(int node, bool adjoint, Product& product);
   bool read_phase(int node, bool adjoint, Product& product);
+  bool read_matrix(int node, bool adjoint, Product& product);
+  bool read_elements(int node, bool negative, const Around& around);
+  void join_elements(std::size_t first_term);
+  void add_matrix(const ProductMatrix& matrix, std::vector<Factor>& factors);
+  bool is_zero(int node);
   bool take_direction(int node, Product& product);
   bool emit(const Product& product, int stack);
   void add(SourceTerm& term, const Product& product);
@@ -106,6 +150,11 @@ class TermReader {
   bool refuse(int node, const char* reason);
   void need(const SourceSum& sum);
   int n_term(int node) const;
+  bool holds_sum(int node) const;
+  Mark mark() const { return {terms_.size(), factors_.size(), matrices_.size()}; }
+  void forget_since(const Mark& mark);
+  template <class F>
+  void for_each_factor(const SourceTerm& term, const F& f) const;
   Algebra algebra(int node) const { return forest_.node(node).algebra(); }
 
   const Forest& forest_;
@@ -119,9 +168,13 @@ class TermReader {
   std::vector<SourceSum> sums_;
   std::vector<SourceTerm> terms_;
   std::vector<Factor> factors_;
+  std::vector<ProductMatrix> matrices_;
+  std::vector<int> zeros_;
+  std::vector<Place> places_;  // of the terms of the matrix that is being read element by element
+  bool by_element_ = false;    // something of the sum that is being read is such a matrix
   std::vector<Obstacle> obstacles_;
   Obstacle obstacle_;  // the last one met
-  Product spare_;
+  Product spare_, element_;
 };
 
 }  // namespace rimetree::rewrite

@@ -1,6 +1,7 @@
 #include "tests/support/random_rime.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace rimetree::test {
 
@@ -13,8 +14,10 @@ RandomRime::RandomRime(unsigned seed, Trouble trouble, std::size_t most_sources)
   beams_ = chance(0.4);
   gains_inside_ = chance(0.3);
   patches_ = !tensors_ && chance(0.3);
+  by_element_ = !tensors_ && chance(0.3);
   independent_baselines_ = !stations_ && chance(0.5);
   leaves_before_trouble_ = static_cast<int>(pick(12));
+  zero_ = constant({}, 0, 0);
   make_array();
   make_sky();
   Names residuals;
@@ -83,7 +86,7 @@ void RandomRime::make_array() {
 void RandomRime::make_sky() {
   const auto n = static_cast<std::int64_t>(n_source_);
   const auto beams = [&](const std::vector<std::int64_t>& stack) {
-    const bool scalar = chance(0.4);
+    const bool scalar = beam_is_scalar_ = chance(0.4);
     for (Names& of_antenna : beam_)
       of_antenna.push_back(scalar ? leaf(constant(stack, 0.5, 1.5), {stack.begin(), stack.end()})
                                   : jones_matrix(stack));
@@ -105,6 +108,13 @@ void RandomRime::make_sky() {
     brightness_.push_back(brightness());
     shape_.push_back(chance(0.3) ? leaf(constant({3}, 0, 1e-3), {3}) : "");
     beams({});
+    number_.emplace_back();
+    if (!by_element_ || chance(0.5)) continue;
+    const bool varies = chance(0.3);
+    for (std::size_t i = 0; i < 2 * n_antenna_; ++i)
+      number_[s].push_back(varies        ? leaf(constant({2, 3}, 0.5, 1.5, true, 2), {})
+                           : chance(0.5) ? leaf(constant({}, 0.5, 1.5), {})
+                                         : made("ToComplex", {parm(0.5, 1.5), parm(-0.5, 0.5)}));
   }
 }
 
@@ -167,7 +177,39 @@ std::string RandomRime::product(Names factors, std::vector<bool> is_matrix) {
   return made(matrices <= 1 && chance(0.5) ? "Multiply" : "MatrixMultiply", {left, right});
 }
 
+/// An element of a source's brightness as one of a baseline's visibility, with the stations' numbers, or zero.
+std::string RandomRime::element(std::size_t p, std::size_t q, std::size_t s, std::size_t e) {
+  if (e % 3 != 0 && chance(0.5)) return constant({}, 0, 0);
+  const auto row = static_cast<double>(e / 2), column = static_cast<double>(e % 2);
+  Names factors = chance(0.7) ? Names{made("Selector", {brightness_[s]}, {{"index", array({2}, {row, column})}})}
+                              : Names{leaf(constant({}, 0.5, 1, chance(0.5)), {})};
+  const std::vector<std::string>& numbers = number_[s];
+  if (!numbers.empty()) {
+    factors.insert(factors.begin(), numbers[2 * p + e / 2]);
+    factors.push_back(made("Conj", {numbers[2 * q + e % 2]}));
+  }
+  for (const std::string& scalar : scalars(p, q, lmn_[s], shape_[s]))
+    factors.insert(factors.begin() + static_cast<std::ptrdiff_t>(pick(factors.size() + 1)), scalar);
+  const std::string all = product(factors, std::vector<bool>(factors.size(), false));
+  return chance(0.1) ? made("Negate", {all}) : all;
+}
+
+std::string RandomRime::of_elements(std::size_t p, std::size_t q, const std::vector<std::size_t>& sources) {
+  Names elements;
+  for (std::size_t e = 0; e < 4; ++e) {
+    Names terms;
+    for (const std::size_t s : sources) terms.push_back(element(p, q, s, e));
+    elements.push_back(terms.size() == 1 ? terms[0] : made("Add", terms));
+  }
+  if (chance(0.5)) return made("Matrix22", elements);
+  return made("Composer", elements, {{"dims", array({2}, {2, 2})}});
+}
+
 std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
+  if (by_element_) {
+    const std::string own = of_elements(p, q, {s});
+    return beams_ ? product({beam_[p][s], own, conjugate(beam_[q][s])}, {true, !beam_is_scalar_, true}) : own;
+  }
   Names factors{brightness_[s]}, pairs;
   const auto enclose = [&](const std::string& left, const std::string& right) {
     factors.insert(factors.begin(), left);
@@ -183,7 +225,13 @@ std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
     return made("PSV", children);
   }
   std::vector<bool> is_matrix(factors.size(), true);
-  for (const std::string& scalar : scalars(p, q, lmn_[s], shape_[s])) {
+  for (std::string scalar : scalars(p, q, lmn_[s], shape_[s])) {
+    if (chance(0.1)) {
+      scalar = made("Matrix22", {scalar, zero_, zero_, scalar});
+      factors.insert(factors.begin(), scalar);
+      is_matrix.insert(is_matrix.begin(), true);
+      continue;
+    }
     const auto at = static_cast<std::ptrdiff_t>(pick(factors.size() + 1));
     factors.insert(factors.begin() + at, scalar);
     is_matrix.insert(is_matrix.begin() + at, false);
@@ -202,6 +250,11 @@ std::string RandomRime::sum(Names terms) {
 }
 
 std::string RandomRime::visibility(std::size_t p, std::size_t q) {
+  if (by_element_ && !patches_ && chance(0.5)) {
+    std::vector<std::size_t> all(n_source_);
+    std::iota(all.begin(), all.end(), 0);
+    return of_elements(p, q, all);
+  }
   Names terms;
   for (std::size_t s = 0; s < n_source_; ++s) terms.push_back(term(p, q, s));
   if (!patches_ || terms.size() < 2) return sum(terms);

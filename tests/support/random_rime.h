@@ -1,5 +1,6 @@
 // Measurement equations written in random ways: sources as nodes or as tensors, phases of baselines or of stations,
-// Jones terms on either side, patches, products in any association. For tests that two ways of evaluating a tree agree.
+// Jones terms on either side, patches, products in any association, matrices element by element. For tests that two
+// ways of evaluating a tree agree.
 #pragma once
 
 #include <random>
@@ -44,6 +45,8 @@ class RandomRime {
   std::string conjugate(const std::string& node) { return made("ConjTranspose", {node}); }
   Names scalars(std::size_t p, std::size_t q, const std::string& lmn, const std::string& shape);
   std::string product(Names factors, std::vector<bool> is_matrix);
+  std::string element(std::size_t p, std::size_t q, std::size_t s, std::size_t e);
+  std::string of_elements(std::size_t p, std::size_t q, const std::vector<std::size_t>& sources);
   std::string term(std::size_t p, std::size_t q, std::size_t s);
   std::string sum(Names terms);
   std::string visibility(std::size_t p, std::size_t q);
@@ -54,9 +57,11 @@ class RandomRime {
   std::size_t n_node_ = 0, n_antenna_ = 2, n_source_ = 1;
   int leaves_before_trouble_ = -1;
   bool tensors_ = false, stations_ = false, smears_ = false, beams_ = false, gains_inside_ = false, patches_ = false;
-  bool independent_baselines_ = false, has_rates_ = false;
+  bool independent_baselines_ = false, has_rates_ = false, by_element_ = false, beam_is_scalar_ = false;
   Names station_uvw_;
   std::vector<Names> baseline_uvw_, beam_;  // [p][q], [antenna][source or tensor]
+  std::vector<Names> number_;               // [source][antenna, feed]; without numbers it has none
+  std::string zero_;
   Names lmn_, brightness_, shape_, gain_, patch_gain_;
 };
 

@@ -71,9 +71,26 @@ struct Evaluated {
     return evaluator.plan().below({&node, 1}).size();
   }
 
+  /// Whether a sum was over antennas, whose order is that of the nodes with their coordinates.
+  bool has_counted_antennas() {
+    const auto notes = evaluator.notes().list();
+    return std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+      return note.find(": matrix product over sources (") != std::string::npos;
+    });
+  }
+
   std::shared_ptr<Forest> forest;
   Evaluator evaluator;
 };
+
+/// Of some hundred terms each rounded in another way.
+void expect_near_alike(const Vells& a, const Vells& b) {
+  ASSERT_EQ(a.empty(), b.empty());
+  if (a.empty()) return;
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_NEAR(a.real()[i], b.real()[i], 1e-13 * std::max(std::abs(b.real()[i]), 1.0));
+}
 
 class EqualNodesOfTrees : public ::testing::TestWithParam<Trouble> {};
 
@@ -89,7 +106,10 @@ TEST_P(EqualNodesOfTrees, GiveTheBitsOfTreesWithoutThem) {
     const ResultPtr a = anew.result(rime.tree.request, rime.objective),
                     b = once.result(rime.tree.request, rime.objective);
     EXPECT_EQ(a->value.size(), b->value.size());
-    test::expect_same_bits(*a, *b);
+    if (once.has_counted_antennas())
+      test::expect_alike(*a, *b, expect_near_alike);
+    else
+      test::expect_same_bits(*a, *b);
     if (HasFailure()) return;
   }
   EXPECT_GT(n_copied, 400u) << "a test of copies without copies";

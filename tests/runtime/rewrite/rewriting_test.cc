@@ -113,6 +113,86 @@ TEST(Rewriting, WhatTermsAreDividedByIsAFactor) {
   EXPECT_EQ(by_number.algebra("V"), Algebra::source_sum);
 }
 
+/// K [[b, 0], [0, c]] of each source, element by element; `zero` is what stands off the diagonal.
+std::vector<NodeSpec> sum_by_element(int n_source, const std::string& zero = "zero") {
+  std::vector<NodeSpec> specs = sum_of(n_source, [&zero](TestForest& tree, const std::string& s) {
+    if (s == "0") tree.constant("zero", 0.0).constant("one", 1.0);
+    tree.constant("xx" + s, 2.0).node("v" + s, "Multiply", {"K" + s, "xx" + s});
+    tree.node("m" + s, "Matrix22", {"v" + s, zero, zero, "K" + s});
+    return "m" + s;
+  });
+  return specs;
+}
+
+TEST(Rewriting, MatricesThatAreWrittenElementByElementAreFactors) {
+  Rewritten tree(sum_by_element(3)), written(sum_by_element(3), true);
+  EXPECT_EQ(tree.algebra("V"), Algebra::source_sum);
+  EXPECT_FALSE(tree.is_needed("v1"));
+  const ResultPtr got = tree.evaluator.evaluate(TestForest().request, "V");
+  const ResultPtr expected = written.evaluator.evaluate(TestForest().request, "V");
+  test::expect_ok(got);
+  for (std::size_t e = 0; e < 4; ++e)
+    test::expect_near(test::value_at(got->value, e), test::value_at(expected->value, e), 1e-14);
+  Rewritten not_zero(sum_by_element(3, "one"));
+  EXPECT_EQ(not_zero.algebra("V"), Algebra::sum);
+  EXPECT_NE(not_zero.notes().find("it is an element without a phase of a source, and not zero"), std::string::npos)
+      << not_zero.notes();
+}
+
+TEST(Rewriting, ElementsKeepTheirFlags) {
+  const StateArray bits = test::array({1, 2, 1}, {0, 4});
+  for (const std::string place : {"uvw", "lmn1", "xx1"}) {
+    auto specs = sum_by_element(3);
+    for (NodeSpec& spec : specs)
+      for (auto& [label, child] : spec.children)
+        if (child == place) child = "flagged";
+    specs.push_back({"flagged", "TestFlags", {{"bits", bits}}, {{"", place}}, ""});
+    Rewritten tree(specs), written(specs, true);
+    Request request = TestForest().request;
+    request.cells = kTree.cells();
+    const ResultPtr got = tree.evaluator.evaluate(request, "V"), expected = written.evaluator.evaluate(request, "V");
+    for (std::size_t e = 0; e < 4; ++e) {
+      EXPECT_EQ(test::flag_at(expected->flags, e, 1, 0), e == 0 || (e == 3 && place != "xx1") ? 4 : 0) << place;
+      EXPECT_EQ(test::flag_at(got->flags, e, 1, 0), test::flag_at(expected->flags, e, 1, 0)) << place << e;
+    }
+  }
+}
+
+TEST(Rewriting, WhatWasReadAsZeroMayBecomeAnotherNumber) {
+  Rewritten tree(sum_by_element(3)), written(sum_by_element(3), true);
+  const Request request = TestForest().request;
+  test::expect_ok(tree.evaluator.evaluate(request, "V"));
+  for (Rewritten* one : {&tree, &written})
+    one->evaluator.forest().set_state(one->forest->find("zero"), {{"value", test::array({}, {5})}});
+  const ResultPtr got = tree.evaluator.evaluate(request, "V");
+  EXPECT_EQ(test::value_at(got->value, 1), Complex<double>(15, 0));
+  EXPECT_EQ(tree.algebra("V"), Algebra::sum);
+}
+
+TEST(Rewriting, SumsOverSourcesAsElementsAreOneSum) {
+  for (const int n_source : {3, 40}) {
+    auto specs = sum_by_element(n_source);
+    NodeSpec xx{"xx", "Add", {}, {}, ""}, yy{"yy", "Add", {}, {}, ""};
+    for (int s = 0; s < n_source; ++s) {
+      xx.children.emplace_back("", "v" + std::to_string(s));
+      yy.children.emplace_back("", "K" + std::to_string(s));
+    }
+    specs.insert(specs.end(),
+                 {xx, yy, {"W", "Matrix22", {}, {{"", "xx"}, {"", "zero"}, {"", "zero"}, {"", "yy"}}, ""}});
+    specs.push_back({"g", "Constant", {{"value", test::array({}, {3})}}, {}, ""});
+    specs.push_back({"gxx", "Multiply", {}, {{"", "g"}, {"", "xx"}}, ""});
+    specs.push_back({"G", "Matrix22", {}, {{"", "gxx"}, {"", "zero"}, {"", "zero"}, {"", "yy"}}, ""});
+    Rewritten tree(specs);
+    EXPECT_EQ(tree.algebra("W"), Algebra::source_sum);
+    EXPECT_FALSE(tree.is_needed("xx"));
+    EXPECT_NE(tree.algebra("G"), Algebra::composition) << "a number that all terms of an element have";
+    const ResultPtr one = tree.evaluator.evaluate(TestForest().request, "W"),
+                    three = tree.evaluator.evaluate(TestForest().request, "G");
+    test::expect_near(test::value_at(three->value, 0), 3.0 * test::value_at(one->value, 0), 1e-12);
+    test::expect_near(test::value_at(three->value, 3), test::value_at(one->value, 3), 1e-12);
+  }
+}
+
 TEST(Rewriting, ProductsOfManySourcesAreNoSumsOfTheirOwn) {
   for (const int n_source : {16, 17}) {
     Rewritten tree(sum_of(n_source, [](TestForest& tree, const std::string& s) {
@@ -189,6 +269,19 @@ TEST(Rewriting, ASourceWithoutDataIsLeftOutAndTheOthersAreSummed) {
     test::expect_ok(result);
     const Complex<double> one = rewritten.evaluator.evaluate(tree.request, "K1")->value.complex()[0];
     test::expect_near(test::value_at(result->value, 0), 2.0 * one, 1e-14);
+  }
+}
+
+TEST(Rewriting, ADifferenceWithoutOneOfItsSourcesIsMissing) {
+  auto specs = sum_of(2, [](TestForest& tree, const std::string& s) {
+    if (s == "0") return tree.node("v0", "PSV", {"lmn0", "b0", "uvw"}), std::string("v0");
+    tree.node("none", "TestMissing", {}, {{"dims", test::array({2}, {2, 2})}}).node("v1", "Multiply", {"K1", "none"});
+    return std::string("v1");
+  });
+  specs.push_back({"W", "Subtract", {}, {{"", "v0"}, {"", "v1"}}, ""});
+  for (const bool as_written : {true, false}) {
+    Rewritten tree(specs, as_written);
+    EXPECT_EQ(tree.evaluator.evaluate(TestForest().request, "W")->status, Result::Status::missing) << as_written;
   }
 }
 
