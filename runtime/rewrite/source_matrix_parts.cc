@@ -56,7 +56,7 @@ Numbers taken_from(Open& open, int a, int b, const auto& is_wanted) {
 
 SourceSums::Piece SourceSums::piece_of(const Factor& factor) {
   return {part_of(factor), reader_.uses(factor.node), may_vary_in_time(factor.node),
-          looks_like_brightness(factor.node)};
+          looks_like_brightness(forest_, factor.node)};
 }
 
 /// The numbers of two rows, or columns, in pairs: diagonal matrices. What is conjugated is so as a whole: then an

@@ -32,6 +32,12 @@ void add_coordinates(const Forest& forest, int node, int times, Coordinates& all
 
 }  // namespace
 
+bool looks_like_brightness(const Forest& forest, int node) {
+  while (forest.node(node).algebra() == Algebra::selection || forest.node(node).algebra() == Algebra::identity)
+    node = forest.children(node)[0];
+  return forest.node(node).algebra() == Algebra::brightness;
+}
+
 void TermReader::Product::clear() {
   factors.clear();
   phases.clear();
@@ -74,6 +80,7 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
   const std::span<const int> children = forest_.children(node);
   if (!has_term_[node]) {
     // A number's conjugate is the number: so a station's gain is one factor, wherever it stands.
+    if (is_of_one_term(node)) return read_product(node, adjoint, product);
     const bool is_conjugate = algebra(node) == Algebra::conjugate || algebra(node) == Algebra::conjugate_transpose;
     if (is_conjugate && forest_.node(node).dims().is_scalar() && !refused_[children[0]])
       product.factors.push_back({children[0], !adjoint, false});
@@ -120,6 +127,23 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
     default:
       return refuse(node, "it is no factor of a sum over sources");
   }
+}
+
+/// Whether a product without phases is better read as its factors, which other sums have as well: it holds a
+/// brightness, or is read once while something in it is read more often, as in (J_p B J_q^H) K.
+bool TermReader::is_of_one_term(int node) const {
+  const bool elementwise = algebra(node) == Algebra::product;
+  if (!elementwise && algebra(node) != Algebra::matrix_product) return false;
+  int matrices = 0;
+  bool any_shared = false, any_brightness = false;
+  for (const int child : forest_.children(node)) {
+    const TensorShape& dims = forest_.node(child).dims();
+    if (!dims.is_scalar() && !(dims == TensorShape{2, 2})) return false;
+    matrices += !dims.is_scalar();
+    any_shared = any_shared || n_reader_[child] > 1;
+    any_brightness = any_brightness || looks_like_brightness(forest_, child) || is_of_one_term(child);
+  }
+  return ((any_shared && n_reader_[node] == 1) || any_brightness) && (!elementwise || matrices < 2);
 }
 
 bool TermReader::read_product(int node, bool adjoint, Product& product) {

@@ -91,12 +91,6 @@ std::size_t SourceSums::choose_brightness(std::span<const Piece> pieces) {
   return best;
 }
 
-bool SourceSums::looks_like_brightness(int node) const {
-  while (forest_.node(node).algebra() == Algebra::selection || forest_.node(node).algebra() == Algebra::identity)
-    node = forest_.children(node)[0];
-  return forest_.node(node).algebra() == Algebra::brightness;
-}
-
 bool SourceSums::may_vary_in_time(int node) {
   const auto known = varies_in_time_.find(node);
   if (known != varies_in_time_.end()) return known->second;

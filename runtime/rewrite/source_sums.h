@@ -48,7 +48,6 @@ class SourceSums {
   void add_diagonals(const std::vector<Factor>& first, const std::vector<Factor>& second, std::vector<Piece>& pieces);
   void add_middle(const ProductMatrix& matrix, const std::array<std::vector<Factor>, 4>& numbers, std::uint32_t uses,
                   std::vector<Piece>& pieces);
-  bool looks_like_brightness(int node) const;
   bool may_vary_in_time(int node);
   Part part_of(const Factor& factor);
   bool are_alike(const Source& a, const Source& b) const;

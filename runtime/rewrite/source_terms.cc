@@ -51,10 +51,10 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) :
     is_direction[lmn] = true;
   }
   if (!any_) return;
-  std::vector<std::uint8_t> n_reader(forest.size(), 0);  // two for more
+  n_reader_.assign(forest.size(), 0);
   for (const int node : forest.order())
     for (const int child : forest.children(node))
-      if (child >= 0 && n_reader[static_cast<std::size_t>(child)] < 2) ++n_reader[static_cast<std::size_t>(child)];
+      if (child >= 0 && n_reader_[child] < 2) ++n_reader_[child];
   has_term_.assign(forest.size(), 0);
   for (const int node : forest.order()) {
     switch (algebra(node)) {
@@ -65,7 +65,7 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) :
         break;
       case Algebra::source_sum:
         // What others read as well is evaluated in any case. Stacks stay apart, as they may be known while others vary.
-        has_term_[node] = n_term(node) == 1 && n_reader[node] == 1;
+        has_term_[node] = n_term(node) == 1 && n_reader_[node] == 1;
         break;
       default:
         if (!is_transparent(algebra(node))) break;

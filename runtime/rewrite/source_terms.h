@@ -59,6 +59,9 @@ struct Obstacle {
   const char* reason = "";
 };
 
+/// Whether a node is what a class calls a brightness, or a part of it.
+bool looks_like_brightness(const Forest& forest, int node);
+
 /// Reads the trees of a forest. What it has found stands in arrays, since there may be millions of terms.
 class TermReader {
  public:
@@ -133,6 +136,7 @@ class TermReader {
   bool take_place(const Product& from, Product& product);
   bool is_too_long(const Product& product, const Around& around) const;
   bool read_factors(int node, bool adjoint, Product& product);
+  bool is_of_one_term(int node) const;
   bool read_product(int node, bool adjoint, Product& product);
   bool read_quotient(int node, bool adjoint, Product& product);
   bool read_phase(int node, bool adjoint, Product& product);
@@ -161,6 +165,7 @@ class TermReader {
   const std::vector<bool>& refused_;
   bool any_ = false;
   std::size_t n_direction_ = 0;         // of phases
+  std::vector<std::uint8_t> n_reader_;  // by node: parents, two for more
   std::vector<std::uint8_t> has_term_;  // by node: a phase, smearing or taper, or one below it in sums and products
   std::vector<std::uint8_t> needed_;    // by node: somebody reads it
   std::vector<std::uint32_t> uses_;     // by node, and the last sum that was counted

@@ -169,6 +169,16 @@ TEST(Rewriting, WhatWasReadAsZeroMayBecomeAnotherNumber) {
   EXPECT_EQ(tree.algebra("V"), Algebra::sum);
 }
 
+TEST(Rewriting, ProductsBesidePhasesAreReadAsTheirFactors) {
+  Rewritten tree(sum_of(3, [](TestForest& tree, const std::string& s) {
+    if (s == "0") tree.constant("J", test::array({2, 2}, {1, 2, 3, 4})).node("JH", "ConjTranspose", {"J"});
+    tree.node("Jb" + s, "MatrixMultiply", {"J", "b" + s}).node("JbJH" + s, "MatrixMultiply", {"Jb" + s, "JH"});
+    return tree.node("v" + s, "Multiply", {"JbJH" + s, "K" + s}), "v" + s;
+  }));
+  EXPECT_EQ(tree.algebra("V"), Algebra::matrix_product) << "J is the same for all sources, and stays outside";
+  EXPECT_FALSE(tree.is_needed("Jb1"));
+}
+
 TEST(Rewriting, SumsOverSourcesAsElementsAreOneSum) {
   for (const int n_source : {3, 40}) {
     auto specs = sum_by_element(n_source);
