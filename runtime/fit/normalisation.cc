@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -137,19 +138,25 @@ class Datum {
       sum[series] += weight_[i];
       ++count[series];
     }
+    std::vector<double> change(sum.size(), 0.0);
+    VectorXd all = VectorXd::Zero(n);
     for (Index i = 0; i < n; ++i) {
       const std::size_t series = of(numbers, i).series;
       weight_[i] *= static_cast<double>(count[series]) / sum[series];
       const auto k = static_cast<Index>(members_[static_cast<std::size_t>(i)]);
-      size_ += weight_[i] * (steps.stretch().row(k).squaredNorm() + steps.turn().row(k).squaredNorm());
+      all[i] = weight_[i] * (steps.stretch().row(k).squaredNorm() + steps.turn().row(k).squaredNorm());
+      change[series] += all[i];
     }
+    balance(numbers, change);
+    size_ = all.dot(scale_);
   }
 
   const std::vector<std::size_t>& members() const { return members_; }
   /// What all steps change these numbers by: the trace of `gram` if the basis were whole.
   double size() const { return size_; }
   MatrixXd gram() const {
-    return stretch_.transpose() * weight_.asDiagonal() * stretch_ + turn_.transpose() * weight_.asDiagonal() * turn_;
+    const VectorXd weight = weight_.cwiseProduct(scale_);
+    return stretch_.transpose() * weight.asDiagonal() * stretch_ + turn_.transpose() * weight.asDiagonal() * turn_;
   }
 
   /// The combination of steps after which amplitudes have mean 1 and phases nothing of what steps can take from them:
@@ -183,6 +190,20 @@ class Datum {
     return numbers[members_[static_cast<std::size_t>(i)]];
   }
 
+  /// Of series that change much more than others, as gains of a weak antenna do, which all steps change by more of what
+  /// they are, `gram` has only as much as of those: what is little of the others would be taken for nothing.
+  void balance(const std::vector<Number>& numbers, const std::vector<double>& change) {
+    std::vector<double> sizes;
+    std::copy_if(change.begin(), change.end(), std::back_inserter(sizes), [](double x) { return x > 0; });
+    std::sort(sizes.begin(), sizes.end());
+    const double usual = sizes.empty() ? 0 : sizes[sizes.size() / 2];
+    scale_ = VectorXd::Ones(static_cast<Index>(members_.size()));
+    for (Index i = 0; i < scale_.size(); ++i) {
+      const double own = change[of(numbers, i).series];
+      if (own > usual) scale_[i] = usual / own;
+    }
+  }
+
   /// Along the columns of each row, and from the first number of a row to that of the next.
   void unwrap(const std::vector<Number>& numbers) {
     std::vector<Index> order(members_.size());
@@ -205,7 +226,7 @@ class Datum {
 
   std::vector<std::size_t> members_;
   MatrixXd stretch_, turn_;
-  VectorXd amplitude_, weight_, phase_, stretches_;
+  VectorXd amplitude_, weight_, phase_, stretches_, scale_;
   double size_ = 0;
 };
 

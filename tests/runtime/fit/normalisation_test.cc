@@ -145,6 +145,60 @@ TEST(Normalisation, RoundingErrorsOfZeroStay) {
   EXPECT_EQ(found.conditions.size(), 2u);
 }
 
+// Delays k, bandpasses b and gains g of three antennas, at frequencies that differ by little: a delay is a turn of all,
+// which g takes but for a slope, which b takes. Where one antenna is weak the slopes of others are none the less b's.
+TEST(Normalisation, OfASlopeBesideAWeakAntenna) {
+  constexpr double kSlope = 1e-4;
+  std::vector<double> x;
+  std::vector<Number> numbers;
+  std::vector<std::vector<double>> each;
+  for (std::uint32_t a = 0; a < 3; ++a) {
+    const auto first = static_cast<std::uint32_t>(x.size());
+    const double size = a == 1 ? 1e-2 : 1;
+    for (std::uint32_t c = 0; c < 4; ++c) {
+      const Complex value = c < 3 ? std::polar(size, kSlope * (a + 1) * (c - 1.0)) : Complex(1, 0);
+      x.push_back(value.real()), x.push_back(value.imag());
+      numbers.push_back({.re = first + 2 * c,
+                         .im = first + 2 * c + 1,
+                         .factor = true,
+                         .rank = c < 3 ? 3 : 1,
+                         .series = 3 * a + (c < 3 ? 0 : 1),
+                         .column = c});
+    }
+    x.push_back(0);
+    numbers.push_back({.re = first + 8, .rank = 2, .series = 3 * a + 2});
+  }
+  for (std::uint32_t a = 0; a < 3; ++a)
+    for (const int kind : {0, 1, 2}) {
+      std::vector<double> step(x.size());
+      for (std::uint32_t c = 0; c < 4; ++c) {
+        const Complex relative = kind == 0   ? Complex(c < 3 ? 1 : -1, 0)
+                                 : kind == 1 ? Complex(0, c < 3 ? 1 : -1)
+                                             : Complex(0, c < 3 ? -kSlope * (c - 1.0) : -1);
+        const std::uint32_t at = 9 * a + 2 * c;
+        const Complex change = Complex(x[at], x[at + 1]) * relative;
+        step[at] = change.real(), step[at + 1] = change.imag();
+      }
+      step[9 * a + 8] = kind == 2 ? 1 : 0;
+      // As steps of a null space are: of unknowns in units of their errors, which are large for a weak antenna.
+      for (double& of : step) of *= a == 1 ? 1e4 : 1;
+      each.push_back(std::move(step));
+    }
+  std::vector<std::vector<double>> open(9, std::vector<double>(x.size()));  // each a mixture of all
+  for (std::size_t i = 0; i < 9; ++i)
+    for (std::size_t j = 0; j < 9; ++j)
+      for (std::size_t u = 0; u < x.size(); ++u)
+        open[i][u] += ((i == j ? 5 : 0) + std::cos(1.0 + 3.0 * i * j + i)) * each[j][u];
+  const Normalised found = normalise(x, numbers, open);
+  EXPECT_EQ(found.conditions.size(), 9u);
+  for (const std::uint32_t unknown : found.normalised) EXPECT_LT(unknown % 9, 6u) << "of other numbers than b";
+  for (std::uint32_t a = 0; a < 3; ++a) {
+    EXPECT_NEAR(found.x[9 * a + 8], a + 1, 1e-6);  // the slopes that were in b
+    for (std::uint32_t c = 0; c < 3; ++c)
+      EXPECT_NEAR(std::arg(Complex(found.x[9 * a + 2 * c], found.x[9 * a + 2 * c + 1])), 0, 1e-9);
+  }
+}
+
 TEST(Normalisation, NumbersOfZeroStay) {
   Chain chain({{3, 0}, {0, 0}, {1, 0}, {2, 0}});
   const Normalised found = normalise(chain.x, chain.numbers, chain.open);
