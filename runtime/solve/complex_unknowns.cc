@@ -47,6 +47,25 @@ class Finder {
     return result;
   }
 
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> find_numbers() const {
+    std::vector<std::vector<std::pair<std::size_t, std::size_t>>> result(problem_.n_group());
+    std::vector<bool> taken(problem_.parms.size(), false);
+    for (const int node : solvable_below_all()) {
+      const Parts parts = parts_of(node);
+      if (!parts.good() || taken[static_cast<std::size_t>(parts.re)] || taken[static_cast<std::size_t>(parts.im)])
+        continue;
+      taken[static_cast<std::size_t>(parts.re)] = taken[static_cast<std::size_t>(parts.im)] = true;
+      const SolvableParm &re = problem_.parms[parts.re], &im = problem_.parms[parts.im];
+      for (std::size_t k = 0; k < re.tiles.n_unknown(); ++k) {
+        const std::int32_t group = problem_.group_of(re.first_unknown + k);
+        if (group >= 0 && group == problem_.group_of(im.first_unknown + k))
+          result[static_cast<std::size_t>(group)].emplace_back(problem_.place_in_group(re.first_unknown + k),
+                                                               problem_.place_in_group(im.first_unknown + k));
+      }
+    }
+    return result;
+  }
+
  private:
   /// Nodes below the Condeqs that depend on solvable Parms, ascending.
   std::vector<int> solvable_below_all() const {
@@ -118,6 +137,11 @@ class Finder {
 
 std::vector<std::vector<fit::ComplexMatrix>> complex_unknowns(const Forest& forest, const Problem& problem) {
   return Finder(forest, problem).find();
+}
+
+std::vector<std::vector<std::pair<std::size_t, std::size_t>>> complex_numbers(const Forest& forest,
+                                                                              const Problem& problem) {
+  return Finder(forest, problem).find_numbers();
 }
 
 }  // namespace rimetree::solve

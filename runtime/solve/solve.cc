@@ -127,11 +127,7 @@ class Solve {
     sparsities_ = problem_.sparsities();
     check_memory(problem_, sparsities_, evaluator_.memory_budget());
     auto matrices = complex_unknowns(evaluator_.forest(), problem_);
-    std::vector<std::vector<std::pair<std::size_t, std::size_t>>> numbers(n);
-    for (std::size_t g = 0; g < n; ++g)
-      for (const fit::ComplexMatrix& matrix : matrices[g])
-        for (std::size_t e = 0; e < matrix.side * matrix.side; ++e)
-          numbers[g].emplace_back(matrix.unknowns[2 * e], matrix.unknowns[2 * e + 1]);
+    auto numbers = complex_numbers(evaluator_.forest(), problem_);
     std::vector<LevenbergMarquardt> fits;
     for (std::size_t g = 0; g < n; ++g) fits.push_back(new_fit(g, options, std::move(matrices[g])));
     std::vector<Excluded> excluded(n);
