@@ -79,6 +79,12 @@ def _predicted(tile, sky, centre):
     ).reshape(*tile["row"].shape, -1, 2, 2)
 
 
+@pytest.fixture
+def predicted():
+    """A function: predicted(tile, sky, centre) -> visibilities [baseline, time, channel, 2, 2]."""
+    return _predicted
+
+
 def _write(path, tile, values, column, flag, options):
     ns = rt.NodeScope()
     for k, (p, q) in enumerate(tile["baselines"]):

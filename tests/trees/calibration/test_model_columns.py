@@ -113,7 +113,11 @@ def test_polarisation_is_that_of_the_sky(kat7, stokes):
     (group,) = rt.ms.groups(kat7)
     model = ModelColumns({"": "MODEL_DATA"})
     wanted = polarisation_of(sky, "linear")
-    assert model.polarisation(group) == wanted
+    found = model.polarisation(group)
+    assert (found.hands, found.uniform, found.turned) == (wanted.hands, wanted.uniform, wanted.turned)
+    assert (found.axis is None) == (wanted.axis is None)
+    if found.axis is not None:
+        np.testing.assert_allclose(found.axis, wanted.axis, atol=1e-4)
     if len(stokes) == 1:
         hands = 0.5 * (stokes[0][0] + stokes[0][1]) + 0.5 * (stokes[0][0] - stokes[0][1])
         assert model.flux_jy(group) == pytest.approx(hands, rel=1e-3)

@@ -152,15 +152,30 @@ def test_what_two_hands_cannot_be_corrected_for_is_refused_before_solving(comman
     assert not list(tmp_path.glob("s.h5*"))
 
 
-@pytest.mark.parametrize("term", ["D: leakage", "X: crosshand", "R: rotation"])
-def test_what_one_feed_does_not_tell_is_refused_before_solving(command, small_ms, sky_file, tmp_path, term):
+@pytest.mark.parametrize(
+    ("term", "says"),
+    [
+        ("D: leakage", "a leakage: leave the term out"),
+        ("X: crosshand", "a crosshand phase: leave the term out"),
+        ("R: rotation", "a rotation: leave the term out"),
+        ("F: full", "a full matrix: solve for diag"),
+    ],
+)
+def test_what_one_feed_does_not_tell_is_refused_before_solving(command, small_ms, sky_file, tmp_path, term, says):
     """All was flagged at the end, with NumPy's "Mean of empty slice" beside it."""
     path = small_ms(correlation_type=[9])
     what = ["calibrate", path, "--sky", sky_file, "--term", "G: diag", "--term", term, "--out", tmp_path / "s.h5"]
     done = command(*what, code=1)
-    assert f'term "{term}": {path} has XX alone, and one feed tells nothing of a {term[3:]}: leave the term out' in (
-        done.stderr
-    )
+    assert f'term "{term}": {path} has XX alone, and one feed tells nothing of {says}' in done.stderr
+    assert not list(tmp_path.glob("s.h5*"))
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",), ("--in-turn",)])
+def test_what_the_sky_does_not_tell_is_refused_before_solving(command, small_ms, sky_file, tmp_path, more):
+    """All was "without data" at the end."""
+    what = ["calibrate", small_ms(), "--sky", sky_file, "--term", "G: diag", "--term", "X: crosshand", *more]
+    done = command(*what, "--out", tmp_path / "s.h5", code=3)
+    assert 'term "X: crosshand": not determined by this sky: no source of the model has U or V' in done.stderr
     assert not list(tmp_path.glob("s.h5*"))
 
 

@@ -28,6 +28,7 @@ from .side_by_side import at_a_time, in_order
 from .solutions import Solutions
 from .stages import KnownTerms, Stage, plan_stages
 from .terms import Term
+from .told_terms import check_told
 from .window_solutions import WindowSolutions, good_fractions, joined_sets, windows_of
 
 _SECONDS_BETWEEN_FILES = 60.0
@@ -62,6 +63,8 @@ def calibrate(
     opened = OpenSet(path)
     known = KnownTerms(path, options, terms)
     sessions = [_sessions(stage, models, options, known, on_iteration, opened) for stage in stages]
+    for stage, own in zip(stages, sessions, strict=True):
+        check_told(stage.terms, [(one.plan.group, one.tree.directions, one.tree.untold) for one in own])
     redundant = _say_redundant([session for own in sessions for session in own], terms)
     together = [at_a_time(own, options) for own in sessions]
     for own, some in zip(sessions, together, strict=True):
@@ -229,7 +232,9 @@ def check(
     needs, redundant = [], {}
     for stage in stages:
         needs.append([])
-        for session in _sessions(stage, models, options, known, None, None):
+        own = _sessions(stage, models, options, known, None, None)
+        check_told(stage.terms, [(one.plan.group, one.tree.directions, one.tree.untold) for one in own])
+        for session in own:
             session.forest()
             needs[-1].append(session.need)
             redundant |= session.redundant

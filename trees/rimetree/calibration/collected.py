@@ -18,7 +18,10 @@ from .terms import Term
 _USABLE = int(SolutionFlag.AT_BOUND)  # ~ of a SolutionFlag has its own bits only
 #: Besides the Solver's: the model of a direction is not found in the data.
 WITHOUT_SIGNAL = 1 << 16
+#: The sky of the model is not polarised as it would have to be.
+NOT_TOLD = 1 << 17
 _REASONS = (
+    (NOT_TOLD, "not determined by this sky"),
     (WITHOUT_SIGNAL, "without signal"),
     (SolutionFlag.NO_DATA, "without data"),
     (SolutionFlag.NOT_SOLVED, "not solved"),
@@ -77,6 +80,15 @@ def flag_absent(
         if term.per is not None:
             own = [one for one in parameters if one.term == term.name]
             arrays[f"{term.name}:flag"][[one.direction in absent for one in own]] |= why
+
+
+def flag_untold(
+    parameters: Sequence[Parameter], arrays: dict[str, np.ndarray], untold: Collection[tuple[str, str | None]]
+) -> None:
+    """Flags terms, and directions of them, of which the sky tells nothing: (term, direction) each."""
+    for name in {term for term, _ in untold}:
+        own = [one for one in parameters if one.term == name]
+        arrays[f"{name}:flag"][[(name, one.direction) in untold for one in own]] = NOT_TOLD
 
 
 def _flag_of_held(others: np.ndarray) -> np.ndarray:

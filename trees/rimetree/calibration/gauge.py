@@ -17,26 +17,34 @@ from ..sky import SkyModel
 from .conventions import as_fine, covers
 from .terms import Term
 
+#: Factors of sigma_z, sigma_x and sigma_y.
+Axis = tuple[complex, complex, complex]
+PAULI = np.array([[[1, 0], [0, -1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]]])
+
 
 @dataclass(frozen=True)
 class Polarisation:
     """Of a sky in some feeds. `hands`: "none"; "parallel" if the brightness matrices are diagonal (Stokes Q for linear,
-    V for circular feeds); else "crossed". `uniform`: all sources are polarised alike, at all frequencies. `axis`: where
-    all that are polarised are so along one line, as where there is one among unpolarised ones: B = I + p (z, x, y) of
-    the Pauli matrices sigma_z, sigma_x, sigma_y, which any rotation around it leaves as it is. None: no such line."""
+    V for circular feeds); else "crossed". `uniform`: all sources are polarised alike, at all frequencies.
+
+    `axis`: where sources are polarised in two ways (of which one may be: not at all), the (z, x, y) of
+    A = z sigma_z + x sigma_x + y sigma_y, with Pauli's matrices and A A = 1, such that exp(i theta A) leaves the
+    brightness of all of them as it is, for any theta. If all that are polarised are so along one line it is that line,
+    and real; of a single way it is the line of that. None: there is no such matrix."""
 
     hands: str
     uniform: bool
-    axis: tuple[float, float, float] | None = None
+    axis: Axis | None = None
 
     @property
     def turned(self) -> set[tuple[str, str]]:
-        """(part, element) off the diagonal of a matrix near the unit matrix that rotations around the axis change most,
-        if there is one, and it is not that of "parallel"."""
+        """(part, element) off the diagonal of a matrix near the unit matrix that such turns change most, if there are
+        any, and they are not those of "parallel"."""
         if self.axis is None or self.hands != "crossed":
             return set()
-        _, x, y = map(abs, self.axis)
-        return {("im" if x >= y else "re", "01")}
+        _, x, y = self.axis
+        slope = 1j * (x - 1j * y)
+        return {("im" if abs(slope.imag) >= abs(slope.real) else "re", "01")}
 
 
 def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
@@ -50,25 +58,50 @@ def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
     fractions = stokes[:, 1:] / intensity
     uniform = bool(np.ptp(fractions, axis=0).max() < 1e-12) and not rotated and not bends
     # Of circular feeds Q + iU is what U + iV is of linear ones: x - iy.
+    ways = stokes[:, [0, own, *others]] * (1, 1, 1, -1)
+    if bends:  # a source is polarised in many ways, which differ by how much it is
+        ways = np.concatenate([ways * (1, 0, 0, 0), ways * (0, 1, 1, 1)])
     error = 1e-7 * np.abs(stokes[:, 1:]).max(initial=0.0)  # sums of squares have twice the digits
-    axis = None if rotated else axis_of(stokes[:, [own, *others]] * (1, 1, -1), error)
+    axis = None if rotated else axis_of(ways, error)
     if stokes[:, others].any() or (feed == "linear" and rotated):
         return Polarisation("crossed", uniform, axis)
     return Polarisation("parallel" if stokes[:, own].any() else "none", uniform, axis)
 
 
-def axis_of(vectors: NDArray, error: float) -> tuple[float, float, float] | None:
-    """The line (z, x, y) along which vectors [source, 3] times any phase each all are, those that are 0 left out; None
-    where there is none. `error`: of their elements, which are in the same unit."""
-    # Sums of v v^H, of which the real line is the only eigenvector that counts.
-    sizes, lines = np.linalg.eigh(np.einsum("si,sj->ij", vectors, np.conj(vectors)))
-    least = len(vectors) * error**2
-    if not sizes[2] > least or sizes[1] > least:
+def axis_of(ways: NDArray, error: float) -> Axis | None:
+    """`Polarisation.axis` of brightnesses i + z sigma_z + x sigma_x + y sigma_y, [source, (i, z, x, y)] times any phase
+    each. `error`: of their elements, which are in the same unit."""
+    # Sums of v v^H, of which two real vectors at most may count.
+    sizes, vectors = np.linalg.eigh(np.einsum("si,sj->ij", ways, np.conj(ways)))
+    least = len(ways) * error**2
+    count = int((sizes > least).sum())
+    if error == 0 or not 0 < count <= 2:
         return None
-    line = lines[:, 2] * np.exp(-1j * np.angle(lines[np.argmax(np.abs(lines[:, 2])), 2]))
-    if np.sum(line.imag**2) * sizes[2] > least:
+    shadow = vectors[:, -count:] @ np.conj(vectors[:, -count:].T)
+    if np.sum(shadow.imag**2) * sizes[-count] > least:
         return None
-    return tuple(map(float, line.real))
+    basis = np.linalg.eigh(shadow.real)[1][:, -count:].T
+    if count == 1:
+        basis = np.concatenate([basis, np.eye(4)[:1]])
+    return _axis_of_two(basis)
+
+
+def _axis_of_two(basis: NDArray[np.float64]) -> Axis | None:
+    """The same of two brightnesses: the A with A B = B A^H for both."""
+    unit = np.concatenate([PAULI, 1j * PAULI])
+    brightness = basis[:, 0, None, None] * np.eye(2) + np.einsum("bk,kij->bij", basis[:, 1:], PAULI)
+    change = np.einsum("kij,bjl->kbil", unit, brightness) - np.einsum("bij,klj->kbil", brightness, np.conj(unit))
+    flat = change.reshape(6, -1)
+    _, sizes, rows = np.linalg.svd(np.concatenate([flat.real, flat.imag], axis=1).T)
+    axis = rows[-1, :3] + 1j * rows[-1, 3:]
+    square = np.sum(axis**2)
+    # Else several, or no turns (of brightnesses that no source has).
+    if sizes[-2] < 1e-9 * sizes[0] or not square.real > 1e-9 or abs(square.imag) > 1e-6 * square.real:
+        return None
+    axis = axis / np.sqrt(square.real)
+    axis = np.where(np.abs(axis.real) < 1e-9, 0, axis.real) + 1j * np.where(np.abs(axis.imag) < 1e-9, 0, axis.imag)
+    z, x, y = axis * np.sign(axis.real[np.argmax(np.abs(axis.real))])
+    return complex(z), complex(x), complex(y)
 
 
 def held_parameters(
@@ -81,7 +114,7 @@ def held_parameters(
 
     With gains for both feeds around a leakage, the relative phase of the reference's feeds is held as well where only
     leakages tell it, as is usual, although they tell it a little where gains change and leakages do not. Of full
-    matrices rotations around the axis of polarisation stay open: fits take many more steps with an element held.
+    matrices turns around `Polarisation.axis` are settled after the fit (`axis_gauge`).
     """
     kind, elements = term.kind.name, term.elements
     if two_sides and kind in ("scalar", "diag", "amplitude", "full"):
@@ -98,7 +131,7 @@ def held_parameters(
         # With one B for all sources, B = C C^H with a lower triangle C of real diagonal, and J C can be turned into
         # such a triangle; so can J then. (U is no unitary matrix if B is no multiple of the unit matrix.)
         # What turns it would have to turn what stands inside it as well.
-        inside = _inside(term, terms)
+        inside = terms_inside(term, terms)
         if any(not other.kind.diagonal for other in inside):
             return {("im", "00")}
         if polarisation.uniform and all(other.elements == ("",) for other in inside):
@@ -112,7 +145,7 @@ def held_parameters(
         return {("re", "01"), ("im", "01")} if polarisation.hands == "none" else set()
     around = polarisation.axis is not None and not any(polarisation.axis[:2])  # which rotations leave as it is
     if kind in ("rotation", "faraday") and (polarisation.hands == "none" or around):
-        if any(other.kind.name == "full" for other in _inside(term, terms)):  # which make crossed hands
+        if any(other.kind.name == "full" for other in terms_inside(term, terms)):  # which make crossed hands
             return set()
         return {("rotation" if kind == "rotation" else "rotationmeasure", "")}
     return set()
@@ -130,7 +163,7 @@ def turned_inside(
     polarised in one way.
 
     `polarisation_of(per, direction)`: of the whole sky (None, None), or of a direction."""
-    for other in _inside(term, terms):
+    for other in terms_inside(term, terms):
         if other.kind.name != "full" or not as_fine(other, term):
             continue
         if other.per is None or other.per == term.per:
@@ -144,7 +177,7 @@ def turned_inside(
     return False
 
 
-def _inside(term: Term, terms: Sequence[Term]) -> list[Term]:
+def terms_inside(term: Term, terms: Sequence[Term]) -> list[Term]:
     """Terms that stand further inside."""
     place = next((k for k, other in enumerate(terms) if other.name == term.name), len(terms))
     behind = [other for other in terms[place + 1 :] if other.per == term.per]

@@ -69,6 +69,11 @@ class HeldChain:
         """Whether any term turns the feeds in time."""
         return any(term.turns for term in self._terms)
 
+    @property
+    def mixes(self) -> bool:
+        """Whether any term brings signal of one feed into the other, by more than a turn of the feeds."""
+        return any(not term.diagonal and not term.turns for term in self._terms)
+
     def of_directions(self) -> HeldChain:
         """The terms of directions."""
         return HeldChain(self._group, [term for term in self._terms if term.per is not None])
@@ -150,6 +155,11 @@ class Held:
     def turns(self) -> bool:
         """Whether anything inside the terms to solve for turns the feeds in time."""
         return self._inner.turns
+
+    @property
+    def mixes(self) -> bool:
+        """Whether anything that is held brings signal of one feed into the other, by more than a turn of the feeds."""
+        return any(chain.mixes for chain in (self._outer, self._inner, self._each))
 
     @property
     def inner(self) -> bool:

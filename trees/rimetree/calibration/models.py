@@ -145,10 +145,9 @@ class ModelColumns:
         large = np.abs(total) > 0.1 * np.abs(total).max(initial=0.0)
         shares = values[large] / total[large, None]
         uniform = bool(large.any() and np.abs(shares - shares.mean(axis=0)).max() < 100 * _ROUNDING)
-        vectors = np.stack(
-            [values[:, 0] - values[:, 3], values[:, 1] + values[:, 2], 1j * (values[:, 1] - values[:, 2])]
-        )
-        axis = axis_of(0.5 * vectors.T, _ROUNDING * scale)
+        sums, differences = (values[:, [0, 1]] + sign * values[:, [3, 2]] for sign in (1, -1))
+        ways = np.stack([sums[:, 0], differences[:, 0], sums[:, 1], 1j * differences[:, 1]], axis=1)
+        axis = axis_of(0.5 * ways, _ROUNDING * scale)
         return Polarisation(hands, uniform, axis)
 
     def flux_jy(self, group: MsGroup) -> float:

@@ -16,14 +16,13 @@ from ..scope import NodeScope
 from ..solving import SolutionFlag, SolveReport
 from .baseline_averaging import cells_averaged
 from .chain_gauge import ChainGauge
-from .collected import chunk_arrays, flag_absent, flag_reasons
+from .collected import chunk_arrays, flag_absent, flag_reasons, flag_untold
 from .conventions import ranks
 from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
 from .data_weights import DataWeights
 from .errors import CalibrationError
 from .fewer_directions import BETTER_MAY_BE, BestFit
 from .fits import fit_chunk
-from .full_chains import ExchangePair, moved
 from .gain_signal import ChunkSearch
 from .gauge import reference_antenna, reference_direction
 from .given_start import GivenStart
@@ -31,6 +30,7 @@ from .grid import Axis, Chunk
 from .held import Held
 from .memory import check_memory, data_bytes
 from .models import Model
+from .moves import Moves
 from .planning import CalibrationOptions, GroupPlan
 from .predicted_tiles import KeptTiles, slots_within
 from .redundant import flag_redundant, redundant_terms
@@ -92,7 +92,7 @@ class Session:
         self._forest: Forest | None = None
         self._threads = options.threads
         self._preferred = self._antenna_index(options.reference)
-        self._moved: dict[str, np.ndarray] = {}  # values of Parms of pairs that exchange matrices, in this chunk
+        self._moves: list[tuple[SolveReport | None, Moves]] = []  # of each fit to this chunk
         self._values: dict[str, np.ndarray | float] = {}  # of each Parm, [freq] at the end of the last chunk
         self._model = model
         self._given = GivenStart(options.start, plan.group)
@@ -150,17 +150,21 @@ class Session:
             fitted = fit_chunk(of_chunk, run)
             self._search.take_tiles(None)
         begin, solved = fitted.begin, fitted.solved
+        moves = next((own for one, own in self._moves if one is solved), Moves(self.tree))
+        self._moves = []
         tables = {} if solved is None else {name: tables_of(parm) for name, parm in solved.parms.items()}
         scale = tables.pop(self.tree.scale.name, None) if self.tree.scale is not None else None
         if tables:  # steps that data do not see may have led away again
-            self._move(
-                self._gauge.pairs(ranks(self._terms, self._shapes(chunk)), self._axes(chunk)), tables, chunk, reference
-            )
+            pairs = self._gauge.pairs(ranks(self._terms, self._shapes(chunk)), self._axes(chunk))
+            moves.exchange(pairs, tables, self._axes(chunk), reference)
+            moves.add_held(tables)
         make_references_positive(self._terms, self.tree.parameters, tables, reference)
-        asked = {one.node for one in self.tree.solved(reference, begin.absent)}
+        solved_for = self.tree.solved(reference, begin.absent)
+        asked = {one.node for one in solved_for if not moves.is_held(one.node)}
         arrays = chunk_arrays(self._every, self.tree.parameters, asked, tables, self._shapes(chunk))
         flag_absent(self._terms, self.tree.parameters, arrays, begin.absent, doubtful=fitted.doubtful)
         flag_redundant(self.redundant, self.tree.parameters, arrays)
+        flag_untold(self.tree.parameters, arrays, self.tree.untold)
         if self._options.min_fraction > 0:
             self._flag_thin(chunk, arrays)
         arrays |= {"good": good, "all": counts.all}
@@ -293,27 +297,6 @@ class Session:
 
         return there
 
-    def _move(self, pairs: Sequence[ExchangePair], tables: dict, chunk: Chunk, reference: int) -> None:
-        """Has terms of matrices that they exchange with others fulfil their convention: in the tables of what was
-        solved, which get those of the Parms that are held as well, as these may not be what they were."""
-        shapes, axes = self._shapes(chunk), self._axes(chunk)
-        for pair in pairs:
-            concerned = {*pair.names, *(term.name for term in pair.between)}
-            own = [one for one in self.tree.parameters if one.term in concerned]
-            for one in own:
-                if one.node not in tables:
-                    nothing = {key: np.zeros(shapes[one.term]) for key in ("sigma", "cross")}
-                    flag = np.zeros(shapes[one.term], dtype=np.int32)
-                    tables[one.node] = {**nothing, "flag": flag, "value": np.full(shapes[one.term], one.start)}
-                    tables[one.node]["value"] = self._moved.get(one.node, tables[one.node]["value"])
-            values = {one.node: tables[one.node]["value"] for one in own}
-            good = {
-                node: np.isfinite(value) & ((tables[node]["flag"] & SolutionFlag.NO_DATA) == 0)
-                for node, value in values.items()
-            }
-            for node, value in moved(pair, own, values, good, axes, self.tree.brightest, reference).items():
-                tables[node]["value"] = self._moved[node] = value
-
     def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
         """(times, frequencies) of the solutions of each term in a chunk."""
         frequencies = self.plan.frequencies
@@ -368,16 +351,20 @@ class Session:
             return solved
         if solved is not None and turned_in_forest(forest, self._terms, self.tree.parameters, solved, reference):
             solved = self._solved(data).after(solved)
-        self._moved = {}
-        if pairs and solved is not None:
-            self._move(pairs, {name: tables_of(parm) for name, parm in solved.parms.items()}, chunk, reference)
-            for node, value in self._moved.items():
-                forest.set_state(node, value=np.ascontiguousarray(value[:, :, None, None]))
-            solved = self._solved(data)
+        moves = Moves(self.tree)
+        if (pairs or self.tree.axes) and solved is not None:
+            tables = {name: tables_of(parm) for name, parm in solved.parms.items()}
+            moves.exchange(pairs, tables, self._axes(chunk), reference)
+            moves.turn(tables, reference)
+            moves.into(forest)
+            forest.set_state(self.tree.solver, parms=sorted(node for node in asked if not moves.is_held(node)))
+            again = self._solved(data)
+            solved = again if pairs else again.after(solved)
         for _ in range(_LOOKS if self._weights else 0):
             if solved is None or not self._look(chunk):
                 break
             solved = self._solved(data)
+        self._moves.append((solved, moves))
         return solved
 
     def _look(self, chunk: Chunk) -> bool:

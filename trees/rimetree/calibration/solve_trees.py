@@ -16,15 +16,17 @@ from ..families import NodeFamily, over
 from ..indices import Index, each
 from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
+from .axis_gauge import open_axis
 from .conventions import as_fine
 from .errors import CalibrationError
-from .gauge import Polarisation, brightest, has_two_sides, held_parameters, reference_direction, turned_inside
+from .gauge import Axis, Polarisation, brightest, has_two_sides, held_parameters, reference_direction, turned_inside
 from .held import Held
-from .kinds import OF_TWO_FEEDS, SPEED_OF_LIGHT_M_S, observed_elements
+from .kinds import SPEED_OF_LIGHT_M_S
 from .model_trees import SkyPart, model_nodes
 from .models import Model
 from .term_trees import Parameter, jones_nodes
 from .terms import Term, has_amplitude, is_among
+from .told_terms import check_correlations, has_crossed_hands, is_told
 
 _SHORT_BIT = 4
 
@@ -92,6 +94,8 @@ class SolveTree:
     `presence`: {direction: a Parm that is 1 if its model is in the data, else 0}, of phases of directions.
     `looked`: {baseline: (data, model with the terms, weight)}, where residuals are looked at.
     `smooth_hz`: as the Solver's state field.
+    `untold`: (term, direction, None for the whole sky) of which this sky tells nothing, held at the unit matrix.
+    `axes`: {(term, direction): the axis around which full matrices may be turned}.
     """
 
     solver: NodeStub
@@ -106,6 +110,8 @@ class SolveTree:
     presence: dict[str, NodeStub] = field(default_factory=dict)
     looked: dict[tuple[int, int], tuple[NodeStub, NodeStub, NodeStub]] = field(default_factory=dict)
     smooth_hz: float = 0.0
+    untold: frozenset[tuple[str, str | None]] = frozenset()
+    axes: dict[tuple[str, str | None], Axis] = field(default_factory=dict)
 
     @property
     def n_column(self) -> int:
@@ -165,13 +171,21 @@ def solve_tree(
     every, terms = terms, [term for term in terms if term.name not in redundant]
     held = held or Held(group)
     parts = model.parts([*(term.per for term in every), *held.pers])
-    _check_terms(every, group)
+    check_correlations(every, group, held)
+    _check_names(every, group)
     polarisation_of = functools.cache(functools.partial(_polarisation, model, group, held))
     two_sides = has_two_sides(group.baselines)
     fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in every} - {None}}
     parameters: list[Parameter] = []
     made: dict[tuple, NodeStub] = {}
     presence: dict[str, NodeStub] = {}
+    untold: set[tuple[str, str | None]] = set()
+    axes: dict[tuple[str, str | None], Axis] = {}
+
+    @functools.cache
+    def told(term: Term, direction: str | None) -> bool:
+        per = None if direction is None else term.per
+        return is_told(term, terms, model.polarisation(group, per, direction or ""), group, held)
 
     def modulus(term: Term, direction: str | None) -> NodeStub | float:
         if direction is None or not term.turns:
@@ -193,6 +207,9 @@ def solve_tree(
             parameters.extend(replace(one, antenna=antenna) for one in shared)
         else:
             fixed, open_ones = term.name in redundant, set()
+            if not fixed and not told(term, direction):
+                fixed = True
+                untold.add((term.name, direction))
             if not fixed:
                 fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
                 seen, others = polarisation_of(None if direction is None else term.per, direction), terms
@@ -204,6 +221,8 @@ def solve_tree(
                 if turned_inside(term, others, direction, polarisation_of, model.directions):
                     seen = replace(seen, hands="none")
                 open_ones = held_parameters(term, others, seen, two_sides=two_sides)
+                if (axis := None if two_sides else open_axis(term, others, seen)) is not None:
+                    axes[term.name, direction] = axis
             made[key], own = jones_nodes(
                 ns, term, antenna, direction, fixed=fixed, held=open_ones, modulus=modulus(term, direction)
             )
@@ -251,33 +270,24 @@ def solve_tree(
         presence,
         looked,
         smooth_hz,
+        frozenset(untold),
+        axes,
     )
 
 
 def _polarisation(model: Model, group: MsGroup, held: Held, per: str | None, direction: str | None) -> Polarisation:
     """Of a direction, or of the whole sky, as feeds see it."""
     found = model.polarisation(group, per, direction or "")
-    if found.hands == "crossed" and all(name[0] == name[-1] for name in group.correlations):
+    if found.hands == "crossed" and not has_crossed_hands(group):
         found = replace(found, hands="parallel")  # whatever the sky has, no crossed hands tell it
     if held.turns and found.hands != "none":  # what feeds see of it changes with time
         return Polarisation("crossed", False)
     return found
 
 
-def _check_terms(terms: Sequence[Term], group: MsGroup) -> None:
+def _check_names(terms: Sequence[Term], group: MsGroup) -> None:
     names = [group.antenna_names[antenna] for antenna in group.antennas]
-    one_feed = not all(observed_elements(("0", "1"), group.correlations))
     for term in terms:
-        if one_feed and term.kind.name in OF_TWO_FEEDS:
-            raise CalibrationError(
-                f'term "{term}": {group.path} has {" ".join(group.correlations)} alone, and one feed tells nothing of '
-                f"a {term.kind.name}: leave the term out"
-            )
-        if term.kind.name == "faraday" and group.feed != "linear":
-            raise CalibrationError(
-                f'term "{term}": Faraday rotation turns linear feeds, but those of {group.path} are circular, where it '
-                "is a phase between the feeds: solve for a crosshand phase"
-            )
         for pattern in (*term.common, *(pattern for pattern, _ in term.smooth)):
             if not any(is_among(name, [pattern]) for name in names):
                 raise CalibrationError(

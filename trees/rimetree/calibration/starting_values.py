@@ -253,7 +253,7 @@ class StartingSearch:
             product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
         power = sums.power[..., 0, 0].real.sum()
         # Phases that no search has found (of gains of directions, of rotations) leave sums that partly cancel.
-        scale = product.real.sum() / power if self._whole else math.sqrt(_mean_square(sums))
+        scale = product.real.sum() / (power or 1.0) if self._whole else math.sqrt(_mean_square(sums))
         return StartingValues(values, float(scale) if self._scaled and power > 0 and scale > 0 else None)
 
     def _of_directions(

@@ -1,0 +1,157 @@
+"""Full matrices on a sky that is polarised in two ways, one of which may be not at all: some turns change nothing."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.calibration.axis_gauge import open_axis
+from rimetree.calibration.gauge import Polarisation
+
+CENTRE = (0.93, -0.485)
+N_TIME, N_CHANNEL = 6, 4
+#: Stokes parameters of one source; two others are not polarised, or as the second ones.
+SKIES = {
+    "U": ((60.0, 0.0, 9.0, 0.0), (25.0, 0, 0, 0)),
+    "V": ((60.0, 0.0, 0.0, 9.0), (25.0, 0, 0, 0)),
+    "Q and U": ((60.0, 8.0, -5.0, 0.0), (25.0, 0, 0, 0)),
+    "all": ((60.0, 4.0, 5.0, -6.0), (25.0, 0, 0, 0)),
+    "two": ((60.0, 4.0, 5.0, -6.0), (25.0, -2.0, 3.0, 3.0)),
+}
+
+
+def matrices(n_time=1, n_freq=1, seed=5, size=0.3):
+    rng = np.random.default_rng(seed)
+    own = rng.normal(size=(7, n_time, n_freq, 2, 2)) + 1j * rng.normal(size=(7, n_time, n_freq, 2, 2))
+    return np.eye(2) + size * own
+
+
+def sky_of(one, other):
+    sources = [(one, 0.93, -0.485), (other, 0.935, -0.482), (other, 0.927, -0.489)]
+    return rt.sky.SkyModel([rt.sky.Source(f"s{k}", *at, own) for k, (own, *at) in enumerate(sources)])
+
+
+def in_convention(truth, one, other):
+    """The matrices [antenna, time, freq, 2, 2] turned to where the convention wants them: by eigenvectors that two
+    brightnesses share, and by looking for the angle."""
+    (b, c) = (np.array([[i + q, u + 1j * v], [u - 1j * v, i - q]]) for i, q, u, v in (one, other))
+    _, vectors = np.linalg.eig(b @ np.linalg.inv(c))
+    slope = 1j * (vectors * (1, -1) @ np.linalg.inv(vectors))[0, 1]
+    result = np.empty_like(truth)
+    for at in np.ndindex(truth.shape[1:3]):
+        own = truth[(slice(None), *at)]
+
+        def turned(angle, own=own):
+            both = own @ (vectors * np.exp(1j * angle * np.array([1, -1]))) @ np.linalg.inv(vectors)
+            return both * np.exp(-1j * np.angle(both[0, 0, 0]))
+
+        def part(angle, turned=turned):
+            second = turned(angle)[0, 0, 1]
+            return second.imag if abs(slope.imag) >= abs(slope.real) else second.real
+
+        angles = np.linspace(0, np.pi, 200)
+        there = [part(angle) for angle in angles]
+        roots = [brentq(part, *angles[k : k + 2]) for k in range(199) if there[k] * there[k + 1] < 0]
+        result[(slice(None), *at)] = max(map(turned, roots), key=lambda both: np.abs(np.diagonal(both[0])).sum())
+    return result
+
+
+@pytest.fixture
+def fitted(tmp_path, observe):
+    """fitted(terms, sky, jones, of_patch, options): the report, and the file."""
+
+    def fit(terms, sky, jones, of_patch=lambda *_: np.eye(2), noise_jy=0.0, feed="XX XY YX YY", **options):
+        path = str(tmp_path / "a.ms")
+        bands = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
+        times = {"duration_s": 10 * N_TIME, "integration_s": 10}
+        rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, bands=bands, correlations=feed, **times)
+
+        def seen(antenna, patch, time_s, frequency_hz):
+            own = jones(antenna) if patch is None else of_patch(antenna, patch)
+            return np.broadcast_to(own, (N_TIME, N_CHANNEL, 2, 2))
+
+        observe(path, sky, CENTRE, seen, noise_jy=noise_jy)
+        options = CalibrationOptions(overwrite=True, reference="ANT-0", **options)
+        return calibration.calibrate(path, sky, parse_terms(terms), tmp_path / "s.h5", options)
+
+    return fit
+
+
+@pytest.mark.parametrize("name", SKIES)
+def test_the_turn_is_that_of_the_reference_antenna(fitted, name):
+    """Any turn had come out: unflagged, or where both are polarised "ambiguous"."""
+    truth = matrices()
+    report = fitted(["F: full"], sky_of(*SKIES[name]), lambda antenna: truth[antenna])
+    assert report.converged == 1 and not report.flagged
+    found = np.moveaxis(report.solutions[0]["F"].gain()[..., 0, :, :], 2, 0)
+    np.testing.assert_allclose(found, in_convention(truth, *SKIES[name]), atol=2e-5)
+
+
+def test_each_interval_and_each_direction(fitted):
+    """Of patches that are polarised in two ways, and of one in three."""
+    places = {"p0": (0.93, -0.485), "p1": (0.936, -0.482), "p2": (0.926, -0.489)}
+    ways = {
+        "p0": [(60.0, 3.0, 8.0, 0.0), (20.0, 0, 0, 0)],
+        "p1": [(25.0, 0, 0, 7.0), (15.0, 2.0, -1.0, 0)],
+        "p2": [(30.0, 2.0, -3.0, 4.0), (30.0, 5.0, 3.0, -4.0), (40.0, 0, 9.0, 0)],
+    }
+    sky = rt.sky.SkyModel(
+        [
+            rt.sky.Source(f"{name}{k}", ra + 0.0025 * k, dec - 0.002 * k**2, own, patch=name)
+            for name, (ra, dec) in places.items()
+            for k, own in enumerate(ways[name])
+        ]
+    )
+    truth = {name: matrices(2, 1, seed=k, size=0.2) for k, name in enumerate(places)}
+    report = fitted(
+        ["F: full, 3slots, per patch"],
+        sky,
+        lambda _: np.eye(2),
+        lambda antenna, patch: np.repeat(truth[patch][antenna], 3, axis=0),
+    )
+    assert report.converged == report.solves and not report.flagged
+    found = report.solutions[0]["F"]
+    for k, name in enumerate(found.directions):
+        own, wanted = np.moveaxis(found.gain()[..., k, :, :], 2, 0), truth[name]
+        turned = wanted * np.exp(-1j * np.angle(wanted[:1, ..., :1, :1]))
+        turned = in_convention(wanted, *ways[name]) if len(ways[name]) == 2 else turned
+        np.testing.assert_allclose(own, turned, atol=5e-4)
+
+
+def test_errors_are_those_of_the_convention(fitted, predicted, tmp_path):
+    """Of amplitudes and phases, from derivatives by differences, with what is held left out."""
+    truth = in_convention(matrices(seed=8), *SKIES["U"])[:, 0, 0]
+    report = fitted(["F: full"], sky_of(*SKIES["U"]), lambda antenna: truth[antenna])
+    (tile,) = rt.ms.tiles(tmp_path / "a.ms", [], time_slots=100)
+    seen = predicted(tile, sky_of(*SKIES["U"]), CENTRE)
+
+    def model(x):
+        own = (x[:28] + 1j * x[28:]).reshape(7, 2, 2)
+        pairs = enumerate(tile["baselines"])
+        flat = np.ravel([own[p] @ seen[k] @ np.conj(own[q].T) for k, (p, q) in pairs])
+        return np.concatenate([flat.real, flat.imag])
+
+    at = np.concatenate([truth.real.ravel(), truth.imag.ravel()])
+    free = [k for k in range(56) if k not in (28, 29)]  # imaginary parts of the first row of the reference antenna
+    slopes = np.array([(model(at + step) - model(at - step)) / 2e-6 for step in 1e-6 * np.eye(56)[free]])
+    covariance = np.zeros((56, 56))
+    covariance[np.ix_(free, free)] = np.linalg.inv(slopes @ slopes.T)
+    term = report.solutions[0]["F"]
+    for quantity, turn in (("amplitude", 1), ("phase", 1j)):
+        along = turn * np.exp(1j * np.angle(truth.ravel())) / (1 if turn == 1 else np.abs(truth.ravel()))
+        parts = np.concatenate([np.diag(along.real), np.diag(along.imag)], axis=1)
+        wanted = np.sqrt(np.einsum("ij,jk,ik->i", parts, covariance, parts)).reshape(7, 4)
+        np.testing.assert_allclose(term.sigma[quantity][0, 0, :, 0], wanted, rtol=1e-3, atol=1e-9)
+
+
+def test_where_nothing_is_open():
+    (full, gain, scalar) = parse_terms(["F: full", "G: diag", "S: scalar"])
+    line = Polarisation("crossed", False, (0.0, 1.0, 0.0))
+    assert open_axis(full, [full], line) == open_axis(full, [gain, full, scalar], line) == (0.0, 1.0, 0.0)
+    assert open_axis(gain, [gain], line) is None
+    assert open_axis(full, [full, gain], line) is None  # gains inside do not turn
+    assert open_axis(full, [full], Polarisation("crossed", True, (0.0, 1.0, 0.0))) is None  # held as a triangle
+    assert open_axis(full, [full], Polarisation("crossed", False, None)) is None
+    assert open_axis(full, [full], Polarisation("parallel", False, (1.0, 0.0, 0.0))) is None  # feeds: phases are held

@@ -1,0 +1,152 @@
+"""Terms of which the correlations of a set, or the polarisation of its sky, tell nothing."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationError, CalibrationOptions, ModelColumns, parse_terms
+from rimetree.calibration.errors import NothingUsableError
+
+CENTRE = (0.93, -0.485)
+ANGLE = np.array([0.0, 0.1, -0.15, 0.2, 0.05, -0.1, 0.12])
+
+
+def sky_of(*stokes):
+    return rt.sky.SkyModel(
+        [
+            rt.sky.Source(f"s{k}", 0.93 + 0.004 * k, -0.485 + 0.003 * k, own, patch=f"p{k}")
+            for k, own in enumerate(stokes)
+        ]
+    )
+
+
+PLAIN = sky_of((60.0, 0, 0, 0), (25.0, 0, 0, 0))
+Q_ONLY = sky_of((60.0, 6.0, 0, 0), (25.0, 0, 0, 0))
+CROSSED = sky_of((60.0, 6.0, -9.0, 3.0), (25.0, 0, 5.0, 0), (30.0, 5.0, 0, 2.0))
+
+
+@pytest.fixture
+def fitted(tmp_path, observe):
+    """fitted(correlations, sky, terms, jones): the report on data that antennas with jones(antenna) see."""
+
+    def fit(correlations, sky, terms, jones=lambda _: np.eye(2), column=False, **options):
+        path = str(tmp_path / "a.ms")
+        rt.ms.create(
+            path,
+            "kat-7",
+            phase_centre_rad=CENTRE,
+            duration_s=40,
+            integration_s=10,
+            bands=rt.ms.Band.regular(1.3e9, 8e6, 4),
+            correlations=correlations,
+            overwrite=True,
+        )
+
+        def seen(antenna, patch, time_s, frequency_hz):
+            return np.broadcast_to(np.eye(2) if patch else jones(antenna), (len(time_s), len(frequency_hz), 2, 2))
+
+        observe(path, sky, CENTRE, seen, noise_jy=0.1)
+        if column:
+            observe(path, sky, CENTRE, lambda *a: np.broadcast_to(np.eye(2), (4, 4, 2, 2)), column="MODEL_DATA")
+        model = ModelColumns({"all": "MODEL_DATA"}) if column else sky
+        options = CalibrationOptions(overwrite=True, reference="ANT-0", **options)
+        return calibration.calibrate(path, model, parse_terms(terms), tmp_path / "s.h5", options)
+
+    return fit
+
+
+@pytest.mark.parametrize(("correlations", "crossed"), [("XX YY", "XY and YX"), ("RR LL", "RL and LR")])
+@pytest.mark.parametrize("sky", [PLAIN, CROSSED], ids=["plain", "crossed"])
+@pytest.mark.parametrize("terms", [["X: crosshand"], ["G: diag", "X: crosshand"]])
+def test_a_phase_between_the_feeds_wants_crossed_hands(fitted, tmp_path, correlations, crossed, sky, terms):
+    """It ended in "without data", after all else had been solved for."""
+    with pytest.raises(CalibrationError, match=f"crosshand phase needs {crossed}; .*a.ms has {correlations}") as said:
+        fitted(correlations, sky, terms)
+    assert not isinstance(said.value, NothingUsableError)
+    assert not list(tmp_path.glob("s.h5*"))
+
+
+@pytest.mark.parametrize("correlations", ["XX YY", "RR LL"])
+@pytest.mark.parametrize("kind", ["leakage", "rotation", "faraday", "full"])
+def test_what_mixes_feeds_wants_crossed_hands_or_a_sky_that_has_some(fitted, correlations, kind):
+    if kind == "faraday" and correlations == "RR LL":
+        pytest.skip("circular feeds have none")
+    with pytest.raises(
+        CalibrationError, match=rf"a ({kind}|full matrix|Faraday rotation) needs .*a.ms has {correlations}"
+    ) as said:
+        fitted(correlations, PLAIN, ["G: scalar", f"T: {kind}"])
+    assert ("solve for diag" if kind == "full" else "leave the term out") in str(said.value)
+
+
+def test_a_model_column_is_looked_at_as_a_sky_is(fitted):
+    with pytest.raises(CalibrationError, match="a leakage needs XY and YX"):
+        fitted("XX YY", PLAIN, ["D: leakage"], column=True)
+    with pytest.raises(NothingUsableError, match="not determined by this sky: no source of the model has U or V"):
+        fitted("XX XY YX YY", Q_ONLY, ["X: crosshand"], column=True)
+
+
+@pytest.mark.parametrize("kind", ["rotation", "leakage"])
+def test_a_polarised_sky_tells_them_without_crossed_hands(fitted, kind):
+    """U and V come into XX and YY."""
+
+    def jones(antenna):
+        angle = ANGLE[antenna]
+        if kind == "leakage":
+            return np.array([[1, 0.1 * angle], [-0.1j * angle, 1]])
+        return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+    report = fitted("XX YY", CROSSED, [f"T: {kind}"], jones)
+    assert report.usable and report.converged == 1
+    found = report.solutions[0]["T"]
+    if kind == "rotation":
+        assert not report.flagged
+        np.testing.assert_allclose(found.value["rotation"][0, 0, :, 0, 0], ANGLE, atol=5e-3)
+
+
+@pytest.mark.parametrize(("correlations", "sky"), [("XX XY YX YY", Q_ONLY), ("RR RL LR LL", PLAIN)])
+@pytest.mark.parametrize("terms", [["X: crosshand"], ["G: diag", "X: crosshand"], ["X: crosshand", "G: diag, 1slot"]])
+def test_a_sky_without_crossed_hands_is_named(fitted, correlations, sky, terms):
+    lacks = "U or V" if "XX" in correlations else "Q or U"
+    with pytest.raises(NothingUsableError, match=f"not determined by this sky: no source of the model has {lacks}"):
+        fitted(correlations, sky, terms)
+
+
+@pytest.mark.parametrize("term", ["R: rotation, common *", "F: faraday, common *", "P: phase, common ANT-*"])
+def test_what_all_antennas_share_wants_a_polarised_sky(fitted, term):
+    with pytest.raises(NothingUsableError, match="not determined by this sky"):
+        fitted("XX XY YX YY", PLAIN, ["G: diag", term])
+
+
+@pytest.mark.parametrize("term", ["P: phase, scalar, common *", "T: tec, common *", "K: delay, common *, per patch"])
+def test_a_phase_of_all_antennas_cancels(fitted, term):
+    """It was "without data"."""
+    with pytest.raises(CalibrationError, match="that all antennas share cancels on every baseline"):
+        fitted("XX YY", CROSSED, ["G: diag", term])
+
+
+def test_the_difference_of_feeds_that_all_share_is_told_by_a_polarised_sky(fitted):
+    report = fitted("XX XY YX YY", CROSSED, ["P: phase, common *"], lambda _: np.diag([1, np.exp(0.3j)]))
+    assert report.usable and not report.flagged
+    np.testing.assert_allclose(report.solutions[0]["P"].value["phase"][0, 0, :, 0, 1], 0.3, atol=0.01)
+
+
+def test_directions_that_are_not_polarised_are_flagged_for_that(fitted):
+    """One of two patches is: the other's phase is not told, and says so."""
+    sky = sky_of((60.0, 0, 0, 0), (25.0, 3.0, 5.0, 0))
+    with pytest.warns(
+        UserWarning, match=r"not determined by the sky of field 0, p0 \(no source of the model has U or V"
+    ):
+        report = fitted("XX XY YX YY", sky, ["X: crosshand, per patch"])
+    assert report.flagged_of == {"X, p0": {"not determined by this sky": 7}}
+    assert report.usable
+    found = report.solutions[0]["X"]
+    assert found.flag[0, 0, :, 0, 1].all() and not found.flag[0, 0, :, 1].any()
+    np.testing.assert_allclose(found.value["phase"][0, 0, :, 1, 1], 0, atol=0.05)
+
+
+@pytest.mark.parametrize("terms", [["R: rotation"], ["D: leakage"]])
+def test_what_crossed_hands_do_tell_of_an_unpolarised_sky(fitted, terms):
+    """Differences of rotations, and leakages relative to one antenna's."""
+    report = fitted("XX XY YX YY", PLAIN, terms)
+    assert report.usable and "not determined by this sky" not in report.flagged
