@@ -1,7 +1,8 @@
-// Sine, cosine, exponential, logarithm, power and arctangent of vectors of doubles, to about one unit in the last place
-// for all arguments; a value depends on its own arguments only, wherever in a vector they are. Reductions and error
-// terms as in Cody & Waite 1980, "Software Manual for the Elementary Functions"; the polynomials are minimax fits made
-// for these intervals. Included once per instruction set; only those with fused multiply-adds use it.
+// Sine, cosine, exponential, logarithm, power and arctangent of vectors of doubles, to about one
+// unit in the last place for all arguments; a value depends on its own arguments only, wherever in a vector they are.
+// Reductions and error terms as in Cody & Waite 1980, "Software Manual for the Elementary Functions"; the polynomials
+// are minimax fits made for these intervals. Included once per instruction set; only those with fused multiply-adds use
+// it.
 #if defined(RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_
 #undef RIMETREE_RUNTIME_PROGRAM_ELEMENTARY_INL_H_
@@ -102,9 +103,9 @@ HWY_INLINE hn::Vec<D> power_of_two(D d, VI k) {
   return hn::BitCast(d, hn::ShiftLeft<52>(hn::Add(k, hn::Set(di, 1023))));
 }
 
-/// Of x + low, if that is given.
+/// Of x + low, if that is given; with some bits more than one number has, as far as it is finite.
 template <class V>
-HWY_INLINE V exponential(V x, const V* added = nullptr) {
+HWY_INLINE Pair<V> long_exponential(V x, const V* added = nullptr) {
   const hn::DFromV<V> d;
   const hn::RebindToSigned<decltype(d)> di;
   // Beyond these the outcome is 0 or infinite.
@@ -125,11 +126,20 @@ HWY_INLINE V exponential(V x, const V* added = nullptr) {
   // exp(r + low) = exp(r) + low exp(r), as far as low is small beside the rest of a number.
   if (added != nullptr) rest = hn::Add(rest, hn::MulAdd(*added, hn::MulAdd(square, series, r), *added));
   const V tail = hn::MulAdd(square, series, rest);
-  const V unscaled = hn::Add(hn::Set(d, 1.0), hn::Add(r, tail));
+  const V one = hn::Set(d, 1.0), beside = hn::Add(r, tail);
+  const V unscaled = hn::Add(one, beside);
+  const V lost = hn::Add(hn::Add(hn::Sub(one, unscaled), beside), hn::Add(hn::Sub(r, beside), tail));
   // In two factors, since 2^k may be no number of full precision where the outcome is one.
   const auto n = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, shift));
   const auto half = hn::ShiftRight<1>(n);
-  V y = hn::Mul(hn::Mul(unscaled, power_of_two(d, half)), power_of_two(d, hn::Sub(n, half)));
+  const V up = power_of_two(d, half), further = power_of_two(d, hn::Sub(n, half));
+  return {hn::Mul(hn::Mul(unscaled, up), further), hn::Mul(hn::Mul(lost, up), further)};
+}
+
+template <class V>
+HWY_INLINE V exponential(V x, const V* added = nullptr) {
+  const hn::DFromV<V> d;
+  V y = long_exponential(x, added).high;
   y = hn::IfThenElse(hn::Gt(x, hn::Set(d, 709.79)), hn::Set(d, HUGE_VAL), y);
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
@@ -154,24 +164,53 @@ HWY_INLINE Halves<V> halves(V x) {
   return {hn::Sub(k, hn::IfThenElseZero(tiny, hn::Set(d, 54.0))), m};
 }
 
+/// log(2^k (1 + f)), with f from sqrt(1/2) - 1 to sqrt(2) - 1. What is small beside f may be given as well.
 template <class V>
-HWY_INLINE V logarithm(V x) {
+HWY_INLINE V logarithm_of(V k, V f, const V* added = nullptr) {
   const hn::DFromV<V> d;
-  const auto [k, m] = halves(x);
   // log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), s = f/(2 + f).
-  const V f = hn::Sub(m, hn::Set(d, 1.0));
   const V s = hn::Div(f, hn::Add(hn::Set(d, 2.0), f));
   const V z = hn::Mul(s, s);
   static constexpr double kLog[] = {0.666666666666667,   0.39999999999886615, 0.28571428631764334, 0.22222210199264208,
                                     0.18182956608063625, 0.1532950075419973,  0.14643628601955389};
   const V r = hn::Mul(z, polynomial(z, kLog));
   const V half_square = hn::Mul(hn::Mul(f, f), hn::Set(d, 0.5));
-  const V small = hn::MulAdd(s, hn::Add(half_square, r), hn::Mul(k, hn::Set(d, 1.9082149292705877e-10)));
-  V y = hn::Sub(hn::Mul(k, hn::Set(d, 0.6931471803691238)), hn::Sub(hn::Sub(half_square, small), f));
+  V small = hn::MulAdd(s, hn::Add(half_square, r), hn::Mul(k, hn::Set(d, 1.9082149292705877e-10)));
+  if (added != nullptr) small = hn::Add(small, hn::Div(*added, hn::Add(hn::Set(d, 1.0), f)));
+  return hn::Sub(hn::Mul(k, hn::Set(d, 0.6931471803691238)), hn::Sub(hn::Sub(half_square, small), f));
+}
+
+template <class V>
+HWY_INLINE V logarithm(V x) {
+  const hn::DFromV<V> d;
+  const auto [k, m] = halves(x);
+  V y = logarithm_of(k, hn::Sub(m, hn::Set(d, 1.0)));
   const V zero = hn::Zero(d), infinity = hn::Set(d, HUGE_VAL);
   y = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinity), y);
   y = hn::IfThenElse(hn::Lt(x, zero), hn::Sub(infinity, infinity), y);
   return hn::IfThenElse(hn::Lt(x, infinity), y, hn::Add(x, x));  // infinity and not-a-number
+}
+
+/// log(1 + x) as std::log1p.
+template <class V>
+HWY_INLINE V logarithm_beside_one(V x) {
+  const hn::DFromV<V> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const V one = hn::Set(d, 1.0), infinity = hn::Set(d, HUGE_VAL), magic = hn::Set(d, 6755399441055744.0);
+  const V inside = hn::Min(hn::Max(x, hn::Set(d, -1.0)), hn::Set(d, 0x1.fffffffffffffp1023));
+  const Pair<V> sum = exact_sum_of_larger(hn::Max(one, inside), hn::Min(one, inside));
+  const auto [k, m] = halves(sum.high);
+  // What the sum has lost counts only where it is not far from one.
+  const V near = hn::Max(hn::Min(k, hn::Set(d, 100.0)), hn::Set(d, -100.0));
+  const auto whole = hn::Sub(hn::BitCast(di, hn::Add(near, magic)), hn::BitCast(di, magic));
+  const V lost = hn::Mul(sum.low, power_of_two(d, hn::Neg(whole)));
+  const V above = hn::Sub(m, one);  // exact
+  const V f = hn::Add(above, lost), rest = hn::Add(hn::Sub(above, f), lost);
+  V y = logarithm_of(k, f, &rest);
+  y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, y);  // of -0 it is -0
+  y = hn::IfThenElse(hn::Eq(x, hn::Neg(one)), hn::Neg(infinity), y);
+  y = hn::IfThenElse(hn::Lt(x, hn::Neg(one)), hn::Sub(infinity, infinity), y);
+  return hn::IfThenElse(hn::Lt(x, infinity), y, hn::Add(x, x));
 }
 
 /// The logarithm of finite numbers above zero, with 15 bits more than one number has.

@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 #include "runtime/program/elementary-inl.h"
+#include "runtime/program/hyperbolic-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rimetree::program {
@@ -243,6 +244,10 @@ struct Sinc {
 };
 RT_VECTOR_FUNCTION(Exp, (V a), exponential(a))
 RT_VECTOR_FUNCTION(Log, (V a), logarithm(a))
+RT_VECTOR_FUNCTION(Log1p, (V a), logarithm_beside_one(a))
+RT_VECTOR_FUNCTION(Sinh, (V a), hyperbolic_sine(a))
+RT_VECTOR_FUNCTION(Cosh, (V a), hyperbolic_cosine(a))
+RT_VECTOR_FUNCTION(Tanh, (V a), hyperbolic_tangent(a))
 RT_VECTOR_FUNCTION(Atan, (V a), arctangent(a, hn::Set(D(), 1.0)))
 RT_VECTOR_FUNCTION(Atan2, (V a, V b), arctangent(a, b))
 /// The leg beside a leg a of a right triangle whose long side is 1.
@@ -261,7 +266,8 @@ struct Tan {
 };
 constexpr Kernel kSin = &unary<Sin>, kCos = &unary<Cos>, kTan = &unary<Tan>, kExp = &unary<Exp>, kLog = &unary<Log>,
                  kSinc = &unary<Sinc>, kAsin = &unary<Asin>, kAcos = &unary<Acos>, kAtan = &unary<Atan>,
-                 kAtan2 = &binary<Atan2>;
+                 kAtan2 = &binary<Atan2>, kSinh = &unary<Sinh>, kCosh = &unary<Cosh>, kTanh = &unary<Tanh>,
+                 kLog1p = &unary<Log1p>;
 void sine_and_cosine(const Call& call, std::size_t n) {
   const Row a = call.in[0];
   for (std::size_t i = 0; i < n; i += hn::Lanes(D())) {
@@ -276,7 +282,9 @@ constexpr Kernel kSin = &scalar_unary<&std::sin>, kCos = &scalar_unary<&std::cos
                  kExp = &scalar_unary<&std::exp>, kLog = &scalar_unary<&std::log>,
                  kSinc = &scalar_unary<&sinc<double> >, kAsin = &scalar_unary<&std::asin>,
                  kAcos = &scalar_unary<&std::acos>, kAtan = &scalar_unary<&std::atan>,
-                 kAtan2 = &scalar_binary<&std::atan2>;
+                 kAtan2 = &scalar_binary<&std::atan2>, kSinh = &scalar_unary<&std::sinh>,
+                 kCosh = &scalar_unary<&std::cosh>, kTanh = &scalar_unary<&std::tanh>,
+                 kLog1p = &scalar_unary<&std::log1p>;
 void sine_and_cosine(const Call& call, std::size_t n) {
   const Row a = call.in[0];
   for (std::size_t i = 0; i < n; ++i) {
@@ -302,11 +310,11 @@ void fill_table(Kernel* table) {
   set(Op::asin, kAsin);
   set(Op::acos, kAcos);
   set(Op::atan, kAtan);
-  set(Op::sinh, &scalar_unary<&std::sinh>);
-  set(Op::cosh, &scalar_unary<&std::cosh>);
-  set(Op::tanh, &scalar_unary<&std::tanh>);
+  set(Op::sinh, kSinh);
+  set(Op::cosh, kCosh);
+  set(Op::tanh, kTanh);
   set(Op::sinc, kSinc);
-  set(Op::log1p, &scalar_unary<&std::log1p>);
+  set(Op::log1p, kLog1p);
   set(Op::detach, &unary<Copy>);
   set(Op::add, &binary<Add>);
   set(Op::subtract, &binary<Subtract>);

@@ -85,6 +85,16 @@ TEST(Kernels, FunctionsAreAccurateEverywhere) {
       Op::log, [](long double x) { return std::log(x); }, -1074, 1023, 1);
   expect_close(
       Op::log, [](long double x) { return std::log(x); }, -2, 2, 1);
+  for (const auto& [low, high] : {std::pair(-1074, 1023), {-4, 9}, {-2, 2}}) {
+    expect_close(
+        Op::sinh, [](long double x) { return std::sinh(x); }, low, high, 0.75);
+    expect_close(
+        Op::cosh, [](long double x) { return std::cosh(x); }, low, high, 0.7);
+    expect_close(
+        Op::tanh, [](long double x) { return std::tanh(x); }, low, high, 0.7);
+    expect_close(
+        Op::log1p, [](long double x) { return std::log1p(x); }, low, high, 0.85);
+  }
   expect_close(  // the quotient of a sine and a cosine
       Op::tan, [](long double x) { return std::tan(x); }, -1074, 20, 2.2);
   for (const auto& [low, high] : {std::pair(-1074, 1023), {-4, 4}})
@@ -115,6 +125,18 @@ TEST(Kernels, WhatIsNoOrdinaryNumber) {
   EXPECT_TRUE(std::isnan(apply(Op::log, kNan)));
   EXPECT_TRUE(std::isnan(apply(Op::log, -kInfinity)));
   EXPECT_TRUE(std::signbit(apply(Op::sin, -0.0)));
+  const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+  for (const double x :
+       {0.0, -0.0, 5e-324, -5e-324, -1.0, 710.4758600739439, 710.5, 711.0, -711.0, 1.79e308, kInfinity, -kInfinity}) {
+    EXPECT_EQ(bits(apply(Op::sinh, x)), bits(std::sinh(x))) << x;
+    EXPECT_EQ(bits(apply(Op::cosh, x)), bits(std::cosh(x))) << x;
+    EXPECT_EQ(bits(apply(Op::tanh, x)), bits(std::tanh(x))) << x;
+    if (x >= -1) {
+      EXPECT_EQ(bits(apply(Op::log1p, x)), bits(std::log1p(x))) << x;
+    }
+  }
+  for (const Op op : {Op::sinh, Op::cosh, Op::tanh, Op::log1p}) EXPECT_TRUE(std::isnan(apply(op, kNan)));
+  for (const double x : {-1.0000000000000002, -2.0, -kInfinity}) EXPECT_TRUE(std::isnan(apply(Op::log1p, x)));
   EXPECT_EQ(apply(Op::hypot, kInfinity, kNan), kInfinity);
   EXPECT_EQ(apply(Op::hypot, kNan, -kInfinity), kInfinity);
   EXPECT_TRUE(std::isnan(apply(Op::hypot, 1, kNan)));
