@@ -60,10 +60,10 @@ class SidesReverse : SidesWindow {
   }
 
   void multiply_vector(const SideBlock& block, std::size_t v) const {
-    for_each_pairs_with_slopes(block, v, [&](const PairBlock& pairs, std::size_t, std::size_t, bool with_amplitudes) {
-      const PairSlopes slopes{pairs, to_.left_slope + (pairs.left - to_.left),
-                              to_.right_slope + (pairs.right - to_.right)};
-      (with_amplitudes ? pull_block<true> : pull_block<false>)(product_at(v), diagonal_[v], slopes);
+    for_each_pairs_with_slopes(block, v, [&](const PairBlock& pairs, std::size_t, std::size_t) {
+      const PairSlopes slopes{pairs, to_.left_slope + (pairs.left[0] - to_.left),
+                              to_.right_slope + (pairs.right[0] - to_.right)};
+      (pairs.amplitude != nullptr ? pull_block<true> : pull_block<false>)(product_at(v), diagonal_[v], slopes);
     });
   }
 

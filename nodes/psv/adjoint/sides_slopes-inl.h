@@ -33,6 +33,11 @@ HWY_INLINE void add_conjugate(const SideNumber& a, const SideNumber& b, SideNumb
   sum.re = hn::MulAdd(a.im, b.im, sum.re);
   sum.im = hn::NegMulAdd(a.re, b.im, sum.im);
 }
+HWY_INLINE SideNumber load_held(const double* from) {
+  SideNumber a = load_number(from);
+  hold(a.re), hold(a.im);
+  return a;
+}
 HWY_INLINE void store_number(const SideNumber& a, double* to) {
   const SideTag d;
   hn::Store(a.re, d, to);
@@ -67,21 +72,22 @@ HWY_INLINE void pull_scalar_pairs(const PairSlopes& job) {
 #pragma GCC unroll 4
       for (int p = 0; p < N; ++p)
         a[l][r][p] = load_number(job.sum + l * job.sum_left + r * job.sum_right + 2 * p * lanes);
-  const double *HWY_RESTRICT left = job.left, *HWY_RESTRICT right = job.right, *HWY_RESTRICT amplitude = job.amplitude;
+  const double *HWY_RESTRICT left = job.left[0], *HWY_RESTRICT right = job.right[0],
+                             *HWY_RESTRICT amplitude = job.amplitude;
   double *HWY_RESTRICT left_slope = job.left_slope, *HWY_RESTRICT right_slope = job.right_slope;
   for (std::size_t s = 0; s < job.n_source; ++s) {
     SideNumber y[kColumns], of_y[kColumns];
 #pragma GCC unroll 2
     for (int r = 0; r < kColumns; ++r) {
-      y[r] = load_number(right + r * job.right_end);
-      of_y[r] = load_number(right_slope + r * job.right_end);
+      y[r] = load_held(right + r * job.right_end);
+      of_y[r] = load_held(right_slope + r * job.right_end);
     }
 #pragma GCC unroll 2
     for (int l = 0; l < kRows; ++l)
 #pragma GCC unroll 4
       for (int p = 0; p < N; ++p) {
         const std::size_t at = l * job.left_end + 2 * p * lanes;
-        const SideNumber x = load_number(left + at);
+        const SideNumber x = load_held(left + at);
         SideNumber of_x = load_number(left_slope + at);
 #pragma GCC unroll 2
         for (int r = 0; r < kColumns; ++r) {
@@ -107,7 +113,7 @@ HWY_INLINE void pull_matrix_pair(const PairSlopes& job, std::size_t r) {
   SideNumber a[4];
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) a[i] = load_number(job.sum + r * job.sum_right + 2 * i * lanes);
-  const double *HWY_RESTRICT left = job.left, *HWY_RESTRICT right = job.right + r * job.right_end;
+  const double *HWY_RESTRICT left = job.left[0], *HWY_RESTRICT right = job.right[0] + r * job.right_end;
   double *HWY_RESTRICT left_slope = job.left_slope, *HWY_RESTRICT right_slope = job.right_slope + r * job.right_end;
   const double* HWY_RESTRICT amplitude = kAmplitude ? job.amplitude + r * kSideSources * lanes : nullptr;
   for (std::size_t s = 0; s < job.n_source; ++s) {
@@ -121,7 +127,7 @@ HWY_INLINE void pull_matrix_pair(const PairSlopes& job, std::size_t r) {
 #pragma GCC unroll 2
       for (int j = 0; j < 2; ++j) {
         if (kDiagonalRight && j != k) continue;
-        const SideNumber y = load_number(right + (4 * k + 2 * j) * lanes);
+        const SideNumber y = load_held(right + (4 * k + 2 * j) * lanes);
         add_conjugate(t[j], y, of_x[0]);
         add_conjugate(t[2 + j], y, of_x[1]);
       }
@@ -132,7 +138,7 @@ HWY_INLINE void pull_matrix_pair(const PairSlopes& job, std::size_t r) {
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i) {
         if (kDiagonalLeft && i != k) continue;
-        const SideNumber x = load_number(left + (4 * i + 2 * k) * lanes);
+        const SideNumber x = load_held(left + (4 * i + 2 * k) * lanes);
         add_conjugate(t[2 * i], x, of_y[0]);
         add_conjugate(t[2 * i + 1], x, of_y[1]);
       }
@@ -152,13 +158,13 @@ HWY_INLINE void pull_diagonal_pairs(const PairSlopes& job) {
   SideNumber a[2][2];
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) a[i / 2][i % 2] = load_number(job.sum + i / 2 * job.sum_right + 6 * (i % 2) * lanes);
-  const double *HWY_RESTRICT left = job.left, *HWY_RESTRICT right = job.right;
+  const double *HWY_RESTRICT left = job.left[0], *HWY_RESTRICT right = job.right[0];
   double *HWY_RESTRICT left_slope = job.left_slope, *HWY_RESTRICT right_slope = job.right_slope;
   for (std::size_t s = 0; s < job.n_source; ++s) {
 #pragma GCC unroll 2
     for (int i = 0; i < 2; ++i) {
       const std::size_t at = (8 * s + 6 * static_cast<std::size_t>(i)) * lanes;
-      const SideNumber x = load_number(left + at);
+      const SideNumber x = load_held(left + at);
       SideNumber of_x = load_number(left_slope + at);
 #pragma GCC unroll 2
       for (int r = 0; r < 2; ++r) {
@@ -166,7 +172,7 @@ HWY_INLINE void pull_diagonal_pairs(const PairSlopes& job) {
         const SideNumber t =
             scaled_number<kAmplitude>(a[r][i], kAmplitude ? job.amplitude + (r * kSideSources + s) * lanes : nullptr);
         SideNumber of_y = load_number(right_slope + right_at);
-        add_conjugate(t, load_number(right + right_at), of_x);
+        add_conjugate(t, load_held(right + right_at), of_x);
         add_conjugate(t, x, of_y);
         store_number(of_y, right_slope + right_at);
       }
@@ -191,7 +197,7 @@ HWY_NOINLINE void pull_block(SidesProduct kind, bool diagonal, const PairSlopes&
       return pull_scalar_pairs<2, 1, 2, kAmplitude>(job);
     case SidesProduct::kFour: {
       PairSlopes second = job;
-      second.right += job.right_end, second.right_slope += job.right_end, second.sum += job.sum_right;
+      second.right[0] += job.right_end, second.right_slope += job.right_end, second.sum += job.sum_right;
       if (kAmplitude) second.amplitude += kSideSources * hn::Lanes(SideTag());
       pull_scalar_pairs<4, 1, 1, kAmplitude>(job);
       return pull_scalar_pairs<4, 1, 1, kAmplitude>(second);

@@ -7,7 +7,6 @@
 #define RIMETREE_NODES_PSV_MATRIX_SIDES_TILE_INL_H_
 #endif
 
-#include "nodes/psv/matrix/sides_moved-inl.h"
 #include "nodes/psv/matrix/sides_window-inl.h"
 #include "nodes/psv/plane_shares.h"
 
@@ -47,33 +46,28 @@ class SidesForward : SidesWindow {
     // Factors of pairs are made once. Else values and slopes pass one after the other, as their sides together would
     // not stay in the first-level cache.
     if (with_amplitude(block) || !moved)
-      return for_each_pairs(block, v, [&](const PairBlock& pairs, std::size_t l, std::size_t r, bool with_amplitudes) {
-        if (out_.values.row != nullptr) add_values(pairs, v, with_amplitudes);
-        if (moved) add_slopes(pairs, v, l, r, with_amplitudes);
+      return for_each_pairs(block, v, [&](const PairBlock& pairs, std::size_t l, std::size_t r) {
+        if (out_.values.row != nullptr) add_block(product_at(v), pairs);
+        if (moved) add_slopes(pairs, v, l, r);
       });
     if (out_.values.row != nullptr)
       for_each_pairs(block, v,
-                     [&](const PairBlock& pairs, std::size_t, std::size_t, bool) { add_values(pairs, v, false); });
-    for_each_pairs_with_slopes(block, v, [&](const PairBlock& pairs, std::size_t l, std::size_t r, bool) {
-      add_slopes(pairs, v, l, r, false);
-    });
-  }
-  void add_values(const PairBlock& pairs, std::size_t v, bool with_amplitudes) const {
-    (with_amplitudes ? add_block<true> : add_block<false>)(product_at(v), pairs);
+                     [&](const PairBlock& pairs, std::size_t, std::size_t) { add_block(product_at(v), pairs); });
+    for_each_pairs_with_slopes(
+        block, v, [&](const PairBlock& pairs, std::size_t l, std::size_t r) { add_slopes(pairs, v, l, r); });
   }
   /// By the product rule what L R changes by is that of L times R, and L times that of R.
-  void add_slopes(const PairBlock& pairs, std::size_t v, std::size_t l, std::size_t r, bool with_amplitudes) const {
-    MovedBlock moved{pairs, pairs.left + (to_.left_slope - to_.left), pairs.right + (to_.right_slope - to_.right)};
-    moved.sum = to_.sum_slope + sum_place(v, l, r);
+  void add_slopes(PairBlock pairs, std::size_t v, std::size_t l, std::size_t r) const {
+    const double *left = pairs.left[0], *right = pairs.right[0];
+    const double *of_left = left + (to_.left_slope - to_.left), *of_right = right + (to_.right_slope - to_.right);
+    pairs.sum = to_.sum_slope + sum_place(v, l, r);
     if (left_moves_ && right_moves_)
-      return (with_amplitudes ? add_moved_block<true> : add_moved_block<false>)(moved_product_at(v), moved);
-    (left_moves_ ? moved.left : moved.right) = left_moves_ ? moved.left_slope : moved.right_slope;
-    (with_amplitudes ? add_block<true> : add_block<false>)(left_moves_ ? product_of(left_slope_off_[v], right_off_[v])
-                                                                       : product_of(left_off_[v], right_slope_off_[v]),
-                                                           moved);
-  }
-  SidesProduct moved_product_at(std::size_t v) const {
-    return product_of(left_off_[v] || left_slope_off_[v], right_off_[v] || right_slope_off_[v]);
+      pairs.left = {of_left, left}, pairs.right = {right, of_right};
+    else
+      (left_moves_ ? pairs.left : pairs.right)[0] = left_moves_ ? of_left : of_right;
+    const bool left_off = (left_moves_ && left_slope_off_[v]) || (right_moves_ && left_off_[v]);
+    const bool right_off = (left_moves_ && right_off_[v]) || (right_moves_ && right_slope_off_[v]);
+    add_block(product_of(left_off, right_off), pairs);
   }
 
   void store(std::size_t v, double* sums, const Output& out) const {

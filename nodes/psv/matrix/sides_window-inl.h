@@ -122,15 +122,22 @@ class SidesWindow {
         fill_amplitudes(job_, tile_, cells_[v], block, i, j, to);
   }
 
-  /// Calls f(pairs, first left end, first right end, with amplitudes) for each block of pairs at a vector of cells.
+  /// Calls f(pairs, first left end, first right end) for each block of pairs at a vector of cells.
   template <class F>
   HWY_INLINE void for_each_pairs(const SideBlock& block, std::size_t v, const F& f) const {
-    const bool with_amplitudes = with_amplitude(block);
+    const double* amplitude = with_amplitude(block) ? to_.amplitude : nullptr;
     for (const auto& [l, r] : tile_.blocks) {
-      if (with_amplitudes) make_amplitudes(block, v, l, r);
-      f(PairBlock{block.count, left_of(v, l), right_of(v, r), left_end_, right_end_, to_.amplitude,
-                  to_.sum + sum_place(v, l, r), tile_.n_right * numbers_, numbers_},
-        l, r, with_amplitudes);
+      if (amplitude != nullptr) make_amplitudes(block, v, l, r);
+      f(PairBlock{block.count,
+                  {left_of(v, l)},
+                  {right_of(v, r)},
+                  left_end_,
+                  right_end_,
+                  amplitude,
+                  to_.sum + sum_place(v, l, r),
+                  tile_.n_right * numbers_,
+                  numbers_},
+        l, r);
     }
   }
   /// The same for a few sources after the other, such that their sides and as much again stay in the caches.
@@ -138,10 +145,10 @@ class SidesWindow {
   HWY_INLINE void for_each_pairs_with_slopes(const SideBlock& block, std::size_t v, const F& f) const {
     for (std::size_t s = 0; s < block.count; s += kSlopeSources) {
       const SideBlock some{block.begin + s, std::min(kSlopeSources, block.count - s), block.profile};
-      for_each_pairs(some, v, [&](PairBlock pairs, std::size_t l, std::size_t r, bool with_amplitudes) {
-        pairs.left += s * static_cast<std::size_t>(2 * shape_.n_left()) * lanes_;
-        pairs.right += s * static_cast<std::size_t>(2 * shape_.n_right()) * lanes_;
-        f(pairs, l, r, with_amplitudes);
+      for_each_pairs(some, v, [&](PairBlock pairs, std::size_t l, std::size_t r) {
+        pairs.left[0] += s * static_cast<std::size_t>(2 * shape_.n_left()) * lanes_;
+        pairs.right[0] += s * static_cast<std::size_t>(2 * shape_.n_right()) * lanes_;
+        f(pairs, l, r);
       });
     }
   }
