@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "tests/support/instruction_sets.h"
 #include "tests/support/psv_sides_array.h"
 
 namespace rimetree::testing {
@@ -159,6 +160,16 @@ TEST(PsvSidesReverse, TakesTermsOfEveryStructure) {
                                             << int(light) << ", all " << wish.weights);
           check({.n_source = 19, .pairs = {{left, right}}, .light = light}, wish);
         }
+}
+
+TEST(PsvSidesReverse, IsAsAccurateOnEveryInstructionSet) {
+  for_each_instruction_set([] {
+    for (const Term term : {Term::kReal, Term::kComplex, Term::kDiagonal, Term::kFull})
+      for (const Light light : {Light::kI, Light::kIQ, Light::kIQUV, Light::kGeneral}) {
+        SCOPED_TRACE(::testing::Message() << "term " << int(term) << ", light " << int(light));
+        check({.n_source = 19, .pairs = {{term, term}}, .light = light}, kAll);
+      }
+  });
 }
 
 TEST(PsvSidesReverse, TakesSeveralTermsInARow) {

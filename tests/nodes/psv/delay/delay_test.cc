@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "hwy/targets.h"
 #include "runtime/core/largest_error.h"
+#include "tests/support/instruction_sets.h"
 #include "tests/support/psv_case.h"
 
 namespace rimetree::testing {
@@ -242,19 +242,13 @@ TEST(Delay, ADirectionThatIsNoNumberReachesTheResultAndNothingElse) {
 }
 
 TEST(Delay, IsAsAccurateOnEveryInstructionSet) {
-  for (std::int64_t bits = hwy::SupportedTargets(); bits != 0; bits &= bits - 1) {
-    hwy::SetSupportedTargetsForTest(bits);
-    hwy::GetChosenTarget().DeInit();
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(psv::instruction_set());
+  for_each_instruction_set([] {
     CaseOptions o = many_channels(1024);
     o.smearing = o.gaussians = o.disks = true;
     o.polarisation = Polarisation::kFull;
     o.exposure_s = 0.3;
     check(o, 1e-12);
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().DeInit();
+  });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // scalar text of the sum: visibilities are polynomials in what moves, of a degree for which the differences are exact.
 #include <map>
 
+#include "tests/support/instruction_sets.h"
 #include "tests/support/psv_sides_array.h"
 
 namespace rimetree::testing {
@@ -122,6 +123,19 @@ struct Moved {
 
 // Differences lose two digits.
 constexpr double kRounding = 1e-12;
+
+TEST(PsvSidesMoved, IsAsAccurateOnEveryInstructionSet) {
+  using enum Term;
+  for_each_instruction_set([] {
+    for (const Light light : {Light::kI, Light::kIQ, Light::kIQUV, Light::kGeneral})
+      for (const Term term : {kReal, kComplex, kDiagonal, kFull})
+        for (const bool smearing : {false, true}) {
+          Options o;
+          o.light = light, o.pairs = {{term, term}}, o.smearing = smearing, o.n_antenna = 5, o.n_time = 3;
+          EXPECT_LT(Moved(o).error(), kRounding) << int(light) << int(term) << smearing;
+        }
+  });
+}
 
 TEST(PsvSidesMoved, TermsOfEveryStructureMove) {
   using enum Term;

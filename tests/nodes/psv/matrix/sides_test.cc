@@ -1,5 +1,6 @@
 // The matrix product over sources on the host: antennas' sides with Jones terms of every structure, against the scalar
 // text of the sum.
+#include "tests/support/instruction_sets.h"
 #include "tests/support/psv_sides_array.h"
 
 namespace rimetree::testing {
@@ -25,6 +26,19 @@ TEST(PsvSides, TakesTermsOfEveryStructure) {
       o.light = light, o.pairs = pairs;
       EXPECT_LT(Array(o).error(), 1e-14) << int(light) << ' ' << int(pairs[0][0]) << ' ' << int(pairs[0][1]);
     }
+}
+
+TEST(PsvSides, IsAsAccurateOnEveryInstructionSet) {
+  using enum Term;
+  for_each_instruction_set([] {
+    for (const Light light : {Light::kI, Light::kIQ, Light::kIQUV, Light::kGeneral})
+      for (const Term term : {kReal, kComplex, kDiagonal, kFull})
+        for (const bool smearing : {false, true}) {
+          Options o;
+          o.light = light, o.pairs = {{term, term}}, o.smearing = smearing, o.n_antenna = 5, o.n_time = 3;
+          EXPECT_LT(Array(o).error(), 1e-14) << int(light) << int(term) << smearing;
+        }
+  });
 }
 
 TEST(PsvSides, TakesTermsThatVaryAlongEitherAxis) {
