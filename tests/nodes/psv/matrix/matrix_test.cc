@@ -4,6 +4,7 @@
 
 #include "nodes/psv/matrix/plan.h"
 #include "runtime/core/error.h"
+#include "runtime/device/device_rates.h"
 #include "tests/support/psv_array_case.h"
 #include "tests/support/psv_combinations.h"
 #include "tests/support/psv_devices.h"
@@ -16,13 +17,22 @@ std::vector<Complex<double>> solve(Devices& devices, const ArrayCase& c, bool si
   return devices.solve(c, single, {psv::planner::MethodWish::Kind::kMatrix, variant}, c.ends);
 }
 
+/// Old GPUs have no matrix units for some types; the planner takes other variants there.
+bool can_run(const Devices& devices, const psv::matrix::MatrixVariant& variant, bool single) {
+  const DeviceRates rates = rates_of(devices.contexts.front()->device());
+  return variant.unit != psv::matrix::MatrixUnitKind::kTensor || (single ? rates.tf32_tensor : rates.double_tensor) > 0;
+}
+
 void check(Devices& devices, const CaseOptions& o, const ArrayOptions& a, const psv::matrix::MatrixVariant& variant) {
   SCOPED_TRACE(::testing::Message() << "unit " << int(variant.unit) << " tile " << variant.tile << " warps "
                                     << variant.warps << " antennas " << a.n_antenna << ' ' << o);
   const ArrayCase c(o, a);
   const std::vector<oracle::Number> expected = c.expected();
-  EXPECT_LT(largest_error(solve(devices, c, false, variant), expected, c.total_flux()), kDouble);
-  EXPECT_LT(largest_error(solve(devices, c, true, variant), expected, c.total_flux()), kSingle);
+  for (const bool single : {false, true})
+    if (can_run(devices, variant, single)) {
+      EXPECT_LT(largest_error(solve(devices, c, single, variant), expected, c.total_flux()),
+                single ? kSingle : kDouble);
+    }
 }
 
 TEST(PsvMatrix, AllVariantsAgreeWithExtendedPrecision) {
