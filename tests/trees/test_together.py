@@ -50,7 +50,21 @@ def tensors(ns, p, q):
     )
 
 
-SPELLINGS = [one_node_per_source, operators, station_phases, tensors]
+def elements(ns, p, q):
+    def element(s, i, j):
+        return rt.VisPhaseShift(ns.lmn(s), ns.uvw(p, q)) * ns.B(s)[i, j]
+
+    return rt.Add(*(rt.Matrix22(*(element(s, i, j) for i in (0, 1) for j in (0, 1))) for s in range(N_SOURCE)))
+
+
+def elements_of_sums(ns, p, q):
+    def total(i):
+        return rt.Add(*(rt.VisPhaseShift(ns.lmn(s), ns.uvw(p, q)) * ns.B(s)[i, i] for s in range(N_SOURCE)))
+
+    return rt.Matrix22(total(0), 0, 0, total(1))
+
+
+SPELLINGS = [one_node_per_source, operators, station_phases, tensors, elements, elements_of_sums]
 
 
 def tree(spelling, **options):

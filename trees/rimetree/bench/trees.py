@@ -78,7 +78,7 @@ def largest_difference(got: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.abs(got - wanted).max() / np.abs(wanted).max())
 
 
-SPELLINGS = ("PSV", "one node per source", "station phases", "tensors")
+SPELLINGS = ("PSV", "one node per source", "station phases", "tensors", "elements")
 
 
 RADEC_0 = np.radians([60.0, -30.0])
@@ -105,7 +105,8 @@ def sky_tree(spelling: str, n_source: int, n_station: int, extended: bool = Fals
     """The tree of a sky of polarised points without smearing, and its roots, one per baseline.
 
     Spellings: "PSV"; "one node per source": K B summed up; "station phases": K_p B K_q^H summed up; "tensors": K and B
-    of all sources at once, and Sum. `extended`: sources are Gaussians, smeared in time and frequency.
+    of all sources at once, and Sum; "elements": Matrix22(K XX, K XY, K YX, K YY) summed up. `extended`: sources are
+    Gaussians, smeared in time and frequency.
     """
     lmn, stokes, positions = random_sky(n_source, n_station)
     shapes = random_shapes(n_source)
@@ -122,6 +123,8 @@ def sky_tree(spelling: str, n_source: int, n_station: int, extended: bool = Fals
         for s in range(n_source):
             ns.lmn(s) << rt.Constant(lmn[s])
             ns.B(s) << rt.Stokes(rt.Constant(stokes[s]))
+            for e in range(4 if spelling == "elements" else 0):
+                ns.b(s, e) << ns.B(s)[e // 2, e % 2]
             if extended:
                 ns.shape(s) << rt.Constant(shapes[s])
             if spelling == "station phases":
@@ -154,7 +157,12 @@ def sky_tree(spelling: str, n_source: int, n_station: int, extended: bool = Fals
             else:
                 for s in range(n_source):
                     ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=ns.uvw(p, q))
-                if extended:
+                if spelling == "elements":
+                    terms = (
+                        rt.Matrix22(*(rt.Multiply(ns.K(p, q, s), *losses(p, q, s), ns.b(s, e)) for e in range(4)))
+                        for s in range(n_source)
+                    )
+                elif extended:
                     terms = (rt.Multiply(ns.K(p, q, s), *losses(p, q, s), ns.B(s)) for s in range(n_source))
                 else:
                     terms = (ns.K(p, q, s) * ns.B(s) for s in range(n_source))
