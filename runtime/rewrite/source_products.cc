@@ -162,13 +162,14 @@ bool TermReader::read_product(int node, bool adjoint, Product& product) {
   return true;
 }
 
-/// Numbers divide, one for all elements or one for each source.
+/// Numbers divide, one for all elements or one for each source; or phases, whose inverses are their conjugates.
 bool TermReader::read_quotient(int node, bool adjoint, Product& product) {
   const std::span<const int> children = forest_.children(node);
   const int divisor = children[1];
-  if (has_term_[divisor]) return refuse(node, "it divides by a phase of a source");
+  if (has_term_[divisor] && algebra(divisor) != Algebra::phase) return refuse(node, "it divides by a term of a source");
   if (refused_[divisor]) return refuse(divisor, "its data are flagged element by element, or missing");
   if (forest_.node(divisor).dims().rank > 1) return refuse(node, "it divides by a matrix, element by element");
+  if (has_term_[divisor]) return read_phase(divisor, !adjoint, product) && read_factors(children[0], adjoint, product);
   product.factors.push_back({divisor, adjoint, true});
   return read_factors(children[0], adjoint, product);
 }
@@ -249,6 +250,7 @@ bool TermReader::set_baseline(const Product& product, SourceTerm& term) {
   const int smeared = product.smearing >= 0 ? forest_.children(product.smearing)[1] : -1;
   const int tapered = product.taper >= 0 ? forest_.children(product.taper)[1] : -1;
   const auto& phases = product.phases;
+  if (phases.size() > 2) return refuse(phases.back().uvw, "phases of more than two stations");
   const int single = phases.size() == 1 && !phases[0].negative ? phases[0].uvw : -1;
   for (const int other : {smeared, tapered}) {
     if (other < 0 || other == single) continue;
@@ -267,7 +269,7 @@ bool TermReader::set_baseline(const Product& product, SourceTerm& term) {
   }
   for (const auto& phase : phases) {
     int& end = phase.negative ? term.minus_uvw : term.uvw;
-    if (end >= 0) return refuse(phase.uvw, "phases of more than two stations");
+    if (end >= 0) return refuse(phase.uvw, "phases of stations that are added");
     end = phase.uvw;
   }
   // Coordinates with rates and without cannot be subtracted.

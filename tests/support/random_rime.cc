@@ -225,7 +225,13 @@ std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
     return made("PSV", children);
   }
   std::vector<bool> is_matrix(factors.size(), true);
-  for (std::string scalar : scalars(p, q, lmn_[s], shape_[s])) {
+  Names numbers = scalars(p, q, lmn_[s], shape_[s]);
+  std::string divisor;
+  if (stations_ && chance(0.15)) {  // instead of its conjugate
+    divisor = made("VisPhaseShift", {"lmn=" + lmn_[s], "uvw=" + station_uvw_[q]});
+    numbers.erase(numbers.begin() + 1);
+  }
+  for (std::string scalar : numbers) {
     if (chance(0.1)) {
       scalar = made("Matrix22", {scalar, zero_, zero_, scalar});
       factors.insert(factors.begin(), scalar);
@@ -236,7 +242,8 @@ std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
     factors.insert(factors.begin() + at, scalar);
     is_matrix.insert(is_matrix.begin() + at, false);
   }
-  const std::string all = product(std::move(factors), std::move(is_matrix));
+  std::string all = product(std::move(factors), std::move(is_matrix));
+  if (!divisor.empty()) all = made("Divide", {all, divisor});
   if (!chance(0.15)) return all;
   return made("Divide", {all, leaf(constant({2}, 0.5, 2, chance(0.5), 1), {})});
 }

@@ -113,6 +113,39 @@ TEST(Rewriting, WhatTermsAreDividedByIsAFactor) {
   EXPECT_EQ(by_number.algebra("V"), Algebra::source_sum);
 }
 
+TEST(Rewriting, APhaseThatDividesIsItsConjugate) {
+  const auto specs = sum_of(3, [](TestForest& tree, const std::string& s) {
+    return tree.node("v" + s, "Divide", {"b" + s, "K" + s}), "v" + s;
+  });
+  Rewritten tree(specs), written(specs, true);
+  EXPECT_EQ(tree.algebra("V"), Algebra::source_sum);
+  const ResultPtr got = tree.evaluator.evaluate(TestForest().request, "V");
+  const ResultPtr expected = written.evaluator.evaluate(TestForest().request, "V");
+  for (std::size_t e = 0; e < 4; ++e)
+    test::expect_near(test::value_at(got->value, e), test::value_at(expected->value, e), 1e-14);
+  Rewritten by_product(sum_of(3, [](TestForest& tree, const std::string& s) {
+    tree.node("K2" + s, "Multiply", {"K" + s, "two"});
+    return tree.node("v" + s, "Divide", {"b" + s, "K2" + s}), "v" + s;
+  }));
+  EXPECT_NE(by_product.notes().find("it divides by a term of a source"), std::string::npos) << by_product.notes();
+}
+
+TEST(Rewriting, PhasesThatCancelKeepTheirFlags) {
+  const auto specs = sum_of(3, [](TestForest& tree, const std::string& s) {
+    if (s == "0") {
+      tree.constant("there", test::array({3}, {1, 2, 3})).constant("shape", test::array({3}, {1e-3, 1e-3, 0}));
+      tree.node("flagged", "TestFlags", {"there"}, {{"bits", test::array({1, 1, 1}, {4})}});
+    }
+    tree.node("L" + s, "VisPhaseShift", {"lmn=lmn" + s, "uvw=flagged"}).node("LH" + s, "Conj", {"L" + s});
+    tree.node("taper" + s, "SourceShape", {"shape", "uvw"});
+    return tree.node("v" + s, "Multiply", {"K" + s, "L" + s, "LH" + s, "taper" + s, "b" + s}), "v" + s;
+  });
+  for (const bool as_written : {true, false}) {
+    Rewritten tree(specs, as_written);
+    EXPECT_EQ(test::flag_at(tree.evaluator.evaluate(TestForest().request, "V")->flags, 0, 0, 0), 4) << as_written;
+  }
+}
+
 /// K [[b, 0], [0, c]] of each source, element by element; `zero` is what stands off the diagonal.
 std::vector<NodeSpec> sum_by_element(int n_source, const std::string& zero = "zero") {
   std::vector<NodeSpec> specs = sum_of(n_source, [&zero](TestForest& tree, const std::string& s) {
