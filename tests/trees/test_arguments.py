@@ -195,6 +195,7 @@ def calls(tmp_path_factory):
             calibration.frequency_warning,
             {"group": group, "solutions": solutions},
         ),
+        "calibration.feed_warning": (calibration.feed_warning, {"group": group, "solutions": solutions}),
         "calibration.field_numbers": (calibration.field_numbers, {"names": ["a"], "wanted": ["a"]}),
         "calibration.count_new_flags": (
             calibration.count_new_flags,

@@ -82,6 +82,27 @@ def test_a_flagged_correlation_takes_no_other_with_it(observed, tmp_path):
         assert not term.flag.any()
 
 
+def test_a_feed_that_is_flagged_wholly_beside_directions(tmp_path, observe):
+    """Its cells have no curvature: a search ended in "Singular matrix"."""
+    path = tmp_path / "a.ms"
+    bands, times = rt.ms.Band.regular(1.4e9, 8e6, 4), {"duration_s": 60, "integration_s": 20}
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, bands=bands, correlations="XX YY", **times)
+    sky = rt.sky.SkyModel(
+        [
+            rt.sky.Source("a", 0.93, -0.485, (5.0, 0, 0, 0), patch="p"),
+            rt.sky.Source("b", 0.932, -0.482, (2.0, 0, 0, 0), patch="q"),
+        ]
+    )
+    flag = np.zeros((21, 3, 4, 2, 2), bool)
+    flag[..., 1, 1] = True
+    observe(path, sky, CENTRE, lambda *_: np.broadcast_to(np.eye(2), (3, 4, 2, 2)), noise_jy=0.05, flag=flag)
+    terms = parse_terms(["G: diag", "A: amplitude, per patch"])
+    options = CalibrationOptions(noise_per="baseline")
+    report = calibration.calibrate(path, sky, terms, tmp_path / "s.h5", options)
+    assert report.usable and set(report.flagged) == {"without data"}
+    assert not report.solutions[0]["A"].flag[..., 0].any() and report.solutions[0]["A"].flag[..., 1, 1].all()
+
+
 @pytest.mark.parametrize("correlations", ["XX YY", "YY", "XX"])
 @pytest.mark.parametrize("term", ["K: delay", "P: phase", "G: diag"])
 def test_a_polarised_sky_seen_without_crossed_hands(tmp_path, observe, correlations, term):

@@ -45,6 +45,22 @@ def test_solutions_of_another_band_are_named_before_they_are_used(command, sets)
     assert said in command(*held).output
 
 
+def test_solutions_of_other_feeds_are_named_before_they_are_used(command, sets):
+    """Those of XX and YY were taken for RR and LL without a word."""
+    band = rt.ms.Band.regular(1.4e9, 4e6, 2)
+    times = {"duration_s": 60.0, "integration_s": 30.0}
+    path = sets / "round.ms"
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, bands=band, correlations="RR LL", **times)
+    said = "solutions of G are of linear feeds, those of field 0 are circular (RR LL)"
+    for more in (["--dry-run"], []):
+        assert said in command("apply", path, "--solutions", sets / "sol.h5", *more).output
+        assert "warning" not in command("apply", sets / "near.ms", "--solutions", sets / "sol.h5", *more).output
+    command(*solve(sets, "near", "S: scalar", "scalar.h5"))
+    assert "are of linear" not in command("apply", path, "--solutions", sets / "scalar.h5").output
+    for option in ("--hold", "--start"):
+        assert said in command(*solve(sets, "round", "G: diag", "s.h5", option, sets / "sol.h5", "--dry-run")).output
+
+
 @pytest.mark.parametrize(
     ("name", "term", "said"),
     [

@@ -18,7 +18,7 @@ from .kinds import KINDS, Kind
 from .memory import MemoryNeed
 from .models import ModelColumns
 from .new_flags import NewFlags
-from .other_data import check_held, frequency_warning, start_warnings
+from .other_data import check_held, feed_warning, frequency_warning, start_warnings
 from .pass_memory import memory_of_passes
 from .planning import CalibrationOptions, GroupPlan, plan_groups
 from .reports import CalibrationReport, ChunkReport
@@ -61,6 +61,7 @@ __all__ = [
     "correct",
     "correction_bytes",
     "count_new_flags",
+    "feed_warning",
     "field_numbers",
     "frequency_warning",
     "memory_of_passes",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+_NOTHING = 1e-150  # of a curvature
 _RIDGE = 1e-9  # of the curvature: what data do not tell stays where it is
 _LEAST_DAMPING, _MOST_DAMPING = 1e-9, 1e9
 _LONGEST = 1.0  # step of a logarithm of an amplitude
@@ -176,7 +177,7 @@ class JointFit:
     def _step(self, slope, curvature, damping, held: list[int]) -> NDArray[np.float64]:
         slope[:, held], curvature[:, held], curvature[:, :, held] = 0.0, 0.0, 0.0
         size = np.diagonal(curvature, axis1=1, axis2=2)
-        size = np.maximum(size, 1e-12 * size.max(axis=1, keepdims=True))
+        size = np.maximum(size, np.maximum(1e-12 * size.max(axis=1, keepdims=True), _NOTHING))
         damped = curvature + np.eye(self.count) * (size * (_RIDGE + damping[:, None]))[:, None]
         step = np.linalg.solve(damped, slope[..., None])[..., 0]
         return np.where(self._real, np.clip(step, -_LONGEST, _LONGEST), step)

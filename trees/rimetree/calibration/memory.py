@@ -27,6 +27,7 @@ _AT_ONCE = 512 << 20  # of data: more is read in parts, which costs no more wher
 _FEW_UNKNOWNS, _MOST_DENSITY, _SPARSE_ELEMENT = 500, 0.3, 80
 _LOOKED = 4 * (4 + 1) + 4 * 4  # of a cell: magnitudes, outliers, and what medians are made of
 _RESIDUALS = 32 << 20  # values and results of some baselines while residuals are looked at
+_SCALARS = 8 * _REAL  # of sums over a block: powers, chi-squares, counts
 _FREQUENCY_DEPENDENT = ("delay", "tec")
 _PART = 32 << 20  # of stored data, of which averaged ones are made at a time
 _SPARE = 128 << 20  # of arrays of averaged tiles, at most, that wait for tiles of the next chunks
@@ -115,25 +116,29 @@ def memory_need(
 def _search_bytes(
     plan: GroupPlan, all_slots: int, tree: SolveTree, terms: Sequence[Term], held: Held | None, *, in_memory: bool
 ) -> int:
-    """Tiles with the model beside them, as far as starting values are searched for (`StartingSearch`); `in_memory`: all
-    data of a chunk are there already."""
-    if has_amplitude(terms) and not any(term.turns for term in terms):
+    """Tiles with the model beside them, as far as starting values are searched for or parts of the sky looked at one by
+    one (`StartingSearch`); `in_memory`: all data of a chunk are there already."""
+    if has_amplitude(terms) and not any(term.turns for term in terms) and not tree.gains_of:
         return 0
     n_baseline = len(plan.group.baselines)
-    n_part = tree.n_part if any(term.turns and term.per is not None for term in terms) else 1
+    apart = bool(tree.gains_of) or any(term.turns and term.per is not None for term in terms)
+    n_part = tree.n_part if apart else 1
     of_columns = tree.n_column > 0 and not (held and held.inner)  # which are looked at as they are read
     if of_columns and in_memory and len(plan.group.data_desc_ids) == 1:
         return SMALL_BYTES
     n_model, n_column = (0, tree.n_column) if of_columns else (n_baseline * n_part, 0)
     slots = min(all_slots, slots_within(plan.group, n_model, SEARCHED_BYTES, n_column))
     models = 2 * n_model * slots * plan.n_channel * 4 * _COMPLEX  # as results, and beside the data
-    return 2 * data_bytes(plan, slots, tree.n_column) + models + SMALL_BYTES
+    return 2 * data_bytes(plan, slots, tree.n_column) + models
 
 
 def data_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
     """What the data of so many time slots and the columns of the model take as they are read."""
     data = int(_stored_bytes(plan, slots, n_column) * _left_by_averaging(plan))  # they are read in small parts
-    return 2 * data if len(plan.group.data_desc_ids) > 1 else data  # windows are read one by one and then joined
+    if len(plan.group.data_desc_ids) == 1:
+        return data
+    largest = max(len(frequency) for frequency, _ in plan.bands.values())
+    return int(data * (1 + largest / plan.n_channel))  # windows are read one by one beside all of them
 
 
 def _stored_bytes(plan: GroupPlan, slots: int, n_column: int) -> int:
@@ -171,7 +176,8 @@ def _sums(plan: GroupPlan, tiles: dict[str, tuple[int, int]], tree: SolveTree, t
     if any(term.kind.name in _FREQUENCY_DEPENDENT for term in terms):
         blocks[1] = plan.n_channel
     basis = tree.n_part if all(term.kind.diagonal for term in terms) else 4 * tree.n_part
-    return len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * _COMPLEX * (basis + basis * (basis + 1) // 2)
+    of_element = _COMPLEX * (basis + basis * (basis + 1) // 2) + _SCALARS
+    return len(plan.group.baselines) * blocks[0] * blocks[1] * 4 * of_element
 
 
 def _matrices(tiles: Sequence[tuple[int, int]], counts: Sequence[int]) -> int:

@@ -34,6 +34,20 @@ def frequency_warning(group: MsGroup, solutions: Solutions) -> str:
 
 
 @checked
+def feed_warning(group: MsGroup, solutions: Solutions) -> str:
+    """What to say where solutions are of linear feeds and the data of circular ones, or the other way round; empty:
+    nothing. (Other programs call the feeds of any set XX and YY.)"""
+    names = [term.name for term in solutions.terms if term.elements != ("",)]
+    own = str(solutions.provenance.get("program", "")).startswith("RimeTree")
+    if not names or solutions.feed == group.feed or not (own or solutions.feed == "circular"):
+        return ""
+    return (
+        f"solutions of {', '.join(dict.fromkeys(names))} are of {solutions.feed} feeds, those of field "
+        f"{group.field_id} are {group.feed} ({' '.join(group.correlations)}): the first feed gets those of the first"
+    )
+
+
+@checked
 def check_held(sets: Sequence[Solutions], group: MsGroup) -> None:
     """Raises `CalibrationError` where solutions that are to be held have nothing for any antenna of a group."""
     known = {name for one in sets for term in one.terms for name in term.antennas}

@@ -207,7 +207,7 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
     ]
     counts = [job.new_flags(dry=bool(how.get("dry_run"))) for job in jobs]
     _warn_of_antennas(groups, chosen)
-    _warn_of_frequencies(groups, chosen)
+    _warn_of_other_data(groups, chosen)
     _refuse_useless(ms, groups, sets, counts)
     if how.get("dry_run"):
         for job in jobs:
@@ -342,14 +342,16 @@ def _warn_of_antennas(groups, chosen) -> None:
         log(f"warning: no solutions for {len(unknown)} antennas, {_some(unknown)}: their data are flagged{where}")
 
 
-def _warn_of_frequencies(groups, chosen) -> None:
-    """Where solutions are for another band: nothing is flagged, and what comes out looks as if it were right."""
+def _warn_of_other_data(groups, chosen) -> None:
+    """Where solutions are for another band or other feeds: nothing is flagged, and what comes out looks as if it were
+    right."""
     from rimetree import calibration
 
-    said = list(filter(None, map(calibration.frequency_warning, groups, chosen)))
-    for text in said[:1]:
-        others = f" (and {len(said) - 1} more fields and windows)" if len(said) > 1 else ""
-        log(f"warning: {text}{others}")
+    for warning in (calibration.frequency_warning, calibration.feed_warning):
+        said = list(filter(None, map(warning, groups, chosen)))
+        for text in said[:1]:
+            others = f" (and {len(said) - 1} more fields and windows)" if len(said) > 1 else ""
+            log(f"warning: {text}{others}")
 
 
 def new_flags_text(groups, counts) -> str:

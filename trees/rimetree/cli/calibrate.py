@@ -211,7 +211,10 @@ def _look_at_given(options, stages) -> None:
             calibration.check_held(options.held, group)
             texts += calibration.start_warnings(options.start, group, stage.terms)
             if options.held:
-                texts.append(calibration.frequency_warning(group, calibration.solutions_for(options.held, group)))
+                held = calibration.solutions_for(options.held, group)
+                texts += [calibration.frequency_warning(group, held), calibration.feed_warning(group, held)]
+            if options.start:
+                texts.append(calibration.feed_warning(group, calibration.solutions_for(options.start, group)))
     for text in list(dict.fromkeys(filter(None, texts)))[:5]:
         log(f"warning: {text}")
 
