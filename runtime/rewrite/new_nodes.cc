@@ -98,6 +98,11 @@ int NewNodes::constant(double value, const TensorShape& dims) {
   return shared(constant_, {{"value", std::move(array)}}, mix(key_of(dims), value), {});
 }
 
+int NewNodes::element(int matrix, int number) {
+  const StateArray index{{2}, NumberType::real, {static_cast<double>(number / 2), static_cast<double>(number % 2)}};
+  return shared(selection_, {{"index", index}}, mix(std::uint64_t{2}, static_cast<std::uint64_t>(number)), {matrix});
+}
+
 int NewNodes::row(int matrix, std::int64_t number) {
   const StateArray index{{2}, NumberType::real, {static_cast<double>(number), -1}};
   return shared(selection_, {{"index", index}}, mix(std::uint64_t{1}, static_cast<std::uint64_t>(number)), {matrix});

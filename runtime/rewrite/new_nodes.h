@@ -43,6 +43,8 @@ class NewNodes {
   /// All elements of the nodes, one after the other, in these dimensions.
   int stack(std::span<const int> nodes, const TensorShape& dims);
   int constant(double value, const TensorShape& dims);
+  /// One number of a 2x2 matrix, counted row-major.
+  int element(int matrix, int number);
   /// One row of a matrix of numbers.
   int row(int matrix, std::int64_t number);
 

@@ -67,6 +67,33 @@ bool TermReader::read_matrix(int node, bool adjoint, Product& product) {
   return true;
 }
 
+/// An element of a product of one matrix and numbers is that of the matrix, times the numbers.
+bool TermReader::read_selection(int node, bool adjoint, Product& product) {
+  const int child = forest_.children(node)[0];
+  const State& state = forest_.node(node).state();
+  const std::vector<std::int64_t> index = state.integers("index");
+  if (!forest_.node(node).dims().is_scalar() || !(forest_.node(child).dims() == TensorShape{2, 2}) ||
+      state.boolean("multi"))
+    return refuse(node, "it is no element of a matrix");
+  const auto e = static_cast<std::size_t>(index.size() == 2 ? 2 * index[0] + index[1] : index[0]);
+  Product inner;
+  if (!read_factors(child, false, inner)) return false;
+  if (inner.nested >= 0) return refuse(node, "it selects from a sum");
+  int n_matrix = 0;
+  for (Factor& factor : inner.factors) {
+    if (factor.matrix < 0 && forest_.node(factor.node).dims().is_scalar()) continue;
+    if (factor.matrix >= 0 || factor.element >= 0) return refuse(node, "it selects from a matrix of products");
+    factor.element = static_cast<std::int8_t>(factor.adjoint ? kTransposed[e] : static_cast<int>(e));
+    ++n_matrix;
+  }
+  if (n_matrix != 1) return refuse(node, "it does not select from a product of one matrix and numbers");
+  for (Factor& factor : inner.factors) factor.adjoint = factor.adjoint != adjoint;
+  for (Product::Phase& phase : inner.phases) phase.negative = phase.negative != adjoint;
+  product.factors.insert(product.factors.end(), inner.factors.begin(), inner.factors.end());
+  product.negative = product.negative != inner.negative;
+  return take_place(inner, product);
+}
+
 void TermReader::add_matrix(const ProductMatrix& matrix, std::vector<Factor>& factors) {
   by_element_ = true;
   if (is_identity(matrix)) return;

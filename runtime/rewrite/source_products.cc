@@ -116,6 +116,8 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
       return read_quotient(node, adjoint, product);
     case Algebra::composition:
       return read_matrix(node, adjoint, product);
+    case Algebra::selection:
+      return read_selection(node, adjoint, product);
     case Algebra::sum:
     case Algebra::difference:
     case Algebra::reduction:

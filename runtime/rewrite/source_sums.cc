@@ -101,6 +101,10 @@ bool SourceSums::may_vary_in_time(int node) {
 }
 
 SourceSums::Part SourceSums::part_of(const Factor& factor) {
+  if (factor.element >= 0) {
+    const int number = nodes_.element(factor.node, factor.element);
+    return {factor.adjoint ? nodes_.conjugate_transpose(number) : number, 0};
+  }
   const Part part{factor.inverse ? nodes_.inverse(factor.node) : factor.node, forest_.node(factor.node).dims().rank};
   if (!factor.adjoint) return part;
   if (factor.inverse) return {nodes_.conjugate_transpose(part.node), part.rank};

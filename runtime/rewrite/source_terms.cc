@@ -29,6 +29,7 @@ bool is_transparent(Algebra algebra) {
     case Algebra::matrix_product:
     case Algebra::reduction:
     case Algebra::composition:
+    case Algebra::selection:
       return true;
     default:
       return false;

@@ -17,7 +17,8 @@ namespace rimetree::rewrite {
 struct Factor {
   int node = -1;
   bool adjoint = false, inverse = false;
-  int matrix = -1;  ///< number of the matrix of products; -1: a node
+  int matrix = -1;           ///< number of the matrix of products; -1: a node
+  std::int8_t element = -1;  ///< of the node, counted row-major; -1: all of it
   friend bool operator==(const Factor&, const Factor&) = default;
 };
 
@@ -140,6 +141,7 @@ class TermReader {
   bool read_product(int node, bool adjoint, Product& product);
   bool read_quotient(int node, bool adjoint, Product& product);
   bool read_phase(int node, bool adjoint, Product& product);
+  bool read_selection(int node, bool adjoint, Product& product);
   bool read_matrix(int node, bool adjoint, Product& product);
   bool read_elements(int node, bool negative, const Around& around);
   void join_elements(std::size_t first_term);

@@ -190,6 +190,15 @@ std::string RandomRime::element(std::size_t p, std::size_t q, std::size_t s, std
   }
   for (const std::string& scalar : scalars(p, q, lmn_[s], shape_[s]))
     factors.insert(factors.begin() + static_cast<std::ptrdiff_t>(pick(factors.size() + 1)), scalar);
+  if (numbers.empty() && chance(0.2)) {  // of the product instead
+    const bool adjoint = chance(0.3);
+    factors = scalars(p, q, lmn_[s], shape_[s]);
+    factors.push_back(adjoint ? conjugate(brightness_[s]) : brightness_[s]);
+    std::vector<bool> is_matrix(factors.size(), false);
+    is_matrix.back() = true;
+    const std::string all = product(factors, is_matrix);
+    return made("Selector", {chance(0.3) ? conjugate(all) : all}, {{"index", array({2}, {row, column})}});
+  }
   const std::string all = product(factors, std::vector<bool>(factors.size(), false));
   return chance(0.1) ? made("Negate", {all}) : all;
 }

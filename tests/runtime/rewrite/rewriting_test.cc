@@ -130,6 +130,19 @@ TEST(Rewriting, APhaseThatDividesIsItsConjugate) {
   EXPECT_NE(by_product.notes().find("it divides by a term of a source"), std::string::npos) << by_product.notes();
 }
 
+TEST(Rewriting, ElementsOfProductsAreThoseOfTheirMatrix) {
+  const auto specs = sum_of(3, [](TestForest& tree, const std::string& s) {
+    tree.constant("c" + s, test::array({2, 2}, {1, 2, 3, 4})).node("KC" + s, "Multiply", {"K" + s, "c" + s});
+    tree.node("KCH" + s, "ConjTranspose", {"KC" + s});
+    return tree.node("v" + s, "Selector", {"KCH" + s}, {{"index", test::array({2}, {0, 1})}}), "v" + s;
+  });
+  Rewritten tree(specs), written(specs, true);
+  EXPECT_FALSE(tree.is_needed("KC1"));
+  const ResultPtr got = tree.evaluator.evaluate(TestForest().request, "V");
+  const ResultPtr expected = written.evaluator.evaluate(TestForest().request, "V");
+  test::expect_near(test::value_at(got->value, 0), test::value_at(expected->value, 0), 1e-13);
+}
+
 TEST(Rewriting, PhasesThatCancelKeepTheirFlags) {
   const auto specs = sum_of(3, [](TestForest& tree, const std::string& s) {
     if (s == "0") {
