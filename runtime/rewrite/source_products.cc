@@ -131,21 +131,23 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
   }
 }
 
-/// Whether a product without phases is better read as its factors, which other sums have as well: it holds a
-/// brightness, or is read once while something in it is read more often, as in (J_p B J_q^H) K.
+/// Whether a product without phases is better read as its factors, which other sums have as well: it is read less often
+/// than what stands beside a brightness in it, or once while something in it is read more often, as in (J_p B J_q^H) K.
 bool TermReader::is_of_one_term(int node) const {
   const bool elementwise = algebra(node) == Algebra::product;
   if (!elementwise && algebra(node) != Algebra::matrix_product) return false;
   int matrices = 0;
-  bool any_shared = false, any_brightness = false;
+  bool any_shared = false, any_brightness = false, any_read_more = false;
   for (const int child : forest_.children(node)) {
     const TensorShape& dims = forest_.node(child).dims();
     if (!dims.is_scalar() && !(dims == TensorShape{2, 2})) return false;
     matrices += !dims.is_scalar();
     any_shared = any_shared || n_reader_[child] > 1;
-    any_brightness = any_brightness || looks_like_brightness(forest_, child) || is_of_one_term(child);
+    const bool is_brightness = looks_like_brightness(forest_, child);
+    any_brightness = any_brightness || is_brightness || is_of_one_term(child);
+    any_read_more = any_read_more || (!is_brightness && n_reader_[child] > n_reader_[node]);
   }
-  return ((any_shared && n_reader_[node] == 1) || any_brightness) && (!elementwise || matrices < 2);
+  return ((any_shared && n_reader_[node] == 1) || (any_brightness && any_read_more)) && (!elementwise || matrices < 2);
 }
 
 bool TermReader::read_product(int node, bool adjoint, Product& product) {

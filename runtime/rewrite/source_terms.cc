@@ -55,7 +55,7 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) :
   n_reader_.assign(forest.size(), 0);
   for (const int node : forest.order())
     for (const int child : forest.children(node))
-      if (child >= 0 && n_reader_[child] < 2) ++n_reader_[child];
+      if (child >= 0) ++n_reader_[child];
   has_term_.assign(forest.size(), 0);
   for (const int node : forest.order()) {
     switch (algebra(node)) {

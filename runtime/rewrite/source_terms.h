@@ -166,11 +166,11 @@ class TermReader {
   const Forest& forest_;
   const std::vector<bool>& refused_;
   bool any_ = false;
-  std::size_t n_direction_ = 0;         // of phases
-  std::vector<std::uint8_t> n_reader_;  // by node: parents, two for more
-  std::vector<std::uint8_t> has_term_;  // by node: a phase, smearing or taper, or one below it in sums and products
-  std::vector<std::uint8_t> needed_;    // by node: somebody reads it
-  std::vector<std::uint32_t> uses_;     // by node, and the last sum that was counted
+  std::size_t n_direction_ = 0;          // of phases
+  std::vector<std::uint32_t> n_reader_;  // by node: parents
+  std::vector<std::uint8_t> has_term_;   // by node: a phase, smearing or taper, or one below it in sums and products
+  std::vector<std::uint8_t> needed_;     // by node: somebody reads it
+  std::vector<std::uint32_t> uses_;      // by node, and the last sum that was counted
   std::vector<int> used_by_;
   std::vector<SourceSum> sums_;
   std::vector<SourceTerm> terms_;

@@ -218,11 +218,32 @@ TEST(Rewriting, WhatWasReadAsZeroMayBecomeAnotherNumber) {
 TEST(Rewriting, ProductsBesidePhasesAreReadAsTheirFactors) {
   Rewritten tree(sum_of(3, [](TestForest& tree, const std::string& s) {
     if (s == "0") tree.constant("J", test::array({2, 2}, {1, 2, 3, 4})).node("JH", "ConjTranspose", {"J"});
-    tree.node("Jb" + s, "MatrixMultiply", {"J", "b" + s}).node("JbJH" + s, "MatrixMultiply", {"Jb" + s, "JH"});
+    tree.constant("c" + s, test::array({2, 2}, {1, 2, 3, std::stod(s)}));
+    tree.node("Jb" + s, "MatrixMultiply", {"J", "c" + s}).node("JbJH" + s, "MatrixMultiply", {"Jb" + s, "JH"});
     return tree.node("v" + s, "Multiply", {"JbJH" + s, "K" + s}), "v" + s;
   }));
   EXPECT_EQ(tree.algebra("V"), Algebra::matrix_product) << "J is the same for all sources, and stays outside";
   EXPECT_FALSE(tree.is_needed("Jb1"));
+}
+
+TEST(Rewriting, WhatIsDoneToASourceForAllBaselinesIsDoneOnce) {
+  auto specs = sum_of(3, [](TestForest& tree, const std::string& s) {
+    tree.constant("R" + s, test::array({2, 2}, {1, 2, 3, std::stod(s)})).node("RH" + s, "ConjTranspose", {"R" + s});
+    tree.constant("i" + s, test::array({4}, {1, 0, 0, 0})).node("B" + s, "Stokes", {"i" + s});
+    tree.node("RBRH" + s, "MatrixMultiply", {"R" + s, "B" + s, "RH" + s});
+    return tree.node("v" + s, "Multiply", {"RBRH" + s, "K" + s}), "v" + s;
+  });
+  specs.push_back({"uvw2", "Constant", {{"value", test::array({3}, {5, 6, 7})}}, {}, ""});
+  NodeSpec other{"W", "Add", {}, {}, ""};
+  for (const std::string s : {"0", "1", "2"}) {
+    specs.push_back({"L" + s, "VisPhaseShift", {}, {{"lmn", "lmn" + s}, {"uvw", "uvw2"}}, ""});
+    specs.push_back({"w" + s, "Multiply", {}, {{"", "RBRH" + s}, {"", "L" + s}}, ""});
+    other.children.emplace_back("", "w" + s);
+  }
+  specs.push_back(other);
+  Rewritten tree(specs);
+  EXPECT_EQ(tree.algebra("V"), Algebra::source_sum);
+  EXPECT_TRUE(tree.is_needed("RBRH1")) << "a part of all sums, and no Jones terms of theirs";
 }
 
 TEST(Rewriting, SumsOverSourcesAsElementsAreOneSum) {
