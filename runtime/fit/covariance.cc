@@ -17,6 +17,8 @@ namespace {
 
 // A combination with less than this part in the null space has none but for rounding.
 constexpr double kNullPart = 1e-5;
+// What a condition sees of a null space less than this part of what others see is a rounding error.
+constexpr double kUnseen = 1e-9;
 // Above this order all eigenvalues take too long; only the null space is found.
 constexpr Eigen::Index kLarge = 100;
 // And above this one a sparse matrix is not made dense, whatever happens.
@@ -81,8 +83,17 @@ Eigen::MatrixXd columns_of(const std::vector<Combination>& combinations, const E
 /// the diagonal of P A+ P^T with P = 1 - R (C^T R)+ C^T, of conditions C and the part R of the null space that they
 /// see.
 void impose(const Wanted& wanted, Spectrum& spectrum) {
-  const Eigen::MatrixXd& conditions = wanted.columns;
-  const Eigen::MatrixXd seen = conditions.transpose() * spectrum.null;
+  // A condition may see little of the steps that it is for, as that on the slope of a narrow band: each as much as
+  // others.
+  Eigen::MatrixXd conditions = wanted.columns;
+  Eigen::MatrixXd seen = conditions.transpose() * spectrum.null;
+  const Eigen::VectorXd sizes = seen.rowwise().norm();
+  for (Eigen::Index c = 0; c < sizes.size(); ++c) {
+    const double factor = sizes[c] > kUnseen * sizes.maxCoeff() ? 1 / sizes[c] : 0;
+    conditions.col(c) *= factor;
+    seen.row(c) *= factor;
+    spectrum.images.col(c) *= factor;
+  }
   const Eigen::JacobiSVD<Eigen::MatrixXd> parts(seen, Eigen::ComputeFullV | Eigen::ComputeThinU);
   const Eigen::VectorXd& values = parts.singularValues();
   const auto rank = static_cast<Eigen::Index>((values.array() > kNullPart * values[0]).count());

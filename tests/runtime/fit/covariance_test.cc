@@ -65,6 +65,17 @@ TEST(Covariance, AConditionDeterminesWhatTheDataLeaveOpen) {
   EXPECT_NEAR(of_sum.of_pairs[0], -1.0 / 9, 1e-12);
 }
 
+TEST(Covariance, AConditionThatSeesLittle) {
+  // Two differences are known, and two sums open. The second condition sees the second sum by a millionth of what it
+  // is, beside the difference of the first two, which has the error 1.
+  const auto of = equations(4, {1, 0, 0, 0, -1, 1, 0, 0, 0, 0, 1, 0, 0, 0, -1, 1});
+  const Combination sum{{0, 1.0}, {1, 1.0}}, little{{0, 1.0}, {1, -1.0}, {2, 1e-6}};
+  const Covariance covariance = fit::covariance(of, {false, false, false, false}, {{}, {sum, little}, {}});
+  for (int k = 0; k < 4; ++k) EXPECT_NEAR(covariance.determined[k], 1, 1e-9);
+  EXPECT_NEAR(covariance.sigma[0], 0.5, 1e-6);
+  EXPECT_NEAR(covariance.sigma[2], 1e6, 1e3);
+}
+
 TEST(Covariance, StepsThatNoEquationSees) {
   const auto of = equations(3, {2, 0, 0, -1, 2, 0, -1, -1, 2});
   const auto steps = null_space(of, {false, false, false});
