@@ -7,7 +7,7 @@ exactly, and a step of Levenberg and Marquardt's costs milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +48,49 @@ class DirectionSums:
     antennas: int
 
 
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Where what baselines say of kinds of unknowns goes. `which` [kind, rate and direction]: what a kind is of those;
+    `first`, `second` [pair]: kinds; `ends` [kind, unknown of the kind, baseline]: what each unknown does to each
+    baseline; `both` [pair, two unknowns, baseline]; `to` {kind: (its unknowns, ...)}, `to_both`: (of all pairs
+    together, where each goes, and the number there)."""
+
+    which: NDArray[np.complex128]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    ends: list[NDArray[np.float64]]
+    both: NDArray[np.float64]
+    to: list[NDArray[np.intp]]
+    to_both: tuple[NDArray[np.intp], NDArray[np.intp]]
+
+    @classmethod
+    def of(cls, which, ends: list[NDArray[np.float64]], to: list[NDArray[np.intp]], count: int) -> _Layout:
+        """`ends` [baseline, unknown] of each kind; `count`: of all unknowns."""
+        first, second = np.triu_indices(len(to))
+        most = max((len(one) for one in to), default=0)
+        baselines = len(ends[0]) if ends else 0
+        both = np.zeros((len(first), most, most, baselines))
+        place, source = [], []
+        for pair, (k, m) in enumerate(zip(first, second, strict=True)):
+            both[pair, : len(to[k]), : len(to[m])] = np.einsum("bi,bj->ijb", ends[k], ends[m])
+            at = (pair * most + np.arange(len(to[k]))[:, None]) * most + np.arange(len(to[m]))
+            sides = [(k, m, at)] if k == m else [(k, m, at), (m, k, at.T)]
+            for one, other, own in sides:
+                place.append((to[one][:, None] * count + to[other]).ravel())
+                source.append(own.ravel())
+        where = tuple(np.concatenate([np.zeros(0, np.intp), *some]) for some in (place, source))
+        return cls(which, first, second, [one.T for one in ends], both.reshape(-1, most * most, baselines), to, where)
+
+    def add(self, slope, curvature, first, both) -> None:
+        """To slope [unknown, start] and curvature [unknown and unknown, start] what baselines say: `first` [start,
+        baseline, kind], `both` [start, baseline, kind, kind]."""
+        for kind, (ends, to) in enumerate(zip(self.ends, self.to, strict=True)):
+            slope[to] += ends @ first[:, :, kind].T
+        pairs = np.ascontiguousarray(np.moveaxis(both[:, :, self.first, self.second], (2, 1), (0, 1)))
+        place, source = self.to_both
+        curvature[place] += (self.both @ pairs).reshape(-1, both.shape[0])[source]
+
+
 class JointFit:
     """Chi-square of places [start, unknown], its slope and curvature."""
 
@@ -67,6 +110,7 @@ class JointFit:
         cells = np.stack([one.cells for one in unknowns])
         self._groups, at = np.unique(cells.reshape(len(cells), -1), axis=1, return_inverse=True)
         self._group_of = np.ravel(at)
+        self._layouts: dict[tuple, _Layout] = {}
 
     def seen(self, place: NDArray[np.float64]) -> NDArray[np.complex128]:
         """[start, baseline, time, freq, feed, direction]: factors of each direction's model."""
@@ -89,10 +133,13 @@ class JointFit:
     def _times_power(self, seen):
         return (self._sums.power @ seen[..., None])[..., 0]
 
-    def normal(self, seen: NDArray[np.complex128]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Half the slope downwards [start, unknown], and half the curvature [start, unknown, unknown]."""
+    def normal(
+        self, seen: NDArray[np.complex128], held: Collection[int] = ()
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Half the slope downwards [start, unknown], and half the curvature [start, unknown, unknown]; 0 of those that
+        are `held`."""
         n_start, n_baseline, _, _, n_feed, n_direction = seen.shape
-        slope, curvature = np.zeros((n_start, self.count)), np.zeros((n_start, self.count, self.count))
+        slope, curvature = np.zeros((self.count, n_start)), np.zeros((self.count**2, n_start))
         residual = np.conj(seen) * (self._sums.product - self._times_power(seen))
         bins = (n_start, n_baseline, -1, n_feed, n_direction)
         residual, seen = residual.reshape(bins), seen.reshape(bins)
@@ -103,7 +150,7 @@ class JointFit:
             rates = self._rates[:, own % n_freq]
             pairs = (rates[:, None] * rates[None]).reshape(-1, len(own))
             for feed in range(n_feed):
-                acting = [k for k, one in enumerate(self._unknowns) if one.feeds[feed]]
+                layout = self._layout(group, feed, frozenset(held))
                 there = seen[:, :, own, feed]
                 both = np.conj(there)[..., :, None] * power[:, own, feed] * there[..., None, :]
                 both = (pairs @ both.reshape(n_start, n_baseline, len(own), -1)).reshape(
@@ -111,37 +158,27 @@ class JointFit:
                 )
                 both = np.swapaxes(both, 3, 4).reshape(n_start, n_baseline, len(rates) * n_direction, -1)
                 first = (rates @ residual[:, :, own, feed]).reshape(n_start, n_baseline, -1)
-                which = np.zeros((len(acting), len(rates), n_direction), complex)
-                for row, k in enumerate(acting):
-                    which[row, self._rate_of[k], self._unknowns[k].directions] = self._factor[k]
-                which = which.reshape(len(acting), -1)
-                part = (first @ which.conj().T).real, (np.conj(which) @ both @ which.T).real
-                self._add(slope, curvature, acting, self._groups[:, group], *part)
-        return slope, curvature
+                which = layout.which.conj()
+                layout.add(slope, curvature, (first @ which.T).real, (which @ both @ layout.which.T).real)
+        return np.ascontiguousarray(slope.T), np.ascontiguousarray(curvature.T).reshape(n_start, self.count, -1)
 
-    def _add(self, slope, curvature, acting, cells, first, both) -> None:
-        """What baselines [start, baseline, unknown] say, to the unknowns of their antennas."""
-        sign = np.where([self._unknowns[k].turns for k in acting], 1, 0)  # which ends
-        n_start, n_baseline, n_acting = first.shape
-        n = self._sums.antennas
-        total = np.zeros((n_start, n_acting, n))
-        full = np.zeros((n_start, n_acting, n, n_acting, n))
-        for one in (0, 1):
-            total[:, sign == one] = np.swapaxes(first[:, :, sign == one], 1, 2) @ self._ends[one]
-            for other in (0, 1):
-                here = both[:, :, sign == one][..., sign == other]
-                there = (self._ends[one][:, :, None] * self._ends[other][:, None, :]).reshape(n_baseline, -1)
-                shape = (n_start, (sign == one).sum(), (sign == other).sum(), n, n)
-                pairs = (np.moveaxis(here, 1, -1) @ there).reshape(shape)
-                place = np.ix_(np.arange(n_start), sign == one, np.arange(n), sign == other, np.arange(n))
-                full[place] = np.swapaxes(pairs, 2, 3)
-        index = np.stack([self._unknowns[k].index[cells[k]] for k in acting]).ravel()
-        known = index >= 0
-        to = np.zeros((known.sum(), self.count))
-        to[np.arange(known.sum()), index[known]] = 1.0
-        full = full.reshape(n_start, index.size, index.size)[:, known][:, :, known]
-        slope += total.reshape(n_start, -1)[:, known] @ to
-        curvature += to.T @ (full @ to)
+    def _layout(self, group: int, feed: int, held: frozenset[int]) -> _Layout:
+        key = group, feed, held
+        if key not in self._layouts:
+            cells, acting, ends, index = self._groups[:, group], [], [], []
+            for k, one in enumerate(self._unknowns):
+                numbers = one.index[cells[k]]
+                there = np.setdiff1d(numbers, [-1, *held])
+                if one.feeds[feed] and len(there):
+                    acting.append(k)
+                    ends.append(self._ends[int(one.turns)] @ (numbers[:, None] == there))
+                    index.append(there)
+            shape = len(acting), len(self._rates), self._sums.product.shape[4]
+            which = np.zeros(shape, complex)
+            for row, k in enumerate(acting):
+                which[row, self._rate_of[k], self._unknowns[k].directions] = self._factor[k]
+            self._layouts[key] = _Layout.of(which.reshape(len(acting), np.prod(shape[1:])), ends, index, self.count)
+        return self._layouts[key]
 
     def climbed(
         self, place: NDArray[np.float64], steps: int, held: Sequence[int] = ()
@@ -152,13 +189,13 @@ class JointFit:
         seen = self.seen(place)
         chi_square = self.chi_square(seen)
         damping = np.full(len(place), 1e-2)
-        slope, curvature = self.normal(seen)
+        slope, curvature = self.normal(seen, held)
         going = np.ones(len(place), bool)
         for _ in range(steps):
             own = np.flatnonzero(going)
             if not len(own):
                 break
-            step = self._step(slope[own], curvature[own], damping[own], list(held))
+            step = self._step(slope[own], curvature[own], damping[own])
             other = place[own] + step
             other = np.where(self._real, np.clip(other, -_MOST, _MOST), other)
             seen = self.seen(other)
@@ -171,11 +208,10 @@ class JointFit:
             place[moved], chi_square[moved] = other[better], found[better]
             again = better & ~ended
             if again.any():
-                slope[own[again]], curvature[own[again]] = self.normal(seen[again])
+                slope[own[again]], curvature[own[again]] = self.normal(seen[again], held)
         return place, chi_square
 
-    def _step(self, slope, curvature, damping, held: list[int]) -> NDArray[np.float64]:
-        slope[:, held], curvature[:, held], curvature[:, :, held] = 0.0, 0.0, 0.0
+    def _step(self, slope, curvature, damping) -> NDArray[np.float64]:
         size = np.diagonal(curvature, axis1=1, axis2=2)
         size = np.maximum(size, np.maximum(1e-12 * size.max(axis=1, keepdims=True), _NOTHING))
         damped = curvature + np.eye(self.count) * (size * (_RIDGE + damping[:, None]))[:, None]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .coarse_fits import CoarseFit, coarse_fits
 from .joint_fit import DirectionSums, JointFit
 from .joint_turns import with_whole_turns
 from .joint_unknowns import TermUnknowns
@@ -49,13 +51,16 @@ def lowest(
     found = search.turned(unknowns.loosened(begin)[None])
     found = _better(found, search.ended(begin[None]))
     rng = np.random.default_rng(seed)
-    twice = False
-    for _ in range(batches):
-        if twice or good(found.chi_square):
+    least = math.inf
+    for batch in range(batches):
+        if good(found.chi_square):
             break
-        one = search.from_anywhere(begin, rng)
-        twice = abs(one.chi_square - found.chi_square) <= _SAME * found.chi_square
+        one, chi_square = search.from_anywhere(begin, batch, rng)
         found = _better(found, one)
+        # Loose places are found again; of whole turns there may be many that are as good within noise.
+        if abs(chi_square - least) <= _SAME * least:
+            break
+        least = min(least, chi_square)
     return found
 
 
@@ -70,19 +75,25 @@ class _Search:
         self._tight, self._loose = JointFit(sums, unknowns.tight), JointFit(sums, unknowns.loose)
         self._held = [] if scaled else list(unknowns.scale_of.values())
         self._held_loose = [] if scaled else unknowns.loose_scales
-        size = min(_NUMBERS // sums.power.size, _ELIMINATED / self._loose.count**3)
-        self._starts = int(np.clip(size, 8, _STARTS))
+        self._coarse = coarse_fits(sums, unknowns)
 
-    def from_anywhere(self, begin: NDArray[np.float64], rng) -> Ended:
-        """The lowest of some random places."""
-        place = _random(self._unknowns, begin, self._starts, rng)
-        place, chi_square = self._loose.climbed(place, _FIRST_STEPS, self._held_loose)
-        place = place[np.argsort(chi_square, kind="stable")[:_KEPT]]
-        place, chi_square = self._loose.climbed(place, _STEPS, self._held_loose)
-        order = np.argsort(chi_square, kind="stable")
-        # Of minima that are the same one is enough.
-        new = np.append(True, np.diff(chi_square[order]) > _SAME * chi_square[order[1:]])
-        return self.turned(place[order[new][:_BEST]])
+    def from_anywhere(self, begin: NDArray[np.float64], batch: int, rng) -> tuple[Ended, float]:
+        """The lowest of some random places, and chi-square of the loose one; another part of the band for each batch."""
+        found = self._coarsely(self._coarse[batch % len(self._coarse)], begin, rng)
+        place, chi_square = self._loose.climbed(found, _STEPS, self._held_loose)
+        return self.turned(_lowest(place, chi_square, _BEST)), float(chi_square.min())
+
+    def _coarsely(self, coarse: CoarseFit, begin: NDArray[np.float64], rng) -> NDArray[np.float64]:
+        """Loose places, without slopes, next to which chi-square may be low."""
+        size = min(_NUMBERS // coarse.size, _ELIMINATED / coarse.fit.count**3)
+        place = _random(self._unknowns, begin, int(np.clip(size, 8, _STARTS)), rng)
+        held = coarse.numbers_of(self._held_loose)
+        own, chi_square = coarse.fit.climbed(place[:, coarse.numbers], _FIRST_STEPS, held)
+        own, chi_square = coarse.fit.climbed(_lowest(own, chi_square, _KEPT), _STEPS, held)
+        own = _lowest(own, chi_square, _BEST)
+        place = place[: len(own)]
+        place[:, coarse.numbers] = own
+        return place
 
     def turned(self, places: NDArray[np.float64]) -> Ended:
         """The lowest next to loose places, with whole turns."""
@@ -103,20 +114,22 @@ class _Search:
         return Ended(places[best], float(chi_square[best]))
 
 
+def _lowest(place: NDArray[np.float64], chi_square: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Of places the lowest; of minima that are the same one is enough."""
+    order = np.argsort(chi_square, kind="stable")
+    new = np.append(True, np.diff(chi_square[order]) > _SAME * chi_square[order[1:]])
+    return place[order[new][:count]]
+
+
 def _random(unknowns: TermUnknowns, begin: NDArray[np.float64], count: int, rng) -> NDArray[np.float64]:
-    """Loose places: phases of directions anywhere, slopes 0 or, of every other place, anywhere within half a turn from
-    end to end of the band; all else as it was."""
+    """Loose places: phases of directions anywhere, slopes 0; all else as it was."""
     place = np.tile(unknowns.loosened(begin), (count, 1))
+    place[:, unknowns.slope] = 0.0
     for one in unknowns.loose:
         if not one.turns or (one.directions.all() and len(one.directions) > 1):
             continue
-        numbers = np.unique(one.index[one.index >= 0])
-        span = np.ptp(one.rate)
-        if span == 0:
-            place[:, numbers] = rng.uniform(-np.pi, np.pi, (count, len(numbers)))
-        else:
-            place[:, numbers] = rng.uniform(-np.pi, np.pi, (count, len(numbers))) / span
-            place[::2, numbers] = 0.0
+        numbers = np.setdiff1d(one.index[one.index >= 0], unknowns.slope)
+        place[:, numbers] = rng.uniform(-np.pi, np.pi, (count, len(numbers)))
     return place
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .baseline_factors import BaselineFactors
 from .coherence import Coherence
 from .goodness import is_good
 from .joint_blocks import Block, blocks_of
@@ -23,7 +24,8 @@ from .several_directions import ABSENT
 from .solve_trees import SolveTree
 from .terms import Term
 
-_ROUNDS = 1, 4  # batches of random places
+_ROUNDS = 3, 12  # batches of random places
+_FEW = 2  # the same without directions that seem to be in the data
 _LEAST = 5.0  # logarithms of gains that a fit begins at are at most so much below the largest one
 _MOST_OF_ALL = 2000  # unknowns of all blocks
 
@@ -33,13 +35,15 @@ Cells = Mapping[str, tuple[NDArray[np.intp], NDArray[np.intp]]]
 @dataclass(frozen=True, eq=False)
 class JointStart:
     """`values` {Parm: [time, freq]} of all terms; `scales` {direction: of its model}; `absent`: directions that are not
-    in the data; `chi_square` of parallel hands;
+    in the data; `criterion`: chi-square of parallel hands, and what so many unknowns explain of noise;
+    (Akaike 1974, IEEE Transactions on Automatic Control 19, 716);
     `good`: whether they explain the data as well as anything could."""
 
     values: dict[str, NDArray[np.float64]]
     scales: dict[str, float]
     absent: tuple[str, ...]
     chi_square: float
+    criterion: float
     good: bool
 
 
@@ -71,38 +75,54 @@ class JointStarts:
         """None where there are too many unknowns. `known`: from where it is begun; `without`: directions that are taken
         to be absent.
 
-        First all directions have the same scale. If that does not explain the data, they may have any; those that then
-        have little are left out, if the others explain the data better without them. All of this a few times and then
-        often, unless phases are all that there is. If none of this explains the data, which more freedom would not do
-        worse, some directions less are looked at once only.
+        First all directions have the same scale. Then directions are left out as long as the others explain the data
+        better without them: those that may be absent, whatever the terms are, and, where the data are not explained,
+        those that would have little if each had any scale. All of this a few times and then often, unless phases are
+        all that there is. If none of this explains the data, which more freedom would not do worse, some directions
+        less are looked at once only.
         """
+        data = _Data(self, sums, cells, shapes, reference)
+
+        def problem(absent: Collection[str]) -> _Problem:
+            return _Problem(data, frozenset({*without, *absent}))
+
         self._hopeless = self._hopeless and bool(without)
-        one = _Problem(self, sums, cells, shapes, reference, frozenset(without))
+        one = problem(())
         if not one.possible:
             return None
         best = None
-        hopeless = bool(without) and self._hopeless
-        for seed, batches in enumerate(_ROUNDS[:1] if self._alone or hopeless else _ROUNDS):
+        for seed, batches in enumerate(_ROUNDS[:1] if self._alone or self._hopeless else _ROUNDS):
             how = {"batches": batches, "seed": seed}
             found = one.start(one.lowest(one.begin(known if best is None else best.values), scaled=False, **how))
             best = found if best is None or found.chi_square < best.chi_square else best
-            if best.good or hopeless:
+            if not self._hopeless:
+                best = _with_fewer(problem, one, best, how)
+            if self._hopeless or best.good:
                 break
-            if not one.unknowns.scale_of:
-                continue
-            scaled = one.start(one.lowest(one.begin(found.values), scaled=True, **how))
-            if not scaled.good:  # what is below is less free than this
-                continue
-            for absent in _suspects(scaled.scales):
-                fewer = _Problem(self, sums, cells, shapes, reference, frozenset({*without, *absent}))
-                if not fewer.possible:
-                    continue
-                other = fewer.start(fewer.lowest(fewer.begin(scaled.values), scaled=False, **how))
-                best = other if other.chi_square < best.chi_square else best
-                if best.good:
-                    return best
         self._hopeless = best is not None and not best.good
         return best
+
+
+def _with_fewer(problem: Callable[[Collection[str]], _Problem], one: _Problem, found: JointStart, how) -> JointStart:
+    """What was found of some directions, or what is of fewer, if that is better. `problem`: without some directions;
+    `how`: it is searched for."""
+    if len(one.unknowns.scale_of) < 2:
+        return found
+    begin, suspects = found, [(name,) for name in one.directions]
+    if found.good:
+        how = {**how, "batches": _FEW}
+    else:
+        begin = one.start(one.lowest(one.begin(found.values), scaled=True, **how))
+        if not begin.good:  # what is below is less free than this
+            return found
+        suspects = _suspects(begin.scales)
+    best = found
+    for absent in suspects:
+        fewer = problem({*one.absent, *absent})
+        if fewer.possible and not fewer.is_worse(best):
+            other = fewer.start(fewer.lowest(fewer.begin(begin.values), scaled=False, **how))
+            best = other if other.criterion < best.criterion else best
+    return best if best is found else _with_fewer(problem, problem(best.absent), best, how)
 
 
 def _suspects(scales: Mapping[str, float]) -> list[tuple[str, ...]]:
@@ -115,36 +135,55 @@ def _suspects(scales: Mapping[str, float]) -> list[tuple[str, ...]]:
     return [*every, *((name,) for name in order)] if len(order) > 1 else []
 
 
+class _Data:
+    """Sums over the data, and what they can be explained to. `starts`: what is searched for in them."""
+
+    def __init__(self, starts: JointStarts, sums: Coherence, cells: Cells, shapes, reference: int):
+        self.starts, self.sums, self.cells, self.shapes, self.reference = starts, sums, cells, shapes, reference
+        of_frequency = np.stack([cells[term.name][1] for term in starts.terms])
+        self._intervals = np.ravel(np.unique(of_frequency, axis=1, return_inverse=True)[1])
+        self._span_rad = 0.0
+        self._factors: BaselineFactors | None = None
+
+    def factors(self, span_rad: float) -> BaselineFactors:
+        """Of any phases that have been found, and those of a baseline that change by so much over the band."""
+        if self._factors is None or span_rad > self._span_rad:
+            self._span_rad = max(self._span_rad, span_rad)
+            self._factors = BaselineFactors(self.sums, self.starts.names, self._intervals, self._span_rad)
+        return self._factors
+
+
 class _Problem:
     """Sums and unknowns without some directions."""
 
-    def __init__(self, starts: JointStarts, sums: Coherence, cells: Cells, shapes, reference: int, without):
-        self._tree, self._sums, self._shapes = starts.tree, sums, shapes
+    def __init__(self, data: _Data, without: frozenset[str]):
+        starts, sums, shapes = data.starts, data.sums, data.shapes
+        self._data, self._tree, self._sums, self._shapes = data, starts.tree, sums, shapes
         names = starts.names
-        self._directions = [name for name in dict.fromkeys(names) if name not in without]
+        self.directions = [name for name in dict.fromkeys(names) if name not in without]
         self._every = list(dict.fromkeys(names))
         # Those of terms that are held, because others can do the same, stay as in the unit matrix.
         there = [one for one in self._tree.parameters if one.term in shapes]
         self._own = [one for one in there if one.direction not in without]
-        free = {one.node for one in self._tree.solved(reference, without) if one.direction not in without}
+        free = {one.node for one in self._tree.solved(data.reference, without) if one.direction not in without}
         # Gains that are solved for have a direction's scale, and none is known of what keeps the unit matrix.
         with_gains = {one.direction for one in self._own if one.scales and one.node in free}
         has_term = {one.direction for one in self._own}
-        scaled = [name for name in self._directions if name not in with_gains and (starts.scaled or name in has_term)]
+        scaled = [name for name in self.directions if name not in with_gains and (starts.scaled or name in has_term)]
         self.unknowns = unknowns_of(
-            starts.terms, self._own, free, sums, cells, shapes, self._directions, scaled, any_scale=starts.scaled
+            starts.terms, self._own, free, sums, data.cells, shapes, self.directions, scaled, any_scale=starts.scaled
         )
-        of = np.array([[name == one for one in names] for name in self._directions], dtype=float)
+        of = np.array([[name == one for one in names] for name in self.directions], dtype=float)
         of = of.reshape(-1, len(names))
-        power, data = of @ sums.power @ of.T, float(sums.data.sum())
-        self._there = DirectionSums(sums.baselines, sums.product @ of.T, power, data, len(sums.antennas))
+        power, square = of @ sums.power @ of.T, float(sums.data.sum())
+        self._there = DirectionSums(sums.baselines, sums.product @ of.T, power, square, len(sums.antennas))
         self._blocks = blocks_of(self._there, self.unknowns, sums.data, sums.count)
 
     @property
     def possible(self) -> bool:
         """Whether there is anything to find, and not too much."""
         most = max(len(one.unknowns.others) + 2 * len(one.unknowns.whole) for one in self._blocks)
-        return len(self._directions) > 0 and 0 < most <= MOST_UNKNOWNS and len(self.unknowns.number) <= _MOST_OF_ALL
+        return len(self.directions) > 0 and 0 < most <= MOST_UNKNOWNS and len(self.unknowns.number) <= _MOST_OF_ALL
 
     def begin(self, known: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """The place of known values; as large as the data are where these say nothing of it."""
@@ -198,14 +237,32 @@ class _Problem:
             place[own] = np.maximum(place[own], place[own].max() - _LEAST)
         return place
 
-    def _is_good(self, chi_square: float) -> bool:
-        freedom = 2 * int(self._sums.count.sum()) - len(self.unknowns.number)
-        return is_good(chi_square, freedom, *self._sums.floor)
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Directions without which it is."""
+        return tuple(name for name in self._every if name not in self.directions)
+
+    def is_worse(self, found: JointStart) -> bool:
+        """Whether nothing that can be found is better."""
+        factors, unknowns = self._data.factors(0.0), len(self.unknowns.number)
+        return factors.needed(self.absent, unknowns, found.criterion, factors.floor(())[0])
+
+    def _span_rad(self, place: NDArray[np.float64]) -> float:
+        """By how much phases of a baseline may change over the band, at a tight place."""
+        total = 0.0
+        for one in self.unknowns.tight:
+            own = place[one.index[one.index >= 0]]
+            total = max(total, 2 * np.ptp(one.rate) * np.abs(own).max(initial=0.0) if one.turns else 0.0)
+        return total
 
     def start(self, found: Ended) -> JointStart:
         power = self._there.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
-        place, scales = self.unknowns.without_common_scale(found.place, dict(zip(self._directions, power, strict=True)))
+        place, scales = self.unknowns.without_common_scale(found.place, dict(zip(self.directions, power, strict=True)))
         values = self.unknowns.values(self._not_lost(place), self._own, self._shapes)
-        scales = {name: scales.get(name, 1.0 if name in self._directions else 0.0) for name in self._every}
-        absent = tuple(name for name in self._every if name not in self._directions)
-        return JointStart(values, scales, absent, found.chi_square, self._is_good(found.chi_square))
+        scales = {name: scales.get(name, 1.0 if name in self.directions else 0.0) for name in self._every}
+        noise, noise_freedom = self._data.factors(self._span_rad(found.place)).floor(())
+        unknowns = len(self.unknowns.number)
+        freedom = 2 * int(self._sums.count.sum()) - unknowns
+        good = is_good(found.chi_square, freedom, noise, noise_freedom)
+        criterion = found.chi_square + (2 * noise * unknowns if noise > 0 else 0.0)
+        return JointStart(values, scales, self.absent, found.chi_square, criterion, good)

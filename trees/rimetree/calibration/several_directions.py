@@ -74,6 +74,21 @@ class SeveralDirections:
         self.scales = dict.fromkeys(self._order, 0.0)
         self._seen[:] = 0
 
+    def adopt(
+        self, values: dict[str, NDArray[np.float64]], scales: Mapping[str, float], phasors: Phasors
+    ) -> None:
+        """What has been found otherwise takes the place of all: `values` of directions that have terms, `scales` of
+        their models, but for a common factor."""
+        self._forget()
+        self.values = dict(values)
+        for name in self._order:
+            known = phasors(values[name]) if name in values else 1.0
+            self._seen[self._parts_of(name)] = scales[name] * known
+        factor = self._common_factor(self._seen)
+        self._seen *= factor
+        self.scales = {name: factor * scales[name] for name in self._order}
+        self._lost = {name for name in self._order if not scales[name] > 0}
+
     def take(
         self,
         values: dict[str, NDArray[np.float64]],

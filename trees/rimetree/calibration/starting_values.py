@@ -300,13 +300,13 @@ class StartingSearch:
             found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
         # Once: without some directions there is less freedom, and the search tries that itself.
         begun = len(found.values) > 1 and not found.without
-        if begun and self._joint.possible and not self._around and not found.fits:
+        if begun and self._joint.possible and not self._around:
             known = {}
             for name, own in found.values.items():
                 known |= self._named(term, name, own)
             joint = self._jointly_found(sums, chunk, bins, found.without, known)
             if joint is not None:
-                found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
+                found.adopt(self._values_of(term, chunk, sums, joint), joint.scales, phasors)
 
     def _values_of(
         self, term: Term, chunk: Chunk, sums: Coherence, joint: JointStart
