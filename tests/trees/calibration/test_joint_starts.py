@@ -87,6 +87,42 @@ def test_one_direction_of_four_without_signal(calibrated, absent, successive):
         assert np.abs(errors_rad(report, planted, frequency, patch)).max() < 0.1
 
 
+@pytest.mark.parametrize(("absent", "seed"), [(("p0",), 0), (("p0",), 2), (("p0", "p1"), 1)])
+def test_the_dead_directions_of_a_minute_are_named(calibrated, absent, seed):
+    """In so short a time all directions together explain the data nearly as well, with a wrong scale of all: they were
+    taken for that, or one that is there was taken for dead."""
+    report, planted, frequency = calibrated(["T: tec, per patch"], "tec", 1.3e9, 2e6, 8, absent=absent, seed=seed)
+    assert report.converged == report.solves
+    assert report.flagged_of == {f"T, {patch}": {"without signal": N} for patch in absent}
+    assert report.chunks[0].scale == pytest.approx(1, rel=0.02)
+    for patch in set(FLUXES_JY) - set(absent):
+        assert np.abs(errors_rad(report, planted, frequency, patch)).max() < 0.1
+
+
+@pytest.mark.parametrize("absent", [(), ("p0",)])
+def test_delays_of_directions_inside_gains_that_are_not_known(calibrated, absent):
+    """Up to 20 ns, which turn phases by a third of a turn over the band: ended in another minimum, as converged."""
+    rng = np.random.default_rng(1)
+    gains = rng.uniform(0.7, 1.3, (N, 2)) * np.exp(1j * rng.uniform(-np.pi, np.pi, (N, 1)))
+    terms = ["G: diag", "K: delay, per patch"]
+    report, planted, frequency = calibrated(terms, "delay", 1.3e9, 2e6, 8, absent=absent, gains=gains, seed=1)
+    assert report.converged == report.solves
+    assert report.flagged_of == {f"K, {patch}": {"without signal": 2 * N} for patch in absent}
+    assert report.noise_ratio == pytest.approx(5, rel=0.02)
+    phases = np.angle(gains[:, :1] * np.conj(gains[:1, :1]))
+    for patch in set(FLUXES_JY) - set(absent):
+        error = errors_rad(report, planted, frequency, patch)
+        assert np.abs(np.angle(np.exp(1j * (error - phases)))).max() < 0.2
+
+
+def test_delays_of_directions_alone(calibrated):
+    """Ended in another minimum, as converged, with errors of a radian."""
+    report, planted, frequency = calibrated(["K: delay, per patch"], "delay", 1.3e9, 2e6, 8)
+    assert report.converged == report.solves and not report.flagged
+    for patch in FLUXES_JY:
+        assert np.abs(errors_rad(report, planted, frequency, patch)).max() < 0.2
+
+
 def problem(rng):
     """Sums of two directions on three antennas, and unknowns of each kind."""
     baselines = np.array([[0, 1], [0, 2], [1, 2]])

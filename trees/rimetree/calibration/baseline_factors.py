@@ -28,8 +28,8 @@ def orders(span_rad: float, channels: int) -> int:
 
 
 class BaselineFactors:
-    """Of `sums` of directions `names`, one for each of their parts. `intervals` [freq]: within which all terms are smooth; `span_rad`:
-    by how much phases of a baseline change over the band."""
+    """Of `sums` of directions `names`, one for each of their parts. `intervals` [freq]: within which all terms are
+    smooth; `span_rad`: by how much phases of a baseline change over the band."""
 
     def __init__(self, sums: Coherence, names: Sequence[str], intervals: NDArray[np.intp], span_rad: float):
         self._names = list(dict.fromkeys(names))
@@ -62,13 +62,12 @@ class BaselineFactors:
         freedom = 2 * int(self._count.sum() - rank)
         return (chi_square / freedom, freedom) if freedom > 0 else (math.nan, 0)
 
-    def needed(self, absent: Collection[str], unknowns: int, criterion: float, noise: float) -> bool:
-        """Whether fits of so many unknowns without some directions are certainly worse than another, of which this is
-        chi-square and twice what unknowns explain of noise."""
+    def least(self, absent: Collection[str], unknowns: int, noise: float) -> float:
+        """Chi-square below which no fit of so many unknowns without some directions comes: these factors explain more
+        of the noise, of which this is the variance."""
         chi_square, rank = self.without(absent)
-        more = max(0, 2 * rank - unknowns)  # which these factors have: so much noise they explain besides
-        least = chi_square + noise * (more - _DEVIATIONS * math.sqrt(2 * more))
-        return least + 2 * noise * unknowns > criterion
+        more = max(0, 2 * rank - unknowns)
+        return chi_square + noise * (more - _DEVIATIONS * math.sqrt(2 * more))
 
 
 def _basis(frequency_hz: NDArray[np.float64], intervals: NDArray[np.intp], span_rad: float) -> NDArray[np.float64]:

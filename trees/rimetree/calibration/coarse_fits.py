@@ -1,7 +1,7 @@
 """Fits of phases alone to parts of a band, on sums over its channels, for the beginning of a search.
 
-Slopes of phases along frequency have many minima of their own, and most of the work of a fit is theirs. In the middle of
-a band they change little, so that the phases there, which are searched for first, lead to them.
+Slopes of phases along frequency have many minima of their own, and most of the work of a fit is theirs. In the middle
+of a band they change little, so that the phases there, which are searched for first, lead to them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _middle(channels: NDArray[np.intp], part: float) -> NDArray[np.intp]:
 
 
 def _fit(sums: DirectionSums, unknowns: Sequence[Unknowns], chosen: Sequence[NDArray[np.intp]]) -> CoarseFit:
-    product, power = (np.stack([x[:, :, some].sum(axis=2) for some in chosen], axis=2) for x in (sums.product, sums.power))
+    product, power = (
+        np.stack([x[:, :, some].sum(axis=2) for some in chosen], axis=2) for x in (sums.product, sums.power)
+    )
     together = all(one.feeds.all() for one in unknowns)
     if together:  # feeds are like channels
         product, power = product.sum(axis=3, keepdims=True), power.sum(axis=3, keepdims=True)

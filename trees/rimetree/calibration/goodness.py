@@ -26,7 +26,7 @@ def is_significant(
     return (excess(chi_square, freedom, floor) - 1) * freedom > deviations * sigma
 
 
-def is_good(chi_square: float, freedom: int, floor: float, floor_freedom: int) -> bool:
+def is_good(chi_square: float, freedom: int, floor: float, floor_freedom: int, deviations: float = _SURE) -> bool:
     """Whether nothing says that there may be a better fit: not even a little larger than it should be."""
     poor = excess(chi_square, freedom, floor) > POOR
-    return not (poor or is_significant(chi_square, freedom, floor, floor_freedom, _SURE))
+    return not (poor or is_significant(chi_square, freedom, floor, floor_freedom, deviations))

@@ -17,6 +17,7 @@ from .joint_unknowns import TermUnknowns
 MOST_UNKNOWNS = 400
 _STARTS = 64
 _SAME = 1e-6  # of chi-square
+_OFTEN = 6  # one of so many batches finds the lowest again, and one more: a wrong one may be the next that is found
 _FIRST_STEPS, _KEPT, _STEPS = 20, 16, 80
 _BEST, _TURNED = 3, 6  # of places without whole turns, and of turns of each
 _NUMBERS = 1 << 20  # that are looked at together
@@ -42,7 +43,8 @@ def lowest(
     seed: int = 0,
 ) -> Ended:
     """The lowest place that is found: next to a place `begin` of the tight unknowns, or else from random ones; until
-    chi-square is `good`, or the lowest has been found twice, or after so many `batches` of these.
+    chi-square is `good`, or the lowest has been found again (of many batches, several times), or after so many
+    `batches` of these.
 
     `scaled`: whether scales of directions are unknown, too: there are more minima then, but without them a direction
     that is not in the data spoils all others.
@@ -51,14 +53,15 @@ def lowest(
     found = search.turned(unknowns.loosened(begin)[None])
     found = _better(found, search.ended(begin[None]))
     rng = np.random.default_rng(seed)
-    least = math.inf
+    least, again = math.inf, 0
     for batch in range(batches):
         if good(found.chi_square):
             break
         one, chi_square = search.from_anywhere(begin, batch, rng)
         found = _better(found, one)
         # Loose places are found again; of whole turns there may be many that are as good within noise.
-        if abs(chi_square - least) <= _SAME * least:
+        again = again + 1 if abs(chi_square - least) <= _SAME * least else 0 if chi_square < least else again
+        if again > batches // _OFTEN:
             break
         least = min(least, chi_square)
     return found
@@ -78,7 +81,7 @@ class _Search:
         self._coarse = coarse_fits(sums, unknowns)
 
     def from_anywhere(self, begin: NDArray[np.float64], batch: int, rng) -> tuple[Ended, float]:
-        """The lowest of some random places, and chi-square of the loose one; another part of the band for each batch."""
+        """The lowest of some random places, and chi-square of the loose one; batches have other parts of the band."""
         found = self._coarsely(self._coarse[batch % len(self._coarse)], begin, rng)
         place, chi_square = self._loose.climbed(found, _STEPS, self._held_loose)
         return self.turned(_lowest(place, chi_square, _BEST)), float(chi_square.min())

@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 
 from .baseline_factors import BaselineFactors
 from .coherence import Coherence
-from .goodness import is_good
+from .goodness import SIGNIFICANT, is_good
 from .joint_blocks import Block, blocks_of
 from .joint_fit import DirectionSums
 from .joint_search import MOST_UNKNOWNS, Ended, ended, lowest
 from .joint_unknowns import AMPLITUDES, DIAGONAL, unknowns_of
 from .several_directions import ABSENT
+from .significance import OF_PHASES, OF_TURNS
 from .solve_trees import SolveTree
 from .terms import Term
 
 _ROUNDS = 3, 12  # batches of random places
-_FEW = 2  # the same without directions that seem to be in the data
+_FEW = 3  # the same where the data are explained
+_MOST_TRIED = 24  # sets of directions
 _LEAST = 5.0  # logarithms of gains that a fit begins at are at most so much below the largest one
 _MOST_OF_ALL = 2000  # unknowns of all blocks
 
@@ -35,9 +37,9 @@ Cells = Mapping[str, tuple[NDArray[np.intp], NDArray[np.intp]]]
 @dataclass(frozen=True, eq=False)
 class JointStart:
     """`values` {Parm: [time, freq]} of all terms; `scales` {direction: of its model}; `absent`: directions that are not
-    in the data; `criterion`: chi-square of parallel hands, and what so many unknowns explain of noise;
-    (Akaike 1974, IEEE Transactions on Automatic Control 19, 716);
-    `good`: whether they explain the data as well as anything could."""
+    in the data; `chi_square`: of parallel hands; `criterion`: the same, and what a search for so many unknowns explains
+    of noise;
+    `good`: whether they explain the data as well as anything could; `possible`: whether that may be, as noise is."""
 
     values: dict[str, NDArray[np.float64]]
     scales: dict[str, float]
@@ -45,6 +47,7 @@ class JointStart:
     chi_square: float
     criterion: float
     good: bool
+    possible: bool
 
 
 class JointStarts:
@@ -77,9 +80,9 @@ class JointStarts:
 
         First all directions have the same scale. Then directions are left out as long as the others explain the data
         better without them: those that may be absent, whatever the terms are, and, where the data are not explained,
-        those that would have little if each had any scale. All of this a few times and then often, unless phases are
-        all that there is. If none of this explains the data, which more freedom would not do worse, some directions
-        less are looked at once only.
+        all, if any scale of each would explain them. All of this a few times and then often, unless phases are all
+        that there is and these have not even then explained the data. If none of this explains the data, which more
+        freedom would not do worse, some directions less are looked at once only.
         """
         data = _Data(self, sums, cells, shapes, reference)
 
@@ -91,38 +94,59 @@ class JointStarts:
         if not one.possible:
             return None
         best = None
-        for seed, batches in enumerate(_ROUNDS[:1] if self._alone or self._hopeless else _ROUNDS):
+        for seed, batches in enumerate(_ROUNDS):
             how = {"batches": batches, "seed": seed}
             found = one.start(one.lowest(one.begin(known if best is None else best.values), scaled=False, **how))
-            best = found if best is None or found.chi_square < best.chi_square else best
-            if not self._hopeless:
-                best = _with_fewer(problem, one, best, how)
-            if self._hopeless or best.good:
+            best = found if best is None or found.criterion < best.criterion else best
+            free = None if self._hopeless else _free(one, best, how)
+            if free is not None:
+                best = _with_fewer(problem, one, best, free, how)
+            if self._hopeless or best.good or (self._alone and not free):
                 break
         self._hopeless = best is not None and not best.good
         return best
 
 
-def _with_fewer(problem: Callable[[Collection[str]], _Problem], one: _Problem, found: JointStart, how) -> JointStart:
+def _free(one: _Problem, found: JointStart, how) -> JointStart | None:
+    """What is found if each direction has any scale, where that may explain the data."""
+    if found.good or len(one.unknowns.scale_of) < 2:
+        return found
+    free = one.start(one.lowest(one.begin(found.values), scaled=True, apart=True, **how))
+    return free if free.possible else None
+
+
+def _with_fewer(
+    problem: Callable[[Collection[str]], _Problem], one: _Problem, found: JointStart, free: JointStart, how
+) -> JointStart:
     """What was found of some directions, or what is of fewer, if that is better. `problem`: without some directions;
-    `how`: it is searched for."""
+    `free`: as of `_free`, than which all of them explain less; `how`: it is searched for."""
     if len(one.unknowns.scale_of) < 2:
         return found
-    begin, suspects = found, [(name,) for name in one.directions]
+    suspects = [(name,) for name in one.directions] if found.good else _suspects(free.scales)
     if found.good:
         how = {**how, "batches": _FEW}
-    else:
-        begin = one.start(one.lowest(one.begin(found.values), scaled=True, **how))
-        if not begin.good:  # what is below is less free than this
-            return found
-        suspects = _suspects(begin.scales)
-    best = found
-    for absent in suspects:
-        fewer = problem({*one.absent, *absent})
-        if fewer.possible and not fewer.is_worse(best):
-            other = fewer.start(fewer.lowest(fewer.begin(begin.values), scaled=False, **how))
-            best = other if other.criterion < best.criterion else best
-    return best if best is found else _with_fewer(problem, problem(best.absent), best, how)
+        if not all(problem({*one.absent, *absent}).is_worse(found) for absent in suspects):
+            # Where data tell so little there are other minima that are as good but for what noise can be.
+            again = one.start(one.lowest(one.begin(found.values), scaled=False, enough=False, **how))
+            found = again if again.chi_square < found.chi_square else found
+    left, tried = [frozenset({*one.absent, *absent}) for absent in suspects], []
+
+    def searched(fewer: _Problem, begin: JointStart, **how) -> JointStart:
+        return fewer.start(fewer.lowest(fewer.begin(begin.values), scaled=False, enough=False, **how))
+
+    def best() -> JointStart:
+        return min([found, *tried], key=lambda one: one.criterion)
+
+    for absent in left:  # which grows
+        fewer = problem(absent)
+        if fewer.possible and not fewer.is_worse(best()) and len(tried) < _MOST_TRIED:
+            tried.append(searched(fewer, free, **how))
+            if tried[-1].possible:  # what has some of its directions may be so, too
+                left += [more for name in fewer.directions if (more := absent | {name}) not in left]
+    near = min((one for one in tried if one.possible), key=lambda one: one.criterion, default=found)
+    if best() is found and near is not found:
+        tried.append(searched(problem(near.absent), near, **{**how, "batches": _ROUNDS[-1]}))
+    return best()
 
 
 def _suspects(scales: Mapping[str, float]) -> list[tuple[str, ...]]:
@@ -133,6 +157,10 @@ def _suspects(scales: Mapping[str, float]) -> list[tuple[str, ...]]:
     least = tuple(name for name in order if there[name] <= ABSENT * most)
     every = [least] if len(least) > 1 else []
     return [*every, *((name,) for name in order)] if len(order) > 1 else []
+
+
+def _never(chi_square: float) -> bool:
+    return False
 
 
 class _Data:
@@ -209,9 +237,23 @@ class _Problem:
         found = [np.array([n for (node, _), n in number.items() if node in own], np.intp) for own in nodes.values()]
         return [own for own in found if len(own)]
 
-    def lowest(self, begin: NDArray[np.float64], *, scaled: bool, batches: int, seed: int) -> Ended:
+    def lowest(
+        self,
+        begin: NDArray[np.float64],
+        *,
+        scaled: bool,
+        batches: int,
+        seed: int,
+        enough: bool = True,
+        apart: bool = False,
+    ) -> Ended:
+        """The lowest place that is found; `enough`: one that explains the data is; `apart`: scales may differ between
+        the parts of the search, and the place has their mean."""
         how = {"scaled": scaled, "batches": batches, "seed": seed}
-        found = [lowest(one.sums, one.unknowns, begin[one.numbers], self._good(one), **how) for one in self._blocks]
+        found = [
+            lowest(one.sums, one.unknowns, begin[one.numbers], self._good(one) if enough else _never, **how)
+            for one in self._blocks
+        ]
         if len(found) == 1:
             return found[0]
         place = begin.copy()
@@ -220,7 +262,7 @@ class _Problem:
         for number in self.unknowns.scales:  # of which each had its own
             own = [one.place[block.numbers == number] for block, one in zip(self._blocks, found, strict=True)]
             place[number] = np.concatenate(own).mean()
-        if not self.unknowns.scales:
+        if apart or not self.unknowns.scales:
             return Ended(place, sum(one.chi_square for one in found))
         return ended(self._there, self.unknowns, place, scaled=scaled)
 
@@ -244,8 +286,15 @@ class _Problem:
 
     def is_worse(self, found: JointStart) -> bool:
         """Whether nothing that can be found is better."""
-        factors, unknowns = self._data.factors(0.0), len(self.unknowns.number)
-        return factors.needed(self.absent, unknowns, found.criterion, factors.floor(())[0])
+        factors, noise = self._data.factors(0.0), self._data.factors(0.0).floor(())[0]
+        least = factors.least(self.absent, len(self.unknowns.number), noise)
+        return least + noise * self._of_noise > found.criterion
+
+    @property
+    def _of_noise(self) -> float:
+        """So many of its variances a search for these unknowns explains of noise."""
+        searched = set(self.unknowns.tight_of)
+        return sum(OF_TURNS if number in searched else OF_PHASES for number in self.unknowns.number.values())
 
     def _span_rad(self, place: NDArray[np.float64]) -> float:
         """By how much phases of a baseline may change over the band, at a tight place."""
@@ -263,6 +312,8 @@ class _Problem:
         noise, noise_freedom = self._data.factors(self._span_rad(found.place)).floor(())
         unknowns = len(self.unknowns.number)
         freedom = 2 * int(self._sums.count.sum()) - unknowns
-        good = is_good(found.chi_square, freedom, noise, noise_freedom)
-        criterion = found.chi_square + (2 * noise * unknowns if noise > 0 else 0.0)
-        return JointStart(values, scales, self.absent, found.chi_square, criterion, good)
+        fit = found.chi_square, freedom, noise, noise_freedom
+        criterion = found.chi_square + (noise * self._of_noise if noise > 0 else 0.0)
+        return JointStart(
+            values, scales, self.absent, found.chi_square, criterion, is_good(*fit), is_good(*fit, SIGNIFICANT)
+        )

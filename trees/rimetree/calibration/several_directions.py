@@ -74,9 +74,7 @@ class SeveralDirections:
         self.scales = dict.fromkeys(self._order, 0.0)
         self._seen[:] = 0
 
-    def adopt(
-        self, values: dict[str, NDArray[np.float64]], scales: Mapping[str, float], phasors: Phasors
-    ) -> None:
+    def adopt(self, values: dict[str, NDArray[np.float64]], scales: Mapping[str, float], phasors: Phasors) -> None:
         """What has been found otherwise takes the place of all: `values` of directions that have terms, `scales` of
         their models, but for a common factor."""
         self._forget()

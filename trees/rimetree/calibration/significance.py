@@ -13,6 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+#: Variances of noise that a search explains for each unknown: of phases, and of delays and TEC.
+OF_PHASES, OF_TURNS = 2.5, 8.0
 _DRAWS = 3
 _SPREAD = 4.0  # times the root of the mean: 6 standard deviations; 4.5 at most were seen in 1000 draws
 #: So much for each unknown is more than any search finds in noise: 8 is what delays and TEC have, 2.5 phases.

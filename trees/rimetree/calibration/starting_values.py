@@ -305,8 +305,10 @@ class StartingSearch:
             for name, own in found.values.items():
                 known |= self._named(term, name, own)
             joint = self._jointly_found(sums, chunk, bins, found.without, known)
-            if joint is not None:
+            if joint is not None and joint.good:
                 found.adopt(self._values_of(term, chunk, sums, joint), joint.scales, phasors)
+            elif joint is not None:
+                found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
 
     def _values_of(
         self, term: Term, chunk: Chunk, sums: Coherence, joint: JointStart
