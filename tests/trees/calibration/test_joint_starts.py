@@ -123,6 +123,14 @@ def test_delays_of_directions_alone(calibrated):
         assert np.abs(errors_rad(report, planted, frequency, patch)).max() < 0.2
 
 
+@pytest.mark.parametrize("terms", [["T: tec, per patch"], ["K: delay, per patch"]])
+def test_the_only_living_direction_of_four_stays(calibrated, terms):
+    """Three of four directions are not in the data."""
+    report, *_ = calibrated(terms, "tec", 1.3e9, 2e6, 8, absent=("p0", "p1", "p3"), slots=12)
+    assert report.converged == report.solves
+    assert {key.split(", ")[1] for key in report.flagged_of} == {"p0", "p1", "p3"}
+
+
 def problem(rng):
     """Sums of two directions on three antennas, and unknowns of each kind."""
     baselines = np.array([[0, 1], [0, 2], [1, 2]])
@@ -155,6 +163,20 @@ def test_the_slope_of_chi_square_is_that_of_differences():
         step = 1e-5 * (np.arange(fit.count) == k)
         difference = fit.chi_square(fit.seen(place + step)) - fit.chi_square(fit.seen(place - step))
         np.testing.assert_allclose(-2 * slope[:, k], difference / 2e-5, rtol=1e-6, atol=1e-5)
+
+
+def test_what_is_held_has_no_slope():
+    """Also where it is all that acts on a feed."""
+    sums, unknowns = problem(np.random.default_rng(3))
+    fit = JointFit(sums, unknowns)
+    place = np.random.default_rng(4).normal(size=(2, fit.count)) * 0.3
+    every = fit.normal(fit.seen(place))
+    held = [0, 1, 5]
+    slope, curvature = fit.normal(fit.seen(place), held)
+    left = [k for k in range(fit.count) if k not in held]
+    assert not slope[:, held].any() and not curvature[:, held].any() and not curvature[:, :, held].any()
+    np.testing.assert_allclose(slope[:, left], every[0][:, left])
+    np.testing.assert_allclose(curvature[:, left][:, :, left], every[1][:, left][:, :, left])
 
 
 def test_a_basis_of_short_vectors_spans_the_same_integers():

@@ -64,11 +64,12 @@ class _Layout:
     to_both: tuple[NDArray[np.intp], NDArray[np.intp]]
 
     @classmethod
-    def of(cls, which, ends: list[NDArray[np.float64]], to: list[NDArray[np.intp]], count: int) -> _Layout:
+    def of(
+        cls, which, ends: list[NDArray[np.float64]], to: list[NDArray[np.intp]], count: int, baselines: int
+    ) -> _Layout:
         """`ends` [baseline, unknown] of each kind; `count`: of all unknowns."""
         first, second = np.triu_indices(len(to))
         most = max((len(one) for one in to), default=0)
-        baselines = len(ends[0]) if ends else 0
         both = np.zeros((len(first), most, most, baselines))
         place, source = [], []
         for pair, (k, m) in enumerate(zip(first, second, strict=True)):
@@ -79,7 +80,9 @@ class _Layout:
                 place.append((to[one][:, None] * count + to[other]).ravel())
                 source.append(own.ravel())
         where = tuple(np.concatenate([np.zeros(0, np.intp), *some]) for some in (place, source))
-        return cls(which, first, second, [one.T for one in ends], both.reshape(-1, most * most, baselines), to, where)
+        return cls(
+            which, first, second, [one.T for one in ends], both.reshape(len(first), most * most, baselines), to, where
+        )
 
     def add(self, slope, curvature, first, both) -> None:
         """To slope [unknown, start] and curvature [unknown and unknown, start] what baselines say: `first` [start,
@@ -177,7 +180,8 @@ class JointFit:
             which = np.zeros(shape, complex)
             for row, k in enumerate(acting):
                 which[row, self._rate_of[k], self._unknowns[k].directions] = self._factor[k]
-            self._layouts[key] = _Layout.of(which.reshape(len(acting), np.prod(shape[1:])), ends, index, self.count)
+            which = which.reshape(len(acting), np.prod(shape[1:]))
+            self._layouts[key] = _Layout.of(which, ends, index, self.count, len(self._sums.baselines))
         return self._layouts[key]
 
     def climbed(
