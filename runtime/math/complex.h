@@ -6,6 +6,13 @@
 
 namespace rimetree {
 
+/// Whether a number is zero whatever the formula is run on: only a number that records knows. Real numbers are complex
+/// ones whose imaginary part is.
+template <class T>
+RT_HD constexpr bool is_always_zero(const T&) {
+  return false;
+}
+
 template <class T>
 struct Complex {
   T re{};
@@ -20,11 +27,14 @@ struct Complex {
   RT_HD friend constexpr Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
   RT_HD friend constexpr Complex operator-(Complex a) { return {-a.re, -a.im}; }
   RT_HD friend constexpr Complex operator*(Complex a, Complex b) {
+    if (is_always_zero(b.im)) return is_always_zero(a.im) ? Complex(a.re * b.re) : a * b.re;
+    if (is_always_zero(a.im)) return a.re * b;
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
   RT_HD friend constexpr Complex operator*(Complex a, T b) { return {a.re * b, a.im * b}; }
   RT_HD friend constexpr Complex operator*(T a, Complex b) { return {a * b.re, a * b.im}; }
   RT_HD friend constexpr Complex operator/(Complex a, Complex b) {
+    if (is_always_zero(b.im)) return is_always_zero(a.im) ? Complex(a.re / b.re) : Complex(a.re / b.re, a.im / b.re);
     // Scaled by the larger part of the divisor (Smith 1962), so that 1/z overflows no earlier than |z| does.
     if (abs(b.re) >= abs(b.im)) {
       const T r = b.im / b.re, den = b.re + b.im * r;

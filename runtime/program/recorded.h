@@ -66,6 +66,11 @@ class Recorded {
   std::int32_t name_;
 };
 
+inline bool is_always_zero(const Recorded& x) {
+  const program::Recording& recording = program::Recording::current();
+  return recording.is_constant(x.name()) && recording.constant_of(x.name()) == 0;
+}
+
 /// Not derived through, as with dual numbers.
 inline Recorded value_of(Recorded x) { return Recorded::made(program::Op::detach, x); }
 inline Recorded with_value(Recorded x, Recorded value) { return Recorded::made(program::Op::with_value, x, value); }

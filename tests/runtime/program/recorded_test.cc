@@ -58,6 +58,24 @@ TEST(Recorded, ArithmeticIsThatOfPlainNumbers) {
   expect_same([](const auto* x) { return Complex(sqrt(abs(x[0])), hypot(x[1], x[2])); });
 }
 
+// Nodes take real numbers beside complex ones as complex: nothing may be done for an imaginary part that is not there.
+TEST(Recorded, RealFactorsAndDivisorsTakeNoComplexArithmetic) {
+  Recording recording;
+  const Recording::Scope scope(recording);
+  const auto load = [&](int i) { return Recorded::named(recording.load({0, i, 0, false})); };
+  const Recorded re = load(0), im = load(1), x = load(2), y = load(3);
+  const Complex<Recorded> z(re, im), real(x), other(y);
+  const auto expect = [](Complex<Recorded> got, Recorded wanted_re, Recorded wanted_im) {
+    EXPECT_EQ(got.re.name(), wanted_re.name());
+    EXPECT_EQ(got.im.name(), wanted_im.name());
+  };
+  expect(z * real, re * x, im * x);
+  expect(real * z, re * x, im * x);
+  expect(z / real, re / x, im / x);
+  expect(real * other, x * y, 0.0);
+  expect(real / other, x / y, 0.0);
+}
+
 TEST(Recorded, FunctionsOfComplexNumbers) {
   expect_same([](const auto* x) { return sqrt(Complex(x[0], x[1])); }, 4);
   expect_same([](const auto* x) { return exp(Complex(x[0], x[1])); }, 4);
