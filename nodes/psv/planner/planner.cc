@@ -47,7 +47,7 @@ struct Costs {
 struct SidesCosts {
   double number, diagonal, full, scalar_side, matrix_side;
 };
-constexpr SidesCosts kValues{0.14, 0.22, 0.14, 1.7, 6.5},
+constexpr SidesCosts kValues{0.14, 0.16, 0.11, 1.7, 6.5},
     kSlopes{0.29, 0.42, 0.265, 1.5, 8.5},  ///< on top of values: what these change by where both sides do
     kReverse{0.33, 0.75, 0.34, 7.5, 24};
 

@@ -314,7 +314,7 @@ def test_what_does_not_fit_into_memory_is_refused(command, observed, sky_file, t
         assert "'G: diag' on 5 time slots, 21 baselines and 4 channels takes about" in refused.stderr
         assert "there may be 20 KiB" in refused.stderr and "interval a shorter one" in refused.stderr
     assert not list(tmp_path.glob("sol*"))
-    few = ("--memory", "54KiB")
+    few = ("--memory", "64KiB")
     assert "of 5 time slots at a time" in command(*what, *few, "--dry-run").stdout
     command(*what, *few)
 
