@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..solving import SolveReport
 from .fewer_directions import BestFit, best_fit
 from .gain_signal import ChunkSearch, without_noise
-from .left_unexplained import is_left
 from .starting_values import Run, StartingValues
 
 
@@ -26,5 +23,4 @@ def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
 
     names = () if begun else list(one.tree.presence)
     found = best_fit(fit, names, again if one.search.in_two_steps else None)
-    found = without_noise(one, found, fit)
-    return replace(found, doubtful=True) if not found.doubtful and is_left(one, found) else found
+    return without_noise(one, found, fit)

@@ -115,11 +115,6 @@ def _signal(tree: SolveTree, term: Term, direction: str, tables: _Tables) -> flo
     return float(np.median(known)) if len(known) else np.inf
 
 
-def finest(intervals: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
-    """Of each bin, the interval in which no term changes."""
-    return np.ravel(np.unique(np.stack(intervals), axis=1, return_inverse=True)[1])
-
-
 @dataclass(frozen=True, eq=False)
 class _Directions:
     """Directions on which gains act: `terms` of directions, of which `cells` are the intervals; `sums` inside terms of
@@ -169,7 +164,7 @@ class _Directions:
     def explained(self, name: str):
         """As `is_noise` wants it: the gains that all terms together are, as much as they have unknowns."""
         terms = self._terms_of(name)
-        cells = tuple(finest([self._bins_of(term)[axis] for term in terms]) for axis in (0, 1))
+        cells = tuple(self._finest([self._bins_of(term)[axis] for term in terms]) for axis in (0, 1))
         fit = _GainFit(terms, self.sums, cells)
         # Delays and TEC are looked for in more places than phases.
         searched = {term.name for term in terms if term.kind.name in SEARCHED}
@@ -196,6 +191,11 @@ class _Directions:
     def _bins_of(self, term: Term) -> Cells:
         at_time, at_frequency = self.cells[term.name]
         return at_time, np.arange(len(at_frequency)) if term.kind.name in SEARCHED else at_frequency
+
+    @staticmethod
+    def _finest(intervals: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+        """Of each bin, the interval in which no term changes."""
+        return np.ravel(np.unique(np.stack(intervals), axis=1, return_inverse=True)[1])
 
 
 class _GainFit:
