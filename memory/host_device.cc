@@ -13,9 +13,7 @@ namespace {
 
 /// Large arrays are read side by side and along many axes: with pages of 4 KiB each step may need a new one, which
 /// takes longer than the arithmetic.
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-constexpr std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+constexpr std::size_t kHugePage = std::size_t{2} << 20, kLargeBytes = 2 * kHugePage;
 
 /// Does everything at once: the host is in order by itself.
 class HostQueue final : public Queue {
@@ -53,10 +51,8 @@ std::size_t HostDevice::free_bytes() const {
 }
 
 void* HostDevice::allocate(std::size_t bytes) {
-  // Of what nearly fills its last huge page that one is huge, too.
-  const std::size_t whole = rounded_up(bytes, kHugePage);
-  const std::size_t rounded = whole - bytes <= bytes / 8 ? whole : rounded_up(bytes, kAlignment);
-  const std::size_t alignment = rounded >= kHugePage ? kHugePage : kAlignment;
+  const std::size_t alignment = bytes >= kLargeBytes ? kHugePage : kAlignment;
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (rounded < bytes) throw OutOfMemory(name(), bytes);  // rounding wrapped around
   void* data = std::aligned_alloc(alignment, std::max(rounded, kAlignment));
   if (data == nullptr) throw OutOfMemory(name(), bytes);

@@ -31,19 +31,6 @@ TEST(HostDevice, EveryAllocationIsAligned) {
   EXPECT_EQ(device.statistics().allocations, 6u);
 }
 
-// Else such arrays would be read through pages of 4 KiB, or waste a page of 2 MiB.
-TEST(HostDevice, WhatFillsHugePagesOrNearlySoBeginsAtOne) {
-  constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  HostDevice device;
-  for (const std::size_t bytes : {kHugePage - 100000, kHugePage, kHugePage + 1, 2 * kHugePage - 100000}) {
-    void* data = device.allocate(bytes);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % kHugePage, 0u) << bytes;
-    std::memset(data, 1, bytes);
-    device.deallocate(data, bytes);
-  }
-  EXPECT_EQ(device.statistics().bytes_in_use, 0u);
-}
-
 TEST(HostDevice, CountsWhatItCopies) {
   HostDevice device;
   const char text[] = "abcdefgh";

@@ -33,11 +33,6 @@ HWY_INLINE void add_conjugate(const SideNumber& a, const SideNumber& b, SideNumb
   sum.re = hn::MulAdd(a.im, b.im, sum.re);
   sum.im = hn::NegMulAdd(a.re, b.im, sum.im);
 }
-HWY_INLINE SideNumber load_held(const double* from) {
-  SideNumber a = load_number(from);
-  hold(a.re), hold(a.im);
-  return a;
-}
 HWY_INLINE void store_number(const SideNumber& a, double* to) {
   const SideTag d;
   hn::Store(a.re, d, to);
@@ -79,15 +74,15 @@ HWY_INLINE void pull_scalar_pairs(const PairSlopes& job) {
     SideNumber y[kColumns], of_y[kColumns];
 #pragma GCC unroll 2
     for (int r = 0; r < kColumns; ++r) {
-      y[r] = load_held(right + r * job.right_end);
-      of_y[r] = load_held(right_slope + r * job.right_end);
+      y[r] = load_number(right + r * job.right_end);
+      of_y[r] = load_number(right_slope + r * job.right_end);
     }
 #pragma GCC unroll 2
     for (int l = 0; l < kRows; ++l)
 #pragma GCC unroll 4
       for (int p = 0; p < N; ++p) {
         const std::size_t at = l * job.left_end + 2 * p * lanes;
-        const SideNumber x = load_held(left + at);
+        const SideNumber x = load_number(left + at);
         SideNumber of_x = load_number(left_slope + at);
 #pragma GCC unroll 2
         for (int r = 0; r < kColumns; ++r) {
@@ -127,7 +122,7 @@ HWY_INLINE void pull_matrix_pair(const PairSlopes& job, std::size_t r) {
 #pragma GCC unroll 2
       for (int j = 0; j < 2; ++j) {
         if (kDiagonalRight && j != k) continue;
-        const SideNumber y = load_held(right + (4 * k + 2 * j) * lanes);
+        const SideNumber y = load_number(right + (4 * k + 2 * j) * lanes);
         add_conjugate(t[j], y, of_x[0]);
         add_conjugate(t[2 + j], y, of_x[1]);
       }
@@ -138,7 +133,7 @@ HWY_INLINE void pull_matrix_pair(const PairSlopes& job, std::size_t r) {
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i) {
         if (kDiagonalLeft && i != k) continue;
-        const SideNumber x = load_held(left + (4 * i + 2 * k) * lanes);
+        const SideNumber x = load_number(left + (4 * i + 2 * k) * lanes);
         add_conjugate(t[2 * i], x, of_y[0]);
         add_conjugate(t[2 * i + 1], x, of_y[1]);
       }
@@ -164,7 +159,7 @@ HWY_INLINE void pull_diagonal_pairs(const PairSlopes& job) {
 #pragma GCC unroll 2
     for (int i = 0; i < 2; ++i) {
       const std::size_t at = (8 * s + 6 * static_cast<std::size_t>(i)) * lanes;
-      const SideNumber x = load_held(left + at);
+      const SideNumber x = load_number(left + at);
       SideNumber of_x = load_number(left_slope + at);
 #pragma GCC unroll 2
       for (int r = 0; r < 2; ++r) {
@@ -172,7 +167,7 @@ HWY_INLINE void pull_diagonal_pairs(const PairSlopes& job) {
         const SideNumber t =
             scaled_number<kAmplitude>(a[r][i], kAmplitude ? job.amplitude + (r * kSideSources + s) * lanes : nullptr);
         SideNumber of_y = load_number(right_slope + right_at);
-        add_conjugate(t, load_held(right + right_at), of_x);
+        add_conjugate(t, load_number(right + right_at), of_x);
         add_conjugate(t, x, of_y);
         store_number(of_y, right_slope + right_at);
       }

@@ -42,7 +42,7 @@ HWY_INLINE void add_to(const SideNumber& a, double* sum) {
   hn::Store(hn::Add(hn::Load(d, sum + lanes), a.im), d, sum + lanes);
 }
 
-/// Keeps a number in a register: compilers would rather read it again for each product, and reading is what limits.
+/// Keeps a number in a register: compilers would rather read it again for each product.
 HWY_INLINE void hold(SideVector& x) {
 #if HWY_ARCH_X86 && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
   asm("" : "+v"(x.raw));
@@ -73,7 +73,7 @@ HWY_INLINE void add_product(const SideNumber& a, const SideNumber& b, SideNumber
   sum.im = hn::MulAdd(a.im, b.re, sum.im);
 }
 
-/// Sums of three parts want 32 registers; with 16 of them, four real products are the faster way.
+/// Sums of three parts and what they are made of want more than 16 registers.
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
 using Factor = SideNumber;
 #else
