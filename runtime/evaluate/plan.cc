@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 #include <unordered_map>
 
 #include "runtime/core/fingerprint.h"
@@ -74,16 +75,19 @@ Plan::Plan(const Forest& forest)
     for (const int node : one.nodes) place_[node] = place++, in_place_.push_back(node);
   keeps_.resize(forest.size());
   feeds_devices_.resize(forest.size());
-  for (std::size_t i = 0; i < forest.size(); ++i) {
-    const auto parents = forest.parents(static_cast<int>(i));
-    const DependencySet own = forest.dependencies(static_cast<int>(i));
-    bool keeps = parents.empty(), feeds_devices = false;
-    for (const int parent : parents) {
-      keeps = keeps || (forest.dependencies(parent) & ~own) != 0;
-      feeds_devices = feeds_devices || on_device[static_cast<std::size_t>(batch_of_[parent])];
-    }
-    keeps_[i] = keeps;
-    feeds_devices_[i] = feeds_devices;
+  const auto reads_on_device = [&](int node) {
+    if (!on_device[static_cast<std::size_t>(batch_of_[node])]) return false;
+    // Nothing is done to numbers that a node passes on: they are read on a device if that is where it hands them.
+    const Algebra algebra = forest.node(node).algebra();
+    const bool passes_on = algebra == Algebra::composition || algebra == Algebra::selection;
+    return !passes_on || forest.parents(node).empty() || feeds_devices_[node];
+  };
+  for (const int i : std::views::reverse(forest.order())) {  // consumers first
+    const auto parents = forest.parents(i);
+    const DependencySet own = forest.dependencies(i);
+    keeps_[i] = parents.empty() ||
+                std::ranges::any_of(parents, [&](int parent) { return (forest.dependencies(parent) & ~own) != 0; });
+    feeds_devices_[i] = std::ranges::any_of(parents, reads_on_device);
   }
 }
 

@@ -6,6 +6,7 @@ import pytest
 import scipy.optimize
 
 import rimetree as rt
+from rimetree.bench.trees import SPELLINGS, sky_tree
 
 CENTRE = (0.9, -0.5)
 VISIBILITY_BYTES = 4 * 16  # four correlations in double precision
@@ -239,3 +240,17 @@ def test_a_fit_with_scipy_sends_parameters_up_and_takes_chi_square_and_its_gradi
     # Two directions of 64 bytes, two fluxes; the sum in two parts, and a flux and three coordinates for each source.
     assert after["bytes_up"] - before["bytes_up"] == n_call * (2 * 64 + 2 * 8)
     assert after["bytes_down"] - before["bytes_down"] == n_call * 8 * (2 + 2 * 4)
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_a_sky_is_copied_once_however_it_is_written(extended):
+    """Brightness and directions of single sources are put together where they are, not on the device and back."""
+    cells = rt.Cells(5.2e9 + 10.0 * np.arange(4), 1.4e9 + 1e6 * np.arange(8))
+    copied = {}
+    for spelling in SPELLINGS:
+        ns, roots = sky_tree(spelling, 30, 4, extended)
+        forest = rt.Forest(ns, device="simulated")
+        assert np.isfinite([one.value for one in forest.results(roots, cells)]).all()
+        (device,) = forest.device_statistics()
+        copied[spelling] = device["bytes_up"], device["bytes_down"]
+    assert set(copied.values()) == {copied["PSV"]} and copied["PSV"][1] == 6 * 4 * 8 * VISIBILITY_BYTES
