@@ -351,12 +351,12 @@ void evaluate_on_device(DeviceContext& device, const DeviceBatch& batch) {
   arrays.describe(job, batch.owner);
   const Cells& cells = batch.evaluations.front()->cells();
   Handle time, frequency;
-  if (batch.plans.front().wants_time) {
+  if (std::ranges::any_of(batch.plans, &DevicePlan::wants_time)) {
     time = axis_grid(device, cells, Axis::time);
     job.d_time_s = time.as<const double>();
     job.n_time = cells.shape()[Axis::time];
   }
-  if (batch.plans.front().wants_frequency) {
+  if (std::ranges::any_of(batch.plans, &DevicePlan::wants_frequency)) {
     frequency = axis_grid(device, cells, Axis::frequency);
     job.d_frequency_hz = frequency.as<const double>();
     job.n_frequency = cells.shape()[Axis::frequency];

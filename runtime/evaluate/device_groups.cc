@@ -5,6 +5,8 @@
 #include "runtime/core/stopwatch.h"
 #include "runtime/device/device_batch.h"
 #include "runtime/evaluate/forward_pass.h"
+#include "runtime/evaluate/fused_derivatives.h"
+#include "runtime/evaluate/fusion.h"
 
 namespace rimetree {
 
@@ -21,18 +23,21 @@ bool ForwardPass::plan_groups(std::span<const int> nodes, std::span<const GroupR
   to.evaluations.reserve(runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const GroupRun& run = runs[i];
-    if (run.derived) return false;
+    if (run.derived && request_.along_direction) return false;  // they belong to reverse mode, which the host does
     auto program = state_.evaluated.fusion()->program_on_device(*run.group, run.results, *request_.cells, run.shape);
     if (program == nullptr) return false;
     to.made.push_back(std::make_shared<Result>());
     to.evaluations.emplace_back(forest_.node(nodes[i]), request_, *state_.pool, run.results, *to.made.back());
     DevicePlan& plan = to.plans.emplace_back(to.evaluations.back());
-    plan.type = run.made->is_complex ? NumberType::complex : NumberType::real;
+    plan.type = run.is_complex() ? NumberType::complex : NumberType::real;
     plan.cells = run.shape;
     plan.wants_time = (run.group->varies_along & set_of(Axis::time)) != 0;
     plan.wants_frequency = (run.group->varies_along & set_of(Axis::frequency)) != 0;
-    plan.parameters.clear();
+    plan.parameters = run.derived ? run.derived->parameters : std::vector<ParameterId>();
     plan.programs.push_back(std::move(program));
+    if (!state_.evaluated.fusion()->derivatives().add_on_device(*run.group, run.results, plan.parameters,
+                                                                plan.programs))
+      return false;
   }
   for (Evaluation& evaluation : to.evaluations) to.ready.push_back(&evaluation);
   return true;

@@ -60,6 +60,7 @@ class ForwardPass {
     const Fusion::Made* made = nullptr;
     CellShape shape{};
     std::optional<FusedDerivatives::Made> derived{};  ///< instead, where leaves have derivatives
+    bool is_complex() const { return derived ? derived->is_complex : made->is_complex; }
     bool can_run() const { return derived.has_value() || (made != nullptr && made->program); }
   };
   bool holds_inputs(int node) const { return !held_.empty() && held_[static_cast<std::size_t>(node)]; }

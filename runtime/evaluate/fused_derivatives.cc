@@ -29,6 +29,39 @@ std::vector<ParameterId> parameters_of(std::span<const Result* const> results) {
   return all;
 }
 
+/// Inputs of a program: the tangents of leaves, by leaf.
+struct Tangent {
+  std::int32_t input;
+  bool is_complex;
+};
+using Tangents = std::unordered_map<std::int32_t, Tangent>;
+
+/// Records what changes of the elements along one parameter, and gives it as array number `array`. `n_operation`: how
+/// many operations the elements took.
+void give_tangents(program::Recording& recording, std::span<const RecordedElement> elements, std::size_t n_operation,
+                   const Tangents& of_leaf, std::int32_t item_stride, std::int32_t array,
+                   std::vector<program::Output>& outputs) {
+  std::vector<std::int32_t> names;
+  for (const RecordedElement& element : elements) names.insert(names.end(), {element.re, element.im});
+  const auto found = program::tangents(
+      recording, names,
+      [&](const program::Load& load) {
+        const auto tangent = of_leaf.find(load.input);
+        if (tangent == of_leaf.end() || (load.imaginary && !tangent->second.is_complex)) return program::kZero;
+        program::Load from = load;
+        from.input = tangent->second.input;
+        return recording.load(from);
+      },
+      n_operation);
+  const auto named = [&](std::int32_t name) { return name == program::kZero ? recording.constant(0) : name; };
+  for (std::size_t e = 0; e < elements.size(); ++e)
+    outputs.push_back({.array = array,
+                       .element = static_cast<std::int32_t>(e),
+                       .item_stride = item_stride,
+                       .re = named(found[2 * e]),
+                       .im = elements[e].im < 0 ? -1 : named(found[2 * e + 1])});
+}
+
 }  // namespace
 
 std::optional<FusedDerivatives::Made> FusedDerivatives::made_for(const FusedGroup& group,
@@ -56,14 +89,9 @@ const FusedDerivatives::Entry& FusedDerivatives::find(const FusedGroup& group, s
     key.push_back(kind_of(result->value));
     axes.push_back(program::axes_of(result->value.cells()));
   }
-  /// An input of the program: the tangent of a leaf.
-  struct Tangent {
-    std::int32_t input;
-    bool is_complex;
-  };
-  std::vector<std::unordered_map<std::int32_t, Tangent>> tangents;  // by parameter, then leaf
+  std::vector<Tangents> tangents;  // by parameter
   for (const ParameterId& parameter : parameters) {
-    auto& of_leaf = tangents.emplace_back();
+    Tangents& of_leaf = tangents.emplace_back();
     for_each_tangent(results, parameter, [&](std::size_t leaf, const Vells& tangent) {
       key.insert(key.end(), {static_cast<std::int32_t>(leaf), kind_of(tangent)});
       of_leaf[static_cast<std::int32_t>(leaf)] = {static_cast<std::int32_t>(axes.size()), tangent.is_complex()};
@@ -79,39 +107,44 @@ const FusedDerivatives::Entry& FusedDerivatives::find(const FusedGroup& group, s
     entry.is_complex = elements.front().im >= 0;
     const std::int32_t item_stride = recorder.item_stride(elements.size());
     std::vector<program::Output> outputs;
-    std::vector<std::int32_t> names;
-    for (std::size_t e = 0; e < elements.size(); ++e) {
-      if (with_values)
-        outputs.push_back({.element = static_cast<std::int32_t>(e),
-                           .item_stride = item_stride,
-                           .re = elements[e].re,
-                           .im = elements[e].im});
-      names.insert(names.end(), {elements[e].re, elements[e].im});
-    }
+    for (std::size_t e = 0; with_values && e < elements.size(); ++e)
+      outputs.push_back({.element = static_cast<std::int32_t>(e),
+                         .item_stride = item_stride,
+                         .re = elements[e].re,
+                         .im = elements[e].im});
     const std::size_t n_operation = recording.operations().size();
     std::int32_t array = with_values ? 1 : 0;
-    for (const auto& of_leaf : tangents) {
-      const auto found = program::tangents(
-          recording, names,
-          [&](const program::Load& load) {
-            const auto tangent = of_leaf.find(load.input);
-            if (tangent == of_leaf.end() || (load.imaginary && !tangent->second.is_complex)) return program::kZero;
-            program::Load from = load;
-            from.input = tangent->second.input;
-            return recording.load(from);
-          },
-          n_operation);
-      const auto named = [&](std::int32_t name) { return name == program::kZero ? recording.constant(0) : name; };
-      for (std::size_t e = 0; e < elements.size(); ++e)
-        outputs.push_back({.array = array,
-                           .element = static_cast<std::int32_t>(e),
-                           .item_stride = item_stride,
-                           .re = named(found[2 * e]),
-                           .im = elements[e].im < 0 ? -1 : named(found[2 * e + 1])});
-      ++array;
-    }
+    for (const Tangents& of_leaf : tangents)
+      give_tangents(recording, elements, n_operation, of_leaf, item_stride, array++, outputs);
     entry.program.emplace(recording, outputs, axes, program::axes_of(cells.shape()), program::axes_of(shape));
   });
+}
+
+bool FusedDerivatives::add_on_device(const FusedGroup& group, std::span<const Result* const> results,
+                                     std::span<const ParameterId> parameters,
+                                     std::vector<std::shared_ptr<const program::ThreadProgram>>& to) {
+  std::vector<std::int32_t> values{group.form};
+  for (const Result* result : results) values.push_back(kind_of(result->value));
+  for (const ParameterId& parameter : parameters) {
+    std::vector<std::int32_t> key = values;
+    Tangents of_leaf;
+    for_each_tangent(results, parameter, [&](std::size_t leaf, const Vells& tangent) {
+      key.insert(key.end(), {static_cast<std::int32_t>(leaf), kind_of(tangent)});
+      of_leaf[static_cast<std::int32_t>(leaf)] = {static_cast<std::int32_t>(results.size() + leaf),
+                                                  tangent.is_complex()};
+    });
+    to.push_back(on_device_.find(std::move(key), [&](std::shared_ptr<const program::ThreadProgram>& made) {
+      GroupRecorder recorder(forest_, group, results);
+      const std::vector<RecordedElement> elements = recorder.record();
+      const program::Recording::Scope scope(recorder.recording);
+      std::vector<program::Output> outputs;
+      give_tangents(recorder.recording, elements, recorder.recording.operations().size(), of_leaf,
+                    recorder.item_stride(elements.size()), 0, outputs);
+      made = program::thread_program(recorder.recording, outputs, group.n_item);
+    }));
+    if (to.back() == nullptr) return false;
+  }
+  return true;
 }
 
 void FusedDerivatives::run(const Made& made, std::size_t n_item, std::span<const Result* const> results,

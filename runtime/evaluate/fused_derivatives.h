@@ -2,6 +2,7 @@
 // between are made once for all of these, and never are in memory.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,6 +30,11 @@ class FusedDerivatives {
   /// Nothing: the nodes have to be evaluated one by one. `results`: of the leaves; `shape`: cells of the result.
   std::optional<Made> made_for(const FusedGroup& group, std::span<const Result* const> results, const Cells& cells,
                                const CellShape& shape);
+  /// Adds the programs of devices that make the derivatives, one for each parameter, which read the tangents of leaves
+  /// as inputs that come after those of all leaves. False: there is one that no thread can run.
+  bool add_on_device(const FusedGroup& group, std::span<const Result* const> results,
+                     std::span<const ParameterId> parameters,
+                     std::vector<std::shared_ptr<const program::ThreadProgram>>& to);
   /// Fills values and derivatives, by all threads if any are given.
   static void run(const Made& made, std::size_t n_item, std::span<const Result* const> results, const Cells& cells,
                   Vells& value, std::span<Derivative> derivatives, ThreadPool* threads);
@@ -44,6 +50,7 @@ class FusedDerivatives {
 
   const Forest& forest_;
   ProgramCache<Entry> entries_;
+  ProgramCache<std::shared_ptr<const program::ThreadProgram>> on_device_;
 };
 
 }  // namespace rimetree

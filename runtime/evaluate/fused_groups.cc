@@ -21,10 +21,7 @@ bool are_ok(std::span<const Result* const> results) {
 
 }  // namespace
 
-bool ForwardPass::fuses() const {
-  // On devices derivatives are those of single nodes.
-  return state_.evaluated.fusion() != nullptr && !(state_.placement.has_devices() && request_.derivatives);
-}
+bool ForwardPass::fuses() const { return state_.evaluated.fusion() != nullptr; }
 
 // A node is a part of its consumer's program if nobody else wants its result, now or later.
 void ForwardPass::find_parts() {
@@ -113,16 +110,18 @@ void ForwardPass::run_programs(std::span<const int> nodes, std::span<const Group
   if (state_.placement.has_devices()) {
     std::vector<const Vells*> values;
     for (const GroupRun& run : runs)
-      for (const Result* result : run.results) values.push_back(&result->value);
+      for (const Result* result : run.results) {
+        values.push_back(&result->value);
+        for (const Derivative& derivative : result->derivatives) values.push_back(&derivative.value);
+      }
     bring_to_host(values);
     timing.split.changed_seconds += watch.lap();
   }
   const auto run_one = [&](std::size_t i, ThreadPool* threads) {
     const GroupRun& run = runs[i];
-    const bool is_complex = run.derived ? run.derived->is_complex : run.made->is_complex;
     const auto room = [&] {
-      return Vells(*state_.pool, is_complex ? NumberType::complex : NumberType::real, forest_.node(nodes[i]).dims(),
-                   run.shape);
+      return Vells(*state_.pool, run.is_complex() ? NumberType::complex : NumberType::real,
+                   forest_.node(nodes[i]).dims(), run.shape);
     };
     made[i]->value = room();
     if (run.derived) {

@@ -3,6 +3,7 @@
 
 #include "tests/runtime/evaluate/device_trial.h"
 #include "tests/support/chosen_device.h"
+#include "tests/support/random_rime.h"
 
 namespace rimetree::test {
 namespace {
@@ -101,6 +102,58 @@ TEST(DeviceGroups, LargeMatricesAndManyIndicesRunThere) {
   expect_same_numbers(device.evaluate(tree.request.cells), host.evaluate(tree.request.cells));
   EXPECT_EQ(device.timing("Selector").on_devices, 1u);
   EXPECT_EQ(device.timing("MatrixMultiply").on_devices, 1u);
+}
+
+/// Chains of unknowns, also of stacks: values and derivatives are made without those of the nodes in between.
+TEST(DeviceGroups, DerivativesTakeNoMemoryInBetween) {
+  TestForest tree;
+  std::vector<double> numbers;
+  for (int i = 0; i < 20 * 12; ++i) numbers.push_back(0.02 * i - 1);
+  tree.constant("a", array({20, 4, 3}, numbers), 2).parm("p", 0.5).parm("q", 2).parm("r", 3);
+  tree.node("pa", "Multiply", {"p", "a"}).node("sine", "Sin", {"pa"}).node("z", "ToComplex", {"sine", "q"});
+  tree.node("product", "Multiply", {"z", "pa"}).node("end", "Exp", {"product"});
+  tree.request.cells = cells({1, 2, 3, 4}, {1e9, 1.1e9, 1.2e9});
+  Trial host(tree.specs(), "none", {"end", "r"}), device(tree.specs(), chosen_device(), {"end", "r"}),
+      one_by_one(tree.specs(), "simulated", {"end", "r"}, kAlways, 0, false);
+  for (Trial* trial : {&host, &device, &one_by_one}) trial->request.derivatives = true;
+  const auto got = device.evaluate(tree.request.cells);
+  expect_same_numbers(got, host.evaluate(tree.request.cells));
+  expect_same_numbers(got, one_by_one.evaluate(tree.request.cells));
+  EXPECT_EQ(got.front()->derivatives.size(), 2u);
+  for (const char* name : {"Sin", "ToComplex"}) {
+    EXPECT_EQ(device.timing(name).batches, 0u) << name;
+    EXPECT_EQ(device.timing(name).on_devices, 1u) << name;
+  }
+  EXPECT_LT(device.report().arrays.peak_bytes, one_by_one.report().arrays.peak_bytes * 2 / 3);
+  EXPECT_EQ(device.report().bytes_to_host, one_by_one.report().bytes_to_host);
+}
+
+class RandomDeviceGroups : public ::testing::TestWithParam<std::tuple<Trouble, bool>> {};
+
+INSTANTIATE_TEST_SUITE_P(Troubles, RandomDeviceGroups,
+                         ::testing::Combine(::testing::Values(Trouble::none, Trouble::flagged,
+                                                              Trouble::flagged_by_element, Trouble::missing,
+                                                              Trouble::failing),
+                                            ::testing::Bool()));
+
+/// Groups of one batch may differ in all but class and state of their roots.
+TEST_P(RandomDeviceGroups, GiveWhatTheHostGives) {
+  const auto [trouble, derivatives] = GetParam();
+  std::size_t n_derivative = 0;
+  for (unsigned seed = 500; seed < 510; ++seed) {
+    const RandomRime rime(seed, trouble);
+    Trial host(rime.tree.specs(), "none", rime.roots), device(rime.tree.specs(), chosen_device(), rime.roots);
+    host.request = device.request = rime.tree.request;
+    host.request.derivatives = device.request.derivatives = derivatives;
+    const auto got = device.evaluate(rime.tree.request.cells), expected = host.evaluate(rime.tree.request.cells);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + " " + rime.roots[i]);
+      expect_alike(*got[i], *expected[i], expect_close);
+      n_derivative += got[i]->derivatives.size();
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(n_derivative > 0, derivatives);
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Troubled, RandomTrees,
                          ::testing::Combine(::testing::Values(1000),
                                             ::testing::Values(Trouble::flagged, Trouble::flagged_by_element,
                                                               Trouble::missing, Trouble::failing),
-                                            ::testing::Values("none")),
+                                            ::testing::Values("none", "simulated")),
                          name_of);
 
 }  // namespace
