@@ -123,6 +123,8 @@ class PyNode final : public Node {
     try {
       body();
     } catch (const PythonError&) {
+      // Ctrl-C, or what else ends a program, is no failure of the node: it stays set and is what the caller gets.
+      if (!PyErr_ExceptionMatches(PyExc_Exception)) throw Cancelled();
       throw Error("Python node failed: " + take_python_error());
     }
   }

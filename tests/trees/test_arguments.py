@@ -185,7 +185,7 @@ def calls(tmp_path_factory):
         "calibration.calibrate": (
             calibration.calibrate,
             {"path": path, "sky": model, "terms": terms, "out": "none.h5", "options": options, "on_chunk": print}
-            | {"on_iteration": print, "stages": stages},
+            | {"on_iteration": print, "stages": stages, "keep_progress": False},
         ),
         "calibration.chain_for": (calibration.chain_for, {"files": [[solutions]], "group": group}),
         "calibration.check": (calibration.check, {"sky": model, **asked, "stages": stages}),
@@ -234,6 +234,7 @@ def calls(tmp_path_factory):
             calibration.memory_of_passes,
             {"path": path, "sky": model, **asked, "report": True, "subtract": True},
         ),
+        "calibration.forget_progress": (calibration.forget_progress, {"out": path}),
         "calibration.slots_of_tree": (calibration.slots_of_tree, {"group": group}),
         "calibration.without_signal": (calibration.without_signal, {"found": []}),
         "calibration.solutions_for": (calibration.solutions_for, {"sets": [solutions], "group": group}),

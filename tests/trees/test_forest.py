@@ -1,5 +1,6 @@
 """Building, evaluating and asking forests from Python."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import rimetree as rt
+from rimetree.definitions import script_line
 
 
 def line_of(text: str) -> int:
@@ -234,3 +236,12 @@ def test_one_forest_is_not_evaluated_twice_at_once():
     ns.x << rt.PyNode(evaluate=evaluate)
     forest = rt.Forest(ns)
     assert forest.evaluate(ns.x).item() == 1.0
+
+
+def test_the_line_of_a_script_is_not_that_of_a_decorator():
+    """Where a function of this package is called through a context that decorates it, the user's line counts."""
+    file = os.path.join(os.path.dirname(rt.__file__), "inside.py")
+    names = {"script_line": script_line}
+    exec(compile("def inside():\n    return script_line()\n", file, "exec"), names)
+    decorated = contextlib.contextmanager(lambda: iter([None]))()(names["inside"])
+    assert decorated().startswith(f"{__file__}:")

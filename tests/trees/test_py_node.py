@@ -341,3 +341,27 @@ def test_mistakes_in_pull_back():
             phase_forest(evaluate=phases, pull_back=pull_back).value_and_gradient("chi2", CELLS)
     with pytest.raises(TypeError, match="pull_back to be a function"):
         rt.PyNode(evaluate=phases, pull_back=3)
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_what_ends_a_program_is_no_failure_of_the_node(ending):
+    """Ctrl-C within a function of a user, on the way forward and back; the forest can be used again."""
+    ends = {"forward": True, "back": False}
+
+    def evaluate(cells, *children):
+        if ends["forward"]:
+            raise ending
+        return phases(cells, *children)
+
+    def pull_back(cells, adjoint, *children):
+        if ends["back"]:
+            raise ending
+        return phases_back(cells, adjoint, *children)
+
+    forest = phase_forest(evaluate=evaluate, pull_back=pull_back)
+    for forward, back in ((True, False), (False, True)):
+        ends |= {"forward": forward, "back": back}
+        with pytest.raises(ending):
+            forest.value_and_gradient("chi2", CELLS)
+    ends["back"] = False
+    assert np.isfinite(forest.value_and_gradient("chi2", CELLS)[0])

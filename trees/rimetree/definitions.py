@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 import os
@@ -14,7 +15,8 @@ import numpy as np
 from .state import as_array, is_numbers, short
 from .units import TREE_UNITS, UnfitError, in_unit, is_quantity, masked_elements, without_mask
 
-_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Whose frames are passed over: this package's, and those of decorators that are contexts.
+_PASSED = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__)
 
 
 def script_line(depth: int = 1) -> str:
@@ -23,7 +25,7 @@ def script_line(depth: int = 1) -> str:
     Empty where nobody did: a command makes its trees itself. `depth`: how many frames are certainly of this package.
     """
     frame = sys._getframe(depth)
-    while frame is not None and frame.f_code.co_filename.startswith(_FOLDER):
+    while frame is not None and frame.f_code.co_filename.startswith(_PASSED):
         frame = frame.f_back
     if frame is None or frame.f_globals.get("__package__") == "click":
         return ""

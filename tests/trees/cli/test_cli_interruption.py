@@ -1,4 +1,5 @@
-"""Ctrl-C and kill -9 while a simulation writes: the set stays readable and says how far it is complete."""
+"""Ctrl-C and kill -9 while a simulation writes: the set stays readable and says how far it is complete. Ctrl-C while
+solutions are used: the run goes on there."""
 
 import math
 import re
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import rimetree as rt
+from rimetree import calibration, cli
 
 CENTRE = (math.radians(53.125), math.radians(-27.8))
 
@@ -102,3 +104,57 @@ def test_ctrl_c_between_fields(small_ms, small_sky):
             assert [one["field_id"] for one in journal["complete"]] == [0]
         else:
             assert progress == []
+
+
+def column_of(path, name):
+    (tile,) = rt.ms.tiles(path, [name], time_slots=100000)
+    return tile["columns"][name], tile["flag"]
+
+
+@pytest.fixture
+def interrupted_apply(command, kat7, sky_file, tmp_path, monkeypatch):
+    """interrupted_apply(*options): a calibration that ended by Ctrl-C after it had applied its solutions, which flags
+    antennas without long baselines -> (its arguments, what it said)."""
+    command("simulate", kat7, "--sky", sky_file, "--column", "DATA", "--noise", 0.05)
+    what = ["calibrate", kat7, "--sky", sky_file, "--term", "G: diag, 1slot", "--uvmin", "120m", "--apply"]
+
+    def run(*options):
+        arguments = [*what, "--out", tmp_path / "sol.h5", *options]
+        correct = calibration.correct
+
+        def until_ctrl_c(*given, **how):
+            correct(*given, **how)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(calibration, "correct", until_ctrl_c)
+            return arguments, command(*arguments, code=130).stderr
+
+    return run
+
+
+def test_ctrl_c_while_solutions_are_applied(command, interrupted_apply, kat7, tmp_path):
+    before = column_of(kat7, "DATA")[1]
+    arguments, said = interrupted_apply()
+    assert "all chunks are solved" in said and "--resume goes on after them" in said
+    assert "give --resume" in command(*arguments, code=1).stderr
+    data, flag = column_of(kat7, "CORRECTED_DATA")
+    assert (flag & ~before).any()
+    resumed = command(*arguments, "--resume", "--output-column", "AGAIN")
+    assert resumed.stderr.count("solved before") == len(re.findall(r"^\[\d", resumed.stderr, re.MULTILINE)) > 0
+    np.testing.assert_array_equal(column_of(kat7, "AGAIN")[0], data)
+    assert not (tmp_path / "sol.h5.progress").exists()
+    assert "there is nothing to resume" in command(*arguments, "--resume", code=1).stderr
+
+
+def test_data_that_were_corrected_in_place_are_not_corrected_twice(command, interrupted_apply):
+    arguments, _ = interrupted_apply("--output-column", "DATA")
+    assert "other visibilities in DATA" in command(*arguments, "--resume", code=1).stderr
+
+
+def test_ctrl_c_before_a_command_has_begun(command, monkeypatch):
+    def at_once(debug):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "guarded", at_once)
+    assert "error: interrupted" in command("info", code=130).stderr

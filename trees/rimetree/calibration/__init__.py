@@ -21,6 +21,7 @@ from .new_flags import NewFlags
 from .other_data import check_held, feed_warning, frequency_warning, start_warnings
 from .pass_memory import memory_of_passes
 from .planning import CalibrationOptions, GroupPlan, plan_groups
+from .progress_file import forget_progress
 from .reports import CalibrationReport, ChunkReport
 from .residual_report import residual_json, without_signal
 from .residuals import GroupResiduals, residuals
@@ -63,6 +64,7 @@ __all__ = [
     "count_new_flags",
     "feed_warning",
     "field_numbers",
+    "forget_progress",
     "frequency_warning",
     "memory_of_passes",
     "parse_term",

@@ -48,13 +48,15 @@ def calibrate(
     on_chunk: Callable[[ChunkReport], None] | None = None,
     on_iteration: Callable[[int, float], None] | None = None,
     stages: list[Stage] | None = None,
+    keep_progress: bool = False,
 ) -> CalibrationReport:
     """Solve for the terms against a sky model or model columns, and write the solutions (H5parm) to `out`.
 
     `sky`: of all fields, or {FIELD_ID: its own}. `stages`: what `plan_stages` said, if it was asked already. `on_chunk`
     is called after each chunk, `on_iteration(iteration, chi_square)` within it. After each chunk its solutions are on
-    the disk (`out`.progress); `out` itself appears complete. Raises `CalibrationError` where `out` exists, and other
-    `Error`s where tree, data and sky do not fit together.
+    the disk (`out`.progress); `out` itself appears complete. With `keep_progress` the former stays, so that a run that
+    is interrupted while the solutions are used can be resumed there (`options.resume`) until `forget_progress(out)`.
+    Raises `CalibrationError` where `out` exists, and other `Error`s where tree, data and sky do not fit together.
     """
     options = options or CalibrationOptions()
     path = os.fspath(path)
@@ -82,7 +84,7 @@ def calibrate(
         own.clear()  # forests of a stage are not needed any more
     solutions = run.solutions()
     write_h5parm(out, solutions)
-    progress.remove()
+    progress.all_solved() if keep_progress else progress.remove()
     groups = list({(g.field_id, g.data_desc_ids): g for g in (plan.group for plan in plans)}.values())
     averaging = [plan.averaging_json() for plan in plans if plan.averaging is not None]
     return CalibrationReport(path, groups, run.reports, solutions, good_fractions(run.windows), averaging, redundant)

@@ -2,11 +2,13 @@
 
 A record is its length, a checksum and the data; a record that was being written when the program was killed is short or
 has a wrong checksum, and is dropped with all behind it. The first record says what is being solved; a run that would do
-something else does not continue it.
+something else does not continue it. Where the solutions are used after that, which may change the set's flags, a last
+record says that all is solved.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import json
@@ -14,21 +16,26 @@ import os
 import struct
 import time
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 
+from ..arguments import checked
 from .errors import CalibrationError
 
+_ENDING = ".progress"
 _MAGIC = b"RimeTree calibration 1\n"
 _HEAD = struct.Struct("<QI")
 _SECONDS_BETWEEN_WAITS = 2.0  # for the disk
+_SOLVED = {"solved": True}  # summary of the record after the last chunk
+_CHANGED_BY_USE = ("flags",)  # of a task: what using solutions changes in the set
 
 
 class ProgressFile:
     """Append-only file of the chunks that are solved. `path` is that of the solutions; the file is PATH.progress."""
 
     def __init__(self, path: str | os.PathLike, task: dict):
-        self.path = os.fspath(path) + ".progress"
+        self.path = os.fspath(path) + _ENDING
         self._task = json.dumps(task, sort_keys=True)
         self._on_disk = 0.0  # when all of it was
 
@@ -41,7 +48,8 @@ class ProgressFile:
         self._write("wb", _MAGIC + _record(self._task.encode()))
 
     def resume(self) -> list[tuple[dict, dict[str, np.ndarray]]]:
-        """(summary, arrays) of every chunk that was completed; what was written in part is cut off.
+        """(summary, arrays) of every chunk that was completed; what was written in part is cut off. Once all is solved,
+        flags of the set may be others.
 
         Raises `CalibrationError` if the file is of another task or no such file.
         """
@@ -53,16 +61,19 @@ class ProgressFile:
         if not records:
             self.begin()
             return []
-        if records[0].decode() != self._task:
+        found = [_unpacked(record) for record in records[1:]]
+        chunks = [(summary, arrays) for summary, arrays in found if summary != _SOLVED]
+        other = _difference(records[0].decode(), self._task, _CHANGED_BY_USE if len(chunks) < len(found) else ())
+        if other:
             raise CalibrationError(
-                f"{self.path} is of a calibration with other {_difference(records[0].decode(), self._task)}; "
-                "resume it with the same options and data, or give --overwrite to begin anew"
+                f"{self.path} is of a calibration with other {other}; resume it with the same options and data, or "
+                "give --overwrite to begin anew"
             )
         if good < len(content):
             with open(self.path, "rb+") as file:
                 file.truncate(good)
                 os.fsync(file.fileno())
-        return [_unpacked(record) for record in records[1:]]
+        return chunks
 
     def add(self, summary: dict, arrays: dict[str, np.ndarray]) -> None:
         """Append one chunk; whatever happens to this program then, it is kept. A power failure may take the chunks of
@@ -70,6 +81,10 @@ class ProgressFile:
         buffer = io.BytesIO()
         np.savez(buffer, summary=np.array(json.dumps(summary)), **arrays)
         self._write("ab", _record(buffer.getvalue()))
+
+    def all_solved(self) -> None:
+        """Say that all is solved: what follows is what is done with the solutions."""
+        self.add(_SOLVED, {})
 
     def _write(self, mode: str, data: bytes) -> None:
         try:
@@ -85,8 +100,14 @@ class ProgressFile:
 
     def remove(self) -> None:
         """When the solutions are written."""
-        if self.exists:
-            os.unlink(self.path)
+        forget_progress(self.path.removesuffix(_ENDING))
+
+
+@checked
+def forget_progress(out: str | os.PathLike) -> None:
+    """Remove the file of what was found on the way to the solutions in `out`, if there is one."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.fspath(out) + _ENDING)
 
 
 def _record(data: bytes) -> bytes:
@@ -112,6 +133,7 @@ def _unpacked(record: bytes) -> tuple[dict, dict[str, np.ndarray]]:
     return json.loads(str(found.pop("summary"))), found
 
 
-def _difference(old: str, new: str) -> str:
+def _difference(old: str, new: str, besides: Sequence[str]) -> str:
     before, now = json.loads(old), json.loads(new)
-    return ", ".join(sorted(key for key in {*before, *now} if before.get(key) != now.get(key)))
+    keys = {*before, *now}.difference(besides)
+    return ", ".join(sorted(key for key in keys if before.get(key) != now.get(key)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import sys
 
 import click
 
-from .errors import guarded
+from .errors import Interrupted, guarded
 
 # Command: (module of this package, attribute, line for --help). Modules are imported when their command is used.
 _COMMANDS = {
@@ -52,9 +53,27 @@ class _LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
+    def main(self, *args, standalone_mode: bool = True, **extra):
+        """As click's, but Ctrl-C has its own exit status wherever it comes."""
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        try:
+            status = super().main(*args, standalone_mode=False, **extra)
+        except click.Abort:
+            status = _told(Interrupted("interrupted"))
+        except click.ClickException as problem:
+            status = _told(problem)
+        sys.exit(status if isinstance(status, int) else 0)
+
     def invoke(self, ctx: click.Context):
         with guarded(ctx.params.get("debug", False)):
             return super().invoke(ctx)
+
+
+def _told(problem: click.ClickException) -> int:
+    """Says what is wrong; the exit status."""
+    problem.show()
+    return problem.exit_code
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

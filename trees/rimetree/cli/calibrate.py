@@ -159,12 +159,35 @@ def command(ms, terms, out, **given):
     try:
         with show:
             report = calibration.calibrate(
-                ms, model, parsed, out, options, on_chunk=show.chunk, on_iteration=show.iteration, stages=stages
+                ms,
+                model,
+                parsed,
+                out,
+                options,
+                on_chunk=show.chunk,
+                on_iteration=show.iteration,
+                stages=stages,
+                keep_progress=True,
             )
     except KeyboardInterrupt:
         count = sum(len(plan.chunks) for plan in plans)
         message = f"interrupted; {show.done} of {count} chunks are solved: --resume goes on after them"
         raise Interrupted(message) from None
+    try:
+        _finish(ms, model, parsed, out, options, report, summary, fields, given)
+    except NothingUsable:
+        calibration.forget_progress(out)
+        raise
+    except (Exception, KeyboardInterrupt):
+        log(f"note: all chunks are solved, and {out} holds the solutions: --resume goes on after them")
+        raise
+    calibration.forget_progress(out)
+
+
+def _finish(ms, model, parsed, out, options, report, summary: dict, fields: dict, given: dict) -> None:
+    """What is done with solutions: they are told of, scaled, looked at and applied, as was asked."""
+    from rimetree import calibration
+
     text = report_text(report, parsed)
     click.echo(text)
     sets = report.solutions
@@ -173,6 +196,7 @@ def command(ms, terms, out, **given):
         calibration.write_h5parm(out, sets)
         click.echo(flux_text_of(ratios, summary))
     log(f"wrote {out}")
+    applies = given["apply_"] or given["subtract"]
     if not report.usable:
         untouched = "; the set is left as it is" if applies else ""
         raise NothingUsable(f"{nothing_text(report, len(parsed), out, options)}{untouched}")
