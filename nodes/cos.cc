@@ -21,6 +21,7 @@ class Cos final : public ElementwiseNode<CosBody> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Cos",
+            .algebra = Algebra::cosine,
             .summary = "Cosine.",
             .formula = "cos x",
             .result = "dimensions of the child; real for a real child, complex for a complex one; dimensionless",

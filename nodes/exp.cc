@@ -21,6 +21,7 @@ class Exp final : public ElementwiseNode<ExpBody> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Exp",
+            .algebra = Algebra::exponential,
             .summary = "Exponential function.",
             .formula = "exp(x)",
             .result = "dimensions of the child; real for a real child, complex for a complex one; dimensionless",

@@ -14,6 +14,7 @@ class Freq final : public Node {
   using Node::Node;
   static NodeClass info() {
     return {.name = "Freq",
+            .algebra = Algebra::frequency,
             .summary = "The cell-centre frequencies in Hz.",
             .formula = "nu",
             .result = "scalar, real, Hz; varies along freq",

@@ -21,6 +21,7 @@ class Sin final : public ElementwiseNode<SinBody> {
   using ElementwiseNode::ElementwiseNode;
   static NodeClass info() {
     return {.name = "Sin",
+            .algebra = Algebra::sine,
             .summary = "Sine.",
             .formula = "sin x",
             .result = "dimensions of the child; real for a real child, complex for a complex one; dimensionless",

@@ -29,6 +29,9 @@ enum class Algebra : std::uint8_t {
   matrix_product,
   complex_number,  ///< c0 + i c1, real children
   polar_number,    ///< c0 exp(i c1), real children
+  exponential,     ///< exp(c0), element by element
+  cosine,          ///< cos(c0), element by element
+  sine,            ///< sin(c0), element by element
   composition,     ///< the elements of c0, c1, ... one after the other, row-major, in the node's dimensions
   selection,       ///< some elements of c0; state index, multi as of class Selector
   /// The sum of the children's values over cells, or over a dimension; state reduction_axes, tensor_axis as of class
@@ -39,6 +42,7 @@ enum class Algebra : std::uint8_t {
   constant,   ///< the numbers of state value; zero everywhere if these are
   parameter,  ///< what can be solved for; state as of class Parm (runtime/core/solution_tiles.h)
   data,       ///< what the data of the request hold
+  frequency,  ///< the frequencies of the cells
 
   /// c0 - c1: data less model; c2, if it is there, times state weight_factor are weights that go along with the result.
   residual,

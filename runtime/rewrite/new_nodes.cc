@@ -49,9 +49,11 @@ NewNodes::NewNodes(const Forest& forest, const Registry& registry)
       sum_(class_of(registry, Algebra::sum)),
       matrix_product_(class_of(registry, Algebra::matrix_product)),
       selection_(class_of(registry, Algebra::selection, {"index"})),
+      transpose_(class_of(registry, Algebra::transpose)),
+      phase_(class_of(registry, Algebra::phase, {"n_minus"})),
       source_sum_(class_of(registry, Algebra::source_sum, {"n_minus", "smear_time", "smear_frequency"})) {
   complete_ = conjugate_transpose_ && negation_ && difference_ && product_ && quotient_ && composition_ && constant_ &&
-              sum_ && matrix_product_ && selection_ && source_sum_;
+              sum_ && matrix_product_ && selection_ && transpose_ && phase_ && source_sum_;
 }
 
 int NewNodes::add(const NodeClass* node_class, std::map<std::string, StateValue> state, std::vector<int> children,
@@ -81,11 +83,20 @@ int NewNodes::shared(const NodeClass* node_class, std::map<std::string, StateVal
   return number;
 }
 
+std::vector<NewNode> NewNodes::without_replacing(std::size_t n) const {
+  std::vector<NewNode> kept;
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (i >= n || !nodes_[i].replaces) kept.push_back(nodes_[i]);
+  return kept;
+}
+
 int NewNodes::conjugate_transpose(int node) { return shared(conjugate_transpose_, {}, 0, {node}); }
 int NewNodes::negative(int node) { return shared(negation_, {}, 0, {node}); }
 int NewNodes::difference(int a, int b) { return shared(difference_, {}, 0, {a, b}); }
+int NewNodes::total(int a, int b) { return shared(sum_, {}, 0, {a, b}); }
 int NewNodes::inverse(int node) { return shared(quotient_, {}, 0, {constant(1, {}), node}); }
 int NewNodes::product(int a, int b) { return shared(product_, {}, 0, {a, b}); }
+int NewNodes::transpose(int matrix) { return shared(transpose_, {}, 0, {matrix}); }
 int NewNodes::scaled(int matrices, int numbers) { return shared(matrix_product_, {}, 0, {numbers, matrices}); }
 
 int NewNodes::stack(std::span<const int> nodes, const TensorShape& dims) {
@@ -96,6 +107,11 @@ int NewNodes::constant(double value, const TensorShape& dims) {
   StateArray array{{}, NumberType::real, std::vector<double>(dims.size(), value)};
   for (int i = 0; i < dims.rank; ++i) array.shape.push_back(dims[i]);
   return shared(constant_, {{"value", std::move(array)}}, mix(key_of(dims), value), {});
+}
+
+int NewNodes::selected(int tensor, int number) {
+  const StateArray index{{1}, NumberType::real, {static_cast<double>(number)}};
+  return shared(selection_, {{"index", index}}, mix(std::uint64_t{3}, static_cast<std::uint64_t>(number)), {tensor});
 }
 
 int NewNodes::element(int matrix, int number) {
@@ -111,6 +127,12 @@ int NewNodes::row(int matrix, std::int64_t number) {
 int NewNodes::sum(std::vector<int> terms, bool in_place) { return add(sum_, {}, std::move(terms), in_place); }
 int NewNodes::matrix_product(std::vector<int> factors, bool in_place) {
   return add(matrix_product_, {}, std::move(factors), in_place);
+}
+int NewNodes::elementwise_product(std::vector<int> factors, bool in_place) {
+  return add(product_, {}, std::move(factors), in_place);
+}
+int NewNodes::phase(int lmn, int uvw, int n_minus, bool in_place) {
+  return add(phase_, {{"n_minus", std::int64_t{n_minus}}}, {lmn, uvw}, in_place);
 }
 int NewNodes::first_element(int matrix, bool in_place) {
   return add(selection_, {{"index", StateArray{{2}, NumberType::real, {0, 0}}}}, {matrix}, in_place);

@@ -36,13 +36,17 @@ class NewNodes {
   int difference(int a, int b);
   /// One over each number.
   int inverse(int node);
+  int total(int a, int b);
   /// Of numbers, or of one matrix with numbers.
   int product(int a, int b);
   /// Of a stack of matrices with one of numbers.
   int scaled(int matrices, int numbers);
   /// All elements of the nodes, one after the other, in these dimensions.
   int stack(std::span<const int> nodes, const TensorShape& dims);
+  int transpose(int matrix);
   int constant(double value, const TensorShape& dims);
+  /// One number of a tensor, counted row-major.
+  int selected(int tensor, int number);
   /// One number of a 2x2 matrix, counted row-major.
   int element(int matrix, int number);
   /// One row of a matrix of numbers.
@@ -51,10 +55,14 @@ class NewNodes {
   // What may stand in the owner's place: with `in_place` it does.
   int sum(std::vector<int> terms, bool in_place);
   int matrix_product(std::vector<int> factors, bool in_place);
+  int elementwise_product(std::vector<int> factors, bool in_place);
+  int phase(int lmn, int uvw, int n_minus, bool in_place);
   int first_element(int matrix, bool in_place);
   int source_sum(const SourceSumNode& sum, bool in_place);
 
   const std::vector<NewNode>& all() const { return nodes_; }
+  /// All but those of the first n that stand in their owners' places.
+  std::vector<NewNode> without_replacing(std::size_t n) const;
   /// Of those that have numbers of their own, in their order: on whose behalf they were added first.
   const std::vector<int>& owners() const { return owners_; }
 
@@ -69,7 +77,7 @@ class NewNodes {
   int owner_ = -1;
   bool complete_ = false;
   const NodeClass *conjugate_transpose_, *negation_, *difference_, *product_, *quotient_, *composition_, *constant_,
-      *sum_, *matrix_product_, *selection_, *source_sum_;
+      *sum_, *matrix_product_, *selection_, *transpose_, *phase_, *source_sum_;
   std::vector<NewNode> nodes_;
   std::vector<int> owners_;
   std::vector<std::size_t> entry_;  // of the same nodes: where they are in nodes_

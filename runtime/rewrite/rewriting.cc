@@ -1,12 +1,13 @@
 // Which sums are taken together. Before it is planned a forest is read as formulas, by its classes' algebra. A sum, or
 // a product by itself, is a sum over sources if it is made of terms exp(i phase) smearing taper F1 F2 .., in any
-// association, as one node per source or as stacks, with phases of baselines or of stations (K_p .. K_q^H); what
-// numbers divide is multiplied by their inverses. A matrix that is written element by element, Matrix22(g K XX h, ...),
-// is such a factor, too, or where its elements are sums a sum of such terms (source_matrices.cc). Sums within products
-// (patches) of at most 16 terms are multiplied out. Source sums of one source (PSV) that are read once are terms like
-// others. The node in a sum's place is of the class that says it is a source sum; directions, brightness, shapes and
-// Jones terms are stacked by nodes that all baselines share. Where phases have more than 16 directions, only sums are
-// replaced: products that no sum adds up would be as many nodes, each of one source.
+// association, as one node per source or as stacks, with phases of baselines or of stations (K_p .. K_q^H), by class or
+// by hand (written_phases.cc); what numbers divide is multiplied by their inverses. A matrix that is written element by
+// element, Matrix22(g K XX h, ...), is such a factor, too, or where its elements are sums a sum of such terms
+// (source_matrices.cc). Sums within products (patches) of at most 16 terms are multiplied out. Source sums of one
+// source (PSV) that are read once are terms like others. The node in a sum's place is of the class that says it is a
+// source sum; directions, brightness, shapes and Jones terms are stacked by nodes that all baselines share. Where
+// phases have more than 16 directions, only sums are replaced: products that no sum adds up would be as many nodes,
+// each of one source.
 //
 // Of the factors of a term the brightness is the one that most sums have and that does not vary in time; what stands on
 // either side of it are Jones terms. Jones terms that all sources have in common stay outside. Terms that fit no such
@@ -23,6 +24,7 @@
 #include "runtime/core/fingerprint.h"
 #include "runtime/rewrite/equal_nodes.h"
 #include "runtime/rewrite/source_sums.h"
+#include "runtime/rewrite/written_phases.h"
 
 namespace rimetree::rewrite {
 
@@ -90,23 +92,41 @@ void Rewriting::merge_equal_nodes(const Forest& written, std::span<const int> ro
                             ", and evaluated once with what it equals");
 }
 
+/// What is exp(i x), but no phase of a direction.
+void Rewriting::add_obstacles(const Forest& from, const WrittenPhases& phases) {
+  std::map<std::string, std::pair<int, std::size_t>> alike;
+  for (const auto& [node, reason] : phases.obstacles()) ++alike.try_emplace(reason, node, 0).first->second.second;
+  for (const auto& [reason, of] : alike)
+    summary_.emplace_back(
+        of.first, "sum over sources: " + named(from, of.first, of.second) + " is no phase of a source: " + reason);
+}
+
 void Rewriting::take_sums_together(const Forest& from, std::span<const int> roots, const std::vector<bool>& refused,
                                    const Registry& registry) {
-  TermReader reader(from, refused);
-  if (!reader.any()) return;
   NewNodes nodes(from, registry);
   if (!nodes.complete()) return;
+  const WrittenPhases phases(from, refused, nodes);
+  const std::size_t n_phase_node = nodes.all().size();
+  // Terms are looked for where such phases are nodes.
+  const auto with_phases = phases.count() > 0 ? Forest::rewritten(from, nodes.all(), roots) : nullptr;
+  const Forest& read = with_phases ? *with_phases : from;
+  std::vector<bool> refused_there = refused;
+  refused_there.resize(read.size(), false);
+  TermReader reader(read, refused_there);
+  add_obstacles(from, phases);
+  if (!reader.any()) return;
   reader.read(roots);
-  const auto lines = summary_of(from, reader);
+  const auto lines = summary_of(read, reader);
   summary_.insert(summary_.end(), lines.begin(), lines.end());
   if (reader.sums().empty()) return;
-  SourceSums(from, reader, nodes).make();
-  forest_ = Forest::rewritten(from, nodes.all(), roots);
+  SourceSums(read, reader, nodes).make();
+  forest_ = Forest::rewritten(from, nodes.without_replacing(n_phase_node), roots);
   owners_ = nodes.owners();
   is_made_.assign(forest_->size(), false);
   is_reduction_ = is_made_;
   separates_.assign(forest_->size(), 0);
-  for (const int node : reader.zeros()) zeros_.emplace_back(node, forest_->state_version(node));
+  for (const std::span<const int> numbers : {std::span<const int>(reader.zeros()), phases.numbers()})
+    for (const int node : numbers) numbers_.emplace_back(node, forest_->state_version(node));
   for (std::size_t node = n_written_; node < forest_->size(); ++node) is_made_[node] = true;
   for (const SourceSum& sum : reader.sums()) {
     is_made_[static_cast<std::size_t>(sum.root)] = true;
@@ -142,8 +162,8 @@ void Rewriting::mark_flags(const SourceSum& sum) {
 }
 
 bool Rewriting::holds(const Forest& written) const {
-  return std::all_of(zeros_.begin(), zeros_.end(),
-                     [&](const auto& zero) { return written.state_version(zero.first) == zero.second; });
+  return std::all_of(numbers_.begin(), numbers_.end(),
+                     [&](const auto& number) { return written.state_version(number.first) == number.second; });
 }
 
 }  // namespace rimetree::rewrite

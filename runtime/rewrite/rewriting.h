@@ -13,6 +13,7 @@
 namespace rimetree::rewrite {
 
 struct SourceSum;
+class WrittenPhases;
 
 class Rewriting {
  public:
@@ -49,14 +50,16 @@ class Rewriting {
   void merge_equal_nodes(const Forest& written, std::span<const int> roots);
   void take_sums_together(const Forest& from, std::span<const int> roots, const std::vector<bool>& refused,
                           const Registry& registry);
+  void add_obstacles(const Forest& from, const WrittenPhases& phases);
   void mark_flags(const SourceSum& sum);
 
   std::size_t n_written_;
   std::shared_ptr<Forest> forest_;
   std::vector<bool> is_made_, is_reduction_;
-  std::vector<std::uint8_t> separates_;               // by node: 1: flags of sources, 2: those of the baseline, too
-  std::vector<std::pair<int, std::uint64_t>> zeros_;  // nodes that are read as zero, and the versions of their states
-  std::vector<std::uint64_t> fingerprints_;           // by node; 0 where nothing was made
+  std::vector<std::uint8_t> separates_;  // by node: 1: flags of sources, 2: those of the baseline, too
+  std::vector<std::pair<int, std::uint64_t>>
+      numbers_;                              // constants whose values were read, and the versions of their states
+  std::vector<std::uint64_t> fingerprints_;  // by node; 0 where nothing was made
   std::vector<int> owners_;
   std::vector<std::pair<int, std::string>> summary_;
 };

@@ -1,6 +1,7 @@
 #include "tests/support/random_rime.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace rimetree::test {
@@ -15,6 +16,9 @@ RandomRime::RandomRime(unsigned seed, Trouble trouble, std::size_t most_sources)
   gains_inside_ = chance(0.3);
   patches_ = !tensors_ && chance(0.3);
   by_element_ = !tensors_ && chance(0.3);
+  by_hand_ = chance(0.35);
+  whole_n_ = by_hand_ && chance(0.2);
+  scaled_ = by_hand_ && chance(0.2);
   independent_baselines_ = !stations_ && chance(0.5);
   leaves_before_trouble_ = static_cast<int>(pick(12));
   zero_ = constant({}, 0, 0);
@@ -74,13 +78,15 @@ void RandomRime::make_array() {
   baseline_uvw_.assign(n_antenna_, Names(n_antenna_));
   beam_.resize(n_antenna_);
   for (std::size_t p = 0; p < n_antenna_; ++p) {
-    station_uvw_.push_back(uvw(300));
+    // By hand a phase of 1e4 radians is rounded to 1e-12.
+    station_uvw_.push_back(uvw(by_hand_ ? 10 : 300));
     gain_.push_back(jones_matrix({}));
     patch_gain_.push_back(jones_matrix({}));
   }
   for (std::size_t p = 0; p < n_antenna_; ++p)
     for (std::size_t q = p; q < n_antenna_; ++q)
-      baseline_uvw_[p][q] = independent_baselines_ ? uvw(300) : made("Subtract", {station_uvw_[p], station_uvw_[q]});
+      baseline_uvw_[p][q] =
+          independent_baselines_ ? uvw(by_hand_ ? 10 : 300) : made("Subtract", {station_uvw_[p], station_uvw_[q]});
 }
 
 void RandomRime::make_sky() {
@@ -92,18 +98,19 @@ void RandomRime::make_sky() {
                                   : jones_matrix(stack));
   };
   if (tensors_) {
-    lmn_ = {leaf(constant({n, 3}, 0.1, 0.5), {double(n), 3})};
+    lmn_ = {leaf(directions(n), {double(n), 3})};
     brightness_ = {made("Stokes", {leaf(constant({n, 4}, 0.2, 1), {double(n), 4})})};
     shape_ = {chance(0.5) ? leaf(constant({n, 3}, 0, 1e-3), {double(n), 3}) : ""};
     beams({n});
     return;
   }
-  const std::string all = constant({n, 3}, 0.1, 0.5);
-  const bool selected = chance(0.3), moving = chance(0.1);
+  const std::string all = directions(n);
+  const bool selected = chance(0.3);
+  moving_ = chance(0.1);
   for (std::size_t s = 0; s < n_source_; ++s) {
-    std::string lmn = selected ? made("Selector", {all}, {{"index", array({2}, {double(s), -1})}})
-                      : moving ? made("Composer", {parm(0.1, 0.2), constant({}, 0.1, 0.2), constant({}, 0.5, 0.9)})
-                               : constant({3}, 0.1, 0.5);
+    std::string lmn = selected  ? made("Selector", {all}, {{"index", array({2}, {double(s), -1})}})
+                      : moving_ ? made("Composer", {parm(0.1, 0.2), constant({}, 0.1, 0.2), constant({}, 0.5, 0.9)})
+                                : directions(0);
     lmn_.push_back(leaf(lmn, {3}));
     brightness_.push_back(brightness());
     shape_.push_back(chance(0.3) ? leaf(constant({3}, 0, 1e-3), {3}) : "");
@@ -148,15 +155,92 @@ std::string RandomRime::jones_matrix(const std::vector<std::int64_t>& stack) {
   return leaf(constant(shape, -1, 1, true, 2), dims);
 }
 
+/// [n,3], or [3] for n = 0.
+std::string RandomRime::directions(std::int64_t n) {
+  std::vector<double> numbers;
+  for (std::int64_t s = 0; s < std::max<std::int64_t>(n, 1); ++s) {
+    const double l = uniform(0.1, 0.5), m = uniform(0.1, 0.5);
+    numbers.insert(numbers.end(), {l, m, std::sqrt(1 - l * l - m * m)});
+  }
+  const std::vector<std::int64_t> shape = n > 0 ? std::vector<std::int64_t>{n, 3} : std::vector<std::int64_t>{3};
+  return made("Constant", {}, {{"value", StateArray{shape, NumberType::real, numbers}}});
+}
+
+std::string RandomRime::phase(const std::string& lmn, const std::string& uvw, const std::string& shape) {
+  // Smearing goes with it if it is of the same directions and coordinates, tapers if it is of the same coordinates.
+  const bool is_other = (smears_ && (moving_ || whole_n_ || scaled_)) || (scaled_ && !shape.empty());
+  if (by_hand_ && !is_other && chance(0.8)) return written_phase(lmn, uvw);
+  const bool whole_n = by_hand_ && !is_other && whole_n_;
+  return made("VisPhaseShift", {"lmn=" + lmn, "uvw=" + uvw}, {{"n_minus", std::int64_t{whole_n ? 0 : 1}}});
+}
+
+/// u l + v m + w (n - 1) in metres, or in light seconds.
+std::string RandomRime::path(const std::string& lmn, const std::string& uvw) {
+  const auto element = [&](const std::string& of, double row, bool is_table, int i) {
+    const std::vector<double> index = is_table ? std::vector<double>{row, double(i)} : std::vector<double>{double(i)};
+    return made("Selector", {of}, {{"index", array({static_cast<std::int64_t>(index.size())}, index)}});
+  };
+  Names terms;
+  for (int i = 0; i < 3; ++i) {
+    const std::string number = element(uvw, 0, has_rates_, i);
+    std::string cosine = element(lmn, -1, tensors_, i);
+    if (i == 2 && !whole_n_)
+      cosine =
+          chance(0.5) ? made("Subtract", {cosine, constant({}, 1, 1)}) : made("Add", {constant({}, -1, -1), cosine});
+    terms.push_back(made("Multiply", chance(0.5) ? Names{number, cosine} : Names{cosine, number}));
+  }
+  if (chance(0.5)) return made("Add", terms);
+  return made("Add", {made("Add", {terms[0], terms[1]}), terms[2]});
+}
+
+/// exp(2 pi i nu/c (u l + v m + w (n - 1))) as scripts write it.
+std::string RandomRime::written_phase(const std::string& lmn, const std::string& uvw) {
+  constexpr double kTurn = 6.283185307179586, kLight = 299792458.0;
+  const double own = scaled_ ? 0.9 : 1;
+  const bool negative = chance(0.3);
+  const double turn = negative ? -kTurn * own : kTurn * own;
+  const std::string nu = made("Freq", {});
+  std::string x;
+  switch (pick(4)) {
+    case 0:
+      x = made("Multiply", {constant({}, turn / kLight, turn / kLight), nu, path(lmn, uvw)});
+      break;
+    case 1: {
+      const std::string length = made("Divide", {constant({}, kLight, kLight), nu});
+      x = made("Divide", {made("Multiply", {constant({}, turn, turn), path(lmn, uvw)}), length});
+      break;
+    }
+    case 2: {
+      const std::string waves = made("Multiply", {uvw, made("Divide", {nu, constant({}, kLight, kLight)})});
+      x = made("Multiply", {path(lmn, waves), constant({}, turn, turn)});
+      break;
+    }
+    default:
+      x = made("Multiply", {made("Multiply", {path(lmn, uvw), nu}), constant({}, turn / kLight, turn / kLight)});
+  }
+  if (negative) x = made("Negate", {x});
+  const std::string one = constant({}, 1, 1);
+  const std::string i = made("Constant", {}, {{"value", StateArray{{}, NumberType::complex, {0, 1}}}});
+  switch (pick(4)) {
+    case 0:
+      return made("Exp", {made("Multiply", {i, x})});
+    case 1:
+      return made("Polar", {one, x});
+    case 2:
+      return made("ToComplex", {made("Cos", {x}), made("Sin", {x})});
+    default:
+      return made("Add", {made("Cos", {x}), made("Multiply", {i, made("Sin", {x})})});
+  }
+}
+
 /// Phases, smearing and taper.
 RandomRime::Names RandomRime::scalars(std::size_t p, std::size_t q, const std::string& lmn, const std::string& shape) {
   Names all;
-  const auto phase = [&](const std::string& uvw) { return made("VisPhaseShift", {"lmn=" + lmn, "uvw=" + uvw}); };
   if (stations_) {
-    all.push_back(phase(station_uvw_[p]));
-    all.push_back(made(chance(0.5) ? "Conj" : "ConjTranspose", {phase(station_uvw_[q])}));
+    all.push_back(phase(lmn, station_uvw_[p], shape));
+    all.push_back(made(chance(0.5) ? "Conj" : "ConjTranspose", {phase(lmn, station_uvw_[q], shape)}));
   } else {
-    all.push_back(phase(baseline_uvw_[p][q]));
+    all.push_back(phase(lmn, baseline_uvw_[p][q], shape));
   }
   if (smears_) all.push_back(made("TFSmearFactor", {"lmn=" + lmn, "uvw=" + baseline_uvw_[p][q]}));
   if (!shape.empty()) all.push_back(made("SourceShape", {shape, baseline_uvw_[p][q]}));
@@ -227,7 +311,7 @@ std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
   };
   if (beams_) enclose(beam_[p][s], conjugate(beam_[q][s]));
   if (gains_inside_) enclose(gain_[p], conjugate(gain_[q]));
-  if (!stations_ && !has_rates_ && chance(0.2)) {
+  if (!stations_ && !has_rates_ && !by_hand_ && chance(0.2)) {
     const std::string shape = shape_[s].empty() ? constant({3}, 0, 0) : shape_[s];
     Names children{lmn_[s], brightness_[s], baseline_uvw_[p][q], shape};
     children.insert(children.end(), pairs.begin(), pairs.end());
@@ -236,7 +320,7 @@ std::string RandomRime::term(std::size_t p, std::size_t q, std::size_t s) {
   std::vector<bool> is_matrix(factors.size(), true);
   Names numbers = scalars(p, q, lmn_[s], shape_[s]);
   std::string divisor;
-  if (stations_ && chance(0.15)) {  // instead of its conjugate
+  if (stations_ && !by_hand_ && chance(0.15)) {  // instead of its conjugate
     divisor = made("VisPhaseShift", {"lmn=" + lmn_[s], "uvw=" + station_uvw_[q]});
     numbers.erase(numbers.begin() + 1);
   }

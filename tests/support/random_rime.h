@@ -1,6 +1,6 @@
 // Measurement equations written in random ways: sources as nodes or as tensors, phases of baselines or of stations,
-// Jones terms on either side, patches, products in any association, matrices element by element. For tests that two
-// ways of evaluating a tree agree.
+// Jones terms on either side, patches, products in any association, matrices element by element, phases by class or by
+// hand. For tests that two ways of evaluating a tree agree.
 #pragma once
 
 #include <random>
@@ -43,6 +43,10 @@ class RandomRime {
   std::string brightness();
   std::string jones_matrix(const std::vector<std::int64_t>& stack);
   std::string conjugate(const std::string& node) { return made("ConjTranspose", {node}); }
+  std::string directions(std::int64_t n);
+  std::string phase(const std::string& lmn, const std::string& uvw, const std::string& shape);
+  std::string written_phase(const std::string& lmn, const std::string& uvw);
+  std::string path(const std::string& lmn, const std::string& uvw);
   Names scalars(std::size_t p, std::size_t q, const std::string& lmn, const std::string& shape);
   std::string product(Names factors, std::vector<bool> is_matrix);
   std::string element(std::size_t p, std::size_t q, std::size_t s, std::size_t e);
@@ -57,6 +61,8 @@ class RandomRime {
   std::size_t n_node_ = 0, n_antenna_ = 2, n_source_ = 1;
   int leaves_before_trouble_ = -1;
   bool tensors_ = false, stations_ = false, smears_ = false, beams_ = false, gains_inside_ = false, patches_ = false;
+  /// Phases are written by hand, with n instead of n - 1, in other units, beside directions that have derivatives.
+  bool by_hand_ = false, whole_n_ = false, scaled_ = false, moving_ = false;
   bool independent_baselines_ = false, has_rates_ = false, by_element_ = false, beam_is_scalar_ = false;
   Names station_uvw_;
   std::vector<Names> baseline_uvw_, beam_;  // [p][q], [antenna][source or tensor]

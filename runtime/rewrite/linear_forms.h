@@ -1,0 +1,73 @@
+// Real expressions as a tree has them, multiplied out: sums of products of numbers, frequencies and quantities that do
+// not vary in frequency. Phases that are written by hand are read in this way.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/core/forest.h"
+#include "runtime/math/complex.h"
+
+namespace rimetree::rewrite {
+
+/// A quantity in a product: a node, or one element of it.
+struct Atom {
+  int node = -1;
+  int element = -1;  ///< counted row-major; -1: all of it
+  int written = -1;  ///< a node that is just this; -1: none is
+  friend bool operator==(const Atom& a, const Atom& b) { return a.node == b.node && a.element == b.element; }
+};
+
+/// coefficient nu^frequency n1^p1 n2^p2 ... a1 a2 ...
+struct Monomial {
+  Complex<double> coefficient{1, 0};
+  int frequency = 0;
+  std::vector<std::pair<int, int>> numbers;  ///< constants, in order, and their powers
+  std::vector<Atom> baseline, source;        ///< what belongs to a baseline, or a station, and what to a source
+};
+
+using Form = std::vector<Monomial>;
+
+class FormReader {
+ public:
+  /// `refused`: nodes that must be evaluated as they are written, by node.
+  FormReader(const Forest& forest, const std::vector<bool>& refused);
+
+  /// Multiplies a node out. False: it is no such sum, or too long a one.
+  bool read(int node, Form& form);
+  /// Adds the nodes to which an expression comes down, where they are no numbers. False: there are too many.
+  bool find_leaves(int node, std::vector<int>& leaves);
+
+  /// What varies in time belongs to baselines; besides that, nodes of which this is said before anything is read.
+  void say_baseline(int node) { is_baseline_[static_cast<std::size_t>(node)] = true; }
+  bool is_baseline(int leaf) const;
+
+  /// The value of a number. It is noted down: what has been read holds as long as it does not change.
+  Complex<double> value_of(int number);
+  bool is_number(int node) const;
+  /// That the value of a constant has been read.
+  void note(int constant);
+  const std::vector<int>& numbers() const { return numbers_; }
+
+ private:
+  enum Kind : std::uint8_t { kBaseline = 1, kSource = 2, kOther = 4, kNumber = 8, kUnknown = 255 };
+  std::uint8_t kind(int node);
+  bool read(int node, int element, int written, Form& form);
+  bool read_product(std::span<const int> children, int element, Form& form);
+  bool read_quotient(std::span<const int> children, int element, Form& form);
+  bool read_atom(int node, int element, int written, Form& form);
+  int child_of_composition(int node, int& element) const;
+  int selected(int node) const;
+
+  const Forest& forest_;
+  const std::vector<bool>& refused_;
+  std::vector<AxisSet> axes_;       // by node: along which its values may vary
+  std::vector<std::uint8_t> kind_;  // by node: a set of kinds, or unknown
+  std::vector<bool> is_baseline_, is_noted_;
+  std::vector<int> numbers_;
+  int n_left_ = 0;  // nodes that may still be looked at
+};
+
+}  // namespace rimetree::rewrite

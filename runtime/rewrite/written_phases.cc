@@ -1,0 +1,389 @@
+// How a phase is read. x is multiplied out into products k nu b s of a number, the frequency, one quantity of the
+// baseline and what there is of the source. Quantities of a baseline vary in time, or are what the terms of a sum
+// share. There may be three of them: u, v and w, or what plays their part. What stands beside them are l, m and n - 1;
+// k c / 2 pi, if it is not one, is a factor of the coordinates. What is not a part of a sum over sources in the end
+// stays as it was written.
+#include "runtime/rewrite/written_phases.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/math/conventions.h"
+
+namespace rimetree::rewrite {
+
+namespace {
+
+/// 2 pi / c in any association is within a few roundings of it.
+constexpr double kRounding = 2e-15;
+
+/// How many nodes below a term are asked whether they are phases.
+constexpr int kMostBelow = 64;
+
+}  // namespace
+
+WrittenPhases::WrittenPhases(const Forest& forest, const std::vector<bool>& refused, NewNodes& nodes)
+    : forest_(forest), refused_(refused), nodes_(nodes) {
+  std::unordered_map<int, Exponential> found;
+  std::vector<int> order;
+  for (const int node : forest.order()) {
+    const Algebra own = algebra(node);
+    if (own != Algebra::exponential && own != Algebra::polar_number && own != Algebra::complex_number &&
+        own != Algebra::sum && own != Algebra::difference)
+      continue;
+    if (refused[static_cast<std::size_t>(node)] || forest.node(node).dims().rank > 1) continue;
+    if (auto one = exponential(node)) {
+      found.emplace(node, std::move(*one));
+      order.push_back(node);
+    }
+  }
+  if (order.empty()) return;
+  vote(found);
+  for (const int node : order) count_ += make(node, found.at(node));
+}
+
+FormReader& WrittenPhases::reader() {
+  if (!reader_) reader_.emplace(forest_, refused_);
+  return *reader_;
+}
+
+std::span<const int> WrittenPhases::numbers() const {
+  return reader_ ? std::span<const int>(reader_->numbers()) : std::span<const int>();
+}
+
+/// A node as amplitude exp(i x); nothing if it is none.
+std::optional<WrittenPhases::Exponential> WrittenPhases::exponential(int node) {
+  const std::span<const int> children = forest_.children(node);
+  switch (algebra(node)) {
+    case Algebra::exponential:
+      return Exponential{.argument = children[0], .is_complex = true};
+    case Algebra::polar_number:
+      return Exponential{.argument = children[1], .amplitude = {children[0]}};
+    case Algebra::complex_number:
+      return of_parts(factors(children[0]), factors(children[1]));
+    default:
+      break;
+  }
+  if (children.size() != 2) return {};
+  // cos x + i sin x, in either order.
+  Factors parts[] = {factors(children[0]), factors(children[1])};
+  if (algebra(node) == Algebra::difference) parts[1].negative = !parts[1].negative;
+  for (const int imaginary : {0, 1})
+    if (take_imaginary_unit(parts[imaginary])) return of_parts(parts[1 - imaginary], parts[imaginary]);
+  return {};
+}
+
+/// A cos x and A sin x.
+std::optional<WrittenPhases::Exponential> WrittenPhases::of_parts(Factors real, Factors imaginary) const {
+  const int argument = take_function(real, Algebra::cosine);
+  if (argument < 0 || take_function(imaginary, Algebra::sine) != argument || real.all != imaginary.all) return {};
+  return Exponential{.argument = argument,
+                     .conjugate = real.negative != imaginary.negative,
+                     .negative = real.negative,
+                     .amplitude = std::move(real.all)};
+}
+
+WrittenPhases::Factors WrittenPhases::factors(int node) const {
+  Factors result;
+  std::vector<int> open{node};
+  while (!open.empty()) {
+    const int one = open.back();
+    open.pop_back();
+    const std::span<const int> children = forest_.children(one);
+    const Algebra own = algebra(one);
+    if (own == Algebra::negation) result.negative = !result.negative;
+    if (own == Algebra::negation || own == Algebra::identity || own == Algebra::product)
+      open.insert(open.end(), children.begin(), children.end());
+    else
+      result.all.push_back(one);
+  }
+  std::sort(result.all.begin(), result.all.end());
+  return result;
+}
+
+/// Takes i, or -i, out of a product.
+bool WrittenPhases::take_imaginary_unit(Factors& factors) {
+  for (auto it = factors.all.begin(); it != factors.all.end(); ++it) {
+    if (algebra(*it) != Algebra::constant || !reader().is_number(*it)) continue;
+    const StateArray& value = forest_.node(*it).state().array("value");
+    if (value.type != NumberType::complex || value.data[0] != 0 || std::abs(value.data[1]) != 1) continue;
+    if (reader().value_of(*it).im < 0) factors.negative = !factors.negative;
+    factors.all.erase(it);
+    return true;
+  }
+  return false;
+}
+
+/// Takes a cosine or sine out of a product, and gives what it is of, without a sign; -1 if there is not one of them.
+int WrittenPhases::take_function(Factors& factors, Algebra function) const {
+  const auto is_it = [&](int node) { return algebra(node) == function; };
+  const auto at = std::find_if(factors.all.begin(), factors.all.end(), is_it);
+  if (at == factors.all.end() || refused_[static_cast<std::size_t>(*at)]) return -1;
+  int argument = forest_.children(*at)[0];
+  factors.all.erase(at);
+  for (; algebra(argument) == Algebra::negation; argument = forest_.children(argument)[0])
+    if (function == Algebra::sine) factors.negative = !factors.negative;
+  return argument;
+}
+
+/// Where nothing of a phase varies in time: what two terms of one sum share is the baseline's, and what no stack of
+/// sources has.
+void WrittenPhases::vote(const std::unordered_map<int, Exponential>& found) {
+  std::unordered_map<int, std::vector<int>> leaves;
+  for (const auto& [node, one] : found) {
+    std::vector<int> own;
+    const auto is_baseline = [this](int leaf) { return reader().is_baseline(leaf); };
+    if (!reader().find_leaves(one.argument, own) || std::any_of(own.begin(), own.end(), is_baseline)) continue;
+    const TensorShape& stack = forest_.node(node).dims();
+    if (stack.rank == 0) {
+      leaves.emplace(node, std::move(own));
+    } else if (stack[0] != 3) {
+      for (const int leaf : own) {
+        const TensorShape& dims = forest_.node(leaf).dims();
+        if (dims.rank == 0 || dims[0] != stack[0]) reader().say_baseline(leaf);
+      }
+    }
+  }
+  if (leaves.empty()) return;
+  for (const int node : forest_.order()) {
+    const std::span<const int> children = forest_.children(node);
+    if (algebra(node) != Algebra::sum || children.size() < 2) continue;
+    const std::vector<int> first = phases_below(children[0], leaves), second = phases_below(children[1], leaves);
+    const auto has = [](const std::vector<int>& all, int one) { return std::ranges::find(all, one) != all.end(); };
+    if (std::any_of(first.begin(), first.end(), [&](int phase) { return has(second, phase); })) continue;
+    for (const int a : first)
+      for (const int b : second)
+        for (const int leaf : leaves.at(a))
+          if (has(leaves.at(b), leaf)) reader().say_baseline(leaf);
+  }
+}
+
+std::vector<int> WrittenPhases::phases_below(int node, const std::unordered_map<int, std::vector<int>>& leaves) const {
+  std::vector<int> open{node}, result;
+  for (int left = kMostBelow; left > 0 && !open.empty(); --left) {
+    const int one = open.back();
+    open.pop_back();
+    if (leaves.contains(one))
+      result.push_back(one);
+    else
+      for (const int child : forest_.children(one))
+        if (child >= 0) open.push_back(child);
+  }
+  return result;
+}
+
+bool WrittenPhases::make(int node, const Exponential& found) {
+  Form form;
+  if (!reader().read(found.argument, form)) return false;
+  if (const char* reason = obstacle(form, found.is_complex)) {
+    if (*reason != 0) obstacles_.emplace_back(node, reason);
+    return false;
+  }
+  nodes_.set_owner(node);
+  double scale = take_scale(form, found.is_complex);
+  // Without a source it is a delay of a station.
+  if (std::all_of(form.begin(), form.end(), [](const Monomial& one) { return one.source.empty(); })) return false;
+  if (found.conjugate) scale = -scale;
+  Columns columns;
+  int uvw = -1, n_minus = 0;
+  if (!sort_columns(form, columns, uvw)) {
+    obstacles_.emplace_back(node, "its coordinates are no three numbers of a baseline");
+    return false;
+  }
+  const TensorShape& dims = forest_.node(node).dims();
+  const int lmn = lmn_of(columns, dims.rank == 1 ? dims[0] : 0, n_minus);
+  const bool is_unit = std::abs(std::abs(scale) - 1) <= kRounding;
+  if (!is_unit) uvw = nodes_.product(uvw, nodes_.constant(scale, {}));
+  if (is_unit && scale < 0) uvw = nodes_.negative(uvw);
+  std::vector<int> factors;
+  for (const int factor : found.amplitude)
+    if (!is_one(factor, 1)) factors.push_back(factor);
+  if (found.negative) factors.push_back(nodes_.constant(-1, {}));
+  const int phase = nodes_.phase(lmn, uvw, n_minus, factors.empty());
+  if (factors.empty()) return true;
+  factors.push_back(phase);
+  nodes_.elementwise_product(std::move(factors), true);
+  return true;
+}
+
+/// Why an expression is no phase of a direction; "" where it does not look like one, nullptr where it is one.
+const char* WrittenPhases::obstacle(const Form& form, bool is_complex) const {
+  const bool any = std::any_of(form.begin(), form.end(),
+                               [](const Monomial& one) { return !one.baseline.empty() && one.frequency != 0; });
+  if (!any) return "";
+  for (const Monomial& one : form) {
+    if (one.baseline.size() != 1) return "a part of its phase has not just one factor that belongs to a baseline";
+    if (one.frequency != 1) return "a part of its phase is not proportional to frequency";
+    const double real = is_complex ? one.coefficient.im : one.coefficient.re;
+    const double other = is_complex ? one.coefficient.re : one.coefficient.im;
+    if (other != 0 || real == 0 || !std::isfinite(real)) return "its phase is not real";
+  }
+  return nullptr;
+}
+
+/// Takes the numbers that all products have out of a sum, and gives them by 2 pi / c. Other numbers are the source's.
+double WrittenPhases::take_scale(Form& form, bool is_complex) {
+  const auto common = form.front().numbers;
+  const auto is_common = [&](const std::pair<int, int>& number) {
+    return std::all_of(form.begin(), form.end(), [&](const Monomial& one) {
+      return std::ranges::find(one.numbers, number) != one.numbers.end();
+    });
+  };
+  double scale = kSpeedOfLight_m_s / (2 * kPi);
+  std::vector<std::pair<int, int>> taken;
+  for (const auto& number : common)
+    if (is_common(number)) {
+      taken.push_back(number);
+      scale *= std::pow(reader().value_of(number.first).re, number.second);
+    }
+  for (Monomial& one : form) {
+    if (is_complex) one.coefficient = {one.coefficient.im, 0};
+    for (const auto& number : one.numbers) {
+      if (std::ranges::find(taken, number) != taken.end()) continue;
+      const auto [node, power] = number;
+      if (power < 0) one.coefficient.re *= std::pow(reader().value_of(node).re, power);
+      for (int i = 0; i < power; ++i) one.source.push_back({node, -1, node});
+    }
+  }
+  const double first = form.front().coefficient.re;
+  for (Monomial& one : form) one.coefficient.re /= first;
+  return scale * first;
+}
+
+/// By quantities of the baseline: those of one vector in its order, numbers as they are met.
+bool WrittenPhases::sort_columns(const Form& form, Columns& columns, int& uvw) {
+  const int vector = form.front().baseline.front().node;
+  const TensorShape& dims = forest_.node(vector).dims();
+  const bool is_vector = (dims == TensorShape{3} || dims == TensorShape{2, 3}) &&
+                         std::all_of(form.begin(), form.end(), [&](const Monomial& one) {
+                           const Atom& atom = one.baseline.front();
+                           return atom.node == vector && atom.element >= 0 && atom.element < 3;
+                         });
+  if (is_vector) columns.resize(3);
+  for (const Monomial& one : form) {
+    const Atom& atom = one.baseline.front();
+    auto at = columns.begin() + (is_vector ? atom.element : 0);
+    if (!is_vector) {
+      at = std::find_if(columns.begin(), columns.end(), [&](const Column& known) { return known.baseline == atom; });
+      if (at == columns.end()) at = columns.insert(at, Column{atom, {}});
+    }
+    at->monomials.push_back(&one);
+  }
+  uvw = vector;
+  if (is_vector) return true;
+  if (columns.size() > 3) return false;
+  std::vector<int> numbers;
+  for (const Column& column : columns) {
+    if (column.baseline.element < 0 && !forest_.node(column.baseline.node).dims().is_scalar()) return false;
+    numbers.push_back(node_of(column.baseline));
+  }
+  columns.resize(3);
+  while (numbers.size() < 3) numbers.push_back(nodes_.constant(0, {}));
+  uvw = nodes_.stack(numbers, {3});
+  return true;
+}
+
+/// l, m, n - n_minus as they are written in one place, or one made of what stands beside u, v and w.
+int WrittenPhases::lmn_of(const Columns& columns, int stack, int& n_minus) {
+  const int written = direction(columns, n_minus);
+  if (written >= 0) return written;
+  n_minus = 0;
+  std::vector<int> numbers;
+  for (const Column& column : columns) numbers.push_back(coordinate(column, stack));
+  if (stack == 0) return nodes_.stack(numbers, {3});
+  return nodes_.transpose(nodes_.stack(numbers, {3, stack}));
+}
+
+/// The node whose elements l, m and n the coordinates are, with n or n - 1 beside w; -1: there is none.
+int WrittenPhases::direction(const Columns& columns, int& n_minus) {
+  const auto only = [&](const Column& column) -> std::pair<int, int> {
+    if (column.monomials.empty()) return {-1, -1};
+    const Monomial& one = *column.monomials.front();
+    if (one.coefficient.re != 1 || one.source.size() != 1) return {-1, -1};
+    return component(one.source[0].node, one.source[0].element);
+  };
+  const int lmn = only(columns[0]).first;
+  if (lmn < 0 || columns[0].monomials.size() != 1 || columns[1].monomials.size() != 1) return -1;
+  const TensorShape& dims = forest_.node(lmn).dims();
+  if (dims.rank == 0 || dims[dims.rank - 1] != 3 || columns[2].monomials.empty()) return -1;
+  if (only(columns[0]) != std::pair(lmn, 0) || only(columns[1]) != std::pair(lmn, 1)) return -1;
+  const auto& third = columns[2].monomials;
+  if (only(columns[2]) == std::pair(lmn, 2)) {
+    n_minus = static_cast<int>(third.size()) - 1;
+    const bool minus_one = third.size() == 2 && third[1]->source.empty() && third[1]->coefficient.re == -1;
+    return third.size() == 1 || (minus_one && is_unit(lmn)) ? lmn : -1;
+  }
+  n_minus = 1;
+  if (!is_unit(lmn)) return -1;
+  if (third.size() != 1 || third[0]->coefficient.re != 1 || third[0]->source.size() != 1) return -1;
+  const Atom& offset = third[0]->source[0];
+  const std::span<const int> children = forest_.children(offset.node);
+  const bool is_sum = algebra(offset.node) == Algebra::sum, is_difference = algebra(offset.node) == Algebra::difference;
+  if (offset.element >= 0 || children.size() != 2 || !(is_sum || is_difference)) return -1;
+  for (const int i : {0, 1})
+    if ((is_sum || i == 0) && component(children[i], -1) == std::pair(lmn, 2) &&
+        is_one(children[1 - i], is_sum ? -1 : 1))
+      return lmn;
+  return -1;
+}
+
+/// Whether l^2 + m^2 + n^2 is one to rounding: then n - 1 is what follows from l and m.
+bool WrittenPhases::is_unit(int lmn) {
+  while (algebra(lmn) == Algebra::selection || algebra(lmn) == Algebra::identity) lmn = forest_.children(lmn)[0];
+  if (algebra(lmn) == Algebra::direction) return true;
+  if (algebra(lmn) != Algebra::constant) return false;
+  const StateArray& value = forest_.node(lmn).state().array("value");
+  if (value.type != NumberType::real || value.shape.back() != 3) return false;
+  for (std::size_t i = 0; i + 2 < value.size(); i += 3) {
+    const double l = value.data[i], m = value.data[i + 1], n = value.data[i + 2];
+    if (!(std::abs(l * l + m * m + n * n - 1) <= kRounding) || n < 0) return false;
+  }
+  reader().note(lmn);
+  return true;
+}
+
+/// Of which node l, m or n is which component: of [3], or of [source,3] for all sources.
+std::pair<int, int> WrittenPhases::component(int node, int element) const {
+  const std::pair<int, int> none{-1, -1};
+  if (element >= 0) return forest_.node(node).dims() == TensorShape{3} ? std::pair(node, element) : none;
+  if (algebra(node) != Algebra::selection || forest_.node(node).state().boolean("multi")) return none;
+  const int child = forest_.children(node)[0];
+  const std::vector<std::int64_t> index = forest_.node(node).state().integers("index");
+  const TensorShape& dims = forest_.node(child).dims();
+  if (dims == TensorShape{3} && index.size() == 1) return {child, static_cast<int>(index[0])};
+  return dims.rank == 2 && index.size() == 2 && index[0] == -1 ? std::pair(child, static_cast<int>(index[1])) : none;
+}
+
+/// The sum of what stands beside one of u, v, w: a number, or one for each source.
+int WrittenPhases::coordinate(const Column& column, int stack) {
+  const TensorShape dims = stack > 0 ? TensorShape{stack} : TensorShape{};
+  int total = -1;
+  for (const Monomial* one : column.monomials) {
+    int product = -1;
+    bool is_stack = stack == 0;
+    for (const Atom& atom : one->source) {
+      is_stack = is_stack || (atom.element < 0 && forest_.node(atom.node).dims().rank == 1);
+      product = product < 0 ? node_of(atom) : nodes_.product(product, node_of(atom));
+    }
+    const double factor = one->coefficient.re;
+    if (product < 0)
+      product = nodes_.constant(factor, dims);
+    else if (factor != 1 || !is_stack)
+      product = nodes_.product(product, nodes_.constant(factor, is_stack ? TensorShape{} : dims));
+    total = total < 0 ? product : nodes_.total(total, product);
+  }
+  return total < 0 ? nodes_.constant(0, dims) : total;
+}
+
+int WrittenPhases::node_of(const Atom& atom) {
+  if (atom.element < 0) return atom.node;
+  return atom.written >= 0 ? atom.written : nodes_.selected(atom.node, atom.element);
+}
+
+bool WrittenPhases::is_one(int node, double sign) {
+  if (!reader().is_number(node)) return false;
+  const StateArray& value = forest_.node(node).state().array("value");
+  return value.type == NumberType::real && value.data[0] == sign && reader().value_of(node).re == sign;
+}
+
+}  // namespace rimetree::rewrite

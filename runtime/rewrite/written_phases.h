@@ -1,0 +1,80 @@
+// Phases of sources that are written by hand: exp(i x) in any spelling, with x = 2 pi nu/c (u l + v m + w (n - 1))
+// written as products and sums of numbers.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/rewrite/linear_forms.h"
+#include "runtime/rewrite/new_nodes.h"
+
+namespace rimetree::rewrite {
+
+/// Puts nodes that are phases of directions by class into the places of those that are so by their formula.
+class WrittenPhases {
+ public:
+  /// `refused`: nodes that must be evaluated as they are written, by node.
+  WrittenPhases(const Forest& forest, const std::vector<bool>& refused, NewNodes& nodes);
+
+  /// How many phases have been put in.
+  std::size_t count() const { return count_; }
+  /// Constants whose values have been read: what has been found holds as long as they do not change.
+  std::span<const int> numbers() const;
+  /// Nodes that are exp(i x), but no phase of a direction.
+  const std::vector<std::pair<int, const char*>>& obstacles() const { return obstacles_; }
+
+ private:
+  /// amplitude exp(i x), or of a complex z amplitude exp(z).
+  struct Exponential {
+    int argument = -1;
+    bool is_complex = false;  ///< the argument is z
+    bool conjugate = false;   ///< it is exp(-i x)
+    bool negative = false;    ///< minus all that
+    std::vector<int> amplitude;
+  };
+  /// A product of numbers, as far down as it is one.
+  struct Factors {
+    std::vector<int> all;
+    bool negative = false;
+  };
+  /// u, v or w, and what stands beside it.
+  struct Column {
+    Atom baseline;
+    std::vector<const Monomial*> monomials;
+  };
+  using Columns = std::vector<Column>;
+
+  std::optional<Exponential> exponential(int node);
+  std::optional<Exponential> of_parts(Factors real, Factors imaginary) const;
+  Factors factors(int node) const;
+  bool take_imaginary_unit(Factors& factors);
+  int take_function(Factors& factors, Algebra function) const;
+  FormReader& reader();
+
+  void vote(const std::unordered_map<int, Exponential>& found);
+  std::vector<int> phases_below(int node, const std::unordered_map<int, std::vector<int>>& leaves) const;
+  bool make(int node, const Exponential& found);
+  const char* obstacle(const Form& form, bool is_complex) const;
+  double take_scale(Form& form, bool is_complex);
+  bool sort_columns(const Form& form, Columns& columns, int& uvw);
+  int lmn_of(const Columns& columns, int stack, int& n_minus);
+  int direction(const Columns& columns, int& n_minus);
+  int coordinate(const Column& column, int stack);
+  std::pair<int, int> component(int node, int element) const;
+  int node_of(const Atom& atom);
+  bool is_one(int node, double sign);
+  bool is_unit(int lmn);
+  Algebra algebra(int node) const { return forest_.node(node).algebra(); }
+
+  const Forest& forest_;
+  const std::vector<bool>& refused_;
+  NewNodes& nodes_;
+  std::optional<FormReader> reader_;
+  std::size_t count_ = 0;
+  std::vector<std::pair<int, const char*>> obstacles_;
+};
+
+}  // namespace rimetree::rewrite
