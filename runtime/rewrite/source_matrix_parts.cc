@@ -59,26 +59,44 @@ SourceSums::Piece SourceSums::piece_of(const Factor& factor) {
           looks_like_brightness(forest_, factor.node)};
 }
 
+/// A 2x2 matrix of four numbers, or a stack of them if some are of all sources. -1: the number `otherwise`.
+SourceSums::Part SourceSums::matrix_of(std::array<Part, 4> elements, const std::array<double, 4>& otherwise) {
+  int n_source = 0;
+  for (const Part& part : elements) n_source = std::max(n_source, part.n_source);
+  std::array<int, 4> nodes = {};
+  for (std::size_t e = 0; e < 4; ++e) {
+    const TensorShape dims = n_source > 0 ? TensorShape{n_source} : TensorShape{};
+    if (elements[e].node < 0)
+      nodes[e] = nodes_.constant(otherwise[e], dims);
+    else if (elements[e].n_source == n_source)
+      nodes[e] = elements[e].node;
+    else
+      nodes[e] = nodes_.product(elements[e].node, nodes_.constant(1, dims));
+  }
+  if (n_source == 0) return {nodes_.stack(nodes, {2, 2}), 2};
+  const int by_source = nodes_.transpose(nodes_.stack(nodes, {4, n_source}));
+  return {nodes_.stack(std::array{by_source}, {n_source, 2, 2}), 3, n_source};
+}
+
 /// The numbers of two rows, or columns, in pairs: diagonal matrices. What is conjugated is so as a whole: then an
 /// antenna has one matrix on both sides of a baseline.
 void SourceSums::add_diagonals(const std::vector<Factor>& first, const std::vector<Factor>& second,
                                std::vector<Piece>& pieces) {
-  const int one = nodes_.constant(1, {}), zero = nodes_.constant(0, {});
   for (std::size_t k = 0; k < std::max(first.size(), second.size()); ++k) {
     const auto is_adjoint = [k](const std::vector<Factor>& all) { return k >= all.size() || all[k].adjoint; };
     const bool adjoint = is_adjoint(first) && is_adjoint(second);
     Piece piece{{-1, 2}, ~std::uint32_t{0}, false, false};
-    const auto node_of = [&](const std::vector<Factor>& all) {
-      if (k >= all.size()) return one;
+    const auto part_in = [&](const std::vector<Factor>& all) {
+      if (k >= all.size()) return Part{};
       Factor factor = all[k];
       factor.adjoint = factor.adjoint != adjoint;
       const Piece own = piece_of(factor);
       piece.uses = std::min(piece.uses, own.uses);
       piece.varies = piece.varies || own.varies;
-      return own.part.node;
+      return own.part;
     };
-    const int xx = node_of(first), yy = node_of(second);
-    piece.part.node = nodes_.stack(std::array{xx, zero, zero, yy}, {2, 2});
+    const Part xx = part_in(first), yy = part_in(second);
+    piece.part = matrix_of({xx, Part{}, Part{}, yy}, {1, 0, 0, 1});
     if (adjoint) piece.part.node = nodes_.conjugate_transpose(piece.part.node);
     pieces.push_back(piece);
   }
@@ -88,22 +106,25 @@ void SourceSums::add_diagonals(const std::vector<Factor>& first, const std::vect
 void SourceSums::add_middle(const ProductMatrix& matrix, const std::array<std::vector<Factor>, 4>& numbers,
                             std::uint32_t uses, std::vector<Piece>& pieces) {
   Piece piece{{-1, 2}, uses, false, false};
-  std::array<int, 4> nodes = {};
+  std::array<Part, 4> parts = {};
+  std::array<double, 4> otherwise = {};
   bool is_identity = true;
   for (std::size_t e = 0; e < 4; ++e) {
     const ProductMatrix::Element& element = matrix.elements[e];
     is_identity = is_identity && element.is_zero == (e == 1 || e == 2) && !element.negative && numbers[e].empty();
-    nodes[e] = nodes_.constant(element.is_zero ? 0 : 1, {});
+    otherwise[e] = element.is_zero ? 0 : element.negative ? -1 : 1;
+    Part& part = parts[e];
     for (const Factor& factor : numbers[e]) {
       const Piece own = piece_of(factor);
       piece.uses = std::min(piece.uses, own.uses);
       piece.varies = piece.varies || own.varies;
-      nodes[e] = &factor == &numbers[e].front() ? own.part.node : nodes_.product(nodes[e], own.part.node);
+      part.node = part.node < 0 ? own.part.node : nodes_.product(part.node, own.part.node);
+      part.n_source = std::max(part.n_source, own.part.n_source);
     }
-    if (element.negative) nodes[e] = nodes_.negative(nodes[e]);
+    if (element.negative && part.node >= 0) part.node = nodes_.negative(part.node);
   }
   if (is_identity) return;
-  piece.part.node = nodes_.stack(nodes, {2, 2});
+  piece.part = matrix_of(parts, otherwise);
   pieces.push_back(piece);
 }
 

@@ -105,12 +105,13 @@ SourceSums::Part SourceSums::part_of(const Factor& factor) {
     const int number = nodes_.element(factor.node, factor.element);
     return {factor.adjoint ? nodes_.conjugate_transpose(number) : number, 0};
   }
-  const Part part{factor.inverse ? nodes_.inverse(factor.node) : factor.node, forest_.node(factor.node).dims().rank};
+  const TensorShape& dims = forest_.node(factor.node).dims();
+  Part part{factor.inverse ? nodes_.inverse(factor.node) : factor.node, dims.rank, dims.rank % 2 == 1 ? dims[0] : 0};
   if (!factor.adjoint) return part;
-  if (factor.inverse) return {nodes_.conjugate_transpose(part.node), part.rank};
   // What has been transposed is there.
-  const bool twice = forest_.node(factor.node).algebra() == Algebra::conjugate_transpose;
-  return {twice ? forest_.children(factor.node)[0] : nodes_.conjugate_transpose(factor.node), part.rank};
+  const bool twice = !factor.inverse && forest_.node(factor.node).algebra() == Algebra::conjugate_transpose;
+  part.node = twice ? forest_.children(factor.node)[0] : nodes_.conjugate_transpose(part.node);
+  return part;
 }
 
 /// Whether one node can sum both.

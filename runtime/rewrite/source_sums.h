@@ -22,6 +22,7 @@ class SourceSums {
   struct Part {
     int node = -1;
     int rank = 0;
+    int n_source = 0;  ///< of a stack
     bool is_matrix() const { return rank >= 2; }
     bool is_stack() const { return rank % 2 == 1; }
   };
@@ -48,6 +49,7 @@ class SourceSums {
   void add_diagonals(const std::vector<Factor>& first, const std::vector<Factor>& second, std::vector<Piece>& pieces);
   void add_middle(const ProductMatrix& matrix, const std::array<std::vector<Factor>, 4>& numbers, std::uint32_t uses,
                   std::vector<Piece>& pieces);
+  Part matrix_of(std::array<Part, 4> elements, const std::array<double, 4>& otherwise);
   bool may_vary_in_time(int node);
   Part part_of(const Factor& factor);
   bool are_alike(const Source& a, const Source& b) const;

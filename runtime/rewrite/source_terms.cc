@@ -224,9 +224,11 @@ bool TermReader::read_terms(int node, bool negative, const Around& around) {
 }
 
 /// A sum over the first dimension of a stack. It leaves out what is flagged, as nothing else does: so it is not taken
-/// as a part of something else.
+/// as a part of something else, but for elements of a matrix, which are taken only if nothing is flagged.
 bool TermReader::read_reduction(int node, bool negative, const Around& around) {
-  if (algebra(obstacle_.root) != Algebra::reduction) return refuse(node, "it is a sum of its own, over a stack");
+  const bool is_element = around.element >= 0 || (around.outer != nullptr && around.outer->element >= 0);
+  if (algebra(obstacle_.root) != Algebra::reduction && !is_element)
+    return refuse(node, "it is a sum of its own, over a stack");
   const State& state = forest_.node(node).state();
   const std::span<const int> children = forest_.children(node);
   const TensorShape& dims = forest_.node(children[0]).dims();

@@ -367,13 +367,24 @@ std::string RandomRime::visibility(std::size_t p, std::size_t q) {
 
 std::string RandomRime::of_tensors(std::size_t p, std::size_t q) {
   Names factors = scalars(p, q, lmn_[0], shape_[0]);
+  const TestForest::Fields over_sources{{"reduction_axes", std::vector<std::string>{}},
+                                        {"tensor_axis", std::int64_t{0}}};
+  if (!beams_ && chance(0.3)) {  // element by element
+    Names elements;
+    for (int e = 0; e < 4; ++e) {
+      Names own = factors;
+      own.push_back(made("Selector", {brightness_[0]}, {{"index", array({3}, {-1, double(e / 2), double(e % 2)})}}));
+      if (chance(0.3)) own.push_back(constant({}, 0.5, 1.5, true));
+      elements.push_back(e % 3 != 0 && chance(0.3) ? zero_ : made("Sum", {made("Multiply", own)}, over_sources));
+    }
+    const std::string all = made("Matrix22", elements);
+    return gains_inside_ ? made("MatrixMultiply", {gain_[p], all, conjugate(gain_[q])}) : all;
+  }
   if (gains_inside_) factors.insert(factors.begin(), gain_[p]);
   if (beams_) factors.push_back(beam_[p][0]);
   factors.push_back(brightness_[0]);
   if (beams_) factors.push_back(conjugate(beam_[q][0]));
   if (gains_inside_) factors.push_back(conjugate(gain_[q]));
-  const TestForest::Fields over_sources{{"reduction_axes", std::vector<std::string>{}},
-                                        {"tensor_axis", std::int64_t{0}}};
   return made("Sum", {made("MatrixMultiply", factors)}, over_sources);
 }
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import rimetree as rt
 from rimetree import bench
-from rimetree.bench import beam_terms, building, jones, operations, slopes, solves, trees
+from rimetree.bench import beam_terms, building, jones, operations, slopes, solves, spellings, trees
 from rimetree.cli import cli
 
 
@@ -29,6 +30,19 @@ def test_skies_are_that_of_psv(sky):
     measured = trees.measure_sky(sky, n_source=5, n_station=3, n_time=2, n_freq=3, seconds=0.01)
     assert measured.count == 5 * 3 * 2 * 3
     assert measured.error < 1e-13
+
+
+@pytest.mark.parametrize("spelling", spellings.SPELLINGS, ids=lambda one: one.name)
+def test_spellings_are_taken_together(spelling):
+    """All sources of a baseline in one PSV node, so that none is slow by how it is written."""
+    measured = spellings.measure_spelling(spelling, n_source=5, n_station=3, n_time=2, n_freq=3, seconds=0.01)
+    assert measured.error < 1e-13 and measured.of_psv > 0
+    ns, roots = spellings.spelled(spelling.write, 5, 3)
+    forest = rt.Forest(ns)
+    forest.results(roots, rt.Cells([0.0, 10.0], [1.0e9, 1.1e9], time_width_s=10.0, freq_width_hz=1e6))
+    classes = forest.timing().classes
+    assert not {"VisPhaseShift", "Exp", "Polar", "Cos"} & set(classes)
+    assert classes["PSV"]["evaluations"] == spelling.n_psv * 3
 
 
 def test_derivatives_of_the_chain_are_numpys():

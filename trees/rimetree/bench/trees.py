@@ -26,7 +26,8 @@ class TreeFigures:
 
     `numpy_seconds`, `numexpr_seconds`: the same by NumPy and, where it is installed, numexpr on one thread.
     `bytes`: what has to be read and written at least. `evaluations`: of derivatives, their time over that of the values
-    alone, in the same run. `of_estimate`: what PSV expected to take over what it took, as far as can be told.
+    alone, in the same run. `of_psv`: its speed over that of PSV nodes in the same run. `of_estimate`: what PSV expected
+    to take over what it took, as far as can be told.
     `of_memory`: bytes per second over those of `numpy.max` of the same arrays, which reads as fast as memory gives.
     """
 
@@ -42,6 +43,7 @@ class TreeFigures:
     evaluations: float | None = None
     of_estimate: float | None = None
     of_memory: float | None = None
+    of_psv: float | None = None
 
     @property
     def rate(self) -> float:
@@ -49,9 +51,10 @@ class TreeFigures:
 
     @property
     def remarks(self) -> str:
-        """What there is to say of derivatives, estimates and memory, after a comma; empty if nothing."""
+        """What there is to say of derivatives, PSV, estimates and memory, after a comma; empty if nothing."""
         return (
             (f", {self.evaluations:.2f} evaluations" if self.evaluations else "")
+            + (f", {self.of_psv:.2f} of PSV" if self.of_psv else "")
             + (f", est. {self.of_estimate:.2f}" if self.of_estimate else "")
             + (f", {self.of_memory:.0%} of memory" if self.of_memory else "")
         )
@@ -71,6 +74,7 @@ class TreeFigures:
             "evaluations": self.evaluations,
             "of_estimate": self.of_estimate,
             "of_memory": self.of_memory,
+            "of_psv": self.of_psv,
         }
 
 
