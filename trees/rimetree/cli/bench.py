@@ -117,11 +117,11 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     gigabytes that must be read and written, per second ("of memory": over those that numpy.max reads); bytes of results
     alive at most; difference from NumPy's or PSV's numbers as a fraction of the largest value. Of operations the best
     of several evaluations counts, else processor time: of skies (21 baselines, 32 time slots, 64 channels; "as written"
-    without recognition, Gaussians smeared); of other spellings (100 sources; "of PSV": their speed over that of PSV
-    nodes); of Jones terms per source and antenna (64 antennas, 64 channels, one slot),
-    of which derivatives and gradients are those by an unknown that all terms depend on, with the values ("evaluations":
-    their time over that of values; "est.": PSV's estimate over its time); of solves for gains of five sources and seven
-    stations; of forests with one node per source and baseline. Exit status 1 where a case gave wrong answers.
+    without recognition, Gaussians smeared) and spellings ("of PSV": speed over PSV's); of Jones terms per source and
+    antenna (64 antennas, 64 channels, one slot), of which derivatives and gradients are those by an unknown that all
+    terms depend on, with the values ("evaluations": their time over that of values; "est.": PSV's estimate over its
+    time); of solves for gains of five sources and seven stations; of forests with one node per source and baseline.
+    Exit status 1 where a case gave wrong answers.
     """
     from rimetree import bench
     from rimetree.bench import beam_terms, building, jones, slopes, solves, spellings
@@ -130,10 +130,8 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
 
     work = {case.name: (lambda case=case: measure_operation(case, seconds)) for case in operations()}
     work[slopes.NAME] = lambda: slopes.measure_chain_derivative(seconds=seconds)
-    for sky in cases.SKIES:
-        work[sky.name] = lambda sky=sky: cases.measure_sky(sky, sources, seconds=seconds)
-    for one in spellings.SPELLINGS:
-        work[one.case] = lambda one=one: spellings.measure_spelling(one, seconds=seconds)
+    work |= {sky.name: (lambda sky=sky: cases.measure_sky(sky, sources, seconds=seconds)) for sky in cases.SKIES}
+    work |= {one.case: (lambda one=one: spellings.measure_spelling(one, seconds=seconds)) for one in spellings.SPELLINGS}
     for kind, asked in itertools.product(beam_terms.KINDS, jones.ASKED):
         work[jones.name_of(kind, asked)] = lambda kind=kind, asked=asked: jones.measure_jones(
             kind, sources, seconds=seconds, asked=asked
