@@ -131,13 +131,12 @@ def trees(parts, list_only, seconds, sources, json_file) -> None:
     work = {case.name: (lambda case=case: measure_operation(case, seconds)) for case in operations()}
     work[slopes.NAME] = lambda: slopes.measure_chain_derivative(seconds=seconds)
     work |= {sky.name: (lambda sky=sky: cases.measure_sky(sky, sources, seconds=seconds)) for sky in cases.SKIES}
-    work |= {one.case: (lambda one=one: spellings.measure_spelling(one, seconds=seconds)) for one in spellings.SPELLINGS}
-    for kind, asked in itertools.product(beam_terms.KINDS, jones.ASKED):
-        work[jones.name_of(kind, asked)] = lambda kind=kind, asked=asked: jones.measure_jones(
-            kind, sources, seconds=seconds, asked=asked
-        )
-    for case in solves.CASES:
-        work[case] = lambda case=case: solves.measure_solve(case, seconds=seconds)
+    work |= {
+        one.case: (lambda one=one: spellings.measure_spelling(one, seconds=seconds)) for one in spellings.SPELLINGS
+    }
+    for one in itertools.product(beam_terms.KINDS, jones.ASKED):
+        work[jones.name_of(*one)] = lambda one=one: jones.measure_jones(one[0], sources, seconds=seconds, asked=one[1])
+    work |= {case: (lambda case=case: solves.measure_solve(case, seconds=seconds)) for case in solves.CASES}
     for case in building.CASES:
         work[building.name_of(case)] = lambda case=case: building.measure_building(case, sources, seconds=seconds)
     chosen = [name for name in work if not parts or any(part in name for part in parts)]
