@@ -63,6 +63,8 @@ class Evaluator {
   /// The one that is evaluated and that the plan is of. It may have more nodes, and other nodes in the places of some;
   /// see runtime/rewrite/rewriting.h.
   const Forest& evaluated() const { return state_->evaluated.forest(); }
+  /// How many plans there have been: nodes that are not in the user's forest are those of one plan.
+  std::uint64_t n_plan() const { return state_->evaluated.n_plan(); }
   ThreadPool& thread_pool() { return state_->threads; }
   /// Reports of Solvers since the log was last cleared.
   SolveLog& solves() { return state_->solves; }

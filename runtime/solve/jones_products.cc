@@ -27,14 +27,14 @@ std::shared_ptr<const Cells> block_cells(const Cells& cells, const Problem& prob
 
 }  // namespace
 
-JonesProducts::JonesProducts(Evaluator& evaluator, const Problem& problem, const Request& whole,
+JonesProducts::JonesProducts(ModelForest forest, const Problem& problem, const Request& whole,
                              std::vector<JonesModel> models)
-    : evaluator_(evaluator),
+    : forest_(forest),
       problem_(problem),
       request_(whole),
       models_(std::move(models)),
-      n_element_(evaluator.forest().node(problem.equations[0].model).dims().size()),
-      factors_(evaluator.forest().size()) {
+      n_element_(forest.get().node(problem.equations[0].model).dims().size()),
+      factors_(forest.get().size()) {
   request_.derivatives = true;
   request_.verify = 0;
   request_.tile = nullptr;
@@ -70,7 +70,7 @@ void JonesProducts::find_different() {
 }
 
 bool JonesProducts::evaluate(Cancellation& cancellation) {
-  const auto results = evaluator_.evaluate_step(request_, factor_nodes_, &cancellation, Placing::on_host);
+  const auto results = forest_.evaluate(request_, factor_nodes_, cancellation, Placing::on_host);
   check_failures(results);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]->ok() || !results[i]->flags.empty()) return false;

@@ -21,12 +21,14 @@ struct JonesProduct {
 class JonesProducts {
  public:
   /// Of a problem whose cells are divided into blocks; `whole` is the request for all of them.
-  JonesProducts(Evaluator& evaluator, const Problem& problem, const Request& whole, std::vector<JonesModel> models);
+  JonesProducts(ModelForest forest, const Problem& problem, const Request& whole, std::vector<JonesModel> models);
 
   /// Takes the factors at the present values. False if one of them has no value or flags, which only the general way
   /// can take account of.
   bool evaluate(Cancellation& cancellation);
 
+  /// Where the nodes of models are.
+  const ModelForest& forest() const { return forest_; }
   std::size_t n_equation() const { return models_.size(); }
   const JonesModel& model(std::size_t equation) const { return models_[equation]; }
   const std::vector<JonesModel>& models() const { return models_; }
@@ -55,7 +57,7 @@ class JonesProducts {
  private:
   void find_different();
 
-  Evaluator& evaluator_;
+  ModelForest forest_;
   const Problem& problem_;
   Request request_;
   std::vector<JonesModel> models_;

@@ -27,19 +27,34 @@ std::vector<double> centres(const std::vector<double>& cells, const Segments& se
 }  // namespace
 
 std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
-                                                    ErrorModel errors, double smooth_hz, Cancellation& cancellation) {
-  const Forest& forest = evaluator.forest();
+                                                    const Manner& manner, Cancellation& cancellation) {
+  auto source = recognise_in(ModelForest(evaluator, false), evaluator, problem, parts, manner, cancellation);
+  if (source || !manner.evaluated || &evaluator.evaluated() == &evaluator.forest()) return source;
+  // All that is asked for first, so that the plan stays.
+  std::vector<int> roots;
+  for (const Equation& equation : problem.equations)
+    for (const int node : {equation.condeq, equation.data, equation.weight})
+      if (node >= 0) roots.push_back(node);
+  evaluator.update_plan(roots);
+  return recognise_in(ModelForest(evaluator, true), evaluator, problem, parts, manner, cancellation);
+}
+
+std::unique_ptr<JonesSource> JonesSource::recognise_in(ModelForest read, Evaluator& evaluator, Problem& problem,
+                                                       RequestParts& parts, const Manner& manner,
+                                                       Cancellation& cancellation) {
+  const Forest& forest = read.get();
   const Request& request = parts.whole();
   const CellShape& cells = request.cells->shape();
   if (cells[Axis::l] != 1 || cells[Axis::m] != 1) return nullptr;
   std::vector<JonesModel> models;
   for (const Equation& equation : problem.equations) {
-    const bool fixed = (forest.dependencies(equation.data) & kSolvable) == 0 &&
-                       (equation.weight < 0 || (forest.dependencies(equation.weight) & kSolvable) == 0);
-    auto model = jones_model(forest, equation.model);
+    const Forest& written = evaluator.forest();
+    const bool fixed = (written.dependencies(equation.data) & kSolvable) == 0 &&
+                       (equation.weight < 0 || (written.dependencies(equation.weight) & kSolvable) == 0);
+    auto model = jones_model(forest, read.model_of(equation));
     if (!fixed || !model) return nullptr;
-    if (!(forest.node(equation.model).dims() == forest.node(problem.equations[0].model).dims()) ||
-        !(forest.node(equation.condeq).dims() == forest.node(equation.model).dims()))
+    if (!(written.node(equation.model).dims() == written.node(problem.equations[0].model).dims()) ||
+        !(written.node(equation.condeq).dims() == written.node(equation.model).dims()))
       return nullptr;
     models.push_back(std::move(*model));
   }
@@ -48,11 +63,13 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
     return nullptr;
   const BlockEdges edges = edges_of_factors(forest, problem, models);
   problem.divide(*request.cells, edges);
-  std::unique_ptr<JonesSource> source(new JonesSource(evaluator, problem, parts, errors, std::move(models)));
+  std::unique_ptr<JonesSource> source(
+      new JonesSource(evaluator, read, problem, parts, manner.errors, std::move(models)));
   // A factor that changes within an interval is not the same for data of another one.
   const bool same = !edges.each_cell[1] && request.cells->has(Axis::frequency);
-  if (smooth_hz > 0 && same && errors.degrees_of_freedom == 0 && problem.frequency_segments().size() > 1) {
-    source->smoothed_hz_ = smooth_hz;
+  if (manner.smooth_hz > 0 && same && manner.errors.degrees_of_freedom == 0 &&
+      problem.frequency_segments().size() > 1) {
+    source->smoothed_hz_ = manner.smooth_hz;
     source->centre_hz_ = centres(request.cells->axis(Axis::frequency).centre, problem.frequency_segments());
   }
   if (source->statistics_bytes() <= evaluator.memory_budget() / 2 && source->products_.evaluate(cancellation))
@@ -61,12 +78,12 @@ std::unique_ptr<JonesSource> JonesSource::recognise(Evaluator& evaluator, Proble
   return nullptr;
 }
 
-JonesSource::JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& parts, ErrorModel errors,
-                         std::vector<JonesModel> models)
+JonesSource::JonesSource(Evaluator& evaluator, ModelForest forest, Problem& problem, RequestParts& parts,
+                         ErrorModel errors, std::vector<JonesModel> models)
     : evaluator_(evaluator),
       problem_(problem),
       errors_(errors),
-      products_(evaluator, problem, parts.whole(), std::move(models)),
+      products_(forest, problem, parts.whole(), std::move(models)),
       sums_(problem, products_),
       sweep_(evaluator, problem, parts, products_, sums_) {}
 
@@ -100,7 +117,7 @@ std::vector<std::vector<bool>> JonesSource::unknowns_of_terms() const {
     for (std::size_t t = 0; t < model.terms.size(); ++t)
       for (const auto* factors : {&model.terms[t].left, &model.terms[t].right})
         for (const int factor : *factors)
-          for (const int node : solvable_below(evaluator_.forest(), factor)) {
+          for (const int node : solvable_below(products_.forest().get(), factor)) {
             const int p = problem_.parm_of_node[node], term = static_cast<int>(t);
             if (p < 0) continue;
             if (term_of[p] == -1) term_of[p] = term;

@@ -15,10 +15,17 @@ namespace rimetree::solve {
 
 class JonesSource final : public EquationSource {
  public:
+  /// `smooth_hz`: as SolveOptions. `evaluated`: models are read in the forest that is evaluated, too, where the user's
+  /// has no terms; then whatever evaluates may throw PlanRefused.
+  struct Manner {
+    ErrorModel errors;
+    double smooth_hz = 0;
+    bool evaluated = true;
+  };
   /// The source for a problem if all of its models are sums of Jones terms and the sums fit into memory; divides the
-  /// problem's cells into the blocks that it needs. Nothing otherwise. `smooth_hz`: as SolveOptions.
+  /// problem's cells into the blocks that it needs. Nothing otherwise.
   static std::unique_ptr<JonesSource> recognise(Evaluator& evaluator, Problem& problem, RequestParts& parts,
-                                                ErrorModel errors, double smooth_hz, Cancellation& cancellation);
+                                                const Manner& manner, Cancellation& cancellation);
 
   void add_to(std::vector<GroupEquations>& groups, Cancellation& cancellation) override;
   void set_errors(ErrorModel errors) override { errors_ = errors; }
@@ -38,8 +45,11 @@ class JonesSource final : public EquationSource {
   std::vector<std::vector<bool>> unknowns_of_terms() const;
 
  private:
-  JonesSource(Evaluator& evaluator, Problem& problem, RequestParts& parts, ErrorModel errors,
+  JonesSource(Evaluator& evaluator, ModelForest forest, Problem& problem, RequestParts& parts, ErrorModel errors,
               std::vector<JonesModel> models);
+  static std::unique_ptr<JonesSource> recognise_in(ModelForest read, Evaluator& evaluator, Problem& problem,
+                                                   RequestParts& parts, const Manner& manner,
+                                                   Cancellation& cancellation);
   /// By unknown, in how many equations with data it occurs.
   std::vector<std::size_t> occurrences() const;
   void make_sums(Cancellation& cancellation);

@@ -142,7 +142,7 @@ std::vector<JonesPlanes> JonesSweep::look_at(const Stretch& stretch, std::vector
   for (std::size_t e = first; e < last; ++e) begin.push_back(begin.back() + roots_of({e, e + 1}).size());
   const std::vector<int> roots = roots_of(stretch);
   // Fixed, all of them: of a single part and stretch this gives what has been kept, after the first time.
-  results = evaluator_.evaluate_step(part_.request, roots, &cancellation, Placing::roots_where_made);
+  results = products_.forest().evaluate(part_.request, roots, cancellation, Placing::roots_where_made);
   check_failures(results);
   std::vector<JonesPlanes> planes(last - first);
   for (std::size_t e = first; e < last; ++e) {

@@ -112,6 +112,15 @@ class Walk {
 
 }  // namespace
 
+std::vector<ResultPtr> ModelForest::evaluate(const Request& request, const std::vector<int>& roots,
+                                             Cancellation& cancellation, Placing placing) const {
+  if (is_evaluated_) {
+    evaluator_.update_plan(roots);
+    if (evaluator_.n_plan() != n_plan_) throw PlanRefused();
+  }
+  return evaluator_.evaluate_step(request, roots, &cancellation, placing);
+}
+
 std::optional<JonesModel> jones_model(const Forest& forest, int model) {
   const TensorShape& dims = forest.node(model).dims();
   if (!dims.is_scalar() && !(dims == TensorShape{2, 2})) return std::nullopt;

@@ -10,6 +10,27 @@
 
 namespace rimetree::solve {
 
+/// Where models are read: in the user's forest, or in the one that is evaluated, whose sums over sources are single
+/// nodes. The latter's nodes hold as long as its plan.
+class ModelForest {
+ public:
+  ModelForest(Evaluator& evaluator, bool evaluated)
+      : evaluator_(evaluator), is_evaluated_(evaluated), n_plan_(evaluator.n_plan()) {}
+  const Forest& get() const { return is_evaluated_ ? evaluator_.evaluated() : evaluator_.forest(); }
+  /// The model of a Condeq.
+  int model_of(const Equation& equation) const {
+    return is_evaluated_ ? get().children(equation.condeq)[1] : equation.model;
+  }
+  /// Evaluator::evaluate_step. Throws PlanRefused where the nodes are no longer those of the plan.
+  std::vector<ResultPtr> evaluate(const Request& request, const std::vector<int>& roots, Cancellation& cancellation,
+                                  Placing placing) const;
+
+ private:
+  Evaluator& evaluator_;
+  bool is_evaluated_;
+  std::uint64_t n_plan_;
+};
+
 /// One additive term of a model. Factors are nodes, from left to right.
 struct JonesTerm {
   int core = 0;  ///< M: depends on no solvable Parm

@@ -19,10 +19,11 @@ namespace {
 
 using fit::LevenbergMarquardt;
 
-// One solve, from the values that the Parms have to those that fit best.
+// One solve, from the values that the Parms have to those that fit best. `evaluated`: as of JonesSource::Manner.
 class Solve {
  public:
-  Solve(Evaluator& evaluator, int solver, RequestParts& parts, const SolveOptions& options, Cancellation& cancellation)
+  Solve(Evaluator& evaluator, int solver, RequestParts& parts, const SolveOptions& options, bool evaluated,
+        Cancellation& cancellation)
       : evaluator_(evaluator),
         request_(parts.whole()),
         options_(options),
@@ -34,7 +35,8 @@ class Solve {
     report_.data_id = request_.data_id;
     if (parts.size() > 1) refuse_mixed_times(evaluator, problem_, parts.size());
     if (!options.generic) {
-      auto jones = JonesSource::recognise(evaluator, problem_, parts, options.errors, options.smooth_hz, cancellation);
+      const JonesSource::Manner manner{options.errors, options.smooth_hz, evaluated};
+      auto jones = JonesSource::recognise(evaluator, problem_, parts, manner, cancellation);
       terms_ = jones ? jones->unknowns_of_terms() : std::vector<std::vector<bool>>{};
       source_ = std::move(jones);
     }
@@ -388,7 +390,11 @@ class Solve {
 
 SolveReport solve(Evaluator& evaluator, int solver, RequestParts& parts, const SolveOptions& options,
                   Cancellation& cancellation) {
-  return Solve(evaluator, solver, parts, options, cancellation).go();
+  try {
+    return Solve(evaluator, solver, parts, options, true, cancellation).go();
+  } catch (const PlanRefused&) {  // what is flagged or missing can be told from the user's nodes only
+    return Solve(evaluator, solver, parts, options, false, cancellation).go();
+  }
 }
 
 }  // namespace rimetree::solve

@@ -1,0 +1,113 @@
+"""Gains that a script writes inside of sums over sources, or element by element, are solved for like those outside."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+N_SOURCE, N_STATION, N_TIME = 3, 4, 5
+PAIRS = [(p, q) for p in range(N_STATION) for q in range(p + 1, N_STATION)]
+CELLS = rt.Cells(10.0 * np.arange(N_TIME), np.linspace(1.0e9, 1.2e9, 6), time_width_s=10, freq_width_hz=4e7)
+RNG = np.random.default_rng(17)
+LM = RNG.uniform(-0.03, 0.03, (N_SOURCE, 2))
+LMN = np.column_stack([LM, np.sqrt(1 - (LM**2).sum(axis=1))])
+STOKES = RNG.normal([3, 0, 0, 0], 0.2, (N_SOURCE, 4))
+UVW_M = RNG.uniform(-100, 100, (N_STATION, 3, N_TIME))
+GAINS = 1 + 0.1 * (RNG.normal(size=(N_STATION, 2)) + 1j * RNG.normal(size=(N_STATION, 2)))
+
+
+def each_element(of):
+    return rt.Matrix22(*(of(i, j) for i in (0, 1) for j in (0, 1)))
+
+
+def brightness(b, s):
+    return each_element(lambda i, j: b(s, i, j))
+
+
+def outside(ns, p, q, k, b):
+    return ns.G(p) @ rt.Add(*(k(s) * brightness(b, s) for s in range(N_SOURCE))) @ ns.GH(q)
+
+
+def inside(ns, p, q, k, b):
+    return rt.Add(*(rt.MatrixMultiply(ns.G(p), k(s), brightness(b, s), ns.GH(q)) for s in range(N_SOURCE)))
+
+
+def elements(ns, p, q, k, b):
+    def element(s):
+        return each_element(lambda i, j: ns.g(p, i) * k(s) * b(s, i, j) * rt.Conj(ns.g(q, j)))
+
+    return rt.Add(*(element(s) for s in range(N_SOURCE)))
+
+
+def elements_of_sums(ns, p, q, k, b):
+    return each_element(
+        lambda i, j: rt.Add(*(ns.g(p, i) * k(s) * b(s, i, j) * rt.Conj(ns.g(q, j)) for s in range(N_SOURCE)))
+    )
+
+
+def tree(write, flagged=(), as_written=None):
+    """A Solver of diagonal gains; `flagged`: elements of the first source's brightness with a flagged cell."""
+    ns = rt.NodeScope()
+    for s in range(N_SOURCE):
+        ns.lmn(s) << rt.Constant(LMN[s])
+        ns.B(s) << rt.Stokes(rt.Constant(STOKES[s]))
+    ns.is_bad << rt.Constant(np.arange(N_TIME) == 2, cells_rank=1)
+
+    def b(s, i, j):
+        number = ns.B(s)[i, j]
+        return rt.MergeFlags(number, rt.ZeroFlagger(ns.is_bad, oper="GT")) if s == 0 and (i, j) in flagged else number
+
+    for p in range(N_STATION):
+        ns.uvw(p) << rt.Constant(UVW_M[p], cells_rank=1)
+        ns.planted(p) << rt.Constant(np.diag(GAINS[p]))
+        for i in (0, 1):
+            ns.g(p, i) << rt.ToComplex(
+                ns.re(p, i) << rt.Parm(1.0, solvable=True), ns.im(p, i) << rt.Parm(0.0, solvable=True)
+            )
+        ns.G(p) << rt.Matrix22(ns.g(p, 0), 0, 0, ns.g(p, 1))
+        ns.GH(p) << rt.ConjTranspose(ns.G(p))
+    for p, q in PAIRS:
+        uvw = ns.uvw(p, q) << ns.uvw(p) - ns.uvw(q)
+        sky = rt.Add(*(rt.VisPhaseShift(ns.lmn(s), uvw) * ns.B(s) for s in range(N_SOURCE)))
+        ns.data(p, q) << ns.planted(p) @ sky @ rt.ConjTranspose(ns.planted(q))
+        ns.V(p, q) << write(ns, p, q, lambda s, uvw=uvw: rt.VisPhaseShift(ns.lmn(s), uvw), b)
+        ns.condeq(p, q) << rt.Condeq(ns.data(p, q), ns.V(p, q))
+    ns.solver << rt.Solver(*(ns.condeq(p, q) for p, q in PAIRS))
+    return rt.Forest(ns, as_written=as_written)
+
+
+def solution(report):
+    re, im = (
+        np.array([[float(report.parms[f"{x}:{p}:{i}"].value) for i in (0, 1)] for p in range(N_STATION)])
+        for x in ("re", "im")
+    )
+    return re + 1j * im
+
+
+def check(got, expected):
+    np.testing.assert_allclose(solution(got), solution(expected), rtol=0, atol=1e-7)
+    count = [sum(group.equations for group in one.groups) for one in (got, expected)]
+    assert count[0] == count[1]
+
+
+@pytest.mark.parametrize("write", [inside, elements, elements_of_sums])
+def test_gains_in_a_sum_are_jones_terms_of_the_sum(write):
+    forest = tree(write)
+    report = forest.solve("solver", CELLS)
+    assert "1 diagonal Jones term" in report.method
+    expected = tree(outside, as_written=True).solve("solver", CELLS)
+    check(report, expected)
+    found = solution(report)
+    np.testing.assert_allclose(found * found[:1].conj(), GAINS * GAINS[:1].conj(), atol=1e-6)
+    again = forest.solve("solver", CELLS)
+    check(again, expected)
+    np.testing.assert_allclose(forest.evaluate("V:0:1", CELLS), forest.evaluate("data:0:1", CELLS), atol=1e-6)
+
+
+@pytest.mark.parametrize("write", [inside, elements, elements_of_sums])
+@pytest.mark.parametrize("flagged", [[(0, 0)], [(0, 0), (0, 1), (1, 0), (1, 1)]])
+def test_what_is_flagged_within_a_sum_is_left_out(write, flagged):
+    forest = tree(write, flagged)
+    for _ in range(2):
+        report = forest.solve("solver", CELLS)
+        check(report, tree(write, flagged, as_written=True).solve("solver", CELLS))
