@@ -1,5 +1,8 @@
 """H5parm files: what is written is read back, and has the form that other readers rely on."""
 
+import os
+import resource
+
 import h5py
 import numpy as np
 import pytest
@@ -136,3 +139,20 @@ def test_a_failed_write_leaves_the_file_as_it_was(tmp_path, solutions):
     with pytest.raises(MemoryError):
         write_h5parm(file, [solutions, broken])
     assert file.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["sol.h5"]
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.7, 0.9, 0.99])
+def test_a_disk_that_gets_full_on_the_way(tmp_path, solutions, part):
+    """A limit on file sizes stands for it. HDF5 alone calls some such files good, and ends the program later."""
+    file = tmp_path / "sol.h5"
+    write_h5parm(file, solutions)
+    size, before = file.stat().st_size, file.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(part * size), hard))
+    try:
+        with pytest.raises(OSError, match="cannot be written: File too large") as caught:
+            write_h5parm(file, solutions)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == os.fspath(file)
+    assert file.read_bytes() == before and os.listdir(tmp_path) == ["sol.h5"]

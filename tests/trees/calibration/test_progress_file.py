@@ -51,9 +51,11 @@ def test_a_damaged_chunk_ends_what_is_taken(three):
     assert file.stat().st_size == lengths[1]
 
 
-def test_cut_before_the_task_was_written_it_begins_anew(three):
+@pytest.mark.parametrize("left", [0, 5, 30, -3])
+def test_cut_before_the_task_was_written_it_begins_anew(three, left):
+    """On a full disk the file may even be empty."""
     progress, file, lengths = three
-    file.write_bytes(file.read_bytes()[: lengths[0] - 3])
+    file.write_bytes(file.read_bytes()[: lengths[0] + left if left < 0 else left])
     assert progress.resume() == [] and file.stat().st_size == lengths[0]
 
 

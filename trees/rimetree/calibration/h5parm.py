@@ -10,7 +10,6 @@ attributes have a fixed length, as DP3 wants.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 from collections.abc import Sequence
@@ -19,8 +18,8 @@ import h5py
 import numpy as np
 
 from ..arguments import checked
-from ..whole_file import whole_file
 from .errors import CalibrationError
+from .hdf5_file import whole_hdf5
 from .kinds import KINDS, kind_of, neutral
 from .solutions import Solutions
 from .term_solutions import TermSolutions
@@ -46,13 +45,9 @@ def write_h5parm(path: str | os.PathLike, sets: Solutions | Sequence[Solutions])
     Raises `OSError` where it cannot be written.
     """
     sets = [sets] if isinstance(sets, Solutions) else list(sets)
-    with whole_file(path) as temporary:
-        try:
-            with h5py.File(temporary, "w") as file:
-                for index, solutions in enumerate(sets):
-                    _write_set(file.create_group(f"sol{index:03d}"), solutions)
-        except RuntimeError as problem:  # what HDF5 cannot bring to a full disk when it closes the file
-            raise OSError(errno.EIO, str(problem)) from problem
+    with whole_hdf5(path) as file:
+        for index, solutions in enumerate(sets):
+            _write_set(file.create_group(f"sol{index:03d}"), solutions)
 
 
 def _write_set(group: h5py.Group, solutions: Solutions) -> None:

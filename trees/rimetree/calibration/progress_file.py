@@ -55,7 +55,7 @@ class ProgressFile:
         """
         with open(self.path, "rb") as file:
             content = file.read()
-        if not content.startswith(_MAGIC):
+        if not content.startswith(_MAGIC) and not _MAGIC.startswith(content):
             raise CalibrationError(f"{self.path} was not written by a calibration; remove it to begin anew")
         records, good = _records(content)
         if not records:
