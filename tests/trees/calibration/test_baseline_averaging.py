@@ -346,7 +346,7 @@ def test_the_command_says_what_it_averages(planted, tmp_path):
     assert found["cells"] == averaging.cells and found["largest_loss"] == pytest.approx(averaging.loss)
     assert sum(kind["baselines"] for kind in found["kinds"]) == 21
     with open(files[1], encoding="utf-8") as file:
-        assert "averaged by baseline (G)" in file.read()
+        assert "averaged by baseline: field 0, window 0, G: " in file.read()
 
 
 def test_solutions_are_applied_to_data_that_are_not_averaged(planted, tmp_path):

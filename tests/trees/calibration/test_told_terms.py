@@ -150,3 +150,19 @@ def test_what_crossed_hands_do_tell_of_an_unpolarised_sky(fitted, terms):
     """Differences of rotations, and leakages relative to one antenna's."""
     report = fitted("XX XY YX YY", PLAIN, terms)
     assert report.usable and "not determined by this sky" not in report.flagged
+
+
+@pytest.mark.parametrize(("correlations", "lacks"), [("XY YX", "U or V"), ("RL LR", "Q or U"), ("YX", "U or V")])
+@pytest.mark.parametrize("terms", [["G: diag"], ["P: phase"], ["K: delay", "B: scalar, 1chan"]])
+def test_crossed_hands_alone_tell_nothing_of_a_sky_without_any(fitted, correlations, lacks, terms):
+    """It ended in "without data"."""
+    with pytest.raises(NothingUsableError, match=f"no source .* has {lacks}, and .* has {correlations} alone"):
+        fitted(correlations, PLAIN, terms)
+
+
+def test_crossed_hands_alone_tell_what_they_can(fitted):
+    """Phases on a polarised sky; leakages on any."""
+    phases = fitted("XY YX", CROSSED, ["P: phase, scalar"], lambda a: np.exp(1j * ANGLE[a]) * np.eye(2)).solutions[0]
+    np.testing.assert_allclose(phases["P"].value["phase"][0, 0, :, 0, 0], ANGLE, atol=0.01)
+    leaks = fitted("XY YX", PLAIN, ["D: leakage"], lambda a: np.array([[1, ANGLE[a]], [0, 1]])).solutions[0]
+    assert not leaks["D"].flag.all()

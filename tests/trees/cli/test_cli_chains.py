@@ -73,3 +73,19 @@ def test_errors_of_chains(command, kat7, sky_file, tmp_path, arguments, code, sa
     out = tmp_path / "sol.h5"
     result = command("calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--out", out, *arguments, code=code)
     assert says in result.stderr and not out.exists()
+
+
+def test_fields_without_solutions_are_refused(command, tmp_path, sky_file):
+    """They had been passed over: all solutions were taken."""
+    scans = "--scan A 53.125 -27.8 20s --scan B 53.125 -27.9 20s --scan C 53.125 -28 20s --integration 10s --channels 2"
+    command("make-ms", tmp_path / "a.ms", "--telescope", "kat-7", *scans.split())
+    command("simulate", tmp_path / "a.ms", "--sky", sky_file, "--column", "DATA")
+    solve = ("calibrate", tmp_path / "a.ms", "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "s.h5")
+    says = "--from-field 2: no term has solutions there; there are some of the fields 0, 1"
+    early = command(*solve, "--field", "A,B", "--apply", "--apply-to", "C", "--from-field", "C", code=1)
+    assert says in early.stderr and not (tmp_path / "s.h5").exists()
+    command(*solve, "--field", "A,B")
+    use = ("apply", tmp_path / "a.ms", "--solutions", tmp_path / "s.h5", "--field", "C", "--from-field")
+    assert says in command(*use, "C", code=1).stderr
+    command(*use, "B,C")
+    command(*use, "all")

@@ -2,7 +2,8 @@
 
 A phase between the feeds changes crossed hands alone, and only those of a sky that has some. Leakages and rotations
 bring parallel hands into crossed ones; where data have no crossed hands, only a sky that has some tells them. A
-rotation that all antennas share changes nothing of a sky without linear polarisation.
+rotation that all antennas share changes nothing of a sky without linear polarisation. Data of crossed hands alone tell
+of a sky that has none only what mixes the feeds.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ _NAMES = {
 def has_crossed_hands(group: MsGroup) -> bool:
     """Whether data have XY or YX, or RL or LR."""
     return any(name[0] != name[-1] for name in group.correlations)
+
+
+def has_parallel_hands(group: MsGroup) -> bool:
+    """Whether data have XX or YY, or RR or LL (or I)."""
+    return any(name[0] == name[-1] for name in group.correlations)
 
 
 def check_correlations(terms: Sequence[Term], group: MsGroup, held: Held) -> None:
@@ -79,6 +85,8 @@ def is_told(term: Term, terms: Sequence[Term], sky: Polarisation, group: MsGroup
     correlations the data have."""
     crossed = sky.hands == "crossed" or held.mixes or (held.turns and sky.hands != "none")
     kind = term.kind.name
+    if not (crossed or has_parallel_hands(group) or any(other.kind.name in _MIXING for other in terms)):
+        return False
     if kind == "crosshand":
         return crossed or any(other.kind.name in _MIXING for other in terms_inside(term, terms))
     if term.turns and len(term.elements) == 2:
@@ -113,6 +121,11 @@ def check_told(terms: Sequence[Term], solves: Sequence[tuple[MsGroup, Mapping[st
             warnings.warn(
                 f'term "{term}": not determined by the sky of {"; ".join(places[:5])}{more} ({lacks}): flagged there',
                 stacklevel=3,
+            )
+        elif not has_parallel_hands(group):
+            raise NothingUsableError(
+                f'term "{term}": not determined by this sky: {lacks}, and {group.path} has '
+                f"{' '.join(group.correlations)} alone; solve for it on a polarised source"
             )
         elif not has_crossed_hands(group):
             raise CalibrationError(f'term "{term}": where {lacks}, {name} {_needs(group)}: {_advice(term)}')

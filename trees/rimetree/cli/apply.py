@@ -14,6 +14,7 @@ from .selection import (
     check_output,
     chosen_fields,
     evaluation_options,
+    of_fields,
     outcome_options,
     require_ms,
     warn_of_directions,
@@ -158,7 +159,7 @@ def command(
     files = [calibration.read_h5parm(file) for file in solutions]
     if from_field is not None:
         fields = chosen_fields(summary, from_field) or range(len(summary["fields"]))
-        files = [[one.of_fields(fields) for one in sets] for sets in files]
+        files = of_fields(files, fields)
     resources = {"device": device, "threads": threads, "memory": memory, "time_slots": time_slots}
     accuracy = {"precision": precision, "tolerance": tolerance}
     how = {"dry_run": dry_run, "wait": wait, "save_flags": not no_flag_version, "summary": summary}

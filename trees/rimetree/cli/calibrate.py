@@ -30,6 +30,8 @@ from .selection import (
     check_output,
     chosen_fields,
     evaluation_options,
+    of_fields,
+    require_from_field,
     require_ms,
     wait_option,
     warn_of_directions,
@@ -122,6 +124,9 @@ def command(ms, terms, out, **given):
     stages = calibration.plan_stages(ms, parsed, options, model, summary=summary)
     plans = [plan for stage in stages for plan in stage.plans]
     _require_reference(fields["flux_from"], plans)
+    if given["from_field"]:
+        solved = {plan.group.field_id for plan in plans}
+        require_from_field(fields["from_field"], solved, [one for held in options.held for one in held.terms])
     _look_at_given(options, stages)
     _require_direction(given["direction"], options, stages, model)
     if given["apply_"] and not all(one.kind.diagonal for one in parsed):
@@ -298,7 +303,7 @@ def _use(ms, model, files, rows, from_field, given) -> None:
         "smearing": not given["no_smearing"],
     }
     if from_field is not None:
-        files = [[one.of_fields(from_field) for one in sets] for sets in files]
+        files = of_fields(files, from_field)
     resources = {key: given[key] for key in ("device", "threads", "memory", "time_slots")}
     accuracy = {key: given[key] for key in ("precision", "tolerance")}
     how = {"wait": given["wait"], "save_flags": not given["no_flag_version"]}

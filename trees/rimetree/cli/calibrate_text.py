@@ -194,10 +194,7 @@ def plan_text(plans, terms) -> str:
 def averaging_text(plan) -> str:
     """How the baselines of a plan are averaged by their loss."""
     found = plan.averaging
-    lines = [
-        f"field {plan.group.field_id}, window {joined(plan.group.data_desc_ids)}, "
-        f"{', '.join(term.name for term in plan.terms)}: {_averaging_line(found.to_json())}"
-    ]
+    lines = [_averaging_line(plan.averaging_json())]
     rows = [[kind.slots, kind.channels, len(kind.baselines), f"{100 * kind.loss:.2g}"] for kind in found.kinds]
     lines.append(table(["slots", "channels", "baselines", "loss/%"], rows))
     for axis, name in found.kept.items():
@@ -211,7 +208,8 @@ def averaging_text(plan) -> str:
 def _averaging_line(found: dict) -> str:
     left = 100 * found["cells"] / max(1, found["cells_before"])
     return (
-        f"{left:.3g} % of the cells are left ({found['cells']} of {found['cells_before']}); a source "
+        f"field {found['field']}, window {joined(found['windows'])}, {', '.join(found['terms'])}: {left:.3g} % of the "
+        f"cells are left ({found['cells']} of {found['cells_before']}); a source "
         f"{found['radius_deg']:.4g} deg from the phase centre loses at most {100 * found['largest_loss']:.2g} % "
         f"({100 * found['mean_loss']:.2g} % in the mean of the baselines)"
     )
@@ -238,7 +236,7 @@ def report_text(report, terms) -> str:
             else []
         ),
         *([f"visibilities left out, for they stand out: {report.left_out}"] if report.left_out else []),
-        *(f"averaged by baseline ({', '.join(one['terms'])}): {_averaging_line(one)}" for one in report.averaging),
+        *(f"averaged by baseline: {_averaging_line(one)}" for one in report.averaging),
         *([] if math.isnan(report.left) else [f"residual over data: {100 * report.left:.4g} % of the power"]),
         _noise_text(ratio),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import click
 
@@ -55,6 +55,23 @@ def chosen_fields(summary: dict, names: Sequence[str] | None) -> list[int] | Non
     if names is None or tuple(names) == ("all",):
         return None
     return calibration.field_numbers([field["name"] for field in summary["fields"]], names)
+
+
+def require_from_field(fields: Sequence[int] | None, solved_on: Collection[int], terms: Sequence) -> None:
+    """Raises where no solution would be of the fields of --from-field: of `terms`, or of fields that are solved on."""
+    own = [term.field_ids for term in terms if term.field_ids is not None]
+    known = {*solved_on, *(int(field) for ids in own for field in ids)}
+    if fields is not None and known and not known & set(fields):
+        raise Failed(
+            f"--from-field {', '.join(map(str, fields))}: no term has solutions there; there are some of the fields "
+            f"{', '.join(map(str, sorted(known)))}"
+        )
+
+
+def of_fields(files: Sequence, fields: Sequence[int]) -> list:
+    """Of solution sets of some files those of these fields, of terms that have any there; raises where none has."""
+    require_from_field(fields, (), [term for sets in files for one in sets for term in one.terms])
+    return [[one.of_fields(fields) for one in sets] for sets in files]
 
 
 def evaluation_options(function: Callable) -> Callable:
