@@ -154,9 +154,14 @@ class Datum {
   const std::vector<std::size_t>& members() const { return members_; }
   /// What all steps change these numbers by: the trace of `gram` if the basis were whole.
   double size() const { return size_; }
-  MatrixXd gram() const {
-    const VectorXd weight = weight_.cwiseProduct(scale_);
-    return stretch_.transpose() * weight.asDiagonal() * stretch_ + turn_.transpose() * weight.asDiagonal() * turn_;
+  MatrixXd gram() const { return gram(stretch_, turn_, weight_.cwiseProduct(scale_)); }
+
+  /// Of eigenvectors of `gram` and their eigenvalues those combinations that also change different numbers where these
+  /// weigh what they are: what all of them have of a weak antenna's numbers, though little, would be all that is seen.
+  MatrixXd apart(const MatrixXd& seen, const VectorXd& values) const {
+    const MatrixXd alike = seen * values.cwiseSqrt().cwiseInverse().asDiagonal();
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(gram(stretch_ * alike, turn_ * alike, weight_));
+    return alike * eigen.eigenvectors();
   }
 
   /// The combination of steps after which amplitudes have mean 1 and phases nothing of what steps can take from them:
@@ -188,6 +193,10 @@ class Datum {
  private:
   const Number& of(const std::vector<Number>& numbers, Index i) const {
     return numbers[members_[static_cast<std::size_t>(i)]];
+  }
+
+  static MatrixXd gram(const MatrixXd& stretch, const MatrixXd& turn, const VectorXd& weight) {
+    return stretch.transpose() * weight.asDiagonal() * stretch + turn.transpose() * weight.asDiagonal() * turn;
   }
 
   /// Of series that change much more than others, as gains of a weak antenna do, which all steps change by more of what
@@ -317,7 +326,9 @@ Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const s
     if (!(most > 0) || !values.allFinite()) continue;
     const auto unseen = static_cast<Index>((values.array() <= kSeen * most).count());
     if (unseen == values.size()) continue;
-    const MatrixXd seen = eigen.eigenvectors().rightCols(values.size() - unseen);
+    const Index count = values.size() - unseen;
+    const MatrixXd seen = datum.apart(eigen.eigenvectors().rightCols(count), values.tail(count));
+    if (!seen.allFinite()) continue;
     const VectorXd target = datum.target(seen);
     if (!target.allFinite()) continue;
     steps.move(basis * (seen * target));

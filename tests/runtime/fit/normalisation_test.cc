@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -197,6 +198,46 @@ TEST(Normalisation, OfASlopeBesideAWeakAntenna) {
     for (std::uint32_t c = 0; c < 3; ++c)
       EXPECT_NEAR(std::arg(Complex(found.x[9 * a + 2 * c], found.x[9 * a + 2 * c + 1])), 0, 1e-9);
   }
+}
+
+// Bandpasses b and gains g of four antennas, the gain of one of which is all but nothing: what is held of the others is
+// not that of this one again.
+TEST(Normalisation, ConditionsBesideADeadAntennaAreDifferent) {
+  constexpr std::size_t kAntennas = 4, kOwn = 8;
+  std::vector<double> x;
+  std::vector<Number> numbers;
+  std::vector<std::vector<double>> each;
+  for (std::uint32_t a = 0; a < kAntennas; ++a) {
+    const Chain chain({std::polar(1.1, 0.2 * a), {0.9, -0.1}, {1, 0.1}, {a == 1 ? 1e-6 : 0.5, 0}});
+    for (Number number : chain.numbers) {
+      number.re += kOwn * a, number.im += kOwn * a, number.series += 2 * a;
+      numbers.push_back(number);
+    }
+    x.insert(x.end(), chain.x.begin(), chain.x.end());
+    for (const std::vector<double>& own : chain.open) {
+      std::vector<double> step(kOwn * kAntennas);
+      // As steps of a null space are: of unknowns in units of their errors, which are large beside a small gain.
+      for (std::size_t u = 0; u < kOwn; ++u) step[kOwn * a + u] = own[u] * (a == 1 ? 1e6 : 1);
+      each.push_back(std::move(step));
+    }
+  }
+  const std::size_t n = each.size();
+  std::vector<std::vector<double>> open(n, std::vector<double>(x.size()));  // each a mixture of all
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t u = 0; u < x.size(); ++u)
+        open[i][u] += ((i == j ? 5 : 0) + std::cos(1.0 + 3.0 * i * j + i)) * each[j][u];
+  const Normalised found = normalise(x, numbers, open);
+  ASSERT_EQ(found.conditions.size(), n);
+  Eigen::MatrixXd seen(n, n);
+  for (std::size_t c = 0; c < n; ++c)
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (const auto& [unknown, coefficient] : found.conditions[c]) sum += coefficient * each[j][unknown];
+      seen(static_cast<Eigen::Index>(c), static_cast<Eigen::Index>(j)) = sum;
+    }
+  seen.rowwise().normalize();
+  EXPECT_GT(Eigen::JacobiSVD<Eigen::MatrixXd>(seen).singularValues().minCoeff(), 1e-2);
 }
 
 TEST(Normalisation, NumbersOfZeroStay) {
