@@ -28,6 +28,11 @@ StateArray integers(const TensorShape& dims) {
   return {{dims.rank}, NumberType::real, lengths};
 }
 
+/// Of a number of a 2x2 matrix, counted row-major.
+StateArray index_of(int number) {
+  return {{2}, NumberType::real, {static_cast<double>(number / 2), static_cast<double>(number % 2)}};
+}
+
 std::uint64_t key_of(const TensorShape& dims) {
   std::uint64_t key = mix(0, static_cast<std::uint64_t>(dims.rank));
   for (int i = 0; i < dims.rank; ++i) key = mix(key, static_cast<std::uint64_t>(dims[i]));
@@ -115,8 +120,8 @@ int NewNodes::selected(int tensor, int number) {
 }
 
 int NewNodes::element(int matrix, int number) {
-  const StateArray index{{2}, NumberType::real, {static_cast<double>(number / 2), static_cast<double>(number % 2)}};
-  return shared(selection_, {{"index", index}}, mix(std::uint64_t{2}, static_cast<std::uint64_t>(number)), {matrix});
+  return shared(selection_, {{"index", index_of(number)}}, mix(std::uint64_t{2}, static_cast<std::uint64_t>(number)),
+                {matrix});
 }
 
 int NewNodes::row(int matrix, std::int64_t number) {
@@ -135,7 +140,10 @@ int NewNodes::phase(int lmn, int uvw, int n_minus, bool in_place) {
   return add(phase_, {{"n_minus", std::int64_t{n_minus}}}, {lmn, uvw}, in_place);
 }
 int NewNodes::first_element(int matrix, bool in_place) {
-  return add(selection_, {{"index", StateArray{{2}, NumberType::real, {0, 0}}}}, {matrix}, in_place);
+  return add(selection_, {{"index", index_of(0)}}, {matrix}, in_place);
+}
+int NewNodes::element_in_place(int matrix, int number) {
+  return add(selection_, {{"index", index_of(number)}}, {matrix}, true);
 }
 
 int NewNodes::source_sum(const SourceSumNode& sum, bool in_place) {

@@ -58,6 +58,7 @@ class NewNodes {
   int elementwise_product(std::vector<int> factors, bool in_place);
   int phase(int lmn, int uvw, int n_minus, bool in_place);
   int first_element(int matrix, bool in_place);
+  int element_in_place(int matrix, int number);
   int source_sum(const SourceSumNode& sum, bool in_place);
 
   const std::vector<NewNode>& all() const { return nodes_; }

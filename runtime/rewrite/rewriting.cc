@@ -3,11 +3,11 @@
 // association, as one node per source or as stacks, with phases of baselines or of stations (K_p .. K_q^H), by class or
 // by hand (written_phases.cc); what numbers divide is multiplied by their inverses. A matrix that is written element by
 // element, Matrix22(g K XX h, ...), is such a factor, too, or where its elements are sums a sum of such terms
-// (source_matrices.cc). Sums within products (patches) of at most 16 terms are multiplied out. Source sums of one
-// source (PSV) that are read once are terms like others. The node in a sum's place is of the class that says it is a
-// source sum; directions, brightness, shapes and Jones terms are stacked by nodes that all baselines share. Where
-// phases have more than 16 directions, only sums are replaced: products that no sum adds up would be as many nodes,
-// each of one source.
+// (source_matrices.cc). Sums of numbers over the same sources, XX and YY, are elements of one (source_elements.cc).
+// Sums within products (patches) of at most 16 terms are multiplied out. Source sums of one source (PSV) that are read
+// once are terms like others. The node in a sum's place is of the class that says it is a source sum; directions,
+// brightness, shapes and Jones terms are stacked by nodes that all baselines share. Where phases have more than 16
+// directions, only sums are replaced: products that no sum adds up would be as many nodes, each of one source.
 //
 // Of the factors of a term the brightness is the one that most sums have and that does not vary in time; what stands on
 // either side of it are Jones terms. Jones terms that all sources have in common stay outside. Terms that fit no such
@@ -119,7 +119,8 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   const auto lines = summary_of(read, reader);
   summary_.insert(summary_.end(), lines.begin(), lines.end());
   if (reader.sums().empty()) return;
-  SourceSums(read, reader, nodes).make();
+  SourceSums sums(read, reader, nodes);
+  sums.make();
   forest_ = Forest::rewritten(from, nodes.without_replacing(n_phase_node), roots);
   owners_ = nodes.owners();
   is_made_.assign(forest_->size(), false);
@@ -131,7 +132,7 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   for (const SourceSum& sum : reader.sums()) {
     is_made_[static_cast<std::size_t>(sum.root)] = true;
     is_reduction_[static_cast<std::size_t>(sum.root)] = sum.is_reduction;
-    if (sum.is_reduction || sum.by_element) mark_flags(sum);
+    if (sum.is_reduction || sum.by_element || sums.is_element(sum.root)) mark_flags(sum);
   }
   fingerprints_.assign(forest_->size(), 0);
   for (std::size_t i = 0; i < is_made_.size(); ++i) {

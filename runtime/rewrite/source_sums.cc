@@ -9,7 +9,10 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 }
 
 void SourceSums::make() {
-  for (const SourceSum& sum : reader_.sums()) make_one(sum);
+  is_element_.assign(forest_.size(), false);
+  for (const Elements& sums : elements()) make_elements(sums);
+  for (const SourceSum& sum : reader_.sums())
+    if (!is_element(sum.root)) make_one(sum);
 }
 
 void SourceSums::make_one(const SourceSum& sum) {
@@ -45,6 +48,10 @@ SourceSums::Source SourceSums::sorted_out(const SourceTerm& term) {
       add_pieces(reader_.matrix(factor), pieces);
     else
       pieces.push_back(piece_of(factor));
+  return sorted_out(term, pieces);
+}
+
+SourceSums::Source SourceSums::sorted_out(const SourceTerm& term, std::span<const Piece> pieces) {
   const std::size_t chosen = choose_brightness(pieces);
   Source source{&term, {}, {}, {}};
   source.brightness = chosen == kNone ? Part{nodes_.constant(1, {}), 0} : pieces[chosen].part;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <deque>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +18,8 @@ class SourceSums {
   SourceSums(const Forest& forest, const TermReader& reader, NewNodes& nodes)
       : forest_(forest), reader_(reader), nodes_(nodes) {}
   void make();
+  /// Whether a sum has become an element of a sum of matrices.
+  bool is_element(int root) const { return is_element_[static_cast<std::size_t>(root)]; }
 
  private:
   /// A node of a source or of a stack of them: a number (rank 0), a matrix (2), or stacks of these (1, 3).
@@ -41,8 +45,15 @@ class SourceSums {
   };
   using Group = std::vector<Source>;
 
+  /// Sums of numbers of the same sources, element by element of a matrix: XX and YY, or all four.
+  using Elements = std::vector<const SourceSum*>;
+
   void make_one(const SourceSum& sum);
+  void make_elements(const Elements& sums);
+  std::vector<Elements> elements() const;
+  bool may_be_element(const SourceSum& sum) const;
   Source sorted_out(const SourceTerm& term);
+  Source sorted_out(const SourceTerm& term, std::span<const Piece> pieces);
   static std::size_t choose_brightness(std::span<const Piece> pieces);
   Piece piece_of(const Factor& factor);
   void add_pieces(const ProductMatrix& matrix, std::vector<Piece>& pieces);
@@ -67,6 +78,8 @@ class SourceSums {
   const TermReader& reader_;
   NewNodes& nodes_;
   std::unordered_map<int, bool> varies_in_time_;  // by node
+  std::vector<bool> is_element_;                  // by node
+  std::deque<SourceTerm> whole_;                  // terms of whole matrices, of which elements are sums
 };
 
 }  // namespace rimetree::rewrite

@@ -289,10 +289,12 @@ std::string RandomRime::element(std::size_t p, std::size_t q, std::size_t s, std
 
 std::string RandomRime::of_elements(std::size_t p, std::size_t q, const std::vector<std::size_t>& sources) {
   Names elements;
+  const bool are_alone = chance(0.25);  // nothing can tell that they are elements of one matrix
   for (std::size_t e = 0; e < 4; ++e) {
     Names terms;
     for (const std::size_t s : sources) terms.push_back(element(p, q, s, e));
-    elements.push_back(terms.size() == 1 ? terms[0] : made("Add", terms));
+    const std::string all = terms.size() == 1 && !are_alone ? terms[0] : made("Add", terms);
+    elements.push_back(are_alone ? made("ToComplex", {made("Real", {all}), made("Imag", {all})}) : all);
   }
   if (chance(0.5)) return made("Matrix22", elements);
   return made("Composer", elements, {{"dims", array({2}, {2, 2})}});

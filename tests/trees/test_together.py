@@ -133,3 +133,27 @@ def test_what_keeps_a_term_out_is_named_and_the_rest_is_taken_together():
     taken, kept_out = (one["text"] for one in forest.describe(CELLS) if "sum over sources" in one["text"])
     assert f"{N_SOURCE} sources taken together" in taken
     assert "is evaluated as written" in kept_out and 'node "odd"' in kept_out, kept_out
+
+
+@pytest.mark.parametrize("flagged", [False, True])
+def test_scalar_equations_are_elements_of_one_sum(flagged):
+    def write():
+        ns = rt.NodeScope()
+        sky_of(ns)
+        ns.is_bad << rt.Constant(1.0)
+        for i in (0, 1):
+            numbers = [ns.B(s)[i, i] for s in range(N_SOURCE)]
+            if flagged and i == 0:
+                numbers[1] = rt.MergeFlags(numbers[1], rt.ZeroFlagger(ns.is_bad, oper="GT"))
+            ns.V(i) << rt.Add(*(rt.VisPhaseShift(ns.lmn(s), ns.uvw(0, 1)) * numbers[s] for s in range(N_SOURCE)))
+        return ns
+
+    forest, written = rt.Forest(write()), rt.Forest(write(), as_written=True)
+    for roots in (["V:1"], ["V:0", "V:1"]):
+        forest.reset_timing()
+        got, expected = forest.results(roots, CELLS), written.results(roots, CELLS)
+        for one, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(one.value, other.value, rtol=0, atol=1e-12 * N_SOURCE)
+            flags = [np.broadcast_to(0 if x.flags is None else x.flags, (4, 6)) for x in (one, other)]
+            np.testing.assert_array_equal(*flags)
+        assert flagged or forest.timing().classes["PSV"]["evaluations"] == 1, "both at once"

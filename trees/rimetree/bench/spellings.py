@@ -63,12 +63,11 @@ Writer = Callable[[Scene], object]
 
 @dataclass(frozen=True)
 class Spelling:
-    """A way to write a sky. `like`: what it is in words of PSV (see `_LIKE`). `n_psv`: nodes of PSV that it becomes."""
+    """A way to write a sky. `like`: what it is in words of PSV (see `_LIKE`)."""
 
     name: str
     write: Writer
     like: str = "plain"
-    n_psv: int = 1
 
     @property
     def case(self) -> str:
@@ -200,7 +199,7 @@ SPELLINGS = (
         lambda x: _elements(x, lambda i, j: _sum_of_stack(x, i, j), False),
         "diagonal",
     ),
-    Spelling("XX and YY by themselves", lambda x: [_element_sum(x, i) for i in (0, 1)], "XX and YY", n_psv=2),
+    Spelling("XX and YY by themselves", lambda x: [_element_sum(x, i) for i in (0, 1)], "XX and YY"),
     Spelling("smearing and shapes", lambda x: x.total(lambda s: rt.Multiply(*_losses(x, s), x.ns.B(s))), "extended"),
     Spelling(
         "smearing and shapes of elements",
