@@ -105,10 +105,9 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
       product.negative = !product.negative;
       return read_factors(children[0], adjoint, product);
     case Algebra::conjugate:
-      if (forest_.node(node).dims().rank > 1) return refuse(node, "it conjugates a matrix, but does not transpose it");
-      [[fallthrough]];
+    case Algebra::transpose:
     case Algebra::conjugate_transpose:
-      return read_factors(children[0], !adjoint, product);
+      return read_adjoint(node, adjoint, product);
     case Algebra::product:
     case Algebra::matrix_product:
       return read_product(node, adjoint, product);
@@ -129,6 +128,26 @@ bool TermReader::read_factors(int node, bool adjoint, Product& product) {
     default:
       return refuse(node, "it is no factor of a sum over sources");
   }
+}
+
+/// A conjugate transpose, by one node or by two.
+bool TermReader::read_adjoint(int node, bool adjoint, Product& product) {
+  const int child = forest_.children(node)[0];
+  const Algebra own = algebra(node), below = algebra(child);
+  const bool is_matrix = forest_.node(node).dims().rank > 1;
+  const auto conjugates = [this](int one) {  // a transpose, as well
+    const std::vector<StateSpec>& fields = forest_.node(one).node_class().state;
+    const auto is_it = [](const StateSpec& field) { return field.name == "conj"; };
+    return std::any_of(fields.begin(), fields.end(), is_it) && forest_.node(one).state().boolean("conj");
+  };
+  const bool is_whole = own == Algebra::conjugate_transpose || (own == Algebra::conjugate && !is_matrix) ||
+                        (own == Algebra::transpose && conjugates(node));
+  if (is_whole) return read_factors(child, !adjoint, product);
+  if (own == Algebra::transpose && !is_matrix) return read_factors(child, adjoint, product);
+  const bool is_pair = (own == Algebra::conjugate && below == Algebra::transpose && !conjugates(child)) ||
+                       (own == Algebra::transpose && below == Algebra::conjugate);
+  if (!is_pair || refused_[child]) return refuse(node, "it conjugates or transposes a matrix, but does not do both");
+  return read_factors(forest_.children(child)[0], !adjoint, product);
 }
 
 /// Whether a product without phases is better read as its factors, which other sums have as well: it is read less often

@@ -25,6 +25,7 @@ bool is_transparent(Algebra algebra) {
     case Algebra::product:
     case Algebra::quotient:
     case Algebra::conjugate:
+    case Algebra::transpose:
     case Algebra::conjugate_transpose:
     case Algebra::matrix_product:
     case Algebra::reduction:

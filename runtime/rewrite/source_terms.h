@@ -141,6 +141,7 @@ class TermReader {
   bool read_product(int node, bool adjoint, Product& product);
   bool read_quotient(int node, bool adjoint, Product& product);
   bool read_phase(int node, bool adjoint, Product& product);
+  bool read_adjoint(int node, bool adjoint, Product& product);
   bool read_selection(int node, bool adjoint, Product& product);
   bool read_matrix(int node, bool adjoint, Product& product);
   bool read_elements(int node, bool negative, const Around& around);

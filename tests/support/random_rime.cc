@@ -155,6 +155,12 @@ std::string RandomRime::jones_matrix(const std::vector<std::int64_t>& stack) {
   return leaf(constant(shape, -1, 1, true, 2), dims);
 }
 
+std::string RandomRime::conjugate(const std::string& node) {
+  if (chance(0.7)) return made("ConjTranspose", {node});
+  if (chance(0.3)) return made("Transpose", {node}, {{"conj", true}});
+  return chance(0.5) ? made("Conj", {made("Transpose", {node})}) : made("Transpose", {made("Conj", {node})});
+}
+
 /// [n,3], or [3] for n = 0.
 std::string RandomRime::directions(std::int64_t n) {
   std::vector<double> numbers;

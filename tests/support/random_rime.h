@@ -42,7 +42,7 @@ class RandomRime {
   void make_sky();
   std::string brightness();
   std::string jones_matrix(const std::vector<std::int64_t>& stack);
-  std::string conjugate(const std::string& node) { return made("ConjTranspose", {node}); }
+  std::string conjugate(const std::string& node);
   std::string directions(std::int64_t n);
   std::string phase(const std::string& lmn, const std::string& uvw, const std::string& shape);
   std::string written_phase(const std::string& lmn, const std::string& uvw);

@@ -172,6 +172,11 @@ SPELLINGS = (
         "gains",
     ),
     Spelling(
+        "sum of (G_q K* B G_p^H).T*",
+        lambda x: x.total(lambda s: rt.Conj(rt.Transpose(x.ns.G(x.q) @ (rt.Conj(x.k(s)) * x.ns.B(s)) @ x.ns.GH(x.p)))),
+        "gains",
+    ),
+    Spelling(
         "sum of ((G_q K* B) G_p^H)^H",
         lambda x: x.total(lambda s: rt.ConjTranspose(x.ns.G(x.q) @ (rt.Conj(x.k(s)) * x.ns.B(s)) @ x.ns.GH(x.p))),
         "gains",
