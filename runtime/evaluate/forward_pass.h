@@ -84,6 +84,7 @@ class ForwardPass {
   std::vector<int> run_sums(std::span<const int> nodes);
   void run_parts(const TermSum& sum);
   void run_sum_programs(std::span<const TermPrograms::Run> runs);
+  void release_inputs_of_parts(std::span<const TermPrograms::Run> runs);
   void count_evaluations(std::span<const int> nodes, const DeviceContext* device = nullptr);
   struct GroupPlans;
   bool are_wanted_on_devices(std::span<const int> nodes) const;

@@ -126,8 +126,16 @@ void ForwardPass::run_sum_programs(std::span<const TermPrograms::Run> runs) {
     evaluated.insert(evaluated.end(), run.sum->parts.begin(), run.sum->parts.end());
   count_evaluations(evaluated);
   take_results(nodes, made);
-  for (const TermPrograms::Run& run : runs)
-    for (const int part : run.sum->parts) release_inputs_of(part);
+  release_inputs_of_parts(runs);
+}
+
+/// Consumers come first. A part that another wave reads, too, is made again there: it still waits for its inputs.
+void ForwardPass::release_inputs_of_parts(std::span<const TermPrograms::Run> runs) {
+  std::vector<int> parts;
+  for (const TermPrograms::Run& run : runs) parts.insert(parts.end(), run.sum->parts.begin(), run.sum->parts.end());
+  std::ranges::sort(parts, std::ranges::greater(), [this](int part) { return forest_.level(part); });
+  for (const int part : parts)
+    if (waiting_consumers_[part] == 0) release_inputs_of(part);
 }
 
 /// Of nodes that were evaluated as parts of programs; `device`: where, nullptr: on the host.

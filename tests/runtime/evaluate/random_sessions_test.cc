@@ -26,14 +26,15 @@ class Session {
  public:
   explicit Session(unsigned seed)
       : random_(seed),
-        rime_(seed, pick(3) == 0 ? static_cast<Trouble>(pick(5)) : Trouble::none),
+        rime_(seed, pick(3) == 0 ? static_cast<Trouble>(pick(5)) : Trouble::none, pick(3) == 0 ? 12 : 5),
         specs_(rime_.tree.specs()),
         forest_(Forest::build(specs_, test::registry())) {
     const std::pair<const char*, std::size_t> devices[] = {
         {"none", 0}, {"none", 0}, {"simulated", 0}, {"simulated", 20000}, {"simulated,simulated", 0}};
+    constexpr std::uint64_t budgets[] = {0, 0, 0, 1, 2000, 20000};
     const auto& [device, budget] = devices[pick(5)];
     options_ = {.threads = 1 + static_cast<int>(pick(3)),
-                .memory_budget = pick(3) == 0 ? 2000u : 0u,
+                .memory_budget = budgets[pick(6)],
                 .device = {device, budget},
                 .as_written = pick(4) == 0,
                 .fuse = pick(4) != 0};
@@ -71,7 +72,8 @@ class Session {
     request_.derivatives = derivatives;
     tell(derivatives ? "derivatives of" : "values of");
     for (const std::string& name : names) story += " " + name;
-    const auto got = evaluator_->evaluate(request_, indices(*forest_, names));
+    const std::vector<int> roots = indices(*forest_, names);
+    const auto got = pick(4) == 0 ? evaluator_->evaluate_step(request_, roots) : evaluator_->evaluate(request_, roots);
     const auto fresh = Forest::build(specs_, test::registry());
     Evaluator reference(fresh, as_written_on_the_host());
     const auto expected = reference.evaluate(request_, indices(*fresh, names));

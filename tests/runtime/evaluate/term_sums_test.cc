@@ -15,9 +15,11 @@ struct SumOutcome {
   TimingReport timing;
 };
 
-SumOutcome evaluated_sums(const TestForest& tree, const std::vector<std::string>& roots, bool fuse, int threads = 2) {
+SumOutcome evaluated_sums(const TestForest& tree, const std::vector<std::string>& roots, bool fuse, int threads = 2,
+                          std::uint64_t budget = 0) {
   const auto forest = Forest::build(tree.specs(), test::registry());
-  Evaluator evaluator(forest, {.threads = threads, .device = {"none", 0}, .as_written = true, .fuse = fuse});
+  Evaluator evaluator(
+      forest, {.threads = threads, .memory_budget = budget, .device = {"none", 0}, .as_written = true, .fuse = fuse});
   std::vector<int> nodes;
   for (const std::string& root : roots) nodes.push_back(forest->find(root));
   SumOutcome outcome;
@@ -69,12 +71,15 @@ struct Sky {
     } else {
       for (int s = 0; s < n_source; ++s) add_source(tree, s, all_lmn, all_stokes);
     }
+    tree.constant("rate", 1e-9).node("time", "Time").node("now", "Multiply", {"rate", "time"});
     for (int p = 0; p < n_station; ++p) {
       std::vector<double> uvw;
       for (const double scale : {120.0, -70.0, 3.0})
         for (int t = 0; t < n_time; ++t) uvw.push_back(scale * (p + 1) + 0.5 * t * p);
       const std::string name = "uvw" + std::to_string(p);
-      tree.constant(name, array({3, n_time, 1}, uvw), 2);
+      // Of these cells, so that it is not kept as long as constants are.
+      tree.constant("place" + std::to_string(p), array({3, n_time, 1}, uvw), 2);
+      tree.node(name, "Add", {"place" + std::to_string(p), "now"});
       if (spelling != Spelling::stations) continue;
       for (int s = 0; s < n_source; ++s) {
         const std::string k = "K" + std::to_string(p) + ":" + std::to_string(s);
@@ -236,6 +241,21 @@ TEST(TermSums, OfTermsThatVaryInTermsOnAllCells) {
   }
   tree.node("sum", "Add", terms);
   expect_what_single_nodes_give(tree, {"sum"});
+}
+
+/// One baseline at a time, as memory is short: what the next one reads, too, is made again, of what is still there.
+TEST_P(TermSums, WhatSeveralWavesReadIsMadeInEach) {
+  Sky sky{.spelling = GetParam(), .n_station = 4};
+  TestForest tree = sky.tree();
+  std::vector<std::string> roots;
+  for (const std::string& v : sky.roots) {
+    tree.node("u" + v, "Selector", {"uvw" + v.substr(1, 1)}, {{"index", array({1}, {0})}});
+    tree.node("W" + v, "Multiply", {v, "u" + v});
+    roots.push_back("W" + v);
+  }
+  const SumOutcome in_waves = evaluated_sums(tree, roots, true, 2, 1), single = evaluated_sums(tree, roots, false);
+  for (std::size_t i = 0; i < roots.size(); ++i) test::expect_same_bits(*in_waves.results[i], *single.results[i]);
+  EXPECT_LT(in_waves.timing.peak_result_bytes, single.timing.peak_result_bytes / 2);
 }
 
 TEST(TermSums, OfRandomTreesAreWhatSingleNodesGive) {
