@@ -136,7 +136,8 @@ void require_space(const MeasurementSet& ms, const std::string& column, std::uin
   const std::uint64_t needed = bytes + bytes / 50 + spare_bytes;  // tiles at the edges are padded: 2 per cent
   if (space.available >= needed) return;
   throw MsError("column " + column + " of " + ms.path() + " needs " + size_text(needed) + " of disk, but only " +
-                size_text(space.available) + " are free; free some space");
+                size_text(space.available) + " are free (" + size_text(spare_bytes) +
+                " shall stay free); free some space");
 }
 
 /// Weights are real numbers in a column that must be there: none is made, since it would count from then on for what

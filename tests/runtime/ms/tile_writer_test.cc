@@ -152,6 +152,7 @@ TEST(TileWriter, refuses_what_does_not_fit) {
   WriteOptions greedy;
   greedy.spare_bytes = std::uint64_t{1} << 60;
   EXPECT_CONTAINS(error_of([&] { TileWriter(ms, "MODEL_DATA", greedy); }), " of disk, but only ");
+  EXPECT_CONTAINS(error_of([&] { TileWriter(ms, "MODEL_DATA", greedy); }), " shall stay free); free some space");
   EXPECT_FALSE(ms.has_column("MODEL_DATA"));
   EXPECT_TRUE(read_progress(ms.path()).empty());
 
