@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from planted_chains import CENTRE, FREQUENCY_HZ, N_CHANNEL, N_TIME, SKY
+from planted_columns import predicted_by_psv, write_column
 
 import rimetree as rt
 from rimetree import calibration
@@ -64,40 +65,10 @@ def solutions():
     )
 
 
-def _predicted(tile, sky, centre):
-    """[baseline, time, channel, 2, 2] of a sky, with smearing, by `predict`."""
-    scope = rt.NodeScope()
-    rt.sky_nodes(scope, sky, centre)
-    return rt.predict(
-        tile["uvw_m"].reshape(-1, 3),
-        tile["frequency_hz"],
-        rt.Forest(scope).evaluate(scope.lmn)[..., 0, 0],
-        sky.stokes_jy,
-        duvw_m_s=tile["uvw_rate_m_s"].reshape(-1, 3),
-        exposure_s=tile["exposure_s"].ravel(),
-        channel_width_hz=tile["channel_width_hz"],
-    ).reshape(*tile["row"].shape, -1, 2, 2)
-
-
 @pytest.fixture
 def predicted():
     """A function: predicted(tile, sky, centre) -> visibilities [baseline, time, channel, 2, 2]."""
-    return _predicted
-
-
-def _write(path, tile, values, column, flag, options):
-    ns = rt.NodeScope()
-    for k, (p, q) in enumerate(tile["baselines"]):
-        value = rt.Constant(np.ascontiguousarray(np.moveaxis(values[k], (2, 3), (0, 1))), cells_rank=2)
-        if flag is not None:
-            at = flag[k] if flag.ndim == 3 else np.moveaxis(flag[k], (2, 3), (0, 1))
-            bad = rt.Constant(np.ascontiguousarray(at).astype(float), cells_rank=2)
-            value = rt.MergeFlags(value, rt.ZeroFlagger(bad, oper="NE"))
-        ns.V(p, q) << value
-        ns.sink(p, q) << rt.Sink(
-            ns.V(p, q), station_1_index=p, station_2_index=q, output_column=column, write_flags=flag is not None
-        )
-    rt.Forest(ns).run(path, time_slots=10000, **options)
+    return predicted_by_psv
 
 
 @pytest.fixture
@@ -115,7 +86,7 @@ def observe():
         axes = (tile["time_s"], tile["frequency_hz"])
         total = np.zeros((*tile["row"].shape, len(axes[1]), 2, 2), complex)
         for patch in sky.patches or [None]:
-            seen = _predicted(tile, sky if patch is None else sky.select(patches=[patch]), centre)
+            seen = predicted_by_psv(tile, sky if patch is None else sky.select(patches=[patch]), centre)
             for k, (p, q) in enumerate(tile["baselines"]):
                 left, right = (np.eye(2) if patch is None else jones(a, patch, *axes) for a in (p, q))
                 total[k] += left @ seen[k] @ np.conj(np.swapaxes(right, -1, -2))
@@ -124,7 +95,7 @@ def observe():
             total[k] = left @ total[k] @ np.conj(np.swapaxes(right, -1, -2))
         rng = np.random.default_rng(seed)
         noise = rng.normal(size=(2, *total.shape)) * noise_jy
-        _write(path, tile, total + noise[0] + 1j * noise[1], column, flag, rows)
+        write_column(path, tile, total + noise[0] + 1j * noise[1], column, flag, rows)
         return total
 
     return fill

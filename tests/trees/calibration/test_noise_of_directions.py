@@ -63,7 +63,7 @@ def test_where_the_minimum_may_not_be_the_lowest_nothing_is_without_signal(doubt
     parameters = [
         Parameter(f"{name}", "dE", "phase", 0, 0, name, 0.0, fixed=False, referred=True) for name in ("a", "b")
     ]
-    arrays = {"dE:flag": np.zeros((2, 1, 1), np.int32)}
+    arrays = {"dE:flag": np.array([0, SolutionFlag.NO_DATA], np.int32).reshape(2, 1, 1)}  # it was not solved for
     flag_absent([parse_term("dE: phase, per patch")], parameters, arrays, ["b"], doubtful=doubtful)
-    why = SolutionFlag.NOT_CONVERGED if doubtful else WITHOUT_SIGNAL
+    why = SolutionFlag.NOT_CONVERGED if doubtful else WITHOUT_SIGNAL | SolutionFlag.NO_DATA
     assert arrays["dE:flag"].ravel().tolist() == [0, why]

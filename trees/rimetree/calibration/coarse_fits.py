@@ -1,7 +1,9 @@
 """Fits of phases alone to parts of a band, on sums over its channels, for the beginning of a search.
 
 Slopes of phases along frequency have many minima of their own, and most of the work of a fit is theirs. In the middle
-of a band they change little, so that the phases there, which are searched for first, lead to them.
+of a band they change little, so that the phases there, which are searched for first, lead to them. Where terms have
+many intervals along frequency, as a bandpass has, one or two in the middle are searched; the others follow one after
+the other, with the phases of directions as they are known.
 """
 
 from __future__ import annotations
@@ -16,19 +18,44 @@ from .joint_fit import DirectionSums, JointFit, Unknowns
 from .joint_unknowns import TermUnknowns
 
 _PARTS = 0.5, 1.0, 0.25  # of the band
+_MOST_INTERVALS = 3  # along frequency, that are searched together
+_SOME_INTERVALS = 1, 2  # of more
+_STARTS = 6  # of an interval that follows
 
 
 @dataclass(frozen=True, eq=False)
 class CoarseFit:
-    """`numbers`: of its unknowns among the loose ones; `size`: how many numbers its sums have."""
+    """`numbers`: of its unknowns among the loose ones; `size`: how many numbers its sums have; `rest`: fits to each of
+    the other intervals along frequency, that next to the middle first, of which some unknowns are known before."""
 
     fit: JointFit
     numbers: NDArray[np.intp]
     size: int
+    rest: Sequence[CoarseFit] = ()
 
     def numbers_of(self, loose: Sequence[int]) -> list[int]:
         """Numbers of loose unknowns among its own."""
         return [int(k) for k in np.flatnonzero(np.isin(self.numbers, loose))]
+
+    def extended(self, place: NDArray[np.float64], steps: int, held: Sequence[int], rng) -> NDArray[np.float64]:
+        """Loose places [some, unknown], of which those of this fit are known, with those of the other intervals."""
+        known = self.numbers
+        for one in self.rest:
+            new = np.flatnonzero(~np.isin(one.numbers, [*known, *held]))
+            begin = np.repeat(place[:, one.numbers], _STARTS, axis=0)
+            turning = np.setdiff1d(new, np.flatnonzero(one.fit.real))
+            begin[:, turning] = rng.uniform(-np.pi, np.pi, (len(begin), len(turning)))
+            begin[:, np.setdiff1d(new, turning)] = self._mean_size(place)
+            found, chi_square = one.fit.climbed(begin, steps, np.setdiff1d(np.arange(one.fit.count), new))
+            best = np.argmin(chi_square.reshape(len(place), _STARTS), axis=1)
+            place[:, one.numbers] = found.reshape(len(place), _STARTS, -1)[np.arange(len(place)), best]
+            known = np.union1d(known, one.numbers)
+        return place
+
+    def _mean_size(self, place: NDArray[np.float64]) -> float:
+        """Of the logarithms of amplitudes that are known."""
+        own = place[:, self.numbers[self.fit.real[: len(self.numbers)]]]
+        return float(own.mean()) if own.size else 0.0
 
 
 def coarse_fits(sums: DirectionSums, unknowns: TermUnknowns) -> list[CoarseFit]:
@@ -37,9 +64,18 @@ def coarse_fits(sums: DirectionSums, unknowns: TermUnknowns) -> list[CoarseFit]:
     own = [one for one in unknowns.loose if not slopes.issuperset(one.index[one.index >= 0])]
     cells = np.concatenate([one.cells for one in own])  # [kind and time, freq]
     intervals = np.ravel(np.unique(cells, axis=1, return_inverse=True)[1])
+    every = np.unique(intervals)
+    if len(every) > _MOST_INTERVALS:
+        place = np.array([np.flatnonzero(intervals == one).mean() for one in every])
+        every = every[np.argsort(np.abs(place - 0.5 * (len(intervals) - 1)), kind="stable")]
+        channels = [np.flatnonzero(intervals == one) for one in every]
+        return [
+            replace(_fit(sums, own, channels[:count]), rest=[_fit(sums, own, [one]) for one in channels[count:]])
+            for count in _SOME_INTERVALS
+        ]
     found = {}
     for part in _PARTS if slopes else (1.0,):
-        chosen = [_middle(np.flatnonzero(intervals == one), part) for one in np.unique(intervals)]
+        chosen = [_middle(np.flatnonzero(intervals == one), part) for one in every]
         found.setdefault(tuple(map(tuple, chosen)), _fit(sums, own, chosen))
     return list(found.values())
 
@@ -57,17 +93,14 @@ def _fit(sums: DirectionSums, unknowns: Sequence[Unknowns], chosen: Sequence[NDA
     together = all(one.feeds.all() for one in unknowns)
     if together:  # feeds are like channels
         product, power = product.sum(axis=3, keepdims=True), power.sum(axis=3, keepdims=True)
-    numbers = np.unique(np.concatenate([one.index[one.index >= 0] for one in unknowns]))
     first = [some[0] for some in chosen]
-    fewer = [
-        replace(
-            one,
-            rate=one.rate[first],
-            cells=one.cells[:, first],
-            feeds=one.feeds[:1] if together else one.feeds,
-            index=np.where(one.index >= 0, np.searchsorted(numbers, one.index), -1),
-        )
-        for one in unknowns
-    ]
+    fewer = []
+    for one in unknowns:
+        there, cells = np.unique(one.cells[:, first], return_inverse=True)
+        cells = cells.reshape(len(one.cells), len(first))
+        feeds = one.feeds[:1] if together else one.feeds
+        fewer.append(replace(one, rate=one.rate[first], cells=cells, feeds=feeds, index=one.index[there]))
+    numbers = np.unique(np.concatenate([one.index[one.index >= 0] for one in fewer]))
+    fewer = [replace(one, index=np.where(one.index >= 0, np.searchsorted(numbers, one.index), -1)) for one in fewer]
     fit = JointFit(DirectionSums(sums.baselines, product, power, sums.data, sums.antennas), fewer)
     return CoarseFit(fit, numbers, power.size)

@@ -79,7 +79,9 @@ def flag_absent(
     for term in terms:
         if term.per is not None:
             own = [one for one in parameters if one.term == term.name]
-            arrays[f"{term.name}:flag"][[one.direction in absent for one in own]] |= why
+            there = np.array([one.direction in absent for one in own], dtype=bool)
+            flag = arrays[f"{term.name}:flag"]
+            flag[there] = why if doubtful else flag[there] | why  # data would be missed where it was not solved for
 
 
 def flag_untold(

@@ -44,7 +44,8 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
     begin, solved = fit(frozenset())
     without: Collection[str] = frozenset()
     changed = False
-    while solved is not None and (_excess(begin, solved) > POOR or _significant(begin, solved)):
+    # Where the lowest minimum has been found models are to blame for what is left.
+    while solved is not None and not begin.lowest and (_excess(begin, solved) > POOR or _significant(begin, solved)):
         left = [name for name in names if name not in without]
         suspects = _suspects(left, begin, all_of_them=_excess(begin, solved) > POOR)
         if len(left) < 2 or not suspects:
@@ -60,7 +61,7 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
             break
         (begin, solved), without, changed = least, {*without, name}, True
     for _ in range(_AGAIN if names and again is not None else 0):
-        if solved is None or _excess(begin, solved) <= POOR:
+        if solved is None or begin.lowest or _excess(begin, solved) <= POOR:
             break
         other = again(begin, solved)
         if not _chi_square(other[1]) < _BETTER * _chi_square(solved):

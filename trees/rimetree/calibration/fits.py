@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..solving import SolveReport
 from .fewer_directions import BestFit, best_fit
 from .gain_signal import ChunkSearch, without_noise
@@ -23,4 +25,5 @@ def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
 
     names = () if begun else list(one.tree.presence)
     found = best_fit(fit, names, again if one.search.in_two_steps else None)
-    return without_noise(one, found, fit)
+    found = without_noise(one, found, fit)
+    return replace(found, doubtful=found.doubtful or found.begin.lowest is False)

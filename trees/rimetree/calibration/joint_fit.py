@@ -106,10 +106,11 @@ class JointFit:
         first, second = (np.eye(sums.antennas)[own] for own in sums.baselines.T)
         self._ends = first + second, first - second
         self._factor = np.where([one.turns for one in unknowns], 1j, 1.0)
-        self._real = np.zeros(self.count, bool)
+        #: Of unknowns that scale [unknown].
+        self.real = np.zeros(self.count, bool)
         for one in unknowns:
             if not one.turns:
-                self._real[one.index[one.index >= 0]] = True
+                self.real[one.index[one.index >= 0]] = True
         cells = np.stack([one.cells for one in unknowns])
         self._groups, at = np.unique(cells.reshape(len(cells), -1), axis=1, return_inverse=True)
         self._group_of = np.ravel(at)
@@ -189,7 +190,7 @@ class JointFit:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(places, chi-square) of the minima next to places, or after so many steps; `held`: numbers of unknowns that
         stay as they are."""
-        place = np.where(self._real, np.clip(place, -_MOST, _MOST), place)
+        place = np.where(self.real, np.clip(place, -_MOST, _MOST), place)
         seen = self.seen(place)
         chi_square = self.chi_square(seen)
         damping = np.full(len(place), 1e-2)
@@ -201,7 +202,7 @@ class JointFit:
                 break
             step = self._step(slope[own], curvature[own], damping[own])
             other = place[own] + step
-            other = np.where(self._real, np.clip(other, -_MOST, _MOST), other)
+            other = np.where(self.real, np.clip(other, -_MOST, _MOST), other)
             seen = self.seen(other)
             found = self.chi_square(seen)
             better = found <= chi_square[own]
@@ -220,4 +221,4 @@ class JointFit:
         size = np.maximum(size, np.maximum(1e-12 * size.max(axis=1, keepdims=True), _NOTHING))
         damped = curvature + np.eye(self.count) * (size * (_RIDGE + damping[:, None]))[:, None]
         step = np.linalg.solve(damped, slope[..., None])[..., 0]
-        return np.where(self._real, np.clip(step, -_LONGEST, _LONGEST), step)
+        return np.where(self.real, np.clip(step, -_LONGEST, _LONGEST), step)

@@ -8,7 +8,7 @@ from many places (`joint_search`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,16 @@ from .coherence import Coherence
 from .goodness import SIGNIFICANT, is_good
 from .joint_blocks import Block, blocks_of
 from .joint_fit import DirectionSums
-from .joint_search import MOST_UNKNOWNS, Ended, ended, lowest
-from .joint_unknowns import AMPLITUDES, DIAGONAL, unknowns_of
+from .joint_phases import MOST_ANTENNAS
+from .joint_search import MOST_UNKNOWNS, OFTEN, Ended, ended, lowest
+from .joint_unknowns import AMPLITUDES, DIAGONAL, TermUnknowns, unknowns_of
 from .several_directions import ABSENT
+from .shaken_minima import SAME
 from .significance import OF_PHASES, OF_TURNS
 from .solve_trees import SolveTree
 from .terms import Term
 
-_ROUNDS = 3, 12  # batches of random places
+_ROUNDS = 3, 6  # batches of random places
 _FEW = 3  # the same where the data are explained
 _MOST_TRIED = 24  # sets of directions
 _LEAST = 5.0  # logarithms of gains that a fit begins at are at most so much below the largest one
@@ -39,7 +41,8 @@ class JointStart:
     """`values` {Parm: [time, freq]} of all terms; `scales` {direction: of its model}; `absent`: directions that are not
     in the data; `chi_square`: of parallel hands; `criterion`: the same, and what a search for so many unknowns explains
     of noise;
-    `good`: whether they explain the data as well as anything could; `possible`: whether that may be, as noise is."""
+    `good`: whether they explain the data as well as anything could; `possible`: whether that may be, as noise is;
+    `found_once`: whether they do not, and no more than one search has ended there."""
 
     values: dict[str, NDArray[np.float64]]
     scales: dict[str, float]
@@ -48,6 +51,7 @@ class JointStart:
     criterion: float
     good: bool
     possible: bool
+    found_once: bool
 
 
 class JointStarts:
@@ -99,9 +103,14 @@ class JointStarts:
             found = one.start(one.lowest(one.begin(known if best is None else best.values), scaled=False, **how))
             best = found if best is None or found.criterion < best.criterion else best
             free = None if self._hopeless else _free(one, best, how)
-            if free is not None:
+            if free is not None and free is not best:
+                # Scales that are free lead past minima: where all directions are there they end at 1.
+                near = one.start(one.lowest(one.begin(free.values), scaled=False, batches=0, seed=seed))
+                best = near if near.chi_square < best.chi_square * (1 - SAME) else best
+            # Few antennas can be explained by all directions also where one is not there.
+            if free is not None and not (best.good and len(sums.antennas) > MOST_ANTENNAS):
                 best = _with_fewer(problem, one, best, free, how)
-            if self._hopeless or best.good or (self._alone and not free):
+            if self._hopeless or not best.found_once or (self._alone and not free):
                 break
         self._hopeless = best is not None and not best.good
         return best
@@ -132,7 +141,9 @@ def _with_fewer(
     left, tried = [frozenset({*one.absent, *absent}) for absent in suspects], []
 
     def searched(fewer: _Problem, begin: JointStart, **how) -> JointStart:
-        return fewer.start(fewer.lowest(fewer.begin(begin.values), scaled=False, enough=False, **how))
+        return fewer.start(
+            fewer.lowest(fewer.begin(begin.values), scaled=False, enough=False, **{"shaken": False, **how})
+        )
 
     def best() -> JointStart:
         return min([found, *tried], key=lambda one: one.criterion)
@@ -145,7 +156,7 @@ def _with_fewer(
                 left += [more for name in fewer.directions if (more := absent | {name}) not in left]
     near = min((one for one in tried if one.possible), key=lambda one: one.criterion, default=found)
     if best() is found and near is not found:
-        tried.append(searched(problem(near.absent), near, **{**how, "batches": _ROUNDS[-1]}))
+        tried.append(searched(problem(near.absent), near, **{**how, "batches": _ROUNDS[-1], "shaken": True}))
     return best()
 
 
@@ -159,7 +170,7 @@ def _suspects(scales: Mapping[str, float]) -> list[tuple[str, ...]]:
     return [*every, *((name,) for name in order)] if len(order) > 1 else []
 
 
-def _never(chi_square: float) -> bool:
+def _never(found: Ended) -> bool:
     return False
 
 
@@ -246,10 +257,11 @@ class _Problem:
         seed: int,
         enough: bool = True,
         apart: bool = False,
+        shaken: bool = True,
     ) -> Ended:
         """The lowest place that is found; `enough`: one that explains the data is; `apart`: scales may differ between
-        the parts of the search, and the place has their mean."""
-        how = {"scaled": scaled, "batches": batches, "seed": seed}
+        the parts of the search, and the place has their mean; `shaken`: as of `joint_search.lowest`."""
+        how = {"scaled": scaled, "batches": batches, "seed": seed, "shaken": shaken}
         found = [
             lowest(one.sums, one.unknowns, begin[one.numbers], self._good(one) if enough else _never, **how)
             for one in self._blocks
@@ -262,19 +274,32 @@ class _Problem:
         for number in self.unknowns.scales:  # of which each had its own
             own = [one.place[block.numbers == number] for block, one in zip(self._blocks, found, strict=True)]
             place[number] = np.concatenate(own).mean()
+        often = min(one.often for one in found)
         if apart or not self.unknowns.scales:
-            return Ended(place, sum(one.chi_square for one in found))
-        return ended(self._there, self.unknowns, place, scaled=scaled)
+            return Ended(place, sum(one.chi_square for one in found), often)
+        return replace(ended(self._there, self.unknowns, place, scaled=scaled), often=often)
 
-    def _good(self, block: Block) -> Callable[[float], bool]:
+    def _good(self, block: Block) -> Callable[[Ended], bool]:
         freedom = 2 * block.count - len(block.numbers)
-        floor, floor_freedom = self._sums.floor
         share = block.count / max(1, int(self._sums.count.sum()))
-        return lambda chi_square: is_good(chi_square, freedom, floor, int(share * floor_freedom))
+
+        def good(found: Ended) -> bool:
+            floor, floor_freedom = self._data.factors(_span_rad(block.unknowns, found.place)).floor(())
+            return is_good(found.chi_square, freedom, floor, int(share * floor_freedom))
+
+        return good
 
     def _not_lost(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """With gains from which a fit can begin: where they are next to 0 chi-square does not depend on them."""
+        """With gains from which a fit can begin: where they are next to 0 chi-square does not depend on them. What one
+        antenna's are larger than all others' is shared by all."""
         place = place.copy()
+        for one in self.unknowns.tight:
+            for own in [] if one.turns or one.directions.all() else map(np.unique, one.index):
+                own = own[own >= 0][np.argsort(place[own[own >= 0]])]
+                if len(own) > 2 and place[own[-1]] - place[own[-2]] > _LEAST:
+                    half = 0.5 * (place[own[-1]] - place[own[-2]])
+                    place[own[:-1]] += half
+                    place[own[-1]] -= half
         for own in self._amplitudes():
             place[own] = np.maximum(place[own], place[own].max() - _LEAST)
         return place
@@ -296,24 +321,25 @@ class _Problem:
         searched = set(self.unknowns.tight_of)
         return sum(OF_TURNS if number in searched else OF_PHASES for number in self.unknowns.number.values())
 
-    def _span_rad(self, place: NDArray[np.float64]) -> float:
-        """By how much phases of a baseline may change over the band, at a tight place."""
-        total = 0.0
-        for one in self.unknowns.tight:
-            own = place[one.index[one.index >= 0]]
-            total = max(total, 2 * np.ptp(one.rate) * np.abs(own).max(initial=0.0) if one.turns else 0.0)
-        return total
-
     def start(self, found: Ended) -> JointStart:
         power = self._there.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
         place, scales = self.unknowns.without_common_scale(found.place, dict(zip(self.directions, power, strict=True)))
         values = self.unknowns.values(self._not_lost(place), self._own, self._shapes)
         scales = {name: scales.get(name, 1.0 if name in self.directions else 0.0) for name in self._every}
-        noise, noise_freedom = self._data.factors(self._span_rad(found.place)).floor(())
+        noise, noise_freedom = self._data.factors(_span_rad(self.unknowns, found.place)).floor(())
         unknowns = len(self.unknowns.number)
         freedom = 2 * int(self._sums.count.sum()) - unknowns
         fit = found.chi_square, freedom, noise, noise_freedom
         criterion = found.chi_square + (noise * self._of_noise if noise > 0 else 0.0)
-        return JointStart(
-            values, scales, self.absent, found.chi_square, criterion, is_good(*fit), is_good(*fit, SIGNIFICANT)
-        )
+        good, possible = is_good(*fit), is_good(*fit, SIGNIFICANT)
+        once = not good and found.often < OFTEN
+        return JointStart(values, scales, self.absent, found.chi_square, criterion, good, possible, once)
+
+
+def _span_rad(unknowns: TermUnknowns, place: NDArray[np.float64]) -> float:
+    """By how much phases of a baseline may change over the band, at a tight place."""
+    total = 0.0
+    for one in unknowns.tight:
+        own = place[one.index[one.index >= 0]]
+        total = max(total, 2 * np.ptp(one.rate) * np.abs(own).max(initial=0.0) if one.turns else 0.0)
+    return total

@@ -40,7 +40,9 @@ _TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of d
 class StartingValues:
     """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it;
     `absent`: directions without signal; `share`: how much of each direction's model is in the data, relative to that of
-    which most is; `floor`, `floor_freedom`: as of `Coherence`; `solved`: the fit from here, where one was made."""
+    which most is; `floor`, `floor_freedom`: as of `Coherence`; `solved`: the fit from here, where one was made;
+    `lowest`: whether it ends in the lowest minimum, as far as that has been found often enough; None where it was not
+    searched for."""
 
     values: dict[str, NDArray[np.float64]]
     scale: float | None = None
@@ -49,6 +51,7 @@ class StartingValues:
     floor: float = math.nan
     floor_freedom: int = 0
     solved: SolveReport | None = None
+    lowest: bool | None = None
 
 
 #: Fits these Parms to a chunk, from where it begins.
@@ -165,7 +168,9 @@ class StartingSearch:
         if joint is None:
             return None
         if self._tree.gains_of:
-            return StartingValues(joint.values, None, joint.absent, joint.scales, *sums.floor)
+            return StartingValues(
+                joint.values, None, joint.absent, joint.scales, *sums.floor, None, not joint.found_once
+            )
         whole = {one.node for one in self._tree.parameters if one.direction is None}
         known = {name: value for name, value in joint.values.items() if name in whole}
         within = inside(sums, self._tree, self._around, self._intervals, chunk, bins, known)
@@ -283,7 +288,7 @@ class StartingSearch:
         if joint is not None:
             found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
         else:
-            self._searched(found, term, sums, chunk, bins, search, phasors)
+            joint = self._searched(found, term, sums, chunk, bins, search, phasors)
         found.leave_noise(list(self._tree.presence), search, phasors)
         values: dict[str, NDArray[np.float64]] = {}
         for name, own in found.values.items():
@@ -291,24 +296,28 @@ class StartingSearch:
         absent = tuple(name for name in found.absent if name in self._tree.presence)
         most = found.most or 1.0
         share = {name: scale / most for name, scale in found.scales.items()}
-        return StartingValues(values, found.scale if self._scaled else None, absent, share, *sums.floor)
+        lowest = None if joint is None else not joint.found_once
+        return StartingValues(values, found.scale if self._scaled else None, absent, share, *sums.floor, None, lowest)
 
-    def _searched(self, found: SeveralDirections, term: Term, sums, chunk, bins, search, phasors) -> None:
+    def _searched(self, found: SeveralDirections, term: Term, sums, chunk, bins, search, phasors) -> JointStart | None:
+        """What the search for all directions together has led to, where that was made."""
         of_bins = (lambda x: self._intervals.free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
         found.run(search, phasors, of_bins if term.kind.name in SEARCHED else None)
         if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
             found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
         # Once: without some directions there is less freedom, and the search tries that itself.
         begun = len(found.values) > 1 and not found.without
-        if begun and self._joint.possible and not self._around:
-            known = {}
-            for name, own in found.values.items():
-                known |= self._named(term, name, own)
-            joint = self._jointly_found(sums, chunk, bins, found.without, known)
-            if joint is not None and joint.good:
-                found.adopt(self._values_of(term, chunk, sums, joint), joint.scales, phasors)
-            elif joint is not None:
-                found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
+        if not (begun and self._joint.possible and not self._around):
+            return None
+        known = {}
+        for name, own in found.values.items():
+            known |= self._named(term, name, own)
+        joint = self._jointly_found(sums, chunk, bins, found.without, known)
+        if joint is not None and joint.good:
+            found.adopt(self._values_of(term, chunk, sums, joint), joint.scales, phasors)
+        elif joint is not None:
+            found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
+        return joint
 
     def _values_of(
         self, term: Term, chunk: Chunk, sums: Coherence, joint: JointStart

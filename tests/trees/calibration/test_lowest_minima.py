@@ -1,0 +1,94 @@
+"""Whether a minimum is the lowest is told by how often it is found, and not by noise: models are never quite right."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from patch_sky import CENTRE_RAD, patch_sky
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, joint_starts, parse_terms
+from rimetree.calibration.fewer_directions import BETTER_MAY_BE
+
+N, N_TIME, N_CHANNEL, NOISE_JY = 7, 6, 8, 5.0
+FLUXES_JY = patch_sky(6)[0]
+
+
+@pytest.fixture
+def calibrated(tmp_path, observe):
+    """calibrated(term, patches, true_jy={}, sky=None, noise_jy=5): the report on data with phases of each patch; the
+    model is that of so many patches, and the data have `true_jy` of some, or another sky."""
+
+    def run(term, patches, true_jy=None, sky=None, noise_jy=NOISE_JY):
+        path = str(tmp_path / "a.ms")
+        band = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
+        rt.ms.create(
+            path, "kat-7", phase_centre_rad=CENTRE_RAD, duration_s=10.0 * N_TIME, integration_s=10.0, bands=band
+        )
+        phase = dict(zip(FLUXES_JY, np.random.default_rng(0).uniform(-np.pi, np.pi, (6, N)), strict=True))
+
+        def seen(antenna, patch, time_s, frequency_hz):
+            gain = np.exp(1j * phase[patch][antenna]) if patch in phase else 1.0
+            return np.broadcast_to(gain * np.eye(2), (len(time_s), len(frequency_hz), 2, 2))
+
+        observe(path, sky or patch_sky(patches, true_jy)[1], CENTRE_RAD, seen, noise_jy=noise_jy, seed=1)
+        options = CalibrationOptions(reference="ANT-0")
+        return calibration.calibrate(path, patch_sky(patches)[1], parse_terms([term]), tmp_path / "s.h5", options)
+
+    return run
+
+
+def test_many_antennas_need_no_fits_without_directions(tmp_path, observe, monkeypatch):
+    """Those took most of the time: 20 antennas cannot be explained by a direction that is not there."""
+
+    def unexpected(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(joint_starts, "_with_fewer", unexpected)
+    path, every = str(tmp_path / "a.ms"), rt.telescopes.get("meerkat")
+    fields = ("antenna_names", "ecef_m", "dish_diameter_m")
+    some = replace(every, **{name: getattr(every, name)[:20] for name in fields})
+    band = rt.ms.Band.regular(1.3e9, 2e6, 1)
+    rt.ms.create(path, some, phase_centre_rad=CENTRE_RAD, duration_s=20.0, integration_s=10.0, bands=band)
+    phase = dict(zip(FLUXES_JY, np.random.default_rng(0).uniform(-np.pi, np.pi, (6, 20)), strict=True))
+
+    def seen(antenna, patch, time_s, frequency_hz):
+        gain = np.exp(1j * phase[patch][antenna]) if patch in phase else 1.0
+        return np.broadcast_to(gain * np.eye(2), (len(time_s), len(frequency_hz), 2, 2))
+
+    sky = patch_sky(2)[1]
+    observe(path, sky, CENTRE_RAD, seen, noise_jy=NOISE_JY, seed=1)
+    report = calibration.calibrate(path, sky, parse_terms(["P: phase, scalar, per patch"]), tmp_path / "s.h5")
+    assert statuses(report) == {"converged"} and not report.flagged
+    assert report.noise_ratio == pytest.approx(NOISE_JY, rel=0.05)
+
+
+def statuses(report):
+    return {status for one in report.chunks for status in one.statuses}
+
+
+def test_a_minimum_that_no_other_start_leads_to_is_told(calibrated, monkeypatch):
+    """As if all random starts had ended higher: it was "converged", with phases wrong by a radian."""
+    monkeypatch.setattr(joint_starts, "_ROUNDS", (0, 0))
+    report = calibrated("P: phase, scalar, per patch", 6)
+    assert report.noise_ratio > 1.02 * NOISE_JY
+    assert statuses(report) == {BETTER_MAY_BE}
+
+
+@pytest.mark.parametrize("term", ["P: phase, scalar, per patch", "T: tec, per patch"])
+def test_a_model_that_is_not_quite_right_has_converged(calibrated, term):
+    """What it leaves is much more than noise, but the lowest minimum is found again and again."""
+    report = calibrated(term, 4, true_jy={"p0": 0.8 * FLUXES_JY["p0"]})
+    assert 1.03 * NOISE_JY < report.noise_ratio < 2 * NOISE_JY
+    assert statuses(report) == {"converged"} and not report.flagged
+
+
+@pytest.mark.parametrize("term", ["P: phase, per patch", "T: tec, per patch", "K: delay, per patch"])
+def test_a_wrong_sky_ends_soon_and_does_not_pass_for_a_good_fit(calibrated, term):
+    elsewhere = rt.sky.Source("x", CENTRE_RAD[0] + 0.03, CENTRE_RAD[1] - 0.02, (70, 0, 0, 0))
+    began = time.process_time()
+    report = calibrated(term, 3, sky=rt.sky.SkyModel([elsewhere]), noise_jy=1.0)
+    assert time.process_time() - began < 15  # 2 s
+    assert statuses(report) == {BETTER_MAY_BE} or report.noise_ratio > 1.5
