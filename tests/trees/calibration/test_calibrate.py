@@ -364,3 +364,31 @@ def test_errors(kat7, tmp_path):
         calibration.calibrate(path, SKY, terms, tmp_path / "there.h5")
     with pytest.raises(CalibrationError, match="nothing to resume"):
         calibration.calibrate(path, SKY, terms, tmp_path / "there.h5", CalibrationOptions(resume=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"min_fraction": 2}, "min_fraction is a number from 0 to 1, not 2"),
+        ({"min_fraction": float("nan")}, "min_fraction is a number from 0 to 1, not nan"),
+        ({"flag_data": -1}, "flag_data is a number from 0 on, not -1"),
+        ({"flag_solutions": -0.5}, "flag_solutions is a number from 0 on"),
+        ({"memory_bytes": 0}, "memory_bytes is a number from 1 on, not 0"),
+        ({"threads": 0}, "threads is a number from 1 on, not 0"),
+        ({"noise_per": "antenna"}, "noise_per is one of '', 'baseline', 'channel', not 'antenna'"),
+        ({"interpolation": "cubic"}, "interpolation is one of 'nearest', 'linear', not 'cubic'"),
+        ({"iterations": 0}, "iterations is a number from 1 on, not 0"),
+        ({"robust_dof": -3}, "robust_dof is a number from 0"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, says):
+    made = calibration.SolverOptions if options.keys() & {"iterations", "robust_dof"} else CalibrationOptions
+    with pytest.raises(CalibrationError, match=says):
+        made(**options)
+
+
+def test_without_solutions_nothing_is_left_of_data(kat7):
+    path = kat7(times=2)
+    for sets in ([], [[]]):
+        with pytest.raises(CalibrationError, match="there are no solutions"):
+            calibration.residuals(path, SKY, sets, CalibrationOptions())

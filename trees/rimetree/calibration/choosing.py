@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import checked
 from ..ms import MsGroup
+from .errors import CalibrationError
 from .solutions import Solutions
 
 
@@ -22,7 +23,10 @@ def solutions_for(sets: Sequence[Solutions], group: MsGroup) -> Solutions:
 
 @checked
 def chain_for(files: Sequence[Sequence[Solutions]], group: MsGroup) -> Solutions:
-    """The terms of several files for a group, those of the first file outside those of the next."""
+    """The terms of several files for a group, those of the first file outside those of the next. Raises
+    `CalibrationError` where there are none."""
+    if not files or not all(files):
+        raise CalibrationError("there are no solutions")
     return functools.reduce(lambda outer, one: one.inside(outer), (solutions_for(sets, group) for sets in files))
 
 

@@ -19,6 +19,7 @@ from .grid import Axis, Chunk, channels_of_windows, chunks_of
 from .kinds import SPEED_OF_LIGHT_M_S
 from .solutions import Solutions
 from .solve_trees import DataSelection, SolverOptions
+from .term_solutions import INTERPOLATIONS
 from .terms import Term
 
 _MOST_LOST = 0.01
@@ -79,6 +80,7 @@ class CalibrationOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        _check_ranges(self)
         if not 0 <= self.average_loss < 1:
             raise CalibrationError(
                 f"average_loss is a part of the amplitude, from 0 to below 1, not {self.average_loss}"
@@ -125,6 +127,21 @@ class GroupPlan:
         about = {"field": self.group.field_id, "windows": list(self.group.data_desc_ids)}
         about["terms"] = [term.name for term in self.terms]
         return about | (self.averaging.to_json() if self.averaging is not None else {})
+
+
+def _check_ranges(options: CalibrationOptions) -> None:
+    """Raises for numbers, and names of choices, that mean nothing; None is what is not asked for."""
+    ranges = {"min_fraction": (0, 1), "flag_solutions": (0, np.inf), "flag_data": (0, np.inf)}
+    ranges |= {"memory_bytes": (1, np.inf), "threads": (1, np.inf)}
+    for name, (least, most) in ranges.items():
+        value = getattr(options, name)
+        if value is not None and not least <= value <= most:
+            upper = "on" if most == np.inf else f"to {most}"
+            raise CalibrationError(f"{name} is a number from {least} {upper}, not {value}")
+    for name, choices in (("noise_per", ("", "baseline", "channel")), ("interpolation", INTERPOLATIONS)):
+        if getattr(options, name) not in choices:
+            known = ", ".join(map(repr, choices))
+            raise CalibrationError(f"{name} is one of {known}, not {getattr(options, name)!r}")
 
 
 @checked

@@ -80,6 +80,10 @@ class SolverOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.iterations < 1:
+            raise CalibrationError(f"iterations is a number from 1 on, not {self.iterations}")
+        if not 0 <= self.robust_dof < 1e6:
+            raise CalibrationError(f"robust_dof is a number from 0 (normal errors) to 1e6, not {self.robust_dof}")
 
 
 @dataclass(frozen=True)
