@@ -110,6 +110,8 @@ class JointStarts:
             # Few antennas can be explained by all directions also where one is not there.
             if free is not None and not (best.good and len(sums.antennas) > MOST_ANTENNAS):
                 best = _with_fewer(problem, one, best, free, how)
+                if set(best.absent) > set(without) and not best.possible:  # it is there, if scales explain the data
+                    best = replace(best, found_once=True)
             if self._hopeless or not best.found_once or (self._alone and not free):
                 break
         self._hopeless = best is not None and not best.good
