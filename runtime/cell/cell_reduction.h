@@ -314,6 +314,7 @@ class CellReduction : public Node, public DevicePath {
       flag_stride.push_back(broadcast_strides(child->flags.empty() ? CellShape{} : child->flags.cells()));
     const int axis = cell_detail::last_axis(cells.inner);
     const auto n = static_cast<std::size_t>(cells.inner.extent[axis]);
+    const bool in_parts = axis == cell_detail::row_axis(cells.kept, cells.inner);
     CellShape rows = cells.inner;
     rows.extent[axis] = 1;
     std::size_t i = 0;
@@ -335,12 +336,13 @@ class CellReduction : public Node, public DevicePath {
                   of_child.empty() ? nullptr : of_child.plane(element) + offset_of(row, flag_stride[c]);
               cell_detail::Operand& operand = operands[c];
               operand.move_to(row);
-              for (std::size_t j = 0; j < n; ++j, operand.step_along(axis)) {
+              cell_detail::take_chosen<Body>(n, in_parts, count, outcome, [&](std::size_t j, const auto& take) {
                 if (flag != nullptr && flag[j * flag_step] != 0)
                   bits |= flag[j * flag_step];
                 else
-                  Body::template add<N>(outcome, operand.template load<N>(element), count++);
-              }
+                  take(operand.template load<N>(element));
+                operand.step_along(axis);
+              });
             });
         done(at, count > 0 ? Body::template finish<N>(outcome, count) : N{}, count == 0 ? bits : 0);
       });

@@ -1,9 +1,11 @@
-// Reductions of values without flags, row by row: each outcome takes the same values in the same order as cell by cell.
+// Reductions row by row: what an outcome is does not depend on how many there are, nor on flags of others.
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "runtime/core/cell_loop.h"
+#include "runtime/device/cell_numbers.h"
 
 namespace rimetree::cell_detail {
 
@@ -24,19 +26,38 @@ To part_of(const N& x) {
     return To(x);
 }
 
-/// Outcomes that take their rows side by side: each waits for its own last addition only.
-inline constexpr int kTogether = 8;
+/// A row is taken in so many parts, so that an addition does not wait for the one before: value i goes into part
+/// i % kParts, and the parts then are values themselves. What is left at the end of a row follows one by one.
+template <class N>
+inline constexpr std::size_t kParts = NumberTraits<N>::is_complex ? 4 : 8;  // they stay in registers
 
-/// Takes rows of n values, `step` apart, into kOutcomes outcomes; `offset` after where each one's values begin.
-template <class Body, int kOutcomes, class N, class From>
-void take_row(const From* const* values, std::size_t offset, std::size_t step, std::size_t n, std::size_t taken,
-              N* outcome) {
-  const From* from[kOutcomes];
-  N part[kOutcomes];  // for registers
-  for (int k = 0; k < kOutcomes; ++k) from[k] = values[k] + offset, part[k] = outcome[k];
-  for (std::size_t i = 0; i < n; ++i)
-    for (int k = 0; k < kOutcomes; ++k) Body::template add<N>(part[k], N(from[k][i * step]), taken + i);
-  for (int k = 0; k < kOutcomes; ++k) outcome[k] = part[k];
+/// Takes a row of n values, `step` apart, into an outcome that has taken `taken` before.
+template <class Body, class N, class From>
+void take_row(const From* from, std::size_t step, std::size_t n, std::size_t taken, N& outcome) {
+  N part[kParts<N>] = {};
+  const std::size_t whole = n / kParts<N> * kParts<N>;
+  const auto take = [&]<std::size_t... k>(std::index_sequence<k...>, std::size_t count) {
+    (Body::template add<N>(part[k], N(from[k * step]), count), ...);
+  };
+  for (std::size_t i = 0; i < whole; i += kParts<N>, from += kParts<N> * step)
+    take(std::make_index_sequence<kParts<N>>(), i);
+  for (std::size_t k = 0; k < kParts<N> && whole > 0; ++k) Body::template add<N>(outcome, part[k], taken + k);
+  for (std::size_t i = whole; i < n; ++i, from += step) Body::template add<N>(outcome, N(*from), taken + i);
+}
+
+/// The same of values that may be left out: f(j, take) calls take(value) if value j counts. `taken` counts on.
+template <class Body, class N, class F>
+void take_chosen(std::size_t n, bool in_parts, std::size_t& taken, N& outcome, const F& f) {
+  N part[kParts<N>] = {};
+  std::size_t count[kParts<N>] = {};
+  const std::size_t whole = in_parts ? n / kParts<N> * kParts<N> : 0;
+  for (std::size_t j = 0; j < whole; ++j)
+    f(j, [&](const N& value) { Body::template add<N>(part[j % kParts<N>], value, count[j % kParts<N>]++); });
+  for (std::size_t k = 0; k < kParts<N> && whole > 0; ++k) {
+    if (count[k] > 0) Body::template add<N>(outcome, part[k], taken);
+    taken += count[k];
+  }
+  for (std::size_t j = whole; j < n; ++j) f(j, [&](const N& value) { Body::template add<N>(outcome, value, taken++); });
 }
 
 /// Takes a value, `step` apart, into each of n outcomes. Values are none of the outcomes.
@@ -61,23 +82,15 @@ void reduce_rows(const From* values, const std::array<std::size_t, kAxes>& strid
     CellShape rows = inner;
     rows.extent[axis] = 1;
     const auto n = static_cast<std::size_t>(inner.extent[axis]);
-    const auto take = [&]<int kOutcomes>(const From* const* own, N* to) {
+    for_each_cell(kept, [&](const std::array<int, kAxes>& at) {
+      const From* own = values + offset_of(at, stride);
       std::size_t taken = count;
       for_each_cell(rows, [&](const std::array<int, kAxes>& row) {
-        take_row<Body, kOutcomes>(own, offset_of(row, stride), step, n, taken, to);
+        take_row<Body>(own + offset_of(row, stride), step, n, taken, *outcome);
         taken += n;
       });
-    };
-    const From* own[kTogether];
-    int waiting = 0;
-    for_each_cell(kept, [&](const std::array<int, kAxes>& at) {
-      own[waiting++] = values + offset_of(at, stride);
-      if (waiting < kTogether) return;
-      take.template operator()<kTogether>(own, outcome);
-      outcome += kTogether;
-      waiting = 0;
+      ++outcome;
     });
-    for (int k = 0; k < waiting; ++k) take.template operator()<1>(own + k, outcome++);
     return;
   }
   CellShape rows = kept;
