@@ -103,7 +103,6 @@ TEST_P(FusionTest, GivesTheDerivativesOfNodesOneByOne) {
         SCOPED_TRACE("seed " + std::to_string(seed) + " " + rime.roots[i]);
         EXPECT_EQ(failures_of(*fused.results[i]), failures_of(*single.results[i]));
         test::expect_alike(*fused.results[i], *single.results[i], expect_same_numbers);
-        if (!fused.results[i]->value.empty()) test::expect_same_bits(fused.results[i]->value, single.results[i]->value);
         n_derivative += fused.results[i]->derivatives.size();
       }
       EXPECT_EQ(evaluations_of(fused.timing), evaluations_of(single.timing)) << seed;

@@ -94,7 +94,9 @@ TEST_P(EqualNodesOfTrees, GiveTheNumbersOfTreesWithoutThem) {
     Evaluated once(what_is_read(rime.tree.specs(), rime.objective)),
         anew(written_anew(rime.tree.specs(), rime.objective, seed));
     n_copied += anew.forest->size() - once.forest->size();
-    EXPECT_EQ(anew.n_needed(rime.objective), once.n_needed(rime.objective));
+    // Which of two constants is the brightness may depend on which node is the first.
+    const std::size_t n_once = once.n_needed(rime.objective);
+    EXPECT_LE(anew.n_needed(rime.objective), n_once + n_once / 50 + 2);
     const ResultPtr a = anew.result(rime.tree.request, rime.objective),
                     b = once.result(rime.tree.request, rime.objective);
     EXPECT_EQ(a->value.size(), b->value.size());
