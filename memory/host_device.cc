@@ -54,8 +54,9 @@ void* HostDevice::allocate(std::size_t bytes) {
   const std::size_t alignment = bytes >= kLargeBytes ? kHugePage : kAlignment;
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (rounded < bytes) throw OutOfMemory(name(), bytes);  // rounding wrapped around
-  void* data = std::aligned_alloc(alignment, std::max(rounded, kAlignment));
-  if (data == nullptr) throw OutOfMemory(name(), bytes);
+  // aligned_alloc would want whole huge pages.
+  void* data = nullptr;
+  if (posix_memalign(&data, alignment, std::max(rounded, kAlignment)) != 0) throw OutOfMemory(name(), bytes);
 #ifdef MADV_HUGEPAGE
   // Advice: small pages do as well. What is left over at the end takes small ones, so that no memory is wasted.
   if (alignment == kHugePage) madvise(data, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);

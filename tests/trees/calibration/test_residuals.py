@@ -152,7 +152,7 @@ def test_how_much_is_looked_at_together_changes_nothing(observed, tmp_path, monk
     _, (whole, _) = solved(path, tmp_path, "G: diag")
     held = [calibration.read_h5parm(tmp_path / "sol.h5")]
     for name, value in (("MODEL_BYTES", 1), ("_DATA_BYTES", 1)):
-        monkeypatch.setattr(sys.modules["rimetree.calibration.residuals"], name, value)
+        monkeypatch.setattr(sys.modules["rimetree.calibration.residual_data"], name, value)
         some, _ = calibration.residuals(path, SKY, held, CalibrationOptions())
         np.testing.assert_array_equal(some.time_s, whole.time_s)
         for what in ("of_correlations", "of_antennas", "of_times", "of_channels"):

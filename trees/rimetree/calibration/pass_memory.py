@@ -13,7 +13,7 @@ from .apply import slots_of_tree
 from .memory import SMALL_BYTES
 from .models import ModelColumns, Models, PredictedSky
 from .planning import CalibrationOptions
-from .residuals import MODEL_BYTES, slots_of_report
+from .residual_data import MODEL_BYTES, slots_of_report
 from .terms import Term
 
 _OF_VISIBILITY = 8 + 4 + 1  # column, weight, flag

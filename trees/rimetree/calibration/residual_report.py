@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..arguments import checked
 from .powers import Powers
-from .residuals import GroupResiduals
+from .residual_data import GroupResiduals
 
 _SIGNIFICANT = 5.0  # standard deviations of the power that a model explains
 _FEW = 0.1  # of what the model explains of others in the median

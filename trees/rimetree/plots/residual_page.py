@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..calibration.powers import Powers
+from ..calibration.residual_data import GroupResiduals
 from ..calibration.residual_report import direction_rows, residual_rows, signal_lines
-from ..calibration.residuals import GroupResiduals
 from ..whole_file import write_text
 
 _STYLE = (
