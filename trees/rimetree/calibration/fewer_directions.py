@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..solving import SolveReport
-from .goodness import POOR, SIGNIFICANT, excess, is_significant
+from .goodness import POOR, SIGNIFICANT, excess, is_good, is_significant
 from .starting_values import StartingValues
 
 _AGAIN = 3  # more starts at most
@@ -68,6 +68,14 @@ def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> Best
             break
         (begin, solved), changed = other, True
     return BestFit(begin, solved, changed and solved is not None and _excess(begin, solved) > POOR)
+
+
+def is_explained(found: BestFit) -> bool:
+    """Whether a fit leaves no more than noise, so that nothing says that there may be a better one."""
+    if found.solved is None:
+        return False
+    begin = found.begin
+    return is_good(_chi_square(found.solved), _freedom(found.solved), begin.floor, begin.floor_freedom)
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..solving import SolveReport
-from .fewer_directions import BestFit, best_fit
+from .fewer_directions import BestFit, best_fit, is_explained
 from .gain_signal import ChunkSearch, without_noise
 from .starting_values import Run, StartingValues
 
@@ -26,4 +26,5 @@ def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
     names = () if begun else list(one.tree.presence)
     found = best_fit(fit, names, again if one.search.in_two_steps else None)
     found = without_noise(one, found, fit)
-    return replace(found, doubtful=found.doubtful or found.begin.lowest is False)
+    # The search knows averages only: the fit itself may explain all that there is.
+    return replace(found, doubtful=found.doubtful or (found.begin.lowest is False and not is_explained(found)))
