@@ -198,7 +198,7 @@ struct CellProgram {
 };
 
 /// Program of classes that reduce values to fewer (runtime/cell/cell_reduction.h): a thread computes one value of the
-/// result, or its derivative, in the order in which the host does. Nothing is flagged.
+/// result, or its derivative, one value after the other, where the host takes rows in parts. Nothing is flagged.
 template <class Body, class N, bool kDerivatives>
 struct ReductionProgram {
   std::size_t length = 1;          ///< of the dimension of the tensor that is reduced
