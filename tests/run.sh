@@ -5,7 +5,8 @@
 #   tests/run.sh
 #
 # The last line is "N passed, N failed, N skipped" over all of them. The exit status is 0 only if nothing failed.
-# Environment: RIMETREE_SANITIZER_TESTS=always|if-time|never (default: never); see also scripts/install.sh.
+# Environment: RIMETREE_SANITIZER_TESTS=always|if-time|never (default: never); RIMETREE_INSTRUCTION_SET=AVX2 for what
+# machines without AVX-512 do; see also scripts/install.sh.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -6,7 +6,7 @@
 #include "nodes/correlator/group_products.h"
 #include "nodes/correlator/one_product.h"
 #include "runtime/core/error.h"
-#include "runtime/core/simd_targets.h"
+#include "runtime/math/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "nodes/correlator/float_products.cc"

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "runtime/core/simd_targets.h"
+#include "runtime/math/simd_targets.h"
 
 #ifndef RIMETREE_NODES_CORRELATOR_WIDE_BLOCK_ONCE
 #define RIMETREE_NODES_CORRELATOR_WIDE_BLOCK_ONCE

@@ -3,7 +3,7 @@
 
 #include "nodes/correlator/products.h"
 #include "nodes/correlator/wide_block.h"
-#include "runtime/core/simd_targets.h"
+#include "runtime/math/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "nodes/correlator/wide_products.cc"

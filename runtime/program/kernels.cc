@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/core/simd_targets.h"
 #include "runtime/math/conventions.h"
+#include "runtime/math/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/program/kernels.cc"

@@ -1,5 +1,5 @@
 // Numbers from and to memory, and sums of them.
-#include "runtime/core/simd_targets.h"
+#include "runtime/math/simd_targets.h"
 #include "runtime/program/kernels.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "runtime/core/simd_targets.h"
+#include "runtime/math/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/python/multiply_add_peak.cc"

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "runtime/core/simd_targets.h"
+#include "runtime/math/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/solve/strand_sums.cc"

@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "nodes/": EVALUATION,  # the folder of a node with several files, e.g. nodes/psv
 }
 # Headers that stand alone: they may be included wherever Highway may.
-FOR_HIGHWAY = {"runtime/core/simd_targets.h"}
+FOR_HIGHWAY = {"runtime/math/simd_targets.h"}
 # Rooms of nodes/psv, and which others each may include: methods know nothing of each other. The files beside the rooms
 # say what a sum is over (rooms include these), or put the node together (those include rooms).
 PSV_ROOMS = {

@@ -50,9 +50,9 @@ def lmn_of(ra, dec):
 
 def uvw_m(array, times_s):
     from rimetree.antenna_uvw import antenna_uvw
-    from rimetree.make_ms import _dut1
+    from rimetree.utc import dut1
 
-    return antenna_uvw(array, np.array(CENTRE), np.asarray(times_s, float), _dut1(times_s[0]), "J2000")
+    return antenna_uvw(array, np.array(CENTRE), np.asarray(times_s, float), dut1(times_s[0]), "J2000")
 
 
 def products(made, array, rate, hz, integration, n_slot, format="float32", **more):

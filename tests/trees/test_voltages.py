@@ -37,9 +37,9 @@ def sky_of(tmp_path, *sources):
 def paths_m(array, radec, time_s):
     """[antenna, source] l u + m v + n w, each antenna from the array's centre."""
     from rimetree.antenna_uvw import antenna_uvw
-    from rimetree.make_ms import _dut1
+    from rimetree.utc import dut1
 
-    uvw = antenna_uvw(array, np.array(CENTRE), np.array([time_s]), _dut1(time_s), "J2000")[0]
+    uvw = antenna_uvw(array, np.array(CENTRE), np.array([time_s]), dut1(time_s), "J2000")[0]
     return uvw @ np.stack([lmn_of(direction) for direction in radec], axis=1)
 
 

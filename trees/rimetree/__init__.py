@@ -14,16 +14,17 @@ gives NumPy arrays and `run` fills a Measurement Set. Node classes are functions
 `predict` is the same computation for arrays without a tree. Command line: `rimetree --help`.
 """
 
-import importlib
+from typing import TYPE_CHECKING
 
 from . import starting  # isort: skip # noqa: F401 - before NumPy
-from . import ms, nodes, plugins, sky, telescopes  # noqa: F401 - plugins brings the node classes
+from . import nodes, plugins  # noqa: F401 - plugins brings the node classes
 from ._core import Error, ForestError
 from .cells import Cells
 from .correlate import correlate, product_inputs
 from .families import over
 from .forest import Forest
 from .indices import each
+from .loading import when_used
 from .ms_objective import MsObjective
 from .nodes import *  # noqa: F403 - the node classes; their names are in nodes.__all__
 from .nodes import PyNode
@@ -36,14 +37,21 @@ from .recording import record
 from .result import Result
 from .sample_orders import samples_from_order, samples_to_order
 from .scope import NodeDef, NodeScope, NodeStub
-from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
 from .solving import SolutionFlag, SolveReport
 from .verification import Verification
 
+if TYPE_CHECKING:  # what is loaded when it is used
+    from . import calibration, ms, plots, sky, telescopes  # noqa: F401
+    from .sky_trees import SkyNodes, many_node_tree, psv_tree, sky_nodes
+
 __version__ = "0.1.0"
 
-# Packages that need libraries which most scripts do not.
-_WHEN_USED = ("calibration", "plots")
+__getattr__, __dir__ = when_used(
+    __name__,
+    {"sky_trees": "SkyNodes many_node_tree psv_tree sky_nodes"},
+    modules=("calibration", "ms", "plots", "sky", "telescopes"),
+    otherwise=nodes,  # has classes that a plugin registered after this module was imported
+)
 
 __all__ = [
     "Cells",
@@ -85,10 +93,3 @@ __all__ = [
     "to_order",
     *nodes.__all__,
 ]
-
-
-def __getattr__(name: str):
-    if name in _WHEN_USED:
-        return importlib.import_module(f".{name}", __name__)
-    # Classes that a plugin registered after this module was imported.
-    return getattr(nodes, name)

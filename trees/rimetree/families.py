@@ -75,7 +75,8 @@ def over(index: Index, nodes) -> list:
     if not any(one.group is index.group for one in _indices_of(nodes)):
         raise Error(f"{script_line()}: over: nodes must be written with {index!r}, which {short(nodes)} is not")
     with paused_collector():
-        return [_at(nodes, index.group, i) for i in range(len(index))]
+        groups = _groups_of(nodes)
+        return _column(nodes, groups) if len(groups) == 1 else [_at(nodes, index.group, i) for i in range(len(index))]
 
 
 def _indices_of(what) -> Iterator[Index]:

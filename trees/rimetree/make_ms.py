@@ -20,6 +20,7 @@ from .arguments import check_fields, checked
 from .machine import size_text
 from .make_ms_scans import Scan, fields_of
 from .telescopes import Telescope
+from .utc import dut1, parse_utc
 
 # Of the sidereal day (IERS Conventions 2010, table 1.1).
 _EARTH_ROTATION_RAD_S = 7.292115e-5
@@ -152,7 +153,7 @@ def create(
 
     duration_s = sum(scan.duration_s for scan in scans)
     begin_s = _begin(array, scans[0].centre, duration_s, start, start_mjd_s, start_hour_angle_rad)
-    dut1_s = _dut1(begin_s + duration_s / 2)
+    dut1_s = dut1(begin_s + duration_s / 2)
     time_s = begin_s + (np.arange(n_time) + 0.5) * integration_s
     own = list(zip(scans, np.split(time_s, np.cumsum(slots)[:-1]), strict=True))
     antenna_uvw_m = np.concatenate([antenna_uvw(array, scan.centre, times, dut1_s, frame) for scan, times in own])
@@ -273,36 +274,10 @@ def _begin(
     wanted = -duration_s * _EARTH_ROTATION_RAD_S / 2 if hour_angle_rad is None else hour_angle_rad
     at = math.floor(at / 86400) * 86400.0
     for turn in (2 * math.pi, None, None):  # the first such hour angle of the day, then corrections
-        _, now = _horizontal(array, centre, np.array([at]), _dut1(at))
+        _, now = _horizontal(array, centre, np.array([at]), dut1(at))
         missing = (wanted - now[0]) % turn if turn else math.remainder(wanted - now[0], 2 * math.pi)
         at += missing / _EARTH_ROTATION_RAD_S
     return at if hour_angle_rad is not None else float(round(at))
-
-
-def parse_utc(text: str) -> float:
-    from astropy.time import Time
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that leap seconds of the future are not known
-            return float(Time(text.strip().removesuffix("Z"), scale="utc").mjd * 86400)
-    except ValueError:
-        raise Error(f"start is {text!r}; expected a UTC date and time such as 2025-01-01T20:30:00") from None
-
-
-def _dut1(time_s: float) -> float:
-    """UT1 - UTC in seconds from the tables that come with astropy; nothing is downloaded."""
-    from astropy.time import Time
-    from astropy.utils import iers
-
-    quiet = warnings.catch_warnings(action="ignore")
-    with quiet, iers.conf.set_temp("auto_download", False), iers.conf.set_temp("auto_max_age", None):
-        time = Time(time_s / 86400, format="mjd", scale="utc")
-        value, status = iers.IERS_Auto.open().ut1_utc(time, return_status=True)
-    if int(status) in (iers.TIME_BEFORE_IERS_RANGE, iers.TIME_BEYOND_IERS_RANGE):
-        warnings.warn("UT1 - UTC is not known for this date: 0 s is used (UVW turn by up to 14 arcsec)", stacklevel=3)
-        return 0.0
-    return float(value.to_value("s"))
 
 
 def _horizontal(

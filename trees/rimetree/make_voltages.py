@@ -14,11 +14,11 @@ from ._core import Error
 from .antenna_uvw import antenna_uvw
 from .arguments import check_fields, checked
 from .correlate import BYTES_OF_FORMATS
-from .make_ms import _dut1
 from .sample_orders import in_order, order_axes
 from .sky import SkyModel
 from .sky_trees import stokes_at
 from .telescopes import Telescope
+from .utc import dut1
 from .voltage_signals import SECOND_ORDER_RAD, Paths, SampledBand, Segment
 
 #: Standard deviation of each number, in least significant bits, at which fewest of the signal is lost.
@@ -151,7 +151,7 @@ def make_voltages(
     cable_s = np.zeros((n_antenna, 2)) if receivers.delay_s is None else np.asarray(receivers.delay_s, float)
     if gain.shape != (n_antenna, 2) or cable_s.shape != (n_antenna, 2):
         raise Error(f"gain and delay_s must be [antenna,feed], [{n_antenna},2]")
-    dut1_s, lmn = _dut1(start_mjd_s), _lmn(sky, phase_centre_rad)
+    dut1_s, lmn = dut1(start_mjd_s), _lmn(sky, phase_centre_rad)
     shapes = sky.shapes_in_plane(phase_centre_rad) if len(sky) else []
 
     def positions_m(time_s) -> NDArray[np.float64]:

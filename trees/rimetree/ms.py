@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .flag_versions import FlagChange, FlagVersion, flag_versions, restore_flags, save_flags, save_flags_before
-from .make_ms import Band, Created, create
-from .make_ms_scans import Scan
+from .loading import when_used
 from .ms_group import MsGroup, groups, require_slots
 from .ms_reading import (
     CORRELATION_NAMES,
@@ -23,6 +24,10 @@ from .ms_reading import (
 )
 from .ms_run import RunReport, check_writable, run_options
 from .ms_selection import Selection
+
+if TYPE_CHECKING:  # what is loaded when it is used
+    from .make_ms import Band, Created, create
+    from .make_ms_scans import Scan
 
 __all__ = [
     "CORRELATION_NAMES",
@@ -56,3 +61,5 @@ __all__ = [
     "tiles",
     "without_averaging",
 ]
+
+__getattr__, __dir__ = when_used(__name__, {"make_ms": "Band Created create", "make_ms_scans": "Scan"})

@@ -1,5 +1,5 @@
 // The adjoint of the PSV kernel, once per instruction set, and how it is shared out among threads.
-#include "runtime/core/simd_targets.h"
+#include "runtime/math/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "nodes/psv/adjoint/kernel_adjoint.cc"

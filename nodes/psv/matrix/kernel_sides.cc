@@ -1,5 +1,5 @@
 // The matrix product on the host, once per instruction set; the best that the machine has is chosen at run time.
-#include "runtime/core/simd_targets.h"
+#include "runtime/math/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "nodes/psv/matrix/kernel_sides.cc"

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -139,6 +140,19 @@ def test_info(command):
         assert info["name"] in listed
     assert "lmn ([S,3], dimensionless)" in command("info", "--node", "psv").stdout
     assert "similar are PSV" in command("info", "--node", "PS", code=1).stderr
+
+
+def test_info_of_lesser_instruction_sets(process):
+    program, environment = process
+
+    def told(name: str) -> subprocess.CompletedProcess:
+        there = {**environment, "RIMETREE_INSTRUCTION_SET": name}
+        return subprocess.run([*program, "info"], env=there, capture_output=True, text=True, check=True)
+
+    message = told("none").stderr
+    assert "RIMETREE_INSTRUCTION_SET is none, and has no effect; there are " in message
+    least = message.split()[-1]
+    assert f"PSV on {least}" in told(least).stdout and not told(least).stderr
 
 
 def test_sky_show_and_convert(command, sky_file, tmp_path):

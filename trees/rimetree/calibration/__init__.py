@@ -9,7 +9,7 @@ solutions["G"].gain()  # [time, freq, antenna, direction, 2, 2]
 
 from __future__ import annotations
 
-import importlib
+from ..loading import when_used
 
 #: Modules, and the names that they give. They are loaded when they are used: whoever applies solutions solves nothing.
 _MODULES = {
@@ -37,18 +37,7 @@ _MODULES = {
     "term_solutions": "INTERPOLATIONS TermSolutions",
     "terms": "Interval Term parse_term parse_terms",
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = list(_MODULE_OF)
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
-
-def __getattr__(name: str):
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = when_used(__name__, _MODULES)

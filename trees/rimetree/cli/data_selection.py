@@ -198,7 +198,7 @@ def chosen_groups(ms: str, given: dict, summary: dict) -> list:
 def selection_of(given: dict, summary: dict):
     """The `ms.Selection` of the options; times from the beginning count from the set's first."""
     from rimetree import ms
-    from rimetree.make_ms import parse_utc
+    from rimetree.utc import parse_utc
 
     begin_s = summary["first_time_s"]
     numbers, frequencies = given.get("channels") or ((), ())

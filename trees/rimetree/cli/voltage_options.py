@@ -62,7 +62,7 @@ class Recorded(NamedTuple):
 def recorded(*, format, layout, order, start, sample_rate, freq, are_streams: bool = False) -> Recorded:
     """The options, and what follows where they are not given."""
     from rimetree import telescopes
-    from rimetree.make_ms import parse_utc
+    from rimetree.utc import parse_utc
     from rimetree.voltage_trees import SAMPLE_RATES_HZ
 
     array = telescopes.get(layout)

@@ -8,11 +8,16 @@ Nothing is evaluated here: direction cosines, spectra and shapes are nodes of a 
 skies for examples and benchmarks.
 """
 
-from . import synthetic
+from typing import TYPE_CHECKING
+
+from ..loading import when_used
 from .errors import SkyModelError, UnsupportedError
-from .formats import READERS, WRITERS, detect, read, write
 from .model import Skipped, SkyModel
 from .source import Source
+
+if TYPE_CHECKING:  # what is loaded when it is used
+    from . import synthetic
+    from .formats import READERS, WRITERS, detect, read, write
 
 __all__ = [
     "READERS",
@@ -27,3 +32,5 @@ __all__ = [
     "synthetic",
     "write",
 ]
+
+__getattr__, __dir__ = when_used(__name__, {"formats": "READERS WRITERS detect read write"}, modules=("synthetic",))

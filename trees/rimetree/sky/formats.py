@@ -13,7 +13,6 @@ from .bbs import KNOWN, read_bbs
 from .bbs_writing import write_bbs
 from .columns import find_header, parse_header
 from .errors import SkyModelError, UnsupportedError
-from .hyperdrive import looks_like_hyperdrive, read_hyperdrive
 from .model import SkyModel
 from .oskar import oskar_key, read_oskar
 from .reading import Reading, numbered_lines, read_text
@@ -21,13 +20,20 @@ from .tigger_html import read_tigger_html
 from .tigger_text import find_text_header, read_tigger_text
 from .wsclean import read_wsclean, write_wsclean
 
+
+def _read_hyperdrive(reading: Reading, text: str) -> SkyModel:
+    from .hyperdrive import read_hyperdrive  # with a library for YAML, which no other format needs
+
+    return read_hyperdrive(reading, text)
+
+
 READERS: dict[str, Callable[[Reading, str], SkyModel]] = {
     "bbs": read_bbs,
     "wsclean": read_wsclean,
     "tigger-html": read_tigger_html,
     "tigger-text": read_tigger_text,
     "oskar": read_oskar,
-    "hyperdrive": read_hyperdrive,
+    "hyperdrive": _read_hyperdrive,
 }
 WRITERS: dict[str, Callable[[SkyModel], str]] = {"bbs": write_bbs, "wsclean": write_wsclean}
 
@@ -42,7 +48,7 @@ def detect(text: str, file: str) -> str:
     """
     if re.search(r"<[^>]*\bmdltype\s*=", text):
         return "tigger-html"
-    if looks_like_hyperdrive(text):
+    if _looks_like_hyperdrive(text):
         return "hyperdrive"
     if find_text_header(text):
         return "tigger-text"
@@ -59,6 +65,10 @@ def detect(text: str, file: str) -> str:
         line=first[0],
         column=1,
     )
+
+
+def _looks_like_hyperdrive(text: str) -> bool:
+    return all(re.search(rf"\b{key}[\"']?\s*:", text) for key in ("comp_type", "flux_type"))
 
 
 def _is_numeric(line: str) -> bool:

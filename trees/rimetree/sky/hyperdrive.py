@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 
 import numpy as np
 import yaml
@@ -34,11 +33,6 @@ from .source import PROFILES, Source
 _INDEX_OF_ONE = -0.8
 _CLOSE = 1e-3
 _MOST_COEFFICIENTS = 4
-
-
-def looks_like_hyperdrive(text: str) -> bool:
-    """Whether a text has the keys of such a list."""
-    return all(re.search(rf"\b{key}[\"']?\s*:", text) for key in ("comp_type", "flux_type"))
 
 
 def read_hyperdrive(reading: Reading, text: str) -> SkyModel:
