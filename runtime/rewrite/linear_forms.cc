@@ -12,7 +12,7 @@ constexpr std::size_t kMostMonomials = 24;
 
 bool adds(Algebra algebra) { return algebra == Algebra::sum || algebra == Algebra::difference; }
 
-/// Whether an expression goes on below a node.
+/// Whether elements of a node are what its formula makes of elements of its children, or of numbers.
 bool is_arithmetic(Algebra algebra) {
   switch (algebra) {
     case Algebra::identity:
@@ -99,6 +99,33 @@ int FormReader::selected(int node) const {
   return from.rank == 2 && index.size() == 2 ? static_cast<int>(index[0] * from[1] + index[1]) : -1;
 }
 
+/// Of a node that selects one row of a matrix: which; else -1.
+int FormReader::selected_row(int node) const {
+  const Node& own = forest_.node(node);
+  if (own.algebra() != Algebra::selection || own.dims().rank != 1 || own.state().boolean("multi")) return -1;
+  if (forest_.node(forest_.children(node)[0]).dims().rank != 2) return -1;
+  const std::vector<std::int64_t> index = own.state().integers("index");
+  return index.size() == 1 || (index.size() == 2 && index[1] == -1) ? static_cast<int>(index[0]) : -1;
+}
+
+/// Whether a node's elements are sums of products of its children's: of vectors, or of rows and columns.
+bool FormReader::is_dot_product(int node) const {
+  const Node& own = forest_.node(node);
+  const std::span<const int> children = forest_.children(node);
+  const auto rank = [&](std::size_t i) { return forest_.node(children[i]).dims().rank; };
+  if (own.algebra() == Algebra::reduction)
+    return children.size() == 1 && rank(0) == 1 && own.state().integer("tensor_axis") == 0 &&
+           own.state().text_list("reduction_axes").empty();
+  const auto is_factor = [&](std::size_t i) { return rank(i) == 1 || rank(i) == 2; };
+  return own.algebra() == Algebra::matrix_product && children.size() == 2 && is_factor(0) && is_factor(1);
+}
+
+/// Whether an expression goes on below a node.
+bool FormReader::goes_on_below(int node) const {
+  return selected(node) >= 0 || selected_row(node) >= 0 || is_arithmetic(forest_.node(node).algebra()) ||
+         is_dot_product(node);
+}
+
 /// To what an expression belongs: a set of kinds.
 std::uint8_t FormReader::kind(int node) {
   std::uint8_t& known = kind_[static_cast<std::size_t>(node)];
@@ -106,7 +133,7 @@ std::uint8_t FormReader::kind(int node) {
   std::uint8_t kinds = 0;
   if (selected(node) >= 0) {
     kinds = kind(forest_.children(node)[0]);
-  } else if (is_arithmetic(forest_.node(node).algebra())) {
+  } else if (goes_on_below(node)) {
     for (const int child : forest_.children(node)) kinds |= kind(child);
     // Coordinates may have rates, or heights, that are constant.
     const bool is_vector = forest_.node(node).algebra() == Algebra::composition;
@@ -127,8 +154,7 @@ bool FormReader::find_leaves(int node, std::vector<int>& leaves) {
     const int one = open.back();
     open.pop_back();
     if (--n_left_ < 0 || leaves.size() > kMostLeaves) return false;
-    const bool is_leaf = selected(one) < 0 && !is_arithmetic(forest_.node(one).algebra());
-    if (!is_leaf)
+    if (goes_on_below(one))
       open.insert(open.end(), forest_.children(one).begin(), forest_.children(one).end());
     else if (!is_number(one) && std::find(leaves.begin(), leaves.end(), one) == leaves.end())
       leaves.push_back(one);
@@ -138,6 +164,7 @@ bool FormReader::find_leaves(int node, std::vector<int>& leaves) {
 
 bool FormReader::read(int node, Form& form) {
   n_left_ = kMostNodes;
+  leaves_out_flagged_ = false;
   form.clear();
   return read(node, -1, -1, form);
 }
@@ -149,10 +176,14 @@ bool FormReader::read(int node, int element, int written, Form& form) {
   const int index = selected(node);
   if (element < 0 && index >= 0) return read(children[0], index, node, form);
   if (forest_.node(node).dims().is_scalar()) element = -1;
+  if (const int row = element < 0 ? -1 : selected_row(node); row >= 0)
+    return read(children[0], row * forest_.node(node).dims()[0] + element, -1, form);
   // What belongs together stays together: n - 1, or u_p - u_q; but 0.1 u + 0.2 v is of numbers of a source.
-  const bool is_whole = adds(algebra) || algebra == Algebra::composition;
+  const bool is_dot = is_dot_product(node);
+  const bool is_whole = adds(algebra) || algebra == Algebra::composition || is_dot;
   const bool is_pure = is_whole && (kind(node) == kBaseline || (kind(node) & ~kNumber) == kSource);
   if (is_pure) return read_atom(node, element, written, form);
+  if (is_dot) return read_dot_product(node, element, form);
   const auto read_child = [&](std::size_t i, double sign) {
     Form own;
     if (!read(children[i], element, -1, own) || form.size() + own.size() > kMostMonomials) return false;
@@ -218,6 +249,32 @@ bool FormReader::read_product(std::span<const int> children, int element, Form& 
     all = std::move(products);
   }
   form.insert(form.end(), all.begin(), all.end());
+  return true;
+}
+
+/// Of a row and a column. All elements of a vector are those of a stack of rows, one for each source.
+bool FormReader::read_dot_product(int node, int element, Form& form) {
+  const std::span<const int> children = forest_.children(node);
+  const TensorShape& left = forest_.node(children[0]).dims();
+  if (forest_.node(node).algebra() == Algebra::reduction) {
+    leaves_out_flagged_ = true;
+    for (int k = 0; k < left[0]; ++k)
+      if (!read(children[0], k, -1, form) || form.size() > kMostMonomials) return false;
+    return true;
+  }
+  const TensorShape& right = forest_.node(children[1]).dims();
+  const bool is_stack = element < 0 && left.rank == 2 && right.rank == 1;
+  if (element < -1 || (element < 0 && !is_stack && !forest_.node(node).dims().is_scalar())) return false;
+  const int n_inner = left[left.rank - 1], n_column = right.rank == 2 ? right[1] : 1;
+  const int row = element < 0 ? 0 : element / n_column, column = element < 0 ? 0 : element % n_column;
+  for (int k = 0; k < n_inner; ++k) {
+    const int of_left = is_stack ? Atom::element_of_column(k) : row * n_inner + k;
+    Form first, second;
+    if (!read(children[0], of_left, -1, first) || !read(children[1], k * n_column + column, -1, second)) return false;
+    if (form.size() + first.size() * second.size() > kMostMonomials) return false;
+    for (const Monomial& a : first)
+      for (const Monomial& b : second) form.push_back(product(a, b));
+  }
   return true;
 }
 

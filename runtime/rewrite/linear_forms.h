@@ -12,11 +12,14 @@
 
 namespace rimetree::rewrite {
 
-/// A quantity in a product: a node, or one element of it.
+/// A quantity in a product: a node, one element of it, or one column of a matrix.
 struct Atom {
   int node = -1;
-  int element = -1;  ///< counted row-major; -1: all of it
+  int element = -1;  ///< counted row-major; -1: all of it; see column()
   int written = -1;  ///< a node that is just this; -1: none is
+  /// The element that stands for a column; the column of an element, -1: it stands for none.
+  static int element_of_column(int column) { return -2 - column; }
+  int column() const { return element < -1 ? -2 - element : -1; }
   friend bool operator==(const Atom& a, const Atom& b) { return a.node == b.node && a.element == b.element; }
 };
 
@@ -37,6 +40,8 @@ class FormReader {
 
   /// Multiplies a node out. False: it is no such sum, or too long a one.
   bool read(int node, Form& form);
+  /// Whether what was read last holds a sum that leaves out elements that are flagged.
+  bool leaves_out_flagged() const { return leaves_out_flagged_; }
   /// Adds the nodes to which an expression comes down, where they are no numbers. False: there are too many.
   bool find_leaves(int node, std::vector<int>& leaves);
 
@@ -60,6 +65,10 @@ class FormReader {
   bool read_atom(int node, int element, int written, Form& form);
   int child_of_composition(int node, int& element) const;
   int selected(int node) const;
+  int selected_row(int node) const;
+  bool is_dot_product(int node) const;
+  bool goes_on_below(int node) const;
+  bool read_dot_product(int node, int element, Form& form);
 
   const Forest& forest_;
   const std::vector<bool>& refused_;
@@ -67,6 +76,7 @@ class FormReader {
   std::vector<std::uint8_t> kind_;  // by node: a set of kinds, or unknown
   std::vector<bool> is_baseline_, is_noted_;
   std::vector<int> numbers_;
+  bool leaves_out_flagged_ = false;
   int n_left_ = 0;  // nodes that may still be looked at
 };
 

@@ -129,6 +129,11 @@ int NewNodes::row(int matrix, std::int64_t number) {
   return shared(selection_, {{"index", index}}, mix(std::uint64_t{1}, static_cast<std::uint64_t>(number)), {matrix});
 }
 
+int NewNodes::column(int matrix, std::int64_t number) {
+  const StateArray index{{2}, NumberType::real, {-1, static_cast<double>(number)}};
+  return shared(selection_, {{"index", index}}, mix(std::uint64_t{4}, static_cast<std::uint64_t>(number)), {matrix});
+}
+
 int NewNodes::sum(std::vector<int> terms, bool in_place) { return add(sum_, {}, std::move(terms), in_place); }
 int NewNodes::matrix_product(std::vector<int> factors, bool in_place) {
   return add(matrix_product_, {}, std::move(factors), in_place);

@@ -49,8 +49,9 @@ class NewNodes {
   int selected(int tensor, int number);
   /// One number of a 2x2 matrix, counted row-major.
   int element(int matrix, int number);
-  /// One row of a matrix of numbers.
+  /// One row of a matrix of numbers, or one column.
   int row(int matrix, std::int64_t number);
+  int column(int matrix, std::int64_t number);
 
   // What may stand in the owner's place: with `in_place` it does.
   int sum(std::vector<int> terms, bool in_place);

@@ -112,7 +112,7 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   const Forest& read = with_phases ? *with_phases : from;
   std::vector<bool> refused_there = refused;
   refused_there.resize(read.size(), false);
-  TermReader reader(read, refused_there);
+  TermReader reader(read, refused_there, phases.leaving_out_flagged());
   add_obstacles(from, phases);
   if (!reader.any()) return;
   reader.read(roots);
@@ -132,7 +132,7 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   for (const SourceSum& sum : reader.sums()) {
     is_made_[static_cast<std::size_t>(sum.root)] = true;
     is_reduction_[static_cast<std::size_t>(sum.root)] = sum.is_reduction;
-    if (sum.is_reduction || sum.by_element || sums.is_element(sum.root)) mark_flags(sum);
+    if (sum.is_reduction || sum.own_flags() || sums.is_element(sum.root)) mark_flags(sum);
   }
   fingerprints_.assign(forest_->size(), 0);
   for (std::size_t i = 0; i < is_made_.size(); ++i) {
@@ -146,7 +146,7 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
 /// All made nodes below a sum whose flags are not all alike. Of a reduction not those of the baseline: what is flagged
 /// there is flagged for all sources.
 void Rewriting::mark_flags(const SourceSum& sum) {
-  const std::uint8_t level = sum.by_element ? 2 : 1;
+  const std::uint8_t level = sum.own_flags() ? 2 : 1;
   std::vector<int> open{sum.root};
   while (!open.empty()) {
     const int node = open.back();
@@ -157,7 +157,7 @@ void Rewriting::mark_flags(const SourceSum& sum) {
     const bool sums = forest_->node(node).algebra() == Algebra::source_sum;
     const std::span<const int> children = forest_->children(node);
     for (std::size_t slot = 0; slot < children.size(); ++slot)
-      if (children[slot] >= 0 && is_new(children[slot]) && (sum.by_element || !(sums && slot == kUvwSlot)))
+      if (children[slot] >= 0 && is_new(children[slot]) && (sum.own_flags() || !(sums && slot == kUvwSlot)))
         open.push_back(children[slot]);
   }
 }

@@ -198,6 +198,7 @@ bool TermReader::read_quotient(int node, bool adjoint, Product& product) {
 }
 
 bool TermReader::read_phase(int node, bool adjoint, Product& product) {
+  if (!leaves_out_flagged_.empty()) any_leaves_out_flagged_ = any_leaves_out_flagged_ || leaves_out_flagged_[node];
   product.phases.push_back({forest_.children(node)[1], adjoint});
   return take_direction(node, product);
 }

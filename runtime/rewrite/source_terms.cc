@@ -43,7 +43,10 @@ bool is_sum(Algebra algebra) {
 
 }  // namespace
 
-TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused) : forest_(forest), refused_(refused) {
+TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused, std::span<const int> leaving_out_flagged)
+    : forest_(forest), refused_(refused) {
+  if (!leaving_out_flagged.empty()) leaves_out_flagged_.assign(forest.size(), false);
+  for (const int phase : leaving_out_flagged) leaves_out_flagged_[phase] = true;
   std::vector<bool> is_direction(forest.size());
   for (const int node : forest.order()) {
     any_ = any_ || algebra(node) == Algebra::phase || algebra(node) == Algebra::source_sum;
@@ -152,7 +155,7 @@ bool TermReader::read_sum(int root) {
   const Mark start = mark();
   sum.first_term = static_cast<std::uint32_t>(start.terms);
   obstacle_ = {root, -1, ""};
-  by_element_ = false;
+  by_element_ = any_leaves_out_flagged_ = false;
   if (kind == Algebra::sum) {
     read_parts(root, sum);
   } else if (!(sums ? read_terms(root, false, {}) : read_term(root, false, {}))) {
@@ -166,6 +169,7 @@ bool TermReader::read_sum(int root) {
   if (sums && obstacle_.node >= 0) obstacles_.push_back(obstacle_);
   sum.n_term = static_cast<std::uint32_t>(terms_.size()) - sum.first_term;
   sum.by_element = by_element_;
+  sum.leaves_out_flagged = any_leaves_out_flagged_;
   if (sum.n_term == 0) return false;
   sums_.push_back(std::move(sum));
   return true;

@@ -48,8 +48,11 @@ struct SourceTerm {
 /// A node that is a sum of such terms and, perhaps, of nodes that are none.
 struct SourceSum {
   int root = -1;
-  bool is_reduction = false;  ///< over a stack: flagged cells are left out of it
-  bool by_element = false;    ///< a part of it is written element by element: each element has its own flags
+  bool is_reduction = false;        ///< over a stack: flagged cells are left out of it
+  bool by_element = false;          ///< a part of it is written element by element: each element has its own flags
+  bool leaves_out_flagged = false;  ///< a phase of it does so with u, v or w
+  /// Whether flags of coordinates may be other ones than those of the sum.
+  bool own_flags() const { return by_element || leaves_out_flagged; }
   std::uint32_t first_term = 0, n_term = 0;
   std::vector<int> rest;  ///< added as they are
 };
@@ -66,8 +69,8 @@ bool looks_like_brightness(const Forest& forest, int node);
 /// Reads the trees of a forest. What it has found stands in arrays, since there may be millions of terms.
 class TermReader {
  public:
-  /// `refused`: nodes that must not be part of a term, by node.
-  TermReader(const Forest& forest, const std::vector<bool>& refused);
+  /// `refused`: nodes that must not be part of a term, by node. `leaving_out_flagged`: phases that do so.
+  TermReader(const Forest& forest, const std::vector<bool>& refused, std::span<const int> leaving_out_flagged);
 
   /// Whether there is anything to read: phases of sources.
   bool any() const { return any_; }
@@ -178,8 +181,10 @@ class TermReader {
   std::vector<Factor> factors_;
   std::vector<ProductMatrix> matrices_;
   std::vector<int> zeros_;
-  std::vector<Place> places_;  // of the terms of the matrix that is being read element by element
-  bool by_element_ = false;    // something of the sum that is being read is such a matrix
+  std::vector<Place> places_;             // of the terms of the matrix that is being read element by element
+  std::vector<bool> leaves_out_flagged_;  // by node; empty: none does
+  // Of the sum that is being read: something of it is such a matrix, or such a phase.
+  bool by_element_ = false, any_leaves_out_flagged_ = false;
   std::vector<Obstacle> obstacles_;
   Obstacle obstacle_;  // the last one met
   Product spare_, element_;

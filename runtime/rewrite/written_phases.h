@@ -1,5 +1,5 @@
 // Phases of sources that are written by hand: exp(i x) in any spelling, with x = 2 pi nu/c (u l + v m + w (n - 1))
-// written as products and sums of numbers.
+// written as products and sums of numbers or of vectors.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,9 @@
 
 namespace rimetree::rewrite {
 
+/// 2 pi / c in any association is within a few roundings of it, and l^2 + m^2 + n^2 of one.
+inline constexpr double kRounding = 2e-15;
+
 /// Puts nodes that are phases of directions by class into the places of those that are so by their formula.
 class WrittenPhases {
  public:
@@ -21,6 +24,8 @@ class WrittenPhases {
 
   /// How many phases have been put in.
   std::size_t count() const { return count_; }
+  /// Those that sum over u, v and w by a node that leaves out what is flagged.
+  const std::vector<int>& leaving_out_flagged() const { return leaving_out_flagged_; }
   /// Constants whose values have been read: what has been found holds as long as they do not change.
   std::span<const int> numbers() const;
   /// Nodes that are exp(i x), but no phase of a direction.
@@ -66,6 +71,7 @@ class WrittenPhases {
   std::pair<int, int> component(int node, int element) const;
   int node_of(const Atom& atom);
   bool is_one(int node, double sign);
+  int unit_of_offset(int node);
   bool is_unit(int lmn);
   Algebra algebra(int node) const { return forest_.node(node).algebra(); }
 
@@ -74,6 +80,7 @@ class WrittenPhases {
   NewNodes& nodes_;
   std::optional<FormReader> reader_;
   std::size_t count_ = 0;
+  std::vector<int> leaving_out_flagged_;
   std::vector<std::pair<int, const char*>> obstacles_;
 };
 

@@ -47,6 +47,7 @@ class RandomRime {
   std::string phase(const std::string& lmn, const std::string& uvw, const std::string& shape);
   std::string written_phase(const std::string& lmn, const std::string& uvw);
   std::string path(const std::string& lmn, const std::string& uvw);
+  std::string dot_product(const std::string& lmn, const std::string& uvw);
   Names scalars(std::size_t p, std::size_t q, const std::string& lmn, const std::string& shape);
   std::string product(Names factors, std::vector<bool> is_matrix);
   std::string element(std::size_t p, std::size_t q, std::size_t s, std::size_t e);

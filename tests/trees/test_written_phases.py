@@ -58,6 +58,16 @@ def loose(ns, s):
     return TURN * ns.nu * (u * ns.lmn(s)[0] + v * ns.lmn(s)[1] + w * (ns.lmn(s)[2] - 1))
 
 
+def offset(ns, s):
+    """l, m, n - 1 as one vector."""
+    return ns.lmn(s) - rt.Constant([0.0, 0.0, 1.0])
+
+
+def row_by_column(ns, s):
+    column = rt.Composer(ns.lmn(s)[0], ns.lmn(s)[1], ns.lmn(s)[2] - 1, dims=[3, 1])
+    return TURN * ns.nu * (rt.Composer(ns.uvw, dims=[1, 3]) @ column)[0, 0]
+
+
 PHASES = {
     "plain": lambda ns, s: TURN * ns.nu * path(ns.uvw, ns.lmn(s)),
     "of wavelengths": lambda ns, s: 2 * np.pi * path(ns.uvw, ns.lmn(s)) / (C / ns.nu),
@@ -67,6 +77,11 @@ PHASES = {
     "expanded": expanded,
     "numbers": numbers,
     "loose": loose,
+    "sum of products": lambda ns, s: TURN * ns.nu * rt.Sum(ns.uvw * offset(ns, s), reduction_axes=[], tensor_axis=0),
+    "vectors": lambda ns, s: 2 * np.pi * ((ns.uvw * (ns.nu / C)) @ offset(ns, s)),
+    "vectors less w": lambda ns, s: TURN * ns.nu * (ns.lmn(s) @ ns.uvw - ns.uvw[2]),
+    "numbers as a vector": lambda ns, s: TURN * ns.nu * (ns.uvw @ rt.Constant(LMN[s] - [0, 0, 1])),
+    "row by column": row_by_column,
 }
 EXPONENTIALS = {
     "exp": lambda x: rt.Exp(1j * x),
@@ -137,6 +152,17 @@ def test_stacks_of_sources(moving):
     check(write, moving)
 
 
+@pytest.mark.parametrize("moving", [True, False])
+@pytest.mark.parametrize("minus_w", [True, False])
+def test_stacks_as_rows_of_a_matrix(moving, minus_w):
+    def write(ns):
+        x = ns.lmn @ ns.uvw - ns.uvw[2] if minus_w else rt.Constant(LMN - [0, 0, 1]) @ ns.uvw
+        k = rt.Exp(1j * TURN * ns.nu * x)
+        return rt.Sum(rt.MatrixMultiply(k, ns.B), reduction_axes=[], tensor_axis=0)
+
+    check(write, moving)
+
+
 def test_what_is_beside_them_is_of_the_same_directions_and_coordinates():
     def write(ns):
         def term(s):
@@ -150,6 +176,41 @@ def test_what_is_beside_them_is_of_the_same_directions_and_coordinates():
     forest, written = tree(write), tree(write, as_written=True)
     np.testing.assert_allclose(forest.evaluate("V", CELLS), written.evaluate("V", CELLS), rtol=0, atol=1e-12 * N_SOURCE)
     assert "TFSmearFactor" not in forest.timing().classes
+
+
+def test_products_of_vectors_are_of_the_directions_that_they_are_made_from():
+    def write(ns):
+        def term(s):
+            uvw = rt.Composer(ns.uvw, rt.Constant(np.zeros(3)), dims=[2, 3])
+            k = rt.Exp(1j * TURN * ns.nu * (offset(ns, s) @ uvw[0]))
+            return rt.Multiply(k, rt.TFSmearFactor(ns.lmn(s), uvw), ns.B(s))
+
+        return rt.Add(*(term(s) for s in range(N_SOURCE)))
+
+    forest, written = tree(write), tree(write, as_written=True)
+    np.testing.assert_allclose(forest.evaluate("V", CELLS), written.evaluate("V", CELLS), rtol=0, atol=1e-12 * N_SOURCE)
+    assert "TFSmearFactor" not in forest.timing().classes
+
+
+@pytest.mark.parametrize("flagged", ["one of them", "all of them", "as a whole"])
+def test_sums_that_leave_out_flagged_coordinates(flagged):
+    def write(ns):
+        below = {"one of them": ns.uvw, "all of them": ns.uvw[0], "as a whole": rt.Time() - 25}[flagged]
+        flags = rt.ZeroFlagger(below, oper="LT")
+        centre = rt.MergeFlags(rt.Constant([0.3, -0.5]), flags)
+        whole = rt.UVW(centre, [5.1e6, 2.0e6, -3.2e6], [5.1e6, 2.0e6 + 20, -3.2e6])
+        ns.flagged << (whole if flagged == "as a whole" else rt.MergeFlags(ns.uvw, flags))
+        return rt.Add(
+            *(
+                rt.Exp(1j * TURN * ns.nu * rt.Sum(ns.flagged * offset(ns, s), reduction_axes=[], tensor_axis=0))
+                * ns.B(s)
+                for s in range(N_SOURCE)
+            )
+        )
+
+    got, wanted = (tree(write, as_written=as_written).results(["V"], CELLS)[0] for as_written in (False, True))
+    np.testing.assert_allclose(got.value, wanted.value, rtol=0, atol=1e-12 * N_SOURCE)
+    np.testing.assert_array_equal(*np.broadcast_arrays(got.flags, wanted.flags))
 
 
 def test_numbers_may_change():

@@ -53,6 +53,10 @@ class Scene:
         ns, (u, v, w) = self.ns, (self.uvw[i] for i in range(3))
         return u * ns.l(s) + v * ns.m(s) + w * ns.n1(s)
 
+    def offset(self, s: int):
+        """l, m, n - 1 as a vector."""
+        return self.ns.lmn(s) - rt.Constant([0.0, 0.0, 1.0])
+
     def total(self, term: Callable):
         """The sum of a term over sources."""
         return rt.Add(*(term(s) for s in self.sources))
@@ -113,6 +117,10 @@ def _cos_sin(phase):
 def _wavelengths(x: Scene, s: int):
     ns, uvw = x.ns, x.uvw * (rt.Freq() / _C)
     return 2 * np.pi * (uvw[0] * ns.l(s) + uvw[1] * ns.m(s) + uvw[2] * (ns.lmn(s)[2] - 1))
+
+
+def _sum_of_products(x: Scene, s: int):
+    return rt.Sum(x.uvw * x.offset(s), reduction_axes=[], tensor_axis=0)
 
 
 def _station_phase(x: Scene, p: int, s: int):
@@ -216,6 +224,14 @@ SPELLINGS = (
     Spelling("Polar(1, x)", lambda x: x.total(lambda s: rt.Polar(1.0, _TURN * rt.Freq() * x.path(s)) * x.ns.B(s))),
     Spelling("cos x + i sin x", lambda x: x.total(lambda s: _cos_sin(x.path(s) * rt.Freq() * _TURN) * x.ns.B(s))),
     Spelling("cos x + i sin x of wavelengths", lambda x: x.total(lambda s: _cos_sin(_wavelengths(x, s)) * x.ns.B(s))),
+    Spelling(
+        "Exp(i nu Sum(uvw lmn))",
+        lambda x: x.total(lambda s: rt.Exp(1j * _TURN * rt.Freq() * _sum_of_products(x, s)) * x.ns.B(s)),
+    ),
+    Spelling(
+        "Exp(i nu uvw @ lmn)",
+        lambda x: x.total(lambda s: rt.Exp(1j * _TURN * rt.Freq() * (x.uvw @ x.offset(s))) * x.ns.B(s)),
+    ),
     Spelling(
         "Exp(i x) of stations",
         lambda x: _stations(x, lambda s: _station_phase(x, x.p, s), lambda s: rt.Conj(_station_phase(x, x.q, s))),
