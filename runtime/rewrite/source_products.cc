@@ -247,8 +247,13 @@ bool TermReader::fits(const Product& product, int stack) {
     return dims.rank == rank && (stack == 0 || dims[0] == stack);
   };
   if (!is_place(product.lmn)) return refuse(product.lmn, "it is not one direction for each source");
-  if (product.taper >= 0 && !is_place(forest_.children(product.taper)[0]))
-    return refuse(forest_.children(product.taper)[0], "it is not one shape for each source");
+  // One node that sums sources evaluates skies that move cell by cell, which takes longer than what is written.
+  if (may_vary_in_time(product.lmn)) return refuse(product.lmn, "it is a direction that varies in time");
+  if (product.taper >= 0) {
+    const int shape = forest_.children(product.taper)[0];
+    if (!is_place(shape)) return refuse(shape, "it is not one shape for each source");
+    if (may_vary_in_time(shape)) return refuse(shape, "it is a shape that varies in time");
+  }
   for (const Factor& factor : product.factors) {
     if (factor.matrix >= 0) continue;
     const TensorShape& dims = forest_.node(factor.node).dims();

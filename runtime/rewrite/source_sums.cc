@@ -98,15 +98,6 @@ std::size_t SourceSums::choose_brightness(std::span<const Piece> pieces) {
   return best;
 }
 
-bool SourceSums::may_vary_in_time(int node) {
-  const auto known = varies_in_time_.find(node);
-  if (known != varies_in_time_.end()) return known->second;
-  bool varies = (forest_.node(node).traits().varies_along & set_of(Axis::time)) != 0;
-  for (const int child : forest_.children(node)) varies = varies || (child >= 0 && may_vary_in_time(child));
-  varies_in_time_.emplace(node, varies);
-  return varies;
-}
-
 SourceSums::Part SourceSums::part_of(const Factor& factor) {
   if (factor.element >= 0) {
     const int number = nodes_.element(factor.node, factor.element);

@@ -4,7 +4,6 @@
 #include <array>
 #include <deque>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "runtime/rewrite/new_nodes.h"
@@ -61,7 +60,6 @@ class SourceSums {
   void add_middle(const ProductMatrix& matrix, const std::array<std::vector<Factor>, 4>& numbers, std::uint32_t uses,
                   std::vector<Piece>& pieces);
   Part matrix_of(std::array<Part, 4> elements, const std::array<double, 4>& otherwise);
-  bool may_vary_in_time(int node);
   Part part_of(const Factor& factor);
   bool are_alike(const Source& a, const Source& b) const;
   int shape_columns(const SourceTerm& term) const;
@@ -77,9 +75,8 @@ class SourceSums {
   const Forest& forest_;
   const TermReader& reader_;
   NewNodes& nodes_;
-  std::unordered_map<int, bool> varies_in_time_;  // by node
-  std::vector<bool> is_element_;                  // by node
-  std::deque<SourceTerm> whole_;                  // terms of whole matrices, of which elements are sums
+  std::vector<bool> is_element_;  // by node
+  std::deque<SourceTerm> whole_;  // terms of whole matrices, of which elements are sums
 };
 
 }  // namespace rimetree::rewrite

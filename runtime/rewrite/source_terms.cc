@@ -57,9 +57,16 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused, s
   }
   if (!any_) return;
   n_reader_.assign(forest.size(), 0);
-  for (const int node : forest.order())
+  varies_in_time_.assign(forest.size(), false);
+  for (const int node : forest.order()) {
+    bool varies = (forest.node(node).traits().varies_along & set_of(Axis::time)) != 0;
     for (const int child : forest.children(node))
-      if (child >= 0) ++n_reader_[child];
+      if (child >= 0) {
+        ++n_reader_[child];
+        varies = varies || varies_in_time_[child];
+      }
+    varies_in_time_[node] = varies;
+  }
   has_term_.assign(forest.size(), 0);
   for (const int node : forest.order()) {
     switch (algebra(node)) {

@@ -89,6 +89,7 @@ class TermReader {
   const std::vector<Obstacle>& obstacles() const { return obstacles_; }
   /// In how many sums a node is a factor of terms.
   std::uint32_t uses(int node) const { return uses_[static_cast<std::size_t>(node)]; }
+  bool may_vary_in_time(int node) const { return varies_in_time_[static_cast<std::size_t>(node)]; }
 
  private:
   /// A product while it is read.
@@ -182,6 +183,7 @@ class TermReader {
   std::vector<ProductMatrix> matrices_;
   std::vector<int> zeros_;
   std::vector<Place> places_;             // of the terms of the matrix that is being read element by element
+  std::vector<bool> varies_in_time_;      // by node
   std::vector<bool> leaves_out_flagged_;  // by node; empty: none does
   // Of the sum that is being read: something of it is such a matrix, or such a phase.
   bool by_element_ = false, any_leaves_out_flagged_ = false;

@@ -157,3 +157,21 @@ def test_scalar_equations_are_elements_of_one_sum(flagged):
             flags = [np.broadcast_to(0 if x.flags is None else x.flags, (4, 6)) for x in (one, other)]
             np.testing.assert_array_equal(*flags)
         assert flagged or forest.timing().classes["PSV"]["evaluations"] == 1, "both at once"
+
+
+def test_a_source_that_moves_leaves_the_others_together():
+    """A sum in one pass would evaluate all sources cell by cell, for the sake of one."""
+
+    def write(ns, p, q):
+        def lmn(s):
+            moved = ns.lmn(s)[0] + 1e-4 * rt.Time()
+            return ns.lmn(s) if s else rt.Composer(moved, ns.lmn(s)[1], ns.lmn(s)[2])
+
+        return rt.Add(*(rt.VisPhaseShift(lmn(s), ns.uvw(p, q)) * ns.B(s) for s in range(N_SOURCE)))
+
+    together, written = tree(write), tree(write, as_written=True)
+    np.testing.assert_allclose(values(together), values(written), rtol=0, atol=1e-12 * N_SOURCE)
+    notes = "\n".join(together.notes())
+    assert f"{N_SOURCE - 1} sources each taken together, and 1 term as written" in notes
+    assert "it is a direction that varies in time" in notes
+    assert "cell by cell" not in notes
