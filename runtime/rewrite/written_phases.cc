@@ -36,7 +36,38 @@ WrittenPhases::WrittenPhases(const Forest& forest, const std::vector<bool>& refu
   }
   if (order.empty()) return;
   vote(found);
-  for (const int node : order) count_ += make(node, found.at(node));
+  std::unordered_map<int, bool> is_phase;
+  for (const int node : order) count_ += is_phase[node] = make(node, found.at(node));
+  for (const int node : forest.order())
+    if (algebra(node) == Algebra::phase) is_phase[node] = true;
+  for (const int node : forest.order()) note_delays(node, is_phase);
+}
+
+/// Of a sum over sources that has a delay of its own for each of them, and no phase: these are what keeps it from being
+/// taken together.
+void WrittenPhases::note_delays(int sum, const std::unordered_map<int, bool>& is_phase) {
+  const bool is_stack =
+      algebra(sum) == Algebra::reduction && forest_.node(forest_.children(sum)[0]).dims().rank % 2 == 1;
+  if (!is_stack && (algebra(sum) != Algebra::sum || forest_.children(sum).size() < 2)) return;
+  std::vector<int> delays;
+  std::size_t n_term = 0, n_first = 0;
+  for (const int term : forest_.children(sum)) {
+    const std::vector<int> own = phases_below(term, is_phase);
+    if (own.empty()) return;
+    for (const int one : own) {
+      const bool of_source = !is_stack || !forest_.node(one).dims().is_scalar();
+      if (is_phase.at(one) || !is_delay_.contains(one) || !of_source) return;
+    }
+    const auto is_own = [&](int one) { return std::ranges::find(own, one) != own.end(); };
+    if (n_term++ == 0)
+      n_first = own.size();
+    else if (std::any_of(delays.begin(), delays.begin() + static_cast<std::ptrdiff_t>(n_first), is_own))
+      return;  // the delay of a station
+    delays.insert(delays.end(), own.begin(), own.end());
+  }
+  for (const int one : delays)
+    if (is_delay_.erase(one) > 0)
+      obstacles_.emplace_back(one, "its delay is given, and not made of coordinates and directions");
 }
 
 FormReader& WrittenPhases::reader() {
@@ -155,12 +186,13 @@ void WrittenPhases::vote(const std::unordered_map<int, Exponential>& found) {
   }
 }
 
-std::vector<int> WrittenPhases::phases_below(int node, const std::unordered_map<int, std::vector<int>>& leaves) const {
+template <class Known>
+std::vector<int> WrittenPhases::phases_below(int node, const Known& known) const {
   std::vector<int> open{node}, result;
   for (int left = kMostBelow; left > 0 && !open.empty(); --left) {
     const int one = open.back();
     open.pop_back();
-    if (leaves.contains(one))
+    if (known.contains(one))
       result.push_back(one);
     else
       for (const int child : forest_.children(one))
@@ -174,13 +206,18 @@ bool WrittenPhases::make(int node, const Exponential& found) {
   if (!reader().read(found.argument, form)) return false;
   if (const char* reason = obstacle(form, found.is_complex)) {
     if (*reason != 0) obstacles_.emplace_back(node, reason);
+    const bool is_delay = std::all_of(form.begin(), form.end(), [](const Monomial& one) { return one.frequency == 1; });
+    if (*reason == 0 && is_delay) is_delay_.insert(node);
     return false;
   }
   const bool leaves_out_flagged = reader().leaves_out_flagged();
   nodes_.set_owner(node);
   double scale = take_scale(form, found.is_complex);
   // Without a source it is a delay of a station.
-  if (std::all_of(form.begin(), form.end(), [](const Monomial& one) { return one.source.empty(); })) return false;
+  if (std::all_of(form.begin(), form.end(), [](const Monomial& one) { return one.source.empty(); })) {
+    is_delay_.insert(node);
+    return false;
+  }
   if (found.conjugate) scale = -scale;
   Columns columns;
   int uvw = -1, n_minus = 0;

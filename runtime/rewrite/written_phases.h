@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,9 @@ class WrittenPhases {
   FormReader& reader();
 
   void vote(const std::unordered_map<int, Exponential>& found);
-  std::vector<int> phases_below(int node, const std::unordered_map<int, std::vector<int>>& leaves) const;
+  template <class Known>
+  std::vector<int> phases_below(int node, const Known& known) const;
+  void note_delays(int sum, const std::unordered_map<int, bool>& is_phase);
   bool make(int node, const Exponential& found);
   const char* obstacle(const Form& form, bool is_complex) const;
   double take_scale(Form& form, bool is_complex);
@@ -81,6 +84,7 @@ class WrittenPhases {
   std::optional<FormReader> reader_;
   std::size_t count_ = 0;
   std::vector<int> leaving_out_flagged_;
+  std::unordered_set<int> is_delay_;  ///< exp(i x) with x proportional to frequency, that are no phases of directions
   std::vector<std::pair<int, const char*>> obstacles_;
 };
 

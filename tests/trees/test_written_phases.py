@@ -245,6 +245,38 @@ def test_delays_of_stations_are_factors_of_phases(varies):
     forest = tree(write)
     assert np.isfinite(forest.evaluate("V", CELLS)).all()
     assert "PSV" in forest.timing().classes, forest.notes()
+    assert not any("is no phase" in note for note in forest.notes())
+
+
+@pytest.mark.parametrize("write", ["numbers", "in time", "stations", "stack"])
+def test_sums_of_given_delays_say_so(write):
+    def delay(ns, p, s):
+        return ns.tau(p, s) << rt.Constant(1e-9 * RNG.normal(size=N_TIME), cells_rank=1)
+
+    def phase(ns, tau_s):
+        return rt.Exp(2j * np.pi * ns.nu * tau_s)
+
+    trees = {
+        "numbers": lambda ns: rt.Add(*(phase(ns, rt.Constant(1e-9 * s)) * ns.B(s) for s in range(N_SOURCE))),
+        "in time": lambda ns: rt.Add(*(phase(ns, delay(ns, 0, s)) * ns.B(s) for s in range(N_SOURCE))),
+        "stations": lambda ns: rt.Add(
+            *(
+                rt.MatrixMultiply(phase(ns, delay(ns, 0, s)), ns.B(s), rt.Conj(phase(ns, delay(ns, 1, s))))
+                for s in range(N_SOURCE)
+            )
+        ),
+        "stack": lambda ns: rt.Sum(
+            rt.MatrixMultiply(phase(ns, rt.Constant(1e-9 * np.arange(N_SOURCE))), ns.B),
+            reduction_axes=[],
+            tensor_axis=0,
+        ),
+    }
+    forest = tree(trees[write])
+    forest.evaluate("V", CELLS)
+    (note,) = (note for note in forest.notes() if "is no phase of a source" in note)
+    assert "its delay is given" in note
+    n_like = {"stack": 0, "stations": 2 * N_SOURCE - 1}.get(write, N_SOURCE - 1)
+    assert (f"and {n_like} like it" in note) == (n_like > 0)
 
 
 OTHERS = {
