@@ -7,6 +7,9 @@ namespace rimetree::rewrite {
 
 namespace {
 
+/// How many nodes below a factor are asked whether they are coordinates.
+constexpr int kMostBelowFactor = 64;
+
 /// A sum of coordinates of stations, in order: how often each counts.
 using Coordinates = std::vector<std::pair<int, int>>;
 
@@ -217,7 +220,7 @@ bool TermReader::take_direction(int node, Product& product) {
 bool TermReader::emit(const Product& product, int stack) {
   if (product.phases.empty())
     return refuse(product.smearing >= 0 ? product.smearing : product.taper, "without a phase");
-  if (!fits(product, stack)) return false;
+  if (!fits(product, stack) || varies_with_baseline(product)) return false;
   SourceTerm term;
   term.lmn = product.lmn;
   term.n_source = stack;
@@ -263,6 +266,28 @@ bool TermReader::fits(const Product& product, int stack) {
       return refuse(factor.node, "it is neither a number nor a 2x2 matrix for each source");
   }
   return true;
+}
+
+/// Whether a factor is made of the baseline's coordinates, cell by cell. As a Jones term it would be written to memory
+/// for each source, cell and baseline, which takes longer than what is written.
+bool TermReader::varies_with_baseline(const Product& product) {
+  const auto is_coordinate = [&](int node) {
+    return std::any_of(product.phases.begin(), product.phases.end(),
+                       [node](const Product::Phase& phase) { return phase.uvw == node; });
+  };
+  for (const Factor& factor : product.factors) {
+    if (factor.matrix >= 0 || !may_vary(factor.node, Axis::time) || !may_vary(factor.node, Axis::frequency)) continue;
+    std::vector<int> open{factor.node};
+    for (int left = kMostBelowFactor; left > 0 && !open.empty(); --left) {
+      const int node = open.back();
+      open.pop_back();
+      if (is_coordinate(node))
+        return !refuse(factor.node, "it is made of the baseline's coordinates and varies in time and frequency");
+      for (const int child : forest_.children(node))
+        if (child >= 0 && may_vary_in_time(child)) open.push_back(child);
+    }
+  }
+  return false;
 }
 
 bool TermReader::set_smearing(const Product& product, SourceTerm& term) {

@@ -57,15 +57,15 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused, s
   }
   if (!any_) return;
   n_reader_.assign(forest.size(), 0);
-  varies_in_time_.assign(forest.size(), false);
+  varies_.assign(forest.size(), kNoAxes);
   for (const int node : forest.order()) {
-    bool varies = (forest.node(node).traits().varies_along & set_of(Axis::time)) != 0;
+    AxisSet varies = forest.node(node).traits().varies_along;
     for (const int child : forest.children(node))
       if (child >= 0) {
         ++n_reader_[child];
-        varies = varies || varies_in_time_[child];
+        varies |= varies_[child];
       }
-    varies_in_time_[node] = varies;
+    varies_[node] = varies;
   }
   has_term_.assign(forest.size(), 0);
   for (const int node : forest.order()) {

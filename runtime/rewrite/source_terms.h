@@ -89,7 +89,7 @@ class TermReader {
   const std::vector<Obstacle>& obstacles() const { return obstacles_; }
   /// In how many sums a node is a factor of terms.
   std::uint32_t uses(int node) const { return uses_[static_cast<std::size_t>(node)]; }
-  bool may_vary_in_time(int node) const { return varies_in_time_[static_cast<std::size_t>(node)]; }
+  bool may_vary_in_time(int node) const { return may_vary(node, Axis::time); }
 
  private:
   /// A product while it is read.
@@ -158,6 +158,8 @@ class TermReader {
   bool set_baseline(const Product& product, SourceTerm& term);
   bool set_smearing(const Product& product, SourceTerm& term);
   bool fits(const Product& product, int stack);
+  bool varies_with_baseline(const Product& product);
+  bool may_vary(int node, Axis axis) const { return (varies_[static_cast<std::size_t>(node)] & set_of(axis)) != 0; }
   bool refuse(int node, const char* reason);
   void need(const SourceSum& sum);
   int n_term(int node) const;
@@ -183,7 +185,7 @@ class TermReader {
   std::vector<ProductMatrix> matrices_;
   std::vector<int> zeros_;
   std::vector<Place> places_;             // of the terms of the matrix that is being read element by element
-  std::vector<bool> varies_in_time_;      // by node
+  std::vector<AxisSet> varies_;           // by node: along which axes
   std::vector<bool> leaves_out_flagged_;  // by node; empty: none does
   // Of the sum that is being read: something of it is such a matrix, or such a phase.
   bool by_element_ = false, any_leaves_out_flagged_ = false;

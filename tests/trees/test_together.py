@@ -175,3 +175,29 @@ def test_a_source_that_moves_leaves_the_others_together():
     assert f"{N_SOURCE - 1} sources each taken together, and 1 term as written" in notes
     assert "it is a direction that varies in time" in notes
     assert "cell by cell" not in notes
+
+
+def test_factors_of_the_coordinates_are_evaluated_where_they_are_written():
+    """As Jones terms they would be written to memory for each source, cell and baseline."""
+
+    def write(ns, p, q):
+        uvw = ns.moving(p, q) << ns.uvw(p, q) * (1 + 1e-3 * rt.Time())
+
+        def gaussian(s):
+            u, v = uvw[0], uvw[1]
+            return rt.Exp(-1e-8 * (1 + s) * (u * u + v * v) * rt.Sqr(rt.Freq() / 299792458.0))
+
+        def sinc(s):
+            x = 1e-4 * (1 + s) * uvw[0]
+            return rt.Sin(x) / x
+
+        def term(s):
+            return rt.VisPhaseShift(ns.lmn(s), uvw) * ns.B(s) * (sinc(s) if s else gaussian(s))
+
+        return rt.Add(*(term(s) for s in range(N_SOURCE)))
+
+    together, written = tree(write), tree(write, as_written=True)
+    np.testing.assert_allclose(values(together), values(written), rtol=0, atol=1e-12 * N_SOURCE)
+    notes = "\n".join(together.notes())
+    assert f"{N_SOURCE - 1} sources each taken together, and 1 term as written" in notes
+    assert "it is made of the baseline's coordinates and varies in time and frequency" in notes
