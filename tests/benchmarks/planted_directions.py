@@ -106,6 +106,11 @@ CASES = {
     "gain-delay-dead": replace(_G_DELAY, absent=("p0",)),
     "gain-delay-20-antennas": replace(_G_DELAY, antennas=20),
     "bandpass-tec": _B_TEC,
+    "bandpass-tec-dead": replace(_B_TEC, absent=("p0",)),
+    "bandpass-tec-phase": replace(_B_TEC, terms=("B: phase, 1chan", _B_TEC.terms[1]), whole="band phase", scale=1e3),
+    "bandpass-tec-scalar": replace(_B_TEC, terms=("B: scalar, 1chan", _B_TEC.terms[1]), whole="band scalar"),
+    "bandpass-gain-tec": replace(_B_TEC, terms=("G: diag", *_B_TEC.terms)),
+    "bandpass-delay": replace(_B_TEC, terms=(_B_TEC.terms[0], "K: delay, per patch"), planted="delay", most=None),
     "phase": _PHASE,
     "phase-dead": replace(_PHASE, absent=("p0",)),
     "phase-noisy": replace(_PHASE, **_NOISY),
@@ -129,11 +134,11 @@ def _turned(kind: str, count: int, frequency_hz, most: float | None, rng) -> np.
 
 
 def _of_all(kind: str, count: int, channels: int, rng) -> np.ndarray:
-    """[antenna, channel, feed] of the whole sky. diag1: both feeds have the same phase."""
+    """[antenna, channel, feed] of the whole sky. diag1: both feeds have the same phase; band: channels have others."""
     if not kind:
         return np.ones((count, channels, 2), complex)
-    shape = count, channels if kind == "band" else 1, 2
-    size = 1.0 if kind == "phase" else rng.uniform(0.7, 1.3, shape)
+    shape = count, channels if kind.startswith("band") else 1, 1 if kind == "band scalar" else 2
+    size = 1.0 if kind in ("phase", "band phase") else rng.uniform(0.7, 1.3, shape)
     phase = rng.uniform(-np.pi, np.pi, shape)
     return size * np.exp(1j * (phase[..., :1] if kind == "diag1" else phase)) * np.ones((count, channels, 2))
 

@@ -1,9 +1,11 @@
-"""Where terms have many intervals along frequency some in the middle are searched, and the others follow."""
+"""Where terms have many intervals along frequency one or two are searched, and the others follow."""
 
 import numpy as np
+import pytest
 
 from rimetree.calibration.coarse_fits import coarse_fits
 from rimetree.calibration.joint_fit import DirectionSums, JointFit, Unknowns
+from rimetree.calibration.joint_search import OFTEN, ended, least_coarsely, lowest
 from rimetree.calibration.joint_unknowns import TermUnknowns
 
 _ANTENNAS, _CHANNELS, _DIRECTIONS, _CELLS = 7, 8, 3, 40
@@ -42,18 +44,40 @@ def problem(rng):
     return sums, unknowns, np.concatenate([band[:, 1:].ravel(), phases[1:, 1:].ravel()])
 
 
-def test_the_middle_of_a_bandpass_is_searched_and_the_others_follow():
+def test_some_channels_of_a_bandpass_are_searched_and_the_others_follow():
     rng = np.random.default_rng(2)
     sums, unknowns, planted = problem(rng)
     every = JointFit(sums, unknowns.loose)
-    for fit, count in zip(coarse_fits(sums, unknowns), (1, 2), strict=True):
+    for fit, (middle, count) in zip(
+        coarse_fits(sums, unknowns), ((3.5, 1), (3.5, 2), (1.75, 1), (5.25, 1)), strict=True
+    ):
+        assert fit.exact
         # A few channels with the phases of directions; the other channels one by one, the nearest first.
         assert len(fit.numbers) == fit.fit.count == (count + _DIRECTIONS - 1) * (_ANTENNAS - 1)
         assert len(fit.rest) == _CHANNELS - count
         channels = [min(one.numbers) // (_ANTENNAS - 1) for one in fit.rest]
-        assert channels == sorted(channels, key=lambda channel: abs(channel - (_CHANNELS - 1) / 2))
+        assert channels == sorted(channels, key=lambda channel: abs(channel - middle))
         known = np.where(np.isin(np.arange(len(planted)), fit.numbers), planted, 0.0)
         place = fit.extended(known[None].copy(), 20, [], rng)
         np.testing.assert_array_equal(place[0, fit.numbers], planted[fit.numbers])
         right, before, found = (every.chi_square(every.seen(one[None]))[0] for one in (planted, known, place[0]))
         assert found < right < 0.1 * before
+
+
+def test_what_the_starts_of_one_channel_agree_on_is_found_once():
+    """It was taken for the lowest minimum of all channels, as converged, where another channel had another."""
+    rng = np.random.default_rng(2)
+    sums, unknowns, planted = problem(rng)
+    found = lowest(sums, unknowns, np.zeros(len(planted)), lambda _: False, scaled=True, batches=1)
+    assert found.often <= 2  # from where it begins, and from anywhere
+    few = lowest(sums, unknowns, np.zeros(len(planted)), lambda _: False, scaled=True, batches=4)
+    assert few.chi_square <= found.chi_square and few.often >= OFTEN
+    with_planted = ended(sums, unknowns, planted, scaled=True)
+    assert few.chi_square <= with_planted.chi_square * (1 + 1e-6)
+
+
+def test_the_least_of_part_of_a_band():
+    rng = np.random.default_rng(2)
+    sums, unknowns, planted = problem(rng)
+    least = least_coarsely(sums, unknowns, np.zeros_like(planted), scaled=True)
+    assert least == pytest.approx(least_coarsely(sums, unknowns, planted, scaled=True), rel=1e-6)

@@ -6,10 +6,10 @@ from patch_sky import CENTRE_RAD, patch_sky
 
 import rimetree as rt
 from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
+from rimetree.calibration import CalibrationOptions, SolverOptions, joint_starts, parse_terms
 from rimetree.calibration.fringe import phase_rate
 from rimetree.calibration.joint_fit import DirectionSums, JointFit, Unknowns
-from rimetree.calibration.joint_turns import short_basis
+from rimetree.calibration.joint_turns import determined, short_basis
 
 N = 7
 FLUXES_JY, SKY = patch_sky(4)
@@ -30,7 +30,7 @@ def calibrated(tmp_path, observe):
         )
         rng = np.random.default_rng(seed)
         frequency = middle_hz + width_hz * (np.arange(channels) - (channels - 1) / 2)
-        most, quantity = {"tec": (0.1, "tec"), "delay": (20e-9, "clock")}[kind]
+        most, quantity = {"tec": (0.1, "tec"), "much tec": (0.3, "tec"), "delay": (20e-9, "clock")}[kind]
         planted = {patch: rng.uniform(-most, most, (N, 1)) * phase_rate(quantity, frequency) for patch in FLUXES_JY}
 
         def seen(antenna, patch, time_s, frequency_hz):
@@ -38,7 +38,8 @@ def calibrated(tmp_path, observe):
             if patch is not None:
                 phasor = np.exp(1j * planted[patch][antenna]) * (patch not in absent)
                 return np.broadcast_to(phasor[:, None, None] * np.eye(2), shape)
-            return np.broadcast_to(np.sqrt(scale) * np.diag(np.ones(2) if gains is None else gains[antenna]), shape)
+            gain = np.ones(2) if gains is None else gains[antenna]  # [feed] or [channel, feed]
+            return np.broadcast_to(np.sqrt(scale) * gain[..., None] * np.eye(2), shape)
 
         observe(path, SKY, CENTRE_RAD, seen, noise_jy=5.0 * scale, seed=seed + 1)
         options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(successive=successive))
@@ -115,6 +116,30 @@ def test_delays_of_directions_inside_gains_that_are_not_known(calibrated, absent
         assert np.abs(np.angle(np.exp(1j * (error - phases)))).max() < 0.2
 
 
+@pytest.mark.parametrize(("absent", "channels"), [((), 8), (("p0",), 4)])
+def test_tec_of_directions_inside_a_bandpass_of_any_phase(calibrated, absent, channels, monkeypatch):
+    """Ended in another minimum after 50 s: where turns of an antenna in all directions together change nothing, no
+    turns were found. That no direction is absent showed only when all channels had been fitted without each."""
+    searched = []
+    every = joint_starts._Problem.lowest
+    monkeypatch.setattr(
+        joint_starts._Problem, "lowest", lambda self, *a, **k: searched.append(0) or every(self, *a, **k)
+    )
+    rng = np.random.default_rng(3)
+    shape = N, channels, 2
+    gains = rng.uniform(0.7, 1.3, shape) * np.exp(1j * rng.uniform(-np.pi, np.pi, shape))
+    terms = ["B: diag, 1chan", "T: tec, per patch"]
+    report, planted, frequency = calibrated(terms, "much tec", 150e6, 1e6, channels, absent=absent, gains=gains)
+    assert report.converged == report.solves
+    assert report.flagged_of == {f"T, {patch}": {"without signal": N} for patch in absent}
+    assert report.noise_ratio == pytest.approx(5, rel=0.02)
+    phases = np.angle(gains[..., 0] * np.conj(gains[:1, :, 0]))
+    for patch in set(FLUXES_JY) - set(absent):
+        error = errors_rad(report, planted, frequency, patch)
+        assert np.abs(np.angle(np.exp(1j * (error - phases)))).max() < 0.2
+    assert absent or len(searched) == 1
+
+
 def test_delays_of_directions_alone(calibrated):
     """Ended in another minimum, as converged, with errors of a radian."""
     report, planted, frequency = calibrated(["K: delay, per patch"], "delay", 1.3e9, 2e6, 8)
@@ -177,6 +202,16 @@ def test_what_is_held_has_no_slope():
     assert not slope[:, held].any() and not curvature[:, held].any() and not curvature[:, :, held].any()
     np.testing.assert_allclose(slope[:, left], every[0][:, left])
     np.testing.assert_allclose(curvature[:, left][:, :, left], every[1][:, left][:, :, left])
+
+
+def test_integers_that_change_nothing_together_are_left_out():
+    """Of two sets of three, of which only differences within each count, one of each has to stay."""
+    differences = np.kron(np.eye(2), np.array([[1, -1, 0], [0, 1, -1], [1, 0, -1]]))
+    told = determined(differences.T @ np.diag([5.0, 4, 3, 0.2, 0.1, 0.3]) @ differences)
+    assert len(told) == 4
+    assert (np.bincount(told // 3, minlength=2) == 2).all()
+    np.testing.assert_array_equal(determined(np.diag([1.0, 0.0, 2.0])), [0, 2])
+    assert not len(determined(np.zeros((2, 2))))
 
 
 def test_a_basis_of_short_vectors_spans_the_same_integers():

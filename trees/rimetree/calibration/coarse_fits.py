@@ -19,19 +19,21 @@ from .joint_unknowns import TermUnknowns
 
 _PARTS = 0.5, 1.0, 0.25  # of the band
 _MOST_INTERVALS = 3  # along frequency, that are searched together
-_SOME_INTERVALS = 1, 2  # of more
+_SOME_INTERVALS = (0.5, 1), (0.5, 2), (0.25, 1), (0.75, 1)  # of more: next to which part of the band, and how many
 _STARTS = 6  # of an interval that follows
 
 
 @dataclass(frozen=True, eq=False)
 class CoarseFit:
     """`numbers`: of its unknowns among the loose ones; `size`: how many numbers its sums have; `rest`: fits to each of
-    the other intervals along frequency, that next to the middle first, of which some unknowns are known before."""
+    the other intervals along frequency, the next one first, of which some unknowns are known before; `exact`:
+    whether no phase changes within any of its sums."""
 
     fit: JointFit
     numbers: NDArray[np.intp]
     size: int
     rest: Sequence[CoarseFit] = ()
+    exact: bool = False
 
     def numbers_of(self, loose: Sequence[int]) -> list[int]:
         """Numbers of loose unknowns among its own."""
@@ -67,16 +69,19 @@ def coarse_fits(sums: DirectionSums, unknowns: TermUnknowns) -> list[CoarseFit]:
     every = np.unique(intervals)
     if len(every) > _MOST_INTERVALS:
         place = np.array([np.flatnonzero(intervals == one).mean() for one in every])
-        every = every[np.argsort(np.abs(place - 0.5 * (len(intervals) - 1)), kind="stable")]
         channels = [np.flatnonzero(intervals == one) for one in every]
-        return [
-            replace(_fit(sums, own, channels[:count]), rest=[_fit(sums, own, [one]) for one in channels[count:]])
-            for count in _SOME_INTERVALS
-        ]
+        exact = not slopes or all(len(one) == 1 for one in channels)
+        parts = [_fit(sums, own, [one]) for one in channels]
+        found = []
+        for where, count in _SOME_INTERVALS:
+            order = np.argsort(np.abs(place - where * (len(intervals) - 1)), kind="stable")
+            first = _fit(sums, own, [channels[k] for k in order[:count]])
+            found.append(replace(first, rest=[parts[k] for k in order[count:]], exact=exact))
+        return found
     found = {}
     for part in _PARTS if slopes else (1.0,):
         chosen = [_middle(np.flatnonzero(intervals == one), part) for one in every]
-        found.setdefault(tuple(map(tuple, chosen)), _fit(sums, own, chosen))
+        found.setdefault(tuple(map(tuple, chosen)), replace(_fit(sums, own, chosen), exact=not slopes))
     return list(found.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ OFTEN = 3
 _OF_MANY = 2  # for so many counts a search of shaken minima, which knows nothing of those before
 _FIRST_STEPS, _KEPT, _STEPS = 20, 16, 80
 _BEST, _TURNED = 3, 6  # of places without whole turns, and of turns of each
+_BEST_OF_SOME = 8  # places of intervals that are searched before others
 _FIRST_TIGHT, _LAST = 6, 3  # steps from each of these, and how many go on
 _NUMBERS = 1 << 20  # that are looked at together
 _ELIMINATED = 3e7  # the same of unknowns to the third power
@@ -64,6 +66,14 @@ def lowest(
     return found
 
 
+def least_coarsely(
+    sums: DirectionSums, unknowns: TermUnknowns, begin: NDArray[np.float64], *, scaled: bool, seed: int = 0
+) -> float:
+    """The lowest chi-square of part of a band that is found next to a tight place, or a random one; NaN where phases
+    change within what is searched."""
+    return _Search(sums, unknowns, scaled).least_coarsely(begin, np.random.default_rng(seed))
+
+
 def ended(sums: DirectionSums, unknowns: TermUnknowns, place: NDArray[np.float64], *, scaled: bool) -> Ended:
     """The lowest place next to a tight one."""
     return _Search(sums, unknowns, scaled).ended(place[None])
@@ -80,13 +90,14 @@ class _Search:
     def from_anywhere(self, begin: NDArray[np.float64], batch: int, rng, *, shaken: bool) -> Ended:
         """The lowest that is found from some random places; batches have other parts of the band."""
         found, often = self._coarsely(self._coarse[batch % len(self._coarse)], begin, rng, shaken)
+        if len(found) > _BEST:
+            found = lowest_of(*self._loose.climbed(found, _FIRST_STEPS, self._held_loose), _BEST)[0]
         place, chi_square = self._loose.climbed(found, _STEPS, self._held_loose)
         return replace(self.turned(lowest_of(place, chi_square, _BEST)[0]), often=often)
 
     def _coarsely(self, coarse: CoarseFit, begin, rng, shaken: bool) -> tuple[NDArray[np.float64], int]:
         """Loose places, without slopes, next to which chi-square may be low; how often the lowest has been found."""
-        size = min(_NUMBERS // coarse.size, _ELIMINATED / coarse.fit.count**3)
-        place = _random(self._unknowns, begin, int(np.clip(size, 8, _STARTS)), rng)
+        place = _random(self._unknowns, begin, self._starts(coarse), rng)
         held = coarse.numbers_of(self._held_loose)
         own, chi_square = coarse.fit.climbed(place[:, coarse.numbers], _FIRST_STEPS, held)
         if shaken:
@@ -96,10 +107,28 @@ class _Search:
             low = np.argsort(chi_square, kind="stable")[:_KEPT]
             own, chi_square = coarse.fit.climbed(own[low], _STEPS, held)
         often = _OF_MANY if shaken else int((chi_square <= chi_square.min() * (1 + SAME)).sum())
-        own, _ = lowest_of(own, chi_square, _BEST)
+        if coarse.rest:  # which may have another lowest one
+            often = 1
+        own, _ = lowest_of(own, chi_square, _BEST_OF_SOME if coarse.rest else _BEST)
         place = place[: len(own)]
         place[:, coarse.numbers] = own
         return coarse.extended(place, _FIRST_STEPS, self._held_loose, rng), often
+
+    def least_coarsely(self, begin: NDArray[np.float64], rng) -> float:
+        """As `least_coarsely`."""
+        coarse, unknowns = self._coarse[0], self._unknowns
+        if not coarse.exact:
+            return math.nan
+        place = np.concatenate([unknowns.loosened(begin)[None], _random(unknowns, begin, self._starts(coarse), rng)])
+        held = coarse.numbers_of(self._held_loose)
+        place, chi_square = coarse.fit.climbed(place[:, coarse.numbers], _FIRST_STEPS, held)
+        low = np.argsort(chi_square, kind="stable")[:_KEPT]
+        return float(coarse.fit.climbed(place[low], _STEPS, held)[1].min())
+
+    @staticmethod
+    def _starts(coarse: CoarseFit) -> int:
+        size = min(_NUMBERS // coarse.size, _ELIMINATED / coarse.fit.count**3)
+        return int(np.clip(size, 8, _STARTS))
 
     def turned(self, places: NDArray[np.float64]) -> Ended:
         """The lowest next to loose places, with whole turns."""

@@ -7,6 +7,7 @@ from many places (`joint_search`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,7 @@ from .goodness import SIGNIFICANT, is_good
 from .joint_blocks import Block, blocks_of
 from .joint_fit import DirectionSums
 from .joint_phases import MOST_ANTENNAS
-from .joint_search import MOST_UNKNOWNS, OFTEN, Ended, ended, lowest
+from .joint_search import MOST_UNKNOWNS, OFTEN, Ended, ended, least_coarsely, lowest
 from .joint_unknowns import AMPLITUDES, DIAGONAL, TermUnknowns, unknowns_of
 from .several_directions import ABSENT
 from .shaken_minima import SAME
@@ -136,7 +137,11 @@ def _with_fewer(
     suspects = [(name,) for name in one.directions] if found.good else _suspects(free.scales)
     if found.good:
         how = {**how, "batches": _FEW}
-        if not all(problem({*one.absent, *absent}).is_worse(found) for absent in suspects):
+        suspects = [absent for absent in suspects if not problem({*one.absent, *absent}).is_worse(found)]
+        if len(suspects) > 1:
+            within = one.least_coarsely(found)
+            suspects = [name for name in suspects if not problem({*one.absent, *name}).falls_short(found, one, within)]
+        if suspects:
             # Where data tell so little there are other minima that are as good but for what noise can be.
             again = one.start(one.lowest(one.begin(found.values), scaled=False, enough=False, **how))
             found = again if again.chi_square < found.chi_square else found
@@ -316,6 +321,19 @@ class _Problem:
         factors, noise = self._data.factors(0.0), self._data.factors(0.0).floor(())[0]
         least = factors.least(self.absent, len(self.unknowns.number), noise)
         return least + noise * self._of_noise > found.criterion
+
+    def least_coarsely(self, found: JointStart) -> float:
+        """The lowest chi-square that is found for part of the band, next to what was found for all; NaN where that
+        says nothing of all."""
+        begin = self.begin(found.values)
+        return sum(least_coarsely(one.sums, one.unknowns, begin[one.numbers], scaled=False) for one in self._blocks)
+
+    def falls_short(self, found: JointStart, every: _Problem, within: float) -> bool:
+        """Whether part of the band shows that these directions are too few; `within`: chi-square there of `every` one
+        of those of which `found` is."""
+        fewer = every._of_noise - self._of_noise
+        more = self._data.factors(0.0).floor(())[0] * (fewer + SIGNIFICANT * math.sqrt(2 * max(fewer, 0.0)))
+        return within + more < self.least_coarsely(found)
 
     @property
     def _of_noise(self) -> float:

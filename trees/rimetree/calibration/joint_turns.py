@@ -16,6 +16,7 @@ from .joint_unknowns import TermUnknowns
 from .turns import smallest_integers
 
 _RIDGE = 1e-7  # of the curvature
+_NOTHING = 1e-5  # of the largest of a form's: 100 times what the ridge makes of nothing
 _SHORTER = 0.75
 _MOST_SWAPS = 5000
 
@@ -54,12 +55,31 @@ def with_whole_turns(
     left = curvature - curvature @ follows @ curvature
     form = turns.T @ left @ turns
     linear = 2 * turns.T @ (left @ base - (slope - curvature @ follows @ slope))
+    told = determined(form)
+    form, linear, turns = form[np.ix_(told, told)], linear[told], turns[:, told]
     basis = short_basis(form)
     found = []
     for _, turned in smallest_integers(basis.T @ form @ basis, basis.T @ linear, count):
         step = base + turns @ (basis @ turned)
         found.append(place + step + follows @ (slope - curvature @ step))
     return unknowns.tightened(np.array(found).reshape(-1, n))
+
+
+def determined(form: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Integers of a quadratic form [n, n] that it tells once the others are known. Beside a bandpass of any phase in
+    each channel, turns of an antenna in all directions together change nothing: those in one direction may stay."""
+    left = 0.5 * (form + form.T)
+    most = left.diagonal().max(initial=0.0)
+    told: list[int] = []
+    for _ in range(len(form)):
+        size = left.diagonal().copy()
+        size[told] = 0.0
+        k = int(np.argmax(size))
+        if not size[k] > _NOTHING * most:
+            break
+        told.append(k)
+        left = left - np.outer(left[k], left[k]) / left[k, k]
+    return np.sort(np.array(told, np.intp))
 
 
 def short_basis(form: NDArray[np.float64]) -> NDArray[np.float64]:
