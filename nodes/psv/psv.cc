@@ -12,7 +12,6 @@
 // conventions in runtime/math/conventions.h. MeqTrees: PSVTensor.
 #include <algorithm>
 #include <cstdio>
-#include <random>
 #include <set>
 #include <vector>
 
@@ -26,9 +25,9 @@
 #include "nodes/psv/pull_back.h"
 #include "nodes/psv/reference.h"
 #include "nodes/psv/repeated_terms.h"
-#include "nodes/psv/verify.h"
+#include "nodes/psv/single_times.h"
+#include "nodes/psv/verify_results.h"
 #include "runtime/core/error.h"
-#include "runtime/core/largest_error.h"
 #include "runtime/core/node.h"
 #include "runtime/core/plugin_api.h"
 #include "runtime/core/review.h"
@@ -202,11 +201,12 @@ class PsvKernel final : public BatchKernel {
     }
     bring_inputs_to_host(context, with_kernels);
     evaluate_sums(context, std::move(sums));
+    if (context.devices.empty()) general = evaluate_single_times(context, general);
     if (general.empty()) return;
     const std::vector<Evaluation*> on_host = psv::general::evaluate_on_devices(context, layout_, general);
     bring_inputs_to_host(context, on_host);
     if (!on_host.empty()) BatchKernel::evaluate(context, on_host);
-    verify(context, general, nullptr, 0);
+    verify_results(context, layout_, general, nullptr, 0);
   }
 
   // With Jones terms all planes are summed anyway.
@@ -248,13 +248,12 @@ class PsvKernel final : public BatchKernel {
   }
 
  private:
+  std::vector<Evaluation*> evaluate_single_times(BatchContext& context, const std::vector<Evaluation*>& batch);
   static void bring_inputs_to_host(BatchContext& context, std::span<Evaluation* const> evaluations);
   void evaluate_sums(BatchContext& context, std::vector<psv::ForwardSum> sums);
   /// evaluate(evaluations of the group); what is wrong is wrong with each of them.
   template <class F>
   static void evaluate_or_fail(const std::vector<psv::ForwardSum>& group, const F& evaluate);
-  void verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
-              double total_flux) const;
 
   psv::ChildLayout layout_;
   psv::PackedSkies skies_;
@@ -272,6 +271,22 @@ void PsvKernel::bring_inputs_to_host(BatchContext& context, std::span<Evaluation
     inputs.insert(inputs.end(), own.begin(), own.end());
   }
   bring_to_host(inputs);
+}
+
+/// Skies that vary in time, as far as that is worth while. Gives the others.
+std::vector<Evaluation*> PsvKernel::evaluate_single_times(BatchContext& context,
+                                                          const std::vector<Evaluation*>& batch) {
+  psv::SingleTimes times(layout_);
+  std::vector<Evaluation*> others = times.take(std::span<Evaluation* const>(batch));
+  if (!times.empty())
+    context.notes.add("psv-single-times",
+                      "PSV: one time after the other, as " + psv::general::obstacle_to_kernels(*times.first()));
+  for (std::int32_t t = 0; t < times.n_time() && !times.empty(); ++t) {
+    const std::vector<Evaluation*> at_time = times.evaluations_at(t);
+    evaluate_stacks(context, at_time);
+    times.finish();
+  }
+  return others;
 }
 
 void PsvKernel::evaluate_sums(BatchContext& context, std::vector<psv::ForwardSum> sums) {
@@ -293,7 +308,7 @@ void PsvKernel::evaluate_sums(BatchContext& context, std::vector<psv::ForwardSum
         return sum.slot >= kFirstJones && made.contains(sum.derivative->parameter) && own.contains(sum.evaluation);
       });
       const auto operands = psv::sky_operands<double>(*evaluations.front(), {});
-      verify(context, evaluations, &operands, layout_.jones_elements.empty() ? total_flux : 0);
+      verify_results(context, layout_, evaluations, &operands, layout_.jones_elements.empty() ? total_flux : 0);
     });
   for (const std::vector<psv::ForwardSum>& group : psv::sums_of_one_sky(layout_, others))
     evaluate_or_fail(group, [&](std::span<Evaluation* const>) { evaluate_group(context, layout_, group, skies_); });
@@ -333,41 +348,19 @@ Vells Psv::general(const Evaluation& evaluation, const ParameterId* parameter) c
   return target;
 }
 
-/// Computes some of the visibilities just made again, in extended precision. `total_flux`: what errors are measured in;
-/// 0: that of each visibility. The choice depends on the request alone.
-void PsvKernel::verify(BatchContext& context, std::span<Evaluation* const> done, const psv::SkyOperands<double>* shared,
-                       double total_flux) const {
-  const Request& request = done.front()->request;
-  std::mt19937_64 random(request.data_id);
-  for (int k = 0; k < request.verify; ++k) {
-    const Evaluation& evaluation = *done[random() % done.size()];
-    const Vells& value = evaluation.result.value;
-    if (value.empty()) continue;  // failed
-    const auto own = shared ? psv::SkyOperands<double>() : psv::sky_operands<double>(evaluation, {});
-    const auto baseline = psv::baseline_operands<double>(layout_, evaluation, {});
-    const psv::Problem<double> problem = psv::problem_of(layout_, evaluation, shared ? *shared : own, baseline);
-    const auto t = static_cast<std::ptrdiff_t>(random() % static_cast<std::uint64_t>(problem.n_time));
-    const auto f = static_cast<std::ptrdiff_t>(random() % static_cast<std::uint64_t>(problem.n_channel));
-    const psv::ExtendedVisibility expected = psv::extended_visibility(problem, t, f);
-    const long double flux = total_flux > 0 ? total_flux : expected.flux;
-    double error = 0;
-    for (std::size_t e = 0; e < 4; ++e) {
-      const Complex<double> got = value.at(e, static_cast<std::size_t>(t * problem.n_channel + f));
-      const auto difference = std::abs(std::complex<long double>(got.re, got.im) - expected.value[e]);
-      const auto relative = static_cast<double>(flux > 0 ? difference / flux : difference);
-      keep_larger(error, relative);
-    }
-    context.verification.add(
-        error, evaluation.node.name() + " at time " + std::to_string(t) + ", channel " + std::to_string(f));
-  }
-}
-
 Description Psv::describe(const Request& request, std::span<const CellShape> children, std::size_t n_node,
                           std::span<const std::unique_ptr<DeviceContext>> devices) const {
   if (!request.cells->has(Axis::frequency)) return {};
   const AxisGrid& frequency = request.cells->axis(Axis::frequency);
   const auto varies = [&](std::size_t slot) { return children[slot][Axis::frequency] > 1; };
-  if (const std::string obstacle = psv::general::obstacle_to_kernels(children); !obstacle.empty())
+  const std::string obstacle = psv::general::obstacle_to_kernels(children);
+  const auto n_channel = static_cast<int>(frequency.centre.size());
+  // One time after the other nothing varies in time.
+  std::vector<CellShape> at_time(children.begin(), children.end());
+  for (CellShape& child : at_time) child[Axis::time] = 1;
+  const bool by_time = !obstacle.empty() && devices.empty() && psv::general::obstacle_to_kernels(at_time).empty() &&
+                       psv::SingleTimes::pays(n_node, layout_.n_source, n_channel);
+  if (!obstacle.empty() && !by_time)
     return {"PSV: on " + (devices.empty() ? "the host" : devices.front()->device().name()) + ", cell by cell, as " +
                 obstacle,
             0};
@@ -388,8 +381,11 @@ Description Psv::describe(const Request& request, std::span<const CellShape> chi
     return {"PSV: " + psv::planner::expected_on_devices(devices, outlook, n_node, frequency.centre.size(),
                                                         layout_.shape_columns > 0),
             0};
+  if (by_time) outlook.n_row = n_node;
   const psv::planner::Choice choice = psv::planner::expected_choice(outlook, psv::channels_of(*request.cells));
-  return {"PSV: " + choice.reason, choice.seconds};
+  if (!by_time) return {"PSV: " + choice.reason, choice.seconds};
+  return {"PSV: one time after the other, as " + obstacle + ": " + choice.reason,
+          choice.seconds * request.cells->shape()[Axis::time]};
 }
 
 RIMETREE_REGISTER_NODE(Psv);

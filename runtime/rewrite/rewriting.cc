@@ -11,8 +11,8 @@
 //
 // Of the factors of a term the brightness is the one that most sums have and that does not vary in time; what stands on
 // either side of it are Jones terms. Jones terms that all sources have in common stay outside. Terms that fit no such
-// form, and those that one node would evaluate cell by cell (directions that vary in time), are evaluated as they are
-// written, and added.
+// form, and a few whose directions vary in time, or with a factor made of the baseline's coordinates, are evaluated as
+// they are written, and added.
 //
 // States, names, errors and Solvers refer to the user's forest; the evaluated one follows its states and holds only
 // what somebody needs. A node within a sum that is asked for by name is needed from then on, and the forest is planned

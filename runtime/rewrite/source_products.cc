@@ -10,6 +10,9 @@ namespace {
 /// How many nodes below a factor are asked whether they are coordinates.
 constexpr int kMostBelowFactor = 64;
 
+/// So many sources that vary in time are a sum of their own.
+constexpr std::size_t kFewestMoving = 16;
+
 /// A sum of coordinates of stations, in order: how often each counts.
 using Coordinates = std::vector<std::pair<int, int>>;
 
@@ -250,12 +253,12 @@ bool TermReader::fits(const Product& product, int stack) {
     return dims.rank == rank && (stack == 0 || dims[0] == stack);
   };
   if (!is_place(product.lmn)) return refuse(product.lmn, "it is not one direction for each source");
-  // One node that sums sources evaluates skies that move cell by cell, which takes longer than what is written.
-  if (may_vary_in_time(product.lmn)) return refuse(product.lmn, "it is a direction that varies in time");
-  if (product.taper >= 0) {
-    const int shape = forest_.children(product.taper)[0];
-    if (!is_place(shape)) return refuse(shape, "it is not one shape for each source");
-    if (may_vary_in_time(shape)) return refuse(shape, "it is a shape that varies in time");
+  const int shape = product.taper >= 0 ? forest_.children(product.taper)[0] : -1;
+  if (shape >= 0 && !is_place(shape)) return refuse(shape, "it is not one shape for each source");
+  // One node that sums few sources at one time after the other takes longer than what is written.
+  if (n_moving_ < kFewestMoving) {
+    if (may_vary_in_time(product.lmn)) return refuse(product.lmn, "it is a direction that varies in time");
+    if (shape >= 0 && may_vary_in_time(shape)) return refuse(shape, "it is a shape that varies in time");
   }
   for (const Factor& factor : product.factors) {
     if (factor.matrix >= 0) continue;

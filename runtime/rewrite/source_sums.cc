@@ -114,8 +114,11 @@ SourceSums::Part SourceSums::part_of(const Factor& factor) {
 
 /// Whether one node can sum both.
 bool SourceSums::are_alike(const Source& a, const Source& b) const {
-  const auto key = [this](const SourceTerm& term) {
-    return std::tuple(term.uvw, term.minus_uvw, term.n_minus, term.smears, term.smear_time, term.smear_frequency);
+  // What varies in time would make all vary.
+  const auto moves = [this](int node) { return node >= 0 && reader_.may_vary_in_time(node); };
+  const auto key = [&moves](const SourceTerm& term) {
+    return std::tuple(moves(term.lmn) || moves(term.shape), term.uvw, term.minus_uvw, term.n_minus, term.smears,
+                      term.smear_time, term.smear_frequency);
   };
   const auto alike = [](const Part& one, const Part& other) { return one.is_matrix() == other.is_matrix(); };
   return key(*a.term) == key(*b.term) && alike(a.brightness, b.brightness) &&

@@ -67,6 +67,15 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused, s
       }
     varies_[node] = varies;
   }
+  std::vector<bool> is_counted(forest.size());
+  for (const int node : forest.order()) {
+    if (algebra(node) != Algebra::phase && algebra(node) != Algebra::taper) continue;
+    const int place = forest.children(node)[0];
+    if (!may_vary_in_time(place) || is_counted[place]) continue;
+    is_counted[place] = true;
+    const TensorShape& dims = forest.node(place).dims();
+    n_moving_ += dims.rank == 2 ? static_cast<std::size_t>(dims[0]) : 1;
+  }
   has_term_.assign(forest.size(), 0);
   for (const int node : forest.order()) {
     switch (algebra(node)) {

@@ -174,6 +174,7 @@ class TermReader {
   const std::vector<bool>& refused_;
   bool any_ = false;
   std::size_t n_direction_ = 0;          // of phases
+  std::size_t n_moving_ = 0;             // directions and shapes of sources that vary in time
   std::vector<std::uint32_t> n_reader_;  // by node: parents
   std::vector<std::uint8_t> has_term_;   // by node: a phase, smearing or taper, or one below it in sums and products
   std::vector<std::uint8_t> needed_;     // by node: somebody reads it

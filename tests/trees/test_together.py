@@ -201,3 +201,27 @@ def test_factors_of_the_coordinates_are_evaluated_where_they_are_written():
     notes = "\n".join(together.notes())
     assert f"{N_SOURCE - 1} sources each taken together, and 1 term as written" in notes
     assert "it is made of the baseline's coordinates and varies in time and frequency" in notes
+
+
+@pytest.mark.parametrize("n_moving", [15, 16])
+def test_many_sources_that_move_are_a_sum_of_their_own(n_moving):
+    """PSV does these at one time after the other."""
+
+    def write(ns, p, q):
+        ns.time << rt.Time()
+        lm = [(1e-3 * s - 0.01, 2e-3 * s) for s in range(n_moving + 1)]
+
+        def lmn(s):
+            fixed = rt.Composer(*(rt.Constant(x) for x in (*lm[s], np.sqrt(1 - lm[s][0] ** 2 - lm[s][1] ** 2))))
+            return fixed + rt.Composer(1e-5 * ns.time, 0.0, 0.0) if s else fixed
+
+        return rt.Add(*(rt.VisPhaseShift(lmn(s), ns.uvw(p, q)) * ns.B(0) for s in range(n_moving + 1)))
+
+    together, written = tree(write), tree(write, as_written=True)
+    np.testing.assert_allclose(values(together), values(written), rtol=0, atol=1e-12 * n_moving)
+    notes = "\n".join(together.notes())
+    if n_moving == 16:
+        assert f"{n_moving + 1} sources each taken together" in notes
+        assert together.timing().classes["PSV"]["evaluations"] == 2 * len(BASELINES)
+    else:
+        assert f"and {n_moving} terms as written" in notes

@@ -1,0 +1,116 @@
+"""Skies that vary in time: PSV does one time after the other, and gives what it gives at each time by itself."""
+
+import numpy as np
+import pytest
+
+import rimetree as rt
+
+N_SOURCE, N_TIME, N_FREQ = 20, 5, 24
+TIMES_S = 10.0 * np.arange(N_TIME)
+FREQ_HZ = 1.0e9 + 4e6 * np.arange(N_FREQ)
+BASELINES = [(0, 1), (0, 2), (1, 2)]
+RNG = np.random.default_rng(17)
+
+
+def over_time(*shape):
+    """Numbers that vary, with time as their last dimension."""
+    return RNG.normal(size=(*shape, N_TIME))
+
+
+LM = 0.02 * over_time(N_SOURCE, 2)
+SKY = {
+    "lmn": np.concatenate([LM, np.sqrt(1 - (LM**2).sum(axis=1, keepdims=True))], axis=1),
+    "stokes": over_time(N_SOURCE, 4),
+    "shape": 1e-4 * np.abs(over_time(N_SOURCE, 3)),
+}
+UVW_M = 300 * over_time(3, 2, 3)  # and its rates, m/s
+JONES = (1 + 0.2 * RNG.normal(size=(3, N_SOURCE, N_TIME, N_FREQ))) * np.exp(0.1j)
+
+
+def tree(varying, jones=False, rates=False, shapes=False, time=None):
+    """PSV nodes over all times, or at one; `varying`: what of the sky varies."""
+    ns = rt.NodeScope()
+
+    def values(numbers):
+        return rt.Constant(numbers, cells_rank=1) if time is None else rt.Constant(numbers[..., time])
+
+    for name, numbers in SKY.items():
+        ns[name] << (values(numbers) if name in varying else rt.Constant(numbers[..., 0]))
+    ns.flux << rt.Parm(1.5, solvable=True)
+    ns.B << ns.flux * rt.Stokes(ns.stokes)
+    for p in range(3):
+        ns.uvw(p) << values(UVW_M[p] if rates else UVW_M[p, 0])
+        ns.gain(p) << rt.Parm(1.0 + 0.1 * p, solvable=True)
+        ns.beam(p) << (
+            rt.Constant(JONES[p], cells_rank=2) if time is None else rt.Constant(JONES[p][:, [time]], cells_rank=2)
+        )
+        ns.J(p) << ns.gain(p) * ns.beam(p)
+    for p, q in BASELINES:
+        terms = (ns.J(p), rt.Conj(ns.J(q))) if jones else ()
+        uvw = ns.uvw(p, q) << ns.uvw(p) - ns.uvw(q)
+        ns.V(p, q) << rt.PSV(ns.lmn, ns.B, uvw, ns.shape if shapes else None, *terms)
+        ns.W(p, q) << rt.PSV(ns.lmn, ns.B, uvw, None, *terms, n_minus=0)  # another batch with the same terms
+        ns.c(p, q) << rt.Condeq(rt.Constant(np.full((2, 2), 3 + 1j)), ns.V(p, q))
+        ns.d(p, q) << rt.Condeq(rt.Constant(np.full((2, 2), 3 + 1j)), ns.W(p, q))
+    ns.chi2 << rt.ChiSquare(*(equation(p, q) for p, q in BASELINES for equation in (ns.c, ns.d)))
+    return rt.Forest(ns)
+
+
+def cells(time=None):
+    times_s = TIMES_S if time is None else TIMES_S[[time]]
+    return rt.Cells(times_s, FREQ_HZ, time_width_s=10.0, freq_width_hz=4e6)
+
+
+ROOTS = [f"V:{p}:{q}" for p, q in BASELINES]
+CASES = [
+    (("lmn",), {}),
+    (("lmn",), {"rates": True, "shapes": True}),
+    (("lmn",), {"jones": True}),
+    (("stokes",), {}),
+    (("shape",), {"shapes": True}),
+    (("lmn", "stokes", "shape"), {"jones": True, "rates": True, "shapes": True}),
+]
+
+
+@pytest.mark.parametrize(("varying", "uses"), CASES)
+def test_each_time_is_what_it_is_by_itself(varying, uses):
+    forest = tree(varying, **uses)
+    got = forest.results(ROOTS, cells(), derivatives=True)
+    assert any("one time after the other" in note for note in forest.notes()), forest.notes()
+    assert not any("cell by cell" in note for note in forest.notes())
+    (text,) = (one["text"] for one in forest.describe(cells()) if one["node"] == ROOTS[0])
+    assert "one time after the other" in text
+    for time in range(N_TIME):
+        single = tree(varying, time=time, **uses)
+        expected = single.results(ROOTS, cells(time), derivatives=True)
+        assert not any("one time after the other" in note for note in single.notes())
+        for one, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(one.value[:, :, [time]], other.value, rtol=0, atol=1e-12 * N_SOURCE)
+            assert set(one.derivatives) == set(other.derivatives)
+            for parameter, derivative in other.derivatives.items():
+                np.testing.assert_allclose(
+                    one.derivatives[parameter][:, :, [time]], derivative, rtol=0, atol=1e-12 * N_SOURCE
+                )
+
+
+@pytest.mark.parametrize(("varying", "uses"), CASES)
+def test_gradients_are_sums_over_times(varying, uses):
+    value, gradient = tree(varying, **uses).value_and_gradient("chi2", cells())
+    singles = [tree(varying, time=t, **uses).value_and_gradient("chi2", cells(t)) for t in range(N_TIME)]
+    assert value == pytest.approx(sum(one for one, _ in singles), rel=1e-12)
+    expected = sum(own for _, own in singles)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-11 * value)
+
+
+def test_verified():
+    """In extended precision, once however many times there are."""
+    forest = tree(("lmn", "stokes"), jones=True)
+    forest.results(ROOTS, cells(), verify=3)
+    assert forest.verification().count == 3
+    assert forest.verification().largest_error < 1e-12
+
+
+def test_few_cells_are_done_one_by_one():
+    forest = tree(("lmn",))
+    forest.results(ROOTS, rt.Cells(TIMES_S, FREQ_HZ[:2], time_width_s=10.0, freq_width_hz=4e6))
+    assert any("cell by cell" in note for note in forest.notes())
