@@ -5,6 +5,8 @@
 // are determined nevertheless (two sets of antennas without baselines among themselves).
 #include "runtime/fit/covariance.h"
 
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <Eigen/SVD>
 #include <limits>
 
@@ -79,6 +81,51 @@ Eigen::MatrixXd columns_of(const std::vector<Combination>& combinations, const E
   return columns;
 }
 
+/// Steps of the unknowns as orthonormal columns of scaled ones.
+Eigen::MatrixXd orthonormal(const std::vector<std::vector<double>>& steps, const Eigen::VectorXd& scale) {
+  Eigen::MatrixXd columns = Eigen::MatrixXd::Zero(scale.size(), static_cast<Eigen::Index>(steps.size()));
+  for (std::size_t j = 0; j < steps.size(); ++j)
+    for (Eigen::Index k = 0; k < scale.size(); ++k)
+      if (scale[k] > 0) columns(k, static_cast<Eigen::Index>(j)) = steps[j][static_cast<std::size_t>(k)] / scale[k];
+  if (columns.cols() == 0) return columns;
+  const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> factors(columns);
+  return factors.householderQ() * Eigen::MatrixXd::Identity(scale.size(), factors.rank());
+}
+
+/// What an inverse G becomes with projectors 1 - R M^T on both sides, where it is kept: `moves` R, `images` G M.
+void project(const Eigen::MatrixXd& moves, const Eigen::MatrixXd& images, const Eigen::MatrixXd& middle,
+             const Wanted& wanted, Spectrum& spectrum) {
+  spectrum.inverse += ((moves * middle - 2 * images).cwiseProduct(moves)).rowwise().sum();
+  spectrum.inverse = spectrum.inverse.cwiseMax(0.0);
+  for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
+    const auto [i, j] = wanted.pairs[k];
+    spectrum.elements[static_cast<Eigen::Index>(k)] +=
+        (moves.row(i) * middle).dot(moves.row(j)) - images.row(i).dot(moves.row(j)) - images.row(j).dot(moves.row(i));
+  }
+}
+
+/// Puts the part of the null space that is known, orthonormal and the last of the wanted columns, in the place of what
+/// was found of it.
+void put_known(const Eigen::MatrixXd& known, Wanted& wanted, Spectrum& spectrum) {
+  constexpr double kOther = 0.5;  // of what was found is something else: for rounding this part of it is too much
+  const Eigen::Index n = known.cols(), others = wanted.columns.cols() - n;
+  const auto without = [&](const Eigen::MatrixXd& x) -> Eigen::MatrixXd {
+    return x - known * (known.transpose() * x).eval();
+  };
+  const Eigen::MatrixXd images = spectrum.images.rightCols(n);
+  project(known, images, known.transpose() * images, wanted, spectrum);
+  const Eigen::MatrixXd columns = wanted.columns.leftCols(others);
+  spectrum.images = without(spectrum.images.leftCols(others) - images * (known.transpose() * columns).eval());
+  wanted.columns = columns;
+  const Eigen::MatrixXd rest = without(spectrum.null);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(rest.transpose() * rest);
+  const auto count = static_cast<Eigen::Index>((eigen.eigenvalues().array() > kOther * kOther).count());
+  const Eigen::MatrixXd left = rest * eigen.eigenvectors().rightCols(count) *
+                               eigen.eigenvalues().tail(count).cwiseSqrt().cwiseInverse().asDiagonal();
+  spectrum.null.resize(known.rows(), n + count);
+  spectrum.null << known, left;
+}
+
 /// Takes what the conditions determine out of the null space, and makes `inverse` that of a solution that fulfils them:
 /// the diagonal of P A+ P^T with P = 1 - R (C^T R)+ C^T, of conditions C and the part R of the null space that they
 /// see.
@@ -102,14 +149,7 @@ void impose(const Wanted& wanted, Spectrum& spectrum) {
                                 values.head(rank).cwiseInverse().asDiagonal() *
                                 parts.matrixU().leftCols(rank).transpose();
   const Eigen::MatrixXd middle = conditions.transpose() * spectrum.images;
-  spectrum.inverse += ((moves * middle - 2 * spectrum.images).cwiseProduct(moves)).rowwise().sum();
-  spectrum.inverse = spectrum.inverse.cwiseMax(0.0);
-  for (std::size_t k = 0; k < wanted.pairs.size(); ++k) {
-    const auto [i, j] = wanted.pairs[k];
-    spectrum.elements[static_cast<Eigen::Index>(k)] += (moves.row(i) * middle).dot(moves.row(j)) -
-                                                       spectrum.images.row(i).dot(moves.row(j)) -
-                                                       spectrum.images.row(j).dot(moves.row(i));
-  }
+  project(moves, spectrum.images, middle, wanted, spectrum);
   spectrum.null = (spectrum.null * parts.matrixV().rightCols(spectrum.null.cols() - rank)).eval();
 }
 
@@ -119,6 +159,7 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
                       const CovarianceRequest& request) {
   Covariance result;
   result.sigma.assign(equations.n, std::numeric_limits<double>::quiet_NaN());
+  result.at_most.assign(equations.n, std::numeric_limits<double>::quiet_NaN());
   result.determined.assign(equations.n, 0.0);
   result.combination_determined.assign(request.combinations.size(), false);
   result.of_pairs.assign(request.pairs.size(), 0.0);
@@ -128,6 +169,9 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
   Wanted wanted;
   wanted.columns = columns_of(request.conditions, scale);
   wanted.columns.colwise().normalize();
+  const Eigen::MatrixXd known = orthonormal(request.open, scale);
+  wanted.columns.conservativeResize(Eigen::NoChange, wanted.columns.cols() + known.cols());
+  wanted.columns.rightCols(known.cols()) = known;
   std::vector<std::size_t> numbers;
   for (std::size_t k = 0; k < request.pairs.size(); ++k) {
     const auto i = static_cast<Eigen::Index>(request.pairs[k].first),
@@ -138,6 +182,7 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
   }
   Spectrum spectrum = spectrum_of(equations, scale, wanted);
   if (!spectrum.good) return result;
+  if (known.cols() > 0) put_known(known, wanted, spectrum);
   result.rank = moving - static_cast<std::size_t>(spectrum.null.cols());
   if (result.rank == 0) return result;
   result.condition = spectrum.largest / spectrum.smallest;
@@ -147,6 +192,8 @@ Covariance covariance(const NormalEquations& equations, const std::vector<bool>&
     if (!(scale[i] > 0)) continue;
     result.determined[k] = 1 - spectrum.null.row(i).squaredNorm();
     result.sigma[k] = scale[i] * std::sqrt(spectrum.inverse[i]);
+    result.at_most[k] = scale[i] * std::sqrt(spectrum.inverse[i] +
+                                             spectrum.null.row(i).squaredNorm() / (kRankTolerance * spectrum.largest));
   }
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     const auto [i, j] = wanted.pairs[k];

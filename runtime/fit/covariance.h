@@ -13,6 +13,7 @@ struct Covariance {
   std::size_t rank = 0;            ///< of the normal matrix scaled to unit diagonal
   double condition = 0;            ///< of its part of full rank: largest by smallest eigenvalue, roughly
   std::vector<double> sigma;       ///< [n] standard errors; of what is determined, where not all is (pseudo-inverse)
+  std::vector<double> at_most;     ///< [n] sigma, if equations saw of steps that no condition holds as much as rounding
   std::vector<double> determined;  ///< [n] 1 where the data determine the unknown, 0 where they say nothing: the
                                    ///< squared length of its unit vector outside the null space
   std::vector<double> of_pairs;    ///< by pair of unknowns that was asked for: their covariance
@@ -26,10 +27,13 @@ using Combination = std::vector<std::pair<std::size_t, double>>;
 /// `combinations`: of which to say as well whether they are determined. `conditions`: combinations whose value is
 /// known, by a convention, of which data say nothing; they count as determined, and errors are those of a solution that
 /// fulfils them (an S-transformation: Baarda 1973, "S-transformations and criterion matrices").
-/// `pairs`: of unknowns that occur in one equation, whose covariance is wanted.
+/// `pairs`: of unknowns that occur in one equation, whose covariance is wanted. `open`: steps [n] of which no equation
+/// can see anything, as is known from elsewhere; the matrix, of which all elements are rounded, tells them apart from
+/// what it hardly determines only so well.
 struct CovarianceRequest {
   std::vector<Combination> combinations, conditions;
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  std::vector<std::vector<double>> open = {};
 };
 Covariance covariance(const NormalEquations& equations, const std::vector<bool>& held,
                       const CovarianceRequest& request = {});

@@ -350,20 +350,4 @@ Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const s
   return result;
 }
 
-std::vector<std::vector<double>> combinations_without(const std::vector<std::vector<double>>& steps,
-                                                      const std::vector<double>& changes, double none) {
-  std::vector<std::vector<double>> result;
-  const auto n = static_cast<Index>(steps.size());
-  if (n == 0 || changes.empty()) return result;
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(Eigen::Map<const MatrixXd>(changes.data(), n, n));
-  for (Index k = 0; k < n && eigen.eigenvalues()[k] <= none; ++k) {
-    std::vector<double> sum(steps[0].size(), 0.0);
-    for (Index j = 0; j < n; ++j)
-      for (std::size_t u = 0; u < sum.size(); ++u)
-        sum[u] += eigen.eigenvectors()(j, k) * steps[static_cast<std::size_t>(j)][u];
-    result.push_back(std::move(sum));
-  }
-  return result;
-}
-
 }  // namespace rimetree::fit

@@ -33,9 +33,4 @@ struct Normalised {
 Normalised normalise(std::vector<double> x, std::vector<Number> numbers, const std::vector<std::vector<double>>& open,
                      const std::vector<std::vector<double>>& every = {});
 
-/// Combinations of steps whose squared change is not above `none`; `changes` [step, step]: of any two
-/// steps the product of their changes.
-std::vector<std::vector<double>> combinations_without(const std::vector<std::vector<double>>& steps,
-                                                      const std::vector<double>& changes, double none);
-
 }  // namespace rimetree::fit

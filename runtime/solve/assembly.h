@@ -56,14 +56,6 @@ struct Essential {
   std::size_t equations = 0;
 };
 
-/// Steps of a group's unknowns that no equation sees, and what they do to the products of factors of which models are
-/// made: some change none of them, whatever the data.
-struct OpenSteps {
-  std::vector<std::vector<double>> steps;  ///< by place in the group
-  std::vector<double> changes;  ///< [step, step] products of the changes, relative to the values, summed over products
-  double uncancelled = 0;       ///< the diagonal of it, if each unknown's part counted by itself, summed
-};
-
 /// Makes the normal equations of a problem at the values that the Parms have.
 class EquationSource {
  public:
@@ -83,8 +75,10 @@ class EquationSource {
   /// What of each group must be determined for its solution to be of use everywhere. Empty: nothing is known of what
   /// the unknowns mean.
   virtual std::vector<std::vector<Essential>> essential() const { return {}; }
-  /// Adds to the `changes` of steps, by group. False if products are not known.
-  virtual bool add_changes(std::vector<OpenSteps>&) const { return false; }
+  /// Adds what steps do to the products of factors of which models are made, by group (those without unknowns are left
+  /// alone): step^T matrix step is the square of their changes, relative to their values, summed over all different
+  /// products with data. False if products are not known.
+  virtual bool add_changes_of_products(std::vector<fit::NormalEquations>&) const { return false; }
   /// Brings the values of unknowns, all of which may go anywhere, nearer to the solution by cheaper steps than those of
   /// a fit, if it knows any. Gives chi-square of each group from before; nothing: values are what they were.
   virtual std::vector<double> approach(std::vector<double>&, Cancellation&) { return {}; }

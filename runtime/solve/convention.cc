@@ -1,7 +1,9 @@
 #include "runtime/solve/convention.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 
 namespace rimetree::solve {
 
@@ -43,12 +45,50 @@ std::vector<Part> parts_of(const Forest& forest, const Problem& problem) {
   return parts;
 }
 
-/// Those of `open` that change no product of factors.
-std::vector<std::vector<double>> without_change(const OpenSteps& open) {
-  constexpr double kNone = 1e-12;  // of what changes of factors would be if they did not cancel: rounding errors
-  return fit::combinations_without(
-      open.steps, open.changes,
-      kNone * open.uncancelled / static_cast<double>(std::max<std::size_t>(1, open.steps.size())));
+double median(std::vector<double> of) {
+  const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
+  std::nth_element(of.begin(), middle, of.end());
+  return *middle;
+}
+
+/// Has numbers have no part in means over their series whose errors would be those of the mean, and so of all others:
+/// several times what they are and what others are, and relative to their size many times those of others. Closure
+/// phases of a channel of noise may have its gains go on to 0 and to infinity.
+void take_out_unsure(const Outcome& outcome, const std::vector<std::vector<double>>& open, const std::vector<double>& x,
+                     std::vector<fit::Number>& numbers) {
+  constexpr double kUnsure = 3, kMany = 10;
+  if (!(outcome.freedom() > 0)) return;
+  const double scale = std::sqrt(outcome.equations.chi_square / outcome.freedom());
+  const auto size_of = [](const std::vector<double>& of, const fit::Number& number) {
+    return std::hypot(of[number.re], number.im < 0 ? 0.0 : of[static_cast<std::size_t>(number.im)]);
+  };
+  // Errors besides what is open, which is taken from all numbers alike: no number counts for more than another.
+  std::vector<fit::Combination> alike;
+  for (const std::vector<double>& step : open) {
+    fit::Combination& condition = alike.emplace_back();
+    for (const fit::Number& number : numbers) {
+      const double size = size_of(x, number);
+      if (!number.factor || number.rank <= 0 || !(size > 0)) continue;
+      condition.emplace_back(number.re, step[number.re] / (size * size));
+      if (number.im >= 0) condition.emplace_back(number.im, step[static_cast<std::size_t>(number.im)] / (size * size));
+    }
+  }
+  const std::vector<double> sigma = fit::covariance(outcome.equations, outcome.held, {{}, alike, {}, open}).at_most;
+  std::map<std::uint32_t, std::array<std::vector<double>, 2>> series;  // sizes, and errors relative to them
+  for (const fit::Number& number : numbers) {
+    const double size = size_of(x, number), error = scale * size_of(sigma, number);
+    if (!number.factor || number.rank <= 0 || !(size > 0) || !std::isfinite(error)) continue;
+    series[number.series][0].push_back(size);
+    series[number.series][1].push_back(error / size);
+  }
+  std::map<std::uint32_t, std::array<double, 2>> medians;
+  for (const auto& [name, of] : series) medians[name] = {median(of[0]), median(of[1])};
+  for (fit::Number& number : numbers) {
+    if (!number.factor || number.rank <= 0 || !medians.contains(number.series)) continue;
+    const auto [usual, usual_error] = medians.at(number.series);
+    const double size = size_of(x, number), error = scale * size_of(sigma, number);
+    if (error > kUnsure * std::max(size, usual) && error > kMany * usual_error * size) number.rank = 0;
+  }
 }
 
 }  // namespace
@@ -80,24 +120,57 @@ Convention::Convention(const Forest& forest, const Problem& problem) : problem_(
   }
 }
 
+// From the products alone: in the null space of the data's own matrix they would be mixed with what these data hardly
+// tell, as where channels of little noise stand beside others of a thousand times as much.
+std::vector<Convention::Steps> Convention::open(const EquationSource& source, const std::vector<Outcome>& outcomes,
+                                                const std::vector<bool>& looked_at, ThreadPool& threads) const {
+  std::vector<Steps> found(outcomes.size());
+  std::vector<fit::NormalEquations> changes(outcomes.size());
+  for (std::size_t g = 0; g < outcomes.size(); ++g)
+    if (looked_at[g]) changes[g] = fit::NormalEquations(outcomes[g].equations.n, outcomes[g].equations.sparsity);
+  if (!source.add_changes_of_products(changes)) return found;
+  threads.parallel_for(outcomes.size(), 1, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t g = begin; g < end; ++g) {
+      if (changes[g].n == 0) continue;
+      std::vector<bool> still = outcomes[g].held;  // with those of which no datum tells
+      for (std::size_t k = 0; k < still.size(); ++k) still[k] = still[k] || !(outcomes[g].equations.diagonal(k) > 0);
+      found[g] = fit::null_space(changes[g], still);
+      changes[g] = {};
+    }
+  });
+  return found;
+}
+
+void Convention::keep_open(const EquationSource& source, std::vector<Outcome>& outcomes, ThreadPool& threads) const {
+  std::vector<bool> holds;
+  for (const Outcome& outcome : outcomes) holds.push_back(!outcome.conditions.empty());
+  if (std::none_of(holds.begin(), holds.end(), [](bool one) { return one; })) return;
+  std::vector<Steps> found = open(source, outcomes, holds, threads);
+  for (std::size_t g = 0; g < outcomes.size(); ++g) outcomes[g].open = std::move(found[g]);
+}
+
 bool Convention::apply(const EquationSource& source, std::vector<Outcome>& outcomes, std::vector<double>& values,
                        ThreadPool& threads) const {
   if (!any_) return false;
-  std::vector<OpenSteps> open(outcomes.size());
+  std::vector<bool> with_data;
+  for (const Outcome& outcome : outcomes) with_data.push_back(outcome.equations.equations > 0);
+  const std::vector<Steps> open = this->open(source, outcomes, with_data, threads);
+  std::vector<Steps> every(outcomes.size());
   threads.parallel_for(outcomes.size(), 1, [&](std::size_t begin, std::size_t end, int) {
+    const auto is_held = [](const fit::Number& number) { return number.rank < 0; };
     for (std::size_t g = begin; g < end; ++g)
-      if (outcomes[g].equations.equations > 0) open[g].steps = fit::null_space(outcomes[g].equations, outcomes[g].held);
+      if (!open[g].empty() && std::any_of(numbers_[g].begin(), numbers_[g].end(), is_held))
+        every[g] = fit::null_space(outcomes[g].equations, outcomes[g].held);
   });
-  if (!source.add_changes(open)) return false;
   bool moved = false;
   for (std::size_t g = 0; g < outcomes.size(); ++g) {
-    const auto steps = without_change(open[g]);
-    if (steps.empty()) continue;
+    if (open[g].empty()) continue;
     std::vector<double> x;
     for (const std::uint32_t u : problem_.group(g)) x.push_back(values[u]);
     std::vector<fit::Number> numbers = numbers_[g];
     std::erase_if(numbers, [&](const fit::Number& number) { return !(outcomes[g].equations.diagonal(number.re) > 0); });
-    fit::Normalised found = fit::normalise(std::move(x), std::move(numbers), steps, open[g].steps);
+    take_out_unsure(outcomes[g], open[g], x, numbers);
+    fit::Normalised found = fit::normalise(std::move(x), std::move(numbers), open[g], every[g]);
     const auto is_finite = [](double value) { return std::isfinite(value); };
     if (found.conditions.empty() || !std::all_of(found.x.begin(), found.x.end(), is_finite)) continue;
     for (std::size_t k = 0; k < found.x.size(); ++k) values[problem_.group(g)[k]] = found.x[k];

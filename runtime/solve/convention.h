@@ -2,6 +2,8 @@
 // by the Parms' state field `normalised`.
 #pragma once
 
+#include <vector>
+
 #include "runtime/fit/normalisation.h"
 #include "runtime/solve/report.h"
 
@@ -18,7 +20,15 @@ class Convention {
   bool apply(const EquationSource& source, std::vector<Outcome>& outcomes, std::vector<double>& values,
              ThreadPool& threads) const;
 
+  /// Keeps in outcomes what the data leave open where something is held of it. At the values that the Parms have.
+  void keep_open(const EquationSource& source, std::vector<Outcome>& outcomes, ThreadPool& threads) const;
+
  private:
+  using Steps = std::vector<std::vector<double>>;
+  /// By group, steps that change no product of factors; of groups that are looked at.
+  std::vector<Steps> open(const EquationSource& source, const std::vector<Outcome>& outcomes,
+                          const std::vector<bool>& looked_at, ThreadPool& threads) const;
+
   const Problem& problem_;
   bool any_ = false;
   std::vector<std::vector<fit::Number>> numbers_;  // by group

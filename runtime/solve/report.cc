@@ -73,8 +73,8 @@ bool is_settled(const Outcome& outcome, bool far, double sigma, std::size_t k) {
   constexpr double kNear = 0.5;  // of a standard error
   if (far) return false;
   if (outcome.status != fit::FitStatus::exhausted) return outcome.status == fit::FitStatus::converged;
-  const auto freedom = static_cast<double>(outcome.equations.equations) - static_cast<double>(outcome.equations.n);
-  const double scale = freedom > 0 ? std::sqrt(outcome.equations.chi_square / freedom) : NAN;
+  const double freedom = outcome.freedom(),
+               scale = freedom > 0 ? std::sqrt(outcome.equations.chi_square / freedom) : NAN;
   return !outcome.missing_step.empty() && std::abs(outcome.missing_step[k]) <= kNear * sigma * scale;
 }
 
@@ -126,8 +126,8 @@ void describe(const Problem& problem, const std::vector<std::vector<Essential>>&
       std::vector<fit::Combination> combinations;
       if (!essential.empty())
         for (const Essential& one : essential[g]) combinations.push_back(one.combination);
-      const fit::Covariance covariance =
-          fit::covariance(outcome.equations, outcome.held, {combinations, outcome.conditions, outcome.numbers});
+      const fit::Covariance covariance = fit::covariance(
+          outcome.equations, outcome.held, {combinations, outcome.conditions, outcome.numbers, outcome.open});
       report.groups[g].rank = covariance.rank;
       report.groups[g].condition = covariance.condition;
       const fit::NormalEquations& equations = outcome.equations;

@@ -20,7 +20,10 @@ struct Outcome {
   std::vector<std::pair<std::size_t, std::size_t>> numbers;  ///< real and imaginary parts of complex unknowns
   bool ambiguous = false;                    ///< what the data leave open between factors could not be settled
   std::vector<fit::Combination> conditions;  ///< what a convention holds of what the data leave open
+  std::vector<std::vector<double>> open;     ///< steps that change no product of factors, where a convention holds them
   std::vector<bool> normalised;              ///< unknowns of which it holds something; empty: none
+  /// Equations besides one for each unknown.
+  double freedom() const { return static_cast<double>(equations.equations) - static_cast<double>(equations.n); }
 };
 
 /// The Parm of an unknown, and the number of the coefficient.

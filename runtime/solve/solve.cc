@@ -30,6 +30,7 @@ class Solve {
         cancellation_(cancellation),
         errors_(options.errors),
         problem_(evaluator.forest(), solver, request_, options.parms),
+        convention_(evaluator.forest(), problem_),
         values_(problem_.values(evaluator.forest())) {
     report_.solver = evaluator.forest().node(solver).name();
     report_.data_id = request_.data_id;
@@ -62,6 +63,7 @@ class Solve {
       throw;
     }
     source_->look_again(cancellation_);
+    convention_.keep_open(*source_, outcomes, evaluator_.thread_pool());
     describe(problem_, source_->essential(), request_, outcomes, values_, options_, report_, evaluator_.thread_pool());
     report_.method = source_->method() + (in_turns() ? ", one term after the other" : "");
     report_.noise = std::sqrt(errors_.variance);
@@ -239,7 +241,6 @@ class Solve {
       problem_.activate({});
       if (!settled && round > 0) extrapolate(start, accelerations, none);
     }
-    problem_.activate({});
     fit::FitOptions last = none;
     if (!settled) last.iterations = std::min(options_.fit.iterations - round, kLastSteps);
     std::vector<Outcome> outcomes = fit(last);
@@ -300,8 +301,7 @@ class Solve {
     double chi_square = 0, freedom = 0;
     for (const Outcome& outcome : outcomes) {
       chi_square += outcome.equations.chi_square;
-      freedom +=
-          std::max(0.0, static_cast<double>(outcome.equations.equations) - static_cast<double>(outcome.equations.n));
+      freedom += std::max(0.0, outcome.freedom());
     }
     if (!(freedom > 0) || !(chi_square > 0) || !std::isfinite(chi_square)) return 1;
     double factor = chi_square / freedom;
@@ -316,12 +316,11 @@ class Solve {
   void apply_convention(std::vector<Outcome>& outcomes) {
     constexpr int kSteps = 5;
     constexpr double kSame = 1e-6;  // of chi-square: more is another solution
-    const Convention convention(evaluator_.forest(), problem_);
-    if (!convention.any()) return;
+    if (!convention_.any()) return;
     problem_.set_values(evaluator_.forest(), values_);
     source_->look_again(cancellation_);
     const std::vector<double> before = values_;
-    if (!convention.apply(*source_, outcomes, values_, evaluator_.thread_pool())) return;
+    if (!convention_.apply(*source_, outcomes, values_, evaluator_.thread_pool())) return;
     fit::FitOptions options = options_.fit;
     options.iterations = std::min(options.iterations, kSteps);
     options.damping = 0;
@@ -332,8 +331,8 @@ class Solve {
       const double limit = outcome.equations.objective * (1 + kSame) + kSame * kSame * outcome.equations.data_power;
       if (outcome.conditions.empty()) continue;
       // A model that is not finite any more has fewer equations, and a small objective.
-      const bool complete = after[g].equations.equations >= outcome.equations.equations;
-      if (!complete || !(after[g].equations.objective <= limit)) {
+      const bool less = after[g].equations.equations < outcome.equations.equations;
+      if (less || !(after[g].equations.objective <= limit)) {
         for (const std::uint32_t u : problem_.group(g)) values_[u] = before[u];
         outcome.conditions.clear();
         outcome.normalised.clear();
@@ -379,6 +378,7 @@ class Solve {
   Cancellation& cancellation_;
   ErrorModel errors_;
   Problem problem_;
+  const Convention convention_;
   std::vector<double> values_;
   std::vector<std::shared_ptr<const fit::Sparsity>> sparsities_;  // by group
   std::unique_ptr<EquationSource> source_;

@@ -76,6 +76,23 @@ TEST(Covariance, AConditionThatSeesLittle) {
   EXPECT_NEAR(covariance.sigma[2], 1e6, 1e3);
 }
 
+TEST(Covariance, AKnownStepIsToldApartFromWhatIsHardlyDetermined) {
+  // u u^T + least v v^T of orthogonal unit vectors, and nothing along the third one, w; with rounding errors that mix v
+  // and w: of the unknown that has no part in v those of u u^T are all.
+  constexpr double kLeast = 1e-11, kRounding = 1e-15;
+  const std::vector<double> u(3, std::sqrt(1.0 / 3)), v = {std::sqrt(0.5), -std::sqrt(0.5), 0},
+                                                      w = {std::sqrt(1.0 / 6), std::sqrt(1.0 / 6), -std::sqrt(4.0 / 6)};
+  std::vector<double> matrix;
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j)
+      matrix.push_back(u[i] * u[j] + kLeast * v[i] * v[j] + kRounding * (v[i] * w[j] + w[i] * v[j]));
+  const Covariance covariance = fit::covariance(equations(3, matrix), {false, false, false}, {{}, {}, {{0, 2}}, {w}});
+  EXPECT_EQ(covariance.rank, 2u);
+  EXPECT_NEAR(covariance.sigma[2], std::sqrt(1.0 / 3), 1e-3);
+  EXPECT_NEAR(covariance.of_pairs[0], 1.0 / 3, 0.1);  // 4e3 without
+  EXPECT_NEAR(covariance.sigma[0], std::sqrt(0.5 / kLeast), 1e3);
+}
+
 TEST(Covariance, StepsThatNoEquationSees) {
   const auto of = equations(3, {2, 0, 0, -1, 2, 0, -1, -1, 2});
   const auto steps = null_space(of, {false, false, false});

@@ -256,15 +256,5 @@ TEST(Normalisation, WithoutRanksNothingMoves) {
   EXPECT_TRUE(found.conditions.empty());
 }
 
-TEST(CombinationsWithout, FindsThoseThatCancel) {
-  // Steps (1, 0), (1, 0) and (0, 1) of which only the difference of the first two changes nothing.
-  const std::vector<double> changes = {1, 1, 0, 1, 1, 0, 0, 0, 1};
-  const auto found = combinations_without({{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, changes, 1e-12);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_NEAR(found[0][0] + found[0][1], 0, 1e-14);
-  EXPECT_NEAR(std::abs(found[0][0]), std::sqrt(0.5), 1e-14);
-  EXPECT_NEAR(found[0][2], 0, 1e-14);
-}
-
 }  // namespace
 }  // namespace rimetree::fit

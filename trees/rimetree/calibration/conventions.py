@@ -1,7 +1,7 @@
 """What data tell only as the product of several terms, and which of the terms is normalised.
 
 A bandpass and a gain of one antenna can exchange any complex number, an amplitude and a diagonal gain any amplitude, a
-delay and a bandpass any slope of phase. The Solver finds such combinations in the null space of its normal matrix
+delay and a bandpass any slope of phase. The Solver finds such combinations, which change no product of terms
 (state field `normalised` of the Parms); here is said which term gives way.
 """
 

@@ -1,0 +1,39 @@
+"""Bandpasses and gains of data of which some channels are noise: the others have solutions and errors of their own."""
+
+import numpy as np
+from planted_chains import CENTRE, N_CHANNEL, N_TIME, SKY, diagonal, gains
+from planted_columns import write_column
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
+
+BAD = 7
+
+
+def test_gains_that_go_on_to_nothing(tmp_path, observe):
+    """All baselines go to two antennas, and in one channel the data between these have the opposite sign: the best
+    gains of one are 0 there, and those of the others infinite. All solutions were called ambiguous, as rounding had
+    mixed what no data can tell with what these hardly tell; and errors of all channels were those of that one."""
+    rng = np.random.default_rng(1)
+    b, g = gains(rng, 1, N_CHANNEL), gains(rng, N_TIME, 1)
+    path = str(tmp_path / "a.ms")
+    band = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
+    rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, duration_s=10.0 * N_TIME, integration_s=10.0, bands=band)
+    visibilities = observe(path, SKY, CENTRE, lambda a, *_: diagonal((b * g)[a]))
+    (tile,) = rt.ms.tiles(path, [], time_slots=10000)
+    noise = rng.normal(size=(2, *visibilities.shape))
+    data = visibilities + noise[0] + 1j * noise[1]
+    data[tile["baselines"].index((0, 1)), :, BAD] *= -1
+    flag = np.array([not {p, q} & {0, 1} for p, q in tile["baselines"]])
+    write_column(path, tile, data, "DATA", np.broadcast_to(flag[:, None, None], data.shape[:3]), {})
+    terms = parse_terms(["B: diag, 1chan", "G: diag, 1slot"])
+    options = CalibrationOptions(solver=SolverOptions(iterations=400), reference="ANT-0", overwrite=True)
+    report = calibration.calibrate(path, SKY, terms, tmp_path / "s.h5", options)
+    assert report.normalised == ["B"]
+    found = report.solutions[0]
+    amplitude, sigma = (x["amplitude"][0, :, :, 0] for x in (found["B"].value, found["B"].sigma))
+    good = np.setdiff1d(np.arange(N_CHANNEL), BAD)
+    assert not found["G"].flag.any() and not found["B"].flag[0, good].any()
+    assert sigma[good].max() < 0.1
+    np.testing.assert_allclose(amplitude[good].mean(axis=0), 1, atol=0.2)
