@@ -65,7 +65,8 @@ def test_others_that_write_are_named_before_solving_and_can_be_waited_for(comman
     done = command(*arguments, "--out", out, "--apply", code=1)
     assert "another program (process" in done.stderr and "has it open for writing" in done.stderr
     assert not list(tmp_path.glob("s.h5*"))
-    command("simulate", kat7, "--sky", sky_file, "--wait", "60s")
+    done = command("simulate", kat7, "--sky", sky_file, "--wait", "60s")
+    assert done.stderr.count("waiting for up to 60 s: ") == 1 and "(process" in done.stderr
 
 
 def test_exposures_of_zero_are_named(command, small_ms, tmp_path):
