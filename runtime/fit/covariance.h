@@ -10,10 +10,11 @@
 namespace rimetree::fit {
 
 struct Covariance {
-  std::size_t rank = 0;            ///< of the normal matrix scaled to unit diagonal
-  double condition = 0;            ///< of its part of full rank: largest by smallest eigenvalue, roughly
-  std::vector<double> sigma;       ///< [n] standard errors; of what is determined, where not all is (pseudo-inverse)
-  std::vector<double> at_most;     ///< [n] sigma, if equations saw of steps that no condition holds as much as rounding
+  std::size_t rank = 0;         ///< of the normal matrix scaled to unit diagonal
+  double condition = 0;         ///< of its part of full rank: largest by smallest eigenvalue, roughly
+  std::vector<double> sigma;    ///< [n] standard errors; of what is determined, where not all is (pseudo-inverse)
+  std::vector<double> at_most;  ///< [n] sigma, if of steps that no condition holds equations saw as much as their own
+                                ///< rounding errors
   std::vector<double> determined;  ///< [n] 1 where the data determine the unknown, 0 where they say nothing: the
                                    ///< squared length of its unit vector outside the null space
   std::vector<double> of_pairs;    ///< by pair of unknowns that was asked for: their covariance

@@ -6,7 +6,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
-from rimetree.calibration.outliers import standing_out, variances
+from rimetree.calibration.outliers import standing_out, usual_noise, variances
 
 CENTRE = (0.93, -0.485)
 SKY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (20.0, 0.0, 3.0, 0.0))])
@@ -28,7 +28,16 @@ def test_what_stands_out():
     source[7, 0, 0] += 12
     found = standing_out(source, 6.0, around="median")
     assert found.sum() == 1 and found[7, 0, 0]
-    # Few data tell nothing, and where all are equal none stands out.
+    # Few data tell nothing of themselves, only beside those of other baselines.
+    few = noise[:2, 2:4].copy()
+    few[1, 1, 0] = 50.0
+    usual = usual_noise([noise, noise[20:], few])
+    np.testing.assert_allclose(usual, 1, rtol=0.1)
+    found = standing_out(few, 6.0, around="zero", usual=usual)
+    assert found.sum() == 1 and found[1, 1, 0]
+    assert not standing_out(few, 6.0, around="zero").any()
+    assert not standing_out(few, 6.0, around="zero", usual=np.full(2, np.nan)).any()
+    # And where all are equal none stands out.
     assert not standing_out(noise[:2, :2], 1.0, around="zero").any()
     assert not standing_out(np.ones((5, 5, 1)), 1.0, around="median").any()
     assert not standing_out(np.full((5, 5, 1), np.nan), 1.0, around="median").any()
@@ -107,6 +116,18 @@ def test_outliers_are_left_out(spoilt, tmp_path, term):
     )
     again = calibration.calibrate(path, SKY, parse_terms([term]), out, few)
     assert again.converged == again.solves and 0.6 * n_bad < again.left_out < 0.95 * n_bad
+
+
+def test_outliers_of_chunks_of_few_data(spoilt, tmp_path):
+    """Baselines had fewer than 8 data, and no outlier was found, however far off."""
+    path, gain, _ = spoilt
+    options = CalibrationOptions(overwrite=True, flag_data=6.0, selection=rt.ms.Selection(channels=[(0, 5)]))
+    report = calibration.calibrate(path, SKY, parse_terms(["G: diag, 1slot"]), tmp_path / "g.h5", options)
+    assert report.left_out > 100
+    for solutions in report.solutions:
+        amplitude = solutions["G"].value["amplitude"][:, 0, :, 0]
+        assert np.median(np.abs(amplitude / np.abs(gain) - 1)) < 0.02
+        assert np.abs(amplitude / np.abs(gain) - 1).max() < 0.3
 
 
 @pytest.mark.parametrize(

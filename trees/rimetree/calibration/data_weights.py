@@ -16,7 +16,7 @@ from ..forest import Forest
 from ..indices import Index
 from ..ms import CORRELATION_NAMES, MsGroup, OpenSet
 from ..scope import NodeScope
-from .outliers import standing_out, variances
+from .outliers import standing_out, usual_noise, variances
 from .predicted_tiles import KeptTiles, KeptValues
 from .solve_trees import DataSelection, within_limits
 
@@ -95,21 +95,22 @@ class DataWeights:
         sizes = {pair: self._joined(parts) for pair, parts in found.items()}
         changed = False
         if self._most > 0:
+            usual = usual_noise(sizes.values()) if sizes else None
             for pair, size in sizes.items():
-                new = self._standing_out(size, "zero") & ~self._out.get(pair, False)
+                new = self._standing_out(size, "zero", usual) & ~self._out.get(pair, False)
                 if new.any():
                     self._out[pair] = self._out.get(pair, False) | new
                     changed = True
         return self._find_noise(sizes) or changed
 
-    def _standing_out(self, size: NDArray, around: str) -> NDArray[np.bool_]:
+    def _standing_out(self, size: NDArray, around: str, usual: NDArray | None = None) -> NDArray[np.bool_]:
         """As `standing_out`, on the cells of a baseline alone, where those of others stand between them."""
         if not self._bands:
-            return standing_out(size, self._most, around=around)
+            return standing_out(size, self._most, around=around, usual=usual)
         there, found = np.isfinite(size).any(axis=(2, 3)), np.zeros(size.shape, bool)
         if there.any():
             own = np.ix_(there.any(axis=1), there.any(axis=0))
-            found[own] = standing_out(size[own], self._most, around=around)
+            found[own] = standing_out(size[own], self._most, around=around, usual=usual)
         return found
 
     def _find_noise(self, sizes: dict[Pair, NDArray]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,19 +17,24 @@ _LEAST_NOISE = 0.01  # no variance is less than this part of the median: few dat
 
 
 @checked
-def standing_out(size: NDArray, most_sigma: float, *, around: str) -> NDArray[np.bool_]:
+def standing_out(size: NDArray, most_sigma: float, *, around: str, usual: NDArray | None = None) -> NDArray[np.bool_]:
     """Which magnitudes [time, channel, ...] of a baseline stand out by more than so many standard deviations.
 
     `around` "median": of magnitudes of visibilities, from their median over time in each channel (with fewer than 5
     times: from that of all), scattering as the median of deviations says. "zero": of magnitudes of residuals, which are
-    those of complex noise of which the median tells the standard deviation. NaN: no datum; fewer than 8 data: none.
+    those of complex noise of which the median tells the standard deviation. NaN: no datum. Of fewer than 8 data none
+    stand out, unless it is said what is `usual` of residuals, [...]: their noise is that (`usual_noise`).
     """
     known = np.isfinite(size)
     total = known.sum(axis=(0, 1), keepdims=True)
     filled = np.where(known, size, np.nan).astype(float)
     filled = np.where(total > 0, filled, 0.0)
     if around == "zero":
-        limit = most_sigma * _RAYLEIGH * np.nanmedian(filled, axis=(0, 1), keepdims=True)
+        noise = _RAYLEIGH * np.nanmedian(filled, axis=(0, 1), keepdims=True)
+        if usual is not None:
+            few = total < _LEAST
+            noise, total = np.where(few, np.nan_to_num(usual), noise), np.where(few, _LEAST, total)
+        limit = most_sigma * noise
         deviation = filled
     else:
         by_channel = np.where(known.sum(axis=0, keepdims=True) > 0, filled, 0.0)
@@ -37,6 +44,20 @@ def standing_out(size: NDArray, most_sigma: float, *, around: str) -> NDArray[np
         limit = most_sigma * _MAD * np.nanmedian(deviation, axis=(0, 1), keepdims=True)
     with np.errstate(invalid="ignore"):
         return known & (deviation > limit) & (limit > 0) & (total >= _LEAST)
+
+
+@checked
+def usual_noise(sizes: Iterable[NDArray]) -> NDArray[np.float64]:
+    """[...] of magnitudes of residuals [time, channel, ...] of all baselines: the standard deviation of real and
+    imaginary parts of the baseline in the middle; NaN where there are no data."""
+    medians = []
+    for size in sizes:
+        known = np.isfinite(size).any(axis=(0, 1))
+        filled = np.where(known, size, 0.0)
+        medians.append(np.where(known, np.nanmedian(filled, axis=(0, 1)), np.nan))
+    every = np.array(medians)
+    known = np.isfinite(every).any(axis=0)
+    return np.where(known, _RAYLEIGH * np.nanmedian(np.where(known, every, 0.0), axis=0), np.nan)
 
 
 @checked
