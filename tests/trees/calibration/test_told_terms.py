@@ -166,3 +166,18 @@ def test_crossed_hands_alone_tell_what_they_can(fitted):
     np.testing.assert_allclose(phases["P"].value["phase"][0, 0, :, 0, 0], ANGLE, atol=0.01)
     leaks = fitted("XY YX", PLAIN, ["D: leakage"], lambda a: np.array([[1, ANGLE[a]], [0, 1]])).solutions[0]
     assert not leaks["D"].flag.all()
+
+
+@pytest.mark.parametrize("terms", [["G: diag"], ["A: amplitude", "P: phase"], ["B: diag, 1chan", "G: diag, 1slot"]])
+def test_gains_of_crossed_hands_alone_have_a_convention(fitted, terms):
+    """All gains were ambiguous, as those of one feed can grow while those of the other shrink."""
+    truth = np.stack([1 + ANGLE, 1.3 - ANGLE], axis=-1)  # of the products of both feeds
+    sky = sky_of((60.0, 20.0, -30.0, 3.0), (25.0, -10.0, 15.0, 0))
+    report = fitted("XY YX", sky, terms, lambda a: np.diag(truth[a]))
+    assert report.converged == report.solves and not report.flagged
+    every = [
+        np.abs(term.value["amplitude"][:, :, :, 0]) for term in report.solutions[0].terms if "amplitude" in term.value
+    ]
+    found = np.prod(np.broadcast_arrays(*every), axis=0)
+    wanted = truth * [1 / truth[0, 0], truth[0, 0]]
+    np.testing.assert_allclose(found, np.broadcast_to(wanted, found.shape), atol=0.03)

@@ -59,16 +59,21 @@ OPTIONS += ["--apply --direction north", "--apply --weights", "--reference ANT-3
 OPTIONS += ["--precision single", "--no-smearing", "--time-slots 3", "--dry-run", "--interpolation linear"]
 
 
+def sky_of(middle, north):
+    return rt.sky.SkyModel(
+        [
+            rt.sky.Source("a", *CENTRE, middle, patch="middle"),
+            rt.sky.Source("b", CENTRE[0] + 0.01, CENTRE[1] + 0.01, north, patch="north"),
+        ]
+    )
+
+
 @pytest.fixture(scope="module")
 def sets(tmp_path_factory):
     """Sets of four hands of linear and of circular feeds, and of two, with diagonal gains and noise of 1 Jy."""
     folder = tmp_path_factory.mktemp("random")
-    sky = rt.sky.SkyModel(
-        [
-            rt.sky.Source("a", *CENTRE, (60.0, 6.0, -9.0, 3.0), patch="middle"),
-            rt.sky.Source("b", CENTRE[0] + 0.01, CENTRE[1] + 0.01, (25.0, 0, 5.0, 0), patch="north"),
-        ]
-    )
+    sky = sky_of((60.0, 6.0, -9.0, 3.0), (25.0, 0, 5.0, 0))
+    as_linear = sky_of((60.0, 3.0, 6.0, -9.0), (25.0, 0, 0, 5.0))  # brightness as circular feeds see that of the other
     rt.sky.write(sky, folder / "s.skymodel")
     rng = np.random.default_rng(1)
     for correlations in ("XX XY YX YY", "RR RL LR LL", "XX YY"):
@@ -78,7 +83,7 @@ def sets(tmp_path_factory):
         rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE, **options)
         (tile,) = rt.ms.tiles(path, [], time_slots=100)
         gain = rng.uniform(0.8, 1.2, (7, 2)) * np.exp(1j * rng.uniform(-1, 1, (7, 2)))
-        data = predicted_by_psv(tile, sky, CENTRE)
+        data = predicted_by_psv(tile, as_linear if "RR" in correlations else sky, CENTRE)
         first, second = np.transpose(tile["baselines"])
         data = data * gain[first][:, None, None, :, None] * gain[second].conj()[:, None, None, None, :]
         noise = rng.normal(size=(2, *data.shape))

@@ -105,9 +105,17 @@ def _axis_of_two(basis: NDArray[np.float64]) -> Axis | None:
 
 
 def held_parameters(
-    term: Term, terms: Sequence[Term], polarisation: Polarisation, *, two_sides: bool = False
+    term: Term,
+    terms: Sequence[Term],
+    polarisation: Polarisation,
+    *,
+    two_sides: bool = False,
+    crossed_alone: bool = False,
 ) -> set[tuple[str, str]]:
     """(part, element) that are held for the reference antenna of one of the terms.
+
+    `crossed_alone`: data have no parallel hands, and no term mixes feeds. All gains of one feed can grow as those of
+    the other shrink: the amplitude of one of the reference's is held, too.
 
     `two_sides`: as `has_two_sides` says of the baselines. Gains of one side can then grow as those of the other shrink:
     amplitudes of the reference are held too, and those of others are relative to it.
@@ -117,6 +125,9 @@ def held_parameters(
     matrices turns around `Polarisation.axis` are settled after the fit (`axis_gauge`).
     """
     kind, elements = term.kind.name, term.elements
+    if crossed_alone and not two_sides and kind in ("diag", "amplitude") and len(elements) == 2:
+        own = held_parameters(term, terms, polarisation)
+        return own | {("amplitude" if kind == "amplitude" else "re", elements[0])}
     if two_sides and kind in ("scalar", "diag", "amplitude", "full"):
         return _held_with_two_sides(kind, elements, polarisation)
     if two_sides and kind == "leakage" and polarisation.hands == "none":

@@ -26,7 +26,7 @@ from .model_trees import SkyPart, model_nodes
 from .models import Model
 from .term_trees import Parameter, jones_nodes
 from .terms import Term, has_amplitude, is_among
-from .told_terms import check_correlations, has_crossed_hands, is_told
+from .told_terms import check_correlations, has_crossed_hands, is_told, tells_crossed_hands_alone
 
 _SHORT_BIT = 4
 
@@ -179,6 +179,7 @@ def solve_tree(
     _check_names(every, group)
     polarisation_of = functools.cache(functools.partial(_polarisation, model, group, held))
     two_sides = has_two_sides(group.baselines)
+    crossed_alone = tells_crossed_hands_alone(terms, group, held)
     fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in every} - {None}}
     parameters: list[Parameter] = []
     made: dict[tuple, NodeStub] = {}
@@ -224,7 +225,7 @@ def solve_tree(
                         others = [one for one in others if one.name != other.name]
                 if turned_inside(term, others, direction, polarisation_of, model.directions):
                     seen = replace(seen, hands="none")
-                open_ones = held_parameters(term, others, seen, two_sides=two_sides)
+                open_ones = held_parameters(term, others, seen, two_sides=two_sides, crossed_alone=crossed_alone)
                 if (axis := None if two_sides else open_axis(term, others, seen)) is not None:
                     axes[term.name, direction] = axis
             made[key], own = jones_nodes(

@@ -40,6 +40,12 @@ def has_parallel_hands(group: MsGroup) -> bool:
     return any(name[0] == name[-1] for name in group.correlations)
 
 
+def tells_crossed_hands_alone(terms: Sequence[Term], group: MsGroup, held: Held) -> bool:
+    """Whether each datum is of a gain of one feed and a gain of the other."""
+    mixed = held.mixes or any(term.kind.name in _MIXING for term in terms)
+    return not has_parallel_hands(group) and not mixed
+
+
 def check_correlations(terms: Sequence[Term], group: MsGroup, held: Held) -> None:
     """Raises `CalibrationError` for a term of which data of these correlations tell nothing, whatever the sky is."""
     one_feed = not all(observed_elements(("0", "1"), group.correlations))
