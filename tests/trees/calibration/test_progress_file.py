@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import rimetree as rt
+from rimetree import calibration
 from rimetree.calibration import CalibrationError
 from rimetree.calibration.progress_file import ProgressFile
 
@@ -22,12 +24,12 @@ def three(tmp_path):
 
 
 def test_everything_comes_back(three):
-    progress, _, _ = three
+    progress, file, _ = three
     found = progress.resume()
     assert [summary["index"] for summary, _ in found] == [0, 1, 2]
     np.testing.assert_array_equal(found[2][1]["G:value"], np.full((2, 3), 2 / 3))
     progress.remove()
-    assert not progress.exists
+    assert not file.exists()
     progress.remove()
 
 
@@ -66,3 +68,36 @@ def test_another_task_is_refused(three, tmp_path):
     (tmp_path / "x.h5.progress").write_bytes(b"something else")
     with pytest.raises(CalibrationError, match="not written by a calibration"):
         ProgressFile(tmp_path / "x.h5", TASK).resume()
+
+
+def test_one_run_at_a_time(three, tmp_path):
+    """A second run took what the first was writing for what an interrupted run had left, and offered to resume it."""
+    progress, file, _ = three
+    with progress.alone() as exists:
+        assert exists
+        with (
+            pytest.raises(CalibrationError, match=r"another calibration is writing .*sol.h5: wait"),
+            ProgressFile(tmp_path / "sol.h5", TASK).alone(),
+        ):
+            pass
+        assert len(progress.resume()) == 3
+    with ProgressFile(tmp_path / "sol.h5", TASK).alone() as exists:
+        assert exists
+    with ProgressFile(tmp_path / "b.h5", TASK).alone() as exists:
+        assert not exists
+    assert file.exists() and not (tmp_path / "b.h5.progress").exists()
+
+
+def test_a_calibration_refuses_what_another_one_writes(tmp_path):
+    path = str(tmp_path / "a.ms")
+    centre = (0.93, -0.485)
+    rt.ms.create(path, "kat-7", phase_centre_rad=centre, duration_s=20.0, integration_s=10.0)
+    sky = rt.sky.SkyModel([rt.sky.Source("a", *centre, (1.0, 0, 0, 0))])
+    terms = calibration.parse_terms(["G: diag"])
+    for options in ({}, {"overwrite": True}, {"resume": True}):
+        with (
+            ProgressFile(tmp_path / "s.h5", TASK).alone(),
+            pytest.raises(CalibrationError, match="another calibration is writing"),
+        ):
+            calibration.calibrate(path, sky, terms, tmp_path / "s.h5", calibration.CalibrationOptions(**options))
+    assert not list(tmp_path.glob("s.h5*"))

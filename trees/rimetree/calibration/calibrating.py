@@ -76,15 +76,17 @@ def calibrate(
         sessions[0][0].forest()  # what is wrong with tree or device is said before an interrupted run is left behind
     plans = [plan for stage in stages for plan in stage.plans]
     progress = ProgressFile(out, _task(opened, models, terms, options, plans))
-    run = _Run(out, options, terms, progress, _begin(progress, os.fspath(out), options), on_chunk, stages[-1])
-    run.known = known.known
-    run.count = sum(len(plan.chunks) for plan in plans)
-    for stage, own, some in zip(stages, sessions, together, strict=True):
-        known.learn(stage, run.solve(stage, own, some))
-        own.clear()  # forests of a stage are not needed any more
-    solutions = run.solutions()
-    write_h5parm(out, solutions)
-    progress.all_solved() if keep_progress else progress.remove()
+    with progress.alone() as exists:
+        done = _begin(progress, exists, os.fspath(out), options)
+        run = _Run(out, options, terms, progress, done, on_chunk, stages[-1])
+        run.known = known.known
+        run.count = sum(len(plan.chunks) for plan in plans)
+        for stage, own, some in zip(stages, sessions, together, strict=True):
+            known.learn(stage, run.solve(stage, own, some))
+            own.clear()  # forests of a stage are not needed any more
+        solutions = run.solutions()
+        write_h5parm(out, solutions)
+        progress.all_solved() if keep_progress else progress.remove()
     groups = list({(g.field_id, g.data_desc_ids): g for g in (plan.group for plan in plans)}.values())
     averaging = [plan.averaging_json() for plan in plans if plan.averaging is not None]
     return CalibrationReport(path, groups, run.reports, solutions, good_fractions(run.windows), averaging, redundant)
@@ -175,13 +177,13 @@ class _Run:
         return joined_sets(sets, self._terms, self.known)
 
 
-def _begin(progress: ProgressFile, out: str, options: CalibrationOptions) -> list:
-    if options.resume and progress.exists:
+def _begin(progress: ProgressFile, exists: bool, out: str, options: CalibrationOptions) -> list:
+    if options.resume and exists:
         return progress.resume()
     if options.resume and os.path.exists(out):
         raise CalibrationError(f"{out} is complete: there is nothing to resume; give --overwrite to solve anew")
     if not options.overwrite:
-        if progress.exists:
+        if exists:
             raise CalibrationError(f"{progress.path} is of a run that was interrupted: give --resume, or --overwrite")
         if os.path.exists(out):
             raise CalibrationError(f"{out} exists; choose another name or give --overwrite")

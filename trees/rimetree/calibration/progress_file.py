@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import io
 import json
 import os
 import struct
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import IO
 
 import numpy as np
 
@@ -39,9 +41,38 @@ class ProgressFile:
         self._task = json.dumps(task, sort_keys=True)
         self._on_disk = 0.0  # when all of it was
 
-    @property
-    def exists(self) -> bool:
-        return os.path.exists(self.path)
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether there is such a file, which nobody else writes meanwhile. Raises `CalibrationError` if another run is
+        at it: what it says could not be told from what an interrupted run has left."""
+        exists = os.path.exists(self.path)
+        with self._opened() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                out = self.path.removesuffix(_ENDING)
+                raise CalibrationError(
+                    f"another calibration is writing {out}: wait for it, or give another name"
+                ) from None
+            except OSError:  # a file system without locks
+                pass
+            try:
+                yield exists
+            finally:
+                with contextlib.suppress(FileNotFoundError):
+                    if not exists and os.path.getsize(self.path) == 0:
+                        os.unlink(self.path)
+
+    def _opened(self) -> IO[bytes]:
+        try:
+            return open(self.path, "ab")
+        except OSError as problem:
+            raise self._not_written(problem) from problem
+
+    def _not_written(self, problem: OSError) -> OSError:
+        """Of a full disk Python does not say which file it was."""
+        reason = problem.strerror or str(problem)
+        return OSError(problem.errno or errno.EIO, f"cannot be written: {reason}", self.path)
 
     def begin(self) -> None:
         """A new file, without chunks; an old one is replaced."""
@@ -94,9 +125,8 @@ class ProgressFile:
                 if mode == "wb" or time.monotonic() - self._on_disk > _SECONDS_BETWEEN_WAITS:
                     os.fsync(file.fileno())
                     self._on_disk = time.monotonic()
-        except OSError as problem:  # of a full disk Python does not say which file it was
-            reason = problem.strerror or str(problem)
-            raise OSError(problem.errno or errno.EIO, f"cannot be written: {reason}", self.path) from problem
+        except OSError as problem:
+            raise self._not_written(problem) from problem
 
     def remove(self) -> None:
         """When the solutions are written."""
