@@ -85,6 +85,13 @@ def test_a_model_that_is_not_quite_right_has_converged(calibrated, term):
     assert statuses(report) == {"converged"} and not report.flagged
 
 
+def test_scales_that_are_not_found_again_leave_a_poor_fit_in_doubt(calibrated, monkeypatch):
+    """As if no two searches with free scales had ended alike: a direction may be absent. It was "converged"."""
+    monkeypatch.setattr(joint_starts, "_free", lambda _, found, how: replace(found, possible=False, found_once=True))
+    report = calibrated("P: phase, scalar, per patch", 4, true_jy={"p0": 0.8 * FLUXES_JY["p0"]})
+    assert statuses(report) == {BETTER_MAY_BE}
+
+
 @pytest.mark.parametrize("term", ["P: phase, per patch", "T: tec, per patch", "K: delay, per patch"])
 def test_a_wrong_sky_ends_soon_and_does_not_pass_for_a_good_fit(calibrated, term):
     elsewhere = rt.sky.Source("x", CENTRE_RAD[0] + 0.03, CENTRE_RAD[1] - 0.02, (70, 0, 0, 0))

@@ -103,7 +103,8 @@ class JointStarts:
             how = {"batches": batches, "seed": seed}
             found = one.start(one.lowest(one.begin(known if best is None else best.values), scaled=False, **how))
             best = found if best is None or found.criterion < best.criterion else best
-            free = None if self._hopeless else _free(one, best, how)
+            loose = None if self._hopeless else _free(one, best, how)
+            free = loose if loose is not None and loose.possible else None
             if free is not None and free is not best:
                 # Scales that are free lead past minima: where all directions are there they end at 1.
                 near = one.start(one.lowest(one.begin(free.values), scaled=False, batches=0, seed=seed))
@@ -113,18 +114,19 @@ class JointStarts:
                 best = _with_fewer(problem, one, best, free, how)
                 if set(best.absent) > set(without) and not best.possible:  # it is there, if scales explain the data
                     best = replace(best, found_once=True)
+            elif loose is not None and loose.found_once and not best.good:  # what would explain them has not been found
+                best = replace(best, found_once=True)
             if self._hopeless or not best.found_once or (self._alone and not free):
                 break
         self._hopeless = best is not None and not best.good
         return best
 
 
-def _free(one: _Problem, found: JointStart, how) -> JointStart | None:
-    """What is found if each direction has any scale, where that may explain the data."""
+def _free(one: _Problem, found: JointStart, how) -> JointStart:
+    """What is found if each direction has any scale. Scales lead past minima, so that none need be shaken."""
     if found.good or len(one.unknowns.scale_of) < 2:
         return found
-    free = one.start(one.lowest(one.begin(found.values), scaled=True, apart=True, **how))
-    return free if free.possible else None
+    return one.start(one.lowest(one.begin(found.values), scaled=True, apart=True, shaken=False, **how))
 
 
 def _with_fewer(
