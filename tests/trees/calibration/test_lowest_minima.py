@@ -11,6 +11,7 @@ import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, joint_starts, parse_terms
 from rimetree.calibration.fewer_directions import BETTER_MAY_BE
+from rimetree.cli.calibrate_text import report_text
 
 N, N_TIME, N_CHANNEL, NOISE_JY = 7, 6, 8, 5.0
 FLUXES_JY = patch_sky(6)[0]
@@ -82,6 +83,7 @@ def test_a_model_that_is_not_quite_right_has_converged(calibrated, term):
     """What it leaves is much more than noise, but the lowest minimum is found again and again."""
     report = calibrated(term, 4, true_jy={"p0": 0.8 * FLUXES_JY["p0"]})
     assert 1.03 * NOISE_JY < report.noise_ratio < 2 * NOISE_JY
+    assert report.over_noise == pytest.approx(report.noise_ratio / NOISE_JY, rel=0.1)
     assert statuses(report) == {"converged"} and not report.flagged
 
 
@@ -98,4 +100,6 @@ def test_a_wrong_sky_ends_soon_and_does_not_pass_for_a_good_fit(calibrated, term
     began = time.process_time()
     report = calibrated(term, 3, sky=rt.sky.SkyModel([elsewhere]), noise_jy=1.0)
     assert time.process_time() - began < 15  # 2 s
-    assert statuses(report) == {BETTER_MAY_BE} or report.noise_ratio > 1.5
+    assert 0.7 * report.noise_ratio < report.over_noise < 1.05 * report.noise_ratio  # noise is 1, and neighbours differ
+    assert ("not explained" in report_text(report, report.solutions[0].terms)) == (report.over_noise > 1.5)
+    assert statuses(report) == {BETTER_MAY_BE} or report.over_noise > 1.5

@@ -13,18 +13,22 @@ from .solve_trees import DataSelection, within_limits
 
 _PARALLEL = {"I", "XX", "YY", "RR", "LL"}
 _VISIBILITIES = 1 << 18  # that are looked at together
+_COMPARED = 1 << 16  # visibilities of a tile, with their neighbours
+_FEWEST_PAIRS = 50  # of neighbours, by which noise is known to a tenth
 
 
 @dataclass(frozen=True, eq=False)
 class DataCounts:
     """Of the baselines of each of `MsGroup.antennas`: good data (not flagged and of positive weight), all data,
     and the mean magnitude of the good parallel hands, in the unit of the column (0 where there are none). `power`: sum
-    of weight |V|^2 of the good data that are solved on."""
+    of weight |V|^2 of the good data that are solved on; `noise`: the mean of what is noise in that, by half the squares
+    of differences of neighbouring channels or times (the smaller), None where there are none."""
 
     good: NDArray[np.int64]
     all: NDArray[np.int64]
     magnitude: NDArray[np.float64]
     power: float = 0.0
+    noise: float | None = None
 
 
 def count_data(
@@ -41,12 +45,14 @@ def count_data(
     number = {antenna: index for index, antenna in enumerate(group.antennas)}
     good, every = np.zeros(len(number)), np.zeros(len(number))
     total, count = np.zeros(len(number)), np.zeros(len(number))
+    differences = np.zeros((2, 2))
     for tile in tiles:
         hands = [CORRELATION_NAMES.get(kind) in _PARALLEL for kind in tile["correlation_type"]]
         antenna = np.array([[number[a] for a in pair] for pair in tile["baselines"]])
         of_cell = stands_for(tile)
         of_row = tile["flag"][0, 0].size if len(antenna) else 0
         np.add.at(every, antenna, of_cell * of_row * (tile["row"] >= 0).sum(axis=1)[:, None])
+        each = -(-tile["flag"].size // _COMPARED)  # of so many baselines one is enough
         for some in _baselines_at_a_time(tile):
             weight, value = tile["weight"][some], tile["columns"][column][some]
             with np.errstate(all="ignore"):  # of what is flagged, or should be
@@ -57,6 +63,8 @@ def count_data(
             within = within_limits(tile, some, data)
             solved = usable if within is None else usable & within[..., None]
             power += float(np.where(solved, weighted, 0).sum(dtype=float))
+            chosen = slice(-some.start % each, None, each)
+            differences += _differences(value[chosen], weight[chosen], solved[chosen])
             sums = [(good, np.array([np.count_nonzero(one) for one in usable], dtype=float))]
             if magnitudes:
                 parallel = usable[..., hands]
@@ -65,7 +73,25 @@ def count_data(
             for table, of_baseline in sums:
                 np.add.at(table, antenna[some], of_cell * of_baseline[:, None])
     good, every = (np.round(table).astype(np.int64) for table in (good, every))
-    return DataCounts(good, every, np.divide(total, count, out=np.zeros(len(total)), where=count > 0), power)
+    magnitude = np.divide(total, count, out=np.zeros(len(total)), where=count > 0)
+    noise = min((float(own / pairs) for own, pairs in differences if pairs >= _FEWEST_PAIRS), default=None)
+    return DataCounts(good, every, magnitude, power, noise)
+
+
+def _differences(
+    value: NDArray[np.complexfloating], weight: NDArray[np.floating], good: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """[channels or times, sum or number of pairs]: half the squares of differences of neighbours, with their weights as
+    they are of data of one weight. All [baseline, time, channel, correlation]."""
+    found = []
+    for axis in (2, 1):
+        one, other = (slice(None),) * axis + (slice(None, -1),), (slice(None),) * axis + (slice(1, None),)
+        both = good[one] & good[other]
+        with np.errstate(all="ignore"):  # of what is flagged
+            change = value[other] - value[one]
+            own = (change.real**2 + change.imag**2) / (1 / weight[one] + 1 / weight[other])
+        found.append((np.where(both, own, 0).sum(dtype=float), np.count_nonzero(both)))
+    return np.array(found)
 
 
 def _baselines_at_a_time(tile: dict) -> Iterator[slice]:

@@ -19,17 +19,17 @@ class ChunkReport:
     """One solve.
 
     `index`, `count`: of the chunks of all fields and windows; `data_desc_ids`: of the windows solved together;
-    `terms`: names of those that were solved for; `time_s`: first and last slot; `reference`: name of the antenna
-    that phases refer to; `chi_square`: before each iteration and at the end; `equations`: real ones; `rank`: number
-    of parameters that they determine; `statuses`: how many groups of unknowns ended how; `flagged`: how many values
-    are flagged for which reason, `flagged_of` the same of each term, or "term, direction"; `normalised`: names of
-    terms of which data tell only the product with others, and that are normalised for that; `scale`: data over
-    model, where no term has an amplitude; `noise`: of robust fits, the size of residuals that they found, in units
-    of what the weights say (`chi_square` is in its units); `left_out`: visibilities that stood out and were left
-    out; `absent`: directions of which phases cannot be told, for their model is not found in the data; `method`: how
-    it was solved; `smoothed_hz`: the width along frequency over which the fit itself made solutions smooth;
-    `seconds`: wall time; `resumed`: it was read, not solved. Where directions were
-    solved one after the other (`in_turns`), iterations are turns over all of them.
+    `terms`: names of those that were solved for; `time_s`: first and last slot; `reference`: name of the antenna that
+    phases refer to; `chi_square`: before each iteration and at the end; `equations`: real ones; `rank`: number of
+    parameters that they determine; `statuses`: how many groups of unknowns ended how; `flagged`: how many values are
+    flagged for which reason, `flagged_of` the same of each term, or "term, direction"; `normalised`: names of terms
+    of which data tell only the product with others, and that are normalised for that; `scale`: data over model, where
+    no term has an amplitude; `noise`: of robust fits, the size of residuals that they found, in units of what the
+    weights say (`chi_square` is in its units); `left_out`: visibilities that stood out and were left out;
+    `data_noise`: the mean of weight times |noise|^2, as of `DataCounts`; `absent`: directions of which phases cannot
+    be told, for their model is not found in the data; `method`: how it was solved; `smoothed_hz`: the width along
+    frequency over which the fit itself made solutions smooth; `seconds`: wall time; `resumed`: it was read, not
+    solved. Where directions were solved one after the other (`in_turns`), iterations are turns over all of them.
     """
 
     index: int
@@ -50,6 +50,7 @@ class ChunkReport:
     scale: float | None = None
     noise: float = 1.0
     data_power: float = 0.0
+    data_noise: float | None = None
     left_out: int = 0
     absent: list[str] = field(default_factory=list)
     method: str = ""
@@ -179,6 +180,14 @@ class CalibrationReport:
         own = [chunk for chunk in self._last if not math.isnan(chunk.left)]
         power = sum(chunk.data_power for chunk in own)
         return sum(chunk.chi_square[-1] for chunk in own) / power if power > 0 else math.nan
+
+    @property
+    def over_noise(self) -> float:
+        """The residuals' root mean square over that of the data's own noise, by differences of neighbouring channels
+        and times; of all chunks of the terms that were solved last. NaN where it is not known."""
+        own = [chunk for chunk in self._last if chunk.data_noise and chunk.chi_square and chunk.noise == 1.0]
+        expected = sum(0.5 * chunk.data_noise * (chunk.equations - chunk.rank) for chunk in own)
+        return math.sqrt(sum(chunk.chi_square[-1] for chunk in own) / expected) if expected > 0 else math.nan
 
     def flagged_fraction(self, term: str) -> dict[str, float]:
         """{antenna name: fraction of its solutions of a term that are flagged}, of all windows and of the feeds that

@@ -196,6 +196,7 @@ class Session:
             normalised=normalised,
             scale=None if scale is None else float(np.median(np.abs(scale["value"]))),
             data_power=0.0 if self._weights else counts.power,  # which are of other weights
+            data_noise=None if self._weights else counts.noise,
             noise=1.0 if solved is None else solved.noise,
             method="" if solved is None else solved.method,
             smoothed_hz=0.0 if solved is None else solved.smoothed_hz,

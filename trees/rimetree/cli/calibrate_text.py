@@ -14,6 +14,7 @@ from .output import log, table
 from .quantities import frequency_text, utc_text
 
 _MOST_FLAGGED = 20
+_MUCH = 1.5  # times as large as noise: neighbours differ by more than noise, if by anything
 
 
 def log_windows(plans, terms) -> None:
@@ -220,6 +221,7 @@ def report_text(report, terms) -> str:
     ratio = report.noise_ratio
     lines = [
         f"{report.converged} of {report.solves} solves converged ({ending})",
+        *_unexplained_lines(report.over_noise),
         f"values flagged: {counts_text(report.flagged) or 'none'}",
         *_flagged_lines(report.flagged_of),
         *(
@@ -247,6 +249,16 @@ def report_text(report, terms) -> str:
     ]
     headers = ["antenna", "data flagged/%", *(f"{term.name} flagged/%" for term in terms)]
     return "\n".join([*lines, table(headers, rows)])
+
+
+def _unexplained_lines(over_noise: float) -> list[str]:
+    """That a fit has converged does not say that it explains the data."""
+    if not over_noise > _MUCH:
+        return []
+    return [
+        f"not explained: what is left is {over_noise:.3g} times as large as the noise by which neighbouring channels "
+        "and times differ (sources or terms are missing, intervals are too long, or data are bad)"
+    ]
 
 
 def _flagged_lines(flagged_of: dict[str, dict[str, int]]) -> list[str]:
