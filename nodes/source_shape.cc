@@ -27,10 +27,10 @@ struct SourceShapeBody {
   void item(const In& in, std::size_t s, Out out) const {
     using N = typename In::Number;
     const N per_metre = N(in.frequency_hz / kSpeedOfLight_m_s);
-    const N u = in(1, 0) * per_metre, v = in(1, 1) * per_metre;
     const std::size_t first = columns * s;
     const auto taper = [&](Profile profile) {
-      return taper_of(profile, u, v, N(in(0, first)), N(in(0, first + 1)), N(in(0, first + 2)));
+      return taper_of(profile, N(in(1, 0)), N(in(1, 1)), per_metre, N(in(0, first)), N(in(0, first + 1)),
+                      N(in(0, first + 2)));
     };
     *out = taper(columns == 4 ? profile_of(value_of(N(in(0, first + 3)))) : Profile{0});
   }

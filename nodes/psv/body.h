@@ -53,7 +53,7 @@ RT_HD Complex<typename X::Number> coherence(const X& x, std::ptrdiff_t s, std::p
     }
   }
   if (x.major)
-    z = z * taper_of(profile_at(x, s, t, f), u * T(k.hi), v * T(k.hi), x.major.at(s, t, f), x.minor.at(s, t, f),
+    z = z * taper_of(profile_at(x, s, t, f), u, v, T(k.hi), x.major.at(s, t, f), x.minor.at(s, t, f),
                      x.position_angle.at(s, t, f));
   return z;
 }

@@ -42,7 +42,7 @@ RT_HD T sinc(T x) {
 /// Attenuation by averaging a fringe over a cell across which its phase changes by `phase_change_rad`.
 template <class T>
 RT_HD T smearing(T phase_change_rad) {
-  return sinc(phase_change_rad / T(2));
+  return sinc(phase_change_rad * T(Plain<T>(0.5)));
 }
 
 /// Rate of change in metres per second of a baseline's (u, v, w) under the Earth's rotation, for a phase centre of

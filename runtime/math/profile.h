@@ -137,14 +137,16 @@ inline std::string all_profiles() {
   return text;
 }
 
-/// Visibility of a source of unit flux and this shape at (u, v) in wavelengths.
+/// Visibility of a source of unit flux and this shape at (u, v) in metres, at so many wavelengths per metre.
 template <class T>
-RT_HD T taper_of(Profile profile, T u_wavelengths, T v_wavelengths, T major_rad, T minor_rad, T position_angle_rad) {
+RT_HD T taper_of(Profile profile, T u_m, T v_m, T per_metre, T major_rad, T minor_rad, T position_angle_rad) {
   using P = Plain<T>;
   const T s = sin(position_angle_rad), c = cos(position_angle_rad);
-  const T along = major_rad * (u_wavelengths * s + v_wavelengths * c);
-  const T across = minor_rad * (u_wavelengths * c - v_wavelengths * s);
-  return taper_of(profile, T(P(scale_of(profile))) * (along * along + across * across));
+  const T along_m = major_rad * (u_m * s + v_m * c);
+  const T across_m = minor_rad * (u_m * c - v_m * s);
+  // What does not depend on frequency first: it is done once for all channels.
+  const T square_m2 = T(P(scale_of(profile))) * (along_m * along_m + across_m * across_m);
+  return taper_of(profile, square_m2 * (per_metre * per_metre));
 }
 
 }  // namespace rimetree

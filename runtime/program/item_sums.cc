@@ -43,6 +43,54 @@ void Runner::prepare_steps(const Program::Tier& tier) {
   for (const Program::Instruction& begin : program_.begin_sums_)
     for (const std::int32_t out : begin.out)
       if (out >= 0) row(out).numbers = own(out);
+  find_shared(tier);
+}
+
+namespace {
+
+bool adds_products(Op op) { return op == Op::add_products_sum || op == Op::add_products_difference; }
+
+}  // namespace
+
+void Runner::find_shared(const Program::Tier& tier) {
+  room_.shared.clear();
+  const auto& instructions = tier.instructions;
+  // Of a sum that is its own outcome, to which two rows times one number each are added.
+  const auto fits = [&](std::size_t i) {
+    const Program::Instruction& one = instructions[i];
+    const Call& call = room_.calls[i];
+    return one.what == What::compute && adds_products(one.op) && one.out[0] == one.in[4] && call.in[1].varies == 0 &&
+           call.in[3].varies == 0 && call.in[0].varies != 0 && call.in[2].varies != 0 && call.in[4].varies != 0;
+  };
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (!fits(i)) continue;
+    const std::int32_t x = instructions[i].in[0], y = instructions[i].in[2];
+    Room::Shared found{i, {}};
+    for (; i < instructions.size() && found.products.n_sum < SharedProducts::kMost && fits(i); ++i) {
+      const Program::Instruction& one = instructions[i];
+      const bool same = one.in[0] == x && one.in[2] == y, turned = one.in[0] == y && one.in[2] == x;
+      if (!same && !turned) break;
+      found.products.sum[found.products.n_sum++] = room_.calls[i].out[0];
+    }
+    --i;
+    if (found.products.n_sum > 1) room_.shared.push_back(found);
+  }
+}
+
+/// p - q is p + (-q), and p + q is q + p: one form for all of them.
+void Runner::add_shared(Room::Shared& shared, const Program::Tier& tier, std::size_t n) {
+  SharedProducts& products = shared.products;
+  const std::int32_t x = tier.instructions[shared.call].in[0];
+  products.x = room_.calls[shared.call].in[0].numbers, products.y = room_.calls[shared.call].in[2].numbers;
+  for (int k = 0; k < products.n_sum; ++k) {
+    const Program::Instruction& one = tier.instructions[shared.call + static_cast<std::size_t>(k)];
+    const Call& call = room_.calls[shared.call + static_cast<std::size_t>(k)];
+    double first = call.in[1].numbers[0], second = call.in[3].numbers[0];
+    if (one.op == Op::add_products_difference) second = -second;
+    if (one.in[0] != x) std::swap(first, second);
+    products.a[k] = first, products.b[k] = second;
+  }
+  add_shared_products(products, padded(n));
 }
 
 void Runner::prepare_call(const Program::Instruction& instruction, const std::vector<bool>& moves, Call& call) {
@@ -56,16 +104,25 @@ void Runner::prepare_call(const Program::Instruction& instruction, const std::ve
 
 void Runner::run_steps(const Program::Tier& tier, std::size_t first, std::size_t n) {
   auto moving = room_.moving.begin();
+  auto shared = room_.shared.begin();
+  const auto move_operands = [&](std::size_t end) {
+    for (; moving != room_.moving.end() && moving->call < end; ++moving)
+      room_.calls[moving->call].in[moving->operand].numbers = row(moving->row).numbers;
+  };
   for (std::size_t i = 0; i < tier.instructions.size(); ++i) {
     const Program::Instruction& instruction = tier.instructions[i];
     if (instruction.what != What::compute) {
       execute(instruction, first, n);
       continue;
     }
-    Call& call = room_.calls[i];
-    for (; moving != room_.moving.end() && moving->call == i; ++moving)
-      call.in[moving->operand].numbers = row(moving->row).numbers;
-    instruction.kernel(call, padded(n));
+    if (shared != room_.shared.end() && shared->call == i) {
+      i += static_cast<std::size_t>(shared->products.n_sum) - 1;
+      move_operands(i + 1);
+      add_shared(*shared++, tier, n);
+      continue;
+    }
+    move_operands(i + 1);
+    instruction.kernel(room_.calls[i], padded(n));
   }
 }
 

@@ -31,6 +31,17 @@ using Kernel = void (*)(const Call& call, std::size_t n);
 /// The kernel of an operation, for this machine; nullptr for what no kernel does (loads and constants).
 Kernel kernel_of(Op op);
 
+/// Sums to each of which products of the same two rows x, y with numbers are added: sum + (a x + b y), each product
+/// rounded, as `add_products_sum` does it for one.
+struct SharedProducts {
+  static constexpr int kMost = 8;
+  const double *x = nullptr, *y = nullptr;
+  int n_sum = 0;
+  double* sum[kMost] = {};
+  double a[kMost] = {}, b[kMost] = {};
+};
+void add_shared_products(const SharedProducts& products, std::size_t n);
+
 /// out = c in pairs: takes the real and imaginary parts of n complex numbers (re, im, re, im, ...) apart.
 void split_complex(const double* pairs, double* re, double* im, std::size_t n);
 /// The reverse.

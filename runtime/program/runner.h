@@ -31,8 +31,14 @@ struct Room {
     int operand;
     std::int32_t row;
   };
+  // Calls, from one on, that add products of the same two rows with numbers to sums are done together.
+  struct Shared {
+    std::size_t call = 0;
+    SharedProducts products;
+  };
   std::vector<Call> calls;
   std::vector<Moving> moving;
+  std::vector<Shared> shared;
   ReadAhead ahead;
 };
 inline Room& room_of_thread() {
@@ -90,7 +96,7 @@ class Runner {
   }
   double* own(std::int32_t row) {
     const auto r = static_cast<std::size_t>(row), constants = static_cast<std::size_t>(program_.n_constant_);
-    return memory_ + (r < constants ? r * kStep : constants * kStep + (r - constants) * block_);
+    return memory_ + (r < constants ? r * kStep : constants * kStep + (r - constants) * (block_ + kStep));
   }
 
   /// As long as all rows stay in the second-level cache, and every part has a share.
@@ -113,7 +119,7 @@ class Runner {
     std::vector<double>& memory = room_.memory;
     const auto constants = static_cast<std::size_t>(program_.n_constant_),
                locals = static_cast<std::size_t>(program_.n_local_);
-    std::size_t n = constants * kStep + locals * block_;
+    std::size_t n = constants * kStep + locals * (block_ + kStep);
     for (const Axes axes : program_.global_axes_) {
       room_.globals.push_back(n);
       n += padded(size(axes));
@@ -172,6 +178,9 @@ class Runner {
   /// Calls of a tier that sums, which are the same for all items but for what is read where it lies.
   void prepare_steps(const Program::Tier& tier);
   void prepare_call(const Program::Instruction& instruction, const std::vector<bool>& moves, Call& call);
+  /// Finds calls of a tier that sums which share the rows of their products.
+  void find_shared(const Program::Tier& tier);
+  void add_shared(Room::Shared& shared, const Program::Tier& tier, std::size_t n);
   void run_steps(const Program::Tier& tier, std::size_t first, std::size_t n);
   /// Running sums are in their own rows from the first item on.
   void begin_sum(const Program::Instruction& instruction, std::size_t first, std::size_t n);

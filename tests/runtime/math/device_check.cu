@@ -12,7 +12,7 @@ __global__ void use_all_bodies(const T* in, Complex<T>* out) {
       path_difference_exact(in[3], in[4], in[5], in[0], in[1], n_offset_exact(in[0], in[1], in[2], 1));
   const T path = path_exact.hi;
   const Complex<T> phasor = fringe_exact(path_exact, turns_per_metre(value_of(in[6])));
-  const T taper = taper_of(Profile{1}, in[3], in[4], in[7], in[8], in[9]) * smearing(path);
+  const T taper = taper_of(Profile{1}, in[3], in[4], T(1), in[7], in[8], in[9]) * smearing(path);
   const Jones<T> jones{phasor, Complex<T>(in[0]), Complex<T>(in[1]), conj(phasor)};
   const Jones<T> product = jones * inverse(jones) * hermitian(jones);
   out[0] = taper * product.xx + sqrt(phasor) + exp(phasor) * log(phasor) + pow(phasor, phasor) / tan(phasor);

@@ -66,7 +66,8 @@ TEST(Profile, TapersAreTransformsOfTheBrightness) {
         const Real along = q * std::cos(direction) / major, across = q * std::sin(direction) / minor;
         const auto u = static_cast<double>(along * std::sin(angle) + across * std::cos(angle));
         const auto v = static_cast<double>(along * std::cos(angle) - across * std::sin(angle));
-        EXPECT_NEAR(taper_of(profile, u, v, major, minor, angle), static_cast<double>(transform(profile, q)), 1e-13)
+        EXPECT_NEAR(taper_of(profile, u, v, 1.0, major, minor, angle), static_cast<double>(transform(profile, q)),
+                    1e-13)
             << name_of(profile) << " q " << double(q) << " direction " << direction;
       }
 }
@@ -76,7 +77,7 @@ TEST(Profile, SlopesAndBoundsAreThoseOfTheTaper) {
     const auto profile = static_cast<Profile>(i);
     SCOPED_TRACE(name_of(profile));
     EXPECT_EQ(taper_of(profile, 0.0), 1.0);
-    EXPECT_EQ(taper_of(profile, 1e5, 1e5, 0.0, 0.0, 1.0), 1.0) << "a point";
+    EXPECT_EQ(taper_of(profile, 1e5, 1e5, 1.0, 0.0, 0.0, 1.0), 1.0) << "a point";
     for (const double x : {0.0, 1e-9, 0.3, 7.0, 300.0}) {
       const Dual<double> moved = taper_of(profile, Dual<double>{x, 1.0});
       EXPECT_NEAR(moved.v, taper_of(profile, x), 1e-15);
@@ -107,8 +108,8 @@ TEST(Profile, NumbersAreThoseOfProfiles) {
 TEST(Profile, GaussiansAreOneHalfAtTheirHalfWidth) {
   // The transform of a Gaussian of width theta has width 4 ln 2 / (pi theta).
   const double theta = 1e-3, half = 2 * std::log(2.0) / (kPi * theta);
-  EXPECT_NEAR(taper_of(kGaussian, 0.0, half, theta, theta / 2, 0.0), 0.5, 1e-14) << "major axis to the north";
-  EXPECT_NEAR(taper_of(kGaussian, half, 0.0, theta, theta / 2, kPi / 2), 0.5, 1e-14) << "and to the east";
+  EXPECT_NEAR(taper_of(kGaussian, 0.0, 2 * half, 0.5, theta, theta / 2, 0.0), 0.5, 1e-14) << "major axis to the north";
+  EXPECT_NEAR(taper_of(kGaussian, half, 0.0, 1.0, theta, theta / 2, kPi / 2), 0.5, 1e-14) << "and to the east";
 }
 
 }  // namespace

@@ -130,6 +130,50 @@ TEST(ItemSums, ManyItemsAreDoneInBatches) {
   }
 }
 
+// What is added to several sums as products of the same complex number with constants is done for all of them in one
+// go.
+TEST(ItemSums, OfMatricesAreThoseOfEachElement) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  const CellShape cells{{3, 50, 1, 1}};
+  const std::size_t plane = cells.size(), n_item = 5;
+  const double kinds[] = {0.0, -0.0, 1.0, HUGE_VAL, std::nan("")};
+  for (const std::int32_t n_element : {1, 2, 3, 4, 7, 9}) {
+    // One number of all cells, and n_element of each item.
+    std::vector<double> phase(2 * plane), matrix(2 * n_item * static_cast<std::size_t>(n_element));
+    for (double& x : phase) x = normal(random);
+    for (double& x : matrix) x = random() % 8 == 0 ? kinds[random() % std::size(kinds)] : normal(random);
+    const Array inputs[] = {{phase.data(), true, plane, strides_of(cells)}, {matrix.data(), true, 1, {}}};
+    Recording recording;
+    const std::int32_t re = recording.load({0, 0, 0, false}), im = recording.load({0, 0, 0, true});
+    std::vector<Output> outputs;
+    for (std::int32_t e = 0; e < n_element; ++e) {
+      const std::int32_t a = recording.load({1, e, n_element, false}), b = recording.load({1, e, n_element, true});
+      // In either order: (re + i im) (a + i b), or its conjugate.
+      const Op sum = e % 3 == 2 ? Op::subtract : Op::add, difference = e % 3 == 2 ? Op::add : Op::subtract;
+      const auto product = [&](std::int32_t x, std::int32_t y) { return recording.make(Op::multiply, x, y); };
+      outputs.push_back({.array = 0,
+                         .element = e,
+                         .re = recording.make(difference, product(re, a), product(im, b)),
+                         .im = recording.make(sum, product(im, a), product(re, b))});
+    }
+    std::vector<double> found(2 * plane * static_cast<std::size_t>(n_element), 0.25), wanted = found;
+    const Array out{found.data(), true, plane, strides_of(cells)};
+    const Axes axes[] = {axes_of(cells), 0};
+    const Program program(Program::Items::summed, recording, outputs, axes, 0, axes_of(cells));
+    program.run({.inputs = inputs, .outputs = {&out, 1}, .n_item = n_item, .cells = cells});
+    for (std::size_t e = 0; e < static_cast<std::size_t>(n_element); ++e)
+      for (std::size_t i = 0; i < plane; ++i)
+        for (std::size_t s = 0; s < n_item; ++s) {
+          const double* const z = &matrix[2 * (s * static_cast<std::size_t>(n_element) + e)];
+          const double x = phase[2 * i], y = phase[2 * i + 1], sign = e % 3 == 2 ? -1 : 1;
+          double* const sum = &wanted[2 * (e * plane + i)];
+          sum[0] += x * z[0] - sign * (y * z[1]), sum[1] += y * z[0] + sign * (x * z[1]);
+        }
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_TRUE(same_bits(found[i], wanted[i])) << n_element << ' ' << i;
+  }
+}
+
 TEST(ItemSums, OfNothingAreWhatTheyBeginWith) {
   Recording recording;
   const Output output{.re = recording.load({0, 0, 1, false})};
