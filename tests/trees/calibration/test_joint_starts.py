@@ -1,5 +1,7 @@
 """Terms of the whole sky and of directions are searched for together where antennas are few."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from patch_sky import CENTRE_RAD, patch_sky
@@ -8,6 +10,7 @@ import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, SolverOptions, joint_starts, parse_terms
 from rimetree.calibration.fringe import phase_rate
+from rimetree.calibration.goodness import is_exact
 from rimetree.calibration.joint_fit import DirectionSums, JointFit, Unknowns
 from rimetree.calibration.joint_turns import determined, short_basis
 
@@ -188,6 +191,42 @@ def test_the_slope_of_chi_square_is_that_of_differences():
         step = 1e-5 * (np.arange(fit.count) == k)
         difference = fit.chi_square(fit.seen(place + step)) - fit.chi_square(fit.seen(place - step))
         np.testing.assert_allclose(-2 * slope[:, k], difference / 2e-5, rtol=1e-6, atol=1e-5)
+
+
+def test_the_curvature_is_that_of_changes_of_the_model():
+    sums, unknowns = problem(np.random.default_rng(3))
+    fit = JointFit(sums, unknowns)
+    place = np.random.default_rng(4).normal(size=(2, fit.count)) * 0.3
+    steps = 1e-5 * np.eye(fit.count)
+    changes = np.stack([(fit.seen(place + step) - fit.seen(place - step)) / 2e-5 for step in steps])
+    wanted = np.einsum("ksbtfei,btfeij,lsbtfej->skl", changes.conj(), sums.power, changes, optimize=True).real
+    np.testing.assert_allclose(fit.normal(fit.seen(place))[1], wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_many_antennas_take_little_memory():
+    """64 antennas and 4 directions: arrays of baselines and pairs of antennas would take gigabytes."""
+    n, n_direction, rng = 64, 4, np.random.default_rng(5)
+    baselines = np.stack(np.triu_indices(n, 1), axis=1)
+    product = rng.normal(size=(len(baselines), 1, 1, 1, n_direction, 2)) @ [1, 1j]
+    power = np.broadcast_to(np.eye(n_direction), (len(baselines), 1, 1, 1, n_direction, n_direction))
+    sums = DirectionSums(baselines, product, power + 0j, 1e9, n)
+    index = np.arange(n_direction * n).reshape(n_direction, 1, n)
+    cells, feeds = np.zeros((1, 1), int), np.ones(1, bool)
+    unknowns = [
+        Unknowns(np.ones(1), True, np.arange(n_direction) == k, feeds, cells, index[k]) for k in range(n_direction)
+    ]
+    fit = JointFit(sums, unknowns)
+    place = rng.normal(size=(3, fit.count))
+    tracemalloc.start()
+    fit.normal(fit.seen(place))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 100e6
+
+
+def test_what_leaves_only_rounding_is_exact():
+    """Columns of single precision, and sums of many of them."""
+    assert is_exact(2e-15, 1.0) and is_exact(0.0, 0.0) and not is_exact(1e-6, 1.0)
 
 
 def test_what_is_held_has_no_slope():

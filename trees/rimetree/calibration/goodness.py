@@ -8,6 +8,7 @@ import math
 POOR = 1.2  # chi-square over what the data can be explained to
 SIGNIFICANT = 6.0  # standard deviations
 _SURE = 2.0  # the same: so much is expected of the best fit
+_ROUNDING = 1e-11  # of the power of data without noise, as of a simulation: numbers of single precision leave less
 
 
 def excess(chi_square: float, freedom: int, floor: float) -> float:
@@ -30,3 +31,8 @@ def is_good(chi_square: float, freedom: int, floor: float, floor_freedom: int, d
     """Whether nothing says that there may be a better fit: not even a little larger than it should be."""
     poor = excess(chi_square, freedom, floor) > POOR
     return not (poor or is_significant(chi_square, freedom, floor, floor_freedom, deviations))
+
+
+def is_exact(chi_square: float, power: float) -> bool:
+    """Whether a fit leaves nothing of data of this power (sum of weight |V|^2) but rounding."""
+    return chi_square <= _ROUNDING * power

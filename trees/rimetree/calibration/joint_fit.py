@@ -52,16 +52,19 @@ class DirectionSums:
 class _Layout:
     """Where what baselines say of kinds of unknowns goes. `which` [kind, rate and direction]: what a kind is of those;
     `first`, `second` [pair]: kinds; `ends` [kind, unknown of the kind, baseline]: what each unknown does to each
-    baseline; `both` [pair, two unknowns, baseline]; `to` {kind: (its unknowns, ...)}, `to_both`: (of all pairs
-    together, where each goes, and the number there)."""
+    baseline; `to` {kind: numbers of its unknowns}. An unknown meets others on few baselines: `source` [entry] of pair
+    and baseline, `value` [entry] times which goes to `place` (of two unknowns), whose entries are those from `begin`
+    on."""
 
     which: NDArray[np.complex128]
     first: NDArray[np.intp]
     second: NDArray[np.intp]
     ends: list[NDArray[np.float64]]
-    both: NDArray[np.float64]
     to: list[NDArray[np.intp]]
-    to_both: tuple[NDArray[np.intp], NDArray[np.intp]]
+    source: NDArray[np.intp]
+    value: NDArray[np.float64]
+    begin: NDArray[np.intp]
+    place: NDArray[np.intp]
 
     @classmethod
     def of(
@@ -69,29 +72,38 @@ class _Layout:
     ) -> _Layout:
         """`ends` [baseline, unknown] of each kind; `count`: of all unknowns."""
         first, second = np.triu_indices(len(to))
-        most = max((len(one) for one in to), default=0)
-        both = np.zeros((len(first), most, most, baselines))
-        place, source = [], []
+        two = [_two_ends(one) for one in ends]
+        place, source, value = ([np.zeros(0, kind)] for kind in (np.intp, np.intp, float))
         for pair, (k, m) in enumerate(zip(first, second, strict=True)):
-            both[pair, : len(to[k]), : len(to[m])] = np.einsum("bi,bj->ijb", ends[k], ends[m])
-            at = (pair * most + np.arange(len(to[k]))[:, None]) * most + np.arange(len(to[m]))
-            sides = [(k, m, at)] if k == m else [(k, m, at), (m, k, at.T)]
-            for one, other, own in sides:
-                place.append((to[one][:, None] * count + to[other]).ravel())
-                source.append(own.ravel())
-        where = tuple(np.concatenate([np.zeros(0, np.intp), *some]) for some in (place, source))
-        return cls(
-            which, first, second, [one.T for one in ends], both.reshape(len(first), most * most, baselines), to, where
-        )
+            (number_k, value_k), (number_m, value_m) = two[k], two[m]
+            own = (value_k[:, :, None] * value_m[:, None]).ravel()
+            row, column = np.broadcast_arrays(to[k][number_k][:, :, None], to[m][number_m][:, None])
+            there = np.flatnonzero(own)
+            of = pair * baselines + there // (own.size // baselines)
+            sides = [(row, column)] if k == m else [(row, column), (column, row)]
+            for one, other in sides:
+                place.append((one * count + other).ravel()[there])
+                source.append(of)
+                value.append(own[there])
+        place, source, value = (np.concatenate(some) for some in (place, source, value))
+        order = np.argsort(place, kind="stable")
+        place, begin = np.unique(place[order], return_index=True)
+        return cls(which, first, second, [one.T for one in ends], to, source[order], value[order], begin, place)
 
     def add(self, slope, curvature, first, both) -> None:
         """To slope [unknown, start] and curvature [unknown and unknown, start] what baselines say: `first` [start,
         baseline, kind], `both` [start, baseline, kind, kind]."""
         for kind, (ends, to) in enumerate(zip(self.ends, self.to, strict=True)):
             slope[to] += ends @ first[:, :, kind].T
-        pairs = np.ascontiguousarray(np.moveaxis(both[:, :, self.first, self.second], (2, 1), (0, 1)))
-        place, source = self.to_both
-        curvature[place] += (self.both @ pairs).reshape(-1, both.shape[0])[source]
+        if len(self.place):
+            pairs = np.moveaxis(both[:, :, self.first, self.second], (2, 1), (0, 1)).reshape(-1, both.shape[0])
+            curvature[self.place] += np.add.reduceat(pairs[self.source] * self.value[:, None], self.begin, axis=0)
+
+
+def _two_ends(ends: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """(which unknowns, what they do) [baseline, 2 or fewer], of all that do something: those of its antennas."""
+    order = np.argsort(-np.abs(ends), axis=1, kind="stable")[:, :2]
+    return order, np.take_along_axis(ends, order, axis=1)
 
 
 class JointFit:

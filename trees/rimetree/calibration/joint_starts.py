@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .baseline_factors import BaselineFactors
 from .coherence import Coherence
-from .goodness import SIGNIFICANT, is_good
+from .goodness import SIGNIFICANT, is_exact, is_good
 from .joint_blocks import Block, blocks_of
 from .joint_fit import DirectionSums
 from .joint_phases import MOST_ANTENNAS
@@ -293,6 +293,8 @@ class _Problem:
         share = block.count / max(1, int(self._sums.count.sum()))
 
         def good(found: Ended) -> bool:
+            if is_exact(found.chi_square, block.sums.data):
+                return True
             floor, floor_freedom = self._data.factors(_span_rad(block.unknowns, found.place)).floor(())
             return is_good(found.chi_square, freedom, floor, int(share * floor_freedom))
 
@@ -353,7 +355,8 @@ class _Problem:
         freedom = 2 * int(self._sums.count.sum()) - unknowns
         fit = found.chi_square, freedom, noise, noise_freedom
         criterion = found.chi_square + (noise * self._of_noise if noise > 0 else 0.0)
-        good, possible = is_good(*fit), is_good(*fit, SIGNIFICANT)
+        exact = is_exact(found.chi_square, self._there.data)
+        good, possible = exact or is_good(*fit), exact or is_good(*fit, SIGNIFICANT)
         once = not good and found.often < OFTEN
         return JointStart(values, scales, self.absent, found.chi_square, criterion, good, possible, once)
 
