@@ -260,7 +260,7 @@ TEST_P(TermSums, WhatSeveralWavesReadIsMadeInEach) {
 
 TEST(TermSums, OfRandomTreesAreWhatSingleNodesGive) {
   for (const Trouble trouble : {Trouble::none, Trouble::flagged, Trouble::flagged_by_element, Trouble::missing})
-    for (unsigned seed = 600; seed < 630; ++seed) {
+    for (unsigned seed = 500; seed < 530; ++seed) {
       const RandomRime rime(seed, trouble, 12);
       const SumOutcome fused = evaluated_sums(rime.tree, rime.roots, true),
                        single = evaluated_sums(rime.tree, rime.roots, false);
