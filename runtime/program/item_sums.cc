@@ -3,6 +3,12 @@
 
 namespace rimetree::program {
 
+namespace {
+
+bool adds_products(Op op) { return op == Op::add_products_sum || op == Op::add_products_difference; }
+
+}  // namespace
+
 void Runner::run_sums(const Program::Tier& tier) {
   spread();
   prepare_steps(tier);
@@ -45,12 +51,6 @@ void Runner::prepare_steps(const Program::Tier& tier) {
       if (out >= 0) row(out).numbers = own(out);
   find_shared(tier);
 }
-
-namespace {
-
-bool adds_products(Op op) { return op == Op::add_products_sum || op == Op::add_products_difference; }
-
-}  // namespace
 
 void Runner::find_shared(const Program::Tier& tier) {
   room_.shared.clear();

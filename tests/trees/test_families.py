@@ -22,6 +22,7 @@ def by_indices(ns):
     ns.uvw(p, q) << rt.Constant(p.of(UVW_M))
     ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=ns.uvw(p, q))
     ns.V(p, q) << rt.Add(*rt.over(s, ns.K(p, q, s) * ns.B(s)))
+    ns.total << rt.Add(*rt.over(s, ns.B(s) * rt.Constant(s.of(FLUX_JY))))
     return ns
 
 
@@ -34,6 +35,7 @@ def by_loops(ns):
         for s in range(N_SOURCE):
             ns.K(p, q, s) << rt.VisPhaseShift(lmn=ns.lmn(s), uvw=ns.uvw(p, q))
         ns.V(p, q) << rt.Add(*(ns.K(p, q, s) * ns.B(s) for s in range(N_SOURCE)))
+    ns.total << rt.Add(*(ns.B(s) * rt.Constant(FLUX_JY[s]) for s in range(N_SOURCE)))
     return ns
 
 

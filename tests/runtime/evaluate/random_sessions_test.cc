@@ -1,9 +1,10 @@
 // Sessions of a user: a forest is asked for this and that, with and without derivatives, on other cells, after its
 // parameters and constants have changed; whatever it keeps in between, each answer is that of a new forest.
+#include "tests/support/random_sessions.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 #include "runtime/evaluate/evaluator.h"
@@ -135,18 +136,7 @@ class Session {
   Request request_;
 };
 
-TEST(RandomSessions, EveryAnswerIsThatOfANewForest) {
-  const char* const first = std::getenv("RIMETREE_FIRST_SESSION");
-  const char* const count = std::getenv("RIMETREE_SESSIONS");
-  const unsigned begin = first != nullptr ? static_cast<unsigned>(std::atoi(first)) : 0;
-  const unsigned n = count != nullptr ? static_cast<unsigned>(std::atoi(count)) : 40;
-  for (unsigned seed = begin; seed < begin + n; ++seed) {
-    SCOPED_TRACE("session " + std::to_string(seed));
-    Session session(seed);
-    session.run(25);
-    if (HasFailure()) return;
-  }
-}
+TEST(RandomSessions, EveryAnswerIsThatOfANewForest) { test::run_random_sessions<Session>(); }
 
 }  // namespace
 }  // namespace rimetree

@@ -3,10 +3,10 @@
 // the same start.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 
 #include "tests/support/gain_scene.h"
+#include "tests/support/random_sessions.h"
 
 namespace rimetree::test {
 namespace {
@@ -175,18 +175,7 @@ class Session {
   std::map<std::string, std::map<std::string, StateValue>> changed_;
 };
 
-TEST(RandomSolves, EverySolutionIsThatOfANewForest) {
-  const char* const first = std::getenv("RIMETREE_FIRST_SESSION");
-  const char* const count = std::getenv("RIMETREE_SESSIONS");
-  const unsigned begin = first != nullptr ? static_cast<unsigned>(std::atoi(first)) : 0;
-  const unsigned n = count != nullptr ? static_cast<unsigned>(std::atoi(count)) : 40;
-  for (unsigned seed = begin; seed < begin + n; ++seed) {
-    SCOPED_TRACE("session " + std::to_string(seed));
-    Session session(seed);
-    session.run(25);
-    if (HasFailure()) return;
-  }
-}
+TEST(RandomSolves, EverySolutionIsThatOfANewForest) { run_random_sessions<Session>(); }
 
 }  // namespace
 }  // namespace rimetree::test

@@ -8,7 +8,7 @@ from patch_sky import CENTRE_RAD, patch_sky
 
 import rimetree as rt
 from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, SolverOptions, joint_starts, parse_terms
+from rimetree.calibration import CalibrationOptions, SolverOptions, joint_search, joint_starts, parse_terms
 from rimetree.calibration.fringe import phase_rate
 from rimetree.calibration.goodness import is_exact
 from rimetree.calibration.joint_fit import DirectionSums, JointFit, Unknowns
@@ -21,10 +21,21 @@ FLUXES_JY, SKY = patch_sky(4)
 @pytest.fixture
 def calibrated(tmp_path, observe):
     """calibrated(terms, kind, middle_hz, channels, ...): the report, the phases [antenna, channel] of each patch that
-    were planted, and the frequencies; noise of 5 Jy."""
+    were planted, and the frequencies; noise of 5 Jy, if not another."""
 
     def run(
-        terms, kind, middle_hz, width_hz, channels, absent=(), gains=None, seed=0, scale=1.0, successive=False, slots=6
+        terms,
+        kind,
+        middle_hz,
+        width_hz,
+        channels,
+        absent=(),
+        gains=None,
+        seed=0,
+        scale=1.0,
+        successive=False,
+        slots=6,
+        noise=5.0,
     ):
         path = str(tmp_path / "a.ms")
         band = rt.ms.Band.regular(middle_hz, width_hz * channels, channels)
@@ -33,7 +44,12 @@ def calibrated(tmp_path, observe):
         )
         rng = np.random.default_rng(seed)
         frequency = middle_hz + width_hz * (np.arange(channels) - (channels - 1) / 2)
-        most, quantity = {"tec": (0.1, "tec"), "much tec": (0.3, "tec"), "delay": (20e-9, "clock")}[kind]
+        most, quantity = {
+            "tec": (0.1, "tec"),
+            "much tec": (0.3, "tec"),
+            "no tec": (0.0, "tec"),
+            "delay": (20e-9, "clock"),
+        }[kind]
         planted = {patch: rng.uniform(-most, most, (N, 1)) * phase_rate(quantity, frequency) for patch in FLUXES_JY}
 
         def seen(antenna, patch, time_s, frequency_hz):
@@ -44,7 +60,7 @@ def calibrated(tmp_path, observe):
             gain = np.ones(2) if gains is None else gains[antenna]  # [feed] or [channel, feed]
             return np.broadcast_to(np.sqrt(scale) * gain[..., None] * np.eye(2), shape)
 
-        observe(path, SKY, CENTRE_RAD, seen, noise_jy=5.0 * scale, seed=seed + 1)
+        observe(path, SKY, CENTRE_RAD, seen, noise_jy=noise * scale, seed=seed + 1)
         options = CalibrationOptions(reference="ANT-0", solver=SolverOptions(successive=successive))
         return calibration.calibrate(path, SKY, parse_terms(terms), tmp_path / "sol.h5", options), planted, frequency
 
@@ -222,6 +238,15 @@ def test_many_antennas_take_little_memory():
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 100e6
+
+
+def test_data_without_noise_are_not_searched_for_better_fits(calibrated, monkeypatch):
+    """As a simulation is, in a column of single precision."""
+    batches = []
+    monkeypatch.setattr(joint_search._Search, "from_anywhere", lambda self, begin, *rest, **how: batches.append(rest))
+    report, planted, frequency_hz = calibrated(["P: phase, scalar, per patch"], "no tec", 1.3e9, 2e6, 4, noise=0.0)
+    assert report.converged == report.solves and not batches
+    assert all(np.abs(errors_rad(report, planted, frequency_hz, patch)).max() < 1e-6 for patch in planted)
 
 
 def test_what_leaves_only_rounding_is_exact():
