@@ -11,6 +11,8 @@
 #define RIMETREE_NODES_PSV_ADJOINT_SIDES_REVERSE_INL_H_
 #endif
 
+#include <map>
+
 #include "nodes/psv/adjoint/sides_pull-inl.h"
 #include "nodes/psv/matrix/sides_window-inl.h"
 #include "nodes/psv/plane_shares.h"
@@ -26,7 +28,9 @@ class SidesReverse : SidesWindow {
  public:
   SidesReverse(const ReverseSides& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch,
                SourceAdjoints& gained)
-      : SidesWindow(job, tile, window, scratch), reverse_(job), gained_(gained) {}
+      : SidesWindow(job, tile, window, scratch, kParts), reverse_(job), gained_(gained) {
+    find_pairs();
+  }
 
   void run(std::span<const SideBlock> blocks) {
     for (std::size_t v = 0; v < n_vector_; ++v) load(v);
@@ -40,7 +44,28 @@ class SidesReverse : SidesWindow {
   }
 
  private:
-  /// Adjoints of the sums, zero where there is no row.
+  /// A block of pairs of ends.
+  struct Pairs {
+    std::size_t left, right;  ///< the first ends
+    PairSet wanted;
+    std::vector<EndGroup> groups[2][2];  ///< [side][numbers of an end that gain, less one]
+  };
+  void find_pairs() {
+    const std::size_t n = reverse_ends(shape_);
+    std::map<std::pair<std::size_t, std::size_t>, PairSet> wanted;
+    for (const auto& [l, r] : tile_.blocks)
+      for (std::size_t i = l; i < l + shape_.block_rows(); ++i)
+        for (std::size_t j = r; j < r + SidesShape::kBlockColumns; ++j)
+          wanted[{i / n * n, j / n * n}].set(i % n * kReverseEnds + j % n);
+    for (const auto& [first, set] : wanted) {
+      Pairs& pairs = pairs_.emplace_back(Pairs{first.first, first.second, set, {}});
+      for (const std::size_t right : {0, 1})
+        for (const std::size_t gain : {1, 2})
+          pairs.groups[right][gain - 1] = groups_of(set, right != 0, static_cast<std::size_t>(kGaining) / gain);
+    }
+  }
+
+  /// Adjoints of the sums, conjugate, zero where there is no row.
   void load(std::size_t v) {
     const ResultAdjoints& adjoints = reverse_.adjoints;
     bool off = false;
@@ -49,22 +74,48 @@ class SidesReverse : SidesWindow {
       for (int k = 0; k < 4; ++k) e[k] = adjoints.row[row][k * adjoints.plane_stride + channel];
       off = off || !(e[1] == Complex<double>() && e[2] == Complex<double>());
       const auto set = [&](std::size_t p, Complex<double> a) {
-        sum[2 * p * lanes_] = a.re, sum[(2 * p + 1) * lanes_] = a.im;
+        const double parts[] = {a.re, a.im, a.re + a.im};
+        for (std::size_t i = 0; i < kParts; ++i) sum[(kParts * p + i) * lanes_] = parts[i];
       };
+      for (Complex<double>& a : e) a = conj(a);
       if (shape_.planes.empty())
         for (std::size_t p = 0; p < 4; ++p) set(p, e[p]);
-      for (Complex<double>& a : e) a = conj(a);
-      for (std::size_t p = 0; p < shape_.planes.size(); ++p) set(p, conj(plane_adjoint(shape_.planes[p], e, 1)));
+      for (std::size_t p = 0; p < shape_.planes.size(); ++p) set(p, plane_adjoint(shape_.planes[p], e, 1));
     });
     diagonal_[v] = !off;
   }
 
   void multiply_vector(const SideBlock& block, std::size_t v) const {
-    for_each_pairs_with_slopes(block, v, [&](const PairBlock& pairs, std::size_t, std::size_t) {
-      const PairSlopes slopes{pairs, to_.left_slope + (pairs.left[0] - to_.left),
-                              to_.right_slope + (pairs.right[0] - to_.right)};
-      (pairs.amplitude != nullptr ? pull_block<true> : pull_block<false>)(product_at(v), diagonal_[v], slopes);
-    });
+    const SidesProduct kind = product_at(v);
+    const int n_plane = static_cast<int>(shape_.right_matrix ? 0 : shape_.n_sum());
+    const std::vector<Gain> gains[] = {gains_of(kind, false, diagonal_[v], n_plane),
+                                       gains_of(kind, true, diagonal_[v], n_plane)};
+    for (const Pairs& pairs : pairs_) {
+      const bool extended = with_amplitude(block);
+      if (extended) make_amplitudes(block, v, pairs);
+      const ReversePairs job{
+          block.count,
+          {left_of(v, pairs.left), right_of(v, pairs.right)},
+          {to_.left_slope + left_place(v, pairs.left), to_.right_slope + right_place(v, pairs.right)},
+          {left_end_, right_end_},
+          to_.sum + sum_place(v, pairs.left, pairs.right),
+          {tile_.pair_row() * numbers_, numbers_},
+          to_.amplitude};
+      for (const std::size_t right : {0, 1})
+        for (const Gain& gain : gains[right])
+          for (const EndGroup& group : pairs.groups[right][gain.n - 1])
+            extended ? pull_gain<true>(job, right != 0, gain, group) : pull_gain<false>(job, right != 0, gain, group);
+    }
+  }
+  template <bool kAmplitude>
+  static void pull_gain(const ReversePairs& job, bool right, const Gain& gain, const EndGroup& group) {
+    gain.n == 1 ? add_gain<1, kAmplitude>(job, right, gain, group) : add_gain<2, kAmplitude>(job, right, gain, group);
+  }
+  void make_amplitudes(const SideBlock& block, std::size_t v, const Pairs& pairs) const {
+    for (std::size_t i = 0; i < pairs.wanted.size(); ++i)
+      if (pairs.wanted[i])
+        fill_amplitudes(job_, tile_, cells_[v], block, pairs.left + i / kReverseEnds, pairs.right + i % kReverseEnds,
+                        to_.amplitude + i * kSideSources * lanes_);
   }
 
   void pull_sides(const SideBlock& block) const {
@@ -109,6 +160,7 @@ class SidesReverse : SidesWindow {
 
   const ReverseSides& reverse_;
   SourceAdjoints& gained_;
+  std::vector<Pairs> pairs_;
   bool diagonal_[kMostVectors];  ///< all adjoints of the sums
 };
 

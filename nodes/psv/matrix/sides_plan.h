@@ -19,6 +19,9 @@ using namespace pipeline;
 /// cache.
 inline constexpr std::int32_t kTileEnds = 64;
 inline constexpr std::size_t kSideSources = 16;
+/// Sources from end to end in memory, as there is a pair more in each row of them: were they whole pages apart, they
+/// would share few places of the cache.
+inline constexpr std::size_t kEndRoom = kSideSources + 1;
 
 /// Rows of some layers between some ends. Its cells are the layers' channels, one layer after the other.
 struct SidesTile {
@@ -31,6 +34,8 @@ struct SidesTile {
   /// together.
   std::vector<std::pair<std::uint8_t, std::uint8_t>> blocks;
 
+  std::size_t pair_row() const { return n_right + 1; }  ///< from one left end to the next
+  std::size_t n_pair() const { return n_left * pair_row(); }
   std::int32_t row_at(std::size_t layer, std::size_t l, std::size_t r) const {
     return l < left.size() && r < right.size() ? row[(layer * left.size() + l) * right.size() + r] : -1;
   }

@@ -28,18 +28,22 @@ SidesScratch::SidesScratch(const SidesPlan& plan, SideSlopes slopes) {
   std::size_t n_left = 0, n_right = 0, n_pair = 0;
   for (const SidesTile& tile : plan.tiles) {
     n_left = std::max(n_left, tile.n_left), n_right = std::max(n_right, tile.n_right);
-    n_pair = std::max(n_pair, tile.n_left * tile.n_right);
+    n_pair = std::max(n_pair, tile.n_pair());
   }
   const std::size_t lanes = rows_per_block<double>(), vectors = shape.n_vector() * lanes;
   const std::size_t of_side = vectors * kSideSources * 2;
-  const std::size_t of_left = of_side * n_left * static_cast<std::size_t>(shape.n_left()),
-                    of_right = of_side * n_right * static_cast<std::size_t>(shape.n_right()),
-                    of_sums = vectors * n_pair * 2 * static_cast<std::size_t>(shape.n_sum());
+  const std::size_t of_ends = vectors * kEndRoom * 2;
+  const std::size_t of_left = of_ends * n_left * static_cast<std::size_t>(shape.n_left()),
+                    of_right = of_ends * n_right * static_cast<std::size_t>(shape.n_right());
+  const bool reverse = slopes == SideSlopes::kReverse;
+  const std::size_t of_sums = vectors * n_pair * (reverse ? 3 : 2) * static_cast<std::size_t>(shape.n_sum());
+  const std::size_t n_amplitude =
+      reverse ? kReverseEnds * reverse_ends(shape) : shape.block_rows() * SidesShape::kBlockColumns;
   const std::size_t sizes[] = {6 * vectors,
                                of_side,
                                of_left,
                                of_right,
-                               shape.block_rows() * SidesShape::kBlockColumns * kSideSources * lanes,
+                               n_amplitude * kSideSources * lanes,
                                of_sums,
                                slopes != SideSlopes::kNone ? of_left : 0,
                                slopes != SideSlopes::kNone ? of_right : 0,

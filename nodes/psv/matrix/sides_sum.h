@@ -14,6 +14,11 @@ struct ChannelNumbers {
 };
 ChannelNumbers channel_numbers(const Channels& channels);
 
+/// Ends on either side of a block of pairs in reverse, at the most.
+inline constexpr std::size_t kReverseEnds = 16;
+/// So many that what a few of them meet stays in the first-level cache.
+inline std::size_t reverse_ends(const SidesShape& shape) { return shape.n_sum() > 2 ? kReverseEnds / 2 : kReverseEnds; }
+
 /// Derivatives that a pass over the sides works with: none, those of the sides along an unknown, or those with respect
 /// to the sides.
 enum class SideSlopes : std::uint8_t { kNone, kForward, kReverse };
@@ -26,7 +31,7 @@ struct SidesScratch {
   double* left;         ///< [vector][end][source][element][re, im][lane]
   double* right;        ///< the same
   double* amplitude;    ///< [pair of a block][source][lane]
-  double* sum;          ///< [vector][left][right][sum][re, im][lane]; in reverse their adjoints
+  double* sum;          ///< [vector][left][right][sum][re, im][lane]; in reverse their adjoints, in up to three parts
   double* left_slope;   ///< as left
   double* right_slope;  ///< as right
   double* sum_slope;    ///< as sum; forward only

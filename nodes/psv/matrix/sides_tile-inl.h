@@ -21,7 +21,7 @@ class SidesForward : SidesWindow {
       : SidesWindow(job, tile, window, scratch), out_(job.out) {
     if (out_.slopes.row == nullptr) return;
     left_moves_ = job.plan.left_moves, right_moves_ = job.plan.right_moves;
-    std::fill_n(to_.sum_slope, n_vector_ * tile.n_left * tile.n_right * numbers_, 0.0);
+    std::fill_n(to_.sum_slope, n_vector_ * tile.n_pair() * numbers_, 0.0);
     for (std::size_t v = 0; v < n_vector_; ++v) {
       std::fill(to_.left_slope + left_place(v, tile.left.size()), to_.left_slope + left_place(v, tile.n_left), 0.0);
       std::fill(to_.right_slope + right_place(v, tile.right.size()), to_.right_slope + right_place(v, tile.n_right),

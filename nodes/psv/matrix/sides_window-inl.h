@@ -22,15 +22,17 @@ inline constexpr std::size_t kSlopeSources = 8;
 
 class SidesWindow {
  protected:
-  SidesWindow(const SidesProblem& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch)
+  /// `parts`: real numbers that stand for a sum.
+  SidesWindow(const SidesProblem& job, const SidesTile& tile, std::size_t window, const SidesScratch& scratch,
+              std::size_t parts = 2)
       : job_(job), tile_(tile), shape_(job.plan.shape), to_(scratch) {
     const std::size_t first = window * shape_.n_vector() * lanes_, n_cell = job.plan.cells(tile, job.of.channels);
     for (std::size_t cell = first; cell < n_cell && n_vector_ < shape_.n_vector(); cell += lanes_)
       cells_[n_vector_++] = cell_vector(job, tile, cell);
-    numbers_ = 2 * static_cast<std::size_t>(shape_.n_sum()) * lanes_;
-    left_end_ = kSideSources * static_cast<std::size_t>(2 * shape_.n_left()) * lanes_;
-    right_end_ = kSideSources * static_cast<std::size_t>(2 * shape_.n_right()) * lanes_;
-    std::fill_n(to_.sum, n_vector_ * tile.n_left * tile.n_right * numbers_, 0.0);
+    numbers_ = parts * static_cast<std::size_t>(shape_.n_sum()) * lanes_;
+    left_end_ = kEndRoom * static_cast<std::size_t>(2 * shape_.n_left()) * lanes_;
+    right_end_ = kEndRoom * static_cast<std::size_t>(2 * shape_.n_right()) * lanes_;
+    std::fill_n(to_.sum, n_vector_ * tile.n_pair() * numbers_, 0.0);
     for (std::size_t v = 0; v < n_vector_; ++v) {
       std::fill(left_of(v, tile.left.size()), left_of(v, tile.n_left), 0.0);
       std::fill(right_of(v, tile.right.size()), right_of(v, tile.n_right), 0.0);
@@ -43,7 +45,7 @@ class SidesWindow {
   double* left_of(std::size_t v, std::size_t end) const { return to_.left + left_place(v, end); }
   double* right_of(std::size_t v, std::size_t end) const { return to_.right + right_place(v, end); }
   std::size_t sum_place(std::size_t v, std::size_t l, std::size_t r) const {
-    return ((v * tile_.n_left + l) * tile_.n_right + r) * numbers_;
+    return (v * tile_.n_pair() + l * tile_.pair_row() + r) * numbers_;
   }
 
   /// An end whose sides are to be made.
@@ -135,7 +137,7 @@ class SidesWindow {
                   right_end_,
                   amplitude,
                   to_.sum + sum_place(v, l, r),
-                  tile_.n_right * numbers_,
+                  tile_.pair_row() * numbers_,
                   numbers_},
         l, r);
     }
@@ -153,21 +155,22 @@ class SidesWindow {
     }
   }
   /// Calls f(row, channel, sums of the lane) for each cell of a vector at which pairs have a row. `of_rows` are these
-  /// rows' planes, asked for early: each is a place of its own in memory.
+  /// rows' planes, asked for a few rows early: each is a place of its own in memory.
   template <class Planes, class F>
   HWY_INLINE void for_each_cell(std::size_t v, double* sums, const Planes& of_rows, const F& f) const {
-    const auto layer = static_cast<std::size_t>(cells_[v].layer[0]);
-    for (std::size_t l = 0; l < tile_.left.size(); ++l) {
-      for (std::size_t r = 0; r < tile_.right.size(); ++r)
-        if (const std::int32_t row = tile_.row_at(layer, l, r); row >= 0)
+    constexpr std::size_t kRowsEarly = 4;
+    const CellVector& cells = cells_[v];
+    const auto layer = static_cast<std::size_t>(cells.layer[0]);
+    for (std::size_t l = 0; l < tile_.left.size(); ++l)
+      for (std::size_t r = 0; r < tile_.right.size(); ++r) {
+        if (const std::int32_t row = tile_.row_at(layer, l, r + kRowsEarly); row >= 0)
           for (std::size_t i = 0; i < 4 * lanes_; i += kPerLine)
             __builtin_prefetch(of_rows.row[row] + static_cast<std::ptrdiff_t>(i / lanes_) * of_rows.plane_stride +
-                               cells_[v].channel[i % lanes_]);
-      for (std::size_t r = 0; r < tile_.right.size(); ++r)
-        for (std::size_t i = 0; i < cells_[v].n_valid; ++i)
-          if (const std::int32_t row = tile_.row_at(static_cast<std::size_t>(cells_[v].layer[i]), l, r); row >= 0)
-            f(row, cells_[v].channel[i], sums + sum_place(v, l, r) + i);
-    }
+                               cells.channel[i % lanes_]);
+        for (std::size_t i = 0; i < cells.n_valid; ++i)
+          if (const std::int32_t row = tile_.row_at(static_cast<std::size_t>(cells.layer[i]), l, r); row >= 0)
+            f(row, cells.channel[i], sums + sum_place(v, l, r) + i);
+      }
   }
 
   const SidesProblem& job_;
