@@ -123,6 +123,7 @@ void EvaluatedForest::check_results(std::span<const int> batch, std::span<const 
     // The node that fails must be one that the user knows.
     if (!result.failures.empty() && result.failures.front().node == forest_->node(batch[i]).name())
       refused.push_back(rewriting_->owner(batch[i]));
+    if (rewriting_->is_never_missing(batch[i]) && is_missing(made[i])) refused.push_back(batch[i]);
     if (rewriting_->is_reduction(batch[i])) leave_out_flagged(result, pool);
   }
   if (!refused.empty()) start_over(refused);

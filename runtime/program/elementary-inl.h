@@ -247,7 +247,23 @@ HWY_INLINE Pair<V> long_logarithm(V x) {
                              hn::Add(all.low, hn::MulAdd(of.k, hn::Set(d, 1.9082149292705877e-10), linear_low)));
 }
 
-/// a^b as std::pow. Squares and inverses are rounded once.
+/// a^3 and a^4, rounded once but where the square has no error term: far from where they become infinite.
+template <class V>
+HWY_INLINE V cube(V a) {
+  const Pair<V> square = exact_product(a, a);
+  const V large = hn::Set(hn::DFromV<V>(), 0x1p700);
+  return hn::IfThenElse(hn::Lt(square.high, large), hn::MulAdd(square.high, a, hn::Mul(square.low, a)),
+                        hn::Mul(square.high, a));
+}
+template <class V>
+HWY_INLINE V fourth_power(V a) {
+  const Pair<V> square = exact_product(a, a);
+  const V large = hn::Set(hn::DFromV<V>(), 0x1p520), twice = hn::Add(square.high, square.high);
+  return hn::IfThenElse(hn::Lt(square.high, large), hn::MulAdd(square.high, square.high, hn::Mul(twice, square.low)),
+                        hn::Mul(square.high, square.high));
+}
+
+/// a^b as std::pow. Powers of few factors are rounded once.
 template <class V>
 HWY_INLINE V power(V a, V b) {
   const hn::DFromV<V> d;
@@ -266,6 +282,8 @@ HWY_INLINE V power(V a, V b) {
   if (HWY_UNLIKELY(!hn::AllTrue(d, plain)))
     result = by_lane(result, a, b, hn::Not(plain), [](double x, double y) { return std::pow(x, y); });
   result = hn::IfThenElse(hn::Eq(b, hn::Set(d, 2.0)), hn::Mul(a, a), result);
+  result = hn::IfThenElse(hn::Eq(b, hn::Set(d, 3.0)), cube(a), result);
+  result = hn::IfThenElse(hn::Eq(b, hn::Set(d, 4.0)), fourth_power(a), result);
   return hn::IfThenElse(hn::Eq(b, hn::Neg(one)), hn::Div(one, a), result);
 }
 

@@ -140,7 +140,7 @@ HWY_INLINE V square_root(V a) {
   const V root = hn::Sqrt(hn::Add(a, hn::Zero(D())));
   return hn::IfThenElse(hn::Eq(hn::Abs(a), hn::Inf(D())), hn::Abs(a), root);
 }
-/// a^b; squares, inverses and square roots take no logarithm.
+/// a^b; small powers, inverses and square roots take no logarithm.
 void powers(const Call& call, std::size_t n) {
   const Row a = call.in[0], b = call.in[1];
   const auto with = [&](const auto& power) HWY_ATTR {
@@ -156,6 +156,12 @@ void powers(const Call& call, std::size_t n) {
     with([](V x) HWY_ATTR { return square_root(x); });
   else if (exponent == -0.5)
     with([one](V x) HWY_ATTR { return hn::Div(one, square_root(x)); });
+#if HWY_NATIVE_FMA
+  else if (exponent == 3)
+    with([](V x) HWY_ATTR { return cube(x); });
+  else if (exponent == 4)
+    with([](V x) HWY_ATTR { return fourth_power(x); });
+#endif
   else
     kPower(call, n);
 }

@@ -57,6 +57,7 @@ FormReader::FormReader(const Forest& forest, const std::vector<bool>& refused)
       axes_(forest.size()),
       kind_(forest.size(), kUnknown),
       is_baseline_(forest.size()),
+      is_source_(forest.size()),
       is_noted_(forest.size()) {
   for (const int node : forest.order()) {
     AxisSet& axes = axes_[static_cast<std::size_t>(node)];
@@ -85,8 +86,8 @@ void FormReader::note(int constant) {
 }
 
 bool FormReader::is_baseline(int leaf) const {
-  return is_baseline_[static_cast<std::size_t>(leaf)] ||
-         (axes_[static_cast<std::size_t>(leaf)] & set_of(Axis::time)) != 0;
+  const auto node = static_cast<std::size_t>(leaf);
+  return is_baseline_[node] || (!is_source_[node] && (axes_[node] & set_of(Axis::time)) != 0);
 }
 
 /// Of a node that selects one element: which; else -1.
@@ -178,9 +179,11 @@ bool FormReader::read(int node, int element, int written, Form& form) {
   if (forest_.node(node).dims().is_scalar()) element = -1;
   if (const int row = element < 0 ? -1 : selected_row(node); row >= 0)
     return read(children[0], row * forest_.node(node).dims()[0] + element, -1, form);
-  // What belongs together stays together: n - 1, or u_p - u_q; but 0.1 u + 0.2 v is of numbers of a source.
+  // What belongs together stays together: n - 1, -(l^2 + m^2) / (1 + n), or u_p - u_q; but 0.1 u + 0.2 v is of numbers
+  // of a source.
   const bool is_dot = is_dot_product(node);
-  const bool is_whole = adds(algebra) || algebra == Algebra::composition || is_dot;
+  const bool divides = algebra == Algebra::quotient && (kind(children[1]) & ~kNumber) != 0;
+  const bool is_whole = adds(algebra) || algebra == Algebra::composition || is_dot || divides;
   const bool is_pure = is_whole && (kind(node) == kBaseline || (kind(node) & ~kNumber) == kSource);
   if (is_pure) return read_atom(node, element, written, form);
   if (is_dot) return read_dot_product(node, element, form);

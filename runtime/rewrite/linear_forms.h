@@ -45,8 +45,10 @@ class FormReader {
   /// Adds the nodes to which an expression comes down, where they are no numbers. False: there are too many.
   bool find_leaves(int node, std::vector<int>& leaves);
 
-  /// What varies in time belongs to baselines; besides that, nodes of which this is said before anything is read.
+  /// What varies in time belongs to baselines. Of other nodes, and of directions that vary in time, it is said before
+  /// anything is read.
   void say_baseline(int node) { is_baseline_[static_cast<std::size_t>(node)] = true; }
+  void say_source(int node) { is_source_[static_cast<std::size_t>(node)] = true; }
   bool is_baseline(int leaf) const;
 
   /// The value of a number. It is noted down: what has been read holds as long as it does not change.
@@ -74,7 +76,7 @@ class FormReader {
   const std::vector<bool>& refused_;
   std::vector<AxisSet> axes_;       // by node: along which its values may vary
   std::vector<std::uint8_t> kind_;  // by node: a set of kinds, or unknown
-  std::vector<bool> is_baseline_, is_noted_;
+  std::vector<bool> is_baseline_, is_source_, is_noted_;
   std::vector<int> numbers_;
   bool leaves_out_flagged_ = false;
   int n_left_ = 0;  // nodes that may still be looked at

@@ -127,12 +127,13 @@ void Rewriting::take_sums_together(const Forest& from, std::span<const int> root
   is_made_.assign(forest_->size(), false);
   is_reduction_ = is_made_;
   separates_.assign(forest_->size(), 0);
-  for (const std::span<const int> numbers : {std::span<const int>(reader.zeros()), phases.numbers()})
+  for (const std::span<const int> numbers : {std::span<const int>(reader.read_states()), phases.numbers()})
     for (const int node : numbers) numbers_.emplace_back(node, forest_->state_version(node));
   for (std::size_t node = n_written_; node < forest_->size(); ++node) is_made_[node] = true;
   for (const SourceSum& sum : reader.sums()) {
     is_made_[static_cast<std::size_t>(sum.root)] = true;
     is_reduction_[static_cast<std::size_t>(sum.root)] = sum.is_reduction;
+    if (sum.holds_zero) never_missing_.insert(sum.root);
     if (sum.is_reduction || sum.own_flags() || sums.is_element(sum.root)) mark_flags(sum);
   }
   fingerprints_.assign(forest_->size(), 0);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/core/forest.h"
@@ -31,6 +32,8 @@ class Rewriting {
   bool is_made(int node) const { return !is_made_.empty() && is_made_[static_cast<std::size_t>(node)]; }
   /// Whether a node stands for a sum that leaves out what is flagged.
   bool is_reduction(int node) const { return !is_made_.empty() && is_reduction_[static_cast<std::size_t>(node)]; }
+  /// Whether a node stands for a sum that has terms without data: it is never missing.
+  bool is_never_missing(int node) const { return never_missing_.contains(node); }
   /// Whether flags of a node's children are not those of the sum: such a sum sees them source by source, or the sum is
   /// of matrices that are written element by element, each with its own flags; `of_baseline`: flags of coordinates.
   bool separates_flags(int node, bool of_baseline) const {
@@ -56,6 +59,7 @@ class Rewriting {
   std::size_t n_written_;
   std::shared_ptr<Forest> forest_;
   std::vector<bool> is_made_, is_reduction_;
+  std::unordered_set<int> never_missing_;
   std::vector<std::uint8_t> separates_;  // by node: 1: flags of sources, 2: those of the baseline, too
   std::vector<std::pair<int, std::uint64_t>>
       numbers_;                              // constants whose values were read, and the versions of their states

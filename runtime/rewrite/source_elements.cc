@@ -61,6 +61,7 @@ void SourceSums::make_elements(const Elements& sums) {
     whole_.push_back(reader_.terms(*sums[0])[i]);
     whole_.back().negative = false;
     std::vector<Piece> pieces;
+    direction_ = whole_.back().lmn;
     add_pieces(matrix, pieces);
     group.push_back(sorted_out(whole_.back(), pieces));
     is_good = group.back().brightness.is_matrix() && are_alike(group.front(), group.back());

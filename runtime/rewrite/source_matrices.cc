@@ -24,7 +24,7 @@ bool is_identity(const ProductMatrix& matrix) {
 /// Whether a node is zero on all cells. It has to be looked at again when its state changes.
 bool TermReader::is_zero(int node) {
   if (!is_constant_zero(forest_, node) || forest_.node(node).traits().varies_along != kNoAxes) return false;
-  if (zeros_.empty() || zeros_.back() != node) zeros_.push_back(node);
+  if (read_states_.empty() || read_states_.back() != node) read_states_.push_back(node);
   return true;
 }
 

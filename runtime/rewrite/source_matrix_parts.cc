@@ -55,7 +55,7 @@ Numbers taken_from(Open& open, int a, int b, const auto& is_wanted) {
 }  // namespace
 
 SourceSums::Piece SourceSums::piece_of(const Factor& factor) {
-  return {part_of(factor), reader_.uses(factor.node), reader_.may_vary_in_time(factor.node),
+  return {part_of(factor), reader_.uses(factor.node, direction_), reader_.may_vary_in_time(factor.node),
           looks_like_brightness(forest_, factor.node)};
 }
 
@@ -84,12 +84,12 @@ void SourceSums::add_diagonals(const std::vector<Factor>& first, const std::vect
                                std::vector<Piece>& pieces) {
   for (std::size_t k = 0; k < std::max(first.size(), second.size()); ++k) {
     const auto is_adjoint = [k](const std::vector<Factor>& all) { return k >= all.size() || all[k].adjoint; };
-    const bool adjoint = is_adjoint(first) && is_adjoint(second);
+    const bool is_adjoint_pair = is_adjoint(first) && is_adjoint(second);
     Piece piece{{-1, 2}, ~std::uint32_t{0}, false, false};
     const auto part_in = [&](const std::vector<Factor>& all) {
       if (k >= all.size()) return Part{};
       Factor factor = all[k];
-      factor.adjoint = factor.adjoint != adjoint;
+      factor.adjoint = factor.adjoint != is_adjoint_pair;
       const Piece own = piece_of(factor);
       piece.uses = std::min(piece.uses, own.uses);
       piece.varies = piece.varies || own.varies;
@@ -97,7 +97,7 @@ void SourceSums::add_diagonals(const std::vector<Factor>& first, const std::vect
     };
     const Part xx = part_in(first), yy = part_in(second);
     piece.part = matrix_of({xx, Part{}, Part{}, yy}, {1, 0, 0, 1});
-    if (adjoint) piece.part.node = nodes_.conjugate_transpose(piece.part.node);
+    if (is_adjoint_pair) piece.part = adjoint(piece.part);
     pieces.push_back(piece);
   }
 }
@@ -139,10 +139,10 @@ void SourceSums::add_pieces(const ProductMatrix& matrix, std::vector<Piece>& pie
       for (const Factor& factor : reader_.factors(matrix.elements[e])) f(e, factor);
   };
   each([&](std::size_t, const Factor& factor) {
-    if (!reader_.may_vary_in_time(factor.node)) most = std::max(most, reader_.uses(factor.node));
+    if (!reader_.may_vary_in_time(factor.node)) most = std::max(most, reader_.uses(factor.node, direction_));
   });
   each([&](std::size_t e, const Factor& factor) {
-    const bool of_source = !reader_.may_vary_in_time(factor.node) && reader_.uses(factor.node) >= most;
+    const bool of_source = !reader_.may_vary_in_time(factor.node) && reader_.uses(factor.node, direction_) >= most;
     (of_source ? middle : open.numbers)[e].push_back(factor);
   });
   for (std::size_t e = 0; e < 4; ++e) open.is_there[e] = !matrix.elements[e].is_zero;

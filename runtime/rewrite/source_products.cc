@@ -1,5 +1,6 @@
 // What a term of a sum over sources is a product of.
 #include <algorithm>
+#include <map>
 
 #include "runtime/rewrite/source_terms.h"
 
@@ -12,29 +13,6 @@ constexpr int kMostBelowFactor = 64;
 
 /// So many sources that vary in time are a sum of their own.
 constexpr std::size_t kFewestMoving = 16;
-
-/// A sum of coordinates of stations, in order: how often each counts.
-using Coordinates = std::vector<std::pair<int, int>>;
-
-void add_coordinates(const Forest& forest, int node, int times, Coordinates& all) {
-  const std::span<const int> children = forest.children(node);
-  switch (forest.node(node).algebra()) {
-    case Algebra::identity:
-      return add_coordinates(forest, children[0], times, all);
-    case Algebra::negation:
-      return add_coordinates(forest, children[0], -times, all);
-    case Algebra::difference:
-      add_coordinates(forest, children[0], times, all);
-      return add_coordinates(forest, children[1], -times, all);
-    default:
-      break;
-  }
-  const auto known = std::find_if(all.begin(), all.end(), [node](const auto& one) { return one.first == node; });
-  if (known == all.end())
-    all.emplace_back(node, times);
-  else if ((known->second += times) == 0)
-    all.erase(known);
-}
 
 }  // namespace
 
@@ -81,9 +59,14 @@ bool TermReader::take_place(const Product& from, Product& product) {
   return true;
 }
 
+/// Whether a factor must be read as it is written. What a conjugate transpose is of is read itself.
+bool TermReader::is_refused(int node) const {
+  return refused_[node] || (algebra(node) == Algebra::conjugate_transpose && refused_[forest_.children(node)[0]]);
+}
+
 bool TermReader::read_factors(int node, bool adjoint, Product& product) {
-  if (refused_[node]) return refuse(node, "its data are flagged element by element, or missing");
   const std::span<const int> children = forest_.children(node);
+  if (is_refused(node)) return refuse(node, "its data are flagged element by element, or missing");
   if (!has_term_[node]) {
     // A number's conjugate is the number: so a station's gain is one factor, wherever it stands.
     if (is_of_one_term(node)) return read_product(node, adjoint, product);
@@ -302,6 +285,43 @@ bool TermReader::set_smearing(const Product& product, SourceTerm& term) {
   return true;
 }
 
+/// Adds coordinates of stations, in order, and how often each counts.
+void TermReader::add_coordinates(int node, int times, Coordinates& all) {
+  const std::span<const int> children = forest_.children(node);
+  switch (algebra(node)) {
+    case Algebra::identity:
+      return add_coordinates(children[0], times, all);
+    case Algebra::negation:
+      return add_coordinates(children[0], -times, all);
+    case Algebra::difference:
+      add_coordinates(children[0], times, all);
+      return add_coordinates(children[1], -times, all);
+    default:
+      break;
+  }
+  const auto is_it = [this, node](const auto& one) { return one.first == node || are_one_place(one.first, node); };
+  const auto known = std::find_if(all.begin(), all.end(), is_it);
+  if (known == all.end())
+    all.emplace_back(node, times);
+  else if ((known->second += times) == 0)
+    all.erase(known);
+}
+
+/// Whether two nodes are the coordinates of one station, but one with rates, the other without. Their states have to be
+/// looked at again when they change.
+bool TermReader::are_one_place(int a, int b) {
+  const Node &first = forest_.node(a), &second = forest_.node(b);
+  if (first.algebra() != Algebra::coordinates || &first.node_class() != &second.node_class()) return false;
+  if (!std::ranges::equal(forest_.children(a), forest_.children(b))) return false;
+  const auto [known, is_new] = one_place_.try_emplace(key_of(std::min(a, b), std::max(a, b)), false);
+  if (!is_new) return known->second;
+  std::map<std::string, StateValue> states[] = {first.state().values(), second.state().values()};
+  for (auto& state : states) state.erase("include_deriv");
+  known->second = states[0] == states[1];
+  if (known->second) read_states_.insert(read_states_.end(), {a, b});
+  return known->second;
+}
+
 /// The phases of a term, its smearing and its shape must be of one baseline.
 bool TermReader::set_baseline(const Product& product, SourceTerm& term) {
   const int smeared = product.smearing >= 0 ? forest_.children(product.smearing)[1] : -1;
@@ -312,8 +332,8 @@ bool TermReader::set_baseline(const Product& product, SourceTerm& term) {
   for (const int other : {smeared, tapered}) {
     if (other < 0 || other == single) continue;
     Coordinates difference;
-    for (const auto& phase : phases) add_coordinates(forest_, phase.uvw, phase.negative ? -1 : 1, difference);
-    add_coordinates(forest_, other, -1, difference);
+    for (const auto& phase : phases) add_coordinates(phase.uvw, phase.negative ? -1 : 1, difference);
+    add_coordinates(other, -1, difference);
     if (!difference.empty()) return refuse(other, "it is not the baseline of the phases");
   }
   if (smeared >= 0 || single >= 0) {

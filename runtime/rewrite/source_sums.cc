@@ -43,6 +43,7 @@ void SourceSums::make_one(const SourceSum& sum) {
 /// a source of flux one.
 SourceSums::Source SourceSums::sorted_out(const SourceTerm& term) {
   std::vector<Piece> pieces;
+  direction_ = term.lmn;
   for (const Factor& factor : reader_.factors(term))
     if (factor.matrix >= 0)
       add_pieces(reader_.matrix(factor), pieces);
@@ -101,14 +102,20 @@ std::size_t SourceSums::choose_brightness(std::span<const Piece> pieces) {
 SourceSums::Part SourceSums::part_of(const Factor& factor) {
   if (factor.element >= 0) {
     const int number = nodes_.element(factor.node, factor.element);
-    return {factor.adjoint ? nodes_.conjugate_transpose(number) : number, 0};
+    return factor.adjoint ? adjoint({number, 0}) : Part{number, 0};
   }
   const TensorShape& dims = forest_.node(factor.node).dims();
-  Part part{factor.inverse ? nodes_.inverse(factor.node) : factor.node, dims.rank, dims.rank % 2 == 1 ? dims[0] : 0};
-  if (!factor.adjoint) return part;
-  // What has been transposed is there.
-  const bool twice = !factor.inverse && forest_.node(factor.node).algebra() == Algebra::conjugate_transpose;
-  part.node = twice ? forest_.children(factor.node)[0] : nodes_.conjugate_transpose(part.node);
+  const int node = factor.inverse ? nodes_.inverse(factor.node) : factor.node;
+  const bool is_transposed = !factor.inverse && forest_.node(node).algebra() == Algebra::conjugate_transpose;
+  Part part{node, dims.rank, dims.rank % 2 == 1 ? dims[0] : 0, is_transposed ? forest_.children(node)[0] : -1};
+  return factor.adjoint ? adjoint(part) : part;
+}
+
+/// What has been transposed is there.
+SourceSums::Part SourceSums::adjoint(Part part) {
+  const int original = part.node;
+  part.node = part.original >= 0 ? part.original : nodes_.conjugate_transpose(original);
+  part.original = part.original >= 0 ? -1 : original;
   return part;
 }
 
@@ -175,7 +182,11 @@ int SourceSums::source_sum(const Group& group, bool in_place) {
   node.lmn = stack_of_places(group, &SourceTerm::lmn);
   if (std::any_of(group.begin(), group.end(), [](const Source& source) { return source.term->shape >= 0; }))
     node.shape = stack_of_places(group, &SourceTerm::shape);
-  node.brightness = stack_of_parts(group, [](const Source& source) { return source.brightness; });
+  node.brightness = stack_of_parts(group, [](const Source& source) {
+    Part part = source.brightness;
+    part.original = -1;
+    return part;
+  });
   const std::size_t n_left = group[0].left.size(), n_right = group[0].right.size();
   for (std::size_t pair = 0; pair < std::max(n_left, n_right); ++pair)
     for (const auto side : {&Source::left, &Source::right}) {
@@ -226,9 +237,12 @@ int SourceSums::stack_of_places(const Group& group, int SourceTerm::*place) {
   return nodes_.stack(nodes, {static_cast<std::int32_t>(n), columns});
 }
 
-/// [source] of numbers or [source,2,2] of matrices.
+/// [source] of numbers or [source,2,2] of matrices. That of conjugate transposes is the conjugate transpose of one: so
+/// an antenna has one stack on both sides of its baselines.
 template <class PartOf>
 int SourceSums::stack_of_parts(const Group& group, const PartOf& part_of) {
+  const bool transposed =
+      std::all_of(group.begin(), group.end(), [&](const Source& source) { return part_of(source).original >= 0; });
   std::vector<int> nodes;
   std::size_t n = 0;
   bool is_matrix = false;
@@ -237,10 +251,11 @@ int SourceSums::stack_of_parts(const Group& group, const PartOf& part_of) {
     if (group.size() == 1 && (part.is_stack() || source.size() == 1)) return part.node;
     is_matrix = part.is_matrix();
     n += source.size();
-    nodes.insert(nodes.end(), part.is_stack() ? 1 : source.size(), part.node);
+    nodes.insert(nodes.end(), part.is_stack() ? 1 : source.size(), transposed ? part.original : part.node);
   }
   const auto length = static_cast<std::int32_t>(n);
-  return nodes_.stack(nodes, is_matrix ? TensorShape{length, 2, 2} : TensorShape{length});
+  const int stack = nodes_.stack(nodes, is_matrix ? TensorShape{length, 2, 2} : TensorShape{length});
+  return transposed ? nodes_.conjugate_transpose(stack) : stack;
 }
 
 }  // namespace rimetree::rewrite

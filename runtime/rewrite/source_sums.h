@@ -25,7 +25,8 @@ class SourceSums {
   struct Part {
     int node = -1;
     int rank = 0;
-    int n_source = 0;  ///< of a stack
+    int n_source = 0;   ///< of a stack
+    int original = -1;  ///< whose conjugate transpose it is; -1: it is none
     bool is_matrix() const { return rank >= 2; }
     bool is_stack() const { return rank % 2 == 1; }
   };
@@ -71,11 +72,13 @@ class SourceSums {
   int stack_of_places(const Group& group, int SourceTerm::*place);
   template <class PartOf>
   int stack_of_parts(const Group& group, const PartOf& part_of);
+  Part adjoint(Part part);
 
   const Forest& forest_;
   const TermReader& reader_;
   NewNodes& nodes_;
   std::vector<bool> is_element_;  // by node
+  int direction_ = -1;            // of the term that is being sorted out
   std::deque<SourceTerm> whole_;  // terms of whole matrices, of which elements are sums
 };
 

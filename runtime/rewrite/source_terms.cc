@@ -101,8 +101,7 @@ TermReader::TermReader(const Forest& forest, const std::vector<bool>& refused, s
 
 void TermReader::read(std::span<const int> roots) {
   needed_.assign(forest_.size(), 0);
-  uses_.assign(forest_.size(), 0);
-  used_by_.assign(forest_.size(), -1);
+  uses_.assign(forest_.size(), {});
   for (const int root : roots) needed_[root] = 1;
   const std::vector<int>& order = forest_.order();
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
@@ -144,8 +143,11 @@ void TermReader::need(const SourceSum& sum) {
       if (node >= 0) needed_[node] = 1;
     for_each_factor(term, [&](const Factor& factor) {
       needed_[factor.node] = 1;
-      uses_[factor.node] += used_by_[factor.node] != sum.root;
-      used_by_[factor.node] = sum.root;
+      Uses& first = uses_[factor.node];
+      if (first.lmn < 0) first.lmn = term.lmn;
+      Uses& own = first.lmn == term.lmn ? first : more_uses_[key_of(factor.node, term.lmn)];
+      own.count += own.last != sum.root;
+      own.last = sum.root;
     });
   }
 }
@@ -171,7 +173,7 @@ bool TermReader::read_sum(int root) {
   const Mark start = mark();
   sum.first_term = static_cast<std::uint32_t>(start.terms);
   obstacle_ = {root, -1, ""};
-  by_element_ = any_leaves_out_flagged_ = false;
+  by_element_ = any_leaves_out_flagged_ = any_zero_ = false;
   if (kind == Algebra::sum) {
     read_parts(root, sum);
   } else if (!(sums ? read_terms(root, false, {}) : read_term(root, false, {}))) {
@@ -186,14 +188,16 @@ bool TermReader::read_sum(int root) {
   sum.n_term = static_cast<std::uint32_t>(terms_.size()) - sum.first_term;
   sum.by_element = by_element_;
   sum.leaves_out_flagged = any_leaves_out_flagged_;
+  sum.holds_zero = any_zero_;
   if (sum.n_term == 0) return false;
   sums_.push_back(std::move(sum));
   return true;
 }
 
-/// The terms of a sum of which some may be no terms.
+/// The terms of a sum of which some may be no terms. Python's sum() begins with zero.
 void TermReader::read_parts(int node, SourceSum& sum) {
   for (const int child : forest_.children(node)) {
+    if (leaves_out(child)) continue;
     const bool alike = forest_.node(child).dims() == forest_.node(node).dims();
     if (alike && has_term_[child] && !refused_[child]) {
       if (algebra(child) == Algebra::sum) {
@@ -220,6 +224,7 @@ bool TermReader::read_terms(int node, bool negative, const Around& around) {
   const std::span<const int> children = forest_.children(node);
   const auto read_all = [&](bool alternate) {
     for (std::size_t i = 0; i < children.size(); ++i) {
+      if (leaves_out(children[i])) continue;
       if (!(forest_.node(children[i]).dims() == forest_.node(node).dims()))
         return refuse(children[i], "its dimensions are not those of the sum");
       if (!read_terms(children[i], negative != (alternate && i == 1), around)) return false;
@@ -313,7 +318,7 @@ bool TermReader::read_source_sum(int node, bool negative, const Around& around) 
   if (around.outer != nullptr || around.stack > 0) return refuse(node, "it sums sources within a product or a stack");
   const std::span<const int> children = forest_.children(node);
   for (const int child : children)
-    if (child >= 0 && refused_[child]) return refuse(child, "its data are flagged element by element, or missing");
+    if (child >= 0 && is_refused(child)) return refuse(child, "its data are flagged element by element, or missing");
   const TensorShape& lmn = forest_.node(children[kLmnSlot]).dims();
   const TensorShape& uvw = forest_.node(children[kUvwSlot]).dims();
   const State& state = forest_.node(node).state();

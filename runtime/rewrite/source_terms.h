@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/core/forest.h"
@@ -51,6 +52,7 @@ struct SourceSum {
   bool is_reduction = false;        ///< over a stack: flagged cells are left out of it
   bool by_element = false;          ///< a part of it is written element by element: each element has its own flags
   bool leaves_out_flagged = false;  ///< a phase of it does so with u, v or w
+  bool holds_zero = false;          ///< a constant that is left out of it: it is never missing
   /// Whether flags of coordinates may be other ones than those of the sum.
   bool own_flags() const { return by_element || leaves_out_flagged; }
   std::uint32_t first_term = 0, n_term = 0;
@@ -84,11 +86,15 @@ class TermReader {
   std::span<const Factor> factors(const ProductMatrix::Element& element) const {
     return {factors_.data() + element.first, element.count};
   }
-  /// Constants that are read as zero: what has been found holds as long as they do not change.
-  const std::vector<int>& zeros() const { return zeros_; }
+  /// Nodes whose states have been read, as constants that are zero: what has been found holds as long as they do not
+  /// change.
+  const std::vector<int>& read_states() const { return read_states_; }
   const std::vector<Obstacle>& obstacles() const { return obstacles_; }
-  /// In how many sums a node is a factor of terms.
-  std::uint32_t uses(int node) const { return uses_[static_cast<std::size_t>(node)]; }
+  /// In how many sums a node is a factor of terms of a direction.
+  std::uint32_t uses(int node, int lmn) const {
+    const Uses& own = uses_[static_cast<std::size_t>(node)];
+    return own.lmn == lmn ? own.count : more_uses_.at(key_of(node, lmn)).count;
+  }
   bool may_vary_in_time(int node) const { return may_vary(node, Axis::time); }
 
  private:
@@ -131,6 +137,14 @@ class TermReader {
     int stack = 0;     ///< length of the stack that is summed
     int element = -1;  ///< of a matrix in the outer product, in whose place it stands
   };
+  /// Of a node in terms of a direction, and the last sum that was counted.
+  struct Uses {
+    int lmn = -1, last = -1;
+    std::uint32_t count = 0;
+  };
+  static std::uint64_t key_of(int node, int other) {
+    return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(other);
+  }
   bool read_sum(int root);
   void read_parts(int node, SourceSum& sum);
   bool read_terms(int node, bool negative, const Around& around);
@@ -140,6 +154,7 @@ class TermReader {
   bool put_into(const Product& outer, Product& product);
   bool take_place(const Product& from, Product& product);
   bool is_too_long(const Product& product, const Around& around) const;
+  bool is_refused(int node) const;
   bool read_factors(int node, bool adjoint, Product& product);
   bool is_of_one_term(int node) const;
   bool read_product(int node, bool adjoint, Product& product);
@@ -152,9 +167,13 @@ class TermReader {
   void join_elements(std::size_t first_term);
   void add_matrix(const ProductMatrix& matrix, std::vector<Factor>& factors);
   bool is_zero(int node);
+  bool leaves_out(int term) { return is_zero(term) && (any_zero_ = true); }
   bool take_direction(int node, Product& product);
   bool emit(const Product& product, int stack);
   void add(SourceTerm& term, const Product& product);
+  using Coordinates = std::vector<std::pair<int, int>>;
+  void add_coordinates(int node, int times, Coordinates& all);
+  bool are_one_place(int a, int b);
   bool set_baseline(const Product& product, SourceTerm& term);
   bool set_smearing(const Product& product, SourceTerm& term);
   bool fits(const Product& product, int stack);
@@ -178,18 +197,19 @@ class TermReader {
   std::vector<std::uint32_t> n_reader_;  // by node: parents
   std::vector<std::uint8_t> has_term_;   // by node: a phase, smearing or taper, or one below it in sums and products
   std::vector<std::uint8_t> needed_;     // by node: somebody reads it
-  std::vector<std::uint32_t> uses_;      // by node, and the last sum that was counted
-  std::vector<int> used_by_;
+  std::vector<Uses> uses_;               // by node: of the first direction
+  std::unordered_map<std::uint64_t, Uses> more_uses_;  // by key: of all others
   std::vector<SourceSum> sums_;
   std::vector<SourceTerm> terms_;
   std::vector<Factor> factors_;
   std::vector<ProductMatrix> matrices_;
-  std::vector<int> zeros_;
+  std::vector<int> read_states_;
+  std::unordered_map<std::uint64_t, bool> one_place_;  // by pair of nodes
   std::vector<Place> places_;             // of the terms of the matrix that is being read element by element
   std::vector<AxisSet> varies_;           // by node: along which axes
   std::vector<bool> leaves_out_flagged_;  // by node; empty: none does
-  // Of the sum that is being read: something of it is such a matrix, or such a phase.
-  bool by_element_ = false, any_leaves_out_flagged_ = false;
+  // Of the sum that is being read: something of it is such a matrix, such a phase, or a zero.
+  bool by_element_ = false, any_leaves_out_flagged_ = false, any_zero_ = false;
   std::vector<Obstacle> obstacles_;
   Obstacle obstacle_;  // the last one met
   Product spare_, element_;

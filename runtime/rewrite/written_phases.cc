@@ -12,13 +12,6 @@
 
 namespace rimetree::rewrite {
 
-namespace {
-
-/// How many nodes below a term are asked whether they are phases.
-constexpr int kMostBelow = 64;
-
-}  // namespace
-
 WrittenPhases::WrittenPhases(const Forest& forest, const std::vector<bool>& refused, NewNodes& nodes)
     : forest_(forest), refused_(refused), nodes_(nodes) {
   std::unordered_map<int, Exponential> found;
@@ -35,7 +28,7 @@ WrittenPhases::WrittenPhases(const Forest& forest, const std::vector<bool>& refu
     }
   }
   if (order.empty()) return;
-  vote(found);
+  tell_ends_apart(found);
   std::unordered_map<int, bool> is_phase;
   for (const int node : order) count_ += is_phase[node] = make(node, found.at(node));
   for (const int node : forest.order())
@@ -152,53 +145,6 @@ int WrittenPhases::take_function(Factors& factors, Algebra function) const {
   for (; algebra(argument) == Algebra::negation; argument = forest_.children(argument)[0])
     if (function == Algebra::sine) factors.negative = !factors.negative;
   return argument;
-}
-
-/// Where nothing of a phase varies in time: what two terms of one sum share is the baseline's, and what no stack of
-/// sources has.
-void WrittenPhases::vote(const std::unordered_map<int, Exponential>& found) {
-  std::unordered_map<int, std::vector<int>> leaves;
-  for (const auto& [node, one] : found) {
-    std::vector<int> own;
-    const auto is_baseline = [this](int leaf) { return reader().is_baseline(leaf); };
-    if (!reader().find_leaves(one.argument, own) || std::any_of(own.begin(), own.end(), is_baseline)) continue;
-    const TensorShape& stack = forest_.node(node).dims();
-    if (stack.rank == 0) {
-      leaves.emplace(node, std::move(own));
-    } else if (stack[0] != 3) {
-      for (const int leaf : own) {
-        const TensorShape& dims = forest_.node(leaf).dims();
-        if (dims.rank == 0 || dims[0] != stack[0]) reader().say_baseline(leaf);
-      }
-    }
-  }
-  if (leaves.empty()) return;
-  for (const int node : forest_.order()) {
-    const std::span<const int> children = forest_.children(node);
-    if (algebra(node) != Algebra::sum || children.size() < 2) continue;
-    const std::vector<int> first = phases_below(children[0], leaves), second = phases_below(children[1], leaves);
-    const auto has = [](const std::vector<int>& all, int one) { return std::ranges::find(all, one) != all.end(); };
-    if (std::any_of(first.begin(), first.end(), [&](int phase) { return has(second, phase); })) continue;
-    for (const int a : first)
-      for (const int b : second)
-        for (const int leaf : leaves.at(a))
-          if (has(leaves.at(b), leaf)) reader().say_baseline(leaf);
-  }
-}
-
-template <class Known>
-std::vector<int> WrittenPhases::phases_below(int node, const Known& known) const {
-  std::vector<int> open{node}, result;
-  for (int left = kMostBelow; left > 0 && !open.empty(); --left) {
-    const int one = open.back();
-    open.pop_back();
-    if (known.contains(one))
-      result.push_back(one);
-    else
-      for (const int child : forest_.children(one))
-        if (child >= 0) open.push_back(child);
-  }
-  return result;
 }
 
 bool WrittenPhases::make(int node, const Exponential& found) {

@@ -60,7 +60,13 @@ class WrittenPhases {
   int take_function(Factors& factors, Algebra function) const;
   FormReader& reader();
 
-  void vote(const std::unordered_map<int, Exponential>& found);
+  using Leaves = std::unordered_map<int, std::vector<int>>;  // of phases
+  void tell_ends_apart(const std::unordered_map<int, Exponential>& found);
+  void tell_ends_of_stack(int length, const std::vector<int>& leaves);
+  template <class MayBe>
+  void say_rest_is_of_source(const std::vector<int>& varying, const MayBe& may_be_coordinates);
+  std::unordered_set<int> shared_by_terms(const Leaves& leaves) const;
+  /// The phases in a term of a sum.
   template <class Known>
   std::vector<int> phases_below(int node, const Known& known) const;
   void note_delays(int sum, const std::unordered_map<int, bool>& is_phase);
@@ -87,5 +93,21 @@ class WrittenPhases {
   std::unordered_set<int> is_delay_;  ///< exp(i x) with x proportional to frequency, that are no phases of directions
   std::vector<std::pair<int, const char*>> obstacles_;
 };
+
+template <class Known>
+std::vector<int> WrittenPhases::phases_below(int node, const Known& known) const {
+  constexpr int kMostBelow = 64;  // nodes that are asked
+  std::vector<int> open{node}, result;
+  for (int left = kMostBelow; left > 0 && !open.empty(); --left) {
+    const int one = open.back();
+    open.pop_back();
+    if (known.contains(one))
+      result.push_back(one);
+    else
+      for (const int child : forest_.children(one))
+        if (child >= 0) open.push_back(child);
+  }
+  return result;
+}
 
 }  // namespace rimetree::rewrite

@@ -6,7 +6,8 @@
 
 namespace rimetree::test {
 
-RandomRime::RandomRime(unsigned seed, Trouble trouble, std::size_t most_sources) : random_(seed), trouble_(trouble) {
+RandomRime::RandomRime(unsigned seed, Trouble trouble, std::size_t most_sources)
+    : random_(seed), more_(seed), trouble_(trouble) {
   n_antenna_ = 2 + pick(3);
   n_source_ = 1 + pick(most_sources);
   tensors_ = chance(0.3);
@@ -19,6 +20,8 @@ RandomRime::RandomRime(unsigned seed, Trouble trouble, std::size_t most_sources)
   by_hand_ = chance(0.35);
   whole_n_ = by_hand_ && chance(0.2);
   scaled_ = by_hand_ && chance(0.2);
+  drifts_ = !tensors_ && also(by_hand_ ? 0.2 : 0.05);
+  if (drifts_) n_source_ = 16 + n_source_ % 2;
   independent_baselines_ = !stations_ && chance(0.5);
   leaves_before_trouble_ = static_cast<int>(pick(12));
   zero_ = constant({}, 0, 0);
@@ -93,9 +96,12 @@ void RandomRime::make_sky() {
   const auto n = static_cast<std::int64_t>(n_source_);
   const auto beams = [&](const std::vector<std::int64_t>& stack) {
     const bool scalar = beam_is_scalar_ = chance(0.4);
-    for (Names& of_antenna : beam_)
+    for (Names& of_antenna : beam_) {
       of_antenna.push_back(scalar ? leaf(constant(stack, 0.5, 1.5), {stack.begin(), stack.end()})
                                   : jones_matrix(stack));
+      // One that is written for another station and source as well.
+      if (beam_[0].size() > 1 && also(0.15)) of_antenna.back() = beam_[0].front();
+    }
   };
   if (tensors_) {
     lmn_ = {leaf(directions(n), {double(n), 3})};
@@ -106,11 +112,12 @@ void RandomRime::make_sky() {
   }
   const std::string all = directions(n);
   const bool selected = chance(0.3);
-  moving_ = chance(0.1);
+  moving_ = chance(0.1) || drifts_;
   for (std::size_t s = 0; s < n_source_; ++s) {
-    std::string lmn = selected  ? made("Selector", {all}, {{"index", array({2}, {double(s), -1})}})
-                      : moving_ ? made("Composer", {parm(0.1, 0.2), constant({}, 0.1, 0.2), constant({}, 0.5, 0.9)})
-                                : directions(0);
+    std::string lmn = drifts_    ? drifting_direction()
+                      : selected ? made("Selector", {all}, {{"index", array({2}, {double(s), -1})}})
+                      : moving_  ? made("Composer", {parm(0.1, 0.2), constant({}, 0.1, 0.2), constant({}, 0.5, 0.9)})
+                                 : directions(0);
     lmn_.push_back(leaf(lmn, {3}));
     brightness_.push_back(brightness());
     shape_.push_back(chance(0.3) ? leaf(constant({3}, 0, 1e-3), {3}) : "");
@@ -170,6 +177,16 @@ std::string RandomRime::directions(std::int64_t n) {
   }
   const std::vector<std::int64_t> shape = n > 0 ? std::vector<std::int64_t>{n, 3} : std::vector<std::int64_t>{3};
   return made("Constant", {}, {{"value", StateArray{shape, NumberType::real, numbers}}});
+}
+
+std::string RandomRime::drifting_direction() {
+  const auto over_time = [&](double low, double high) {
+    const std::string later = made("Subtract", {made("Time", {}), constant({}, 5e9, 5e9)});
+    const std::string way = made("Multiply", {constant({}, -1e-3, 1e-3), later});
+    return made("Add", {constant({}, low, high), way});
+  };
+  return made("Composer",
+              {over_time(0.1, 0.5), also(0.5) ? over_time(0.1, 0.5) : constant({}, 0.1, 0.5), over_time(0.7, 0.9)});
 }
 
 /// Phases, smearing and taper.
@@ -287,6 +304,7 @@ std::string RandomRime::sum(Names terms) {
   if (terms.size() == 2 && chance(0.2)) return made("Subtract", terms);
   if (chance(0.1)) return made("Negate", {made("Add", terms)});
   if (chance(0.1)) terms.push_back(constant({2, 2}, -1, 1, true));
+  if (also(0.1)) terms.insert(terms.begin(), zero_);  // as Python's sum() does
   return made("Add", terms);
 }
 

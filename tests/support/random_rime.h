@@ -26,6 +26,8 @@ class RandomRime {
   using Names = std::vector<std::string>;
   double uniform(double low, double high) { return std::uniform_real_distribution<>(low, high)(random_); }
   bool chance(double probability) { return uniform(0, 1) < probability; }
+  /// By numbers of their own, so that trees of a seed stay what they were but for what is added.
+  bool also(double probability) { return std::uniform_real_distribution<>(0, 1)(more_) < probability; }
   std::size_t pick(std::size_t n) { return random_() % n; }
   std::string made(const std::string& class_name, const Names& children, const TestForest::Fields& state = {});
   std::string constant(const std::vector<std::int64_t>& shape, double low, double high, bool is_complex = false,
@@ -44,6 +46,7 @@ class RandomRime {
   std::string jones_matrix(const std::vector<std::int64_t>& stack);
   std::string conjugate(const std::string& node);
   std::string directions(std::int64_t n);
+  std::string drifting_direction();
   std::string phase(const std::string& lmn, const std::string& uvw, const std::string& shape);
   std::string written_phase(const std::string& lmn, const std::string& uvw);
   std::string path(const std::string& lmn, const std::string& uvw);
@@ -57,13 +60,14 @@ class RandomRime {
   std::string visibility(std::size_t p, std::size_t q);
   std::string of_tensors(std::size_t p, std::size_t q);
 
-  std::mt19937 random_;
+  std::mt19937 random_, more_;
   Trouble trouble_;
   std::size_t n_node_ = 0, n_antenna_ = 2, n_source_ = 1;
   int leaves_before_trouble_ = -1;
   bool tensors_ = false, stations_ = false, smears_ = false, beams_ = false, gains_inside_ = false, patches_ = false;
   /// Phases are written by hand, with n instead of n - 1, in other units, beside directions that have derivatives.
   bool by_hand_ = false, whole_n_ = false, scaled_ = false, moving_ = false;
+  bool drifts_ = false;  ///< directions vary in time
   bool independent_baselines_ = false, has_rates_ = false, by_element_ = false, beam_is_scalar_ = false;
   Names station_uvw_;
   std::vector<Names> baseline_uvw_, beam_;  // [p][q], [antenna][source or tensor]

@@ -33,6 +33,10 @@ def one_node_per_source(ns, p, q):
     return rt.Add(*(ns.V(p, q, s) for s in range(N_SOURCE)))
 
 
+def one_term(ns, p, q, s):
+    return rt.VisPhaseShift(ns.lmn(s), ns.uvw(p, q)) * ns.B(s)
+
+
 def operators(ns, p, q):
     total = rt.VisPhaseShift(ns.lmn(0), ns.uvw(p, q)) * ns.B(0)
     for s in range(1, N_SOURCE):
@@ -225,3 +229,82 @@ def test_many_sources_that_move_are_a_sum_of_their_own(n_moving):
         assert together.timing().classes["PSV"]["evaluations"] == 2 * len(BASELINES)
     else:
         assert f"and {n_moving} terms as written" in notes
+
+
+def test_sums_that_begin_with_zero():
+    """As Python's sum() does; inside of a product, too."""
+
+    def write(ns, p, q):
+        ns.G << rt.Matrix22(1.5, 0.1j, 0, 2)
+        total = sum(one_term(ns, p, q, s) for s in range(N_SOURCE))
+        return total + ns.G @ sum(one_term(ns, p, q, s) for s in range(1, N_SOURCE))
+
+    together, written = tree(write), tree(write, as_written=True)
+    np.testing.assert_allclose(values(together), values(written), rtol=0, atol=2e-12 * N_SOURCE)
+    assert not any("as written" in note for note in together.notes()), together.notes()
+    assert together.timing().classes["PSV"]["evaluations"] == 2 * len(BASELINES)
+
+
+def test_terms_that_stations_and_sources_have_in_common_are_stations():
+    """A term that is written alike for other stations and sources is in as many sums as a brightness."""
+
+    def write(ns, p, q):
+        def term(station, s):
+            return rt.Exp(1j * rt.Constant(0.1 * (station + s)) * 1e9 / rt.Freq())
+
+        return rt.Add(*(term(p, s) * one_term(ns, p, q, s) * rt.Conj(term(q, s)) for s in range(N_SOURCE)))
+
+    together, written = tree(write), tree(write, as_written=True)
+    np.testing.assert_allclose(values(together), values(written), rtol=0, atol=1e-12 * N_SOURCE)
+    assert together.timing().classes["PSV"]["evaluations"] == len(BASELINES), "all sources of a baseline in one"
+
+
+def test_stations_have_one_stack_of_terms():
+    """On both sides of their baselines."""
+
+    def write(ns, p, q):
+        def beam(station, s):
+            return rt.Matrix22(rt.Exp((0.1j + 0.01 * station) * rt.Freq() / 1e9), 0.01 * (s + 1), 0.02j, 1 + station)
+
+        return rt.Add(
+            *(
+                rt.MatrixMultiply(beam(p, s), one_term(ns, p, q, s), rt.ConjTranspose(beam(q, s)))
+                for s in range(N_SOURCE)
+            )
+        )
+
+    together, written = tree(write), tree(write, as_written=True)
+    roots = [f"model:{p}:{q}" for p, q in BASELINES]
+    for one, other in zip(together.results(roots, CELLS), written.results(roots, CELLS), strict=True):
+        np.testing.assert_allclose(one.value, other.value, rtol=0, atol=1e-11 * N_SOURCE)
+    # Stacks of directions and brightness, and one of each station.
+    assert together.timing().classes["Composer"]["evaluations"] == 2 + len(STATION_M)
+
+
+def test_rates_may_be_coordinates_of_their_own():
+    """Phases of stations, and smearing of baselines that have the same coordinates with rates; until these differ."""
+
+    def write(ns, p, q):
+        def uvw(station, rates):
+            name = ns.rates(station) if rates else ns.turning(station)
+            return name << rt.UVW(
+                rt.Constant([0.3, -0.5]), 5e6 + STATION_M[station], 5e6 + STATION_M[0], include_deriv=rates
+            )
+
+        def term(s):
+            k = [rt.VisPhaseShift(ns.lmn(s), uvw(station, False)) for station in (p, q)]
+            smearing = rt.TFSmearFactor(ns.lmn(s), uvw(p, True) - uvw(q, True))
+            return rt.MatrixMultiply(k[0], rt.Conj(k[1]), smearing, ns.B(s))
+
+        return rt.Add(*(term(s) for s in range(N_SOURCE)))
+
+    cells = rt.Cells(4.9e9 + 10.0 * np.arange(2), np.linspace(1.0e9, 1.2e9, 3), time_width_s=10, freq_width_hz=4e6)
+    together, written = tree(write), tree(write, as_written=True)
+    for seconds in (0.0, 0.9):
+        for forest in (together, written):
+            forest.set_state("rates:1", dut1_s=seconds)
+        got, expected = (
+            [forest.evaluate(f"model:{p}:{q}", cells) for p, q in BASELINES] for forest in (together, written)
+        )
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12 * N_SOURCE)
+        assert any("not the baseline of the phases" in note for note in together.notes()) == (seconds > 0)

@@ -237,6 +237,26 @@ TEST(Kernels, PowersAreAccurateEverywhere) {
     }
 }
 
+TEST(Kernels, SmallPowersAreRoundedOnce) {  // and once more below the smallest normal number
+  std::vector<double> a = arguments(-400, 400);
+  // Where they become infinite.
+  const double large[] = {0x1p341, 0x1.428a2f98d728ap341, 0x1.428a2f98d728bp341, 0x1p349, -0x1p350, 0x1p255, 0x1p513};
+  std::copy(std::begin(large), std::end(large), a.end() - std::size(large));
+  std::vector<double> out(a.size());
+  for (const double power : {3.0, 4.0}) {
+    std::vector<double> exponents(a.size(), power);
+    for (const std::size_t varies : {std::size_t{0}, ~std::size_t{0}}) {
+      kernel_of(Op::pow)({{out.data(), nullptr}, {{a.data(), ~std::size_t{0}}, {exponents.data(), varies}}}, a.size());
+      double worst = 0, at = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const double error = ulps(out[i], std::pow(static_cast<long double>(a[i]), static_cast<long double>(power)));
+        if (error > worst) worst = error, at = a[i];
+      }
+      EXPECT_LE(worst, 0.8) << power << " of " << std::hexfloat << at;
+    }
+  }
+}
+
 TEST(Kernels, PowersAreThoseOfTheLibrary) {
   std::mt19937_64 random(12);
   std::normal_distribution<double> normal;
@@ -253,7 +273,7 @@ TEST(Kernels, PowersAreThoseOfTheLibrary) {
       EXPECT_NEAR(got, expected, std::numeric_limits<double>::epsilon() * std::abs(expected)) << a << "^" << b;
   };
   std::vector<double> out(bases.size());
-  for (const double exponent : {2.0, -1.0, 1.0, 0.0, 3.0, 0.5, -0.5, -2.0, 2.5}) {
+  for (const double exponent : {2.0, -1.0, 1.0, 0.0, 3.0, 4.0, 0.5, -0.5, -2.0, 2.5}) {
     std::vector<double> exponents(bases.size(), exponent);
     for (const std::size_t varies : {std::size_t{0}, ~std::size_t{0}}) {
       kernel_of(Op::pow)({{out.data(), nullptr}, {{bases.data(), ~std::size_t{0}}, {exponents.data(), varies}}},

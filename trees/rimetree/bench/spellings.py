@@ -48,10 +48,10 @@ class Scene:
         """The phase of a source on the baseline."""
         return rt.VisPhaseShift(self.ns.lmn(s), self.uvw)
 
-    def path(self, s: int):
-        """u l + v m + w (n - 1), written as numbers."""
+    def path(self, s: int, *moving: str):
+        """u l + v m + w (n - 1), written as numbers; "moving": of directions that do."""
         ns, (u, v, w) = self.ns, (self.uvw[i] for i in range(3))
-        return u * ns.l(s) + v * ns.m(s) + w * ns.n1(s)
+        return u * ns.l(s, *moving) + v * ns.m(s, *moving) + w * ns.n1(s, *moving)
 
     def offset(self, s: int):
         """l, m, n - 1 as a vector."""
@@ -90,6 +90,10 @@ _LIKE: dict[str, Writer] = {
     "diagonal": lambda x: _psv(x, x.ns.D),
     "gains": lambda x: rt.MatrixMultiply(x.ns.G(x.p), _psv(x), x.ns.GH(x.q)),
     "extended": lambda x: _psv(x, None, x.ns.shape, rates=True),
+    "smeared": lambda x: _psv(x, rates=True),
+    "moving": lambda x: rt.PSV(x.ns.moving, x.ns.B, x.uvw),
+    "TEC": lambda x: _psv(x, None, None, x.ns.tec_terms(x.p), rt.ConjTranspose(x.ns.tec_terms(x.q))),
+    "beams": lambda x: _psv(x, None, None, x.ns.beams(x.p), x.ns.beams(x.q)),
     "XX and YY": lambda x: [_psv(x)[0, 0], _psv(x)[1, 1]],
     "patches": lambda x: rt.Add(
         *(
@@ -108,6 +112,12 @@ def _elements(x: Scene, element: Callable, full: bool = True):
 def _losses(x: Scene, s: int) -> list:
     uvw = x.ns.uvw_rates(x.p, x.q)
     return [rt.VisPhaseShift(x.ns.lmn(s), uvw), rt.TFSmearFactor(x.ns.lmn(s), uvw), rt.SourceShape(x.ns.shape(s), uvw)]
+
+
+def _phases_and_smearing(x: Scene, s: int) -> list:
+    """Phases of stations without rates, smearing of coordinates that have them."""
+    k_p, k_q = (rt.VisPhaseShift(x.ns.lmn(s), x.ns.uvw(p)) for p in (x.p, x.q))
+    return [k_p, rt.Conj(k_q), rt.TFSmearFactor(x.ns.lmn(s), x.ns.uvw_rates(x.p, x.q))]
 
 
 def _cos_sin(phase):
@@ -221,6 +231,27 @@ SPELLINGS = (
     ),
     Spelling("patches with gains", lambda x: rt.Add(*(_patch(x, i) for i in range(_N_PATCH))), "patches"),
     Spelling("Exp(i x)", lambda x: x.total(lambda s: rt.Exp(1j * _TURN * rt.Freq() * x.path(s)) * x.ns.B(s))),
+    Spelling(
+        "Exp(i x) of l and m at a rate",
+        lambda x: x.total(lambda s: rt.Exp(1j * _TURN * rt.Freq() * x.path(s, "moving")) * x.ns.B(s)),
+        "moving",
+    ),
+    Spelling(
+        "Exp(i k TEC / nu) of stations and sources",
+        lambda x: x.total(lambda s: x.ns.tec_term(x.p, s) * x.k(s) * x.ns.B(s) * rt.Conj(x.ns.tec_term(x.q, s))),
+        "TEC",
+    ),
+    Spelling(
+        "cos(r nu)**3 of stations and sources",
+        lambda x: x.total(lambda s: x.ns.beam(x.p, s) * x.k(s) * x.ns.B(s) * x.ns.beam(x.q, s)),
+        "beams",
+    ),
+    Spelling(
+        "K_p K_q* smearing B, rates apart",
+        lambda x: x.total(lambda s: rt.Multiply(*_phases_and_smearing(x, s), x.ns.B(s))),
+        "smeared",
+    ),
+    Spelling("sum() of K B", lambda x: sum(x.k(s) * x.ns.B(s) for s in x.sources)),
     Spelling("Polar(1, x)", lambda x: x.total(lambda s: rt.Polar(1.0, _TURN * rt.Freq() * x.path(s)) * x.ns.B(s))),
     Spelling("cos x + i sin x", lambda x: x.total(lambda s: _cos_sin(x.path(s) * rt.Freq() * _TURN) * x.ns.B(s))),
     Spelling("cos x + i sin x of wavelengths", lambda x: x.total(lambda s: _cos_sin(_wavelengths(x, s)) * x.ns.B(s))),
@@ -287,7 +318,34 @@ def _write_scene(n_source: int, n_station: int) -> NodeScope:
         for q in range(p + 1, n_station):
             ns.uvw(p, q) << ns.uvw(p) - ns.uvw(q)
             ns.uvw_rates(p, q) << ns.uvw_rates(p) - ns.uvw_rates(q)
+    _write_moving(ns, n_source)
+    _write_terms(ns, n_source, n_station)
     return ns
+
+
+def _write_moving(ns: NodeScope, n_source: int) -> None:
+    """The directions at a rate each."""
+    ns.later << rt.Time() - START_S
+    for s in range(n_source):
+        ns.l(s, "moving") << ns.l(s) + 1e-7 * (s % 7) * ns.later
+        ns.m(s, "moving") << ns.m(s) - 1e-7 * (s % 5) * ns.later
+        radius_2 = rt.Sqr(ns.l(s, "moving")) + rt.Sqr(ns.m(s, "moving"))
+        n = ns.n(s, "moving") << rt.Sqrt(1 - radius_2)
+        ns.n1(s, "moving") << -radius_2 / (1 + n)
+        ns.lmn(s, "moving") << rt.Composer(ns.l(s, "moving"), ns.m(s, "moving"), n)
+    ns.moving << rt.Composer(*(ns.lmn(s, "moving") for s in range(n_source)), dims=[n_source, 3])
+
+
+def _write_terms(ns: NodeScope, n_source: int, n_station: int) -> None:
+    """Jones terms of stations and sources, and stacks of those of a station."""
+    tec = np.random.default_rng(10).normal(size=(n_station, n_source))
+    for p in range(n_station):
+        for s in range(n_source):
+            ns.tec_term(p, s) << rt.Exp(8.448e9j * float(tec[p, s]) / rt.Freq())
+            r = rt.Sqrt(rt.Sqr(ns.l(s) - 1e-3 * p) + rt.Sqr(ns.m(s) + 5e-4 * p))
+            ns.beam(p, s) << rt.Cos(20 * r * rt.Freq() / 1.4e9) ** 3
+        ns.tec_terms(p) << rt.Composer(*(ns.tec_term(p, s) for s in range(n_source)), dims=[n_source])
+        ns.beams(p) << rt.Composer(*(ns.beam(p, s) for s in range(n_source)), dims=[n_source])
 
 
 def spelled(write: Writer, n_source: int, n_station: int) -> tuple[NodeScope, list[str]]:
