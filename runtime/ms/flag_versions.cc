@@ -50,8 +50,9 @@ void save_flags(const std::string& ms_path, const std::string& table_path) {
   ms.table().copy_bool_columns({"FLAG", "FLAG_ROW"}, table_path);
 }
 
-FlagChange restore_flags(const std::string& ms_path, const std::string& table_path, double wait_s) {
-  const std::shared_ptr<MeasurementSet> ms = open_for_writing(ms_path, wait_s);
+FlagChange restore_flags(const std::string& ms_path, const std::string& table_path, double wait_s,
+                         Cancellation* cancellation) {
+  const std::shared_ptr<MeasurementSet> ms = open_for_writing(ms_path, wait_s, cancellation);
   const CasacoreTable version(table_path, Access::kRead);
   const std::map<int, Rows> rows = rows_by_description(*ms);
   check_fits(*ms, version, rows);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/core/cancellation.h"
+
 namespace rimetree::ms {
 
 /// How many visibilities are flagged (FLAG or FLAG_ROW), before and after.
@@ -15,7 +17,8 @@ struct FlagChange {
 void save_flags(const std::string& ms_path, const std::string& table_path);
 
 /// Gives FLAG and FLAG_ROW the values in a table. Throws MsError, and then nothing has changed, where it has another
-/// number of rows or cells of another shape; SetLocked where another program writes for longer than `wait_s`.
-FlagChange restore_flags(const std::string& ms_path, const std::string& table_path, double wait_s);
+/// number of rows or cells of another shape; what open_for_writing throws where another program writes.
+FlagChange restore_flags(const std::string& ms_path, const std::string& table_path, double wait_s,
+                         Cancellation* cancellation = nullptr);
 
 }  // namespace rimetree::ms

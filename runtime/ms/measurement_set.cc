@@ -49,7 +49,7 @@ MeasurementSet::MeasurementSet(const std::string& path, Access access) : access_
   metadata_ = read_metadata(table_);
 }
 
-std::shared_ptr<MeasurementSet> open_for_writing(const std::string& path, double wait_s) {
+std::shared_ptr<MeasurementSet> open_for_writing(const std::string& path, double wait_s, Cancellation* cancellation) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::duration<double>(wait_s);
   while (true) {
@@ -58,6 +58,7 @@ std::shared_ptr<MeasurementSet> open_for_writing(const std::string& path, double
     } catch (const SetLocked&) {
       if (Clock::now() >= until) throw;
     }
+    if (cancellation && cancellation->check()) throw Cancelled();
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
 }

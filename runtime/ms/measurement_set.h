@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/cancellation.h"
 #include "runtime/ms/casacore_table.h"
 #include "runtime/ms/error.h"
 #include "runtime/ms/metadata.h"
@@ -64,7 +65,9 @@ class MeasurementSet {
   std::shared_ptr<SpareArrays> spare_arrays_ = SpareArrays::create();
 };
 
-/// Opens for update; where another program writes, tries again for so long. Throws SetLocked if that does not end.
-std::shared_ptr<MeasurementSet> open_for_writing(const std::string& path, double wait_s);
+/// Opens for update; where another program writes, tries again for so long. Throws SetLocked if that does not end, and
+/// Cancelled.
+std::shared_ptr<MeasurementSet> open_for_writing(const std::string& path, double wait_s = 0,
+                                                 Cancellation* cancellation = nullptr);
 
 }  // namespace rimetree::ms

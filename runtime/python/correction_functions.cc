@@ -112,8 +112,8 @@ PyObject* correct_ms(PyObject*, PyObject* arguments) {
     ms::RunReport report;
     {
       const WithoutGil without;
-      report = ms::correct(*ms::open_for_writing(ms_path, wait_s), options, jones_of(jones, antennas), counts,
-                           &cancellation, progress_to(progress));
+      report = ms::correct(*ms::open_for_writing(ms_path, wait_s, &cancellation), options, jones_of(jones, antennas),
+                           counts, &cancellation, progress_to(progress));
     }
     return tuple(report_to_python(report), counts_to_python(counts));
   });

@@ -130,8 +130,14 @@ Ref make_module() {
                                       "Everything wrong with a tree; args[1] lists (node, script line, message).",
                                       error_type, nullptr))
           .release();
+  set_locked_type = check(PyErr_NewExceptionWithDoc("rimetree.ms.SetLockedError",
+                                                    "A Measurement Set that cannot be written to now, because another "
+                                                    "program writes to it.",
+                                                    error_type, nullptr))
+                        .release();
   add(module.get(), "Error", Ref::borrowed(error_type));
   add(module.get(), "ForestError", Ref::borrowed(forest_error_type));
+  add(module.get(), "SetLockedError", Ref::borrowed(set_locked_type));
   add(module.get(), "Array", make_array_type());
   add(module.get(), "Forest", make_forest_type());
   add(module.get(), "OpenSet", make_open_set_type());

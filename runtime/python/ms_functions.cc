@@ -59,8 +59,9 @@ PyObject* run_forest(PyObject*, PyObject* arguments) {
       evaluator->reset_verification();
       // A set that is only solved for may be one that nobody can write to.
       const bool writes = !ms::columns_written(evaluator->forest()).empty();
-      report = ms::run(*source.open(writes ? ms::Access::kUpdate : ms::Access::kRead, wait_s), *evaluator, run_options,
-                       &cancellation, progress_to(progress));
+      const auto access = writes ? ms::Access::kUpdate : ms::Access::kRead;
+      report = ms::run(*source.open(access, wait_s, &cancellation), *evaluator, run_options, &cancellation,
+                       progress_to(progress));
     }
     return report_to_python(report);
   });
@@ -124,11 +125,12 @@ PyObject* check_writable(PyObject*, PyObject* arguments) {
     PyObject *path, *columns;
     double wait_s = 0;
     if (!PyArg_ParseTuple(arguments, "UOd", &path, &columns, &wait_s)) throw PythonError();
+    Cancellation cancellation = interruptible();
     const std::string ms_path = string_of(path);
     const std::vector<std::string> names = strings_of(columns);
     {
       const WithoutGil without;
-      const std::shared_ptr<ms::MeasurementSet> ms = ms::open_for_writing(ms_path, wait_s);
+      const std::shared_ptr<ms::MeasurementSet> ms = ms::open_for_writing(ms_path, wait_s, &cancellation);
       for (const std::string& name : names) ms::check_writable(*ms, name);
     }
     return none();
@@ -155,9 +157,10 @@ PyObject* restore_flags(PyObject*, PyObject* arguments) {
     if (!PyArg_ParseTuple(arguments, "UUd", &path, &table, &wait_s)) throw PythonError();
     const std::string ms_path = string_of(path), table_path = string_of(table);
     ms::FlagChange change;
+    Cancellation cancellation = interruptible();
     {
       const WithoutGil without;
-      change = ms::restore_flags(ms_path, table_path, wait_s);
+      change = ms::restore_flags(ms_path, table_path, wait_s, &cancellation);
     }
     Dict dict;
     dict.set("visibilities", integer(change.visibilities)).set("before", integer(change.before));

@@ -159,8 +159,9 @@ Ref make_tile_reader_type() {
   return make_type("rimetree._core.TileReader", sizeof(ReaderObject), slots, tile_reader_type);
 }
 
-std::shared_ptr<ms::MeasurementSet> SetSource::open(ms::Access access, double wait_s) const {
-  if (!opened && access == ms::Access::kUpdate) return ms::open_for_writing(path, wait_s);
+std::shared_ptr<ms::MeasurementSet> SetSource::open(ms::Access access, double wait_s,
+                                                    Cancellation* cancellation) const {
+  if (!opened && access == ms::Access::kUpdate) return ms::open_for_writing(path, wait_s, cancellation);
   if (!opened) return std::make_shared<ms::MeasurementSet>(path, access);
   if (access == ms::Access::kUpdate)
     throw Error(opened->path() + " is open for reading, but the forest has Sinks, which write: give its path");

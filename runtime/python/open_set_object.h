@@ -31,7 +31,8 @@ struct SetSource {
   std::shared_ptr<ms::MeasurementSet> opened;
   /// Throws MsError, and Error where one that was opened for reading is to be written to. Waits so long where another
   /// program writes to it.
-  std::shared_ptr<ms::MeasurementSet> open(ms::Access access, double wait_s = 0) const;
+  std::shared_ptr<ms::MeasurementSet> open(ms::Access access, double wait_s = 0,
+                                           Cancellation* cancellation = nullptr) const;
 };
 /// Of a path or an OpenSet.
 SetSource set_source(PyObject* path_or_set);

@@ -2,12 +2,14 @@
 
 #include "memory/device.h"
 #include "runtime/core/forest.h"
+#include "runtime/ms/error.h"
 #include "runtime/python/convert.h"
 
 namespace rimetree::python {
 
 PyObject* error_type = nullptr;
 PyObject* forest_error_type = nullptr;
+PyObject* set_locked_type = nullptr;
 
 namespace {
 
@@ -36,6 +38,8 @@ void set_python_error() noexcept {
       set_forest_error(error);
     } catch (...) {
     }
+  } catch (const ms::SetLocked& error) {
+    PyErr_SetString(set_locked_type, error.what());
   } catch (const Error& error) {
     PyErr_SetString(error_type, error.what());
   } catch (const std::bad_alloc& error) {

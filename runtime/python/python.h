@@ -72,6 +72,7 @@ class WithGil {
 /// The exceptions this module raises for C++ ones; set when the module is made.
 extern PyObject* error_type;         ///< rimetree.Error
 extern PyObject* forest_error_type;  ///< rimetree.ForestError
+extern PyObject* set_locked_type;    ///< rimetree.ms.SetLockedError
 
 /// Turns the C++ exception being handled into a Python one.
 void set_python_error() noexcept;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._core import SetLockedError
 from .flag_versions import FlagChange, FlagVersion, flag_versions, restore_flags, save_flags, save_flags_before
 from .loading import when_used
 from .ms_group import MsGroup, groups, require_slots
@@ -41,6 +42,7 @@ __all__ = [
     "RunReport",
     "Scan",
     "Selection",
+    "SetLockedError",
     "Tiles",
     "baselines",
     "check_writable",

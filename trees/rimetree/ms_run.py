@@ -213,5 +213,5 @@ def _flat(pairs: Sequence[Sequence], kind: type, what: str) -> np.ndarray:
 @checked
 def check_writable(path: str | os.PathLike, columns: Sequence[str], *, wait_s: float = 0.0) -> None:
     """Raises `Error` where visibilities could not be written into these columns: names and types, permissions, room on
-    the disk, another program that writes for longer than `wait_s`. Writes nothing."""
+    the disk; `SetLockedError` where another program writes for longer than `wait_s`. Writes nothing."""
     _core.check_writable(os.fspath(path), list(columns), float(wait_s))

@@ -63,7 +63,9 @@ def test_cut_before_the_task_was_written_it_begins_anew(three, left):
 
 def test_another_task_is_refused(three, tmp_path):
     other = ProgressFile(tmp_path / "sol.h5", {**TASK, "terms": ["G: full"]})
-    with pytest.raises(CalibrationError, match="other terms; resume it with the same options"):
+    with pytest.raises(
+        CalibrationError, match=r"other terms \(G: diag then, G: full now\); resume it with the same options"
+    ):
         other.resume()
     (tmp_path / "x.h5.progress").write_bytes(b"something else")
     with pytest.raises(CalibrationError, match="not written by a calibration"):
@@ -101,3 +103,53 @@ def test_a_calibration_refuses_what_another_one_writes(tmp_path):
         ):
             calibration.calibrate(path, sky, terms, tmp_path / "s.h5", calibration.CalibrationOptions(**options))
     assert not list(tmp_path.glob("s.h5*"))
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """A function that goes on, with terms and options, with a run that has ended after the first of its chunks."""
+    path, out = str(tmp_path / "a.ms"), tmp_path / "s.h5"
+    centre = (0.93, -0.485)
+    scans = [rt.ms.Scan(centre, 20.0, name) for name in ("A", "B")]
+    rt.ms.create(path, "kat-7", scans=scans, integration_s=10.0, bands=rt.ms.Band.regular(1.3e9, 4e6, 4))
+    sky = rt.sky.SkyModel([rt.sky.Source("a", *centre, (1.0, 0, 0, 0))])
+    for group in rt.ms.groups(path):
+        scope = rt.NodeScope()
+        rt.psv_tree(scope, sky, centre, group.baselines, column="DATA")
+        rt.Forest(scope).run(path, **group.selection)
+
+    def stop(report):
+        raise StoppedError
+
+    with pytest.raises(StoppedError):
+        calibration.calibrate(path, sky, calibration.parse_terms(["G: diag"]), out, on_chunk=stop)
+
+    def go_on(terms=("G: diag",), sky=sky, **options):
+        chosen = calibration.CalibrationOptions(resume=True, **options)
+        return calibration.calibrate(path, sky, calibration.parse_terms(terms), out, chosen)
+
+    return go_on
+
+
+def test_what_differs_is_told(interrupted):
+    """Solutions that stand out were flagged as the first run did where its chunks were done, and as the second in what
+    was solved with these held."""
+    brighter = rt.sky.SkyModel([rt.sky.Source("a", 0.93, -0.485, (2.0, 0, 0, 0))])
+    for changed, told in (
+        ({"terms": ["G: scalar"]}, r"terms \(G: diag then, G: scalar now\)"),
+        ({"sky": brighter}, "sky model"),
+        ({"reference": "ANT-3"}, r"reference antenna \(none then, ANT-3 now\)"),
+        ({"solver": calibration.SolverOptions(iterations=7)}, r"solver options: iterations \(100 then, 7 now\)"),
+        ({"selection": rt.ms.Selection(antennas=["!ANT-6"])}, r"selection: antennas \(\(\) then, \['!ANT-6'\] now\)"),
+        ({"field_id": 0}, "rows"),
+        ({"flag_solutions": 5.0}, r"outliers of solutions \(0.0 then, 5.0 now\)"),
+        ({"in_turn": True}, r"order of solving \(together then, in turn now\)"),
+    ):
+        with pytest.raises(CalibrationError, match=f"with other .*{told}.*; resume it with the same"):
+            interrupted(**changed)
+    report = interrupted(threads=1, memory_bytes=1 << 30)
+    assert [chunk.resumed for chunk in report.chunks] == [True, False]

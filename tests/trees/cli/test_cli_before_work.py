@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -67,6 +69,37 @@ def test_others_that_write_are_named_before_solving_and_can_be_waited_for(comman
     assert not list(tmp_path.glob("s.h5*"))
     done = command("simulate", kat7, "--sky", sky_file, "--wait", "60s")
     assert done.stderr.count("waiting for up to 60 s: ") == 1 and "(process" in done.stderr
+
+
+def test_flags_wait_too(command, kat7, locked):
+    command("flags", "save", kat7, "mine")
+    locked(kat7, fcntl.F_WRLCK, 2)
+    assert "has it open for writing" in command("flags", "restore", kat7, "mine", code=1).stderr
+    done = command("flags", "restore", kat7, "mine", "--wait", "60s")
+    assert done.stderr.count("waiting for up to 60 s: ") == 1 and "flags of mine restored" in done.stdout
+
+
+def test_other_errors_are_not_waited_for(command, kat7, sky_file, locked):
+    locked(kat7, fcntl.F_RDLCK, 600)
+    begun = time.monotonic()
+    done = command("simulate", kat7, "--sky", sky_file, "--column", "UVW", "--wait", "60s", code=1)
+    assert "expected an array of Complex" in done.stderr and "waiting" not in done.stderr
+    assert time.monotonic() - begun < 30
+
+
+def test_waiting_is_ended_by_ctrl_c(process, kat7, sky_file, locked):
+    """Restoring flags, and writing after a solve, could not be interrupted while they waited."""
+    rt.ms.save_flags(kat7, "mine")
+    locked(kat7, fcntl.F_WRLCK, 600)
+    with pytest.raises(rt.ms.SetLockedError, match="has it open for writing"):
+        rt.ms.check_writable(kat7, ["DATA"], wait_s=0.3)
+    program, environment = process
+    for what in (["simulate", kat7, "--sky", sky_file], ["flags", "restore", kat7, "mine"]):
+        line = [*program, *map(str, what), "--wait", "10min"]
+        with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True) as run:
+            assert "waiting for up to 600 s" in run.stderr.readline()
+            run.send_signal(signal.SIGINT)
+            assert run.wait(20) == 130
 
 
 def test_exposures_of_zero_are_named(command, small_ms, tmp_path):

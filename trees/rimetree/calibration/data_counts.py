@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ms import CORRELATION_NAMES, MsGroup
+from .neighbours import half_squares_of_differences
 from .solve_trees import DataSelection, within_limits
 
 _PARALLEL = {"I", "XX", "YY", "RR", "LL"}
@@ -64,7 +65,8 @@ def count_data(
             solved = usable if within is None else usable & within[..., None]
             power += float(np.where(solved, weighted, 0).sum(dtype=float))
             chosen = slice(-some.start % each, None, each)
-            differences += _differences(value[chosen], weight[chosen], solved[chosen])
+            compared = (np.moveaxis(x[chosen], -1, 1) for x in (value, solved, weight))
+            differences += half_squares_of_differences(*compared).sum(axis=-1)
             sums = [(good, np.array([np.count_nonzero(one) for one in usable], dtype=float))]
             if magnitudes:
                 parallel = usable[..., hands]
@@ -76,22 +78,6 @@ def count_data(
     magnitude = np.divide(total, count, out=np.zeros(len(total)), where=count > 0)
     noise = min((float(own / pairs) for own, pairs in differences if pairs >= _FEWEST_PAIRS), default=None)
     return DataCounts(good, every, magnitude, power, noise)
-
-
-def _differences(
-    value: NDArray[np.complexfloating], weight: NDArray[np.floating], good: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """[channels or times, sum or number of pairs]: half the squares of differences of neighbours, with their weights as
-    they are of data of one weight. All [baseline, time, channel, correlation]."""
-    found = []
-    for axis in (2, 1):
-        one, other = (slice(None),) * axis + (slice(None, -1),), (slice(None),) * axis + (slice(1, None),)
-        both = good[one] & good[other]
-        with np.errstate(all="ignore"):  # of what is flagged
-            change = value[other] - value[one]
-            own = (change.real**2 + change.imag**2) / (1 / weight[one] + 1 / weight[other])
-        found.append((np.where(both, own, 0).sum(dtype=float), np.count_nonzero(both)))
-    return np.array(found)
 
 
 def _baselines_at_a_time(tile: dict) -> Iterator[slice]:

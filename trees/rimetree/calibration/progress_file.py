@@ -29,6 +29,7 @@ _ENDING = ".progress"
 _MAGIC = b"RimeTree calibration 1\n"
 _HEAD = struct.Struct("<QI")
 _SECONDS_BETWEEN_WAITS = 2.0  # for the disk
+_LONGEST_VALUE = 60  # characters that are told; digests are longer
 _SOLVED = {"solved": True}  # summary of the record after the last chunk
 _CHANGED_BY_USE = ("flags",)  # of a task: what using solutions changes in the set
 
@@ -164,6 +165,25 @@ def _unpacked(record: bytes) -> tuple[dict, dict[str, np.ndarray]]:
 
 
 def _difference(old: str, new: str, besides: Sequence[str]) -> str:
+    """What of two tasks differs; empty if nothing does."""
     before, now = json.loads(old), json.loads(new)
-    keys = {*before, *now}.difference(besides)
-    return ", ".join(sorted(key for key in keys if before.get(key) != now.get(key)))
+    return ", ".join(_changes(before, now, besides))
+
+
+def _changes(before: dict, now: dict, besides: Sequence[str] = ()) -> Iterator[str]:
+    """What differs, with its values where these are short."""
+    for key in sorted({*before, *now}.difference(besides)):
+        one, other = before.get(key), now.get(key)
+        if one == other:
+            continue
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield f"{key}: {', '.join(_changes(one, other))}"
+            continue
+        then, instead = _text(one), _text(other)
+        yield key if max(len(then), len(instead)) > _LONGEST_VALUE else f"{key} ({then} then, {instead} now)"
+
+
+def _text(value) -> str:
+    if value in (None, "", []):
+        return "none"
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)

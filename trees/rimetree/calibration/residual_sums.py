@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ms import MsGroup
+from .neighbours import as_real, half_squares_of_differences
 from .planning import CalibrationOptions
 from .powers import Overlaps, Powers
 from .predicted_tiles import KeptValues
@@ -80,7 +81,7 @@ class ResidualSums:
                 np.copyto(some, 0, where=bad[:, None])
         residual = data - seen.sum(axis=1)
         self._add_powers(data, residual, good, ends)
-        self._add_differences(data, good)
+        self.differences += half_squares_of_differences(data, good)
         self._add_overlaps(data, residual, plain, seen)
 
     def _in_order(self, matrices: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -107,7 +108,7 @@ class ResidualSums:
     def _add_powers(self, data, residual, good, ends) -> None:
         times = self.times[-1][1]
         for name, values in (("data", data), ("residual", residual), ("count", good)):
-            squares = values if name == "count" else np.square(_as_real(values))
+            squares = values if name == "count" else np.square(as_real(values))
             of_cells = squares.sum(axis=0)
             if name != "count":
                 of_cells = of_cells.reshape(*good.shape[1:], 2).sum(axis=-1)
@@ -115,21 +116,12 @@ class ResidualSums:
                 getattr(sums, name)[...] += of_cells.sum(axis=axis).T
             _add_to_both(getattr(self.antennas, name), ends, squares.reshape(*squares.shape[:2], -1).sum(axis=-1))
 
-    def _add_differences(self, data: NDArray, good: NDArray) -> None:
-        every = good.all()
-        for which, (one, following) in enumerate((_neighbours(3), _neighbours(2))):
-            change, both = data[following] - data[one], good[following] & good[one]
-            if not every:
-                change *= both
-            flat = _as_real(change).reshape(*change.shape[:2], -1)
-            self.differences[which] += np.einsum("bnx,bnx->n", flat, flat) / 2, both.sum(axis=(0, 2, 3))
-
     def _add_overlaps(self, data, residual, plain, seen) -> None:
         # Real parts of products of complex numbers are products of their parts: matrix products of real arrays.
         sums, parallel = self.overlaps, self.parallel
         shape = (*plain.shape[:3], -1)
-        one, other = (np.swapaxes(_as_real(x).reshape(shape), 1, 2) for x in (plain, seen))
-        of_data, left = (_as_real(x).reshape(*x.shape[:2], -1, 1) for x in (data, residual))
+        one, other = (np.swapaxes(as_real(x).reshape(shape), 1, 2) for x in (plain, seen))
+        of_data, left = (as_real(x).reshape(*x.shape[:2], -1, 1) for x in (data, residual))
         sums.cross += (one @ of_data)[..., 0].sum(axis=0).T
         sums.gram += np.moveaxis((one @ np.swapaxes(one, -1, -2)).sum(axis=0), 0, -1)
         sums.after += (other @ left)[:, parallel, :, 0].sum(axis=(0, 1))
@@ -172,14 +164,3 @@ def _add_to_both(sums: NDArray, ends: NDArray[np.intp], values: NDArray) -> None
     """Adds what is of baselines to both antennas of each."""
     for end in ends:
         np.add.at(sums, end, values)
-
-
-def _as_real(values: NDArray[np.complex128]) -> NDArray[np.float64]:
-    """Real and imaginary parts, one after the other along the last axis."""
-    return np.ascontiguousarray(values).view(float)
-
-
-def _neighbours(axis: int) -> tuple[tuple, tuple]:
-    """Indices of all but the last, and of all but the first, along an axis of four."""
-    every = slice(None)
-    return tuple(tuple(some if k == axis else every for k in range(4)) for some in (slice(None, -1), slice(1, None)))

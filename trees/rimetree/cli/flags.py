@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from .output import log, table
-from .selection import require_ms, wait_option
+from .selection import require_ms, wait_option, wait_until_writable
 
 
 @click.group("flags")
@@ -49,7 +49,8 @@ def restore_command(ms, name, wait) -> None:
     """Give FLAG and FLAG_ROW of MS the values of version NAME. The version stays."""
     import rimetree as rt
 
-    change = rt.ms.restore_flags(require_ms(ms), name, wait_s=wait)
+    wait_until_writable(require_ms(ms), [], wait)
+    change = rt.ms.restore_flags(ms, name, wait_s=wait)
     every = max(1, change.visibilities)
     click.echo(
         f"{ms}: flags of {name} restored; flagged were {100 * change.before / every:.4g} % of the visibilities, "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import time
 from collections.abc import Callable, Collection, Sequence
 
 import click
@@ -13,8 +12,6 @@ import click
 from .errors import Failed
 from .output import log
 from .quantities import BYTES, DEC, DURATION, RA
-
-_IS_LOCKED = "has it open for writing"  # in what is raised where another program writes
 
 
 class Names(click.ParamType):
@@ -158,7 +155,7 @@ def wait_option(function: Callable) -> Callable:
 
 def check_output(ms: str, column: str, wait_s: float) -> None:
     """Raises where a column cannot be written, before anything is computed for it."""
-    _wait_until_writable(ms, [column], wait_s)
+    wait_until_writable(ms, [column], wait_s)
 
 
 def check_columns(ms: str, forest, wait_s: float) -> None:
@@ -166,24 +163,20 @@ def check_columns(ms: str, forest, wait_s: float) -> None:
     sinks = [node["name"] for node in forest.nodes() if node["class"] == "Sink"]
     columns = list(dict.fromkeys(forest.get_state(name)["output_column"] for name in sinks))
     if columns:
-        _wait_until_writable(ms, columns, wait_s)
+        wait_until_writable(ms, columns, wait_s)
 
 
-def _wait_until_writable(ms: str, columns: list[str], wait_s: float) -> None:
-    """Says that it waits, and for whom: a command that is silent for minutes looks as if it hung. Ctrl-C ends it."""
+def wait_until_writable(ms: str, columns: Sequence[str], wait_s: float) -> None:
+    """Says that it waits, and for whom: a command that is silent for minutes looks as if it hung."""
     import rimetree as rt
 
-    until, told = time.monotonic() + wait_s, False
-    while True:
-        try:
-            return rt.ms.check_writable(ms, columns)
-        except rt.Error as error:
-            if _IS_LOCKED not in str(error) or time.monotonic() >= until:
-                raise
-            if not told:
-                log(f"waiting for up to {wait_s:g} s: {str(error).partition(';')[0]}")
-            told = True
-        time.sleep(min(0.2, max(0.0, until - time.monotonic())))
+    try:
+        rt.ms.check_writable(ms, columns)
+    except rt.ms.SetLockedError as error:
+        if not wait_s > 0:
+            raise
+        log(f"waiting for up to {wait_s:g} s: {str(error).partition(';')[0]}")
+        rt.ms.check_writable(ms, columns, wait_s=wait_s)
 
 
 def verify_option(function: Callable) -> Callable:
