@@ -54,6 +54,8 @@ def test_antennas_that_share_a_solution(kat7, observe, tmp_path):
     assert (inside["G"].value["phase"][0, 0, :3] == 0).all() and not inside["G"].flag.any()
     with pytest.raises(CalibrationError, match="no antenna with data is named 'CS\\*'; there are ANT-0"):
         solve(kat7, ["G: diag, common CS*"], tmp_path / "n.h5")
+    with pytest.warns(UserWarning, match="ANT-0, ANT-1: one antenna each"):
+        solve(kat7, ["G: diag, common ANT-0 ANT-1 ANT-[2-4]"], tmp_path / "n.h5")
 
 
 @pytest.mark.parametrize("kind", ["crosshand", "faraday"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -299,6 +300,13 @@ def _check_names(terms: Sequence[Term], group: MsGroup) -> None:
                     f'term "{term}": no antenna with data is named {pattern!r}; there are {", ".join(names[:20])}'
                     f"{', ...' if len(names) > 20 else ''}"
                 )
+        alone = [pattern for pattern in term.common if sum(is_among(name, [pattern]) for name in names) == 1]
+        if alone:
+            warnings.warn(
+                f'term "{term}": {", ".join(alone)}: one antenna each, with a solution of its own; antennas that one '
+                "name or pattern fits share theirs, e.g. common ANT-[0-3]",
+                stacklevel=2,
+            )
 
 
 def _directions(term: Term, model: Model) -> tuple[str, ...]:
