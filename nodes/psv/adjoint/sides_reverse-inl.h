@@ -111,11 +111,17 @@ class SidesReverse : SidesWindow {
   static void pull_gain(const ReversePairs& job, bool right, const Gain& gain, const EndGroup& group) {
     gain.n == 1 ? add_gain<1, kAmplitude>(job, right, gain, group) : add_gain<2, kAmplitude>(job, right, gain, group);
   }
+  /// Zero where groups of ends bring pairs together that nobody wants: of no adjoint, but memory may hold what is no
+  /// number.
   void make_amplitudes(const SideBlock& block, std::size_t v, const Pairs& pairs) const {
-    for (std::size_t i = 0; i < pairs.wanted.size(); ++i)
+    for (std::size_t i = 0; i < kReverseEnds * reverse_ends(shape_); ++i) {
+      double* to = to_.amplitude + i * kSideSources * lanes_;
       if (pairs.wanted[i])
         fill_amplitudes(job_, tile_, cells_[v], block, pairs.left + i / kReverseEnds, pairs.right + i % kReverseEnds,
-                        to_.amplitude + i * kSideSources * lanes_);
+                        to);
+      else
+        std::fill_n(to, block.count * lanes_, 0.0);
+    }
   }
 
   void pull_sides(const SideBlock& block) const {
