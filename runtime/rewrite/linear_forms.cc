@@ -8,7 +8,6 @@ namespace {
 
 /// A phase of a source has four products and few factors each; longer expressions are none that somebody has written.
 constexpr int kMostNodes = 200, kMostLeaves = 24;
-constexpr std::size_t kMostMonomials = 24;
 
 bool adds(Algebra algebra) { return algebra == Algebra::sum || algebra == Algebra::difference; }
 
@@ -50,6 +49,13 @@ Monomial product(const Monomial& a, const Monomial& b) {
 }
 
 }  // namespace
+
+Form product(const Form& a, const Form& b) {
+  Form products;
+  for (const Monomial& one : a)
+    for (const Monomial& other : b) products.push_back(product(one, other));
+  return products;
+}
 
 FormReader::FormReader(const Forest& forest, const std::vector<bool>& refused)
     : forest_(forest),
@@ -245,11 +251,9 @@ int FormReader::child_of_composition(int node, int& element) const {
 bool FormReader::read_product(std::span<const int> children, int element, Form& form) {
   Form all{Monomial()};
   for (const int child : children) {
-    Form own, products;
+    Form own;
     if (!read(child, element, -1, own) || own.size() * all.size() > kMostMonomials) return false;
-    for (const Monomial& a : all)
-      for (const Monomial& b : own) products.push_back(product(a, b));
-    all = std::move(products);
+    all = product(all, own);
   }
   form.insert(form.end(), all.begin(), all.end());
   return true;

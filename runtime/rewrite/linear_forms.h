@@ -32,6 +32,9 @@ struct Monomial {
 };
 
 using Form = std::vector<Monomial>;
+/// Longer ones are none that somebody has written as a phase.
+inline constexpr std::size_t kMostMonomials = 24;
+Form product(const Form& a, const Form& b);
 
 class FormReader {
  public:

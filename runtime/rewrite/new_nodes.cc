@@ -56,9 +56,12 @@ NewNodes::NewNodes(const Forest& forest, const Registry& registry)
       selection_(class_of(registry, Algebra::selection, {"index"})),
       transpose_(class_of(registry, Algebra::transpose)),
       phase_(class_of(registry, Algebra::phase, {"n_minus"})),
-      source_sum_(class_of(registry, Algebra::source_sum, {"n_minus", "smear_time", "smear_frequency"})) {
+      source_sum_(class_of(registry, Algebra::source_sum, {"n_minus", "smear_time", "smear_frequency"})),
+      exponential_(class_of(registry, Algebra::exponential)),
+      polar_number_(class_of(registry, Algebra::polar_number)) {
   complete_ = conjugate_transpose_ && negation_ && difference_ && product_ && quotient_ && composition_ && constant_ &&
-              sum_ && matrix_product_ && selection_ && transpose_ && phase_ && source_sum_;
+              sum_ && matrix_product_ && selection_ && transpose_ && phase_ && source_sum_ && exponential_ &&
+              polar_number_;
 }
 
 int NewNodes::add(const NodeClass* node_class, std::map<std::string, StateValue> state, std::vector<int> children,
@@ -101,6 +104,8 @@ int NewNodes::difference(int a, int b) { return shared(difference_, {}, 0, {a, b
 int NewNodes::total(int a, int b) { return shared(sum_, {}, 0, {a, b}); }
 int NewNodes::inverse(int node) { return shared(quotient_, {}, 0, {constant(1, {}), node}); }
 int NewNodes::product(int a, int b) { return shared(product_, {}, 0, {a, b}); }
+int NewNodes::exponential(int node) { return shared(exponential_, {}, 0, {node}); }
+int NewNodes::polar(int amplitude, int angle) { return shared(polar_number_, {}, 0, {amplitude, angle}); }
 int NewNodes::transpose(int matrix) { return shared(transpose_, {}, 0, {matrix}); }
 int NewNodes::scaled(int matrices, int numbers) { return shared(matrix_product_, {}, 0, {numbers, matrices}); }
 

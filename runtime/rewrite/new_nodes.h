@@ -37,6 +37,9 @@ class NewNodes {
   /// One over each number.
   int inverse(int node);
   int total(int a, int b);
+  int exponential(int node);
+  /// Of an amplitude and an angle.
+  int polar(int amplitude, int angle);
   /// Of numbers, or of one matrix with numbers.
   int product(int a, int b);
   /// Of a stack of matrices with one of numbers.
@@ -79,7 +82,7 @@ class NewNodes {
   int owner_ = -1;
   bool complete_ = false;
   const NodeClass *conjugate_transpose_, *negation_, *difference_, *product_, *quotient_, *composition_, *constant_,
-      *sum_, *matrix_product_, *selection_, *transpose_, *phase_, *source_sum_;
+      *sum_, *matrix_product_, *selection_, *transpose_, *phase_, *source_sum_, *exponential_, *polar_number_;
   std::vector<NewNode> nodes_;
   std::vector<int> owners_;
   std::vector<std::size_t> entry_;  // of the same nodes: where they are in nodes_

@@ -46,7 +46,7 @@ int WrittenPhases::direction(const Columns& columns, int& n_minus) {
   if (offset.element != -1 || children.size() != 2 || !(is_sum || is_difference)) return -1;
   for (const int i : {0, 1})
     if ((is_sum || i == 0) && component(children[i], -1) == std::pair(lmn, 2) &&
-        is_one(children[1 - i], is_sum ? -1 : 1))
+        is_real(children[1 - i], is_sum ? -1 : 1))
       return lmn;
   return -1;
 }

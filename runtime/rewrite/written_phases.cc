@@ -76,8 +76,12 @@ std::span<const int> WrittenPhases::numbers() const {
 std::optional<WrittenPhases::Exponential> WrittenPhases::exponential(int node) {
   const std::span<const int> children = forest_.children(node);
   switch (algebra(node)) {
-    case Algebra::exponential:
+    case Algebra::exponential: {
+      const std::span<const int> parts = forest_.children(children[0]);
+      const bool is_imaginary = algebra(children[0]) == Algebra::complex_number && is_real(parts[0], 0);
+      if (is_imaginary && !refused_[static_cast<std::size_t>(children[0])]) return Exponential{.argument = parts[1]};
       return Exponential{.argument = children[0], .is_complex = true};
+    }
     case Algebra::polar_number:
       return Exponential{.argument = children[1], .amplitude = {children[0]}};
     case Algebra::complex_number:
@@ -148,29 +152,29 @@ int WrittenPhases::take_function(Factors& factors, Algebra function) const {
 }
 
 bool WrittenPhases::make(int node, const Exponential& found) {
-  Form form;
-  if (!reader().read(found.argument, form)) return false;
-  if (const char* reason = obstacle(form, found.is_complex)) {
-    if (*reason != 0) obstacles_.emplace_back(node, reason);
-    const bool is_delay = std::all_of(form.begin(), form.end(), [](const Monomial& one) { return one.frequency == 1; });
-    if (*reason == 0 && is_delay) is_delay_.insert(node);
-    return false;
-  }
-  const bool leaves_out_flagged = reader().leaves_out_flagged();
   nodes_.set_owner(node);
+  Form form;
+  const bool is_read = reader().read(found.argument, form);
+  const char* reason = is_read ? put(node, found, form, reader().leaves_out_flagged(), -1) : "";
+  if (reason == nullptr) return true;
+  if (split(node, found)) return true;
+  if (*reason != 0) obstacles_.emplace_back(node, reason);
+  const auto is_delay = [](const Monomial& one) { return one.frequency == 1; };
+  if (is_read && *reason == 0 && std::all_of(form.begin(), form.end(), is_delay)) is_delay_.insert(node);
+  return false;
+}
+
+/// Puts a phase of a direction in the place of one that is written, times exp(i x) of what `rest` is (-1: there is
+/// nothing); else gives why it is none, as obstacle() does.
+const char* WrittenPhases::put(int node, const Exponential& found, Form form, bool leaves_out_flagged, int rest) {
+  if (const char* reason = obstacle(form, found.is_complex)) return reason;
   double scale = take_scale(form, found.is_complex);
   // Without a source it is a delay of a station.
-  if (std::all_of(form.begin(), form.end(), [](const Monomial& one) { return one.source.empty(); })) {
-    is_delay_.insert(node);
-    return false;
-  }
+  if (std::all_of(form.begin(), form.end(), [](const Monomial& one) { return one.source.empty(); })) return "";
   if (found.conjugate) scale = -scale;
   Columns columns;
   int uvw = -1, n_minus = 0;
-  if (!sort_columns(form, columns, uvw)) {
-    obstacles_.emplace_back(node, "its coordinates are no three numbers of a baseline");
-    return false;
-  }
+  if (!sort_columns(form, columns, uvw)) return "its coordinates are no three numbers of a baseline";
   const TensorShape& dims = forest_.node(node).dims();
   const int lmn = lmn_of(columns, dims.rank == 1 ? dims[0] : 0, n_minus);
   const bool is_unit = std::abs(std::abs(scale) - 1) <= kRounding;
@@ -178,14 +182,15 @@ bool WrittenPhases::make(int node, const Exponential& found) {
   if (is_unit && scale < 0) uvw = nodes_.negative(uvw);
   std::vector<int> factors;
   for (const int factor : found.amplitude)
-    if (!is_one(factor, 1)) factors.push_back(factor);
+    if (!is_real(factor, 1)) factors.push_back(factor);
   if (found.negative) factors.push_back(nodes_.constant(-1, {}));
+  if (rest >= 0) factors.push_back(rest);
   const int phase = nodes_.phase(lmn, uvw, n_minus, factors.empty());
   if (leaves_out_flagged) leaving_out_flagged_.push_back(phase);
-  if (factors.empty()) return true;
+  if (factors.empty()) return nullptr;
   factors.push_back(phase);
   nodes_.elementwise_product(std::move(factors), true);
-  return true;
+  return nullptr;
 }
 
 /// Why an expression is no phase of a direction; "" where it does not look like one, nullptr where it is one.
@@ -265,10 +270,10 @@ bool WrittenPhases::sort_columns(const Form& form, Columns& columns, int& uvw) {
   return true;
 }
 
-bool WrittenPhases::is_one(int node, double sign) {
+bool WrittenPhases::is_real(int node, double wanted) {
   if (!reader().is_number(node)) return false;
   const StateArray& value = forest_.node(node).state().array("value");
-  return value.type == NumberType::real && value.data[0] == sign && reader().value_of(node).re == sign;
+  return value.type == NumberType::real && value.data[0] == wanted && reader().value_of(node).re == wanted;
 }
 
 }  // namespace rimetree::rewrite

@@ -71,6 +71,24 @@ class WrittenPhases {
   std::vector<int> phases_below(int node, const Known& known) const;
   void note_delays(int sum, const std::unordered_map<int, bool>& is_phase);
   bool make(int node, const Exponential& found);
+  const char* put(int node, const Exponential& found, Form form, bool leaves_out_flagged, int rest);
+  /// A part of a sum in an argument: factors times a term.
+  struct Part {
+    std::vector<int> factors;
+    int term = -1;
+    bool negative = false;
+  };
+  struct Parts {
+    std::vector<Part> rest;
+    std::vector<std::pair<Part, Form>> sourceless;
+    Form form;  ///< of all others
+    bool leaves_out_flagged = false;
+  };
+  bool split(int node, const Exponential& found);
+  void divide(Part part, bool is_complex, Parts& parts);
+  bool read_part(const Part& part, Form& form);
+  int sum_in(int node) const;
+  int node_of(const Part& part);
   const char* obstacle(const Form& form, bool is_complex) const;
   double take_scale(Form& form, bool is_complex);
   bool sort_columns(const Form& form, Columns& columns, int& uvw);
@@ -79,7 +97,7 @@ class WrittenPhases {
   int coordinate(const Column& column, int stack);
   std::pair<int, int> component(int node, int element) const;
   int node_of(const Atom& atom);
-  bool is_one(int node, double sign);
+  bool is_real(int node, double wanted);
   int unit_of_offset(int node);
   bool is_unit(int lmn);
   Algebra algebra(int node) const { return forest_.node(node).algebra(); }

@@ -86,6 +86,10 @@ std::string RandomRime::written_phase(const std::string& lmn, const std::string&
     default:
       x = made("Multiply", {made("Multiply", {path(lmn, uvw), nu}), constant({}, turn / kLight, turn / kLight)});
   }
+  if (also(0.2)) {  // with the ionosphere's, or a constant one
+    const std::string other = also(0.5) ? made("Divide", {constant({}, -1e9, 1e9), nu}) : constant({}, -1, 1);
+    x = made(also(0.5) ? "Add" : "Subtract", {x, other});
+  }
   if (negative) x = made("Negate", {x});
   const std::string one = constant({}, 1, 1);
   const std::string i = made("Constant", {}, {{"value", StateArray{{}, NumberType::complex, {0, 1}}}});

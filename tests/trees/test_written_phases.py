@@ -248,6 +248,40 @@ def test_delays_of_stations_are_factors_of_phases(varies):
     assert not any("is no phase" in note for note in forest.notes())
 
 
+def ionosphere(ns, p, s):
+    """Radians, of a station and a source."""
+    return 8.4e9 * rt.Constant(1e-2 * np.sin(3.7 * p + s)) / ns.nu
+
+
+ELSE = {
+    "added": lambda ns, p, s: TURN * ns.nu * path(ns.uvw(p), ns.lmn(s)) + ionosphere(ns, p, s),
+    "subtracted": lambda ns, p, s: -(ionosphere(ns, p, s) - TURN * ns.nu * path(ns.uvw(p), ns.lmn(s))),
+    "in a product": lambda ns, p, s: TURN * (ns.nu * path(ns.uvw(p), ns.lmn(s)) + ionosphere(ns, p, s) / TURN),
+    "in products": lambda ns, p, s: (
+        2 * np.pi * ((0.1 * s + ns.nu / C * path(ns.uvw(p), ns.lmn(s))) + rt.Time() * 1e-3 * p)
+    ),
+    "a clock": lambda ns, p, s: 2 * np.pi * ns.nu * (path(ns.uvw(p), ns.lmn(s)) / C + 1e-9 * (p + 1) * rt.Time()),
+    "with w apart": lambda ns, p, s: (
+        TURN * ns.nu * (ns.lmn(s) @ ns.uvw(p)) - TURN * ns.nu * ns.uvw(p)[2] + ionosphere(ns, p, s)
+    ),
+}
+
+
+@pytest.mark.parametrize("exponential", EXPONENTIALS)
+@pytest.mark.parametrize("beside", ELSE)
+def test_phases_with_something_else_beside_them(beside, exponential):
+    """exp(i (x + y)) is exp(i x) exp(i y)."""
+    x, k = ELSE[beside], EXPONENTIALS[exponential]
+
+    def write(ns):
+        return rt.Add(*(rt.MatrixMultiply(k(x(ns, 0, s)), ns.B(s), rt.Conj(k(x(ns, 1, s)))) for s in range(N_SOURCE)))
+
+    forest, written = tree(write), tree(write, as_written=True)
+    np.testing.assert_allclose(forest.evaluate("V", CELLS), written.evaluate("V", CELLS), rtol=0, atol=1e-12 * N_SOURCE)
+    assert forest.timing().classes["PSV"]["evaluations"] == 1, forest.notes()
+    assert not any("is no phase" in note for note in forest.notes())
+
+
 @pytest.mark.parametrize("write", ["numbers", "in time", "stations", "stack"])
 def test_sums_of_given_delays_say_so(write):
     def delay(ns, p, s):
