@@ -67,6 +67,15 @@ def test_another_task_is_refused(three, tmp_path):
         CalibrationError, match=r"other terms \(G: diag then, G: full now\); resume it with the same options"
     ):
         other.resume()
+    # Fewer chunks, as --memory can make them, would be taken for others; where terms differ they follow from these.
+    for more, told in (
+        ({"chunks": [2]}, r"other chunks \(3 then, 2 now\)"),
+        ({"terms": [], "chunks": [2]}, r"other terms \(G: diag then, none now\)"),
+    ):
+        progress = ProgressFile(tmp_path / "y.h5", {**TASK, "chunks": [3]})
+        progress.begin()
+        with pytest.raises(CalibrationError, match=told + "; resume it with"):
+            ProgressFile(tmp_path / "y.h5", {**TASK, "chunks": [3], **more}).resume()
     (tmp_path / "x.h5.progress").write_bytes(b"something else")
     with pytest.raises(CalibrationError, match="not written by a calibration"):
         ProgressFile(tmp_path / "x.h5", TASK).resume()

@@ -154,6 +154,7 @@ def test_phases_alone_in_raw_data(command, kat7, sky_file, tmp_path):
     rt.Forest(ns).run(kat7)
     result = command("calibrate", kat7, "--sky", sky_file, "--term", "P: phase, 1slot", "--out", out)
     assert "data over model: 123" in result.stdout and "5 of 5 solves converged" in result.stdout
+    assert "(found with P: no amplitude there to hold it)" in result.stdout
     (found,) = calibration.read_h5parm(out)
     assert found.provenance["data_over_model"] == pytest.approx(123, rel=0.01)
     assert np.abs(found["P"].value["phase"]).max() < 0.1

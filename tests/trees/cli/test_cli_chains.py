@@ -44,6 +44,7 @@ def test_chain_with_transfer_and_reports(command, tmp_path):
     reports = ["--report", "-", "--report", page, "--report", said]
     done = command("calibrate", path, *files, *chain, *transfer, *reports, "--out", out)
     assert "[1/5] K: field 0" in done.stderr and "[5/5] G: field 1" in done.stderr
+    assert "(found with K: no amplitude there to hold it)" in done.stdout
     assert re.search(r"1 +PHASE +0 +2 ", done.stdout) and "residual/data before" in done.stdout
     assert page.stat().st_size > 10000 and {w["field"] for w in json.loads(said.read_text())["windows"]} == {0, 1}
     for k, flux in enumerate((10, 2)):

@@ -29,6 +29,7 @@ _ENDING = ".progress"
 _MAGIC = b"RimeTree calibration 1\n"
 _HEAD = struct.Struct("<QI")
 _SECONDS_BETWEEN_WAITS = 2.0  # for the disk
+_FOLLOWS = "chunks"  # of a task: from terms, rows and memory, so that it is told where it is all that differs
 _LONGEST_VALUE = 60  # characters that are told; digests are longer
 _SOLVED = {"solved": True}  # summary of the record after the last chunk
 _CHANGED_BY_USE = ("flags",)  # of a task: what using solutions changes in the set
@@ -167,7 +168,8 @@ def _unpacked(record: bytes) -> tuple[dict, dict[str, np.ndarray]]:
 def _difference(old: str, new: str, besides: Sequence[str]) -> str:
     """What of two tasks differs; empty if nothing does."""
     before, now = json.loads(old), json.loads(new)
-    return ", ".join(_changes(before, now, besides))
+    told = ", ".join(_changes(before, now, (*besides, _FOLLOWS)))
+    return told or ", ".join(_changes(before, now, besides))
 
 
 def _changes(before: dict, now: dict, besides: Sequence[str] = ()) -> Iterator[str]:

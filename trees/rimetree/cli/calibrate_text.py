@@ -224,11 +224,7 @@ def report_text(report, terms) -> str:
         *_unexplained_lines(report.over_noise),
         f"values flagged: {counts_text(report.flagged) or 'none'}",
         *_flagged_lines(report.flagged_of),
-        *(
-            []
-            if report.scale is None
-            else [f"data over model: {report.scale:.4g} (no term has an amplitude to hold it)"]
-        ),
+        *_scale_lines(report),
         *(
             [
                 f"normalised: {', '.join(report.normalised)} (data tell only products of the terms: mean amplitude 1, "
@@ -249,6 +245,14 @@ def report_text(report, terms) -> str:
     ]
     headers = ["antenna", "data flagged/%", *(f"{term.name} flagged/%" for term in terms)]
     return "\n".join([*lines, table(headers, rows)])
+
+
+def _scale_lines(report) -> list[str]:
+    """Of terms in turn only some may have had no amplitude beside them."""
+    if report.scale is None:
+        return []
+    names = dict.fromkeys(name for chunk in report.chunks if chunk.scale is not None for name in chunk.terms)
+    return [f"data over model: {report.scale:.4g} (found with {', '.join(names)}: no amplitude there to hold it)"]
 
 
 def _unexplained_lines(over_noise: float) -> list[str]:
