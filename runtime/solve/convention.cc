@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace rimetree::solve {
 
@@ -51,6 +52,25 @@ double median(std::vector<double> of) {
   return *middle;
 }
 
+double size_of(const std::vector<double>& of, const fit::Number& number) {
+  return std::hypot(of[number.re], number.im < 0 ? 0.0 : of[static_cast<std::size_t>(number.im)]);
+}
+
+/// Has numbers have no part in means that are many times as large as most along frequency: in a channel of
+/// interference, which may be a hundred times as bright as all others, gains are what no antenna does, and would be all
+/// of the mean.
+void take_out_outstanding(const std::vector<double>& x, std::vector<fit::Number>& numbers) {
+  constexpr double kOutstanding = 4;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> rows;
+  for (const fit::Number& number : numbers)
+    if (number.factor && number.rank > 0) rows[{number.series, number.row}].push_back(size_of(x, number));
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> usual;
+  for (auto& [row, sizes] : rows) usual[row] = median(std::move(sizes));
+  for (fit::Number& number : numbers)
+    if (number.factor && number.rank > 0 && size_of(x, number) > kOutstanding * usual[{number.series, number.row}])
+      number.rank = 0;
+}
+
 /// Has numbers have no part in means over their series whose errors would be those of the mean, and so of all others:
 /// several times what they are and what others are, and relative to their size many times those of others. Closure
 /// phases of a channel of noise may have its gains go on to 0 and to infinity.
@@ -59,9 +79,6 @@ void take_out_unsure(const Outcome& outcome, const std::vector<std::vector<doubl
   constexpr double kUnsure = 3, kMany = 10;
   if (!(outcome.freedom() > 0)) return;
   const double scale = std::sqrt(outcome.equations.chi_square / outcome.freedom());
-  const auto size_of = [](const std::vector<double>& of, const fit::Number& number) {
-    return std::hypot(of[number.re], number.im < 0 ? 0.0 : of[static_cast<std::size_t>(number.im)]);
-  };
   // Errors besides what is open, which is taken from all numbers alike: no number counts for more than another.
   std::vector<fit::Combination> alike;
   for (const std::vector<double>& step : open) {
@@ -170,6 +187,7 @@ bool Convention::apply(const EquationSource& source, std::vector<Outcome>& outco
     std::vector<fit::Number> numbers = numbers_[g];
     std::erase_if(numbers, [&](const fit::Number& number) { return !(outcomes[g].equations.diagonal(number.re) > 0); });
     take_out_unsure(outcomes[g], open[g], x, numbers);
+    take_out_outstanding(x, numbers);
     fit::Normalised found = fit::normalise(std::move(x), std::move(numbers), open[g], every[g]);
     const auto is_finite = [](double value) { return std::isfinite(value); };
     if (found.conditions.empty() || !std::all_of(found.x.begin(), found.x.end(), is_finite)) continue;
