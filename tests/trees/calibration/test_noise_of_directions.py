@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from rimetree.calibration.coherence import Coherence
-from rimetree.calibration.collected import WITHOUT_SIGNAL, flag_absent
+from rimetree.calibration.collected import NOT_DETECTED, WITHOUT_SIGNAL, flag_absent
+from rimetree.calibration.fewer_directions import BestFit
 from rimetree.calibration.phase_search import best_phases
 from rimetree.calibration.several_directions import SeveralDirections
+from rimetree.calibration.significance import explained_of_noise, is_hidden
+from rimetree.calibration.starting_values import StartingValues
 from rimetree.calibration.term_trees import Parameter
 from rimetree.calibration.terms import parse_term
 from rimetree.solving import SolutionFlag
@@ -58,12 +61,30 @@ def test_noise_counts_only_where_the_rest_fits(errors, absent):
     assert found.absent == absent
 
 
-@pytest.mark.parametrize("doubtful", [False, True])
-def test_where_the_minimum_may_not_be_the_lowest_nothing_is_without_signal(doubtful):
+@pytest.mark.parametrize(
+    ("doubtful", "hidden", "why"),
+    [
+        (True, (), SolutionFlag.NOT_CONVERGED),  # the minimum may not be the lowest
+        (False, (), WITHOUT_SIGNAL | SolutionFlag.NO_DATA),
+        (False, ("b",), NOT_DETECTED | SolutionFlag.NO_DATA),
+    ],
+)
+def test_why_a_direction_is_flagged(doubtful, hidden, why):
     parameters = [
         Parameter(f"{name}", "dE", "phase", 0, 0, name, 0.0, fixed=False, referred=True) for name in ("a", "b")
     ]
     arrays = {"dE:flag": np.array([0, SolutionFlag.NO_DATA], np.int32).reshape(2, 1, 1)}  # it was not solved for
-    flag_absent([parse_term("dE: phase, per patch")], parameters, arrays, ["b"], doubtful=doubtful)
-    why = SolutionFlag.NOT_CONVERGED if doubtful else WITHOUT_SIGNAL | SolutionFlag.NO_DATA
+    fitted = BestFit(StartingValues({}, absent=("b",)), None, doubtful, hidden)
+    flag_absent([parse_term("dE: phase, per patch")], parameters, arrays, fitted)
     assert arrays["dE:flag"].ravel().tolist() == [0, why]
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_what_noise_hides(turns):
+    """A signal of unknown phases, as large as 3 standard deviations more than what a search finds in noise, is found
+    in all of 300 data; in noise alone, in none."""
+    n, rng = 40, np.random.default_rng(1)
+    mean = explained_of_noise(phases=0 if turns else n, turns=n if turns else 0)
+    least = next(sigma for sigma in np.arange(1, 100, 0.1) if not is_hidden(sigma**2, mean))
+    found = (least + rng.normal(size=300)) ** 2  # at the right phases alone: a search finds more
+    assert (found > mean + 4 * np.sqrt(mean)).all() and is_hidden((least - 3) ** 2, mean)

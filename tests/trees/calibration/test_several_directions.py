@@ -215,7 +215,7 @@ def test_a_faint_model_that_noise_has_many_times_is_not_the_measure(calibrated, 
     faint = rt.sky.SkyModel([replace_flux(one, 0.02) if one.patch == "p1" else one for one in SKY])
     monkeypatch.setitem(globals(), "SKY", faint)
     report = calibrated(["dE: phase, per patch"], planted("phase", np.random.default_rng(4)), noise_jy=5.0)
-    assert report.flagged_of == {"dE, p1": {"without signal": 2 * N}}
+    assert report.flagged_of == {"dE, p1": {"not detected": 2 * N}}
 
 
 def replace_flux(source, flux_jy):

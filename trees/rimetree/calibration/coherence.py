@@ -61,8 +61,8 @@ class Coherence:
         n = len(self.antennas)
         result = np.zeros((n, n, *values.shape[1:]), complex)
         p, q = self.baselines.T
-        np.add.at(result, (p, q), values)
-        np.add.at(result, (q, p), np.conj(values))
+        result[p, q] += values  # each pair is there once
+        result[q, p] += np.conj(values)
         return np.moveaxis(result, (0, 1), (-2, -1))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ..solving import SolutionFlag
+from .fewer_directions import BestFit
 from .grid import Axis, Chunk
 from .kinds import observed_elements
 from .solve_trees import SolveTree
@@ -20,9 +21,12 @@ _USABLE = int(SolutionFlag.AT_BOUND)  # ~ of a SolutionFlag has its own bits onl
 WITHOUT_SIGNAL = 1 << 16
 #: The sky of the model is not polarised as it would have to be.
 NOT_TOLD = 1 << 17
+#: The model of a direction is not found in the data, as would be so if it was there: it does not stand out from noise.
+NOT_DETECTED = 1 << 18
 _REASONS = (
     (NOT_TOLD, "not determined by this sky"),
     (WITHOUT_SIGNAL, "without signal"),
+    (NOT_DETECTED, "not detected"),
     (SolutionFlag.NO_DATA, "without data"),
     (SolutionFlag.NOT_SOLVED, "not solved"),
     (SolutionFlag.UNDETERMINED, "undetermined"),
@@ -66,22 +70,20 @@ def chunk_arrays(
 
 
 def flag_absent(
-    terms: Sequence[Term],
-    parameters: Sequence[Parameter],
-    arrays: dict[str, np.ndarray],
-    absent: Collection[str],
-    *,
-    doubtful: bool = False,
+    terms: Sequence[Term], parameters: Sequence[Parameter], arrays: dict[str, np.ndarray], fitted: BestFit
 ) -> None:
-    """Flags what was not solved for because the model of a direction is not found in the data; `doubtful`: if it may be
-    there, as the fit without it has ended in a minimum that may not be the lowest."""
-    why = SolutionFlag.NOT_CONVERGED if doubtful else WITHOUT_SIGNAL
+    """Flags what was not solved for because the model of a direction is not found in the data: as not converged if it
+    may be there, for the fit without it has ended in a minimum that may not be the lowest; as not detected if noise
+    would hide it."""
     for term in terms:
-        if term.per is not None:
-            own = [one for one in parameters if one.term == term.name]
-            there = np.array([one.direction in absent for one in own], dtype=bool)
-            flag = arrays[f"{term.name}:flag"]
-            flag[there] = why if doubtful else flag[there] | why  # data would be missed where it was not solved for
+        own = [one.direction if term.per is not None else None for one in parameters if one.term == term.name]
+        flag = arrays[f"{term.name}:flag"]
+        for name in fitted.begin.absent:
+            there = np.array([one == name for one in own], dtype=bool)
+            if fitted.doubtful:
+                flag[there] = SolutionFlag.NOT_CONVERGED  # data would be missed where it was not solved for
+            else:
+                flag[there] |= NOT_DETECTED if name in fitted.hidden else WITHOUT_SIGNAL
 
 
 def flag_untold(

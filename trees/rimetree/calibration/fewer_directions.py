@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..solving import SolveReport
-from .goodness import POOR, SIGNIFICANT, excess, is_good, is_significant
+from .goodness import POOR, SIGNIFICANT, chi_square_of, excess, freedom_of, is_good, is_significant
 from .starting_values import StartingValues
 
 _AGAIN = 3  # more starts at most
@@ -31,11 +31,13 @@ Again = Callable[[StartingValues, SolveReport], tuple[StartingValues, SolveRepor
 @dataclass(frozen=True, eq=False)
 class BestFit:
     """`begin`, `solved`: of the best fit; `doubtful`: another has been better than what the search had led to, and
-    this is not as good as the data allow: there may be still better ones."""
+    this is not as good as the data allow: there may be still better ones; `hidden`: of the directions without which it
+    is, those that would not stand out from noise."""
 
     begin: StartingValues
     solved: SolveReport | None
     doubtful: bool = False
+    hidden: tuple[str, ...] = ()
 
 
 def best_fit(fit: Fit, names: Sequence[str], again: Again | None = None) -> BestFit:
@@ -75,7 +77,7 @@ def is_explained(found: BestFit) -> bool:
     if found.solved is None:
         return False
     begin = found.begin
-    return is_good(_chi_square(found.solved), _freedom(found.solved), begin.floor, begin.floor_freedom)
+    return is_good(_chi_square(found.solved), freedom_of(found.solved), begin.floor, begin.floor_freedom)
 
 
 def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool) -> list[str]:
@@ -85,21 +87,17 @@ def _suspects(names: Sequence[str], begin: StartingValues, *, all_of_them: bool)
 
 
 def _chi_square(solved: SolveReport | None) -> float:
-    return math.inf if solved is None or not solved.chi_square else solved.noise**2 * solved.chi_square[-1]
-
-
-def _freedom(solved: SolveReport) -> int:
-    return sum(one.equations - one.rank for one in solved.groups)
+    return math.inf if solved is None or not solved.chi_square else chi_square_of(solved)
 
 
 def _excess(begin: StartingValues, solved: SolveReport) -> float:
     """Chi-square for each degree of freedom over that which factors of each baseline would leave."""
-    return excess(_chi_square(solved), _freedom(solved), begin.floor)
+    return excess(_chi_square(solved), freedom_of(solved), begin.floor)
 
 
 def _significant(begin: StartingValues, solved: SolveReport) -> bool:
     """Whether chi-square is larger than factors of each baseline would leave by more than noise can make it."""
-    return is_significant(_chi_square(solved), _freedom(solved), begin.floor, begin.floor_freedom)
+    return is_significant(_chi_square(solved), freedom_of(solved), begin.floor, begin.floor_freedom)
 
 
 def _is_less(begin: StartingValues, one: SolveReport | None, other: SolveReport) -> bool:

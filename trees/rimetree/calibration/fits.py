@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from ..solving import SolveReport
 from .fewer_directions import BestFit, best_fit, is_explained
-from .gain_signal import ChunkSearch, without_noise
+from .gain_signal import without_noise
+from .hidden_directions import hidden
+from .solved_directions import ChunkSearch
 from .starting_values import Run, StartingValues
 
 
@@ -27,4 +29,5 @@ def fit_chunk(one: ChunkSearch, run: Run) -> BestFit:
     found = best_fit(fit, names, again if one.search.in_two_steps else None)
     found = without_noise(one, found, fit)
     # The search knows averages only: the fit itself may explain all that there is.
-    return replace(found, doubtful=found.doubtful or (found.begin.lowest is False and not is_explained(found)))
+    doubtful = found.doubtful or (found.begin.lowest is False and not is_explained(found))
+    return replace(found, doubtful=doubtful, hidden=hidden(one, found))

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .fringe_grid import in_order, magnitudes_on_grid, places_of
+from .fringe_turns import search_turns
 from .kinds import TEC_PHASE_HZ
 from .turns import with_best_turns
 
-_POINTS = 200_000  # most that are tried
 # A curve is sampled so finely that its highest peak has 95 % of its height; so many at most.
 _AS_HIGH, _PEAKS = 0.95, 500
-_HALF_AS_HIGH, _FEW_PEAKS = 0.5, 20
-_TURNS = 50  # of the whole phase that are looked at more closely
 _SWEEPS = 5  # over all antennas, after each has been found once
 _FEW_ANTENNAS = 16
-_MOST_ON_GRID = 1 << 18  # numbers of a matrix that takes values to a grid
+_PARTS = 4  # of more antennas, which are found anew together
 
 
 def phase_rate(quantity: str, frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -41,103 +40,26 @@ def search(spectrum: NDArray[np.complex128], rate: NDArray[np.float64], *, any_p
     of which may have any phase, [time, channel]; `rate` [channel]. 0 where fewer than two channels have data.
     """
     spectrum = np.atleast_2d(spectrum)
-    spectrum = spectrum if any_phase else spectrum.sum(axis=0, keepdims=True)
+    if not any_phase:
+        return float(search_turns(spectrum.sum(axis=0, keepdims=True), rate)[0])
     used = (spectrum != 0).any(axis=0)
-    if used.sum() < 2:
+    value, h = in_order(spectrum[:, used], rate[used])
+    places = places_of(h)
+    if places is None:
         return 0.0
-    order = np.argsort(rate[used])
-    value, h = spectrum[:, used][:, order].T, rate[used][order]
-    span, gap = h[-1] - h[0], np.diff(h)
-    if not (span > 0 and (gap > 0).any()):
-        return 0.0
-    step = math.pi / (4 * span)
-    half = min(math.ceil(math.pi / gap[gap > 0].min() / step), _POINTS // 2)
-    middle = np.average(h, weights=np.abs(value).sum(axis=1))
-    x = step * np.arange(-half, half + 1)
+    step, half = places
     # Magnitudes do not depend on where rates count from: the middle of the band is the same for all spectra.
-    magnitude = magnitudes_on_grid(value, h - 0.5 * (h[0] + h[-1]), step, half)
+    magnitude = magnitudes_on_grid(value.T, h - 0.5 * (h[0] + h[-1]), step, half).sum(axis=1)
+    middle = np.average(h, weights=np.abs(value).sum(axis=0))
+    near = step * (_highest(magnitude, _AS_HIGH, _PEAKS) - half)
+    return _largest(value.T, h - middle, (near[:, None] + step * np.linspace(-1, 1, 65)).ravel())
+
+
+def searches(spectra: NDArray[np.complex128], rate: NDArray[np.float64], *, any_phase: bool) -> NDArray[np.float64]:
+    """The same of several spectra [antenna, time, channel], together where the phase itself counts: [antenna]."""
     if any_phase:
-        near = _highest(magnitude, _AS_HIGH, _PEAKS)
-        return _largest(value, h - middle, (x[near][:, None] + step * np.linspace(-1, 1, 65)).ravel())
-    # Noise may lower the real part where the magnitude is highest.
-    near = _highest(magnitude, _HALF_AS_HIGH, _FEW_PEAKS)
-    return _turn(value[:, 0], h, middle, x[near], 1 + math.ceil(2 * step * abs(middle)))
-
-
-def _turn(value, h, middle: float, near: NDArray[np.float64], turns: int) -> float:
-    """Of the x within some turns of any of `near` at which the whole phase is 0, the one with the largest real part."""
-    terms = value * np.exp(-1j * near[:, None] * h)
-    first = near + np.angle(terms.sum(axis=1)) / middle
-    # There are many turns where the band is narrow: all are a few long steps and a few short ones away.
-    step, few = 2 * math.pi / middle, math.isqrt(2 * turns) + 1
-    long = step * (few * np.arange(few) - turns)
-    begun = first[:, None] + long
-    short_steps, long_steps = (np.exp(-1j * x[:, None] * h) for x in (step * np.arange(few), long))
-    at_first = value * np.exp(-1j * first[:, None] * h)
-    real = ((at_first[:, None] * long_steps) @ short_steps.T).real
-    best = np.argpartition(-real, min(_TURNS, real.size - 1), axis=None)[:_TURNS]
-    peak, far, turn = np.unravel_index(best, real.shape)
-    x = begun[peak, far] + step * turn
-    for _ in range(3):  # Newton's method
-        terms = value * np.exp(-1j * x[:, None] * h)
-        curvature = (terms.real * h**2).sum(axis=1)
-        x = x + np.where(curvature > 0, (terms.imag * h).sum(axis=1) / np.where(curvature > 0, curvature, 1), 0)
-    return float(x[np.argmax((value * np.exp(-1j * x[:, None] * h)).sum(axis=1).real)])
-
-
-class _Spreading:
-    """What the Gaussians of values in some places give to the points of a grid."""
-
-    def __init__(self, place: NDArray[np.float64], size: int, spread: int, width: float):
-        self._place, self._below = place, np.floor(place).astype(int)
-        self._size, self._spread, self._width = size, spread, width
-        self._whole: NDArray[np.float64] | None = None
-
-    def places(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-        """(points, factors) [value], for the points near to each value one after the other."""
-        for offset in range(1 - self._spread, self._spread + 1):
-            distance = (self._place - self._below - offset) * (2 * math.pi / self._size)
-            yield (self._below + offset) % self._size, np.exp(-(distance**2) / (4 * self._width))
-
-    def whole(self) -> NDArray[np.float64]:
-        """[point, value]."""
-        if self._whole is None:
-            whole = np.zeros((self._size, len(self._place)))
-            for at, factor in self.places():
-                np.add.at(whole, (at, np.arange(len(at))), factor)
-            self._whole = whole  # complete, as other threads may look at it
-        return self._whole
-
-
-@functools.lru_cache(maxsize=8)
-def _spreading(h: bytes, step: float, size: int, spread: int, width: float) -> _Spreading:
-    return _Spreading(step * np.frombuffer(h) * size / (2 * math.pi), size, spread, width)
-
-
-def magnitudes_on_grid(
-    value: NDArray[np.complex128], h: NDArray[np.float64], step: float, half: int
-) -> NDArray[np.float64]:
-    """Sums over columns of |sum_f value_f exp(-i x h_f)| at x = step (-half ... half), good to 1e-6 of sum |value|.
-
-    `value` [channel, column], `h` [channel] in any places: values go to a grid by Gaussians, are transformed, and what
-    the Gaussians have done is divided out (Greengard & Lee 2004, SIAM Review 46, 443, their equations 10 to 12).
-    """
-    spread = 7  # grid points to either side
-    n_mode = 2 * half + 2
-    size = max(4 * spread, 1 << (2 * n_mode - 1).bit_length())
-    ratio = size / n_mode
-    width = math.pi * spread / (n_mode**2 * ratio * (ratio - 0.5))
-    # The same for all spectra of a set, and small but for windows that are far from each other.
-    spreading = _spreading(np.asarray(h).tobytes(), step, size, spread, width)
-    if size * len(h) <= _MOST_ON_GRID:
-        grid = spreading.whole() @ value
-    else:
-        grid = np.zeros((size, value.shape[1]), dtype=complex)
-        for at, factor in spreading.places():
-            np.add.at(grid, at, factor[:, None] * value)
-    modes = np.arange(-half, half + 1)
-    found = np.abs(np.fft.fft(grid, axis=0)[modes % size]).sum(axis=1)
-    return found * (math.sqrt(math.pi / width) / size) * np.exp(modes.astype(float) ** 2 * width)
+        return np.array([search(one, rate, any_phase=True) for one in spectra])
+    return search_turns(spectra.sum(axis=1), rate)
 
 
 def _magnitudes(value, h, x) -> NDArray[np.float64]:
@@ -163,9 +85,9 @@ def _largest(value, h, x) -> float:
     return float(equal[np.argmin(np.abs(equal))])
 
 
-#: Finds the x for which the sum of a spectrum [time, channel] times exp(-i x . rate) is largest: `search`, or one of
-#: several unknowns at a time.
-Search = Callable[..., float | NDArray[np.float64]]
+#: Finds the x [antenna] or [antenna, unknown] for which sums of spectra [antenna, time, channel] times exp(-i x . rate)
+#: are largest: `searches`, or of several unknowns at a time.
+Search = Callable[..., NDArray[np.float64]]
 
 
 def fringe_fit(
@@ -174,7 +96,7 @@ def fringe_fit(
     reference: int,
     *,
     any_phase: bool,
-    find_x: Search = search,
+    find_x: Search = searches,
     origins: int = 1,
 ) -> NDArray[np.float64]:
     """The x of each antenna for which the sum of matrix_pq exp(-i (x_p - x_q) rate) is largest, 0 at the reference.
@@ -185,6 +107,7 @@ def fringe_fit(
     begun with, one after the other, where there are few: they may lead each other astray, which depends on the first.
     """
     n = matrix.shape[-1]
+    matrix = matrix if any_phase else matrix.sum(axis=0, keepdims=True)
     begin = functools.partial(_antenna_by_antenna, matrix, rate, any_phase=any_phase, find_x=find_x)
     x, known, height = begin(reference)
     if 2 < known.sum() <= _FEW_ANTENNAS:
@@ -200,37 +123,43 @@ def fringe_fit(
 
 
 def _antenna_by_antenna(matrix, rate, first: int, *, any_phase: bool, find_x: Search):
-    """x [antenna, unknown], found from a first antenna on; which antennas are known; the sum that is to be large."""
-    n_time, _, n, _ = matrix.shape
+    """x [antenna, unknown], found from a first antenna on; which antennas are known; the sum that is to be large.
+
+    Few antennas one after the other; of many as many at a time as are known, and then a part of them.
+    """
+    n_time, n_channel, n, _ = matrix.shape
     rates = np.atleast_2d(rate)
     x, phase = np.zeros((n, len(rates))), np.zeros((n_time, n))
+    few = n <= _FEW_ANTENNAS
     strength = np.abs(matrix).sum(axis=(0, 1))
     known = np.arange(n) == first
+    matrix = matrix * (1 - np.eye(n))  # with itself an antenna says nothing
+    phasors = known * np.ones((n_time, n_channel, 1), complex)
 
-    def find(antenna: int) -> None:
-        turned = np.exp(1j * ((x[known] @ rates).T[None] + phase[:, None, known]))
-        spectrum = (matrix[:, :, antenna, known] * turned).sum(axis=-1)
-        x[antenna] = find_x(spectrum, rate, any_phase=any_phase)
+    def find(some: NDArray[np.intp]) -> None:
+        spectra = np.moveaxis((matrix[:, :, some] @ phasors[..., None])[..., 0], 2, 0)
+        x[some] = find_x(spectra, rate, any_phase=any_phase).reshape(len(some), -1)
+        turned = x[some] @ rates
         if any_phase:
-            phase[:, antenna] = np.angle((spectrum * np.exp(-1j * (x[antenna] @ rates))).sum(axis=1))
+            phase[:, some] = np.angle((spectra * np.exp(-1j * turned)[:, None]).sum(axis=2)).T
+        phasors[..., some] = np.exp(1j * (turned.T[None] + phase[:, None, some]))
 
     while True:
         reached = np.where(known, 0.0, strength[:, known].sum(axis=1))
-        antenna = int(np.argmax(reached))
-        if not reached[antenna] > 0:
+        some = np.argsort(-reached, kind="stable")[: 1 if few else known.sum()]
+        some = some[reached[some] > 0]
+        if not len(some):
             break
-        find(antenna)
-        known[antenna] = True
+        find(some)
+        known[some] = True
     # The first too: all others may have gone astray together.
     everyone = np.flatnonzero(known)
+    parts = len(everyone) if few else _PARTS
     for _ in range(_SWEEPS if len(everyone) > 2 else 0):
         before = x.copy()
-        for antenna in everyone:
-            known[antenna] = False
-            find(antenna)
-            known[antenna] = True
+        for part in range(parts):
+            find(everyone[part::parts])
         if (np.abs(x - before) @ np.abs(rates).max(axis=1) < 1e-3).all():
             break
-    phasors = np.exp(1j * ((x @ rates).T[None] + phase[:, None]))  # [time, channel, antenna]
-    height = np.einsum("tcp,tcpq,tcq->", np.conj(phasors), matrix, phasors, optimize=True).real
+    height = np.vdot(phasors, (matrix @ phasors[..., None])[..., 0]).real
     return x, known, float(height)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .fringe import fringe_fit
+from .fringe import Search, fringe_fit
 
 _MOST_TEC = 5.0  # 1e16 m^-2, to either side
 _MOST_TRIED, _MOST_DELAYS = 201, 20_000
@@ -54,13 +55,18 @@ def delays_beside_tec(
 def _delays_of(matrices, rates, reference: int, any_phase: bool) -> NDArray[np.float64]:
     """[element, antenna] of one interval."""
     if len(matrices) == 1 or any_phase:
-        how = {"any_phase": any_phase, "find_x": search_delay_and_tec}
+        how = {"any_phase": any_phase, "find_x": _one_by_one(search_delay_and_tec)}
         return np.stack([fringe_fit(own, rates, reference, **how)[:, 0] for own in matrices])
     # The channels of both feeds, one after the other: unknown are the delay of each, and one TEC.
     both, none = np.concatenate(matrices, axis=1), np.zeros_like(rates[0])
     of_delay, of_tec = rates
     rates = np.stack([[*of_delay, *none], [*none, *of_delay], [*of_tec, *of_tec]])
-    return fringe_fit(both, rates, reference, any_phase=False, find_x=search_delays_and_tec)[:, :2].T
+    return fringe_fit(both, rates, reference, any_phase=False, find_x=_one_by_one(search_delays_and_tec))[:, :2].T
+
+
+def _one_by_one(search: Callable[..., NDArray[np.float64]]) -> Search:
+    """A search of a spectrum [time, channel] as one of those of several antennas."""
+    return lambda spectra, rates, *, any_phase: np.stack([search(one, rates, any_phase=any_phase) for one in spectra])
 
 
 def search_delay_and_tec(

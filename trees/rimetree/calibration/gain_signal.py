@@ -8,23 +8,20 @@ it is compared with what gains explain of noise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..solving import SolutionFlag, SolveReport
+from ..solving import SolutionFlag
 from .coherence import Coherence
-from .diagonal_gains import diagonals, on_baselines
 from .fewer_directions import BestFit, Fit
-from .grid import Chunk
+from .goodness import chi_square_of, freedom_of
 from .interval_search import SEARCHED
-from .planning import CalibrationOptions
 from .significance import is_noise
 from .solve_trees import SolveTree
-from .starting_values import StartingSearch, tables_of
-from .term_trees import Parameter
+from .solved_directions import Cells, ChunkSearch, SolvedDirections, Tables
+from .starting_values import tables_of
 from .terms import Term
 
 _CLEAR = 25.0  # squares of gains over those of their errors: noise alone has about 4, full matrices up to 20
@@ -33,53 +30,35 @@ _UNKNOWN = SolutionFlag.NO_DATA | SolutionFlag.NOT_SOLVED
 _OPEN = SolutionFlag.NOT_CONVERGED | SolutionFlag.UNDETERMINED | SolutionFlag.AMBIGUOUS
 _SWEEPS = 40
 
-#: The solution interval of each bin, in time and in frequency.
-Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
-_Tables = Mapping[str, Mapping[str, NDArray]]
-
-
-@dataclass(frozen=True, eq=False)
-class ChunkSearch:
-    """The search for one chunk. `reference`: number of the antenna that phases refer to."""
-
-    search: StartingSearch
-    tree: SolveTree
-    terms: Sequence[Term]
-    options: CalibrationOptions
-    chunk: Chunk
-    reference: int
-
 
 def without_noise(one: ChunkSearch, found: BestFit, fit: Fit) -> BestFit:
     """A fit to a chunk, without directions of which gains explain no more than they explain of noise. `fit`: to all
     directions but some."""
     if found.solved is None or not one.tree.gains_of:
         return found
-    noise = _chi_square(found.solved) / max(1, _freedom(found.solved))
+    noise = chi_square_of(found.solved) / max(1, freedom_of(found.solved))
     names, kept = _doubtful(one, found, noise), _kept(one.tree)
-    directions = _Directions.of(one, found.solved) if names or kept else None
+    if not (names or kept):
+        return found
+    gains = [term for term in one.terms if term.name in one.tree.gains_of]
+    directions = SolvedDirections.of(one, found.solved, gains[0].per)
     if directions is None:
         return found
-    size = {name: directions.size(name) for name in directions.names if name not in found.begin.absent}
+    # Also that which keeps the unit matrix.
+    every = dict.fromkeys(name for term in gains for name in one.tree.directions[term.name])
+    size = {name: directions.size(name) for name in every if name not in found.begin.absent}
     names += [name for name in kept & size.keys() if size[name] <= _LITTLE * max(size.values())]
     for name in sorted(names, key=lambda name: size[name]):
         # Others fit noise along with it, and have to be fitted anew without it.
         begin, solved = fit(frozenset({*found.begin.absent, name}))
         if solved is None:
             continue
-        gain = _chi_square(solved) - _chi_square(found.solved)
-        if is_noise(gain, noise, directions.power(name), directions.explained(name)):
+        gain = chi_square_of(solved) - chi_square_of(found.solved)
+        power, unknowns = directions.power(name), _unknowns(directions, name)
+        if is_noise(gain, noise, power, unknowns, _explained(directions, name, unknowns)):
             # Those that seemed to be noise beside it may be clear now.
             return without_noise(one, BestFit(begin, solved, found.doubtful), fit)
     return found
-
-
-def _chi_square(solved: SolveReport) -> float:
-    return solved.noise**2 * solved.chi_square[-1] if solved.chi_square else 0.0
-
-
-def _freedom(solved: SolveReport) -> int:
-    return sum(one.equations - one.rank for one in solved.groups)
 
 
 def _doubtful(one: ChunkSearch, found: BestFit, noise: float) -> list[str]:
@@ -97,7 +76,7 @@ def _kept(tree: SolveTree) -> set[str]:
     return {one.direction for one in own if one.fixed}
 
 
-def _signal(tree: SolveTree, term: Term, direction: str, tables: _Tables) -> float:
+def _signal(tree: SolveTree, term: Term, direction: str, tables: Tables) -> float:
     """Squares of gains over those of their errors, the median; 0 of those that had still to go or that are open.
     Infinite where there are no data."""
     squares: dict[tuple, NDArray[np.float64] | float] = {}
@@ -115,87 +94,33 @@ def _signal(tree: SolveTree, term: Term, direction: str, tables: _Tables) -> flo
     return float(np.median(known)) if len(known) else np.inf
 
 
-@dataclass(frozen=True, eq=False)
-class _Directions:
-    """Directions on which gains act: `terms` of directions, of which `cells` are the intervals; `sums` inside terms of
-    the whole sky, and the direction that each of their parts belongs to; `tables` of the Parms that were solved for."""
+def _unknowns(directions: SolvedDirections, name: str) -> int:
+    """Of a direction; delays and TEC count twice, as they are looked for in more places than phases."""
+    searched = {term.name for term in directions.terms_of(name) if term.kind.name in SEARCHED}
+    return sum(directions.cells_of(one.term) * (1 + (one.term in searched)) for one in directions.parameters(name))
 
-    tree: SolveTree
-    terms: list[Term]
-    sums: Coherence
-    cells: Mapping[str, Cells]
-    parts: list[str]
-    tables: _Tables
 
-    @classmethod
-    def of(cls, one: ChunkSearch, solved: SolveReport) -> _Directions | None:
-        """None where sums over the data are too large."""
-        tables = {name: tables_of(parm) for name, parm in solved.parms.items()}
-        terms = [term for term in one.terms if term.per is not None]
-        known = {name: table["value"] for name, table in tables.items()}
-        inside = one.search.sums_inside(one.chunk, terms, one.reference, one.options, known)
-        if inside is None:
-            return None
-        sums, _, bins = inside
-        cells = {term.name: one.search.cells(term, one.chunk, bins, sums) for term in terms}
-        per = next(term.per for term in terms if term.name in one.tree.gains_of)
-        terms = [term for term in terms if term.per == per]
-        return cls(one.tree, terms, sums, cells, [part.directions[per] for part in one.search.parts], tables)
+def _explained(directions: SolvedDirections, name: str, most: int) -> Callable[[NDArray[np.complex128]], float]:
+    """As `is_noise` wants it: the gains that all terms of a direction together are, as far as they have unknowns."""
+    terms = directions.terms_of(name)
+    cells = tuple(_finest([_bins_of(directions, term)[axis] for term in terms]) for axis in (0, 1))
+    fit, power = _GainFit(terms, directions.sums, cells), directions.power(name)
 
-    @property
-    def names(self) -> list[str]:
-        """Those with gains, also that which keeps the unit matrix."""
-        gains = [term for term in self.terms if term.name in self.tree.gains_of]
-        return list(dict.fromkeys(name for term in gains for name in self.tree.directions[term.name]))
+    def of_noise(product: NDArray[np.complex128]) -> float:
+        found, unknowns = fit.explained(product, power)
+        return found * min(1.0, most / unknowns)
 
-    def power(self, name: str) -> NDArray[np.float64]:
-        """[baseline, time, freq, feed]: sums of weight |model|^2."""
-        own = [k for k, part in enumerate(self.parts) if part == name]
-        return sum(self.sums.power[..., k, m].real for k in own for m in own)
+    return of_noise
 
-    def size(self, name: str) -> float:
-        """How much a direction has of the data."""
-        known = {node: table["value"] for node, table in self.tables.items()}
-        gains = np.ones((len(self.sums.antennas), *self.sums.product.shape[1:4]), complex)
-        for term in self._terms_of(name):
-            gains = gains * diagonals(self.tree.parameters, term, name, known, self.sums, self.cells[term.name])
-        return float((np.abs(on_baselines(gains, self.sums)) ** 2 * self.power(name)).sum())
 
-    def explained(self, name: str):
-        """As `is_noise` wants it: the gains that all terms together are, as much as they have unknowns."""
-        terms = self._terms_of(name)
-        cells = tuple(self._finest([self._bins_of(term)[axis] for term in terms]) for axis in (0, 1))
-        fit = _GainFit(terms, self.sums, cells)
-        # Delays and TEC are looked for in more places than phases.
-        searched = {term.name for term in terms if term.kind.name in SEARCHED}
-        own = sum(self._cells_of(one.term) * (1 + (one.term in searched)) for one in self._parameters(name))
-        power = self.power(name)
+def _bins_of(directions: SolvedDirections, term: Term) -> Cells:
+    at_time, at_frequency = directions.cells[term.name]
+    return at_time, np.arange(len(at_frequency)) if term.kind.name in SEARCHED else at_frequency
 
-        def of_noise(product: NDArray[np.complex128]) -> tuple[float, int]:
-            found, unknowns = fit.explained(product, power)
-            return found * min(1.0, own / unknowns), min(own, unknowns)
 
-        return of_noise
-
-    def _terms_of(self, name: str) -> list[Term]:
-        return [term for term in self.terms if name in self.tree.directions[term.name]]
-
-    def _parameters(self, name: str) -> list[Parameter]:
-        """Of a direction, each once."""
-        own = [one for one in self.tree.parameters if one.direction == name and one.term in self.cells]
-        return list({one.node: one for one in own}.values())
-
-    def _cells_of(self, term: str) -> int:
-        return int(np.prod([at.max(initial=-1) + 1 for at in self.cells[term]]))
-
-    def _bins_of(self, term: Term) -> Cells:
-        at_time, at_frequency = self.cells[term.name]
-        return at_time, np.arange(len(at_frequency)) if term.kind.name in SEARCHED else at_frequency
-
-    @staticmethod
-    def _finest(intervals: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
-        """Of each bin, the interval in which no term changes."""
-        return np.ravel(np.unique(np.stack(intervals), axis=1, return_inverse=True)[1])
+def _finest(intervals: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """Of each bin, the interval in which no term changes."""
+    return np.ravel(np.unique(np.stack(intervals), axis=1, return_inverse=True)[1])
 
 
 class _GainFit:

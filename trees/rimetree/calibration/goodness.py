@@ -5,10 +5,22 @@ from __future__ import annotations
 
 import math
 
+from ..solving import SolveReport
+
 POOR = 1.2  # chi-square over what the data can be explained to
 SIGNIFICANT = 6.0  # standard deviations
 _SURE = 2.0  # the same: so much is expected of the best fit
 _ROUNDING = 1e-11  # of the power of data without noise, as of a simulation: numbers of single precision leave less
+
+
+def chi_square_of(solved: SolveReport) -> float:
+    """Where a fit has ended, as weights say; 0 of one without data."""
+    return solved.noise**2 * solved.chi_square[-1] if solved.chi_square else 0.0
+
+
+def freedom_of(solved: SolveReport) -> int:
+    """The degrees of freedom of a fit."""
+    return sum(one.equations - one.rank for one in solved.groups)
 
 
 def excess(chi_square: float, freedom: int, floor: float) -> float:

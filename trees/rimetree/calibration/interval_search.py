@@ -47,13 +47,13 @@ class IntervalSearch:
             feeds = [np.stack(feeds)] if any_phase else [sum(feeds)[None]]
         else:
             feeds = [own[None] for own in feeds]
+        if term.kind.name == "phase":
+            total = np.zeros((len(feeds), *shape, shape[-1]), complex)
+            for element, matrix in enumerate(feeds):
+                np.add.at(total[element], (at_time[:, None], at_frequency[None, :]), matrix.sum(axis=0))
+            return best_phases(total, self.reference)
         found = np.zeros((len(feeds), *shape))
         for element, matrix in enumerate(feeds):
-            if term.kind.name == "phase":
-                total = np.zeros((*shape, shape[-1]), complex)
-                np.add.at(total, (at_time[:, None], at_frequency[None, :]), matrix.sum(axis=0))
-                found[element] = best_phases(total, self.reference)
-                continue
             rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
             for t, f in np.ndindex(shape[:2]):
                 tile = matrix[:, at_time == t][:, :, at_frequency == f]
@@ -64,8 +64,8 @@ class IntervalSearch:
 
     def free_phases(self, sums: Coherence, product) -> NDArray[np.float64]:
         """[antenna, time, freq, feed] phases of each bin."""
-        phases = [best_phases(sums.matrix(product[..., feed]), self.reference) for feed in (0, 1)]
-        return np.moveaxis(np.stack(phases, axis=-1), 2, 0)
+        phases = best_phases(np.stack([sums.matrix(product[..., feed]) for feed in (0, 1)]), self.reference)
+        return np.moveaxis(phases, (3, 0), (0, 3))
 
     def search_pair(
         self, pair: Sequence[Term], sums, product, chunk, bins

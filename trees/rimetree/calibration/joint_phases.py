@@ -103,7 +103,7 @@ class _Sums:
         of_model = self._power[:, antenna, :, direction].copy()  # [cell, other antenna, other direction]
         of_model[..., direction] = 0
         mine, others = phasor[:, :, antenna], np.conj(phasor)
-        seen = np.einsum("cql,csl,csql->csq", of_model, mine, others, optimize=True)
+        seen = (of_model[:, None] * mine[:, :, None] * others).sum(axis=-1)
         left = self._product[:, None, antenna, :, direction] - factor[..., None] * seen
         total = (left * phasor[..., direction]).sum(axis=-1)
         size = np.abs(total)
@@ -111,9 +111,10 @@ class _Sums:
 
     def factor_and_height(self, phasor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """[cell, start]: the factor of the model that fits best, and by how much chi-square is lowered."""
-        fit = np.einsum("cpqk,cspk,csqk->cs", self._product, np.conj(phasor), phasor, optimize=True).real
-        turned = phasor[:, :, :, None] * np.conj(phasor[:, :, None])  # [cell, start, p, q, direction]
-        square = np.einsum("cspqk,cpqkl,cspql->cs", np.conj(turned), self._power, turned, optimize=True).real
+        own = np.moveaxis(phasor, 1, -1)  # [cell, antenna, direction, start]
+        turned = own[:, :, None] * np.conj(own[:, None])
+        fit = (self._product[..., None] * np.conj(turned)).real.sum(axis=(1, 2, 3))
+        square = (np.conj(turned) * (self._power @ turned)).real.sum(axis=(1, 2, 3))
         factor = np.where(square > 0, np.maximum(fit, 0) / np.where(square > 0, square, 1), 0.0)
         return factor, factor * fit
 

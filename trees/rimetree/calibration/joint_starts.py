@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .baseline_factors import BaselineFactors
 from .coherence import Coherence
 from .goodness import SIGNIFICANT, is_exact, is_good
+from .interval_search import SEARCHED
 from .joint_blocks import Block, blocks_of
 from .joint_fit import DirectionSums
 from .joint_phases import MOST_ANTENNAS
@@ -24,7 +25,7 @@ from .joint_search import MOST_UNKNOWNS, OFTEN, Ended, ended, least_coarsely, lo
 from .joint_unknowns import AMPLITUDES, DIAGONAL, TermUnknowns, unknowns_of
 from .several_directions import ABSENT
 from .shaken_minima import SAME
-from .significance import OF_PHASES, OF_TURNS
+from .significance import explained_of_noise
 from .solve_trees import SolveTree
 from .terms import Term
 
@@ -67,9 +68,19 @@ class JointStarts:
         self._hopeless = False  # all directions together have not explained the data of this chunk
         self.possible = len(of) == 1 and all(term.kind.name in DIAGONAL for term in terms)
 
-    def few(self, shapes: Mapping[str, tuple[int, int]]) -> bool:
-        """Whether there are not too many unknowns."""
-        return sum(int(np.prod(shapes[p.term])) for p in self.tree.parameters if p.term in shapes) <= 2 * _MOST_OF_ALL
+    def few(self, shapes: Mapping[str, tuple[int, int]], without: Collection[str] = ()) -> bool:
+        """Whether there may be not too many unknowns: of all, and of an interval and feed of a term of directions."""
+        own = [one for one in self.tree.parameters if one.term in shapes]
+        every = sum(int(np.prod(shapes[one.term])) for one in own)
+        there = [one for one in own if not one.fixed and one.direction not in (None, *without)]
+        searched = {term.name for term in self.terms if term.kind.name in SEARCHED}
+        of_interval = 0.0
+        for term in self.terms:
+            nodes = len({one.node for one in there if one.term == term.name})
+            antennas = len({one.antenna for one in there if one.term == term.name})
+            free = nodes * (1 - 1 / max(1, antennas)) / len(term.elements)  # one antenna is the reference
+            of_interval = max(of_interval, free * (2 if term.name in searched else 1))
+        return every <= 2 * _MOST_OF_ALL and of_interval <= MOST_UNKNOWNS
 
     def find(
         self,
@@ -342,8 +353,9 @@ class _Problem:
     @property
     def _of_noise(self) -> float:
         """So many of its variances a search for these unknowns explains of noise."""
-        searched = set(self.unknowns.tight_of)
-        return sum(OF_TURNS if number in searched else OF_PHASES for number in self.unknowns.number.values())
+        numbers = list(self.unknowns.number.values())
+        turns = len(set(self.unknowns.tight_of).intersection(numbers))
+        return explained_of_noise(phases=len(numbers) - turns, turns=turns)
 
     def start(self, found: Ended) -> JointStart:
         power = self._there.power.real.sum(axis=(0, 1, 2, 3)).diagonal()

@@ -70,4 +70,4 @@ def _unit(value: NDArray[np.complex128]) -> NDArray[np.complex128]:
 
 
 def _height(matrix: NDArray[np.complex128], phasor: NDArray[np.complex128]) -> NDArray[np.float64]:
-    return np.einsum("msp,mpq,msq->ms", np.conj(phasor), matrix, phasor, optimize=True).real
+    return (np.conj(phasor) * (phasor @ np.swapaxes(matrix, -1, -2))).real.sum(axis=-1)

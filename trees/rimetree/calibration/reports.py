@@ -27,9 +27,10 @@ class ChunkReport:
     no term has an amplitude; `noise`: of robust fits, the size of residuals that they found, in units of what the
     weights say (`chi_square` is in its units); `left_out`: visibilities that stood out and were left out;
     `data_noise`: the mean of weight times |noise|^2, as of `DataCounts`; `absent`: directions of which phases cannot
-    be told, for their model is not found in the data; `method`: how it was solved; `smoothed_hz`: the width along
-    frequency over which the fit itself made solutions smooth; `seconds`: wall time; `resumed`: it was read, not
-    solved. Where directions were solved one after the other (`in_turns`), iterations are turns over all of them.
+    be told, for their model is not found in the data; `hidden`: those of them that would not stand out from noise;
+    `method`: how it was solved; `smoothed_hz`: the width along frequency over which the fit itself made solutions
+    smooth; `seconds`: wall time; `resumed`: it was read, not solved. Where directions were solved one after the other
+    (`in_turns`), iterations are turns over all of them.
     """
 
     index: int
@@ -53,6 +54,7 @@ class ChunkReport:
     data_noise: float | None = None
     left_out: int = 0
     absent: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
     method: str = ""
     smoothed_hz: float = 0.0
     seconds: float = 0.0

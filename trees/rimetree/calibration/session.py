@@ -23,7 +23,6 @@ from .data_weights import DataWeights
 from .errors import CalibrationError
 from .fewer_directions import BETTER_MAY_BE, BestFit
 from .fits import fit_chunk
-from .gain_signal import ChunkSearch
 from .gauge import reference_antenna, reference_direction
 from .given_start import GivenStart
 from .grid import Axis, Chunk
@@ -38,6 +37,7 @@ from .reports import ChunkReport, summed
 from .signs import make_references_positive, turned_in_forest
 from .smoothing import width_inside_hz
 from .solve_trees import SolveTree, solve_tree
+from .solved_directions import ChunkSearch
 from .starting_values import StartingSearch, StartingValues, tables_of
 from .terms import Term
 
@@ -162,7 +162,7 @@ class Session:
         solved_for = self.tree.solved(reference, begin.absent)
         asked = {one.node for one in solved_for if not moves.is_held(one.node)}
         arrays = chunk_arrays(self._every, self.tree.parameters, asked, tables, self._shapes(chunk))
-        flag_absent(self._terms, self.tree.parameters, arrays, begin.absent, doubtful=fitted.doubtful)
+        flag_absent(self._terms, self.tree.parameters, arrays, fitted)
         flag_redundant(self.redundant, self.tree.parameters, arrays)
         flag_untold(self.tree.parameters, arrays, self.tree.untold)
         if self._options.min_fraction > 0:
@@ -202,6 +202,7 @@ class Session:
             smoothed_hz=0.0 if solved is None else solved.smoothed_hz,
             left_out=self._weights.left_out,
             absent=list(begin.absent),
+            hidden=list(fitted.hidden),
             seconds=time.monotonic() - began,
         )
         return report, arrays

@@ -38,7 +38,11 @@ class SeveralDirections:
 
     def __init__(self, sums: Coherence, names: list[str], free: Container[str | None], without: Collection[str] = ()):
         self._sums, self._names, self._free = sums, names, free
-        brightness = sums.power.real.sum(axis=(0, 1, 2, 3)).diagonal()
+        # Each part by itself, as most is done with one after the other.
+        self._product = np.moveaxis(sums.product, -1, 0).copy()
+        self._model = np.moveaxis(sums.power, (-2, -1), (0, 1)).copy()
+        self._model_of: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        brightness = self._model.sum(axis=(2, 3, 4, 5)).diagonal().real
         self._order = list(dict.fromkeys(names[k] for k in np.argsort(-brightness, kind="stable")))
         self._power = {name: sum(brightness[k] for k, other in enumerate(names) if other == name) for name in names}
         self.values: dict[str, NDArray[np.float64]] = {}
@@ -129,9 +133,10 @@ class SeveralDirections:
                     values = search(product)
                     turned = phasors(values)
                     seen = self._scale_of(turned, product, power) * turned
-                    return self._gain(seen, product, power), np.size(values)
+                    return self._gain(seen, product, power)
 
-                if is_noise(self._gain(self._seen[own[0]], rest, power), noise, power, explained):
+                gain = self._gain(self._seen[own[0]], rest, power)
+                if is_noise(gain, noise, power, np.size(self.values[name]), explained):
                     self._noise.add(name)
         for name in self._noise:
             self._lose(name)
@@ -168,7 +173,8 @@ class SeveralDirections:
                 for name in [one for one in self.absent if one not in self._lost][-1:]:
                     self._lose(name)  # others may be there once it is not
             before, height = height, self._explained()
-            if number > _LOST_AFTER and len(self._lost) == lost and height - before <= same * height:
+            ended = number > _LOST_AFTER or not set(self.absent) - self._lost  # none may still be lost
+            if ended and len(self._lost) == lost and height - before <= same * height:
                 break
 
     def _lose(self, name: str) -> None:
@@ -188,7 +194,7 @@ class SeveralDirections:
 
     @staticmethod
     def _scale_of(turned, rest, power) -> float:
-        fit = (np.conj(turned) * rest).sum().real
+        fit = np.vdot(np.broadcast_to(turned, rest.shape), rest).real
         return max(0.0, fit / power.sum()) if power.sum() > 0 else 0.0
 
     def _found_again(self, search: Search, phasors: Phasors) -> bool:
@@ -231,10 +237,8 @@ class SeveralDirections:
 
     def _common_factor(self, seen: NDArray[np.complex128]) -> float:
         """Of all parts, with which they explain most of the data; 1 where they explain nothing."""
-        turned = np.moveaxis(seen, 0, -1)
-        square = np.einsum("btfek,btfekl,btfel->", np.conj(turned), self._sums.power, turned, optimize=True).real
-        fit = (np.conj(turned) * self._sums.product).sum().real
-        return float(fit / square) if square > 0 and fit > 0 else 1.0
+        fit, square = self._fit_and_square(seen)
+        return fit / square if square > 0 and fit > 0 else 1.0
 
     def _improve(self, name: str, search: Search, phasors: Phasors) -> None:
         """A direction's values and scale, if they explain more of what the others leave than those it has."""
@@ -257,24 +261,34 @@ class SeveralDirections:
 
     def _left_by_others(self, own: list[int]) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
         """Sums [baseline, time, freq, feed] of the data without other directions, and of this one's model."""
-        product = np.zeros(self._sums.product.shape[:4], complex)
-        power = np.zeros(self._sums.product.shape[:4])
-        for k in own:
-            product += self._sums.product[..., k]
-            for j in range(len(self._names)):
-                if j in own:
-                    power += self._sums.power[..., k, j].real
-                elif self._seen[j].any():
-                    product -= self._sums.power[..., k, j] * self._seen[j]
-        return product, power
+        product = self._product[own].sum(axis=0)
+        for j in range(len(self._names)):
+            if j not in own and self._seen[j].any():
+                for k in own:
+                    product -= self._model[k, j] * self._seen[j]
+        if tuple(own) not in self._model_of:
+            self._model_of[tuple(own)] = self._model[np.ix_(own, own)].real.sum(axis=(0, 1))
+        return product, self._model_of[tuple(own)]
 
     @staticmethod
     def _gain(seen, product, power) -> float:
         """By how much a direction lowers chi-square."""
-        return float(2 * (np.conj(seen) * product).sum().real - (np.abs(seen) ** 2 * power).sum())
+        fit = np.vdot(np.broadcast_to(seen, product.shape), product).real
+        return float(2 * fit - ((seen.real**2 + seen.imag**2) * power).sum())
 
     def _explained(self) -> float:
         """By how much all directions lower chi-square."""
-        seen = np.moveaxis(self._seen, 0, -1)
-        square = np.einsum("btfek,btfekl,btfel->", np.conj(seen), self._sums.power, seen, optimize=True).real
-        return float(2 * (np.conj(seen) * self._sums.product).sum().real - square)
+        fit, square = self._fit_and_square(self._seen)
+        return 2 * fit - square
+
+    def _fit_and_square(self, seen: NDArray[np.complex128]) -> tuple[float, float]:
+        """What these factors of the parts have in common with the data, and with themselves."""
+        there = [k for k in range(len(seen)) if seen[k].any()]
+        fit = sum(np.vdot(seen[k], self._product[k]).real for k in there)
+        square = sum(
+            (1 if k == j else 2) * np.vdot(seen[k], self._model[k, j] * seen[j]).real
+            for k in there
+            for j in there
+            if k <= j
+        )
+        return float(fit), float(square)

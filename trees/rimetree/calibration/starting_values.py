@@ -17,7 +17,7 @@ from ..ms import OpenSet, Tiles
 from ..solving import SolvedParm, SolveReport
 from .coherence import Coherence, CoherenceBins
 from .diagonal_gains import on_baselines
-from .goodness import is_good
+from .goodness import chi_square_of, freedom_of, is_good
 from .grid import Chunk
 from .held import Held
 from .interval_search import SEARCHED, IntervalSearch
@@ -123,7 +123,7 @@ class StartingSearch:
         if self.wanted:
             found = self.run(*where, without)
             begin = replace(found, absent=found.absent or begin.absent)
-        if self._tree.gains_of and not self.in_two_steps and self._joint_possible(chunk):
+        if self._tree.gains_of and not self.in_two_steps and self._joint_possible(chunk, without):
             return self._if_poor(replace(begin, solved=run(begin, None)), *where, without)
         if not self.in_two_steps:
             return begin
@@ -152,12 +152,12 @@ class StartingSearch:
             return replace(begin, floor=sums.floor[0], floor_freedom=sums.floor[1])
         return self._together(chunk, reference, options, without) or begin
 
-    def _joint_possible(self, chunk: Chunk) -> bool:
-        return self._joint.possible and self._joint.few(self._shapes(chunk))
+    def _joint_possible(self, chunk: Chunk, without: Collection[str]) -> bool:
+        return self._joint.possible and self._joint.few(self._shapes(chunk), without)
 
     def _together(self, chunk: Chunk, reference: int, options: CalibrationOptions, without) -> StartingValues | None:
         """Of terms of the whole sky and of directions at once; None where that is too much."""
-        if not self._joint_possible(chunk):
+        if not self._joint_possible(chunk, without):
             return None
         sums, bins = self._read(chunk, self._terms, True, reference, options)
         known, shapes = {}, self._shapes(chunk)
@@ -307,7 +307,7 @@ class StartingSearch:
             found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
         # Once: without some directions there is less freedom, and the search tries that itself.
         begun = len(found.values) > 1 and not found.without
-        if not (begun and self._joint.possible and not self._around):
+        if not (begun and self._joint_possible(chunk, found.without) and not self._around):
             return None
         known = {}
         for name, own in found.values.items():
@@ -377,9 +377,7 @@ def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
 
 def _is_good(solved: SolveReport, sums: Coherence) -> bool:
     """Whether a fit explains the data as well as anything could; True where nothing says what could."""
-    freedom = sum(one.equations - one.rank for one in solved.groups)
-    chi_square = solved.noise**2 * solved.chi_square[-1]
-    return not sums.floor[0] > 0 or is_good(chi_square, freedom, *sums.floor)
+    return not sums.floor[0] > 0 or is_good(chi_square_of(solved), freedom_of(solved), *sums.floor)
 
 
 def _mean_square(sums: Coherence) -> float:

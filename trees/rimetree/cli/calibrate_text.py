@@ -221,7 +221,7 @@ def report_text(report, terms) -> str:
     ratio = report.noise_ratio
     lines = [
         f"{report.converged} of {report.solves} solves converged ({ending})",
-        *_unexplained_lines(report.over_noise),
+        *_unexplained_lines(report.over_noise, report.flagged_of),
         f"values flagged: {counts_text(report.flagged) or 'none'}",
         *_flagged_lines(report.flagged_of),
         *_scale_lines(report),
@@ -255,13 +255,16 @@ def _scale_lines(report) -> list[str]:
     return [f"data over model: {report.scale:.4g} (found with {', '.join(names)}: no amplitude there to hold it)"]
 
 
-def _unexplained_lines(over_noise: float) -> list[str]:
-    """That a fit has converged does not say that it explains the data."""
+def _unexplained_lines(over_noise: float, flagged_of: dict[str, dict[str, int]]) -> list[str]:
+    """That a fit has converged does not say that it explains the data, nor that directions are not in the sky which are
+    not found beside what it leaves."""
     if not over_noise > _MUCH:
         return []
+    missed = [name for name, reasons in flagged_of.items() if {"without signal", "not detected"} & set(reasons)]
     return [
         f"not explained: what is left is {over_noise:.3g} times as large as the noise by which neighbouring channels "
-        "and times differ (sources or terms are missing, intervals are too long, or data are bad)"
+        "and times differ (sources or terms are missing, intervals are too long, or data are bad)",
+        *(["  a better sky may have signal in directions that are not found with this one"] if missed else []),
     ]
 
 

@@ -1,0 +1,75 @@
+"""A faint direction beside two bright ones: solved for, hidden by noise, or absent, as the data say."""
+
+import numpy as np
+import pytest
+from patch_sky import CENTRE_RAD, patch_sky
+
+import rimetree as rt
+from rimetree import calibration
+from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.calibration.fringe import phase_rate
+
+N, N_TIME, N_CHANNEL, NOISE_JY = 7, 12, 8, 5.0
+N_DATA = N * (N - 1) // 2 * N_TIME * N_CHANNEL * 2
+TERMS = {"tec": "T: tec, per patch", "delay": "K: delay, per patch", "diag": "dE: diag, per patch"}
+
+
+@pytest.fixture
+def calibrated(tmp_path, observe):
+    """calibrated(kind, sigma, there, seed=0, scale=1, whole=""): the report on p0 and p2, which are bright, and p1, of
+    which all data together have so many standard deviations if it is in them; times a scale."""
+
+    def run(kind, sigma, there, seed=0, scale=1.0, whole=""):
+        path = str(tmp_path / "a.ms")
+        band = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
+        time_s = {"duration_s": 10.0 * N_TIME, "integration_s": 10.0}
+        rt.ms.create(path, "kat-7", phase_centre_rad=CENTRE_RAD, bands=band, overwrite=True, **time_s)
+        fluxes, sky = patch_sky(3, {"p1": sigma * NOISE_JY / np.sqrt(N_DATA)})
+        rng, frequency = np.random.default_rng(seed), np.array(band.frequency_hz)
+        most = {"tec": 0.1 * phase_rate("tec", frequency), "delay": 20e-9 * phase_rate("clock", frequency)}
+        turned = {one: rng.uniform(-1, 1, (N, 1)) * most.get(kind, np.full(N_CHANNEL, np.pi)) for one in fluxes}
+
+        def seen(antenna, patch, time_s, frequency_hz):
+            if patch is None:
+                phasor = np.full(N_CHANNEL, np.sqrt(scale))
+            else:
+                phasor = np.exp(1j * turned[patch][antenna]) * (there or patch != "p1")
+            return np.broadcast_to(phasor[:, None, None] * np.eye(2), (N_TIME, N_CHANNEL, 2, 2))
+
+        observe(path, sky, CENTRE_RAD, seen, noise_jy=NOISE_JY * scale, seed=seed + 100)
+        terms = parse_terms([*filter(None, [whole]), TERMS[kind]])
+        options = CalibrationOptions(reference="ANT-0", overwrite=True)
+        return calibration.calibrate(path, sky, terms, tmp_path / "sol.h5", options)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("kind", "sigma", "there", "why"),
+    [
+        ("tec", 5, True, "not detected"),
+        ("tec", 5, False, "not detected"),
+        ("tec", 25, True, ""),
+        ("tec", 25, False, "without signal"),
+        ("delay", 5, True, "not detected"),
+        ("diag", 5, True, "not detected"),
+        ("diag", 25, True, ""),
+        ("diag", 25, False, "without signal"),
+    ],
+)
+def test_a_faint_patch_beside_two_bright_ones(calibrated, kind, sigma, there, why):
+    """A living one of which noise tells nothing had been said to be "without signal"."""
+    report = calibrated(kind, sigma, there)
+    assert report.converged == report.solves
+    assert {key: set(reasons) for key, reasons in report.flagged_of.items()} == (
+        {f"{TERMS[kind].partition(':')[0]}, p1": {why}} if why else {}
+    )
+    assert report.chunks[0].hidden == (["p1"] if why == "not detected" else [])
+
+
+@pytest.mark.parametrize(("sigma", "why"), [(5, "not detected"), (40, "without signal")])
+@pytest.mark.parametrize(("kind", "whole"), [("tec", ""), ("diag", "G: diag")])
+def test_of_data_of_any_scale_and_inside_gains(calibrated, kind, whole, sigma, why):
+    """How much of models there is the bright ones say."""
+    report = calibrated(kind, sigma, False, scale=1e3, whole=whole)
+    assert {reason for reasons in report.flagged_of.values() for reason in reasons} == {why}
