@@ -30,7 +30,7 @@ from planted_columns import predicted_by_psv, write_column
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
-from rimetree.calibration.fringe import phase_rate
+from rimetree.calibration.searches.fringe import phase_rate
 
 _ANTENNAS, _CHANNELS, _SIGNAL_TO_NOISE = 7, 8, 17.0
 _STARTS, _SWEEPS, _AT_A_TIME = 300, 60, 50

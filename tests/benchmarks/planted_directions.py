@@ -30,7 +30,7 @@ from planted_columns import predicted_by_psv, write_column
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
-from rimetree.calibration.fringe import phase_rate
+from rimetree.calibration.searches.fringe import phase_rate
 
 _SLOW_S = 8.0
 #: Of each kind of planted term: what it is by the name of its rate, how large, and whether feeds differ.

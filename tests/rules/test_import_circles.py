@@ -50,3 +50,17 @@ def test_modules_stand_on_each_other_in_one_direction():
         graphlib.TopologicalSorter(found).prepare()
     except graphlib.CycleError as error:
         pytest.fail(f"modules import each other: {' <- '.join(error.args[1])}")
+
+
+def test_folders_of_calibration_stand_on_each_other_one_way():
+    """As docs/architecture.md has them. Modules beside the folders put them together, or are errors."""
+    folders: dict[str, set[str]] = {}
+    for name, stands_on in graph().items():
+        if name.count(".") != 2 or not name.startswith("calibration."):
+            continue
+        own = name.split(".")[1]
+        folders.setdefault(own, set()).update(
+            other.split(".")[1] for other in stands_on if other.startswith("calibration.") and other.count(".") == 2
+        )
+    assert len(folders) > 5
+    graphlib.TopologicalSorter({own: others - {own} for own, others in folders.items()}).prepare()

@@ -38,5 +38,5 @@ def test_who_reads_a_measurement_set_makes_none():
 
 def test_who_applies_solutions_loads_nothing_that_solves():
     loaded = loaded_by("import rimetree.cli.apply; from rimetree import calibration as c; c.correct, c.read_h5parm")
-    assert "rimetree.calibration.correction" in loaded
+    assert "rimetree.calibration.solutions.correction" in loaded
     assert not {f"rimetree.calibration.{name}" for name in ("calibrating", "session", "starting_values")} & loaded

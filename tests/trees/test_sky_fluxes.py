@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rimetree as rt
-from rimetree.calibration.models import PredictedSky
+from rimetree.calibration.model.models import PredictedSky
 from rimetree.sky_trees import flux_text, stokes_i_at
 
 

@@ -7,8 +7,8 @@ from scipy.optimize import brentq
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
-from rimetree.calibration.axis_gauge import open_axis
-from rimetree.calibration.gauge import Polarisation
+from rimetree.calibration.terms.axis_gauge import open_axis
+from rimetree.calibration.terms.gauge import Polarisation
 
 CENTRE = (0.93, -0.485)
 N_TIME, N_CHANNEL = 6, 4

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rimetree.calibration.coarse_fits import coarse_fits
-from rimetree.calibration.joint_fit import DirectionSums, JointFit, Unknowns
-from rimetree.calibration.joint_search import OFTEN, ended, least_coarsely, lowest
-from rimetree.calibration.joint_unknowns import TermUnknowns
+from rimetree.calibration.directions.coarse_fits import coarse_fits
+from rimetree.calibration.directions.joint_fit import DirectionSums, JointFit, Unknowns
+from rimetree.calibration.directions.joint_search import OFTEN, ended, least_coarsely, lowest
+from rimetree.calibration.directions.joint_unknowns import TermUnknowns
 
 _ANTENNAS, _CHANNELS, _DIRECTIONS, _CELLS = 7, 8, 3, 40
 

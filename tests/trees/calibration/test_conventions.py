@@ -9,7 +9,7 @@ from planted_chains import CENTRE, FREQUENCY_HZ, N_ANTENNA, N_CHANNEL, N_TIME, P
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
-from rimetree.calibration.conventions import covers
+from rimetree.calibration.terms.conventions import covers
 
 
 def mean_phase(values, axis):

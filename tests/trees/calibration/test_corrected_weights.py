@@ -5,7 +5,7 @@ import pytest
 
 import rimetree as rt
 from rimetree.calibration import Solutions, TermSolutions
-from rimetree.calibration.corrected_weights import _corrected, weights_tree
+from rimetree.calibration.solutions.corrected_weights import _corrected, weights_tree
 from rimetree.cells import Cells
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rimetree.calibration.data_counts import count_data
-from rimetree.calibration.solve_trees import DataSelection
+from rimetree.calibration.data.data_counts import count_data
+from rimetree.calibration.plan.solve_trees import DataSelection
 from rimetree.ms import CORRELATION_NAMES
 
 NOISE, SHAPE = 0.3, (3, 40, 30, 2)  # of weight 1; [baseline, time, channel, correlation]

@@ -6,8 +6,8 @@ import pytest
 from planted_chains import N_ANTENNA, N_CHANNEL, N_TIME, POLARISED, SKY, diagonal, gains
 
 from rimetree.calibration import parse_terms
-from rimetree.calibration.full_chains import exchange_pairs
-from rimetree.calibration.grid import Axis
+from rimetree.calibration.terms.full_chains import exchange_pairs
+from rimetree.calibration.terms.grid import Axis
 
 
 @pytest.mark.parametrize(

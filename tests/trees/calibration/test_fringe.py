@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import rimetree as rt
-from rimetree.calibration.coherence import CoherenceBins, CoherenceReader, explained
-from rimetree.calibration.fringe import fringe_fit, phase_rate, search
-from rimetree.calibration.fringe_grid import magnitudes_on_grid
-from rimetree.calibration.fringe_pairs import search_delay_and_tec
-from rimetree.calibration.model_trees import SkyPart
-from rimetree.calibration.phase_search import best_phases
-from rimetree.calibration.solve_trees import DataSelection
+from rimetree.calibration.data.coherence import CoherenceBins, CoherenceReader, explained
+from rimetree.calibration.model.model_trees import SkyPart
+from rimetree.calibration.plan.solve_trees import DataSelection
+from rimetree.calibration.searches.fringe import fringe_fit, phase_rate, search
+from rimetree.calibration.searches.fringe_grid import magnitudes_on_grid
+from rimetree.calibration.searches.fringe_pairs import search_delay_and_tec
+from rimetree.calibration.searches.phase_search import best_phases
 
 FREQUENCY = np.linspace(1.30e9, 1.36e9, 60)
 

@@ -10,7 +10,7 @@ import pytest
 
 import rimetree as rt
 from rimetree.calibration import parse_term
-from rimetree.calibration.gauge import (
+from rimetree.calibration.terms.gauge import (
     Polarisation,
     has_two_sides,
     held_parameters,
@@ -18,8 +18,8 @@ from rimetree.calibration.gauge import (
     reference_antenna,
     reference_direction,
 )
-from rimetree.calibration.kinds import jones_of
-from rimetree.calibration.term_trees import parts_of
+from rimetree.calibration.terms.kinds import jones_of
+from rimetree.calibration.terms.term_trees import parts_of
 
 # Skies: Stokes parameters of their sources.
 SKIES = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rimetree.calibration import parse_term
-from rimetree.calibration.grid import channels_of, chunks_of
+from rimetree.calibration.terms.grid import channels_of, chunks_of
 
 
 def times_of(chunk, name):

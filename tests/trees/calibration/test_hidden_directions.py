@@ -7,7 +7,7 @@ from patch_sky import CENTRE_RAD, patch_sky
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
-from rimetree.calibration.fringe import phase_rate
+from rimetree.calibration.searches.fringe import phase_rate
 
 N, N_TIME, N_CHANNEL, NOISE_JY = 7, 12, 8, 5.0
 N_DATA = N * (N - 1) // 2 * N_TIME * N_CHANNEL * 2

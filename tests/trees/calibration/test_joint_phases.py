@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rimetree.calibration.joint_phases import CellSums, better_phasors
+from rimetree.calibration.directions.joint_phases import CellSums, better_phasors
 
 _FLUX_JY, _CHANNELS, _NOISE_JY = np.array([60.0, 25.0, 35.0, 20.0]), 8, 3.0
 

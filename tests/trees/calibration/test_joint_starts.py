@@ -9,10 +9,10 @@ from patch_sky import CENTRE_RAD, patch_sky
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, SolverOptions, joint_search, joint_starts, parse_terms
-from rimetree.calibration.fringe import phase_rate
-from rimetree.calibration.goodness import is_exact
-from rimetree.calibration.joint_fit import DirectionSums, JointFit, Unknowns
-from rimetree.calibration.joint_turns import determined, short_basis
+from rimetree.calibration.directions.goodness import is_exact
+from rimetree.calibration.directions.joint_fit import DirectionSums, JointFit, Unknowns
+from rimetree.calibration.directions.joint_turns import determined, short_basis
+from rimetree.calibration.searches.fringe import phase_rate
 
 N = 7
 FLUXES_JY, SKY = patch_sky(4)

@@ -10,7 +10,7 @@ from patch_sky import CENTRE_RAD, patch_sky
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, joint_starts, parse_terms
-from rimetree.calibration.fewer_directions import BETTER_MAY_BE
+from rimetree.calibration.starts.fewer_directions import BETTER_MAY_BE
 from rimetree.cli.calibrate_text import report_text
 
 N, N_TIME, N_CHANNEL, NOISE_JY = 7, 6, 8, 5.0

@@ -6,7 +6,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, CalibrationOptions, ModelColumns, parse_terms
-from rimetree.calibration.gauge import Polarisation, polarisation_of
+from rimetree.calibration.terms.gauge import Polarisation, polarisation_of
 
 CENTRE = (0.93, -0.485)
 NORTH = rt.sky.Source("north", 0.93, -0.480, (25.0, 0.0, 0.0, 0.0), patch="north")

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from rimetree.calibration.coherence import Coherence
 from rimetree.calibration.collected import NOT_DETECTED, WITHOUT_SIGNAL, flag_absent
-from rimetree.calibration.fewer_directions import BestFit
-from rimetree.calibration.phase_search import best_phases
-from rimetree.calibration.several_directions import SeveralDirections
-from rimetree.calibration.significance import explained_of_noise, is_hidden
-from rimetree.calibration.starting_values import StartingValues
-from rimetree.calibration.term_trees import Parameter
-from rimetree.calibration.terms import parse_term
+from rimetree.calibration.data.coherence import Coherence
+from rimetree.calibration.directions.several_directions import SeveralDirections
+from rimetree.calibration.directions.significance import explained_of_noise, is_hidden
+from rimetree.calibration.searches.phase_search import best_phases
+from rimetree.calibration.starts.fewer_directions import BestFit
+from rimetree.calibration.starts.starting_values import StartingValues
+from rimetree.calibration.terms.term_trees import Parameter
+from rimetree.calibration.terms.terms import parse_term
 from rimetree.solving import SolutionFlag
 
 N, N_SAMPLE = 6, 40

@@ -6,7 +6,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
-from rimetree.calibration.outliers import standing_out, usual_noise, variances
+from rimetree.calibration.data.outliers import standing_out, usual_noise, variances
 
 CENTRE = (0.93, -0.485)
 SKY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (20.0, 0.0, 3.0, 0.0))])

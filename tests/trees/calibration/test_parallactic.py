@@ -8,7 +8,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, CalibrationOptions, parse_terms
-from rimetree.calibration.parallactic import parallactic_angle_rad, parallactic_solutions
+from rimetree.calibration.solutions.parallactic import parallactic_angle_rad, parallactic_solutions
 
 CENTRE = (0.93, -0.485)
 SKY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (20.0, 2.0, -3.0, 0.5))])

@@ -10,7 +10,7 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_terms
-from rimetree.calibration.residual_report import residual_rows, signal_lines, worst_antennas
+from rimetree.calibration.report.residual_report import residual_rows, signal_lines, worst_antennas
 from rimetree.plots.residual_page import write_residual_page
 
 CENTRE = (0.93, -0.485)
@@ -152,7 +152,7 @@ def test_how_much_is_looked_at_together_changes_nothing(observed, tmp_path, monk
     _, (whole, _) = solved(path, tmp_path, "G: diag")
     held = [calibration.read_h5parm(tmp_path / "sol.h5")]
     for name, value in (("MODEL_BYTES", 1), ("_DATA_BYTES", 1)):
-        monkeypatch.setattr(sys.modules["rimetree.calibration.residual_data"], name, value)
+        monkeypatch.setattr(sys.modules["rimetree.calibration.report.residual_data"], name, value)
         some, _ = calibration.residuals(path, SKY, held, CalibrationOptions())
         np.testing.assert_array_equal(some.time_s, whole.time_s)
         for what in ("of_correlations", "of_antennas", "of_times", "of_channels"):

@@ -11,10 +11,10 @@ from patch_sky import CENTRE_RAD, patch_sky
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
-from rimetree.calibration.fewer_directions import best_fit
-from rimetree.calibration.kinds import TEC_PHASE_HZ
 from rimetree.calibration.session import Session
-from rimetree.calibration.starting_values import StartingValues
+from rimetree.calibration.starts.fewer_directions import best_fit
+from rimetree.calibration.starts.starting_values import StartingValues
+from rimetree.calibration.terms.kinds import TEC_PHASE_HZ
 from rimetree.cli import cli
 
 N, N_TIME, N_CHANNEL = 9, 12, 12

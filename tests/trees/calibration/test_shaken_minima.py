@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rimetree.calibration.joint_fit import DirectionSums, JointFit, Unknowns
-from rimetree.calibration.joint_search import OFTEN, lowest
-from rimetree.calibration.joint_unknowns import TermUnknowns
-from rimetree.calibration.shaken_minima import lowest_of
+from rimetree.calibration.directions.joint_fit import DirectionSums, JointFit, Unknowns
+from rimetree.calibration.directions.joint_search import OFTEN, lowest
+from rimetree.calibration.directions.joint_unknowns import TermUnknowns
+from rimetree.calibration.directions.shaken_minima import lowest_of
 
 _FLUX_JY, _NOISE_JY, _CELLS = np.array([60.0, 25.0, 40.0, 30.0, 35.0, 20.0]), 5.0, 96
 _ANTENNAS = 7

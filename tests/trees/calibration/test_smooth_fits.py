@@ -10,7 +10,7 @@ from scipy.optimize import least_squares
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationOptions, parse_term, parse_terms
-from rimetree.calibration.smoothing import smoothed
+from rimetree.calibration.searches.smoothing import smoothed
 
 CENTRE = (0.93, -0.485)
 SKY = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (60.0, 0.0, 0.0, 0.0))])

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from rimetree.calibration.fringe import fringe_fit, phase_rate
-from rimetree.calibration.turns import smallest_integers, with_best_turns
+from rimetree.calibration.searches.fringe import fringe_fit, phase_rate
+from rimetree.calibration.searches.turns import smallest_integers, with_best_turns
 
 N, N_CHANNEL, MOST = 5, 8, 4
 

@@ -6,8 +6,8 @@ import pytest
 import rimetree as rt
 from rimetree import calibration
 from rimetree.calibration import CalibrationError, CalibrationOptions, parse_terms
-from rimetree.calibration.grid import channels_of_windows
-from rimetree.calibration.terms import Interval
+from rimetree.calibration.terms.grid import channels_of_windows
+from rimetree.calibration.terms.terms import Interval
 
 CENTRE = (0.93, -0.485)
 SKY = rt.sky.SkyModel([rt.sky.Source("a", 0.93, -0.485, (20.0, 0.0, 0.0, 0.0))])

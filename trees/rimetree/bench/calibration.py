@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from .. import ms, sky, telescopes
 from .. import nodes as rt
 from .._core import Error
-from ..calibration.h5parm import read_h5parm
-from ..calibration.model_trees import model_nodes, sky_parts
+from ..calibration.model.model_trees import model_nodes, sky_parts
+from ..calibration.solutions.h5parm import read_h5parm
 from ..forest import Forest
 from ..scope import NodeScope
 from ..sky_trees import sink_nodes, with_noise

@@ -23,13 +23,13 @@ from ..ms import MsGroup
 from ..scope import NodeScope, NodeStub
 from ..sky import SkyModel
 from ..sky_trees import sink_nodes
-from .antenna_jones import AntennaJones
-from .correction import JonesUse, check_correction
 from .errors import CalibrationError
-from .model_trees import SkyPart, model_nodes
-from .models import ModelColumns, as_model
-from .predicted_tiles import slots_within
-from .solutions import Solutions
+from .model.model_trees import SkyPart, model_nodes
+from .model.models import ModelColumns, as_model
+from .model.predicted_tiles import slots_within
+from .solutions.antenna_jones import AntennaJones
+from .solutions.correction import JonesUse, check_correction
+from .solutions.solutions import Solutions
 
 _NO_SOLUTION_BIT = 2
 _DATA_BYTES = 32 << 20  # that a tree looks at together

@@ -15,20 +15,20 @@ from ..arguments import checked
 from ..ms import OpenSet
 from ..sky import SkyModel
 from .errors import CalibrationError, NothingUsableError
-from .fingerprint import data_fingerprints, fingerprint_of
-from .h5parm import write_h5parm
 from .memory import MemoryNeed
-from .models import ModelColumns, Models
-from .planning import CalibrationOptions
+from .model.models import ModelColumns, Models
+from .plan.planning import CalibrationOptions
+from .plan.told_terms import check_told
 from .progress_file import ProgressFile
-from .redundant import redundant_text
-from .reports import CalibrationReport, ChunkReport
+from .report.reports import CalibrationReport, ChunkReport
 from .session import Session
 from .side_by_side import at_a_time, in_order
-from .solutions import Solutions
+from .solutions.fingerprint import data_fingerprints, fingerprint_of
+from .solutions.h5parm import write_h5parm
+from .solutions.solutions import Solutions
 from .stages import KnownTerms, Stage, plan_stages
-from .terms import Term
-from .told_terms import check_told
+from .terms.redundant import redundant_text
+from .terms.terms import Term
 from .window_solutions import WindowSolutions, good_fractions, joined_sets, windows_of
 
 _SECONDS_BETWEEN_FILES = 60.0

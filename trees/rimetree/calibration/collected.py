@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ..solving import SolutionFlag
-from .fewer_directions import BestFit
-from .grid import Axis, Chunk
-from .kinds import observed_elements
-from .solve_trees import SolveTree
-from .term_solutions import TermSolutions
-from .term_trees import Parameter, polar_of
-from .terms import Term
+from .plan.solve_trees import SolveTree
+from .solutions.term_solutions import TermSolutions
+from .starts.fewer_directions import BestFit
+from .terms.grid import Axis, Chunk
+from .terms.kinds import observed_elements
+from .terms.term_trees import Parameter, polar_of
+from .terms.terms import Term
 
 # Bits of a Solver's flags that leave a value usable: held by a bound is the user's wish.
 _USABLE = int(SolutionFlag.AT_BOUND)  # ~ of a SolutionFlag has its own bits only

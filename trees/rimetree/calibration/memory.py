@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..machine import free_memory_bytes, resident_bytes, size_text
-from .coherence import SEARCHED_BYTES
+from .data.coherence import SEARCHED_BYTES
 from .errors import CalibrationError
-from .grid import Chunk
-from .held import Held
-from .planning import CalibrationOptions, GroupPlan
-from .predicted_tiles import slots_within
-from .solve_trees import SolveTree
-from .terms import Term, has_amplitude
+from .model.held import Held
+from .model.predicted_tiles import slots_within
+from .plan.planning import CalibrationOptions, GroupPlan
+from .plan.solve_trees import SolveTree
+from .terms.grid import Chunk
+from .terms.terms import Term, has_amplitude
 
 _COMPLEX, _REAL, _FLAG = 16, 8, 4  # bytes of a number of a result
 _FROM_SET = 8 + 4 + 1  # of a visibility in a column, its weight and its flag

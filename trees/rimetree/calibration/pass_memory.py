@@ -11,10 +11,10 @@ from ..ms import MsGroup, groups
 from ..sky import SkyModel
 from .apply import slots_of_tree
 from .memory import SMALL_BYTES
-from .models import ModelColumns, Models, PredictedSky
-from .planning import CalibrationOptions
-from .residual_data import MODEL_BYTES, slots_of_report
-from .terms import Term
+from .model.models import ModelColumns, Models, PredictedSky
+from .plan.planning import CalibrationOptions
+from .report.residual_data import MODEL_BYTES, slots_of_report
+from .terms.terms import Term
 
 _OF_VISIBILITY = 8 + 4 + 1  # column, weight, flag
 # Bytes of a cell while a model is subtracted, as plans of such trees say: data, model, what is left, what is corrected,

@@ -14,32 +14,32 @@ from ..forest import Forest
 from ..ms import OpenSet, Tiles, run_options, tiles, without_averaging
 from ..scope import NodeScope
 from ..solving import SolutionFlag, SolveReport
-from .baseline_averaging import cells_averaged
-from .chain_gauge import ChainGauge
 from .collected import chunk_arrays, flag_absent, flag_reasons, flag_untold
-from .conventions import ranks
-from .data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
-from .data_weights import DataWeights
+from .data.baseline_averaging import cells_averaged
+from .data.data_counts import DataCounts, count_data, good_fractions_of, starting_amplitudes
+from .data.data_weights import DataWeights
 from .errors import CalibrationError
-from .fewer_directions import BETTER_MAY_BE, BestFit
-from .fits import fit_chunk
-from .gauge import reference_antenna, reference_direction
-from .given_start import GivenStart
-from .grid import Axis, Chunk
-from .held import Held
 from .memory import check_memory, data_bytes
-from .models import Model
-from .moves import Moves
-from .planning import CalibrationOptions, GroupPlan
-from .predicted_tiles import KeptTiles, slots_within
-from .redundant import flag_redundant, redundant_terms
-from .reports import ChunkReport, summed
-from .signs import make_references_positive, turned_in_forest
-from .smoothing import width_inside_hz
-from .solve_trees import SolveTree, solve_tree
-from .solved_directions import ChunkSearch
-from .starting_values import StartingSearch, StartingValues, tables_of
-from .terms import Term
+from .model.held import Held
+from .model.models import Model
+from .model.predicted_tiles import KeptTiles, slots_within
+from .plan.chain_gauge import ChainGauge
+from .plan.given_start import GivenStart
+from .plan.moves import Moves
+from .plan.planning import CalibrationOptions, GroupPlan
+from .plan.solve_trees import SolveTree, solve_tree
+from .report.reports import ChunkReport, summed
+from .searches.smoothing import width_inside_hz
+from .starts.fewer_directions import BETTER_MAY_BE, BestFit
+from .starts.fits import fit_chunk
+from .starts.signs import make_references_positive, turned_in_forest
+from .starts.solved_directions import ChunkSearch
+from .starts.starting_values import StartingSearch, StartingValues, tables_of
+from .terms.conventions import ranks
+from .terms.gauge import reference_antenna, reference_direction
+from .terms.grid import Axis, Chunk
+from .terms.redundant import flag_redundant, redundant_terms
+from .terms.terms import Term
 
 _LOOKS = 5  # at residuals, after each of which it is solved again if anything has changed
 _LOOKED_BYTES = 16 << 20  # of residuals at a time

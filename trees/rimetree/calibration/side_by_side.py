@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from .._core import machine
 from ..machine import resident_bytes
-from .planning import CalibrationOptions
-from .reports import ChunkReport
+from .plan.planning import CalibrationOptions
+from .report.reports import ChunkReport
 from .session import Session
 
 _SMALL_BYTES = 64 << 20  # of the largest chunk, search included: more keeps all cores busy

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 
 from ..arguments import checked
 from ..ms import OpenSet, inspect
-from .baseline_averaging import baseline_averaging, radius_of
+from .data.baseline_averaging import baseline_averaging, radius_of
 from .errors import CalibrationError
-from .held import Held, HeldTerm
-from .held_edges import edges_of_plans, edges_of_solutions, joined_edges
-from .kinds import KINDS
-from .models import Model, Models
-from .parallactic import is_known, parallactic_solutions
-from .planning import CalibrationOptions, GroupPlan, plan_groups
-from .solutions import Solutions
-from .terms import Term, is_among
+from .model.held import Held, HeldTerm
+from .model.models import Model, Models
+from .plan.held_edges import edges_of_plans, edges_of_solutions, joined_edges
+from .plan.planning import CalibrationOptions, GroupPlan, plan_groups
+from .solutions.parallactic import is_known, parallactic_solutions
+from .solutions.solutions import Solutions
+from .terms.kinds import KINDS
+from .terms.terms import Term, is_among
 
 
 @dataclass(frozen=True, eq=False)

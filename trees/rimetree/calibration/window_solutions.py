@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 import numpy as np
 
 from .collected import Collected
-from .conventions import NORMALISED
-from .full_chains import UNIT_MEAN
-from .grid import Chunk
-from .planning import CalibrationOptions
-from .redundant import HELD
-from .reports import ChunkReport
+from .plan.planning import CalibrationOptions
+from .report.reports import ChunkReport
+from .searches.smoothing import smoothed, without_outliers
 from .session import Session
-from .smoothing import smoothed, without_outliers
-from .solutions import Solutions
-from .term_solutions import TermSolutions
-from .terms import Term
+from .solutions.solutions import Solutions
+from .solutions.term_solutions import TermSolutions
+from .terms.conventions import NORMALISED
+from .terms.full_chains import UNIT_MEAN
+from .terms.grid import Chunk
+from .terms.redundant import HELD
+from .terms.terms import Term
 
 
 class WindowSolutions:

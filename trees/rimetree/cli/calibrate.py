@@ -93,7 +93,7 @@ def command(ms, terms, out, **given):
     """
     import rimetree as rt
     from rimetree import calibration
-    from rimetree.calibration.correction import require_four_hands
+    from rimetree.calibration.solutions.correction import require_four_hands
     from rimetree.machine import return_freed_memory
     from rimetree.sky_trees import flux_text
 
@@ -217,7 +217,7 @@ def _finish(ms, model, parsed, out, options, report, summary: dict, fields: dict
 
 def _require_direction(direction: str | None, options, stages, model) -> None:
     """Raises where there will be no solutions for the direction that data are to be corrected for."""
-    from rimetree.calibration.models import as_model
+    from rimetree.calibration.model.models import as_model
 
     if direction is None:
         return

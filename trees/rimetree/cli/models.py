@@ -70,7 +70,7 @@ def patch_option(function: Callable) -> Callable:
 def of_patches(model, patterns: Sequence[str]):
     """A sky model or model columns, as far as patches (directions) fit; raises `Failed` where a pattern fits none."""
     from rimetree import calibration
-    from rimetree.calibration.terms import is_among
+    from rimetree.calibration.terms.terms import is_among
 
     columns = isinstance(model, calibration.ModelColumns)
     known = list(model.columns if columns else model.patches)

@@ -29,7 +29,7 @@ def write_weights(ms: str, files, rows: dict, *, direction: str | None, interpol
     """Of `rows` (as of `rt.ms.groups`), for solution sets of some files, the first outside the next."""
     import rimetree as rt
     from rimetree import calibration
-    from rimetree.calibration.corrected_weights import weights_tree
+    from rimetree.calibration.solutions.corrected_weights import weights_tree
 
     for group in rt.ms.groups(ms, **rows, by_window=True):
         ns, solutions = rt.NodeScope(), calibration.chain_for(files, group)

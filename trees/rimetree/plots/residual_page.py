@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..calibration.powers import Powers
-from ..calibration.residual_data import GroupResiduals
-from ..calibration.residual_report import direction_rows, residual_rows, signal_lines
+from ..calibration.report.powers import Powers
+from ..calibration.report.residual_data import GroupResiduals
+from ..calibration.report.residual_report import direction_rows, residual_rows, signal_lines
 from ..whole_file import write_text
 
 _STYLE = (

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._core import Error
 from ..calibration import CalibrationError, Solutions, TermSolutions
-from ..calibration.h5parm import element_names
+from ..calibration.solutions.h5parm import element_names
 from ..whole_file import whole_file
 from .panels import Panels, draw_lines, name_along
 

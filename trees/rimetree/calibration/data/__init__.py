@@ -1,0 +1,1 @@
+"""What is known of the data: counts, weights, outliers, averages over baselines, coherences with the model."""

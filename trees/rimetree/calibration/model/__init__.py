@@ -1,0 +1,1 @@
+"""Models of the data: skies and columns, as trees and as visibilities, with earlier solutions in them."""

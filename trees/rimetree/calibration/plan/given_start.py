@@ -1,0 +1,60 @@
+"""Terms that begin at solutions of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...ms import MsGroup
+from ..solutions.choosing import solutions_for
+from ..solutions.solutions import Solutions
+from ..solutions.term_solutions import TermSolutions
+from ..terms.grid import Axis
+from ..terms.term_trees import Parameter
+
+_TURNED = ("phase", "clock", "tec", "rotation", "rotationmeasure")
+
+
+class GivenStart:
+    """Values of parameters from solution sets, for one field and window: at the middle of each interval those of the
+    nearest solution, relative to the reference antenna of the chunk."""
+
+    def __init__(self, sets: Sequence[Solutions], group: MsGroup):
+        own = solutions_for(sets, group).terms if sets else ()
+        self._terms = {term.name: term for term in own}
+        self._names = group.antenna_names
+
+    def value(self, one: Parameter, times: Axis, frequencies: Axis, reference: int) -> NDArray[np.float64] | None:
+        """[time, freq], or None where the sets have nothing for a parameter."""
+        term = self._terms.get(one.term)
+        antenna, direction = self._names[one.antenna], one.direction or ""
+        if term is None or antenna not in term.antennas or direction not in term.directions:
+            return None
+        if one.element >= len(term.elements):
+            return None
+        table = _at(term, antenna, direction, one.element, times.centre, frequencies.centre)
+        if self._names[reference] in term.antennas:
+            held = _at(term, self._names[reference], direction, one.element, times.centre, frequencies.centre)
+            for quantity in set(_TURNED) & table.keys():
+                table[quantity] = table[quantity] - np.nan_to_num(held[quantity])
+        if one.part in ("re", "im"):
+            if not {"amplitude", "phase"} <= table.keys():
+                return None
+            gain = table["amplitude"] * np.exp(1j * table["phase"])
+            found = gain.real if one.part == "re" else gain.imag
+        elif one.part in table:
+            found = table[one.part]
+        else:
+            return None
+        return np.where(np.isfinite(found), found, one.start)
+
+
+def _at(term: TermSolutions, antenna, direction, element, time_s, frequency_hz) -> dict[str, NDArray[np.float64]]:
+    """{quantity: [time, freq]} of the nearest solutions, NaN where they are flagged."""
+    place = (slice(None), slice(None), term.antennas.index(antenna), term.directions.index(direction), element)
+    i = np.abs(time_s[:, None] - term.time_s).argmin(axis=1)
+    j = np.abs(frequency_hz[:, None] - term.frequency_hz).argmin(axis=1)
+    flag = term.flag[place][np.ix_(i, j)]
+    return {q: np.where(flag, np.nan, table[place][np.ix_(i, j)]) for q, table in term.value.items()}

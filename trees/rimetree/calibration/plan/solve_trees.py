@@ -1,0 +1,375 @@
+"""The tree that is solved: the model with the terms to solve for, against the data of every baseline."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import nodes as rt
+from ...arguments import check_fields
+from ...families import NodeFamily, over
+from ...indices import Index, each
+from ...ms import MsGroup
+from ...scope import NodeScope, NodeStub
+from ..errors import CalibrationError
+from ..model.held import Held
+from ..model.model_trees import SkyPart, model_nodes
+from ..model.models import Model
+from ..terms.axis_gauge import open_axis
+from ..terms.conventions import as_fine
+from ..terms.gauge import (
+    Axis,
+    Polarisation,
+    brightest,
+    has_two_sides,
+    held_parameters,
+    reference_direction,
+    turned_inside,
+)
+from ..terms.kinds import SPEED_OF_LIGHT_M_S
+from ..terms.term_trees import Parameter, jones_nodes
+from ..terms.terms import Term, has_amplitude, is_among
+from .told_terms import check_correlations, has_crossed_hands, is_told, tells_crossed_hands_alone
+
+_SHORT_BIT = 4
+
+
+@dataclass(frozen=True)
+class DataSelection:
+    """Which data are solved on: their column, and limits of the baseline's length in the uv plane, in metres or in
+    wavelengths (0 and infinity: none)."""
+
+    column: str = "DATA"
+    min_m: float = 0.0
+    max_m: float = float("inf")
+    min_wavelengths: float = 0.0
+    max_wavelengths: float = float("inf")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for least, most, unit in (
+            (self.min_m, self.max_m, "m"),
+            (self.min_wavelengths, self.max_wavelengths, "wavelengths"),
+        ):
+            if not least <= most:
+                raise CalibrationError(f"baselines from {least:g} to {most:g} {unit}: the smaller length comes first")
+
+    @property
+    def limited(self) -> bool:
+        """Whether baselines must be of some length."""
+        return (self.min_m, self.max_m, self.min_wavelengths, self.max_wavelengths) != (0.0, math.inf, 0.0, math.inf)
+
+
+def within_limits(tile: dict, baseline: int | slice, data: DataSelection) -> NDArray[np.bool_] | None:
+    """[..., time, channel]: whether a baseline of a tile, or some, are as long as they should be; None: all are."""
+    if not data.limited:
+        return None
+    uv = tile["uvw_m"][baseline][..., :2]
+    length = np.hypot(uv[..., 0], uv[..., 1])[..., None]
+    wavelengths = length * tile["frequency_hz"] / SPEED_OF_LIGHT_M_S
+    near = (length >= data.min_m) & (wavelengths >= data.min_wavelengths)
+    return near & (length <= data.max_m) & (wavelengths <= data.max_wavelengths)
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """How it is solved: as the state fields of the node `Solver`."""
+
+    iterations: int = 100
+    tolerance: float = 1e-8
+    robust_dof: float = 0.0
+    errors_from_residuals: bool = False
+    successive: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.iterations < 1:
+            raise CalibrationError(f"iterations is a number from 1 on, not {self.iterations}")
+        if not 0 <= self.robust_dof < 1e6:
+            raise CalibrationError(f"robust_dof is a number from 0 (normal errors) to 1e6, not {self.robust_dof}")
+
+
+@dataclass(frozen=True)
+class SolveTree:
+    """What a solve is about.
+
+    `solver`: the Solver node; `parameters`: of all terms; `directions`: {term
+    name: directions, ("",) for the whole sky}; `radec_rad`: {direction: (ra, dec)}; `n_part`: parts of the model;
+    `columns`: of the set, those that are parts of the model; `brightness_jy`: {"patch" or "source": {direction: flux}};
+    `pinned`: directions that keep the unit matrix while others have terms;
+    `scale`: the Parm for how much larger the data are than the model, where no term has an amplitude.
+    `presence`: {direction: a Parm that is 1 if its model is in the data, else 0}, of phases of directions.
+    `looked`: {baseline: (data, model with the terms, weight)}, where residuals are looked at.
+    `smooth_hz`: as the Solver's state field.
+    `untold`: (term, direction, None for the whole sky) of which this sky tells nothing, held at the unit matrix.
+    `axes`: {(term, direction): the axis around which full matrices may be turned}.
+    """
+
+    solver: NodeStub
+    parameters: list[Parameter]
+    directions: dict[str, tuple[str, ...]]
+    radec_rad: dict[str, tuple[float, float]] = field(default_factory=dict)
+    n_part: int = 1
+    columns: tuple[str, ...] = ()
+    brightness_jy: dict[str, dict[str, float]] = field(default_factory=dict)
+    scale: NodeStub | None = None
+    pinned: tuple[str, ...] = ()
+    presence: dict[str, NodeStub] = field(default_factory=dict)
+    looked: dict[tuple[int, int], tuple[NodeStub, NodeStub, NodeStub]] = field(default_factory=dict)
+    smooth_hz: float = 0.0
+    untold: frozenset[tuple[str, str | None]] = frozenset()
+    axes: dict[tuple[str, str | None], Axis] = field(default_factory=dict)
+
+    @property
+    def n_column(self) -> int:
+        return len(self.columns)
+
+    @property
+    def gains_of(self) -> dict[str, tuple[str, ...]]:
+        """{name of a term of directions that has amplitudes: directions that are solved for}."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.parameters:
+            if one.direction is not None and one.part in ("re", "amplitude") and one.start == 1 and not one.fixed:
+                found.setdefault(one.term, {})[one.direction] = None
+        return {name: tuple(directions) for name, directions in found.items()}
+
+    @property
+    def brightest(self) -> dict[str, str]:
+        """{"patch" or "source": the brightest direction}."""
+        return {per: brightest(of) for per, of in self.brightness_jy.items()}
+
+    def held_instead(self, absent: Collection[str]) -> set[str]:
+        """Parms of the brightest direction that is there, where that which is held for a term is not."""
+        found = set()
+        for name in {one.term for one in self.parameters if one.fixed and one.direction in absent}:
+            of = next(of for of in self.brightness_jy.values() if set(self.directions[name]) <= set(of))
+            there = {one: of[one] for one in self.directions[name] if one not in absent}
+            if there:
+                chosen = brightest(there)
+                found |= {one.node for one in self.parameters if one.term == name and one.direction == chosen}
+        return found
+
+    def solved(self, reference: int, absent: Collection[str] = ()) -> list[Parameter]:
+        """The parameters to solve for, if phases refer to this antenna; `absent`: directions without signal."""
+        # Antennas may share a Parm: one that is held for the reference antenna is for all that share it.
+        held = {one.node for one in self.parameters if one.referred and one.antenna == reference}
+        held |= self.held_instead(absent)
+        return [one for one in self.parameters if not (one.fixed or one.node in held)]
+
+
+def solve_tree(
+    ns: NodeScope,
+    group: MsGroup,
+    model: Model,
+    terms: Sequence[Term],
+    *,
+    data: DataSelection,
+    options: SolverOptions,
+    phase_centre_rad: Sequence[float] | None = None,
+    smearing: bool = True,
+    held: Held | None = None,
+    weights: Callable[[NodeScope, Index, Index], NodeFamily] | None = None,
+    redundant: Collection[str] = (),
+    smooth_hz: float = 0.0,
+) -> SolveTree:
+    """The tree for one field and spectral window, with what is `held` around and inside the terms. `weights(ns, p, q)`:
+    nodes by which the weights of baselines are multiplied, so that `SolveTree.looked` is there. `redundant`: names of
+    terms that are held at the unit matrix. `smooth_hz`: as the Solver's state field."""
+    every, terms = terms, [term for term in terms if term.name not in redundant]
+    held = held or Held(group)
+    parts = model.parts([*(term.per for term in every), *held.pers])
+    check_correlations(every, group, held)
+    _check_names(every, group)
+    polarisation_of = functools.cache(functools.partial(_polarisation, model, group, held))
+    two_sides = has_two_sides(group.baselines)
+    crossed_alone = tells_crossed_hands_alone(terms, group, held)
+    fluxes = {per: model.fluxes_jy(per, group) for per in {term.per for term in every} - {None}}
+    parameters: list[Parameter] = []
+    made: dict[tuple, NodeStub] = {}
+    presence: dict[str, NodeStub] = {}
+    untold: set[tuple[str, str | None]] = set()
+    axes: dict[tuple[str, str | None], Axis] = {}
+
+    @functools.cache
+    def told(term: Term, direction: str | None) -> bool:
+        per = None if direction is None else term.per
+        return is_told(term, terms, model.polarisation(group, per, direction or ""), group, held)
+
+    def modulus(term: Term, direction: str | None) -> NodeStub | float:
+        if direction is None or not term.turns:
+            return 1.0
+        if direction not in presence:
+            presence[direction] = ns.presence(direction) << rt.Parm(1.0, solvable=False)
+        return presence[direction]
+
+    def term_node(term: Term, antenna: int, direction: str | None) -> NodeStub:
+        key = (term.name, antenna, direction)
+        if key in made:
+            return made[key]
+        names = group.antenna_names
+        first = term.shared_by([names[a] for a in group.antennas], names[antenna])
+        owner = next(a for a in group.antennas if names[a] == first)
+        if owner != antenna:
+            made[key] = term_node(term, owner, direction)
+            shared = [o for o in parameters if (o.term, o.antenna, o.direction) == (term.name, owner, direction)]
+            parameters.extend(replace(one, antenna=antenna) for one in shared)
+        else:
+            fixed, open_ones = term.name in redundant, set()
+            if not fixed and not told(term, direction):
+                fixed = True
+                untold.add((term.name, direction))
+            if not fixed:
+                fixed = direction is not None and direction == reference_direction(term, terms, fluxes[term.per])
+                seen, others = polarisation_of(None if direction is None else term.per, direction), terms
+                for other in terms if direction is None else ():  # a direction of which this is the only full matrix
+                    place = other.per and reference_direction(other, terms, fluxes[other.per])
+                    if place and other.kind.name == "full" and as_fine(other, term):
+                        seen = polarisation_of(other.per, place)
+                        others = [one for one in others if one.name != other.name]
+                if turned_inside(term, others, direction, polarisation_of, model.directions):
+                    seen = replace(seen, hands="none")
+                open_ones = held_parameters(term, others, seen, two_sides=two_sides, crossed_alone=crossed_alone)
+                if (axis := None if two_sides else open_axis(term, others, seen)) is not None:
+                    axes[term.name, direction] = axis
+            made[key], own = jones_nodes(
+                ns, term, antenna, direction, fixed=fixed, held=open_ones, modulus=modulus(term, direction)
+            )
+            parameters.extend(own)
+        return made[key]
+
+    def jones(antenna: int, part: SkyPart | None) -> list[NodeStub]:
+        if part is None:
+            return [term_node(term, antenna, None) for term in every if term.per is None]
+        named = [(term, part.directions[term.per]) for term in every if term.per is not None]
+        return [term_node(term, antenna, direction) for term, direction in named if term.acts_on(direction)]
+
+    def inside(antenna: int, part: SkyPart | None) -> list[NodeStub]:
+        return held.inside(ns, antenna, part)
+
+    centre = phase_centre_rad or group.phase_centre_rad
+    model_nodes(ns, parts, group.baselines, centre, jones, feed=group.feed, smearing=smearing, inside=inside)
+    scale = None if has_amplitude(terms) else ns.scale << rt.Parm(1.0, solvable=True)
+    p, q = each(group.baselines, members=2)
+    value, seen, weight = _observed(ns, p, q, data, scale, held)
+    weighted = weight if weights is None else rt.Multiply(weight, weights(ns, p, q), elementwise=True)
+    condeqs = over(p, ns.condeq(p, q) << rt.Condeq(value, seen, weighted))
+    solver = ns.solver << rt.Solver(*condeqs, **_solver_state(options), smooth_hz=smooth_hz)
+    names = {term.name: _directions(term, model) for term in every}
+    radec = {name: place for per in fluxes for name, place in model.radec_rad(per, centre).items()}
+    columns = tuple(part.column for part in parts if part.column)
+    pinned = {
+        name
+        for per in fluxes
+        for name in model.directions(per)
+        if not any(term.per == per and term.acts_on(name) for term in every)
+    }
+    columns_of = zip(*(over(p, nodes) for nodes in (value, seen, weight)), strict=True)
+    looked = {} if weights is None else dict(zip(group.baselines, columns_of, strict=True))
+    return SolveTree(
+        solver,
+        parameters,
+        names,
+        radec,
+        len(parts),
+        columns,
+        fluxes,
+        scale,
+        tuple(sorted(pinned)),
+        presence,
+        looked,
+        smooth_hz,
+        frozenset(untold),
+        axes,
+    )
+
+
+def _polarisation(model: Model, group: MsGroup, held: Held, per: str | None, direction: str | None) -> Polarisation:
+    """Of a direction, or of the whole sky, as feeds see it."""
+    found = model.polarisation(group, per, direction or "")
+    if found.hands == "crossed" and not has_crossed_hands(group):
+        found = replace(found, hands="parallel")  # whatever the sky has, no crossed hands tell it
+    if held.turns and found.hands != "none":  # what feeds see of it changes with time
+        return Polarisation("crossed", False)
+    return found
+
+
+def _check_names(terms: Sequence[Term], group: MsGroup) -> None:
+    names = [group.antenna_names[antenna] for antenna in group.antennas]
+    for term in terms:
+        for pattern in (*term.common, *(pattern for pattern, _ in term.smooth)):
+            if not any(is_among(name, [pattern]) for name in names):
+                raise CalibrationError(
+                    f'term "{term}": no antenna with data is named {pattern!r}; there are {", ".join(names[:20])}'
+                    f"{', ...' if len(names) > 20 else ''}"
+                )
+        alone = [pattern for pattern in term.common if sum(is_among(name, [pattern]) for name in names) == 1]
+        if alone:
+            warnings.warn(
+                f'term "{term}": {", ".join(alone)}: one antenna each, with a solution of its own; antennas that one '
+                "name or pattern fits share theirs, e.g. common ANT-[0-3]",
+                stacklevel=2,
+            )
+
+
+def _directions(term: Term, model: Model) -> tuple[str, ...]:
+    """That have a term; raises `CalibrationError` where none has."""
+    if term.per is None:
+        return ("",)
+    every = model.directions(term.per)
+    found = tuple(name for name in every if term.acts_on(name))
+    if not found:
+        raise CalibrationError(
+            f'term "{term}": no {term.per} of the model is named {" or ".join(term.only)}; there are '
+            f"{', '.join(every[:20])}{', ...' if len(every) > 20 else ''}"
+        )
+    return found
+
+
+def _observed(ns: NodeScope, p: Index, q: Index, data: DataSelection, scale: NodeStub | None, held: Held) -> tuple:
+    """Data, models with the terms, and weights of baselines."""
+    value = ns.data(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column=data.column)
+    weight = ns.weight(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="WEIGHT")
+    for length, least, most in (
+        (_length_m, data.min_m, data.max_m),
+        (_length_wavelengths, data.min_wavelengths, data.max_wavelengths),
+    ):
+        if least > 0:
+            value = rt.MergeFlags(value, rt.ZeroFlagger(length(ns, p, q) - least, oper="LT", flag_bit=_SHORT_BIT))
+        if most < float("inf"):
+            value = rt.MergeFlags(value, rt.ZeroFlagger(length(ns, p, q) - most, oper="GT", flag_bit=_SHORT_BIT))
+    value, weight = held.divided(ns, p, q, value, weight)
+    model = held.around(ns, p, q, ns.model(p, q))
+    model = model if scale is None else rt.Multiply(scale, model)
+    # Whoever looks at them asks for them by name.
+    return tuple(
+        node if isinstance(node, NodeFamily) else ns[name](p, q) << node
+        for name, node in (("good_data", value), ("seen", model), ("good_weight", weight))
+    )
+
+
+def _length_m(ns: NodeScope, p: Index, q: Index) -> NodeFamily:
+    # `uvw` has the rates of change in its second row where smearing is on.
+    plain = ns.uvw_m(p, q) << rt.Spigot(station_1_index=p, station_2_index=q, input_column="UVW")
+    u, v = (rt.Selector(plain, index=[i]) for i in (0, 1))
+    return ns.uv_m(p, q) << rt.Sqrt(rt.Sqr(u) + rt.Sqr(v))
+
+
+def _length_wavelengths(ns: NodeScope, p: Index, q: Index) -> NodeFamily:
+    return ns.uv_wavelengths(p, q) << _length_m(ns, p, q) * rt.Freq() / SPEED_OF_LIGHT_M_S
+
+
+def _solver_state(options: SolverOptions) -> dict:
+    return {
+        "iterations": options.iterations,
+        "tolerance": options.tolerance,
+        "robust_dof": options.robust_dof,
+        "estimate_noise": options.robust_dof > 0,
+        "errors_from_residuals": options.errors_from_residuals,
+        "directions": "successive" if options.successive else "joint",
+    }

@@ -1,0 +1,64 @@
+"""What the Parms of terms do to each feed of each antenna, in the bins of sums over the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.coherence import Coherence
+from ..terms.term_trees import Parameter
+from ..terms.terms import Term
+from .fringe import phase_rate
+
+_RATES = {"clock", "tec"}
+
+
+def diagonals(
+    parameters: Sequence[Parameter],
+    term: Term,
+    direction: str | None,
+    known: Mapping[str, NDArray[np.float64]],
+    sums: Coherence,
+    cells: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> NDArray[np.complex128]:
+    """[antenna, time, freq, feed] of the bins: the gains of a term in a direction (None: of the whole sky); 0 where
+    they are not known.
+
+    `known`: {name of a Parm: its solutions [time, freq]}, others are as in the unit matrix; `cells`: the solution
+    interval of each bin, in time and in frequency. What mixes the feeds is left out.
+    """
+    at_time, at_frequency = cells
+    own = [one for one in parameters if (one.term, one.direction) == (term.name, direction)]
+    found = np.ones((len(sums.antennas), len(at_time), len(at_frequency), 2), complex)
+    for a, antenna in enumerate(sums.antennas):
+        for feed in (0, 1):
+            values = {
+                one.part: known.get(one.node, one.start) + np.zeros((1, 1))
+                for one in own
+                if one.antenna == antenna and term.elements[one.element] in ("", str(feed), 2 * str(feed))
+            }
+            found[a, :, :, feed] = _gain_of(
+                values,
+                sums.frequency_hz,
+                lambda x: np.broadcast_to(x, (at_time.max() + 1, at_frequency.max() + 1))[at_time][:, at_frequency],
+            )
+    return np.nan_to_num(found)
+
+
+def _gain_of(values: Mapping[str, NDArray], frequency_hz: NDArray, on_bins: Callable) -> NDArray[np.complex128]:
+    """[time, freq] of one feed, from its parameters {part: [time, freq]}; what mixes the feeds is left out."""
+    at = {part: on_bins(value) for part, value in values.items()}
+    if "re" in at:
+        return at["re"] + 1j * at["im"]
+    gain = at.get("amplitude", np.ones(1)) * np.exp(1j * at.get("phase", np.zeros(1)))
+    for part in _RATES & at.keys():
+        gain = gain * np.exp(1j * at[part] * phase_rate(part, frequency_hz))
+    return gain
+
+
+def on_baselines(gains: NDArray[np.complex128], sums: Coherence) -> NDArray[np.complex128]:
+    """[baseline, ...] g_p conj(g_q) of gains [antenna, ...]."""
+    p, q = sums.baselines.T
+    return gains[p] * np.conj(gains[q])

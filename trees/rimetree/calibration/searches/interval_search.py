@@ -1,0 +1,98 @@
+"""Searches for the values of one term, or of a delay and a TEC together, in each of its solution intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.coherence import Coherence, CoherenceBins
+from ..plan.planning import GroupPlan
+from ..terms.grid import Chunk
+from ..terms.terms import Term
+from .diagonal_gains import on_baselines
+from .fringe import fringe_fit, phase_rate
+from .fringe_pairs import delays_beside_tec
+from .phase_search import best_phases
+
+#: Kinds of terms that are searched for along frequency.
+SEARCHED = ("delay", "tec")
+
+
+@dataclass(frozen=True)
+class IntervalSearch:
+    """`any_phase`: antennas may have any phase besides; `reference`: the place of the antenna of phase 0."""
+
+    plan: GroupPlan
+    any_phase: bool
+    reference: int = 0
+
+    def cells(self, term: Term, chunk: Chunk, bins: CoherenceBins, sums: Coherence) -> tuple[NDArray, NDArray]:
+        """The solution interval of a term that each bin is in, in time and in frequency."""
+        centre = 0.5 * (bins.time_edges_s[:-1] + bins.time_edges_s[1:])
+        edges = chunk.times[term.name].edges, self.plan.frequencies[term.name].edges
+        return tuple(
+            np.searchsorted(e[1:-1], x, side="right") for e, x in zip(edges, (centre, sums.frequency_hz), strict=True)
+        )
+
+    def search(self, term, sums, product, chunk, bins, *, any_phase: bool, origins: int = 1) -> NDArray[np.float64]:
+        """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
+        at_time, at_frequency = self.cells(term, chunk, bins, sums)
+        shape = (len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre), len(sums.antennas))
+        feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]  # [time, freq, antenna, antenna]
+        if term.elements == ("",):
+            # Feeds that may have any phase each are like times that may.
+            feeds = [np.stack(feeds)] if any_phase else [sum(feeds)[None]]
+        else:
+            feeds = [own[None] for own in feeds]
+        if term.kind.name == "phase":
+            total = np.zeros((len(feeds), *shape, shape[-1]), complex)
+            for element, matrix in enumerate(feeds):
+                np.add.at(total[element], (at_time[:, None], at_frequency[None, :]), matrix.sum(axis=0))
+            return best_phases(total, self.reference)
+        found = np.zeros((len(feeds), *shape))
+        for element, matrix in enumerate(feeds):
+            rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
+            for t, f in np.ndindex(shape[:2]):
+                tile = matrix[:, at_time == t][:, :, at_frequency == f]
+                tile = tile.reshape(-1, *tile.shape[2:])
+                how = {"any_phase": any_phase, "origins": origins}
+                found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self.reference, **how)
+        return found
+
+    def free_phases(self, sums: Coherence, product) -> NDArray[np.float64]:
+        """[antenna, time, freq, feed] phases of each bin."""
+        phases = best_phases(np.stack([sums.matrix(product[..., feed]) for feed in (0, 1)]), self.reference)
+        return np.moveaxis(phases, (3, 0), (0, 3))
+
+    def search_pair(
+        self, pair: Sequence[Term], sums, product, chunk, bins
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Values, as of `search`, of the delay and the TEC for which the data agree best with the model.
+
+        Both are found on each interval that they share. Delays that are the median of these tell the TEC, which tell
+        the delays; these tell the TEC once more.
+        """
+        delay, tec = pair
+        feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]
+        matrices = np.stack(feeds if len(delay.elements) == 2 else [sum(feeds)])
+        rates = np.stack([phase_rate(term.kind.quantities[0], sums.frequency_hz) for term in pair])
+        tiles = [self.cells(term, chunk, bins, sums) for term in pair]
+        delays = delays_beside_tec(matrices, rates, *tiles, self.reference, any_phase=self.any_phase)
+
+        def searched(term, known, values):
+            turned = on_baselines(np.conj(self.phasors(known, values, sums, chunk, bins)), sums)
+            return self.search(term, sums, product * turned, chunk, bins, any_phase=self.any_phase)
+
+        delays = searched(delay, tec, searched(tec, delay, delays))
+        return delays, searched(tec, delay, delays)
+
+    def phasors(self, term: Term, values, sums: Coherence, chunk, bins) -> NDArray[np.complex128]:
+        """[antenna, time, freq, feed] of the bins."""
+        at_time, at_frequency = self.cells(term, chunk, bins, sums)
+        phase = np.moveaxis(values[:, at_time][:, :, at_frequency], (3, 0), (0, 3))
+        if term.kind.name in SEARCHED:
+            phase = phase * phase_rate(term.kind.quantities[0], sums.frequency_hz)[:, None]
+        return np.broadcast_to(np.exp(1j * phase), (*phase.shape[:3], 2))

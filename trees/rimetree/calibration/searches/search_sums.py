@@ -1,0 +1,108 @@
+"""Sums over the data of a chunk, in bins as terms want them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...ms import OpenSet, Tiles
+from ..data.coherence import Coherence, CoherenceBins, CoherenceReader
+from ..model.held import Held
+from ..model.model_trees import SkyPart
+from ..plan.planning import CalibrationOptions, GroupPlan
+from ..plan.solve_trees import SolveTree
+from ..terms.grid import Chunk
+from ..terms.terms import Term
+from .diagonal_gains import diagonals, on_baselines
+from .interval_search import SEARCHED, IntervalSearch
+from .smoothing import smooth_sums
+
+_MOST_BYTES = 256 << 20  # of sums over the data
+
+
+class SearchSums:
+    """Makes the sums of one field and its window or windows. `parts`: of the model, those that terms of directions tell
+    apart."""
+
+    def __init__(self, plan: GroupPlan, parts: Sequence[SkyPart], tree: SolveTree, opened: OpenSet, held: Held):
+        self._plan, self._tree, self._opened, self._held = plan, tree, opened, held
+        self.parts = list(parts)
+        self._readers: dict[tuple[int | None, bool], CoherenceReader] = {}
+        #: Data of the next chunk, with model columns, that are in memory; None: they are to be read.
+        self.tiles: Tiles | None = None
+
+    def release(self) -> None:
+        """Lets go of the data and models that were looked at."""
+        self._readers.clear()
+        self.tiles = None
+
+    def read(
+        self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions
+    ) -> tuple[Coherence | None, CoherenceBins]:
+        """What data and model have in common, for the terms, and in which bins; None where that is too much. `apart`:
+        each part of the model by itself."""
+        bins = self._bins(chunk, terms)
+        channels = self._plan.n_channel if bins.frequency_edges_hz is None else len(bins.frequency_edges_hz) - 1
+        n_part = len(self.parts) if apart else 1
+        n_bins = (len(bins.time_edges_s) - 1) * channels
+        n_bytes = 32 * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
+        if apart and n_bytes > _MOST_BYTES:
+            return None, bins
+        sums = self._reader(reference if n_bytes > _MOST_BYTES else None, apart, options).read(bins, self.tiles)
+        if self._tree.smooth_hz > 0 and bins.frequency_edges_hz is not None:  # as the fit itself
+            sums = smooth_sums(sums, self._tree.smooth_hz)
+        return sums, bins
+
+    def _reader(self, reference: int | None, apart: bool, options: CalibrationOptions) -> CoherenceReader:
+        key = (reference, apart)
+        if key not in self._readers:
+            group = self._plan.group
+            centre = options.phase_centre_rad or group.phase_centre_rad
+            self._readers[key] = CoherenceReader(
+                group,
+                self.parts,
+                centre,
+                options.data,
+                reference=reference,
+                apart=apart,
+                opened=self._opened,
+                held=self._held,
+            )
+        return self._readers[key]
+
+    def _bins(self, chunk: Chunk, terms: Sequence[Term]) -> CoherenceBins:
+        times = [chunk.times[term.name].edges for term in terms] or [next(iter(chunk.times.values())).edges[[0, -1]]]
+        margin = self._plan.margin_s
+        edges = np.unique(np.concatenate(times))
+        edges = np.concatenate(
+            [[min(edges[0], chunk.slot_s[0] - margin)], edges[1:-1], [max(edges[-1], chunk.slot_s[-1] + margin)]]
+        )
+        if any(term.kind.name in SEARCHED for term in terms):
+            return CoherenceBins(edges, None)
+        axes = [self._plan.frequencies[term.name].edges for term in terms] or [
+            next(iter(self._plan.frequencies.values())).edges[[0, -1]]
+        ]
+        return CoherenceBins(edges, np.unique(np.concatenate(axes)))
+
+
+def inside(
+    sums: Coherence,
+    tree: SolveTree,
+    terms: Sequence[Term],
+    intervals: IntervalSearch,
+    chunk: Chunk,
+    bins: CoherenceBins,
+    known: Mapping[str, NDArray[np.float64]],
+) -> Coherence:
+    """Sums without what terms of the whole sky do; `known`: values [time, freq] of their Parms."""
+    gains = np.ones((len(sums.antennas), *sums.product.shape[1:4]), complex)
+    for term in terms:
+        cells = intervals.cells(term, chunk, bins, sums)
+        gains = gains * diagonals(tree.parameters, term, None, known, sums, cells)
+    around = on_baselines(gains, sums)[..., None]
+    # As data divided by what stands around, with the weights that they then have.
+    power = sums.power * np.abs(around[..., None]) ** 2
+    return replace(sums, product=sums.product * np.conj(around), power=power)

@@ -1,0 +1,133 @@
+"""The parallactic angle as a known term: how feeds of alt-azimuth mounts turn on the sky.
+
+The angle chi is that from north (of the frame of the field) through east to the zenith, at the phase centre. Feeds turn
+by it: linear ones by [[cos chi, sin chi], [-sin chi, cos chi]], which is a rotation by -chi; circular ones get phases
+-chi and chi. Equatorial mounts do not turn. Angles between feeds and mounts (RECEPTOR_ANGLE) are constant, and what
+gains or leakages are relative to. UT1 - UTC counts as 0 (1e-4 rad at most, but next to the zenith).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import nodes as rt
+from ...arguments import checked
+from ...cells import Cells
+from ...forest import Forest
+from ...ms import feed_of, inspect, slot_times
+from ...ms_reading import CORRELATION_NUMBERS
+from ...scope import NodeScope
+from ..errors import CalibrationError
+from ..terms.terms import Term
+from .solutions import Solutions
+from .term_solutions import TermSolutions
+
+_SAME_TIME_S = 1e-3
+_TURNING, _STANDING = ("ALT-AZ", "ALTAZ", "AZEL"), ("EQUATORIAL",)
+
+
+def is_known(term: Term) -> bool:
+    """Whether a term has nothing to solve for."""
+    return term.kind.name == "parallactic"
+
+
+@checked
+def parallactic_angle_rad(
+    radec_rad: Sequence[float], xyz_m: NDArray[np.float64], time_s: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """[time, antenna] angles from north through east to the zenith (geodetic) of antennas [antenna, 3] (ITRF) at a
+    direction (J2000) at some times (MJD, seconds)."""
+    from astropy.coordinates import EarthLocation
+
+    places = EarthLocation.from_geocentric(*np.asarray(xyz_m, dtype=float).T, unit="m")
+    lon, lat = places.lon.rad, places.lat.rad
+    up = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
+    axes = _axes_of_uvw(radec_rad, time_s)
+    east, north = (np.einsum("at,pa->tp", axes[:, k], up) for k in (0, 1))
+    return np.arctan2(east, north)
+
+
+def _axes_of_uvw(radec_rad: Sequence[float], time_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[axis of the ITRF, (u, v, w), time]: what a metre along each axis is in u, v and w."""
+    ns = NodeScope()
+    ns.radec_0 << rt.Constant(np.asarray(radec_rad, dtype=float))
+    ns.zero << rt.Constant(np.zeros(3))
+    for axis in range(3):
+        ns.xyz(axis) << rt.Constant(np.eye(3)[axis])
+        ns.uvw(axis) << rt.UVW(ns.radec_0, ns.xyz(axis), ns.zero)
+    ns.all << rt.Composer(*(ns.uvw(axis) for axis in range(3)), dims=[0])
+    found = Forest(ns).evaluate(ns.all, Cells(np.asarray(time_s, dtype=float), time_width_s=0.0))[..., 0]
+    return np.broadcast_to(found, (3, 3, len(time_s)))
+
+
+@checked
+def parallactic_solutions(path: str | os.PathLike, term: Term) -> Solutions:
+    """The term at every time slot of every field of a set. Raises `CalibrationError` for mounts of which it is not
+    known how they turn, and for antennas without a position."""
+    path = os.fspath(path)
+    summary = inspect(path, scan_cells=False)
+    antennas = [one for one in summary["antennas"] if one["n_row"] > 0]
+    turning = np.array([_turns(one, path, term) for one in antennas])
+    xyz_m = np.array([one["position_m"] for one in antennas], dtype=float)
+    if (np.abs(xyz_m[turning]) < 1).all(axis=-1).any():
+        raise CalibrationError(f'term "{term}": {path} has no positions of some antennas, which the angle depends on')
+    slots = sorted({(time_s, field) for _, field, time_s in slot_times(path)})
+    time_s, fields = np.array([slot[0] for slot in slots]), np.array([slot[1] for slot in slots])
+    angle = np.zeros((len(slots), len(antennas)))
+    for field in np.unique(fields):
+        own, about = fields == field, summary["fields"][int(field)]
+        if turning.any():
+            centre = (about["ra_rad"], about["dec_rad"])
+            angle[np.ix_(own, turning)] = parallactic_angle_rad(centre, xyz_m[turning], time_s[own])
+    if (np.diff(time_s) < _SAME_TIME_S).any():
+        raise CalibrationError(
+            f'term "{term}": {path} has several fields at the same times, and solutions are chosen by time; split it'
+        )
+    return _solutions(path, term, summary, antennas, time_s, angle)
+
+
+def _turns(antenna: dict, path: str, term: Term) -> bool:
+    mount = antenna["mount"].upper()
+    if mount not in _TURNING + _STANDING:
+        raise CalibrationError(
+            f'term "{term}": antenna {antenna["name"]} of {path} has the mount {antenna["mount"]!r}; how feeds turn is '
+            f"known of {' and '.join((_TURNING[0], *_STANDING))}"
+        )
+    return mount in _TURNING
+
+
+def _solutions(path, term, summary, antennas, time_s, angle) -> Solutions:
+    """`angle` [time, antenna]."""
+    names = [name for one in summary["data_descriptions"] for name in one["correlations"]]
+    feed = feed_of([CORRELATION_NUMBERS[name] for name in names if name in CORRELATION_NUMBERS])
+    low = min(one["lowest_hz"] for one in summary["spectral_windows"])
+    high = max(one["highest_hz"] for one in summary["spectral_windows"])
+    if feed == "linear":
+        kind, elements, values = "rotation", ("",), {"rotation": -angle[:, None, :, None, None]}
+    else:
+        turned = np.stack([-angle, angle], axis=-1)[:, None, :, None]
+        kind, elements, values = "phase", ("0", "1"), {"phase": turned}
+    shape = next(iter(values.values())).shape
+    width = np.diff(time_s).min() if len(time_s) > 1 and np.diff(time_s).min() > 0 else 1.0
+    found = TermSolutions(
+        term.name,
+        kind,
+        elements,
+        time_s=time_s,
+        time_width_s=np.full(len(time_s), float(width)),
+        frequency_hz=np.array([0.5 * (low + high)]),
+        frequency_width_hz=np.array([max(high - low, 1.0)]),
+        antennas=tuple(one["name"] for one in antennas),
+        directions=("",),
+        value=values,
+        sigma={quantity: np.zeros(shape) for quantity in values},
+        flag=np.zeros(shape, dtype=bool),
+        text=term.text,
+    )  # not of fields: what is chosen by field, as gains of a calibrator, must be of the time of the target
+    windows = " ".join(str(k) for k in range(len(summary["data_descriptions"])))
+    made_from = {"measurement_set": os.path.realpath(path), "data_desc_ids": windows}
+    return Solutions((found,), feed, provenance=made_from)

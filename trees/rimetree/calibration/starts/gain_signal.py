@@ -1,0 +1,167 @@
+"""Directions of which the gains follow noise, for their model is not in the data.
+
+Gains can become small, so that such a direction does the others little harm; but its own mean nothing, and a fit of
+them hardly ends. If it is the one that keeps the unit matrix, gains of the whole sky become small, and those of all
+others large. Where what a direction has of the data is not much more than errors of its gains are, what is lost without
+it is compared with what gains explain of noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...solving import SolutionFlag
+from ..data.coherence import Coherence
+from ..directions.goodness import chi_square_of, freedom_of
+from ..directions.significance import is_noise
+from ..plan.solve_trees import SolveTree
+from ..searches.interval_search import SEARCHED
+from ..terms.terms import Term
+from .fewer_directions import BestFit, Fit
+from .solved_directions import Cells, ChunkSearch, SolvedDirections, Tables
+from .starting_values import tables_of
+
+_CLEAR = 25.0  # squares of gains over those of their errors: noise alone has about 4, full matrices up to 20
+_LITTLE = 0.1  # that a direction has of the data, over that which has most
+_UNKNOWN = SolutionFlag.NO_DATA | SolutionFlag.NOT_SOLVED
+_OPEN = SolutionFlag.NOT_CONVERGED | SolutionFlag.UNDETERMINED | SolutionFlag.AMBIGUOUS
+_SWEEPS = 40
+
+
+def without_noise(one: ChunkSearch, found: BestFit, fit: Fit) -> BestFit:
+    """A fit to a chunk, without directions of which gains explain no more than they explain of noise. `fit`: to all
+    directions but some."""
+    if found.solved is None or not one.tree.gains_of:
+        return found
+    noise = chi_square_of(found.solved) / max(1, freedom_of(found.solved))
+    names, kept = _doubtful(one, found, noise), _kept(one.tree)
+    if not (names or kept):
+        return found
+    gains = [term for term in one.terms if term.name in one.tree.gains_of]
+    directions = SolvedDirections.of(one, found.solved, gains[0].per)
+    if directions is None:
+        return found
+    # Also that which keeps the unit matrix.
+    every = dict.fromkeys(name for term in gains for name in one.tree.directions[term.name])
+    size = {name: directions.size(name) for name in every if name not in found.begin.absent}
+    names += [name for name in kept & size.keys() if size[name] <= _LITTLE * max(size.values())]
+    for name in sorted(names, key=lambda name: size[name]):
+        # Others fit noise along with it, and have to be fitted anew without it.
+        begin, solved = fit(frozenset({*found.begin.absent, name}))
+        if solved is None:
+            continue
+        gain = chi_square_of(solved) - chi_square_of(found.solved)
+        power, unknowns = directions.power(name), _unknowns(directions, name)
+        if is_noise(gain, noise, power, unknowns, _explained(directions, name, unknowns)):
+            # Those that seemed to be noise beside it may be clear now.
+            return without_noise(one, BestFit(begin, solved, found.doubtful), fit)
+    return found
+
+
+def _doubtful(one: ChunkSearch, found: BestFit, noise: float) -> list[str]:
+    """Directions whose gains are not much larger than their errors."""
+    least = _CLEAR * (1.0 if one.options.solver.errors_from_residuals else noise)
+    tables = {name: tables_of(parm) for name, parm in found.solved.parms.items()}
+    names = [(term, name) for term in one.terms for name in one.tree.gains_of.get(term.name, ())]
+    there = [(term, name) for term, name in names if name not in found.begin.absent]
+    return list({name: None for term, name in there if not _signal(one.tree, term, name, tables) > least})
+
+
+def _kept(tree: SolveTree) -> set[str]:
+    """Directions whose gains are those of the unit matrix, because others tell what they are."""
+    own = [one for one in tree.parameters if one.term in tree.gains_of and one.scales]
+    return {one.direction for one in own if one.fixed}
+
+
+def _signal(tree: SolveTree, term: Term, direction: str, tables: Tables) -> float:
+    """Squares of gains over those of their errors, the median; 0 of those that had still to go or that are open.
+    Infinite where there are no data."""
+    squares: dict[tuple, NDArray[np.float64] | float] = {}
+    variances: dict[tuple, NDArray[np.float64] | float] = {}
+    for one in tree.parameters:
+        table, element = tables.get(one.node), term.elements[one.element] if one.term == term.name else ""
+        if table is None or (one.term, one.direction) != (term.name, direction) or element in ("01", "10"):
+            continue
+        key, flag = (one.antenna, one.element), table["flag"]
+        square = np.where(flag & _OPEN, 0.0, table["value"] ** 2)
+        squares[key] = squares.get(key, 0.0) + np.where(flag & _UNKNOWN, np.nan, square)
+        variances[key] = variances.get(key, 0.0) + table["sigma"] ** 2
+    known = np.concatenate([[], *(np.ravel(squares[key] / np.maximum(variances[key], 1e-300)) for key in squares)])
+    known = known[np.isfinite(known)]
+    return float(np.median(known)) if len(known) else np.inf
+
+
+def _unknowns(directions: SolvedDirections, name: str) -> int:
+    """Of a direction; delays and TEC count twice, as they are looked for in more places than phases."""
+    searched = {term.name for term in directions.terms_of(name) if term.kind.name in SEARCHED}
+    return sum(directions.cells_of(one.term) * (1 + (one.term in searched)) for one in directions.parameters(name))
+
+
+def _explained(directions: SolvedDirections, name: str, most: int) -> Callable[[NDArray[np.complex128]], float]:
+    """As `is_noise` wants it: the gains that all terms of a direction together are, as far as they have unknowns."""
+    terms = directions.terms_of(name)
+    cells = tuple(_finest([_bins_of(directions, term)[axis] for term in terms]) for axis in (0, 1))
+    fit, power = _GainFit(terms, directions.sums, cells), directions.power(name)
+
+    def of_noise(product: NDArray[np.complex128]) -> float:
+        found, unknowns = fit.explained(product, power)
+        return found * min(1.0, most / unknowns)
+
+    return of_noise
+
+
+def _bins_of(directions: SolvedDirections, term: Term) -> Cells:
+    at_time, at_frequency = directions.cells[term.name]
+    return at_time, np.arange(len(at_frequency)) if term.kind.name in SEARCHED else at_frequency
+
+
+def _finest(intervals: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """Of each bin, the interval in which no term changes."""
+    return np.ravel(np.unique(np.stack(intervals), axis=1, return_inverse=True)[1])
+
+
+class _GainFit:
+    """Fits gains of one direction, which are terms together, to sums, in each interval by itself."""
+
+    def __init__(self, terms: Sequence[Term], sums: Coherence, cells: Cells):
+        self._sums, self._cells = sums, cells
+        self._together = all(term.elements == ("",) for term in terms)
+        self._real = all(term.kind.quantities == ("amplitude",) for term in terms)
+        # Two rows of matrices of twice the size explain twice as much of noise as two feeds by themselves.
+        self._times = 2 if any(term.kind.name == "full" for term in terms) else 1
+
+    def explained(self, product: NDArray[np.complex128], power: NDArray[np.float64]) -> tuple[float, int]:
+        """By how much the best gains lower chi-square, and how many real unknowns they are; `product`, `power`
+        [baseline, time, freq, feed]."""
+        there, model = self._matrices(product), self._matrices(power).real
+        there = there.real if self._real else there
+        # The dominant eigenvector is the best where all baselines weigh alike.
+        size, vectors = np.linalg.eigh(there)
+        weight = model.sum(axis=(-2, -1))[:, None] / model.shape[-1] ** 2
+        gains = vectors[..., -1] * np.sqrt(np.maximum(size[:, -1:], 0) / np.where(weight > 0, weight, 1))
+        best = self._gain(gains, there, model)
+        for _ in range(_SWEEPS):  # the mean of two iterations does not swing (Salvini & Wijnholds 2014, A&A 571, A97)
+            below = (model @ np.abs(gains[..., None]) ** 2)[..., 0]
+            gains = 0.5 * (gains + (there @ gains[..., None])[..., 0] / np.where(below > 0, below, 1))
+            best = np.maximum(best, self._gain(gains, there, model))
+        return self._times * float(best.sum()), self._times * gains.size * (1 if self._real else 2)
+
+    @staticmethod
+    def _gain(gains, there, model) -> NDArray[np.float64]:
+        """Of each interval; matrices hold each baseline twice."""
+        fit = np.einsum("tp,tpq,tq->t", np.conj(gains), there, gains, optimize=True).real
+        square = np.abs(gains) ** 2
+        return fit - 0.5 * np.einsum("tp,tpq,tq->t", square, model, square, optimize=True)
+
+    def _matrices(self, values: NDArray) -> NDArray:
+        """[interval, antenna, antenna] of values [baseline, time, freq, feed]."""
+        at_time, at_frequency = self._cells
+        shape = (at_time.max() + 1, at_frequency.max() + 1, 2)
+        total = np.zeros((len(values), *shape), complex)
+        np.add.at(total, (slice(None), at_time[:, None], at_frequency[None, :]), values)
+        total = total.sum(axis=3, keepdims=True) if self._together else total
+        matrix = self._sums.matrix(total)
+        return matrix.reshape(-1, *matrix.shape[-2:])

@@ -1,0 +1,101 @@
+"""Directions as a fit has left them: how much each has of the data, and how much its model could have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...solving import SolveReport
+from ..data.coherence import Coherence
+from ..plan.planning import CalibrationOptions
+from ..plan.solve_trees import SolveTree
+from ..searches.diagonal_gains import diagonals, on_baselines
+from ..terms.grid import Chunk
+from ..terms.term_trees import Parameter
+from ..terms.terms import Term
+from .starting_values import StartingSearch, tables_of
+
+#: The solution interval of each bin, in time and in frequency.
+Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
+#: {Parm: as of `tables_of`}.
+Tables = Mapping[str, Mapping[str, NDArray]]
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkSearch:
+    """The search for one chunk. `reference`: number of the antenna that phases refer to."""
+
+    search: StartingSearch
+    tree: SolveTree
+    terms: Sequence[Term]
+    options: CalibrationOptions
+    chunk: Chunk
+    reference: int
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedDirections:
+    """`terms` of directions, of which `cells` are the intervals; `sums` inside terms of the whole sky, and the
+    direction that each of their parts belongs to; `tables` of the Parms that were solved for."""
+
+    tree: SolveTree
+    terms: list[Term]
+    sums: Coherence
+    cells: Mapping[str, Cells]
+    parts: list[str]
+    tables: Tables
+
+    @classmethod
+    def of(cls, one: ChunkSearch, solved: SolveReport, per: str) -> SolvedDirections | None:
+        """Of terms per "patch" or "source"; None where sums over the data are too large."""
+        tables = {name: tables_of(parm) for name, parm in solved.parms.items()}
+        terms = [term for term in one.terms if term.per is not None]
+        known = {name: table["value"] for name, table in tables.items()}
+        inside = one.search.sums_inside(one.chunk, terms, one.reference, one.options, known)
+        if inside is None:
+            return None
+        sums, _, bins = inside
+        cells = {term.name: one.search.cells(term, one.chunk, bins, sums) for term in terms}
+        own = [term for term in terms if term.per == per]
+        return cls(one.tree, own, sums, cells, [part.directions[per] for part in one.search.parts], tables)
+
+    def power(self, name: str) -> NDArray[np.float64]:
+        """[baseline, time, freq, feed]: sums of weight |model|^2."""
+        return self.common(name, name).real
+
+    def common(self, name: str, other: str) -> NDArray[np.complex128]:
+        """[baseline, time, freq, feed]: sums of weight conj(model of a direction) times that of another."""
+        own, others = ([k for k, part in enumerate(self.parts) if part == one] for one in (name, other))
+        found = np.zeros(self.sums.data.shape, complex)
+        for k in own:
+            for m in others:
+                found += self.sums.power[..., k, m]
+        return found
+
+    def size(self, name: str) -> float:
+        """How much a direction has of the data."""
+        return float((np.abs(self.seen(name)) ** 2 * self.power(name)).sum())
+
+    def seen(self, name: str) -> NDArray[np.complex128]:
+        """[baseline, time, freq, feed]: by which the model of a direction is multiplied."""
+        known = {node: table["value"] for node, table in self.tables.items()}
+        gains = np.ones((len(self.sums.antennas), *self.sums.product.shape[1:4]), complex)
+        for term in self.terms_of(name):
+            gains = gains * diagonals(self.tree.parameters, term, name, known, self.sums, self.cells[term.name])
+        return on_baselines(gains, self.sums)
+
+    def terms_of(self, name: str) -> list[Term]:
+        return [term for term in self.terms if name in self.tree.directions[term.name]]
+
+    def parameters(self, name: str) -> list[Parameter]:
+        """Of a direction, each once."""
+        own = {term.name for term in self.terms}
+        found = [one for one in self.tree.parameters if one.direction == name and one.term in own]
+        return list({one.node: one for one in found}.values())
+
+    def cells_of(self, term: str) -> int:
+        """How many solution intervals a term has."""
+        return int(np.prod([at.max(initial=-1) + 1 for at in self.cells[term]]))

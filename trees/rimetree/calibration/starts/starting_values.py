@@ -1,0 +1,388 @@
+"""Where fits of phases begin: at what a search over the data finds, for phases, delays and TEC from anywhere.
+
+Terms without amplitude leave the data's own scale to no term; how much larger than the model the data are is found here
+as well (`SolveTree.scale` fits it further).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...ms import OpenSet, Tiles
+from ...solving import SolvedParm, SolveReport
+from ..data.coherence import Coherence, CoherenceBins
+from ..directions.goodness import chi_square_of, freedom_of, is_good
+from ..directions.joint_phases import MOST_ANTENNAS, CellSums, better_phasors
+from ..directions.joint_starts import JointStart, JointStarts
+from ..directions.several_directions import SeveralDirections
+from ..model.held import Held
+from ..model.model_trees import SkyPart
+from ..model.models import Model
+from ..plan.planning import CalibrationOptions, GroupPlan
+from ..plan.solve_trees import SolveTree
+from ..searches.diagonal_gains import on_baselines
+from ..searches.interval_search import SEARCHED, IntervalSearch
+from ..searches.search_sums import SearchSums, inside
+from ..terms.grid import Chunk
+from ..terms.terms import Term, has_amplitude
+
+_GAINS = ("scalar", "diag", "full")
+_ORIGINS = 3  # of a fringe fit of the whole sky
+_TURNS, _WORTHWHILE = 6, 0.97  # of searches for terms of the whole sky and of directions; chi-square after over before
+
+
+@dataclass(frozen=True, eq=False)
+class StartingValues:
+    """`values`: {name of a Parm: [time, freq] of its solutions}; `scale`: data over model, None where terms have it;
+    `absent`: directions without signal; `share`: how much of each direction's model is in the data, relative to that of
+    which most is; `floor`, `floor_freedom`: as of `Coherence`; `solved`: the fit from here, where one was made;
+    `lowest`: whether it ends in the lowest minimum, as far as that has been found often enough; None where it was not
+    searched for."""
+
+    values: dict[str, NDArray[np.float64]]
+    scale: float | None = None
+    absent: tuple[str, ...] = ()
+    share: Mapping[str, float] = field(default_factory=dict)
+    floor: float = math.nan
+    floor_freedom: int = 0
+    solved: SolveReport | None = None
+    lowest: bool | None = None
+
+
+#: Fits these Parms to a chunk, from where it begins.
+Run = Callable[[StartingValues, set[str]], SolveReport | None]
+
+
+class StartingSearch:
+    """The search for one field and its window or windows. `wanted`: whether any term is searched for."""
+
+    def __init__(
+        self, plan: GroupPlan, model: Model, tree: SolveTree, terms: Sequence[Term], opened: OpenSet, held: Held
+    ):
+        self._plan, self._tree = plan, tree
+        self._parts = model.parts([*(term.per for term in terms), *held.pers])
+        self._sums = SearchSums(plan, self._parts, tree, opened, held)
+        whole, each = [t for t in terms if t.per is None], [t for t in terms if t.per is not None]
+        gains = any(term.kind.name in _GAINS for term in terms)
+        self._any_phase = any("phase" in term.kind.quantities for term in whole)
+        self._intervals = IntervalSearch(plan, self._any_phase)
+        searched = [term for term in whole if term.kind.name in SEARCHED]
+        phases = [term for term in whole if term.kind.name == "phase"]
+        # A delay and a TEC would be taken for each other, and a phase for what gains turn by.
+        first = {term.kind.name: term for term in reversed(searched)}
+        self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
+        self._whole = (self._pair or searched[:1]) + ([] if gains else phases[:1])
+        self._each = [term for term in each if term.turns][:1]
+        self._terms = list(terms)
+        self._around = whole
+        self._scaled = not has_amplitude(terms)
+        names = [part.directions[each[0].per] for part in self._parts] if each else []
+        #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
+        self.known: Mapping[str, NDArray[np.float64] | float] = {}
+        self._joint = JointStarts(tree, terms, names, scaled=self._scaled)
+        self.wanted = bool(self._whole or self._scaled or (self._each and not self.in_two_steps))
+
+    @property
+    def parts(self) -> list[SkyPart]:
+        """Of the model, those that terms of directions tell apart."""
+        return self._parts
+
+    @property
+    def in_two_steps(self) -> bool:
+        """Whether directions are searched for once terms of the whole sky are known."""
+        return bool(self._each and self._around)
+
+    def take_tiles(self, tiles: Tiles | None) -> None:
+        """Data of the next chunk, with model columns, that are in memory; None: they are to be read."""
+        self._sums.tiles = tiles
+
+    def cells(self, term: Term, chunk: Chunk, bins: CoherenceBins, sums: Coherence) -> tuple[NDArray, NDArray]:
+        """The solution interval of a term that each bin is in, in time and in frequency."""
+        return self._intervals.cells(term, chunk, bins, sums)
+
+    def release(self) -> None:
+        """Lets go of the data and models that were looked at."""
+        self._sums.release()
+
+    def begin(
+        self, chunk: Chunk, reference: int, options: CalibrationOptions, run: Run, without: Collection[str] = ()
+    ) -> StartingValues:
+        """Where the fit of a chunk begins, as far as that is searched for; `run`: fits some Parms to it; `without`:
+        directions that are taken to be absent."""
+        begin = StartingValues({}, absent=tuple(without))
+        where = chunk, reference, options
+        if self.in_two_steps:
+            together = self._together(*where, without)
+            if together is not None:
+                return together
+        if self.wanted:
+            found = self.run(*where, without)
+            begin = replace(found, absent=found.absent or begin.absent)
+        if self._tree.gains_of and not self.in_two_steps and self._joint_possible(chunk, without):
+            return self._if_poor(replace(begin, solved=run(begin, None)), *where, without)
+        if not self.in_two_steps:
+            return begin
+        # Terms of the whole sky first, which take what directions have in common; then one after the other.
+        whole = {one.node for one in self._tree.parameters if one.direction is None}
+        best, least = begin, math.inf
+        for _ in range(_TURNS):
+            solved = run(begin, whole)
+            if solved is None or not solved.chi_square[-1] < _WORTHWHILE * least:
+                break
+            known = {name: tables_of(parm)["value"] for name, parm in solved.parms.items() if name in whole}
+            best, least = replace(begin, values={**begin.values, **known}), solved.chi_square[-1]
+            found = self.run_directions(chunk, reference, options, known, without)
+            begin = replace(found, values={**best.values, **found.values}, scale=begin.scale)
+            best = replace(best, share=found.share, floor=found.floor, floor_freedom=found.floor_freedom)
+        return best
+
+    def _if_poor(self, begin: StartingValues, chunk, reference, options, without) -> StartingValues:
+        """Where a fit of gains of directions began, if that explains the data; or else where the search for all terms
+        together ends."""
+        solved = begin.solved
+        sums = None if solved is None else self._read(chunk, self._terms, True, reference, options)[0]
+        if sums is None:
+            return begin
+        if all(one.converged for one in solved.groups) and _is_good(solved, sums):
+            return replace(begin, floor=sums.floor[0], floor_freedom=sums.floor[1])
+        return self._together(chunk, reference, options, without) or begin
+
+    def _joint_possible(self, chunk: Chunk, without: Collection[str]) -> bool:
+        return self._joint.possible and self._joint.few(self._shapes(chunk), without)
+
+    def _together(self, chunk: Chunk, reference: int, options: CalibrationOptions, without) -> StartingValues | None:
+        """Of terms of the whole sky and of directions at once; None where that is too much."""
+        if not self._joint_possible(chunk, without):
+            return None
+        sums, bins = self._read(chunk, self._terms, True, reference, options)
+        known, shapes = {}, self._shapes(chunk)
+        for one in self._tree.parameters:
+            if one.node in self.known and one.term in shapes and not self._each:
+                known[one.node] = np.broadcast_to(self.known[one.node], shapes[one.term])
+        joint = None if sums is None else self._jointly_found(sums, chunk, bins, without, known)
+        if joint is None:
+            return None
+        if self._tree.gains_of:
+            return StartingValues(
+                joint.values, None, joint.absent, joint.scales, *sums.floor, None, not joint.found_once
+            )
+        whole = {one.node for one in self._tree.parameters if one.direction is None}
+        known = {name: value for name, value in joint.values.items() if name in whole}
+        within = inside(sums, self._tree, self._around, self._intervals, chunk, bins, known)
+        found = self._of_directions(within, chunk, bins, without, joint)
+        return replace(found, values={**joint.values, **found.values}, scale=found.scale if self._scaled else None)
+
+    def _jointly_found(self, sums: Coherence, chunk: Chunk, bins, without, known) -> JointStart | None:
+        cells = {term.name: self._intervals.cells(term, chunk, bins, sums) for term in self._terms}
+        shapes = self._shapes(chunk)
+        reference = sums.antennas[self._intervals.reference]
+        return self._joint.find(sums, cells, shapes, reference, without, known)
+
+    def _shapes(self, chunk: Chunk) -> dict[str, tuple[int, int]]:
+        """(times, frequencies) of the solutions of each term."""
+        frequencies = self._plan.frequencies
+        return {t.name: (len(chunk.times[t.name].centre), len(frequencies[t.name].centre)) for t in self._terms}
+
+    def begin_again(
+        self, chunk: Chunk, reference: int, options: CalibrationOptions, before: StartingValues, solved: SolveReport
+    ) -> StartingValues:
+        """Where another fit begins that knows what a first one, which began at `before`, says of the whole sky."""
+        whole = {one.node for one in self._tree.parameters if one.direction is None}
+        known = {name: tables_of(parm)["value"] for name, parm in solved.parms.items() if name in whole}
+        found = self.run_directions(chunk, reference, options, known, before.absent)
+        return replace(found, values={**before.values, **known, **found.values}, scale=before.scale)
+
+    def run(
+        self, chunk: Chunk, reference: int, options: CalibrationOptions, without: Collection[str] = ()
+    ) -> StartingValues:
+        """For one chunk; `reference`: number of the antenna that phases refer to; `without`: directions that are taken
+        to be absent."""
+        apart = bool(self._each) and not self.in_two_steps
+        sums, bins = self._read(chunk, self._each if apart else self._whole, apart, reference, options)
+        if sums is None:
+            return StartingValues({})
+        return self._of_directions(sums, chunk, bins, without) if apart else self._of_whole_sky(sums, chunk, bins)
+
+    def run_directions(
+        self,
+        chunk: Chunk,
+        reference: int,
+        options: CalibrationOptions,
+        known: Mapping[str, NDArray],
+        without: Collection[str] = (),
+    ) -> StartingValues:
+        """Directions inside terms of the whole sky; `known`: values [time, freq] of the Parms of these."""
+        found = self.sums_inside(chunk, self._each, reference, options, known)
+        if found is None:
+            return StartingValues({})
+        return self._of_directions(*found, without)
+
+    def sums_inside(
+        self,
+        chunk: Chunk,
+        terms: Sequence[Term],
+        reference: int,
+        options: CalibrationOptions,
+        known: Mapping[str, NDArray],
+    ) -> tuple[Coherence, Chunk, CoherenceBins] | None:
+        """The sums of each part of the sky, for terms of directions, without what terms of the whole sky do; None where
+        that is too much."""
+        sums, bins = self._read(chunk, [*terms, *self._around], True, reference, options)
+        if sums is None:
+            return None
+        return inside(sums, self._tree, self._around, self._intervals, chunk, bins, known), chunk, bins
+
+    def _read(self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions):
+        self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
+        return self._sums.read(chunk, terms, apart, reference, options)
+
+    def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
+        product = sums.product[..., 0]  # [baseline, time, freq, feed]
+        values: dict[str, NDArray[np.float64]] = {}
+        turned = np.ones((len(sums.antennas), *product.shape[1:]), complex)
+        if self._pair:
+            found = self._intervals.search_pair(self._pair, sums, product, chunk, bins)
+            for term, own in zip(self._pair, found, strict=True):
+                values |= self._named(term, None, own)
+                turned *= self._intervals.phasors(term, own, sums, chunk, bins)
+            product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
+        for term in self._whole[len(self._pair) :]:
+            own = self._intervals.search(term, sums, product, chunk, bins, any_phase=self._any_phase, origins=_ORIGINS)
+            values |= self._named(term, None, own)
+            turned *= self._intervals.phasors(term, own, sums, chunk, bins)
+            product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
+        power = sums.power[..., 0, 0].real.sum()
+        # Phases that no search has found (of gains of directions, of rotations) leave sums that partly cancel.
+        scale = product.real.sum() / (power or 1.0) if self._whole else math.sqrt(_mean_square(sums))
+        return StartingValues(values, float(scale) if self._scaled and power > 0 and scale > 0 else None)
+
+    def _of_directions(
+        self,
+        sums: Coherence,
+        chunk: Chunk,
+        bins: CoherenceBins,
+        without: Collection[str],
+        joint: JointStart | None = None,
+    ) -> StartingValues:
+        """One direction after the other, on what the others leave of the data; `joint`: from where they are known."""
+        (term,) = self._each
+        held = self._tree.held_instead(without)
+        free = {
+            one.direction
+            for one in self._tree.parameters
+            if one.term == term.name and not one.fixed and one.node not in held
+        }
+        found = SeveralDirections(sums, [part.directions[term.per] for part in self._parts], free, without)
+
+        def search(product):
+            return self._intervals.search(term, sums, product, chunk, bins, any_phase=False)
+
+        def phasors(values):
+            return on_baselines(self._intervals.phasors(term, values, sums, chunk, bins), sums)
+
+        if joint is not None:
+            found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
+        else:
+            joint = self._searched(found, term, sums, chunk, bins, search, phasors)
+        found.leave_noise(list(self._tree.presence), search, phasors)
+        values: dict[str, NDArray[np.float64]] = {}
+        for name, own in found.values.items():
+            values |= self._named(term, name, own)
+        absent = tuple(name for name in found.absent if name in self._tree.presence)
+        most = found.most or 1.0
+        share = {name: scale / most for name, scale in found.scales.items()}
+        lowest = None if joint is None else not joint.found_once
+        return StartingValues(values, found.scale if self._scaled else None, absent, share, *sums.floor, None, lowest)
+
+    def _searched(self, found: SeveralDirections, term: Term, sums, chunk, bins, search, phasors) -> JointStart | None:
+        """What the search for all directions together has led to, where that was made."""
+        of_bins = (lambda x: self._intervals.free_phases(sums, x), lambda phase: on_baselines(np.exp(1j * phase), sums))
+        found.run(search, phasors, of_bins if term.kind.name in SEARCHED else None)
+        if term.kind.name == "phase" and len(sums.antennas) <= MOST_ANTENNAS and len(found.values) > 1:
+            found.take(self._jointly(term, sums, chunk, bins, found), search, phasors)
+        # Once: without some directions there is less freedom, and the search tries that itself.
+        begun = len(found.values) > 1 and not found.without
+        if not (begun and self._joint_possible(chunk, found.without) and not self._around):
+            return None
+        known = {}
+        for name, own in found.values.items():
+            known |= self._named(term, name, own)
+        joint = self._jointly_found(sums, chunk, bins, found.without, known)
+        if joint is not None and joint.good:
+            found.adopt(self._values_of(term, chunk, sums, joint), joint.scales, phasors)
+        elif joint is not None:
+            found.take(self._values_of(term, chunk, sums, joint), search, phasors, joint.scales)
+        return joint
+
+    def _values_of(
+        self, term: Term, chunk: Chunk, sums: Coherence, joint: JointStart
+    ) -> dict[str, NDArray[np.float64]]:
+        """{direction: [element, time, freq, antenna]} of a term."""
+        shape = len(chunk.times[term.name].centre), len(self._plan.frequencies[term.name].centre), len(sums.antennas)
+        found: dict[str, NDArray[np.float64]] = {}
+        for one in self._tree.parameters:
+            if one.term == term.name and one.node in joint.values:
+                own = found.setdefault(one.direction, np.zeros((len(term.elements), *shape)))
+                own[one.element, :, :, sums.antennas.index(one.antenna)] = joint.values[one.node]
+        return found
+
+    def _jointly(self, term: Term, sums: Coherence, chunk, bins, found: SeveralDirections) -> dict[str, NDArray]:
+        """Values of directions: those that are found, and better ones where these explain the data poorly."""
+        at_time, at_frequency = self._intervals.cells(term, chunk, bins, sums)
+        elements, *intervals, antennas = np.shape(next(iter(found.values.values())))
+
+        def in_cells(x):  # [baseline, time, freq, feed, ...] to [baseline, cell, ...]
+            total = np.zeros((len(x), *intervals, *x.shape[3:]), x.dtype)
+            np.add.at(total, (slice(None), at_time[:, None], at_frequency[None, :]), x)
+            total = total if elements == 2 else total.sum(axis=3, keepdims=True)
+            return total.reshape(len(x), -1, *x.shape[4:])
+
+        parts = [part.directions[term.per] for part in self._parts]
+        of = np.array([[name == one for one in parts] for name in found.order], dtype=float)
+        product, power = in_cells(sums.product @ of.T), in_cells(of @ sums.power @ of.T)
+        cells = CellSums(product, power, in_cells(sums.data), in_cells(sums.count))
+        begin = np.ones((product.shape[1], antennas, len(of)), complex)
+        for k, name in enumerate(found.order):
+            if name in found.values:
+                begin[..., k] = np.exp(1j * np.moveaxis(found.values[name], 0, 2).reshape(-1, antennas))
+        scales = np.array([found.scales[name] for name in found.order])
+        free = np.array([name in found.values for name in found.order])
+        phasors = better_phasors(cells, sums.baselines, begin, scales, free)
+        phase = np.angle(phasors * np.conj(phasors[:, [self._intervals.reference]])).reshape(
+            *intervals, elements, antennas, -1
+        )
+        return {name: np.moveaxis(phase[..., k], 2, 0) for k, name in enumerate(found.order) if free[k]}
+
+    def _named(self, term: Term, direction: str | None, values) -> dict[str, NDArray[np.float64]]:
+        antennas = list(self._plan.group.antennas)
+        return {
+            one.node: values[one.element, :, :, antennas.index(one.antenna)]
+            for one in self._tree.parameters
+            if one.term == term.name and one.direction == direction
+        }
+
+
+def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
+    """Arrays [time, freq] of a Parm with one coefficient per solution tile."""
+    return {
+        key: np.asarray(getattr(parm, key)).reshape(np.shape(parm.value)[:2] if np.ndim(parm.value) == 4 else (1, 1))
+        for key in ("value", "sigma", "cross", "flag")
+    }
+
+
+def _is_good(solved: SolveReport, sums: Coherence) -> bool:
+    """Whether a fit explains the data as well as anything could; True where nothing says what could."""
+    return not sums.floor[0] > 0 or is_good(chi_square_of(solved), freedom_of(solved), *sums.floor)
+
+
+def _mean_square(sums: Coherence) -> float:
+    """Of the data over the model, where both are in phase within a bin of a baseline."""
+    power = sums.power[..., 0, 0].real
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(power > 0, np.abs(sums.product[..., 0]) ** 2 / power, 0.0)
+    return float(ratio.sum() / power.sum()) if power.sum() > 0 else 1.0

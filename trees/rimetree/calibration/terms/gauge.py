@@ -1,0 +1,261 @@
+"""What visibilities cannot tell: which parameters of a reference antenna are held, so that the others have one answer.
+
+V_pq = J_p B J_q^H does not change when every J is multiplied from the right by a matrix U with U B U^H = B for the
+brightness B of every source. The parameters of the reference antenna that U can set to anything keep their value in the
+unit matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...sky import SkyModel
+from .conventions import as_fine, covers
+from .terms import Term
+
+#: Factors of sigma_z, sigma_x and sigma_y.
+Axis = tuple[complex, complex, complex]
+PAULI = np.array([[[1, 0], [0, -1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]]])
+
+
+@dataclass(frozen=True)
+class Polarisation:
+    """Of a sky in some feeds. `hands`: "none"; "parallel" if the brightness matrices are diagonal (Stokes Q for linear,
+    V for circular feeds); else "crossed". `uniform`: all sources are polarised alike, at all frequencies.
+
+    `axis`: where sources are polarised in two ways (of which one may be: not at all), the (z, x, y) of
+    A = z sigma_z + x sigma_x + y sigma_y, with Pauli's matrices and A A = 1, such that exp(i theta A) leaves the
+    brightness of all of them as it is, for any theta. If all that are polarised are so along one line it is that line,
+    and real; of a single way it is the line of that. None: there is no such matrix."""
+
+    hands: str
+    uniform: bool
+    axis: Axis | None = None
+
+    @property
+    def turned(self) -> set[tuple[str, str]]:
+        """(part, element) off the diagonal of a matrix near the unit matrix that such turns change most, if there are
+        any, and they are not those of "parallel"."""
+        if self.axis is None or self.hands != "crossed":
+            return set()
+        _, x, y = self.axis
+        slope = 1j * (x - 1j * y)
+        return {("im" if abs(slope.imag) >= abs(slope.real) else "re", "01")}
+
+
+def polarisation_of(sky: SkyModel, feed: str) -> Polarisation:
+    """How the sources of a model are polarised."""
+    stokes = sky.stokes_jy
+    own, others = (1, (2, 3)) if feed == "linear" else (3, (1, 2))
+    rotated = bool((sky.rm_rad_m2 != 0).any() and stokes[:, 1:3].any())
+    # Q, U, V that do not follow the spectrum of I are another fraction of it at each frequency.
+    bends = bool(sky.spectrum.any() and not sky.spectrum_scales_polarisation.all() and stokes[:, 1:].any())
+    intensity = np.where(stokes[:, :1] == 0, 1, stokes[:, :1])
+    fractions = stokes[:, 1:] / intensity
+    uniform = bool(np.ptp(fractions, axis=0).max() < 1e-12) and not rotated and not bends
+    # Of circular feeds Q + iU is what U + iV is of linear ones: x - iy.
+    ways = stokes[:, [0, own, *others]] * (1, 1, 1, -1)
+    if bends:  # a source is polarised in many ways, which differ by how much it is
+        ways = np.concatenate([ways * (1, 0, 0, 0), ways * (0, 1, 1, 1)])
+    error = 1e-7 * np.abs(stokes[:, 1:]).max(initial=0.0)  # sums of squares have twice the digits
+    axis = None if rotated else axis_of(ways, error)
+    if stokes[:, others].any() or (feed == "linear" and rotated):
+        return Polarisation("crossed", uniform, axis)
+    return Polarisation("parallel" if stokes[:, own].any() else "none", uniform, axis)
+
+
+def axis_of(ways: NDArray, error: float) -> Axis | None:
+    """`Polarisation.axis` of brightnesses i + z sigma_z + x sigma_x + y sigma_y, [source, (i, z, x, y)] times any phase
+    each. `error`: of their elements, which are in the same unit."""
+    # Sums of v v^H, of which two real vectors at most may count.
+    sizes, vectors = np.linalg.eigh(np.einsum("si,sj->ij", ways, np.conj(ways)))
+    least = len(ways) * error**2
+    count = int((sizes > least).sum())
+    if error == 0 or not 0 < count <= 2:
+        return None
+    shadow = vectors[:, -count:] @ np.conj(vectors[:, -count:].T)
+    if np.sum(shadow.imag**2) * sizes[-count] > least:
+        return None
+    basis = np.linalg.eigh(shadow.real)[1][:, -count:].T
+    if count == 1:
+        basis = np.concatenate([basis, np.eye(4)[:1]])
+    return _axis_of_two(basis)
+
+
+def _axis_of_two(basis: NDArray[np.float64]) -> Axis | None:
+    """The same of two brightnesses: the A with A B = B A^H for both."""
+    unit = np.concatenate([PAULI, 1j * PAULI])
+    brightness = basis[:, 0, None, None] * np.eye(2) + np.einsum("bk,kij->bij", basis[:, 1:], PAULI)
+    change = np.einsum("kij,bjl->kbil", unit, brightness) - np.einsum("bij,klj->kbil", brightness, np.conj(unit))
+    flat = change.reshape(6, -1)
+    _, sizes, rows = np.linalg.svd(np.concatenate([flat.real, flat.imag], axis=1).T)
+    axis = rows[-1, :3] + 1j * rows[-1, 3:]
+    square = np.sum(axis**2)
+    # Else several, or no turns (of brightnesses that no source has).
+    if sizes[-2] < 1e-9 * sizes[0] or not square.real > 1e-9 or abs(square.imag) > 1e-6 * square.real:
+        return None
+    axis = axis / np.sqrt(square.real)
+    axis = np.where(np.abs(axis.real) < 1e-9, 0, axis.real) + 1j * np.where(np.abs(axis.imag) < 1e-9, 0, axis.imag)
+    z, x, y = axis * np.sign(axis.real[np.argmax(np.abs(axis.real))])
+    return complex(z), complex(x), complex(y)
+
+
+def held_parameters(
+    term: Term,
+    terms: Sequence[Term],
+    polarisation: Polarisation,
+    *,
+    two_sides: bool = False,
+    crossed_alone: bool = False,
+) -> set[tuple[str, str]]:
+    """(part, element) that are held for the reference antenna of one of the terms.
+
+    `crossed_alone`: data have no parallel hands, and no term mixes feeds. All gains of one feed can grow as those of
+    the other shrink: the amplitude of one of the reference's is held, too.
+
+    `two_sides`: as `has_two_sides` says of the baselines. Gains of one side can then grow as those of the other shrink:
+    amplitudes of the reference are held too, and those of others are relative to it.
+
+    With gains for both feeds around a leakage, the relative phase of the reference's feeds is held as well where only
+    leakages tell it, as is usual, although they tell it a little where gains change and leakages do not. Of full
+    matrices turns around `Polarisation.axis` are settled after the fit (`axis_gauge`).
+    """
+    kind, elements = term.kind.name, term.elements
+    if crossed_alone and not two_sides and kind in ("diag", "amplitude") and len(elements) == 2:
+        own = held_parameters(term, terms, polarisation)
+        return own | {("amplitude" if kind == "amplitude" else "re", elements[0])}
+    if two_sides and kind in ("scalar", "diag", "amplitude", "full"):
+        return _held_with_two_sides(kind, elements, polarisation)
+    if two_sides and kind == "leakage" and polarisation.hands == "none":
+        return {(p, e) for p in ("re", "im") for e in ("01", "10")}
+    one_phase = polarisation.hands == "crossed"  # crossed hands tell the phase between the feeds
+    if kind in ("phase", "delay", "tec"):
+        part = {"phase": "phase", "delay": "clock", "tec": "tec"}[kind]
+        return {(part, e) for e in (elements[:1] if one_phase else elements)}
+    if kind in ("scalar", "diag"):
+        return {("im", e) for e in (elements[:1] if one_phase else elements)}
+    if kind == "full":
+        # With one B for all sources, B = C C^H with a lower triangle C of real diagonal, and J C can be turned into
+        # such a triangle; so can J then. (U is no unitary matrix if B is no multiple of the unit matrix.)
+        # What turns it would have to turn what stands inside it as well.
+        inside = terms_inside(term, terms)
+        if any(not other.kind.diagonal for other in inside):
+            return {("im", "00")}
+        if polarisation.uniform and all(other.elements == ("",) for other in inside):
+            return {("im", "00"), ("im", "11"), ("re", "01"), ("im", "01")}
+        return {("im", "00")} if one_phase else {("im", "00"), ("im", "11")}
+    if kind == "leakage":
+        if any(other.kind.name == "diag" and other.per == term.per for other in terms):
+            # Together they are a full matrix: what is not held of the gains is held here.
+            triangle = {("re", "01"), ("im", "01")} | ({("im", "10")} if one_phase else set())
+            return triangle if polarisation.uniform else polarisation.turned
+        return {("re", "01"), ("im", "01")} if polarisation.hands == "none" else set()
+    around = polarisation.axis is not None and not any(polarisation.axis[:2])  # which rotations leave as it is
+    if kind in ("rotation", "faraday") and (polarisation.hands == "none" or around):
+        if any(other.kind.name == "full" for other in terms_inside(term, terms)):  # which make crossed hands
+            return set()
+        return {("rotation" if kind == "rotation" else "rotationmeasure", "")}
+    return set()
+
+
+def turned_inside(
+    term: Term,
+    terms: Sequence[Term],
+    direction: str | None,
+    polarisation_of: Callable[[str | None, str | None], Polarisation],
+    directions: Callable[[str], Sequence[str]],
+) -> bool:
+    """Whether full matrices further inside take any phase between the feeds from a term (of a direction), so that
+    crossed hands do not tell it: they have as many solutions, and their sky, or that of each of their directions, is
+    polarised in one way.
+
+    `polarisation_of(per, direction)`: of the whole sky (None, None), or of a direction."""
+    for other in terms_inside(term, terms):
+        if other.kind.name != "full" or not as_fine(other, term):
+            continue
+        if other.per is None or other.per == term.per:
+            found = polarisation_of(other.per, direction).uniform
+        else:
+            found = all(
+                other.acts_on(name) and polarisation_of(other.per, name).uniform for name in directions(other.per)
+            )
+        if found:
+            return True
+    return False
+
+
+def terms_inside(term: Term, terms: Sequence[Term]) -> list[Term]:
+    """Terms that stand further inside."""
+    place = next((k for k, other in enumerate(terms) if other.name == term.name), len(terms))
+    behind = [other for other in terms[place + 1 :] if other.per == term.per]
+    return behind + ([other for other in terms if other.per is not None] if term.per is None else [])
+
+
+def _held_with_two_sides(kind: str, elements: Sequence[str], polarisation: Polarisation) -> set[tuple[str, str]]:
+    """U B W^H = B for all B, with U for one side and W for the other: U may be any matrix if there is one B, else any
+    diagonal one if all B are diagonal, else any number."""
+    if kind == "full" and polarisation.uniform:
+        free = elements
+    elif polarisation.hands == "crossed":
+        free = elements[:1]
+    else:
+        free = [element for element in elements if element not in ("01", "10")]
+    return {(part, element) for part in (("amplitude",) if kind == "amplitude" else ("re", "im")) for element in free}
+
+
+def has_two_sides(baselines: Sequence[tuple[int, int]]) -> bool:
+    """Whether three antennas or more fall into two sides such that all baselines go from one side to the other."""
+    side: dict[int, int] = {}
+    neighbours: dict[int, set[int]] = {}
+    for p, q in baselines:
+        neighbours.setdefault(p, set()).add(q)
+        neighbours.setdefault(q, set()).add(p)
+    for first in neighbours:
+        if first in side:
+            continue
+        side[first] = 0
+        waiting = [first]
+        while waiting:
+            antenna = waiting.pop()
+            for other in neighbours[antenna]:
+                if other not in side:
+                    side[other] = 1 - side[antenna]
+                    waiting.append(other)
+                elif side[other] == side[antenna]:
+                    return False
+    return len(side) > 2
+
+
+def reference_direction(term: Term, terms: Sequence[Term], fluxes_jy: dict[str, float]) -> str | None:
+    """The direction for which a term is held, because a term of the whole sky can do there all that it could do.
+
+    That is the brightest one; None if nothing is held, as where a direction has no term of its own: that one tells
+    what the term of the whole sky is. (Where the term of the whole sky can do less, because its
+    intervals are longer, what the two have in common goes by `conventions`.)
+    """
+    if term.per is None or not any(other.per is None and covers(other, term) for other in terms):
+        return None
+    if not all(any(o.per == term.per and o.acts_on(name) for o in terms) for name in fluxes_jy):
+        return None
+    found = brightest(fluxes_jy)
+    return found if term.acts_on(found) else None
+
+
+def brightest(fluxes_jy: dict[str, float]) -> str:
+    """The direction with the largest flux."""
+    return max(fluxes_jy, key=lambda name: abs(fluxes_jy[name]))
+
+
+def reference_antenna(good: np.ndarray, preferred: int | None) -> int:
+    """The number (index into `good`, the good data of each antenna) of the antenna to refer phases to.
+
+    `preferred` if it has at least half as many data as the best, else the best.
+    """
+    best = int(np.argmax(good))
+    if preferred is not None and good[preferred] > 0 and 2 * good[preferred] >= good[best]:
+        return preferred
+    return best
