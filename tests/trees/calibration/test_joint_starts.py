@@ -8,7 +8,8 @@ from patch_sky import CENTRE_RAD, patch_sky
 
 import rimetree as rt
 from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, SolverOptions, joint_search, joint_starts, parse_terms
+from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
+from rimetree.calibration.directions import joint_search, joint_starts
 from rimetree.calibration.directions.goodness import is_exact
 from rimetree.calibration.directions.joint_fit import DirectionSums, JointFit, Unknowns
 from rimetree.calibration.directions.joint_turns import determined, short_basis

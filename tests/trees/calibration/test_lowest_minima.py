@@ -9,7 +9,8 @@ from patch_sky import CENTRE_RAD, patch_sky
 
 import rimetree as rt
 from rimetree import calibration
-from rimetree.calibration import CalibrationOptions, joint_starts, parse_terms
+from rimetree.calibration import CalibrationOptions, parse_terms
+from rimetree.calibration.directions import joint_starts
 from rimetree.calibration.starts.fewer_directions import BETTER_MAY_BE
 from rimetree.cli.calibrate_text import report_text
 

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rimetree.calibration import CalibrationOptions, Solutions, residual_sums
+from rimetree.calibration import CalibrationOptions, Solutions
 from rimetree.calibration.model.predicted_tiles import KeptValues
+from rimetree.calibration.report import residual_sums
 
 N_TIME, N_CHANNEL, PARTS = 3, 4, ("north", "south", "west")
 ELEMENT = {"XX": (0, 0), "XY": (0, 1), "YX": (1, 0), "YY": (1, 1)}

@@ -6,17 +6,18 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...ms import MsGroup, OpenSet, Tiles
-from ..model.column_tiles import ColumnHands, ColumnTiles, elements_of
+from ..model.column_tiles import ColumnTiles, ColumnValues, elements_of
 from ..model.held import Held
 from ..model.model_trees import SkyPart
 from ..model.predicted_tiles import KeptValues, PredictedTiles, slots_within
 from ..plan.solve_trees import DataSelection, within_limits
+from .circular_hands import CIRCULAR_HANDS, FROM_LINEAR, circular_hand
 
 #: For data and model at a time.
 SEARCHED_BYTES = 64 << 20
@@ -29,9 +30,10 @@ class Coherence:
     """Sums over the cells of each bin of times and frequencies.
 
     `antennas`: their numbers in the set; `baselines` [baseline, 2]: indices into these; `frequency_hz` [freq]: of the
-    bins; `product` [baseline, time, freq, feed, part]: sum of weight V conj(M) of the good data V of parallel hands and
-    the model M of a part of the sky; `power` [baseline, time, freq, feed, part, part]: sum of weight conj(M_k) M_l;
-    `data` and `count` [baseline, time, freq, feed]: sum of weight |V|^2, and the number of V.
+    bins; `product` [baseline, time, freq, feed, part]: sum of weight V conj(M) of the good data V of parallel hands (XX
+    and YY, or RR and LL; or of all of `CIRCULAR_HANDS`) and the model M of a part of the sky; `power` [baseline, time,
+    freq, feed, part, part]: sum of weight conj(M_k) M_l; `data` and `count` [baseline, time, freq, feed]: sum of weight
+    |V|^2, and the number of V.
     """
 
     antennas: list[int]
@@ -55,6 +57,19 @@ class Coherence:
             return math.nan, 0
         freedom = 2 * int(more[own].sum())
         return float((self.data.ravel() - most)[own].sum() / freedom), freedom
+
+    def of_feeds(self) -> Coherence:
+        """Of parallel hands alone."""
+        arrays = {name: getattr(self, name)[:, :, :, :2] for name in ("product", "power", "data", "count")}
+        return replace(self, **arrays)
+
+    @property
+    def power_over_model(self) -> float:
+        """Of the data over the model, where both are in phase within a bin of a baseline."""
+        power = self.power[..., 0, 0].real
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = np.where(power > 0, np.abs(self.product[..., 0]) ** 2 / power, 0.0)
+        return float(ratio.sum() / power.sum()) if power.sum() > 0 else 1.0
 
     def matrix(self, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Values [baseline, ...] of visibilities as Hermitian matrices [..., antenna, antenna]."""
@@ -87,7 +102,8 @@ class CoherenceBins:
 class CoherenceReader:
     """Makes the sums of chunks of a Measurement Set; the tree of the model is made once.
 
-    `reference`: of baselines to this antenna alone. `apart`: each part of the sky by itself, and not their sum. Data
+    `reference`: of baselines to this antenna alone. `apart`: each part of the sky by itself, and not their sum.
+    `circular`: of all hands of circular feeds, made of the four correlations of linear ones. Data
     and model are taken so many time slots at a time that they stay within `memory_bytes`, or one. `opened`: the set, if
     it is open already.
     """
@@ -101,11 +117,12 @@ class CoherenceReader:
         *,
         reference: int | None = None,
         apart: bool = False,
+        circular: bool = False,
         memory_bytes: int = SEARCHED_BYTES,
         opened: OpenSet | None = None,
         held: Held | None = None,
     ):
-        self._group, self._data = group, data
+        self._group, self._data, self._circular = group, data, circular
         self._held = held or Held(group)
         self._pairs = [pair for pair in group.baselines if reference is None or reference in pair]
         self._place = {pair: k for k, pair in enumerate(self._pairs)}
@@ -125,17 +142,20 @@ class CoherenceReader:
         """The sums over the time slots within the bins; channels that stand by themselves window after window. `tiles`:
         of these slots, with all columns that are looked at, if they are in memory: where the model is columns they are
         not read again."""
-        sums = _Sums(len(self._pairs), bins, self._n_part)
+        sums = _Sums(len(self._pairs), bins, len(CIRCULAR_HANDS) if self._circular else 2, self._n_part)
 
-        def add_tile(tile: dict, models: KeptValues | ColumnHands) -> None:
-            hands, place_in = _Hands(self._held, self._data, tile), sums.places(tile)
+        def add_tile(tile: dict, models: KeptValues | ColumnValues) -> None:
+            hands, place_in = _Hands(self._held, self._data, tile, self._circular), sums.places(tile)
             there = [(k, models.place(pair), self._place.get(pair)) for k, pair in enumerate(tile["baselines"])]
             found = np.array([one for one in there if None not in one], np.intp).reshape(-1, 3)
             step = max(1, _AT_A_TIME // max(1, len(tile["time_s"]) * len(tile["frequency_hz"])))
             for first in range(0, len(found), step):
                 own, of_model, place = found[first : first + step].T
-                for feed, value, weight in hands.of(own):
-                    place_in.add(place, feed, value, weight, models.hands(of_model, feed))
+                for hand, value, weight in hands.of(own):
+                    element = functools.partial(models.element, of_model)
+                    model = circular_hand(element, hand) if self._circular else element(*hand)
+                    at = CIRCULAR_HANDS.index(hand) if self._circular else hand[0]
+                    place_in.add(place, at, value, weight, model)
 
         span = (float(bins.time_edges_s[0]), float(bins.time_edges_s[-1]))
         if tiles is not None and isinstance(self._models, ColumnTiles):
@@ -151,18 +171,21 @@ class CoherenceReader:
 class _Hands:
     """The parallel hands of a tile, without what is held outside the terms that are solved for."""
 
-    def __init__(self, held: Held, data: DataSelection, tile: dict):
-        self._held, self._data, self._tile = held, data, tile
+    def __init__(self, held: Held, data: DataSelection, tile: dict, circular: bool):
+        self._held, self._data, self._tile, self._circular = held, data, tile, circular
         self._elements = elements_of(tile)
         self._inverses: dict[int, tuple[NDArray[np.complex128], NDArray[np.bool_]]] = {}
 
-    def of(self, some: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.complex128], NDArray[np.float64]]]:
-        """(feed, visibilities, weights [baseline, time, channel]) of some baselines of the tile; weight 0 where there
+    def of(
+        self, some: NDArray[np.intp]
+    ) -> Iterator[tuple[tuple[int, int], NDArray[np.complex128], NDArray[np.float64]]]:
+        """(feeds, visibilities, weights [baseline, time, channel]) of some baselines of the tile; weight 0 where there
         is no datum."""
-        elements = self._elements if self._held.outside else [(i, j, c) for i, j, c in self._elements if i == j]
+        mixed = self._held.outside or self._circular
+        elements = self._elements if mixed else [(i, j, c) for i, j, c in self._elements if i == j]
         cells = {(i, j): self._cells(some, c) for i, j, c in elements}
-        for feed in sorted({i for i, j in cells if i == j}):
-            yield feed, *(self._without_held(cells, some, feed) if self._held.outside else cells[feed, feed])
+        for hand in CIRCULAR_HANDS if self._circular else sorted((i, j) for i, j in cells if i == j):
+            yield hand, *(self._mixed(cells, some, hand) if mixed else cells[hand])
 
     def _cells(self, some: NDArray[np.intp], c: int) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
         tile = self._tile
@@ -173,17 +196,18 @@ class _Hands:
         good = good if within is None else good & within
         return np.where(good, value, 0), np.where(good, weight, 0.0)
 
-    def _without_held(self, cells: dict, some: NDArray[np.intp], feed: int) -> tuple[NDArray, NDArray]:
-        """Of H_p^-1 V H_q^-H; correlations that the set does not have count as 0."""
+    def _mixed(self, cells: dict, some: NDArray[np.intp], hand: tuple[int, int]) -> tuple[NDArray, NDArray]:
+        """Of H_p^-1 V H_q^-H, where something is held, and of circular feeds, if they are wanted; correlations that the
+        set does not have count as 0."""
         pairs = [self._tile["baselines"][k] for k in some]
         (left, left_good), (right, right_good) = (
             (np.stack([inverse for inverse, _ in ends]), np.stack([good for _, good in ends]))
             for ends in ([self._inverse(pair[end]) for pair in pairs] for end in (0, 1))
         )
-        good = left_good[:, feed] & right_good[:, feed]
+        good = left_good[:, hand[0]] & right_good[:, hand[1]]
         total, variance = np.zeros(good.shape, complex), np.zeros(good.shape)
         for (i, j), (value, weight) in cells.items():
-            factor = left[:, feed, i] * np.conj(right[:, feed, j])
+            factor = left[:, hand[0], i] * np.conj(right[:, hand[1], j])
             some_of_it = factor != 0
             good = good & (~some_of_it | (weight > 0))
             total += factor * value
@@ -193,7 +217,15 @@ class _Hands:
 
     def _inverse(self, antenna: int) -> tuple[NDArray[np.complex128], NDArray[np.bool_]]:
         if antenna not in self._inverses:
-            self._inverses[antenna] = self._held.inverse_of(antenna, self._tile["time_s"], self._tile["frequency_hz"])
+            axes = self._tile["time_s"], self._tile["frequency_hz"]
+            shape = tuple(len(axis) for axis in axes)
+            inverse, good = np.broadcast_to(np.eye(2)[..., None, None], (2, 2, *shape)), np.ones((2, *shape), bool)
+            if self._held.outside:
+                inverse, good = self._held.inverse_of(antenna, *axes)
+            if self._circular:
+                inverse = np.einsum("ij,jktf->iktf", FROM_LINEAR, inverse)
+                good = np.broadcast_to(good.all(axis=0), good.shape)
+            self._inverses[antenna] = inverse, good
         return self._inverses[antenna]
 
 
@@ -237,8 +269,8 @@ class _Axis:
 class _Sums:
     """Sums that grow tile by tile, of each window or of all of them."""
 
-    def __init__(self, n_pair: int, bins: CoherenceBins, n_part: int):
-        self._n_pair, self._n_part = n_pair, n_part
+    def __init__(self, n_pair: int, bins: CoherenceBins, n_hand: int, n_part: int):
+        self._n_pair, self._n_hand, self._n_part = n_pair, n_hand, n_part
         self._bins = bins
         self._sums: dict[int, tuple[NDArray, ...]] = {}
 
@@ -247,7 +279,7 @@ class _Sums:
         window = int(tile["data_desc_id"]) if edges is None else 0
         if window not in self._sums:
             frequency = tile["frequency_hz"] if edges is None else 0.5 * (edges[:-1] + edges[1:])
-            shape = (self._n_pair, len(self._bins.time_edges_s) - 1, len(frequency), 2, self._n_part)
+            shape = (self._n_pair, len(self._bins.time_edges_s) - 1, len(frequency), self._n_hand, self._n_part)
             self._sums[window] = frequency, *self._zeros(shape)
         return self._sums[window]
 
@@ -263,7 +295,7 @@ class _Sums:
         """(frequencies, products, powers, data, counts) of all windows."""
         windows = [self._sums[window] for window in sorted(self._sums)]
         if not windows:
-            shape = (self._n_pair, len(self._bins.time_edges_s) - 1, 0, 2, self._n_part)
+            shape = (self._n_pair, len(self._bins.time_edges_s) - 1, 0, self._n_hand, self._n_part)
             return np.zeros(0), *self._zeros(shape)
         frequency, *sums = zip(*windows, strict=True)
         return np.concatenate(frequency), *(np.concatenate(own, axis=2) for own in sums)

@@ -22,22 +22,22 @@ def elements_of(tile: dict) -> list[tuple[int, int, int]]:
     return [(*at, c) for c, name in enumerate(names) for at in ELEMENTS.get(name, ())]
 
 
-class ColumnHands:
-    """Parallel hands of model columns as a tile has them: as `KeptValues` gives those that are predicted."""
+class ColumnValues:
+    """Correlations of model columns as a tile has them: as `KeptValues` gives those that are predicted."""
 
     def __init__(self, tile: dict, columns: Sequence[str], apart: bool):
         self._columns, self._apart = [tile["columns"][name] for name in columns], apart
         self._place = {pair: k for k, pair in enumerate(tile["baselines"])}
-        self._hands = {i: c for i, j, c in elements_of(tile) if i == j}
+        self._correlation = {(i, j): c for i, j, c in elements_of(tile)}
 
     def place(self, pair: tuple[int, int]) -> int | None:
         """Where a baseline is; None if the tile does not have it."""
         return self._place.get(pair)
 
-    def hands(self, places: NDArray[np.intp], feed: int) -> NDArray[np.complex128]:
-        """[baseline, column, time, channel] of a feed, on the baselines at these places; their sum is one column
-        unless they are wanted apart."""
-        own = [column[places, ..., self._hands[feed]] for column in self._columns]
+    def element(self, places: NDArray[np.intp], i: int, j: int) -> NDArray[np.complex128]:
+        """[baseline, column, time, channel] of the correlation of two feeds, on the baselines at these places; their
+        sum is one column unless they are wanted apart."""
+        own = [column[places, ..., self._correlation[i, j]] for column in self._columns]
         return np.stack(own, axis=1, dtype=complex) if self._apart else sum(one.astype(complex) for one in own)[:, None]
 
 
@@ -48,12 +48,12 @@ class ColumnTiles:
         self._group, self._columns, self._apart = group, list(columns), apart
         self._opened = opened or OpenSet(group.path)
 
-    def each(self, column: str, on_tile: Callable[[dict, ColumnHands], None], **options) -> None:
+    def each(self, column: str, on_tile: Callable[[dict, ColumnValues], None], **options) -> None:
         """Calls `on_tile` for each tile, read with this column; options as of `ms.run_options`."""
         options = run_options(**{**self._group.selection, **options})
         self.of_tiles(Tiles(self._opened, list(dict.fromkeys([column, *self._columns])), options, ahead=True), on_tile)
 
-    def of_tiles(self, tiles: Iterable[dict], on_tile: Callable[[dict, ColumnHands], None]) -> None:
+    def of_tiles(self, tiles: Iterable[dict], on_tile: Callable[[dict, ColumnValues], None]) -> None:
         """The same of tiles with these columns."""
         for tile in tiles:
-            on_tile(tile, ColumnHands(tile, self._columns, self._apart))
+            on_tile(tile, ColumnValues(tile, self._columns, self._apart))

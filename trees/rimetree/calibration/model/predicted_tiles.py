@@ -44,9 +44,9 @@ class KeptValues(Mapping[Pair, NDArray[np.complex128]]):
         place = self._place.get(pair)
         return None if place is None or not self.there[place] else place
 
-    def hands(self, places: NDArray[np.intp], feed: int) -> NDArray[np.complex128]:
-        """[baseline, node, time, channel]: the parallel hands of a feed, of the baselines at these places."""
-        return self.array[places, :, feed, feed]
+    def element(self, places: NDArray[np.intp], i: int, j: int) -> NDArray[np.complex128]:
+        """[baseline, node, time, channel]: the correlation of two feeds, of the baselines at these places."""
+        return self.array[places, :, i, j]
 
 
 #: What is done with a tile and the values of its baselines.

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..terms.kinds import TEC_PHASE_HZ
+from ..terms.kinds import SPEED_OF_LIGHT_M_S, TEC_PHASE_HZ
 from .fringe_grid import in_order, magnitudes_on_grid, places_of
 from .fringe_turns import search_turns
 from .turns import with_best_turns
@@ -28,7 +28,9 @@ _PARTS = 4  # of more antennas, which are found anew together
 
 
 def phase_rate(quantity: str, frequency_hz: NDArray[np.float64]) -> NDArray[np.float64]:
-    """h(nu): the phase in radians per unit of a "clock" (s) or "tec" (1e16 m^-2)."""
+    """h(nu): the phase in radians per unit of a "clock" (s), "tec" (1e16 m^-2) or "rotationmeasure" (rad/m^2)."""
+    if quantity == "rotationmeasure":
+        return (SPEED_OF_LIGHT_M_S / frequency_hz) ** 2
     return 2 * math.pi * frequency_hz if quantity == "clock" else TEC_PHASE_HZ / frequency_hz
 
 

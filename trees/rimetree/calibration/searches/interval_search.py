@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.circular_hands import TURNS
 from ..data.coherence import Coherence, CoherenceBins
 from ..plan.planning import GroupPlan
 from ..terms.grid import Chunk
+from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term
 from .diagonal_gains import on_baselines
-from .fringe import fringe_fit, phase_rate
+from .fringe import fringe_fit, phase_rate, search
 from .fringe_pairs import delays_beside_tec
 from .phase_search import best_phases
 
@@ -39,6 +41,7 @@ class IntervalSearch:
 
     def search(self, term, sums, product, chunk, bins, *, any_phase: bool, origins: int = 1) -> NDArray[np.float64]:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
+        how = {"any_phase": any_phase, "origins": origins}
         at_time, at_frequency = self.cells(term, chunk, bins, sums)
         shape = (len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre), len(sums.antennas))
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]  # [time, freq, antenna, antenna]
@@ -47,18 +50,59 @@ class IntervalSearch:
             feeds = [np.stack(feeds)] if any_phase else [sum(feeds)[None]]
         else:
             feeds = [own[None] for own in feeds]
+        cells = at_time, at_frequency
         if term.kind.name == "phase":
-            total = np.zeros((len(feeds), *shape, shape[-1]), complex)
-            for element, matrix in enumerate(feeds):
-                np.add.at(total[element], (at_time[:, None], at_frequency[None, :]), matrix.sum(axis=0))
-            return best_phases(total, self.reference)
-        found = np.zeros((len(feeds), *shape))
-        for element, matrix in enumerate(feeds):
-            rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)
+            return self._phases(feeds, cells, shape)
+        return self._fringes(feeds, phase_rate(term.kind.quantities[0], sums.frequency_hz), cells, shape, **how)
+
+    def search_rotation(self, term, sums, product, chunk, bins, *, any_phase: bool, origins: int) -> NDArray:
+        """The same of a rotation of linear feeds, by the hands of circular ones, R and L. `any_phase`: what turns both
+        alike may do so as it likes; then twice the angle is found, by which R is turned against L."""
+        cells = self.cells(term, chunk, bins, sums)
+        shape = (len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre), len(sums.antennas))
+        right, left = (sums.matrix(product[..., feed]) for feed in (0, 1))
+        matrix = [(right * np.conj(left) if any_phase else right + np.conj(left))[None]]
+        times = 2 if any_phase else 1
+        if term.kind.name == "rotation":
+            return self._phases(matrix, cells, shape) / times
+        rate = times * phase_rate(term.kind.quantities[0], sums.frequency_hz)
+        return self._fringes(matrix, rate, cells, shape, any_phase=False, origins=origins)
+
+    def common_rotation(self, term, sums, relative, chunk, bins) -> NDArray[np.float64]:
+        """[time, freq]: what all antennas are turned by together, as a polarised sky tells; 0 where none does.
+
+        `sums`: of all hands of circular feeds; `relative`: values as of `search_rotation`. RL over RR turns by twice
+        the angle of the second antenna, over LL by that of the first, whatever turns both feeds alike.
+        """
+        cells = self.cells(term, chunk, bins, sums)
+        turned = np.conj(self.phasors(term, relative, sums, chunk, bins)[..., 0]) ** 2
+        first, second = (turned[end] for end in sums.baselines.T)
+        rr, ll, rl, lr = np.moveaxis(sums.product[..., 0], -1, 0)
+        of_second, of_first = rl * np.conj(rr) + np.conj(lr) * ll, rl * np.conj(ll) + np.conj(lr) * rr
+        spectrum = (of_second * second + of_first * first).sum(axis=0)
+        found = np.zeros((len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre)))
+        for t, f in np.ndindex(found.shape):
+            own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
+            if term.kind.name == "rotation":
+                found[t, f] = np.angle(own.sum()) / 2
+            else:
+                rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)[cells[1] == f]
+                found[t, f] = search(own, 2 * rate, any_phase=False)
+        return found
+
+    def _phases(self, matrices, cells: tuple[NDArray, NDArray], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        total = np.zeros((len(matrices), *shape, shape[-1]), complex)
+        for element, matrix in enumerate(matrices):
+            np.add.at(total[element], (cells[0][:, None], cells[1][None, :]), matrix.sum(axis=0))
+        return best_phases(total, self.reference)
+
+    def _fringes(self, matrices, rate, cells, shape, **how) -> NDArray[np.float64]:
+        at_time, at_frequency = cells
+        found = np.zeros((len(matrices), *shape))
+        for element, matrix in enumerate(matrices):
             for t, f in np.ndindex(shape[:2]):
                 tile = matrix[:, at_time == t][:, :, at_frequency == f]
                 tile = tile.reshape(-1, *tile.shape[2:])
-                how = {"any_phase": any_phase, "origins": origins}
                 found[element, t, f] = fringe_fit(tile, rate[at_frequency == f], self.reference, **how)
         return found
 
@@ -93,6 +137,8 @@ class IntervalSearch:
         """[antenna, time, freq, feed] of the bins."""
         at_time, at_frequency = self.cells(term, chunk, bins, sums)
         phase = np.moveaxis(values[:, at_time][:, :, at_frequency], (3, 0), (0, 3))
-        if term.kind.name in SEARCHED:
+        if term.kind.name in (*SEARCHED, "faraday"):
             phase = phase * phase_rate(term.kind.quantities[0], sums.frequency_hz)[:, None]
+        if term.kind.name in ROTATIONS:  # of R and L
+            phase = phase * np.array(TURNS)
         return np.broadcast_to(np.exp(1j * phase), (*phase.shape[:3], 2))

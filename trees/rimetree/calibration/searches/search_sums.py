@@ -30,7 +30,7 @@ class SearchSums:
     def __init__(self, plan: GroupPlan, parts: Sequence[SkyPart], tree: SolveTree, opened: OpenSet, held: Held):
         self._plan, self._tree, self._opened, self._held = plan, tree, opened, held
         self.parts = list(parts)
-        self._readers: dict[tuple[int | None, bool], CoherenceReader] = {}
+        self._readers: dict[tuple[int | None, bool, bool], CoherenceReader] = {}
         #: Data of the next chunk, with model columns, that are in memory; None: they are to be read.
         self.tiles: Tiles | None = None
 
@@ -40,24 +40,34 @@ class SearchSums:
         self.tiles = None
 
     def read(
-        self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions
+        self,
+        chunk: Chunk,
+        terms: Sequence[Term],
+        apart: bool,
+        reference: int,
+        options: CalibrationOptions,
+        *,
+        circular: bool = False,
     ) -> tuple[Coherence | None, CoherenceBins]:
         """What data and model have in common, for the terms, and in which bins; None where that is too much. `apart`:
-        each part of the model by itself."""
+        each part of the model by itself; `circular`: as of `CoherenceReader`."""
         bins = self._bins(chunk, terms)
         channels = self._plan.n_channel if bins.frequency_edges_hz is None else len(bins.frequency_edges_hz) - 1
         n_part = len(self.parts) if apart else 1
         n_bins = (len(bins.time_edges_s) - 1) * channels
-        n_bytes = 32 * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
+        n_bytes = (64 if circular else 32) * len(self._plan.group.baselines) * n_bins * n_part * (1 + n_part)
         if apart and n_bytes > _MOST_BYTES:
             return None, bins
-        sums = self._reader(reference if n_bytes > _MOST_BYTES else None, apart, options).read(bins, self.tiles)
+        few = reference if n_bytes > _MOST_BYTES else None
+        sums = self._reader(few, apart, circular, options).read(bins, self.tiles)
         if self._tree.smooth_hz > 0 and bins.frequency_edges_hz is not None:  # as the fit itself
             sums = smooth_sums(sums, self._tree.smooth_hz)
         return sums, bins
 
-    def _reader(self, reference: int | None, apart: bool, options: CalibrationOptions) -> CoherenceReader:
-        key = (reference, apart)
+    def _reader(
+        self, reference: int | None, apart: bool, circular: bool, options: CalibrationOptions
+    ) -> CoherenceReader:
+        key = (reference, apart, circular)
         if key not in self._readers:
             group = self._plan.group
             centre = options.phase_centre_rad or group.phase_centre_rad
@@ -68,6 +78,7 @@ class SearchSums:
                 options.data,
                 reference=reference,
                 apart=apart,
+                circular=circular,
                 opened=self._opened,
                 held=self._held,
             )
@@ -80,7 +91,7 @@ class SearchSums:
         edges = np.concatenate(
             [[min(edges[0], chunk.slot_s[0] - margin)], edges[1:-1], [max(edges[-1], chunk.slot_s[-1] + margin)]]
         )
-        if any(term.kind.name in SEARCHED for term in terms):
+        if any(term.kind.name in (*SEARCHED, "faraday") for term in terms):
             return CoherenceBins(edges, None)
         axes = [self._plan.frequencies[term.name].edges for term in terms] or [
             next(iter(self._plan.frequencies.values())).edges[[0, -1]]

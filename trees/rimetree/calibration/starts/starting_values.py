@@ -29,6 +29,7 @@ from ..searches.diagonal_gains import on_baselines
 from ..searches.interval_search import SEARCHED, IntervalSearch
 from ..searches.search_sums import SearchSums, inside
 from ..terms.grid import Chunk
+from ..terms.kinds import ROTATIONS
 from ..terms.terms import Term, has_amplitude
 
 _GAINS = ("scalar", "diag", "full")
@@ -78,6 +79,12 @@ class StartingSearch:
         self._pair = [first["delay"], first["tec"]] if len(first) == 2 else []
         self._whole = (self._pair or searched[:1]) + ([] if gains else phases[:1])
         self._each = [term for term in each if term.turns][:1]
+        # Seen by circular hands, which are what they are where other terms do the same to both feeds, or little.
+        others = [term for term in terms if term.kind.name not in (*ROTATIONS, "amplitude", "leakage")]
+        seen = plan.group.feed == "linear" and len(plan.group.correlations) == 4
+        seen = seen and all(term.elements == ("",) and term.kind.name != "parallactic" for term in others)
+        self._rotation = [term for term in whole if term.kind.name in ROTATIONS][:1] if seen else []
+        self._besides = bool(others)
         self._terms = list(terms)
         self._around = whole
         self._scaled = not has_amplitude(terms)
@@ -85,7 +92,7 @@ class StartingSearch:
         #: Values of Parms ([freq] or one) that solutions of gains of directions may be near.
         self.known: Mapping[str, NDArray[np.float64] | float] = {}
         self._joint = JointStarts(tree, terms, names, scaled=self._scaled)
-        self.wanted = bool(self._whole or self._scaled or (self._each and not self.in_two_steps))
+        self.wanted = bool(self._whole or self._rotation or self._scaled or (self._each and not self.in_two_steps))
 
     @property
     def parts(self) -> list[SkyPart]:
@@ -203,7 +210,8 @@ class StartingSearch:
         """For one chunk; `reference`: number of the antenna that phases refer to; `without`: directions that are taken
         to be absent."""
         apart = bool(self._each) and not self.in_two_steps
-        sums, bins = self._read(chunk, self._each if apart else self._whole, apart, reference, options)
+        terms = self._each if apart else [*self._whole, *self._rotation]
+        sums, bins = self._read(chunk, terms, apart, reference, options, circular=bool(self._rotation) and not apart)
         if sums is None:
             return StartingValues({})
         return self._of_directions(sums, chunk, bins, without) if apart else self._of_whole_sky(sums, chunk, bins)
@@ -237,14 +245,24 @@ class StartingSearch:
             return None
         return inside(sums, self._tree, self._around, self._intervals, chunk, bins, known), chunk, bins
 
-    def _read(self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions):
+    def _read(
+        self, chunk: Chunk, terms: Sequence[Term], apart: bool, reference: int, options: CalibrationOptions, **how
+    ):
         self._intervals = replace(self._intervals, reference=list(self._plan.group.antennas).index(reference))
-        return self._sums.read(chunk, terms, apart, reference, options)
+        return self._sums.read(chunk, terms, apart, reference, options, **how)
 
     def _of_whole_sky(self, sums: Coherence, chunk: Chunk, bins: CoherenceBins) -> StartingValues:
+        of_hands, sums = sums, sums.of_feeds()
         product = sums.product[..., 0]  # [baseline, time, freq, feed]
         values: dict[str, NDArray[np.float64]] = {}
         turned = np.ones((len(sums.antennas), *product.shape[1:]), complex)
+        for term in self._rotation:
+            how = {"any_phase": self._besides, "origins": _ORIGINS}
+            own = self._intervals.search_rotation(term, sums, product, chunk, bins, **how)
+            own = own + self._intervals.common_rotation(term, of_hands, own, chunk, bins)[..., None]
+            values |= self._named(term, None, own)
+            turned *= self._intervals.phasors(term, own, sums, chunk, bins)
+            product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
         if self._pair:
             found = self._intervals.search_pair(self._pair, sums, product, chunk, bins)
             for term, own in zip(self._pair, found, strict=True):
@@ -257,8 +275,10 @@ class StartingSearch:
             turned *= self._intervals.phasors(term, own, sums, chunk, bins)
             product = sums.product[..., 0] * on_baselines(np.conj(turned), sums)
         power = sums.power[..., 0, 0].real.sum()
-        # Phases that no search has found (of gains of directions, of rotations) leave sums that partly cancel.
-        scale = product.real.sum() / (power or 1.0) if self._whole else math.sqrt(_mean_square(sums))
+        # Phases that no search has found (of gains of directions, of rotations beside others) leave sums that partly
+        # cancel.
+        found = self._whole or (self._rotation and not self._besides)
+        scale = product.real.sum() / (power or 1.0) if found else math.sqrt(sums.power_over_model)
         return StartingValues(values, float(scale) if self._scaled and power > 0 and scale > 0 else None)
 
     def _of_directions(
@@ -378,11 +398,3 @@ def tables_of(parm: SolvedParm) -> dict[str, np.ndarray]:
 def _is_good(solved: SolveReport, sums: Coherence) -> bool:
     """Whether a fit explains the data as well as anything could; True where nothing says what could."""
     return not sums.floor[0] > 0 or is_good(chi_square_of(solved), freedom_of(solved), *sums.floor)
-
-
-def _mean_square(sums: Coherence) -> float:
-    """Of the data over the model, where both are in phase within a bin of a baseline."""
-    power = sums.power[..., 0, 0].real
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.where(power > 0, np.abs(sums.product[..., 0]) ** 2 / power, 0.0)
-    return float(ratio.sum() / power.sum()) if power.sum() > 0 else 1.0

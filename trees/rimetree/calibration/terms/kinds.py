@@ -120,6 +120,9 @@ FREQUENCY_QUANTITIES = {"clock", "tec", "rotationmeasure"}
 #: Kinds that say what one feed has of, or is to, the other.
 OF_TWO_FEEDS = ("rotation", "faraday", "crosshand", "leakage")
 
+#: Kinds that turn linear feeds.
+ROTATIONS = ("rotation", "faraday")
+
 #: Kinds that can be made to act on both feeds alike.
 CAN_BE_SCALAR = ("phase", "amplitude", "delay")
 
