@@ -232,7 +232,9 @@ def test_what_a_dry_run_says_is_what_the_command_takes(tmp_path, term, how):
 
     def run(name, *more):
         out = ["--out", str(tmp_path / name)]
-        return subprocess.run([*command, *out, *more], capture_output=True, text=True, check=True).stdout
+        done = subprocess.run([*command, *out, *more], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     number, unit = re.search(r"the command takes about ([0-9.]+) ([KMG]iB)", run("a.h5", "--dry-run")).groups()
     estimate = float(number) * 1024 ** (1 + "KMG".index(unit[0]))

@@ -35,7 +35,7 @@ def report_option(function):
 
 def residual_text(found) -> str:
     """Tables and lines of what is left."""
-    from rimetree.calibration import residual_report as said
+    from rimetree.calibration.report import residual_report as said
 
     lines = [
         "residual power over data power, before (model times one number for all) and after; the noise is half the mean",
