@@ -77,8 +77,8 @@ Bundle::Bundle(const BatchContext& context, const ChildLayout& layout, PackedSki
       first_(first),
       operands_(sky_operands<double>(*first.inputs, {})),
       channels_(channels_of(first.inputs->cells())),
-      jones_operands_(layout, first.first_source),
-      tangents_(layout, first.first_source),
+      jones_operands_(layout, first.inputs->pool, first.first_source),
+      tangents_(layout, first.inputs->pool, first.first_source),
       targets_(layout) {
   if (first.derivative != nullptr) operands_.brightness = Operand<double>(first.child(kBrightness));
   input_ = sky_input_of(layout, first, operands_, channels_.frequency_hz.size());

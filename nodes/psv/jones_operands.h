@@ -2,6 +2,7 @@
 // baselines, and may be large.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -13,9 +14,9 @@ namespace rimetree::psv {
 
 class JonesOperands {
  public:
-  /// `first_source`: which all sums begin with.
-  explicit JonesOperands(const ChildLayout& layout, std::ptrdiff_t first_source = 0)
-      : layout_(layout), first_source_(first_source) {}
+  /// `first_source`: which all sums begin with; `pool`: for what is copied.
+  JonesOperands(const ChildLayout& layout, memory::Pool& pool, std::ptrdiff_t first_source)
+      : layout_(layout), pool_(pool), first_source_(first_source) {}
 
   /// Adds the next baseline: J_p, J_q^H, J_p, J_q^H .., the innermost pair first, are what child(i) points to; nullptr
   /// leaves a side without views. Views of them are kept; or, unless each has to be read `as_it_is`, of what they are
@@ -52,7 +53,7 @@ class JonesOperands {
     const CellShape& cells = value.cells();
     const auto plane = static_cast<std::ptrdiff_t>(cells.size());
     const auto stride = broadcast_strides(cells);
-    const Complex<double>* data = value.is_complex() ? value.complex() : made_complex(value).data();
+    const Complex<double>* data = value.is_complex() ? value.complex() : made_complex(value);
     for (int e = 0; e < per_source; ++e)
       views[e] = {data + (first_source_ * per_source + e) * plane, per_source * plane,
                   static_cast<std::ptrdiff_t>(stride[0]), static_cast<std::ptrdiff_t>(stride[1])};
@@ -61,17 +62,20 @@ class JonesOperands {
   }
 
   /// Terms of real numbers are copied, once each.
-  const std::vector<Complex<double>>& made_complex(const Vells& value) {
-    std::vector<Complex<double>>& copy = copies_[value.host()];
-    const std::size_t size = value.size();
-    if (copy.empty()) copy.assign(value.real(), value.real() + size);
-    return copy;
+  const Complex<double>* made_complex(const Vells& value) {
+    const auto [copy, is_new] = copies_.try_emplace(value.host());
+    if (is_new) {
+      copy->second = Vells(pool_, NumberType::complex, value.dims(), value.cells());
+      std::copy_n(value.real(), value.size(), copy->second.complex());
+    }
+    return copy->second.complex();
   }
 
   const ChildLayout& layout_;
+  memory::Pool& pool_;
   std::ptrdiff_t first_source_;
   std::vector<JonesPair<double>> pairs_;  ///< [baseline][pair]
-  std::map<const void*, std::vector<Complex<double>>> copies_;
+  std::map<const void*, Vells> copies_;
   bool varies_in_frequency_ = false, varies_in_time_ = false;
 };
 
