@@ -43,7 +43,7 @@ class IntervalSearch:
         """[element, time, freq, antenna] values of a term for which the data agree best with the model."""
         how = {"any_phase": any_phase, "origins": origins}
         at_time, at_frequency = self.cells(term, chunk, bins, sums)
-        shape = (len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre), len(sums.antennas))
+        shape = (*self._intervals(term, chunk), len(sums.antennas))
         feeds = [sums.matrix(product[..., feed]) for feed in (0, 1)]  # [time, freq, antenna, antenna]
         if term.elements == ("",):
             # Feeds that may have any phase each are like times that may.
@@ -56,10 +56,13 @@ class IntervalSearch:
         return self._fringes(feeds, phase_rate(term.kind.quantities[0], sums.frequency_hz), cells, shape, **how)
 
     def search_rotation(self, term, sums, product, chunk, bins, *, any_phase: bool, origins: int) -> NDArray:
-        """The same of a rotation of linear feeds, by the hands of circular ones, R and L. `any_phase`: what turns both
-        alike may do so as it likes; then twice the angle is found, by which R is turned against L."""
+        """[1, time, freq, antenna] angles (rad) or rotation measures (rad/m^2) of a rotation of linear feeds, relative
+        to the reference, by the hands of circular ones. `product` [baseline, time, freq, feed]: of RR and LL.
+        `any_phase`: what turns both feeds alike may do so as it likes; then twice the angle is found, by which R is
+        turned against L.
+        """
         cells = self.cells(term, chunk, bins, sums)
-        shape = (len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre), len(sums.antennas))
+        shape = (*self._intervals(term, chunk), len(sums.antennas))
         right, left = (sums.matrix(product[..., feed]) for feed in (0, 1))
         matrix = [(right * np.conj(left) if any_phase else right + np.conj(left))[None]]
         times = 2 if any_phase else 1
@@ -69,7 +72,7 @@ class IntervalSearch:
         return self._fringes(matrix, rate, cells, shape, any_phase=False, origins=origins)
 
     def common_rotation(self, term, sums, relative, chunk, bins) -> NDArray[np.float64]:
-        """[time, freq]: what all antennas are turned by together, as a polarised sky tells; 0 where none does.
+        """[time, freq], rad or rad/m^2: what all antennas are turned by together, as a polarised sky tells; else 0.
 
         `sums`: of all hands of circular feeds; `relative`: values as of `search_rotation`. RL over RR turns by twice
         the angle of the second antenna, over LL by that of the first, whatever turns both feeds alike.
@@ -80,7 +83,7 @@ class IntervalSearch:
         rr, ll, rl, lr = np.moveaxis(sums.product[..., 0], -1, 0)
         of_second, of_first = rl * np.conj(rr) + np.conj(lr) * ll, rl * np.conj(ll) + np.conj(lr) * rr
         spectrum = (of_second * second + of_first * first).sum(axis=0)
-        found = np.zeros((len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre)))
+        found = np.zeros(self._intervals(term, chunk))
         for t, f in np.ndindex(found.shape):
             own = spectrum[cells[0] == t][:, cells[1] == f].sum(axis=0)
             if term.kind.name == "rotation":
@@ -89,6 +92,10 @@ class IntervalSearch:
                 rate = phase_rate(term.kind.quantities[0], sums.frequency_hz)[cells[1] == f]
                 found[t, f] = search(own, 2 * rate, any_phase=False)
         return found
+
+    def _intervals(self, term: Term, chunk: Chunk) -> tuple[int, int]:
+        """How many a term has, in time and in frequency."""
+        return len(chunk.times[term.name].centre), len(self.plan.frequencies[term.name].centre)
 
     def _phases(self, matrices, cells: tuple[NDArray, NDArray], shape: tuple[int, ...]) -> NDArray[np.float64]:
         total = np.zeros((len(matrices), *shape, shape[-1]), complex)
