@@ -11,7 +11,7 @@ from rimetree.calibration import CalibrationOptions, SolverOptions, parse_terms
 BAD = 7
 
 
-def planted(tmp_path, rng):
+def made(tmp_path, rng):
     """A set of KAT-7 without data, and the bandpasses and gains that its antennas are to have."""
     path = str(tmp_path / "a.ms")
     band = rt.ms.Band.regular(1.3e9, 2e6 * N_CHANNEL, N_CHANNEL)
@@ -24,7 +24,7 @@ def test_gains_that_go_on_to_nothing(tmp_path, observe):
     gains of one are 0 there, and those of the others infinite. All solutions were called ambiguous, as rounding had
     mixed what no data can tell with what these hardly tell; and errors of all channels were those of that one."""
     rng = np.random.default_rng(1)
-    path, b, g = planted(tmp_path, rng)
+    path, b, g = made(tmp_path, rng)
     visibilities = observe(path, SKY, CENTRE, lambda a, *_: diagonal((b * g)[a]))
     (tile,) = rt.ms.tiles(path, [], time_slots=10000)
     noise = rng.normal(size=(2, *visibilities.shape))
@@ -49,7 +49,7 @@ def test_a_channel_of_interference(tmp_path, observe):
     antenna's bandpass, so that all other channels had 0.6 as amplitude, and other phases."""
     rng = np.random.default_rng(2)
     sky = rt.sky.SkyModel([rt.sky.Source("a", *CENTRE, (60.0, 0.0, 0.0, 0.0))])
-    path, b, g = planted(tmp_path, rng)
+    path, b, g = made(tmp_path, rng)
     visibilities = observe(path, sky, CENTRE, lambda a, *_: diagonal((b * g)[a]))
     (tile,) = rt.ms.tiles(path, [], time_slots=10000)
     wrong = np.exp(1j * rng.uniform(-1, 1, (len(visibilities), 1, 2, 2)))  # of each baseline by itself
