@@ -6,6 +6,7 @@
 #include <casacore/tables/Tables/SetupNewTab.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "runtime/ms/casacore_guard.h"
 #include "runtime/ms/casacore_table_impl.h"
@@ -40,6 +41,16 @@ void copy_cells(const casacore::ArrayColumn<casacore::Bool>& from, casacore::Arr
   }
 }
 
+void copy_column(const casacore::Table& from, casacore::Table& to, const std::string& name) {
+  if (from.tableDesc().columnDesc(name).isScalar()) {
+    casacore::ScalarColumn<casacore::Bool>(to, name).putColumn(casacore::ScalarColumn<casacore::Bool>(from, name));
+    return;
+  }
+  const casacore::ArrayColumn<casacore::Bool> source(from, name);
+  casacore::ArrayColumn<casacore::Bool> target(to, name);
+  copy_cells(source, target);
+}
+
 }  // namespace
 
 void CasacoreTable::copy_bool_columns(const std::vector<std::string>& columns, const std::string& path) const {
@@ -55,17 +66,14 @@ void CasacoreTable::copy_bool_columns(const std::vector<std::string>& columns, c
         setup.bindColumn(name, casacore::TiledShapeStMan(name, tile_shape(from, name)));
       }
     }
-    casacore::Table to(setup, from.nrow());
-    for (const std::string& name : columns) {
-      if (from.tableDesc().columnDesc(name).isScalar()) {
-        casacore::ScalarColumn<casacore::Bool>(to, name).putColumn(casacore::ScalarColumn<casacore::Bool>(from, name));
-        continue;
-      }
-      const casacore::ArrayColumn<casacore::Bool> source(from, name);
-      casacore::ArrayColumn<casacore::Bool> target(to, name);
-      copy_cells(source, target);
+    auto to = std::make_unique<casacore::Table>(setup, from.nrow());
+    try {
+      for (const std::string& name : columns) copy_column(from, *to, name);
+      to->flush(true);
+    } catch (...) {
+      static_cast<void>(to.release());  // closing a table that cannot be written ends the program: see ~CasacoreTable
+      throw;
     }
-    to.flush(true);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/ms/flag_versions.h"
 
+#include <cstdint>
+#include <filesystem>
 #include <map>
 #include <vector>
 
@@ -43,10 +45,29 @@ std::int64_t count(const std::vector<std::uint8_t>& cells, const std::vector<std
   return flagged;
 }
 
+/// Throws where a version would not fit on the disk: casacore ends the program when it closes a table that it cannot
+/// write.
+void require_space(const MeasurementSet& ms, const std::string& table_path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::absolute(table_path).parent_path();
+  const fs::space_info space = fs::space(folder, error);
+  if (error) return;                              // a file system that does not tell
+  std::uint64_t needed = std::uint64_t{1} << 20;  // headers, and tiles that are not full
+  for (const auto& [id, rows] : rows_by_description(ms)) {
+    const CellShape shape = ms.cell_shape(id);
+    needed += rows.size() * (shape.n_channel * shape.n_correlation + 1) / 8;
+  }
+  if (space.available >= needed) return;
+  throw MsError("saving flags of " + ms.path() + " in " + folder.string() + " needs " + size_text(needed) +
+                " of disk, but only " + size_text(space.available) + " are free; free some space");
+}
+
 }  // namespace
 
 void save_flags(const std::string& ms_path, const std::string& table_path) {
   const MeasurementSet ms(ms_path);
+  require_space(ms, table_path);
   ms.table().copy_bool_columns({"FLAG", "FLAG_ROW"}, table_path);
 }
 

@@ -85,8 +85,8 @@ std::shared_ptr<const RowIndex> MeasurementSet::rows_in_one_order() const {
 const DataDescription& MeasurementSet::data_description(int data_desc_id) const {
   const auto& all = metadata_.data_descriptions;
   if (data_desc_id < 0 || static_cast<std::size_t>(data_desc_id) >= all.size()) {
-    throw MsError(path() + " has no DATA_DESC_ID " + std::to_string(data_desc_id) + ": expected 0 to " +
-                  std::to_string(static_cast<int>(all.size()) - 1));
+    throw MsError(path() + " has no DATA_DESC_ID " + std::to_string(data_desc_id) + ": table DATA_DESCRIPTION " +
+                  rows_text(all.size()));
   }
   return all[data_desc_id];
 }

@@ -68,8 +68,8 @@ TileReader::TileReader(const MeasurementSet& ms, ReadSelection selection)
   const RowSelection& rows = selection_.rows;
   if (rows.data_desc_id >= 0) ms.cell_shape(rows.data_desc_id);  // throws if there is none
   if (rows.field_id >= 0 && static_cast<std::size_t>(rows.field_id) >= ms.metadata().fields.size()) {
-    throw MsError(ms.path() + " has no FIELD_ID " + std::to_string(rows.field_id) + ": expected 0 to " +
-                  std::to_string(static_cast<int>(ms.metadata().fields.size()) - 1));
+    throw MsError(ms.path() + " has no FIELD_ID " + std::to_string(rows.field_id) + ": table FIELD " +
+                  rows_text(ms.metadata().fields.size()));
   }
   if (const std::size_t unit = rows.slot_unit(); unit > 1) {
     selection_.rows.time_slots = (std::max<std::size_t>(1, rows.time_slots) + unit - 1) / unit * unit;

@@ -135,6 +135,10 @@ void require_space(const MeasurementSet& ms, const std::string& column, std::uin
   if (error) return;  // a file system that does not tell; writing zeros will
   const std::uint64_t needed = bytes + bytes / 50 + spare_bytes;  // tiles at the edges are padded: 2 per cent
   if (space.available >= needed) return;
+  if (bytes == 0) {
+    throw MsError("writing column " + column + " of " + ms.path() + ": only " + size_text(space.available) +
+                  " of disk are free, and " + size_text(spare_bytes) + " shall stay free; free some space");
+  }
   throw MsError("column " + column + " of " + ms.path() + " needs " + size_text(needed) + " of disk, but only " +
                 size_text(space.available) + " are free (" + size_text(spare_bytes) +
                 " shall stay free); free some space");

@@ -142,6 +142,7 @@ def calls(tmp_path_factory):
         "ms.run_options": (ms.run_options, rows),
         "ms.check_writable": (ms.check_writable, {"path": path, "columns": ["DATA"], "wait_s": 0.0}),
         "ms.flag_versions": (ms.flag_versions, {"path": path}),
+        "ms.require_flag_versions": (ms.require_flag_versions, {"path": path}),
         "ms.save_flags": (ms.save_flags, {"path": path, "name": "a", "comment": "b"}),
         "ms.save_flags_before": (ms.save_flags_before, {"path": path, "what": "b"}),
         "ms.restore_flags": (ms.restore_flags, {"path": path, "name": "none", "wait_s": 0.0}),
@@ -195,6 +196,7 @@ def calls(tmp_path_factory):
             calibration.frequency_warning,
             {"group": group, "solutions": solutions},
         ),
+        "calibration.held_warning": (calibration.held_warning, {"group": group, "solutions": solutions}),
         "calibration.feed_warning": (calibration.feed_warning, {"group": group, "solutions": solutions}),
         "calibration.field_numbers": (calibration.field_numbers, {"names": ["a"], "wanted": ["a"]}),
         "calibration.count_new_flags": (

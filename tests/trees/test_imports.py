@@ -40,3 +40,15 @@ def is_there(module: str, name: str) -> bool:
 def test_what_is_imported_is_there(path):
     missing = [f"{module}.{name}" for module, name in imported(path) if not is_there(module, name)]
     assert not missing
+
+
+def test_errors_of_the_package_are_its_error():
+    """Whoever catches `rimetree.Error` has them all. (Those of the command line are click's.)"""
+    others = set()
+    for path in MODULES:
+        module = ".".join(("rimetree", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        for one in vars(importlib.import_module(module)).values():
+            own = isinstance(one, type) and issubclass(one, Exception) and one.__module__.startswith("rimetree")
+            if own and not issubclass(one, rimetree.Error) and not module.startswith("rimetree.cli"):
+                others.add(f"{one.__module__}.{one.__name__}")
+    assert not others

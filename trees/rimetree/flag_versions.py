@@ -65,6 +65,17 @@ def flag_versions(path: str | os.PathLike) -> list[FlagVersion]:
 
 
 @checked
+def require_flag_versions(path: str | os.PathLike) -> None:
+    """Raises `Error` where no version could be saved: for what is done after a long computation."""
+    folder = versions_folder(path)
+    place = folder if os.path.lexists(folder) else os.path.dirname(os.path.abspath(folder))
+    if not os.path.isdir(place):
+        raise Error(f"flags of {os.fspath(path)} cannot be saved in {folder}: it is no folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise Error(f"flags of {os.fspath(path)} cannot be saved in {folder}: no permission to write to {place}")
+
+
+@checked
 def save_flags(path: str | os.PathLike, name: str, comment: str = "") -> FlagVersion:
     """Save FLAG and FLAG_ROW as a version. Raises `Error` where the name is taken or none, or the disk is full."""
     path = os.fspath(path)

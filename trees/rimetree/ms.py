@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._core import SetLockedError
-from .flag_versions import FlagChange, FlagVersion, flag_versions, restore_flags, save_flags, save_flags_before
+from .flag_versions import (
+    FlagChange,
+    FlagVersion,
+    flag_versions,
+    require_flag_versions,
+    restore_flags,
+    save_flags,
+    save_flags_before,
+)
 from .loading import when_used
 from .ms_group import MsGroup, groups, require_slots
 from .ms_reading import (
@@ -51,6 +59,7 @@ __all__ = [
     "flag_versions",
     "groups",
     "inspect",
+    "require_flag_versions",
     "require_slots",
     "restore_flags",
     "run_options",

@@ -76,7 +76,7 @@ class Recorded(NodeDef):
         return result.in_order()
 
 
-class NotRecordableError(TypeError):
+class NotRecordableError(Error, TypeError):
     """Something that is no arithmetic of each cell by itself."""
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from ._core import Error
+
 #: What a quantity is converted to where no unit is declared: the first that it can be expressed in.
 TREE_UNITS = ("", "s", "Hz", "m", "rad", "Jy", "m/s", "rad/s", "rad/m2", "1/m", "1/Jy2")
 
 _NAMES = {"": "a pure number"}
 
 
-class UnfitError(ValueError):
+class UnfitError(Error, ValueError):
     """A value that cannot be what it is given for; the text says which and why."""
 
 

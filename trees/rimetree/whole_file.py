@@ -18,13 +18,7 @@ def whole_file(path: str | os.PathLike) -> Iterator[str]:
     `path`, where the folder is missing, cannot be written or the disk is full.
     """
     file = os.path.realpath(os.fspath(path))
-    folder, name = os.path.split(file)
-    if os.path.isdir(file):
-        raise IsADirectoryError(21, "this is a folder, not a file", os.fspath(path))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(2, "there is no folder to write this file to", os.fspath(path))
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=os.path.splitext(name)[1], dir=folder)
-    os.close(handle)
+    temporary = _new_beside(path)
     try:
         yield temporary
         with open(temporary, "rb+") as stream:
@@ -38,6 +32,27 @@ def whole_file(path: str | os.PathLike) -> Iterator[str]:
             raise
         reason = cause.strerror or str(cause)
         raise OSError(cause.errno or errno.EIO, f"cannot be written: {reason}", os.fspath(path)) from problem
+
+
+def require_place(path: str | os.PathLike) -> None:
+    """Raises what `whole_file` would at its beginning: for what is written after a long computation."""
+    os.unlink(_new_beside(path))
+
+
+def _new_beside(path: str | os.PathLike) -> str:
+    """A new, empty file in the folder of `path`, with the same ending."""
+    file = os.path.realpath(os.fspath(path))
+    folder, name = os.path.split(file)
+    if os.path.isdir(file):
+        raise IsADirectoryError(21, "this is a folder, not a file", os.fspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(2, "there is no folder to write this file to", os.fspath(path))
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=os.path.splitext(name)[1], dir=folder)
+    except OSError as problem:
+        raise OSError(problem.errno, f"cannot be written: {problem.strerror}", os.fspath(path)) from problem
+    os.close(handle)
+    return temporary
 
 
 def _of_the_system(problem: BaseException | None) -> OSError | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import os
 import resource
@@ -100,6 +101,42 @@ def test_waiting_is_ended_by_ctrl_c(process, kat7, sky_file, locked):
             assert "waiting for up to 600 s" in run.stderr.readline()
             run.send_signal(signal.SIGINT)
             assert run.wait(20) == 130
+
+
+def test_where_reports_cannot_be_written_nothing_is_solved(command, kat7, sky_file, tmp_path):
+    """It was found out after the solving."""
+    what = ["calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "s.h5"]
+    done = command(*what, "--report", "-", "--report", tmp_path / "none" / "r.html", code=1)
+    assert done.stderr == f"error: {tmp_path}/none/r.html: there is no folder to write this file to\n"
+    (tmp_path / "r.txt").mkdir()
+    assert "this is a folder, not a file" in command(*what, "--report", tmp_path / "r.txt", code=1).stderr
+    for words in (["image", kat7, "-o"], ["simulate", kat7, "--sky", sky_file, "--report"]):
+        assert "there is no folder" in command(*words, tmp_path / "none" / "r.png", code=1).stderr
+    assert not list(tmp_path.glob("s.h5*")) and not list(tmp_path.glob(".*"))
+
+
+def test_where_flags_cannot_be_saved_nothing_is_solved(command, kat7, sky_file, tmp_path):
+    """It was found out after the solving."""
+    (tmp_path / "kat7.ms.flagversions").write_text("")
+    what = ["calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--out", tmp_path / "s.h5", "--apply"]
+    assert "kat7.ms.flagversions: it is no folder" in command(*what, code=1).stderr
+    assert not list(tmp_path.glob("s.h5*"))
+    command("simulate", kat7, "--sky", sky_file, "--column", "DATA", "--noise", 0.1)
+    command(*what, "--no-flag-version")
+    assert "it is no folder" in command("apply", kat7, "--solutions", tmp_path / "s.h5", code=1).stderr
+
+
+def test_antennas_without_held_solutions_are_named(command, kat7, sky_file, tmp_path):
+    """Their data were left out without a word, and their solutions "without data"."""
+    command("simulate", kat7, "--sky", sky_file, "--column", "DATA", "--noise", 0.1)
+    what = ["calibrate", kat7, "--sky", sky_file, "--term", "G: diag", "--overwrite", "--out"]
+    assert "--hold" not in command(*what, tmp_path / "s.h5").stderr
+    (found,) = rt.calibration.read_h5parm(tmp_path / "s.h5")
+    other = dataclasses.replace(found["G"], antennas=("X", "Y", *found["G"].antennas[2:]))
+    rt.calibration.write_h5parm(tmp_path / "s.h5", rt.calibration.Solutions((other,)))
+    for more in ((), ("--dry-run",)):
+        done = command(*what, tmp_path / "t.h5", "--hold", tmp_path / "s.h5", *more)
+        assert "warning: --hold has no solutions for 2 antennas, ANT-0, ANT-1: their data are left out" in done.stderr
 
 
 def test_exposures_of_zero_are_named(command, small_ms, tmp_path):

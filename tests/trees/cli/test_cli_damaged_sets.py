@@ -113,26 +113,46 @@ set -e
 mount -t tmpfs -o size=3m tmpfs "$1"
 cp -r "$2" "$1/full.ms"
 dd if=/dev/zero of="$1/rest" bs=1k 2>/dev/null || true
+truncate -s -"$4" "$1/rest"
 exec "$3" -c '
 import sys, rimetree as rt
-try:
-    rt.ms.check_writable(sys.argv[1], ["CORRECTED_DATA"])
-except rt.Error as problem:
-    print(problem)
+for action in (
+    lambda path: rt.ms.check_writable(path, ["CORRECTED_DATA"]),
+    lambda path: rt.ms.check_writable(path, ["DATA"]),
+    lambda path: rt.ms.save_flags(path, "mine"),
+):
+    try:
+        action(sys.argv[1])
+    except rt.Error as problem:
+        print(problem)
 ' "$1/full.ms"
 """
 
 
-def test_a_full_disk_is_named_when_a_set_is_opened_for_writing(made, tmp_path):
-    """casacore ended the program when it closed the table."""
+def with_room(made, tmp_path, room: str) -> str:
+    """What is said on a disk on which so much room is left."""
     (tmp_path / "disk").mkdir()
     apart = [] if os.geteuid() == 0 else ["--map-root-user"]
-    run = ["unshare", "--mount", *apart, "bash", "-c", FULL, "bash", tmp_path / "disk", made, sys.executable]
+    run = ["unshare", "--mount", *apart, "bash", "-c", FULL, "bash", tmp_path / "disk", made, sys.executable, room]
     done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=300)
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip("file systems cannot be mounted here")
     assert done.returncode == 0, done.stderr
-    assert "opening" in done.stdout and "the disk is full; free some space" in done.stdout
+    return done.stdout
+
+
+def test_a_full_disk_is_named_when_a_set_is_opened_for_writing(made, tmp_path):
+    """casacore ended the program when it closed the table."""
+    said = with_room(made, tmp_path, "0")
+    assert said.count("the disk is full; free some space") == 2 and "opening" in said
+
+
+def test_a_disk_that_is_nearly_full_is_named(made, tmp_path):
+    """casacore ended the program when it closed a flag version; a column that was there "needed 64 MiB"."""
+    said = with_room(made, tmp_path, "100K").splitlines()
+    assert "column CORRECTED_DATA of" in said[0] and "needs 64" in said[0] and "only 1" in said[0]
+    assert "writing column DATA of" in said[1] and "and 64 MiB shall stay free" in said[1]
+    assert "saving flags of" in said[2] and "needs 1 MiB" in said[2] and said[2].endswith("are free; free some space")
 
 
 def test_data_of_zeros_are_named(command, made, tmp_path):

@@ -190,7 +190,7 @@ def run_apply(ms, files, rows: dict, options: dict, resources: dict, accuracy: d
 
     from .running import run_in_turn
 
-    check_output(ms, options["column"], how.get("wait", 0.0))
+    check_output(ms, options["column"], how.get("wait", 0.0), save_flags=how.get("save_flags", True))
     summary = how.get("summary") or rt.ms.inspect(ms, scan_cells=False)
     groups = rt.ms.groups(ms, summary=summary, **rows, by_window=True)
     if isinstance(options["subtract"], rt.sky.SkyModel | dict) and options["phase_centre_rad"] is None:

@@ -104,7 +104,7 @@ def command(ms, terms, out, **given):
     applies = given["apply_"] or given["subtract"]
     _check_usage(given, out, applies)
     if applies:  # rather now than after hours of solving
-        check_output(ms, given["output_column"], given["wait"])
+        check_output(ms, given["output_column"], given["wait"], save_flags=not given["no_flag_version"])
     if given["weights"]:
         if not given["apply_"]:
             raise click.UsageError("--weights goes with --apply")
@@ -241,7 +241,8 @@ def _look_at_given(options, stages) -> None:
             texts += calibration.start_warnings(options.start, group, stage.terms)
             if options.held:
                 held = calibration.solutions_for(options.held, group)
-                texts += [calibration.frequency_warning(group, held), calibration.feed_warning(group, held)]
+                said = (calibration.held_warning, calibration.frequency_warning, calibration.feed_warning)
+                texts += [warning(group, held) for warning in said]
             if options.start:
                 texts.append(calibration.feed_warning(group, calibration.solutions_for(options.start, group)))
     for text in list(dict.fromkeys(filter(None, texts)))[:5]:

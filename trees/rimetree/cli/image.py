@@ -11,14 +11,22 @@ from .data_selection import channels_option, check_rows, chosen_rows, rows_optio
 from .models import read_sky, sky_options
 from .output import log, table
 from .quantities import ANGLE, dec_text, frequency_text, ra_text
-from .selection import centre_option, require_ms, threads_option, warn_of_directions
+from .selection import centre_option, require_ms, require_places, threads_option, warn_of_directions
 
 _MAX_PSF_SIZE = 2048
 
 
 @click.command("image")
 @click.argument("ms", type=click.Path())
-@click.option("-o", "--output", multiple=True, required=True, metavar="FILE", help=".png or .fits; may be repeated.")
+@click.option(
+    "-o",
+    "--output",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    callback=require_places,
+    help=".png or .fits; may be repeated.",
+)
 @click.option("--column", default="DATA", show_default=True, help="Column to image.")
 @click.option(
     "--size", type=click.IntRange(32, 32768), default=512, show_default=True, help="Number of pixels per side, even."

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from .output import log, table
+from .selection import require_places
 
 _ENDINGS = (".html", ".json", ".txt")
 
@@ -17,7 +18,7 @@ def _checked(ctx, param, value: Sequence[str]) -> Sequence[str]:
     for file in value:
         if file != "-" and os.path.splitext(file)[1].lower() not in _ENDINGS:
             raise click.BadParameter(f"{file!r} must end in {', '.join(_ENDINGS)}, or be - for text on the screen")
-    return value
+    return require_places(ctx, param, value)
 
 
 def report_option(function):

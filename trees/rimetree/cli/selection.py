@@ -135,11 +135,25 @@ def outcome_options(function: Callable) -> Callable:
     """--dry-run, --report and --wait of a command that writes to a Measurement Set."""
     function = wait_option(function)
     function = click.option(
-        "--report", metavar="FILE", help="Also write the timing report: JSON if FILE ends in .json, else text."
+        "--report",
+        metavar="FILE",
+        callback=require_places,
+        help="Also write the timing report: JSON if FILE ends in .json, else text.",
     )(function)
     return click.option(
         "--dry-run", is_flag=True, help="Check everything and say what would be done, but write nothing."
     )(function)
+
+
+def require_places(ctx, param, value):
+    """The value of an option of a file, or of several, to be written at the end; raises `OSError` where that could not
+    be done."""
+    from rimetree.whole_file import require_place
+
+    for file in [value] if isinstance(value, str) else value or ():
+        if file != "-":
+            require_place(file)
+    return value
 
 
 def wait_option(function: Callable) -> Callable:
@@ -153,9 +167,13 @@ def wait_option(function: Callable) -> Callable:
     )(function)
 
 
-def check_output(ms: str, column: str, wait_s: float) -> None:
-    """Raises where a column cannot be written, before anything is computed for it."""
+def check_output(ms: str, column: str, wait_s: float, *, save_flags: bool = False) -> None:
+    """Raises where a column, or before it a version of the flags, cannot be written, before anything is computed."""
+    import rimetree as rt
+
     wait_until_writable(ms, [column], wait_s)
+    if save_flags:
+        rt.ms.require_flag_versions(ms)
 
 
 def check_columns(ms: str, forest, wait_s: float) -> None:

@@ -16,6 +16,7 @@ from .antenna_jones import AntennaJones
 from .solutions import Solutions
 
 _COLUMN = "WEIGHT_SPECTRUM"
+_LARGEST = np.finfo(np.float32).max  # that the column can hold
 _OF_TILE = {"depends_on": ["domain", "data"]}
 
 
@@ -29,8 +30,8 @@ def weights_tree(
     interpolation: str = "nearest",
 ) -> None:
     """The tree that multiplies WEIGHT_SPECTRUM by what correcting the data of a group does to their noise: for diagonal
-    matrices by |J_p|^2 |J_q|^2. Weights of data without a solution, or one of whose parts has no weight, become 0. The
-    set must have the column.
+    matrices by |J_p|^2 |J_q|^2. Weights of data without a solution, or one of whose parts has no weight, or that the
+    column cannot hold, become 0. The set must have the column.
     """
     for p in group.antennas:
         own = AntennaJones.of_solutions(solutions, group.antenna_names[p], interpolation, direction)
@@ -69,4 +70,4 @@ def _corrected(cells: Cells, weight, left, right) -> NDArray[np.float64]:
             part = left[i, k] * right[j, m]
             total[i, j] += np.where(part == 0, 0.0, part * variance[k, m])
         found = np.where((total > 0) & np.isfinite(total), 1 / np.where(total > 0, total, 1), 0.0)
-    return found
+    return np.where(found <= _LARGEST, found, 0.0)

@@ -60,6 +60,16 @@ def check_held(sets: Sequence[Solutions], group: MsGroup) -> None:
 
 
 @checked
+def held_warning(group: MsGroup, solutions: Solutions) -> str:
+    """What to say where antennas of a group have nothing among the solutions that are held; empty: nothing."""
+    names = (group.antenna_names[antenna] for antenna in group.antennas)
+    missing = [name for name in names if not solutions.knows(name)]
+    if not missing:
+        return ""
+    return f"--hold has no solutions for {len(missing)} antennas, {_some(missing)}: their data are left out"
+
+
+@checked
 def start_warnings(sets: Sequence[Solutions], group: MsGroup, terms: Sequence[Term]) -> list[str]:
     """What to say of terms that were to begin at given solutions and find none there."""
     if not sets:
